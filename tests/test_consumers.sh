@@ -55,6 +55,30 @@ alone() {
     done
 }
 
+# What bloomfile.hpp compiles into the caller becomes no function that a linker could take for other objects, not
+# even by its address: it has the instructions of this processor.
+cat >address.cc <<'END'
+#include <bloomfile.hpp>
+using filter = bloom_file::filter<std::uint64_t>;
+bool (filter::*one)(const std::uint64_t &) const = &filter::contains;
+bool (filter::*digest)(bloomfile_digest) const noexcept = &filter::contains_digest;
+std::size_t (filter::*many)(const std::array<std::uint64_t, 2> &, bloom_file::span<bool>) const = &filter::contains_many;
+std::size_t (filter::*listed)(std::initializer_list<std::uint64_t>, bloom_file::span<bool>) const =
+    &filter::contains_many;
+void (filter::*prefetch)(bloomfile_digest) const noexcept = &filter::prefetch_digest;
+END
+
+# no_shared_lookups C++-COMPILER
+no_shared_lookups() {
+    for level in -O0 -O2; do
+        "$1" -std=c++17 $level -march=native -I"$headers" -c address.cc -o address.o || fail "$1: address.cc"
+        nm -C address.o >symbols
+        grep -q 'filter.*::contains' symbols || { cat symbols; fail "$1: no lookups in address.o"; }
+        ! grep '^[0-9a-f]* *[TWVu] .*\(contains\|prefetch\|presumed\|each_chunk\)' symbols ||
+            fail "$1, $level: other objects could get these functions"
+    done
+}
+
 # all C-COMPILER C++-COMPILER
 all() {
     alone 'bloomfile*.h' "$1" -xc -std=c99 -Wc++-compat -Wstrict-prototypes
@@ -74,6 +98,7 @@ all() {
     [ -z "${SANITIZE-}" ] || [ "$(uname -m)" != x86_64 ] || native="$native -mno-avx512f"
     compiles "$2, for this processor, tests of bloomfile.hpp" $2 -std=c++20 -pthread $native $for_cc "$plus" $shared
     ./consumer || fail "$name: they fail"
+    no_shared_lookups "$2"
     builds "$1, for this processor" $1 -std=c11 -O2 -march=native $for_c "$c" $shared
     builds "$2, for this processor" $2 -std=c++17 -O2 -march=native $for_cc "$cc" $shared
     builds "$1, static" $1 -std=c11 $for_c "$c" $archive
@@ -105,6 +130,7 @@ done
 cat >wrong.cc <<'END'
 #include <bloomfile.hpp>
 #include <functional>
+#include <vector>
 struct padded { int i; char c; };
 struct nameless { static std::uint64_t digest_of(int, std::uint64_t) { return 0; } };
 struct own_bytes { static auto bytes_of(const padded &p) { return bloom_file::packed(p.i, p.c); } };
@@ -118,13 +144,14 @@ template <class Key, class... Hasher> constexpr std::size_t size = sizeof(bloom_
 auto a = size<padded> + size<float> + size<int, std::hash<int>> + size<int, nameless> + size<padded, own_bytes> +
          size<padded, low> + size<padded, lone> + size<padded, uneven>;
 auto b = bloom_file::packed(1.5);
+auto c = bloom_file::filter<std::uint64_t>().contains_many(std::vector<int>());
 END
 ! "${CXX:-c++}" -std=c++17 -I"$headers" -fsyntax-only wrong.cc 2>errors || fail "wrong.cc: compiles"
 tr -s '\n' ' ' <errors >said
 for words in 'hasher<padded.*Name a Hasher' 'hasher<float.*Name a Hasher' 'std::hash is none' \
     'hash function of your own needs an `id`' 'or plain_bytes = true, if all programs agree' \
     'an `id` is BLOOMFILE_APP_HASH_FIRST or above' 'has a static example()' 'returns a std::array' \
-    'floating point has two zeros'; do
+    'floating point has two zeros' 'would be converted to other keys'; do
     grep -q -- "$words" said || { cat errors; fail "not said: $words"; }
 done
 echo "what does not compile: good"

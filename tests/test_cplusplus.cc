@@ -429,7 +429,7 @@ void test_places()
     CHECK(f.contains("apple") && !f.contains("stone"));
 
     std::error_code ec;
-    CHECK(bloom_file::filter<>::from_memory(bloom_file::bytes("x", 1), 0, ec).contains("stone") &&
+    CHECK(bloom_file::filter<>::from_memory(bloom_file::bytes("x", 1), {}, ec).contains("stone") &&
           ec);
     CHECK(thrown([] { (void)bloom_file::filter<>::from_fd(-1); }) ==
           std::errc::bad_file_descriptor);
@@ -437,7 +437,7 @@ void test_places()
     CHECK(bloomfile_open(&raw, in("stream.bloom").c_str(), 0) == 0);
     f = bloom_file::filter<>::adopt(raw);
     CHECK(f.get() == raw && f.contains("apple") && !f.contains("stone"));
-    CHECK(!bloom_file::filter<>::adopt(nullptr, 0, ec) && ec == BLOOMFILE_EPARAMS);
+    CHECK(!bloom_file::filter<>::adopt(nullptr, {}, ec) && ec == BLOOMFILE_EPARAMS);
 }
 
 void expect_maybe(const bloom_file::filter<> &f)
@@ -526,6 +526,115 @@ struct odd_hasher {
         return std::to_string(key.number);
     }
 };
+
+/* Keys that no answer was made of are presumed there, or new. */
+void test_lookups_and_live_adds_that_throw()
+{
+    bloom_file::params p;
+    p.capacity = 10000;
+    auto f = bloom_file::live_filter<odd, odd_hasher>::create_memory(p);
+    std::vector<odd> keys(5000, odd{ 3 });
+    keys[4321].number = 4;
+    for (const bool adding : { false, true }) {
+        std::array<bool, 6000> hits{};
+        bool caught = false;
+        try {
+            if (adding)
+                f.add_many(keys, hits);
+            else
+                (void)f.contains_many(keys, hits);
+        } catch (const std::bad_alloc &) {
+            caught = true;
+        }
+        CHECK(caught);
+        for (std::size_t i = 0; i < 4096; i++)
+            CHECK(hits[i] == (adding && i == 0));
+        for (std::size_t i = 4096; i < 6000; i++)
+            CHECK(hits[i]);
+    }
+}
+
+/* ---- what does not compile */
+
+template <class F, class Key, class = void> constexpr bool looks_up_v = false;
+template <class F, class Key>
+constexpr bool
+    looks_up_v<F, Key,
+               std::void_t<decltype(std::declval<const F &>().contains(std::declval<Key>())),
+                           decltype(std::declval<const F &>().digest(std::declval<Key>()))>> = true;
+
+template <class F, class Key, class = void> constexpr bool adds_v = false;
+template <class F, class Key>
+constexpr bool adds_v<F, Key,
+                      std::void_t<decltype(std::declval<F &>().add(std::declval<Key>())),
+                                  decltype(std::declval<F &>().add(
+                                      std::declval<Key>(), std::declval<std::error_code &>()))>> =
+    true;
+
+template <class F, class Key, class = void> constexpr bool removes_v = false;
+template <class F, class Key>
+constexpr bool
+    removes_v<F, Key,
+              std::void_t<decltype(std::declval<F &>().remove(std::declval<Key>())),
+                          decltype(std::declval<F &>().remove(
+                              std::declval<Key>(), std::declval<std::error_code &>()))>> = true;
+
+template <class One, class Other, class = void> constexpr bool swaps_v = false;
+template <class One, class Other>
+constexpr bool swaps_v<One, Other,
+                       std::void_t<decltype(std::declval<One &>().swap(std::declval<Other &>()))>> =
+    true;
+
+/* Keys of that type are taken, and of none that would be converted to it. */
+template <class Key, class... Others> constexpr bool takes_alone()
+{
+    using filter = bloom_file::filter<Key>;
+    using live = bloom_file::live_filter<Key>;
+    using builder = bloom_file::builder<Key>;
+    static_assert(looks_up_v<filter, Key> && looks_up_v<live, const Key &> &&
+                  adds_v<builder, Key &> && adds_v<live, Key> && removes_v<live, Key>);
+    return !(... || (looks_up_v<filter, Others> || looks_up_v<live, Others> ||
+                     adds_v<builder, Others> || adds_v<live, Others> || removes_v<live, Others>));
+}
+
+enum class shade : std::uint16_t {
+    dark
+};
+
+struct converts {
+    operator std::uint64_t() const;
+};
+
+static_assert(takes_alone<std::uint64_t, double, float, bool, char, int, unsigned, std::int64_t,
+                          converts, std::uint8_t>());
+static_assert(takes_alone<std::int32_t, double, float, bool, unsigned, std::int64_t, short>());
+static_assert(takes_alone<bool, int, double, unsigned char>());
+static_assert(takes_alone<shade, int, std::uint16_t>());
+static_assert(looks_up_v<bloom_file::filter<std::uint64_t>, unsigned long long> &&
+              looks_up_v<bloom_file::filter<std::int64_t>, long long>);
+static_assert(looks_up_v<bloom_file::filter<>, std::string> &&
+              looks_up_v<bloom_file::filter<>, const char *> &&
+              !looks_up_v<bloom_file::filter<>, int> && !looks_up_v<bloom_file::filter<>, bool>);
+
+template <class... Arguments>
+constexpr bool opens_v = std::is_constructible_v<bloom_file::filter<>, Arguments...>
+    &&std::is_constructible_v<bloom_file::live_filter<>, Arguments...>;
+static_assert(opens_v<const char *> && opens_v<const char *, unsigned> &&
+              opens_v<const char *, unsigned, std::error_code &> &&
+              opens_v<const char *, std::error_code &>);
+template <class Wrong>
+constexpr bool no_flags_v =
+    !std::is_constructible_v<bloom_file::filter<>, const char *, Wrong> &&
+    !std::is_constructible_v<bloom_file::live_filter<>, const char *, Wrong, std::error_code &> &&
+    !std::is_convertible_v<Wrong, bloom_file::flag_bits>;
+static_assert(no_flags_v<bool> && no_flags_v<int> && no_flags_v<double> &&
+              no_flags_v<std::nullptr_t> && no_flags_v<std::uint64_t>);
+
+static_assert(swaps_v<bloom_file::filter<>, bloom_file::filter<>> &&
+              swaps_v<bloom_file::live_filter<>, bloom_file::live_filter<>> &&
+              !swaps_v<bloom_file::live_filter<>, bloom_file::filter<>> &&
+              !swaps_v<bloom_file::filter<>, bloom_file::live_filter<>> &&
+              !swaps_v<bloom_file::filter<>, bloom_file::filter<int>>);
 
 /* What was hashed before it is not all added. */
 void test_adds_that_throw()
@@ -643,11 +752,11 @@ void test_keys_of_bytes()
     for (std::uint64_t i = 0; i < 2000; i++)
         numbers.push_back(i * i);
     b.add_many(numbers);
-    b.add(1u << 31);
+    b.add(std::uint64_t{ 1 } << 31);
     b.finish(in("numbers.bloom"));
     const bloom_file::filter<std::uint64_t> f(in("numbers.bloom"));
-    CHECK(f.contains_many(numbers) == 2000 && f.contains(1u << 31) && !f.contains(2) &&
-          !f.contains(10));
+    CHECK(f.contains_many(numbers) == 2000 && f.contains(1ull << 31) && !f.contains({ 2 }) &&
+          !f.contains({ 10 }));
     CHECK(f.info().framing == BLOOMFILE_FIXED && f.info().framing_size == 8 &&
           f.info().hash_id == 1);
     const unsigned char nine[8] = { 9 };
@@ -674,7 +783,7 @@ void test_keys_of_bytes()
           bloom_file::errc::other_keys);
     const bloom_file::filter<std::uint64_t> trusted(in("raw.bloom"),
                                                     bloom_file::any_framing | BLOOMFILE_COPY);
-    CHECK(trusted.contains(9) && !trusted.contains(8));
+    CHECK(trusted.contains({ 9 }) && !trusted.contains({ 8 }));
 
     bloom_file::params p;
     p.framing = BLOOMFILE_LINES;
@@ -756,6 +865,11 @@ void test_live()
         thread.join();
     CHECK(f.contains_many(keys) == 20000 && fresh[0] + fresh[1] + fresh[2] + fresh[3] > 19900);
 
+    bool pair[2] = { true, false };
+    std::error_code none;
+    CHECK(f.add_many({ "key 1", "one" }, none) == 1 && !none);
+    CHECK(f.add_many({ "key 1", "another" }, pair, none) == 1 && !none && !pair[0] && pair[1]);
+
     const auto more = numbered("more ", 1200);
     bool was_new[1000] = {};
     CHECK(f.add_many(more, bloom_file::span<bool>(was_new, 1000)) > 1190 && was_new[0] &&
@@ -799,12 +913,12 @@ void test_live()
 
     p.layout = BLOOMFILE_COUNTING;
     auto counted = bloom_file::live_filter<std::uint32_t>::create_memory(p);
-    CHECK(counted.add(1) && counted.contains(1));
-    counted.remove(1);
-    CHECK(!counted.contains(1) && thrown([&] { counted.remove(1); }) == BLOOMFILE_EABSENT);
+    CHECK(counted.add(1u) && counted.contains(1u));
+    counted.remove(1u);
+    CHECK(!counted.contains(1u) && thrown([&] { counted.remove(1u); }) == BLOOMFILE_EABSENT);
     bloom_file::filter<std::uint32_t> slow(
         std::move(counted)); /* takes the filter, not the right to add */
-    CHECK(!slow.contains(1) && counted.contains(1));
+    CHECK(!slow.contains(1u) && counted.contains(1u));
     CHECK(thrown([] {
               (void)bloom_file::live_filter<>::create(in("x.bloom"), bloom_file::params());
           }) == BLOOMFILE_ECAPACITY);
@@ -921,6 +1035,7 @@ int main()
     test_empty_handles();
     test_failed_adds();
     test_adds_that_throw();
+    test_lookups_and_live_adds_that_throw();
     test_damage();
     test_keys_of_bytes();
     test_hashers_with_a_number();

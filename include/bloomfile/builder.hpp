@@ -119,6 +119,8 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     {
         return recipe::digest(key, seed_);
     }
+    template <class Other, class = detail::if_other_number_t<argument, Other>>
+    bloomfile_digest digest(const Other &) const = delete;
 
     void add(argument key, std::error_code &ec)
     {
@@ -127,6 +129,9 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
         ec = put(&one, 1);
         adding_one.end();
     }
+
+    template <class Other, class = detail::if_other_number_t<argument, Other>>
+    void add(const Other &, std::error_code &ec) = delete;
 
     /* All keys of a range (a container, an array), which is read once. */
     template <class Keys> void add_many(const Keys &keys, std::error_code &ec)
@@ -165,7 +170,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     }
 
     /* Publish the filter, as bloomfile_builder_finish() and its siblings. The builder may go on. */
-    void finish(path_arg path, unsigned flags, std::error_code &ec) noexcept
+    void finish(path_arg path, flag_bits flags, std::error_code &ec) noexcept
     {
         ec = state();
         if (!ec)
@@ -173,7 +178,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     }
     void finish(path_arg path, std::error_code &ec) noexcept
     {
-        finish(path, 0, ec);
+        finish(path, {}, ec);
     }
     void finish_fd(int fd, std::error_code &ec) noexcept
     {
@@ -202,6 +207,8 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
         add(key, ec);
         check(ec, adding);
     }
+    template <class Other, class = detail::if_other_number_t<argument, Other>>
+    void add(const Other &) = delete;
     template <class Keys> void add_many(const Keys &keys)
     {
         std::error_code ec;
@@ -223,7 +230,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
         check(ec, "count the keys");
         return n;
     }
-    void finish(path_arg path, unsigned flags = 0)
+    void finish(path_arg path, flag_bits flags = {})
     {
         std::error_code ec;
         finish(path, flags, ec);

@@ -44,18 +44,18 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     filter() noexcept = default;
 
     /* As bloomfile_open(); flags are those of bloomfile.h, and any_framing. */
-    filter(path_arg path, unsigned flags, std::error_code &ec)
+    filter(path_arg path, flag_bits flags, std::error_code &ec)
     {
         bloomfile *f;
         const int error = bloomfile_open(&f, path.c_str(), flags_of(flags));
         admit(f, error, flags, ec);
     }
-    filter(path_arg path, std::error_code &ec) : filter(path, 0, ec)
+    filter(path_arg path, std::error_code &ec) : filter(path, {}, ec)
     {
     }
 
     /* As bloomfile_open_fd(): those bytes of an open file, whose descriptor stays the caller's. */
-    static filter from_fd(int fd, std::uint64_t offset, std::uint64_t length, unsigned flags,
+    static filter from_fd(int fd, std::uint64_t offset, std::uint64_t length, flag_bits flags,
                           std::error_code &ec)
     {
         filter made;
@@ -67,7 +67,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
 
     /* As bloomfile_open_memory(): the image must outlive the filter, unless flags have
      * BLOOMFILE_COPY. */
-    static filter from_memory(bytes image, unsigned flags, std::error_code &ec)
+    static filter from_memory(bytes image, flag_bits flags, std::error_code &ec)
     {
         filter made;
         bloomfile *f;
@@ -78,13 +78,13 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
 
     /* Copies an image that nobody keeps. */
     template <class Owner, class = std::enable_if_t<detail::is_leaving_owner_v<Owner>>>
-    static filter from_memory(Owner &&made, unsigned flags, std::error_code &ec)
+    static filter from_memory(Owner &&made, flag_bits flags, std::error_code &ec)
     {
         return from_memory(bytes(made), flags | BLOOMFILE_COPY, ec);
     }
 
     /* Owns what the C interface has opened; after an error it is closed. */
-    static filter adopt(bloomfile *f, unsigned flags, std::error_code &ec)
+    static filter adopt(bloomfile *f, flag_bits flags, std::error_code &ec)
     {
         filter made;
         made.admit(f, f != nullptr ? 0 : BLOOMFILE_EPARAMS, flags, ec);
@@ -92,21 +92,21 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     }
 
 #ifdef __cpp_exceptions
-    explicit filter(path_arg path, unsigned flags = 0)
+    explicit filter(path_arg path, flag_bits flags = {})
     {
         std::error_code ec;
         *this = filter(path, flags, ec);
         check(ec, "open", path.c_str());
     }
     static filter from_fd(int fd, std::uint64_t offset = 0, std::uint64_t length = BLOOMFILE_TO_END,
-                          unsigned flags = 0)
+                          flag_bits flags = {})
     {
         std::error_code ec;
         filter made = from_fd(fd, offset, length, flags, ec);
         check(ec, "open a filter in a file");
         return made;
     }
-    static filter from_memory(bytes image, unsigned flags = 0)
+    static filter from_memory(bytes image, flag_bits flags = {})
     {
         std::error_code ec;
         filter made = from_memory(image, flags, ec);
@@ -114,11 +114,11 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
         return made;
     }
     template <class Owner, class = std::enable_if_t<detail::is_leaving_owner_v<Owner>>>
-    static filter from_memory(Owner &&made, unsigned flags = 0)
+    static filter from_memory(Owner &&made, flag_bits flags = {})
     {
         return from_memory(bytes(made), flags | BLOOMFILE_COPY);
     }
-    static filter adopt(bloomfile *f, unsigned flags = 0)
+    static filter adopt(bloomfile *f, flag_bits flags = {})
     {
         std::error_code ec;
         filter made = adopt(f, flags, ec);
@@ -127,7 +127,9 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     }
 #endif
 
-    void swap(filter &other) noexcept
+    /* Only with one of the same type, which a live filter is not. */
+    template <class Other, class = std::enable_if_t<std::is_same_v<Other, filter>>>
+    void swap(Other &other) noexcept
     {
         handle::swap(other);
     }
@@ -137,12 +139,16 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     {
         return recipe::digest(key, seed());
     }
+    template <class Other, class = detail::if_other_number_t<argument, Other>>
+    bloomfile_digest digest(const Other &) const = delete;
 
     /* false: the key is certainly not in the set. true: it may be. */
     [[nodiscard]] BLOOM_FILE_PART_ bool contains(argument key) const
     {
         return contains_digest(digest(key));
     }
+    template <class Other, class = detail::if_other_number_t<argument, Other>>
+    bool contains(const Other &) const = delete;
     template <class A = argument, class = std::enable_if_t<std::is_same_v<A, bytes>>>
     [[nodiscard]] BLOOM_FILE_PART_ bool contains(const void *key, std::size_t size) const
     {
@@ -150,18 +156,20 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     }
 
     /* All keys of a range (a container, an array), which is read once. Returns how many may be in
-     * the set; hits[i] is set for each, as far as `hits` goes. */
+     * the set; hits[i] is set for each, as far as `hits` goes. If the keys or their Hasher throw an
+     * exception, all from some key on are true. */
     template <class Keys>
     BLOOM_FILE_PART_ std::size_t contains_many(const Keys &keys, span<bool> hits = {}) const
     {
-        std::size_t found = 0, first = 0;
-        detail::each_chunk<recipe>(
-            keys, seed(),
-            [&](const bloomfile_digest *digests, std::size_t n) BLOOM_FILE_LAMBDA_PART_ {
-                found += contains_digests({ digests, n }, hits.from(first));
-                first += n;
-                return std::error_code();
-            });
+        std::size_t found = 0;
+        detail::presumed rest(hits);
+        detail::each_chunk<recipe>(keys, seed(),
+                                   [&](const bloomfile_digest *digests, std::size_t n)
+                                       BLOOM_FILE_LAMBDA_PART_ {
+                                           found += contains_digests({ digests, n }, rest.next(n));
+                                           return std::error_code();
+                                       });
+        rest.end();
         return found;
     }
     BLOOM_FILE_PART_ std::size_t contains_many(std::initializer_list<Key> keys,

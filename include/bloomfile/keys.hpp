@@ -57,8 +57,13 @@
 #include <utility>
 
 /* A part of its caller, never a function of its own: of one that has the instructions of this
- * processor a linker could take the same for callers that were compiled for another. */
-#define BLOOM_FILE_PART_        BLOOM_FILE_LAMBDA_PART_ inline
+ * processor a linker could take the same for callers that were compiled for another. The address of
+ * one is that of a function of this object alone (clang), or does not link (gcc). */
+#if defined __clang__
+#define BLOOM_FILE_PART_ __attribute__((always_inline, internal_linkage)) inline
+#else
+#define BLOOM_FILE_PART_ __attribute__((always_inline, gnu_inline)) inline
+#endif
 #define BLOOM_FILE_LAMBDA_PART_ __attribute__((always_inline))
 
 namespace bloom_file
@@ -193,8 +198,48 @@ class path_arg
     const char *path_;
 };
 
+/* Flags of the C interface, which are unsigned: BLOOMFILE_VERIFY_FULL | BLOOMFILE_COPY. Neither a
+ * bool nor a number of another type is one. */
+class flag_bits
+{
+  public:
+    constexpr flag_bits() noexcept = default;
+    constexpr flag_bits(unsigned bits) noexcept : bits_(bits)
+    {
+    }
+    template <class T, class = std::enable_if_t<!std::is_same_v<T, unsigned>>>
+    flag_bits(T) = delete;
+
+    constexpr operator unsigned() const noexcept
+    {
+        return bits_;
+    }
+
+  private:
+    unsigned bits_ = 0;
+};
+
 namespace detail
 {
+
+template <class T> using plain_t = std::remove_cv_t<std::remove_reference_t<T>>;
+
+/* Whether integers of both types have the same bytes. */
+template <class T, class U>
+inline constexpr bool same_integers_v =
+    std::is_integral_v<T> &&std::is_integral_v<U> && !std::is_same_v<T, bool> &&
+    !std::is_same_v<U, bool> && sizeof(T) == sizeof(U) &&
+    std::is_signed_v<T> == std::is_signed_v<U>;
+
+/* Whether keys are numbers or enumerations and this is none of their type: it would be converted,
+ * and be another key. */
+template <class Argument, class Given>
+inline constexpr bool is_other_number_v =
+    (std::is_arithmetic_v<plain_t<Argument>> ||
+     std::is_enum_v<plain_t<Argument>>)&&!std::is_same_v<plain_t<Argument>, plain_t<Given>> &&
+    !same_integers_v<plain_t<Argument>, plain_t<Given>>;
+template <class Argument, class Given>
+using if_other_number_t = std::enable_if_t<is_other_number_v<Argument, Given>>;
 
 /* The bytes of a number, least significant first on every machine. */
 template <class T> struct little_endian {
@@ -405,6 +450,38 @@ inline constexpr bool
     stays_v<Keys, std::void_t<decltype(std::data(std::declval<const Keys &>()))>> =
         std::is_same_v<decltype(std::data(std::declval<const Keys &>())), element_of_t<Keys> *>;
 
+/* Sets all bools that an exception leaves unset: "maybe", or "new". */
+class presumed
+{
+  public:
+    BLOOM_FILE_PART_ explicit presumed(span<bool> bools) noexcept : rest_(bools)
+    {
+    }
+    BLOOM_FILE_PART_ ~presumed()
+    {
+        for (std::size_t i = 0; i < rest_.size(); i++)
+            rest_.data()[i] = true;
+    }
+    presumed(const presumed &) = delete;
+    presumed &operator=(const presumed &) = delete;
+
+    /* Those of the next n keys, which are set. */
+    BLOOM_FILE_PART_ span<bool> next(std::size_t n) noexcept
+    {
+        const span<bool> these(rest_.data(), n < rest_.size() ? n : rest_.size());
+        rest_ = rest_.from(n);
+        return these;
+    }
+    /* No exception came; what is left was not asked for. */
+    BLOOM_FILE_PART_ void end() noexcept
+    {
+        rest_ = {};
+    }
+
+  private:
+    span<bool> rest_;
+};
+
 /* Hands digests on, so many at a time, as a batch has them side by side on their way from memory.
  * Keys may be far apart, so the lines of some are requested before the first of these is hashed. */
 inline constexpr std::size_t chunk = 2048, group = 64;
@@ -413,6 +490,9 @@ static_assert(chunk % group == 0);
 template <class Recipe, class Keys, class Do>
 BLOOM_FILE_PART_ std::error_code each_chunk(const Keys &keys, std::uint64_t seed, Do what)
 {
+    static_assert(!is_other_number_v<typename Recipe::argument, element_of_t<Keys>>,
+                  "bloom_file: these are not of the type of the keys, and would be converted to "
+                  "other keys");
     bloomfile_digest digests[chunk];
     bytes requested[group];
     std::size_t n = 0, held = 0;

@@ -32,24 +32,32 @@ class live_filter : public filter<Key, Hasher>
 
     live_filter() noexcept = default;
 
+    /* Only with another live filter: one that is open for reading takes no keys. */
+    template <class Other, class = std::enable_if_t<std::is_same_v<Other, live_filter>>>
+    void swap(Other &other) noexcept
+    {
+        handle::swap(other);
+    }
+
     /* Opens one that is there, as bloomfile_open() with BLOOMFILE_WRITE. */
-    live_filter(path_arg path, unsigned flags, std::error_code &ec)
+    live_filter(path_arg path, flag_bits flags, std::error_code &ec)
         : base(path, flags | BLOOMFILE_WRITE, ec)
     {
     }
-    live_filter(path_arg path, std::error_code &ec) : live_filter(path, 0, ec)
+    live_filter(path_arg path, std::error_code &ec) : live_filter(path, {}, ec)
     {
     }
 
     /* Make one, as bloomfile_create() and bloomfile_create_memory(). */
-    static live_filter create(path_arg path, const bloomfile_params &p, unsigned flags,
+    static live_filter create(path_arg path, const bloomfile_params &p, flag_bits flags,
                               std::error_code &ec)
     {
         return make(p, ec, [&](bloomfile **f, const bloomfile_params *all) {
             return bloomfile_create(f, path.c_str(), all, flags);
         });
     }
-    static live_filter create_memory(const bloomfile_params &p, unsigned flags, std::error_code &ec)
+    static live_filter create_memory(const bloomfile_params &p, flag_bits flags,
+                                     std::error_code &ec)
     {
         return make(p, ec, [&](bloomfile **f, const bloomfile_params *all) {
             return bloomfile_create_memory(f, all, flags);
@@ -62,6 +70,8 @@ class live_filter : public filter<Key, Hasher>
     {
         return add_digest(this->digest(key), ec);
     }
+    template <class Other, class = detail::if_other_number_t<argument, Other>>
+    bool add(const Other &, std::error_code &ec) = delete;
     bool add_digest(bloomfile_digest digest, std::error_code &ec) noexcept
     {
         bool was_new = true;
@@ -71,23 +81,32 @@ class live_filter : public filter<Key, Hasher>
 
     /* All keys of a range (a container, an array), which is read once. Returns how many were new;
      * was_new[i] is set for each, as far as it goes. After an error all from some key on count as
-     * new. */
+     * new, and so they do after an exception of the keys or their Hasher. */
     template <class Keys>
     std::size_t add_many(const Keys &keys, span<bool> was_new, std::error_code &ec)
     {
-        std::size_t first = 0, fresh = 0;
+        std::size_t fresh = 0;
+        detail::presumed rest(was_new);
         ec = std::error_code();
         (void)detail::each_chunk<recipe>(
             keys, seed(), [&](const bloomfile_digest *digests, std::size_t n) {
-                fresh += put(digests, n, was_new.from(first), ec);
-                first += n;
+                fresh += put(digests, n, rest.next(n), ec);
                 return std::error_code(); /* what is left counts as new */
             });
+        rest.end();
         return fresh;
     }
     template <class Keys> std::size_t add_many(const Keys &keys, std::error_code &ec)
     {
         return add_many(keys, {}, ec);
+    }
+    std::size_t add_many(std::initializer_list<Key> keys, span<bool> was_new, std::error_code &ec)
+    {
+        return add_many<std::initializer_list<Key>>(keys, was_new, ec);
+    }
+    std::size_t add_many(std::initializer_list<Key> keys, std::error_code &ec)
+    {
+        return add_many<std::initializer_list<Key>>(keys, {}, ec);
     }
 
     /* Takes back one add of a key, in the counting layout: bloomfile_remove() says when. */
@@ -96,6 +115,9 @@ class live_filter : public filter<Key, Hasher>
         const bloomfile_digest digest = this->digest(key);
         ec = with([&](bloomfile *f) { return bloomfile_remove_digest(f, digest); });
     }
+
+    template <class Other, class = detail::if_other_number_t<argument, Other>>
+    void remove(const Other &, std::error_code &ec) = delete;
 
     /* Writes all adds to disk: they survive the machine once this has returned no error. */
     void sync(std::error_code &ec) noexcept
@@ -119,30 +141,30 @@ class live_filter : public filter<Key, Hasher>
 
     /* Write a sealed copy while adding goes on; and what memory holds of a poisoned filter, as
      * bloomfile_rescue(). */
-    void seal_to(path_arg path, unsigned flags, std::error_code &ec) const noexcept
+    void seal_to(path_arg path, flag_bits flags, std::error_code &ec) const noexcept
     {
         ec = with([&](bloomfile *f) { return bloomfile_seal_to(path.c_str(), f, flags); });
     }
-    void rescue(path_arg path, unsigned flags, std::error_code &ec) const noexcept
+    void rescue(path_arg path, flag_bits flags, std::error_code &ec) const noexcept
     {
         ec = with([&](bloomfile *f) { return bloomfile_rescue(path.c_str(), f, flags); });
     }
 
 #ifdef __cpp_exceptions
-    explicit live_filter(path_arg path, unsigned flags = 0)
+    explicit live_filter(path_arg path, flag_bits flags = {})
     {
         std::error_code ec;
         *this = live_filter(path, flags, ec);
         check(ec, "open for writing", path.c_str());
     }
-    static live_filter create(path_arg path, const bloomfile_params &p, unsigned flags = 0)
+    static live_filter create(path_arg path, const bloomfile_params &p, flag_bits flags = {})
     {
         std::error_code ec;
         live_filter made = create(path, p, flags, ec);
         check(ec, "create", path.c_str());
         return made;
     }
-    static live_filter create_memory(const bloomfile_params &p, unsigned flags = 0)
+    static live_filter create_memory(const bloomfile_params &p, flag_bits flags = {})
     {
         std::error_code ec;
         live_filter made = create_memory(p, flags, ec);
@@ -153,6 +175,8 @@ class live_filter : public filter<Key, Hasher>
     {
         return add_digest(this->digest(key));
     }
+    template <class Other, class = detail::if_other_number_t<argument, Other>>
+    bool add(const Other &) = delete;
     bool add_digest(bloomfile_digest digest)
     {
         std::error_code ec;
@@ -177,6 +201,8 @@ class live_filter : public filter<Key, Hasher>
         remove(key, ec);
         check(ec, "remove a key");
     }
+    template <class Other, class = detail::if_other_number_t<argument, Other>>
+    void remove(const Other &) = delete;
     void sync()
     {
         std::error_code ec;
@@ -195,13 +221,13 @@ class live_filter : public filter<Key, Hasher>
         seal(ec);
         check(ec, "seal a live filter");
     }
-    void seal_to(path_arg path, unsigned flags = 0) const
+    void seal_to(path_arg path, flag_bits flags = {}) const
     {
         std::error_code ec;
         seal_to(path, flags, ec);
         check(ec, "seal a copy as", path.c_str());
     }
-    void rescue(path_arg path, unsigned flags = 0) const
+    void rescue(path_arg path, flag_bits flags = {}) const
     {
         std::error_code ec;
         rescue(path, flags, ec);

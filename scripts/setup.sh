@@ -13,6 +13,10 @@ build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libdeflate
 # need PACKAGE...: installs those that are missing; without root or sudo, prints the command and ends.
 need() {
     missing=
+    if ! command -v dpkg-query >/dev/null; then
+        need_elsewhere "$@"
+        return
+    fi
     for package in "$@"; do
         # Of a package for several architectures: this one, if no other is named.
         architecture=$(dpkg --print-architecture)
@@ -46,10 +50,37 @@ need() {
     touch "$BUILD/installed"
 }
 
+# Where packages are not Debian's, names them, and ends if what builds is not there.
+need_elsewhere() {
+    lacking=
+    for program in meson ninja pkg-config; do
+        command -v "$program" >/dev/null || lacking="$lacking $program"
+    done
+    command -v "${CC:-cc}" >/dev/null || lacking="$lacking ${CC:-cc}"
+    for library in zlib libdeflate libxxhash libbsd libzstd json-c libpng; do
+        ! command -v pkg-config >/dev/null || pkg-config --exists "$library" || lacking="$lacking $library"
+    done
+    case " $* " in *wamerican-insane*)
+        for list in american-english-insane ngerman french; do
+            [ -e "/usr/share/dict/$list" ] || lacking="$lacking /usr/share/dict/$list"
+        done
+        ;;
+    esac
+    [ -n "$lacking" ] || return 0
+    echo "$0: this system has no dpkg, so install what is needed by hand. Missing:" >&2
+    for item in $lacking; do
+        echo "    $item" >&2
+    done
+    echo "Debian's packages with all that is needed:" >&2
+    printf '    %s\n' "$@" >&2
+    exit 2
+}
+
 # need_engines: the packages of the storage engines, or those of them that can be had. Sets $engines for
 # meson: enabled if all are there.
 need_engines() {
     engines=enabled
+    command -v dpkg-query >/dev/null || { engines=auto && return; }
     set -- libmtbl-dev mtbl-bin libleveldb-dev librocksdb-dev g++
     (need "$@") 2>/dev/null && return
     for package in "$@"; do

@@ -2,9 +2,11 @@
 """README.md: what its sessions print, in order and in one folder, is what it says they print."""
 
 import re
+import shutil
+import subprocess
 
 import sessions
-from support import SOURCE_ROOT, TOOLS, ToolTest, main
+from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, main
 
 README = (SOURCE_ROOT / "README.md").read_text(encoding="utf-8")
 FAQ = (SOURCE_ROOT / "doc/faq.md").read_text(encoding="utf-8")
@@ -55,6 +57,20 @@ class Readme(ToolTest):
                 self.assertTrue(to.exists(), f"{page}: {target}")
                 if anchor and to.suffix == ".md":
                     self.assertIn(anchor[1:], headings(to), page)
+
+    def test_the_demo_lists_what_it_needs_on_a_system_without_dpkg(self):
+        programs = self.folder / "bin"
+        programs.mkdir()
+        for name in "sh", "dirname", "readlink", "id":
+            (programs / name).symlink_to(shutil.which(name))
+        result = subprocess.run(["sh", SOURCE_ROOT / "scripts" / "demo"], capture_output=True, text=True, timeout=TIMEOUT,
+                                env={"PATH": str(programs), "BUILD": str(self.folder / "build")})
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        says = result.stderr.splitlines()
+        self.assertRegex(says[0], r"demo: this system has no dpkg, so install what is needed by hand. Missing:$")
+        for name in "meson", "ninja", "pkg-config", "cc", "zlib1g-dev", "libxxhash-dev", "wamerican-insane":
+            self.assertIn(f"    {name}", says)
+        self.assertNotIn("not found", result.stderr)
 
 
 main()

@@ -9,7 +9,7 @@ import resource
 import termios
 import unittest
 
-from support import (DISK_FAILED, GOLDEN, NO_MEMORY, SANITIZED, UNPRIVILEGED, ToolTest, craft,
+from support import (DISK_FAILED, GOLDEN, NAMESPACE, NO_MEMORY, SANITIZED, UNPRIVILEGED, ToolTest, craft,
                      lines, main, needs, numbered)
 
 KEYS = numbered(300)
@@ -240,6 +240,25 @@ class FailingDisk(TroubleTest):
             message = self.trouble(tool, "live", *words, env=FAILING_DISK, changes=True)
             self.assertEqual(message, f"{tool}: cannot open live: {DISK_FAILED}\n")
             self.assertIn("poisoned", self.trouble("bfquery", "live", "keys"))
+
+
+class SparseCopy(ToolTest):
+    @needs(*NAMESPACE)
+    def test_a_hole_on_a_full_disk_is_not_taken_for_a_shrunken_file(self):
+        self.create_live("-n", "1M")
+        self.write("keys", lines(*numbered(200_000)))
+        script = """
+            mount -t tmpfs -o size=600k none disk || exit 77
+            cp --sparse=always live disk/live || exit 77
+            "$@" keys"""
+        (self.folder / "disk").mkdir()
+        for tool, *words in ("bfadd", "-q", "disk/live"), ("bfuniq", "-q", "--fixed", "--filter", "disk/live"):
+            result = self.run_tool(tool, *words, before=[*NAMESPACE, "sh", "-c", script, "sh"])
+            if result.returncode == 77:
+                self.skipTest("no file system can be mounted here")
+            self.assertEqual((result.returncode, result.stderr.decode()),
+                             (2, f"{tool}: disk/live: its disk is full, and the file has holes that need room (make room,"
+                                 " or copy it with 'cp --sparse=never')\n"))
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     parse(&a, argc, argv);
     check_rescue(&a);
     check_inputs(&a);
-    cli_catch_bus_error(a.path);
+    cli_catch_bus_error_of_writer(a.path);
     stop_catch();
     return add_all(&a);
 }

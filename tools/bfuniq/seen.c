@@ -41,7 +41,7 @@ void seen_open(struct seen *s)
     if (s->path == NULL) {
         s->f = filter_in_memory(&s->plan);
     } else {
-        cli_catch_bus_error(s->path);
+        cli_catch_bus_error_of_writer(s->path);
         s->f = filter_open_or_create(&s->plan, s->path);
     }
     bloomfile_get_info(s->f, &info);

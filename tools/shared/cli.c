@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -104,7 +105,17 @@ __attribute__((format(printf, 3, 0))) static void message(const char *reason, co
     funlockfile(stderr);
 }
 
-static char bus_error_line[LINE_SIZE];
+static char bus_error_line[LINE_SIZE], hole_line[LINE_SIZE];
+static const char *written_path; /* NULL: the file is only read */
+static off_t written_size;
+
+/* Writing to a hole takes room on the disk. One that only shrank has no more holes than before. */
+static bool is_hole(void)
+{
+    struct stat st;
+    return written_path != NULL && stat(written_path, &st) == 0 && st.st_size >= written_size &&
+           st.st_blocks < st.st_size / 512;
+}
 
 /* Returning repeats the access: other threads come back here until the first one has ended them. */
 static void on_bus_error(int number)
@@ -113,23 +124,40 @@ static void on_bus_error(int number)
     (void)number;
     if (atomic_flag_test_and_set(&is_said))
         return;
-    ssize_t ignored = write(STDERR_FILENO, bus_error_line, strlen(bus_error_line));
+    const char *line = is_hole() ? hole_line : bus_error_line;
+    ssize_t ignored = write(STDERR_FILENO, line, strlen(line));
     (void)ignored;
     bloomfile_remove_temporaries();
     _exit(CLI_TROUBLE);
 }
 
-void cli_catch_bus_error(const char *path)
+static void put_line(char line[LINE_SIZE], const char *path, const char *words)
 {
     char text[LINE_SIZE / 4];
     snprintf(text, sizeof(text), "%.20s: %.90s", getprogname(), path);
-    make_harmless(bus_error_line, sizeof(bus_error_line) - 80, text);
-    strlcat(bus_error_line, ": the file shrank or its disk failed while it was read\n",
-            sizeof(bus_error_line));
+    make_harmless(line, LINE_SIZE - 150, text);
+    strlcat(line, words, LINE_SIZE);
+}
+
+void cli_catch_bus_error(const char *path)
+{
+    put_line(bus_error_line, path, ": the file shrank or its disk failed while it was read\n");
     struct sigaction action = { .sa_handler = on_bus_error };
     sigemptyset(&action.sa_mask);
     if (sigaction(SIGBUS, &action, NULL) != 0)
         cli_fail(errno, "cannot watch %s", path);
+}
+
+void cli_catch_bus_error_of_writer(const char *path)
+{
+    struct stat st;
+    cli_catch_bus_error(path);
+    put_line(bus_error_line, path, ": the file shrank or its disk failed while it was in use\n");
+    put_line(hole_line, path,
+             ": its disk is full, and the file has holes that need room (make room, or copy it with"
+             " 'cp --sparse=never')\n");
+    written_size = stat(path, &st) == 0 ? st.st_size : 0;
+    written_path = path;
 }
 
 static const char *words_for(int error)

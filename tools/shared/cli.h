@@ -35,6 +35,10 @@ _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 
  * program with a message about `path` and CLI_TROUBLE. */
 void cli_catch_bus_error(const char *path);
 
+/* The same where the file is written through a mapping: then the disk may be full, if the file is a
+ * sparse copy, whose holes take room when they are written to. `path` stays the caller's. */
+void cli_catch_bus_error_of_writer(const char *path);
+
 /* "bfcreate (bloomfile) 0.1.0" on stdout, exit 0. */
 _Noreturn void cli_version(void);
 

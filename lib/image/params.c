@@ -82,7 +82,7 @@ void params_fill(struct bloomfile_params *p)
     uint64_t fit = 1, too_many = p->bits + 1;
     while (too_many - fit > 1) {
         const uint64_t middle = fit + (too_many - fit) / 2;
-        if (rate_of(p, middle) <= fpr)
+        if (sizing_keeps(rate_of(p, middle), fpr))
             fit = middle;
         else
             too_many = middle;

@@ -32,6 +32,11 @@ const struct sizing *sizing_of(uint32_t layout)
     return layouts[layout];
 }
 
+bool sizing_keeps(double rate, double p)
+{
+    return rate <= p * (1 + margin);
+}
+
 /* The chance that an absent key shares its digest with one that is there: no filter does better. */
 static double digest_rate(uint64_t n)
 {
@@ -50,19 +55,18 @@ static uint64_t least_units(uint32_t layout, uint64_t n, double p, uint32_t k, u
 {
     struct sizing_memo memo;
     memo.cover.k = 0;
-    const double most = p * (1 + margin);
-    if (limit == 0 || expected_rate(layout, &memo, limit, k, n) > most)
+    if (limit == 0 || !sizing_keeps(expected_rate(layout, &memo, limit, k, n), p))
         return limit + 1;
     uint64_t high = limit;
-    while (high > 1 && expected_rate(layout, &memo, high / 2, k, n) <= most)
+    while (high > 1 && sizing_keeps(expected_rate(layout, &memo, high / 2, k, n), p))
         high /= 2;
     uint64_t low = high / 2;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (expected_rate(layout, &memo, middle, k, n) > most)
-            low = middle;
-        else
+        if (sizing_keeps(expected_rate(layout, &memo, middle, k, n), p))
             high = middle;
+        else
+            low = middle;
     }
     return high;
 }

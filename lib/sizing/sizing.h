@@ -4,6 +4,8 @@
 #ifndef BLOOMFILE_SIZING_H
 #define BLOOMFILE_SIZING_H
 
+#include <stdbool.h>
+
 #include "sizing/of_layout.h"
 
 #define SIZING_DEFAULT_FPR 0.01
@@ -11,6 +13,9 @@
 /* The least m, rounded up for folding, that keeps rate p for n keys. *k 0: set to the best one.
  * 0 if there is none. Arguments are in range: n 1 to 2^60, 0 < p < 1, *k at most 64. */
 uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k);
+
+/* Whether a rate is at most p but for rounding, as annex F of the format says. */
+bool sizing_keeps(double rate, double p);
 
 /* Of a known layout. */
 const struct sizing *sizing_of(uint32_t layout);

@@ -110,6 +110,9 @@ void say_if_series(const char *attempt, const char *path, const bloomfile *f)
                  attempt, path);
 }
 
+/* Sizes are chosen by rates that are equal within 2^-26 (annex F of the format). */
+#define ROUNDING 1e-7
+
 double say_promised(const struct bloomfile_info *info)
 {
     if (info->fpr > 0)
@@ -146,7 +149,7 @@ void say_warnings(const char *path, const struct bloomfile_info *info, struct sa
     char is[32], should_be[32];
     if (say_is_empty(info))
         say_no_keys(path);
-    if (rate.rate <= promised)
+    if (rate.rate <= promised * (1 + ROUNDING))
         return;
     cli_percent(is, sizeof(is), rate.rate);
     cli_percent(should_be, sizeof(should_be), promised);

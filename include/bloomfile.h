@@ -46,8 +46,10 @@
  * library sets those of outputs to 0, and refuses those of inputs that are not 0. Structs without
  * it never change.
  *
- * Replace files by renaming a new one over them, which leaves readers' mappings whole. Truncating a
- * mapped file takes its bytes away from the readers (SIGBUS); overwriting changes them.
+ * Replace files by renaming a new one over them, which leaves readers' mappings whole. Never write
+ * to a sealed file in place. Truncating a mapped file takes its bytes away from the readers
+ * (SIGBUS). Overwriting changes them: no page is checked twice, so a lookup may say a wrong "no"
+ * until bloomfile_status() notices.
  *
  * Digests depend on the seed. A digest made under one seed and used with a filter of another is a
  * silent "no", the one mistake that nothing here can notice: hash with bloomfile_seed(f).
@@ -379,12 +381,39 @@ BLOOMFILE_API void bloomfile_close(bloomfile *f); /* of a writer see bloomfile_l
  * can be verified. False if that cannot be told, or if the handle has no path. */
 BLOOMFILE_API bool bloomfile_is_stale(const bloomfile *f);
 
-/* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle;
- * BLOOMFILE_EPOISONED if a writer of the file failed to write it to disk, _EUNCLEAN if one died
- * in a sync, _ECHANGED or _ERECORD if somebody overwrote it: answers since then may be wrong
- * (lookups do not notice), from now on all are "maybe"; or _EHASH (bloomfile_hash.h). Takes 1 to
- * 5 us. */
+/* Looks at the file, which lookups do not, and returns the handle's sticky error:
+ *
+ *   0                    nothing is known to be wrong
+ *   BLOOMFILE_EPAGE      pages are damaged: all answers that depend on them were "maybe"
+ *   BLOOMFILE_EBODY      the body contradicts the header: every answer is "maybe"
+ *   BLOOMFILE_ECHANGED   the file was written to in place while it was open (a live one can also be
+ *                        BLOOMFILE_ERECORD): answers since then may be wrong, and every answer is
+ *                        "maybe" from now on
+ *   BLOOMFILE_EPOISONED  a writer of the file failed to write it to disk
+ *   BLOOMFILE_EUNCLEAN   a writer of the file died in a sync
+ *   BLOOMFILE_EHASH      see bloomfile_hash.h
+ *
+ * The look compares the header with the one that was opened. For a sealed file that was opened by
+ * path without BLOOMFILE_COPY it also compares size and times with those before the opening.
+ * Another size or mtime is BLOOMFILE_ECHANGED, so a plain touch is, too. Another ctime alone
+ * (chmod, link, or cp
+ * --preserve over the file) is no error: each page is checked again before the next answer relies
+ * on it, and bloomfile_recheck() checks those that earlier answers relied on. If the path names
+ * another file, that is bloomfile_is_stale().
+ *
+ * Not noticed is a write that leaves the header and these times as they were: within one tick of
+ * the file system's clock (up to 10 ms; vfat 2 s) of the last write before the opening; through a
+ * shared mapping to a page that is dirty already, or in tmpfs to any; to the old file after the
+ * path got another one; on a network file system, until its server knows of it. Nor are bytes that
+ * were changed and restored while only ctime tells.
+ *
+ * Takes 2 to 8 us; on a network file system a round trip. */
 BLOOMFILE_API int bloomfile_status(const bloomfile *f);
+
+/* bloomfile_status() for answers that were given already, to call after the last lookup and before
+ * they are used. If ctime has changed, also checks again all pages that answers relied on, and no
+ * others: one that is wrong now is BLOOMFILE_ECHANGED. */
+BLOOMFILE_API int bloomfile_recheck(const bloomfile *f);
 
 BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile *f); /* that its digests are made with */
 

@@ -356,10 +356,25 @@ static int blame(struct bloomfile_fault *fault, int error, const char *field, ui
     return error;
 }
 
-static int blame_header(const bloomfile *f, struct bloomfile_fault *fault)
+/* Whether the file was changed; *error and *fault say so then. */
+static bool is_changed(const bloomfile *f, int *error, struct bloomfile_fault *fault)
 {
+    const bool by_header = changed_header(f);
+    if (!by_header && !changed_in_place(f))
+        return false;
     guard_distrust(f->guard, BLOOMFILE_ECHANGED);
-    return blame(fault, BLOOMFILE_ECHANGED, "header", 0);
+    *error = blame(fault, BLOOMFILE_ECHANGED, by_header ? "header" : "file", 0);
+    return true;
+}
+
+/* After the body was read: a page that was right before is wrong now, or was found so earlier. */
+static int blame_page(int error, struct bloomfile_fault *fault)
+{
+    if (error != BLOOMFILE_EPAGE)
+        return blame(fault, BLOOMFILE_ECHANGED, "file", 0);
+    if (fault != NULL)
+        fault->error = BLOOMFILE_ECHANGED;
+    return BLOOMFILE_ECHANGED;
 }
 
 static int verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
@@ -367,12 +382,15 @@ static int verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *
     if (f->live != NULL)
         return blame(fault, BLOOMFILE_ELIVE, "state",
                      header_record_offset(&f->header, f->header.in_force));
-    if (changed_header(f))
-        return blame_header(f, fault);
+    int error = 0;
+    if (is_changed(f, &error, fault))
+        return error;
     map_expect(&f->map, MAP_SCAN);
-    int error = body_verify(&f->header, f->view.body, f->guard, threads, fault);
+    error = body_verify(&f->header, f->view.body, f->guard, threads, fault);
     map_expect(&f->map, MAP_LOOKUPS);
-    return changed_header(f) ? blame_header(f, fault) : error;
+    if (!is_changed(f, &error, fault) && changed_or_damaged_so_far(f) == BLOOMFILE_ECHANGED)
+        error = blame_page(error, fault);
+    return error;
 }
 
 /* Damage in one layer does not keep the others from being checked, which later lookups rely on. */

@@ -3,6 +3,7 @@
 #include <bloomfile_live.h>
 
 #include "combine/combine.h"
+#include "handle/changed.h"
 #include "handle/flush.h"
 #include "handle/join.h"
 #include "handle/record.h"
@@ -112,6 +113,8 @@ int bloomfile_seal(bloomfile *f)
         lock_drop(f->fd, LOCK_WRITERS, 1);
     else
         lock_try(f->fd, LOCK_WRITERS, false);
+    if (error == 0)
+        changed_note_sealed(f);
     return error != 0 ? error : join_check_path(f);
 }
 

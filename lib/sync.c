@@ -4,6 +4,7 @@
 
 #include "handle/changed.h"
 #include "handle/sync.h"
+#include "series/layers.h"
 #include "series/series.h"
 
 int bloomfile_sync(bloomfile *f)
@@ -19,6 +20,27 @@ int bloomfile_finish(bloomfile *f)
 bool bloomfile_is_stale(const bloomfile *f)
 {
     return f->series != NULL ? series_is_stale(f) : changed_is_stale(f);
+}
+
+static void recheck(const bloomfile *f)
+{
+    if (f->series == NULL) {
+        guard_recheck(f->guard);
+        return;
+    }
+    const struct layers *l = layers_enter(f);
+    for (size_t i = 0; i < l->count; i++)
+        guard_recheck(l->list[i]->guard);
+    layers_leave(f, l);
+}
+
+int bloomfile_recheck(const bloomfile *f)
+{
+    const int error = bloomfile_status(f);
+    if (error != 0)
+        return error;
+    recheck(f);
+    return bloomfile_status(f);
 }
 
 int bloomfile_status(const bloomfile *f)

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -341,6 +342,20 @@ void write_file(const char *path, const void *bytes, size_t size)
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
+}
+
+void wait_for_file_times(void)
+{
+    struct stat first, now;
+    write_file("probe", "", 0);
+    assert_int_equal(stat("probe", &first), 0);
+    do {
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+        write_file("probe", "x", 1);
+        assert_int_equal(stat("probe", &now), 0);
+    } while (now.st_mtim.tv_sec == first.st_mtim.tv_sec &&
+             now.st_mtim.tv_nsec == first.st_mtim.tv_nsec);
+    assert_int_equal(unlink("probe"), 0);
 }
 
 struct bytes read_file(const char *path)

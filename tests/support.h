@@ -122,6 +122,9 @@ int enter_temp_dir(void **state);
 int leave_temp_dir(void **state);
 
 void write_file(const char *path, const void *bytes, size_t size);
+
+/* Waits until a file that is written gets another time than one that was written before. */
+void wait_for_file_times(void);
 struct bytes read_file(const char *path);
 void assert_file_holds(const char *path, const void *bytes, size_t size);
 size_t entries_in_dir(void);

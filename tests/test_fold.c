@@ -356,7 +356,7 @@ static void damage_after_a_verification_is_not_passed_on(void **state)
         for (int mended = 0; mended < 2; mended++) {
             byte ^= 0x55;
             assert_int_equal(pwrite(fd, &byte, 1, IN_FILE), 1);
-            assert_error(bloomfile_fold("result", f, 1, 0), BLOOMFILE_EPAGE);
+            assert_error(bloomfile_fold("result", f, 1, 0), BLOOMFILE_ECHANGED);
         }
         close(fd);
         assert_int_equal(access("result", F_OK), -1);

@@ -102,13 +102,16 @@ static void each_reason_to_doubt_counts_once(void **state)
         struct guard g = new_guard(trust != 0);
         for (size_t page = 0; page < PAGES; page++) {
             assert_int_equal(guard_all_good(&g), trust);
-            guard_set(&g, page, true);
+            if (page != 64)
+                guard_set(&g, page, true);
         }
-        assert_true(guard_all_good(&g) && !guard_only_doubt(&g));
+        assert_int_equal(guard_all_good(&g), trust);
+        assert_int_equal(guard_only_doubt(&g), !trust);
         guard_doubt(&g);
-        assert_true(guard_only_doubt(&g) && !guard_all_good(&g));
+        assert_int_equal(guard_only_doubt(&g), trust);
+        assert_false(guard_all_good(&g));
         guard_undoubt(&g);
-        assert_true(guard_all_good(&g));
+        assert_int_equal(guard_all_good(&g), trust);
         for (unsigned i = 0; i < 2; i++) {
             guard_set(&g, 64, false);
             assert_true(guard_only_doubt(&g) && !guard_all_good(&g));
@@ -120,6 +123,82 @@ static void each_reason_to_doubt_counts_once(void **state)
         assert_true(!guard_only_doubt(&g) && !guard_all_good(&g));
         guard_undoubt(&g);
         assert_true(guard_only_doubt(&g));
+        assert_error(g.error, BLOOMFILE_EPAGE);
+        guard_release(&g);
+    }
+}
+
+/* ---- pages that were good before */
+
+static void check_all(struct guard *g)
+{
+    for (size_t page = 0; page < PAGES; page++)
+        guard_ok(g, page * PAGE);
+}
+
+static void a_good_page_that_turns_bad_makes_everything_doubtful(void **state)
+{
+    (void)state;
+    for (unsigned renewed = 0; renewed < 2; renewed++) {
+        struct guard g = new_guard(false);
+        assert_true(guard_ok(&g, 0));
+        if (renewed)
+            guard_renew(&g, 1);
+        damage(0);
+        if (renewed)
+            assert_false(guard_ok(&g, 0));
+        else
+            guard_set(&g, 0, false);
+        damage(0);
+        assert_error(g.error, BLOOMFILE_ECHANGED);
+        assert_true(guard_distrusted(&g));
+        assert_false(guard_ok(&g, PAGE));
+        assert_int_equal(g.bad, 1);
+        guard_release(&g);
+    }
+}
+
+static void renewed_pages_are_checked_once_more(void **state)
+{
+    struct guard g = new_guard(false);
+    (void)state;
+    for (uint64_t stamp = 1; stamp < 4; stamp++) {
+        check_all(&g);
+        assert_true(guard_all_good(&g));
+        guard_renew(&g, stamp);
+        for (size_t page = 0; page < PAGES; page++)
+            assert_true(guard_unknown(&g, page * PAGE));
+        assert_int_equal(g.doubts, PAGES);
+        assert_true(guard_ok(&g, 64 * PAGE));
+        guard_renew(&g, stamp); /* known already */
+        assert_int_equal(g.doubts, PAGES - 1);
+    }
+    assert_error(g.error, 0);
+    guard_release(&g);
+}
+
+static void a_recheck_is_of_those_pages_that_were_good(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(some_pages); i++) {
+        struct guard g = new_guard(false);
+        for (size_t at = 0; at < ROWS(some_pages); at++)
+            assert_true(guard_ok(&g, some_pages[at] * PAGE));
+        guard_renew(&g, 1);
+        damage(2);
+        guard_recheck(&g);
+        assert_error(g.error, 0);
+        assert_int_equal(g.doubts, PAGES - ROWS(some_pages));
+        assert_true(guard_unknown(&g, 2 * PAGE));
+        assert_false(guard_ok(&g, 2 * PAGE));
+        assert_error(g.error, BLOOMFILE_EPAGE); /* no answer relied on it */
+        damage(2);
+
+        guard_renew(&g, 2);
+        damage(some_pages[i]);
+        guard_recheck(&g);
+        damage(some_pages[i]);
+        assert_error(g.error, BLOOMFILE_ECHANGED);
         guard_release(&g);
     }
 }
@@ -176,8 +255,9 @@ static void find_good_and_bad(struct guard *g, unsigned moment)
     for (size_t page = 1; page < PAGES; page++)
         guard_set(g, page, true);
     assert_false(guard_ok(g, 0));
-    assert_true(guard_ok(g, PAGE));
-    assert_true(guard_only_doubt(g));
+    const bool was_good = g->error == BLOOMFILE_ECHANGED;
+    assert_int_equal(guard_ok(g, PAGE), !was_good);
+    assert_int_equal(g->doubts, was_good ? 2 : 1);
     assert_int_equal(g->bad, 1);
     g->known_good = good;
     g->known_bad = bad;
@@ -212,6 +292,9 @@ int main(void)
         cmocka_unit_test(a_page_taken_for_good_is_not_looked_at),
         cmocka_unit_test(no_page_of_a_wrong_body_is_good),
         cmocka_unit_test(each_reason_to_doubt_counts_once),
+        cmocka_unit_test(a_good_page_that_turns_bad_makes_everything_doubtful),
+        cmocka_unit_test(renewed_pages_are_checked_once_more),
+        cmocka_unit_test(a_recheck_is_of_those_pages_that_were_good),
         cmocka_unit_test(a_page_that_is_found_good_and_bad_is_bad),
         cmocka_unit_test(a_bad_page_is_not_good_even_for_a_moment),
     };

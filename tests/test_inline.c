@@ -210,9 +210,9 @@ static void damage_found_later_reaches_an_older_pin(void **state)
     const struct bloomfile_pinned pin = pinned(f);
     assert_maybe(&pin, 0, KEYS);
     zero_body();
-    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ECHANGED);
     assert_maybe(&pin, 0, KEYS);
-    assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
     bloomfile_close(f);
 }
 

@@ -268,8 +268,9 @@ static int make_body(struct work *w, unsigned threads)
     if (w->check.first_bad == UINT64_MAX && w->error != 0)
         return w->error;
     int error = body_check_end(&w->check, NULL);
-    if (error == 0 || changed_header(w->base))
-        error = changed_or_damaged(w->base);
+    const int status = changed_or_damaged(w->base);
+    if (error == 0 || status == BLOOMFILE_ECHANGED)
+        error = status;
     return error == 0 && !result_is_whole(w) ? BLOOMFILE_EPATCH : error;
 }
 

@@ -10,18 +10,50 @@
 #include "os/file.h"
 #include "os/path.h"
 
+#define SEALING_SECONDS 2 /* at most, nearly always */
+
 /* ---- which file it is */
 
-int changed_note(bloomfile *f, const char *path, const struct stat *status)
+/* When contents, mode, owner or links changed last, as one number, to compare. */
+static uint64_t stamp_of(const struct stat *status)
 {
-    f->path = path_to_keep(path, &f->folder);
+    return (uint64_t)status->st_ctim.tv_sec * 1000000000u + (uint64_t)status->st_ctim.tv_nsec;
+}
+
+static void note_looks(bloomfile *f, const struct stat *status)
+{
+    atomic_init(&f->guard->stamp, stamp_of(status));
     f->file = (struct file_looks){ .device = status->st_dev,
                                    .inode = status->st_ino,
                                    .size = status->st_size,
                                    .final = f->live == NULL,
                                    .modified = status->st_mtim,
                                    .touched = status->st_ctim };
+}
+
+int changed_note(bloomfile *f, const char *path, const struct stat *status)
+{
+    f->path = path_to_keep(path, &f->folder);
+    note_looks(f, status);
     return f->path == NULL ? errno : 0;
+}
+
+int changed_note_layer(bloomfile *layer, const bloomfile *first)
+{
+    if (first->path == NULL || first->copied)
+        return 0;
+    layer->path = strdup(first->path);
+    layer->file = first->file;
+    atomic_init(&layer->guard->stamp, atomic_load(&first->guard->stamp));
+    return layer->path == NULL ? ENOMEM : 0;
+}
+
+void changed_note_sealed(bloomfile *f)
+{
+    struct stat status;
+    f->header.records_identical = true;
+    if (f->path != NULL && file_stat_now(f->fd, &status) == 0)
+        note_looks(f, &status);
 }
 
 /* ---- what is in it */
@@ -48,6 +80,40 @@ bool changed_header(const bloomfile *f)
     return check_header(f, &now) == BLOOMFILE_ECHANGED;
 }
 
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* Whoever completes an unfinished sealing writes to the file, too. */
+static bool was_rewritten(const bloomfile *f, const struct stat *now)
+{
+    return now->st_size != f->file.size ||
+           (f->header.records_identical && !same_time(now->st_mtim, f->file.modified));
+}
+
+/* Live files are on local file systems. */
+static int stat_path(const bloomfile *f, struct stat *now)
+{
+    if (f->file.final)
+        return file_stat_path_now(f->path, now);
+    return stat(f->path, now) == 0 ? 0 : errno;
+}
+
+/* What is mapped may have another name now, or none; then the file at the path tells nothing. */
+bool changed_in_place(const bloomfile *f)
+{
+    struct stat now;
+    const struct file_looks *then = &f->file;
+    if (f->path == NULL || !then->final || f->copied || stat_path(f, &now) != 0 ||
+        now.st_dev != then->device || now.st_ino != then->inode)
+        return false;
+    if (was_rewritten(f, &now))
+        return true;
+    guard_renew(f->guard, stamp_of(&now));
+    return false;
+}
+
 /* The file itself, behind a copy of it. */
 static bool changed_behind_copy(const bloomfile *f)
 {
@@ -56,9 +122,18 @@ static bool changed_behind_copy(const bloomfile *f)
                          !header_is_still(&f->header, bytes));
 }
 
-static bool same_time(struct timespec a, struct timespec b)
+/* A sealing takes less from its first write to its last, which may come between two steps of an
+ * opening. */
+static bool was_sealed_just_now(const bloomfile *f)
 {
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+    struct timespec now;
+    return clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0 ||
+           f->file.modified.tv_sec + SEALING_SECONDS >= now.tv_sec;
+}
+
+bool changed_while_opened(const bloomfile *f)
+{
+    return f->file.final && was_sealed_just_now(f) && changed_in_place(f);
 }
 
 /* Whether the file system shows a change. A live filter changes all the time, except in size. */
@@ -82,8 +157,9 @@ bool changed_is_stale(const bloomfile *f)
     struct stat now;
     if (f->path == NULL)
         return false;
-    if (stat(f->path, &now) != 0)
-        return file_name_is_gone(errno, f->fd);
+    const int error = stat_path(f, &now);
+    if (error != 0)
+        return file_name_is_gone(error, f->fd);
     return file_changed(&f->file, &now) || changed_header(f) || changed_behind_copy(f) ||
            sealed_since(f);
 }
@@ -130,6 +206,8 @@ int changed_or_damaged(const bloomfile *f)
 {
     struct header now;
     int error = check_header(f, &now);
+    if (error == 0 && changed_in_place(f))
+        error = BLOOMFILE_ECHANGED;
     if (error != 0) {
         guard_distrust(f->guard, error);
         return error;

@@ -226,7 +226,7 @@ static int open_once(bloomfile **out, const char *path, unsigned flags, int *res
     if (error != 0)
         return error;
     struct stat status;
-    error = file_stat(fd, &status);
+    error = file_stat_now(fd, &status); /* before the header is read */
     if (error == 0)
         error = opening_range(&f, fd, &status, 0, BLOOMFILE_TO_END, flags);
     if (error == 0 && f->header.layers > 1 && (*rest = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST)) < 0)
@@ -250,18 +250,29 @@ static int open_once(bloomfile **out, const char *path, unsigned flags, int *res
     return error;
 }
 
+/* What is added must go to the file that has the name; a sealing that ended during the opening is
+ * not to be taken for a later change. */
+static bool is_outdated(const bloomfile *f, bool writing)
+{
+    return writing ? changed_is_stale(f) : changed_while_opened(f);
+}
+
 int opening_by_path(bloomfile **out, const char *path, unsigned flags, int *rest)
 {
+    const bool writing = (flags & BLOOMFILE_WRITE) != 0;
     *rest = -1;
-    for (int tries = 0; tries < OPEN_TRIES; tries++) {
+    for (int tries = 1;; tries++) {
         int error = open_once(out, path, flags, rest);
-        if (error != 0 || (flags & BLOOMFILE_WRITE) == 0 || !changed_is_stale(*out))
+        if (error != 0 || !is_outdated(*out, writing) || (!writing && tries == OPEN_TRIES))
             return error;
-        /* Replaced before it was locked: what is added must go to the new one. */
         opening_close(*out);
         *out = NULL;
+        if (*rest >= 0)
+            close(*rest);
+        *rest = -1;
+        if (tries == OPEN_TRIES)
+            return EBUSY;
     }
-    return EBUSY;
 }
 
 int opening_memory(bloomfile **out, const void *image, size_t size, unsigned flags)

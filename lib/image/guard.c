@@ -9,6 +9,12 @@
 #include "format/bytes.h"
 #include "format/ribbon.h"
 
+/* Of each map. */
+static size_t words_of(const struct guard *g)
+{
+    return (size_t)(checksum_pages(g->body_size) / 64 + 1);
+}
+
 int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32_t body_crc,
                 bool trust)
 {
@@ -19,11 +25,12 @@ int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32
                          .body_crc = body_crc,
                          .trust = trust,
                          .doubts = trust ? 0 : pages };
-    size_t words = (size_t)(pages / 64 + 1);
-    g->known_good = calloc(2 * words, sizeof *g->known_good);
+    const size_t words = words_of(g);
+    g->known_good = calloc(3 * words, sizeof *g->known_good);
     if (g->known_good == NULL)
         return ENOMEM;
     g->known_bad = g->known_good + words;
+    g->was_good = g->known_bad + words;
     return 0;
 }
 
@@ -37,13 +44,17 @@ void guard_restart(struct guard *g, uint32_t body_crc)
 
 void guard_release(struct guard *g)
 {
-    free(g->known_good); /* and known_bad */
+    free(g->known_good); /* and the other maps */
 }
 
+/* The first one counts, but for the worst: then any answer may have been wrong. */
 static void set_error(struct guard *g, int error)
 {
     int none = 0;
-    atomic_compare_exchange_strong(&g->error, &none, error);
+    if (error == BLOOMFILE_ECHANGED)
+        atomic_store(&g->error, error);
+    else
+        atomic_compare_exchange_strong(&g->error, &none, error);
 }
 
 /* Sets or clears a page's bit; returns whether that changed it. */
@@ -55,19 +66,27 @@ static bool change(_Atomic uint64_t *map, uint64_t page, bool set)
     return ((before & bit) != 0) != set;
 }
 
+static bool has(_Atomic uint64_t *map, uint64_t page)
+{
+    return (atomic_load(&map[page / 64]) >> page % 64 & 1) != 0;
+}
+
 static bool known_bad(const struct guard *g, uint64_t page)
 {
-    return (atomic_load(&g->known_bad[page / 64]) >> page % 64 & 1) != 0;
+    return has(g->known_bad, page);
 }
 
 static void set_bad(struct guard *g, uint64_t page)
 {
     set_error(g, BLOOMFILE_EPAGE);
-    bool first = change(g->known_bad, page, true);
+    const bool first = change(g->known_bad, page, true);
+    const bool good_until_now = change(g->known_good, page, false);
     if (first)
         atomic_fetch_add(&g->bad, 1);
-    if (g->trust ? first : change(g->known_good, page, false))
+    if (g->trust ? first : good_until_now)
         atomic_fetch_add(&g->doubts, 1);
+    if (good_until_now || has(g->was_good, page))
+        guard_distrust(g, BLOOMFILE_ECHANGED);
 }
 
 /* If another thread found the page bad meanwhile, it is bad. The doubts are lowered last, so that
@@ -97,6 +116,36 @@ void guard_set(struct guard *g, uint64_t page, bool good)
         set_bad(g, page);
     }
 }
+
+/* ---- pages that are to be checked again */
+
+/* Those that are found good meanwhile stay so: they were checked under the new stamp. */
+void guard_renew(struct guard *g, uint64_t stamp)
+{
+    if (atomic_load(&g->stamp) == stamp)
+        return;
+    guard_doubt(g); /* so that there are never too few */
+    for (size_t i = words_of(g); i-- > 0;) {
+        const uint64_t good = atomic_load(&g->known_good[i]);
+        atomic_fetch_or(&g->was_good[i], good);
+        const uint64_t before = atomic_fetch_and(&g->known_good[i], ~good);
+        atomic_fetch_add(&g->doubts, (unsigned)__builtin_popcountll(before & good));
+    }
+    guard_undoubt(g);
+    atomic_store(&g->stamp, stamp);
+}
+
+void guard_recheck(struct guard *g)
+{
+    const size_t words = words_of(g);
+    for (uint64_t word = 0; word < words; word++) {
+        uint64_t due = atomic_load(&g->was_good[word]) & ~atomic_load(&g->known_good[word]);
+        for (; due != 0; due &= due - 1)
+            guard_check(g, 64 * word + (unsigned)__builtin_ctzll(due));
+    }
+}
+
+/* ---- reasons for doubt */
 
 void guard_doubt(struct guard *g)
 {

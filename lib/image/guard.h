@@ -20,11 +20,13 @@ struct guard {
     bool trust;                   /* a page is good unless known to be bad */
     _Atomic uint64_t *known_good; /* a bit a page; none is set if trusted */
     _Atomic uint64_t *known_bad;
-    _Atomic uint64_t doubts; /* pages not known to be good, and other reasons; 0: none */
+    _Atomic uint64_t *was_good; /* known to be good before guard_renew() */
+    _Atomic uint64_t stamp;     /* of guard_renew() */
+    _Atomic uint64_t doubts;    /* pages not known to be good, and other reasons; 0: none */
     _Atomic uint64_t bad;
-    atomic_bool distrust;     /* the body as a whole is wrong */
-    atomic_bool unhashed;     /* a key was asked for whose digest is unknown */
-    atomic_int error;         /* 0, or the first damage met: the handle's sticky error */
+    atomic_bool distrust; /* the body as a whole is wrong */
+    atomic_bool unhashed; /* a key was asked for whose digest is unknown */
+    atomic_int error;     /* the handle's sticky error: 0, or the first damage met, or ECHANGED */
     _Atomic uint32_t *shapes; /* ribbon: as in struct kernel_view; else NULL */
     uint64_t lines;           /* ribbon: of the body */
 };
@@ -40,8 +42,15 @@ void guard_release(struct guard *g);
  * meanwhile. */
 void guard_restart(struct guard *g, uint32_t body_crc);
 
-/* Marks a page as good or bad. Bad is final. What lookups remember of a good page is read anew, so
- * that verification ends what was read while it was bad. */
+/* Forgets which pages are good, unless it did so for this stamp before. Answers have relied on
+ * them: one that is wrong at its next check is BLOOMFILE_ECHANGED. guard_recheck() checks them all.
+ */
+void guard_renew(struct guard *g, uint64_t stamp);
+void guard_recheck(struct guard *g);
+
+/* Marks a page as good or bad. Bad is final, and BLOOMFILE_ECHANGED if the page was good before.
+ * What lookups remember of a good page is read anew, so that verification ends what was read while
+ * it was bad. */
 void guard_set(struct guard *g, uint64_t page, bool good);
 
 /* One more reason, or one less, for which guard_all_good() is false. */

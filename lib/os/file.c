@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "os/apart.h"
@@ -27,13 +28,56 @@ int file_open(const char *path, bool writable, int *fd)
     return *fd < 0 ? errno : 0;
 }
 
-int file_stat(int fd, struct stat *status)
+static int check_regular(const struct stat *status)
 {
-    if (fstat(fd, status) != 0)
-        return errno;
     if (S_ISDIR(status->st_mode))
         return EISDIR;
     return S_ISREG(status->st_mode) ? 0 : BLOOMFILE_ENOTREGULAR;
+}
+
+int file_stat(int fd, struct stat *status)
+{
+    return fstat(fd, status) != 0 ? errno : check_regular(status);
+}
+
+#if defined STATX_BASIC_STATS && defined AT_STATX_FORCE_SYNC
+static struct timespec time_of(struct statx_timestamp time)
+{
+    return (struct timespec){ .tv_sec = time.tv_sec, .tv_nsec = time.tv_nsec };
+}
+
+/* False where the system has no such call, or forbids it, and after errors, which stat() has too.
+ */
+static bool stat_now(int folder, const char *path, int flags, struct stat *status)
+{
+    struct statx x;
+    if (statx(folder, path, flags | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &x) != 0)
+        return false;
+    *status = (struct stat){ .st_dev = makedev(x.stx_dev_major, x.stx_dev_minor),
+                             .st_ino = (ino_t)x.stx_ino,
+                             .st_mode = x.stx_mode,
+                             .st_nlink = x.stx_nlink,
+                             .st_size = (off_t)x.stx_size,
+                             .st_mtim = time_of(x.stx_mtime),
+                             .st_ctim = time_of(x.stx_ctime) };
+    return true;
+}
+#else
+static bool stat_now(int folder, const char *path, int flags, struct stat *status)
+{
+    (void)folder, (void)path, (void)flags, (void)status;
+    return false;
+}
+#endif
+
+int file_stat_now(int fd, struct stat *status)
+{
+    return stat_now(fd, "", AT_EMPTY_PATH, status) ? check_regular(status) : file_stat(fd, status);
+}
+
+int file_stat_path_now(const char *path, struct stat *status)
+{
+    return stat_now(AT_FDCWD, path, 0, status) || stat(path, status) == 0 ? 0 : errno;
 }
 
 bool file_is_writable(int fd)

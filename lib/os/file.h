@@ -14,6 +14,13 @@ int file_open(const char *path, bool writable, int *fd);
 /* The state of a regular file; else EISDIR, BLOOMFILE_ENOTREGULAR, or an errno. */
 int file_stat(int fd, struct stat *status);
 
+/* The same as the file is at this moment, also where another host has written to it: not from the
+ * cache of a network file system. */
+int file_stat_now(int fd, struct stat *status);
+
+/* The same of any file that a path leads to. 0 or an errno. */
+int file_stat_path_now(const char *path, struct stat *status);
+
 /* Whether a descriptor was opened for writing. */
 bool file_is_writable(int fd);
 

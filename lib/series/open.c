@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "handle/changed.h"
 #include "handle/creating.h"
 #include "handle/opening.h"
 #include "os/file.h"
@@ -172,8 +173,9 @@ static int open_next(struct layers **l, struct place *p, unsigned flags)
     if (next->app_hash)
         bloomfile_name_hash(next, h->hash_id, h->self_test);
     struct layers *more = layers_copy(*l, 1);
-    if (more == NULL) {
+    if (more == NULL || changed_note_layer(next, (*l)->list[0]) != 0) {
         opening_close(next);
+        free(more);
         return ENOMEM;
     }
     more->list[more->count++] = next;

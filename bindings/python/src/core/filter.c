@@ -601,7 +601,9 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef attributes[] = {
     { "status", (getter)get_status, NULL,
-      "None, or the first damage that was met: the answers that depended on it were True.", NULL },
+      "None, or what is wrong. Damage: the answers that depended on it were True. "
+      "ECHANGED: the file was written to in place, and earlier answers may be wrong.",
+      NULL },
     { "stale", (getter)get_stale, NULL, "Whether it is time to open the path anew.", NULL },
     { "path", (getter)get_path, NULL, "As it was given; None: there is none.", NULL },
     { "seed", (getter)get_seed, NULL, "That of its digests.", NULL },

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT
+ * Sealed files that are written to in place while they are open: every layout, every way to write,
+ * every way to open. */
+#include "live_support.h"
+
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    KEYS = 20000,
+    PAGE = 4096,
+    BAD_PAGE = 3, /* of the file */
+};
+
+/* ---- a system without statx() */
+
+static bool no_statx;
+
+struct statx;
+__attribute__((weak)) /* a libc need not have it */
+int __real_statx(int folder, const char *path, int flags, unsigned mask, struct statx *out);
+int __wrap_statx(int folder, const char *path, int flags, unsigned mask, struct statx *out);
+int __wrap_statx(int folder, const char *path, int flags, unsigned mask, struct statx *out)
+{
+    if (!no_statx)
+        return __real_statx(folder, path, flags, mask, out);
+    errno = ENOSYS;
+    return -1;
+}
+
+/* ---- images */
+
+enum kind {
+    BLOCKED,
+    CLASSIC,
+    COUNTING,
+    RIBBON,
+    SLICE,
+    SERIES,
+    KINDS
+};
+static const char *const kind_names[] = { "blocked", "classic", "counting",
+                                          "ribbon",  "slice",   "series" };
+static struct bytes images[KINDS];
+
+static struct bytes build(enum kind kind)
+{
+    if (kind == SERIES)
+        return series_image(BLOOMFILE_BLOCKED, KEYS);
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = kind == SLICE ? BLOOMFILE_BLOCKED : BLOOMFILE_BLOCKED + (uint32_t)kind;
+    if (kind == SLICE) {
+        params.capacity = KEYS;
+        params.slices = 2;
+        params.slice = 1;
+    }
+    bloomfile_builder *b = new_builder(params);
+    for (uint64_t i = 0; i < KEYS; i++) {
+        const uint64_t digest = number(0, i);
+        assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
+    }
+    struct bytes file = finish_file(b);
+    bloomfile_builder_free(b);
+    return file;
+}
+
+static int build_images(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        images[kind] = build(kind);
+    return leave_temp_dir(state);
+}
+
+static int free_images(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        free(images[kind].data);
+    return 0;
+}
+
+static void make(enum kind kind)
+{
+    write_file("filter", images[kind].data, images[kind].size);
+    wait_for_file_times();
+}
+
+static uint64_t digests[2 * KEYS];
+
+static size_t count_hits(const bloomfile *f, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        digests[i] = number(0, i);
+    return bloomfile_contains_digests(f, digests + from, (size_t)(to - from), NULL);
+}
+
+/* Lookups in all pages. */
+static void look_up_all(const bloomfile *f)
+{
+    assert_int_equal(count_hits(f, 0, KEYS), KEYS);
+    assert_true(count_hits(f, KEYS, 2 * KEYS) < KEYS);
+}
+
+static void assert_all_maybe(const bloomfile *f)
+{
+    assert_int_equal(count_hits(f, 0, 2 * KEYS), 2 * KEYS);
+    for (uint64_t i = KEYS; i < KEYS + 100; i++)
+        assert_true(bloomfile_contains_digest(f, number(0, i)));
+}
+
+/* ---- ways to write; true: done, false: the file system cannot */
+
+static void write_at(const void *bytes, size_t size, off_t at)
+{
+    int fd = open("filter", O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, bytes, size, at), size);
+    assert_int_equal(close(fd), 0);
+}
+
+static bool zero_page(const struct bytes *image)
+{
+    static const uint8_t zeros[PAGE];
+    (void)image;
+    write_at(zeros, PAGE, BAD_PAGE * PAGE);
+    return true;
+}
+
+static bool zero_body(const struct bytes *image)
+{
+    uint8_t *zeros = calloc(image->size, 1);
+    assert_non_null(zeros);
+    write_at(zeros, image->size - IN_FILE, IN_FILE);
+    free(zeros);
+    return true;
+}
+
+static bool truncate_and_extend(const struct bytes *image)
+{
+    assert_int_equal(truncate("filter", IN_FILE), 0);
+    assert_int_equal(truncate("filter", (off_t)image->size), 0);
+    return true;
+}
+
+static bool shorten(const struct bytes *image)
+{
+    assert_int_equal(truncate("filter", (off_t)image->size - PAGE), 0);
+    return true;
+}
+
+static bool punch_hole(const struct bytes *image)
+{
+    (void)image;
+    int fd = open("filter", O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    const bool done = fallocate(fd, mode, BAD_PAGE * PAGE, PAGE) == 0;
+    assert_true(done || errno == EOPNOTSUPP);
+    assert_int_equal(close(fd), 0);
+    return done;
+}
+
+/* As rsync --inplace does, with another filter of the same header size. */
+static bool write_block_by_block(const struct bytes *image)
+{
+    for (size_t at = image->size / PAGE * PAGE; at > 0; at -= PAGE) {
+        uint8_t block[PAGE];
+        memcpy(block, image->data + at - PAGE, PAGE);
+        if (at > IN_FILE)
+            block[at / PAGE % PAGE] ^= 0xFF;
+        write_at(block, PAGE, (off_t)at - PAGE);
+    }
+    return true;
+}
+
+static bool write_the_same(const struct bytes *image)
+{
+    write_at(image->data, image->size, 0);
+    return true;
+}
+
+static bool touch(const struct bytes *image)
+{
+    (void)image;
+    assert_int_equal(utimensat(AT_FDCWD, "filter", NULL, 0), 0);
+    return true;
+}
+
+static bool (*const ways[])(const struct bytes *image) = {
+    zero_page,      zero_body, truncate_and_extend, shorten, punch_hole, write_block_by_block,
+    write_the_same, touch,
+};
+static const char *const way_names[] = {
+    "a page zeroed",
+    "body zeroed",
+    "truncated and extended",
+    "shortened",
+    "hole punched",
+    "rewritten block by block",
+    "rewritten with the same",
+    "touched",
+};
+
+static const unsigned mapped[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE,
+                                   BLOOMFILE_PREFAULT, BLOOMFILE_LOCK };
+
+/* ---- size or time of modification */
+
+static void check_reported(enum kind kind, size_t way, unsigned flags, bool by_verify)
+{
+    make(kind);
+    bloomfile *f = opened("filter", flags);
+    look_up_all(f);
+    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_recheck(f), 0);
+    if (!ways[way](&images[kind])) {
+        bloomfile_close(f);
+        return;
+    }
+    const int told = by_verify ? bloomfile_verify(f, 1, NULL) : bloomfile_status(f);
+    if (told != BLOOMFILE_ECHANGED)
+        fail_msg("%s, %s, flags %u: %s", kind_names[kind], way_names[way], flags,
+                 bloomfile_errname(told));
+    assert_all_maybe(f);
+    write_at(images[kind].data, images[kind].size, 0); /* which does not help */
+    assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_recheck(f), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ECHANGED);
+    assert_all_maybe(f);
+    bloomfile_close(f);
+}
+
+static void sealed_file_written_in_place_is_reported(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        for (size_t way = 0; way < ROWS(ways); way++)
+            check_reported(kind, way, mapped[(kind + way) % ROWS(mapped)], (kind + way) % 2 != 0);
+    for (size_t i = 0; i < ROWS(mapped); i++) {
+        check_reported(BLOCKED, 0, mapped[i], false);
+        check_reported(SERIES, 0, mapped[i], false);
+    }
+}
+
+static void without_statx_it_is_reported_too(void **state)
+{
+    (void)state;
+    no_statx = true;
+    for (size_t way = 0; way < ROWS(ways); way++)
+        check_reported(way % KINDS, way, 0, false);
+    no_statx = false;
+}
+
+/* A look finds no page wrong that no lookup has met: what is found later is ECHANGED all the same.
+ */
+static void damage_by_writing_in_place_is_not_called_damage(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        make(kind);
+        bloomfile *f = opened("filter", 0);
+        zero_body(&images[kind]);
+        assert_int_equal(count_hits(f, 0, KEYS), KEYS);
+        assert_true(info_of(f).bad_pages > 0);
+        assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+        bloomfile_close(f);
+    }
+}
+
+static void a_copy_is_not_changed_with_its_file(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        make(kind);
+        bloomfile *f = opened("filter", BLOOMFILE_COPY);
+        zero_body(&images[kind]);
+        look_up_all(f);
+        assert_error(bloomfile_recheck(f), 0);
+        assert_int_equal(bloomfile_is_stale(f), 1);
+        bloomfile_close(f);
+    }
+}
+
+static void the_writer_that_sealed_it_reports_it(void **state)
+{
+    (void)state;
+    make_live("filter", BLOOMFILE_BLOCKED);
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    assert_error(bloomfile_seal(f), 0);
+    wait_for_file_times();
+    assert_true(has_numbers(f, 0, LIVE_KEYS));
+    assert_error(bloomfile_recheck(f), 0);
+    touch(NULL);
+    assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+    assert_true(has_numbers(f, ABSENT, ABSENT + 10));
+    bloomfile_close(f);
+}
+
+/* ---- time of status change alone */
+
+static void change_mode(void)
+{
+    struct stat status;
+    assert_int_equal(stat("filter", &status), 0);
+    assert_int_equal(chmod("filter", status.st_mode ^ S_IXUSR), 0);
+    wait_for_file_times();
+}
+
+static void check_again(const bloomfile *f)
+{
+    assert_error(bloomfile_status(f), 0);
+    assert_int_equal(bloomfile_is_stale(f), 1);
+    look_up_all(f);
+    assert_error(bloomfile_recheck(f), 0);
+    assert_int_equal(info_of(f).bad_pages, 0);
+}
+
+static void another_mode_link_or_name_is_no_change(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        for (size_t i = 0; i < ROWS(mapped); i++) {
+            make(kind);
+            bloomfile *f = opened("filter", mapped[i]);
+            look_up_all(f);
+            change_mode();
+            check_again(f);
+            change_mode();
+            check_again(f);
+            assert_int_equal(rename("filter", "other"), 0);
+            assert_error(bloomfile_recheck(f), 0);
+            look_up_all(f);
+            assert_int_equal(rename("other", "filter"), 0);
+            check_again(f);
+            bloomfile_close(f);
+        }
+}
+
+/* As cp --preserve does with a damaged copy. */
+static void write_and_restore_time(bool (*way)(const struct bytes *image), enum kind kind)
+{
+    struct stat status;
+    assert_int_equal(stat("filter", &status), 0);
+    way(&images[kind]);
+    const struct timespec times[] = { status.st_atim, status.st_mtim };
+    assert_int_equal(utimensat(AT_FDCWD, "filter", times, 0), 0);
+}
+
+static bool time_of_change_is_kept(void)
+{
+    struct stat was, is;
+    make(BLOCKED);
+    assert_int_equal(stat("filter", &was), 0);
+    change_mode();
+    assert_int_equal(stat("filter", &is), 0);
+    return was.st_ctim.tv_sec != is.st_ctim.tv_sec || was.st_ctim.tv_nsec != is.st_ctim.tv_nsec;
+}
+
+enum look {
+    BY_LOOKUP,
+    BY_RECHECK,
+    BY_VERIFY,
+    LOOKS
+};
+
+static int find(const bloomfile *f, enum look look)
+{
+    if (look == BY_RECHECK)
+        return bloomfile_recheck(f);
+    if (look == BY_VERIFY)
+        return bloomfile_verify(f, 1, NULL);
+    assert_error(bloomfile_status(f), 0);
+    assert_int_equal(count_hits(f, 0, KEYS), KEYS);
+    return bloomfile_status(f);
+}
+
+static void a_page_that_was_right_before_is_changed_and_not_damaged(void **state)
+{
+    (void)state;
+    if (!time_of_change_is_kept())
+        skip();
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        for (unsigned look = 0; look < LOOKS; look++)
+            for (unsigned full = 0; full < 2; full++) {
+                make(kind);
+                bloomfile *f = opened("filter", full ? BLOOMFILE_VERIFY_FULL : 0);
+                look_up_all(f);
+                write_and_restore_time(look % 2 == 0 ? zero_page : zero_body, kind);
+                assert_error(find(f, look), BLOOMFILE_ECHANGED);
+                assert_all_maybe(f);
+                assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+                bloomfile_close(f);
+            }
+}
+
+/* No answer relied on it. */
+static void a_page_that_was_never_checked_is_damaged(void **state)
+{
+    (void)state;
+    if (!time_of_change_is_kept())
+        skip();
+    make(CLASSIC);
+    bloomfile *f = opened("filter", 0);
+    assert_error(bloomfile_status(f), 0);
+    write_and_restore_time(zero_page, CLASSIC);
+    assert_error(bloomfile_recheck(f), 0);
+    assert_int_equal(count_hits(f, 0, KEYS), KEYS);
+    assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+    assert_int_equal(info_of(f).bad_pages, 1);
+    bloomfile_close(f);
+}
+
+/* ---- another file */
+
+static void a_file_renamed_over_it_is_a_replacement(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        make(kind);
+        bloomfile *f = opened("filter", 0);
+        look_up_all(f);
+        write_file("newer", images[CLASSIC].data, images[CLASSIC].size);
+        assert_int_equal(rename("newer", "filter"), 0);
+        zero_body(&images[CLASSIC]);
+        assert_error(bloomfile_recheck(f), 0);
+        look_up_all(f);
+        assert_int_equal(bloomfile_is_stale(f), 1);
+        assert_int_equal(unlink("filter"), 0);
+        assert_error(bloomfile_recheck(f), 0);
+        look_up_all(f);
+        bloomfile_close(f);
+    }
+}
+
+static void a_descriptor_s_header_alone_counts(void **state)
+{
+    (void)state;
+    make(BLOCKED);
+    int fd = open("filter", O_RDONLY | O_CLOEXEC);
+    bloomfile *f;
+    assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, 0), 0);
+    assert_int_equal(close(fd), 0);
+    look_up_all(f);
+    touch(NULL);
+    assert_error(bloomfile_recheck(f), 0);
+    look_up_all(f);
+    bloomfile_close(f);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(sealed_file_written_in_place_is_reported),
+        IN_NEW_DIR(without_statx_it_is_reported_too),
+        IN_NEW_DIR(damage_by_writing_in_place_is_not_called_damage),
+        IN_NEW_DIR(a_copy_is_not_changed_with_its_file),
+        IN_NEW_DIR(the_writer_that_sealed_it_reports_it),
+        IN_NEW_DIR(another_mode_link_or_name_is_no_change),
+        IN_NEW_DIR(a_page_that_was_right_before_is_changed_and_not_damaged),
+        IN_NEW_DIR(a_page_that_was_never_checked_is_damaged),
+        IN_NEW_DIR(a_file_renamed_over_it_is_a_replacement),
+        IN_NEW_DIR(a_descriptor_s_header_alone_counts),
+    };
+    return cmocka_run_group_tests(tests, build_images, free_images) != 0;
+}

@@ -244,10 +244,10 @@ class ToolTest(unittest.TestCase):
         """What bfinspect finds out about a file."""
         return json.loads(self.run_tool("bfinspect", "--json", *options, name).stdout)
 
-    def start(self, tool, *arguments, before=(), env=None, **options):
+    def start(self, tool, *arguments, before=(), env=None, out=subprocess.PIPE, **options):
         """A tool that runs beside the test, which feeds it through its stdin."""
         process = subprocess.Popen(self.command(tool, *arguments, before=before),
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stdin=subprocess.PIPE, stdout=out,
                                    stderr=subprocess.PIPE, cwd=self.folder,
                                    env=self.environment(**(env or {})), **options)
         self.addCleanup(self.end, process)
@@ -257,7 +257,7 @@ class ToolTest(unittest.TestCase):
     def end(process):
         process.kill()
         process.wait()
-        for stream in process.stdin, process.stdout, process.stderr:
+        for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
             with contextlib.suppress(BrokenPipeError):  # what was not flushed
                 stream.close()
 

@@ -2,6 +2,8 @@
 """A filter that is overwritten in place, as cp does, while a tool reads it: never status 0 or 1."""
 
 import os
+import subprocess
+import time
 
 from support import ToolTest, craft, lines, main, numbered
 
@@ -46,7 +48,7 @@ class Overwritten(ToolTest):
     def check_asker(self, process, stdin=lines(*OTHERS)):
         status, _, message = self.result(process, stdin)
         self.assertEqual(status, 2, message)
-        self.check_message("bfquery", message, "filter", "overwritten", "ask again")
+        self.check_message("bfquery", message, "filter", "overwritten", "run it again")
 
     def test_bfquery_ends_with_2(self):
         process = self.asker()
@@ -61,7 +63,7 @@ class Overwritten(ToolTest):
                 self.write("filter", self.mine)
                 process = self.start("bfquery", *options, "filter")
                 self.feed(process, *KEYS)
-                self.until(lambda: self.is_mapped(process))
+                self.until_read(process)  # so it has opened the filter
                 self.overwrite()
                 self.check_asker(process)
 
@@ -79,7 +81,7 @@ class Overwritten(ToolTest):
         process = self.start("bfmerge", "merged", "filter", "-")
         process.stdin.write(self.mine[:4096])
         process.stdin.flush()
-        self.until(lambda: self.is_mapped(process))
+        self.until_read(process)  # so it has opened the filter
         self.overwrite()
         status, out, message = self.result(process, self.mine[4096:])
         self.assertEqual((status, out), (2, b""))
@@ -94,8 +96,8 @@ class Overwritten(ToolTest):
             keys.write(lines(*KEYS))
         status, out, _ = self.result(process)
         self.assertEqual(status, 2)
-        self.assertEqual(out.splitlines()[0].partition(b": what")[0],
-                         b"filter: overwritten while it was read")
+        self.assertEqual(out.splitlines()[0].partition(b": this")[0],
+                         b"filter: overwritten or touched while it was read")
 
     def test_a_renamed_file_is_no_matter(self):
         process = self.asker()
@@ -103,6 +105,148 @@ class Overwritten(ToolTest):
         self.write("newer", self.other)
         os.rename(self.folder / "newer", self.folder / "filter")
         self.assertEqual(self.result(process), (0, lines(*KEYS), b""))
+
+
+MANY = numbered(20000)
+
+
+class WrittenInPlace(ToolTest):
+    """The header stays as it is."""
+
+    def make(self, kind):
+        self.write("keys", lines(*MANY))
+        for name in "filter", "series", "series.1", "series.2", "series.3":
+            (self.folder / name).unlink(missing_ok=True)
+        if kind == "series":
+            self.output("bfcreate", "-q", "--live", "--grow", "-n", "4k", "series")
+            self.output("bfadd", "-q", "series", "keys")
+            self.output("bfseal", "-q", "series", "filter")
+        elif kind == "slice":
+            self.output("bfcreate", "-q", "--slice", "1/2", "-n", "20k", "filter", "keys")
+        else:
+            self.output("bfcreate", "-q", "-l", kind, "filter", "keys")
+        absent = self.output("bfquery", "-v", "filter", stdin=lines(*numbered(100, "absent ")))
+        self.absent = absent.splitlines()[0]  # its answer shows that those before it were given
+        time.sleep(0.03)  # the file system's clock may tick a hundred times a second
+        return (self.folder / "filter").stat().st_size
+
+    @staticmethod
+    def zero(file, size):
+        os.pwrite(file, bytes(size - 4096), 4096)
+
+    @staticmethod
+    def zero_a_page(file, _):
+        os.pwrite(file, bytes(4096), 4096)
+
+    @staticmethod
+    def cut_and_extend(file, size):
+        os.truncate(file, 4096)
+        os.truncate(file, size)
+
+    @staticmethod
+    def touch(file, _):
+        os.utime(file)
+
+    def change(self, way, size, restore=False):
+        file = os.open(self.folder / "filter", os.O_RDWR)
+        status = os.fstat(file)
+        way(file, size)
+        if restore:
+            os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+        os.close(file)
+
+    def query(self, *options, out=subprocess.PIPE):
+        """bfquery -v, which has looked up half of the keys, and waits for the other half."""
+        process = self.start("bfquery", *options, "-v", "filter", "-", out=out)
+        self.feed(process, *MANY[:10000], self.absent)
+        if out == subprocess.PIPE:
+            self.assertEqual(process.stdout.readline(), self.absent + b"\n")
+        else:
+            self.until(lambda: out.tell() > 0 or os.fstat(out.fileno()).st_size > 0, process)
+        return process
+
+    KINDS = "blocked", "classic", "counting", "ribbon", "series", "slice"
+
+    def check_reported(self, process):
+        status, out, message = self.result(process, lines(*MANY))
+        self.assertEqual((status, out), (2, b""), message)  # no line after the change
+        self.check_message("bfquery", message, "filter was overwritten or touched", "run it again")
+
+    def test_bfquery_ends_with_2_and_prints_no_wrong_answer_to_a_pipe(self):
+        for kind in self.KINDS:
+            for way in self.zero, self.zero_a_page, self.cut_and_extend, self.touch:
+                for options in ([], ["--verify"]):
+                    with self.subTest(kind=kind, way=way.__name__, options=options):
+                        size = self.make(kind)
+                        process = self.query(*options)
+                        self.change(way, size)
+                        self.check_reported(process)
+
+    def test_it_ends_with_2_when_it_writes_to_a_file(self):
+        size = self.make("blocked")
+        with open(self.folder / "out", "wb") as out:
+            process = self.query(out=out)
+            self.change(self.zero, size)
+            status, _, message = self.result(process, lines(*MANY))
+        self.assertEqual(status, 2)
+        self.check_message("bfquery", message, "filter was overwritten or touched")
+
+    def test_it_prints_no_count(self):
+        size = self.make("blocked")
+        process = self.start("bfquery", "-c", "filter", "-")
+        self.feed(process, *MANY[:10000])
+        self.until_read(process)
+        self.change(self.zero, size)
+        self.check_reported(process)
+
+    def test_another_mode_is_no_change(self):
+        for kind in self.KINDS:
+            with self.subTest(kind):
+                self.make(kind)
+                process = self.query()
+                os.chmod(self.folder / "filter", 0o640)
+                self.assertEqual(self.result(process, lines(*MANY)), (0, b"", b""))
+
+    def test_a_page_that_was_right_before_is_not_called_damaged(self):
+        """As cp --preserve writes: only the time of status change is another."""
+        for kind in self.KINDS:
+            for later in MANY, []:  # it is met by a lookup, or when all are over
+                with self.subTest(kind=kind, later=len(later)):
+                    size = self.make(kind)
+                    process = self.query()
+                    self.change(self.zero, size, restore=True)
+                    status, out, message = self.result(process, lines(*later))
+                    self.assertEqual((status, out), (2, b""), message)
+                    self.check_message("bfquery", message, "filter was overwritten or touched")
+
+    def test_bfinspect_says_so(self):
+        for restore in False, True:
+            with self.subTest(restore=restore):
+                size = self.make("blocked")
+                if not (self.folder / "pipe").exists():
+                    os.mkfifo(self.folder / "pipe")
+                process = self.start("bfinspect", "--verify", "--keys", "pipe", "filter")
+                with open(self.folder / "pipe", "wb") as keys:
+                    self.change(self.zero, size, restore)
+                    keys.write(lines(*MANY))
+                status, out, _ = self.result(process)
+                self.assertEqual(status, 2)
+                self.assertIn(b"filter: overwritten or touched while it was read", out.splitlines()[0])
+                self.assertNotIn(b"pages bad", out)
+
+    def test_operations_make_nothing_of_it(self):
+        """Their source is a filter that is changed while they wait for the other one."""
+        size = self.make("blocked")
+        other = self.read("filter")
+        process = self.start("bfmerge", "merged", "filter", "-")
+        process.stdin.write(other[:4096])
+        process.stdin.flush()
+        self.until_read(process)
+        self.change(self.touch, size)
+        status, _, message = self.result(process, other[4096:])
+        self.assertEqual(status, 2)
+        self.check_message("bfmerge", message, "filter", "overwritten")
+        self.assertNotIn("merged", os.listdir(self.folder))
 
 
 if __name__ == "__main__":

@@ -243,7 +243,7 @@ void verdict_body(struct inspect_report *r)
         verdict_add(r, "unreadable: the file shrank or its disk failed while it was read");
         verdict_advise(r, "look at the kernel's log (dmesg), and inspect it again");
     } else if (r->error == BLOOMFILE_ECHANGED) {
-        verdict_add(r, "overwritten while it was read: what is said here is true of neither file");
+        verdict_add(r, "overwritten or touched while it was read: this report may mix old and new");
         verdict_advise(r, "inspect it again; to replace a filter, rename a new file over it");
     } else if (r->error == BLOOMFILE_EPAGE && fault != NULL) {
         judge_page(r, fault);

@@ -111,6 +111,7 @@ struct inspect_report {
 
     bool in_use;      /* live: programs have it open for writing */
     bool unclean;     /* live: the machine went down meanwhile */
+    bool rewritten;   /* after its header was read */
     bool interrupted; /* the file shrank, or the disk failed, while the body was read */
     bool verified;    /* the whole body was checked and is right */
     bool measured;

@@ -94,7 +94,7 @@ static void put_body_state(FILE *out, const struct inspect_report *r)
         row(out, "body", "verified, its only page is good");
     else if (r->verified)
         row(out, "body", "verified, all %" PRIu64 " pages good", r->info.pages);
-    else if (r->info.bad_pages > 0)
+    else if (r->info.bad_pages > 0 && r->error != BLOOMFILE_ECHANGED)
         row(out, "body", "%" PRIu64 " of %" PRIu64 " page%s bad%s", r->info.bad_pages,
             r->info.pages, cli_s(r->info.pages), place);
     else if (is_damaged(r))

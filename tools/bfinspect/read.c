@@ -166,7 +166,7 @@ static void read_mapping(struct inspect_report *r, const bloomfile *f,
         r->error = r->error != 0 ? r->error : BLOOMFILE_EHASH;
     else if (options->keys != NULL && !salvage_failed())
         check_keys(r, f, options);
-    int status = bloomfile_status(f);
+    const int status = r->rewritten ? BLOOMFILE_ECHANGED : bloomfile_recheck(f);
     if (r->error == 0 || status == BLOOMFILE_ECHANGED)
         r->error = status;
     bloomfile_get_info(f, &r->info);
@@ -201,11 +201,33 @@ static void read_shrinking(struct inspect_report *r, const bloomfile *f,
     }
 }
 
-/* The layers of a live series are found by the name of the first. */
-static int open_as(const struct inspect_report *r, int fd, unsigned flags, bloomfile **f)
+static bool same_time(struct timespec a, struct timespec b)
 {
-    return r->info.series != 0 ? bloomfile_open(f, r->path, flags)
-                               : bloomfile_open_fd(f, fd, 0, BLOOMFILE_TO_END, flags);
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* By path, so that the library notices if it is written to; *r: since its header was read. */
+static int open_sealed(struct inspect_report *r, int fd, unsigned flags, bloomfile **f)
+{
+    struct stat now;
+    const int error = bloomfile_open(f, r->path, flags);
+    const bool same =
+        stat(r->path, &now) == 0 && now.st_dev == r->stat.st_dev && now.st_ino == r->stat.st_ino;
+    if (!same) { /* it was replaced: what was opened first is inspected */
+        bloomfile_close(*f);
+        return bloomfile_open_fd(f, fd, 0, BLOOMFILE_TO_END, flags);
+    }
+    r->rewritten = now.st_size != r->stat.st_size || !same_time(now.st_mtim, r->stat.st_mtim);
+    return error;
+}
+
+/* The layers of a live series are found by the name of the first. */
+static int open_as(struct inspect_report *r, int fd, unsigned flags, bloomfile **f)
+{
+    if (r->info.series != 0)
+        return bloomfile_open(f, r->path, flags);
+    return r->info.state == BLOOMFILE_SEALED ? open_sealed(r, fd, flags, f)
+                                             : bloomfile_open_fd(f, fd, 0, BLOOMFILE_TO_END, flags);
 }
 
 static bloomfile *open_filter(struct inspect_report *r, int fd, unsigned open_flags)

@@ -41,6 +41,7 @@ struct request {
     struct print print;
     bool invert, count, quiet, any;
     uint64_t most; /* keys to print; 0: all */
+    bool streams;  /* to a pipe or a terminal, where others use what is printed at once */
 };
 
 struct query {
@@ -219,6 +220,12 @@ static struct list *read_lists(const struct request *r)
     return list;
 }
 
+static bool is_stream(int fd)
+{
+    struct stat st;
+    return isatty(fd) || (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)));
+}
+
 static void print_counts(const struct query *q)
 {
     const struct filters *fs = &q->request->filters;
@@ -233,7 +240,7 @@ static int conclude(const struct query *q, unsigned errors)
 {
     const struct request *r = q->request;
     bool distrusted;
-    if (r->count && !r->quiet)
+    if (r->count && !r->quiet && !filters_distrusted(&r->filters, r->invert))
         print_counts(q);
     cli_close_stdout();
     const bool damaged = filters_tell_damage(&r->filters, r->invert, &distrusted);
@@ -327,6 +334,9 @@ static void answer(void *query, struct batch *b)
     q->matches += count_chosen(q, b);
     if (q->request->quiet && q->matches > 0)
         stop(q, b);
+    if (is_printing(q) && q->request->streams &&
+        filters_distrusted(&q->request->filters, q->request->invert))
+        stop(q, b);
     if (!write_out(q, b))
         cli_fail(errno, "cannot write to standard output");
     if (q->request->most > 0 && q->matches == q->request->most)
@@ -345,6 +355,7 @@ int main(int argc, char **argv)
     if (!r.quiet)
         check_output(&r);
     filters_open(&r.filters, r.open_flags, &r.keys);
+    r.streams = is_stream(STDOUT_FILENO);
     q.unless = read_lists(&r);
     q.input = keys_new(&r.keys, r.inputs, r.inputs_count);
     bool silent = r.quiet || (!r.count && isatty(STDOUT_FILENO));

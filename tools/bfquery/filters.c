@@ -125,7 +125,7 @@ bool filters_has(const struct batch *b, size_t filter, size_t key)
 /* Tells the user if the filter turned out to be damaged. Returns the error. */
 static int tell_damage(const char *path, const bloomfile *f)
 {
-    int error = bloomfile_status(f);
+    int error = bloomfile_recheck(f);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     char about[LAYERS_TEXT];
     if (error == 0)
@@ -133,8 +133,8 @@ static int tell_damage(const char *path, const bloomfile *f)
     bloomfile_get_info(f, &info);
     if (error == BLOOMFILE_ECHANGED)
         cli_warn(0,
-                 "%s was overwritten while it was asked, and answers may be wrong: ask again (to"
-                 " replace a filter, rename a new file over it)",
+                 "%s was overwritten or touched during the query, so answers may be wrong: run it"
+                 " again (to replace a filter, rename a new file over it)",
                  path);
     else if (error == BLOOMFILE_EPOISONED)
         cli_warn(0,
@@ -163,6 +163,15 @@ static bool is_distrusted(int error, bool absent)
 {
     return error == BLOOMFILE_ECHANGED || error == BLOOMFILE_ERECORD ||
            (absent && (error == BLOOMFILE_EPOISONED || error == BLOOMFILE_EUNCLEAN));
+}
+
+bool filters_distrusted(const struct filters *fs, bool absent)
+{
+    for (size_t i = 0; i < fs->count; i++) {
+        if (is_distrusted(bloomfile_recheck(fs->list[i].f), absent))
+            return true;
+    }
+    return false;
 }
 
 bool filters_tell_damage(const struct filters *fs, bool absent, bool *distrusted)

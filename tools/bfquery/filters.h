@@ -40,8 +40,12 @@ void filters_ask(const struct filters *fs, struct batch *b);
 /* Whether the key may be in a filter, after filters_ask(). */
 bool filters_has(const struct batch *b, size_t filter, size_t key);
 
+/* Looks at the files: whether answers that were given so far may be wrong, if `absent` is true
+ * those that a key is not in the filter. */
+bool filters_distrusted(const struct filters *fs, bool absent);
+
 /* Tells the user which ones turned out to be damaged. Returns whether any did. *distrusted:
- * answers that were given may be wrong, if `absent` is true those that a key is not in it. */
+ * as filters_distrusted(). */
 bool filters_tell_damage(const struct filters *fs, bool absent, bool *distrusted);
 
 void filters_close(struct filters *fs);

@@ -108,6 +108,12 @@ public enum ErrorCode {
     EDIFFERENTHASHES("the filters have different k", "build them with one k"),
     /** The filters have different seeds. */
     EDIFFERENTSEED("the filters have different seeds", "build them with one seed"),
+    /** The filters have different m. */
+    EDIFFERENTBITS("the filters have different sizes", "build them with one m"),
+    /** One filter is a file, the other an embedded image. */
+    EDIFFERENTFORM("the filters have different forms", "compare two files, or two embedded images"),
+    /** The file at the path of a live filter is another one. */
+    EREPLACED("the file was replaced while it was open for writing", "open it again"),
     /** Two counters do not tell how often a key is in both sets. */
     ECOUNTING("counting filters have no intersection", "project them first"),
     /** Only counting filters allow that. */

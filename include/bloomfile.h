@@ -300,6 +300,18 @@ BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **i
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 
+/* What may end a long call: 0 to go on, or the error that it returns. It must not close or free
+ * what the call uses, and once it has returned an error it returns that again. */
+typedef int bloomfile_stop(void *context);
+
+/* Lets this thread end its own long calls, when a signal has come for example. Calls that write a
+ * filter, from keys or from other filters, to a path, a descriptor or memory, call stop(context) in
+ * this thread after every few MiB, and before the filter gets its name. A call that is ended leaves
+ * nothing behind, as after any error.
+ *   stop     NULL, the default: nothing ends them.
+ *   context  for `stop`; the caller's. */
+BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
+
 /* Removes the named temporary files of all threads, whatever file they become. Call it from a
  * handler of SIGINT, SIGTERM and their like, and end the process: calls that go on return ENOENT or
  * EINTR. Files that already have their own name stay. Async-signal-safe. */

@@ -16,6 +16,7 @@
 #include "image/new_image.h"
 #include "image/params.h"
 #include "os/spool.h"
+#include "os/stop.h"
 #include "os/temporary.h"
 
 #define CHUNK           1024 /* keys hashed before they are added */
@@ -324,6 +325,11 @@ void bloomfile_builder_free(bloomfile_builder *b)
     digests_free(b->digests);
     free(b->folder);
     free(b);
+}
+
+void bloomfile_stop_with(bloomfile_stop *stop, void *context)
+{
+    stop_set(stop, context);
 }
 
 void bloomfile_remove_temporaries(void)

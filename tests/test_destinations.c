@@ -287,6 +287,58 @@ static void a_spool_for_a_merge_that_needs_none_is_refused(void **state)
     assert_int_equal(size, 0);
 }
 
+/* ---- ended by the caller */
+
+static int stop_at_zero(void *context)
+{
+    unsigned *left = context;
+    if (*left == 0)
+        return ECANCELED;
+    --*left;
+    return 0;
+}
+
+static int make_until_stopped(const struct maker *m, struct place *to, unsigned calls)
+{
+    bloomfile_stop_with(stop_at_zero, &calls);
+    int error = m->make(to);
+    bloomfile_stop_with(NULL, NULL);
+    return error;
+}
+
+/* Stops at each call that is made, until there is none left to stop at. */
+static void assert_stops(const struct maker *m, struct place *to)
+{
+    const size_t descriptors = open_descriptors(), entries = entries_in_dir();
+    unsigned calls = 0;
+    for (int error; (error = make_until_stopped(m, to, calls)) != 0; calls++) {
+        assert_error(error, ECANCELED);
+        assert_int_equal(open_descriptors(), descriptors);
+        assert_int_equal(entries_in_dir(), entries);
+        if (to->kind == TO_DESCRIPTOR)
+            assert_int_equal(lseek(to->fd, 0, SEEK_END), 0);
+        if (to->kind == TO_MEMORY)
+            assert_null(to->image);
+    }
+    if (calls == 0)
+        fail_msg("%s: it does not stop", m->what);
+}
+
+static void a_caller_that_stops_a_call_gets_its_error_and_no_filter(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(makers); i++) {
+        struct place file = { .kind = TO_FILE }, memory = { .kind = TO_MEMORY }, to = stream();
+        assert_stops(&makers[i], &file);
+        assert_stops(&makers[i], &to);
+        assert_stops(&makers[i], &memory);
+        bloomfile_free(memory.image);
+        close(to.fd);
+        assert_int_equal(unlink("made"), 0);
+        assert_int_equal(unlink("stream"), 0);
+    }
+}
+
 /* ---- faults */
 
 static const struct {
@@ -390,6 +442,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_older_kernel_makes_named_files_all_the_same),
         cmocka_unit_test(what_is_made_is_the_same_wherever_it_goes),
+        cmocka_unit_test(a_caller_that_stops_a_call_gets_its_error_and_no_filter),
         cmocka_unit_test(descriptors_above_65534_are_not_taken_for_others),
         cmocka_unit_test(what_is_no_descriptor_to_write_to_is_an_error),
         cmocka_unit_test(a_spool_that_is_no_folder_is_an_error_and_memory_needs_none),

@@ -17,6 +17,7 @@
 #include "image/image.h"
 #include "kernel/dispatch.h"
 #include "os/file.h"
+#include "os/stop.h"
 #include "os/team.h"
 
 #define SLICES_LOG 6 /* slices of the digests that threads take while setting positions aside */
@@ -236,7 +237,7 @@ static void make_parts(void *context)
     struct fill *f = context;
     struct worker w = { .fill = f };
     int error = get_ready(&w);
-    while (error == 0 && atomic_load(&f->error) == 0) {
+    while (error == 0 && atomic_load(&f->error) == 0 && (error = stop_wanted()) == 0) {
         uint64_t number = atomic_fetch_add(&f->next, 1);
         if (number >= f->end)
             break;
@@ -264,7 +265,7 @@ static void put_slices_aside(void *context)
     int error = reader_new(&w.reader, f->runs, f->parts.room);
     if (error == 0)
         error = aside_writer_new(&w.writer, f->aside);
-    while (error == 0 && atomic_load(&f->error) == 0) {
+    while (error == 0 && atomic_load(&f->error) == 0 && (error = stop_wanted()) == 0) {
         uint64_t slice = atomic_fetch_add(&f->next, 1);
         if (slice >> log != 0)
             break;

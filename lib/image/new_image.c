@@ -10,6 +10,7 @@
 #include "image/image.h"
 #include "os/file.h"
 #include "os/hugepages.h"
+#include "os/stop.h"
 
 /* In huge pages: threads that need small ones at the same time hold each other up, so that two
  * took longer than one. */
@@ -84,7 +85,7 @@ int new_image_put(struct new_image *r, const uint8_t *pages, size_t size)
     }
     int error = put_bytes(r, pages, size);
     r->at += size;
-    return error;
+    return error != 0 ? error : stop_wanted();
 }
 
 void new_image_record(const struct new_image *r, struct record *record)
@@ -119,6 +120,8 @@ int new_image_finish(struct new_image *r, struct header *h)
 {
     uint8_t bytes[HEADER_MAX];
     int error = image_encode(h, bytes);
+    if (error == 0)
+        error = stop_wanted();
     if (error != 0)
         return error;
     if (r->checksums != NULL)

@@ -366,6 +366,43 @@ class Signals(Case):
             time.sleep(10)
         self.assertEqual(out[-1:], b"\1")
 
+    def test_a_signal_ends_what_writes_a_filter(self):
+        """Before it has its name. The handler may not wait for what it interrupts."""
+        class Ended(Exception):
+            pass
+        waited = []
+
+        def end(number, frame):
+            try:
+                waited.append(b.count())
+            except RuntimeError as e:
+                waited.append(e)
+            raise Ended
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, end))
+        b, f = bloomfile.Builder(), self.build(KEYS, bits=1 << 24, hashes=4, path=self.folder / "source")
+
+        def was_inside():
+            return type(waited[-1]) is RuntimeError
+
+        def made_nothing():
+            return not self.path.exists()
+        for work, ended in ((lambda n: b.finish(self.path), was_inside), (lambda n: b.to_bytes(), was_inside),
+                            (lambda n: bloomfile.merge(self.path, [f] * (50 << n)), made_nothing)):
+            for more in range(7):  # until it takes long enough
+                b.add_digests(os.urandom(1_000_000 << more))
+                with self.assertRaises(Ended):
+                    signal.setitimer(signal.ITIMER_REAL, 0.002)
+                    work(more)
+                    time.sleep(10)
+                if ended():
+                    break
+                self.path.unlink(missing_ok=True)
+            else:
+                self.fail("it was not ended")
+            self.assertEqual(os.listdir(self.folder), ["source"])
+        self.assertEqual(bloomfile.Filter.from_bytes(b.to_bytes()).info().keys, b.count())  # both are as they were
+        f.verify()
+
     def test_a_handler_may_use_the_filter_that_is_waited_for(self):
         base, other = self.build(KEYS), self.build(KEYS[1:], path=self.folder / "other")
         reading, writing = os.pipe()

@@ -10,6 +10,7 @@
 #include "convert.h"
 #include "error.h"
 #include "key.h"
+#include "long_call.h"
 #include "params.h"
 
 struct builder {
@@ -241,9 +242,10 @@ static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords
     bloomfile_builder *b = bytes != NULL ? enter_whole(self, path) : NULL;
     if (b != NULL) {
         const char *name = PyBytes_AsString(bytes);
-        PyThreadState *python = PyEval_SaveThread();
+        struct long_call call;
+        long_call_begin(&call);
         error = bloomfile_builder_finish(b, name, replace ? BLOOMFILE_REPLACE : 0);
-        PyEval_RestoreThread(python);
+        error = long_call_end(&call, error);
         turn_leave(&self->turn, TURN_ALONE);
         if (error != 0)
             error_raise(self->state, error, path);
@@ -261,9 +263,10 @@ static PyObject *to_bytes(struct builder *self, PyObject *unused)
     bloomfile_builder *b = enter_whole(self, Py_None);
     if (b == NULL)
         return NULL;
-    PyThreadState *python = PyEval_SaveThread();
-    const int error = bloomfile_builder_finish_memory(b, &image, &size);
-    PyEval_RestoreThread(python);
+    struct long_call call;
+    long_call_begin(&call);
+    int error = bloomfile_builder_finish_memory(b, &image, &size);
+    error = long_call_end(&call, error);
     turn_leave(&self->turn, TURN_ALONE);
     if (error != 0)
         return error_raise(self->state, error, NULL);

@@ -11,6 +11,7 @@
 #include "convert.h"
 #include "error.h"
 #include "filter.h"
+#include "long_call.h"
 
 /* The filters that a function works on, and the path of what it makes. */
 struct work {
@@ -176,10 +177,10 @@ static PyObject *fold(PyObject *module, PyObject *args)
                          &replace) &&
         (w.asked = PyUnicode_FromFormat("factor=%llu", (unsigned long long)factor)) != NULL &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
-        PyThreadState *python = PyEval_SaveThread();
+        struct long_call call;
+        long_call_begin(&call);
         const int error = bloomfile_fold(w.name, w.filters[0], factor, flags_of(replace));
-        PyEval_RestoreThread(python);
-        result = work_end(&w, error);
+        result = work_end(&w, long_call_end(&call, error));
     }
     work_free(&w);
     return result;
@@ -224,10 +225,10 @@ static PyObject *merge(PyObject *module, PyObject *args)
             }
         }
         if (error == 0) {
-            PyThreadState *python = PyEval_SaveThread();
+            struct long_call call;
+            long_call_begin(&call);
             error = bloomfile_merge(w.name, w.filters, w.count, &p, flags_of(replace));
-            PyEval_RestoreThread(python);
-            result = work_end(&w, error);
+            result = work_end(&w, long_call_end(&call, error));
         }
     }
     work_free(&w);
@@ -241,10 +242,10 @@ static PyObject *project(PyObject *module, PyObject *args)
     int replace;
     if (PyArg_ParseTuple(args, "O&Op", convert_path, &w.path, &sources, &replace) &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
-        PyThreadState *python = PyEval_SaveThread();
+        struct long_call call;
+        long_call_begin(&call);
         const int error = bloomfile_project(w.name, w.filters[0], flags_of(replace));
-        PyEval_RestoreThread(python);
-        result = work_end(&w, error);
+        result = work_end(&w, long_call_end(&call, error));
     }
     work_free(&w);
     return result;

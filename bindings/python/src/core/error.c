@@ -42,7 +42,7 @@ static PyObject *raise(PyObject *exception)
 PyObject *error_raise_fault(struct state *state, int error, PyObject *path,
                             const struct bloomfile_fault *fault)
 {
-    return raise(error_new(state, error, path, fault));
+    return error == ERROR_RAISED ? NULL : raise(error_new(state, error, path, fault));
 }
 
 PyObject *error_raise(struct state *state, int error, PyObject *path)
@@ -54,7 +54,7 @@ PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyOb
 {
     if (asked == NULL && PyErr_Occurred())
         return NULL;
-    PyObject *exception = error_new(state, error, path, NULL);
+    PyObject *exception = error != ERROR_RAISED ? error_new(state, error, path, NULL) : NULL;
     if (exception != NULL && asked != NULL &&
         PyObject_SetAttrString(exception, "asked", asked) != 0)
         Py_CLEAR(exception);

@@ -12,6 +12,8 @@
 PyObject *error_new(struct state *state, int error, PyObject *path,
                     const struct bloomfile_fault *fault);
 
+#define ERROR_RAISED (-1) /* no error of the library: an exception is set, which stays */
+
 /* Sets it; always NULL. */
 PyObject *error_raise(struct state *state, int error, PyObject *path);
 PyObject *error_raise_fault(struct state *state, int error, PyObject *path,

@@ -11,6 +11,7 @@
 #include "error.h"
 #include "info.h"
 #include "key.h"
+#include "long_call.h"
 
 /* ---- objects */
 
@@ -453,9 +454,10 @@ static PyObject *seal_to(struct filter *self, PyObject *args, PyObject *keywords
     const bloomfile *f = bytes != NULL ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
         const char *name = PyBytes_AsString(bytes);
-        PyThreadState *python = PyEval_SaveThread();
+        struct long_call call;
+        long_call_begin(&call);
         error = bloomfile_seal_to(name, f, replace ? BLOOMFILE_REPLACE : 0);
-        PyEval_RestoreThread(python);
+        error = long_call_end(&call, error);
         turn_leave(&self->turn, TURN_SHARED);
         if (error != 0)
             error_raise(self->state, error, path);
@@ -473,9 +475,10 @@ static PyObject *to_bytes(struct filter *self, PyObject *unused)
     const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
-    PyThreadState *python = PyEval_SaveThread();
-    const int error = bloomfile_seal_to_memory(&image, &size, f);
-    PyEval_RestoreThread(python);
+    struct long_call call;
+    long_call_begin(&call);
+    int error = bloomfile_seal_to_memory(&image, &size, f);
+    error = long_call_end(&call, error);
     turn_leave(&self->turn, TURN_SHARED);
     if (error != 0)
         return error_raise(self->state, error, self->path);

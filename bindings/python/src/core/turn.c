@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <time.h>
 
+#include "long_call.h"
+
 #define SPINS 50     /* some 50 us, in which most batches end */
 #define NAP   200000 /* nanoseconds, from there on */
 
@@ -94,6 +96,12 @@ static void leave_queue(struct turn *t, const struct waiter *me)
 static bool nap(struct turn *t, struct waiter *me)
 {
     const struct timespec a_little = { .tv_nsec = NAP };
+    if (long_call_is_interrupted()) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a handler of a signal cannot wait here: it may wait for the call that it "
+                        "interrupts");
+        return false;
+    }
     PyThreadState *python = PyEval_SaveThread();
     if (me->naps++ < SPINS)
         sched_yield();

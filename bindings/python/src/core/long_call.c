@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ * The library asks now and then whether to go on. */
+#include "long_call.h"
+
+#include <bloomfile.h>
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "error.h"
+
+#define EVERY                                                                                      \
+    10000000 /* nanoseconds: taking the GIL may take 5 ms, so less often in longer calls */
+
+static _Thread_local struct long_call *current;
+static _Thread_local unsigned handling;
+
+static int64_t now(void)
+{
+    struct timespec t = { 0 };
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int stop(void *context)
+{
+    struct long_call *call = context;
+    if (!call->raised && now() >= call->next) {
+        PyEval_RestoreThread(call->python);
+        handling++;
+        call->raised = PyErr_CheckSignals() != 0;
+        handling--;
+        call->python = PyEval_SaveThread();
+        const int64_t since = now() - call->begun;
+        call->next = now() + (since / 8 > EVERY ? since / 8 : EVERY);
+    }
+    return call->raised ? EINTR : 0;
+}
+
+/* Only the main thread runs handlers. */
+static bool is_main(void)
+{
+    return gettid() == getpid();
+}
+
+void long_call_begin(struct long_call *call)
+{
+    *call = (struct long_call){ .outer = current, .begun = now() };
+    call->next = call->begun + EVERY;
+    current = call;
+    if (is_main())
+        bloomfile_stop_with(stop, call);
+    call->python = PyEval_SaveThread();
+}
+
+int long_call_end(struct long_call *call, int error)
+{
+    PyEval_RestoreThread(call->python);
+    current = call->outer;
+    bloomfile_stop_with(current != NULL ? stop : NULL, current);
+    return call->raised ? ERROR_RAISED : error;
+}
+
+bool long_call_is_interrupted(void)
+{
+    return handling > 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * Calls of the library that write a filter: without the GIL, and ended by an exception of a
+ * signal's handler, such as KeyboardInterrupt. */
+#ifndef BLOOMFILE_PYTHON_LONG_CALL_H
+#define BLOOMFILE_PYTHON_LONG_CALL_H
+
+#include "python.h"
+
+struct long_call {
+    PyThreadState *python;
+    struct long_call *outer; /* of this thread, in which a handler began this one */
+    int64_t begun, next;     /* nanoseconds: when it began, and looks for signals again */
+    bool raised;
+};
+
+void long_call_begin(struct long_call *call);
+
+/* Returns the error of the call, or ERROR_RAISED if a handler has raised. */
+int long_call_end(struct long_call *call, int error);
+
+/* Whether a handler of a signal runs inside such a call of this thread. What it waits for may wait
+ * for that call. */
+bool long_call_is_interrupted(void);
+
+#endif

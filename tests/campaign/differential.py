@@ -471,21 +471,16 @@ WHOLES, BASES = [], {}  # whole sets of slices; filters, by the names that patch
 
 
 def read_golden():
-    slices = {}
-    for file in sorted((SOURCE_ROOT / "tests" / "golden").glob("*.bloom")):
+    golden = SOURCE_ROOT / "tests" / "golden"
+    for file in sorted(golden.glob("*.bloom")):
         data = file.read_bytes()
         image = spec_reader.opened(data, file, knows_applications=True).verify()
         if isinstance(image, spec_reader.Series) or image.header["layout"] == spec_reader.RIBBON:
             continue
         names = spec_patch.name_of(spec_patch.header_of(image)), image.record["body_crc"]
         BASES[struct.pack("<II", *names)] = data
-        if image.is_slice():
-            header = {**image.header, "framing": spec_reader.framing_of(image.header),
-                      "provenance": image.header["provenance"] & spec_reader.KNOWN_PROVENANCE}
-            slices.setdefault(tuple(header[name] for name in spec_slice.ALIKE), []).append((header, data))
-    for parts in slices.values():
-        if spec_slice.in_order([header for header, _ in parts]) is not None:
-            WHOLES.append([data for _, data in parts])
+    for row in (golden / "slices.tsv").read_text().splitlines()[1:]:
+        WHOLES.append([(golden / name).read_bytes() for name in row.split("\t")[0].split(",")])
 
 
 def main():

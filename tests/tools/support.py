@@ -293,12 +293,16 @@ class ToolTest(unittest.TestCase):
 
     def overwritten_while_it_prints(self, name, data, tool, *arguments):
         """Standard error of a program that ends with 2: a file is overwritten, as by cp, once its output fills a pipe."""
-        process = subprocess.Popen(self.command(tool, *arguments), cwd=self.folder, env=self.environment("C.UTF-8"),
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        fcntl.fcntl(process.stdout, 1031, 4096)  # F_SETPIPE_SZ has a name since Python 3.10
-        self.until(lambda: self.in_pipe(process.stdout) == 4096, process)
-        with open(self.folder / name, "r+b") as file:
-            file.write(data)
+        reader, writer = os.pipe()
+        fcntl.fcntl(writer, 1031, 4096)  # F_SETPIPE_SZ has a name since Python 3.10
+        with open(reader, "rb") as printed:
+            with open(writer, "wb") as pipe:
+                process = subprocess.Popen(self.command(tool, *arguments), cwd=self.folder, stdin=subprocess.DEVNULL,
+                                           stdout=pipe, stderr=subprocess.PIPE, env=self.environment("C.UTF-8"))
+            self.until(lambda: self.in_pipe(printed) == 4096, process)
+            with open(self.folder / name, "r+b") as file:
+                file.write(data)
+            printed.read()
         _, said = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 2, said)
         return said

@@ -183,6 +183,9 @@ public final class Filter implements Closeable {
         private final long begin;
         private final long end;
         private final byte[] head;
+        /** Moves with rights and links, too, so that it alone shows no write. Null if it is not known. */
+        private Object touched;
+        private boolean wasTouched;
         private final Tail tail;
         private final boolean tells;
 
@@ -193,6 +196,7 @@ public final class Filter implements Closeable {
             this.file = file;
             this.path = path;
             this.attributes = attributes;
+            touched = statusTime(path);
             this.begin = begin;
             this.end = end;
             head = head();
@@ -230,14 +234,33 @@ public final class Filter implements Closeable {
         }
 
         /** Another file of that name has replaced this one, which stays what it was. */
-        private boolean isWritten() {
+        private synchronized boolean isWritten() {
             try {
                 BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
-                return attributes.fileKey() != null && attributes.fileKey().equals(now.fileKey())
-                        && (now.size() != attributes.size()
-                        || !now.lastModifiedTime().equals(attributes.lastModifiedTime()));
+                if (attributes.fileKey() == null || !attributes.fileKey().equals(now.fileKey())) {
+                    return false;
+                }
+                Object time = statusTime(path);
+                wasTouched |= !Objects.equals(time, touched);
+                touched = time;
+                return now.size() != attributes.size() || !now.lastModifiedTime().equals(attributes.lastModifiedTime());
             } catch (IOException e) {
                 return false; // Its name is gone; it is not.
+            }
+        }
+
+        /** Whether the time of its status moved since this was called last. */
+        synchronized boolean wasTouched() {
+            boolean was = wasTouched;
+            wasTouched = false;
+            return was;
+        }
+
+        private static Object statusTime(Path path) {
+            try {
+                return Files.getAttribute(path, "unix:ctime");
+            } catch (IOException | RuntimeException e) {
+                return null; // Not every system has one.
             }
         }
 
@@ -851,8 +874,14 @@ public final class Filter implements Closeable {
      *     been wrong; {@link ErrorCode#EHASH}: the filter was asked for a key that only an application can hash
      */
     public BloomfileException error() {
-        if (!closed && !lost && mapped != null && mapped.isChanged()) {
-            rememberLoss();
+        if (!closed && !lost && mapped != null) {
+            if (mapped.isChanged()) {
+                rememberLoss();
+            } else if (mapped.wasTouched()) {
+                for (Image layer : layers) {
+                    layer.forget();
+                }
+            }
         }
         return error.get();
     }

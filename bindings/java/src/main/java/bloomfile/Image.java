@@ -40,6 +40,8 @@ final class Image {
     private static final VarHandle MODE = field(MethodHandles.lookup(), "mode", int.class);
     private static final byte RIGHT = 1;
     private static final byte WRONG = 2;
+    /** Right before the file may have been written to. */
+    private static final byte STALE = 3;
 
     /** Of a block that cannot be read, all bits count as one. */
     private static final byte[] ONES = new byte[64];
@@ -66,7 +68,8 @@ final class Image {
      * found. Read opaquely, or a loop of lookups might never learn it.
      */
     private int mode;
-    /** 0, {@link #RIGHT} or {@link #WRONG} for each page, in an array for each chunk, made when it is needed. */
+    private final boolean unchecked;
+    /** 0, {@link #RIGHT}, {@link #WRONG} or {@link #STALE} for each page, in an array for each chunk, made when it is needed. */
     private final byte[][] known;
     private final AtomicLong right = new AtomicLong();
     private final AtomicLong wrong = new AtomicLong();
@@ -101,6 +104,7 @@ final class Image {
         ownBlocks = m / 512;
         known = new byte[(int) (header.pages() - 1 >> PAGES_SHIFT) + 1][];
         mode = trusted ? TRUSTED : CHECKING;
+        unchecked = trusted;
         this.number = number;
         this.doubts = doubts;
     }
@@ -143,7 +147,7 @@ final class Image {
     private boolean isRight(long page) {
         byte[] of = known[(int) (page >>> PAGES_SHIFT)];
         byte state = of == null ? 0 : of[(int) page & (1 << PAGES_SHIFT) - 1];
-        return state == RIGHT || state == 0 && check(page);
+        return state == RIGHT || state != WRONG && check(page);
     }
 
     private boolean check(long page) {
@@ -176,13 +180,28 @@ final class Image {
                 wrong.incrementAndGet();
                 change(TRUSTED, CHECKING);
                 // What was right before was written over, and answers of it may have been wrong.
-                doubts.found(before == RIGHT ? ErrorCode.ECHANGED : ErrorCode.EPAGE, "page " + page + where());
+                doubts.found(before == 0 ? ErrorCode.EPAGE : ErrorCode.ECHANGED, "page " + page + where());
             }
-        } else if (BYTES.compareAndSet(known[i], at, (byte) 0, RIGHT)
+        } else if ((BYTES.compareAndSet(known[i], at, (byte) 0, RIGHT) || BYTES.compareAndSet(known[i], at, STALE, RIGHT))
                 && right.incrementAndGet() == header.pages() && wrong.get() == 0) {
             change(CHECKING, TRUSTED);
             if (wrong.get() != 0) { // found by another thread in between
                 change(TRUSTED, CHECKING);
+            }
+        }
+    }
+
+    /** Checks pages that were found right again before anything relies on them: the file may have been written to. */
+    void forget() {
+        if (unchecked) {
+            return;
+        }
+        change(TRUSTED, CHECKING);
+        for (byte[] of : known) {
+            for (int i = 0; of != null && i < of.length; i++) {
+                if (BYTES.compareAndSet(of, i, RIGHT, STALE)) {
+                    right.decrementAndGet();
+                }
             }
         }
     }

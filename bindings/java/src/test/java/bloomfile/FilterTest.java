@@ -359,6 +359,40 @@ public class FilterTest {
         }
     }
 
+    /** If only the time of status shows a write, pages are checked again before lookups rely on them. */
+    @Test
+    public void oneThatIsWrittenOverBehindItsTimeIsCheckedAgain() throws Exception {
+        Path path = copy("behind");
+        assumeTrue(path.getFileSystem().supportedFileAttributeViews().contains("unix"));
+        long[] digests = digests(100_000, 11);
+        java.nio.file.attribute.FileTime time = Files.getLastModifiedTime(path);
+        try (Filter f = Filter.open(path)) {
+            f.verify();
+            Thread.sleep(20);
+            byte[] page = Arrays.copyOfRange(Files.readAllBytes(path), 4096, 4160);
+            for (int i = 0; i < page.length; i++) {
+                page[i] = (byte) ~page[i];
+            }
+            write(path, 4096, page);
+            Files.setLastModifiedTime(path, time);
+            assertNull(f.error());
+            boolean[] maybe = new boolean[digests.length];
+            f.mayContainDigests(digests, maybe);
+            assertEquals(ErrorCode.ECHANGED, f.error().code());
+            assertEquals(digests.length, f.mayContainDigests(digests, maybe));
+        }
+        try (Filter f = Filter.open(copy("as before"))) {
+            boolean[] before = answers(f, digests);
+            Files.setPosixFilePermissions(folder.getRoot().toPath().resolve("as before"),
+                    java.nio.file.attribute.PosixFilePermissions.fromString("r--------"));
+            assertNull(f.error());
+            assertArrayEquals(before, answers(f, digests));
+            f.verify();
+            assertNull(f.error());
+            assertArrayEquals(before, answers(f, digests));
+        }
+    }
+
     /** Names, links and rights of a file are not its bytes. */
     @Test
     public void oneWhoseInodeAloneChangesIsWhatItWas() throws Exception {

@@ -246,7 +246,7 @@ class Threads(DaskCase):
                 self.assertRaises(TypeError, bloomfile.dask.contains, keys, self.path)
 
     def test_damage_is_maybe(self):
-        self.build(KEYS)
+        self.build(KEYS).close()
         image = bytearray(self.path.read_bytes())
         image[5000] ^= 255
         self.path.write_bytes(image)

@@ -484,8 +484,9 @@ class Pickling(Case):
             image[5000] ^= 1
             pathlib.Path(g.path).write_bytes(image)
             pickle.loads(pickle.dumps(h))
-        h.close()
-        g.close()
+        for written_over in g, h:
+            self.assertIsInstance(written_over.status, errors.ECHANGED)
+            written_over.close()
 
     def test_without_a_path(self):
         f = self.build()

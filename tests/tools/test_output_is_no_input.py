@@ -108,10 +108,12 @@ class Output(ToolTest):
         self.write("names", b"filter\n")
         os.link(self.folder / "keys", self.folder / "other name")
         os.symlink("live", self.folder / "link")
-        for name, *command in (("keys", "bfinspect", "-f", "--keys", "keys", "--svg", "keys", "filter"),
-                               ("keys", "bfinspect", "-f", "--keys", "keys", "--png", "other name",
+        self.write("drawn", b"<svg>\n")  # no other file is replaced by an image
+        os.link(self.folder / "drawn", self.folder / "other drawn")
+        for name, *command in (("drawn", "bfinspect", "-f", "--keys", "drawn", "--svg", "drawn", "filter"),
+                               ("drawn", "bfinspect", "-f", "--keys", "drawn", "--png", "other drawn",
                                 "filter"),
-                               ("keys", "bfinspect", "-qf", "--keys", "keys", "--svg", "keys", "filter"),
+                               ("drawn", "bfinspect", "-qf", "--keys", "drawn", "--svg", "drawn", "filter"),
                                ("names", "bfmerge", "-f", "names", "--files-from", "names"),
                                ("keys", "bfcreate", "-f", "other name", "others", "keys"),
                                ("link", "bfadd", "live", "link"),

@@ -165,7 +165,7 @@ class Replacing(ReplacedTest):
         self.assertEqual(self.result(writer, lines("a")), (0, b"", b"bfadd: live: 31 keys, 31 new\n"))
         for tool, *words in (("bfcreate", "-f", "live", "keys"),
                              ("bfcreate", "-f", "--live", "-n", 100, "live"),
-                             ("bfmerge", "-qf", "live", "sealed")):
+                             ("bfmerge", "-qf", "--discard", "live", "sealed")):
             self.output(tool, *words)
 
     def test_a_writer_that_comes_while_keys_are_read(self):

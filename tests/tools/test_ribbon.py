@@ -270,7 +270,7 @@ class Others(RibbonTest):
                 ("bfmerge", "new filter.bloom second", "filter.bloom", at_once),
                 ("bfmerge", "new filter.bloom", "filter.bloom", at_once),
                 ("bfmerge", "new blocked second", "second", at_once),
-                ("bfmerge", "-f blocked live second", "second", at_once),
+                ("bfmerge", "-f --discard blocked live second", "second", at_once),
                 ("bfmerge", "--intersect new filter.bloom second", "filter.bloom", at_once),
                 ("bfseal", "--project filter.bloom new", "filter.bloom", "not of the counting"),
                 ("bfdelta", "filter.bloom second new", "filter.bloom", "has no patches (copy all"),

@@ -251,7 +251,7 @@ static void check_patch(const char *path, int error)
 {
     const char *name = patch_name(path), *words = bloomfile_strerror(error);
     struct kind_text is;
-    if (error == BLOOMFILE_EPATCH && kind_describe_file(path, &is))
+    if (error == BLOOMFILE_EPATCH && kind_describe_file(path, &is) && !is.is_patch)
         cli_fail(0, "cannot use the patch %s: %s (%s)", name, is.what, is.remedy);
     if (error == BLOOMFILE_EPATCH && is_filter(path))
         cli_usage("%s is a filter, where a patch is due", name);

@@ -220,8 +220,8 @@ bool kind_describe(const uint8_t *bytes, size_t size, uint64_t file_size, const 
 {
     const struct mark *packed = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
     const char *project = foreign_filter(bytes, size, file_size);
-    *text = (struct kind_text){ "", "" };
-    if (begins(&patch_mark, bytes, size)) {
+    *text = (struct kind_text){ .is_patch = begins(&patch_mark, bytes, size) };
+    if (text->is_patch) {
         snprintf(text->what, sizeof(text->what), "it is a patch, not a filter");
         snprintf(text->remedy, sizeof(text->remedy),
                  "bfdelta --info describes it, --apply makes a filter");

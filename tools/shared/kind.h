@@ -32,6 +32,7 @@ bool kind_judge(const char *name, const struct keys_options *options, const uint
                 size_t size, char reason[KIND_REASON]);
 
 struct kind_text {
+    bool is_patch;
     char what[100];         /* "it is gzip-compressed" */
     char remedy[KIND_TEXT]; /* "unpack it: gzip -dk x.bloom.gz" */
 };

@@ -132,8 +132,7 @@ static void check_keys(const struct merge_sources *s)
     cli_fail(0,
              "cannot join %s: it left out %" PRIu64 " of the %" PRIu64
              " keys it read, and they may be in no slice, since %s and %s were made from different"
-             " keys (make every slice from all keys, or each from all that belong to it; --as-is"
-             " joins them without the missing keys)",
+             " keys (make every slice from all keys, or each from all that belong to it)",
              leaves_out->name, leaves_out->info.keys_elsewhere, leaves_out->info.keys_read,
              s->list[0].name, other->name);
 }

@@ -59,8 +59,8 @@ def _is_worth_keeping(path):
 
 def _check_not_empty(path, keys):
     if keys == 0:
-        raise ValueError(f"cannot replace {errors._printable(_os.fsdecode(path))}: there were no keys (did what makes them fail?), and it is no empty "
-                         "filter (allow_empty=True replaces it)")
+        raise ValueError(f"cannot replace {errors._printable(_os.fsdecode(path))}: there were no keys (did what makes them fail?), and the keys in it "
+                         "would be lost")
 
 
 def _checked(built):

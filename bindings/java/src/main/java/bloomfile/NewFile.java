@@ -73,14 +73,14 @@ final class NewFile implements Closeable {
             return false;
         }
         if (!WriteOption.has(options, WriteOption.REPLACE)) {
-            throw new FileAlreadyExistsException(target.toString(), null, "it exists (the option REPLACE replaces it)");
+            throw new FileAlreadyExistsException(target.toString(), null, "it exists (write to another file; the option REPLACE would lose this one)");
         }
         if (!Files.isRegularFile(target)) {
             throw refusal("it is no regular file (write to another one)");
         }
         Header old = old();
         if (old != null && old.state != Header.SEALED) {
-            throw refusal("it is a live filter, to which programs may add (end them and remove it first)");
+            throw refusal("it is a live filter, to which programs may add (write to another file)");
         }
         return true;
     }
@@ -102,10 +102,10 @@ final class NewFile implements Closeable {
         } catch (BloomfileException e) {
             switch (e.code()) {
                 case EMAGIC:
-                    throw refusal("it is no filter (remove it first)");
+                    throw refusal("it is no filter (write to another file)");
                 case ELIVE:
                 case EPOISONED:
-                    throw refusal("it is a live filter, to which programs may add (end them and remove it first)");
+                    throw refusal("it is a live filter, to which programs may add (write to another file)");
                 default:
                     return null;
             }

@@ -94,13 +94,13 @@ final class Target {
             }
         }
         if (!old.isFile() || n > 0 && !Arrays.equals(head, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
-            throw new IOException("cannot replace " + path + ": it is no filter; name another file, or remove it");
+            throw new IOException("cannot replace " + path + ": it is no filter; write to another file");
         }
         ByteBuffer header = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN);
         hasKeys = header.getInt(SIZE) == HEADER && header.getLong(HEADER / 2 + KEYS) != 0;
         if (isLive(header)) {
-            throw new IOException("cannot replace " + path + ": it is a live filter, to which programs may add; end them and"
-                    + " remove it first");
+            throw new IOException("cannot replace " + path + ": it is a live filter, to which programs may add; write to"
+                    + " another file");
         }
     }
 

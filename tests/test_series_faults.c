@@ -277,7 +277,7 @@ static void run_with(const struct operation *op, struct faults faults)
     assert_is_whole_if_it_opens(op, error);
     end();
     if (in_files || entries_in_dir() != 0)
-        assert_int_equal(system("rm -f series* made* sealed"), 0);
+        assert_int_equal(system("rm -f series* made* sealed stream"), 0);
     if (faults.call == ON_unlinkat) /* a temporary file that has a name */
         assert_int_equal(system("rm -f .bloomfile.*"), 0);
     if (entries_in_dir() != 0)

@@ -35,9 +35,14 @@ KERNEL_INLINE bool kernel_has_any(const kernel_bits *of)
 KERNEL_INLINE void kernel_request_part(const uint8_t *part, uint64_t first, uint64_t blocks,
                                        const uint64_t *digests, size_t n)
 {
-    for (size_t i = 0; i < n && i < KERNEL_AHEAD; i++)
-        __builtin_prefetch(part + PROBE_BLOCK_BYTES * (probe_reduce(digests[i], blocks) - first),
-                           1);
+    const bool split = (uintptr_t)part % PROBE_BLOCK_BYTES != 0;
+    for (size_t i = 0; i < n && i < KERNEL_AHEAD; i++) {
+        const uint8_t *block =
+            part + PROBE_BLOCK_BYTES * (probe_reduce(digests[i], blocks) - first);
+        __builtin_prefetch(block, 1);
+        if (split)
+            __builtin_prefetch(block + PROBE_BLOCK_BYTES - 1, 1);
+    }
 }
 
 KERNEL_INLINE void kernel_note_idle(struct kernel_idle *idle, uint64_t digest)

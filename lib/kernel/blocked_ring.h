@@ -41,16 +41,31 @@ KERNEL_INLINE void kernel_request(const struct kernel_view *view, uint64_t diges
     __builtin_prefetch(kernel_block(view, digest));
 }
 
-/* Looks up digests `start` to `end - 1`. If ahead > 0, requests the line of digest i + ahead before
- * looking up digest i. */
+/* Whether blocks lie across two lines. Then both are requested: with the first one alone, a batch
+ * took 3 to 12 times as long. */
+KERNEL_INLINE bool kernel_is_split(const struct kernel_view *view)
+{
+    return (uintptr_t)view->body % PROBE_BLOCK_BYTES != 0;
+}
+
+KERNEL_INLINE void kernel_request_lines(const struct kernel_view *view, uint64_t digest, bool split)
+{
+    const uint8_t *block = kernel_block(view, digest);
+    __builtin_prefetch(block);
+    if (split)
+        __builtin_prefetch(block + PROBE_BLOCK_BYTES - 1);
+}
+
+/* Looks up digests `start` to `end - 1`. If ahead > 0, requests the lines of digest i + ahead
+ * before looking up digest i. */
 KERNEL_INLINE size_t kernel_ring_stretch(const struct kernel_view *view, const uint64_t *digests,
-                                         size_t start, size_t end, size_t ahead, bool *hits,
-                                         kernel_block_test *test)
+                                         size_t start, size_t end, size_t ahead, bool split,
+                                         bool *hits, kernel_block_test *test)
 {
     size_t found = 0;
     for (size_t i = start; i < end; i++) {
         if (ahead > 0)
-            kernel_request(view, digests[i + ahead]);
+            kernel_request_lines(view, digests[i + ahead], split);
         bool hit = test(kernel_block(view, digests[i]), view->k, digests[i]);
         if (hits != NULL)
             hits[i] = hit;
@@ -59,20 +74,25 @@ KERNEL_INLINE size_t kernel_ring_stretch(const struct kernel_view *view, const u
     return found;
 }
 
+KERNEL_INLINE size_t kernel_ring_far(const struct kernel_view *view, const uint64_t *digests,
+                                     size_t n, bool split, bool *hits, kernel_block_test *test)
+{
+    const size_t done = n > KERNEL_RING ? n - KERNEL_RING : 0;
+    for (size_t i = 0; i < n && i < KERNEL_RING; i++)
+        kernel_request_lines(view, digests[i], split);
+    return kernel_ring_stretch(view, digests, 0, done, KERNEL_RING, split, hits, test) +
+           kernel_ring_stretch(view, digests, done, n, 0, split, hits, test);
+}
+
 KERNEL_INLINE size_t kernel_ring(const struct kernel_view *given, const uint64_t *digests, size_t n,
                                  bool *hits, kernel_block_test *test)
 {
     const struct kernel_view copy = *given,
                              *view = &copy; /* so that storing hits cannot change it */
-    const bool far = n > 1 && !kernel_is_near(view);
-    size_t found = 0, done = 0;
-    for (size_t i = 0; far && i < n && i < KERNEL_RING; i++)
-        kernel_request(view, digests[i]);
-    if (far && n > KERNEL_RING) {
-        done = n - KERNEL_RING;
-        found = kernel_ring_stretch(view, digests, 0, done, KERNEL_RING, hits, test);
-    }
-    return found + kernel_ring_stretch(view, digests, done, n, 0, hits, test);
+    if (n <= 1 || kernel_is_near(view))
+        return kernel_ring_stretch(view, digests, 0, n, 0, false, hits, test);
+    return kernel_is_split(view) ? kernel_ring_far(view, digests, n, true, hits, test)
+                                 : kernel_ring_far(view, digests, n, false, hits, test);
 }
 
 #endif

@@ -9,7 +9,7 @@
 void kernel_expect_blocked(const struct kernel_view *view, const uint64_t *digests, size_t n)
 {
     for (size_t i = 0; i < n && !kernel_is_near(view); i++)
-        kernel_request(view, digests[i]);
+        kernel_request_lines(view, digests[i], kernel_is_split(view));
 }
 
 const struct kernel kernel_scalar_blocked = KERNEL_BLOCKED("scalar");

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
+#define LINE      ((size_t)64)       /* of a cache: a block of the layout blocked lies in one */
 #define PAGES     ((size_t)64 << 10) /* a whole number of pages on every system */
 
 /* What exceeds the last whole huge page is in small pages, so that no more memory is used than was
@@ -20,7 +21,7 @@ static size_t mapped_size(size_t size)
 void *hugepages_alloc(size_t size)
 {
     if (size < HUGE_PAGE)
-        return malloc(size);
+        return aligned_alloc(LINE, (size + LINE - 1) / LINE * LINE);
     if (size > SIZE_MAX / 2)
         return NULL;
     void *pages = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);

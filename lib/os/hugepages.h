@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Like malloc(). */
+/* Like malloc(), and aligned to 64 bytes at least. */
 void *hugepages_alloc(size_t size);
 
 /* For an array that grows: like realloc(), from `old_size` bytes to more. NULL: out of memory, and

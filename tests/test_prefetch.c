@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * Which cache lines batches request before they look up. */
+#include "support.h"
+
+#include <string.h>
+
+static void request(const void *address);
+
+/* In place of the processor's: this file has a kernel and pins of its own. */
+#define __builtin_prefetch(...)     REQUEST_FIRST(__VA_ARGS__, 0)
+#define REQUEST_FIRST(address, ...) request(address)
+
+#define KERNEL_TARGET
+/* clang-format off: the kernel says what bloomfile_block.h is compiled for */
+#include "kernel/blocked_lookup.h"
+#include <bloomfile_inline.h>
+/* clang-format on */
+
+enum {
+    LINE = 64,
+    BLOCKS = 8192, /* more than stay in the nearest caches */
+    KEYS = 1000,
+};
+
+static _Alignas(LINE) uint8_t memory[LINE * (BLOCKS + 1)];
+static bool requested[BLOCKS + 1];
+static unsigned requests;
+
+static void request(const void *address)
+{
+    requested[((const uint8_t *)address - memory) / LINE] = true;
+    requests++;
+}
+
+static void forget(void)
+{
+    memset(requested, 0, sizeof requested);
+    requests = 0;
+}
+
+static void assert_requested(const uint8_t *body, const uint64_t *digests, unsigned expected)
+{
+    for (unsigned i = 0; i < KEYS; i++) {
+        const uint8_t *block = body + LINE * probe_reduce(digests[i], BLOCKS);
+        assert_true(requested[(block - memory) / LINE]);
+        assert_true(requested[(block + LINE - 1 - memory) / LINE]);
+    }
+    assert_int_equal(requests, expected);
+}
+
+static void both_lines_of_unaligned_block_are_requested(void **state)
+{
+    (void)state;
+    static const size_t offsets[] = { 0, 1, 8, 63 };
+    uint64_t digests[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++)
+        digests[i] = number(0, i);
+    for (size_t o = 0; o < ROWS(offsets); o++) {
+        const uint8_t *body = memory + offsets[o];
+        const unsigned expected = KEYS * (offsets[o] == 0 ? 1 : 2);
+        for (unsigned k = 6; k < 8; k++) {
+            const struct kernel_view view = { .body = body, .units = BLOCKS, .k = k };
+            forget();
+            assert_int_equal(contains_many(&view, digests, KEYS, NULL), 0);
+            assert_false(contains(&view, digests[0]));
+            assert_requested(body, digests, expected);
+        }
+        const struct bloomfile_pinned pin = { .body = body, .blocks = BLOCKS };
+        forget();
+        for (unsigned i = 0; i < KEYS; i++)
+            bloomfile_pinned_prefetch(&pin, digests[i]);
+        assert_requested(body, digests, expected);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_lines_of_unaligned_block_are_requested),
+    };
+    return cmocka_run_group_tests_name("prefetch", tests, NULL, NULL);
+}

@@ -230,6 +230,12 @@ BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has(const uint8_t *at, unsigned k, u
                                        : bloomfile_block_has_many(at, k, digest);
 }
 
+/* Whether the blocks of a body lie across two cache lines. */
+static inline __attribute__((always_inline)) bool bloomfile_block_is_split(const uint8_t *body)
+{
+    return (uintptr_t)body % 64 != 0;
+}
+
 /* The block of a digest in a body of so many blocks. */
 static inline __attribute__((always_inline)) const uint8_t *
 bloomfile_block_of(const uint8_t *body, uint64_t blocks, uint64_t digest)

@@ -31,8 +31,12 @@
  * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native), a lookup in a filter that fits
  * in a cache takes half to three quarters of bloomfile_contains_digest(), and in larger filters
  * more cache misses overlap; bench/results/peers-sizes.md has figures. Code for AVX2 gains little
- * where the library can use AVX-512, and without -mavx2 a lookup takes one and a half times as long
- * as the library's. Beyond 64 digests a batch is the library's.
+ * where the library can use AVX-512. Compiled for a processor without AVX2 (or NEON), as
+ * distributions do, all lookups are the library's, which picks its code when it runs: then a pin
+ * costs nothing and gains nothing. So is a batch of more than 64 digests.
+ *
+ * A pin that is initialised but not filled, because bloomfile_open() or bloomfile_pin() failed,
+ * answers "maybe".
  *
  * Lifetime. A pin is good until its handle is closed, in any number of threads at once. When a
  * handle is stale and you open the file anew, pin the new handle.
@@ -61,21 +65,56 @@ struct bloomfile_pinned {
     uint32_t hashes;
     uint64_t blocks;
 };
-#define BLOOMFILE_PINNED_INIT BLOOMFILE_INIT_(struct bloomfile_pinned)
+
+static const uint64_t bloomfile_pinned_unfilled_ __attribute__((unused)) = 1;
+#ifdef __cplusplus
+static inline struct bloomfile_pinned bloomfile_pinned_init_()
+{
+    struct bloomfile_pinned pin = BLOOMFILE_INIT_(struct bloomfile_pinned);
+    pin.doubts = &bloomfile_pinned_unfilled_;
+    return pin;
+}
+#define BLOOMFILE_PINNED_INIT bloomfile_pinned_init_()
+#else
+/* clang-format off */
+#define BLOOMFILE_PINNED_INIT                                                                      \
+    { .struct_size = sizeof(struct bloomfile_pinned), .doubts = &bloomfile_pinned_unfilled_ }
+/* clang-format on */
+#endif
 
 /* Fills *pin from an open handle. Error: BLOOMFILE_EPARAMS for a wrong struct_size. */
 BLOOMFILE_API int bloomfile_pin(const bloomfile *f, struct bloomfile_pinned *pin);
 
 /* ------------------------------------------------------------------------ parts of what follows */
 
+#if defined __SIZEOF_INT128__ && (defined BLOOMFILE_BLOCK_AVX512 ||                                \
+                                  defined BLOOMFILE_BLOCK_AVX2 || defined BLOOMFILE_BLOCK_NEON)
+#define BLOOMFILE_PINNED_INLINED_ 1
+#else
+#define BLOOMFILE_PINNED_INLINED_ 0
+#endif
+
 static inline __attribute__((always_inline)) bool
 bloomfile_pinned_sure_(const struct bloomfile_pinned *pin)
 {
-#ifdef __SIZEOF_INT128__
-    return __atomic_load_n(pin->doubts, __ATOMIC_ACQUIRE) == 0;
-#else
-    return !pin; /* without this type all lookups are the library's */
-#endif
+    return BLOOMFILE_PINNED_INLINED_ && __atomic_load_n(pin->doubts, __ATOMIC_ACQUIRE) == 0;
+}
+
+static inline bool bloomfile_pinned_ask_(const struct bloomfile_pinned *pin,
+                                         bloomfile_digest digest)
+{
+    return !pin->f || bloomfile_contains_digest(pin->f, digest);
+}
+
+static inline size_t bloomfile_pinned_ask_many_(const struct bloomfile_pinned *pin,
+                                                const bloomfile_digest *digests, size_t n,
+                                                bool *hits)
+{
+    if (pin->f)
+        return bloomfile_contains_digests(pin->f, digests, n, hits);
+    for (size_t i = 0; hits && i < n; i++)
+        hits[i] = true;
+    return n;
 }
 
 /* Whether a "no" of the bits stands. A live file's state is read after its bits, so that bits read
@@ -102,19 +141,23 @@ static inline bool bloomfile_pinned_contains_digest(const struct bloomfile_pinne
                                                     bloomfile_digest digest)
 {
     if (!bloomfile_pinned_sure_(pin))
-        return bloomfile_contains_digest(pin->f, digest);
+        return bloomfile_pinned_ask_(pin, digest);
     if (bloomfile_block_has(bloomfile_block_of(pin->body, pin->blocks, digest), pin->hashes,
                             digest))
         return true;
     return !bloomfile_pinned_absent_(pin) && bloomfile_contains_digest(pin->f, digest);
 }
 
-/* Prefetches the cache line that a later lookup of the digest reads: of the next group of keys
- * before this one is looked up, or before the engine does something else. */
+/* Prefetches what a later lookup of the digest reads: of the next group of keys before this one is
+ * looked up, or before the engine does something else. That is one cache line if the body is
+ * aligned to 64 bytes, and two otherwise. */
 static inline void bloomfile_pinned_prefetch(const struct bloomfile_pinned *pin,
                                              bloomfile_digest digest)
 {
-    __builtin_prefetch(bloomfile_block_of(pin->body, pin->blocks, digest));
+    const uint8_t *block = bloomfile_block_of(pin->body, pin->blocks, digest);
+    __builtin_prefetch(block);
+    if (bloomfile_block_is_split(pin->body))
+        __builtin_prefetch(block + 63);
 }
 
 /* As bloomfile_contains_digests(), for the 2 to 64 keys that an engine has at once: their cache
@@ -126,7 +169,7 @@ static inline size_t bloomfile_pinned_contains_digests(const struct bloomfile_pi
     const struct bloomfile_pinned copy = *pin; /* which storing hits cannot change */
     size_t found = 0;
     if (n > 64 || !bloomfile_pinned_sure_(&copy))
-        return bloomfile_contains_digests(pin->f, digests, n, hits);
+        return bloomfile_pinned_ask_many_(&copy, digests, n, hits);
     for (size_t i = 0; i < n; i++)
         bloomfile_pinned_prefetch(&copy, digests[i]);
     for (size_t i = 0; i < n; i++) {

@@ -11,11 +11,7 @@
 
 /* Lookups are compiled into the caller where that is compiled for processors with vectors, and call
  * the library elsewhere: see the costs in bloomfile_inline.h. */
-#if defined BLOOMFILE_BLOCK_AVX512 || defined BLOOMFILE_BLOCK_AVX2 || defined BLOOMFILE_BLOCK_NEON
-#define BLOOM_FILE_INLINED_ true
-#else
-#define BLOOM_FILE_INLINED_ false
-#endif
+#define BLOOM_FILE_INLINED_ (BLOOMFILE_PINNED_INLINED_ != 0)
 
 namespace bloom_file
 {

@@ -407,6 +407,8 @@ BLOOMFILE_API bool bloomfile_is_stale(const bloomfile *f);
  *                        "maybe" from now on
  *   BLOOMFILE_EPOISONED  a writer of the file failed to write it to disk
  *   BLOOMFILE_EUNCLEAN   a writer of the file died in a sync
+ *   EBADF                the application closed the descriptor of a live filter, whose number may
+ *                        be another file's by now, to which nothing is written
  *   BLOOMFILE_EHASH      see bloomfile_hash.h
  *
  * The look compares the header with the one that was opened. For a sealed file that was opened by

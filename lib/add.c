@@ -87,6 +87,8 @@ int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
         return BLOOMFILE_ENOTCOUNTING;
     int error = addable(f);
     if (error == 0)
+        error = file_check(f->fd, &f->own);
+    if (error == 0)
         error = session_lock_removal(f->session, f->fd);
     if (error != 0)
         return error;

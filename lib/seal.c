@@ -66,7 +66,7 @@ static int seal(bloomfile *f)
         return live_poison(f, &now, error);
     error = check_counts(f, &recorded, &sealed.record);
     if (error == 0) /* seal 3: over the record that is not in force */
-        error = record_write(f->fd, &sealed, &sealed.record, f->map.bytes, now.in_force,
+        error = record_write(f->fd, &f->own, &sealed, &sealed.record, f->map.bytes, now.in_force,
                              1 - now.in_force);
     if (error != 0) {
         live_write(f, &now, flush_ended(now.record)); /* the sync that had begun has ended well */
@@ -77,14 +77,15 @@ static int seal(bloomfile *f)
         return live_poison(f, &now, error);
     become_sealed(f, &sealed);
     /* seal 5: the same over the other one; seal 6: it is on disk. */
-    error = record_write(f->fd, &sealed, &sealed.record, f->map.bytes, now.in_force, now.in_force);
+    error = record_write(f->fd, &f->own, &sealed, &sealed.record, f->map.bytes, now.in_force,
+                         now.in_force);
     return error != 0 ? error : map_sync(&f->map, HEADER_MAX);
 }
 
 static int seal_in_turn(bloomfile *f)
 {
     struct turn turn;
-    int error = turn_take(&turn, f->fd);
+    int error = turn_take(&turn, f);
     if (error == 0)
         error = turn_lock_records(&turn);
     if (error == 0)
@@ -99,6 +100,8 @@ int bloomfile_seal(bloomfile *f)
     if (header_is_layer(&f->header))
         return BLOOMFILE_ENOTONE;
     int error = join_writable(f);
+    if (error == 0)
+        error = file_check(f->fd, &f->own);
     if (error == 0)
         error = lock_try(f->fd, LOCK_WRITERS, true); /* seal 0: nobody else may add */
     if (error != 0)

@@ -34,7 +34,9 @@ static int add_exactly(bloomfile *f, const uint64_t *digests, size_t n, bool *wa
             memset(was_new, 0, n * sizeof *was_new);
         return 0;
     }
-    int error = n == 1 ? session_lock_stripe(f->session, f->fd, digests[0])
+    int error = file_check(f->fd, &f->own);
+    if (error == 0)
+        error = n == 1 ? session_lock_stripe(f->session, f->fd, digests[0])
                        : session_lock_stripes(f->session, f->fd);
     if (error != 0)
         return error;

@@ -58,6 +58,15 @@ void changed_note_sealed(bloomfile *f)
 
 /* ---- what is in it */
 
+static int check_size(const bloomfile *f)
+{
+    off_t size;
+    const int error = file_check_size(f->fd, &f->own, &size);
+    if (error != 0)
+        return error;
+    return size == (off_t)f->geometry.image_size ? 0 : BLOOMFILE_ECHANGED;
+}
+
 /* Why the header in the mapping is not to be relied on: BLOOMFILE_ECHANGED, or what the records of
  * a live filter are refused for; 0, and *now is the header of a live filter. */
 static int check_header(const bloomfile *f, struct header *now)
@@ -66,8 +75,9 @@ static int check_header(const bloomfile *f, struct header *now)
         return 0;
     if (!map_is_there(&f->map, f->map.bytes, f->header.header_size))
         return BLOOMFILE_ECHANGED;
-    if (f->live != NULL && lseek(f->fd, 0, SEEK_END) != (off_t)f->geometry.image_size)
-        return BLOOMFILE_ECHANGED;
+    const int error_of_size = f->live != NULL ? check_size(f) : 0;
+    if (error_of_size != 0)
+        return error_of_size;
     if (!header_is_still(&f->header, f->map.bytes))
         return BLOOMFILE_ECHANGED;
     const int error = f->live != NULL ? live_load(f, now) : 0;

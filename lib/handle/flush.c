@@ -84,7 +84,7 @@ int flush_and_commit(const bloomfile *f)
 {
     struct header now;
     struct turn turn;
-    int error = turn_take(&turn, f->fd); /* sync 1: one writer at a time */
+    int error = turn_take(&turn, f); /* sync 1: one writer at a time */
     if (error == 0)
         error = begin(f, &turn, &now);
     if (error == 0) {
@@ -123,7 +123,7 @@ static bool will_pass(int error)
 int flush_as_reader(const bloomfile *f)
 {
     struct turn turn;
-    int error = turn_read(&turn, f->fd);
+    int error = turn_read(&turn, f);
     if (will_pass(turn.refused))
         error = turn.refused;
     if (error == 0) {

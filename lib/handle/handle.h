@@ -12,6 +12,7 @@
 #include "handle/session.h"
 #include "image/guard.h"
 #include "kernel/kernel.h"
+#include "os/file.h"
 #include "os/map.h"
 
 /* What identifies a file. */
@@ -37,16 +38,17 @@ struct bloomfile {
                               of the first layer, and `guard` as one that is always in doubt */
     int fd;                /* of a live file, which nobody else has, or of what was copied, whose
                               inode it holds; -1 */
-    bool writing;          /* one of the file's writers */
-    bool in_memory;        /* live, and ends with the processes that have it */
-    int finished;          /* result of bloomfile_finish() */
-    bool exact;            /* BLOOMFILE_ADD_EXACT */
-    bool alone;            /* BLOOMFILE_SOLE_ADDER */
-    bool accept_unclean;   /* BLOOMFILE_ACCEPT_UNCLEAN */
-    bool copied;           /* BLOOMFILE_COPY: the file may change */
-    bool app_hash;         /* the application hashes: keys have no digest here */
-    bool unnamed;          /* the application's hash is not named yet: digests mean nothing */
-    struct header header;  /* as it was when opened */
+    struct file_identity own; /* of `fd` */
+    bool writing;             /* one of the file's writers */
+    bool in_memory;           /* live, and ends with the processes that have it */
+    int finished;             /* result of bloomfile_finish() */
+    bool exact;               /* BLOOMFILE_ADD_EXACT */
+    bool alone;               /* BLOOMFILE_SOLE_ADDER */
+    bool accept_unclean;      /* BLOOMFILE_ACCEPT_UNCLEAN */
+    bool copied;              /* BLOOMFILE_COPY: the file may change */
+    bool app_hash;            /* the application hashes: keys have no digest here */
+    bool unnamed;             /* the application's hash is not named yet: digests mean nothing */
+    struct header header;     /* as it was when opened */
     struct geometry geometry;
     struct map map;
     char *path;             /* NULL: not opened by path */

@@ -120,12 +120,12 @@ static int enlist(const bloomfile *f)
 static int enlist_between_syncs(const bloomfile *f)
 {
     struct turn turn;
-    int error = turn_join(&turn, f->fd); /* join 2: nobody syncs */
+    int error = turn_join(&turn, f); /* join 2: nobody syncs */
     if (error == 0)
         error = turn_lock_records(&turn); /* join 3: nobody commits */
     if (error == 0)
         error = enlist(f);
-    if (error != 0)
+    if (error != 0 && file_check(f->fd, &f->own) != EBADF)
         lock_drop(f->fd, LOCK_WRITERS, 1);
     turn_end(&turn);
     return error;
@@ -133,7 +133,9 @@ static int enlist_between_syncs(const bloomfile *f)
 
 int join_writers(const bloomfile *f)
 {
-    int error = lock_try(f->fd, LOCK_WRITERS, false); /* join 1: nobody seals */
+    int error = file_check(f->fd, &f->own);
+    if (error == 0)
+        error = lock_try(f->fd, LOCK_WRITERS, false); /* join 1: nobody seals */
     if (error == 0)
         error = enlist_between_syncs(f);
     atomic_store(&f->session->joined, error == 0);
@@ -146,9 +148,12 @@ int join_open_own(const bloomfile *f)
 {
     if (f->session->own)
         return 0;
+    int error = file_check(f->fd, &f->own);
+    if (error != 0)
+        return error;
     /* Whoever has not joined a layer, or left it, may yet poison it. */
     const bool writable = f->writing || file_is_writable(f->fd);
-    int error = writable ? map_reopen(&f->map, f->fd) : file_reopen(f->fd);
+    error = writable ? map_reopen(&f->map, f->fd) : file_reopen(f->fd);
     if (error == EACCES && !f->writing)
         error = file_reopen(f->fd);
     f->session->own = error == 0;
@@ -231,12 +236,13 @@ int join_leave(const bloomfile *f)
     if (!atomic_load(&f->session->joined))
         return 0;
     struct turn turn;
-    int error = turn_take(&turn, f->fd); /* leave 1: nobody else syncs or commits */
+    int error = turn_take(&turn, f); /* leave 1: nobody else syncs or commits */
     if (error == 0)
         error = turn_lock_records(&turn);
     if (error == 0)
         error = resign(f);
-    lock_drop(f->fd, LOCK_WRITERS, 1); /* leave 6: before the other two bytes */
+    if (file_check(f->fd, &f->own) != EBADF)
+        lock_drop(f->fd, LOCK_WRITERS, 1); /* leave 6: before the other two bytes */
     turn_end(&turn);
     return error;
 }

@@ -75,12 +75,13 @@ int live_load_to_commit(const bloomfile *f, struct header *now)
 /* Where records are written. */
 struct place {
     int fd;
+    const struct file_identity *own;
     const struct map *map; /* of the header, at least, and writable */
 };
 
 static struct place place_of(const bloomfile *f)
 {
-    return (struct place){ f->fd, &f->map };
+    return (struct place){ f->fd, &f->own, &f->map };
 }
 
 /* commit 2: over the record that is not in force. */
@@ -91,7 +92,7 @@ static int write_record(struct place at, const struct header *now, const struct 
         return EOVERFLOW;
     if (header_is_layer(now) && header_has_successor(at.map->bytes))
         r.flags |= RECORD_SUCCEEDED; /* for good, even if the record that said so was torn */
-    return record_write(at.fd, now, &r, at.map->bytes, now->in_force, 1 - now->in_force);
+    return record_write(at.fd, at.own, now, &r, at.map->bytes, now->in_force, 1 - now->in_force);
 }
 
 /* poison 1: over the record that is not in force, poison 2: and to disk; poison 3: over the one
@@ -123,7 +124,7 @@ static void poison_at(const bloomfile *f, int fd)
         return;
     if (map_file(&map, fd, 0, HEADER_MAX, (struct map_wish){ .writable = true }) == 0) {
         if (live_load_to_commit(f, &now) == 0)
-            poison((struct place){ fd, &map }, &now);
+            poison((struct place){ fd, &f->own, &map }, &now);
         map_release(&map);
     }
 }

@@ -94,10 +94,15 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
 int opening_join(bloomfile *f, int fd, unsigned flags)
 {
     bool layered;
-    f->fd = fd;
     f->exact = (flags & BLOOMFILE_ADD_EXACT) != 0;
     f->alone = (flags & BLOOMFILE_SOLE_ADDER) != 0;
-    int error = filesystem_check(fd, &layered);
+    int error = f->fd == fd ? 0 : file_identify(fd, &f->own); /* it may be another one by now */
+    if (error != 0) {
+        close(fd);
+        return error;
+    }
+    f->fd = fd;
+    error = filesystem_check(fd, &layered);
     if (error == 0)
         error = join_writers(f);
     f->writing = error == 0;
@@ -188,6 +193,13 @@ static int open_live(bloomfile **out, int fd, uint64_t length, unsigned flags)
         close(own);
         return error;
     }
+    error = file_identify(own, &(*out)->own);
+    if (error != 0) {
+        opening_close(*out);
+        *out = NULL;
+        close(own);
+        return error;
+    }
     (*out)->fd = own;
     return 0;
 }
@@ -239,6 +251,8 @@ static int open_once(bloomfile **out, const char *path, unsigned flags, int *res
         f->fd = fd;
     else
         close(fd);
+    if (error == 0 && f->fd == fd && !f->writing)
+        f->own = (struct file_identity){ status.st_dev, status.st_ino };
     if (error == 0 && f->live != NULL)
         error = file_stat(f->fd, &status); /* the inode of a layered file may have changed */
     if (error == 0)
@@ -303,7 +317,7 @@ void opening_close(bloomfile *f)
     guard_release(f->guard);
     free(f->view.shapes);
     map_release(&f->map);
-    if (f->fd >= 0)
+    if (f->fd >= 0 && file_check(f->fd, &f->own) != EBADF)
         close(f->fd);
     if (f->folder >= 0)
         close(f->folder);

@@ -19,7 +19,8 @@ static int verify(const struct header *h, const uint8_t *body)
 }
 
 /* Holds the locks. Another process may have completed it before that. */
-static int complete(int fd, const struct map *map, struct header *h)
+static int complete(int fd, const struct file_identity *own, const struct map *map,
+                    struct header *h)
 {
     struct header_faults faults = { 0 };
     uint8_t bytes[HEADER_MAX];
@@ -31,7 +32,7 @@ static int complete(int fd, const struct map *map, struct header *h)
     if (error == 0)
         error = map_sync(map, HEADER_MAX); /* complete 1: the one in force may not be on disk yet */
     if (error == 0)                        /* complete 2: the same over the other one */
-        error = record_write(fd, h, &h->record, map->bytes, h->in_force, 1 - h->in_force);
+        error = record_write(fd, own, h, &h->record, map->bytes, h->in_force, 1 - h->in_force);
     return error != 0 ? error : map_sync(map, HEADER_MAX); /* complete 3: it is on disk */
 }
 
@@ -39,14 +40,17 @@ int sealing_complete(int fd, struct header *h)
 {
     struct map map;
     const uint64_t size = geometry_of(h->layout, h->m, h->header_size).image_size;
-    int error = lock_try(fd, LOCK_WRITERS, true);
+    struct file_identity own;
+    int error = file_identify(fd, &own);
+    if (error == 0)
+        error = lock_try(fd, LOCK_WRITERS, true);
     if (error != 0)
         return error;
     error = lock_wait(fd, LOCK_RECORDS, 1);
     if (error == 0) {
         error = map_file(&map, fd, 0, size, (struct map_wish){ .writable = true });
         if (error == 0) {
-            error = complete(fd, &map, h);
+            error = complete(fd, &own, &map, h);
             map_release(&map);
         }
         lock_drop(fd, LOCK_RECORDS, 1);

@@ -44,24 +44,49 @@ static void watch_forks(void)
     openings.watched = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
 }
 
-/* Without an opening of its own, the turn has that of the handle. */
-static void start(struct turn *t, int fd, bool reads)
+/* What is opened must be the file of the handle, whose number may have been reused. */
+static int open_own(struct turn *t, const bloomfile *f, bool writable)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    *t = (struct turn){ .fd = fd, .refused = ENOMEM };
-    pthread_once(&once, watch_forks);
-    if (!openings.watched)
-        return;
-    int own;
+    int own, error = file_open_again(f->fd, writable, &own);
+    if (error != 0)
+        return error;
+    t->unfit = file_check(own, &f->own);
+    if (t->unfit != 0) {
+        close(own);
+        return t->unfit;
+    }
+    t->fd = own;
+    t->own = true;
+    return 0;
+}
+
+static void open_for_call(struct turn *t, const bloomfile *f, bool reads)
+{
     pthread_mutex_lock(&openings.lock);
-    t->refused = file_open_again(fd, true, &own);
-    t->own = t->refused == 0 || (reads && file_open_again(fd, false, &own) == 0);
+    t->refused = open_own(t, f, true);
+    if (!t->own && t->unfit == 0 && reads)
+        open_own(t, f, false);
     if (t->own) {
-        t->fd = own;
         t->next = openings.first;
         openings.first = t;
     }
     pthread_mutex_unlock(&openings.lock);
+}
+
+/* Without an opening of its own, the turn has that of the handle. */
+static int start(struct turn *t, const bloomfile *f, bool reads)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    *t = (struct turn){ .fd = -1, .refused = ENOMEM };
+    pthread_once(&once, watch_forks);
+    if (openings.watched)
+        open_for_call(t, f, reads);
+    if (t->own || t->unfit != 0)
+        return t->unfit;
+    const int error = file_check(f->fd, &f->own);
+    if (error == 0)
+        t->fd = f->fd;
+    return error;
 }
 
 static void close_own(struct turn *t)
@@ -77,28 +102,28 @@ static void close_own(struct turn *t)
 
 /* ---- locks */
 
-int turn_take(struct turn *t, int fd)
+int turn_take(struct turn *t, const bloomfile *f)
 {
-    start(t, fd, false);
-    return lock_wait(t->fd, LOCK_SYNCS, 1);
+    const int error = start(t, f, false);
+    return error != 0 ? error : lock_wait(t->fd, LOCK_SYNCS, 1);
 }
 
-int turn_join(struct turn *t, int fd)
+int turn_join(struct turn *t, const bloomfile *f)
 {
-    start(t, fd, false);
-    return lock_wait_shared(t->fd, LOCK_SYNCS);
+    const int error = start(t, f, false);
+    return error != 0 ? error : lock_wait_shared(t->fd, LOCK_SYNCS);
 }
 
-int turn_read(struct turn *t, int fd)
+int turn_read(struct turn *t, const bloomfile *f)
 {
-    start(t, fd, true);
-    return lock_wait_shared(t->fd, LOCK_SYNCS);
+    const int error = start(t, f, true);
+    return error != 0 ? error : lock_wait_shared(t->fd, LOCK_SYNCS);
 }
 
-int turn_commit(struct turn *t, int fd)
+int turn_commit(struct turn *t, const bloomfile *f)
 {
-    start(t, fd, false);
-    return turn_lock_records(t);
+    const int error = start(t, f, false);
+    return error != 0 ? error : turn_lock_records(t);
 }
 
 int turn_lock_records(const struct turn *t)

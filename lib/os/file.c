@@ -41,6 +41,9 @@ int file_stat(int fd, struct stat *status)
 }
 
 #if defined STATX_BASIC_STATS && defined AT_STATX_FORCE_SYNC
+#define FORCE_SYNC AT_STATX_FORCE_SYNC
+#define DONT_SYNC  AT_STATX_DONT_SYNC
+
 static struct timespec time_of(struct statx_timestamp time)
 {
     return (struct timespec){ .tv_sec = time.tv_sec, .tv_nsec = time.tv_nsec };
@@ -48,10 +51,10 @@ static struct timespec time_of(struct statx_timestamp time)
 
 /* False where the system has no such call, or forbids it, and after errors, which stat() has too.
  */
-static bool stat_now(int folder, const char *path, int flags, struct stat *status)
+static bool stat_by_statx(int folder, const char *path, int flags, struct stat *status)
 {
     struct statx x;
-    if (statx(folder, path, flags | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &x) != 0)
+    if (statx(folder, path, flags, STATX_BASIC_STATS, &x) != 0)
         return false;
     *status = (struct stat){ .st_dev = makedev(x.stx_dev_major, x.stx_dev_minor),
                              .st_ino = (ino_t)x.stx_ino,
@@ -63,7 +66,10 @@ static bool stat_now(int folder, const char *path, int flags, struct stat *statu
     return true;
 }
 #else
-static bool stat_now(int folder, const char *path, int flags, struct stat *status)
+#define FORCE_SYNC 0
+#define DONT_SYNC  0
+
+static bool stat_by_statx(int folder, const char *path, int flags, struct stat *status)
 {
     (void)folder, (void)path, (void)flags, (void)status;
     return false;
@@ -72,12 +78,46 @@ static bool stat_now(int folder, const char *path, int flags, struct stat *statu
 
 int file_stat_now(int fd, struct stat *status)
 {
-    return stat_now(fd, "", AT_EMPTY_PATH, status) ? check_regular(status) : file_stat(fd, status);
+    return stat_by_statx(fd, "", AT_EMPTY_PATH | FORCE_SYNC, status) ? check_regular(status)
+                                                                     : file_stat(fd, status);
 }
 
 int file_stat_path_now(const char *path, struct stat *status)
 {
-    return stat_now(AT_FDCWD, path, 0, status) || stat(path, status) == 0 ? 0 : errno;
+    return stat_by_statx(AT_FDCWD, path, FORCE_SYNC, status) || stat(path, status) == 0 ? 0 : errno;
+}
+
+/* What never changes needs no look at a server. */
+static int stat_cheaply(int fd, struct stat *status)
+{
+    if (stat_by_statx(fd, "", AT_EMPTY_PATH | DONT_SYNC, status))
+        return 0;
+    return fstat(fd, status) != 0 ? errno : 0;
+}
+
+int file_identify(int fd, struct file_identity *file)
+{
+    struct stat status;
+    const int error = stat_cheaply(fd, &status);
+    if (error == 0)
+        *file = (struct file_identity){ status.st_dev, status.st_ino };
+    return error;
+}
+
+int file_check_size(int fd, const struct file_identity *file, off_t *size)
+{
+    struct stat status;
+    const int error = stat_cheaply(fd, &status);
+    if (error != 0)
+        return error;
+    *size = status.st_size;
+    return status.st_dev == file->device && status.st_ino == file->inode ? 0 : EBADF;
+}
+
+int file_check(int fd, const struct file_identity *file)
+{
+    off_t size;
+    return file_check_size(fd, file, &size);
 }
 
 bool file_is_writable(int fd)

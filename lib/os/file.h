@@ -21,6 +21,20 @@ int file_stat_now(int fd, struct stat *status);
 /* The same of any file that a path leads to. 0 or an errno. */
 int file_stat_path_now(const char *path, struct stat *status);
 
+/* Which file a descriptor has. */
+struct file_identity {
+    dev_t device;
+    ino_t inode;
+};
+int file_identify(int fd, struct file_identity *file);
+
+/* Whether it still has that one: EBADF if the application has closed the descriptor, which is not
+ * its own, and perhaps got its number for another file; or an errno. */
+int file_check(int fd, const struct file_identity *file);
+
+/* The same, and its size, of a local file. */
+int file_check_size(int fd, const struct file_identity *file, off_t *size);
+
 /* Whether a descriptor was opened for writing. */
 bool file_is_writable(int fd);
 

@@ -253,7 +253,7 @@ static int make_mark_durable(const bloomfile *before)
     pthread_mutex_lock(&before->session->syncs);
     int error = join_open_own(before);
     if (error == 0) {
-        error = turn_commit(&turn, before->fd);
+        error = turn_commit(&turn, before);
         if (error == 0)
             error = live_make_durable(before);
         turn_end(&turn);
@@ -272,7 +272,7 @@ static int in_turn(const bloomfile *f, const struct layers *l)
     if (error != 0)
         return error;
     pthread_mutex_lock(&newest->session->syncs);
-    error = turn_commit(&turn, newest->fd); /* grow 2: one process at a time */
+    error = turn_commit(&turn, newest); /* grow 2: one process at a time */
     if (error == 0)
         error = succeed(f, l);
     turn_end(&turn);

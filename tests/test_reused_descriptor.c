@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ * The application closes a handle's descriptor and gets its number for a file of its own: nothing
+ * is written to that file, or locked, unlocked or closed in it. */
+#include "live_support.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "handle/handle.h"
+
+enum {
+    SIZE = 100000, /* of the foreign file: room for what would be a record */
+    AT = 13,       /* where its owner writes next */
+};
+static const off_t locked[] = { 0, 1, 2, 3, 64, 100 };
+static uint8_t content[SIZE];
+
+/* ---- the foreign file */
+
+static void take_number(int fd)
+{
+    memset(content, 'v', sizeof content);
+    write_file("victim", content, sizeof content);
+    int own = open("victim", O_RDWR | O_CLOEXEC);
+    assert_true(own >= 0 && own != fd);
+    assert_int_equal(dup2(own, fd), fd);
+    assert_int_equal(close(own), 0);
+    assert_int_equal(lseek(fd, AT, SEEK_SET), AT);
+    for (size_t i = 0; i < ROWS(locked); i++)
+        assert_int_equal(lock_byte(fd, F_WRLCK, locked[i]), 0);
+}
+
+static void assert_untouched(int fd)
+{
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), AT);
+    int other = open("victim", O_RDWR | O_CLOEXEC);
+    for (size_t i = 0; i < ROWS(locked); i++)
+        assert_int_equal(lock_on_byte(other, locked[i]), F_WRLCK);
+    assert_int_equal(lock_on_byte(other, 4), F_UNLCK);
+    assert_int_equal(close(other), 0);
+    assert_file_holds("victim", content, sizeof content);
+    assert_int_equal(close(fd), 0);
+}
+
+/* ---- handles */
+
+static bloomfile *create(uint32_t layout, uint32_t series, unsigned flags)
+{
+    struct bloomfile_params params = live_params(layout);
+    params.series = series;
+    if (series != 0) {
+        params.bits = 0;
+        params.hashes = 0;
+        params.capacity = 1000;
+    }
+    bloomfile *f;
+    assert_error(bloomfile_create(&f, "filter", &params, flags), 0);
+    add_digests_of(f, 0, LIVE_KEYS);
+    return f;
+}
+
+static void remove_files(void)
+{
+    assert_int_equal(unlink("filter"), 0);
+}
+
+static void a_writer_writes_nothing_to_a_foreign_file(void **state)
+{
+    (void)state;
+    static int (*const ways[])(bloomfile * f) = { bloomfile_sync, bloomfile_finish,
+                                                  bloomfile_seal };
+    for (size_t way = 0; way <= ROWS(ways); way++)
+        for (unsigned exact = 0; exact < 2; exact++) {
+            bloomfile *f = create(BLOOMFILE_COUNTING, 0, exact ? BLOOMFILE_ADD_EXACT : 0);
+            const int fd = f->fd;
+            take_number(fd);
+            assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), exact ? EBADF : 0);
+            assert_error(bloomfile_remove_digest(f, number(0, 1)), EBADF);
+            if (way < ROWS(ways))
+                assert_error(ways[way](f), EBADF);
+            assert_true(has_numbers(f, 0, LIVE_KEYS));
+            assert_error(bloomfile_status(f), EBADF);
+            assert_true(has_numbers(f, 0, LIVE_KEYS));
+            bloomfile_close(f);
+            assert_untouched(fd);
+            remove_files();
+        }
+}
+
+static void a_series_writes_nothing_to_a_foreign_file(void **state)
+{
+    (void)state;
+    bloomfile *f = create(BLOOMFILE_BLOCKED, BLOOMFILE_GROW, 0);
+    int fd = -1;
+    for (int i = 3; i < 100; i++) {
+        struct stat own, of_path;
+        assert_int_equal(stat("filter", &of_path), 0);
+        if (fstat(i, &own) == 0 && own.st_ino == of_path.st_ino)
+            fd = i;
+    }
+    assert_true(fd >= 0);
+    take_number(fd);
+    assert_error(bloomfile_sync(f), EBADF);
+    assert_error(bloomfile_finish(f), EBADF);
+    bloomfile_close(f);
+    assert_untouched(fd);
+}
+
+static void a_child_of_fork_maps_no_foreign_file(void **state)
+{
+    (void)state;
+    need_wipe_on_fork();
+    bloomfile *f = create(BLOOMFILE_BLOCKED, 0, 0);
+    const int fd = f->fd;
+    take_number(fd);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(bloomfile_add_digest(f, number(0, ABSENT), NULL) == EBADF &&
+                      bloomfile_sync(f) == EBADF
+                  ? 0
+                  : 1);
+    assert_child_succeeds(child);
+    bloomfile_close(f);
+    assert_untouched(fd);
+}
+
+static void a_reader_neither_syncs_nor_closes_a_foreign_file(void **state)
+{
+    (void)state;
+    make_live("filter", BLOOMFILE_BLOCKED);
+    bloomfile *f = opened("filter", 0);
+    const int fd = f->fd;
+    take_number(fd);
+    assert_error(bloomfile_seal_to("copy", f, 0), EBADF);
+    assert_error(bloomfile_status(f), EBADF);
+    assert_true(has_numbers(f, 0, LIVE_KEYS));
+    bloomfile_close(f);
+    assert_untouched(fd);
+}
+
+static void a_copy_closes_no_foreign_file(void **state)
+{
+    (void)state;
+    assert_error(publish_filter("filter", 0, LIVE_KEYS), 0);
+    bloomfile *f = opened("filter", BLOOMFILE_COPY);
+    const int fd = f->fd;
+    take_number(fd);
+    assert_error(bloomfile_status(f), 0);
+    bloomfile_close(f);
+    assert_untouched(fd);
+}
+
+/* Without another file in its place. */
+static void a_closed_descriptor_is_an_error(void **state)
+{
+    (void)state;
+    bloomfile *f = create(BLOOMFILE_BLOCKED, 0, 0);
+    assert_int_equal(close(f->fd), 0);
+    assert_error(bloomfile_sync(f), EBADF);
+    assert_error(bloomfile_status(f), EBADF);
+    assert_error(bloomfile_finish(f), EBADF);
+    bloomfile_close(f);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(a_writer_writes_nothing_to_a_foreign_file),
+        IN_NEW_DIR(a_series_writes_nothing_to_a_foreign_file),
+        IN_NEW_DIR(a_child_of_fork_maps_no_foreign_file),
+        IN_NEW_DIR(a_reader_neither_syncs_nor_closes_a_foreign_file),
+        IN_NEW_DIR(a_copy_closes_no_foreign_file),
+        IN_NEW_DIR(a_closed_descriptor_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -4,8 +4,8 @@
  *
  *     produce_urls | seen urls.bloom | xargs -n 1 crawl
  *
- * The filter is shared by all that run at once, and by those that run later. One line in a hundred
- * is taken for seen though it is new, when the filter is as full as it was made for.
+ * The filter is shared by all that run at once, and by those that run later. It grows with the
+ * lines: at most one new line in a hundred is taken for seen, however many there are.
  *
  * A line is marked and then printed, since marking tells which one process prints it: at most once.
  * Lines that are still in a buffer or in the pipe when this program or its reader ends, as in
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
-#define CAPACITY 1000000
+#define CAPACITY 1000000 /* of its first layer */
 
 /* Opens the filter, or makes it; another process may do the same at this moment. After the machine
  * went down, lines of the last moments may be printed again: here, that is no reason to stop. */
@@ -30,6 +30,7 @@ static int open_or_create(bloomfile **out, const char *path)
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = CAPACITY;
     params.fpr = 0.01;
+    params.series = BLOOMFILE_GROW;
     int error;
     do {
         error = bloomfile_open(out, path,

@@ -79,15 +79,19 @@ static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, str
 
 /* ---- copying */
 
-/* Memory for that many bytes, beginning at a huge page. */
+/* Memory for that many bytes. A large copy begins at a huge page, and only whole huge pages are
+ * asked for: what exceeds them, and a small copy, takes small pages, and so no more memory than it
+ * has bytes. */
 static int map_memory(struct map *map, size_t size, bool locked)
 {
-    const size_t base_size = size + HUGE_PAGE;
+    const size_t huge = size / HUGE_PAGE * HUGE_PAGE;
+    const size_t base_size = size + (huge > 0 ? HUGE_PAGE : 0);
     void *base = mmap(NULL, base_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return errno;
-    madvise(base, base_size, MADV_HUGEPAGE);
-    const size_t before = -(uintptr_t)base % HUGE_PAGE;
+    const size_t before = huge > 0 ? -(uintptr_t)base % HUGE_PAGE : 0;
+    if (huge > 0)
+        madvise((uint8_t *)base + before, huge, MADV_HUGEPAGE);
     *map = (struct map){ base, base_size, (const uint8_t *)base + before };
     return locked ? lock_pages(map, size) : 0;
 }

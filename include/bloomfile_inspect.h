@@ -145,10 +145,11 @@ struct bloomfile_info {
 /* Fills *info, up to info->struct_size bytes. Error: BLOOMFILE_EPARAMS (struct_size). */
 BLOOMFILE_API int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *info);
 
-/* How many layers a series has at the moment, and one of them, the oldest being 0; 0 and NULL if
- * the filter is no series, or has no such layer. A layer is for the functions of this header only:
- * it says "no" to the keys of the others. It is valid until the handle of the series is closed; of
- * one that forgets, until any thread uses the handle for anything else than inspecting. */
+/* bloomfile_layers() returns how many layers a series has at the moment, 0 if the filter is not a
+ * series. bloomfile_layer() returns layer i, the oldest being 0; NULL if there is no such layer. It
+ * is for the functions of this header: as it has only some of the series' keys, every lookup in it,
+ * pinned or not, answers "maybe". Do not close it. It is valid until the handle of the series is
+ * closed; if the series forgets, until any thread uses that handle for anything but inspecting. */
 BLOOMFILE_API size_t bloomfile_layers(const bloomfile *f);
 BLOOMFILE_API const bloomfile *bloomfile_layer(const bloomfile *f, size_t i);
 

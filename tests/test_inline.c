@@ -324,6 +324,91 @@ static void a_pin_outlives_sealing(void **state)
     bloomfile_close(reader);
 }
 
+/* ---- layers of a series */
+
+/* Asserts that no lookup in a layer's handle says "no" to keys of other layers, or to any key, and
+ * that the series still does. */
+static void assert_layers_answer_maybe(bloomfile *f)
+{
+    assert_true(bloomfile_layers(f) > 1);
+    for (size_t i = 0; i < bloomfile_layers(f); i++) {
+        const bloomfile *layer = bloomfile_layer(f, i);
+        const struct bloomfile_pinned pin = pinned(layer);
+        assert_maybe(&pin, 0, KEYS);
+        assert_maybe(&pin, ABSENT, ABSENT + 100);
+        for (uint64_t at = 0; at < KEYS; at += GROUP) {
+            uint8_t bytes[GROUP][8];
+            struct bloomfile_key keys[GROUP];
+            uint64_t digests[GROUP];
+            bool hits[2][GROUP] = { { false } };
+            for (unsigned j = 0; j < GROUP; j++) {
+                const struct bytes key = number_key(at + j, bytes[j]);
+                keys[j] = (struct bloomfile_key){ key.data, key.size };
+                digests[j] = number(0, at + j);
+                assert_true(bloomfile_contains(layer, key.data, key.size));
+                assert_true(bloomfile_contains_digest(layer, digests[j]));
+            }
+            assert_int_equal(bloomfile_contains_many(layer, keys, GROUP, hits[0]), GROUP);
+            assert_int_equal(bloomfile_contains_digests(layer, digests, GROUP, hits[1]), GROUP);
+            assert_int_equal(bloomfile_contains_digests(layer, digests, GROUP, NULL), GROUP);
+            assert_int_equal(bloomfile_pinned_contains_digests(&pin, digests, GROUP, NULL), GROUP);
+            for (unsigned j = 0; j < GROUP; j++)
+                assert_true(hits[0][j] && hits[1][j]);
+        }
+        assert_error(bloomfile_status(layer), 0);
+    }
+    unsigned maybe = 0;
+    for (uint64_t i = ABSENT; i < ABSENT + 1000; i++)
+        maybe += __real_bloomfile_contains_digest(f, number(0, i));
+    assert_in_range(maybe, 0, 100);
+}
+
+static void no_lookup_in_a_layer_of_a_live_series_says_no(void **state)
+{
+    (void)state;
+    static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC };
+    static const uint32_t kinds[] = { BLOOMFILE_GROW, 3 };
+    for (unsigned i = 0; i < 8; i++) {
+        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+        params.layout = layouts[i % 2];
+        params.series = kinds[i / 2 % 2];
+        params.capacity = 500;
+        bloomfile *f;
+        assert_error(i < 4 ? bloomfile_create_memory(&f, &params, 0)
+                           : bloomfile_create(&f, "series", &params, BLOOMFILE_REPLACE),
+                     0);
+        add_digests_of(f, 0, KEYS);
+        assert_layers_answer_maybe(f);
+        bloomfile_close(f);
+        if (i >= 4) {
+            assert_layers_answer_maybe(f = opened("series", 0));
+            bloomfile_close(f);
+        }
+    }
+}
+
+static void no_lookup_in_a_layer_of_a_sealed_series_says_no(void **state)
+{
+    (void)state;
+    static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC };
+    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE,
+                                      BLOOMFILE_COPY | BLOOMFILE_VERIFY_FULL };
+    for (unsigned i = 0; i < ROWS(layouts); i++) {
+        struct bytes image = series_image(layouts[i], 2 * KEYS);
+        write_file("series", image.data, image.size);
+        for (unsigned j = 0; j < ROWS(flags); j++) {
+            bloomfile *f = opened("series", flags[j]), *in_memory = open_image(image, flags[j]);
+            assert_layers_answer_maybe(f);
+            assert_error(bloomfile_verify(f, 1, NULL), 0);
+            assert_layers_answer_maybe(f);
+            assert_layers_answer_maybe(in_memory);
+            bloomfile_close(f);
+            bloomfile_close(in_memory);
+        }
+        free(image.data);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
 
 int main(void)
@@ -340,6 +425,8 @@ int main(void)
         TEST(adds_of_others_are_seen_at_once),
         TEST(a_poison_is_noticed_after_every_miss),
         TEST(a_pin_outlives_sealing),
+        TEST(no_lookup_in_a_layer_of_a_live_series_says_no),
+        TEST(no_lookup_in_a_layer_of_a_sealed_series_says_no),
     };
     return cmocka_run_group_tests_name("inline", tests, NULL, NULL);
 }

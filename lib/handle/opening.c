@@ -66,8 +66,8 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
     f->guard->lines = f->geometry.units;
     if (f->app_hash)
         app_hash_forget(f);
-    if (header_is_slice(h))
-        guard_doubt(f->guard); /* so that each lookup is one of slice.c */
+    if (header_is_slice(h) || header_is_layer(h))
+        guard_doubt(f->guard); /* for good: only slice.c and series/lookup.c believe the bits */
     if (live) {
         f->live = map->bytes;
         f->state[0] = header_state(f->live, 0);

@@ -255,14 +255,18 @@ class PngFile(PictureTest):
 
 
 class Targets(PictureTest):
-    def test_existing_files_are_kept_without_force(self):
-        self.write("old", b"precious")
+    def test_only_an_image_is_replaced_and_only_with_force(self):
         for option in "--svg", "--png":
+            self.write("old", b"precious")
+            for words in [], ["--force"]:
+                self.trouble("bfinspect", option, "old", *words, "filter", names=["old"])
+            (self.folder / "old").unlink()
+            self.picture(option, "old", "filter")
+            drawn = self.read("old")
+            self.write("old", drawn + b"\n")
             self.trouble("bfinspect", option, "old", "filter", names=["old"])
-            self.write("old", b"precious")
             self.picture(option, "old", "--force", "filter")
-            self.assertNotEqual(self.read("old"), b"precious")
-            self.write("old", b"precious")
+            self.assertEqual(self.read("old"), drawn)
 
     def test_the_filter_itself_is_never_replaced(self):
         os.link(self.folder / "filter", self.folder / "same")

@@ -202,8 +202,8 @@ class InspectSeries(ToolTest):
         self.write("cut", image[:-100])
         self.assertIn(f"cut: truncated: 100 of {len(image)} bytes missing", self.bad("cut")[1])
         self.write("long", image + b"more")
-        self.assertIn(f"long: 4 extra bytes at the end; copy it again, or cut them off: truncate"
-                      f" --size={len(image)}", self.bad("long")[1])
+        self.assertIn(f"long: 4 extra bytes at the end; copy it again, or take the filter out of it: head -c"
+                      f" {len(image)} ", self.bad("long")[1])
         first = self.inspected("sealed")["layers"][1]["offset"]
         self.write("first", image[:first])
         self.assertIn(f"{len(image) - first} of {len(image)} bytes missing", self.bad("first")[1])

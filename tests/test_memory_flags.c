@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "format/fields.h"
 #include "handle/handle.h"
 
 enum {
@@ -210,6 +213,66 @@ static void a_copy_is_stale_when_its_path_names_another_file(void **state)
     bloomfile_close(f);
 }
 
+/* The times of a file that is written twice within a tick of its clock are the same. */
+static void a_copy_is_stale_when_only_the_header_of_its_file_differs(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(recipes[0]);
+    struct stat status;
+    write_file("filter", image.data, image.size);
+    bloomfile *f = opened("filter", COPY);
+    image.data[AT_label] ^= 1;
+    write_file("filter", image.data, image.size);
+    assert_int_equal(stat("filter", &status), 0);
+    f->file.modified = status.st_mtim;
+    f->file.touched = status.st_ctim;
+    assert_int_equal(bloomfile_is_stale(f), 1);
+    image.data[AT_label] ^= 1;
+    write_file("filter", image.data, image.size);
+    assert_int_equal(stat("filter", &status), 0);
+    f->file.modified = status.st_mtim;
+    f->file.touched = status.st_ctim;
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+/* ---- what a handle costs */
+
+static void more_handles_can_be_open_than_descriptors(void **state)
+{
+    (void)state;
+    enum {
+        DESCRIPTORS = 64,
+        HANDLES = 2 * DESCRIPTORS
+    };
+    struct bytes images[] = { image_from(recipes[0]), series_image(BLOOMFILE_BLOCKED, 10000) };
+    struct rlimit before, few;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = (struct rlimit){ DESCRIPTORS, before.rlim_max };
+    for (size_t i = 0; i < ROWS(images); i++) {
+        static const unsigned flags[] = { COPY, 0 };
+        write_file("filter", images[i].data, images[i].size);
+        for (size_t j = 0; j < ROWS(flags); j++) {
+            bloomfile *all[HANDLES];
+            const size_t descriptors = open_descriptors();
+            assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+            int error = 0;
+            for (size_t at = 0; at < HANDLES && error == 0; at++)
+                error = bloomfile_open(&all[at], "filter", flags[j]);
+            assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+            assert_error(error, 0);
+            assert_int_equal(open_descriptors(), descriptors);
+            for (size_t at = 0; at < HANDLES; at++) {
+                assert_int_equal(bloomfile_is_stale(all[at]), 0);
+                assert_int_equal(open_descriptors(), descriptors);
+                bloomfile_close(all[at]);
+            }
+        }
+        free(images[i].data);
+    }
+}
+
 int main(void)
 {
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
@@ -221,6 +284,8 @@ int main(void)
         IN_NEW_DIR(a_live_filter_may_be_resident_but_not_a_copy),
         IN_NEW_DIR(a_copy_outlives_the_bytes_of_its_file),
         IN_NEW_DIR(a_copy_is_stale_when_its_path_names_another_file),
+        IN_NEW_DIR(a_copy_is_stale_when_only_the_header_of_its_file_differs),
+        IN_NEW_DIR(more_handles_can_be_open_than_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -145,18 +145,6 @@ static void a_reader_neither_syncs_nor_closes_a_foreign_file(void **state)
     assert_untouched(fd);
 }
 
-static void a_copy_closes_no_foreign_file(void **state)
-{
-    (void)state;
-    assert_error(publish_filter("filter", 0, LIVE_KEYS), 0);
-    bloomfile *f = opened("filter", BLOOMFILE_COPY);
-    const int fd = f->fd;
-    take_number(fd);
-    assert_error(bloomfile_status(f), 0);
-    bloomfile_close(f);
-    assert_untouched(fd);
-}
-
 /* Without another file in its place. */
 static void a_closed_descriptor_is_an_error(void **state)
 {
@@ -177,7 +165,6 @@ int main(void)
         IN_NEW_DIR(a_series_writes_nothing_to_a_foreign_file),
         IN_NEW_DIR(a_child_of_fork_maps_no_foreign_file),
         IN_NEW_DIR(a_reader_neither_syncs_nor_closes_a_foreign_file),
-        IN_NEW_DIR(a_copy_closes_no_foreign_file),
         IN_NEW_DIR(a_closed_descriptor_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

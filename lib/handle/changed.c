@@ -124,12 +124,18 @@ bool changed_in_place(const bloomfile *f)
     return false;
 }
 
-/* The file itself, behind a copy of it. */
+/* A copy does not hold the file's inode, so another file may have its number: only the header tells
+ * a change within one tick of the file system's clock. */
 static bool changed_behind_copy(const bloomfile *f)
 {
     uint8_t bytes[HEADER_MAX];
-    return f->copied && (file_read(f->fd, 0, bytes, f->header.header_size) != 0 ||
-                         !header_is_still(&f->header, bytes));
+    int fd;
+    if (!f->copied || file_open(f->path, false, &fd) != 0)
+        return false;
+    const bool changed =
+        file_read(fd, 0, bytes, f->header.header_size) != 0 || !header_is_still(&f->header, bytes);
+    close(fd);
+    return changed;
 }
 
 /* A sealing takes less from its first write to its last, which may come between two steps of an

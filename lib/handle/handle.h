@@ -36,8 +36,7 @@ struct bloomfile {
     struct session *session; /* of a live file */
     struct series *series; /* the layers; NULL: one filter. Of what else is here, it has the header
                               of the first layer, and `guard` as one that is always in doubt */
-    int fd;                /* of a live file, which nobody else has, or of what was copied, whose
-                              inode it holds; -1 */
+    int fd;                /* of a live file, which nobody else has; else -1 */
     struct file_identity own; /* of `fd` */
     bool writing;             /* one of the file's writers */
     bool in_memory;           /* live, and ends with the processes that have it */

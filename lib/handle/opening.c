@@ -247,7 +247,7 @@ static int open_once(bloomfile **out, const char *path, unsigned flags, int *res
         error == 0 && header_is_layer(&f->header); /* which joins when it is added to */
     if (error == 0 && writing && !layer)
         error = opening_join(f, fd, flags);
-    else if (error == 0 && (writing || f->copied))
+    else if (error == 0 && writing)
         f->fd = fd;
     else
         close(fd);

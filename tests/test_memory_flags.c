@@ -4,6 +4,7 @@
 
 #include <bloomfile_inspect.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ enum {
     KEYS = 1500,
     QUERIES = 4000,
     PAGE = 4096,
+    HUGE_PAGE = 2 << 20,
     BAD_PAGE = 3
 };
 
@@ -273,6 +275,55 @@ static void more_handles_can_be_open_than_descriptors(void **state)
     }
 }
 
+/* Asserts that no more is mapped than the copy needs, but for what aligns it to a huge page, and
+ * that huge pages are requested for its own bytes only. */
+static void assert_no_huge_page_around(const bloomfile *f, size_t size)
+{
+    const uintptr_t first = (uintptr_t)f->map.bytes, end = first + size;
+    const uintptr_t base = (uintptr_t)f->map.base, base_end = base + f->map.base_size;
+    uintptr_t from = 0, to = 0;
+    char line[4096];
+    assert_in_range(f->map.base_size, size, size + (size < HUGE_PAGE ? PAGE - 1 : HUGE_PAGE));
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        uintptr_t one, two;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &one, &two) == 2) {
+            from = one;
+            to = two;
+        }
+        if (strncmp(line, "VmFlags:", 8) != 0 || to <= base || from >= base_end)
+            continue;
+        if (strstr(line, " hg") != NULL) /* a neighbour's may be in the same mapping */
+            assert_true(size >= HUGE_PAGE && (from > base ? from : base) >= first &&
+                        (to < base_end ? to : base_end) <= end);
+    }
+    fclose(maps);
+}
+
+static void a_copy_takes_no_huge_page_that_it_does_not_fill(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = { 13000,
+                                      373000,
+                                      1250000,
+                                      HUGE_PAGE - 8192,
+                                      HUGE_PAGE / 2,
+                                      2 * HUGE_PAGE,
+                                      5 * HUGE_PAGE + 100000 };
+    for (size_t i = 0; i < ROWS(sizes); i++) {
+        const struct recipe recipe = { BLOOMFILE_BLOCKED, IN_FILE, sizes[i] / 64 * 512, 4, 100, 0 };
+        struct bytes image = image_from(recipe);
+        write_file("filter", image.data, image.size);
+        bloomfile *by_path = opened("filter", COPY), *of_memory = open_image(image, COPY);
+        assert_no_huge_page_around(by_path, image.size);
+        assert_no_huge_page_around(of_memory, image.size);
+        bloomfile_close(by_path);
+        bloomfile_close(of_memory);
+        free(image.data);
+    }
+}
+
 int main(void)
 {
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
@@ -286,6 +337,7 @@ int main(void)
         IN_NEW_DIR(a_copy_is_stale_when_its_path_names_another_file),
         IN_NEW_DIR(a_copy_is_stale_when_only_the_header_of_its_file_differs),
         IN_NEW_DIR(more_handles_can_be_open_than_descriptors),
+        IN_NEW_DIR(a_copy_takes_no_huge_page_that_it_does_not_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

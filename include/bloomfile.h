@@ -36,7 +36,13 @@
  * signals. Do not cut a call short, by pthread_cancel() or by longjmp() out of a signal handler,
  * and make none in such a handler but bloomfile_remove_temporaries(): locks would stay held and
  * adds uncounted, and bloomfile_seal() would take the filter for damaged. Lookups in a single
- * sealed filter are exempt, as after SIGBUS. Adds take up to 72 KiB of stack, lookups up to 40.
+ * sealed filter are exempt, as after SIGBUS.
+ *
+ * Cost of an open handle. Sealed: a mapping, no descriptor (a copy of more than 2 MiB: up to three
+ * mappings). Live: two mappings and a descriptor. A series: as much for each layer, and a mapping.
+ * Heap: 1 KB a filter or layer, and 3 bits for each 4 KiB of body (ribbon: 35). Stack: a lookup
+ * takes up to 4 KB, a batch 10, an add 6, bloomfile_verify() 21; in a series, a batch of lookups
+ * takes 21 KB, a batch of adds 64.
  *
  * fork. A child may use the handles that it inherits (live ones: bloomfile_live.h). A builder's
  * temporary files are shared: if both go on adding to it, finishing it may be EIO.

@@ -145,13 +145,16 @@ auto a = size<padded> + size<float> + size<int, std::hash<int>> + size<int, name
          size<padded, low> + size<padded, lone> + size<padded, uneven>;
 auto b = bloom_file::packed(1.5);
 auto c = bloom_file::filter<std::uint64_t>().contains_many(std::vector<int>());
+auto d = bloom_file::filter<std::uint64_t>().contains(5);
+bloom_file::filter<> e("e", true);
 END
 ! "${CXX:-c++}" -std=c++17 -I"$headers" -fsyntax-only wrong.cc 2>errors || fail "wrong.cc: compiles"
 tr -s '\n' ' ' <errors >said
 for words in 'hasher<padded.*Name a Hasher' 'hasher<float.*Name a Hasher' 'std::hash is none' \
     'hash function of your own needs an `id`' 'or plain_bytes = true, if all programs agree' \
     'an `id` is BLOOMFILE_APP_HASH_FIRST or above' 'has a static example()' 'returns a std::array' \
-    'floating point has two zeros' 'would be converted to other keys'; do
+    'floating point has two zeros' 'would be converted to other keys. Write static_cast<Key>' \
+    'number_of_another_type_would_be_another_key_so_write_static_cast_to<.*long' 'flag_bits(T).*bool'; do
     grep -q -- "$words" said || { cat errors; fail "not said: $words"; }
 done
 echo "what does not compile: good"

@@ -9,12 +9,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <list>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -601,17 +604,31 @@ enum class shade : std::uint16_t {
     dark
 };
 
-struct converts {
-    operator std::uint64_t() const;
+template <class Number> struct converts {
+    operator Number() const;
 };
 
 static_assert(takes_alone<std::uint64_t, double, float, bool, char, int, unsigned, std::int64_t,
-                          converts, std::uint8_t>());
+                          converts<int>, converts<double>, std::atomic<std::int64_t>,
+                          std::reference_wrapper<int>, std::uint8_t>());
 static_assert(takes_alone<std::int32_t, double, float, bool, unsigned, std::int64_t, short>());
 static_assert(takes_alone<bool, int, double, unsigned char>());
 static_assert(takes_alone<shade, int, std::uint16_t>());
 static_assert(looks_up_v<bloom_file::filter<std::uint64_t>, unsigned long long> &&
               looks_up_v<bloom_file::filter<std::int64_t>, long long>);
+/* What has an operator for a key. */
+template <class Key, class... Others> constexpr bool takes_also()
+{
+    using live = bloom_file::live_filter<Key>;
+    return (... && (looks_up_v<bloom_file::filter<Key>, Others &> && looks_up_v<live, Others &> &&
+                    adds_v<bloom_file::builder<Key>, Others &> && adds_v<live, Others &> &&
+                    removes_v<live, Others &>));
+}
+static_assert(takes_also<std::uint64_t, std::atomic<std::uint64_t>, converts<std::uint64_t>,
+                         const std::atomic<std::uint64_t>, std::reference_wrapper<std::uint64_t>,
+                         std::reference_wrapper<const std::uint64_t>>());
+static_assert(takes_also<shade, converts<shade>, std::atomic<shade>>());
+static_assert(takes_also<bool, std::vector<bool>::reference>());
 static_assert(looks_up_v<bloom_file::filter<>, std::string> &&
               looks_up_v<bloom_file::filter<>, const char *> &&
               !looks_up_v<bloom_file::filter<>, int> && !looks_up_v<bloom_file::filter<>, bool>);
@@ -627,8 +644,26 @@ constexpr bool no_flags_v =
     !std::is_constructible_v<bloom_file::filter<>, const char *, Wrong> &&
     !std::is_constructible_v<bloom_file::live_filter<>, const char *, Wrong, std::error_code &> &&
     !std::is_convertible_v<Wrong, bloom_file::flag_bits>;
-static_assert(no_flags_v<bool> && no_flags_v<int> && no_flags_v<double> &&
-              no_flags_v<std::nullptr_t> && no_flags_v<std::uint64_t>);
+static_assert(opens_v<const char *, int> && opens_v<const char *, int, std::error_code &>);
+static_assert(no_flags_v<bool> && no_flags_v<char> && no_flags_v<long> && no_flags_v<float> &&
+              no_flags_v<double> && no_flags_v<std::nullptr_t> && no_flags_v<std::uint64_t>);
+static_assert(bloom_file::flag_bits(0) == 0u && bloom_file::flag_bits(BLOOMFILE_COPY) != 0u);
+
+/* 0 means no flags, as it does for C. */
+void test_no_flags()
+{
+    using bloom_file::filter;
+    using bloom_file::live_filter;
+    std::error_code ec;
+    bloomfile_params p = BLOOMFILE_PARAMS_INIT;
+    p.capacity = 10;
+    live_filter<> l = live_filter<>::create(in("plain.live"), p, 0, ec);
+    CHECK(!ec && l.add("plum"));
+    l.seal_to(in("plain.bloom"), 0);
+    const filter<> f(in("plain.bloom"), 0), g(in("plain.bloom"), 0, ec);
+    CHECK(!ec && f.contains("plum") && g.contains("plum"));
+    CHECK(std::make_unique<filter<>>(in("plain.bloom"), 0)->contains("plum"));
+}
 
 static_assert(swaps_v<bloom_file::filter<>, bloom_file::filter<>> &&
               swaps_v<bloom_file::live_filter<>, bloom_file::live_filter<>> &&
@@ -760,6 +795,9 @@ void test_keys_of_bytes()
     CHECK(f.info().framing == BLOOMFILE_FIXED && f.info().framing_size == 8 &&
           f.info().hash_id == 1);
     const unsigned char nine[8] = { 9 };
+    const std::atomic<std::uint64_t> one{ numbers[1999] };
+    std::vector<std::reference_wrapper<std::uint64_t>> several(numbers.begin(), numbers.end());
+    CHECK(f.contains(one) && f.contains_many(several) == 2000);
     const bloom_file::filter g(in("numbers.bloom"));
     CHECK(g.contains(nine) && bloomfile_contains(g.get(), nine, 8));
     CHECK(!opening<std::int64_t>("numbers.bloom"));
@@ -1039,6 +1077,7 @@ int main()
     test_damage();
     test_keys_of_bytes();
     test_hashers_with_a_number();
+    test_no_flags();
     test_live();
     test_series();
     test_slices();

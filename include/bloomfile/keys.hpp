@@ -198,8 +198,8 @@ class path_arg
     const char *path_;
 };
 
-/* Flags of the C interface, which are unsigned: BLOOMFILE_VERIFY_FULL | BLOOMFILE_COPY. Neither a
- * bool nor a number of another type is one. */
+/* Flags of the C interface, which are unsigned: BLOOMFILE_VERIFY_FULL | BLOOMFILE_COPY. 0: none.
+ * Neither a bool nor a number of another type is one. */
 class flag_bits
 {
   public:
@@ -207,7 +207,11 @@ class flag_bits
     constexpr flag_bits(unsigned bits) noexcept : bits_(bits)
     {
     }
-    template <class T, class = std::enable_if_t<!std::is_same_v<T, unsigned>>>
+    constexpr flag_bits(int bits) noexcept : bits_(static_cast<unsigned>(bits))
+    {
+    }
+    template <class T,
+              class = std::enable_if_t<!std::is_same_v<T, unsigned> && !std::is_same_v<T, int>>>
     flag_bits(T) = delete;
 
     constexpr operator unsigned() const noexcept
@@ -231,15 +235,29 @@ inline constexpr bool same_integers_v =
     !std::is_same_v<U, bool> && sizeof(T) == sizeof(U) &&
     std::is_signed_v<T> == std::is_signed_v<U>;
 
-/* Whether keys are numbers or enumerations and this is none of their type: it would be converted,
- * and be another key. */
+template <class T> inline constexpr bool is_number_v = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+/* Whether a T is made of this without a loss, such as by an operator T(). */
+template <class T, class Given, class = void> inline constexpr bool makes_v = false;
+template <class T, class Given>
+inline constexpr bool makes_v<T, Given, std::void_t<decltype(T{ std::declval<Given &>() })>> = true;
+
+/* Whether keys are numbers or enumerations and this is a number of another type, or converts to
+ * one that does not fit: it would be converted, and be another key. */
+template <class Key, class Given>
+inline constexpr bool is_other_key_v =
+    is_number_v<Given> ? !std::is_same_v<Key, Given> && !same_integers_v<Key, Given>
+                       : !makes_v<Key, Given>;
 template <class Argument, class Given>
 inline constexpr bool is_other_number_v =
-    (std::is_arithmetic_v<plain_t<Argument>> ||
-     std::is_enum_v<plain_t<Argument>>)&&!std::is_same_v<plain_t<Argument>, plain_t<Given>> &&
-    !same_integers_v<plain_t<Argument>, plain_t<Given>>;
+    is_number_v<plain_t<Argument>> &&is_other_key_v<plain_t<Argument>, plain_t<Given>>;
+
+/* Compilers show this name with the deleted function that was called. */
+template <class Key> struct number_of_another_type_would_be_another_key_so_write_static_cast_to;
 template <class Argument, class Given>
-using if_other_number_t = std::enable_if_t<is_other_number_v<Argument, Given>>;
+using if_other_number_t = std::enable_if_t<
+    is_other_number_v<Argument, Given>,
+    number_of_another_type_would_be_another_key_so_write_static_cast_to<plain_t<Argument>>>;
 
 /* The bytes of a number, least significant first on every machine. */
 template <class T> struct little_endian {
@@ -492,7 +510,7 @@ BLOOM_FILE_PART_ std::error_code each_chunk(const Keys &keys, std::uint64_t seed
 {
     static_assert(!is_other_number_v<typename Recipe::argument, element_of_t<Keys>>,
                   "bloom_file: these are not of the type of the keys, and would be converted to "
-                  "other keys");
+                  "other keys. Write static_cast<Key>() where they are made");
     bloomfile_digest digests[chunk];
     bytes requested[group];
     std::size_t n = 0, held = 0;

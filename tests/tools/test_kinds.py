@@ -328,25 +328,58 @@ class Framings(ToolTest):
                     check(made, read, is_text or made == read)
 
     def test_keys_of_another_kind_are_an_error(self):
-        """And not all absent. Nothing is printed or added."""
+        """And not all absent. Nothing is printed or added, and no remedy reads records as lines."""
         def what(words):
             return f"records of {words[1]} byte{'s' * (words[1] != '1')}" if "-x" in words else "text"
+
+        def remedy(tool, made, read):
+            if "-x" in made:
+                return f"-x {made[1]} reads such records, or --as-is to use them unchanged"
+            if tool in ("bfadd", "bfuniq"):
+                return f"make a filter with bfcreate --live -x {read[1]}, or --as-is to add them"
+            return f"use the filter that was made with -x {read[1]}, or --as-is if its text keys are that long"
 
         def check(made, read, fits):
             if fits:
                 return
+            self.output("bfadd", "-q", "live", *made, stdin=b"abcd")
+            before = self.inspected("live")["record"]["n"]
             for tool, name, *words in self.commands():
                 for quiet in [], ["-q"]:
                     result = self.run_tool(tool, *quiet, *words, *read, stdin=b"abcd")
-                    remedy = f"-x {made[1]} reads such records" if "-x" in made else f"leave out -x {read[1]}"
                     self.assertEqual((result.returncode, result.stdout, result.stderr.decode()),
-                                     (2, b"", f"{tool}: {name} holds {what(made)}, but these keys are {what(read)}, and none"
-                                      f" would match ({remedy}, or --as-is to use them all the same)\n"))
+                                     (2, b"", f"{tool}: {name} holds {what(made)}{' keys' * ('-x' not in made)}, but these keys"
+                                      f" are {what(read)} ({remedy(tool, made, read)})\n"))
                 self.assertEqual(self.messages(tool, "-q", "--as-is", *words, *read, stdin=b""), "")
             record = self.inspected("live")["record"]
-            self.assertEqual((record["n"], record["n_estimated"], record["writers"]), (0, False, 0))
+            self.assertEqual((record["n"], record["n_estimated"], record["writers"]), (before, False, 0))
 
         self.each_pair(check)
+
+    def test_new_live_filter_of_text_accepts_records(self):
+        """Lines are the default, so that may not be a decision. A filter of records is one."""
+        add = ("bfadd", "live"), ("bfuniq", "--filter", "live")
+        for tool, *words in add:
+            self.create_live("-f", "-n", 100)
+            self.assertEqual(self.messages(tool, "-q", *words, "-x4", stdin=b"\1\n\2\0"), "")
+            self.assertEqual(self.inspected("live")["record"]["n"], 1)
+            self.assertEqual(self.output("bfquery", "--as-is", "-x4", "live", stdin=b"\1\n\2\0"), b"\1\n\2\0")
+            self.assertIn("live holds text keys", self.trouble(tool, *words, "-x4", stdin=b"abcd", changes=True))
+            self.create_live("-f", "-n", 100, "-x4")
+            self.assertIn("live holds records of 4 bytes", self.trouble(tool, *words, stdin=b"abcd\n", changes=True))
+
+    def test_filter_with_keys_refuses_records_after_a_crash(self):
+        """Its record of keys is older than its body."""
+        self.create_live("-n", 100)
+        process = self.start("bfadd", "-q", "live")
+        process.stdin.write(b"key\n" * 9)
+        process.stdin.flush()
+        self.until(lambda: self.run_tool("bfquery", "live", stdin=b"key\n").returncode == 0, process)
+        self.assertIn("live holds text keys", self.trouble("bfadd", "live", "-x4", stdin=b"abcd", changes=True))
+        process.kill()
+        process.communicate()
+        self.assertIn("live holds text keys", self.trouble("bfadd", "--accept-unclean", "live", "-x4", stdin=b"abcd",
+                                                              changes=True))
 
     def test_text_is_text_however_it_ends(self):
         """No tool warns where lines, lines-crlf and null meet."""
@@ -361,10 +394,10 @@ class Framings(ToolTest):
         self.assertEqual(self.output("bfquery", "--crlf", "made", stdin=b"a\r\nc\r\n"), b"a\r\n")
         self.assertEqual(self.output("bfquery", "-0", "made", stdin=b"a\0c\0"), b"a\0")
 
-    def test_fields_are_text(self):
+    def test_fields_fit_every_filter(self):
         self.create("-q", "-x", 4, stdin=b"abcd", name="made")
-        self.assertIn("made holds records of 4 bytes, but these keys are text",
-                      self.trouble("bfquery", "--field", 1, "made", stdin=b"abcd\n"))
+        self.assertEqual(self.output("bfquery", "--field", 1, "made", stdin=b"abcd\nx\n"), b"abcd\n")
+        self.create("-q", "--field", 1, stdin=b"abcd\n", name="made")
         self.assertEqual(self.query("--field", 1, "made", stdin=b"abcd\n"), [b"abcd"])
         self.create("-q", stdin=b"abcd\n", name="made")
         self.assertIn("made holds text", self.trouble("bfquery", "-x", 2**24, "made", stdin=bytes(2**24)))

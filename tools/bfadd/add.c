@@ -41,7 +41,7 @@ struct work {
 static void check_kind(const struct add *a, bloomfile *f)
 {
     char why[FRAMING_WHY];
-    if (!framing_explain(f, &a->keys, why))
+    if (!framing_explain(f, &a->keys, a->remove ? FRAMING_LOOK_UP : FRAMING_ADD, why))
         return;
     bloomfile_close(f);
     cli_fail(0, "%s %s", a->path, why);

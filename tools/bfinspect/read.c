@@ -133,7 +133,7 @@ static void check_keys(struct inspect_report *r, const bloomfile *f,
 {
     struct bloomfile_key keys[BATCH];
     bool hits[BATCH];
-    framing_check(r->path, f, &options->keys_form);
+    framing_check(r->path, f, &options->keys_form, FRAMING_LOOK_UP);
     struct keys *source = keys_new(&options->keys_form, &options->keys, 1);
     struct cli_progress progress = { .doing = "checking keys", .total = keys_total(source) };
     for (size_t n; (n = keys_next(source, keys, BATCH)) > 0;) {

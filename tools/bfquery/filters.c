@@ -50,7 +50,7 @@ void filters_open(struct filters *fs, unsigned flags, const struct keys_options 
         int error = bloomfile_open(&one->f, one->path, flags);
         if (error != 0)
             say_cannot_open(one->path, error);
-        framing_check(one->path, one->f, keys);
+        framing_check(one->path, one->f, keys, FRAMING_LOOK_UP);
         one->seed = bloomfile_seed(one->f);
         insert(fs, i);
     }

@@ -301,7 +301,7 @@ int main(int argc, char **argv)
     stop_catch();
     seen_open(&r.seen);
     if (r.seen.path != NULL)
-        framing_check(r.seen.path, r.seen.f, &r.keys);
+        framing_check(r.seen.path, r.seen.f, &r.keys, FRAMING_ADD);
     seen_watch(&r.seen, 0);
     lost_begin(&r.lost, r.seen.f);
     repeated_begin(&r.others);

@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 enum {
-    DESCRIPTION_SIZE = 64
+    DESCRIPTION_SIZE = 64,
+    REMEDY_SIZE = 120
 };
 
 char *framing_text(char *text, size_t size, uint32_t framing, uint32_t framing_size)
@@ -32,8 +33,11 @@ struct framing {
     uint64_t size; /* of a record */
 };
 
+/* Fields may have the size of a record. */
 static struct framing of_keys(const struct keys_options *keys)
 {
+    if (keys->fields.count > 0)
+        return (struct framing){ BLOOMFILE_FRAMING_UNKNOWN, 0 };
     if (keys->null)
         return (struct framing){ BLOOMFILE_NULL, 0 };
     if (keys->record_size > 0)
@@ -70,35 +74,65 @@ void framing_record(struct bloomfile_params *params, const struct keys_options *
 {
     const bool is_plain = !keys->null && !keys->fields.csv;
     struct framing framing = of_keys(keys);
-    if (keys->fields.count > 0)
-        framing = (struct framing){ is_plain ? BLOOMFILE_LINES : BLOOMFILE_FRAMING_UNKNOWN, 0 };
+    if (keys->fields.count > 0 && is_plain)
+        framing.kind = BLOOMFILE_LINES;
     if (framing.size > BLOOMFILE_MAX_FRAMING_SIZE) /* more than the field holds */
         framing = (struct framing){ BLOOMFILE_FRAMING_UNKNOWN, 0 };
     params->framing = framing.kind;
     params->framing_size = (uint32_t)framing.size;
 }
 
-bool framing_explain(const bloomfile *f, const struct keys_options *keys, char why[FRAMING_WHY])
+/* A new live filter that holds text by default may get records instead. Its header alone does not
+ * count the keys of a writer that is at work or was killed. */
+static bool has_no_keys(const bloomfile *f)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_measurement body = BLOOMFILE_MEASUREMENT_INIT;
+    bloomfile_get_info(f, &info);
+    return info.keys == 0 && bloomfile_measure(f, &body) == 0 && body.ones == 0;
+}
+
+/* Without -x, binary records would be read as lines: no remedy leaves it out. */
+static void put_remedy(char remedy[REMEDY_SIZE], enum framing_use use, struct framing recorded,
+                       struct framing keys)
+{
+    if (recorded.kind == BLOOMFILE_FIXED)
+        snprintf(remedy, REMEDY_SIZE,
+                 "-x %" PRIu64 " reads such records, or --as-is to use them unchanged",
+                 recorded.size);
+    else if (use == FRAMING_ADD)
+        snprintf(remedy, REMEDY_SIZE,
+                 "make a filter with bfcreate --live -x %" PRIu64 ", or --as-is to add them",
+                 keys.size);
+    else
+        snprintf(remedy, REMEDY_SIZE,
+                 "use the filter that was made with -x %" PRIu64
+                 ", or --as-is if its text keys are that long",
+                 keys.size);
+}
+
+bool framing_explain(const bloomfile *f, const struct keys_options *keys, enum framing_use use,
+                     char why[FRAMING_WHY])
 {
     const struct framing recorded = of_filter(f), wanted = of_keys(keys);
-    char text[2][DESCRIPTION_SIZE], remedy[DESCRIPTION_SIZE];
+    char text[2][DESCRIPTION_SIZE], remedy[REMEDY_SIZE];
+    const bool is_text = recorded.kind != BLOOMFILE_FIXED;
     if (keys->as_is || !differ(recorded, wanted))
         return false;
-    if (recorded.kind == BLOOMFILE_FIXED)
-        snprintf(remedy, sizeof(remedy), "-x %" PRIu64 " reads such records", recorded.size);
-    else
-        snprintf(remedy, sizeof(remedy), "leave out -x %zu", keys->record_size);
-    snprintf(why, FRAMING_WHY,
-             "holds %s, but these keys are %s, and none would match (%s, or --as-is to use them "
-             "all the same)",
-             describe(text[0], recorded), describe(text[1], wanted), remedy);
+    if (use == FRAMING_ADD && is_text && has_no_keys(f))
+        return false;
+    put_remedy(remedy, use, recorded, wanted);
+    snprintf(why, FRAMING_WHY, "holds %s%s, but these keys are %s (%s)",
+             describe(text[0], recorded), is_text ? " keys" : "", describe(text[1], wanted),
+             remedy);
     return true;
 }
 
-void framing_check(const char *path, const bloomfile *f, const struct keys_options *keys)
+void framing_check(const char *path, const bloomfile *f, const struct keys_options *keys,
+                   enum framing_use use)
 {
     char why[FRAMING_WHY];
-    if (framing_explain(f, keys, why))
+    if (framing_explain(f, keys, use, why))
         cli_fail(0, "%s %s", path, why);
 }
 

@@ -12,6 +12,11 @@ enum {
     FRAMING_WHY = 300
 };
 
+enum framing_use {
+    FRAMING_LOOK_UP, /* or remove */
+    FRAMING_ADD
+};
+
 /* "lines", "lines-crlf", "null", "fixed 16" or "unknown", as in format-spec.md, section 4. Returns
  * text. */
 char *framing_text(char *text, size_t size, uint32_t framing, uint32_t framing_size);
@@ -19,14 +24,16 @@ char *framing_text(char *text, size_t size, uint32_t framing, uint32_t framing_s
 /* Has a filter that is to be made record it. */
 void framing_record(struct bloomfile_params *params, const struct keys_options *keys);
 
-/* Whether the filter records keys of another kind than these, unless keys->as_is: a lookup would
- * say of all of them that they are absent. All text has one kind: its delimiter is not part of a
- * key. Then `why` begins with "holds". */
-bool framing_explain(const bloomfile *f, const struct keys_options *keys, char why[FRAMING_WHY]);
+/* Whether the filter records keys of another kind than these, unless keys->as_is. All text has one
+ * kind: its delimiter is not part of a key. Fields fit every filter, and records may be added to a
+ * filter of text that has no keys. Then `why` begins with "holds". */
+bool framing_explain(const bloomfile *f, const struct keys_options *keys, enum framing_use use,
+                     char why[FRAMING_WHY]);
 
 /* Ends the program if it does. A filter that is open for writing must be closed before: use
  * framing_explain(). */
-void framing_check(const char *path, const bloomfile *f, const struct keys_options *keys);
+void framing_check(const char *path, const bloomfile *f, const struct keys_options *keys,
+                   enum framing_use use);
 
 /* Warns if the filters record keys of different kinds. Returns whether they do. */
 bool framing_compare_filters(const char *path, const bloomfile *f, const char *other_path,

@@ -201,7 +201,7 @@ class Manual(ToolTest):
                            "x flipped pages", "x pages", "x grows", "x big block",
                            "--intersect x counts", "--project x big", "-f live live",
                            "-f --disjoint x about", "-f x - <cut", "-f x - <not", "x ribbon", "x first", "--slices x first third", "--slices x first second again",
-                           "seven seed big", "-f live big", "big big", "--slices x first odd", "--slices x first big", "--slices few one two", "--slices full left right"],
+                           "seven seed big", "dense big seed", "-f live big", "big big", "--slices x first odd", "--slices x first big", "--slices few one two", "--slices full left right"],
                "bfquery": ["fixed keys", "-x 4 big keys", "-x 4 nul keys", "packed keys", "nul dos", "keys keys", "-x 16 pages keys", "pages keys",
                            "unclean keys", "gap keys", "gap.3 keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean", "gap", "gap.3",

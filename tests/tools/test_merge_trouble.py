@@ -115,13 +115,41 @@ class Destination(TroubleTest):
         self.refusal("all", "all", "a", "b", remedy=to_keep + "SRC...")
         self.refusal("link", "link", "a", remedy=to_keep.replace("all", "link") + "a")
         self.refusal("all", "all", "--files-from", "list", remedy=to_keep + "SRC...")
-        self.refusal("all", "all", "-", stdin=self.read("a"), remedy=to_keep + "-")
+        self.refusal("all", "all", "a", "-", stdin=self.read("b"), remedy=to_keep + "SRC...")
+        self.refusal("all", "all", "-", stdin=self.read("a"))
         self.refusal("all", "--intersect", "all", "a", "b")
         self.shard("counts", "-l", "counting")
         self.refusal("all", "--project", "all", "counts")
         for i in 1, 2:
             self.output("bfcreate", "-q", "--slice", f"{i}/2", "-n", "1M", f"part-{i}", stdin=lines(*KEYS))
         self.refusal("all", "--slices", "all", "part-1", "part-2")
+
+    def test_no_remedy_is_a_command_that_fails(self):
+        self.shard("other seed", "-s", 7)
+        self.shard("more hashes", "-k", 6)
+        self.shard("counts", "-l", "counting")
+        self.output("bfcreate", "-q", "-l", "ribbon", "solved", stdin=lines(*KEYS))
+        self.output("bfcreate", "-q", "--slice", "1/2", "-n", "1M", "part", stdin=lines(*KEYS))
+        self.write("damaged", craft.flip(self.shard("damaged"), 0x40))
+        for dest in "other seed", "more hashes", "counts", "solved", "part", "damaged":
+            with self.subTest(dest):
+                self.refusal(dest, dest, "a")
+        self.shard("all")
+        self.refusal("all", "all", "other seed")
+        self.refusal("all", "all", "no such")
+        self.refusal("other seed", "other seed", "all")
+
+    def test_a_command_is_printed_only_if_a_shell_takes_it_unchanged(self):
+        to_keep = "name it as a source too, to keep its keys"
+        for dest in "a b", "a;b", "$a", "a'", "é":
+            self.shard(dest)
+            self.refusal(dest, dest, "a", remedy=to_keep)
+        self.refusal("é", "é", "a", "b", remedy=to_keep)
+        self.shard("./-all")
+        self.refusal("-all", "--", "-all", "a", remedy=to_keep)
+        self.shard("all")
+        self.refusal("all", "all", "a b", remedy=to_keep)
+        self.refusal("all", "all", "a b", "b", remedy=to_keep + ": bfmerge -f all all SRC...")
 
     def test_sources_are_compared_by_inode(self):
         whole = self.shard("all", keys=KEYS[:100])
@@ -156,7 +184,9 @@ class Destination(TroubleTest):
 
     def test_discard_drops_them(self):
         self.shard("all")
-        self.assertIn("File exists", self.trouble("bfmerge", "--discard", "all", "a"))
+        before = self.snapshot()
+        self.assertIn("--discard is for --force", self.trouble("bfmerge", "--discard", "all", "a"))
+        self.assertEqual(self.snapshot(), before)
         self.output("bfmerge", "-q", "-f", "--discard", "all", "a")
         self.assertEqual(self.query("-v", "all", stdin=lines(*KEYS[1::2]))[:3], KEYS[1::2][:3])
 

@@ -63,7 +63,9 @@ NOT_MADE = ("folder", "folder/", "folder/.", ".", "..", "/", "new/", "fifo", "li
 
 
 def with_dest(command, dest, *more):
+    """The command with its options; --discard is for --force."""
     tool, *words = command
+    words = [word for word in words if word != "--discard" or {"-f", "-qf"} & {*more}]
     return [tool, *more, *(dest if word is DEST else word for word in words)]
 
 
@@ -102,7 +104,8 @@ class Names(TargetTest):
     def test_what_exists_is_replaced_by_force_alone(self):
         def check(name, command):
             for dest in "old", "./old":
-                self.refused(command, dest, f"{dest}: File exists (write to another file; --force would lose this one)" if name in FILTERS
+                self.refused(command, dest, f"cannot replace {dest}: it is not one of the sources (write to another file)" if "--discard" in command
+                             else f"{dest}: File exists (write to another file; --force would lose this one)" if name in FILTERS
                              else f"cannot write {dest}: it is a filter (write to another file)", [()])
             if name in IMAGES:
                 self.refused(command, "old", "cannot write old: it is a filter", [("-f",)])

@@ -115,6 +115,8 @@ static void check_options(const struct request *r)
     if ((r->mode == PROJECT || r->mode == SLICES) && (r->params.label != NULL || r->tagged))
         cli_usage("%s keeps the label and the tag of SRC",
                   r->mode == PROJECT ? "--project" : "--slices");
+    if (r->discard && !r->force)
+        cli_usage("--discard is for --force");
     if (r->mode != SLICES && r->as_is)
         cli_usage("--as-is is for --slices");
     if (r->mode != SLICES && r->overfull)

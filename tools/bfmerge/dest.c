@@ -7,7 +7,9 @@
 #include "shared/sink.h"
 #include "shared/target.h"
 
+#include <bloomfile_combine.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum {
@@ -20,34 +22,68 @@ static bool is_live(const char *path)
     return one.error == 0 && one.info.state == BLOOMFILE_LIVE;
 }
 
-/* Only a union of sealed sources can have its keys. */
-static _Noreturn void fail_for_loss(const struct merge_dest *d)
+/* Opens the first source that is a file. NULL: there is none, or it cannot be opened. */
+static bloomfile *open_first(const struct merge_dest *d)
 {
-    char command[COMMAND_SIZE];
-    const bool is_one = d->src_count == 1 && !d->lists;
+    bloomfile *f;
+    if (d->src_count == 0 || strcmp(d->src[0], "-") == 0)
+        return NULL;
+    return bloomfile_open(&f, d->src[0], BLOOMFILE_APP_HASH) == 0 ? f : NULL;
+}
+
+/* Whether DEST can be merged with the first source. `first`: NULL if it is not open. */
+static bool can_join(const struct merge_dest *d, const bloomfile *first)
+{
+    bloomfile *dest, *own = first == NULL ? open_first(d) : NULL;
+    const bloomfile *source = first != NULL ? first : own;
+    bool can = d->is_union && source != NULL;
+    if (can && bloomfile_open(&dest, d->path, BLOOMFILE_APP_HASH) == 0) {
+        can = bloomfile_compatible(dest, source) == 0;
+        bloomfile_close(dest);
+    } else {
+        can = false;
+    }
+    bloomfile_close(own);
+    return can;
+}
+
+/* Whether a shell and an option parser take the name unchanged. */
+static bool is_plain(const char *name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_./+-,:@%=";
+    return name[0] != '-' && name[strspn(name, plain)] == '\0';
+}
+
+/* Only a union of sealed sources can have its keys. */
+static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile *first)
+{
+    char command[COMMAND_SIZE] = "";
+    const char *src = d->src_count == 1 && !d->lists ? d->src[0] : "SRC...";
     if (is_live(d->path))
         cli_fail(
             0, "cannot replace %s: it is live, and not one of the sources (write to another file)",
             d->path);
-    if (!d->is_union)
+    if (!can_join(d, first))
         cli_fail(0, "cannot replace %s: it is not one of the sources (write to another file)",
                  d->path);
-    snprintf(command, sizeof(command), "bfmerge -f %s %s %s", d->path, d->path,
-             is_one ? d->src[0] : "SRC...");
+    if (is_plain(d->path) && is_plain(src))
+        snprintf(command, sizeof(command), ": bfmerge -f %s %s %s", d->path, d->path, src);
     cli_fail(0,
              "cannot replace %s: it is not one of the sources (name it as a source too, to keep "
-             "its keys: %s)",
+             "its keys%s)",
              d->path, command);
 }
 
-static void check(const struct merge_dest *d, bool is_source)
+/* `first`: the first source, NULL if it is not open. */
+static void check(const struct merge_dest *d, bool is_source, const bloomfile *first)
 {
     struct stat st;
     if (stat(d->path, &st) != 0)
         return;
     target_check_old(d->path);
     if (!is_source && !d->discard && (target_has_keys(d->path) || is_live(d->path)))
-        fail_for_loss(d);
+        fail_for_loss(d, first);
     if (!d->force && is_source && d->is_union)
         cli_fail(0, "cannot create %s: %s (--force replaces it, and keeps its keys)", d->path,
                  bloomfile_strerror(EEXIST));
@@ -62,7 +98,7 @@ void merge_dest_check_names(const struct merge_dest *d)
     for (int i = 0; i < d->src_count; i++)
         is_source |= output_is(d->path, d->src[i]);
     if (!d->lists && !sink_is_stdout(d->path))
-        check(d, is_source);
+        check(d, is_source, NULL);
 }
 
 static bool is_source(const struct merge_dest *d, const struct merge_sources *s)
@@ -106,5 +142,5 @@ void merge_dest_check(const struct merge_dest *d, const struct merge_sources *s)
         return;
     }
     check_live_sources(d, s);
-    check(d, is_source(d, s));
+    check(d, is_source(d, s), s->list[0].filter);
 }

@@ -279,12 +279,13 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
 
 /* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
  * is on disk when this returns 0. Follows a symbolic link. Without BLOOMFILE_REPLACE an existing
- * path is EEXIST; only a regular file is ever replaced (else BLOOMFILE_ENOTREGULAR, EISDIR), and
- * no mount point (EBUSY). A new file takes over permissions and access control list of the old one,
- * owner and group where allowed; nobody gains a right. A failure leaves nothing behind and the old
- * file untouched; only if the last step fails, the fsync of the directory, is the new file in place
- * all the same. The temporary file has no name or, where that cannot be (NFS, vfat, FUSE, no
- * /proc),
+ * path is EEXIST; only a regular file is ever replaced (else BLOOMFILE_ENOTREGULAR, EISDIR), no
+ * mount point (EBUSY), and no first file of a live series that has others (BLOOMFILE_ESERIES;
+ * bloomfile_unlink() removes them all). A new file takes over permissions and access control list
+ * of the old one, owner and group where allowed; nobody gains a right. A failure leaves nothing
+ * behind and the old file untouched; only if the last step fails, the fsync of the directory, is
+ * the new file in place all the same. The temporary file has no name or, where that cannot be (NFS,
+ * vfat, FUSE, no /proc),
  * ".bloomfile.XXXXXXXXXXXX.tmp". If a signal kills the process it stays; on a local disk the next
  * maker of a file there removes it. A handler that calls bloomfile_remove_temporaries() leaves none
  * anywhere. The builder may add and finish again. flags: BLOOMFILE_REPLACE, or 0. Errors:

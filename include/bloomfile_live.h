@@ -106,7 +106,8 @@ extern "C" {
  * keys, from 1 to `bits`, that keeps the rate `fpr` (0.01 if that is 0).
  * flags: BLOOMFILE_REPLACE, BLOOMFILE_ADD_EXACT. Writers of a file that is replaced keep adding to
  * the old one (bloomfile_is_stale). If a new series replaces one of several layers, these are
- * removed when the new file is complete, as by bloomfile_unlink(); with writers that is EBUSY.
+ * removed when the new file is complete, as by bloomfile_unlink(); with writers that is EBUSY. Any
+ * other filter replaces no such series: BLOOMFILE_ESERIES; call bloomfile_unlink() first.
  * params.series: capacity is that of the first layer and must be given; a series that grows takes
  * neither bits nor hashes. Errors as bloomfile_builder_new() and _finish(), with
  * BLOOMFILE_ECAPACITY if neither capacity nor bits is given; _ESOLVED for the layout ribbon;
@@ -221,12 +222,12 @@ BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const blo
  * layers that other processes have made. */
 BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags);
 
-/* Removes the filter at `path`, sealed or live; of a live series the files of all layers. A
- * symbolic link is followed, and stays. All files are examined before one is removed, and the
- * newest layer goes first. If that is cut off, by an error or a crash, opening what is left is an
- * error (BLOOMFILE_ELAYER), and another call removes the rest. Handles that are open for reading
- * keep what they have. A file that is not a valid filter is left alone, and the error is that of
- * opening it.
+/* Removes the filter at `path`, sealed or live; of a live series the files of all layers. Of a
+ * symbolic link, at `path` or in place of a layer, both the link and its file go. All files are
+ * examined before one is removed, and the newest layer goes first. If that is cut off, by an error
+ * or a crash, opening what is left is an error (BLOOMFILE_ELAYER), and another call removes the
+ * rest. Handles that are open for reading keep what they have. A file that is not a valid filter is
+ * left alone, and the error is that of opening it.
  *
  *   path   of a filter, or of the first file of a series
  *

@@ -4,6 +4,7 @@
 
 #include "handle/creating.h"
 #include "image/params.h"
+#include "image/replaced.h"
 #include "series/series.h"
 
 static int take(struct bloomfile_params *p, const struct bloomfile_params *given)
@@ -29,6 +30,8 @@ int bloomfile_create(bloomfile **out, const char *path, const struct bloomfile_p
         return series_create(out, path, &p, flags);
     if (error == 0)
         error = creating_plan(&p, &h);
+    if (error == 0)
+        error = replaced_check(path, flags);
     return error != 0 ? error : creating_file(out, path, NULL, &h, flags);
 }
 

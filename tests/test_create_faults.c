@@ -208,6 +208,8 @@ static bool does_without(const struct operation *op, enum fault_call call, unsig
         return nth == 1 && op->run != create_in_memory;
     if (call != ON_open64)
         return false;
+    if (op->replaces && nth-- == 1) /* an old file that may not be read is replaced */
+        return error == EACCES;
     if (op->creates)
         return nth == (op->run == create_in_memory ? 1 : 2);
     return nth == 2 && error == EACCES;

@@ -574,12 +574,73 @@ static void unlink_removes_all_files_of_a_filter(void **state)
     assert_error(bloomfile_unlink("link"), 0);
     assert_error(bloomfile_unlink("link"), ENOENT);
     assert_int_equal(access("sealed", F_OK), -1);
-    assert_int_equal(unlink("link"), 0);
+    assert_int_equal(unlink("link"), -1);
     assert_error(bloomfile_unlink("series"), 0);
     make_live("live", BLOOMFILE_BLOCKED);
     assert_error(bloomfile_unlink("live"), 0);
     assert_int_equal(entries_in_dir(), 0);
     assert_error(bloomfile_unlink(NULL), BLOOMFILE_EPARAMS);
+}
+
+static void unlink_removes_links_and_the_files_that_they_lead_to(void **state)
+{
+    (void)state;
+    finish(make_removed(1));
+    assert_int_equal(rename("series.2", "elsewhere"), 0);
+    make_symlink("elsewhere", "series.2");
+    make_symlink("series", "link");
+    assert_error(bloomfile_unlink("link"), 0);
+    assert_int_equal(entries_in_dir(), 0);
+}
+
+static void a_link_to_nothing_beyond_the_next_layer_bars_no_removal(void **state)
+{
+    (void)state;
+    bloomfile *other;
+    for (int replaces = 0; replaces < 2; replaces++) {
+        const struct bloomfile_params grow = params_of(BLOOMFILE_GROW);
+        finish(make_removed(1));
+        make_symlink("nowhere", "series.9");
+        if (replaces) {
+            assert_error(bloomfile_create(&other, "series", &grow, BLOOMFILE_REPLACE), 0);
+            finish(other);
+            assert_int_equal(entries_in_dir(), 2);
+        }
+        assert_error(bloomfile_unlink("series"), 0);
+        assert_int_equal(entries_in_dir(), 1);
+        assert_int_equal(unlink("series.9"), 0);
+    }
+}
+
+/* Its other layers would be left. */
+static void one_file_replaces_no_series_of_several(void **state)
+{
+    (void)state;
+    struct bloomfile_params one = BLOOMFILE_PARAMS_INIT;
+    one.capacity = 10;
+    for (size_t i = 0; i < ROWS(removed); i++) {
+        bloomfile *f = make_removed(i), *other;
+        bloomfile_builder *b;
+        const size_t layers = bloomfile_layers(f);
+        const int expected = layers > 1 ? BLOOMFILE_ESERIES : 0;
+        assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+        if (layers > 1)
+            assert_error(bloomfile_seal_to("series", f, BLOOMFILE_REPLACE), BLOOMFILE_ESERIES);
+        finish(f);
+        make_symlink("series", "link");
+        assert_error(bloomfile_builder_new(&b, &one), 0);
+        const int created = bloomfile_create(&other, "link", &one, BLOOMFILE_REPLACE);
+        assert_error(created, expected);
+        if (created == 0)
+            finish(other);
+        assert_error(bloomfile_builder_finish(b, "series", BLOOMFILE_REPLACE), expected);
+        assert_error(bloomfile_builder_finish(b, "link", BLOOMFILE_REPLACE), expected);
+        bloomfile_builder_free(b);
+        assert_int_equal(entries_in_dir(), layers + 2);
+        assert_error(bloomfile_unlink("link"), 0);
+        assert_error(bloomfile_unlink("sealed"), 0);
+        assert_int_equal(entries_in_dir(), 0);
+    }
 }
 
 static void a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on(void **state)
@@ -868,6 +929,9 @@ int main(void)
         TEST(in_a_folder_without_a_path_layers_stay_in_it),
         TEST(in_a_folder_without_a_path_a_link_leads_to_no_series),
         TEST(unlink_removes_all_files_of_a_filter),
+        TEST(unlink_removes_links_and_the_files_that_they_lead_to),
+        TEST(a_link_to_nothing_beyond_the_next_layer_bars_no_removal),
+        TEST(one_file_replaces_no_series_of_several),
         TEST(a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on),
         TEST(nothing_is_removed_while_it_has_writers_or_a_file_is_foreign),
         TEST(a_new_series_replaces_one_of_several_layers),

@@ -8,6 +8,7 @@
 
 #include "format/bytes.h"
 #include "image/image.h"
+#include "image/replaced.h"
 #include "os/file.h"
 #include "os/hugepages.h"
 #include "os/stop.h"
@@ -31,7 +32,8 @@ int new_image_publication(struct publication **p, const struct destination *to, 
         return publish_to_stream(p, to->fd, to->spool, fd);
     if (to->path == NULL || (to->flags & ~BLOOMFILE_REPLACE) != 0)
         return BLOOMFILE_EPARAMS;
-    return publish_start(p, to->path, to->flags != 0, fd);
+    int error = replaced_check(to->path, to->flags);
+    return error != 0 ? error : publish_start(p, to->path, to->flags != 0, fd);
 }
 
 static int start_in_file(struct new_image *r, const struct geometry *g)

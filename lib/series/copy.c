@@ -54,13 +54,7 @@ static int copy_layers(const struct layers *l, int fd, uint64_t size)
 static int copy_to_file(const struct layers *l, struct destination to, uint64_t size)
 {
     struct publication *p;
-    int fd, error;
-    if (to.kind == DESTINATION_DESCRIPTOR)
-        error = publish_to_stream(&p, to.fd, to.spool, &fd);
-    else if (to.path == NULL || (to.flags & ~BLOOMFILE_REPLACE) != 0)
-        return BLOOMFILE_EPARAMS;
-    else
-        error = publish_start(&p, to.path, to.flags != 0, &fd);
+    int fd, error = new_image_publication(&p, &to, &fd);
     if (error != 0)
         return error;
     error = publish_allocate(fd, size, false);

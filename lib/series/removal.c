@@ -8,23 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/decode.h"
 #include "handle/lock.h"
+#include "image/replaced.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "series/files.h"
-
-static int read_header(const struct removal_file *file, struct header *h)
-{
-    uint8_t bytes[HEADER_MAX];
-    struct header_faults faults = { 0 };
-    const uint64_t size = (uint64_t)file->status.st_size;
-    int error = file_read(file->fd, 0, bytes, size < sizeof bytes ? (size_t)size : sizeof bytes);
-    if (error != 0)
-        return error;
-    decode_header(bytes, size, h, &faults);
-    return faults.first == BLOOMFILE_ERECORD ? 0 : faults.first;
-}
 
 /* A sealed filter need not be writable, since it has no writers to be locked out. */
 static int open_file(struct removal_file *file, struct header *h)
@@ -36,7 +24,7 @@ static int open_file(struct removal_file *file, struct header *h)
     if (error == 0)
         error = file_stat(file->fd, &file->status);
     if (error == 0)
-        error = read_header(file, h);
+        error = replaced_read_header(file->fd, (uint64_t)file->status.st_size, h);
     return error == 0 && h->record.state != BLOOMFILE_SEALED ? refused : error;
 }
 
@@ -73,8 +61,8 @@ static int find_layers(struct removal *r, const struct series *s, const struct h
         if (error == 0 && !(header_is_layer(&h) && files_same_series(&h, first) &&
                             files_slot(s, h.layer) == slot))
             error = BLOOMFILE_ESERIES;
-        if (error == ENOENT)
-            error = files_check_free(s->path, slot);
+        if (error == ENOENT) /* a link to nothing bars those that come next, not those beyond */
+            error = r->count == slot ? files_check_free(s->path, slot) : 0;
     }
     return error;
 }
@@ -133,6 +121,23 @@ int removal_lock(const struct removal *r)
     return error;
 }
 
+/* Of a symbolic link to a layer, the link goes first: without it, another call goes on. */
+static int remove_name(const char *path)
+{
+    struct stat named;
+    if (lstat(path, &named) != 0)
+        return errno;
+    const bool is_link = S_ISLNK(named.st_mode);
+    char *target = is_link ? path_without_links(path) : NULL;
+    if (is_link && target == NULL)
+        return errno;
+    int error = unlink(path) == 0 ? 0 : errno;
+    if (error == 0 && is_link)
+        error = unlink(target) == 0 ? 0 : errno;
+    free(target);
+    return error;
+}
+
 static int remove_file(const struct removal_file *file)
 {
     struct stat now;
@@ -140,7 +145,7 @@ static int remove_file(const struct removal_file *file)
         return errno;
     if (now.st_dev != file->status.st_dev || now.st_ino != file->status.st_ino)
         return BLOOMFILE_EREPLACED;
-    return unlink(file->path) == 0 ? 0 : errno;
+    return remove_name(file->path);
 }
 
 int removal_of_others(const struct removal *r)

@@ -233,10 +233,15 @@ class Ending(Case):
                     bloomfile.unlink(self.path)
                 self.assertEqual((raised.exception.errno, raised.exception.filename), (errno.EBUSY, f.path))
             self.assertGreater(len(os.listdir(os.path.dirname(f.path))), 3)
+        with self.assertRaises(errors.ESERIES):
+            bloomfile.LiveFilter.create(self.path, 100, replace=True)
         with grown(replace=True) as f:
             self.assertNotIn("1", f)
         self.assertEqual(len(os.listdir(os.path.dirname(f.path))), 1)
-        bloomfile.unlink(os.fsencode(f.path))
+        link = f"{self.path}.link"
+        os.symlink(self.path, link)
+        bloomfile.unlink(os.fsencode(link))
+        self.assertEqual(os.listdir(os.path.dirname(f.path)), [])
         self.assertRaises(FileNotFoundError, bloomfile.unlink, self.path)
         with open(self.path, "wb") as file:
             file.write(b"keys\n")

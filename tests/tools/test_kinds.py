@@ -356,30 +356,13 @@ class Framings(ToolTest):
 
         self.each_pair(check)
 
-    def test_new_live_filter_of_text_accepts_records(self):
-        """Lines are the default, so that may not be a decision. A filter of records is one."""
-        add = ("bfadd", "live"), ("bfuniq", "--filter", "live")
-        for tool, *words in add:
+    def test_a_live_filter_without_keys_refuses_another_kind(self):
+        """It would go on to say that it holds what it was made for, and lookups would trust that."""
+        for tool, *words in ("bfadd", "live"), ("bfuniq", "--filter", "live"):
             self.create_live("-f", "-n", 100)
-            self.assertEqual(self.messages(tool, "-q", *words, "-x4", stdin=b"\1\n\2\0"), "")
-            self.assertEqual(self.inspected("live")["record"]["n"], 1)
-            self.assertEqual(self.output("bfquery", "--as-is", "-x4", "live", stdin=b"\1\n\2\0"), b"\1\n\2\0")
             self.assertIn("live holds text keys", self.trouble(tool, *words, "-x4", stdin=b"abcd", changes=True))
             self.create_live("-f", "-n", 100, "-x4")
             self.assertIn("live holds records of 4 bytes", self.trouble(tool, *words, stdin=b"abcd\n", changes=True))
-
-    def test_filter_with_keys_refuses_records_after_a_crash(self):
-        """Its record of keys is older than its body."""
-        self.create_live("-n", 100)
-        process = self.start("bfadd", "-q", "live")
-        process.stdin.write(b"key\n" * 9)
-        process.stdin.flush()
-        self.until(lambda: self.run_tool("bfquery", "live", stdin=b"key\n").returncode == 0, process)
-        self.assertIn("live holds text keys", self.trouble("bfadd", "live", "-x4", stdin=b"abcd", changes=True))
-        process.kill()
-        process.communicate()
-        self.assertIn("live holds text keys", self.trouble("bfadd", "--accept-unclean", "live", "-x4", stdin=b"abcd",
-                                                              changes=True))
 
     def test_text_is_text_however_it_ends(self):
         """No tool warns where lines, lines-crlf and null meet."""

@@ -82,16 +82,6 @@ void framing_record(struct bloomfile_params *params, const struct keys_options *
     params->framing_size = (uint32_t)framing.size;
 }
 
-/* A new live filter that holds text by default may get records instead. Its header alone does not
- * count the keys of a writer that is at work or was killed. */
-static bool has_no_keys(const bloomfile *f)
-{
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    struct bloomfile_measurement body = BLOOMFILE_MEASUREMENT_INIT;
-    bloomfile_get_info(f, &info);
-    return info.keys == 0 && bloomfile_measure(f, &body) == 0 && body.ones == 0;
-}
-
 /* Without -x, binary records would be read as lines: no remedy leaves it out. */
 static void put_remedy(char remedy[REMEDY_SIZE], enum framing_use use, struct framing recorded,
                        struct framing keys)
@@ -118,8 +108,6 @@ bool framing_explain(const bloomfile *f, const struct keys_options *keys, enum f
     char text[2][DESCRIPTION_SIZE], remedy[REMEDY_SIZE];
     const bool is_text = recorded.kind != BLOOMFILE_FIXED;
     if (keys->as_is || !differ(recorded, wanted))
-        return false;
-    if (use == FRAMING_ADD && is_text && has_no_keys(f))
         return false;
     put_remedy(remedy, use, recorded, wanted);
     snprintf(why, FRAMING_WHY, "holds %s%s, but these keys are %s (%s)",

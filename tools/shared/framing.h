@@ -25,8 +25,9 @@ char *framing_text(char *text, size_t size, uint32_t framing, uint32_t framing_s
 void framing_record(struct bloomfile_params *params, const struct keys_options *keys);
 
 /* Whether the filter records keys of another kind than these, unless keys->as_is. All text has one
- * kind: its delimiter is not part of a key. Fields fit every filter, and records may be added to a
- * filter of text that has no keys. Then `why` begins with "holds". */
+ * kind: its delimiter is not part of a key. Fields fit every filter. Then `why` begins with
+ * "holds".
+ */
 bool framing_explain(const bloomfile *f, const struct keys_options *keys, enum framing_use use,
                      char why[FRAMING_WHY]);
 

@@ -72,7 +72,7 @@ static void a_page_taken_for_good_is_not_looked_at(void **state)
 {
     struct guard g = new_guard(true);
     (void)state;
-    guard_set(&g, 0, false);
+    guard_set(&g, 0, false, 0);
     damage(1);
     assert_false(guard_ok(&g, PAGE - 1));
     assert_true(guard_ok(&g, PAGE));
@@ -103,7 +103,7 @@ static void each_reason_to_doubt_counts_once(void **state)
         for (size_t page = 0; page < PAGES; page++) {
             assert_int_equal(guard_all_good(&g), trust);
             if (page != 64)
-                guard_set(&g, page, true);
+                guard_set(&g, page, true, 0);
         }
         assert_int_equal(guard_all_good(&g), trust);
         assert_int_equal(guard_only_doubt(&g), !trust);
@@ -113,10 +113,10 @@ static void each_reason_to_doubt_counts_once(void **state)
         guard_undoubt(&g);
         assert_int_equal(guard_all_good(&g), trust);
         for (unsigned i = 0; i < 2; i++) {
-            guard_set(&g, 64, false);
+            guard_set(&g, 64, false, 0);
             assert_true(guard_only_doubt(&g) && !guard_all_good(&g));
         }
-        guard_set(&g, 64, true);
+        guard_set(&g, 64, true, 0);
         assert_true(guard_only_doubt(&g)); /* bad is final */
         guard_distrust(&g, BLOOMFILE_EBODY);
         guard_distrust(&g, BLOOMFILE_EBODY);
@@ -148,7 +148,7 @@ static void a_good_page_that_turns_bad_makes_everything_doubtful(void **state)
         if (renewed)
             assert_false(guard_ok(&g, 0));
         else
-            guard_set(&g, 0, false);
+            guard_set(&g, 0, false, 0);
         damage(0);
         assert_error(g.error, BLOOMFILE_ECHANGED);
         assert_true(guard_distrusted(&g));
@@ -229,7 +229,7 @@ static void on_touch(int number)
     if (meanwhile.touches < meanwhile.moment)
         hold(MAP);
     else
-        guard_set(meanwhile.guard, 0, false);
+        guard_set(meanwhile.guard, 0, false, 0);
 }
 
 /* Page 0 is found good, and by the other one bad. Afterwards all others are good. */
@@ -249,11 +249,11 @@ static void find_good_and_bad(struct guard *g, unsigned moment)
     meanwhile.touches = 0;
     assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
     hold(0);
-    guard_set(g, 0, true);
+    guard_set(g, 0, true, 0);
     assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
     assert_int_equal(mprotect(maps, (size_t)2 * MAP, PROT_READ | PROT_WRITE), 0);
     for (size_t page = 1; page < PAGES; page++)
-        guard_set(g, page, true);
+        guard_set(g, page, true, 0);
     assert_false(guard_ok(g, 0));
     const bool was_good = g->error == BLOOMFILE_ECHANGED;
     assert_int_equal(guard_ok(g, PAGE), !was_good);
@@ -279,9 +279,91 @@ static void a_bad_page_is_not_good_even_for_a_moment(void **state)
 {
     struct guard g = new_guard(false);
     (void)state;
-    guard_set(&g, 0, false);
+    guard_set(&g, 0, false, 0);
     find_good_and_bad(&g, 1);
     assert_int_equal(meanwhile.touches, 0);
+    guard_release(&g);
+}
+
+/* ---- renewed by another while a page is hashed and marked */
+
+static void renew(void)
+{
+    damage(0);
+    guard_renew(meanwhile.guard, 1);
+}
+
+static void on_touch_renew(int number)
+{
+    const bool due = ++meanwhile.touches == meanwhile.moment;
+    uint8_t *const held = meanwhile.touches % 2 ? meanwhile.maps + MAP : meanwhile.maps;
+    if (meanwhile.touches > 20)
+        signal(number, SIG_DFL);
+    mprotect(meanwhile.maps, (size_t)2 * MAP, PROT_READ | PROT_WRITE);
+    if (due)
+        renew();
+    else
+        mprotect(held, MAP, PROT_NONE);
+}
+
+/* Returns whether the moment came. */
+static bool check_while_renewed(struct guard *g, unsigned moment)
+{
+    struct sigaction action = { .sa_handler = on_touch_renew }, before;
+    uint8_t *maps =
+        mmap(NULL, (size_t)2 * MAP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(maps != MAP_FAILED);
+    _Atomic uint64_t *const good = g->known_good, *const bad = g->known_bad;
+    g->known_good = (void *)maps;
+    g->known_bad = (void *)(maps + MAP);
+    meanwhile.guard = g;
+    meanwhile.maps = maps;
+    meanwhile.moment = moment;
+    meanwhile.touches = 0;
+    const uint64_t renewals = guard_renewals(g);
+    assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
+    hold(0);
+    guard_set(g, 0, true, renewals); /* hashed before, as guard_check() may have */
+    assert_int_equal(mprotect(maps, (size_t)2 * MAP, PROT_READ | PROT_WRITE), 0);
+    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+    const bool came = meanwhile.touches >= moment;
+    if (came) {
+        guard_recheck(g);
+        assert_error(g->error, BLOOMFILE_ECHANGED);
+        damage(0);
+    }
+    g->known_good = good;
+    g->known_bad = bad;
+    assert_int_equal(munmap(maps, (size_t)2 * MAP), 0);
+    return came;
+}
+
+static void a_page_hashed_before_a_renewal_is_checked_again(void **state)
+{
+    unsigned moment = 1;
+    (void)state;
+    for (bool came = true; came; moment++) {
+        struct guard g = new_guard(false);
+        came = check_while_renewed(&g, moment);
+        guard_release(&g);
+    }
+    assert_true(moment > 3);
+}
+
+/* A lookup relies on a mark that another thread has yet to take back. */
+static void a_recheck_includes_marks_that_may_be_taken_back(void **state)
+{
+    struct guard g = new_guard(false);
+    (void)state;
+    guard_renew(&g, 1);
+    guard_set(&g, 0, true, guard_renewals(&g));
+    damage(0);
+    guard_recheck(&g);
+    assert_error(g.error, 0);
+    atomic_fetch_add(&g.marking, 1);
+    guard_recheck(&g);
+    assert_error(g.error, BLOOMFILE_ECHANGED);
+    damage(0);
     guard_release(&g);
 }
 
@@ -297,6 +379,8 @@ int main(void)
         cmocka_unit_test(a_recheck_is_of_those_pages_that_were_good),
         cmocka_unit_test(a_page_that_is_found_good_and_bad_is_bad),
         cmocka_unit_test(a_bad_page_is_not_good_even_for_a_moment),
+        cmocka_unit_test(a_page_hashed_before_a_renewal_is_checked_again),
+        cmocka_unit_test(a_recheck_includes_marks_that_may_be_taken_back),
     };
     return cmocka_run_group_tests(tests, make_body, NULL) != 0;
 }

@@ -84,9 +84,12 @@ static const char *contradiction(const struct body_check *check, uint64_t *offse
 void body_check_start(struct body_check *check, const struct header *h, const uint8_t *body,
                       struct guard *guard)
 {
-    *check = (struct body_check){
-        .h = h, .body = body, .guard = guard, .first_bad = UINT64_MAX, .stain = UINT64_MAX
-    };
+    *check = (struct body_check){ .h = h,
+                                  .body = body,
+                                  .guard = guard,
+                                  .renewals = guard_renewals(guard),
+                                  .first_bad = UINT64_MAX,
+                                  .stain = UINT64_MAX };
     body_pass_start(&check->pass, h);
 }
 
@@ -98,7 +101,7 @@ static void check_page(struct body_check *check, const uint8_t *bytes)
     uint64_t offset;
     const uint32_t crc = body_pass_page(&check->pass, bytes);
     const bool good = crc == checksum_of_entry(checksums, page, check->h->record.body_crc);
-    guard_set(check->guard, page, good);
+    guard_set(check->guard, page, good, check->renewals);
     if (!good && check->first_bad == UINT64_MAX)
         check->first_bad = page;
     if (page == last && !is_clean_from(check->h, bytes, page * CHECKSUM_PAGE, &offset))

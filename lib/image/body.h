@@ -37,6 +37,7 @@ struct body_check {
     const struct header *h;
     const uint8_t *body;
     struct guard *guard;
+    uint64_t renewals; /* of the guard, before any page was read */
     struct body_pass pass;
     uint64_t first_bad; /* page; UINT64_MAX: none */
     uint64_t stain; /* offset of the first byte of the padding that is not 0; UINT64_MAX: none */

@@ -107,14 +107,29 @@ static void remember_head(struct guard *g, uint64_t page)
                                                        ribbon_lines(page, g->lines)));
 }
 
-void guard_set(struct guard *g, uint64_t page, bool good)
+/* An answer may rely on what the page was before guard_renew(), which passed it by. */
+static void take_back(struct guard *g, uint64_t page)
 {
-    if (good) {
-        remember_head(g, page);
-        set_good(g, page);
-    } else {
+    change(g->was_good, page, true);
+    guard_doubt(g); /* so that there are never too few */
+    if (!change(g->known_good, page, false))
+        guard_undoubt(g);
+    if (known_bad(g, page))
+        guard_distrust(g, BLOOMFILE_ECHANGED);
+}
+
+void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals)
+{
+    if (!good) {
         set_bad(g, page);
+        return;
     }
+    remember_head(g, page);
+    atomic_fetch_add(&g->marking, 1);
+    set_good(g, page);
+    if (!g->trust && guard_renewals(g) != renewals)
+        take_back(g, page);
+    atomic_fetch_sub(&g->marking, 1);
 }
 
 /* ---- pages that are to be checked again */
@@ -124,7 +139,8 @@ void guard_renew(struct guard *g, uint64_t stamp)
 {
     if (atomic_load(&g->stamp) == stamp)
         return;
-    guard_doubt(g); /* so that there are never too few */
+    atomic_fetch_add(&g->renewals, 1); /* first: pages that are being hashed do not count */
+    guard_doubt(g);                    /* so that there are never too few */
     for (size_t i = words_of(g); i-- > 0;) {
         const uint64_t good = atomic_load(&g->known_good[i]);
         atomic_fetch_or(&g->was_good[i], good);
@@ -135,11 +151,14 @@ void guard_renew(struct guard *g, uint64_t stamp)
     atomic_store(&g->stamp, stamp);
 }
 
+/* While a mark may be taken back, what is known to be good may have been so before. */
 void guard_recheck(struct guard *g)
 {
     const size_t words = words_of(g);
+    const uint64_t all = atomic_load(&g->marking) != 0 && guard_renewals(g) != 0 ? UINT64_MAX : 0;
     for (uint64_t word = 0; word < words; word++) {
-        uint64_t due = atomic_load(&g->was_good[word]) & ~atomic_load(&g->known_good[word]);
+        const uint64_t good = atomic_load(&g->known_good[word]);
+        uint64_t due = (atomic_load(&g->was_good[word]) & ~good) | (good & all);
         for (; due != 0; due &= due - 1)
             guard_check(g, 64 * word + (unsigned)__builtin_ctzll(due));
     }
@@ -182,7 +201,8 @@ bool guard_check(struct guard *g, uint64_t page)
         return false;
     if (g->trust)
         return true;
+    const uint64_t renewals = guard_renewals(g);
     const bool good = matches(g, page, g->body + page * CHECKSUM_PAGE);
-    guard_set(g, page, good);
+    guard_set(g, page, good, renewals);
     return good;
 }

@@ -22,6 +22,8 @@ struct guard {
     _Atomic uint64_t *known_bad;
     _Atomic uint64_t *was_good; /* known to be good before guard_renew() */
     _Atomic uint64_t stamp;     /* of guard_renew() */
+    _Atomic uint64_t renewals;  /* begun */
+    _Atomic uint64_t marking;   /* calls of guard_set() that may yet take back what they mark */
     _Atomic uint64_t doubts;    /* pages not known to be good, and other reasons; 0: none */
     _Atomic uint64_t bad;
     atomic_bool distrust; /* the body as a whole is wrong */
@@ -48,10 +50,17 @@ void guard_restart(struct guard *g, uint32_t body_crc);
 void guard_renew(struct guard *g, uint64_t stamp);
 void guard_recheck(struct guard *g);
 
+/* How often guard_renew() began; to read before a page is hashed, for guard_set(). */
+static inline uint64_t guard_renewals(const struct guard *g)
+{
+    return atomic_load(&g->renewals);
+}
+
 /* Marks a page as good or bad. Bad is final, and BLOOMFILE_ECHANGED if the page was good before.
+ * A page that was good at an earlier number of renewals is checked again, as guard_renew() has it.
  * What lookups remember of a good page is read anew, so that verification ends what was read while
  * it was bad. */
-void guard_set(struct guard *g, uint64_t page, bool good);
+void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals);
 
 /* One more reason, or one less, for which guard_all_good() is false. */
 void guard_doubt(struct guard *g);

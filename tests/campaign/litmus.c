@@ -110,13 +110,13 @@ static void look_doubts(struct place *p, unsigned *seen)
 static void find_good(struct place *p, unsigned *seen)
 {
     (void)seen;
-    guard_set(&p->guard, 0, true);
+    guard_set(&p->guard, 0, true, 0);
 }
 
 static void find_bad(struct place *p, unsigned *seen)
 {
     (void)seen;
-    guard_set(&p->guard, 0, false);
+    guard_set(&p->guard, 0, false, 0);
 }
 
 /* ---- what must not be */

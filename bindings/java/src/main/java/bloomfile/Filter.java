@@ -866,7 +866,8 @@ public final class Filter implements Closeable {
 
     /**
      * What was found wrong since the filter was opened, if anything. Looks at the file, too: whether it was cut, its header
-     * overwritten, or, if the filter is the whole file, size or time of modification changed. (A file that was touched counts
+     * overwritten, or, if the filter is the whole file, size or time of modification changed. If only the time of its
+     * status moved, pages that answers relied on are checked again. (A file that was touched counts
      * as changed; another one that has its name by now does not.)
      *
      * @return null if nothing was. {@link ErrorCode#EPAGE}: answers that depend on damaged pages are <em>maybe</em>;
@@ -882,8 +883,19 @@ public final class Filter implements Closeable {
                     layer.forget();
                 }
             }
+            recheck();
         }
         return error.get();
+    }
+
+    private void recheck() {
+        try {
+            for (Image layer : layers) {
+                layer.recheck();
+            }
+        } catch (InternalError e) {
+            lose();
+        }
     }
 
     /**

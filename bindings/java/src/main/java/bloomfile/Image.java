@@ -38,6 +38,7 @@ final class Image {
 
     private static final VarHandle BYTES = MethodHandles.arrayElementVarHandle(byte[].class);
     private static final VarHandle MODE = field(MethodHandles.lookup(), "mode", int.class);
+    private static final VarHandle FORGOTTEN = field(MethodHandles.lookup(), "forgotten", int.class);
     private static final byte RIGHT = 1;
     private static final byte WRONG = 2;
     /** Right before the file may have been written to. */
@@ -69,6 +70,8 @@ final class Image {
      */
     private int mode;
     private final boolean unchecked;
+    /** Calls of {@link #forget}. */
+    private volatile int forgotten;
     /** 0, {@link #RIGHT}, {@link #WRONG} or {@link #STALE} for each page, in an array for each chunk, made when it is needed. */
     private final byte[][] known;
     private final AtomicLong right = new AtomicLong();
@@ -152,9 +155,10 @@ final class Image {
 
     private boolean check(long page) {
         byte[] bytes = new byte[pageSize(page)];
+        int before = forgotten;
         read(page * Header.PAGE, bytes, bytes.length);
         boolean isRight = Header.crc(bytes, 0, bytes.length) == expected(page);
-        remember(page, isRight);
+        remember(page, isRight, before);
         return isRight;
     }
 
@@ -164,7 +168,7 @@ final class Image {
         return chunk(at).getInt((int) at & CHUNK_MASK) ^ header.bodyCrc;
     }
 
-    private void remember(long page, boolean isRight) {
+    private void remember(long page, boolean isRight, int before) {
         int i = (int) (page >>> PAGES_SHIFT);
         if (known[i] == null) {
             synchronized (known) {
@@ -175,12 +179,12 @@ final class Image {
         }
         int at = (int) page & (1 << PAGES_SHIFT) - 1;
         if (!isRight) {
-            byte before = (byte) BYTES.getAndSet(known[i], at, WRONG);
-            if (before != WRONG) {
+            byte was = (byte) BYTES.getAndSet(known[i], at, WRONG);
+            if (was != WRONG) {
                 wrong.incrementAndGet();
                 change(TRUSTED, CHECKING);
                 // What was right before was written over, and answers of it may have been wrong.
-                doubts.found(before == 0 ? ErrorCode.EPAGE : ErrorCode.ECHANGED, "page " + page + where());
+                doubts.found(was == 0 ? ErrorCode.EPAGE : ErrorCode.ECHANGED, "page " + page + where());
             }
         } else if ((BYTES.compareAndSet(known[i], at, (byte) 0, RIGHT) || BYTES.compareAndSet(known[i], at, STALE, RIGHT))
                 && right.incrementAndGet() == header.pages() && wrong.get() == 0) {
@@ -189,6 +193,16 @@ final class Image {
                 change(TRUSTED, CHECKING);
             }
         }
+        if (isRight && forgotten != before) { // it may have been right before a write
+            makeStale(known[i], at);
+            change(TRUSTED, CHECKING);
+        }
+    }
+
+    private void makeStale(byte[] of, int at) {
+        if (BYTES.compareAndSet(of, at, RIGHT, STALE)) {
+            right.decrementAndGet();
+        }
     }
 
     /** Checks pages that were found right again before anything relies on them: the file may have been written to. */
@@ -196,11 +210,22 @@ final class Image {
         if (unchecked) {
             return;
         }
+        FORGOTTEN.getAndAdd(this, 1); // first: pages that are being read do not count
         change(TRUSTED, CHECKING);
         for (byte[] of : known) {
             for (int i = 0; of != null && i < of.length; i++) {
-                if (BYTES.compareAndSet(of, i, RIGHT, STALE)) {
-                    right.decrementAndGet();
+                makeStale(of, i);
+            }
+        }
+        change(TRUSTED, CHECKING); // another thread may have checked all that were stale by then
+    }
+
+    /** Checks the pages that answers relied on before {@link #forget}. */
+    void recheck() {
+        for (int i = 0; forgotten != 0 && i < known.length; i++) {
+            for (int j = 0; known[i] != null && j < known[i].length; j++) {
+                if ((byte) BYTES.getVolatile(known[i], j) == STALE) {
+                    check(((long) i << PAGES_SHIFT) + j);
                 }
             }
         }
@@ -557,9 +582,10 @@ final class Image {
         long used = layout == Layout.COUNTING ? 4 * m : m;
         for (long page = 0; page < header.pages(); page++) {
             int size = pageSize(page);
+            int before = forgotten;
             read(page * Header.PAGE, bytes, size);
             boolean isRight = Header.crc(bytes, 0, size) == expected(page);
-            remember(page, isRight);
+            remember(page, isRight, before);
             lowest = !isRight && lowest < 0 ? page : lowest;
             whole.update(bytes, 0, size);
             for (int i = 0; i < size; i += 8) {

@@ -4,6 +4,7 @@
 import multiprocessing
 import os
 import pathlib
+import signal
 import sys
 import threading
 import time
@@ -185,6 +186,32 @@ class Fork(Alone):
         self.assertEqual(b.count(), 2000)
         self.assertEqual(sum(f.contains_many(KEYS)), 2000)
         b.close()
+
+    def test_a_child_born_in_a_handler_during_a_long_call_closes(self):
+        f, home, children = self.live(20_000_000), os.getpid(), []
+
+        def handler(*_):
+            if not children:
+                children.append(os.fork())
+                if children[0] == 0:
+                    signal.alarm(60)  # ends a child that hangs
+                    f.contains("x")
+                    f.contains_many(["x", "y"])
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, handler))
+        while not children:
+            signal.setitimer(signal.ITIMER_REAL, 0.002)
+            try:
+                f.to_bytes()
+            except BaseException:
+                if os.getpid() == home:
+                    raise
+        if os.getpid() != home:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            f.close()
+            os._exit(0)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]), 0)
+        f.close()
 
     def test_a_writer_that_is_killed_has_added(self):
         f = self.live()

@@ -156,11 +156,13 @@ void *turn_enter(struct turn *t, enum turn_kind kind)
     return handle;
 }
 
+/* If a handler of a signal forked during the call, and used the handle in the child, the child no
+ * longer counts the call. */
 void turn_leave(struct turn *t, enum turn_kind kind)
 {
     if (kind == TURN_ALONE)
         t->alone = false;
-    else
+    else if (t->users > 0)
         t->users--;
     if (kind == TURN_ADDING)
         t->adding = false;

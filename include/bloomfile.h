@@ -421,15 +421,15 @@ BLOOMFILE_API bool bloomfile_is_stale(const bloomfile *f);
  * The look compares the header with the one that was opened. For a sealed file that was opened by
  * path without BLOOMFILE_COPY it also compares size and times with those before the opening.
  * Another size or mtime is BLOOMFILE_ECHANGED, so a plain touch is, too. Another ctime alone
- * (chmod, link, or cp
- * --preserve over the file) is no error: each page is checked again before the next answer relies
- * on it, and bloomfile_recheck() checks those that earlier answers relied on. If the path names
- * another file, that is bloomfile_is_stale().
+ * (chmod, link, or cp --preserve over the file) is no error: each page is checked again before the
+ * next answer relies on it, and bloomfile_recheck() checks those that earlier answers relied on. If
+ * the path names another file, that is bloomfile_is_stale().
  *
  * Not noticed is a write that leaves the header and these times as they were: within one tick of
  * the file system's clock (up to 10 ms; vfat 2 s) of the last write before the opening; through a
- * shared mapping to a page that is dirty already, or in tmpfs to any; to the old file after the
- * path got another one; on a network file system, until its server knows of it. Nor are bytes that
+ * shared mapping to a page that is dirty already, or in tmpfs to any; to the open file after the
+ * path names another file, or none; on a network file system, until its server knows of it. Nor is
+ * a write outside the header of a file that was opened live and sealed since, nor are bytes that
  * were changed and restored while only ctime tells.
  *
  * Takes 2 to 8 us; on a network file system a round trip. */

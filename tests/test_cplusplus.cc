@@ -6,6 +6,7 @@
 #include <bloomfile_combine.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -453,7 +454,26 @@ void expect_maybe(const bloom_file::filter<> &f)
     f.prefetch_digest(1);
     std::error_code ec;
     f.verify(ec);
-    CHECK(ec == f.status());
+    CHECK(ec == f.status() && ec == f.recheck());
+}
+
+/* As `cp -p` over the file. */
+void test_recheck_notices_a_write_that_puts_times_back()
+{
+    bloom_file::builder b;
+    b.add("apple");
+    b.finish(in("over.bloom"));
+    bloom_file::filter f(in("over.bloom"));
+    CHECK(!f.contains("stone") && !f.status() && !f.recheck());
+    struct stat before;
+    const int fd = open(in("over.bloom").c_str(), O_RDWR);
+    CHECK(fd >= 0 && fstat(fd, &before) == 0);
+    const std::vector<unsigned char> ones(static_cast<std::size_t>(before.st_size - 4096), 0xFF);
+    usleep(50000); /* for the clock of the file system to move on */
+    CHECK(pwrite(fd, ones.data(), ones.size(), 4096) == static_cast<ssize_t>(ones.size()));
+    const struct timespec times[] = { before.st_atim, before.st_mtim };
+    CHECK(futimens(fd, times) == 0 && close(fd) == 0);
+    CHECK(!f.status() && f.recheck() == BLOOMFILE_ECHANGED && f.contains("stone"));
 }
 
 void test_empty_handles()
@@ -1071,6 +1091,7 @@ int main()
         test_answers(layout, layout == BLOOMFILE_CLASSIC ? 12345 : 0);
     test_places();
     test_empty_handles();
+    test_recheck_notices_a_write_that_puts_times_back();
     test_failed_adds();
     test_adds_that_throw();
     test_lookups_and_live_adds_that_throw();

@@ -69,5 +69,5 @@ void guard_get_many(const struct guard *g, const struct bloomfile_key *keys, siz
 
 int guard_confirm(const struct guard *g)
 {
-    return g->filter != NULL ? bloomfile_status(g->filter) : 0;
+    return g->filter != NULL ? bloomfile_recheck(g->filter) : 0;
 }

@@ -133,7 +133,7 @@ int filter_news_of_damage(struct filter *f)
 
 bool filter_was_overwritten(const struct filter *f)
 {
-    return f->handle != NULL && bloomfile_status(f->handle) == BLOOMFILE_ECHANGED;
+    return f->handle != NULL && bloomfile_recheck(f->handle) == BLOOMFILE_ECHANGED;
 }
 
 const char *filter_state_name(enum filter_state state)

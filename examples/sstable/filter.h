@@ -74,8 +74,8 @@ size_t filter_may_have_many(const struct filter *f, const bloomfile_digest *dige
 int filter_news_of_damage(struct filter *f);
 
 /* Whether the file was overwritten while it was open: then a "no" since the last call may be wrong,
- * so call this when the answers of a request are complete, and before they are used. Takes 1 to 5
- * us; not needed with BLOOMFILE_COPY. */
+ * so call this when the answers of a request are complete, and before they are used. Takes 2 to 8
+ * us, and longer once if the file's ctime has changed; not needed with BLOOMFILE_COPY. */
 bool filter_was_overwritten(const struct filter *f);
 
 /* "stale" and so on. */

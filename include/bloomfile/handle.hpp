@@ -73,6 +73,13 @@ class handle
         return f_ != nullptr ? code(bloomfile_status(f_)) : why_;
     }
 
+    /* As bloomfile_recheck(): status() for answers that were given already, to call before they are
+     * used. */
+    std::error_code recheck() const noexcept
+    {
+        return f_ != nullptr ? code(bloomfile_recheck(f_)) : why_;
+    }
+
     /* Whether it is time to open the path anew. */
     bool is_stale() const noexcept
     {

@@ -9,6 +9,7 @@ import os
 import pathlib
 import pickle
 import sys
+import time
 import unittest
 import warnings
 import weakref
@@ -466,6 +467,31 @@ class Knowing(Case):
         self.assertEqual(repr(f), f"<bloomfile.Filter {str(self.path)!r}, closed>")
         self.assertEqual(repr(bloomfile.LiveFilter.in_memory(10)), "<bloomfile.LiveFilter in memory>")
         self.assertEqual(bloomfile.__version__, bloomfile.library_version)
+
+
+class WrittenOver(Case):
+    """As `cp -p` over the file: size and mtime are those of before, and nothing is looked up again."""
+
+    def written_over(self):
+        f = bloomfile.build(self.path, ["apple"])
+        self.assertNotIn("stone", f)
+        self.assertIsNone(f.status)
+        before = os.stat(self.path)
+        time.sleep(0.05)  # for the clock of the file system to move on
+        with open(self.path, "r+b") as file:
+            file.seek(4096)
+            file.write(b"\xff" * (before.st_size - 4096))
+        os.utime(self.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return f
+
+    def test_status_tells(self):
+        with self.written_over() as f:
+            self.assertIsInstance(f.status, errors.ECHANGED)
+            self.assertIn("stone", f)
+
+    def test_close_warns(self):
+        with self.assertWarnsRegex(bloomfile.DamageWarning, "ECHANGED|in place|changed|written"):
+            self.written_over().close()
 
 
 class Pickling(Case):

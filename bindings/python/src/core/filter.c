@@ -319,13 +319,23 @@ static PyObject *contains_arrow(struct filter *self, PyObject *args, PyObject *k
 
 /* ---- how it is */
 
+/* It may read all that answers relied on. */
+static int recheck(const bloomfile *f)
+{
+    PyThreadState *python = PyEval_SaveThread();
+    const int error = bloomfile_recheck(f);
+    PyEval_RestoreThread(python);
+    return error;
+}
+
 static PyObject *get_status(struct filter *self, void *unused)
 {
     (void)unused;
-    const bloomfile *f = turn_ready(&self->turn);
+    const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
-    const int error = bloomfile_status(f);
+    const int error = recheck(f);
+    turn_leave(&self->turn, TURN_SHARED);
     if (error == 0)
         return Py_NewRef(Py_None);
     self->told = true;
@@ -334,7 +344,7 @@ static PyObject *get_status(struct filter *self, void *unused)
 
 bool filter_warn(struct filter *self, bloomfile *f)
 {
-    const int error = self->told ? 0 : bloomfile_status(f);
+    const int error = self->told ? 0 : recheck(f);
     if (error == 0)
         return true;
     self->told = true;
@@ -605,7 +615,8 @@ static PyMethodDef methods[] = {
 static PyGetSetDef attributes[] = {
     { "status", (getter)get_status, NULL,
       "None, or what is wrong. Damage: the answers that depended on it were True. "
-      "ECHANGED: the file was written to in place, and earlier answers may be wrong.",
+      "ECHANGED: the file was written to in place, and earlier answers may be wrong. If the file's "
+      "ctime has changed, the pages that answers relied on are read again.",
       NULL },
     { "stale", (getter)get_stale, NULL, "Whether it is time to open the path anew.", NULL },
     { "path", (getter)get_path, NULL, "As it was given; None: there is none.", NULL },

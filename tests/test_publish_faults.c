@@ -31,6 +31,12 @@ static bool is_for_links(enum fault_call call)
     return call == ON_linkat || call == ON_realpath;
 }
 
+/* An old file that may not be read is replaced all the same. */
+static bool is_spared(const struct scenario *s, enum fault_call call, unsigned nth, int error)
+{
+    return s->replace && call == ON_open64 && nth == 1 && error == EACCES;
+}
+
 static void whichever_call_fails_its_error_is_told_and_the_file_is_old_or_new(void **state)
 {
     (void)state;
@@ -44,8 +50,10 @@ static void whichever_call_fails_its_error_is_told_and_the_file_is_old_or_new(vo
             enum fault_call call = publishing[i].call;
             for (const int *error = publishing[i].errors; *error != 0; error++) {
                 for (unsigned nth = 1; nth <= count[call]; nth++) {
-                    assert_told(&scenarios[s], once(call, nth, *error), *error);
-                    assert_told(&scenarios[s], from_then_on(call, nth, *error), *error);
+                    const bool spared = is_spared(&scenarios[s], call, nth, *error);
+                    assert_told(&scenarios[s], once(call, nth, *error), spared ? 0 : *error);
+                    assert_told(&scenarios[s], from_then_on(call, nth, *error),
+                                spared && count[call] == 1 ? 0 : *error);
                     failed[call]++;
                 }
             }

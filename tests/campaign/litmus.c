@@ -143,7 +143,9 @@ static bool dropped_unseen(const struct place *p)
 
 static bool too_few_doubts(const struct place *p)
 {
-    return atomic_load(&p->guard.doubts) != 1 || atomic_load(&p->guard.known_good[0]) != 0;
+    /* A page that was good before is a changed file: one more doubt. */
+    const uint64_t expected = guard_distrusted(&p->guard) ? 2 : 1;
+    return atomic_load(&p->guard.doubts) != expected || atomic_load(&p->guard.known_good[0]) != 0;
 }
 
 static const struct litmus {

@@ -38,11 +38,11 @@
  * adds uncounted, and bloomfile_seal() would take the filter for damaged. Lookups in a single
  * sealed filter are exempt, as after SIGBUS.
  *
- * Cost of an open handle. Sealed: a mapping, no descriptor (a copy of more than 2 MiB: up to three
- * mappings). Live: two mappings and a descriptor. A series: as much for each layer, and a mapping.
- * Heap: 1 KB a filter or layer, and 3 bits for each 4 KiB of body (ribbon: 35). Stack: a lookup
- * takes up to 4 KB, a batch 10, an add 6, bloomfile_verify() 21; in a series, a batch of lookups
- * takes 21 KB, a batch of adds 64.
+ * Cost of an open handle. Sealed: one mapping, no descriptor (a copy of more than 2 MiB: up to
+ * three mappings). Live: two mappings and one descriptor. Series: the same for each layer, plus one
+ * mapping. Heap: 1 KB per filter or layer, plus 3 bits per 4 KiB of body (ribbon: 35 bits). Stack:
+ * up to 4 KB for a lookup, 10 KB for a batch, 6 KB for an add, 21 KB for bloomfile_verify(); in a
+ * series, 21 KB for a batch of lookups and 64 KB for a batch of adds.
  *
  * fork. A child may use the handles that it inherits (live ones: bloomfile_live.h). A builder's
  * temporary files are shared: if both go on adding to it, finishing it may be EIO.
@@ -308,8 +308,9 @@ BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **i
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 
-/* What may end a long call: 0 to go on, or the error that it returns. It must not close or free
- * what the call uses, and once it has returned an error it returns that again. */
+/* A callback that can end a long call. It returns 0 to let the call go on, or the error that the
+ * call is to return. It must not close or free anything the call uses. Once it has returned an
+ * error, it must keep returning that error. */
 typedef int bloomfile_stop(void *context);
 
 /* Lets this thread end its own long calls, when a signal has come for example. Calls that write a
@@ -414,8 +415,8 @@ BLOOMFILE_API bool bloomfile_is_stale(const bloomfile *f);
  *                        "maybe" from now on
  *   BLOOMFILE_EPOISONED  a writer of the file failed to write it to disk
  *   BLOOMFILE_EUNCLEAN   a writer of the file died in a sync
- *   EBADF                the application closed the descriptor of a live filter, whose number may
- *                        be another file's by now, to which nothing is written
+ *   EBADF                the application closed the descriptor of a live filter; its number may
+ *                        belong to another file by now, and nothing is written to that file
  *   BLOOMFILE_EHASH      see bloomfile_hash.h
  *
  * The look compares the header with the one that was opened. For a sealed file that was opened by
@@ -425,19 +426,19 @@ BLOOMFILE_API bool bloomfile_is_stale(const bloomfile *f);
  * next answer relies on it, and bloomfile_recheck() checks those that earlier answers relied on. If
  * the path names another file, that is bloomfile_is_stale().
  *
- * Not noticed is a write that leaves the header and these times as they were: within one tick of
- * the file system's clock (up to 10 ms; vfat 2 s) of the last write before the opening; through a
- * shared mapping to a page that is dirty already, or in tmpfs to any; to the open file after the
- * path names another file, or none; on a network file system, until its server knows of it. Nor is
- * a write outside the header of a file that was opened live and sealed since, nor are bytes that
- * were changed and restored while only ctime tells.
+ * It cannot detect a write that leaves the header and these times unchanged: within one tick of the
+ * file system's clock (up to 10 ms; vfat 2 s) of the last write before the opening; through a
+ * shared mapping to a page that is already dirty, or to any page of a tmpfs; to the open file after
+ * the path names another file, or none; on a network file system, until its server knows of it. It
+ * also cannot detect a write outside the header of a file that was opened live and sealed since,
+ * or bytes that were changed and restored when only ctime shows it.
  *
  * Takes 2 to 8 us; on a network file system a round trip. */
 BLOOMFILE_API int bloomfile_status(const bloomfile *f);
 
-/* bloomfile_status() for answers that were given already, to call after the last lookup and before
- * they are used. If ctime has changed, also checks again all pages that answers relied on, and no
- * others: one that is wrong now is BLOOMFILE_ECHANGED. */
+/* Like bloomfile_status(), but for answers already given: call it after the last lookup and before
+ * using the answers. If ctime has changed, it also checks again the pages that answers relied on,
+ * and no others. If such a page is wrong now, the error is BLOOMFILE_ECHANGED. */
 BLOOMFILE_API int bloomfile_recheck(const bloomfile *f);
 
 BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile *f); /* that its digests are made with */

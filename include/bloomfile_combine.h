@@ -91,13 +91,14 @@ BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size, const bloom
                                          size_t count, const struct bloomfile_merge_params *params);
 
 /* Slices. In the layout blocked a contiguous range of digests fills a contiguous range of blocks.
- * So many machines can make one filter: the builder of slice i of `slices`, which has
- * bloomfile_params.slice and .slices set, gets the digests for which bloomfile_slice_of() is i; or
- * every builder gets all keys, and leaves out those of other slices. A slice records how many keys
- * it was given, how many it left out, and the sum of their digests (bloomfile_info). So the same
- * keys with other repetitions make another slice, though not another whole. A slice is a file of
- * its own, which may be served by itself: it answers "maybe" for every digest that is not its own.
- * It can be copied, verified and patched; what needs a whole filter is BLOOMFILE_ENOTWHOLE.
+ * This lets several machines build one filter. The builder of slice i of `slices` has
+ * bloomfile_params.slice and .slices set. Give it the digests for which bloomfile_slice_of() is i;
+ * or give every builder all keys, and each leaves out those of other slices. A slice records how
+ * many keys it was given, how many it left out, and the sum of their digests (bloomfile_info). So
+ * the same keys, repeated differently, make a different slice but the same whole filter. A slice is
+ * a file of its own and may be served alone: it answers "maybe" for every digest outside its range.
+ * It can be copied, verified and patched. Operations that need a whole filter return
+ * BLOOMFILE_ENOTWHOLE.
  *
  * bloomfile_join() puts the slices together: byte for byte the filter that one build of all keys
  * makes.
@@ -106,10 +107,10 @@ BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size, const bloom
  *   flags    BLOOMFILE_REPLACE, of bloomfile_join() alone, as bloomfile_builder_finish();
  *            BLOOMFILE_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below
  *
- * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, or given twice, or another filter's; or if a
- * slice left out keys, and not all slices were given the same number of keys with the same sum of
- * digests: the keys that it left out may then be in no slice. BLOOMFILE_EPARAMS (count, flags).
- * Others as bloomfile_seal_to(); bloomfile_status() shows which slice is damaged. */
+ * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, is given twice, or belongs to another
+ * filter. Also if a slice left out keys and the slices were not all given the same number of keys
+ * with the same sum of digests: no slice may then have those keys. BLOOMFILE_EPARAMS (count,
+ * flags). Other errors as bloomfile_seal_to(); bloomfile_status() shows which slice is damaged. */
 BLOOMFILE_API int bloomfile_join(const char *dst, const bloomfile *const *slices, size_t count,
                                  unsigned flags);
 BLOOMFILE_API int bloomfile_join_fd(int fd, const bloomfile *const *slices, size_t count,

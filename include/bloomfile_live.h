@@ -222,12 +222,12 @@ BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const blo
  * layers that other processes have made. */
 BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags);
 
-/* Removes the filter at `path`, sealed or live; of a live series the files of all layers. Of a
- * symbolic link, at `path` or in place of a layer, both the link and its file go. All files are
- * examined before one is removed, and the newest layer goes first. If that is cut off, by an error
- * or a crash, opening what is left is an error (BLOOMFILE_ELAYER), and another call removes the
- * rest. Handles that are open for reading keep what they have. A file that is not a valid filter is
- * left alone, and the error is that of opening it.
+/* Removes the filter at `path`, sealed or live; of a live series the files of all layers. If
+ * `path` or a layer is a symbolic link, both the link and its file are removed. All files are
+ * examined before any is removed; the newest layer is removed first. If an error or a crash
+ * interrupts the removal, opening the remaining files fails (BLOOMFILE_ELAYER), and another call
+ * removes them. Handles that are open for reading stay usable. A file that is not a valid filter
+ * is not removed; the call returns the error that opening it would return.
  *
  *   path   of a filter, or of the first file of a series
  *

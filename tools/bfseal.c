@@ -24,26 +24,28 @@ struct request {
 };
 
 static const struct options_entry entries[OPTIONS_MOST] = {
-    OPTIONS_TITLE("Options:"),
+    OPTIONS_TITLE("Mode:"),
     OPTION(0, "project", NULL,
-           "make DEST a classic filter, a quarter the size of the counting FILE",
+           "make DEST a classic filter, a quarter the size of the counting filter FILE",
            OPTIONS_FLAG(struct request, project)),
+    OPTIONS_TITLE("Filter:"),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "FILE"),
-    OPTION('f', "force", NULL, "replace DEST if it is a filter, or empty",
+    OPTIONS_TITLE("Output:"),
+    OPTION('f', "force", NULL, "replace DEST if it is a filter or empty",
            OPTIONS_FLAG(struct request, force)),
-    PARAMS_QUIET_VERBOSE(struct request, "errors only: no progress, summary or warnings"),
+    OPTIONS_TITLE("Other:"),
+    PARAMS_QUIET_VERBOSE(struct request, PARAMS_QUIET_ERRORS),
     OPTIONS_END,
 };
 
 static const struct options options = {
     .usages = { "[options] FILE [DEST]" },
     .operands = { { "FILE", OPTIONS_A_FILTER }, { "DEST", OPTIONS_A_FILTER } },
-    .about = "Seal the live filter FILE: its pages get checksums, and it can never be changed"
-             " again. With DEST, FILE stays as it is, also while programs add to it, and DEST"
-             " becomes a sealed copy of what it holds now.",
+    .about = "Seal the live Bloom filter FILE: add checksums, and accept no more keys. If DEST is"
+             " given, write a sealed copy to DEST ('-': standard output) instead. FILE then stays"
+             " live, and programs may go on adding to it.",
     .entries = entries,
-    .notes = "DEST '-' is standard output. The exit status is 0 if there is a sealed filter, 2 for"
-             " trouble.",
+    .notes = "Exit status: 0 on success, 2 on error.",
     .examples = "  bfseal seen.bloom\n"
                 "  bfseal -f seen.bloom /srv/www/seen-today.bloom\n",
 };

@@ -10,6 +10,9 @@ import unittest
 from support import SOURCE_ROOT, TOOLS, ToolTest, craft, lines, main, numbered
 
 MAN = SOURCE_ROOT / "man"
+GROUPS = ["Mode", "Input", "Filter", "Output", "Resources", "Other"]
+OWN_WORDS = {"--all", "--as-is", "--capacity", "--count", "--filter", "--force", "--fpr", "--json", "--layout", "--memory",
+             "--null", "--project", "--quiet", "--stats", "--svg", "--verify"}
 
 
 def options_of_manual(tool):
@@ -89,6 +92,27 @@ class Manual(ToolTest):
                     self.assertTrue(options_of_help(line) or re.match(r" {24}\S", line), line)
             self.assertNotRegex(sections[-2], r"(?m)^ ")
             self.assertRegex(sections[-1], r"^Examples:\n(  .*\n)+$")
+
+    def test_options_are_grouped_in_the_same_order_in_every_tool(self):
+        for tool in TOOLS:
+            titles = re.findall(r"(?m)^([A-Z]\w+):$", self.help(tool).replace("Examples:", ""))
+            self.assertEqual(titles, [title for title in GROUPS if title in titles], tool)
+            self.assertIn("Other", titles)
+
+    def test_an_option_has_the_same_words_in_every_tool(self):
+        """SRC and FILE aside; but for options that do something else in each tool."""
+        texts = {}
+        for tool in TOOLS:
+            for names, text in re.findall(r"(?m)^  (?:-\w, |    )(--[\w-]+)(.*(?:\n {24}.*)*)", self.help(tool)):
+                text = re.sub(r"\b(SRC|DEST|FILE)\b", "FILE", " ".join(text.split())).removeprefix("FILE ")
+                texts.setdefault(names, set()).add(re.sub(r"\bwith --(slices|fixed|live): ", "", text))
+        self.assertEqual({name for name, found in texts.items() if len(found) > 1} - OWN_WORDS, set())
+
+    def test_the_exit_status_is_one_line_and_percent_have_no_space(self):
+        for tool in TOOLS:
+            text = self.help(tool)
+            self.assertRegex(text, r"\nExit status: 0 .*, 2 on .*\.\n\nExamples:", tool)
+            self.assertNotRegex(text, r"\d %")
 
     def test_every_option_is_in_the_synopsis(self):
         for tool in TOOLS:

@@ -198,7 +198,7 @@ class Slices(ToolTest):
                 (["--slice", "1/3", "-n", 9, "-l", "ribbon"], "for the layout blocked"),
                 (["--slice", "1/3", "-n", 9, "--live"], "not for live ones")):
             self.trouble("bfcreate", *words, "new", names=[says])
-        self.assertRegex(self.output("bfcreate", "--help").decode(), r"(?s)--slice I/N .*?; needs -n\n")
+        self.assertRegex(self.output("bfcreate", "--help").decode(), r"(?s)--slice I/N .*?;\s+needs -n\n")
         self.trouble("bfcreate", "--slice", "1/3", "-n", 9, "new", names=[
             "cannot create new: 3 slices are not possible: the whole filter has 1 page of 4096 bytes, and each slice needs one "
             "(leave out --slice)"])

@@ -15,40 +15,41 @@
 #include <sys/stat.h>
 
 static const struct options_entry entries[OPTIONS_MOST] = {
-    OPTIONS_TITLE("Keys:"),
+    OPTIONS_TITLE("Mode:"),
+    OPTION(0, "remove", NULL, "remove each key once instead of adding it (layout counting)",
+           OPTIONS_FLAG(struct add, remove)),
+    OPTIONS_TITLE("Input:"),
     KEYS_OPTIONS(struct add, keys),
     KEYS_FIELDS_OPTIONS(struct add, keys),
     KEYS_HEADER_OPTION(struct add, keys),
     KEYS_CSV_OPTION(struct add, keys),
-    OPTIONS_TITLE("What to do:"),
-    OPTION(0, "remove", NULL, "take one add of each key back (layout counting)",
-           OPTIONS_FLAG(struct add, remove)),
+    OPTIONS_TITLE("Filter:"),
     OPTION(0, "exact", NULL,
-           "count a new key once even if several programs, all with --exact, add it at once",
+           "count each new key once, even if several processes add it at the same moment (all of"
+           " them must use --exact)",
            OPTIONS_BITS(struct add, open_flags, BLOOMFILE_ADD_EXACT)),
-    OPTION(0, "sync", "EVERY", "write to disk after every EVERY keys, not only at the end",
+    OPTION(0, "sync", "N", "write to disk after every N keys (default: only at the end)",
            OPTIONS_COUNT(struct add, sync_every, "keys", 1, UINT64_MAX)),
     OPTION(0, "rescue", "NEWFILE",
-           "if the disk fails, or FILE is replaced, save what is in memory as this new file",
+           "if the disk fails or FILE is replaced, save the filter to NEWFILE",
            OPTIONS_STRING(struct add, rescue, "the name of a file"), .value = OPTIONS_A_FILTER),
-    OPTIONS_TITLE("Other:"),
     PARAMS_ACCEPT_UNCLEAN(struct add, open_flags, "FILE"),
-    OPTION(0, "overfull", NULL,
-           "FILE may have more than twice the false-positive rate that it promises",
-           OPTIONS_FLAG(struct add, overfull)),
-    PARAMS_QUIET_VERBOSE(struct add, "no summary and no progress; only errors, and warnings that"
-                                     " keys may be lost or never match"),
+    OPTION(0, "overfull", NULL, PARAMS_OVERFULL, OPTIONS_FLAG(struct add, overfull)),
+    OPTIONS_TITLE("Other:"),
+    PARAMS_QUIET_VERBOSE(struct add, PARAMS_QUIET_KEYS),
     OPTIONS_END,
 };
 
 static const struct options options = {
     .usages = { "[options] FILE [KEYFILE...]" },
     .operands = { { "FILE", OPTIONS_A_FILTER }, { "KEYFILE", OPTIONS_A_FILE } },
-    .about = "Add the lines of each KEYFILE, or of standard input, to FILE, a live filter made by"
-             " 'bfcreate --live'. Any number of programs may add to one file at once.",
+    .about =
+        "Add the lines of each KEYFILE, or of standard input, to the Bloom filter FILE, made by"
+        " 'bfcreate --live'. Several processes may add to FILE and query it at the same time.",
     .entries = entries,
-    .notes = "The exit status is 0 if all keys are on disk, 1 if --remove met a key that was not"
-             " there, 2 for trouble.",
+    .notes = PARAMS_NUMBERS
+    ".\n"
+    "Exit status: 0 if all keys are on disk, 1 if --remove missed a key, 2 on error.",
     .examples = "  bfcreate --live -n 10M seen.bloom\n"
                 "  bfadd seen.bloom urls.txt\n"
                 "  tail -F access.log | cut -d' ' -f1 | bfadd --sync 10k clients.bloom\n",

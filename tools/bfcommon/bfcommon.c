@@ -8,6 +8,7 @@
 #include "shared/cli.h"
 #include "shared/options.h"
 #include "shared/output.h"
+#include "shared/params.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,41 +38,42 @@ enum {
 };
 
 static const struct options_entry entries[OPTIONS_MOST] = {
-    OPTIONS_TITLE("Keys:"),
+    OPTIONS_TITLE("Mode:"),
+    OPTION('d', "difference", NULL, "print the lines that only the first FILE has",
+           OPTIONS_FLAG(struct job, difference)),
+    OPTIONS_TITLE("Input:"),
     KEYS_OPTIONS(struct job, form),
     KEYS_FIELDS_OPTIONS(struct job, form),
     KEYS_HEADER_OPTION(struct job, form),
     OPTIONS_TITLE("Output:"),
-    OPTION('d', "difference", NULL, "print the lines of the first FILE that no other one has",
-           OPTIONS_FLAG(struct job, difference)),
-    OPTION('c', "count", NULL, "print only how many lines there are to print",
+    OPTION('c', "count", NULL, "print only the number of lines",
            OPTIONS_FLAG(struct job, count_only)),
-    OPTION(0, "stats", NULL, "tell on standard error what each pass read and kept",
+    OPTION(0, "stats", NULL, "report on standard error how much each pass read and kept",
            OPTIONS_FLAG(struct job, stats)),
-    OPTION('q', "quiet", NULL, "no progress; only errors, and warnings that keys may never match",
-           OPTIONS_FLAG(struct job, quiet)),
     OPTIONS_TITLE("Resources:"),
-    OPTION(0, "memory", "SIZE", "bytes of memory to use (default 1Gi, at least 16Mi)",
+    OPTION(0, "memory", "SIZE",
+           "memory limit; beyond it, use temporary files (default 1Gi, at least 16Mi)",
            OPTIONS_COUNT(struct job, memory, "bytes", LEAST_MEMORY, UINT64_MAX / 2)),
-    OPTION(0, "temp", "DIR", "folder for temporary files (default $TMPDIR, or /tmp)",
+    OPTION(0, "temp", "DIR", "folder for temporary files (default $TMPDIR or /tmp)",
            OPTIONS_STRING(struct job, folder, "the name of a folder"), .value = OPTIONS_A_FOLDER),
     OPTIONS_TITLE("Other:"),
+    OPTION('q', "quiet", NULL, PARAMS_QUIET_KEYS, OPTIONS_FLAG(struct job, quiet)),
     OPTIONS_END,
 };
 
 static const struct options options = {
     .usages = { "[options] FILE FILE..." },
     .operands = { { "FILE", OPTIONS_A_FILE } },
-    .about = "Print the lines that all FILEs have in common, each once, in bytewise order. The"
-             " answer is exact. Files may be far larger than the memory; a FILE may be '-' or a"
-             " pipe.",
+    .about =
+        "Print the lines that all FILEs have in common, each once, sorted bytewise. The result is"
+        " exact. FILEs may be larger than memory, unsorted, and pipes; '-' is standard input.",
     .entries = entries,
-    .notes = "SIZE is a number such as 500M, 4Gi or 1e9.\n"
-             "The exit status is 0 if there was a line to print, 1 if none, 2 for trouble.",
+    .notes = PARAMS_NUMBERS ".\n"
+                            "Exit status: 0 if a line was found, 1 if not, 2 on error.",
     .examples = "  bfcommon monday.urls tuesday.urls             urls seen on both days\n"
                 "  bfcommon -d today.urls *.old                  urls of today that are new\n"
                 "  bfcommon --memory 4Gi --stats a.urls b.urls c.urls\n"
-                "  bfcommon -cZ a.txt b.gz                       how many lines are in both\n",
+                "  bfcommon -cZ a.txt b.gz                       number of lines in both\n",
 };
 
 /* --------------------------------------------------------------------------------- command line */

@@ -36,62 +36,56 @@ static void take_slice(void *given, char *value)
 }
 
 static const struct options_entry entries[OPTIONS_MOST] = {
-    OPTIONS_TITLE("Keys:"),
+    OPTIONS_TITLE("Mode:"),
+    OPTION(0, "live", NULL, "create an empty filter that bfadd can add keys to; needs -n or -m",
+           OPTIONS_FLAG(struct create, live)),
+    OPTION(0, "grow", NULL,
+           "with --live: add FILE.1, FILE.2, ... as keys are added; -n is the capacity of FILE "
+           "(default 1M)",
+           OPTIONS_FLAG(struct create, grow)),
+    OPTION(0, "generations", "G",
+           "with --live: forget old keys: keep G generations and drop the oldest; needs --every",
+           OPTIONS_COUNT(struct create, params.series, NULL, 2, CREATE_MOST_GENERATIONS)),
+    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct create, every, NULL),
+           .value = OPTIONS_A_TEXT),
+    OPTION(0, "slice", "I/N", "build slice I of N, to be joined by 'bfmerge --slices'; needs -n",
+           OPTIONS_CALL(struct create, params, take_slice), .value = OPTIONS_A_TEXT),
+    OPTIONS_TITLE("Input:"),
     KEYS_OPTIONS(struct create, keys),
     KEYS_FIELDS_OPTIONS(struct create, keys),
     KEYS_HEADER_OPTION(struct create, keys),
     KEYS_CSV_OPTION(struct create, keys),
-    OPTIONS_TITLE("Size and quality:"),
-    OPTION('p', "fpr", "RATE", "false-positive rate (default 0.01)",
-           OPTIONS_RATE(struct create, params.fpr, 0)),
-    OPTION('n', "capacity", "N", "size for N different keys (default: as many as come)",
-           OPTIONS_COUNT(struct create, params.capacity, NULL, 1, BLOOMFILE_MAX_BITS)),
-    OPTION('m', "bits", "N", "bits, or counters (default: as few as RATE needs)",
-           OPTIONS_COUNT(struct create, params.bits, NULL, 1, BLOOMFILE_MAX_BITS)),
-    OPTION('k', "hashes", "N", "positions per key, 1 to 64 (default: the best)",
-           OPTIONS_COUNT(struct create, params.hashes, NULL, 1, BLOOMFILE_MAX_HASHES)),
-    OPTION(
-        'l', "layout", "LAYOUT",
-        "blocked (default, fastest), classic (a little smaller), counting (can forget keys), ribbon"
-        " (smallest, never changes)",
-        OPTIONS_WORD(struct create, params.layout, params_layout)),
-    PARAMS_SEED(struct create, params.seed, take_seed),
-    OPTION(0, "overfull", NULL, "end with 0 though it has more than twice RATE",
-           OPTIONS_FLAG(struct create, overfull)),
-    OPTIONS_TITLE("Keys that were cut off:"),
-    OPTION(0, "min-keys", "N", "fail if there are fewer than N different keys",
+    OPTION(0, "min-keys", "N", "fail if the input has fewer than N distinct keys",
            OPTIONS_COUNT(struct create, min_keys, NULL, 0, BLOOMFILE_MAX_BITS)),
-    OPTION(0, "allow-empty", NULL, "with --force: no keys at all replace FILE too",
-           OPTIONS_FLAG(struct create, allow_empty)),
-    OPTIONS_TITLE("Recorded in the file:"),
+    OPTIONS_TITLE("Filter:"),
+    OPTION('n', "capacity", "N", "size for N distinct keys (default: the number of keys read)",
+           OPTIONS_COUNT(struct create, params.capacity, NULL, 1, BLOOMFILE_MAX_BITS)),
+    OPTION('p', "fpr", "RATE", "target false-positive rate (default 1%)",
+           OPTIONS_RATE(struct create, params.fpr, 0)),
+    OPTION('m', "bits", "N", "number of bits, or counters (default: computed from -n and -p)",
+           OPTIONS_COUNT(struct create, params.bits, NULL, 1, BLOOMFILE_MAX_BITS)),
+    OPTION('k', "hashes", "N", "number of hashes per key, 1 to 64 (default: the best)",
+           OPTIONS_COUNT(struct create, params.hashes, NULL, 1, BLOOMFILE_MAX_HASHES)),
+    OPTION('l', "layout", "LAYOUT",
+           "blocked (default, fastest), classic (slightly smaller), counting (can remove keys) or"
+           " ribbon (smallest, cannot be changed or merged)",
+           OPTIONS_WORD(struct create, params.layout, params_layout)),
+    PARAMS_SEED(struct create, params.seed, take_seed),
     PARAMS_LABEL(struct create, params.label),
     PARAMS_TAG(struct create, params.tag, params_take_tag),
-    OPTIONS_TITLE("Resources:"),
-    PARAMS_THREADS(struct create, threads, ""),
-    OPTION(0, "memory", "SIZE",
-           "take no more, and temporary files beside FILE beyond it (default: a quarter of the"
-           " machine's)",
-           OPTIONS_COUNT(struct create, memory, "bytes", CREATE_LEAST_MEMORY, UINT64_MAX)),
-    OPTIONS_TITLE("Filters to which programs add:"),
-    OPTION(0, "live", NULL, "make an empty filter to which bfadd adds; needs -n or -m",
-           OPTIONS_FLAG(struct create, live)),
-    OPTION(0, "grow", NULL,
-           "with --live: it grows, by further files, as keys are added; -n sizes the first"
-           " (default 1M)",
-           OPTIONS_FLAG(struct create, grow)),
-    OPTION(0, "generations", "G", "with --live: it forgets; of G generations the oldest is dropped",
-           OPTIONS_COUNT(struct create, params.series, NULL, 2, CREATE_MOST_GENERATIONS)),
-    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct create, every, NULL),
-           .value = OPTIONS_A_TEXT),
-    OPTIONS_TITLE("A filter made by many machines:"),
-    OPTION(0, "slice", "I/N", "make the I-th of N parts, with the keys that belong there; needs -n",
-           OPTIONS_CALL(struct create, params, take_slice), .value = OPTIONS_A_TEXT),
-    OPTIONS_TITLE("Other:"),
-    OPTION('f', "force", NULL, "replace FILE if it is a filter, or empty",
+    OPTION(0, "overfull", NULL, PARAMS_OVERFULL, OPTIONS_FLAG(struct create, overfull)),
+    OPTIONS_TITLE("Output:"),
+    OPTION('f', "force", NULL, "replace FILE if it is a filter or empty",
            OPTIONS_FLAG(struct create, force)),
-    PARAMS_QUIET_VERBOSE(struct create,
-                         "no progress and no summary; only errors, and warnings that keys may"
-                         " be lost or never match"),
+    OPTION(0, "allow-empty", NULL, "with --force, replace FILE even if the input has no keys",
+           OPTIONS_FLAG(struct create, allow_empty)),
+    OPTIONS_TITLE("Resources:"),
+    PARAMS_THREADS(struct create, threads),
+    OPTION(0, "memory", "SIZE",
+           "memory limit; beyond it, use temporary files next to FILE (default: a quarter of RAM)",
+           OPTIONS_COUNT(struct create, memory, "bytes", CREATE_LEAST_MEMORY, UINT64_MAX)),
+    OPTIONS_TITLE("Other:"),
+    PARAMS_QUIET_VERBOSE(struct create, PARAMS_QUIET_KEYS),
     OPTIONS_END,
 };
 
@@ -100,14 +94,16 @@ static const struct options options = {
                 "--live -n N [options] FILE",
                 "--live {--grow | --generations G --every EVERY} [options] FILE" },
     .operands = { { "FILE", OPTIONS_A_FILTER }, { "KEYFILE", OPTIONS_A_FILE } },
-    .about = "Make the Bloom filter FILE from the lines of each KEYFILE, or of standard input.",
+    .about =
+        "Build a Bloom filter of the lines of each KEYFILE, or of standard input, and write it to"
+        " FILE; '-' is standard output. bfquery looks up keys in it. A lookup never misses a key"
+        " that was added; a small fraction of other keys also match (false positives).",
     .entries = entries,
-    .notes = "N and SIZE are numbers such as 5000, 80k, 10M, 2Gi or 1e9. FILE appears complete or"
-             " not at all; - is standard output. The exit status is 0 if it was made, 2 for"
-             " trouble or if it is overfull.",
+    .notes = PARAMS_NUMBERS "; " PARAMS_RATES ".\n"
+                            "Exit status: 0 on success, 2 on error or if FILE is over capacity.",
     .examples = "  bfcreate words.bloom /usr/share/dict/words\n"
-                "  find / -xdev -print0 | bfcreate -0 -p 0.001 --label 'all paths' paths.bloom\n"
-                "  bfcreate --slice 3/8 -n 1G part3.bloom keys-* # then: bfmerge --slices\n"
+                "  find / -xdev -print0 | bfcreate -0 -p 0.1% --label 'all paths' paths.bloom\n"
+                "  bfcreate --slice 3/8 -n 1G part3.bloom keys-*     # join: bfmerge --slices\n"
                 "  bfcreate --live -n 10M seen.bloom && bfadd seen.bloom urls.txt\n"
                 "  bfcreate --live --grow urls.bloom && bfadd urls.bloom urls.txt\n"
                 "  bfcreate --live --generations 8 --every 1d -n 5M week.bloom\n",

@@ -36,19 +36,21 @@ struct request {
 };
 
 static const struct options_entry entries[OPTIONS_MOST] = {
-    OPTIONS_TITLE("Instead of making PATCH:"),
-    OPTION(0, "apply", NULL, "make NEW of OLD and PATCH", OPTIONS_BITS(struct request, mode, APPLY),
+    OPTIONS_TITLE("Mode:"),
+    OPTION(0, "apply", NULL, "apply PATCH to OLD and write NEW",
+           OPTIONS_BITS(struct request, mode, APPLY), .rival = 'm'),
+    OPTION(0, "info", NULL, "check PATCH and describe it", OPTIONS_BITS(struct request, mode, INFO),
            .rival = 'm'),
-    OPTION(0, "info", NULL, "check PATCH, and print what it says of itself",
-           OPTIONS_BITS(struct request, mode, INFO), .rival = 'm'),
-    OPTIONS_TITLE("Options:"),
-    OPTION(0, "json", NULL, "with --info: print a JSON object", OPTIONS_FLAG(struct request, json)),
-    PARAMS_THREADS(struct request, threads, ""),
-    OPTION('f', "force", NULL,
-           "replace PATCH if it is a patch, or NEW, which may be OLD, if it is a filter; or either"
-           " if it is empty",
-           OPTIONS_FLAG(struct request, force)),
-    PARAMS_QUIET_VERBOSE(struct request, "errors only: no progress and no summary"),
+    OPTIONS_TITLE("Output:"),
+    OPTION(
+        'f', "force", NULL,
+        "replace PATCH if it is a patch or empty, NEW if it is a filter or empty; NEW may be OLD",
+        OPTIONS_FLAG(struct request, force)),
+    OPTION(0, "json", NULL, "with --info: print JSON", OPTIONS_FLAG(struct request, json)),
+    OPTIONS_TITLE("Resources:"),
+    PARAMS_THREADS(struct request, threads),
+    OPTIONS_TITLE("Other:"),
+    PARAMS_QUIET_VERBOSE(struct request, PARAMS_QUIET_ERRORS),
     OPTIONS_END,
 };
 
@@ -58,13 +60,13 @@ static const struct options options = {
     .operands = { { "OLD", OPTIONS_A_FILTER },
                   { "NEW", OPTIONS_A_FILTER },
                   { "PATCH", OPTIONS_A_PATCH } },
-    .about = "Write to PATCH what turns the sealed filter OLD into the sealed filter NEW, in as few"
-             " bytes as what changed takes. Both have the same layout, -m, -k and seed. Applied to"
-             " OLD, the patch makes NEW, byte for byte; any other filter is refused.",
+    .about =
+        "Write a compact patch that turns the sealed filter OLD into the sealed filter NEW. Both"
+        " must have the same layout, -m, -k and seed. Applying PATCH to OLD makes NEW, byte for"
+        " byte; any other filter is refused. '-' is standard output for the file written, and "
+        "standard input for the PATCH of --apply and --info.",
     .entries = entries,
-    .notes =
-        "What is made appears complete or not at all, and '-' is standard output. PATCH '-' is"
-        " standard input where it is read. The exit status is 0 if all is well, 2 for trouble.",
+    .notes = "Exit status: 0 on success, 2 on error (nothing is written).",
     .examples = "  bfdelta monday.bloom tuesday.bloom tuesday.patch\n"
                 "  bfdelta --apply -f urls.bloom tuesday.patch urls.bloom\n",
 };

@@ -30,44 +30,45 @@ struct request {
 };
 
 static const struct options_entry entries[OPTIONS_MOST] = {
-    OPTIONS_TITLE("How far:"),
-    OPTION('p', "fpr", "RATE", "by the greatest factor that keeps this rate",
+    OPTIONS_TITLE("Mode:"),
+    OPTION(0, "dry-run", NULL, "print size and false-positive rate of each factor; write no filter",
+           OPTIONS_FLAG(struct request, dry_run)),
+    OPTIONS_TITLE("Filter:"),
+    OPTION('p', "fpr", "RATE", "use the largest factor that keeps this false-positive rate",
            OPTIONS_RATE(struct request, wish.fpr, 0), .rival = 'h'),
-    OPTION(0, "factor", "N", "by this factor",
+    OPTION(0, "factor", "N", "use this factor",
            OPTIONS_COUNT(struct request, wish.factor, NULL, 1, BLOOMFILE_MAX_BITS), .rival = 'h'),
-    OPTION(0, "max-bytes", "N", "by the smallest factor that makes DEST so small",
+    OPTION(0, "max-bytes", "N", "use the smallest factor that makes DEST at most N bytes",
            OPTIONS_COUNT(struct request, wish.max_bytes, NULL, 1, BLOOMFILE_MAX_BITS),
            .rival = 'h'),
-    OPTIONS_TITLE("What there is to choose from:"),
-    OPTION(0, "dry-run", NULL, "print each factor, with the size and the rate it leads to",
-           OPTIONS_FLAG(struct request, dry_run)),
-    OPTION(0, "all", NULL, "useless factors too, with a rate above 50 %",
-           OPTIONS_FLAG(struct request, wish.all)),
-    OPTION(0, "svg", "FILE", "draw rate against size ('-': on standard output)",
-           OPTIONS_STRING(struct request, svg, "the name of a file"), .value = OPTIONS_A_FILE),
-    OPTION(0, "more", "N", "tell the rate after N more keys (default: as many again)",
-           OPTIONS_COUNT(struct request, wish.more, NULL, 0, BLOOMFILE_MAX_BITS)),
-    OPTIONS_TITLE("Other:"),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "SRC"),
+    OPTIONS_TITLE("Output:"),
     OPTION('f', "force", NULL,
-           "replace DEST (a filter, and perhaps SRC) and the image if they exist",
+           "replace DEST if it is a filter (SRC too) or empty; replace the image",
            OPTIONS_FLAG(struct request, force)),
-    PARAMS_QUIET_VERBOSE(struct request, "errors only: no progress, summary or warnings"),
+    OPTION(0, "all", NULL, "also list factors with a rate above 50%",
+           OPTIONS_FLAG(struct request, wish.all)),
+    OPTION(0, "more", "N", "also show the rate after N more keys (default: as many again)",
+           OPTIONS_COUNT(struct request, wish.more, NULL, 0, BLOOMFILE_MAX_BITS)),
+    OPTION(0, "svg", "FILE", "draw rate against size as an SVG image ('-': standard output)",
+           OPTIONS_STRING(struct request, svg, "the name of a file"), .value = OPTIONS_A_FILE),
+    OPTIONS_TITLE("Other:"),
+    PARAMS_QUIET_VERBOSE(struct request, PARAMS_QUIET_ERRORS),
     OPTIONS_END,
 };
 
 static const struct options options = {
     .usages = { "[options] SRC DEST", "--dry-run [options] SRC" },
     .operands = { { "SRC", OPTIONS_A_FILTER }, { "DEST", OPTIONS_A_FILTER } },
-    .about = "Fold the Bloom filter SRC into the smaller DEST, which has the same keys: by the"
-             " greatest factor that keeps the false-positive rate which SRC promises. Where no"
-             " factor does, DEST is a copy.",
+    .about =
+        "Shrink the Bloom filter SRC by an integer factor and write it to DEST ('-': standard"
+        " output). DEST has the same keys and a higher false-positive rate. The default is the"
+        " largest factor that keeps the target rate of SRC; if no factor does, DEST is a copy.",
     .entries = entries,
-    .notes = "DEST '-' is standard output. N is a number such as 5000, 80k, 10M, 2Gi or 1e9. Rates"
-             " are computed from all bits, exactly. The exit status is 2 if no factor will do, or"
-             " for other trouble.",
+    .notes = PARAMS_NUMBERS "; " PARAMS_RATES ".\n"
+                            "Exit status: 0 on success, 2 on error or if no factor fits.",
     .examples = "  bffold --dry-run urls.bloom\n"
-                "  bffold -v -p 0.02 urls.bloom small.bloom\n",
+                "  bffold -v -p 2% urls.bloom small.bloom\n",
 };
 
 /* ------------------------------------------------------------------------------- command line */

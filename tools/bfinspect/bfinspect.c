@@ -15,37 +15,39 @@
 #include <unistd.h>
 
 static const struct options_entry entries[OPTIONS_MOST] = {
-    OPTIONS_TITLE("What to do:"),
-    OPTION(0, "quick", NULL, "read the header only: no fill, no real rate",
+    OPTIONS_TITLE("Mode:"),
+    OPTION(0, "quick", NULL, "read only the header; do not compute the actual rate",
            OPTIONS_FLAG(struct inspect_options, quick)),
-    OPTION(0, "verify", NULL, "check the whole body against its checksums",
+    OPTION(0, "verify", NULL, "check the whole file against its checksums",
            OPTIONS_FLAG(struct inspect_options, verify)),
-    PARAMS_THREADS(struct inspect_options, threads, ""),
-    PARAMS_ACCEPT_UNCLEAN(struct inspect_options, open_flags, "a live FILE"),
-    OPTIONS_TITLE("Keys that must be in it:"),
-    OPTION(0, "keys", "KEYFILE", "check every key of a list ('-': standard input)",
+    OPTION(0, "keys", "KEYFILE", "check that every key of KEYFILE is in FILE ('-': standard input)",
            OPTIONS_STRING(struct inspect_options, keys, NULL), .value = OPTIONS_A_FILE),
+    OPTIONS_TITLE("Input:"),
     KEYS_OPTIONS(struct inspect_options, keys_form),
     KEYS_FIELDS_OPTIONS(struct inspect_options, keys_form),
     KEYS_HEADER_OPTION(struct inspect_options, keys_form),
     KEYS_CSV_OPTION(struct inspect_options, keys_form),
-    OPTIONS_TITLE("What to print:"),
-    OPTION('H', "fields", NULL, "also every field of the header, with its offset",
-           OPTIONS_FLAG(struct inspect_options, fields)),
-    OPTION(0, "json", NULL, "one JSON object a line for each FILE",
-           OPTIONS_FLAG(struct inspect_options, json)),
-    OPTION(0, "map", NULL, "also a picture of how full the body is, for the terminal",
-           OPTIONS_FLAG(struct inspect_options, map)),
-    OPTION(0, "svg", "IMAGE", "that picture as an SVG image ('-': standard output)",
-           OPTIONS_STRING(struct inspect_options, svg, "the name of a file"),
-           .value = OPTIONS_A_FILE),
-    OPTION(0, "png", "IMAGE", "that picture as a PNG image",
-           OPTIONS_STRING(struct inspect_options, png, "the name of a file"),
-           .value = OPTIONS_A_FILE),
+    OPTIONS_TITLE("Filter:"),
+    PARAMS_ACCEPT_UNCLEAN(struct inspect_options, open_flags, "FILE"),
+    OPTIONS_TITLE("Output:"),
     OPTION('f', "force", NULL, "replace IMAGE if it exists",
            OPTIONS_FLAG(struct inspect_options, force)),
-    OPTION('q', "quiet", NULL, "print nothing but messages about unusable files",
+    OPTION('H', "fields", NULL, "also print every header field with its offset",
+           OPTIONS_FLAG(struct inspect_options, fields)),
+    OPTION(0, "json", NULL, "print one JSON object per FILE, each on its own line",
+           OPTIONS_FLAG(struct inspect_options, json)),
+    OPTION(0, "map", NULL, "draw on the terminal how full each part of the filter is",
+           OPTIONS_FLAG(struct inspect_options, map)),
+    OPTION(0, "svg", "IMAGE", "write that picture as SVG ('-': standard output)",
+           OPTIONS_STRING(struct inspect_options, svg, "the name of a file"),
+           .value = OPTIONS_A_FILE),
+    OPTION(0, "png", "IMAGE", "write that picture as PNG ('-': standard output)",
+           OPTIONS_STRING(struct inspect_options, png, "the name of a file"),
+           .value = OPTIONS_A_FILE),
+    OPTION('q', "quiet", NULL, "print only errors, and warnings about KEYFILE",
            OPTIONS_FLAG(struct inspect_options, quiet)),
+    OPTIONS_TITLE("Resources:"),
+    PARAMS_THREADS(struct inspect_options, threads),
     OPTIONS_TITLE("Other:"),
     OPTIONS_END,
 };
@@ -53,12 +55,13 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 static const struct options options = {
     .usages = { "[options] FILE..." },
     .operands = { { "FILE", OPTIONS_A_FILTER } },
-    .about = "Show what each filter FILE holds, and whether it keeps what its header promises.",
+    .about = "Describe each Bloom filter FILE, and check that it is intact and keeps its target"
+             " false-positive rate. Input options apply to --keys.",
     .entries = entries,
     .notes =
-        "The exit status is 0 if every filter is healthy, 1 if one does not keep its promise"
-        " (rate, capacity, a key missing), lost a writer, or is live with --verify, 2 if one is"
-        " damaged or unreadable, or for other trouble.",
+        "Reasons for exit status 1: the rate or the capacity is exceeded, FILE is empty, a key is"
+        " missing, a live FILE lost a writer, or --verify is used on a live FILE.\n"
+        "Exit status: 0 if every FILE is healthy, 1 if one is not, 2 on damage or error.",
     .examples =
         "  bfinspect words.bloom\n"
         "  bfinspect --verify --keys words words.bloom\n"

@@ -46,46 +46,42 @@ static void take_tag(void *request, char *value)
 }
 
 static const struct options_entry entries[OPTIONS_MOST] = {
-    OPTIONS_TITLE("What DEST is:"),
-    OPTION(0, "union", NULL, "the keys that any SRC has (the default)",
+    OPTIONS_TITLE("Mode:"),
+    OPTION(0, "union", NULL, "DEST has all keys of all SRCs (default)",
            OPTIONS_BITS(struct request, mode, UNION), .rival = 'm'),
-    OPTION(0, "intersect", NULL, "the keys that all have, and more false positives",
+    OPTION(0, "intersect", NULL, "DEST has only the keys common to all SRCs; adds false positives",
            OPTIONS_BITS(struct request, mode, INTERSECT), .rival = 'm'),
-    OPTION(0, "project", NULL, "a classic filter of one counting SRC, a quarter as large",
+    OPTION(0, "project", NULL, "convert a counting filter to a classic filter, a quarter the size",
            OPTIONS_BITS(struct request, mode, PROJECT), .rival = 'm'),
-    OPTION(0, "slices", NULL, "the filter of which each SRC is a slice, made by bfcreate --slice",
+    OPTION(0, "slices", NULL, "join all slices of one filter, made by 'bfcreate --slice'",
            OPTIONS_BITS(struct request, mode, SLICES), .rival = 'm'),
-    OPTION(0, "as-is", NULL,
-           "with --slices: join slices that left out keys which may be in no other slice",
+    OPTIONS_TITLE("Input:"),
+    OPTION(0, "files-from", "LIST", "read more SRC names from LIST, one per line",
+           OPTIONS_STRING(struct request, list, NULL), .value = OPTIONS_A_FILE),
+    OPTION('0', "null", NULL, "names in LIST end with NUL instead of newline",
+           OPTIONS_FLAG(struct request, null)),
+    OPTION(0, "as-is", NULL, "with --slices: join the slices even if keys may be missing",
            OPTIONS_FLAG(struct request, as_is)),
-    OPTION(0, "overfull", NULL,
-           "with --slices: end with 0 though DEST has more than twice the rate promised",
-           OPTIONS_FLAG(struct request, overfull)),
-    OPTIONS_TITLE("What it promises and records:"),
-    OPTION('p', "fpr", "RATE",
-           "let the union have this false-positive rate, or with 1 any (default: the greatest that"
-           " a SRC promises)",
-           OPTIONS_RATE(struct request, params.max_fpr, 1)),
-    OPTION(0, "disjoint", NULL,
-           "no key is in more than one SRC, so DEST has as many as all together",
+    OPTION(0, "disjoint", NULL, "SRCs have no keys in common; add up their key counts",
            OPTIONS_FLAG(struct request, disjoint)),
+    OPTIONS_TITLE("Filter:"),
+    OPTION('p', "fpr", "RATE",
+           "highest false-positive rate allowed for DEST; 1 allows any (default: the highest target"
+           " rate of the SRCs)",
+           OPTIONS_RATE(struct request, params.max_fpr, 1)),
     PARAMS_LABEL(struct request, params.label),
     PARAMS_TAG(struct request, dest, take_tag),
-    OPTIONS_TITLE("Which SRC:"),
-    OPTION(0, "files-from", "LIST", "also the files that LIST names, one a line",
-           OPTIONS_STRING(struct request, list, NULL), .value = OPTIONS_A_FILE),
-    OPTION('0', "null", NULL, "names in LIST end with a zero byte, not with a newline",
-           OPTIONS_FLAG(struct request, null)),
-    PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "a live SRC"),
-    OPTIONS_TITLE("Other:"),
-    OPTION('f', "force", NULL, "replace DEST, a filter that is one of the SRCs",
+    PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "SRC"),
+    OPTION(0, "overfull", NULL, "with --slices: " PARAMS_OVERFULL,
+           OPTIONS_FLAG(struct request, overfull)),
+    OPTIONS_TITLE("Output:"),
+    OPTION('f', "force", NULL, "replace DEST if it is also a SRC, or has no keys",
            OPTIONS_FLAG(struct request, force)),
     OPTION(0, "discard", NULL,
-           "with --force: DEST may be a filter that is not a SRC; the keys it has are lost",
+           "with --force: replace DEST even if it is not a SRC; its keys are lost",
            OPTIONS_FLAG(struct request, discard)),
-    PARAMS_QUIET_VERBOSE(struct request,
-                         "no progress and no summary; only errors, and warnings that keys may"
-                         " never match"),
+    OPTIONS_TITLE("Other:"),
+    PARAMS_QUIET_VERBOSE(struct request, PARAMS_QUIET_KEYS),
     OPTIONS_END,
 };
 
@@ -93,15 +89,15 @@ static const struct options options = {
     .usages = { "[options] DEST SRC...", "--slices [options] DEST SRC...",
                 "--project [options] DEST SRC" },
     .operands = { { "DEST", OPTIONS_A_FILTER }, { "SRC", OPTIONS_A_FILTER } },
-    .about = "Make the Bloom filter DEST of all keys that are in any SRC. Sizes may differ; layout,"
-             " k and seed may not. Filters of different sizes are first folded to the greatest"
-             " common size.",
+    .about =
+        "Combine the Bloom filters SRC into DEST. They must have the same layout, -k and seed."
+        " Filters of different sizes are first folded to their greatest common size. SRC '-' is"
+        " standard input, which may hold several filters; DEST '-' is standard output.",
     .entries = entries,
-    .notes =
-        "SRC '-' is standard input, which may hold many filters one after the other; DEST '-'"
-        " is standard output. The exit status is 0 if there is a DEST, 2 for trouble, or if slices"
-        " make one that is overfull.",
+    .notes = PARAMS_NUMBERS "; " PARAMS_RATES ".\n"
+                            "Exit status: 0 on success, 2 on error or if DEST is over capacity.",
     .examples = "  bfmerge all.bloom shard-*.bloom\n"
+                "  bfmerge -f all.bloom all.bloom new.bloom      add the keys of new.bloom\n"
                 "  bfmerge --slices all.bloom part-*.bloom\n"
                 "  ssh host1 cat a.bloom b.bloom | bfmerge all.bloom - here.bloom\n",
 };

@@ -69,41 +69,41 @@ static void take_filter(void *filters, char *value)
 }
 
 static const struct options_entry entries[OPTIONS_MOST] = {
-    OPTIONS_TITLE("Keys:"),
+    OPTIONS_TITLE("Input:"),
     KEYS_OPTIONS(struct request, keys),
     KEYS_FIELDS_OPTIONS(struct request, keys),
     KEYS_HEADER_OPTION(struct request, keys),
     KEYS_CSV_OPTION(struct request, keys),
-    OPTIONS_TITLE("Filters:"),
-    OPTION(0, "filter", "FILE", "ask this filter, instead of the first operand, or several",
-           OPTIONS_CALL(struct request, filters, take_filter), .value = OPTIONS_A_FILTER),
-    OPTION(0, "any", NULL, "what may be in one of several is in the filter (default)",
-           OPTIONS_FLAG(struct request, any), .rival = 'a'),
-    OPTION(0, "all", NULL, "what may be in all of them is",
-           OPTIONS_FLAG(struct request, filters.all), .rival = 'a'),
-    OPTION(0, "names", NULL, "begin lines with the filters that they may be in, and a tab",
-           OPTIONS_FLAG(struct request, filters.apart)),
-    OPTIONS_TITLE("Output:"),
-    OPTION(0, "unless", "LIST",
-           "leave out the keys of this file, compared exactly; may be given several times",
+    OPTION(0, "unless", "LIST", "ignore the keys listed in LIST (exact match); repeatable",
            OPTIONS_CALL(struct request, lists, take_list), .value = OPTIONS_A_FILE),
-    OPTION('v', "invert-match", NULL, "print the keys that are certainly not in the filter",
-           OPTIONS_FLAG(struct request, invert)),
-    OPTION('c', "count", NULL, "print only how many keys there are to print",
-           OPTIONS_FLAG(struct request, count)),
-    OPTION('n', "line-number", NULL, "begin lines with their number in the input",
-           OPTIONS_FLAG(struct request, print.numbers)),
-    OPTION('H', "with-filename", NULL, "begin lines with the name of the input",
-           OPTIONS_FLAG(struct request, print.inputs)),
-    OPTION('m', "max-count", "N", "stop after N keys to print, of all inputs together",
-           OPTIONS_COUNT(struct request, most, NULL, 1, INT64_MAX)),
-    OPTION('q', "quiet", NULL, "print nothing, stop at the first such key",
-           OPTIONS_FLAG(struct request, quiet)),
-    OPTIONS_TITLE("Other:"),
-    PARAMS_THREADS(struct request, threads, "; the output is the same"),
+    OPTIONS_TITLE("Filter:"),
+    OPTION(0, "filter", "FILE", "query this filter; repeatable; all operands are then KEYFILEs",
+           OPTIONS_CALL(struct request, filters, take_filter), .value = OPTIONS_A_FILTER),
+    OPTION(0, "any", NULL, "a key matches if any filter may contain it (default)",
+           OPTIONS_FLAG(struct request, any), .rival = 'a'),
+    OPTION(0, "all", NULL, "a key matches only if every filter may contain it",
+           OPTIONS_FLAG(struct request, filters.all), .rival = 'a'),
     OPTION(0, "verify", NULL, "check the whole filter first, not only the pages used",
            OPTIONS_BITS(struct request, open_flags, BLOOMFILE_VERIFY_FULL)),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "FILE"),
+    OPTIONS_TITLE("Output:"),
+    OPTION('v', "invert-match", NULL, "print the keys that are certainly not in FILE",
+           OPTIONS_FLAG(struct request, invert)),
+    OPTION('c', "count", NULL, "print only the number of matching keys",
+           OPTIONS_FLAG(struct request, count)),
+    OPTION('m', "max-count", "N", "stop after N matches, counting all inputs together",
+           OPTIONS_COUNT(struct request, most, NULL, 1, INT64_MAX)),
+    OPTION('q', "quiet", NULL, "print nothing; exit at the first match",
+           OPTIONS_FLAG(struct request, quiet)),
+    OPTION('n', "line-number", NULL, "prefix each line with its line number",
+           OPTIONS_FLAG(struct request, print.numbers)),
+    OPTION('H', "with-filename", NULL, "prefix each line with the name of its KEYFILE",
+           OPTIONS_FLAG(struct request, print.inputs)),
+    OPTION(0, "names", NULL, "prefix each line with the names of the matching filters and a tab",
+           OPTIONS_FLAG(struct request, filters.apart)),
+    OPTIONS_TITLE("Resources:"),
+    PARAMS_THREADS(struct request, threads),
+    OPTIONS_TITLE("Other:"),
     OPTIONS_END,
 };
 
@@ -111,16 +111,17 @@ static const struct options options = {
     .usages = { "[options] FILE [KEYFILE...]",
                 "[options] --filter FILE [--filter FILE...] [KEYFILE...]" },
     .operands = { { "FILE", OPTIONS_A_FILTER }, { "KEYFILE", OPTIONS_A_FILE } },
-    .about = "Print the lines of each KEYFILE, or of standard input, that may be in FILE, a filter"
-             " made by bfcreate.",
+    .about =
+        "Print the lines of each KEYFILE, or of standard input, that may be in the Bloom filter"
+        " FILE, made by bfcreate. A line that is not printed is certainly not in FILE.",
     .entries = entries,
-    .notes = "The exit status is 0 if there was a key to print, 1 if none, 2 for trouble.",
-    .examples = "  bfquery seen.bloom urls.txt              urls that were perhaps seen before\n"
-                "  bfquery -v seen.bloom urls.txt           urls that are certainly new\n"
+    .notes = "Exit status: 0 if a key matched, 1 if not, 2 on error.",
+    .examples = "  bfquery seen.bloom urls.txt              urls possibly seen before\n"
+                "  bfquery -v seen.bloom urls.txt           urls certainly new\n"
                 "  bfquery --unless good.txt bad.bloom urls.txt\n"
-                "                                           but for known false positives\n"
+                "                                           skip known false positives\n"
                 "  bfquery --filter a.bloom --filter b.bloom --names urls.txt\n"
-                "                                           which ones know them\n"
+                "                                           show which filters match\n"
                 "  find . -print0 | bfquery -0 paths.bloom | xargs -0 ls -ld\n",
 };
 

@@ -49,52 +49,52 @@ static void take_seed(void *filter_plan, char *value)
 }
 
 static const struct options_entry entries[OPTIONS_MOST] = {
-    OPTIONS_TITLE("Keys:"),
+    OPTIONS_TITLE("Mode:"),
+    OPTION('d', "repeated", NULL, "print the repeated lines instead of the new lines",
+           OPTIONS_FLAG(struct request, repeated)),
+    OPTION(0, "generations", "G",
+           "forget old keys: keep G generations and drop the oldest; needs --every",
+           OPTIONS_COUNT(struct request, generations, NULL, 2, MOST_GENERATIONS)),
+    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct request, every, NULL),
+           .value = OPTIONS_A_TEXT),
+    OPTIONS_TITLE("Input:"),
     KEYS_OPTIONS(struct request, keys),
     KEYS_FIELDS_OPTIONS(struct request, keys),
     KEYS_HEADER_OPTION(struct request, keys),
     KEYS_CSV_OPTION(struct request, keys),
-    OPTIONS_TITLE("Output:"),
-    OPTION('d', "repeated", NULL, "print the others instead: each line that was seen before",
-           OPTIONS_FLAG(struct request, repeated)),
-    OPTION('c', "count", NULL, "print no lines but, at the end, how many there were",
-           OPTIONS_FLAG(struct request, count)),
-    OPTION(0, "stats", NULL,
-           "tell the same on standard error, and about how many new lines were dropped",
-           OPTIONS_FLAG(struct request, stats)),
-    OPTION(0, "repeated-to", "FILE", "write the repeated lines to FILE, which is made or emptied",
-           OPTIONS_STRING(struct request, others.path, "the name of a file"),
-           .value = OPTIONS_A_FILE),
-    OPTION('q', "quiet", NULL,
-           "no progress; only errors, and warnings that keys may be lost or never match",
-           OPTIONS_FLAG(struct request, quiet)),
-    OPTIONS_TITLE("Memory:"),
+    OPTIONS_TITLE("Filter:"),
     OPTION('n', "capacity", "N",
-           "room for N different keys, at first (default 1M; with --every TIME 10M)",
+           "initial room for N distinct keys (default 1M; with --every TIME 10M)",
            OPTIONS_COUNT(struct request, seen.plan.params.capacity, NULL, 1, BLOOMFILE_MAX_BITS)),
-    OPTION('p', "fpr", "RATE", "false-positive rate, never more (default 0.001)",
+    OPTION('p', "fpr", "RATE", "largest fraction of new lines to drop (default 0.1%)",
            OPTIONS_RATE(struct request, seen.plan.params.fpr, 0)),
-    OPTION('l', "layout", "LAYOUT", "blocked (default, fastest) or classic (smallest)",
+    OPTION('l', "layout", "LAYOUT", "blocked (default, fastest) or classic (slightly smaller)",
            OPTIONS_WORD(struct request, seen.plan.params.layout, params_plain_layout)),
     PARAMS_SEED(struct request, seen.plan, take_seed),
-    OPTION(0, "fixed", NULL,
-           "one filter for N keys (default 10M) that does not grow: half the memory, or less",
-           OPTIONS_FLAG(struct request, fixed)),
-    OPTION(0, "overfull", NULL,
-           "with --fixed: go on with more than twice RATE, which otherwise ends the program",
-           OPTIONS_FLAG(struct request, seen.overfull)),
+    OPTION(
+        0, "fixed", NULL,
+        "use one filter of -n keys (default 10M) that does not grow; takes half the memory or less",
+        OPTIONS_FLAG(struct request, fixed)),
     OPTION(0, "filter", "FILE",
-           "what was seen is kept in FILE, made if missing: the next run goes on from there, and"
-           " others at the same time",
+           "keep the filter in FILE, for later runs and for other processes at the same time",
            OPTIONS_STRING(struct request, seen.path, "the name of a file"),
            .value = OPTIONS_A_FILTER),
     PARAMS_ACCEPT_UNCLEAN(struct request, seen.plan.open_flags, "FILE"),
-    OPTION(0, "generations", "G", "forget keys again, after the last G-1 to G periods",
-           OPTIONS_COUNT(struct request, generations, NULL, 2, MOST_GENERATIONS)),
-    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct request, every, NULL),
-           .value = OPTIONS_A_TEXT),
+    OPTION(0, "overfull", NULL, "with --fixed: " PARAMS_OVERFULL,
+           OPTIONS_FLAG(struct request, seen.overfull)),
+    OPTIONS_TITLE("Output:"),
+    OPTION('c', "count", NULL, "print only the number of lines, new lines and repeated lines",
+           OPTIONS_FLAG(struct request, count)),
+    OPTION(0, "repeated-to", "FILE", "write the repeated lines to FILE; overwrite it if it exists",
+           OPTIONS_STRING(struct request, others.path, "the name of a file"),
+           .value = OPTIONS_A_FILE),
+    OPTION(0, "stats", NULL,
+           "report the counts, and an estimate of wrongly dropped lines, on standard error",
+           OPTIONS_FLAG(struct request, stats)),
+    OPTIONS_TITLE("Resources:"),
+    PARAMS_THREADS(struct request, threads),
     OPTIONS_TITLE("Other:"),
-    PARAMS_THREADS(struct request, threads, "; the output is the same"),
+    OPTION('q', "quiet", NULL, PARAMS_QUIET_KEYS, OPTIONS_FLAG(struct request, quiet)),
     OPTIONS_END,
 };
 
@@ -102,14 +102,13 @@ static const struct options options = {
     .usages = { "[options] [INPUT...]" },
     .operands = { { "INPUT", OPTIONS_A_FILE } },
     .about =
-        "Print each line of the INPUTs, or of standard input, the first time it is seen. A"
-        " Bloom filter remembers the lines, in a few bytes each, and grows with them; a few new"
-        " lines are mistaken for repeated ones, at most RATE of them.",
+        "Print each line of the INPUTs, or of standard input, the first time it appears, in input"
+        " order. A Bloom filter remembers lines in a few bytes each. It may mistake a new line for "
+        "a repeated line and drop it, but drops at most the fraction RATE of the new lines.",
     .entries = entries,
-    .notes = "N is a number such as 5000, 80k, 10M, 2Gi or 1e9.\n"
-             "The exit status is 0 if all lines were read and answered, 2 for trouble, and if a"
-             " fixed filter is overfull.",
-    .examples = "  bfuniq urls.txt > different-urls.txt\n"
+    .notes = PARAMS_NUMBERS "; " PARAMS_RATES ".\n"
+                            "Exit status: 0 if all lines were processed, 2 on error.",
+    .examples = "  bfuniq urls.txt > distinct-urls.txt\n"
                 "  bfuniq --stats --repeated-to again.log app.log > once.log\n"
                 "  crawl | bfuniq --filter seen.bloom | fetch\n"
                 "  tail -F log | bfuniq --generations 3 --every 10min\n",

@@ -23,35 +23,35 @@ struct keys_options {
 
 /* The options that tools share, for a struct keys_options in their request. */
 #define KEYS_OPTIONS(request, field)                                                               \
-    OPTION('0', "null", NULL, "keys end with a zero byte, not with a newline",                     \
+    OPTION('0', "null", NULL, "keys end with NUL instead of newline",                              \
            OPTIONS_FLAG(request, field.null), .rival = 'k'),                                       \
         OPTION('x', "record-size", "N", "keys are binary records of N bytes",                      \
                OPTIONS_COUNT(request, field.record_size, "bytes", 1, PTRDIFF_MAX), .rival = 'k'),  \
-        OPTION(0, "crlf", NULL, "a carriage return before a newline is no part of the key",        \
+        OPTION(0, "crlf", NULL, "lines end with CR LF; the CR is not part of the key",             \
                OPTIONS_FLAG(request, field.crlf), .rival = 'k'),                                   \
-        OPTION('Z', "decompress", NULL, "unpack inputs that are gzip or zstd data",                \
+        OPTION('Z', "decompress", NULL, "decompress gzip and zstd input",                          \
                OPTIONS_FLAG(request, field.packed)),                                               \
         OPTION(0, "as-is", NULL, "treat every input as keys; never warn or refuse",                \
                OPTIONS_FLAG(request, field.as_is))
 
 /* Those of tools whose keys may be fields; keys_options_check() then. */
 #define KEYS_FIELDS_OPTIONS(request, field)                                                        \
-    OPTION(0, "field", "N", "the key is field N of a line, or several: 3,1",                       \
+    OPTION(0, "field", "N", "use field N of each line as the key; 3,1 joins two fields",           \
            OPTIONS_CALL(request, field.fields, fields_take_numbers), .value = OPTIONS_A_TEXT),     \
-        OPTION(0, "delimiter", "C", "the byte between fields (default: a tab)",                    \
+        OPTION(0, "delimiter", "C", "field delimiter, one byte (default: tab)",                    \
                OPTIONS_CALL(request, field.fields, fields_take_delimiter),                         \
                .value = OPTIONS_A_TEXT),                                                           \
         OPTION(0, "missing", "WHAT",                                                               \
-               "a line without the field is an error (default); skip it; or the field is empty",   \
+               "if a line lacks the field: 'error' (default), 'skip' the line, or use an 'empty' " \
+               "field",                                                                            \
                OPTIONS_WORD(request, field.fields.missing, fields_missing))
 
 #define KEYS_HEADER_OPTION(request, field)                                                         \
-    OPTION(0, "header", NULL, "the first line of each input is no key; all have the same",         \
+    OPTION(0, "header", NULL, "the first line of each input is a header, not a key",               \
            OPTIONS_FLAG(request, field.fields.header))
 
 #define KEYS_CSV_OPTION(request, field)                                                            \
-    OPTION(0, "csv", NULL,                                                                         \
-           "fields may be in quotes, with delimiters and newlines inside (RFC 4180)",              \
+    OPTION(0, "csv", NULL, "input is CSV (RFC 4180): comma-separated, fields may be quoted",       \
            OPTIONS_FLAG(request, field.fields.csv))
 
 /* Ends the program by cli_usage() if they do not go together. */

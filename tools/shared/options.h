@@ -98,7 +98,7 @@ _Noreturn void options_help(const struct options *o);
     }
 
 #define OPTIONS_END                                                                                \
-    OPTION('h', "help", NULL, "print this and exit", { .kind = OPTIONS_IS_HELP }),                 \
+    OPTION('h', "help", NULL, "print this help and exit", { .kind = OPTIONS_IS_HELP }),            \
         OPTION(0, "version", NULL, "print the version and exit", { .kind = OPTIONS_IS_VERSION })
 
 /* ---- targets: `field` of the struct `request` */

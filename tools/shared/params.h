@@ -8,34 +8,44 @@
 
 #include "shared/options.h"
 
-#define PARAMS_THREADS(request, field, more)                                                       \
-    OPTION('j', "threads", "N", "work with N threads (default: one a processor, up to 16)" more,   \
+#define PARAMS_THREADS(request, field)                                                             \
+    OPTION('j', "threads", "N", "number of threads (default: one per processor, up to 16)",        \
            OPTIONS_COUNT(request, field, NULL, 1, 1024))
 
 #define PARAMS_LABEL(request, field)                                                               \
-    OPTION(0, "label", "TEXT", "text for people, at most 112 bytes of UTF-8",                      \
+    OPTION(0, "label", "TEXT", "store a description for people, up to 112 bytes of UTF-8",         \
            OPTIONS_STRING(request, field, NULL), .value = OPTIONS_A_TEXT)
 
 #define PARAMS_TAG(request, field, take)                                                           \
-    OPTION(0, "tag", "HEX", "an identity for programs, at most 16 bytes",                          \
+    OPTION(0, "tag", "HEX", "store an identifier for programs, up to 16 bytes in hexadecimal",     \
            OPTIONS_CALL(request, field, take), .value = OPTIONS_A_TEXT)
 
 #define PARAMS_RANDOM "random"
 #define PARAMS_SEED(request, field, take)                                                          \
     OPTION('s', "seed", "SEED",                                                                    \
-           "seed of the hash (default 0); '" PARAMS_RANDOM "' for hostile keys",                   \
+           "hash seed (default 0); use '" PARAMS_RANDOM "' for untrusted keys",                    \
            OPTIONS_CALL(request, field, take), .value = OPTIONS_A_TEXT, .special = PARAMS_RANDOM)
 
 /* `file` is the name of the operand in the usage. */
 #define PARAMS_ACCEPT_UNCLEAN(request, field, file)                                                \
-    OPTION(0, "accept-unclean", NULL,                                                              \
-           "use " file " even if the machine, or a writer in a sync, died while it was written",   \
+    OPTION(0, "accept-unclean", NULL, "use " file " even if a crash may have lost recent keys",    \
            OPTIONS_BITS(request, field, BLOOMFILE_ACCEPT_UNCLEAN))
+
+/* How --help says which forms of numbers all tools take. */
+#define PARAMS_NUMBERS "Numbers may be written as 80k, 10M, 2Gi or 1e9"
+#define PARAMS_RATES   "rates as 0.01, 1e-2 or 1%"
+
+#define PARAMS_OVERFULL                                                                            \
+    "accept a filter over capacity, whose actual false-positive rate is over twice the target"
+
+/* What -q leaves: tools that read keys or several filters also have warnings that matter. */
+#define PARAMS_QUIET_KEYS   "print only errors and warnings about keys"
+#define PARAMS_QUIET_ERRORS "print only errors"
 
 /* Each takes the other back. */
 #define PARAMS_QUIET_VERBOSE(request, quietness)                                                   \
     OPTION('q', "quiet", NULL, quietness, OPTIONS_INSTEAD(request, quiet, verbose)),               \
-        OPTION('v', "verbose", NULL, "print the summary even if standard error is no terminal",    \
+        OPTION('v', "verbose", NULL, "print the summary even if stderr is not a terminal",         \
                OPTIONS_INSTEAD(request, verbose, quiet))
 
 /* From the system. Ends the program by cli_fail() if there is none: arc4random() of libbsd would

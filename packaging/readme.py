@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""readme.py README.md: does with what is installed what its sections on C, C++, CMake and Python say, in this folder."""
+"""readme.py DIRECTORY: builds and runs in this folder, with what is installed, the examples of doc/c.md, and that in Python of
+README.md, in DIRECTORY."""
 
 import pathlib
 import re
@@ -21,21 +22,22 @@ def run(what, command, expected):
 
 
 def main():
-    text = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")
+    pages = pathlib.Path(sys.argv[1])
+    text = (pages / "doc/c.md").read_text(encoding="utf-8")
     session = block(text, "", "$ cc fruit.c ")
     command, _, expected = session.removeprefix("$ ").partition("\n")
     pathlib.Path("fruit.c").write_text(block(text, "c"), encoding="utf-8")
-    run("In C", command, expected)
+    run("C", command, expected)
 
     pathlib.Path("fruit.cc").write_text(block(text, "cpp"), encoding="utf-8")
-    run("In C++", "c++ -std=c++17 fruit.cc $(pkg-config --cflags --libs bloomfile) && ./a.out", expected)
+    run("C++", "c++ -std=c++17 fruit.cc $(pkg-config --cflags --libs bloomfile) && ./a.out", expected)
 
     pathlib.Path("CMakeLists.txt").write_text(block(text, "cmake"), encoding="utf-8")
-    run("With CMake", "cmake -B build >log && cmake --build build >>log && build/fruit", expected)
+    run("CMake", "cmake -B build >log && cmake --build build >>log && build/fruit", expected)
 
-    code = block(text, "python")
+    code = block((pages / "README.md").read_text(encoding="utf-8"), "python")
     pathlib.Path("fruit.py").write_text(code, encoding="utf-8")
-    run("In Python", "python3 fruit.py", "".join(line + "\n" for line in re.findall(r"^ +print\(.*?# (.*)$", code, re.M)))
+    run("Python", "python3 fruit.py", "".join(line + "\n" for line in re.findall(r"^ +print\(.*?# (.*)$", code, re.M)))
 
 
 main()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_install.sh BUILD SOURCE: what is installed, which symbols it has, and README.md's examples built
-# against it: that of C as C and as C++, and that of C++.
+# test_install.sh BUILD SOURCE: what is installed, which symbols it has, and the examples of README.md and doc/c.md
+# built against it: those in C as C and as C++, and the one in C++.
 . "$(dirname "$0")/installed.sh"
 
 for tool in bfcreate bfquery bfinspect; do
@@ -31,13 +31,20 @@ for path in man/man5/bloomfile.5 misc/bloomfile.magic mime/packages/bloomfile.xm
     test -s "$man3/../../$path" || { echo "$path is not installed"; exit 1; }
 done
 
-# README.md's first block of C, and what it prints: what stands below the command in the block after it.
-sed -n '/^```c$/,/^```$/{/^```/!p;/^```$/q}' "$source/README.md" >fruit.c
-sed -n '/^\$ cc fruit.c /,/^```$/{/^[$`]/!p}' "$source/README.md" >expected
+# block PAGE LANGUAGE: the first block of that page in it; printed PAGE PROGRAM.c: what stands below the command that
+# compiles it.
+block() { sed -n "/^\`\`\`$2\$/,/^\`\`\`\$/{/^\`\`\`/!p;/^\`\`\`\$/q}" "$source/$1"; }
+printed() {
+    sed -n "/^\\\$ cc $2 /,/^\`\`\`\$/{/^[\$\`]/!p}" "$source/$1" >expected
+    test -s expected || { echo "$1 does not state what $2 prints"; exit 1; }
+}
+block README.md c >look.c
+block doc/c.md c >fruit.c
+block doc/c.md cpp >plus.cc
+test "$(wc -l <look.c)" -le 8 || { echo "the example in README.md has more than 8 lines"; exit 1; }
+test "$(wc -l <fruit.c)" -le 20 || { echo "the example in doc/c.md has more than 20 lines"; exit 1; }
+cp look.c look.cc
 cp fruit.c fruit.cc
-sed -n '/^```cpp$/,/^```$/{/^```/!p;/^```$/q}' "$source/README.md" >plus.cc
-test "$(wc -l <fruit.c)" -le 20 || { echo "the example in README.md has more than 20 lines"; exit 1; }
-test -s expected || { echo "README.md does not state what its example prints"; exit 1; }
 
 version=$(sed -n 's/^#define BLOOMFILE_VERSION_[A-Z]* //p' "$source/include/bloomfile.h" | paste -sd.)
 test "$(pkg-config --modversion bloomfile)" = "$version" ||
@@ -51,8 +58,13 @@ try() {
         { echo "$name does not build"; exit 1; }
     ./a.out >got
     cmp expected got || { echo "$name answers wrongly"; exit 1; }
-    rm a.out fruit.bloom
+    rm a.out
 }
+seq 1000 | "$(find "$root" -path '*/bin/bfcreate')" orders.bloom -
+printed README.md look.c
+try "README.md in C11" ${CC:-cc} -std=c11 look.c
+try "README.md in C++17" ${CXX:-c++} -std=c++17 look.cc
+printed doc/c.md fruit.c
 try "C11" ${CC:-cc} -std=c11 fruit.c
 try "C++17" ${CXX:-c++} -std=c++17 fruit.cc
 try "bloomfile.hpp" ${CXX:-c++} -std=c++17 plus.cc

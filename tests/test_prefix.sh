@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_prefix.sh SOURCE: README.md's way to a folder of one's own, word for word: what is built against the library
-# runs, shared and static; so do the tools, also when the folder was moved; and its way with CMake.
+# test_prefix.sh SOURCE: README.md's way to install, and doc/c.md's way to a folder of one's own, word for word: what is
+# built against the library runs, shared and static; so do the tools, also when the folder was moved; and its way with
+# CMake.
 set -eu
 source=$1
 work=$(mktemp -d)
@@ -18,20 +19,30 @@ fail() {
     exit 1
 }
 
-# block LANGUAGE: the first block of README.md in it
-block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p;/^\`\`\`\$/q}" "$source/README.md"; }
+# block LANGUAGE: the first block of doc/c.md in it
+block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p;/^\`\`\`\$/q}" "$source/doc/c.md"; }
 printf 'apple: maybe\nstone: no\n' >expected
 block c >fruit.c
 block cpp >fruit.cc
 block cmake >CMakeLists.txt
-grep -e '--prefix=\$HOME' -A 3 "$source/README.md" >commands
-[ "$(wc -l <commands)" = 4 ] || fail "README.md does not say how to install into a folder of one's own"
+grep -e '--prefix=\$HOME' -A 3 "$source/doc/c.md" >commands
+[ "$(wc -l <commands)" = 4 ] || fail "doc/c.md does not say how to install into a folder of one's own"
+{ echo set -e; grep -e '^meson ' "$source/README.md"; } >system.sh
+[ "$(wc -l <system.sh)" = 3 ] || fail "README.md does not say how to install"
 
 # runs PROGRAM
 runs() {
     "$1" >got || fail "$1: exit status $?"
     cmp expected got || fail "$1 answers wrongly"
 }
+
+# Into /usr/local, under a folder that stands for the root.
+mkdir bin
+printf '#!/bin/sh\n' >bin/ldconfig
+chmod +x bin/ldconfig
+PATH=$PWD/bin:$PATH DESTDIR=$work/root sh system.sh >log 2>&1 || { cat log; fail "cannot install as README.md says"; }
+seq 100 | LD_LIBRARY_PATH=$work/root/usr/local/lib "$work/root/usr/local/bin/bfcreate" seq.bloom - || fail "bfcreate is not in /usr/local/bin"
+rm -r build seq.bloom
 
 { echo set -e; sed -n 1,3p commands; } >shared.sh
 { echo set -e; sed -n 2p commands; sed -n 4p commands; } >static.sh
@@ -48,7 +59,7 @@ seq 100 | "$HOME/moved/bin/bfcreate" seq.bloom - || fail "bfcreate does not find
 mv "$HOME/moved" "$HOME/bloomfile"
 
 if command -v cmake >/dev/null; then
-    configure=$(sed -n 's/.*`\(cmake -B build -G Ninja -D[^`]*\)`.*/\1/p' "$source/README.md")
+    configure=$(sed -n 's/.*`\(cmake -B build -G Ninja -D[^`]*\)`.*/\1/p' "$source/doc/c.md")
     mkdir project
     mv fruit.cc CMakeLists.txt project
     cd project

@@ -19,6 +19,9 @@ fail() {
 # commands: those that compile
 commands() { grep '"command"' build/compile_commands.json; }
 
+kind=doc/c.md
+sed -n '/^```meson$/,/^```$/{/^```/!p}' "$source/doc/c.md" >line
+[ -s line ] && grep -qxFf line project/meson.build || fail "its line for meson is not the tested one"
 for kind in shared static; do
     rm -rf build root
     meson setup build project --wrap-mode=forcefallback --buildtype=plain -Ddefault_library=$kind \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""README.md: what its sessions print, in order and in one folder, is what it says they print."""
+"""README.md and the pages in doc/ for users: their commands run, and sessions print what they show."""
 
 import re
 import shutil
@@ -9,7 +9,9 @@ import sessions
 from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, main
 
 README = (SOURCE_ROOT / "README.md").read_text(encoding="utf-8")
-FAQ = (SOURCE_ROOT / "doc/faq.md").read_text(encoding="utf-8")
+CLI, *MORE = [(SOURCE_ROOT / "doc" / f"{page}.md").read_text(encoding="utf-8")
+              for page in ("cli", "c", "durability", "engines", "faq", "layouts")]
+PAGES = "".join([README, CLI, *MORE])
 
 
 def headings(page):
@@ -20,20 +22,46 @@ def headings(page):
     return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in plain}
 
 
+def section(text, heading):
+    return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
 class Readme(ToolTest):
+    def test_readme_is_short(self):
+        self.assertLessEqual(len(README.splitlines()), 160)
+        self.assertLessEqual(len(README.split()), 1100)
+
     def test_sessions(self):
-        self.assertGreater(sessions.check(self, README, self.folder), 18)
+        self.assertEqual(sessions.check(self, README, self.folder), 4)
+
+    def test_sessions_of_the_command_line_page(self):
+        self.assertGreater(sessions.check(self, CLI, self.folder), 30)
+
+    def test_each_command_of_the_jobs_runs(self):
+        commands = re.findall(r"`(bf[^`]*)`", section(README, "Jobs"))
+        self.assertGreaterEqual(len(commands), 11)
+        made = ("seq 100 > a.txt; seq 50 150 | tee b.txt new.txt > log.txt; cp a.txt table.dat; bfcreate orders.bloom a.txt; "
+                "bfcreate -n 200 old.bloom a.txt; seq 101 | bfcreate -n 200 new.bloom -")
+        for command in made, *commands:
+            with self.subTest(command=command):
+                self.assertRegex(sessions.run(f"{command} && echo good", self.folder), r"good\n\Z")
+        self.assertEqual(self.read("copy.bloom"), self.read("new.bloom"))
+        self.assertIn(self.read("orders.bloom"), self.read("table.dat"))
+
+    def test_install_names_the_packages_that_the_scripts_install(self):
+        packages = re.search(r'^build_packages="(.*)"', (SOURCE_ROOT / "scripts/setup.sh").read_text(), re.M)[1]
+        self.assertIn(f"apt install {packages}\n", README)
 
     def test_functions_are_those_of_the_headers(self):
-        """And the ways to make and to end a filter that one has to know of are among them."""
+        """And the ways to make and to end a filter that a program must know are among them."""
         declared = set(re.findall(r"\b(bloomfile_\w+)\(", "".join(
             header.read_text() for header in (SOURCE_ROOT / "include").glob("*.h"))))
-        named = set(re.findall(r"\b(bloomfile_\w+)\(", README + FAQ))
+        named = set(re.findall(r"\b(bloomfile_\w+)\(", PAGES))
         self.assertEqual(named - declared, set())
         self.assertGreaterEqual(named, {"bloomfile_create_memory", "bloomfile_finish",
                                         "bloomfile_rescue", "bloomfile_verify"})
         for words in "`..._fd()`", "`..._memory()`", "Never `cp` over it":
-            self.assertIn(words, README + FAQ)
+            self.assertIn(words, PAGES)
 
     def test_live_filters_are_not_copied_over(self):
         for tool in "bfadd", "bfuniq":
@@ -42,7 +70,7 @@ class Readme(ToolTest):
 
     def test_every_tool_is_presented(self):
         for tool in TOOLS:
-            self.assertRegex(README, rf"\*\*{tool}\*\*|`{tool}`", tool)
+            self.assertIn(f"\n| `{tool}` |", CLI)
 
     def test_links(self):
         """Of all pages, and the headings that they lead to."""

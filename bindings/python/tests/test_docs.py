@@ -71,6 +71,12 @@ class Docs(unittest.TestCase):
     def test_readme(self):
         self.assertGreater(self.check("README.md"), 30)
 
+    @unittest.skipUnless((PYTHON.parent.parent / "format-spec.md").exists(), "apart from the project")
+    def test_example_on_the_first_page_of_the_project(self):
+        code = dict(blocks((PYTHON.parent.parent / "README.md").read_text(encoding="utf-8")))["python"]
+        pathlib.Path("fruit.py").write_text(code, encoding="utf-8")
+        self.assertEqual(self.sh("python3 fruit.py"), "".join(f"{line}\n" for line in re.findall(r"^ +print\(.*?# (.*)$", code, re.M)))
+
     def test_tutorial(self):
         name, code = program((PYTHON / "TUTORIAL.md").read_text(encoding="utf-8"))
         pathlib.Path(name).write_text(code, encoding="utf-8")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_install.sh BUILD SOURCE: what is installed, which symbols it has, and the examples of README.md and doc/c.md
-# built against it: those in C as C and as C++, and the one in C++.
+# test_install.sh BUILD SOURCE: what is installed, which symbols it has, and the examples of README.md, doc/c.md and
+# doc/engines.md built against it: the first two in C as C++ too.
 . "$(dirname "$0")/installed.sh"
 
 for tool in bfcreate bfquery bfinspect; do
@@ -56,7 +56,7 @@ try() {
     shift
     "$@" -Wall -Wextra -Wpedantic -Werror $(pkg-config --cflags --libs bloomfile) ${SANITIZE-} ||
         { echo "$name does not build"; exit 1; }
-    ./a.out >got
+    ./a.out >got || { echo "$name fails"; exit 1; }
     cmp expected got || { echo "$name answers wrongly"; exit 1; }
     rm a.out
 }
@@ -68,4 +68,7 @@ printed doc/c.md fruit.c
 try "C11" ${CC:-cc} -std=c11 fruit.c
 try "C++17" ${CXX:-c++} -std=c++17 fruit.cc
 try "bloomfile.hpp" ${CXX:-c++} -std=c++17 plus.cc
+block doc/engines.md c >table.c
+: >expected
+try "doc/engines.md" ${CC:-cc} -std=c11 table.c
 echo "files, symbols and the example: all good"

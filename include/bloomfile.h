@@ -144,7 +144,7 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EDIFFERENTSEED, -1040, "the seeds differ")                                         \
     X(BLOOMFILE_ECOUNTING, -1041, "counting filters cannot be intersected")                        \
     X(BLOOMFILE_ECOMPACT, -1042, "no compact filter, a damaged one, or one of another seed")       \
-    X(BLOOMFILE_EREPLACED, -1043, "replaced or removed while it was open for writing")             \
+    X(BLOOMFILE_EREPLACED, -1043, "replaced or removed while it was in use")                       \
     X(BLOOMFILE_ECHANGED, -1044, "overwritten while it was open")                                  \
     X(BLOOMFILE_EFILESYSTEM, -1045, "a live filter cannot be shared on this file system")          \
     X(BLOOMFILE_ENOBOOT, -1046,                                                                    \

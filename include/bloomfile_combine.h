@@ -8,7 +8,8 @@
  * size that all of them fold to.
  *
  * Sources are verified first, those that are live are synced, and all are left as they are. The
- * result is sealed, and made as by bloomfile_builder_finish(); it may replace a source. Of memory a
+ * result is sealed, and made as by bloomfile_builder_finish(); it may replace a source, if that is
+ * still the file that was opened (bloomfile_seal_to). Of memory a
  * thousandth of the result is needed, for its checksums, and 256 KiB for each live source.
  *
  * Functions that end in _fd write the result to a descriptor, as bloomfile_builder_finish_fd(), by

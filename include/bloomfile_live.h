@@ -197,6 +197,13 @@ BLOOMFILE_API int bloomfile_seal(bloomfile *f);
  * synced, so that no page of it can have been lost. A sealed source is verified; of a live one the
  * ones are counted: fewer than have been recorded are BLOOMFILE_EBODY, and in the layout counting
  * others than those, if no handle has it open for writing.
+ * With BLOOMFILE_REPLACE it replaces only the file that was at `path` when the call began, and if
+ * `f` was opened by that path, only the file that was opened. So do all functions that make a
+ * filter of other filters: two processes that merge more keys into one file cannot drop each
+ * other's keys. BLOOMFILE_EREPLACED: another process has replaced, changed or removed the file
+ * since then, and what is there now is kept. EBUSY: a process has kept a lock (flock) on it for 5
+ * seconds. On file systems without locks for all (NFS), and for programs that do not use this
+ * library, a rename between the last look and that of this call, some microseconds, is not noticed.
  * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED, _ECHANGED for the
  * source, and _EUNCLEAN if a writer of it was killed while it synced; those of msync and fdatasync;
  * of a live series, and in a child of fork, those of bloomfile_open(). */

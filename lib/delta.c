@@ -89,6 +89,8 @@ static int patch(struct destination to, const bloomfile *base, int fd, unsigned 
         return BLOOMFILE_EPARAMS;
     struct images from;
     int error = images_of(base, &from);
+    if (error == 0)
+        error = source_destination(&to, &base, 1);
     if (error != 0)
         return error;
     input_start(&in, fd);

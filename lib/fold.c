@@ -17,6 +17,8 @@ static int fold(struct destination to, const bloomfile *src, uint64_t factor)
         return BLOOMFILE_EFACTOR;
     int error = source_describe(src, &c.h);
     if (error == 0)
+        error = source_destination(&to, &src, 1);
+    if (error == 0)
         error = combine_add(&c, src, factor);
     if (error == 0) {
         c.h.record.state = BLOOMFILE_SEALED;

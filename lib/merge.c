@@ -165,6 +165,8 @@ static int merge(struct destination to, const bloomfile *const *srcs, size_t cou
         error = BLOOMFILE_EPARAMS;
     if (error == 0)
         error = describe(&c.h, srcs, count, &p);
+    if (error == 0)
+        error = source_destination(&to, srcs, count);
     if (error != 0)
         return error;
     to.spool = p.spool;

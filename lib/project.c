@@ -59,6 +59,8 @@ static int project(struct destination to, const bloomfile *f)
     struct source s;
     struct new_image r = { 0 };
     int error = source_describe(f, &h);
+    if (error == 0)
+        error = source_destination(&to, &f, 1);
     if (error != 0)
         return error;
     h.record.state = BLOOMFILE_SEALED;

@@ -126,11 +126,13 @@ int bloomfile_seal(bloomfile *f)
 static int copy(const bloomfile *f, struct destination to)
 {
     struct header h;
+    int error = source_destination(&to, &f, 1);
     if (f->series != NULL)
-        return series_copy(f, to);
+        return error != 0 ? error : series_copy(f, to);
     if (header_is_layer(&f->header))
         return BLOOMFILE_ENOTONE;
-    int error = source_describe(f, &h);
+    if (error == 0)
+        error = source_describe(f, &h);
     return error != 0 ? error : combine_copy(&h, f, to);
 }
 

@@ -176,6 +176,8 @@ static int join(struct destination to, const bloomfile *const *slices, size_t co
         parts[i] = (struct part){ &slices[i]->header, slices[i] };
     int error = check_parts(parts, count, flags);
     if (error == 0)
+        error = source_destination(&to, slices, count);
+    if (error == 0)
         error = make_whole(to, parts, count);
     free(parts);
     return error;

@@ -201,9 +201,13 @@ static const struct {
 };
 
 /* An opening that is a writer's own, for locks, or a reader's for writing, should it have to
- * poison. And a folder that is not known to be local is taken for one that is not. */
-static bool does_without(const struct operation *op, enum fault_call call, unsigned nth, int error)
+ * poison. And a folder that is not known to be local is taken for one that is not. An old file that
+ * may not be read is replaced without a lock on it, which comes last. */
+static bool does_without(const struct operation *op, enum fault_call call, unsigned nth, int error,
+                         bool last)
 {
+    if (call == ON_openat64)
+        return op->replaces && last && error == EACCES;
     if (call == ON_fstatfs64)
         return nth == 1 && op->run != create_in_memory;
     if (call != ON_open64)
@@ -226,8 +230,8 @@ static void fail_each_call(const struct operation *op, struct faults lacking, un
             for (unsigned nth = 1; nth <= count[told[i].call]; nth++) {
                 if (told[i].call == ON_msync && !op->creates)
                     continue; /* the source is not sound any more: see below */
-                const bool needless = does_without(op, told[i].call, nth, *error);
                 const bool last = nth == count[told[i].call];
+                const bool needless = does_without(op, told[i].call, nth, *error, last);
                 struct faults faults = once(told[i].call, nth, *error);
                 faults.no_unnamed_files = lacking.no_unnamed_files;
                 assert_told(op, faults, needless ? 0 : *error);

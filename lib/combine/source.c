@@ -2,11 +2,52 @@
  * A stretch at a time, out of the mapping. */
 #include "combine/source.h"
 
+#include <errno.h>
+
 #include "handle/changed.h"
 #include "handle/join.h"
 #include "handle/live.h"
 #include "handle/sync.h"
 #include "image/image.h"
+
+/* ---- the destination */
+
+static bool is_file(const struct stat *status, dev_t device, ino_t inode)
+{
+    return status->st_dev == device && status->st_ino == inode;
+}
+
+static int find(const char *path, struct stat *status, bool *exists)
+{
+    *exists = stat(path, status) == 0;
+    return *exists || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+}
+
+/* The path of a source leads to the old file by now, and did not when it was opened. */
+static int check_name(const bloomfile *f, const struct stat *old)
+{
+    struct stat now;
+    bool exists;
+    if (f->path == NULL || is_file(old, f->file.device, f->file.inode))
+        return 0;
+    const int error = find(f->path, &now, &exists);
+    if (error != 0)
+        return error;
+    return exists && is_file(old, now.st_dev, now.st_ino) ? BLOOMFILE_EREPLACED : 0;
+}
+
+int source_destination(struct destination *to, const bloomfile *const *sources, size_t count)
+{
+    if (to->kind != DESTINATION_FILE || to->path == NULL)
+        return 0;
+    to->only.wanted = true;
+    int error = find(to->path, &to->only.file, &to->only.exists);
+    for (size_t i = 0; error == 0 && i < count && to->only.exists; i++)
+        error = check_name(sources[i], &to->only.file);
+    return error;
+}
+
+/* ---- reading */
 
 /* The header with the record in force and what this process has counted since. *others: writers
  * may have counted more. */

@@ -8,6 +8,7 @@
 
 #include "handle/handle.h"
 #include "image/body.h"
+#include "image/new_image.h"
 
 #define SOURCE_STRETCH ((size_t)256 << 10) /* bytes read at once: whole pages, in cache */
 
@@ -25,6 +26,11 @@ struct source {
     struct record recorded;
     struct kernel_tally tally; /* of a live one, as it was read */
 };
+
+/* Notes the file at the destination, if there is one: the result may replace that one only.
+ * BLOOMFILE_EREPLACED if a source was opened by a path that leads there and had another file then:
+ * the result would lack the keys of the new one. */
+int source_destination(struct destination *to, const bloomfile *const *sources, size_t count);
 
 /* Describes a file with the same keys and size: the static part, and the record's state, n and
  * flags. If the source's record cannot be read, that is an error and they are as at its opening. */

@@ -17,6 +17,7 @@
 #include "format/decode.h"
 #include "handle/changed.h"
 #include "image/body.h"
+#include "os/allocate.h"
 #include "os/file.h"
 #include "os/team.h"
 #include "series/series.h"
@@ -336,7 +337,7 @@ static int begin(struct target *t)
     if (t->publication != NULL)
         return 0;
     int error = new_image_publication(&t->publication, &t->to, &t->fd);
-    return error != 0 ? error : publish_allocate(t->fd, t->whole, false);
+    return error != 0 ? error : allocate_file(t->fd, t->whole, false);
 }
 
 static int apply_one(struct target *t, const bloomfile *base, uint32_t features, struct input *in,

@@ -14,6 +14,7 @@
 #include "handle/opening.h"
 #include "image/image.h"
 #include "image/params.h"
+#include "os/allocate.h"
 #include "os/apart.h"
 #include "os/file.h"
 #include "os/filesystem.h"
@@ -58,7 +59,7 @@ static int lay_out(int fd, bool on_disk, struct header *h, uint64_t size)
 {
     uint8_t bytes[HEADER_MAX];
     header_encode(h, bytes);
-    int error = on_disk ? publish_allocate(fd, size, true) : reserve_memory(fd, size);
+    int error = on_disk ? allocate_file(fd, size, true) : reserve_memory(fd, size);
     return error != 0 ? error : file_write(fd, 0, bytes, sizeof bytes);
 }
 

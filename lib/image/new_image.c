@@ -9,6 +9,7 @@
 #include "format/bytes.h"
 #include "image/image.h"
 #include "image/replaced.h"
+#include "os/allocate.h"
 #include "os/file.h"
 #include "os/hugepages.h"
 #include "os/stop.h"
@@ -33,7 +34,13 @@ int new_image_publication(struct publication **p, const struct destination *to, 
     if (to->path == NULL || (to->flags & ~BLOOMFILE_REPLACE) != 0)
         return BLOOMFILE_EPARAMS;
     int error = replaced_check(to->path, to->flags);
-    return error != 0 ? error : publish_start(p, to->path, to->flags != 0, fd);
+    if (error == 0)
+        error = publish_start(p, to->path, to->flags != 0, fd);
+    if (error == 0 && (error = publish_replace_only(*p, &to->only)) != 0) {
+        publish_abandon(*p);
+        *p = NULL;
+    }
+    return error;
 }
 
 static int start_in_file(struct new_image *r, const struct geometry *g)
@@ -48,7 +55,7 @@ static int start_in_file(struct new_image *r, const struct geometry *g)
         return 0;
     }
     int error = new_image_publication(&r->publication, &r->to, &r->fd);
-    return error != 0 ? error : publish_allocate(r->fd, g->image_size, live);
+    return error != 0 ? error : allocate_file(r->fd, g->image_size, live);
 }
 
 int new_image_start(struct new_image *r, struct header *h, struct destination to)

@@ -18,6 +18,7 @@ struct destination {
     } kind;
     const char *path;
     unsigned flags;
+    struct publish_only only; /* which file the flags let it replace */
     const char *spool;
     int fd;
     uint64_t at;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "os/apart.h"
+#include "os/claim.h"
 #include "os/file.h"
 #include "os/filesystem.h"
 #include "os/mount.h"
@@ -37,6 +38,7 @@ struct publication {
     bool replace;
     bool target_exists; /* and is `target` */
     struct stat target;
+    struct publish_only only;
     const char *like; /* the absolute path of a file in the folder whose rights it gets; or NULL */
 };
 
@@ -77,6 +79,29 @@ static int check_target(struct publication *p)
     if (!p->replace)
         return EEXIST;
     return mount_is_point(p->directory, p->name) ? EBUSY : 0; /* as rename() says in the end */
+}
+
+static bool is_as_then(const struct stat *now, const struct stat *then)
+{
+    return now->st_dev == then->st_dev && now->st_ino == then->st_ino &&
+           now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
+           now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
+/* Whether the target is what may be replaced. */
+static int check_only(const struct publication *p)
+{
+    if (!p->only.wanted)
+        return 0;
+    const bool same = p->target_exists ? p->only.exists && is_as_then(&p->target, &p->only.file)
+                                       : !p->only.exists;
+    return same ? 0 : BLOOMFILE_EREPLACED;
+}
+
+int publish_replace_only(struct publication *p, const struct publish_only *only)
+{
+    p->only = *only;
+    return check_only(p);
 }
 
 /* A named temporary: a new file, or the unnamed one given a name. From here on only a kill may
@@ -182,30 +207,6 @@ static int keep_rights(const struct publication *p)
     return p->target_exists ? rights_keep(p->fd, &old) : 0;
 }
 
-static int write_zeros(int fd, uint64_t size)
-{
-    static const uint8_t zeros[1 << 16];
-    int error = 0;
-    for (uint64_t at = 0; at < size && error == 0; at += sizeof zeros) {
-        uint64_t rest = size - at;
-        error = file_write(fd, at, zeros, rest < sizeof zeros ? (size_t)rest : sizeof zeros);
-    }
-    return error;
-}
-
-int publish_allocate(int fd, uint64_t size, bool reserve)
-{
-    int result;
-    do
-        result = fallocate(fd, 0, 0, (off_t)size);
-    while (result != 0 && errno == EINTR);
-    if (result == 0)
-        return 0;
-    if (errno != EOPNOTSUPP && errno != ENOSYS)
-        return errno;
-    return reserve ? write_zeros(fd, size) : 0;
-}
-
 /* Without replacing: by rename where the file system can refuse, by link where not (NFS). */
 static int move_to_free_name(struct publication *p)
 {
@@ -228,9 +229,16 @@ static int give_name(struct publication *p)
     int checked = unnamed ? 0 : temporary_check(&p->temporary);
     if (checked != 0)
         return checked;
-    if (!p->replace)
-        return unnamed ? link_unnamed(p, p->name) : move_to_free_name(p);
-    int error = unnamed ? make_named(p, link_temporary) : 0;
+    const bool must_be_free = p->only.wanted && !p->only.exists;
+    int error = 0;
+    if (!p->replace || must_be_free) {
+        error = unnamed ? link_unnamed(p, p->name) : move_to_free_name(p);
+        if (!p->replace || error == 0)
+            return error;
+        if (error == EEXIST)
+            return BLOOMFILE_EREPLACED;
+    } /* this file system cannot refuse */
+    error = unnamed ? make_named(p, link_temporary) : 0;
     if (error != 0)
         return error;
     if (renameat(p->directory, p->temporary.name, p->directory, p->name) != 0)
@@ -353,15 +361,32 @@ static int copy_to_stream(const struct publication *p)
     return error;
 }
 
-static int publish_at_path(struct publication *p)
+/* Another maker of a file for that path waits until this one is there. What replaces any file goes
+ * on without the claim: its keys are not those of a file that it has read. */
+static int take_place(struct publication *p)
 {
-    int error = fsync(p->fd) == 0 ? 0 : errno;
+    int claim = -1;
+    int error = p->replace && p->local ? claim_take(p->directory, p->name, &claim) : 0;
+    if (error == EBUSY && !p->only.wanted)
+        error = 0;
     if (error == 0)
         error = check_target(p);
+    if (error == 0)
+        error = check_only(p);
     if (error == 0)
         error = keep_rights(p); /* of what stands there by now */
     if (error == 0)
         error = give_name(p);
+    if (claim >= 0)
+        close(claim);
+    return error;
+}
+
+static int publish_at_path(struct publication *p)
+{
+    int error = fsync(p->fd) == 0 ? 0 : errno;
+    if (error == 0)
+        error = take_place(p);
     return error != 0 ? error : file_flush_names(p->directory);
 }
 

@@ -8,8 +8,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct publication;
+
+/* The one file that may be replaced. */
+struct publish_only {
+    bool wanted; /* false: whatever file is there at the end */
+    bool exists; /* false: none may be there */
+    struct stat file;
+};
 
 /* Makes the temporary that will become `path`, and returns its descriptor, for reading and writing;
  * the publication owns it. Follows a symbolic link. `replace`: replaces an existing regular file;
@@ -25,6 +33,13 @@ int publish_start_like(struct publication **out, const char *path, bool replace,
  * folder as for spool_folder(), and copied at the end. */
 int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd);
 
+/* Lets it replace that file alone, as it was then (device, inode, size, time of modification). Now
+ * or at the end: BLOOMFILE_EREPLACED if the path has another file, or none; EBUSY if a process
+ * keeps a lock (flock) on the file. Processes of this library exclude each other from the check to
+ * the rename, where locks bind them (filesystem_is_local). Any other process that renames a file to
+ * the path between these two system calls is not noticed, and its file is lost. */
+int publish_replace_only(struct publication *p, const struct publish_only *only);
+
 /* Syncs the file and gives it its name. 0, or an error; then nothing is left behind and what was
  * there is untouched. Only if the last step fails, the flush of the directory, is the complete new
  * file in place all the same. */
@@ -32,9 +47,5 @@ int publish_finish(struct publication *p);
 
 /* Leaves nothing behind. NULL is allowed. */
 void publish_abandon(struct publication *p);
-
-/* Makes the file `size` bytes long. `reserve`: allocates every block, by writing zeros if the file
- * system offers no better way; otherwise only where that is cheap. */
-int publish_allocate(int fd, uint64_t size, bool reserve);
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "combine/combine.h"
+#include "os/allocate.h"
 #include "os/apart.h"
 #include "os/file.h"
 #include "os/hugepages.h"
@@ -57,7 +58,7 @@ static int copy_to_file(const struct layers *l, struct destination to, uint64_t 
     int fd, error = new_image_publication(&p, &to, &fd);
     if (error != 0)
         return error;
-    error = publish_allocate(fd, size, false);
+    error = allocate_file(fd, size, false);
     if (error == 0)
         error = copy_layers(l, fd, size);
     if (error == 0)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "combine/rescue.h"
+#include "os/allocate.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "os/signals.h"
@@ -31,7 +32,7 @@ static int make(struct rescued *r, const struct series *to, const bloomfile *lay
     r->path = files_path(to, h->layer);
     int error = r->path == NULL ? ENOMEM : publish_start(&r->publication, r->path, replace, &fd);
     if (error == 0)
-        error = publish_allocate(fd, size, true);
+        error = allocate_file(fd, size, true);
     if (error == 0)
         error = rescue(new_image_to_part(fd, 0), layer, identity, succeeded);
     if (error == 0)

@@ -199,7 +199,8 @@ class Destination(TroubleTest):
         self.until_read(process)
         self.shard("other", keys=KEYS[10:20])
         os.rename(self.folder / "other", self.folder / "all")
-        self.assertIn(b"cannot replace all: it is not one of the sources", self.result(process, image[100:])[2])
+        self.assertEqual(self.result(process, image[100:]), (2, b"", b"bfmerge: cannot replace all: another "
+                         b"process replaced it during the run (run it again)\n"))
         self.assertEqual(self.query("-v", "all", stdin=lines(*KEYS[10:20]), status=1), [])
 
 

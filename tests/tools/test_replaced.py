@@ -3,6 +3,8 @@
 
 import contextlib
 import os
+import signal
+import subprocess
 import unittest
 
 from support import SANITIZED, TIMEOUT, ToolTest, lines, main, numbered
@@ -182,6 +184,89 @@ class Replacing(ReplacedTest):
         writer.kill()
         writer.wait()
         self.create_live("-f", "-n", 100)
+
+
+@unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+class Together(ToolTest):
+    """Two programs at a time replace a filter that both have read. One of them does; the other one keeps its file."""
+
+    def setUp(self):
+        super().setUp()
+        self.build("old", *KEYS)
+        self.build("a", *KEYS, b"a")
+        self.build("b", *KEYS, b"b")
+        self.output("bfdelta", "old", "a", "patch")
+
+    def build(self, name, *keys):
+        self.create("-q", "-f", "-m", 5120, "-k", 5, stdin=lines(*keys), name=name)
+
+    def stopped(self, call, tool, *words):
+        """A program that waits before its first call of that kind."""
+        disk = {"LD_PRELOAD": os.environ["STOPPING_DISK"]}
+        self.write("all", self.read("old"))
+        self.output(tool, *words, env={**disk, "STOPS_LOG": str(self.folder / "log")})
+        calls = [line.split()[0] for line in self.read("log").decode().splitlines()]
+        (self.folder / "log").unlink()
+        (self.folder / "new").unlink(missing_ok=True)
+        self.write("all", self.read("old"))
+        process = self.start(tool, *words, env={**disk, "STOPS_AT": str(calls.index(call)), "STOPS_BY": "stop"})
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        return process
+
+    def go_on(self, process):
+        process.send_signal(signal.SIGCONT)
+        return self.result(process)
+
+    WAYS = (["bfmerge", "-qf", "all", "all", "a"], ["bffold", "-qf", "--factor", 1, "all", "all"],
+            ["bfdelta", "-q", "--apply", "-f", "all", "patch", "all"])
+
+    def test_a_merge_keeps_what_another_one_has_put_there(self):
+        for words in self.WAYS:
+            with self.subTest(words[0]):
+                process = self.stopped("fsync", *words)
+                self.output("bfmerge", "-qf", "all", "all", "b")
+                self.assertEqual(self.go_on(process), (
+                    2, b"", f"{words[0]}: cannot replace all: another process replaced it during the run "
+                            "(run it again)\n".encode()))
+                self.assertEqual(self.query("all", stdin=lines("b", *KEYS)), [b"b", *KEYS])
+                self.assertEqual(list(self.snapshot()), ["a", "all", "b", "old", "patch"])
+
+    def test_the_remedy_keeps_the_keys_of_both(self):
+        process = self.stopped("fsync", "bfmerge", "-qf", "all", "all", "a")
+        self.output("bfmerge", "-qf", "all", "all", "b")
+        self.assertEqual(self.go_on(process)[0], 2)
+        self.output("bfmerge", "-qf", "all", "all", "a")
+        self.assertEqual(self.query("all", stdin=lines("a", "b", *KEYS)), [b"a", b"b", *KEYS])
+
+    def test_a_filter_that_was_removed_does_not_come_back(self):
+        process = self.stopped("fsync", "bfmerge", "-qf", "all", "all", "a")
+        (self.folder / "all").unlink()
+        self.assertIn(b"cannot replace all: another process removed it during the run", self.go_on(process)[2])
+        self.assertFalse((self.folder / "all").exists())
+
+    def test_a_filter_that_appears_is_kept(self):
+        process = self.stopped("fsync", "bfmerge", "-qf", "new", "a")
+        self.build("new", b"b")
+        self.assertIn(b"cannot replace new: another process replaced it", self.go_on(process)[2])
+        self.assertEqual(self.query("new", stdin=lines("b")), [b"b"])
+
+    def test_none_comes_between_the_last_look_and_the_rename(self):
+        for words in self.WAYS:
+            with self.subTest(words[0]):
+                first = self.stopped("rename", *words)
+                second = self.start("bfmerge", "-qf", "all", "all", "b")
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    second.wait(0.5)  # it does not end, but for longer it would not wait
+                self.assertEqual(self.go_on(first), (0, b"", b""))
+                status, _, message = self.result(second)
+                self.assertEqual(status, 2)
+                self.check_message("bfmerge", message, "cannot replace all: another process ")
+
+    def test_a_rebuild_replaces_what_is_there(self):
+        process = self.stopped("fsync", "bfcreate", "-qf", "all", "patch", "--as-is")
+        self.output("bfmerge", "-qf", "all", "all", "b")
+        self.assertEqual(self.go_on(process), (0, b"", b""))
+        self.assertEqual(self.query("all", stdin=lines("b"), status=1), [])
 
 
 if __name__ == "__main__":

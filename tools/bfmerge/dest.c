@@ -4,6 +4,7 @@
 #include "shared/cli.h"
 #include "shared/layers_look.h"
 #include "shared/output.h"
+#include "shared/say.h"
 #include "shared/sink.h"
 #include "shared/target.h"
 
@@ -114,6 +115,15 @@ static bool is_source(const struct merge_dest *d, const struct merge_sources *s)
     return is;
 }
 
+/* Whether a source was opened by a name that leads to DEST by now. */
+static bool has_name_of_source(const struct merge_dest *d, const struct merge_sources *s)
+{
+    bool has = false;
+    for (size_t i = 0; i < s->count; i++)
+        has |= s->list[i].is_file && output_is(d->path, s->list[i].name);
+    return has;
+}
+
 /* A sealed source stays mapped when DEST takes its name; a live one would lose its writers. */
 static void check_live_sources(const struct merge_dest *d, const struct merge_sources *s)
 {
@@ -142,5 +152,8 @@ void merge_dest_check(const struct merge_dest *d, const struct merge_sources *s)
         return;
     }
     check_live_sources(d, s);
-    check(d, is_source(d, s), s->list[0].filter);
+    const bool is = is_source(d, s);
+    if (!is && has_name_of_source(d, s))
+        say_replaced(d->path);
+    check(d, is, s->list[0].filter);
 }

@@ -33,6 +33,9 @@ void say_check_name(const char *path);
 _Noreturn void say_cannot_open(const char *path, int error);
 _Noreturn void say_cannot_create(const char *path, int error);
 
+/* The same if the file to replace is not the one that was read. */
+_Noreturn void say_replaced(const char *path);
+
 /* Ends the program if a filter that is to become one is a series: "cannot fold x: ...". */
 void say_if_series(const char *attempt, const char *path, const bloomfile *f);
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ * The right to replace a file: of all processes that take it, one has it at a time. */
+#ifndef BLOOMFILE_CLAIM_H
+#define BLOOMFILE_CLAIM_H
+
+/* Takes it for the file that has the name when this returns, by flock(). Waits while another
+ * process has it, for 5 seconds at most: then EBUSY. 0, or an errno; close(*claim) gives it back.
+ * *claim: -1 where there is no regular file, none that may be read, or no lock. */
+int claim_take(int directory, const char *name, int *claim);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT
+ * Filters that are made of others and replace one of them, which another process has replaced. */
+#include "live_support.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_delta.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "meanwhile.h"
+#include "os/filesystem.h"
+
+enum {
+    OLD_KEYS = 3000, /* of the file at the path */
+    NEW_KEYS = 50,   /* of the one that takes its place */
+    SLICES_KEYS = 4000,
+};
+
+static const char target[] = "target";
+static bloomfile *source, *more, *slices[2], *counting;
+static int patch;
+static bool local;
+
+static void make(const char *path, struct bloomfile_params params, uint64_t keys)
+{
+    bloomfile_builder *b = new_builder(params);
+    add_numbers(b, 0, keys);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    bloomfile_builder_free(b);
+}
+
+/* All of one size, since what differs is then the file alone. */
+static const struct bloomfile_params shape = { .struct_size = sizeof(struct bloomfile_params),
+                                               .bits = 512 * 80,
+                                               .hashes = 6 };
+
+/* The file at the path, opened. */
+static void restore(void)
+{
+    bloomfile_close(source);
+    make(target, shape, OLD_KEYS);
+    source = opened(target, 0);
+}
+
+static void make_slices(void)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct bloomfile_params params = shape;
+        params.bits = 4096 * 8 * 4;
+        params.capacity = SLICES_KEYS;
+        params.slice = i;
+        params.slices = 2;
+        make(i == 0 ? "slice" : target, params, SLICES_KEYS);
+        slices[i] = opened(i == 0 ? "slice" : target, 0);
+    }
+}
+
+static void make_patch(void)
+{
+    make("result", shape, OLD_KEYS + 10);
+    bloomfile *result = opened("result", 0);
+    assert_error(bloomfile_delta("patch", source, result, 1, 0), 0);
+    bloomfile_close(result);
+    patch = open("patch", O_RDONLY | O_CLOEXEC);
+    assert_true(patch >= 0);
+}
+
+static int prepare(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    const int folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    local = filesystem_is_local(folder);
+    close(folder);
+    make("more", shape, 10);
+    more = opened("more", 0);
+    restore();
+    make_patch();
+    return 0;
+}
+
+static int clean_up(void **state)
+{
+    bloomfile_close(source);
+    bloomfile_close(more);
+    bloomfile_close(counting);
+    bloomfile_close(slices[0]);
+    bloomfile_close(slices[1]);
+    source = more = counting = slices[0] = slices[1] = NULL;
+    close(patch);
+    return leave_temp_dir(state);
+}
+
+/* ---- who replaces the file that it reads */
+
+static int unite(void)
+{
+    const bloomfile *const all[] = { more, source };
+    return bloomfile_merge(target, all, 2, NULL, BLOOMFILE_REPLACE);
+}
+
+static int fold(void)
+{
+    return bloomfile_fold(target, source, 2, BLOOMFILE_REPLACE);
+}
+
+static int copy(void)
+{
+    return bloomfile_seal_to(target, source, BLOOMFILE_REPLACE);
+}
+
+static int apply(void)
+{
+    assert_int_equal(lseek(patch, 0, SEEK_SET), 0);
+    return bloomfile_patch(target, source, patch, 1, BLOOMFILE_REPLACE);
+}
+
+static int join(void)
+{
+    return bloomfile_join(target, (const bloomfile *const *)slices, 2, BLOOMFILE_REPLACE);
+}
+
+static int project(void)
+{
+    return bloomfile_project(target, counting, BLOOMFILE_REPLACE);
+}
+
+static void make_counting(void)
+{
+    struct bloomfile_params params = shape;
+    params.layout = BLOOMFILE_COUNTING;
+    make(target, params, OLD_KEYS);
+    counting = opened(target, 0);
+}
+
+static void nothing(void)
+{
+}
+
+static const struct {
+    int (*run)(void);
+    void (*prepare)(void); /* puts its source at the path */
+} ways[] = { { unite, nothing }, { fold, nothing },     { copy, nothing },
+             { apply, nothing }, { join, make_slices }, { project, make_counting } };
+
+/* ---- what other processes do */
+
+static void replace(void)
+{
+    make("other", shape, NEW_KEYS);
+    assert_int_equal(rename("other", target), 0);
+}
+
+static void remove_it(void)
+{
+    assert_int_equal(unlink(target), 0);
+}
+
+static void write_to_it(void)
+{
+    struct bytes image = read_file(target);
+    wait_for_file_times();
+    overwrite(target, 0, image.data, 1);
+    free(image.data);
+}
+
+static void assert_kept(void)
+{
+    assert_filter_of(target, NEW_KEYS);
+    assert_int_not_equal(access(".bloomfile.000000000000.tmp", F_OK), 0);
+}
+
+static void a_source_that_is_replaced_during_the_operation_is_kept(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        ways[i].prepare();
+        assert_error(with_others(ways[i].run, ON_fsync, 1, replace), BLOOMFILE_EREPLACED);
+        assert_kept();
+        restore();
+    }
+}
+
+static void a_source_that_was_replaced_since_it_was_opened_is_kept(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        ways[i].prepare();
+        replace();
+        assert_error(ways[i].run(), BLOOMFILE_EREPLACED);
+        assert_kept();
+    }
+}
+
+/* Between its look at the file and the call that makes the temporary. */
+static void a_source_that_is_replaced_at_the_start_is_kept(void **state)
+{
+    (void)state;
+    for (unsigned nth = 1; nth <= 3; nth++) {
+        assert_error(with_others(unite, ON_fstatat64, nth, replace), BLOOMFILE_EREPLACED);
+        assert_kept();
+        restore();
+    }
+}
+
+static void a_source_that_is_unchanged_is_replaced(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        restore();
+        ways[i].prepare();
+        assert_error(ways[i].run(), 0);
+    }
+}
+
+static void a_destination_that_is_removed_or_written_to_is_not_replaced(void **state)
+{
+    (void)state;
+    assert_error(with_others(unite, ON_fsync, 1, write_to_it), BLOOMFILE_EREPLACED);
+    assert_filter_of(target, OLD_KEYS);
+    restore();
+    assert_error(with_others(unite, ON_fsync, 1, remove_it), BLOOMFILE_EREPLACED);
+    assert_int_not_equal(access(target, F_OK), 0);
+}
+
+static int unite_into_new(void)
+{
+    const bloomfile *const all[] = { more, source };
+    return bloomfile_merge("new", all, 2, NULL, BLOOMFILE_REPLACE);
+}
+
+static void make_new(void)
+{
+    make("new", shape, NEW_KEYS);
+}
+
+static void a_destination_that_appears_is_kept(void **state)
+{
+    (void)state;
+    static const enum fault_call calls[] = { ON_fsync, ON_linkat };
+    for (size_t i = 0; i < (has_unnamed_files() ? ROWS(calls) : 1); i++) {
+        assert_error(with_others(unite_into_new, calls[i], 1, make_new), BLOOMFILE_EREPLACED);
+        assert_filter_of("new", NEW_KEYS);
+        assert_int_equal(unlink("new"), 0);
+    }
+    assert_error(unite_into_new(), 0);
+    assert_error(unite_into_new(), 0);
+}
+
+/* ---- the lock on the old file */
+
+static int lock = -1;
+static unsigned waits;
+
+/* Who waits for the lock sleeps here. */
+int __wrap_poll(struct pollfd *fds, nfds_t count, int milliseconds);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int milliseconds)
+{
+    assert_true(fds == NULL && count == 0);
+    waits += (unsigned)milliseconds;
+    return 0;
+}
+
+static void let_go_after(void)
+{
+    replace();
+    close(lock);
+}
+
+static void who_waits_for_the_lock_sees_what_its_holder_has_put_there(void **state)
+{
+    (void)state;
+    if (!local)
+        skip();
+    lock = open(target, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+    assert_error(with_others(unite, ON_flock, 3, let_go_after), BLOOMFILE_EREPLACED);
+    assert_kept();
+}
+
+static int build(void)
+{
+    return publish_filter(target, BLOOMFILE_REPLACE, NEW_KEYS);
+}
+
+static void a_lock_that_another_program_keeps_ends_a_merge_and_not_a_build(void **state)
+{
+    (void)state;
+    if (!local)
+        skip();
+    lock = open(target, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(lock, LOCK_SH | LOCK_NB), 0);
+    waits = 0;
+    assert_error(unite(), EBUSY);
+    assert_int_equal(waits, 5000);
+    assert_filter_of(target, OLD_KEYS);
+    assert_error(build(), 0);
+    close(lock);
+    assert_filter_of(target, NEW_KEYS);
+}
+
+static void a_build_replaces_whatever_file_is_there(void **state)
+{
+    (void)state;
+    assert_error(with_others(build, ON_fsync, 1, replace), 0);
+    assert_error(with_others(build, ON_fsync, 1, remove_it), 0);
+    assert_filter_of(target, NEW_KEYS);
+}
+
+int main(void)
+{
+#define ALONE(test) cmocka_unit_test_setup_teardown(test, prepare, clean_up)
+    const struct CMUnitTest tests[] = {
+        ALONE(a_source_that_is_replaced_during_the_operation_is_kept),
+        ALONE(a_source_that_was_replaced_since_it_was_opened_is_kept),
+        ALONE(a_source_that_is_replaced_at_the_start_is_kept),
+        ALONE(a_source_that_is_unchanged_is_replaced),
+        ALONE(a_destination_that_is_removed_or_written_to_is_not_replaced),
+        ALONE(a_destination_that_appears_is_kept),
+        ALONE(who_waits_for_the_lock_sees_what_its_holder_has_put_there),
+        ALONE(a_lock_that_another_program_keeps_ends_a_merge_and_not_a_build),
+        ALONE(a_build_replaces_whatever_file_is_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

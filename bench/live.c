@@ -73,7 +73,7 @@ uint64_t live_add(bloomfile *f, const bloomfile_digest *digests, size_t count)
     uint64_t total = 0;
     for (size_t done = 0; done < count; done += LIVE_BATCH) {
         size_t new_keys, n = count - done < LIVE_BATCH ? count - done : LIVE_BATCH;
-        bench_check(bloomfile_add_digests(f, digests + done, n, NULL, &new_keys), "add keys");
+        bench_check(bloomfile_add_digests(f, digests + done, n, NULL, &new_keys, NULL), "add keys");
         total += new_keys;
     }
     return total;

@@ -45,6 +45,7 @@ static struct bloomfile_params params_from(const uint8_t *choices)
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.layout = 1 + choices[3] % (LAYOUT_END - 1u);
     params.fpr = rates[choices[4] % (sizeof rates / sizeof *rates)];
+    params.over_capacity = 1;
     params.capacity = choices[5];
     if (choices[6] != 0)
         params.bits = 512 * (1 + (uint64_t)get32(choices + 6) % LINES_MOST);
@@ -132,6 +133,7 @@ static void slice(struct made whole, const struct keys *keys, unsigned choice)
     params.fpr = info.fpr;
     params.bits = info.bits;
     params.hashes = info.hashes;
+    params.over_capacity = 1;
     params.slices = 1 + choice % most;
     bloomfile_digest next = 0, last;
     for (params.slice = 0; params.slice < params.slices; params.slice++) {

@@ -163,7 +163,8 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_ENOTWHOLE, -1056, "a slice of a filter, where a whole one is needed")              \
     X(BLOOMFILE_EINCOMPLETE, -1057,                                                                \
       "the slices do not make one filter: one is missing, twice there, another filter's, or was "  \
-      "given other keys")
+      "given other keys")                                                                          \
+    X(BLOOMFILE_EFULL, -1058, "over capacity")
 
 enum bloomfile_error {
 #define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),
@@ -243,18 +244,18 @@ struct bloomfile_params {
     uint32_t threads; /* to work with, at most 1024; 0: the caller's alone */
     uint32_t slices;  /* of which `slice` is built, from 0; 0: the whole. See bloomfile_combine.h */
     uint32_t slice;
-    uint32_t reserved; /* 0 */
-    const char *spool; /* the folder for temporary files; NULL: $TMPDIR, or /tmp */
-    uint64_t memory;   /* bytes to take, about; 1 MiB if less; 0: as many as there are. ribbon:
-                          up to 1.2 MiB for each thread come on top */
+    uint32_t over_capacity; /* 1: finish even if the rate is over twice its target; else 0 */
+    const char *spool;      /* the folder for temporary files; NULL: $TMPDIR, or /tmp */
+    uint64_t memory;        /* bytes to take, about; 1 MiB if less; 0: as many as there are. ribbon:
+                               up to 1.2 MiB for each thread come on top */
 };
 #define BLOOMFILE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_params)
 
 /* Makes a builder; *params is copied, NULL means all defaults. With params->threads above 1, any
  * number of threads may add keys at once.
- * Errors: BLOOMFILE_EPARAMS (struct_size, threads, framing), BLOOMFILE_ELAYOUT, _EBITS, _EHASHES,
- * _ERATE, _ECAPACITY (above 2^60; 0, of a slice), _ELABEL, _EHASH (hash_id), _ESLICE, and
- * _EUNREACHABLE of a slice; ENOMEM. */
+ * Errors: BLOOMFILE_EPARAMS (struct_size, threads, framing, over_capacity), BLOOMFILE_ELAYOUT,
+ * _EBITS, _EHASHES, _ERATE, _ECAPACITY (above 2^60; 0, of a slice), _ELABEL, _EHASH (hash_id),
+ * _ESLICE, and _EUNREACHABLE of a slice; ENOMEM. */
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
@@ -290,8 +291,10 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  * maker of a file there removes it. A handler that calls bloomfile_remove_temporaries() leaves none
  * anywhere. The builder may add and finish again. flags: BLOOMFILE_REPLACE, or 0. Errors:
  * BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link and rename; ENOMEM;
- * BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG; BLOOMFILE_EBODY if a page of the layout ribbon does
- * not answer to all its keys: this machine computes wrongly, and nothing was published. */
+ * BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG; BLOOMFILE_EFULL if there are so many keys that the
+ * expected rate is over twice the target (fpr, or if that is 0 the rate at capacity), unless
+ * over_capacity is 1; BLOOMFILE_EBODY if a page of the layout ribbon does not answer to all its
+ * keys: this machine computes wrongly, and nothing was published. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
 
 /* The same to a descriptor, a pipe for example, from where it stands: the bytes of a file (header
@@ -349,6 +352,7 @@ BLOOMFILE_API void bloomfile_remove_temporaries(void);
 #define BLOOMFILE_ADD_EXACT      16u   /* with WRITE: of racing adders of a new key, one is told */
 #define BLOOMFILE_APP_HASH       512u  /* its hash may be an application's own: bloomfile_hash.h */
 #define BLOOMFILE_SOLE_ADDER     1024u /* in memory: one adds at a time; see bloomfile_live.h */
+#define BLOOMFILE_OVER_CAPACITY  2048u /* with WRITE: accept keys over capacity */
 
 /* Where the bytes are in memory. What cannot be had is an error of open; bench/README.md has times.
  *

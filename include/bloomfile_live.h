@@ -49,6 +49,16 @@
  * (blocked, classic) it costs a lookup. A batch waits for all who add one by one, and is not
  * favoured.
  *
+ * Capacity. A filter is over capacity when its keys exceed the number at which its expected rate is
+ * twice the target: fpr or, if that is 0, the rate at `capacity`. An add that would change the
+ * filter then returns BLOOMFILE_EFULL and changes nothing. A key that is already found is still
+ * "not new". EFULL is not sticky and is not a status: lookups, syncing, finishing and sealing go on
+ * as before, and after removals a counting filter accepts adds again. One handle that adds alone
+ * counts exactly; its threads may pass the number by one batch each if they add at the same moment.
+ * Several handles estimate the number from samples, and meet it within about 1%.
+ * BLOOMFILE_OVER_CAPACITY lifts the limit: the rate then rises without end. A series never meets
+ * the limit: one that grows makes the next layer, and one that forgets begins the next generation.
+ *
  * Counts. keys, ones and overflow in bloomfile_info (bloomfile_inspect.h) are those of the last
  * commits plus what this handle has added since: advisory while other writers are at work. After
  * all have closed they are exact, keys being the number of adds that were new. keys_estimated is 1
@@ -104,10 +114,11 @@ extern "C" {
 /* Makes a live filter at `path`, atomically, and opens it for writing; params say how large:
  * `capacity` or `bits` must be given. Given bits alone, capacity becomes the largest number of
  * keys, from 1 to `bits`, that keeps the rate `fpr` (0.01 if that is 0).
- * flags: BLOOMFILE_REPLACE, BLOOMFILE_ADD_EXACT. Writers of a file that is replaced keep adding to
- * the old one (bloomfile_is_stale). If a new series replaces one of several layers, these are
- * removed when the new file is complete, as by bloomfile_unlink(); with writers that is EBUSY. Any
- * other filter replaces no such series: BLOOMFILE_ESERIES; call bloomfile_unlink() first.
+ * flags: BLOOMFILE_REPLACE, BLOOMFILE_OVER_CAPACITY, BLOOMFILE_ADD_EXACT. Writers of a file that is
+ * replaced keep adding to the old one (bloomfile_is_stale). If a new series replaces one of several
+ * layers, these are removed when the new file is complete, as by bloomfile_unlink(); with writers
+ * that is EBUSY. Any other filter replaces no such series: BLOOMFILE_ESERIES; call
+ * bloomfile_unlink() first.
  * params.series: capacity is that of the first layer and must be given; a series that grows takes
  * neither bits nor hashes. Errors as bloomfile_builder_new() and _finish(), with
  * BLOOMFILE_ECAPACITY if neither capacity nor bits is given; _ESOLVED for the layout ribbon;
@@ -117,9 +128,9 @@ BLOOMFILE_API int bloomfile_create(bloomfile **out, const char *path,
                                    const struct bloomfile_params *params, unsigned flags);
 
 /* The same in memory only, for this process and its children; memory is taken as it is touched.
- * flags: BLOOMFILE_ADD_EXACT, BLOOMFILE_SOLE_ADDER, or 0. Errors: BLOOMFILE_EPARAMS and those of
- * the params; BLOOMFILE_ESOLVED; ENOMEM, EMFILE; EFBIG if it is larger than files may be
- * (RLIMIT_FSIZE). Adds to a series return that, too.
+ * flags: BLOOMFILE_ADD_EXACT, BLOOMFILE_SOLE_ADDER, BLOOMFILE_OVER_CAPACITY, or 0. Errors:
+ * BLOOMFILE_EPARAMS and those of the params; BLOOMFILE_ESOLVED; ENOMEM, EMFILE; EFBIG if it is
+ * larger than files may be (RLIMIT_FSIZE). Adds to a series return that, too.
  *
  * BLOOMFILE_SOLE_ADDER promises that adds come one after the other, from one thread and process at
  * a time, and makes them two to three times as fast (blocked, classic). Lookups may come from
@@ -129,23 +140,26 @@ BLOOMFILE_API int bloomfile_create_memory(bloomfile **out, const struct bloomfil
 
 /* Adds a key; *was_new (may be NULL) tells whether that changed the filter. In the counting layout
  * every add counts, of a key that is there too.
- * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; what bloomfile_status() tells; _EHASH
- * (bloomfile_hash.h); with BLOOMFILE_ADD_EXACT those of fcntl; the first time in a child of fork
- * those of bloomfile_open(); when a series needs a further layer, those of making a file, EMLINK,
- * and BLOOMFILE_EREPLACED if its path is that of another one by now. After an error the key may or
- * may not have been added. */
+ * Errors: BLOOMFILE_EFULL (see Capacity above: the key was not added), _EREADONLY, _EPOISONED,
+ * _ESEALED; what bloomfile_status() tells; _EHASH (bloomfile_hash.h); with BLOOMFILE_ADD_EXACT
+ * those of fcntl; the first time in a child of fork those of bloomfile_open(); when a series needs
+ * a further layer, those of making a file, EMLINK, and BLOOMFILE_EREPLACED if its path is that of
+ * another one by now. After an error the key may or may not have been added. */
 BLOOMFILE_API int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new);
 
 /* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
 BLOOMFILE_API int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new);
 
 /* n keys, one after the other, several times faster than one by one on filters larger than the
- * caches. was_new[i] is set for each, *new_keys to how many were; both may be NULL. Errors as
- * bloomfile_add(); was_new[] is then set in part, which tells nothing. */
+ * caches. was_new[i] is set for each, *new_keys to how many were new, *done to how many were added;
+ * all three may be NULL. Errors as bloomfile_add(). After an error the first *done keys are added,
+ * their was_new[] is valid, and *new_keys counts those of them that were new; the rest of was_new[]
+ * means nothing. After BLOOMFILE_EFULL no later key was added; after another error some may have
+ * been. */
 BLOOMFILE_API int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
-                                     bool *was_new, size_t *new_keys);
+                                     bool *was_new, size_t *new_keys, size_t *done);
 BLOOMFILE_API int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t n,
-                                        bool *was_new, size_t *new_keys);
+                                        bool *was_new, size_t *new_keys, size_t *done);
 
 /* Takes back one add of a key, in the counting layout. Only for adds that were made: a key that is
  * certainly not there is refused (BLOOMFILE_EABSENT) and nothing changes, but one that is a false

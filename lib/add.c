@@ -16,22 +16,21 @@ static int addable(bloomfile *f)
     return f->series != NULL ? series_addable(f) : join_writable(f);
 }
 
-/* Adds to *new_keys. */
 static int add_some(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
-                    size_t *new_keys)
+                    struct adding_done *done)
 {
     if (f->unnamed)
         return BLOOMFILE_EHASH;
-    return f->series != NULL ? series_add(f, digests, n, was_new, new_keys)
-                             : adding(f, digests, n, was_new, new_keys);
+    return f->series != NULL ? series_add(f, digests, n, was_new, done)
+                             : adding(f, digests, n, was_new, done);
 }
 
 int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new)
 {
-    size_t new_keys = 0;
-    int error = add_some(f, &digest, 1, NULL, &new_keys);
+    struct adding_done done = { 0 };
+    int error = add_some(f, &digest, 1, NULL, &done);
     if (error == 0 && was_new != NULL)
-        *was_new = new_keys > 0;
+        *was_new = done.new_keys > 0;
     return error;
 }
 
@@ -52,33 +51,38 @@ static size_t at_most(size_t n, size_t most)
     return n < most ? n : most;
 }
 
-int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t n, bool *was_new,
-                          size_t *new_keys)
+static int report(struct adding_done sum, int error, size_t *new_keys, size_t *done)
 {
-    size_t sum = 0;
+    if (new_keys != NULL)
+        *new_keys = sum.new_keys;
+    if (done != NULL)
+        *done = sum.keys;
+    return error;
+}
+
+int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t n, bool *was_new,
+                          size_t *new_keys, size_t *done)
+{
+    struct adding_done sum = { 0 };
     int error = n == 0 ? addable(f) : 0;
     for (size_t start = 0; start < n && error == 0; start += ADDING_MOST)
         error = add_some(f, digests + start, at_most(n - start, ADDING_MOST), from(was_new, start),
                          &sum);
-    if (error == 0 && new_keys != NULL)
-        *new_keys = sum;
-    return error;
+    return report(sum, error, new_keys, done);
 }
 
 int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n, bool *was_new,
-                       size_t *new_keys)
+                       size_t *new_keys, size_t *done)
 {
     uint64_t digests[KEYS_CHUNK];
-    size_t sum = 0;
+    struct adding_done sum = { 0 };
     int error = f->app_hash ? BLOOMFILE_EHASH : n == 0 ? addable(f) : 0;
     for (size_t start = 0; start < n && error == 0; start += KEYS_CHUNK) {
         size_t count = at_most(n - start, KEYS_CHUNK);
         keys_digests(f, keys + start, count, digests);
         error = add_some(f, digests, count, from(was_new, start), &sum);
     }
-    if (error == 0 && new_keys != NULL)
-        *new_keys = sum;
-    return error;
+    return report(sum, error, new_keys, done);
 }
 
 int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
@@ -97,7 +101,7 @@ int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
                                               f->view.units, f->header.k, digest, &change);
     shared_order();
     session_unlock_removal(f->session, f->fd);
-    session_count(f->session, &change);
+    (void)session_count(f->session, &change);
     return was_there ? 0 : BLOOMFILE_EABSENT;
 }
 

@@ -254,6 +254,11 @@ static void describe_input(const bloomfile_builder *b, struct header *h)
     h->digest_sum = atomic_load(&b->input.sum);
 }
 
+static bool is_over_capacity(const bloomfile_builder *b, const struct header *h)
+{
+    return b->params.over_capacity == 0 && h->record.n > image_most_keys(h);
+}
+
 /* Makes a filter planned for n keys; no filter, if that depends on n and there are others. */
 static int make(bloomfile_builder *b, const struct runs *runs, uint64_t n, struct destination to)
 {
@@ -266,8 +271,9 @@ static int make(bloomfile_builder *b, const struct runs *runs, uint64_t n, struc
         error = new_image_start(&r, &h, to);
     if (error == 0)
         error = build(b, &h, runs, &r);
-    if (error == 0 && (h.record.n == n || !params_need_keys(&b->params)))
-        error = new_image_finish(&r, &h);
+    const bool counted = h.record.n == n || !params_need_keys(&b->params);
+    if (error == 0 && counted)
+        error = is_over_capacity(b, &h) ? BLOOMFILE_EFULL : new_image_finish(&r, &h);
     new_image_abandon(&r);
     return error;
 }

@@ -21,7 +21,8 @@ int bloomfile_create(bloomfile **out, const char *path, const struct bloomfile_p
                      unsigned flags)
 {
     *out = NULL;
-    if (path == NULL || (flags & ~(BLOOMFILE_REPLACE | BLOOMFILE_ADD_EXACT)) != 0)
+    if (path == NULL ||
+        (flags & ~(BLOOMFILE_REPLACE | BLOOMFILE_ADD_EXACT | BLOOMFILE_OVER_CAPACITY)) != 0)
         return BLOOMFILE_EPARAMS;
     struct bloomfile_params p;
     struct header h;
@@ -38,7 +39,7 @@ int bloomfile_create(bloomfile **out, const char *path, const struct bloomfile_p
 int bloomfile_create_memory(bloomfile **out, const struct bloomfile_params *params, unsigned flags)
 {
     *out = NULL;
-    if ((flags & ~(BLOOMFILE_ADD_EXACT | BLOOMFILE_SOLE_ADDER)) != 0)
+    if ((flags & ~(BLOOMFILE_ADD_EXACT | BLOOMFILE_SOLE_ADDER | BLOOMFILE_OVER_CAPACITY)) != 0)
         return BLOOMFILE_EPARAMS;
     struct bloomfile_params p;
     struct header h;

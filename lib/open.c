@@ -10,7 +10,7 @@
 #define OPEN_FLAGS                                                                                 \
     (BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE | BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN |  \
      BLOOMFILE_ADD_EXACT | BLOOMFILE_PREFAULT | BLOOMFILE_LOCK | BLOOMFILE_COPY |                  \
-     BLOOMFILE_APP_HASH)
+     BLOOMFILE_APP_HASH | BLOOMFILE_OVER_CAPACITY)
 
 static bool flags_valid(unsigned flags, bool by_path)
 {
@@ -20,7 +20,7 @@ static bool flags_valid(unsigned flags, bool by_path)
         return false;
     if (writing && (!by_path || (flags & (verify | BLOOMFILE_COPY)) != 0))
         return false;
-    return writing || (flags & BLOOMFILE_ADD_EXACT) == 0;
+    return writing || (flags & (BLOOMFILE_ADD_EXACT | BLOOMFILE_OVER_CAPACITY)) == 0;
 }
 
 /* The layers of a series behind the first one, of which there is a handle; then the handle of all.

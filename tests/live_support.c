@@ -98,7 +98,7 @@ const char *flaw_of_doubtful(bloomfile *f)
     int add = bloomfile_add_digest(f, number(0, ABSENT), NULL);
     if (add == BLOOMFILE_EREADONLY)
         return NULL;
-    if (add != BLOOMFILE_EPOISONED || bloomfile_add_digests(f, NULL, 0, NULL, NULL) != add)
+    if (add != BLOOMFILE_EPOISONED || bloomfile_add_digests(f, NULL, 0, NULL, NULL, NULL) != add)
         return "poisoned, it can be added to";
     if (bloomfile_sync(f) != BLOOMFILE_EPOISONED)
         return "poisoned, it can be synced";

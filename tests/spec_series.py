@@ -273,7 +273,12 @@ class SeriesWriter:
     def is_full(self):
         header = self.writer.image.header
         return (self.writer.totals()["n"] >= header["capacity"]
-                or header["period"] and time.time() >= header["began"] + header["period"])
+                or header["period"] and (time.time() >= header["began"] + header["period"]
+                                         or self.began_ahead(int(time.time()))))
+
+    def began_ahead(self, now):
+        header = self.writer.image.header
+        return header["began"] - now > -(-header["period"] // 10)
 
     def make_next(self):
         """As many further layers as are due: with a period more than one may be."""

@@ -63,6 +63,7 @@ void assert_verdict(const char *what, struct bytes image, int error, const char 
 bloomfile_builder *new_builder(struct bloomfile_params params)
 {
     params.struct_size = sizeof params;
+    params.over_capacity = 1;
     bloomfile_builder *b;
     assert_error(bloomfile_builder_new(&b, &params), 0);
     return b;

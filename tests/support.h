@@ -34,6 +34,7 @@ void assert_verdict(const char *what, struct bytes image, int error, const char 
 
 /* ---- building */
 
+/* With struct_size and over_capacity set. */
 bloomfile_builder *new_builder(struct bloomfile_params params);
 
 /* Adds number_key(from) to number_key(to - 1). */

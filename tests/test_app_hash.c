@@ -412,14 +412,14 @@ static void assert_takes_nothing(bloomfile *f, bool named)
     const struct bloomfile_key key = { "key", 3 };
     const uint64_t digest = 7;
     assert_error(bloomfile_add(f, "key", 3, NULL), BLOOMFILE_EHASH);
-    assert_error(bloomfile_add_many(f, &key, 1, NULL, NULL), BLOOMFILE_EHASH);
-    assert_error(bloomfile_add_many(f, &key, 0, NULL, NULL), BLOOMFILE_EHASH);
+    assert_error(bloomfile_add_many(f, &key, 1, NULL, NULL, NULL), BLOOMFILE_EHASH);
+    assert_error(bloomfile_add_many(f, &key, 0, NULL, NULL, NULL), BLOOMFILE_EHASH);
     assert_error(bloomfile_remove(f, "key", 3), BLOOMFILE_EHASH);
     if (named)
         return;
     assert_error(bloomfile_add_digest(f, digest, NULL), BLOOMFILE_EHASH);
-    assert_error(bloomfile_add_digests(f, &digest, 1, NULL, NULL), BLOOMFILE_EHASH);
-    assert_error(bloomfile_add_digests(f, &digest, 0, NULL, NULL), BLOOMFILE_EHASH);
+    assert_error(bloomfile_add_digests(f, &digest, 1, NULL, NULL, NULL), BLOOMFILE_EHASH);
+    assert_error(bloomfile_add_digests(f, &digest, 0, NULL, NULL, NULL), BLOOMFILE_EHASH);
     assert_error(bloomfile_remove_digest(f, digest_of(0)), BLOOMFILE_EHASH);
 }
 

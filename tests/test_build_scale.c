@@ -16,7 +16,7 @@ static uint64_t digests[KEYS];
 
 static const struct bloomfile_params kinds[] = {
     { .layout = BLOOMFILE_BLOCKED },
-    { .layout = BLOOMFILE_BLOCKED, .capacity = KEYS / 2, .fpr = 0.001 },
+    { .layout = BLOOMFILE_BLOCKED, .capacity = KEYS / 2, .fpr = 0.001, .over_capacity = 1 },
     { .layout = BLOOMFILE_BLOCKED, .bits = 512 * 3001, .hashes = 13 },
     { .layout = BLOOMFILE_CLASSIC, .seed = 7 },
     { .layout = BLOOMFILE_CLASSIC, .bits = 1500001, .hashes = 5, .label = "odd" },

@@ -35,7 +35,7 @@ static struct bloomfile_params shape_of(uint32_t layout)
     params.layout = layout;
     params.bits = BITS;
     params.hashes = 5;
-    params.capacity = KEYS;
+    params.capacity = 10 * KEYS;
     return params;
 }
 

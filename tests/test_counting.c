@@ -17,7 +17,8 @@ static bloomfile *make_filter(uint64_t counters, uint32_t k)
     params.layout = BLOOMFILE_COUNTING;
     params.bits = counters;
     params.hashes = k;
-    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    assert_error(
+        bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE | BLOOMFILE_OVER_CAPACITY), 0);
     return f;
 }
 

@@ -983,6 +983,33 @@ void test_live()
 }
 
 /* What is asked for while layers are made. */
+/* Over capacity. */
+void test_full()
+{
+    bloom_file::params p;
+    p.capacity = 5000;
+    p.fpr = 0.01;
+    auto f = bloom_file::live_filter<>::create_memory(p);
+    const auto keys = numbered("k", 20000);
+    bool was_new[20000] = {};
+    std::error_code ec;
+    std::size_t done = 0;
+    f.add_many(keys, was_new, ec, &done);
+    CHECK(ec == BLOOMFILE_EFULL && done > 5000 && done < 6500);
+    for (std::size_t i = 0; i < keys.size(); i++)
+        CHECK(i < done ? f.contains(keys[i]) : was_new[i]);
+    CHECK(!f.contains(keys[done]) && !f.status() && !f.add(keys[0]));
+    try {
+        f.add_many(keys);
+        CHECK(false);
+    } catch (const bloom_file::add_error &e) {
+        CHECK(e.code() == BLOOMFILE_EFULL && e.done == done);
+    }
+    auto accepts = bloom_file::live_filter<>::create_memory(p, BLOOMFILE_OVER_CAPACITY);
+    accepts.add_many(keys, ec, &done);
+    CHECK(!ec && done == keys.size());
+}
+
 void test_series()
 {
     bloom_file::params p;
@@ -1100,6 +1127,7 @@ int main()
     test_hashers_with_a_number();
     test_no_flags();
     test_live();
+    test_full();
     test_series();
     test_slices();
     test_views();

@@ -179,7 +179,7 @@ static int seal_it(void)
 
 static int add_many_exactly(void)
 {
-    return bloomfile_add_digests(writer, digests, MANY, NULL, NULL);
+    return bloomfile_add_digests(writer, digests, MANY, NULL, NULL, NULL);
 }
 
 static int assemble(void)

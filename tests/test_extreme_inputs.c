@@ -268,7 +268,7 @@ static void a_full_counter_has_all_keys_and_stays(void **state)
     assert_error(bloomfile_remove_digest(f, number(0, 1)), BLOOMFILE_EABSENT);
     assert_error(bloomfile_add_digest(f, number(0, 1), NULL), 0);
     const struct bloomfile_key key = { "key", 3 };
-    assert_error(bloomfile_add_many(f, &key, 1, NULL, NULL), 0);
+    assert_error(bloomfile_add_many(f, &key, 1, NULL, NULL, NULL), 0);
     for (int i = 0; i < 3; i++)
         assert_error(bloomfile_remove_digest(f, number(0, 1)), 0);
     assert_true(bloomfile_contains_digest(f, number(0, 1)));

@@ -253,7 +253,9 @@ static void a_live_filter_folds_as_it_is(void **state)
             continue;
         struct bloomfile_params params = params_of(s, s->bits);
         bloomfile *live;
-        assert_error(bloomfile_create(&live, "live", &params, BLOOMFILE_REPLACE), 0);
+        assert_error(
+            bloomfile_create(&live, "live", &params, BLOOMFILE_REPLACE | BLOOMFILE_OVER_CAPACITY),
+            0);
         for (uint64_t key = 0; key < s->keys; key++)
             assert_error(bloomfile_add_digest(live, number(42, key), NULL), 0);
         assert_error(bloomfile_fold("folded", live, 2, BLOOMFILE_REPLACE), 0);

@@ -425,7 +425,7 @@ static void an_add_tells_whether_it_was_new(void **state)
     static const bool expected[] = { true, true, false, true, false, true, true };
     bool was_new[ROWS(keys)];
     size_t count;
-    assert_error(bloomfile_add_many(f, keys, ROWS(keys), was_new, &count), 0);
+    assert_error(bloomfile_add_many(f, keys, ROWS(keys), was_new, &count, NULL), 0);
     assert_memory_equal(was_new, expected, sizeof expected);
     assert_int_equal(count, 5);
     for (size_t i = 0; i < ROWS(keys); i++) {
@@ -433,10 +433,10 @@ static void an_add_tells_whether_it_was_new(void **state)
         assert_error(bloomfile_add(f, keys[i].data, keys[i].size, &was_new[i]), 0);
         assert_false(was_new[i]);
     }
-    assert_error(bloomfile_add_many(f, keys, ROWS(keys), NULL, &count), 0);
+    assert_error(bloomfile_add_many(f, keys, ROWS(keys), NULL, &count, NULL), 0);
     assert_int_equal(count, 0);
-    assert_error(bloomfile_add_many(f, NULL, 0, NULL, &count), 0);
-    assert_error(bloomfile_add_digests(f, NULL, 0, NULL, NULL), 0);
+    assert_error(bloomfile_add_many(f, NULL, 0, NULL, &count, NULL), 0);
+    assert_error(bloomfile_add_digests(f, NULL, 0, NULL, NULL, NULL), 0);
     assert_int_equal(info_of(f).keys, 5);
     free(large);
     bloomfile_close(f);
@@ -478,7 +478,7 @@ static void who_reads_cannot_write(void **state)
     (void)state;
     bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
     assert_error(bloomfile_add(reader, "a", 1, NULL), BLOOMFILE_EREADONLY);
-    assert_error(bloomfile_add_many(reader, NULL, 0, NULL, NULL), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_add_many(reader, NULL, 0, NULL, NULL, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_sync(reader), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_seal(reader), BLOOMFILE_EREADONLY);
     bloomfile_close(f);

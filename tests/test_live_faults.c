@@ -64,7 +64,7 @@ static void add_many_exactly(void)
     for (size_t i = 0; i < ROWS(digests); i++)
         digests[i] = number(0, i % LIVE_KEYS);
     digests[0] = number(0, NEW);
-    note(bloomfile_add_digests(writer, digests, ROWS(digests), NULL, NULL));
+    note(bloomfile_add_digests(writer, digests, ROWS(digests), NULL, NULL, NULL));
 }
 
 static void remove_key(void)
@@ -486,7 +486,7 @@ static void counts_that_cancel_out_outlive_a_failed_sync(void **state)
         assert_error(bloomfile_get_info(writer, &info), 0);
         const uint64_t gone[] = { digest_at(info.bits, 1, 2), digest_at(info.bits, 3, 4) };
         const uint64_t stays = digest_at(info.bits, 2, 4), comes = digest_at(info.bits, 5, 6);
-        assert_error(bloomfile_add_digests(writer, gone, 2, NULL, NULL), 0);
+        assert_error(bloomfile_add_digests(writer, gone, 2, NULL, NULL, NULL), 0);
         assert_error(bloomfile_add_digest(writer, stays, NULL), 0);
         assert_error(bloomfile_sync(writer), 0);
         assert_int_equal(info_of_file("filter").keys, 2);

@@ -41,7 +41,9 @@ static _Noreturn void add_for_ever(struct adder *a, unsigned flags)
 {
     bloomfile *f;
     alarm(200);
-    if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN | flags) != 0)
+    if (bloomfile_open(&f, "filter",
+                       BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN | BLOOMFILE_OVER_CAPACITY |
+                           flags) != 0)
         _exit(1);
     atomic_store(&a->opened, 1);
     for (unsigned i = 0;; i++) {
@@ -183,7 +185,7 @@ static _Noreturn void add_exactly_for_ever(atomic_uint *added)
     for (uint64_t i = 0;; i++) {
         for (uint64_t j = 0; j < ROWS(digests); j++)
             digests[j] = number(1, i * ROWS(digests) + j);
-        if (bloomfile_add_digests(f, digests, ROWS(digests), NULL, NULL) != 0)
+        if (bloomfile_add_digests(f, digests, ROWS(digests), NULL, NULL, NULL) != 0)
             _exit(2);
         atomic_fetch_add(added, 1);
     }
@@ -199,7 +201,7 @@ static pid_t start_adding(void)
         alarm(60);
         if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT) != 0)
             _exit(1);
-        _exit(bloomfile_add_digests(f, digests, 2, NULL, NULL) != 0);
+        _exit(bloomfile_add_digests(f, digests, 2, NULL, NULL, NULL) != 0);
     }
     return child;
 }

@@ -235,7 +235,7 @@ static void an_exact_adder_holds_its_stripe_or_all(void **state)
     }
     const uint64_t two[] = { 0, 1 };
     watch(ON_unlock, 1);
-    int error = bloomfile_add_digests(writer, two, 2, NULL, NULL);
+    int error = bloomfile_add_digests(writer, two, 2, NULL, NULL, NULL);
     faults_end();
     assert_error(error, 0);
     assert_seen(F_RDLCK, F_UNLCK, STRIPES, STRIPES + 63);
@@ -461,7 +461,7 @@ static void exact_adders_of_keys_that_are_there_wait_for_nobody(void **state)
     bloomfile *f = opened("blocked", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
     for (size_t i = 0; i < ROWS(digests); i++)
         digests[i] = number(0, i);
-    assert_error(bloomfile_add_digests(f, digests, ROWS(digests), NULL, NULL), 0);
+    assert_error(bloomfile_add_digests(f, digests, ROWS(digests), NULL, NULL, NULL), 0);
     for (int stripe = 0; stripe < 64; stripe++)
         assert_int_equal(lock_byte(other, F_WRLCK, STRIPES + stripe), 0);
     alarm(20);
@@ -469,7 +469,7 @@ static void exact_adders_of_keys_that_are_there_wait_for_nobody(void **state)
     assert_error(bloomfile_add_digest(f, digests[3], was_new), 0);
     assert_false(was_new[0]);
     was_new[0] = true;
-    assert_error(bloomfile_add_digests(f, digests, ROWS(digests), was_new, &new_keys), 0);
+    assert_error(bloomfile_add_digests(f, digests, ROWS(digests), was_new, &new_keys, NULL), 0);
     alarm(0);
     assert_int_equal(new_keys, 0);
     for (size_t i = 0; i < ROWS(digests); i++)
@@ -485,7 +485,7 @@ static void assert_adds_the_others(bloomfile *f, size_t n, uint64_t there)
     size_t new_keys = 0;
     for (uint64_t i = 0; i < n; i++)
         digests[i] = number(0, i == there ? i : 1000 * n + 10 * there + i);
-    assert_error(bloomfile_add_digests(f, digests, n, was_new, &new_keys), 0);
+    assert_error(bloomfile_add_digests(f, digests, n, was_new, &new_keys, NULL), 0);
     assert_int_equal(new_keys, n - 1);
     for (uint64_t i = 0; i < n; i++) {
         assert_int_equal(was_new[i], i != there);
@@ -511,7 +511,7 @@ static int add_two(void)
     static uint64_t next;
     const uint64_t two[] = { number(0, 5000 + next), number(0, 5001 + next) };
     next += 2;
-    return bloomfile_add_digests(inherited, two, 2, NULL, NULL);
+    return bloomfile_add_digests(inherited, two, 2, NULL, NULL, NULL);
 }
 
 static void *run_it(void *run)

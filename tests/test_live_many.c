@@ -45,7 +45,7 @@ static int add_own_million(bloomfile *f, unsigned worker, void *context)
         size_t count = 0, told = 0;
         for (uint64_t j = 0; j < BATCH; j++)
             digests[j] = number(0, (uint64_t)worker * MILLION + i + j);
-        if (bloomfile_add_digests(f, digests, BATCH, was_new, &count) != 0)
+        if (bloomfile_add_digests(f, digests, BATCH, was_new, &count, NULL) != 0)
             return 1;
         for (size_t j = 0; j < BATCH; j++)
             told += was_new[j];
@@ -126,7 +126,7 @@ static int add_same_keys_in_batches(bloomfile *f, unsigned worker, void *context
             keys[n] = (i * (4 * worker + 1) + worker * 77777) % SAME;
             digests[n] = number(0, keys[n]);
         }
-        if (bloomfile_add_digests(f, digests, n, was_new, NULL) != 0)
+        if (bloomfile_add_digests(f, digests, n, was_new, NULL, NULL) != 0)
             return 1;
         for (size_t j = 0; j < n; j++)
             if (was_new[j])
@@ -215,7 +215,9 @@ static void a_live_filter_is_read_beside_adds(void **state)
         params.bits = bits[layout - BLOOMFILE_BLOCKED];
         params.hashes = 4;
         bloomfile *f;
-        assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+        assert_error(
+            bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE | BLOOMFILE_OVER_CAPACITY),
+            0);
         crew_run(&(struct crew){ 1, 3, "filter", 0, f, read_or_add, NULL });
         bloomfile_close(f);
     }

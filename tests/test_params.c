@@ -35,7 +35,8 @@ static void each_wrong_parameter_has_its_error(void **state)
         { "struct_size never set, huge", { .struct_size = SIZE_MAX / 2 }, BLOOMFILE_EPARAMS },
 #define WITH .struct_size = sizeof(struct bloomfile_params)
         { "1024 threads", { WITH, .threads = 1024 }, 0 },
-        { "a member of tomorrow", { WITH, .reserved = 1 }, BLOOMFILE_EPARAMS },
+        { "over capacity", { WITH, .over_capacity = 1 }, 0 },
+        { "over capacity, twice", { WITH, .over_capacity = 2 }, BLOOMFILE_EPARAMS },
         { "1025 threads", { WITH, .threads = 1025 }, BLOOMFILE_EPARAMS },
         { "a self-test without a hash", { WITH, .self_test = 1 }, BLOOMFILE_EPARAMS },
         { "hash 1", { WITH, .hash_id = 1 }, BLOOMFILE_EHASH },
@@ -192,7 +193,10 @@ static void capacity_rate_bits_and_hashes_combine(void **state)
         assert_int_equal(info.hashes, bloomfile_hashes_for(l, 10240, 700));
         assert_true(info.fpr == 0);
 
-        info = built((struct bloomfile_params){ .layout = l, .bits = 10240, .capacity = 200 }, 700);
+        info = built(
+            (struct bloomfile_params){
+                .layout = l, .bits = 10240, .capacity = 200, .over_capacity = 1 },
+            700);
         assert_int_equal(info.hashes, bloomfile_hashes_for(l, 10240, 200));
         assert_int_equal(info.capacity, 200);
         assert_int_equal(info.keys, 700);

@@ -52,7 +52,7 @@ static size_t add_numbers_to(bloomfile *f, uint64_t from, uint64_t to, size_t ba
         size_t n = 0, new_keys = 0;
         for (; n < batch && from < to; n++)
             digests[n] = number(0, from++);
-        assert_error(bloomfile_add_digests(f, digests, n, NULL, &new_keys), 0);
+        assert_error(bloomfile_add_digests(f, digests, n, NULL, &new_keys, NULL), 0);
         sum += new_keys;
     }
     return sum;
@@ -215,7 +215,7 @@ static void a_key_is_new_only_if_no_layer_has_it(void **state)
     assert_false(was_new);
     uint64_t twice[2] = { number(0, ABSENT), number(0, ABSENT) };
     bool both[2];
-    assert_error(bloomfile_add_digests(f, twice, 2, both, NULL), 0);
+    assert_error(bloomfile_add_digests(f, twice, 2, both, NULL, NULL), 0);
     assert_true(both[0]);
     assert_false(both[1]);
     finish(f);
@@ -368,6 +368,42 @@ static void a_generation_ends_when_its_time_is_up(void **state)
     assert_true(layer >= 2 && layer <= 4);
     finish(f);
     seconds_gone = 0;
+}
+
+/* Once by a clock that is an hour ahead; the generations after it last as long as they should. */
+static void a_generation_that_began_ahead_of_the_clock_ends_at_the_next_add(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned period, ahead;
+        bool ends;
+    } rows[] = { { 100, 3600, true }, { 100, 12, true }, { 100, 8, false }, { 1, 3, true } };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        bloomfile *f;
+        struct bloomfile_params params = series_params(3);
+        params.period = rows[i].period;
+        seconds_gone = rows[i].ahead;
+        assert_error(bloomfile_create(&f, "ahead", &params, 0), 0);
+        assert_error(bloomfile_add_digest(f, number(0, 1), NULL), 0);
+        seconds_gone = 0;
+        assert_error(bloomfile_add_digest(f, number(0, 2), NULL), 0);
+        assert_int_equal(info_of(f).layer, rows[i].ends);
+        assert_true(bloomfile_contains_digest(f, number(0, 1)));
+        const uint64_t layer = info_of(f).layer;
+        for (unsigned k = 1; k <= 3; k++) {
+            seconds_gone = k * rows[i].period + rows[i].ahead * !rows[i].ends;
+            assert_error(bloomfile_add_digest(f, number(0, 2 + k), NULL), 0);
+            assert_true(info_of(f).layer >= layer + k);
+        }
+        assert_false(bloomfile_contains_digest(f, number(0, 1)));
+        finish(f);
+        seconds_gone = 0;
+        for (unsigned file = 0; file < 3; file++) {
+            char name[20];
+            snprintf(name, sizeof name, file == 0 ? "ahead" : "ahead.%u", file);
+            assert_int_equal(unlink(name), 0);
+        }
+    }
 }
 
 /* ---- files that are not as they should be */
@@ -630,7 +666,9 @@ static void an_add_that_finds_no_room_is_refused_and_loses_nothing(void **state)
     assert_int_equal(absent_of(f, 0, i - 1), 0);
     assert_false(bloomfile_contains_digest(f, number(0, ABSENT)));
     bool was_new = true;
-    assert_error(bloomfile_add_digest(f, number(0, 1), &was_new), EISDIR);
+    assert_error(bloomfile_add_digest(f, number(0, 1), &was_new), 0);
+    assert_false(was_new);
+    assert_error(bloomfile_add_digest(f, number(0, i - 1), NULL), EISDIR);
     assert_int_equal(rmdir("full.1"), 0);
     assert_error(bloomfile_status(f), 0);
     assert_error(bloomfile_add_digest(f, number(0, i - 1), &was_new), 0);
@@ -907,14 +945,14 @@ static void a_handle_without_writing_says_why_it_cannot_add(void **state)
     bloomfile *f = opened("many", BLOOMFILE_WRITE);
     const uint64_t keys = info_of(f).keys;
     size_t added = 0;
-    assert_error(bloomfile_add_digests(f, NULL, 0, NULL, &added), 0);
+    assert_error(bloomfile_add_digests(f, NULL, 0, NULL, &added, NULL), 0);
     assert_int_equal(added, 0);
     assert_int_equal(info_of(f).keys, keys);
     assert_error(bloomfile_seal_to("sealed", f, 0), 0);
     finish(f);
     for (size_t i = 0; i < ROWS(rows); i++) {
         f = opened(rows[i].path, 0);
-        assert_error(bloomfile_add_digests(f, NULL, 0, NULL, &added), rows[i].expected);
+        assert_error(bloomfile_add_digests(f, NULL, 0, NULL, &added, NULL), rows[i].expected);
         assert_error(bloomfile_sync(f), rows[i].expected);
         bloomfile_close(f);
     }
@@ -1379,6 +1417,7 @@ int main(void)
         TEST(a_key_stays_for_its_generations),
         TEST(what_is_there_begins_no_generation),
         TEST(a_generation_ends_when_its_time_is_up),
+        TEST(a_generation_that_began_ahead_of_the_clock_ends_at_the_next_add),
         TEST(a_layer_that_is_missing_or_foreign_is_refused),
         TEST(a_hole_in_the_ring_is_refused),
         TEST(an_older_copy_of_a_layer_is_refused),

@@ -41,7 +41,7 @@ static int add_own(bloomfile *f, unsigned worker, void *context)
         uint64_t digests[BATCH];
         for (unsigned j = 0; j < BATCH; j++)
             digests[j] = number(0, i + j);
-        if (bloomfile_add_digests(f, digests, BATCH, NULL, NULL) != 0)
+        if (bloomfile_add_digests(f, digests, BATCH, NULL, NULL, NULL) != 0)
             return 1;
         if (bloomfile_contains_digests(f, digests, BATCH, NULL) != BATCH)
             return 2;

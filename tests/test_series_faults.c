@@ -122,7 +122,7 @@ static int add_some(void)
 
 static int add_nothing(void)
 {
-    return bloomfile_add_digests(writer, NULL, 0, NULL, NULL);
+    return bloomfile_add_digests(writer, NULL, 0, NULL, NULL, NULL);
 }
 
 static int follow(void)

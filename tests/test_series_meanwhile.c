@@ -39,10 +39,10 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
-    if (clock == CLOCK_REALTIME_COARSE && looks_left > 0 && --looks_left == 0)
-        at_the_look();
     const int result = __real_clock_gettime(clock, now);
     now->tv_sec += seconds_gone;
+    if (clock == CLOCK_REALTIME_COARSE && looks_left > 0 && --looks_left == 0)
+        at_the_look();
     return clock_fails != 0 ? clock_fails : result;
 }
 
@@ -77,7 +77,7 @@ static void end(void)
     assert_int_equal(entries_in_dir(), 0);
 }
 
-/* By their clock the time of the newest generation is up; a growing series they fill. */
+/* Once the time of the newest generation is up; a growing series they fill. */
 static void make_one(void)
 {
     if (making)
@@ -87,7 +87,6 @@ static void make_one(void)
     seconds_gone = info_of(other).period != 0 ? ++made * (long)PERIOD : 0;
     while (info_of(other).layer == layer)
         assert_error(bloomfile_add_digest(other, number(0, at++), NULL), 0);
-    seconds_gone = 0;
     making = false;
 }
 
@@ -146,7 +145,7 @@ static void a_key_added_while_others_make_a_generation_has_its_time(void **state
     (void)state;
     for (unsigned exact = 0; exact < 2; exact++)
         for (uint32_t generations = 2; generations <= 3; generations++)
-            for (unsigned look = 1; look <= 3; look++) {
+            for (unsigned look = 1; look <= 2; look++) {
                 begin(generations, exact ? BLOOMFILE_ADD_EXACT : 0);
                 assert_error(add_while_at_look(look, make_one), 0);
                 assert_has_its_time(KEY);
@@ -251,7 +250,7 @@ static void a_batch_with_a_late_key_is_added_as_a_whole_or_refused(void **state)
     begin(2, 0);
     looks_left = 2;
     at_the_look = make_one_and_fill_the_disk;
-    const int error = bloomfile_add_digests(writer, digests, MANY, NULL, NULL);
+    const int error = bloomfile_add_digests(writer, digests, MANY, NULL, NULL, NULL);
     faults_end();
     assert_int_equal(looks_left, 0);
     assert_error(error, ENOSPC);
@@ -301,7 +300,7 @@ static int add_keys(void)
     size_t new_keys = 0;
     for (uint64_t i = 0; i < MANY; i++)
         digests[i] = number(0, KEY + i);
-    const int error = bloomfile_add_digests(writer, digests, MANY, was_new, &new_keys);
+    const int error = bloomfile_add_digests(writer, digests, MANY, was_new, &new_keys, NULL);
     assert_int_equal(new_keys, MANY);
     for (size_t i = 0; i < MANY; i++)
         assert_true(was_new[i]);
@@ -793,9 +792,10 @@ static void a_generation_goes_on_until_the_clock_tells_its_end(void **state)
         int fails;
         bool at_zero;
         long gone;
-    } rows[] = {
-        { -1, false, 2 * PERIOD }, { 0, true, 0 }, { 0, false, -PERIOD }, { 0, false, PERIOD / 2 }
-    };
+    } rows[] = { { -1, false, 2 * PERIOD },
+                 { 0, true, 0 },
+                 { 0, false, -PERIOD / 10 },
+                 { 0, false, PERIOD / 2 } };
     for (size_t i = 0; i < ROWS(rows); i++) {
         begin(2, 0);
         clock_fails = rows[i].fails;

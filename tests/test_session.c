@@ -86,10 +86,10 @@ static void no_two_threads_count_in_one_place(void **state)
     many_threads_count();
     for (const struct session_shard *t = session->shards; t < session->shards + SESSION_SHARDS;
          t++) {
-        assert_true(t->own.keys == 0 || t->own.keys == 2);
-        assert_true((t->own.keys != 0) == (t->owner != 0));
-        own += t->own.keys;
-        others += t->others.keys;
+        assert_true(t->own.counts.keys == 0 || t->own.counts.keys == 2);
+        assert_true((t->own.counts.keys != 0) == (t->owner != 0));
+        own += t->own.counts.keys;
+        others += t->others.counts.keys;
     }
     assert_true(own > 0);
     assert_int_equal(own + others, 2 * THREADS);

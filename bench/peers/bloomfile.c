@@ -166,8 +166,8 @@ static void add_batch(void *filter, const struct keyset *keys)
 {
     bloomfile *f = ((struct subject *)filter)->f;
     bench_check(keys->digests != NULL
-                    ? bloomfile_add_digests(f, keys->digests, keys->count, NULL, NULL)
-                    : bloomfile_add_many(f, bloomfile_keys(keys, 0), keys->count, NULL, NULL),
+                    ? bloomfile_add_digests(f, keys->digests, keys->count, NULL, NULL, NULL)
+                    : bloomfile_add_many(f, bloomfile_keys(keys, 0), keys->count, NULL, NULL, NULL),
                 "add keys");
 }
 

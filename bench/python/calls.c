@@ -110,7 +110,7 @@ double calls_add(bloomfile *f, const struct bloomfile_key *keys, size_t n, bool 
 double calls_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n, bool *was_new)
 {
     double start = bench_seconds();
-    return bloomfile_add_many(f, keys, n, was_new, NULL) == 0 ? bench_seconds() - start : -1;
+    return bloomfile_add_many(f, keys, n, was_new, NULL, NULL) == 0 ? bench_seconds() - start : -1;
 }
 
 double calls_build(const struct bloomfile_key *keys, size_t n, double fpr)

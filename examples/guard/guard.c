@@ -58,7 +58,7 @@ static int add_orders(bloomfile *filter, const struct order *orders, size_t coun
     struct bloomfile_key keys[CHUNK];
     for (size_t i = 0; i < count; i++)
         keys[i] = (struct bloomfile_key){ orders[i].digits, STORE_DIGITS };
-    return bloomfile_add_many(filter, keys, count, NULL, NULL);
+    return bloomfile_add_many(filter, keys, count, NULL, NULL, NULL);
 }
 
 static int add_all_orders(bloomfile *filter, const struct store *store)

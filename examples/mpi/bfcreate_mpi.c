@@ -128,6 +128,7 @@ static bool plan(struct job *j)
     const uint64_t pages = (j->bits / 8 + PAGE - 1) / PAGE;
     j->file_size = HEADER + pages * (PAGE + 4);
     p->slices = slices_of(j);
+    p->over_capacity = 1; /* join_headers() judges the whole */
     p->slice = (uint32_t)j->rank;
     p->spool = spool_folder();
     if (p->memory == 0)
@@ -282,6 +283,11 @@ static bool join_slices(struct job *j, const uint8_t *headers)
     return true;
 }
 
+static double rate_of(const struct bloomfile_info *i)
+{
+    return bloomfile_fpr_for(i->layout, i->bits, i->hashes, i->keys);
+}
+
 /* All ranks learn what the header of the whole says, and where the file is. */
 static bool join_headers(struct job *j)
 {
@@ -297,8 +303,11 @@ static bool join_headers(struct job *j)
     if (!done)
         return false;
     MPI_Bcast(j->header, HEADER, MPI_BYTE, 0, MPI_COMM_WORLD);
-    const int error = bloomfile_inspect(j->header, (uint64_t)j->file_size, &j->whole, NULL, NULL);
-    return all_done(j, error == 0 || failed(j, error, "cannot join the slices"));
+    int error = bloomfile_inspect(j->header, (uint64_t)j->file_size, &j->whole, NULL, NULL);
+    if (error == 0 && rate_of(&j->whole) > OVERFULL * j->whole.fpr)
+        error = BLOOMFILE_EFULL;
+    return all_done(j, error == 0 || failed(j, error, "cannot create %s of %" PRIu64 " keys",
+                                            j->path, j->whole.keys));
 }
 
 /* ---------------------------------------------------------------------------------- the file */
@@ -421,25 +430,18 @@ static void tell(const struct job *j)
               (long long)j->exchange.rounds, most[0], most[1], MPI_Wtime() - j->began);
 }
 
-/* Returns the exit status. */
-static int report(const struct job *j)
+static void report(const struct job *j)
 {
     const struct bloomfile_info *i = &j->whole;
-    const double rate = bloomfile_fpr_for(i->layout, i->bits, i->hashes, i->keys);
-    const bool overfull = rate > OVERFULL * i->fpr;
     if (j->tell)
         tell(j);
     if (j->rank != 0)
-        return overfull ? 2 : 0;
+        return;
     warnx("%s: %" PRIu64 " keys, sized for %" PRIu64
           "; false-positive rate %.3g %%, %.3g %% promised",
-          j->path, i->keys, i->capacity, 100 * rate, 100 * i->fpr);
+          j->path, i->keys, i->capacity, 100 * rate_of(i), 100 * i->fpr);
     if (i->keys == 0)
         warnx("%s: there were no keys, so it answers no to everything", j->path);
-    if (overfull)
-        warnx("%s is overfull: all keys are in it, but make it anew with -n %" PRIu64 " at least",
-              j->path, i->keys);
-    return overfull ? 2 : 0;
 }
 
 /* ------------------------------------------------------------------------------ command line */
@@ -539,7 +541,8 @@ int main(int argc, char **argv)
 
     const bool done =
         all_done(&j, parse(&j, argc, argv)) && all_done(&j, prepare(&j)) && make_file(&j);
-    const int status = done ? report(&j) : 2;
+    if (done)
+        report(&j);
     target_end(&j.target);
     bloomfile_builder_free(j.builder);
     exchange_free(&j.exchange);
@@ -547,5 +550,5 @@ int main(int argc, char **argv)
     if (j.fd != -1)
         close(j.fd);
     MPI_Finalize();
-    return status;
+    return done ? 0 : 2;
 }

@@ -85,6 +85,17 @@ class BLOOMFILE_API error : public std::system_error
     using std::system_error::system_error;
 };
 
+/* What live_filter::add_many() throws: the first `done` keys were added. */
+class BLOOMFILE_API add_error : public error
+{
+  public:
+    add_error(std::error_code result, const char *attempt, std::size_t added)
+        : error(result, std::string("cannot ") + attempt), done(added)
+    {
+    }
+    std::size_t done;
+};
+
 /* Throws unless `result` is none; `attempt` is what could not be done: "open", and to what. */
 inline void check(std::error_code result, const char *attempt, const char *path = "")
 {

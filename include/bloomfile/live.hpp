@@ -64,8 +64,9 @@ class live_filter : public filter<Key, Hasher>
         });
     }
 
-    /* Adds a key, and returns whether it was new: whether that changed the filter. After an error
-     * the key may or may not have been added, and counts as new, so that nothing is left undone. */
+    /* Adds a key, and returns whether it was new: whether that changed the filter. After
+     * BLOOMFILE_EFULL the key was not added, after another error it may have been; either way it
+     * counts as new, so that nothing is left undone. */
     bool add(argument key, std::error_code &ec)
     {
         return add_digest(this->digest(key), ec);
@@ -80,33 +81,40 @@ class live_filter : public filter<Key, Hasher>
     }
 
     /* All keys of a range (a container, an array), which is read once. Returns how many were new;
-     * was_new[i] is set for each, as far as it goes. After an error all from some key on count as
-     * new, and so they do after an exception of the keys or their Hasher. */
+     * was_new[i] is set for each, as far as it goes; *done (may be null) to how many were added.
+     * After an error these are the first keys, and all others count as new, as they do after an
+     * exception of the keys or their Hasher; after BLOOMFILE_EFULL none of the others was added. */
     template <class Keys>
-    std::size_t add_many(const Keys &keys, span<bool> was_new, std::error_code &ec)
+    std::size_t add_many(const Keys &keys, span<bool> was_new, std::error_code &ec,
+                         std::size_t *done = nullptr)
     {
-        std::size_t fresh = 0;
+        std::size_t fresh = 0, ignored;
+        std::size_t &added = done != nullptr ? *done : ignored;
         detail::presumed rest(was_new);
+        added = 0;
         ec = std::error_code();
         (void)detail::each_chunk<recipe>(
             keys, seed(), [&](const bloomfile_digest *digests, std::size_t n) {
-                fresh += put(digests, n, rest.next(n), ec);
+                fresh += put(digests, n, rest.next(n), ec, added);
                 return std::error_code(); /* what is left counts as new */
             });
         rest.end();
         return fresh;
     }
-    template <class Keys> std::size_t add_many(const Keys &keys, std::error_code &ec)
+    template <class Keys>
+    std::size_t add_many(const Keys &keys, std::error_code &ec, std::size_t *done = nullptr)
     {
-        return add_many(keys, {}, ec);
+        return add_many(keys, {}, ec, done);
     }
-    std::size_t add_many(std::initializer_list<Key> keys, span<bool> was_new, std::error_code &ec)
+    std::size_t add_many(std::initializer_list<Key> keys, span<bool> was_new, std::error_code &ec,
+                         std::size_t *done = nullptr)
     {
-        return add_many<std::initializer_list<Key>>(keys, was_new, ec);
+        return add_many<std::initializer_list<Key>>(keys, was_new, ec, done);
     }
-    std::size_t add_many(std::initializer_list<Key> keys, std::error_code &ec)
+    std::size_t add_many(std::initializer_list<Key> keys, std::error_code &ec,
+                         std::size_t *done = nullptr)
     {
-        return add_many<std::initializer_list<Key>>(keys, {}, ec);
+        return add_many<std::initializer_list<Key>>(keys, {}, ec, done);
     }
 
     /* Takes back one add of a key, in the counting layout: bloomfile_remove() says when. */
@@ -184,11 +192,14 @@ class live_filter : public filter<Key, Hasher>
         check(ec, adding);
         return was_new;
     }
+    /* Throws add_error, which has `done`. */
     template <class Keys> std::size_t add_many(const Keys &keys, span<bool> was_new = {})
     {
         std::error_code ec;
-        const std::size_t fresh = add_many(keys, was_new, ec);
-        check(ec, adding);
+        std::size_t done;
+        const std::size_t fresh = add_many(keys, was_new, ec, &done);
+        if (ec)
+            throw add_error(ec, adding, done);
         return fresh;
     }
     std::size_t add_many(std::initializer_list<Key> keys, span<bool> was_new = {})
@@ -255,17 +266,20 @@ class live_filter : public filter<Key, Hasher>
         return get() != nullptr ? code(what(get())) : this->status();
     }
 
+    /* Adds to `done`. */
     std::size_t put(const bloomfile_digest *digests, std::size_t n, span<bool> was_new,
-                    std::error_code &ec) noexcept
+                    std::error_code &ec, std::size_t &done) noexcept
     {
         bool told[detail::chunk];
-        std::size_t fresh = n;
+        std::size_t fresh = 0, added = 0;
         if (!ec)
-            ec = with(
-                [&](bloomfile *f) { return bloomfile_add_digests(f, digests, n, told, &fresh); });
+            ec = with([&](bloomfile *f) {
+                return bloomfile_add_digests(f, digests, n, told, &fresh, &added);
+            });
         for (std::size_t i = 0; i < n && i < was_new.size(); i++)
-            was_new.data()[i] = ec ? true : told[i];
-        return ec ? n : fresh;
+            was_new.data()[i] = i < added ? told[i] : true;
+        done += added;
+        return fresh + (n - added);
     }
 };
 

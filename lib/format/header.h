@@ -95,6 +95,13 @@ bool header_is_still(const struct header *h, const uint8_t *image);
 /* Where a record of a live or once live image says its state, 4 bytes little-endian. */
 const uint8_t *header_state(const uint8_t *image, unsigned slot);
 
+/* Where its sequence is, 8 bytes little-endian: each record that is written has another one than
+ * both had before. */
+static inline const uint8_t *header_sequence(const uint8_t *image, unsigned slot)
+{
+    return image + HEADER_MAX / 2 + slot * HEADER_RECORD_MAX + RECORD_AT_sequence;
+}
+
 /* Whether a record of a live layer, intact or not, has RECORD_SUCCEEDED. */
 static inline bool header_has_successor(const uint8_t *image)
 {
@@ -119,6 +126,14 @@ static inline bool header_is_layer(const struct header *h)
 static inline bool header_is_slice(const struct header *h)
 {
     return (h->incompat & HEADER_INCOMPAT_SLICE) != 0;
+}
+
+/* format-spec.md, 21.5: whether a generation ends at that second, because its time is up, or
+ * because it began by a clock that was ahead. */
+static inline bool header_is_over(const struct header *h, uint64_t now)
+{
+    const uint64_t tenth = h->period / 10 + (h->period % 10 != 0);
+    return now < h->began ? h->began - now > tenth : now - h->began >= h->period;
 }
 
 /* Whether both are whole filters, or the same slice of filters of one size. */

@@ -7,6 +7,7 @@
 #include "format/layout.h"
 #include "handle/join.h"
 #include "handle/live.h"
+#include "handle/room.h"
 
 /* add 1: sets the bits. */
 static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
@@ -26,8 +27,8 @@ static bool are_there(const bloomfile *f, const uint64_t *digests, size_t n)
                    : f->kernel->contains_many(&f->view, digests, n, NULL) == n);
 }
 
-static int add_exactly(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
-                       struct kernel_change *change)
+static __attribute__((noinline)) int add_exactly(bloomfile *f, const uint64_t *digests, size_t n,
+                                                 bool *was_new, struct kernel_change *change)
 {
     if (are_there(f, digests, n)) {
         if (was_new != NULL)
@@ -51,19 +52,59 @@ static int add_exactly(bloomfile *f, const uint64_t *digests, size_t n, bool *wa
     return succeeded ? ADDING_SUCCEEDED : 0;
 }
 
-int adding(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new, size_t *new_keys)
+static inline int add_all(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+                          struct adding_done *done)
 {
     struct kernel_change change = { 0 };
-    int error = join_writable(f);
-    if (error == 0 && f->exact)
-        error = add_exactly(f, digests, n, was_new, &change);
-    else if (error == 0)
+    if (!f->exact) {
         add_digests(f, digests, n, was_new, &change);
-    if (error != 0)
-        return error;
+    } else {
+        const int error = add_exactly(f, digests, n, was_new, &change);
+        if (error != 0)
+            return error;
+    }
     /* add 2: of two who each add a key and look up the other's, at least one finds it. */
     shared_order();
-    session_count(f->session, &change);
-    *new_keys += (size_t)change.keys;
+    room_count(f, &change);
+    done->new_keys += (size_t)change.keys;
+    done->keys += n;
     return 0;
+}
+
+/* grow 10: as few late adds as may be. */
+static bool is_left(const bloomfile *f)
+{
+    return header_is_layer(&f->header) && live_succeeded(f);
+}
+
+/* Out of line, so that the usual add saves fewer registers. */
+static __attribute__((noinline)) int add_in_parts(bloomfile *f, const uint64_t *digests, size_t n,
+                                                  bool *was_new, struct adding_done *done)
+{
+    int error = 0;
+    for (size_t at = 0, some; at < n && error == 0; at += some) {
+        some = n - at;
+        if (at > 0 && is_left(f))
+            return ADDING_SUCCEEDED;
+        error = room_take(f, digests + at, &some);
+        if (error == 0)
+            error = add_all(f, digests + at, some, was_new != NULL ? was_new + at : NULL, done);
+    }
+    return error;
+}
+
+int adding(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new, struct adding_done *done)
+{
+    const int error = join_writable(f);
+    if (error != 0)
+        return error;
+    return room_has(f, n) ? add_all(f, digests, n, was_new, done)
+                          : add_in_parts(f, digests, n, was_new, done);
+}
+
+int adding_late(bloomfile *f, const uint64_t *digests, size_t n)
+{
+    struct adding_done ignored = { 0 };
+    const int error = join_writable(f);
+    return error != 0 ? error : add_all(f, digests, n, NULL, &ignored);
 }

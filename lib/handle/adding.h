@@ -7,10 +7,19 @@
 
 #define ADDING_MOST 1024 /* digests at once: between two checks of the file's state */
 #define ADDING_SUCCEEDED                                                                           \
-    INT32_MIN /* no error of the interface: nothing was added, by an exact adder,                  \
-                 since the layer has a successor */
+    INT32_MIN /* no error of the interface: the layer has a successor, and is to get no more */
 
-/* Adds n digests, ADDING_MOST at most, and to *new_keys how many were new. was_new may be NULL. */
-int adding(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new, size_t *new_keys);
+struct adding_done {
+    size_t keys;     /* that were added: the first ones, also after an error */
+    size_t new_keys; /* of these */
+};
+
+/* Adds n digests, ADDING_MOST at most, and to *done what was done. was_new may be NULL; it is set
+ * for what was added. BLOOMFILE_EFULL: the next key is new, and room_limit() is reached. */
+int adding(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+           struct adding_done *done);
+
+/* Adds all of them, though the layer may be full. */
+int adding_late(bloomfile *f, const uint64_t *digests, size_t n);
 
 #endif

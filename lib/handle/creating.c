@@ -153,7 +153,7 @@ int creating_after(bloomfile **out, const char *path, const char *like, struct h
         *out = NULL;
         return error;
     }
-    return apart ? open_by_name(out, path, flags & BLOOMFILE_ADD_EXACT) : 0;
+    return apart ? open_by_name(out, path, flags & ~BLOOMFILE_REPLACE) : 0;
 }
 
 int creating_memory(bloomfile **out, struct header *h, unsigned flags)

@@ -43,6 +43,7 @@ struct bloomfile {
     int finished;             /* result of bloomfile_finish() */
     bool exact;               /* BLOOMFILE_ADD_EXACT */
     bool alone;               /* BLOOMFILE_SOLE_ADDER */
+    uint64_t limit;           /* of keys, of one that is open for writing: room_limit() */
     bool accept_unclean;      /* BLOOMFILE_ACCEPT_UNCLEAN */
     bool copied;              /* BLOOMFILE_COPY: the file may change */
     bool app_hash;            /* the application hashes: keys have no digest here */

@@ -219,3 +219,26 @@ int live_load_counted(const bloomfile *f, struct header *now)
     now->record = live_add_counts(now, now->record, &missing);
     return error;
 }
+
+int live_count(const bloomfile *f, struct record *counted)
+{
+    struct session *s = f->session;
+    struct session_last *last = &s->last;
+    struct header now;
+    uint64_t sequences[2];
+    int error = 0;
+    pthread_mutex_lock(&s->counts);
+    for (unsigned slot = 0; slot < 2; slot++)
+        sequences[slot] = shared_load64(header_sequence(f->live, slot));
+    if (!last->known || memcmp(sequences, last->sequences, sizeof sequences) != 0) {
+        error = live_load(f, &now);
+        last->known = error == 0;
+        last->record = now.record;
+        memcpy(last->sequences, sequences, sizeof sequences);
+    }
+    const struct kernel_change missing = session_missing(s, last->record.sequence);
+    pthread_mutex_unlock(&s->counts);
+    if (error == 0)
+        *counted = live_add_counts(&f->header, last->record, &missing);
+    return error;
+}

@@ -47,6 +47,10 @@ static inline bool live_succeeded(const bloomfile *f)
  * while some of that is on its way to the record. After an error *now is unchanged but for that. */
 int live_load_counted(const bloomfile *f, struct header *now);
 
+/* The same record, for one who counts often and holds `asking`: decodes the header only if a record
+ * was written since the last call. */
+int live_count(const bloomfile *f, struct record *counted);
+
 /* `r` plus what this handle has counted. */
 struct record live_add_counts(const struct header *h, struct record r,
                               const struct kernel_change *counted);

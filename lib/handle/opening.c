@@ -15,6 +15,7 @@
 #include "handle/app_hash.h"
 #include "handle/changed.h"
 #include "handle/join.h"
+#include "handle/room.h"
 #include "handle/sealing.h"
 #include "image/body.h"
 #include "kernel/dispatch.h"
@@ -102,6 +103,7 @@ int opening_join(bloomfile *f, int fd, unsigned flags)
         return error;
     }
     f->fd = fd;
+    f->limit = room_limit(&f->header, flags);
     error = filesystem_check(fd, &layered);
     if (error == 0)
         error = join_writers(f);

@@ -4,6 +4,8 @@
 
 #include "os/wiped.h"
 
+#define SHARES 4 /* a thread that is not alone takes this part of the room that is left */
+
 int session_new(struct session **out)
 {
     void *memory;
@@ -17,19 +19,7 @@ void session_free(struct session *s)
     wiped_free(s, sizeof *s);
 }
 
-/* The system gives the identity of a thread that has ended to a new one, which then owns its shard.
- */
-static uintptr_t self(void)
-{
-    return (uintptr_t)pthread_self();
-}
-
-static struct session_shard *own_shard(struct session *s)
-{
-    return &s->shards[(uint64_t)self() * 0x9E3779B97F4A7C15u >> 60];
-}
-
-_Static_assert(SESSION_SHARDS == 1 << (64 - 60), "own_shard takes the top 4 bits");
+/* ---- counts */
 
 /* Without a locked instruction, which would take longer than all else that a repeated add does. */
 static void raise(atomic_llong *own, int64_t by)
@@ -44,56 +34,64 @@ static void raise_shared(atomic_llong *others, int64_t by)
         atomic_fetch_add_explicit(others, by, memory_order_relaxed);
 }
 
-static bool owns(struct session_shard *shard)
+bool session_count(struct session *s, const struct kernel_change *change)
 {
-    uintptr_t owner = atomic_load_explicit(&shard->owner, memory_order_relaxed);
-    return owner == self() ||
-           (owner == 0 && atomic_compare_exchange_strong(&shard->owner, &owner, self()));
+    struct session_shard *shard = session_shard(s);
+    struct session_place *place;
+    if (session_owns(shard)) {
+        place = &shard->own;
+        raise(&place->counts.keys, change->keys);
+        raise(&place->counts.ones, change->ones);
+        raise(&place->counts.overflow, change->overflow);
+    } else {
+        place = &shard->others;
+        raise_shared(&place->counts.keys, change->keys);
+        raise_shared(&place->counts.ones, change->ones);
+        raise_shared(&place->counts.overflow, change->overflow);
+    }
+    return session_room_of(place) <= 0;
 }
 
-void session_count(struct session *s, const struct kernel_change *change)
+/* The first has what a commit gives back, too. */
+static bool is_used(const struct session *s, const struct session_shard *t)
 {
-    if (change->keys == 0 && change->ones == 0 && change->overflow == 0)
-        return;
-    struct session_shard *shard = own_shard(s);
-    const bool owner = owns(shard);
-    struct session_counts *counts = owner ? &shard->own : &shard->others;
-    void (*add)(atomic_llong *, int64_t) = owner ? raise : raise_shared;
-    add(&counts->keys, change->keys);
-    add(&counts->ones, change->ones);
-    add(&counts->overflow, change->overflow);
+    return t == s->shards || atomic_load(&t->owner) != 0;
 }
 
-static int64_t untaken(const atomic_llong *own, const atomic_llong *taken,
-                       const atomic_llong *others)
+static int64_t untaken(const atomic_llong *own, const atomic_llong *others,
+                       const atomic_llong *taken)
 {
-    return atomic_load(own) - atomic_load(taken) + atomic_load(others);
+    return atomic_load(own) + atomic_load(others) - atomic_load(taken);
 }
 
 struct kernel_change session_counted(const struct session *s)
 {
     struct kernel_change sum = { 0 };
     for (const struct session_shard *t = s->shards; t < s->shards + SESSION_SHARDS; t++) {
-        sum.keys += untaken(&t->own.keys, &t->taken.keys, &t->others.keys);
-        sum.ones += untaken(&t->own.ones, &t->taken.ones, &t->others.ones);
-        sum.overflow += untaken(&t->own.overflow, &t->taken.overflow, &t->others.overflow);
+        if (!is_used(s, t))
+            continue;
+        const struct session_counts *own = &t->own.counts, *others = &t->others.counts;
+        sum.keys += untaken(&own->keys, &others->keys, &t->taken.keys);
+        sum.ones += untaken(&own->ones, &others->ones, &t->taken.ones);
+        sum.overflow += untaken(&own->overflow, &others->overflow, &t->taken.overflow);
     }
     return sum;
 }
 
-static int64_t take(const atomic_llong *own, atomic_llong *taken, atomic_llong *others)
+static int64_t take(const atomic_llong *own, const atomic_llong *others, atomic_llong *taken)
 {
-    const int64_t value = atomic_load(own);
-    return value - atomic_exchange(taken, value) + atomic_exchange(others, 0);
+    const int64_t value = atomic_load(own) + atomic_load(others);
+    return value - atomic_exchange(taken, value);
 }
 
 static struct kernel_change take_all(struct session *s)
 {
     struct kernel_change sum = { 0 };
     for (struct session_shard *t = s->shards; t < s->shards + SESSION_SHARDS; t++) {
-        sum.keys += take(&t->own.keys, &t->taken.keys, &t->others.keys);
-        sum.ones += take(&t->own.ones, &t->taken.ones, &t->others.ones);
-        sum.overflow += take(&t->own.overflow, &t->taken.overflow, &t->others.overflow);
+        const struct session_counts *own = &t->own.counts, *others = &t->others.counts;
+        sum.keys += take(&own->keys, &others->keys, &t->taken.keys);
+        sum.ones += take(&own->ones, &others->ones, &t->taken.ones);
+        sum.overflow += take(&own->overflow, &others->overflow, &t->taken.overflow);
     }
     return sum;
 }
@@ -109,9 +107,13 @@ struct kernel_change session_take(struct session *s, uint64_t sequence)
 
 void session_taken(struct session *s, bool committed)
 {
+    struct session_counts *taken = &s->shards[0].taken;
     pthread_mutex_lock(&s->counts);
-    if (!committed)
-        session_count(s, &s->committing);
+    if (!committed) {
+        atomic_fetch_sub(&taken->keys, s->committing.keys);
+        atomic_fetch_sub(&taken->ones, s->committing.ones);
+        atomic_fetch_sub(&taken->overflow, s->committing.overflow);
+    }
     s->committing = (struct kernel_change){ 0 };
     pthread_mutex_unlock(&s->counts);
 }
@@ -125,6 +127,41 @@ struct kernel_change session_missing(const struct session *s, uint64_t sequence)
     sum.ones += s->committing.ones;
     sum.overflow += s->committing.overflow;
     return sum;
+}
+
+/* ---- room for keys */
+
+static void set_room(struct session_place *place, int64_t room)
+{
+    const long long keys = atomic_load_explicit(&place->counts.keys, memory_order_relaxed);
+    atomic_store_explicit(&place->until, keys + room, memory_order_relaxed);
+}
+
+int64_t session_take_room(struct session *s, uint64_t n)
+{
+    struct session_place *place = session_place(s);
+    const int64_t has = session_room(s) > 0 ? session_room(s) : 0;
+    if ((uint64_t)has >= n || s->room <= 0)
+        return has;
+    const uint64_t share = (uint64_t)s->room / (s->roomy == place ? 1 : SHARES),
+                   lacks = n - (uint64_t)has;
+    uint64_t more = share > lacks ? share : lacks;
+    more = more < (uint64_t)s->room ? more : (uint64_t)s->room;
+    s->room -= (int64_t)more;
+    s->roomy = place;
+    set_room(place, has + (int64_t)more);
+    return has + (int64_t)more;
+}
+
+void session_drop_room(struct session *s)
+{
+    for (struct session_shard *t = s->shards; t < s->shards + SESSION_SHARDS; t++) {
+        if (!is_used(s, t))
+            continue;
+        set_room(&t->own, 0);
+        set_room(&t->others, 0);
+    }
+    s->room = 0;
 }
 
 /* ---- locks: between threads first, since all threads of a process are one holder of a file's */

@@ -4,6 +4,7 @@
 
 #include <bloomfile_inspect.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 #include "format/decode.h"
 #include "image/body.h"
 #include "sizing/sizing.h"
+
+#define DEVIATIONS 6 /* of Poisson's distribution; beyond that it is no chance */
 
 void image_describe(struct header *h)
 {
@@ -62,6 +65,24 @@ void image_estimate_keys(struct header *h)
     uint64_t ones =
         h->record.ones < h->m ? h->record.ones : h->m - 1; /* full: at least that many */
     h->record.n = (uint64_t)(sizing_of(h->layout)->estimated_keys(h->m, h->k, ones) + 0.5);
+}
+
+/* How many keys a slice may have by chance. */
+static uint64_t most_by_chance(const struct header *h)
+{
+    const double units = (double)geometry_units_of(h->layout, h->m);
+    const double share = (double)h->capacity * units / (double)header_range(h);
+    return (uint64_t)(share + DEVIATIONS * (sqrt(share) + 1));
+}
+
+uint64_t image_most_keys(const struct header *h)
+{
+    const double target =
+        h->fpr > 0 ? h->fpr : sizing_rate(h->layout, header_range(h), h->k, h->capacity);
+    const uint64_t most = sizing_most_keys(h->layout, geometry_units_of(h->layout, h->m), h->k,
+                                           2 * target, h->capacity);
+    const uint64_t chance = header_is_slice(h) ? most_by_chance(h) : 0;
+    return most > chance ? most : chance;
 }
 
 int image_encode(struct header *h, uint8_t *bytes)

@@ -24,6 +24,11 @@ void image_sum(struct header *h, uint8_t *body);
  * from the ones, which is closer. */
 void image_estimate_keys(struct header *h);
 
+/* The number of keys at which the rate of an image, whole or slice, is twice its target: fpr, or if
+ * that is 0 the rate at its capacity. UINT64_MAX: it never is. How many keys of all are in a slice
+ * is chance, which may add to that. */
+uint64_t image_most_keys(const struct header *h);
+
 /* Encodes the header and decodes it as any reader will. 0, or the error for which a reader would
  * refuse it. */
 int image_encode(struct header *h, uint8_t *bytes);

@@ -25,7 +25,7 @@ static int check_slice(const struct bloomfile_params *p)
 
 static int check(const struct bloomfile_params *p)
 {
-    if (p->threads > TEAM_MOST || p->reserved != 0)
+    if (p->threads > TEAM_MOST || p->over_capacity > 1)
         return BLOOMFILE_EPARAMS;
     const bool framed = p->framing != BLOOMFILE_FRAMING_UNKNOWN || p->framing_size != 0;
     if (framed && header_framing(p->framing, p->framing_size) == BLOOMFILE_FRAMING_UNKNOWN)
@@ -61,7 +61,8 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
 
 int params_refuse_of_builder(const struct bloomfile_params *p)
 {
-    const bool works = p->memory != 0 || p->spool != NULL || p->threads != 0;
+    const bool works =
+        p->memory != 0 || p->spool != NULL || p->threads != 0 || p->over_capacity != 0;
     return works || p->slices != 0 ? BLOOMFILE_EPARAMS : 0;
 }
 

@@ -19,9 +19,8 @@ struct layers {
 /* A process's own; fork() wipes it. */
 struct series_process {
     bool own; /* the process that opened the handle */
-    pthread_mutex_t finding, asking;
+    pthread_mutex_t finding;
     atomic_size_t users[2]; /* of a forgetting series: threads between layers_enter(), _leave() */
-    atomic_llong room; /* new keys that may be added before the newest layer is looked at again */
 };
 
 struct series {

@@ -3,7 +3,7 @@
 #ifndef BLOOMFILE_SERIES_H
 #define BLOOMFILE_SERIES_H
 
-#include "handle/handle.h"
+#include "handle/adding.h"
 #include "image/new_image.h"
 
 /* Each takes the handle of the first layer and makes it that of the series, or closes it and sets
@@ -28,7 +28,8 @@ size_t series_contains_many(const bloomfile *f, const uint64_t *digests, size_t 
 int series_addable(bloomfile *f);
 
 /* As adding(). */
-int series_add(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new, size_t *new_keys);
+int series_add(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+               struct adding_done *done);
 
 int series_sync(bloomfile *f);
 int series_finish(bloomfile *f);

@@ -89,6 +89,15 @@ static uint64_t beginning(const struct header *from)
     return from->began + (skipped + 1) * from->period;
 }
 
+bool succession_is_due(const bloomfile *layer)
+{
+    struct timespec t;
+    const struct header *h = &layer->header;
+    if (h->period == 0 || clock_gettime(CLOCK_REALTIME_COARSE, &t) != 0 || t.tv_sec <= 0)
+        return false;
+    return header_is_over(h, (uint64_t)t.tv_sec);
+}
+
 static int plan_next(const struct header *from, struct header *h)
 {
     *h = *from;

@@ -9,6 +9,10 @@
  * sizing. */
 int succession_first(const struct bloomfile_params *given, uint64_t identity, struct header *h);
 
+/* Whether the time of a generation is up, or its beginning lies ahead of the clock. Takes no system
+ * call. */
+bool succession_is_due(const bloomfile *layer);
+
 /* Gives the newest layer of a set a successor, unless it has one: in files, which the caller then
  * finds. 0, or why that cannot be. */
 int succession(const bloomfile *f, const struct layers *l);

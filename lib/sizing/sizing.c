@@ -134,6 +134,38 @@ uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k)
     return round_for_folding(best, limit) * unit_cells;
 }
 
+double sizing_rate(uint32_t layout, uint64_t units, uint32_t k, uint64_t n)
+{
+    struct sizing_memo memo;
+    memo.cover.k = 0;
+    return expected_rate(layout, &memo, units, k, n);
+}
+
+uint64_t sizing_most_keys(uint32_t layout, uint64_t units, uint32_t k, double p, uint64_t guess)
+{
+    struct sizing_memo memo;
+    memo.cover.k = 0;
+    uint64_t too_many = guess;
+    while (too_many <= GEOMETRY_MAX_CAPACITY &&
+           sizing_keeps(expected_rate(layout, &memo, units, k, too_many), p))
+        too_many *= 2;
+    if (too_many > GEOMETRY_MAX_CAPACITY)
+        return UINT64_MAX;
+    uint64_t fit = too_many / 2;
+    while (fit > 0 && !sizing_keeps(expected_rate(layout, &memo, units, k, fit), p)) {
+        too_many = fit;
+        fit /= 2;
+    }
+    while (too_many - fit > 1) {
+        const uint64_t middle = fit + (too_many - fit) / 2;
+        if (sizing_keeps(expected_rate(layout, &memo, units, k, middle), p))
+            fit = middle;
+        else
+            too_many = middle;
+    }
+    return fit;
+}
+
 uint64_t bloomfile_bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t hashes)
 {
     if (layout == 0)
@@ -151,9 +183,7 @@ double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes, uint64
     if (!layout_known(layout) || !geometry_bits_valid(layout, bits) ||
         !hashes_valid(layout, hashes) || (hashes == 0) != layout_of(layout)->solved)
         return NAN;
-    struct sizing_memo memo;
-    memo.cover.k = 0;
-    return expected_rate(layout, &memo, geometry_units_of(layout, bits), hashes, n);
+    return sizing_rate(layout, geometry_units_of(layout, bits), hashes, n);
 }
 
 double bloomfile_fpr_spread(uint32_t layout, uint64_t bits, uint32_t hashes, uint64_t n)

@@ -17,6 +17,13 @@ uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k);
 /* Whether a rate is at most p but for rounding, as annex F of the format says. */
 bool sizing_keeps(double rate, double p);
 
+/* The expected rate of n keys in that many units; k of layouts that are solved: 0. */
+double sizing_rate(uint32_t layout, uint64_t units, uint32_t k, uint64_t n);
+
+/* The largest number of keys that keeps rate p; UINT64_MAX: any number does. guess: a number near
+ * it, from 1 to 2^60. */
+uint64_t sizing_most_keys(uint32_t layout, uint64_t units, uint32_t k, double p, uint64_t guess);
+
 /* Of a known layout. */
 const struct sizing *sizing_of(uint32_t layout);
 

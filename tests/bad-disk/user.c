@@ -78,7 +78,8 @@ static bool create(struct user *u, unsigned layout)
     params.bits = layout == BLOOMFILE_COUNTING ? 1 << 24 : 1 << 26;
     params.hashes = 4;
     params.capacity = WRITERS * KEYS;
-    return ledger_count(u->ledger, bloomfile_create(&u->filter, u->path, &params, 0));
+    return ledger_count(u->ledger,
+                        bloomfile_create(&u->filter, u->path, &params, BLOOMFILE_OVER_CAPACITY));
 }
 
 static void add(struct user *u, unsigned count)
@@ -90,7 +91,7 @@ static void add(struct user *u, unsigned count)
         unsigned n = 0;
         for (; n < BATCH && done + n < end; n++)
             digests[n] = keys_get(u->keys, u->writer, done + n)->digest;
-        if (bloomfile_add_digests(u->filter, digests, n, NULL, NULL) != 0)
+        if (bloomfile_add_digests(u->filter, digests, n, NULL, NULL, NULL) != 0)
             return;
         done += n;
         u->ledger->added[u->writer] = done;
@@ -250,7 +251,7 @@ static bool run_word(struct run *r, const char *word, const char *argument)
     if (strcmp(word, "create") == 0)
         return create(u, (unsigned)number);
     if (strcmp(word, "open") == 0)
-        return open_filter(u, BLOOMFILE_WRITE);
+        return open_filter(u, BLOOMFILE_WRITE | BLOOMFILE_OVER_CAPACITY);
     if (strcmp(word, "read") == 0)
         return open_filter(u, 0);
     if (strcmp(word, "add") == 0)

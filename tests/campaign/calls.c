@@ -230,7 +230,7 @@ static int add_many(void)
     struct bloomfile_key keys[KEYS];
     for (unsigned i = 0; i < KEYS; i++)
         keys[i] = (struct bloomfile_key){ room[i], key(room[i], i) };
-    int error = bloomfile_add_many(writer, keys, KEYS, NULL, NULL);
+    int error = bloomfile_add_many(writer, keys, KEYS, NULL, NULL, NULL);
     if (error == 0)
         atomic_store(&told->done, KEYS);
     return error;

@@ -72,8 +72,8 @@ static int add_together(bloomfile *f, const uint64_t *ids, const uint64_t *diges
     size_t told = 0, sum = 0;
     for (size_t i = 0; i < n; i++)
         keys[i] = (struct bloomfile_key){ &ids[i], sizeof ids[i] };
-    const int error = by_digest ? bloomfile_add_digests(f, digests, n, was_new, &told)
-                                : bloomfile_add_many(f, keys, n, was_new, &told);
+    const int error = by_digest ? bloomfile_add_digests(f, digests, n, was_new, &told, NULL)
+                                : bloomfile_add_many(f, keys, n, was_new, &told, NULL);
     for (size_t i = 0; i < n; i++)
         sum += was_new[i];
     if (error == 0 && sum != told)
@@ -254,7 +254,8 @@ static void query_once(unsigned rounds)
 
 void write_for_ever(unsigned process)
 {
-    const unsigned flags = BLOOMFILE_WRITE | (crowd->plan.exact != 0 ? BLOOMFILE_ADD_EXACT : 0);
+    const unsigned flags = BLOOMFILE_WRITE | BLOOMFILE_OVER_CAPACITY |
+                           (crowd->plan.exact != 0 ? BLOOMFILE_ADD_EXACT : 0);
     while (!crowd->over) {
         unsigned epoch;
         rest();

@@ -44,7 +44,7 @@ class AddsOfTwo(Litmus):
     """handle/adding.c, add 2: of two who add a key each and look for the other's, one finds it."""
 
     initial = {"a": 0, "b": 0}
-    code = (("lib/handle/adding.c", "shared_order();\n    session_count"),
+    code = (("lib/handle/adding.c", "shared_order();\n    room_count"),
             ("lib/add.c", "shared_order();\n    session_unlock"),
             ("lib/format/shared.h", "__atomic_thread_fence(__ATOMIC_SEQ_CST);"),
             ("lib/format/shared.h", "__atomic_fetch_or((shared_word *)aligned, BYTES_SWAP64(bits), __ATOMIC_RELAXED);"))

@@ -37,7 +37,7 @@ static int add_batch(bloomfile *f, uint64_t first, size_t count)
         numbers[i] = first + i;
         keys[i] = (struct bloomfile_key){ &numbers[i], sizeof numbers[i] };
     }
-    return bloomfile_add_many(f, keys, count, NULL, NULL);
+    return bloomfile_add_many(f, keys, count, NULL, NULL, NULL);
 }
 
 static int add(const char *path, const char *number)

@@ -117,7 +117,7 @@ static int create(struct writer *w, unsigned flags)
         params.bits = w->bits;
         params.hashes = 4;
     }
-    return bloomfile_create(&w->filter, w->path, &params, flags);
+    return bloomfile_create(&w->filter, w->path, &params, flags | BLOOMFILE_OVER_CAPACITY);
 }
 
 static void start(struct writer *w)
@@ -127,7 +127,8 @@ static void start(struct writer *w)
     unsigned accepts = strcmp(w->start, "accept") == 0 ? BLOOMFILE_ACCEPT_UNCLEAN : 0;
     say(creates ? "creating" : "opening", w->added);
     int error = creates ? create(w, replaces ? BLOOMFILE_REPLACE : 0)
-                        : bloomfile_open(&w->filter, w->path, BLOOMFILE_WRITE | accepts);
+                        : bloomfile_open(&w->filter, w->path,
+                                         BLOOMFILE_WRITE | BLOOMFILE_OVER_CAPACITY | accepts);
     if (error != 0)
         fail("start", error);
     say(creates ? "created" : "opened", w->added);

@@ -266,7 +266,7 @@ class Stopped(AddTest):
     def killed_with(self, capacity, keys):
         self.create_live("-f", "-n", capacity)
         self.write("keys", lines(*keys))
-        writer = self.start("bfadd", "live")
+        writer = self.start("bfadd", "--overfull", "live")
         self.feed(writer, *keys)  # of which any one may seem to be there before it is
         self.until(lambda: self.run_tool("bfquery", "-c", "live", "keys").stdout == b"%d\n" % len(keys), writer)
         writer.kill()

@@ -264,7 +264,7 @@ class Parameters(ToolTest):
         self.assertEqual(self.header("-l", "classic", "-m", 50)["k"], 1)
 
     def test_bits_that_do_not_reach_the_rate(self):
-        says = self.run_tool("bfcreate", "-m", 512, "-p", "0.001", "new.bloom",
+        says = self.run_tool("bfcreate", "--overfull", "-m", 512, "-p", "0.001", "new.bloom",
                              stdin=lines(*numbered(100))).stderr
         self.check_message("bfcreate", says, "new.bloom", "0.1 %")
         header = craft.Image(self.read("new.bloom"), "new.bloom").header

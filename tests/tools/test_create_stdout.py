@@ -48,10 +48,11 @@ class StandardOutput(ToolTest):
                 to_file = self.run_tool("bfcreate", "-f", "--allow-empty", *words, "new.bloom", keys)
                 piped = self.run_tool("bfcreate", "--allow-empty", *words, "-", keys)
                 self.assertEqual(to_file.returncode, piped.returncode)
-                self.assertEqual(piped.returncode, 2 if b"overfull" in piped.stderr else 0)
-                self.assertEqual(piped.stderr,
+                refused = b"--overfull" in piped.stderr
+                self.assertEqual(piped.returncode, 2 if refused else 0)
+                self.assertEqual(piped.stderr.replace(b"write to", b"create"),
                                  to_file.stderr.replace(b"new.bloom", b"standard output"))
-                self.assertEqual(piped.stdout, self.read("new.bloom"))
+                self.assertEqual(piped.stdout, b"" if refused else self.read("new.bloom"))
 
     def test_repeated_keys_are_counted(self):
         message = self.run_tool("bfcreate", "-v", "-", "keys", "keys").stderr

@@ -82,13 +82,13 @@ class Mpi(MpiTest):
             self.assertEqual(self.mpi(5, "-f", "-n", 10), self.serial("-n", 10))
 
     def test_overfull(self):
-        """The file is made, as bfcreate makes it, and the status tells."""
+        """No file is made, and an old one stays, as bfcreate without --overfull does it."""
         self.write("keys", INPUTS["many"])
-        expected = self.serial("-n", 1000)
-        result = self.run_tool("bfcreate_mpi", "-n", 1000, "filter", "keys", before=self.ranks(2))
+        self.write("filter", OLD)
+        result = self.run_tool("bfcreate_mpi", "-f", "-n", 1000, "filter", "keys", before=self.ranks(2))
         self.assertEqual(result.returncode, 2)
-        self.assertIn(b"filter is overfull: all keys are in it, but make it anew with -n 5000", result.stderr)
-        self.assertEqual(self.read("filter"), expected)
+        self.assertIn(b"cannot create filter of 5000 keys: over capacity", result.stderr)
+        self.assertEqual(self.read("filter"), OLD)
 
     def test_rights(self):
         """Those of the file that is replaced, behind a link or not; of a new one by the umask."""

@@ -141,7 +141,7 @@ class Bits(LiveTest):
             report = self.inspected("other")
             self.assertEqual((report["verdict"], report["faults"]), ("live, clean", []))
             self.assertNotEqual(report["measure"]["ones"], words["ones"])
-        writer = self.start("bfadd", "live")
+        writer = self.start("bfadd", "--overfull", "live")
         self.feed(writer, *numbered(100, "new "))
         self.wait_for_key("live", "new 99", writer)
         for kill in False, True:

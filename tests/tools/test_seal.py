@@ -229,7 +229,7 @@ class Words(SealTest):
     def test_keys_of_a_filter_in_use_are_estimated(self):
         """Those that were added since the last sync are not recorded anywhere."""
         self.create_live("-n", 400)
-        writer = self.start("bfadd", "-q", "live")
+        writer = self.start("bfadd", "-q", "--overfull", "live")
         self.feed(writer, *KEYS)
         self.wait_for_key("live", KEYS[-1], writer)
         message = self.run_tool("bfseal", "-v", "live", "copy").stderr.decode().splitlines()

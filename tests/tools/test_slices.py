@@ -135,24 +135,29 @@ class Slices(ToolTest):
     def test_one_that_is_overfull(self):
         result = self.run_tool("bfcreate", "--slice", "1/2", "-n", 9000, "over", "-", stdin=lines(*KEYS))
         self.assertEqual(result.returncode, 2)
-        self.check_message("bfcreate", result.stderr, "over is overfull: ", "leaves room for 3291:", "make all slices anew with a larger -n")
+        self.check_message("bfcreate", result.stderr, "cannot create over: ", "leaves room for 3291:", "make all slices with a larger -n")
+        self.assertFalse((self.folder / "over").exists())
 
     def test_a_whole_that_is_overfull(self):
-        """It is told of as it is where one build makes it."""
+        """It is refused where one build is, in the same words."""
         for capacity, over in (12_000, True), (29_000, False):
             for i in range(1, 4):
                 self.create("--overfull", "--slice", f"{i}/3", "-n", capacity, "-f", f"slice {i}", stdin=lines(*KEYS))
             names = ["slice 1", "slice 2", "slice 3"]
             whole = self.run_tool("bfcreate", "-q", "-f", "-n", capacity, "whole", "-", stdin=lines(*KEYS))
             joined = self.run_tool("bfmerge", "-q", "--slices", "-f", "--discard", "joined", *names)
-            self.assertEqual((joined.returncode, whole.returncode), (2, 2) if over else (0, 0))
-            self.assertEqual(self.read("joined"), self.read("whole"))
-            says = whole.stderr.decode().partition(": all keys")[0].replace("bfcreate: whole", "bfmerge: joined")
-            self.assertEqual(joined.stderr.decode().partition(": all keys")[0], says)
             streamed = self.run_tool("bfmerge", "-q", "--slices", "-", *names)
-            self.assertEqual((streamed.returncode, streamed.stdout), (joined.returncode, self.read("whole")))
+            self.assertEqual([result.returncode for result in (joined, streamed, whole)], [2 * over] * 3)
+            says = whole.stderr.decode().partition(" (")[0].replace("bfcreate: cannot create whole", "bfmerge: cannot make joined")
+            self.assertEqual(joined.stderr.decode().partition(" (")[0], says)
+            if over:
+                self.assertEqual(streamed.stdout, b"")
+                self.assertFalse((self.folder / "joined").exists())
+            else:
+                self.assertEqual(self.read("joined"), self.read("whole"))
+                self.assertEqual(streamed.stdout, self.read("whole"))
             self.output("bfmerge", "-q", "--slices", "--overfull", "-f", "--discard", "joined", *names)
-        self.assertRegex(says, "^$")
+        self.assertEqual(says, "")
         self.trouble("bfmerge", "--overfull", "new", *names, names=["--overfull is for --slices"])
 
     def test_what_does_not_make_a_filter(self):

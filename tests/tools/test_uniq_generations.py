@@ -21,12 +21,10 @@ class Generations:
         self.most = generations
 
     def is_new(self, key):
-        if any(key in keys for keys in self.sets[:-1]):
+        if any(key in keys for keys in self.sets):
             return False
         if len(self.sets[-1]) >= self.every:
             self.sets = [*self.sets, set()][-self.most:]
-        if any(key in keys for keys in self.sets[-2:]):
-            return False
         self.sets[-1].add(key)
         return True
 
@@ -168,6 +166,18 @@ class Time(UniqTest):
         self.assertEqual(self.uniq(*words, stdin=b"a\nb\n"), [b"b"])
         self.set_clock(4)
         self.assertEqual(self.uniq("--filter", "seen", stdin=b"a\nb\n"), [b"a", b"b"])
+
+    def test_a_clock_that_was_once_ahead_stops_no_generation(self):
+        seen = ["-q", "--filter", "seen"]
+        self.uniq(*seen, "--generations", "3", "--every", "10s", stdin=b"a\n")
+        self.set_clock(604_800)
+        self.assertEqual(self.uniq(*seen, stdin=b"b\n"), [b"b"])
+        self.set_clock(1)
+        self.assertIn("its last generation began ahead of the clock", self.inspected("seen")["verdict"])
+        self.assertEqual(self.uniq("--filter", "seen", stdin=b"b\nc\n"), [b"c"])
+        self.assertEqual(self.inspected("seen")["verdict"], "live, clean")
+        self.set_clock(40)
+        self.assertEqual(self.uniq(*seen, stdin=b"b\nc\n"), [b"b", b"c"])
 
     def test_one_that_is_full_before_its_time_is_told_of_once(self):
         for words in [], ["--filter", "seen"]:

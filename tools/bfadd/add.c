@@ -31,8 +31,7 @@ struct work {
     uint64_t read, done; /* keys; those that were new, or removed */
     uint64_t unsynced;   /* keys since the last sync */
     struct crowd crowd;
-    enum crowd_state told_of;
-    bool is_overfull; /* and must not be */
+    bool told_of_crowd;
     unsigned input_errors;
     struct cli_progress progress;
 };
@@ -142,53 +141,56 @@ static void sync_keys(struct work *w)
     w->unsynced = 0;
 }
 
-/* What was added before the n keys of this batch is saved first. */
-static _Noreturn void cannot_grow(struct work *w, size_t n, int error)
+/* What was added before is saved first. */
+static void save(struct work *w)
 {
-    const char *path = w->add->path;
-    const uint64_t before = w->read - n;
-    char about[LAYERS_TEXT];
-    const char *words = layers_explain(path, error, about) ? about : bloomfile_strerror(error);
     sync_keys(w);
     const int finished = bloomfile_finish(w->f);
     if (finished != 0)
         fail(w, finished, "finish writing");
+}
+
+/* `before`: keys that were added. */
+static _Noreturn void cannot_grow(struct work *w, uint64_t before, int error)
+{
+    const char *path = w->add->path;
+    char about[LAYERS_TEXT];
+    const char *words = layers_explain(path, error, about) ? about : bloomfile_strerror(error);
+    save(w);
     cli_fail(0,
              "cannot add a further layer beside %s: %s: nothing was lost, and the first %" PRIu64
              " key%s read are in it and on disk: add the others when that is mended",
              path, words, before, cli_s(before));
 }
 
+static _Noreturn void over_capacity(struct work *w, uint64_t before)
+{
+    char text[DESCRIPTION_SIZE];
+    crowd_describe(w->f, w->add->path, text, sizeof(text));
+    save(w);
+    cli_fail(0,
+             "%s: the first %" PRIu64
+             " key%s read are in it and on disk (build a larger filter from all keys, or a growing"
+             " filter: bfcreate --live --grow NEWFILE; --overfull adds the rest to this filter)",
+             text, before, cli_s(before));
+}
+
 /* --------------------------------------------------------------------------------------- adding */
 
-/* No key is lost, but more and more answers are "maybe". Warns of an overfull filter at once,
- * because the input may never end, and again at the end. */
+/* More and more answers are "maybe". Warns at once, because the input may never end, and again at
+ * the end. */
 static void watch_rate(struct work *w, bool at_end)
 {
     const struct add *a = w->add;
-    char text[DESCRIPTION_SIZE];
-    if (a->remove)
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    if (a->remove || a->quiet || (w->told_of_crowd && !at_end) ||
+        !crowd_look(&w->crowd, w->f, at_end))
         return;
-    enum crowd_state state = crowd_look(&w->crowd, w->f, at_end);
-    bool told = w->told_of == state && !at_end;
-    if (state == CROWD_NONE || told)
-        return;
-    w->told_of = state;
-    if (state == CROWD_OVER && !a->overfull && w->read > 0) {
-        const struct crowd *c = &w->crowd;
-        w->is_overfull = true;
-        cli_warn(0,
-                 "%s: all keys are in it, but make a larger one (bfcreate --live -n %" PRIu64
-                 " NEWFILE) of all its keys, those added earlier too (--overfull accepts this"
-                 " one)",
-                 crowd_describe(c, a->path, text, sizeof(text)), crowd_enough(c, w->read));
-    } else if (!a->quiet) {
-        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-        bloomfile_get_info(w->f, &info);
-        info.keys = w->crowd.keys;
-        info.ones = w->crowd.ones;
-        say_warnings(a->path, &info, (struct say_rate){ w->crowd.rate, true });
-    }
+    w->told_of_crowd = true;
+    bloomfile_get_info(w->f, &info);
+    info.keys = w->crowd.keys;
+    info.ones = w->crowd.ones;
+    say_warnings(a->path, &info, (struct say_rate){ w->crowd.rate, true });
 }
 
 static void remove_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
@@ -203,15 +205,18 @@ static void remove_keys(struct work *w, const struct bloomfile_key *keys, size_t
 
 static void add_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
 {
-    size_t new_keys;
-    int error = bloomfile_add_many(w->f, keys, n, NULL, &new_keys);
+    size_t new_keys, done;
+    int error = bloomfile_add_many(w->f, keys, n, NULL, &new_keys, &done);
+    const uint64_t before = w->read - n + done;
+    w->done += new_keys;
+    if (error == BLOOMFILE_EFULL)
+        over_capacity(w, before);
     if (error != 0)
         fail_for_file(w, error);
     if (error != 0 && bloomfile_layers(w->f) > 0)
-        cannot_grow(w, n, error);
+        cannot_grow(w, before, error);
     if (error != 0)
         fail(w, error, "add keys to");
-    w->done += new_keys;
 }
 
 static void take_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
@@ -293,7 +298,7 @@ int add_all(const struct add *a)
     finish(&w);
     if (stop_signal != 0)
         stop_die();
-    if (w.input_errors > 0 || w.is_overfull)
+    if (w.input_errors > 0)
         return CLI_TROUBLE;
     return a->remove && w.done < w.read ? SOME_ABSENT : ALL_THERE;
 }

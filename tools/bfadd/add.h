@@ -12,7 +12,7 @@ struct add {
     struct keys_options keys;
     unsigned open_flags;
     uint64_t sync_every; /* keys; 0: only at the end */
-    bool remove, overfull, quiet, verbose;
+    bool remove, quiet, verbose;
 };
 
 /* Adds all keys of the inputs to the filter, or removes them, and reports. Returns the exit status;

@@ -34,7 +34,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            "if the disk fails or FILE is replaced, save the filter to NEWFILE",
            OPTIONS_STRING(struct add, rescue, "the name of a file"), .value = OPTIONS_A_FILTER),
     PARAMS_ACCEPT_UNCLEAN(struct add, open_flags, "FILE"),
-    OPTION(0, "overfull", NULL, PARAMS_OVERFULL, OPTIONS_FLAG(struct add, overfull)),
+    OPTION(0, "overfull", NULL, PARAMS_OVERFULL,
+           OPTIONS_BITS(struct add, open_flags, BLOOMFILE_OVER_CAPACITY)),
     OPTIONS_TITLE("Other:"),
     PARAMS_QUIET_VERBOSE(struct add, PARAMS_QUIET_KEYS),
     OPTIONS_END,
@@ -62,7 +63,7 @@ static void parse(struct add *a, int argc, char **argv)
         cli_usage("the name of the filter file is missing");
     if (a->remove && (a->open_flags & BLOOMFILE_ADD_EXACT) != 0)
         cli_usage("--exact is about adding, which --remove does not do");
-    if (a->remove && a->overfull)
+    if (a->remove && (a->open_flags & BLOOMFILE_OVER_CAPACITY) != 0)
         cli_usage("--overfull is about adding, which --remove does not do");
     keys_options_check(&a->keys);
     say_order = "the filter comes first: bfadd FILE KEYFILE...";

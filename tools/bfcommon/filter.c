@@ -27,7 +27,8 @@ void filter_make(struct filter *filter, uint64_t keys, uint64_t memory)
     params.bits = bits;
     params.hashes = hashes < MOST_HASHES ? hashes : MOST_HASHES;
     params.seed = filter->seed;
-    int error = bloomfile_create_memory(&filter->f, &params, BLOOMFILE_SOLE_ADDER);
+    int error = bloomfile_create_memory(&filter->f, &params,
+                                        BLOOMFILE_SOLE_ADDER | BLOOMFILE_OVER_CAPACITY);
     if (error != 0)
         cli_fail(error, "cannot make a filter in memory");
 }
@@ -44,7 +45,7 @@ void filter_add(struct filter *filter, const struct bloomfile_key *keys, size_t 
     bloomfile_digest digests[LINES_BATCH];
     size_t new_keys;
     hash_all(filter, keys, n, digests);
-    int error = bloomfile_add_digests(filter->f, digests, n, NULL, &new_keys);
+    int error = bloomfile_add_digests(filter->f, digests, n, NULL, &new_keys, NULL);
     if (error != 0)
         cli_fail(error, "cannot add to a filter in memory");
     filter->keys += new_keys;

@@ -100,7 +100,7 @@ static const struct options options = {
         " that was added; a small fraction of other keys also match (false positives).",
     .entries = entries,
     .notes = PARAMS_NUMBERS "; " PARAMS_RATES ".\n"
-                            "Exit status: 0 on success, 2 on error or if FILE is over capacity.",
+                            "Exit status: 0 on success, 2 on error.",
     .examples = "  bfcreate words.bloom /usr/share/dict/words\n"
                 "  find / -xdev -print0 | bfcreate -0 -p 0.1% --label 'all paths' paths.bloom\n"
                 "  bfcreate --slice 3/8 -n 1G part3.bloom keys-*     # join: bfmerge --slices\n"
@@ -193,5 +193,7 @@ int main(int argc, char **argv)
     parse(&c, argc, argv);
     if (c.live)
         create_live(&c);
-    return c.live ? 0 : create_sealed(&c);
+    else
+        create_sealed(&c);
+    return 0;
 }

@@ -30,15 +30,27 @@ struct create {
 /* Checks what is said of a series, and puts it into the params; ends the program by cli_usage(). */
 void create_check_series(struct create *c);
 
-/* Each makes it and tells about it, or ends the program by cli_fail(). */
-int create_sealed(const struct create *c); /* returns the exit status */
+/* Each makes it and describes it, or ends the program by cli_fail(). */
+void create_sealed(const struct create *c);
 void create_live(const struct create *c);
 
-/* Of a slice: makes what tells of the whole tell of it; and tells of it, returning the exit status.
- * `read` counts keys of other slices too. */
 _Noreturn void create_fail_for_slices(const struct create *c); /* more than there are pages */
+
+/* Describes the filter that the builder makes by an empty one of the same size. Its bits take no
+ * memory, but a limit may forbid them. 0, or the error. */
+int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
+                            struct bloomfile_info *info);
+
+/* Ends the program: BLOOMFILE_EFULL. */
+_Noreturn void create_refuse_over_capacity(const struct create *c, bloomfile_builder *builder);
+
+/* The same if no rate is promised, but nearly every answer would be "maybe". */
+void create_check_useless(const struct create *c, bloomfile_builder *builder);
+
+/* Changes the description of a whole filter to that of its slice; prints it. `read` counts keys of
+ * other slices too. */
 void create_cut_slice(const struct create *c, struct bloomfile_info *info);
-int create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read);
+void create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read);
 
 /* Ends the program with why the filter could not be made; the size that was wanted may be the
  * reason. */

@@ -3,7 +3,6 @@
 #include "bfcreate/create.h"
 #include "os/spool.h"
 #include "shared/cli.h"
-#include "shared/crowd.h"
 #include "shared/feed.h"
 #include "shared/framing.h"
 #include "shared/output.h"
@@ -24,13 +23,11 @@
 #include <unistd.h>
 
 #define MIB            (1u << 20)
-#define PAGE_BITS      (8 * 4096u)
 #define PROGRAM_MEMORY (4 * MIB)     /* code, libraries and stacks */
 #define SOLVING_MEMORY (5 * MIB / 4) /* that a builder takes for each thread, beside its memory */
 
 enum {
-    DESCRIPTION_SIZE = 5000, /* message about an overfull filter */
-    NONE_SIZE = 100          /* message about no keys */
+    NONE_SIZE = 100 /* message about no keys */
 };
 
 _Noreturn void create_fail(const struct create *c, int error)
@@ -196,6 +193,8 @@ static void publish(const struct create *c, bloomfile_builder *builder)
     int error = sink_is_stdout(c->path)
                     ? bloomfile_builder_finish_fd(builder, STDOUT_FILENO)
                     : bloomfile_builder_finish(builder, c->path, sink_flags(c->force));
+    if (error == BLOOMFILE_EFULL)
+        create_refuse_over_capacity(c, builder);
     if (error != 0 && !(error == ENOSPC && sink_is_stdout(c->path) && has_room(&c->params)))
         create_fail(c, error);
     if (error != 0)
@@ -216,88 +215,7 @@ static void inspect_file(const char *path, struct bloomfile_info *info)
     bloomfile_close(f);
 }
 
-/* A layout that is solved has no empty filter: a blocked one of the same size stands for it. If its
- * size is not given, it has whole pages. */
-static void take_its_like(struct bloomfile_params *p)
-{
-    if (p->bits == 0) {
-        p->fpr = p->fpr > 0 ? p->fpr : CREATE_DEFAULT_FPR;
-        p->bits = bloomfile_bits_for(p->layout, p->capacity, p->fpr, 0);
-        p->bits = (p->bits + PAGE_BITS - 1) / PAGE_BITS * PAGE_BITS;
-    }
-    p->layout = BLOOMFILE_BLOCKED;
-    p->hashes = 1;
-}
-
-/* Describes what went to a pipe by an empty filter of the same size. Its bits take no memory, but a
- * limit may forbid them: false, with a warning. */
-static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
-                             struct bloomfile_info *info)
-{
-    bloomfile *f;
-    struct bloomfile_params params = c->params;
-    params.memory = params.threads = 0;
-    params.spool = NULL;
-    params.slice = params.slices = 0;
-    uint64_t keys;
-    int error = bloomfile_builder_count(builder, &keys);
-    if (params.capacity == 0)
-        params.capacity = keys > 0 ? keys : 1;
-    if (bloomfile_traits_of(params.layout)->solved)
-        take_its_like(&params);
-    if (error == 0)
-        error = bloomfile_create_memory(&f, &params, 0);
-    if (error != 0) {
-        cli_warn(error, "the filter is written, but cannot be described");
-        return false;
-    }
-    bloomfile_get_info(f, info);
-    bloomfile_close(f);
-    if (c->params.slices > 0)
-        create_cut_slice(c, info);
-    info->layout = c->params.layout;
-    info->hashes = bloomfile_traits_of(info->layout)->solved ? 0 : info->hashes;
-    info->keys = keys;
-    info->ones = keys; /* any number above 0 will do */
-    return true;
-}
-
-/* All keys are in it, but too many others look as if they were. The rate is the expected one for
- * this many keys. */
-static bool is_overfull(const struct create *c, const struct bloomfile_info *info, double rate)
-{
-    const struct crowd crowd = {
-        .keys = info->keys, .capacity = info->capacity, .rate = rate, .promised = say_promised(info)
-    };
-    char text[DESCRIPTION_SIZE], larger[48];
-    if (c->overfull || !crowd_is_over(rate, crowd.promised))
-        return false;
-    if (c->params.bits > 0)
-        snprintf(larger, sizeof(larger), "a larger -m, or without -m");
-    else
-        snprintf(larger, sizeof(larger), "-n %" PRIu64 " at least, or without -n", info->keys);
-    cli_warn(0, "%s: all keys are in it, but make it anew with %s (--overfull accepts this one)",
-             crowd_describe(&crowd, sink_name(c->path), text, sizeof(text)), larger);
-    return true;
-}
-
-/* Nothing was promised, but nearly every answer is "maybe". */
-static bool is_useless(const struct create *c, const struct bloomfile_info *info, double rate)
-{
-    char text[32];
-    if (c->overfull || c->params.fpr > 0 || rate <= SAY_USELESS)
-        return false;
-    cli_warn(0,
-             "%s is overfull: %" PRIu64 " keys in %" PRIu64
-             " %ss: its false-positive rate is %s: all"
-             " keys are in it, but make it anew with a larger -m, or without -m (--overfull accepts"
-             " this one)",
-             sink_name(c->path), info->keys, info->bits, bloomfile_traits_of(info->layout)->cell,
-             cli_percent(text, sizeof(text), rate));
-    return true;
-}
-
-static int report(const struct create *c, bloomfile_builder *builder, uint64_t read)
+static void report(const struct create *c, bloomfile_builder *builder, uint64_t read)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     const bool to_stdout = sink_is_stdout(c->path);
@@ -307,27 +225,31 @@ static int report(const struct create *c, bloomfile_builder *builder, uint64_t r
         say_no_keys(sink_name(c->path));
     const bool sized_by_hand = c->params.capacity > 0 || c->params.bits > 0;
     if (c->quiet && !sized_by_hand)
-        return 0;
-    if (to_stdout && !inspect_its_like(c, builder, &info))
-        return 0;
-    if (c->params.slices > 0)
-        return create_report_slice(c, &info, read);
+        return;
+    int error = to_stdout ? create_inspect_its_like(c, builder, &info) : 0;
+    if (error != 0)
+        cli_warn(error, "the filter is written, but cannot be described");
+    if (error != 0)
+        return;
+    if (c->params.slices > 0) {
+        create_report_slice(c, &info, read);
+        return;
+    }
     struct say_rate expected = { .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes,
                                                            info.keys) };
-    bool overfull = is_overfull(c, &info, expected.rate) || is_useless(c, &info, expected.rate);
-    if (!c->quiet && !overfull)
+    if (!c->quiet)
         say_warnings(sink_name(c->path), &info, expected);
     if (create_is_summed_up(c))
         say_summary(sink_name(c->path), &info, expected, read - info.keys);
-    return overfull ? CLI_TROUBLE : 0;
 }
 
-int create_sealed(const struct create *c)
+void create_sealed(const struct create *c)
 {
     bloomfile_builder *builder;
     struct bloomfile_params params = c->params;
     struct keys_options keys = c->keys;
     char *folder = NULL;
+    params.over_capacity = c->overfull;
     check_dest(c);
     if (!sink_is_stdout(c->path))
         folder = folder_of(c->path);
@@ -342,11 +264,11 @@ int create_sealed(const struct create *c)
     check_size(c);
     uint64_t read = read_keys(c, &params, &keys, builder);
     check_number_of_keys(c, builder, read);
+    create_check_useless(c, builder);
     publish(c, builder);
-    int status = report(c, builder, read);
+    report(c, builder, read);
     bloomfile_builder_free(builder);
     free(folder);
     if (sink_is_stdout(c->path))
         cli_close_stdout();
-    return status;
 }

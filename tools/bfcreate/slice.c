@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * bfcreate --slice: how a slice is judged and summed up. How many keys are its own is chance. */
+ * bfcreate --slice: how a slice is summed up. */
 #include "bfcreate/create.h"
 #include "shared/cli.h"
-#include "shared/crowd.h"
 #include "shared/sink.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <inttypes.h>
-#include <math.h>
 
 #define BLOCK_BITS 512u
 #define PAGE_SIZE  4096u
-#define DEVIATIONS 6 /* of Poisson's distribution; beyond that it is no chance */
 
 void create_cut_slice(const struct create *c, struct bloomfile_info *info)
 {
@@ -41,27 +38,16 @@ void create_fail_for_slices(const struct create *c)
              sink_name(c->path), p->slices, pages, cli_s(pages), remedy);
 }
 
-int create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read)
+void create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read)
 {
     const uint64_t whole = info->whole_blocks * BLOCK_BITS;
-    const double share = (double)info->capacity * (double)info->bits / (double)whole;
     const double promised =
         info->fpr > 0 ? info->fpr
                       : bloomfile_fpr_for(info->layout, whole, info->hashes, info->capacity);
     const double rate = bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->keys);
-    const double many = share + DEVIATIONS * (sqrt(share) + 1);
     char is[32], should_be[32], size[32], each[48] = "";
     cli_percent(is, sizeof(is), rate);
     cli_percent(should_be, sizeof(should_be), promised);
-    const bool overfull =
-        !c->overfull && crowd_is_over(rate, promised) && (double)info->keys > many;
-    if (overfull)
-        cli_warn(0,
-                 "%s is overfull: %" PRIu64 " keys, where a capacity of %" PRIu64
-                 " for all slices leaves room for %.0f: its false-positive rate is %s, more than"
-                 " twice the %s promised: make all slices anew with a larger -n (--overfull"
-                 " accepts this one)",
-                 sink_name(c->path), info->keys, info->capacity, share, is, should_be);
     if (info->keys > 0)
         snprintf(each, sizeof(each), ", %.2f bits each", (double)info->bits / (double)info->keys);
     if (create_is_summed_up(c))
@@ -70,5 +56,4 @@ int create_report_slice(const struct create *c, const struct bloomfile_info *inf
                  " are in this slice%s, expected false-positive rate %s (%s promised), %s",
                  sink_name(c->path), read, info->keys, each, is, should_be,
                  cli_bytes(size, sizeof(size), info->image_size));
-    return overfull ? CLI_TROUBLE : 0;
 }

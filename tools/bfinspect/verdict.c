@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const char mend[] =
     "add the keys since the last sync again (bfadd --accept-unclean), or build it again";
@@ -87,6 +88,18 @@ static uint32_t most_writers(const struct inspect_report *r)
     return most;
 }
 
+/* format-spec.md, 21.5. */
+static bool began_ahead(const struct inspect_report *r)
+{
+    struct timespec now;
+    if (r->layer_count == 0 || clock_gettime(CLOCK_REALTIME, &now) != 0)
+        return false;
+    const struct bloomfile_info *newest = &r->layers[r->layer_count - 1].info;
+    const uint64_t tenth = newest->period / 10 + (newest->period % 10 != 0);
+    const uint64_t seconds = now.tv_sec > 0 ? (uint64_t)now.tv_sec : 0;
+    return newest->period > 0 && newest->began > seconds && newest->began - seconds > tenth;
+}
+
 static void judge_live(struct inspect_report *r, bool verify)
 {
     const uint32_t writers = most_writers(r);
@@ -108,6 +121,12 @@ static void judge_live(struct inspect_report *r, bool verify)
         verdict_advise(r,
                        "nothing is lost; have it on disk before the machine goes down: bfadd FILE"
                        " </dev/null");
+    }
+    if (began_ahead(r)) {
+        r->status = INSPECT_PROMISE_BROKEN;
+        verdict_add(r, "; its last generation began ahead of the clock");
+        verdict_advise(r, "check the clock; if it is right, the next key that is added ends this"
+                          " generation");
     }
     if (verify) {
         r->status = INSPECT_PROMISE_BROKEN;

@@ -95,7 +95,7 @@ static const struct options options = {
         " standard input, which may hold several filters; DEST '-' is standard output.",
     .entries = entries,
     .notes = PARAMS_NUMBERS "; " PARAMS_RATES ".\n"
-                            "Exit status: 0 on success, 2 on error or if DEST is over capacity.",
+                            "Exit status: 0 on success, 2 on error.",
     .examples = "  bfmerge all.bloom shard-*.bloom\n"
                 "  bfmerge -f all.bloom all.bloom new.bloom      add the keys of new.bloom\n"
                 "  bfmerge --slices all.bloom part-*.bloom\n"
@@ -291,7 +291,7 @@ static void warn(const struct request *r, const struct bloomfile_info *info, str
 }
 
 /* Opens the new file as any reader would, and describes it. */
-static void report(const struct request *r, bool overfull)
+static void report(const struct request *r)
 {
     bloomfile *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -304,8 +304,7 @@ static void report(const struct request *r, bool overfull)
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
         struct say_rate rate = { measure.fpr, true };
         bool summary = r->verbose || isatty(STDERR_FILENO);
-        if (!overfull)
-            warn(r, &info, rate);
+        warn(r, &info, rate);
         if (summary)
             say_summary(r->dest, &info, rate, 0);
         if (summary && (info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0)
@@ -329,11 +328,11 @@ int main(int argc, char **argv)
     merge_dest_check(&dest, &sources);
     check_layout(&r, &sources);
     merge_sources_compare_framing(&sources);
+    if (r.mode == SLICES && !r.overfull)
+        merge_slices_check_capacity(&sources, sink_name(r.dest));
     merge(&r, &sources);
-    const bool overfull =
-        r.mode == SLICES && !r.overfull && merge_slices_are_overfull(&sources, sink_name(r.dest));
     if (!sink_is_stdout(r.dest))
-        report(&r, overfull);
+        report(&r);
     merge_sources_close(&sources);
-    return overfull ? CLI_TROUBLE : 0;
+    return 0;
 }

@@ -154,9 +154,9 @@ void merge_slices_check(const struct merge_sources *s, bool as_is)
 }
 
 /* As bfcreate judges one build of all keys. */
-bool merge_slices_are_overfull(const struct merge_sources *s, const char *whole)
+void merge_slices_check_capacity(const struct merge_sources *s, const char *whole)
 {
-    char text[DESCRIPTION_SIZE];
+    char is[32], promised[32];
     struct bloomfile_info info = s->list[0].info;
     info.bits = info.whole_blocks * BLOCK_BITS;
     info.keys = 0;
@@ -164,17 +164,12 @@ bool merge_slices_are_overfull(const struct merge_sources *s, const char *whole)
         if (__builtin_add_overflow(info.keys, s->list[i].info.keys, &info.keys))
             info.keys = UINT64_MAX;
     }
-    const struct crowd crowd = {
-        .keys = info.keys,
-        .capacity = info.capacity,
-        .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.keys),
-        .promised = say_promised(&info),
-    };
-    if (!crowd_is_over(crowd.rate, crowd.promised))
-        return false;
-    cli_warn(0,
-             "%s: all keys of the slices are in it, but make all slices anew with a larger -n"
-             " (--overfull accepts this one)",
-             crowd_describe(&crowd, whole, text, sizeof(text)));
-    return true;
+    const double rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.keys);
+    if (crowd_is_over(rate, say_promised(&info)))
+        cli_fail(0,
+                 "cannot make %s: %" PRIu64 " keys, for a capacity of %" PRIu64
+                 ": its false-positive rate would be %s, more than twice the %s promised (make all"
+                 " slices with a larger -n; --overfull accepts it)",
+                 whole, info.keys, info.capacity, cli_percent(is, sizeof(is), rate),
+                 cli_percent(promised, sizeof(promised), say_promised(&info)));
 }

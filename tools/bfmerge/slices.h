@@ -9,8 +9,8 @@
  * `as_is` also if keys that a slice left out may be in no other. */
 void merge_slices_check(const struct merge_sources *s, bool as_is);
 
-/* Whether the whole has more than twice the false-positive rate that was promised, with a warning.
- */
-bool merge_slices_are_overfull(const struct merge_sources *s, const char *whole);
+/* Ends the program if the whole would have more than twice the false-positive rate that was
+ * promised. */
+void merge_slices_check_capacity(const struct merge_sources *s, const char *whole);
 
 #endif

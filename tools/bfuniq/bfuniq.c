@@ -81,7 +81,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            .value = OPTIONS_A_FILTER),
     PARAMS_ACCEPT_UNCLEAN(struct request, seen.plan.open_flags, "FILE"),
     OPTION(0, "overfull", NULL, "with --fixed: " PARAMS_OVERFULL,
-           OPTIONS_FLAG(struct request, seen.overfull)),
+           OPTIONS_BITS(struct request, seen.plan.open_flags, BLOOMFILE_OVER_CAPACITY)),
     OPTIONS_TITLE("Output:"),
     OPTION('c', "count", NULL, "print only the number of lines, new lines and repeated lines",
            OPTIONS_FLAG(struct request, count)),
@@ -121,13 +121,13 @@ static void check_memory_options(struct request *r)
     struct filter_plan *plan = &r->seen.plan;
     uint64_t keys = 0;
     const bool forgets = r->generations > 0;
-    if (plan->open_flags != 0 && r->seen.path == NULL)
+    if ((plan->open_flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0 && r->seen.path == NULL)
         cli_usage("--accept-unclean needs --filter");
     if (forgets != (r->every != NULL))
         cli_usage("--generations and --every need one another");
     if (r->fixed && forgets)
         cli_usage("--fixed and --generations exclude one another");
-    if (r->seen.overfull && !r->fixed)
+    if ((plan->open_flags & BLOOMFILE_OVER_CAPACITY) != 0 && !r->fixed)
         cli_usage("--overfull needs --fixed: no other filter becomes overfull");
     if (forgets)
         every_take(r->every, &keys, &plan->params.period);

@@ -43,9 +43,9 @@ void early_watch(struct early *e, const bloomfile *f, const char *name)
     const uint64_t newest = now.layer;
     while (e->watching && layer > 0 && now.layer > e->newest) {
         const struct bloomfile_info before = info_of(f, --layer);
-        const uint64_t lasted = now.began > before.began ? now.began - before.began : 0;
-        if (lasted < now.period) {
-            warn(name, lasted, now.period);
+        const bool by_clock = now.began < before.began; /* which was set back */
+        if (!by_clock && now.began - before.began < now.period) {
+            warn(name, now.began - before.began, now.period);
             e->watching = false;
         }
         now = before;

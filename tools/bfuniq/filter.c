@@ -81,7 +81,8 @@ bloomfile *filter_in_memory(const struct filter_plan *plan)
     bloomfile *f;
     const struct bloomfile_params params = with_defaults(plan);
     check_plan(&params);
-    int error = bloomfile_create_memory(&f, &params, BLOOMFILE_SOLE_ADDER);
+    int error = bloomfile_create_memory(
+        &f, &params, BLOOMFILE_SOLE_ADDER | (plan->open_flags & BLOOMFILE_OVER_CAPACITY));
     if (error != 0)
         fail_to_make("a filter in memory", &params, error);
     return f;
@@ -252,7 +253,8 @@ static bloomfile *create_file(const struct filter_plan *plan, const char *path)
         cli_fail(0, "cannot make %s: it is a symbolic link to nothing", path);
     if (layers_claim(path, others))
         cli_fail(0, "cannot make %s: %s", path, others);
-    int error = bloomfile_create(&f, path, &params, BLOOMFILE_ADD_EXACT);
+    int error = bloomfile_create(
+        &f, path, &params, BLOOMFILE_ADD_EXACT | (plan->open_flags & BLOOMFILE_OVER_CAPACITY));
     if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
         cli_fail(0,
                  "cannot make %s: %s exists, and later layers need that name (restore %s if it was"

@@ -116,7 +116,7 @@ static _Noreturn void stop_overfull(const struct seen *s, uint64_t taken)
     cli_fail(0,
              "%s: stopped after %" PRIu64 " line%s: begin again with%s a larger -n, or without"
              " --fixed",
-             crowd_describe(&s->crowd, name_of(s), text, sizeof(text)), taken, cli_s(taken),
+             crowd_describe(s->f, name_of(s), text, sizeof(text)), taken, cli_s(taken),
              s->path != NULL ? " another file and" : "");
 }
 
@@ -162,20 +162,18 @@ static void watch_series(struct seen *s, uint64_t taken)
 
 void seen_watch(struct seen *s, uint64_t taken)
 {
+    if (s->error == BLOOMFILE_EFULL)
+        stop_overfull(s, taken);
     if (s->error != 0)
         stop_unadded(s, taken);
     if (!s->fixed) {
         watch_series(s, taken);
         return;
     }
-    enum crowd_state state = crowd_look(&s->crowd, s->f, false);
-    if (state == CROWD_OVER && !s->overfull)
-        stop_overfull(s, taken);
-    if (state == CROWD_NONE)
+    if (!crowd_look(&s->crowd, s->f, false))
         return;
     warn_of_overflow(s);
-    if (s->overfull)
-        s->crowd.next = s->warn_above;
+    s->crowd.next = s->warn_above;
 }
 
 /* --------------------------------------------------------------------------------------- adding */
@@ -216,17 +214,17 @@ size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool 
     bloomfile_digest asked[SEEN_BATCH];
     size_t place[SEEN_BATCH], count = 0;
     bool was_new[SEEN_BATCH] = { false };
-    const uint64_t room = s->fixed ? crowd_room(&s->crowd, s->f) : n;
-    n = n < room ? n : (size_t)room;
     for (size_t i = 0; i < n; i++) {
         asked[count] = digests[i];
         place[count] = i;
         count += new_ones[i];
     }
-    s->error = bloomfile_add_digests(s->f, asked, count, was_new, NULL);
-    for (size_t i = 0; i < count; i++)
+    size_t done;
+    s->error = bloomfile_add_digests(s->f, asked, count, was_new, NULL, &done);
+    for (size_t i = 0; i < done; i++)
         new_ones[place[i]] = was_new[i];
-    if (s->error == 0)
-        s->error = doubt(s, new_ones, n);
+    if (s->error != 0)
+        return done < count ? place[done] : n;
+    s->error = doubt(s, new_ones, n);
     return s->error == 0 ? n : answered(new_ones, n);
 }

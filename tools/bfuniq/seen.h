@@ -15,7 +15,6 @@
 struct seen {
     struct filter_plan plan;
     const char *path; /* NULL: memory */
-    bool overfull;    /* it may have a rate of more than twice the promised one */
     bool quiet;       /* no warnings */
 
     bloomfile *f;

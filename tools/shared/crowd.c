@@ -60,60 +60,33 @@ static bool is_worth_reading(const struct crowd *c, const struct bloomfile_info 
            added > info->capacity / 64;
 }
 
-enum crowd_state crowd_look(struct crowd *c, const bloomfile *f, bool anyway)
+bool crowd_look(struct crowd *c, const bloomfile *f, bool anyway)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
     bloomfile_get_info(f, &info);
     if (c->grows || !is_worth_reading(c, &info))
-        return CROWD_NONE;
+        return false;
     uint64_t keys = fill_keys(&c->fill, f, c->next);
     if (keys <= (anyway ? c->least : c->next))
-        return CROWD_NONE;
+        return false;
     bloomfile_measure(f, &m); /* fails for a wrong struct_size only */
     c->keys = keys;
     c->ones = m.ones;
-    c->estimate = say_estimate(&info, &m);
-    c->set = m.fill;
     c->rate = m.fpr;
     c->next = next_look(c, info.hashes);
-    if (crowd_is_over(m.fpr, c->promised))
-        return CROWD_OVER;
-    return keys > c->capacity || m.fpr > c->promised ? CROWD_FULL : CROWD_NONE;
+    return keys > c->capacity || m.fpr > c->promised;
 }
 
-uint64_t crowd_room(const struct crowd *c, const bloomfile *f)
+const char *crowd_describe(const bloomfile *f, const char *name, char *buffer, size_t size)
 {
+    char promised[32];
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
-    return info.keys <= c->next ? c->next - info.keys + 1 : UINT64_MAX;
-}
-
-static uint64_t round_up(uint64_t number)
-{
-    uint64_t unit = 1;
-    while (number / unit >= 100)
-        unit *= 10;
-    return (number + unit - 1) / unit * unit;
-}
-
-/* Where nearly all bits are set, they do not tell any more how many keys there were. */
-uint64_t crowd_enough(const struct crowd *c, uint64_t read)
-{
-    uint64_t keys = c->keys > c->estimate ? c->keys : c->estimate, enough = 2 * keys;
-    if (c->set > CROWD_SATURATED && read > enough)
-        enough = read;
-    enough = enough < BLOOMFILE_MAX_BITS / 10 ? round_up(enough) : BLOOMFILE_MAX_BITS;
-    return enough > c->capacity ? enough : c->capacity;
-}
-
-const char *crowd_describe(const struct crowd *c, const char *name, char *buffer, size_t size)
-{
-    char is[32], promised[32];
     snprintf(buffer, size,
-             "%s is overfull: %" PRIu64 " key%s, for a capacity of %" PRIu64
-             ": its false-positive rate is %s, more than twice the %s promised",
-             name, c->keys, cli_s(c->keys), c->capacity, cli_percent(is, sizeof(is), c->rate),
-             cli_percent(promised, sizeof(promised), c->promised));
+             "%s is over capacity: %" PRIu64 " key%s, for a capacity of %" PRIu64
+             ": more would raise its false-positive rate above twice the %s promised",
+             name, info.keys, cli_s(info.keys), info.capacity,
+             cli_percent(promised, sizeof(promised), say_promised(&info)));
     return buffer;
 }

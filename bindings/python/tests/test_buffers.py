@@ -312,7 +312,7 @@ class Arrow(Case):
         for made in (layout(KEYS, "u"), MadeStream([layout(KEYS, "u")]),
                      *([pyarrow.array(KEYS), pyarrow.chunked_array([KEYS])] if pyarrow else [])):
             name = "__arrow_c_stream__" if hasattr(made, "__arrow_c_stream__") else "__arrow_c_array__"
-            live, builder = bloomfile.LiveFilter.in_memory(9), bloomfile.Builder()
+            live, builder = bloomfile.LiveFilter.in_memory(999), bloomfile.Builder()
             for first in self.f.contains_many, live.add_many, builder.add_many:
                 same = Same(name, getattr(made, name)())
                 if isinstance(made, MadeStream):

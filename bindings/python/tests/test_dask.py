@@ -216,9 +216,16 @@ class Threads(DaskCase):
         self.assert_only()
 
     def test_too_many_keys_are_told(self):
+        self.build(["old"])
+        old = self.path.read_bytes()
+        for slices in None, 1:
+            with self.assertRaisesRegex(errors.EFULL, "test.bloom: over capacity"):
+                self.make(self.bag, capacity=20000, slices=slices)
+            self.assertEqual(self.path.read_bytes(), old)
+        self.assert_only("test.bloom")
         for slices in None, 1:
             with self.assertWarnsRegex(UserWarning, "test.bloom: 40000 keys are in a filter for 20000: its rate is 0.1.*, not 0.01$") as told:
-                self.make(self.bag, capacity=20000, slices=slices)
+                self.make(self.bag, capacity=20000, slices=slices, over_capacity=True)
             self.assertEqual(len(told.warnings), 1)
             self.assertEqual(told.filename, __file__)
         none = dask.bag.from_sequence([], npartitions=1)

@@ -47,7 +47,14 @@ class Building(Case):
         for params in good:
             with self.subTest(params):
                 self.build(keys, replace=True, **params).close()
+        mild = ({"capacity": 2600}, {"capacity": 2600, "layout": "classic"})
         for params in bad:
+            with self.subTest(params):
+                self.build(["old"], replace=True).close()
+                self.assertRaises(errors.EFULL, self.build, keys, replace=True, **params)
+                with bloomfile.Filter(self.path) as f:
+                    self.assertTrue("old" in f)
+        for params in *mild, *({**params, "over_capacity": True} for params in bad):
             with self.subTest(params):
                 with self.assertWarnsRegex(
                         UserWarning, rf"test.bloom: 3000 keys are in a filter for {params['capacity']}: its rate is [\d.e-]+, not") as told:
@@ -59,7 +66,7 @@ class Building(Case):
                     self.assertEqual(f.info().keys, 3001)
                 os.remove(f.path)
         with self.assertWarnsRegex(UserWarning, "1.... keys are in a filter for 7...: its rate is"):
-            self.build([f"key {i}" for i in range(30000)], capacity=10_000, slice=0, slices=2, replace=True)
+            self.build([f"key {i}" for i in range(30000)], capacity=10_000, slice=0, slices=2, over_capacity=True, replace=True)
 
     def test_no_keys_replace_nothing_but_an_empty_filter(self):
         said = r"cannot replace .*test.bloom: there were no keys .* would be lost"
@@ -158,7 +165,7 @@ class Building(Case):
         """The text of each error and warning has UTF-8, and the path in it is what opens the file."""
         path, keys = os.fsencode(self.folder) + b"/a\xff.bloom", [str(i) for i in range(1000)]
         with self.assertWarnsRegex(UserWarning, r"a\\udcff.bloom: 1000 keys") as warned:
-            bloomfile.build(path, keys, capacity=10).close()
+            bloomfile.build(path, keys, capacity=10, over_capacity=True).close()
         texts = [str(warned.warning)]
         with self.assertRaises(ValueError) as raised:
             bloomfile.build(path, [], replace=True)

@@ -11,14 +11,14 @@ from support import Case
 
 
 class SoleAdder(Case):
-    def make(self, capacity=200_000, **params):
+    def make(self, capacity=310_000, **params):
         f = bloomfile.LiveFilter.in_memory(capacity, 0.001, sole_adder=True, **params)
         self.addCleanup(f.close)
         return f
 
     def test_same_answers_and_bits(self):
         keys = [b"%d" % (i % 5000) for i in range(12000)]
-        f, g = self.make(), bloomfile.LiveFilter.in_memory(200_000, 0.001)
+        f, g = self.make(), bloomfile.LiveFilter.in_memory(310_000, 0.001)
         self.assertEqual(f.add_many(keys), g.add_many(keys))
         self.assertEqual([f.add(key) for key in (b"x", b"x")], [True, False])
         g.add(b"x")

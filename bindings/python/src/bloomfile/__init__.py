@@ -34,8 +34,9 @@ _OPS = {"union": 1, "intersection": 2}
 def build(path, keys, fpr=None, *, replace=False, allow_empty=False, **params):
     """Makes a sealed filter of all keys at path, and opens it. params: those of Builder.
 
-    More keys than `capacity` are all in it, and a UserWarning tells its rate, if that is not the promised one any more. With
-    replace, no keys at all replace nothing but an empty filter, unless allow_empty: a source without keys has mostly failed.
+    If there are more keys than `capacity` and the rate is above its target, a UserWarning gives the rate. If it is above twice the
+    target, EFULL is raised and nothing is made or replaced, unless over_capacity is true. With replace, an input without keys
+    replaces an empty filter alone, unless allow_empty: a source without keys has mostly failed.
     """
     with Builder(fpr, **params) as builder:
         builder.add_many(keys)
@@ -73,6 +74,10 @@ def _checked(built):
     return built
 
 
+def _promised_rate(info):
+    return info.fpr or fpr_for(info.whole_blocks * 512 or info.bits, info.hashes, info.capacity, info.layout)
+
+
 def _warn_if_too_many(path, info):
     whole = info.whole_blocks * 512 or info.bits
     room = info.capacity
@@ -81,7 +86,7 @@ def _warn_if_too_many(path, info):
         room = share + 6 * (share ** 0.5 + 1)
     if info.keys <= room:
         return
-    promised = info.fpr or fpr_for(whole, info.hashes, info.capacity, info.layout)
+    promised = _promised_rate(info)
     rate = fpr_for(info.bits, info.hashes, info.keys, info.layout)
     if rate > promised:
         _warnings.warn(f"{errors._printable(path)}: {info.keys} keys are in a filter for {room:.0f}: its rate is {rate:.2g}, not {promised:.2g}",

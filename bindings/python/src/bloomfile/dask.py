@@ -26,8 +26,8 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.optimization import fuse
 
-from . import (Builder, DamageWarning, Filter, _check_not_empty, _checked, _is_worth_keeping, bits_for, hash_many, hash_records,
-               inspect, join, slice_of, split_digests)
+from . import (Builder, DamageWarning, Filter, _check_not_empty, _checked, _is_worth_keeping, _promised_rate, bits_for, errors,
+               fpr_for, hash_many, hash_records, inspect, join, slice_of, split_digests)
 from .errors import _printable
 
 __all__ = ["build", "contains"]
@@ -263,6 +263,12 @@ def _check(params):
         pass
 
 
+def _check_capacity(path, info, keys):
+    """Of the whole, by one of its slices."""
+    if fpr_for(info.whole_blocks * 512 or info.bits, info.hashes, keys, info.layout) > 2 * _promised_rate(info):
+        raise errors.EFULL(path)
+
+
 def _publish(path, files, bits, replace):
     if inspect(files[0]).info.whole_blocks * 512 != bits:
         raise RuntimeError(f"{_printable(path)}: keys were shared out for {bits} bits, and the slices are of another filter")
@@ -270,21 +276,21 @@ def _publish(path, files, bits, replace):
 
 
 def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, replace=False, allow_empty=False, layout=None,
-          bits=0, hashes=0, seed=0, label=None, tag=b"", framing=None, threads=1, memory=0, spool=None):
+          bits=0, hashes=0, seed=0, label=None, tag=b"", framing=None, threads=1, memory=0, spool=None, over_capacity=False):
     """Makes a sealed filter of all keys at path, and opens it: byte for byte what one build of them makes.
 
     keys: a bag; a column of a dataframe, or the dataframe and `column`, which a bag of dicts takes, too; or a list of delayed
     objects, partitions of keys. capacity: of different keys; None counts them. slices: tasks that write the filter. Its layout is
     'blocked', or another one, of which a single task makes all. The other parameters are those of Builder, for each such task.
 
-    Too many keys for `capacity` are a warning, and none at all replace no filter that has some, as in bloomfile.build().
+    What happens with more keys than `capacity`, and with none, is as in bloomfile.build().
 
     Workers hold 8 bytes a key, 16 if they are counted, and spill them as they are configured to. Nothing is left of a build that
     fails; of a client that is killed, a folder beside the path, .NAME.*.slices.
     """
     path = os.path.abspath(os.fsdecode(path))
     params = {"fpr": fpr, "layout": layout, "bits": bits, "hashes": hashes, "seed": seed, "label": label, "tag": tag,
-              "framing": framing, "threads": threads, "memory": memory, "spool": spool}
+              "framing": framing, "threads": threads, "memory": memory, "spool": spool, "over_capacity": True}
     _check(params)
     if os.path.exists(path) and not replace:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
@@ -315,12 +321,15 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
             None if digests is None or slices == 1 else lambda i: _slices_of_range(i, ranges, size, slices))
         made = [graph.add("slice", (i,), _make, some, folder, i, each[i]) for i, some in enumerate(chunks)]
         files = dask.compute(*graph.delayed(made))
-        keys = sum(inspect(file).info.keys for file in files)
+        infos = [inspect(file).info for file in files]
+        keys = sum(info.keys for info in infos)
         if count is not None and keys != count:
             raise RuntimeError(f"{_printable(path)}: {count} keys were counted, and the slices have another number; are there other keys "
                                "each time that partitions are read?")
         if replace and not allow_empty and _is_worth_keeping(path):
             _check_not_empty(path, keys)
+        if not over_capacity:
+            _check_capacity(path, infos[0], keys)
         if slices > 1:
             _publish(path, files, size, replace)
         else:

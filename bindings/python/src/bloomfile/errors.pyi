@@ -7,7 +7,7 @@ __all__ = [
     "EFACTOR", "ERATEPASSED", "EDIFFERENTLAYOUT", "EDIFFERENTHASH", "EDIFFERENTHASHES", "EDIFFERENTSEED",
     "ECOUNTING", "ECOMPACT", "EREPLACED", "ECHANGED", "EFILESYSTEM", "ENOBOOT", "ESERIES", "ELAYER",
     "ENOTONE", "EDIFFERENTBITS", "EDIFFERENTFORM", "EPATCH", "EOTHERBASE", "ESOLVED",
-    "ESLICE", "ENOTWHOLE", "EINCOMPLETE",
+    "ESLICE", "ENOTWHOLE", "EINCOMPLETE", "EFULL",
 ]
 
 class Error(Exception):
@@ -19,6 +19,7 @@ class Error(Exception):
     page: int | None
     field: str | None
     asked: str | None
+    done: int | None
     def __init__(self, path: str | None = None, offset: int | None = None, page: int | None = None,
                  field: str | None = None) -> None: ...
 
@@ -79,3 +80,4 @@ class ESOLVED(Error): ...
 class ESLICE(Error): ...
 class ENOTWHOLE(Error): ...
 class EINCOMPLETE(Error): ...
+class EFULL(Error): ...

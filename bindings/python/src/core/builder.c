@@ -91,8 +91,10 @@ static int traverse(PyObject *self, visitproc visit, void *arg)
 
 /* ---- adding */
 
-static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers)
+static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
+                size_t *done)
 {
+    (void)done;
     (void)answers;
     return bloomfile_builder_add_digests(handle, digests, n);
 }
@@ -339,13 +341,14 @@ static PyMethodDef methods[] = {
 
 static const char documentation[] =
     "Builder(fpr=None, *, layout=None, bits=0, hashes=0, capacity=0, seed=0, label=None, tag=b'', "
-    "framing=None, threads=1, memory=0, spool=None, slice=0, slices=0)\n--\n\n"
+    "framing=None, threads=1, memory=0, spool=None, slice=0, slices=0, over_capacity=False)\n--\n\n"
     "Collects keys, and makes a sealed filter of the exact size.\n\n"
     "fpr: None is 0.01, or what `bits` gives. layout: 'blocked' (None), 'classic', 'counting' or "
     "'ribbon'. memory: bytes to take; digests beyond go to files in `spool`. slices: makes the "
     "slice "
     "of this number, from 0, of so many, for join(); capacity is that of the whole, and keys of "
-    "other slices are left out.";
+    "other slices are left out. over_capacity: keys that raise the rate above twice its target are "
+    "no error (EFULL).";
 
 static PyType_Slot slots[] = {
     { Py_tp_doc, SLOT(documentation) },

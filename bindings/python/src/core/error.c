@@ -50,6 +50,16 @@ PyObject *error_raise(struct state *state, int error, PyObject *path)
     return error_raise_fault(state, error, path, NULL);
 }
 
+PyObject *error_raise_done(struct state *state, int error, PyObject *path, size_t done)
+{
+    PyObject *number = PyLong_FromSize_t(done);
+    PyObject *exception = number != NULL ? error_new(state, error, path, NULL) : NULL;
+    if (exception != NULL && PyObject_SetAttrString(exception, "done", number) != 0)
+        Py_CLEAR(exception);
+    Py_XDECREF(number);
+    return raise(exception);
+}
+
 PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyObject *asked)
 {
     if (asked == NULL && PyErr_Occurred())

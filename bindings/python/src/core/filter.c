@@ -276,8 +276,10 @@ static PyObject *contains_digest(struct filter *self, PyObject *object)
     return f == NULL ? NULL : PyBool_FromLong(bloomfile_contains_digest(f, digest));
 }
 
-static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers)
+static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
+                size_t *done)
 {
+    (void)done;
     bloomfile_contains_digests(handle, digests, n, (bool *)answers);
     return 0;
 }

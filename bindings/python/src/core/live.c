@@ -16,14 +16,15 @@
 
 static int init(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "path", "exact", "accept_unclean", NULL };
+    static char *names[] = { "path", "exact", "accept_unclean", "over_capacity", NULL };
     PyObject *path = NULL;
-    int exact = 0, accept = 0, result = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$pp:LiveFilter", names, convert_path,
-                                     &path, &exact, &accept))
+    int exact = 0, accept = 0, over = 0, result = -1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$ppp:LiveFilter", names, convert_path,
+                                     &path, &exact, &accept, &over))
         return -1;
     const unsigned flags = BLOOMFILE_WRITE | (exact ? BLOOMFILE_ADD_EXACT : 0) |
-                           (accept ? BLOOMFILE_ACCEPT_UNCLEAN : 0);
+                           (accept ? BLOOMFILE_ACCEPT_UNCLEAN : 0) |
+                           (over ? BLOOMFILE_OVER_CAPACITY : 0);
     PyObject *bytes = filter_is_open(self) ? NULL : path_bytes(path);
     if (bytes != NULL) {
         bloomfile *f;
@@ -48,8 +49,9 @@ static PyObject *made(PyTypeObject *type, const struct params *p)
     if (self == NULL)
         return NULL;
     bloomfile *f;
-    const unsigned flags =
-        (p->exact ? BLOOMFILE_ADD_EXACT : 0) | (p->sole ? BLOOMFILE_SOLE_ADDER : 0);
+    const unsigned flags = (p->exact ? BLOOMFILE_ADD_EXACT : 0) |
+                           (p->sole ? BLOOMFILE_SOLE_ADDER : 0) |
+                           (p->over_capacity ? BLOOMFILE_OVER_CAPACITY : 0);
     const unsigned replace = p->replace ? BLOOMFILE_REPLACE : 0;
     const char *name = p->path_bytes != NULL ? PyBytes_AsString(p->path_bytes) : NULL;
     PyThreadState *python = PyEval_SaveThread();
@@ -168,13 +170,13 @@ static PyObject *remove_key(struct filter *self, PyObject *key)
                : NULL;
 }
 
-/* After an error all count as new, added or not, so that nothing is left undone; and so do those
- * that are never tried, by output_presume(). */
-static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers)
+/* After an error all behind the first *done count as new, added or not, so that nothing is left
+ * undone; and so do those that are never tried, by output_presume(). */
+static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
+                size_t *done)
 {
-    const int error = bloomfile_add_digests(handle, digests, n, (bool *)answers, NULL);
-    if (error != 0)
-        memset(answers, true, n);
+    const int error = bloomfile_add_digests(handle, digests, n, (bool *)answers, NULL, done);
+    memset(answers + *done, true, n - *done);
     return error;
 }
 
@@ -297,7 +299,7 @@ static PyObject *close_method(struct filter *self, PyObject *unused)
 #define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
 #define MAKING                                                                                     \
     "layout=None, bits=0, hashes=0, seed=0, label=None, tag=b'', framing=None, grow=False, "       \
-    "generations=0, every=None, exact=False"
+    "generations=0, every=None, exact=False, over_capacity=False"
 
 static PyMethodDef methods[] = {
     { "add", FUNCTION(add), METH_O,
@@ -308,8 +310,9 @@ static PyMethodDef methods[] = {
       "The same by a digest, of hash() with this filter's seed; another one is never found." },
     { "add_many", FUNCTION(add_many), WITH_KEYWORDS,
       "add_many($self, keys, /, *, out=None)\n--\n\n"
-      "A byte for each key, 1 if it was new. keys as contains_many(). After an exception some may "
-      "have been added, and in `out` every key without an answer has 1." },
+      "A byte for each key, 1 if it was new. keys as contains_many(). After an error the first "
+      "`done` keys, an attribute of the exception, are added, and `out` has their answers; all "
+      "others have 1 there. After EFULL none of the others was added." },
     { "add_digests", FUNCTION(add_digests), WITH_KEYWORDS,
       "add_digests($self, digests, /, *, out=None)\n--\n\nThe same, of contains_digests()." },
     { "add_records", FUNCTION(add_records), WITH_KEYWORDS,
@@ -345,9 +348,11 @@ static PyMethodDef methods[] = {
 };
 
 static const char documentation[] =
-    "LiveFilter(path, *, exact=False, accept_unclean=False)\n--\n\n"
+    "LiveFilter(path, *, exact=False, accept_unclean=False, over_capacity=False)\n--\n\n"
     "A filter to which any number of threads and processes add at once.\n\n"
-    "exact: of several who add the same new key at once, only one is told that it was new.";
+    "exact: of several who add the same new key at once, only one is told that it was new. "
+    "over_capacity: new keys are added, and never EFULL, though the rate rises above twice its "
+    "target.";
 
 static PyType_Slot slots[] = {
     { Py_tp_doc, SLOT(documentation) },

@@ -33,8 +33,10 @@ static PyObject *hash(PyObject *module, PyObject *args, PyObject *keywords)
     return PyLong_FromUnsignedLongLong(digest);
 }
 
-static int give(void *handle, const uint64_t *digests, size_t n, unsigned char *answers)
+static int give(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
+                size_t *done)
 {
+    (void)done;
     (void)handle;
     memcpy(answers, digests, n * sizeof *digests);
     return 0;

@@ -61,20 +61,21 @@ static bool set_label(struct params *p)
 
 bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "fpr",    "layout", "bits",  "hashes",  "capacity",
-                             "seed",   "label",  "tag",   "framing", "threads",
-                             "memory", "spool",  "slice", "slices",  NULL };
+    static char *names[] = { "fpr",   "layout", "bits",          "hashes",  "capacity", "seed",
+                             "label", "tag",    "framing",       "threads", "memory",   "spool",
+                             "slice", "slices", "over_capacity", NULL };
     PyObject *framing = Py_None, *spool = Py_None;
     begin(p);
     p->c.threads = 1;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|O&$O&O&O&O&O&zO&OO&O&OO&O&:Builder", names, convert_fpr, &p->c.fpr,
+            args, keywords, "|O&$O&O&O&O&O&zO&OO&O&OO&O&p:Builder", names, convert_fpr, &p->c.fpr,
             convert_layout, &p->c.layout, convert_u64, &p->c.bits, convert_u32, &p->c.hashes,
             convert_u64, &p->c.capacity, convert_u64, &p->c.seed, &p->c.label, convert_tag,
             p->c.tag, &framing, convert_u32, &p->c.threads, convert_u64, &p->c.memory, &spool,
-            convert_u32, &p->c.slice, convert_u32, &p->c.slices) ||
+            convert_u32, &p->c.slice, convert_u32, &p->c.slices, &p->over_capacity) ||
         !set_framing(p, framing) || !set_label(p))
         return false;
+    p->c.over_capacity = p->over_capacity != 0;
     if (spool == Py_None)
         return true;
     if (!convert_path(spool, &p->spool) || (p->spool_bytes = path_bytes(p->spool)) == NULL)
@@ -123,12 +124,13 @@ static bool set_series(struct params *p, int grow, PyObject *every)
 
 #define LIVE_NAMES                                                                                 \
     "capacity", "fpr", "layout", "bits", "hashes", "seed", "label", "tag", "framing", "grow",      \
-        "generations", "every", "exact"
-#define LIVE_FORMAT "O&O&$O&O&O&O&zO&OpO&Op"
+        "generations", "every", "exact", "over_capacity"
+#define LIVE_FORMAT "O&O&$O&O&O&O&zO&OpO&Opp"
 #define LIVE_PLACES                                                                                \
     convert_u64, &p->c.capacity, convert_fpr, &p->c.fpr, convert_layout, &p->c.layout,             \
         convert_u64, &p->c.bits, convert_u32, &p->c.hashes, convert_u64, &p->c.seed, &p->c.label,  \
-        convert_tag, p->c.tag, &framing, &grow, convert_u32, &p->c.series, &every, &p->exact
+        convert_tag, p->c.tag, &framing, &grow, convert_u32, &p->c.series, &every, &p->exact,      \
+        &p->over_capacity
 
 static bool live_given(struct params *p, PyObject *framing, int grow, PyObject *every)
 {

@@ -11,14 +11,14 @@ struct params {
     struct bloomfile_params c; /* strings in it belong to the objects below, or to the arguments */
     PyObject *path, *path_bytes;
     PyObject *spool, *spool_bytes;
-    int replace, exact, sole;
+    int replace, exact, sole, over_capacity;
 };
 
-/* Builder(fpr=None, *, layout, bits, ..., threads, memory, spool, slice, slices) */
+/* Builder(fpr=None, *, layout, bits, ..., threads, memory, spool, slice, slices, over_capacity) */
 bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords);
 
 /* create(path, capacity=0, fpr=None, *, layout, bits, ..., grow, generations, every, exact,
- * replace)
+ * over_capacity, replace)
  */
 bool params_of_file(struct params *p, PyObject *args, PyObject *keywords);
 

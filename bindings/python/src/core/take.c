@@ -17,34 +17,40 @@ struct span {
 
 #define CONTRADICTS INT32_MIN /* no error of the library */
 
-static int take_hashed(const struct taker *taker, void *handle, const struct span *span)
+static int take_hashed(const struct taker *taker, void *handle, const struct span *span,
+                       size_t *done)
 {
     uint64_t digests[GROUP];
     const struct source *s = span->source;
-    for (size_t done = 0; done < span->count; done += GROUP) {
-        const size_t n = span->count - done < GROUP ? span->count - done : GROUP;
-        if (!s->hash(s, taker->seed, span->first + done, n, digests))
+    for (size_t at = 0; at < span->count; at += GROUP) {
+        const size_t n = span->count - at < GROUP ? span->count - at : GROUP;
+        size_t some = n;
+        if (!s->hash(s, taker->seed, span->first + at, n, digests))
             return CONTRADICTS;
         int error = taker->take(handle, digests, n,
-                                taker->width > 0 ? span->answers + done * taker->width : NULL);
+                                taker->width > 0 ? span->answers + at * taker->width : NULL, &some);
+        *done += some;
         if (error != 0)
             return error;
     }
     return 0;
 }
 
-static int take_span(const struct taker *taker, void *handle, const struct span *span)
+static int take_span(const struct taker *taker, void *handle, const struct span *span, size_t *done)
 {
     if (span->source->digests == NULL)
-        return take_hashed(taker, handle, span);
-    return taker->take(handle, span->source->digests + span->first, span->count, span->answers);
+        return take_hashed(taker, handle, span, done);
+    return taker->take(handle, span->source->digests + span->first, span->count, span->answers,
+                       done);
 }
 
 /* ---- with it */
 
-static bool take(const struct taker *taker, const struct span *span)
+/* `before`: keys that had their answers before the span. */
+static bool take(const struct taker *taker, const struct span *span, size_t before)
 {
     void *handle = NULL;
+    size_t done = 0;
     struct turn *turn = taker->turn;
     if (taker->born != 0 && !turn_is_at_home(taker->born))
         return false;
@@ -53,7 +59,7 @@ static bool take(const struct taker *taker, const struct span *span)
     if (turn != NULL && handle == NULL)
         return false;
     PyThreadState *python = PyEval_SaveThread();
-    const int error = take_span(taker, handle, span);
+    const int error = take_span(taker, handle, span, &done);
     PyEval_RestoreThread(python);
     if (turn != NULL)
         turn_leave(turn, taker->kind);
@@ -61,6 +67,8 @@ static bool take(const struct taker *taker, const struct span *span)
         PyErr_SetString(PyExc_ValueError,
                         "the offsets contradict each other, or lie outside of the "
                         "data: the keys before them were taken");
+    else if (error != 0 && taker->width > 0)
+        error_raise_done(taker->state, error, taker->path, before + done);
     else if (error != 0)
         error_raise(taker->state, error, taker->path);
     return error == 0 && PyErr_CheckSignals() == 0;
@@ -73,7 +81,8 @@ bool take_source(const struct taker *taker, const struct source *source, struct 
         const size_t rest = source->n - span.first;
         span.count = rest < PIECE ? rest : PIECE;
         span.answers = taker->width > 0 ? output_next(output, span.count) : NULL;
-        if ((taker->width > 0 && span.answers == NULL) || !take(taker, &span))
+        if ((taker->width > 0 && span.answers == NULL) ||
+            !take(taker, &span, output->done - (taker->width > 0 ? span.count : 0)))
             return false;
         span.first += span.count;
     } while (span.first < source->n);

@@ -9,8 +9,10 @@
 #include "turn.h"
 
 struct taker {
-    /* Called without the GIL. `answers` has room for n; NULL if width is 0. 0 or an error. */
-    int (*take)(void *handle, const uint64_t *digests, size_t n, unsigned char *answers);
+    /* Called without the GIL. `answers` has room for n; NULL if width is 0. 0 or an error, after
+     * which it has answered the first *done. */
+    int (*take)(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
+                size_t *done);
     size_t width;        /* bytes of an answer; 0: none */
     struct turn *turn;   /* of the handle; NULL: there is none */
     bool open;           /* there was one when this was made: seed and kind are its own */

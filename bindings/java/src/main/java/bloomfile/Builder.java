@@ -178,7 +178,7 @@ public final class Builder implements Closeable {
      *
      * @param path its name
      * @param options what is allowed beyond the default
-     * @throws BloomfileException ERATEPASSED: the rate to expect is more than twice the promised one, or above 50 % where none
+     * @throws BloomfileException EFULL: the rate to expect is more than twice the promised one, or above 50 % where none
      *     was promised, and {@link WriteOption#OVERFULL} is not given
      * @throws IOException if it cannot be written; {@code path} is as it was then
      */

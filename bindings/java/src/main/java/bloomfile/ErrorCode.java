@@ -86,6 +86,8 @@ public enum ErrorCode {
     /** Slices that are not all of one filter. */
     EINCOMPLETE("the slices are not all of one filter, or were not made from the same keys",
             "build what is missing with the parameters and the keys of the others"),
+    /** The filter would have so many keys that its rate is more than twice the target. */
+    EFULL("it would be over capacity", "make it larger, or accept it: OVERFULL"),
     /** No patch, or a damaged one. */
     EPATCH("it is no patch, or a damaged one", "copy it again"),
     /** A patch for another base. */

@@ -153,7 +153,7 @@ public class BuilderTest {
         Path path = root.resolve("x.bloom");
         try (Builder builder = new Builder(new Params().capacity(300))) {
             builder.addDigests(digests);
-            assertEquals(ErrorCode.ERATEPASSED,
+            assertEquals(ErrorCode.EFULL,
                     assertThrows(BloomfileException.class, () -> builder.finish(path)).code());
             assertEquals(0, root.toFile().list().length);
             builder.finish(path, WriteOption.OVERFULL);

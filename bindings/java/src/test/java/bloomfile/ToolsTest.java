@@ -138,7 +138,7 @@ public class ToolsTest {
                         }
                         builder.toBytes();
                     } catch (BloomfileException e) {
-                        assertEquals(ErrorCode.ERATEPASSED, e.code());
+                        assertEquals(ErrorCode.EFULL, e.code());
                         thrown = true;
                     }
                     assertEquals(layout + " " + capacity + " " + bits, status == 2, thrown);

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT
+ * A filter of a fixed size refuses keys that would raise its rate above twice the target. */
+#include "crew.h"
+#include "live_support.h"
+
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#define MOST_KEYS 100000000
+
+/* What the library must find by its own search. */
+static uint64_t limit_of(const struct bloomfile_info *info)
+{
+    const double target =
+        info->fpr > 0 ? info->fpr
+                      : bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->capacity);
+    uint64_t fit = 0, too_many = MOST_KEYS;
+    while (too_many - fit > 1) {
+        const uint64_t middle = (fit + too_many) / 2;
+        if (bloomfile_fpr_for(info->layout, info->bits, info->hashes, middle) <= 2 * target)
+            fit = middle;
+        else
+            too_many = middle;
+    }
+    return fit;
+}
+
+static const struct bloomfile_params shapes[] = {
+#define SHAPE .struct_size = sizeof(struct bloomfile_params)
+    { SHAPE, .capacity = 1, .fpr = 0.01 },
+    { SHAPE, .capacity = 1000, .fpr = 0.01 },
+    { SHAPE, .capacity = 30000, .fpr = 1e-9 },
+    { SHAPE, .capacity = 1000, .fpr = 0.2, .layout = BLOOMFILE_CLASSIC },
+    { SHAPE, .capacity = 20000, .bits = 1 << 17, .hashes = 3 },
+    { SHAPE, .capacity = 100000, .bits = 1 << 17, .fpr = 0.01 },
+    { SHAPE, .bits = 1 << 17 },
+    { SHAPE, .capacity = 3000, .fpr = 0.001, .layout = BLOOMFILE_COUNTING },
+};
+
+static bloomfile *made(const struct bloomfile_params *p, unsigned flags)
+{
+    bloomfile *f;
+    assert_error(bloomfile_create(&f, "filter", p, BLOOMFILE_REPLACE | flags), 0);
+    return f;
+}
+
+/* Adds until EFULL, in batches of that size. Returns the next number; counts the new ones. */
+static uint64_t fill(bloomfile *f, size_t batch, uint64_t *new_keys)
+{
+    bloomfile_digest digests[5000];
+    bool was_new[ROWS(digests)];
+    int error = 0;
+    uint64_t next = 0;
+    *new_keys = 0;
+    while (error == 0) {
+        size_t fresh = SIZE_MAX, done = SIZE_MAX, told = 0;
+        for (size_t i = 0; i < batch; i++)
+            digests[i] = number(0, next + i);
+        error = batch == 1 ? bloomfile_add_digest(f, digests[0], was_new)
+                           : bloomfile_add_digests(f, digests, batch, was_new, &fresh, &done);
+        if (batch == 1) {
+            done = error == 0;
+            fresh = done > 0 && was_new[0];
+        }
+        assert_true(error == 0 ? done == batch : done < batch);
+        for (size_t i = 0; i < done; i++) {
+            told += was_new[i];
+            assert_true(bloomfile_contains_digest(f, digests[i]));
+        }
+        assert_int_equal(told, fresh);
+        *new_keys += fresh;
+        next += done;
+    }
+    assert_error(error, BLOOMFILE_EFULL);
+    return next;
+}
+
+static void assert_goes_on(bloomfile *f, uint64_t refused)
+{
+    bool was_new = true;
+    assert_error(bloomfile_add_digest(f, number(0, refused), NULL), BLOOMFILE_EFULL);
+    assert_false(bloomfile_contains_digest(f, number(0, refused)));
+    assert_error(bloomfile_add_digest(f, number(0, 0), &was_new), 0);
+    assert_false(was_new);
+    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_seal_to("sealed", f, BLOOMFILE_REPLACE), 0);
+}
+
+static void one_writer_meets_the_limit_exactly(void **state)
+{
+    (void)state;
+    static const size_t batches[] = { 1, 3, 1000, 5000 };
+    for (size_t i = 0; i < ROWS(shapes); i++)
+        for (size_t j = 0; j < ROWS(batches); j++)
+            for (unsigned exact = 0; exact < 2; exact++) {
+                if (exact != 0 && (batches[j] == 1 || shapes[i].capacity > 1000))
+                    continue;
+                uint64_t new_keys;
+                bloomfile *f = made(&shapes[i], exact * BLOOMFILE_ADD_EXACT);
+                const struct bloomfile_info info = info_of(f);
+                const uint64_t next = fill(f, batches[j], &new_keys);
+                assert_int_equal(new_keys, limit_of(&info));
+                assert_int_equal(info_of(f).keys, new_keys);
+                assert_goes_on(f, next);
+                assert_error(bloomfile_finish(f), 0);
+                bloomfile_close(f);
+            }
+}
+
+/* The count in the record says it. */
+static void a_filter_that_is_opened_full_stays_full(void **state)
+{
+    (void)state;
+    uint64_t new_keys;
+    bloomfile *f = made(&shapes[1], 0);
+    const uint64_t next = fill(f, 100, &new_keys);
+    bloomfile_close(f);
+    f = opened("filter", BLOOMFILE_WRITE);
+    assert_goes_on(f, next);
+    assert_error(bloomfile_seal(f), 0);
+    bloomfile_close(f);
+}
+
+static void what_is_accepted_has_no_limit(void **state)
+{
+    (void)state;
+    uint64_t new_keys;
+    bloomfile *f = made(&shapes[1], 0), *reader;
+    const uint64_t next = fill(f, 100, &new_keys);
+    bloomfile_close(f);
+    assert_error(bloomfile_open(&reader, "filter", BLOOMFILE_OVER_CAPACITY), BLOOMFILE_EPARAMS);
+    f = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_OVER_CAPACITY);
+    for (uint64_t i = 0; i < 5000; i++)
+        assert_error(bloomfile_add_digest(f, number(0, next + i), NULL), 0);
+    bloomfile_close(f);
+    assert_error(bloomfile_create_memory(&f, &shapes[1], BLOOMFILE_OVER_CAPACITY), 0);
+    bloomfile_digest digests[5000];
+    for (uint64_t i = 0; i < ROWS(digests); i++)
+        digests[i] = number(0, i);
+    size_t done;
+    assert_error(bloomfile_add_digests(f, digests, ROWS(digests), NULL, NULL, &done), 0);
+    assert_int_equal(done, ROWS(digests));
+    bloomfile_close(f);
+}
+
+/* A found key is counted, so that it can be removed again. */
+static void removals_make_room(void **state)
+{
+    (void)state;
+    uint64_t new_keys;
+    bool was_new = true;
+    bloomfile *f = made(&shapes[7], 0);
+    const uint64_t next = fill(f, 1, &new_keys);
+    assert_error(bloomfile_add_digest(f, number(0, 5), &was_new), 0);
+    assert_false(was_new);
+    assert_error(bloomfile_remove_digest(f, number(0, 5)), 0);
+    assert_true(bloomfile_contains_digest(f, number(0, 5)));
+    assert_error(bloomfile_add_digest(f, number(0, next), NULL), BLOOMFILE_EFULL);
+    for (uint64_t i = 0; i < 10; i++)
+        assert_error(bloomfile_remove_digest(f, number(0, 100 + i)), 0);
+    const uint64_t room = new_keys - info_of(f).keys;
+    assert_true(room > 0 && room <= 10);
+    for (uint64_t i = 0, added = 0; added < room; i++) {
+        assert_error(bloomfile_add_digest(f, number(0, next + i), &was_new), 0);
+        added += was_new;
+    }
+    assert_error(bloomfile_add_digest(f, number(1, 1), NULL), BLOOMFILE_EFULL);
+    bloomfile_close(f);
+}
+
+/* ---- several */
+
+enum {
+    WRITERS = 4
+};
+
+struct crowded {
+    atomic_uint full;
+    uint64_t batch;
+    _Atomic uint64_t keys[WRITERS];
+};
+
+/* Goes on until all have met the limit, so that none has left when another one does. */
+static int add_until_full(bloomfile *f, unsigned worker, void *context)
+{
+    struct crowded *c = context;
+    bloomfile_digest digests[1000];
+    int error = 0;
+    for (uint64_t next = 0; error == 0;) {
+        size_t done = 0, new_keys = 0;
+        for (size_t i = 0; i < c->batch; i++)
+            digests[i] = number(worker, next + i);
+        error = bloomfile_add_digests(f, digests, c->batch, NULL, &new_keys, &done);
+        next += done;
+        c->keys[worker] += new_keys;
+    }
+    atomic_fetch_add(&c->full, 1);
+    while (atomic_load(&c->full) < WRITERS)
+        usleep(1000);
+    return error != BLOOMFILE_EFULL;
+}
+
+static void several_writers_meet_the_limit_within_a_hundredth(void **state)
+{
+    (void)state;
+    static const struct {
+        struct bloomfile_params params;
+        unsigned processes;
+        uint64_t batch;
+    } rows[] = {
+        { { SHAPE, .capacity = 1000000, .fpr = 0.01 }, WRITERS, 1000 },
+        { { SHAPE, .capacity = 300000, .fpr = 0.001, .layout = BLOOMFILE_CLASSIC }, WRITERS, 1 },
+        { { SHAPE, .capacity = 300000, .fpr = 0.01, .layout = BLOOMFILE_COUNTING }, WRITERS, 100 },
+        { { SHAPE, .capacity = 300000, .fpr = 0.01 }, 1, 1 },
+        { { SHAPE, .capacity = 300000, .fpr = 0.01 }, 1, 1000 },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct crowded *c = shared_memory(sizeof *c);
+        bloomfile *f = made(&rows[i].params, 0);
+        const struct bloomfile_info info = info_of(f);
+        const double limit = (double)limit_of(&info);
+        double keys = 0;
+        bloomfile_close(f);
+        c->batch = rows[i].batch;
+        crew_run(&(struct crew){ rows[i].processes, WRITERS / rows[i].processes, "filter", 0, NULL,
+                                 add_until_full, c });
+        for (unsigned w = 0; w < WRITERS; w++)
+            keys += (double)c->keys[w];
+        assert_true(fabs(keys / limit - 1) <= 0.01);
+        release_shared_memory(c, sizeof *c);
+    }
+}
+
+/* ---- builders */
+
+static int build(const struct bloomfile_params *p, uint64_t keys)
+{
+    bloomfile_builder *b;
+    assert_error(bloomfile_builder_new(&b, p), 0);
+    for (uint64_t i = 0; i < keys; i++) {
+        const bloomfile_digest digest = number(0, i);
+        assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
+    }
+    const int error = bloomfile_builder_finish(b, "built", BLOOMFILE_REPLACE);
+    void *image;
+    size_t size;
+    assert_error(bloomfile_builder_finish_memory(b, &image, &size), error);
+    bloomfile_free(image);
+    bloomfile_builder_free(b);
+    return error;
+}
+
+static void a_builder_makes_no_filter_over_capacity(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < ROWS(shapes); i++) {
+        if (shapes[i].capacity == 0)
+            continue; /* that many keys as come are its capacity */
+        bloomfile *f = made(&shapes[i], 0);
+        const struct bloomfile_info info = info_of(f);
+        const uint64_t limit = limit_of(&info);
+        bloomfile_close(f);
+        assert_error(build(&shapes[i], limit), 0);
+        assert_error(build(&shapes[i], limit + 1), BLOOMFILE_EFULL);
+        f = opened("built", 0);
+        assert_int_equal(info_of(f).keys, limit);
+        bloomfile_close(f);
+        assert_int_equal(entries_in_dir(), 2);
+        struct bloomfile_params accepting = shapes[i];
+        accepting.over_capacity = 1;
+        assert_error(build(&accepting, 2 * limit), 0);
+    }
+}
+
+static void what_promises_nothing_is_never_over_capacity(void **state)
+{
+    (void)state;
+    const struct bloomfile_params sized = { SHAPE, .bits = 512, .hashes = 4 };
+    assert_error(build(&sized, 5000), 0);
+    const struct bloomfile_params counted = { SHAPE, .fpr = 0.3 };
+    assert_error(build(&counted, 5000), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(one_writer_meets_the_limit_exactly),
+        TEST(a_filter_that_is_opened_full_stays_full),
+        TEST(what_is_accepted_has_no_limit),
+        TEST(removals_make_room),
+        TEST(several_writers_meet_the_limit_within_a_hundredth),
+        TEST(a_builder_makes_no_filter_over_capacity),
+        TEST(what_promises_nothing_is_never_over_capacity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

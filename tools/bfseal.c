@@ -3,6 +3,7 @@
  * bfseal - give a live filter checksums, in place or as a copy
  */
 #include "shared/cli.h"
+#include "shared/loss.h"
 #include "shared/output.h"
 #include "shared/params.h"
 #include "shared/say.h"
@@ -20,7 +21,7 @@
 struct request {
     const char *path, *dest; /* dest NULL: in place */
     unsigned open_flags;
-    bool project, force, quiet, verbose;
+    bool project, force, discard, quiet, verbose;
 };
 
 static const struct options_entry entries[OPTIONS_MOST] = {
@@ -31,8 +32,9 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Filter:"),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "FILE"),
     OPTIONS_TITLE("Output:"),
-    OPTION('f', "force", NULL, "replace DEST if it is a filter or empty",
+    OPTION('f', "force", NULL, "replace DEST if it has no keys or is an earlier copy of FILE",
            OPTIONS_FLAG(struct request, force)),
+    LOSS_OPTION(struct request, discard),
     OPTIONS_TITLE("Other:"),
     PARAMS_QUIET_VERBOSE(struct request, PARAMS_QUIET_ERRORS),
     OPTIONS_END,
@@ -61,6 +63,8 @@ static void parse(struct request *r, int argc, char **argv)
     r->dest = argv[first + 1];
     if (r->dest == NULL && (r->project || r->force))
         cli_usage("%s needs DEST", r->project ? "--project" : "--force");
+    if (r->discard && !r->force)
+        cli_usage("--discard is for --force");
     if (r->dest != NULL && r->dest[0] == '\0')
         cli_usage("the name of DEST is empty");
 }
@@ -154,7 +158,9 @@ static int copy(const struct request *r, const bloomfile *f)
 {
     const bool to_stdout = sink_is_stdout(r->dest);
     const unsigned flags = sink_flags(r->force);
+    const struct loss loss = { r->dest, r->path, f, r->force, r->discard };
     sink_check_again(r->dest);
+    loss_check(&loss);
     if (r->project && to_stdout)
         return bloomfile_project_fd(STDOUT_FILENO, f, NULL);
     if (r->project)
@@ -178,7 +184,7 @@ static void seal_copy(const struct request *r)
         cli_fail(0, "cannot create %s: it is the filter to seal (%s)", r->dest,
                  bloomfile_layers(f) > 0 ? "name another file" : "leave DEST out");
     say_order = "DEST comes last: bfseal FILE DEST";
-    sink_check(r->dest, r->force);
+    sink_check(r->dest, true);
     bloomfile_get_info(f, &info);
     if (r->project && bloomfile_traits_of(info.layout)->projection == 0)
         cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot project %s", r->path);

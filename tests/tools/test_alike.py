@@ -48,7 +48,7 @@ class Options(ToolTest):
         for tool, words in (("bfcreate", ["-f", "new", "key"]), ("bfmerge", ["-f", "--discard", "new", "big"]),
                             ("bffold", ["-f", "--factor", 1, "big", "new"]),
                             ("bfdelta", ["-f", "big", "big", "patch"]), ("bfadd", ["live", "key"]),
-                            ("bfseal", ["-f", "live", "new"])):
+                            ("bfseal", ["-f", "--discard", "live", "new"])):
             for options in (["-v", "-q"], ["-vq"], ["--verbose", "--quiet"], ["-vqvq"]):
                 self.output(tool, *options, *words)
             for options in (["-q", "-v"], ["-qv"], ["--quiet", "--verbose"], ["-vqv"]):

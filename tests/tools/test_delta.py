@@ -56,7 +56,7 @@ class Patches(DeltaTest):
         self.output("bfcreate", "-q", "--live", "--grow", "-n", 200, "live")
         for name, keys in (("old", KEYS[:700]), ("new", KEYS[:1300])):
             self.output("bfadd", "-q", "live", stdin=lines(*keys))
-            self.output("bfseal", "-q", "-f", "live", name)
+            self.output("bfseal", "-q", "-f", "--discard", "live", name)
         result = self.read("new")
         told = json.loads(self.output("bfinspect", "--json", "new"))
         self.assertEqual(len(told["layers"]), 3)
@@ -87,7 +87,7 @@ class Patches(DeltaTest):
                     self.assertEqual(self.read("other"), self.read("patch"))
                     self.assertEqual(self.python("apply", "old", "patch", "other"), "")
                     self.assertEqual(self.read("other"), result)
-                    self.output("bfdelta", "-q", "-f", "--apply", "old", "patch", "applied")
+                    self.output("bfdelta", "-q", "-f", "--discard", "--apply", "old", "patch", "applied")
                     self.assertEqual(self.read("applied"), result)
 
     @once
@@ -118,7 +118,7 @@ class Patches(DeltaTest):
         self.build("named", KEYS[:1000], "--label", "named")
         self.write("patch", self.delta("old", "named"))
         for options in ["old", "patch", "named"], ["named", "patch", "-"]:
-            result = self.run_tool("bfdelta", "--apply", "-q", "-f", *options)
+            result = self.run_tool("bfdelta", "--apply", "-q", "-f", "--discard", *options)
             self.assertEqual(result.returncode, 0 if options[0] == "old" else 2)
         self.assertEqual(result.stderr, b"bfdelta: cannot apply patch to named: it is for one with another header "
                                         b"(was it applied already? else copy all of NEW)\n")

@@ -52,7 +52,7 @@ class Result(FoldTest):
             self.create("-q", "-l", layout, "-m", unit * units, "-k", 5, "-p", 0.02, "-s", 9,
                         "--label", "all", "--tag", "c0ffee", "keys", name="big")
             for factor in divisors(units)[::1 if layout == "blocked" else 5]:
-                self.output("bffold", "-q", "-f", "--factor", factor, "big", "small")
+                self.output("bffold", "-q", "-f", "--discard", "--factor", factor, "big", "small")
                 small = self.read("small")
                 built = self.create("-q", "-l", layout, "-m", unit * units // factor, "-k", 5, "-p",
                                     0.02, "-s", 9, "keys")
@@ -68,7 +68,7 @@ class Result(FoldTest):
             self.filled("-l", layout, "-m", 23_040, "--label", "x")
             units = craft.field(self.read("big"), "m") // (512 if layout == "blocked" else 1)
             for factor in divisors(units)[:4]:
-                self.output("bffold", "-q", "-f", "--factor", factor, "big", "small")
+                self.output("bffold", "-q", "-f", "--discard", "--factor", factor, "big", "small")
                 self.assertEqual(self.read("small"), craft.derive("fold", factor, self.read("big")))
 
     def test_what_is_unknown_is_not_passed_on(self):
@@ -123,7 +123,7 @@ class Result(FoldTest):
 class Choice(FoldTest):
     def check_greatest(self, rate, *options):
         """The factor chosen keeps the rate, and no greater one does."""
-        self.output("bffold", "-q", "-f", *options, "big", "small")
+        self.output("bffold", "-q", "-f", "--discard", *options, "big", "small")
         header = self.inspected("small")["header"]
         chosen = header["m_unfolded"] // header["m"]
         self.assertLessEqual(self.rate("small"), rate)
@@ -132,7 +132,7 @@ class Choice(FoldTest):
         units = header["m_unfolded"] // (512 if header["layout"] == "blocked" else 1)
         self.assertEqual([row[0] for row in rows], divisors(units))
         for factor in [row[0] for row in rows if row[0] > chosen][:3]:
-            self.output("bffold", "-q", "-f", "--factor", factor, "big", "smaller")
+            self.output("bffold", "-q", "-f", "--discard", "--factor", factor, "big", "smaller")
             self.assertGreater(self.rate("smaller"), rate)
         return chosen
 
@@ -211,7 +211,7 @@ class Table(FoldTest):
             rows, chosen = self.rates("big", "--all")
             self.assertIn(chosen, rows)
             for factor, size, fill, rate, _ in rows[:20]:
-                self.output("bffold", "-q", "-f", "--factor", factor, "big", "small")
+                self.output("bffold", "-q", "-f", "--discard", "--factor", factor, "big", "small")
                 report = self.inspected("small")
                 self.assertEqual(f"{report['measure']['fpr']:.3g}", f"{rate:.3g}")
                 self.assertEqual(f"{100 * report['measure']['fill']:.1f}", f"{fill:.1f}")

@@ -112,7 +112,7 @@ class Union(MergeTest):
         self.assertEqual(self.query("--verify", "merged", stdin=lines(*KEYS, *OTHERS)),
                          KEYS + OTHERS)
         self.assertEqual(self.result(writer, lines(b"one more")), (0, b"", b""))
-        self.assertIn("one of the filters to merge, and live",
+        self.assertIn("a filter to merge, and live",
                       self.trouble("bfmerge", "-f", "live", "live", "a", names=["live"]))
 
     def test_a_live_source_that_gets_keys_meanwhile(self):

@@ -42,7 +42,7 @@ class InPlace(SealTest):
     def test_a_copy_has_the_same_bytes(self):
         for layout in LAYOUTS:
             self.filled("-l", layout, "--label", "all", "-s", 5)
-            self.output("bfseal", "-f", "live", "copy")
+            self.output("bfseal", "-f", "--discard", "live", "copy")
             self.output("bfseal", "live")
             self.assertEqual(self.read("live"), self.read("copy"))
 
@@ -164,7 +164,7 @@ class Projection(SealTest):
             self.create_live("-f", "-l", "counting", *options)
             self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*KEYS, *KEYS[:100]))
             self.output("bfadd", "-q", "--remove", "live", stdin=lines(*KEYS[:100]))
-            self.output("bfseal", "-q", "-f", "--project", "live", "projected")
+            self.output("bfseal", "-q", "-f", "--discard", "--project", "live", "projected")
             header = self.inspected("live")["header"]
             classic = self.create("-q", "-l", "classic", "-m", header["m"], "-k", header["k"], "-s",
                                   f"0x{header['seed']}", stdin=lines(*KEYS))
@@ -209,7 +209,7 @@ class Words(SealTest):
         for layout, options in ("blocked", []), ("counting", []), ("counting", ["--project"]):
             self.create_live("-f", "-l", layout, "-n", 500)
             self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:400]))
-            self.output("bfseal", "-f", *options, "live", "copy")
+            self.output("bfseal", "-f", "--discard", *options, "live", "copy")
             self.assertEqual(self.output("bfseal", "-v", *options, "live", "-"), self.read("copy"))
             self.assertEqual(self.output("bfseal", "-q", "-f", "copy", "-"), self.read("copy"))
 

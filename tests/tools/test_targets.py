@@ -21,10 +21,10 @@ FILTERS = {
     "merge": ["bfmerge", "--discard", DEST, "a", "b"],
     "intersect": ["bfmerge", "--discard", "--intersect", DEST, "a", "b"],
     "project": ["bfmerge", "--discard", "--project", DEST, "counts"],
-    "fold": ["bffold", "--factor", 2, "a", DEST],
-    "seal": ["bfseal", "live", DEST],
-    "patch": ["bfdelta", "--apply", "a", "a-b.patch", DEST],
-    "seal projected": ["bfseal", "--project", "counts", DEST],
+    "fold": ["bffold", "--discard", "--factor", 2, "a", DEST],
+    "seal": ["bfseal", "--discard", "live", DEST],
+    "patch": ["bfdelta", "--apply", "--discard", "a", "a-b.patch", DEST],
+    "seal projected": ["bfseal", "--discard", "--project", "counts", DEST],
 }
 # How each says which operand is the filter to be made.
 ORDER = {
@@ -48,9 +48,9 @@ LARGE = {
     "create live": ["bfcreate", "--live", "-m", "32M", DEST],
     "merge": ["bfmerge", "--discard", DEST, "large", "large2"],
     "intersect": ["bfmerge", "--discard", "--intersect", DEST, "large", "large2"],
-    "fold": ["bffold", "--factor", 2, "large", DEST],
-    "seal": ["bfseal", "large", DEST],
-    "patch": ["bfdelta", "--apply", "large", "large.patch", DEST],
+    "fold": ["bffold", "--discard", "--factor", 2, "large", DEST],
+    "seal": ["bfseal", "--discard", "large", DEST],
+    "patch": ["bfdelta", "--apply", "--discard", "large", "large.patch", DEST],
 }
 # What goes to standard output as well, and its word for a source that is the output.
 PIPED = {"create": "", "merge": "one of the filters", "intersect": "one of the filters",
@@ -104,7 +104,8 @@ class Names(TargetTest):
     def test_what_exists_is_replaced_by_force_alone(self):
         def check(name, command):
             for dest in "old", "./old":
-                self.refused(command, dest, f"cannot replace {dest}: it is not one of the sources (write to another file)" if "--discard" in command
+                lost = "is not one of the sources" if command[0] == "bfmerge" else "may have keys that "
+                self.refused(command, dest, f"cannot replace {dest}: it {lost}" if "--discard" in command
                              else f"{dest}: File exists (write to another file; --force would lose this one)" if name in FILTERS
                              else f"cannot write {dest}: it is a filter (write to another file)", [()])
             if name in IMAGES:
@@ -232,7 +233,7 @@ class Names(TargetTest):
         os.link(self.folder / "live", self.folder / "hard")
         for name, says in (("merge", "--force replaces it, and keeps its keys"),
                            ("intersect", "write to another file; --force would lose this one"),
-                           ("fold", "write to another file; --force would lose this one")):
+                           ("fold", "--force replaces it, and keeps its keys")):
             for dest in "a", "./a":
                 self.refused(FILTERS[name], dest, f"File exists ({says})", [()], names=[dest])
         for dest in "live", "./live", "link", "hard":

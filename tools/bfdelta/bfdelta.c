@@ -5,6 +5,7 @@
 #include "bfdelta/shape.h"
 #include "shared/cli.h"
 #include "shared/kind.h"
+#include "shared/loss.h"
 #include "shared/output.h"
 #include "shared/params.h"
 #include "shared/say.h"
@@ -32,7 +33,7 @@ struct request {
     unsigned mode;
     const char *old, *new, *patch;
     uint32_t threads;
-    bool json, force, quiet, verbose;
+    bool json, force, discard, quiet, verbose;
 };
 
 static const struct options_entry entries[OPTIONS_MOST] = {
@@ -42,10 +43,10 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "info", NULL, "check PATCH and describe it", OPTIONS_BITS(struct request, mode, INFO),
            .rival = 'm'),
     OPTIONS_TITLE("Output:"),
-    OPTION(
-        'f', "force", NULL,
-        "replace PATCH if it is a patch or empty, NEW if it is a filter or empty; NEW may be OLD",
-        OPTIONS_FLAG(struct request, force)),
+    OPTION('f', "force", NULL,
+           "replace PATCH if it is a patch or empty, NEW if it is OLD or has no keys",
+           OPTIONS_FLAG(struct request, force)),
+    LOSS_OPTION(struct request, discard),
     OPTION(0, "json", NULL, "with --info: print JSON", OPTIONS_FLAG(struct request, json)),
     OPTIONS_TITLE("Resources:"),
     PARAMS_THREADS(struct request, threads),
@@ -91,6 +92,8 @@ static void parse(struct request *r, int argc, char **argv)
     }
     if (r->json)
         cli_usage("--json needs --info");
+    if (r->discard && (!r->force || r->mode != APPLY))
+        cli_usage("--discard is for --apply --force");
     const char **const places[2][3] = {
         [MAKE] = { &r->old, &r->new, &r->patch }, [APPLY] = { &r->old, &r->patch, &r->new }
     };
@@ -367,7 +370,9 @@ static void apply(const struct request *r)
     if (output_is(r->new, r->patch))
         cli_fail(0, "cannot create %s: it is the patch", sink_name(r->new));
     say_order = "NEW comes last: bfdelta --apply OLD PATCH NEW";
-    sink_check(r->new, r->force);
+    sink_check(r->new, true);
+    const struct loss loss = { r->new, r->old, NULL, r->force, r->discard };
+    loss_check(&loss);
     progress(r, &p, "applying ...");
     sink_check_again(r->new);
     int error = sink_is_stdout(r->new)

@@ -5,6 +5,7 @@
 #include "bffold/fold.h"
 #include "picture/picture.h"
 #include "shared/cli.h"
+#include "shared/loss.h"
 #include "shared/output.h"
 #include "shared/params.h"
 #include "shared/say.h"
@@ -26,7 +27,7 @@ struct request {
     const char *svg;
     struct fold_wish wish;
     unsigned open_flags;
-    bool dry_run, force, quiet, verbose;
+    bool dry_run, force, discard, quiet, verbose;
 };
 
 static const struct options_entry entries[OPTIONS_MOST] = {
@@ -44,8 +45,9 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "SRC"),
     OPTIONS_TITLE("Output:"),
     OPTION('f', "force", NULL,
-           "replace DEST if it is a filter (SRC too) or empty; replace the image",
+           "replace DEST if it is SRC, an earlier copy of it, or has no keys; replace the image",
            OPTIONS_FLAG(struct request, force)),
+    LOSS_OPTION(struct request, discard),
     OPTION(0, "all", NULL, "also list factors with a rate above 50%",
            OPTIONS_FLAG(struct request, wish.all)),
     OPTION(0, "more", "N", "also show the rate after N more keys (default: as many again)",
@@ -83,6 +85,8 @@ static void check_options(const struct request *r, int names)
         cli_usage("the name of DEST is missing (--dry-run needs none)");
     if (names == 2 && r->dest[0] == '\0')
         cli_usage("the name of DEST is empty");
+    if (r->discard && !r->force)
+        cli_usage("--discard is for --force");
     if (r->svg != NULL && !r->dry_run && strcmp(r->svg, r->dest) == 0)
         cli_usage("--svg and DEST cannot both be %s", sink_name(r->dest));
     if (r->svg != NULL)
@@ -181,6 +185,12 @@ static void report(const struct request *r, const struct fold_plan *p)
 
 /* ------------------------------------------------------------------------------------- folding */
 
+static void check_loss(const struct request *r, const bloomfile *f)
+{
+    const struct loss loss = { r->dest, r->path, f, r->force, r->discard };
+    loss_check(&loss);
+}
+
 static void check_dest(const struct request *r, const bloomfile *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -194,7 +204,8 @@ static void check_dest(const struct request *r, const bloomfile *f)
     if (r->svg != NULL)
         output_check_outputs(r->svg, r->dest);
     say_order = "DEST comes last: bffold SRC DEST";
-    sink_check(r->dest, r->force);
+    sink_check(r->dest, true);
+    check_loss(r, f);
 }
 
 static void step(const struct request *r, struct cli_progress *progress, const char *doing)
@@ -206,6 +217,7 @@ static void step(const struct request *r, struct cli_progress *progress, const c
 static int fold(const struct request *r, const bloomfile *f, uint64_t factor)
 {
     sink_check_again(r->dest);
+    check_loss(r, f);
     if (sink_is_stdout(r->dest))
         return bloomfile_fold_fd(STDOUT_FILENO, f, factor, NULL);
     return bloomfile_fold(r->dest, f, factor, sink_flags(r->force));

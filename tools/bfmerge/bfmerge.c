@@ -6,6 +6,7 @@
 #include "bfmerge/slices.h"
 #include "bfmerge/sources.h"
 #include "shared/cli.h"
+#include "shared/loss.h"
 #include "shared/output.h"
 #include "shared/params.h"
 #include "shared/say.h"
@@ -77,9 +78,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Output:"),
     OPTION('f', "force", NULL, "replace DEST if it is also a SRC, or has no keys",
            OPTIONS_FLAG(struct request, force)),
-    OPTION(0, "discard", NULL,
-           "with --force: replace DEST even if it is not a SRC; its keys are lost",
-           OPTIONS_FLAG(struct request, discard)),
+    LOSS_OPTION(struct request, discard),
     OPTIONS_TITLE("Other:"),
     PARAMS_QUIET_VERBOSE(struct request, PARAMS_QUIET_KEYS),
     OPTIONS_END,

@@ -2,7 +2,7 @@
  * A DEST that exists: a source, or a filter whose keys would be lost. */
 #include "bfmerge/dest.h"
 #include "shared/cli.h"
-#include "shared/layers_look.h"
+#include "shared/loss.h"
 #include "shared/output.h"
 #include "shared/say.h"
 #include "shared/sink.h"
@@ -16,12 +16,6 @@
 enum {
     COMMAND_SIZE = 9000 /* with two paths */
 };
-
-static bool is_live(const char *path)
-{
-    const struct layers_one one = layers_look(path, 0);
-    return one.error == 0 && one.info.state == BLOOMFILE_LIVE;
-}
 
 /* Opens the first source that is a file. NULL: there is none, or it cannot be opened. */
 static bloomfile *open_first(const struct merge_dest *d)
@@ -61,7 +55,7 @@ static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile 
 {
     char command[COMMAND_SIZE] = "";
     const char *src = d->src_count == 1 && !d->lists ? d->src[0] : "SRC...";
-    if (is_live(d->path))
+    if (loss_is_live(d->path))
         cli_fail(
             0, "cannot replace %s: it is live, and not one of the sources (write to another file)",
             d->path);
@@ -83,7 +77,7 @@ static void check(const struct merge_dest *d, bool is_source, const bloomfile *f
     if (stat(d->path, &st) != 0)
         return;
     target_check_old(d->path);
-    if (!is_source && !d->discard && (target_has_keys(d->path) || is_live(d->path)))
+    if (!is_source && !d->discard && loss_has_keys(d->path))
         fail_for_loss(d, first);
     if (!d->force && is_source && d->is_union)
         cli_fail(0, "cannot create %s: %s (--force replaces it, and keeps its keys)", d->path,
@@ -131,7 +125,7 @@ static void check_live_sources(const struct merge_dest *d, const struct merge_so
         const struct merge_source *source = &s->list[i];
         if (source->is_file && source->info.state == BLOOMFILE_LIVE &&
             output_is(d->path, source->name))
-            cli_fail(0, "cannot create %s: it is one of the filters to merge, and live", d->path);
+            cli_fail(0, "cannot create %s: it is a filter to merge, and live", d->path);
     }
 }
 

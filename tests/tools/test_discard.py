@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""bffold, bfseal and bfdelta --apply replace a filter only if its keys are kept, or --discard drops them."""
+
+from support import ToolTest, craft, lines, main, numbered
+
+KEYS = numbered(2000)
+OTHER = numbered(50, "other ")
+
+
+class DiscardTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.shape("src", *KEYS)
+        self.shape("new", *KEYS, b"new")
+        self.output("bfdelta", "src", "new", "patch")
+        self.live("live")
+
+    def shape(self, name, *keys, bits=512 * 60):
+        return self.create("-q", "-f", "-m", bits, "-k", 5, stdin=lines(*keys), name=name)
+
+    def live(self, name, *options, keys=KEYS, of="-m 30720 -k 5 -n 3000"):
+        self.create_live("-f", *of.split(), *options, name=name)
+        self.output("bfadd", "-q", name, stdin=lines(*keys))
+
+    WAYS = (["bffold", "--factor", 2, "src", "dest"], ["bffold", "--factor", 1, "src", "dest"],
+            ["bfseal", "live", "dest"], ["bfdelta", "--apply", "src", "patch", "dest"])
+
+    def kept(self, tool, *words, reason=None):
+        source = words[-2] if tool != "bfdelta" else "src"
+        reason = reason or f"it may have keys that {source} lacks"
+        for force in [], ["-f"]:
+            self.assertEqual(self.trouble(tool, *force, *words),
+                             f"{tool}: cannot replace dest: {reason} (write to another file)\n")
+
+
+class Kept(DiscardTest):
+    def test_a_filter_with_other_keys_is_replaced_by_discard_alone(self):
+        for tool, *words in self.WAYS:
+            with self.subTest(tool):
+                self.shape("dest", *OTHER, bits=512 * 7)
+                self.kept(tool, *words)
+                self.assertIn("--discard is for ", self.trouble(tool, "--discard", *words))
+                self.output(tool, "-q", "-f", "--discard", *words)
+                self.assertEqual(self.query("dest", stdin=lines(*KEYS)), KEYS)
+
+    def test_one_key_more_in_a_filter_of_the_same_shape_keeps_it(self):
+        for tool, *words in self.WAYS:
+            self.shape("dest", *KEYS, OTHER[0])
+            self.kept(tool, *words)
+
+    def test_a_live_filter_is_kept(self):
+        for tool, *words in self.WAYS:
+            self.create_live("-f", "-n", 100, name="dest")
+            self.kept(tool, *words, reason="it is live")
+
+    def test_swapped_operands_lose_nothing(self):
+        self.output("bfseal", "live", "copy")
+        self.output("bfadd", "-q", "live", stdin=lines("later"))
+        self.assertIn("cannot replace live: it is live", self.trouble("bfseal", "-f", "copy", "live"))
+        self.output("bffold", "-q", "--factor", 4, "src", "small")
+        self.assertIn("cannot replace new: it may have keys that small lacks", self.trouble("bffold", "-f", "small", "new"))
+
+    def test_a_damaged_filter_is_kept(self):
+        image = self.shape("dest", *KEYS)
+        self.write("dest", craft.flip(image, 4096 + 100))
+        for tool, *words in self.WAYS:
+            self.kept(tool, *words)
+        self.write("dest", craft.flip(image, 0x40))
+        for tool, *words in self.WAYS:
+            self.kept(tool, *words)
+
+    def test_a_filter_of_another_seed_or_layout_is_kept(self):
+        for options in ["-s", 1], ["-l", "classic"], ["-k", 6]:
+            self.create("-q", "-f", "-m", 512 * 60, "-k", 5, *options, stdin=lines(*KEYS[:1]), name="dest")
+            for tool, *words in self.WAYS:
+                self.kept(tool, *words)
+
+
+class Replaced(DiscardTest):
+    def test_an_earlier_copy_is_replaced(self):
+        for layout in "blocked", "classic", "counting":
+            with self.subTest(layout):
+                self.live("live", "-l", layout)
+                self.output("bfseal", "-q", "-f", "--discard", "live", "dest")
+                self.output("bfadd", "-q", "live", stdin=lines(*OTHER))
+                self.assertIn("File exists (--force replaces it, and keeps its keys)", self.trouble("bfseal", "live", "dest"))
+                self.output("bfseal", "-q", "-f", "live", "dest")
+                self.assertEqual(self.query("dest", stdin=lines(*KEYS, *OTHER)), [*KEYS, *OTHER])
+
+    def test_an_earlier_projection_is_replaced_until_keys_are_removed(self):
+        self.live("live", "-l", "counting", of="-m 30011 -k 5 -n 3000")
+        self.output("bfseal", "-q", "--project", "live", "dest")
+        self.output("bfadd", "-q", "live", stdin=lines(*OTHER))
+        self.output("bfseal", "-q", "-f", "--project", "live", "dest")
+        self.output("bfadd", "-q", "--remove", "live", stdin=lines(*OTHER))
+        self.kept("bfseal", "--project", "live", "dest")
+
+    def test_an_earlier_copy_of_a_series_is_replaced(self):
+        self.live("live", of="--grow -n 500")
+        self.output("bfseal", "-q", "live", "dest")
+        self.output("bfadd", "-q", "live", stdin=lines(*OTHER, *numbered(3000, "more ")))
+        self.output("bfseal", "-q", "-f", "live", "dest")
+        self.assertEqual(self.query("dest", stdin=lines(*KEYS, *OTHER)), [*KEYS, *OTHER])
+        self.live("other", of="--grow -n 500")
+        self.kept("bfseal", "other", "dest")
+
+    def test_an_earlier_fold_is_replaced(self):
+        for factor in 2, 1, 4, 3:
+            self.output("bffold", "-q", "-f", "--factor", factor, "src", "dest")
+        self.shape("src", *KEYS, *OTHER)
+        self.output("bffold", "-q", "-f", "--factor", 3, "src", "dest")
+        self.assertEqual(self.query("dest", stdin=lines(*KEYS, *OTHER)), [*KEYS, *OTHER])
+
+    def test_the_same_ribbon_is_replaced_and_no_other(self):
+        for keys in KEYS[1:], KEYS:
+            self.output("bfcreate", "-q", "-f", "-l", "ribbon", "-n", 2000, "dest", stdin=lines(*keys))
+            self.output("bfcreate", "-q", "-f", "-l", "ribbon", "-n", 2000, "src", stdin=lines(*KEYS))
+            if keys is KEYS:
+                self.output("bfseal", "-qf", "src", "dest")
+            else:
+                self.kept("bfseal", "src", "dest")
+
+    def test_a_filter_without_keys_is_replaced(self):
+        for tool, *words in self.WAYS:
+            self.shape("dest")
+            self.output(tool, "-q", "-f", *words)
+            self.write("dest", b"")
+            self.output(tool, "-q", "-f", *words)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A filter that a tool is about to replace by one made of another filter: --force does not allow
+ * that keys are lost, --discard does.
+ */
+#ifndef BLOOMFILE_TOOLS_LOSS_H
+#define BLOOMFILE_TOOLS_LOSS_H
+
+#include <bloomfile.h>
+
+#include <stdbool.h>
+
+#define LOSS_OPTION(request, field)                                                                \
+    OPTION(0, "discard", NULL, "with --force: replace a filter even if keys are lost",             \
+           OPTIONS_FLAG(request, field))
+
+struct loss {
+    const char *dest;
+    const char *path;        /* of the filter whose keys the new one has */
+    const bloomfile *source; /* the same, open; NULL: the new one may lack some of them */
+    bool force, discard;
+};
+
+/* Ends the program if a file that has the name of `dest` must not be replaced. With --force it may
+ * be if it has no keys, is the source itself, or is sealed and has no bits that the source, or a
+ * fold or projection of it, lacks: then it is an earlier result of the same command. Call it after
+ * sink_check(dest, true). */
+void loss_check(const struct loss *l);
+
+/* Whether keys would be lost with the file of that name. Those of a filter that cannot be opened
+ * count, and so do those that may be added to a live one. */
+bool loss_has_keys(const char *path);
+
+bool loss_is_live(const char *path);
+
+#endif

@@ -144,7 +144,8 @@ class Output(ToolTest):
         for command in (["bfinspect", "-f", "--svg", "there", "filter"],
                         ["bfinspect", "-f", "--json", "--png", "there", "filter"],
                         ["bffold", "-f", "--svg", "there", "filter", "-"],
-                        ["bffold", "-f", "--svg", "-", "filter", "there"]):
+                        ["bffold", "-f", "--svg", "-", "filter", "there"],
+                        ["bffold", "-f", "--svg", "there", "--dry-run", "filter"]):
             with self.subTest(command=command):
                 self.assertIn("two outputs to one file",
                               self.refused(*command, how="r+b", name="there"))

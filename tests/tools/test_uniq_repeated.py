@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """bfuniq --repeated-to and --stats: what becomes of the lines that are not printed."""
 
+import gzip
 import os
 import re
 import subprocess
@@ -177,6 +178,27 @@ class Trouble(UniqTest):
             result = self.run_tool("bfuniq", "--repeated-to", "out", "keys", stdout=out)
         self.assertEqual(result.returncode, 2)
         self.assertIn(b"cannot write two outputs to one file", result.stderr)
+
+    def test_a_run_that_reads_no_line_leaves_the_file_as_it_was(self):
+        self.write("list", b"a\nb\na\n")
+        self.write("packed", gzip.compress(b"a\n"))
+        self.write("old", b"precious\n")
+        self.create_live("-n", 1000)
+        self.write("broken", craft.flip(self.read("live"), 40))
+        self.write("sealed", self.create("list"))
+        for words in (["--no-such", "list"], ["missing"], ["packed"], ["."],
+                      ["--filter", "broken", "list"], ["--filter", "sealed", "list"], ["--filter", "no/such", "list"],
+                      ["-n", "1E", "list"], ["-n", "1T", "--fixed", "list"],
+                      ["--field", 9, "list"], ["-p", 3, "list"], ["--header", "--csv", "--field", "none", "list"]):
+            with self.subTest(words):
+                self.trouble("bfuniq", "--repeated-to", "old", *words)
+                self.trouble("bfuniq", "--repeated-to", "new", *words)
+        self.assertEqual(self.run_tool("bfuniq", "--repeated-to", "old", "list", "missing").returncode, 2)
+        self.assertEqual(self.read("old"), b"a\n")
+        self.output("bfuniq", "--repeated-to", "old", stdin=b"")
+        self.assertEqual(self.read("old"), b"")
+        self.run_tool("bfuniq", "--header", "--field", 2, "--repeated-to", "new", stdin=b"a\tb\nc\n")
+        self.assertEqual(self.read("new"), b"a\tb\n")
 
 
 if __name__ == "__main__":

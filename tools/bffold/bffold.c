@@ -238,6 +238,8 @@ int main(int argc, char **argv)
     say_if_series("fold", r.path, f);
     if (!r.dry_run)
         check_dest(&r, f);
+    else if (r.svg != NULL && !sink_is_stdout(r.svg))
+        output_check_outputs(r.svg, "-");
     step(&r, &progress, "counting bits ...");
     fold_plan_make(&plan, &r.wish, r.path, f);
     cli_progress_end(&progress);

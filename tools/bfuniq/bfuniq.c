@@ -257,6 +257,8 @@ static void write_lines(struct request *r, struct batch *b, size_t first, size_t
 static void print_new(void *request, struct batch *b)
 {
     struct request *r = request;
+    if (b->count > 0 || b->piece.is_first_header || b->split.lacking == 0)
+        repeated_begin(&r->others);
     if (!r->count)
         check_output(batch_write_header(b, STDOUT_FILENO));
     repeated_write_header(&r->others, b);
@@ -303,11 +305,12 @@ int main(int argc, char **argv)
         framing_check(r.seen.path, r.seen.f, &r.keys, FRAMING_ADD);
     seen_watch(&r.seen, 0);
     lost_begin(&r.lost, r.seen.f);
-    repeated_begin(&r.others);
 
     struct keys *input = keys_new(&r.keys, r.inputs, r.inputs_count);
     filter_lines(&r, input);
     tell_counts(&r);
+    if (keys_errors(input) == 0)
+        repeated_begin(&r.others);
     repeated_close(&r.others);
     seen_finish(&r.seen);
     seen_close();

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,10 +48,29 @@ void repeated_check_name(const struct repeated *r, const char *filter)
                  r->path, filter);
 }
 
+static void open_file(struct repeated *r)
+{
+    r->fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    if (r->fd < 0)
+        cannot_write(r);
+}
+
+/* A start that fails leaves no new file. */
+static void check_folder(const struct repeated *r)
+{
+    char *copy = strdup(r->path);
+    if (copy == NULL)
+        cli_fail(ENOMEM, "cannot start");
+    if (faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS) != 0)
+        cannot_write(r);
+    free(copy);
+}
+
 void repeated_open(struct repeated *r)
 {
     struct stat st;
     char why[LAYERS_TEXT];
+    r->fd = -1;
     if (r->path == NULL)
         return;
     const bool exists = stat(r->path, &st) == 0;
@@ -59,18 +79,22 @@ void repeated_open(struct repeated *r)
                  r->path);
     if (!exists && layers_claim(r->path, why))
         cli_fail(0, "cannot write repeated lines to %s: %s", r->path, why);
-    r->fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-    if (r->fd < 0)
-        cannot_write(r);
+    if (exists)
+        open_file(r);
+    else
+        check_folder(r);
 }
 
-void repeated_begin(const struct repeated *r)
+void repeated_begin(struct repeated *r)
 {
     struct stat st;
-    if (r->path == NULL)
+    if (r->path == NULL || r->begun)
         return;
+    if (r->fd < 0)
+        open_file(r);
     if (fstat(r->fd, &st) != 0 || (S_ISREG(st.st_mode) && ftruncate(r->fd, 0) != 0))
         cannot_write(r);
+    r->begun = true;
 }
 
 void repeated_take(struct repeated *r, const struct batch *b, size_t first, size_t last)
@@ -102,6 +126,6 @@ void repeated_write_header(const struct repeated *r, const struct batch *b)
 void repeated_close(struct repeated *r)
 {
     free(r->bytes);
-    if (r->path != NULL && close(r->fd) != 0)
+    if (r->fd >= 0 && close(r->fd) != 0)
         cannot_write(r);
 }

@@ -12,7 +12,8 @@
  * program by cli_fail. */
 struct repeated {
     const char *path;
-    int fd;
+    int fd;         /* -1: not open */
+    bool begun;     /* what was in it is gone */
     uint8_t *bytes; /* to be written, and room for all lines of a piece */
     size_t size, room;
 };
@@ -20,11 +21,12 @@ struct repeated {
 /* That it is no name of a further layer of the filter. The path is not NULL. */
 void repeated_check_name(const struct repeated *r, const char *filter);
 
-/* Opens the file, which may be yet to make; a filter is no file to write to. */
+/* Checks that the file can be written, and leaves it as it is. A filter is refused. */
 void repeated_open(struct repeated *r);
 
-/* Empties it, once nothing else is in the way. */
-void repeated_begin(const struct repeated *r);
+/* Empties it, or makes it, the first time. Call it once lines were read: a run that fails before
+ * that leaves an old file as it was. */
+void repeated_begin(struct repeated *r);
 
 /* Takes those of the lines that are not chosen, before batch_gather(). */
 void repeated_take(struct repeated *r, const struct batch *b, size_t first, size_t last);

@@ -215,9 +215,10 @@ BLOOMFILE_API int bloomfile_seal(bloomfile *f);
  * `f` was opened by that path, only the file that was opened. So do all functions that make a
  * filter of other filters: two processes that merge more keys into one file cannot drop each
  * other's keys. BLOOMFILE_EREPLACED: another process has replaced, changed or removed the file
- * since then, and what is there now is kept. EBUSY: a process has kept a lock (flock) on it for 5
- * seconds. On file systems without locks for all (NFS), and for programs that do not use this
- * library, a rename between the last look and that of this call, some microseconds, is not noticed.
+ * since then, and what is there now is kept. The call looks at the path last some microseconds
+ * before its rename. It detects a rename in between only by processes that use this library, and
+ * on local file systems: they exclude each other by flock() on the old file. If another program
+ * holds that lock, the call waits for a second, and then renames without it.
  * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED, _ECHANGED for the
  * source, and _EUNCLEAN if a writer of it was killed while it synced; those of msync and fdatasync;
  * of a live series, and in a child of fork, those of bloomfile_open(). */

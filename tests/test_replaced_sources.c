@@ -290,7 +290,7 @@ static int build(void)
     return publish_filter(target, BLOOMFILE_REPLACE, NEW_KEYS);
 }
 
-static void a_lock_that_another_program_keeps_ends_a_merge_and_not_a_build(void **state)
+static void a_lock_that_another_program_keeps_delays_a_merge(void **state)
 {
     (void)state;
     if (!local)
@@ -298,10 +298,10 @@ static void a_lock_that_another_program_keeps_ends_a_merge_and_not_a_build(void 
     lock = open(target, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(lock, LOCK_SH | LOCK_NB), 0);
     waits = 0;
-    assert_error(unite(), EBUSY);
-    assert_int_equal(waits, 5000);
-    assert_filter_of(target, OLD_KEYS);
-    assert_error(build(), 0);
+    assert_error(unite(), 0);
+    assert_int_equal(waits, 1000);
+    assert_error(build(), 0); /* the lock is on a file that has no name by now */
+    assert_int_equal(waits, 1000);
     close(lock);
     assert_filter_of(target, NEW_KEYS);
 }
@@ -325,7 +325,7 @@ int main(void)
         ALONE(a_destination_that_is_removed_or_written_to_is_not_replaced),
         ALONE(a_destination_that_appears_is_kept),
         ALONE(who_waits_for_the_lock_sees_what_its_holder_has_put_there),
-        ALONE(a_lock_that_another_program_keeps_ends_a_merge_and_not_a_build),
+        ALONE(a_lock_that_another_program_keeps_delays_a_merge),
         ALONE(a_build_replaces_whatever_file_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

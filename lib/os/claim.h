@@ -4,8 +4,9 @@
 #define BLOOMFILE_CLAIM_H
 
 /* Takes it for the file that has the name when this returns, by flock(). Waits while another
- * process has it, for 5 seconds at most: then EBUSY. 0, or an errno; close(*claim) gives it back.
- * *claim: -1 where there is no regular file, none that may be read, or no lock. */
+ * process has it, for a second at most. 0, or an errno; close(*claim) gives it back. *claim: -1 if
+ * there is no regular file, if it cannot be read or locked, or if another process keeps its lock.
+ */
 int claim_take(int directory, const char *name, int *claim);
 
 #endif

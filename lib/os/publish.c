@@ -361,14 +361,11 @@ static int copy_to_stream(const struct publication *p)
     return error;
 }
 
-/* Another maker of a file for that path waits until this one is there. What replaces any file goes
- * on without the claim: its keys are not those of a file that it has read. */
+/* Another process that creates a file at that path waits until this file is there. */
 static int take_place(struct publication *p)
 {
     int claim = -1;
     int error = p->replace && p->local ? claim_take(p->directory, p->name, &claim) : 0;
-    if (error == EBUSY && !p->only.wanted)
-        error = 0;
     if (error == 0)
         error = check_target(p);
     if (error == 0)

@@ -391,8 +391,8 @@ class Judge:
         self.count("new" if complete else "cut" if content else "old")
 
     def accept(self, status, said):
-        """A process that was not killed has failed: only because of the one that was, and it says so."""
-        if status is None or status > 2 or status < 0 or not re.search("File exists|died", said):
+        """A process that was not killed has failed: only because of another process, and it says so."""
+        if status is None or status > 2 or status < 0 or not re.search("File exists|died|another process replaced it|replaced or removed while", said):
             self.fail(f"a process ended with {status}: {said}")
         self.count("told")
 

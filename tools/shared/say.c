@@ -91,10 +91,6 @@ void say_cannot_create(const char *path, int error)
 {
     if (error == BLOOMFILE_EREPLACED)
         say_replaced(path);
-    if (error == EBUSY && access(path, F_OK) == 0)
-        cli_fail(0,
-                 "cannot replace %s: another process has it open or locked (write to another file)",
-                 path);
     if (error == EEXIST)
         cli_fail(0, "cannot create %s: %s (write to another file; --force would lose this one)",
                  path, bloomfile_strerror(error));

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * Room on disk for a new file: a disk that is too small is not filled before that is an error. */
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "os/allocate.h"
+
+enum {
+    BLOCK = 4096,
+    FREE = 100, /* blocks */
+};
+
+static struct statvfs disk;
+static bool is_unknown; /* fstatvfs() fails */
+
+int __wrap_fstatvfs(int fd, struct statvfs *status);
+int __wrap_fstatvfs(int fd, struct statvfs *status)
+{
+    (void)fd;
+    *status = disk;
+    errno = EIO;
+    return is_unknown ? -1 : 0;
+}
+
+/* glibc's name of it for 64-bit files. */
+int __wrap_fstatvfs64(int fd, struct statvfs *status);
+int __wrap_fstatvfs64(int fd, struct statvfs *status)
+{
+    return __wrap_fstatvfs(fd, status);
+}
+
+static int prepare(void **state)
+{
+    disk =
+        (struct statvfs){ .f_blocks = 1000, .f_frsize = BLOCK, .f_bfree = FREE, .f_bavail = FREE };
+    is_unknown = false;
+    return enter_temp_dir(state);
+}
+
+/* Allocates a new file, and tells how many bytes it has got. */
+static int allocate_new(uint64_t size, bool reserve, struct faults faults, off_t *taken)
+{
+    struct stat status;
+    const int fd = open("new", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    assert_true(fd >= 0);
+    faults_begin(&faults);
+    const int error = allocate_file(fd, size, reserve);
+    faults_end();
+    assert_int_equal(fstat(fd, &status), 0);
+    *taken = status.st_blocks * 512;
+    close(fd);
+    return error;
+}
+
+static void a_disk_that_is_too_small_is_not_filled(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = { (FREE + 1) * BLOCK, (uint64_t)1 << 40, INT64_MAX };
+    off_t taken;
+    for (size_t i = 0; i < ROWS(sizes); i++)
+        for (int reserve = 0; reserve < 2; reserve++) {
+            assert_error(allocate_new(sizes[i], reserve != 0, (struct faults){ 0 }, &taken),
+                         ENOSPC);
+            assert_true(taken <= (1 << 16)); /* one block, whatever its size */
+        }
+}
+
+static void a_disk_that_is_large_enough_is(void **state)
+{
+    (void)state;
+    off_t taken;
+    for (int reserve = 0; reserve < 2; reserve++) {
+        assert_error(allocate_new(FREE * BLOCK, reserve != 0, (struct faults){ 0 }, &taken), 0);
+        assert_true(taken >= FREE * BLOCK);
+    }
+}
+
+static void without_allocation_no_zeros_are_written_to_a_disk_that_is_too_small(void **state)
+{
+    (void)state;
+    static const int errors[] = { EOPNOTSUPP, ENOSYS };
+    off_t taken;
+    for (size_t i = 0; i < ROWS(errors); i++) {
+        const struct faults lacking = from_then_on(ON_fallocate64, 1, errors[i]);
+        assert_error(allocate_new((FREE + 1) * BLOCK, true, lacking, &taken), ENOSPC);
+        assert_int_equal(taken, 0);
+        assert_error(allocate_new(FREE * BLOCK, true, lacking, &taken), 0);
+        assert_true(taken >= FREE * BLOCK);
+    }
+}
+
+/* It may compress what is written. */
+static void without_allocation_a_sealed_file_is_left_to_its_writes(void **state)
+{
+    (void)state;
+    off_t taken;
+    const struct faults lacking = from_then_on(ON_fallocate64, 1, EOPNOTSUPP);
+    assert_error(allocate_new((FREE + 1) * BLOCK, false, lacking, &taken), 0);
+    assert_int_equal(taken, 0);
+}
+
+static void a_file_system_of_unknown_size_decides_itself(void **state)
+{
+    (void)state;
+    off_t taken;
+    is_unknown = true;
+    assert_error(allocate_new((FREE + 1) * BLOCK, true, (struct faults){ 0 }, &taken), 0);
+    is_unknown = false;
+    disk.f_blocks = 0;
+    assert_error(allocate_new((FREE + 1) * BLOCK, true, (struct faults){ 0 }, &taken), 0);
+    disk = (struct statvfs){ .f_blocks = 9 };
+    assert_error(allocate_new((FREE + 1) * BLOCK, true, (struct faults){ 0 }, &taken), 0);
+}
+
+static void blocks_for_root_are_for_root_alone(void **state)
+{
+    (void)state;
+    off_t taken;
+    disk.f_bavail = FREE / 2;
+    assert_error(allocate_new(FREE * BLOCK, true, (struct faults){ 0 }, &taken),
+                 geteuid() == 0 ? 0 : ENOSPC);
+    disk.f_bfree = FREE / 2;
+    assert_error(allocate_new(FREE * BLOCK, true, (struct faults){ 0 }, &taken), ENOSPC);
+}
+
+int main(void)
+{
+#define ALONE(test) cmocka_unit_test_setup_teardown(test, prepare, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        ALONE(a_disk_that_is_too_small_is_not_filled),
+        ALONE(a_disk_that_is_large_enough_is),
+        ALONE(without_allocation_no_zeros_are_written_to_a_disk_that_is_too_small),
+        ALONE(without_allocation_a_sealed_file_is_left_to_its_writes),
+        ALONE(a_file_system_of_unknown_size_decides_itself),
+        ALONE(blocks_for_root_are_for_root_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

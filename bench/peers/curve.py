@@ -92,16 +92,16 @@ def chart_of(curves, keys, lookups):
                   for bits, rate in seen]
         if seen:
             marks[-1] |= {"key": True, "name": f"{player.name} {player.version}".rstrip() + ": "
-                                               f"{100 * curve[BITS.index(AT)][1]:.3g} %"}
-    marks.append({"x": BITS[-1], "y": ideal(BITS[-1]), "name": f"theory, independent bits: {100 * ideal(AT):.3g} %"})
+                                               f"{100 * curve[BITS.index(AT)][1]:.3g}%"}
+    marks.append({"x": BITS[-1], "y": ideal(BITS[-1]), "name": f"theory, independent bits: {100 * ideal(AT):.3g}%"})
     return {
         "title": "False-positive rate against size", "style": STYLE, "dark_style": "",
-        "words": [f"measured: {keys} keys in each filter, absent keys until {HITS} were taken for present, or "
+        "words": [f"measured: {keys:,} keys in each filter, absent keys until {HITS:,} were taken for present, or "
                   f"{lookups // 10**6} million", f"beside each name: the rate at {AT} bits a key"],
         "x": {"label": "size of the filter, bits a key", "linear": True, "low": BITS[0], "high": BITS[-1],
               "times": 1, "unit": ""},
         "y": {"label": "false-positive rate", "low": min(mark["y"] for mark in marks) / 1.2, "high": 0.4,
-              "times": 100, "unit": " %"},
+              "times": 100, "unit": "%"},
         "curves": drawn, "marks": marks,
     }
 

@@ -408,11 +408,11 @@ def chart_of(trial):
     rates, times = [m["x"] for m in marks] or [1], [m["y"] for m in marks] or [1]
     return {
         "title": "Time of a lookup against the false-positive rate", "style": STYLE, "dark_style": DARK_STYLE,
-        "words": [f"{trial.plan.keys} keys in filters of {trial.plan.bits:g} bits a key, "
+        "words": [f"{trial.plan.keys:,} keys in filters of {trial.plan.bits:g} bits a key, "
                   f"{trial.plan.keys * trial.plan.bits / 8e6:.3g} MB; absent keys, in batches where there are such "
                   "calls", report.machine_words()],
         "x": {"label": "measured false-positive rate", "low": min(rates) / 1.15, "high": max(rates) * 1.15,
-              "times": 100, "unit": " %"},
+              "times": 100, "unit": "%"},
         "y": {"label": "time of a lookup", "low": min(*times, floor_ns) / 1.4,
               "high": max(times) * 1.4, "times": 1, "unit": " ns"},
         "levels": [{"class": "floor", "y": floor_ns, "text": f"a random line of memory: {floor_ns:.3g} ns"}]

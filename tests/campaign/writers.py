@@ -101,7 +101,7 @@ def of_tools():
         of_tool("bfmerge", "-q", "--slices", "out", "s0", "s1", files="s0 s1"),
         of_tool("bfmerge", "-q", "--project", "-f", "--discard", "out", "counting", files="counting", old="b"),
         of_tool("bfseal", "-q", "live", "out", files="live", must=(0,)),
-        of_tool("bfseal", "-q", "-f", "grow", "out", files="grow", old="b", must=(0,)),
+        of_tool("bfseal", "-q", "-f", "--discard", "grow", "out", files="grow", old="b", must=(0,)),
         of_tool("bfseal", "-q", "--project", "live-counting", "out", files="live-counting", must=(0,)),
         of_tool("bfdelta", "-q", "-j1", "a", "b", "out", files="a b"),
         of_tool("bfdelta", "-q", "-j3", "-f", "a", "b", "out", files="a b", old="patch"),

@@ -195,7 +195,7 @@ def making(shared, what, build, to):
     words = {"build": ["bfcreate", "-q", "-f", *SHAPE, to, shared / f"{build}.keys"],
              "merge": ["bfmerge", "-q", "-f", "--discard", "-p", "1", to, shared / f"build-{build}.bloom",
                        shared / f"build-{(build + 3) % BUILDS}.bloom"],
-             "fold": ["bffold", "-q", "-f", "--factor", "2", shared / f"build-{build}.bloom", to]}[what]
+             "fold": ["bffold", "-q", "-f", "--discard", "--factor", "2", shared / f"build-{build}.bloom", to]}[what]
     return shlex.join(map(str, words))
 
 

@@ -75,12 +75,11 @@ class SizesTest(unittest.TestCase):
 
     def test_from_the_sizes_in_the_page_of_layouts_single_filters_scatter_by_a_tenth(self):
         text = (SOURCE_ROOT / "doc" / "layouts.md").read_text()
-        rows = re.findall(r"^\| (1e-\d) \| ([\d,]+) \| ([\d,]+) \|$", text, re.M)
+        rows = re.findall(r"^\| ([\d.]+%|10\^-\d) \| ([\d,]+) \| ([\d,]+) \|$", text, re.M)
         self.assertEqual(len(rows), 6)
         with Library() as library:
-            for p, *counts in rows:
-                for layout, count in zip(("blocked", "classic"), counts):
-                    spread = library.size(layout, int(count.replace(",", "")), p=float(p))[3]
+    XX, count in zip(("blocked", "classic"), counts):
+                    spread = library.size(layout, int(count.replace(",", "")), p=p)[3]
                     self.assertTrue(0.05 < spread < 0.107, (p, layout, spread))
 
     def test_both_choose_the_same_sizes_by_chance(self):

@@ -255,7 +255,7 @@ public class ToolsTest {
                 continue;
             }
             String name = file.getFileName().toString();
-            alike("fold " + name, run("bffold", "-fq", "--factor", 1, file, "tool.bloom"),
+            alike("fold " + name, run("bffold", "-fq", "--discard", "--factor", 1, file, "tool.bloom"),
                     made -> Fold.byFactor(made, file, 1));
             if (previous != null) {
                 Path other = previous;
@@ -277,26 +277,26 @@ public class ToolsTest {
                 Files.write(src, build(params, 0, keys));
                 Files.deleteIfExists(made);
                 Fold.fold(made, src);
-                assertEquals(0, run("bffold", "-fq", src, "tool.bloom"));
+                assertEquals(0, run("bffold", "-fq", "--discard", src, "tool.bloom"));
                 same(layout + " " + keys, Files.readAllBytes(made));
                 Fold.toRate(made, src, 0.2, WriteOption.REPLACE, WriteOption.ALLOW_EMPTY);
-                assertEquals(0, run("bffold", "-fq", "-p", "0.2", src, "tool.bloom"));
+                assertEquals(0, run("bffold", "-fq", "--discard", "-p", "0.2", src, "tool.bloom"));
                 same(layout + " to a rate " + keys, Files.readAllBytes(made));
                 Fold.byFactor(made, src, 2, WriteOption.REPLACE, WriteOption.ALLOW_EMPTY);
-                assertEquals(0, run("bffold", "-fq", "--factor", 2, src, "tool.bloom"));
+                assertEquals(0, run("bffold", "-fq", "--discard", "--factor", 2, src, "tool.bloom"));
                 same(layout + " by 2 " + keys, Files.readAllBytes(made));
                 if (keys < 9000) {
                     Fold.toSize(made, src, 13_000, WriteOption.REPLACE, WriteOption.ALLOW_EMPTY);
-                    assertEquals(0, run("bffold", "-fq", "--max-bytes", 13_000, src, "tool.bloom"));
+                    assertEquals(0, run("bffold", "-fq", "--discard", "--max-bytes", 13_000, src, "tool.bloom"));
                     same(layout + " to a size " + keys, Files.readAllBytes(made));
                 }
             }
             Files.write(src, build(new Params().layout(layout).bits(512 * 60).hashes(4), 0, 2000));
             Fold.fold(made, src, WriteOption.REPLACE);
-            assertEquals(0, run("bffold", "-fq", src, "tool.bloom"));
+            assertEquals(0, run("bffold", "-fq", "--discard", src, "tool.bloom"));
             same(layout + " no rate", Files.readAllBytes(made));
             assertThrows(BloomfileException.class, () -> Fold.toRate(made, src, 1e-5, WriteOption.REPLACE));
-            assertEquals(2, run("bffold", "-fq", "-p", "1e-5", src, "tool.bloom"));
+            assertEquals(2, run("bffold", "-fq", "--discard", "-p", "1e-5", src, "tool.bloom"));
         }
         assertTrue(Files.exists(made));
     }

@@ -78,7 +78,9 @@ class SizesTest(unittest.TestCase):
         rows = re.findall(r"^\| ([\d.]+%|10\^-\d) \| ([\d,]+) \| ([\d,]+) \|$", text, re.M)
         self.assertEqual(len(rows), 6)
         with Library() as library:
-    XX, count in zip(("blocked", "classic"), counts):
+            for rate, *counts in rows:
+                p = float(rate[:-1]) / 100 if rate[-1] == "%" else float(rate.replace("10^", "1e"))
+                for layout, count in zip(("blocked", "classic"), counts):
                     spread = library.size(layout, int(count.replace(",", "")), p=p)[3]
                     self.assertTrue(0.05 < spread < 0.107, (p, layout, spread))
 

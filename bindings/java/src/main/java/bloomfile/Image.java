@@ -6,7 +6,6 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32;
 
 /**
@@ -36,9 +35,7 @@ final class Image {
     /** The body contradicts the header: every answer is maybe. */
     private static final int BROKEN = 2;
 
-    private static final VarHandle BYTES = MethodHandles.arrayElementVarHandle(byte[].class);
     private static final VarHandle MODE = field(MethodHandles.lookup(), "mode", int.class);
-    private static final VarHandle FORGOTTEN = field(MethodHandles.lookup(), "forgotten", int.class);
     private static final byte RIGHT = 1;
     private static final byte WRONG = 2;
     /** Right before the file may have been written to. */
@@ -70,12 +67,13 @@ final class Image {
      */
     private int mode;
     private final boolean unchecked;
-    /** Calls of {@link #forget}. */
+    /** Calls of {@link #forget}. This and the next three are written under the lock of this. */
     private volatile int forgotten;
     /** 0, {@link #RIGHT}, {@link #WRONG} or {@link #STALE} for each page, in an array for each chunk, made when it is needed. */
     private final byte[][] known;
-    private final AtomicLong right = new AtomicLong();
-    private final AtomicLong wrong = new AtomicLong();
+    /** How many pages have that state. */
+    private long right;
+    private volatile long wrong;
     private final Doubts doubts;
     /** The number of this image, in a series. */
     private final int number;
@@ -162,69 +160,77 @@ final class Image {
         return isRight;
     }
 
+    private void remember(long page, boolean isRight, int before) {
+        byte was = mark(page, isRight, before);
+        if (!isRight && was != WRONG) {
+            // What was right before was written over, and answers of it may have been wrong.
+            doubts.found(was == 0 ? ErrorCode.EPAGE : ErrorCode.ECHANGED, "page " + page + where());
+        }
+    }
+
     /** The CRC-32 that a page must have. */
     private int expected(long page) {
         long at = header.bodySize + 4 * page;
         return chunk(at).getInt((int) at & CHUNK_MASK) ^ header.bodyCrc;
     }
 
-    private void remember(long page, boolean isRight, int before) {
+    /**
+     * Notes the result of a check, and returns the state before. A page found right before a write must not count as right
+     * after it, not even for a moment: so {@link #forget} holds the same lock.
+     *
+     * @param before {@link #forgotten} before the page was read
+     */
+    synchronized byte mark(long page, boolean isRight, int before) {
         int i = (int) (page >>> PAGES_SHIFT);
-        if (known[i] == null) {
-            synchronized (known) {
-                if (known[i] == null) {
-                    known[i] = new byte[(int) Math.min(1L << PAGES_SHIFT, header.pages() - ((long) i << PAGES_SHIFT))];
-                }
-            }
-        }
         int at = (int) page & (1 << PAGES_SHIFT) - 1;
-        if (!isRight) {
-            byte was = (byte) BYTES.getAndSet(known[i], at, WRONG);
-            if (was != WRONG) {
-                wrong.incrementAndGet();
-                change(TRUSTED, CHECKING);
-                // What was right before was written over, and answers of it may have been wrong.
-                doubts.found(was == 0 ? ErrorCode.EPAGE : ErrorCode.ECHANGED, "page " + page + where());
-            }
-        } else if ((BYTES.compareAndSet(known[i], at, (byte) 0, RIGHT) || BYTES.compareAndSet(known[i], at, STALE, RIGHT))
-                && right.incrementAndGet() == header.pages() && wrong.get() == 0) {
-            change(CHECKING, TRUSTED);
-            if (wrong.get() != 0) { // found by another thread in between
-                change(TRUSTED, CHECKING);
-            }
+        if (known[i] == null) {
+            known[i] = new byte[(int) Math.min(1L << PAGES_SHIFT, header.pages() - ((long) i << PAGES_SHIFT))];
         }
-        if (isRight && forgotten != before) { // it may have been right before a write
-            makeStale(known[i], at);
+        byte was = known[i][at];
+        if (was == WRONG || isRight && was == RIGHT) {
+            return was;
+        }
+        byte now = !isRight ? WRONG : forgotten == before ? RIGHT : STALE;
+        known[i][at] = now;
+        right += (now == RIGHT ? 1 : 0) - (was == RIGHT ? 1 : 0);
+        if (now == WRONG) {
+            wrong++;
             change(TRUSTED, CHECKING);
+        } else if (right == header.pages() && wrong == 0) {
+            change(CHECKING, TRUSTED);
         }
-    }
-
-    private void makeStale(byte[] of, int at) {
-        if (BYTES.compareAndSet(of, at, RIGHT, STALE)) {
-            right.decrementAndGet();
-        }
+        return was;
     }
 
     /** Checks pages that were found right again before anything relies on them: the file may have been written to. */
-    void forget() {
+    synchronized void forget() {
         if (unchecked) {
             return;
         }
-        FORGOTTEN.getAndAdd(this, 1); // first: pages that are being read do not count
+        forgotten++; // pages that are being read do not count
         change(TRUSTED, CHECKING);
         for (byte[] of : known) {
             for (int i = 0; of != null && i < of.length; i++) {
-                makeStale(of, i);
+                of[i] = of[i] == RIGHT ? STALE : of[i];
             }
         }
-        change(TRUSTED, CHECKING); // another thread may have checked all that were stale by then
+        right = 0;
+    }
+
+    /** How often {@link #forget} was called. */
+    int forgotten() {
+        return forgotten;
+    }
+
+    private synchronized boolean isStale(int i, int j) {
+        return known[i][j] == STALE;
     }
 
     /** Checks the pages that answers relied on before {@link #forget}. */
     void recheck() {
         for (int i = 0; forgotten != 0 && i < known.length; i++) {
             for (int j = 0; known[i] != null && j < known[i].length; j++) {
-                if ((byte) BYTES.getVolatile(known[i], j) == STALE) {
+                if (isStale(i, j)) {
                     check(((long) i << PAGES_SHIFT) + j);
                 }
             }
@@ -241,7 +247,7 @@ final class Image {
 
     /** How many pages were found wrong. */
     long wrongPages() {
-        return wrong.get();
+        return wrong;
     }
 
     /** Whether a key of this digest may be in the image. */

@@ -73,6 +73,67 @@ public class FilterTest {
         return one;
     }
 
+    private static final int PAGES = 3;
+
+    /** A blocked image of empty pages, with right checksums, in these bytes. */
+    private static Image empty(byte[] bytes, List<ErrorCode> found) {
+        Header h = new Header();
+        h.headerSize = Header.EMBEDDED;
+        h.layout = Layout.BLOCKED;
+        h.m = PAGES * Header.PAGE * 8L;
+        h.k = 4;
+        h.bodySize = PAGES * Header.PAGE;
+        for (int i = 0; i < PAGES; i++) {
+            Header.INT.set(bytes, PAGES * Header.PAGE + 4 * i, Header.crc(bytes, i * Header.PAGE, Header.PAGE));
+        }
+        return new Image(h, new ByteBuffer[] {ByteBuffer.wrap(bytes)}, false, 0, (code, detail) -> found.add(code));
+    }
+
+    private static long digestIn(int page) {
+        return (2L * page + 1) * (Long.MAX_VALUE / PAGES); // the middle of it
+    }
+
+    /** A thread may have read a page before a write, and report it right after another one has noticed the write. */
+    @Test
+    public void pagesReadBeforeAWriteAreCheckedAgain() {
+        for (int page = 0; page < PAGES; page++) {
+            byte[] bytes = new byte[PAGES * (Header.PAGE + 4)];
+            List<ErrorCode> found = new ArrayList<>();
+            Image image = empty(bytes, found);
+            int before = image.forgotten();
+            image.forget();
+            bytes[page * Header.PAGE] ^= 1;
+            for (int i = 0; i < PAGES; i++) {
+                image.mark(i, true, before);
+            }
+            for (int i = 0; i < PAGES; i++) {
+                assertEquals(i == page, both(image, digestIn(i)));
+            }
+            assertEquals(List.of(ErrorCode.ECHANGED), found);
+            assertEquals(1, image.wrongPages());
+        }
+    }
+
+    @Test
+    public void pagesFoundRightAreNotCheckedAgainUntilTheyAreForgotten() {
+        byte[] bytes = new byte[PAGES * (Header.PAGE + 4)];
+        List<ErrorCode> found = new ArrayList<>();
+        Image image = empty(bytes, found);
+        for (int i = 0; i < PAGES; i++) {
+            assertFalse(both(image, digestIn(i)));
+            bytes[i * Header.PAGE] ^= 1;
+            assertFalse(both(image, digestIn(i)));
+        }
+        image.recheck();
+        assertEquals(List.of(), found);
+        image.forget();
+        image.recheck();
+        assertEquals(List.of(ErrorCode.ECHANGED, ErrorCode.ECHANGED, ErrorCode.ECHANGED), found);
+        for (int i = 0; i < PAGES; i++) {
+            assertTrue(both(image, digestIn(i)));
+        }
+    }
+
     @Test
     public void positions() {
         int asked = 0;

@@ -177,6 +177,8 @@ class Destination(TroubleTest):
 
     def test_a_destination_without_keys_is_replaced(self):
         self.output("bfcreate", "-q", "--allow-empty", "empty")
+        self.assertIn("cannot create empty: File exists (write to another file; --force would lose this one)",
+                      self.trouble("bfmerge", "empty", "a", "b"))
         self.output("bfmerge", "-q", "-f", "empty", "a", "b")
         self.write("nothing", b"")
         self.output("bfmerge", "-q", "-f", "nothing", "a", "b")

@@ -256,7 +256,7 @@ class Together(ToolTest):
                 first = self.stopped("rename", *words)
                 second = self.start("bfmerge", "-qf", "all", "all", "b")
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    second.wait(0.5)  # it does not end, but for longer it would not wait
+                    second.wait(0.25)  # it waits for the first one, but only for a second
                 self.assertEqual(self.go_on(first), (0, b"", b""))
                 status, _, message = self.result(second)
                 self.assertEqual(status, 2)

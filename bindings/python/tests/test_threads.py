@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Threads that share a filter, signals, and who holds the GIL."""
 
+import fcntl
 import os
 import signal
 import sys
+import termios
 import threading
 import time
 import unittest
@@ -330,6 +332,37 @@ class Gil(Case):
         patched.join()
         closing.join()
         os.close(reading)
+        self.assertEqual((self.folder / "made").read_bytes(), (self.folder / "new").read_bytes())
+
+    def test_what_changes_the_handle_waits_for_every_use_of_it(self):
+        """The use is a patch that is read from a pipe; seal() needs the handle alone, also where it fails."""
+        self.build(KEYS[1:], bits=512 * 80, hashes=5, path=self.folder / "new")
+        f = bloomfile.LiveFilter.create(self.path, 2000, bits=512 * 80, hashes=5)
+        self.addCleanup(f.close)
+        f.add_many(KEYS)
+        f.seal()
+        bloomfile.delta(self.folder / "patch", f, self.folder / "new")
+        reading, writing = os.pipe()
+        events = []
+
+        def seal():
+            with self.assertRaises(errors.ESEALED):
+                f.seal()
+            events.append("sealed")
+        patched = threading.Thread(target=bloomfile.patch, args=(self.folder / "made", f, reading))
+        sealing = threading.Thread(target=seal)
+        patched.start()
+        os.write(writing, (self.folder / "patch").read_bytes())
+        while fcntl.ioctl(reading, termios.FIONREAD, bytes(4)) != bytes(4):
+            time.sleep(0.001)  # until it was read
+        sealing.start()
+        sealing.join(0.2)  # it waits
+        events.append("written")
+        os.close(writing)
+        for thread in patched, sealing:
+            thread.join()
+        os.close(reading)
+        self.assertEqual(events, ["written", "sealed"])
         self.assertEqual((self.folder / "made").read_bytes(), (self.folder / "new").read_bytes())
 
 

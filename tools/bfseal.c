@@ -58,7 +58,7 @@ static void parse(struct request *r, int argc, char **argv)
     if (first == argc || argv[first][0] == '\0')
         cli_usage("the name of the filter file is missing");
     if (argc - first > 2)
-        cli_usage("one FILE is sealed, to one DEST");
+        cli_usage("too many file names: bfseal takes one FILE and one DEST");
     r->path = argv[first];
     r->dest = argv[first + 1];
     if (r->dest == NULL && (r->project || r->force))
@@ -117,27 +117,27 @@ static void seal_in_place(const struct request *r)
     bloomfile_close(f);
     if (error == EBUSY)
         cli_fail(0,
-                 "cannot seal %s: other programs have it open for writing (DEST makes a sealed"
-                 " copy)",
+                 "cannot seal %s: other programs have it open for writing (to make a sealed copy, "
+                 "name DEST)",
                  r->path);
     if (error == BLOOMFILE_ENOTONE)
         cli_fail(0,
-                 "cannot seal %s in place: it is a series of layers, each a file: seal it to one"
-                 " file (bfseal %s DEST)",
+                 "cannot seal %s in place: it is a series of layers in several files (seal it to "
+                 "one file: bfseal %s "
+                 "DEST)",
                  r->path, r->path);
     if (error == BLOOMFILE_EREPLACED)
         cli_fail(0,
-                 "%s was replaced or removed while it was sealed, and what has the name now is not"
-                 " what was sealed",
+                 "%s was replaced or removed while it was sealed, and the file of that name now is "
+                 "not the sealed filter",
                  r->path);
     if (error != 0 && info.state == BLOOMFILE_SEALED && !is_poisoned)
-        cli_fail(
-            0,
-            "%s is sealed, but the last write of its header failed: %s: copy it to another disk,"
-            " and check the copy (bfinspect --verify)",
-            r->path, bloomfile_strerror(error));
+        cli_fail(0,
+                 "%s is sealed, but the last write of its header failed: %s (copy it to another "
+                 "disk, and check the copy with bfinspect --verify)",
+                 r->path, bloomfile_strerror(error));
     if (error != 0 && is_poisoned)
-        cli_fail(0, "cannot seal %s: %s: make it anew from all its keys", r->path,
+        cli_fail(0, "cannot seal %s: %s: rebuild it from all its keys", r->path,
                  bloomfile_strerror(error));
     if (error != 0)
         say_fail(error, "cannot seal", r->path);

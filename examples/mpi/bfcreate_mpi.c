@@ -437,11 +437,10 @@ static void report(const struct job *j)
         tell(j);
     if (j->rank != 0)
         return;
-    warnx("%s: %" PRIu64 " keys, sized for %" PRIu64
-          "; false-positive rate %.3g %%, %.3g %% promised",
+    warnx("%s: %" PRIu64 " keys, sized for %" PRIu64 "; false-positive rate %.3g%%, target %.3g%%",
           j->path, i->keys, i->capacity, 100 * rate_of(i), 100 * i->fpr);
     if (i->keys == 0)
-        warnx("%s: there were no keys, so it answers no to everything", j->path);
+        warnx("%s: it has no keys, so every lookup returns no", j->path);
 }
 
 /* ------------------------------------------------------------------------------ command line */

@@ -87,8 +87,9 @@ static int look_into(struct target *t)
     else if (is_of_series(t, fd))
         t->kept = "it is a file of a series, whose keys would be lost (write to another file)";
     else if (has_writers(fd))
-        t->kept = "other programs have it open for writing, and what they add would be lost (write "
-                  "to another file)";
+        t->kept =
+            "other programs have it open for writing, and the keys they add would be lost (write "
+            "to another file)";
     close(fd);
     return t->kept == NULL ? 0 : EPERM;
 }

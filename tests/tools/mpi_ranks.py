@@ -32,7 +32,7 @@ class MpiTest(Distributed):
         result = self.run_tool("bfcreate_mpi", *arguments, "filter", "keys", before=self.ranks(ranks))
         self.assertEqual((result.returncode, result.stdout), (0, b""), result.stderr)
         self.assertRegex(result.stderr, rb"\Abfcreate_mpi: filter: \d+ keys, sized for \d+; "
-                                        rb"false-positive rate \S+ %, \S+ % promised\n" + says + rb"\Z")
+                                        rb"false-positive rate \S+%, target \S+%\n" + says + rb"\Z")
         return self.read("filter")
 
     def serial(self, *options):

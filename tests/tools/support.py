@@ -95,7 +95,7 @@ def numbered(count, prefix="key "):
 
 def percent(share):
     """As the tools print a rate."""
-    return f"{100 * share:.3g} %"
+    return f"{100 * share:.3g}%"
 
 
 def sha256(data):

@@ -14,8 +14,8 @@ from support import (DISK_FAILED, GOLDEN, NAMESPACE, NO_MEMORY, SANITIZED, UNPRI
 
 KEYS = numbered(300)
 FAILING_DISK = {"LD_PRELOAD": os.environ.get("FAILING_DISK", ""), "DISK_FAILS": "disk-fails"}
-UNCLEAN = ("cannot open live: the machine, or a writer in a sync, died while it was written: add the keys "
-           "since the last sync again (bfadd --accept-unclean), or make it anew\n")
+UNCLEAN = ("cannot open live: the machine, or a writer in a sync, died while it was written (add the keys since the last"
+           " sync again with bfadd --accept-unclean, or rebuild it)\n")
 
 
 class TroubleTest(ToolTest):
@@ -133,7 +133,7 @@ class Rescue(TroubleTest):
         self.create_live("--grow", "-n", 1000, name="series")
         for name, says in (("", "--rescue takes the name of a file"), ("no/such", "cannot create no/such in the folder no"),
                            ("live/such", "cannot create live/such"), ("new/", "Is a directory"),
-                           ("series.1", "the name of a further layer of the series series")):
+                           ("series.1", "the series series needs that name")):
             self.assertIn(says, self.trouble("bfadd", "--rescue", name, "live", "keys"))
 
 
@@ -153,17 +153,17 @@ class FailingDisk(TroubleTest):
     def test_poisoned(self):
         status, out, message = self.result(self.failing_adder(), lines(*KEYS[13:]))
         self.assertEqual((status, out), (2, b""))
-        self.assertEqual(message, b"bfadd: cannot write live to disk: %s: make it "
-                                  b"anew from all its keys (--rescue would have saved what is in "
+        self.assertEqual(message, b"bfadd: cannot write live to disk: %s: rebuild it "
+                                  b"from all its keys (--rescue would have saved what is in "
                                   b"memory)\n" % DISK_FAILED.encode())
         (self.folder / "disk-fails").unlink()
         for tool, words in ("bfadd", ["keys"]), ("bfquery", ["keys"]), ("bfseal", []), (
                 "bfadd", ["--accept-unclean", "keys"]):
             message = self.trouble(tool, "live", *words)
             self.assertIn("live: poisoned: a write to disk failed", message)
-            self.assertIn("make it anew", message)
+            self.assertIn("(rebuild it from its keys)", message)
         message = self.trouble("bfinspect", "-q", "live", names=["poisoned"])
-        self.assertIn("build it again", message)
+        self.assertIn("rebuild it", message)
 
     def test_rescue(self):
         status, out, message = self.result(self.failing_adder("--rescue", "saved"))
@@ -192,8 +192,8 @@ class FailingDisk(TroubleTest):
         (self.folder / "no").rmdir()
         status, out, message = self.result(writer)
         self.assertEqual((status, out), (2, b""))
-        self.assertEqual(message, b"bfadd: cannot write live to disk: %s: make it "
-                                  b"anew from all its keys; cannot rescue to no/such: No such file "
+        self.assertEqual(message, b"bfadd: cannot write live to disk: %s: rebuild it "
+                                  b"from all its keys; cannot rescue to no/such: No such file "
                                   b"or directory\n" % DISK_FAILED.encode())
 
     @staticmethod
@@ -215,11 +215,11 @@ class FailingDisk(TroubleTest):
         status, out, message = self.result(reader, lines(*KEYS[60:62]))
         self.assertEqual((status, out), (2, lines(*KEYS[60:62])))
         self.assertEqual(message, b"bfquery: live: a program that adds to it could not write it to "
-                                  b"disk: keys asked since then were treated as present\n")
+                                  b"disk; keys looked up since then were treated as present\n")
         status, out, message = self.result(inspector, lines(*KEYS[60:62]))
         self.assertEqual(status, 2)
         self.assertEqual(json.loads(out)["error"], "BLOOMFILE_EPOISONED")
-        self.assertIn(b"live: poisoned: a write to the disk failed; build it again", message)
+        self.assertIn(b"live: poisoned: a write to the disk failed; rebuild it", message)
         status, out, message = self.result(other, lines(*KEYS[21:23]))
         self.assertEqual((status, out), (2, b""))
         self.assertIn(b"cannot write live to disk: poisoned", message)
@@ -229,8 +229,7 @@ class FailingDisk(TroubleTest):
         self.write("disk-fails", b"")
         message = self.trouble("bfseal", "live", changes=True,
                                env={**FAILING_DISK, "DISK_WORKS": "2"})
-        self.assertEqual(message, f"bfseal: cannot seal live: {DISK_FAILED}: make it anew from "
-                                  "all its keys\n")
+        self.assertEqual(message, f"bfseal: cannot seal live: {DISK_FAILED}: rebuild it from all its keys\n")
         self.assertIn("poisoned", self.trouble("bfquery", "live", "keys"))
 
     def test_a_disk_that_fails_at_once(self):

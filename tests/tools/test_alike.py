@@ -85,11 +85,11 @@ class Options(ToolTest):
                 (["bfcreate", "--memory", "15Mi"], "--memory takes a number of bytes from 16Mi, not '15Mi'"),
                 (["bfquery", "-x", "0"], "-x/--record-size takes a number of bytes from 1, not '0'"),
                 (["bfuniq", "-n", "0"], "-n/--capacity takes a number from 1 to 2^60, not '0'"),
-                (["bfquery", "-0", "-x1"], "-0/--null, -x/--record-size and --crlf exclude one another"),
+                (["bfquery", "-0", "-x1"], "-0/--null, -x/--record-size and --crlf are mutually exclusive"),
                 (["bffold", "-p1%", "--max-b", "9"],
-                 "-p/--fpr, --factor and --max-bytes exclude one another"),
+                 "-p/--fpr, --factor and --max-bytes are mutually exclusive"),
                 (["bfmerge", "--project", "--union"],
-                 "--union, --intersect, --project and --slices exclude one another")):
+                 "--union, --intersect, --project and --slices are mutually exclusive")):
             self.assertEqual(self.trouble(*words), f"{words[0]}: {wrong} (try '{words[0]} --help')\n")
 
     def test_the_same_one_may_come_again_and_its_last_value_counts(self):
@@ -270,7 +270,7 @@ class Rates(ToolTest):
             with self.subTest(tool):
                 rates = re.findall(r"(?:rate|promised|not|now) (?:is |now |about )*"
                                    r"([\d.]+(?:e[-+]\d+)?)(?=[ ,;)\n<]|$)( %)?", text)
-                self.assertGreater(len(re.findall(r"\d %", text)), 0, text)
+                self.assertGreater(len(re.findall(r"\d%", text)), 0, text)
                 self.assertEqual([number for number, percent in rates if not percent], [], text)
 
     def test_a_rate_may_be_given_in_percent(self):
@@ -311,8 +311,7 @@ class Filters(ToolTest):
         for tool, *words in (("bfquery", "-"), ("bfquery", "--filter", "good", "--filter", "-"), ("bfinspect", "-"),
                              ("bfadd", "-"), ("bfseal", "-", "new"), ("bffold", "-", "new"),
                              ("bfuniq", "--filter", "-")):
-            self.assertEqual(self.trouble(tool, *words), f"{tool}: cannot read a filter from standard input: it is mapped,"
-                                                         " so give it as a file\n")
+            self.assertEqual(self.trouble(tool, *words), f"{tool}: cannot read a filter from standard input: it is memory-mapped (name a file)\n")
         os.rename(self.folder / "good", self.folder / "-")
         self.assertEqual(self.output("bfquery", "-", stdin=b"a\n"), b"a\n")
 
@@ -326,7 +325,7 @@ class Filters(ToolTest):
         for name in "page", "header", "cut":
             for tool, *words in (("bffold", name, "new"), ("bfmerge", "new", "good", name), ("bfquery", "--verify", name)):
                 self.assertRegex(self.trouble(tool, *words), rf"\A{tool}: cannot (open|fold|merge) {name}: .* "
-                                 r"\(bfinspect tells more; restore it from a copy, or make it anew\)\n\Z")
+                                 r"\(restore it from a copy, or rebuild it; bfinspect shows the damage\)\n\Z")
 
 
 if __name__ == "__main__":

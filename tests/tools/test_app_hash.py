@@ -61,7 +61,7 @@ class AppHash(ToolTest):
         self.check_message("bfinspect", result.stderr, "app.bloom", "only the application")
         self.assertNotIn(b"missing", result.stdout)
         self.assertNotIn(b"damaged", result.stdout)
-        self.assertRegex(result.stdout, b"real rate +[0-9.]+ %, computed from all bits\n")
+        self.assertRegex(result.stdout, b"actual rate +[0-9.]+%, computed from all bits\n")
 
     def test_who_needs_keys_refuses(self):
         self.write("keys", b"key\n")

@@ -228,7 +228,7 @@ class Passes(CommonTest):
 
     @unittest.skipIf(SANITIZED, "too slow")
     def test_filters_that_are_too_small(self):
-        """Where a third passes by mistake, what was kept is filtered again, and all is exact."""
+        """Where a third passes by mistake, the kept lines are filtered again, and all is exact."""
         count, both = 20_000_000, 100_000
         for name, first in ("a", 0), ("b", count - both):
             records = array.array("I", range(first, first + count))
@@ -238,7 +238,7 @@ class Passes(CommonTest):
                 records.tofile(file)
         passes, found = self.stats("-x4", "a", "b")
         self.assertEqual(found, both)
-        again = [(read, kept) for what, read, kept in passes if what.endswith("what was kept")]
+        again = [(read, kept) for what, read, kept in passes if what.endswith("kept lines")]
         self.assertGreaterEqual(len(again), 2)
         self.assertTrue(all(both <= kept < read * 2 // 3 for read, kept in again[:2]), passes)
         out = self.output("bfcommon", *SMALL, "-x4", "b", "a")

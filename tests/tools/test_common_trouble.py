@@ -48,7 +48,7 @@ class Trouble(ToolTest):
                             (["--memory", "x", "a", "b"], "--memory takes a number of bytes"),
                             (["--memory", "2e19", "a", "b"], "--memory takes a number of bytes"),
                             (["--temp", "", "a", "b"], "--temp takes the name of a folder"),
-                            (["-0x3", "a", "b"], "exclude one another"),
+                            (["-0x3", "a", "b"], "are mutually exclusive"),
                             (["-x", "2Mi", *SMALL, "a", "b"], "need more --memory"),
                             (["-k", "a", "b"], "unknown option -k")):
             with self.subTest(words=words):
@@ -134,7 +134,7 @@ class Trouble(ToolTest):
         self.write("more", lines(*(b"%060d" % i for i in range(1, 400_000))))
         for words, stdin in (["many", "more"], b""), (["-d", "many", "b"], b""), (["-d", "-", "a"], b"x\n"):
             message = self.trouble("bfcommon", *SMALL, *words, stdin=stdin, env=forgetful)
-            self.assertIn("cannot read a temporary file: it is not what was written there (--temp ", message)
+            self.assertIn("cannot read a temporary file: its contents changed (choose ", message)
 
     def test_a_pipe_that_is_there_twice(self):
         """Each would get some of its lines."""

@@ -131,7 +131,7 @@ class Lines(ToolTest):
 
     def test_no_keys(self):
         expected = lines_form("classic", 2003, 5)
-        says = b"bfcreate: filter.bloom: there were no keys, so it answers no to everything\n"
+        says = b"bfcreate: filter.bloom: it has no keys, so every lookup returns no\n"
         self.assertEqual(self.make(stdin=b""), expected)
         self.assertEqual(self.make("/dev/null"), expected)
         self.output("bfcreate", "-q", "-f", *SHAPE, "filter.bloom", says=says)
@@ -234,7 +234,7 @@ class Parameters(ToolTest):
     def test_more_keys_than_the_capacity(self):
         message = self.run_tool("bfcreate", "--overfull", "-n", 50, "new.bloom",
                                 stdin=lines(*numbered(200))).stderr
-        self.check_message("bfcreate", message, "new.bloom", "200", "50", "1 %")
+        self.check_message("bfcreate", message, "new.bloom", "200", "50", "1%")
         made = craft.Image(self.read("new.bloom"), "new.bloom")
         self.assertEqual((made.record["n"], made.header["capacity"]), (200, 50))
         self.output("bfcreate", "-q", "--overfull", "-n", 50, "quiet.bloom", stdin=lines(*numbered(200)))
@@ -266,7 +266,7 @@ class Parameters(ToolTest):
     def test_bits_that_do_not_reach_the_rate(self):
         says = self.run_tool("bfcreate", "--overfull", "-m", 512, "-p", "0.001", "new.bloom",
                              stdin=lines(*numbered(100))).stderr
-        self.check_message("bfcreate", says, "new.bloom", "0.1 %")
+        self.check_message("bfcreate", says, "new.bloom", "0.1%")
         header = craft.Image(self.read("new.bloom"), "new.bloom").header
         self.assertEqual((header["m"], struct.pack("<Q", header["fpr"])),
                          (512, struct.pack("<d", 0.001)))

@@ -75,10 +75,10 @@ class Made(ToolTest):
         self.assertEqual(self.inspected("live")["record"]["n"], 0)
 
     def test_summary(self):
-        for words, says in ((["-n", 1000], b"room for 1000 keys at a false-positive rate of 1 %, "
+        for words, says in ((["-n", 1000], b"room for 1000 keys at a false-positive rate of 1%, "
                                            b"8.0 KiB"),
                             (["-n", 1, "-p", 0.5], b"room for 1 key at a false-positive rate of "
-                                                   b"50 %, 8.0 KiB")):
+                                                   b"50%, 8.0 KiB")):
             self.output("bfcreate", "--live", "-f", "-v", *words, "live",
                         says=b"bfcreate: live: live, %s\n" % says)
             self.output("bfcreate", "--live", "-f", "-vq", *words, "live")

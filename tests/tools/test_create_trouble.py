@@ -98,11 +98,11 @@ class Numbers(TroubleTest):
         """That of n keys is n / 2^64, as digests have 64 bits."""
         for words, least in (([], "5.42e-09"), (["-l", "classic"], "5.42e-09"), (["--live"], "5.42e-09"),
                              (["--live", "--grow"], "4.34e-08"), (["--live", "--generations", 10, "--every", "1d"], "5.42e-08")):
-            self.assertIn(f"for so many keys: the least for 1000000000 keys is {least} % (their number / 2^64)\n",
+            self.assertIn(f"for so many keys: the lowest rate for 1000000000 keys is {least}% (their number / 2^64)\n",
                           self.trouble("bfcreate", "-p", "1e-12", "-n", "1e9", *words, "new"))
         self.output("bfcreate", "-q", "new", stdin=b"a\n")
         for words in [], ["--live"], ["--live", "--grow"]:
-            least = re.search("keys is (.*) %", self.trouble("bfcreate", "-f", "-p", "1e-18", "-n", 1000, *words, "new"))[1]
+            least = re.search("keys is (.*)%", self.trouble("bfcreate", "-f", "-p", "1e-18", "-n", 1000, *words, "new"))[1]
             self.output("bfcreate", "-f", "-p", float(least) * 1.01 / 100, "-n", 1000, "-q", *words, "new", stdin=b"a\n")
 
     def test_more_memory_than_there_is(self):
@@ -202,7 +202,7 @@ class Inputs(TroubleTest):
             file.write(b"new")
         process.send_signal(signal.SIGCONT)
         self.assertEqual(self.result(process), (
-            2, b"", b"bfcreate: cannot read standard input: it was overwritten meanwhile\n"))
+            2, b"", b"bfcreate: cannot read standard input: it was overwritten while it was read\n"))
         self.assertEqual(self.read("old.bloom"), OLD)
 
     def test_the_filter_would_replace_its_keys(self):

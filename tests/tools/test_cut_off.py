@@ -49,7 +49,7 @@ class CutOff(ToolTest):
             self.assertIn("there were no keys", message)
             self.assertIn("and the keys in it would be lost", message)
         self.output("bfcreate", "-f", "-q", "--allow-empty", "good")
-        says = b": there were no keys, so it answers no to everything\n"
+        says = b": it has no keys, so every lookup returns no\n"
         self.output("bfcreate", "-f", "-q", "good", says=b"bfcreate: good" + says)  # an empty one by an empty one
         self.output("bfcreate", "-q", "new", says=b"bfcreate: new" + says)
 

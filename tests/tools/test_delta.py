@@ -20,9 +20,9 @@ GOOD = table(GOLDEN / "patches.tsv")
 BAD = table(REFUSED / "patches.tsv")
 LAYOUTS = "blocked", "classic", "counting"
 # Of errors that are not those of a patch alone.
-SAID = {"BLOOMFILE_EOTHERBASE": "applied already|is for a filter of header|is for another filter",
-        "BLOOMFILE_ESOLVED": "of the layout ribbon, which has no patches",
-        "BLOOMFILE_ELIVE": "it is live, and patches are for sealed filters",
+SAID = {"BLOOMFILE_EOTHERBASE": "already applied|is for a filter (of|with another) header|is for another filter",
+        "BLOOMFILE_ESOLVED": "the layout ribbon has no patches",
+        "BLOOMFILE_ELIVE": "it is live, and a patch needs sealed filters",
         "BLOOMFILE_EPAGE": "cannot read hurt: a page of the body is damaged"}
 
 
@@ -105,14 +105,14 @@ class Patches(DeltaTest):
 
     def test_the_result_takes_the_place_of_its_base(self):
         self.write("patch", self.delta())
-        self.assertIn("File exists (write to another file; --force would lose this one)",
+        self.assertIn("File exists (write to another file; --force would overwrite this file)",
                       self.trouble("bfdelta", "--apply", "old", "patch", "old"))
         with open(self.folder / "old", "rb") as reader:
             self.output("bfdelta", "--apply", "-q", "-f", "old", "patch", "old")
             self.assertEqual(reader.read(), self.old)
         self.assertEqual(self.read("old"), self.new)
         self.assertEqual(self.trouble("bfdelta", "--apply", "-f", "old", "patch", "old"),
-                         "bfdelta: cannot apply patch to old: it was applied already, this is its result\n")
+                         "bfdelta: cannot apply patch to old: the patch was already applied\n")
 
     def test_a_patch_whose_body_is_that_of_its_base(self):
         self.build("named", KEYS[:1000], "--label", "named")
@@ -120,8 +120,8 @@ class Patches(DeltaTest):
         for options in ["old", "patch", "named"], ["named", "patch", "-"]:
             result = self.run_tool("bfdelta", "--apply", "-q", "-f", "--discard", *options)
             self.assertEqual(result.returncode, 0 if options[0] == "old" else 2)
-        self.assertEqual(result.stderr, b"bfdelta: cannot apply patch to named: it is for one with another header "
-                                        b"(was it applied already? else copy all of NEW)\n")
+        self.assertEqual(result.stderr, b"bfdelta: cannot apply patch to named: it is for a filter with another header "
+                                        b"(if it was not applied already, copy NEW instead)\n")
         self.write("-", self.read("patch"))  # is no output
         self.assertEqual(self.output("bfdelta", "--apply", "-q", "old", "patch", "-"), self.read("named"))
 
@@ -134,7 +134,7 @@ class Patches(DeltaTest):
     def test_summary(self):
         result = self.run_tool("bfdelta", "-v", "old", "new", "patch")
         self.assertRegex(result.stderr.decode(),
-                         r"^bfdelta: patch: \d+ bytes, \d+\.\d+ % of new \(8\.0 KiB\)\n$")
+                         r"^bfdelta: patch: \d+ bytes, \d+\.\d+% of new \(8\.0 KiB\)\n$")
         result = self.run_tool("bfdelta", "-v", "--apply", "old", "patch", "made")
         self.assertRegex(result.stderr.decode(), r"^bfdelta: made: 1000 keys, 20\.48 bits each, .*\n$")
 
@@ -151,7 +151,7 @@ class Patches(DeltaTest):
         self.assertIn(f"patch:   version 1, {len(patch)} bytes, 1 part of 1 pages\n", page)
         self.assertIn(f"base:    body_crc {report['base']['body_crc']}, header ", page)
         for cut in 0, 5, 30, len(patch) - 1:
-            self.assertIn("the file is truncated (copy it again, or make it anew)",
+            self.assertIn("the file is truncated (copy it again, or make a new patch)",
                           self.trouble("bfdelta", "--info", "-", stdin=patch[:cut]))
 
     def test_golden_patches(self):
@@ -216,24 +216,24 @@ class Trouble(DeltaTest):
                 (["--apply", "old"], "the name of PATCH is missing"),
                 (["--apply", "old", "p"], "the name of NEW is missing"),
                 (["--info"], "the name of PATCH is missing"),
-                (["--info", "a", "b"], "too many names of files, from 'b' on"),
-                (["old", "new", "p", "q"], "too many names of files, from 'q' on"),
+                (["--info", "a", "b"], "too many file names: 'b'"),
+                (["old", "new", "p", "q"], "too many file names: 'q'"),
                 (["--json", "old", "new", "p"], "--json needs --info"),
-                (["--apply", "--info", "p"], "--apply and --info exclude one another")):
+                (["--apply", "--info", "p"], "--apply and --info are mutually exclusive")):
             self.assertEqual(self.trouble("bfdelta", *words),
                              f"bfdelta: {says} (try 'bfdelta --help')\n")
 
     def test_another_shape(self):
-        shape = "as OLD: bfcreate -l blocked -m 20480 -k 5 -s 0)"
+        shape = "build NEW like OLD: bfcreate -l blocked -m 20480 -k 5 -s 0)"
         for options, says in (({"bits": 512 * 41}, "the numbers of bits m differ"),
                               ({"layout": "classic"}, "the layouts differ")):
             self.build("other", KEYS, **options)
             message = self.trouble("bfdelta", "old", "other", "patch")
-            self.assertIn(f"cannot make a patch from old to other: {says} (build both alike", message)
+            self.assertIn(f"cannot make a patch from old to other: {says} (build NEW like OLD", message)
             self.assertIn(shape, message)
         self.write("embedded", (GOLDEN / "blocked-embedded.bloom").read_bytes())
         self.create("-q", "-m", 4608, "-k", 13, stdin=b"a\n", name="file")
-        self.assertIn("one is a file, the other an embedded image (copy all of embedded)",
+        self.assertIn("one is a file, the other an embedded image (copy embedded instead)",
                       self.trouble("bfdelta", "file", "embedded", "patch"))
         for options, says in (["-k", 6], "the numbers of hashes k differ"), (["-s", 9], "the seeds differ"):
             self.create("-q", "-m", 512 * 40, "-k", 5, *options, stdin=b"a\n", name="other")
@@ -244,11 +244,11 @@ class Trouble(DeltaTest):
         for words in ["live", "new", "p"], ["old", "live", "p"], ["--apply", "live", "p", "q"]:
             self.write("p", b"")
             message = self.trouble("bfdelta", *words)
-            self.assertIn("live: it is live, and patches are for sealed filters (bfseal live COPY", message)
+            self.assertIn("live: it is live, and a patch needs sealed filters (seal a copy: bfseal live COPY", message)
         self.create_live("--grow", "-n", 100, name="series")
         self.output("bfseal", "-q", "series", "sealed")
         self.assertIn("series: it is live", self.trouble("bfdelta", "sealed", "series", "p"))
-        self.assertIn("old to sealed: old is one filter, and sealed is a series of layers (copy all of sealed)",
+        self.assertIn("old to sealed: old is one filter, and sealed is a series of layers (copy sealed instead)",
                       self.trouble("bfdelta", "old", "sealed", "q"))
         self.assertIn("sealed is a series of layers, and old is one filter",
                       self.trouble("bfdelta", "sealed", "old", "q"))
@@ -270,13 +270,13 @@ class Trouble(DeltaTest):
                                ("slice", "seeded slice", "the seeds differ"),
                                ("apps", "larger apps", "the numbers of bits m differ")):
             self.assertEqual(self.trouble("bfdelta", old, new, "p"),
-                             f"bfdelta: cannot make a patch from {old} to {new}: {says} (copy all of {new})\n")
+                             f"bfdelta: cannot make a patch from {old} to {new}: {says} (copy {new} instead)\n")
 
     def test_another_base(self):
         self.write("patch", self.delta())
         message = self.trouble("bfdelta", "--apply", "third", "patch", "made")
         self.assertRegex(message, "cannot apply patch to third: it is for a filter of header [0-9a-f]{8} and "
-                                  r"body_crc [0-9a-f]{8}, and this one has body_crc [0-9a-f]{8} \(copy all of NEW")
+                                  r"body_crc [0-9a-f]{8}, and this filter has body_crc [0-9a-f]{8} \(copy NEW instead")
         message = self.trouble("bfdelta", "--apply", "third", "-", "made", stdin=self.delta())
         self.assertIn("cannot apply standard input to third: the patch is for another filter", message)
 
@@ -315,7 +315,7 @@ class Trouble(DeltaTest):
                 message = self.trouble("bfdelta", *words)
                 self.assertIn(f"cannot use the patch {name}: ", message)
                 self.assertIn(says, message)
-                self.assertIn("(copy it again, or make it anew)", message)
+                self.assertIn("(copy it again, or make a new patch)", message)
         later = patch[:8] + b"\2" + patch[9:]
         self.assertIn("written in a newer format version (use a later release)",
                       self.trouble("bfdelta", "--apply", "old", "-", "made", stdin=later))
@@ -336,7 +336,7 @@ class Trouble(DeltaTest):
                                (["--apply", "-f", "old", "new", "patch"], order % ("create", "OLD PATCH NEW")),
                                (["--apply", "patch", "old", "m"], order % ("open", "OLD PATCH NEW")),
                                (["old", "patch", "new"], order % ("open", "OLD NEW PATCH")),
-                               (["--apply", "old", "new", "m"], "bfdelta: new is a filter, where a patch is due (try "
+                               (["--apply", "old", "new", "m"], "bfdelta: new is a filter, not a patch (try "
                                                                 "'bfdelta --help')\n")):
             self.assertEqual(self.trouble("bfdelta", *words), message)
         self.assertEqual(self.read("patch"), self.delta())
@@ -352,7 +352,7 @@ class Trouble(DeltaTest):
                                  "bfdelta: cannot replace mine: it is not a patch (PATCH comes last: bfdelta OLD NEW PATCH)\n")
         for old in b"", self.delta(), self.delta()[:9], craft.flip(self.delta(), 60):
             self.write("mine", old)
-            self.assertIn("File exists (write to another file; --force would lose this one)",
+            self.assertIn("File exists (write to another file; --force would overwrite this file)",
                           self.trouble("bfdelta", "old", "new", "mine"))
             self.output("bfdelta", "-q", "-f", "old", "new", "mine")
             self.assertEqual(self.read("mine"), self.delta())

@@ -17,7 +17,7 @@ class Mpi(MpiTest):
         for name, data in INPUTS.items():
             self.write("keys", data)
             expected = self.serial("-n", N)
-            says = b"" if data else b"bfcreate_mpi: filter: there were no keys, so it answers no to everything\n"
+            says = b"" if data else b"bfcreate_mpi: filter: it has no keys, so every lookup returns no\n"
             for ranks in self.PARTS:
                 with self.subTest(name, ranks=ranks):
                     (self.folder / "filter").unlink(missing_ok=True)

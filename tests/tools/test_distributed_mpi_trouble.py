@@ -159,7 +159,7 @@ class MpiTrouble(MpiTest):
         writer = self.start("bfadd", "-q", self.create_live("-n", N))
         self.feed(writer, "a key")
         self.until_read(writer)
-        self.check_kept("live", "other programs have it open for writing, and what they add would be lost")
+        self.check_kept("live", "other programs have it open for writing, and the keys they add would be lost")
         self.assertEqual(self.result(writer, lines("another")), (0, b"", b""))
         self.assertEqual(self.query("live", stdin=lines("a key", "another", "third")), [b"a key", b"another"])
 

@@ -11,7 +11,7 @@ import threading
 from support import ToolTest, lines, main
 
 EXACT = "-p", "1e-9"
-QUOTES = b" (inside quotes, a quote is written twice; without --csv, quotes are bytes as others)\n"
+QUOTES = b" (write a quote inside quotes twice; without --csv, quotes are ordinary bytes)\n"
 
 
 def key_of(line, numbers, delimiter=b"\t", empty=False):
@@ -101,8 +101,8 @@ class Keys(FieldsTest):
                          self.create(stdin=b"x\ny\r\nw\n"))
 
     def test_a_carriage_return_that_is_one_is_told_of(self):
-        says = (b"bfuniq: standard input: each line ends in a carriage return, which is taken for a part of"
-                b" the last field (--crlf takes it off)\n")
+        says = (b"bfuniq: standard input: each line ends with a carriage return, which becomes part of"
+                b" the last field (add --crlf to strip it)\n")
         self.assertEqual(self.output("bfuniq", "--field", 1, stdin=b"a\tx\r\n", says=says), b"a\tx\r\n")
 
     def test_several_fields_are_not_taken_for_others(self):
@@ -142,7 +142,7 @@ class Inspect(FieldsTest):
         self.filter_of(*(key_of(row, [3, 1]) for row in rows[:2000]))
         self.write("in", lines(*rows[:2000]))
         self.write("rows", lines(*rows, b"none"))
-        self.assertIn(b"2,000, none is missing", self.output("bfinspect", "--field", "3,1", "--keys", "in", "plain"))
+        self.assertIn(b"2,000, all present", self.output("bfinspect", "--field", "3,1", "--keys", "in", "plain"))
         wanted = {key_of(row, [3, 1]) for row in rows[:2000]}
         missing = sum(key_of(row, [3, 1]) not in wanted for row in rows)
         self.assertGreater(missing, 10)
@@ -151,12 +151,12 @@ class Inspect(FieldsTest):
             says=b"bfinspect: 1 line without the field was left out\n"))
         self.assertIn("line 3001 has no field 3", self.trouble("bfinspect", "--field", "3,1", "--keys", "rows", "plain"))
         self.create(*EXACT, "-0", stdin=b"a,b\0c\nd\0", name="quoted")
-        self.assertIn(b"2, none is missing", self.output("bfinspect", "--csv", "--field", 2, "--keys", "-", "quoted",
+        self.assertIn(b"2, all present", self.output("bfinspect", "--csv", "--field", 2, "--keys", "-", "quoted",
                                                    stdin=b'1,"a,b"\n2,"c\nd"\n'))
-        self.assertIn(b"2, none is missing", self.output("bfinspect", "--csv", "--header", "--field", 2, "--keys", "-",
+        self.assertIn(b"2, all present", self.output("bfinspect", "--csv", "--header", "--field", 2, "--keys", "-",
                                                    "quoted", stdin=b'id,name\n1,"a,b"\n2,"c\nd"\n'))
         for words in ["--field", 2], ["--header"], ["-Z"], ["--as-is"]:
-            self.assertIn("go with --keys", self.trouble("bfinspect", *words, "plain"))
+            self.assertIn("need --keys", self.trouble("bfinspect", *words, "plain"))
 
 
 class Lines(FieldsTest):
@@ -274,8 +274,7 @@ class Missing(FieldsTest):
         rows[20_000] = rows[25_000] = b"nothing"
         self.write("good", lines(*self.ROWS[:500]))
         self.write("bad", lines(*rows))
-        self.says = ("bad: line 20001 has no field 2 (--missing skip leaves such lines out,"
-                     " --missing empty takes the field for empty, --delimiter says what is between fields)\n")
+        self.says = ("bad: line 20001 has no field 2 (skip such lines: --missing skip; use an empty field: --missing empty; set the field delimiter: --delimiter C)\n")
 
     def fails(self, tool, *arguments, says=None, stdout=None, **options):
         result = self.run_tool(tool, *arguments, **options)
@@ -370,7 +369,7 @@ class Missing(FieldsTest):
         skip = ["--missing", "skip", "--field"]
         for number, field in (2, "2"), (3, "3,1"):
             for names, files in ("none", ["none"]), ("all inputs", ["none", "nor"]):
-                says = f"no line of {names} has field {number} (--delimiter says what is between fields)\n"
+                says = f"no line of {names} has field {number} (set the field delimiter: --delimiter C)\n"
                 for tool, words in (("bfcreate", ["new"]), ("bfcreate", ["-fq", "plain"]), ("bfcreate", ["-j4", "new"]),
                                     ("bfuniq", []), ("bfuniq", ["-q", "-j1"]), ("bfquery", ["plain"]),
                                     ("bfquery", ["-v", "-j1", "plain"]), ("bfquery", ["-q", "plain"])):
@@ -442,15 +441,15 @@ class Header(FieldsTest):
         self.assertEqual(self.output("bfuniq", "--header"), b"")
 
     def test_another_one_is_trouble(self):
-        says = (b"other has another header than a (--header takes only inputs with the same columns;"
-                b" 'tail -n +2' leaves a header out)\n")
+        says = (b"other has a different header than a (--header needs the same columns in every input; to remove a"
+                b" header: tail -n +2 FILE)\n")
         self.filter_of(b"x")
         header = ["--header", "--field", 2]
         self.output("bfcreate", *header, "new", "a", "other", status=2, says=b"bfcreate: " + says)
         self.assertFalse((self.folder / "new").exists())
         self.assertEqual(self.output("bfquery", *header, "plain", "a", "other", "b", status=2,
                                      says=b"bfquery: " + says), b"id\tname\n1\tx\n3\tx\n")
-        self.assertIn("has another header than", self.trouble("bfcommon", "--header", "a", "other"))
+        self.assertIn("has a different header than", self.trouble("bfcommon", "--header", "a", "other"))
 
     def test_bfcommon_accepts_files_whose_other_columns_differ(self):
         """That is what fields are compared for. The header is that of the lines which are printed."""
@@ -466,9 +465,9 @@ class Header(FieldsTest):
         self.assertEqual(self.output("bfcommon", *header, "stock", "a"), b"id\tname\tcount\n1\ty\t3\n")
         self.assertEqual(self.output("bfcommon", *header, "stock", "a", "a", "-c"), b"1\n")
         self.assertEqual(self.output("bfcommon", *header, "prices", "a", status=1,
-                                     says=b"bfcommon: a: its header has another name for the field than that of prices\n"),
+                                     says=b"bfcommon: a: its header and that of prices name the field differently\n"),
                          b"price\tcolour\tname\n")
-        says = b"bfcommon: people: its header has another name for the field than that of a\n"
+        says = b"bfcommon: people: its header and that of a name the field differently\n"
         self.assertEqual(self.output("bfcommon", *header, "a", "people", says=says), b"id\tname\n2\ty\n")
         self.assertEqual(self.output("bfcommon", "-q", *header, "a", "people"), b"id\tname\n2\ty\n")
         few = ["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"]
@@ -482,11 +481,11 @@ class Header(FieldsTest):
         self.write("none", b"id\tname\n1\tnobody\n")
         few = ["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"]
         for names in ["a", "none", "other"], ["a", "none", *["b"] * 40, "other"], ["a", "none", "a", "other", "a"]:
-            self.assertIn(b" has another header than ", self.run_tool("bfcommon", *header, *names, before=few).stderr)
+            self.assertIn(b" has a different header than ", self.run_tool("bfcommon", *header, *names, before=few).stderr)
             self.assertEqual(self.output("bfcommon", *header, *[name.replace("other", "b") for name in names], status=1,
                                          before=few), b"id\tname\n")
         for words in [], ["-Z"]:
-            self.assertIn("standard input has another header than a (", self.trouble(
+            self.assertIn("standard input has a different header than a (", self.trouble(
                 "bfcommon", *words, *header, "a", "none", "-", stdin=self.read("other")))
             self.output("bfcommon", *words, *header, "a", "none", "-", stdin=self.read("b"), status=1)
 
@@ -504,8 +503,8 @@ class Header(FieldsTest):
         self.write("a.csv", b"id,name\n1,x\n")
         self.write("b.csv", b"id,name\r\n2,y\r\n")
         self.assertEqual(self.output("bfuniq", *csv_header, "a.csv", "b.csv"), self.read("a.csv") + b"2,y\r\n")
-        self.assertIn(b"dos has another header than a (", self.run_tool("bfuniq", "--header", "a", "dos").stderr)
-        self.assertIn(b"dos has another header than a (", self.run_tool("bfcommon", "--header", "a", "dos").stderr)
+        self.assertIn(b"dos has a different header than a (", self.run_tool("bfuniq", "--header", "a", "dos").stderr)
+        self.assertIn(b"dos has a different header than a (", self.run_tool("bfcommon", "--header", "a", "dos").stderr)
 
     def test_it_counts_as_a_line(self):
         self.write("bad", b"id\tname\n1\tx\n2\n")
@@ -626,8 +625,8 @@ class Csv(FieldsTest):
         for what in b'"a"b,c\n', b'"a" ,c\n', b'c,"a\n"\rb\n':
             result = self.run_tool("bfuniq", "--csv", "--field", 1, "--missing", "skip", stdin=b'"\n",y\n' + what)
             self.assertEqual((result.returncode, result.stdout), (2, b'"\n",y\n'))
-            self.assertEqual(result.stderr, b"bfuniq: standard input: in the record that begins in line 3 a closing"
-                                            b" quote is followed by something else than a delimiter" + QUOTES)
+            self.assertEqual(result.stderr, b"bfuniq: standard input: in the record that begins at line 3, a closing"
+                                            b" quote is not followed by a delimiter" + QUOTES)
 
     def test_missing_fields(self):
         data = b'"a\n",x\n"b"\nc,y\n\n'
@@ -640,7 +639,7 @@ class Csv(FieldsTest):
     def test_what_does_not_go_together(self):
         for tool in "bfcreate", "bfadd", "bfquery", "bfuniq":
             self.assertIn("--csv needs --field", self.trouble(tool, "--csv", "x"))
-            self.assertIn("-0/--null and --csv exclude", self.trouble(tool, "--csv", "-0", "--field", 1, "x"))
+            self.assertIn("-0/--null and --csv are mutually exclusive", self.trouble(tool, "--csv", "-0", "--field", 1, "x"))
             self.assertIn("--delimiter cannot be a quote",
                           self.trouble(tool, "--csv", "--delimiter", '"', "--field", 1, "x"))
 
@@ -662,7 +661,7 @@ class Columns(FieldsTest):
             if tool == "bfcommon" and "--csv" in words:
                 continue
             result = self.run_tool(tool, *words, *arguments, "s.log")
-            said = says.replace("(--csv takes", "(this tool has no --csv to take") if tool == "bfcommon" else says
+            said = says.replace("add --csv to strip them", "bfcommon cannot read CSV") if tool == "bfcommon" else says
             self.assertEqual(result.stderr.decode(), f"{tool}: {said}" if says else "")
 
     def test_a_delimiter_that_no_line_has(self):
@@ -670,21 +669,18 @@ class Columns(FieldsTest):
                 "\x01", "delimiter"):
             for there in " ,;|\t":
                 words = ["--field", 1, "--delimiter", delimiter]
-                says = f"no line has a {name}, so each whole line is the key (--delimiter says what is between fields)"
+                says = f"no line has a {name}, so each whole line is the key (set the field delimiter: --delimiter C)"
                 data = f"1{there}x\n2{there}y\n".encode()
                 self.warned(data, *words, warning=None if there == delimiter else says)
                 self.warned(data + f"3{delimiter}z\n".encode(), *words)
         self.warned(b"a\nb\n", "--field", 1)
-        self.warned(b"1 x", "--field", 1, warning="no line has a tab, so each whole line is the key"
-                                                 " (--delimiter says what is between fields)")
-        self.warned(b"1;x\n", "--csv", "--field", 1, warning="no line has a comma, so each whole line is the key"
-                                                            " (--delimiter says what is between fields)")
+        self.warned(b"1 x", "--field", 1, warning="no line has a tab, so each whole line is the key (set the field delimiter: --delimiter C)")
+        self.warned(b"1;x\n", "--csv", "--field", 1, warning="no line has a comma, so each whole line is the key (set the field delimiter: --delimiter C)")
         self.warned(b"1 x\n", "--field", "1,2", "--missing", "empty",
-                    warning="no line has a tab, so all fields but the first are empty"
-                            " (--delimiter says what is between fields)")
+                    warning="no line has a tab, so all fields but the first are empty (set the field delimiter: --delimiter C)")
 
     def test_quotes_that_become_a_part_of_keys(self):
-        says = "fields are in quotes, which are taken for a part of the key (--csv takes them off)"
+        says = "fields are quoted, and the quotes become part of the key (add --csv to strip them)"
         for data in b'1,x\n2,"y, z"\n', b'1,"x"', b'1,"\n':
             self.warned(data, "--field", 2, "--delimiter", ",", warning=says)
             self.warned(data, "--field", "3,2", "--delimiter", ",", "--missing", "empty", warning=says)
@@ -700,10 +696,10 @@ class CommandLine(FieldsTest):
                                    " not '0'"),
                 (["--delimiter", ","], "--delimiter needs --field"),
                 (["--missing", "skip"], "--missing needs --field"),
-                (["--field", "1", "-x4"], "-x/--record-size and --field exclude one another"),
-                (["--header", "-x4"], "-x/--record-size and --header exclude one another"),
+                (["--field", "1", "-x4"], "-x/--record-size and --field are mutually exclusive"),
+                (["--header", "-x4"], "-x/--record-size and --header are mutually exclusive"),
                 (["--field", "1", "--missing", "x"], "--missing takes error, skip or empty, not 'x'"),
-                (["--field", "1", "--delimiter", "\n"], "--delimiter cannot be what ends a line"),
+                (["--field", "1", "--delimiter", "\n"], "--delimiter cannot be the end of a line"),
                 (["--field", "1", "--delimiter", "ab"], "--delimiter takes one byte, or \\t for a tab, not 'ab'"),
                 (["--field", "1", "--delimiter", ""], "--delimiter takes one byte, or \\t for a tab, not ''")):
             for tool in "bfcreate", "bfadd", "bfquery", "bfuniq", "bfcommon":

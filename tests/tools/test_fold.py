@@ -33,7 +33,7 @@ class FoldTest(ToolTest):
         text = self.run_tool("bffold", "--dry-run", *options, name).stdout.decode()
         for row in text.splitlines()[1:]:
             match = re.fullmatch(r"([* ]) +(\d+)  +([\d.]+ (?:bytes|[KM]iB)) +([\d.]+|-) +"
-                                 r"([\d.]+) % +([\d.e+-]+) % +([\d.e+-]+) %", row)
+                                 r"([\d.]+)% +([\d.e+-]+)% +([\d.e+-]+)%", row)
             if match:
                 fill, rate, later = map(float, match.group(5, 6, 7))
                 rows.append((int(match[2]), match[3], fill, rate / 100, later / 100))
@@ -182,8 +182,8 @@ class Choice(FoldTest):
         size = 9000  # a page of the body
         self.assertGreater(rate, 0.5)
         message = self.trouble("bffold", "--max-bytes", size, "big", "new")
-        self.assertEqual(message, "bffold: cannot fold big: in so few bytes its false-positive rate would "
-                         f"be {percent(rate)} (--factor {factor} folds it all the same)\n")
+        self.assertEqual(message, f"bffold: cannot fold big: at that size its false-positive rate would be {percent(rate)} (to "
+                                  f"fold it anyway: --factor {factor})\n")
         result = self.run_tool("bffold", "--dry-run", "--max-bytes", size, "big")
         self.assertEqual((result.returncode, result.stderr.decode()), (2, message))
         self.assertNotIn(b"*", result.stdout)
@@ -198,8 +198,8 @@ class Choice(FoldTest):
 
     def test_no_keys(self):
         self.create("-q", "-n", 1000, stdin=b"", name="big")
-        self.output("bffold", "big", "small", says=b"bffold: small: there were no keys, so it "
-                                                   b"answers no to everything\n")
+        self.output("bffold", "big", "small", says=b"bffold: small: it has no keys, so every lookup "
+                                                   b"returns no\n")
         self.assertEqual(self.inspected("small")["header"]["m"], 512)
         self.output("bffold", "--dry-run", "--svg", "-", "big")
 
@@ -221,7 +221,7 @@ class Table(FoldTest):
     def test_the_words(self):
         self.create("-q", "-m", 512 * 4, "-k", 3, "-p", 0.01, stdin=lines(*KEYS[:20]), name="big")
         head, *rows = self.output("bffold", "--dry-run", "--all", "big").decode().splitlines()
-        self.assertEqual(head, "    factor         size  bits a key     fill        rate    +20 keys")
+        self.assertEqual(head, "    factor         size  bits per key     fill        rate    +20 keys")
         self.assertEqual({len(row) for row in rows}, {len(head)})
         self.assertEqual([row[0] for row in self.rates("big", "--all")[0]], [1, 2, 4])
 
@@ -264,7 +264,7 @@ class Table(FoldTest):
         self.filled("-m", 512 * 72, "-n", 3000)
         result = self.run_tool("bffold", "--dry-run", "big")
         self.assertEqual(result.returncode, 0)
-        self.assertIn(b"big: copied as it is, not folded: factor 2 would give a false-positive rate "
+        self.assertIn(b"big: copied, not folded: factor 2 would give a false-positive rate "
                       b"of", result.stderr)
         self.assertRegex(result.stdout, rb"\n\* +1  .*\n +2  ")
         result = self.run_tool("bffold", "--dry-run", "--max-bytes", 1, "big")
@@ -286,7 +286,7 @@ class Curve(FoldTest):
         header = self.inspected("small")["header"]
         factor = header["m_unfolded"] // header["m"]
         self.assertEqual(texts[0], "big")
-        self.assertIn("1 % promised", texts)
+        self.assertIn("target 1%", texts)
         self.assertIn("with 3000 more keys", texts)
         self.assertEqual(len([text for text in texts if text.startswith(f"factor {factor}: ")]), 1)
         circles = [element for element in root.iter(SVG + "circle")]
@@ -341,7 +341,7 @@ class Curve(FoldTest):
         drawn = self.output("bffold", "--dry-run", "--svg", "-", "--fpr", 0.2, "big")
         self.run_tool("bffold", "--dry-run", "--svg", "a.svg", "--fpr", 0.2, "big")
         self.assertEqual(self.read("a.svg"), drawn)
-        self.assertIn("20 % asked for", self.svg(drawn)[1])
+        self.assertIn("requested 20%", self.svg(drawn)[1])
 
     def test_any_name(self):
         for name in "<&\">'", "ünïcödé ☃", "\x1b[31m", "\udcff", "a" * 255:
@@ -364,7 +364,7 @@ class Words(FoldTest):
         self.assertEqual(message,
                          f"bffold: big: {sizes[0]} -> {sizes[1]}, factor "
                          f"{header['m_unfolded'] // header['m']}, rate {percent(self.rate('small'))} "
-                         "(1 % promised)\n")
+                         "(target 1%)\n")
         again = self.run_tool("bffold", "-v", "big", "-")
         self.assertEqual(again.stderr.decode(), message)
         self.output("bffold", "-vqf", "big", "small")
@@ -373,7 +373,7 @@ class Words(FoldTest):
         self.filled()
         rows, chosen = self.rates("big", "--all")
         factor, size, _, rate, _ = rows[rows.index(chosen) + 1]
-        warning = f"bffold: small: the false-positive rate is {percent(rate)}, not the 1 % promised\n"
+        warning = f"bffold: small: the false-positive rate is {percent(rate)}, target 1%\n"
         self.output("bffold", "--factor", factor, "big", "small", says=warning.encode())
         self.output("bffold", "-qf", "--factor", factor, "big", "small")
         self.output("bffold", "-f", "--fpr", 1.01 * rate, "big", "small")  # as asked for
@@ -381,7 +381,7 @@ class Words(FoldTest):
         self.filled("-p", 1e-4)
         result = self.run_tool("bffold", "-f", "--max-bytes", "9k", "big", "small")
         self.assertEqual(result.stderr.decode(), "bffold: small: the false-positive rate is "
-                         f"{percent(self.rate('small'))}, not the 0.01 % promised\n")
+                         f"{percent(self.rate('small'))}, target 0.01%\n")
 
 
 if __name__ == "__main__":

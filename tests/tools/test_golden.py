@@ -22,9 +22,9 @@ SLICES = table(GOLDEN / "slices.tsv")
 BAD_SLICES = table(REFUSED / "slices.tsv")
 # What tools say in place of these errors' words, if headers tell which layer is to blame.
 BLAMED = {
-    "BLOOMFILE_ESERIES": r": (its layer \S+ is (number|one of|an older|a filter)|it is only layer \d"
-                         r"|its layer \d, at byte \d+: it is not the one|it begins with layer \d)",
-    "BLOOMFILE_ELAYER": r": its layer \S+ is (missing|number|an older)",
+    "BLOOMFILE_ESERIES": r": (its layer \S+ (is|belongs to) (layer|another series|an older|a separate filter)|it is only layer \d"
+                         r"|its layer \d, at byte \d+: it was not sealed|it begins with layer \d)",
+    "BLOOMFILE_ELAYER": r": its layer \S+ is (missing|layer|an older)",
 }
 WORDS = dict(re.findall(r'X\((BLOOMFILE_E\w+), -\d+,[\s\\]*"(.*)"\)',
                         (SOURCE_ROOT / "include" / "bloomfile.h").read_text()))

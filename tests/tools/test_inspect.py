@@ -45,9 +45,9 @@ class Page(InspectTest):
         self.assertEqual(page[0], "filter: healthy header and fill, body not verified")
         self.assertNotIn("advice", "".join(page))
         text = "\n".join(page)
-        for words in "300", "1.3 %", "blocked", "3,072 bits", "6 blocks", "sealed", "not verified":
+        for words in "300", "1.3%", "blocked", "3,072 bits", "6 blocks", "sealed", "not verified":
             self.assertIn(words, text)
-        for name in "keys", "fill", "real rate", "promised rate", "layout", "k", "size", "state":
+        for name in "keys", "fill", "actual rate", "target rate", "layout", "k", "size", "state":
             self.assertRegex(text, rf"(?m)^  {name} +\S")
 
     def test_label_tag_seed_and_origin(self):
@@ -144,13 +144,13 @@ class Numbers(InspectTest):
             result = self.run_tool("bfinspect", "stub")
             page = result.stdout.decode()
             self.assertEqual(result.returncode, 2)
-            self.assertNotRegex(page, r"(?m)^  (promised rate|real rate|keys|layout|label) ")
+            self.assertNotRegex(page, r"(?m)^  (target rate|actual rate|keys|layout|label) ")
             known = f"{len(image) - size} of {len(image)} bytes missing"
             self.assertIn(known if size >= 88 else f"only {size} byte", page.splitlines()[0])
             for offset in map(int, re.findall(r"(?m)^[ !]+(\d+)  \w+ ", page)):
                 self.assertLess(offset, size)
         self.write("stub", image[:4096])
-        self.assertIn("\n  promised rate 1 %\n", self.run_tool("bfinspect", "stub").stdout.decode())
+        self.assertIn("\n  target rate   1%\n", self.run_tool("bfinspect", "stub").stdout.decode())
 
     def test_a_full_filter(self):
         measure = self.report(GOLDEN / "classic-full.bloom")["measure"]
@@ -166,12 +166,12 @@ class Numbers(InspectTest):
         self.create("-q", "-m", 5120, stdin=lines(*numbered(5000)), name="overfull")
         self.create("-q", "-m", 5120, "-p", 0.99, stdin=lines(*numbered(600)), name="as promised")
         for words in [], ["--verify"], ["--quick"]:
-            for name, verdict in (("empty", "empty: it answers no to everything"),
-                                  ("overfull", "overfull: its real rate is (about )?[\\d.]+ %")):
+            for name, verdict in (("empty", "empty: lookups return no for every key"),
+                                  ("overfull", "over capacity: its actual rate is (about )?[\\d.]+%")):
                 report = self.inspected(name, *words)
                 self.assertRegex(report["verdict"], f"^{verdict}$")
                 self.assertEqual((report["status"], report["ok"]), (1, False))
-                self.assertIn("build it again", report["advice"])
+                self.assertIn("rebuild it", report["advice"])
             self.assertEqual(self.inspected("as promised", *words)["verdict"][:7], "healthy")
 
     def test_the_measured_rate_is_the_rate_of_absent_keys(self):
@@ -368,7 +368,7 @@ class Verify(InspectTest):
 
 class Keys(InspectTest):
     def test_all_there(self):
-        self.assertIn("none is missing", self.page("--keys", "keys", "filter"))
+        self.assertIn("all present", self.page("--keys", "keys", "filter"))
         self.assertEqual(self.report("--keys", "keys", "filter")["keys"],
                          {"checked": 300, "own": 300, "missing": 0, "first_missing": []})
         self.assertIsNone(self.report("filter")["keys"])
@@ -417,7 +417,7 @@ class Keys(InspectTest):
         for name in "-", "fifo":
             self.trouble("bfinspect", "--keys", name, "filter", "filter")
         page = self.page("--keys", "keys", "filter", "filter")
-        self.assertEqual(page.count("none is missing"), 2)
+        self.assertEqual(page.count("all present"), 2)
 
 
 class Verdicts(InspectTest):
@@ -435,7 +435,7 @@ class Verdicts(InspectTest):
 
     def test_rate_not_kept(self):
         self.create("-q", "-m", 1024, "-p", "0.0001", stdin=lines(*numbered(300)))
-        self.assertIn("rate not kept", self.verdict("filter.bloom"))
+        self.assertIn("rate above target", self.verdict("filter.bloom"))
 
     def test_low_rates_of_sound_filters_are_kept_whatever_the_seed(self):
         """A few crowded blocks make up such a rate, so it scatters by half."""
@@ -446,7 +446,7 @@ class Verdicts(InspectTest):
 
     def test_a_filter_with_bits_for_half_of_its_keys_does_not_keep_a_low_rate(self):
         self.create("-q", "-m", 804_864, "-k", 22, "-p", "1e-9", "-n", 20_000, stdin=lines(*numbered(20_000)))
-        self.assertIn("rate not kept", self.verdict("filter.bloom"))
+        self.assertIn("rate above target", self.verdict("filter.bloom"))
 
     def test_not_a_filter(self):
         for name, words in (("empty", "empty"), ("text", "not a filter file"),

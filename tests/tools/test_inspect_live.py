@@ -32,9 +32,9 @@ class States(LiveTest):
         page = self.page().splitlines()
         self.assertEqual(page[0], "live: live, clean")
         for row in (r"  keys          \d+ recorded, \d+ estimated from the ones, sized for 300",
-                    r"  fill          [\d.]+ %",
-                    r"  real rate     [\d.]+ %, computed from all bits",
-                    r"  promised rate 1.3 %",
+                    r"  fill          [\d.]+%",
+                    r"  actual rate   [\d.]+%, computed from all bits",
+                    r"  target rate   1.3%",
                     r"  body          without checksums until it is sealed",
                     r"  state         live", r"  writers       0"):
             self.assertTrue(any(re.fullmatch(row, line) for line in page), (row, page))
@@ -72,7 +72,7 @@ class States(LiveTest):
         message = self.trouble("bfinspect", "-q", "live")
         self.assertEqual(message, "bfinspect: live: unclean: the machine, or a writer in a "
                                   "sync, died while it was written; add the keys since the last sync again (bfadd "
-                                  "--accept-unclean), or build it again\n")
+                                  "--accept-unclean), or rebuild it\n")
         report = self.inspected("live")
         self.assertEqual((report["error"], report["status"], report["measure"], report["live"]),
                          ("BLOOMFILE_EUNCLEAN", 2, None, {"in_use": False, "unclean": True}))
@@ -90,7 +90,7 @@ class States(LiveTest):
             self.assertEqual((report["error"], report["status"], report["live"]),
                              ("BLOOMFILE_EPOISONED", 2, None))
             self.assertIn("poisoned", report["verdict"])
-            self.assertIn("build it again", report["advice"])
+            self.assertIn("rebuild it", report["advice"])
 
 
 class Bits(LiveTest):
@@ -130,8 +130,7 @@ class Bits(LiveTest):
                 self.assertLess(there, ones)
                 message = self.trouble("bfinspect", "-q", "damaged")
                 self.assertEqual(message, "bfinspect: damaged: damaged: the body contradicts the "
-                                          f"header's ones ({ones} recorded, {there} there); restore "
-                                          "the file from a copy, or build it again\n")
+                                          f"header's ones ({ones} recorded, {there} there); restore the file from a copy, or rebuild it\n")
                 self.assertEqual(self.inspected("damaged")["error"], "BLOOMFILE_EBODY")
 
     def test_recorded_ones_that_may_be_old_are_no_fault(self):
@@ -188,7 +187,7 @@ class Bits(LiveTest):
         report = self.inspected("live")
         self.assertRegex(report["verdict"],
                          r"^live, clean; over capacity: \d+ keys in a filter sized for 300; "
-                         r"real rate [\d.]+ %, promised 1.3 %$")
+                         r"actual rate [\d.]+%, target 1.3%$")
         self.assertIn("--capacity", report["advice"])
 
     def test_missing_keys(self):

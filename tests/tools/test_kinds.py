@@ -32,11 +32,11 @@ KINDS = {"gz": (gzip.compress(TEXT), "gzip-compressed (add -Z"),
          "old lz4": (OLD_LZ4, "lz4-compressed (lz4 -dc unpacks it"),
          "zip": (zipped(TEXT), "a zip archive (unzip -p unpacks it"),
          "7z": (bytes.fromhex("377abcaf271c0004") + bytes(range(1, 200)), "a 7-Zip archive (7z e -so unpacks it"),
-         "bom": (b"\xff\xfe" + WIDE, "UTF-16 text (iconv -f UTF-16 -t UTF-8 makes lines of it"),
+         "bom": (b"\xff\xfe" + WIDE, "UTF-16 text (convert it: iconv -f UTF-16 -t UTF-8"),
          "big bom": (b"\xfe\xff" + TEXT.decode().encode("utf-16-be"),
-                     "UTF-16 text (iconv -f UTF-16 -t UTF-8 makes lines of it"),
-         "wide": (WIDE, "UTF-16 text (iconv -f UTF-16LE -t UTF-8 makes lines of it"),
-         "wide big": (TEXT.decode().encode("utf-16-be"), "UTF-16 text (iconv -f UTF-16BE -t UTF-8 makes lines of it")}
+                     "UTF-16 text (convert it: iconv -f UTF-16 -t UTF-8"),
+         "wide": (WIDE, "UTF-16 text (convert it: iconv -f UTF-16LE -t UTF-8"),
+         "wide big": (TEXT.decode().encode("utf-16-be"), "UTF-16 text (convert it: iconv -f UTF-16BE -t UTF-8")}
 CRLF = TEXT.replace(b"\n", b"\r\n")
 
 
@@ -98,8 +98,7 @@ class Inputs(KindTest):
     def test_a_byte_order_mark_is_told(self):
         self.write("keys", b"\xef\xbb\xbf" + TEXT)
         for tool, *words in self.commands():
-            says = (f"{tool}: keys begins with a byte order mark, which is taken for a part of the first key (tail -c +4"
-                    " leaves it out)\n")
+            says = (f"{tool}: keys begins with a byte order mark, which becomes part of the first key (to strip it: tail -c +4 FILE)\n")
             self.assertEqual(self.said(tool, "-q", *words, "keys"), says)
             self.assertEqual(self.said(tool, "--as-is", "-q", *words, "keys"), "")
 
@@ -112,12 +111,12 @@ class Inputs(KindTest):
         self.output("bfdelta", "filter", "filter", "patch")
         image = self.read("filter")
         for data, says in (
-                (gzip.compress(image), "it is gzip-compressed (unpack it: gzip -dk it)"),
-                (ZSTD, "it is zstd-compressed (unpack it: zstd -d it)"),
-                (lzma.compress(image), "it is xz-compressed (unpack it: xz -dk it)"),
-                (LZ4, "it is lz4-compressed (unpack it: lz4 -d it)"),
-                (bz2.compress(image), "it is bzip2-compressed (unpack it: bzip2 -dk it)"),
-                (zipped(image), "it is a zip archive (unpack it: unzip it)"),
+                (gzip.compress(image), "it is gzip-compressed (decompress it: gzip -dk it)"),
+                (ZSTD, "it is zstd-compressed (decompress it: zstd -d it)"),
+                (lzma.compress(image), "it is xz-compressed (decompress it: xz -dk it)"),
+                (LZ4, "it is lz4-compressed (decompress it: lz4 -d it)"),
+                (bz2.compress(image), "it is bzip2-compressed (decompress it: bzip2 -dk it)"),
+                (zipped(image), "it is a zip archive (decompress it: unzip it)"),
                 (self.read("patch"), "it is a patch"),
                 (b"libbloom2\2\1" + bytes(200), "a filter of libbloom, "),
                 (struct.pack(">bBI", 1, 5, 9) + bytes(72), "a filter of Guava, "),
@@ -135,7 +134,7 @@ class Inputs(KindTest):
         self.assertIn("begins at byte 0: it is gzip-compressed", self.trouble("bfmerge", "new", "-", stdin=self.read("it")))
         self.assertIn("it is gzip-compressed (the filter comes first", self.trouble("bfcreate", "-f", "it", "other"))
         self.write("packed", gzip.compress(self.read("patch")))
-        self.assertIn("cannot use the patch packed: it is gzip-compressed (unpack it: gzip -dk packed)",
+        self.assertIn("cannot use the patch packed: it is gzip-compressed (decompress it: gzip -dk packed)",
                       self.trouble("bfdelta", "--apply", "filter", "packed", "new"))
         for data in b"", b"\1", b"key 1\n" * 9, bytes(78), struct.pack(">bBI", 1, 5, 9) + bytes(71):
             self.write("it", data)
@@ -143,8 +142,7 @@ class Inputs(KindTest):
 
     def test_a_filter_is_no_list_of_keys(self):
         """It is nearly always the wrong operand."""
-        says = (": it is a Bloom filter, and holds no keys (bfquery and bfuniq take it by --filter, bfmerge joins "
-                "filters; --as-is takes its bytes for keys)\n")
+        says = (": it is a Bloom filter, not a list of keys (use it with --filter of bfquery or bfuniq, or merge it with bfmerge; --as-is uses its bytes as keys)\n")
         self.create_live("-n", 1000, name="live filter")
         for image in sorted(GOLDEN.glob("*-file*.bloom")):
             self.write(image.name, image.read_bytes())
@@ -183,8 +181,8 @@ class Inputs(KindTest):
                     result = self.run_tool(tool, *more, *words, name)
                     if "-q" not in more or "other" in words:
                         self.assertEqual(result.returncode, 2, result.stderr)
-                    self.assertIn(f"{tool}: {name}: it is a patch between Bloom filters, and holds no keys (bfdelta "
-                                  "--apply applies it, bfdelta --info describes it; --as-is takes its bytes for "
+                    self.assertIn(f"{tool}: {name}: it is a patch between Bloom filters, not a list of keys (bfdelta "
+                                  "--apply applies it, bfdelta --info describes it; --as-is uses its bytes as "
                                   "keys)\n", result.stderr.decode())
                     self.assertFalse((self.folder / "new").exists())
             self.assertLess(self.run_tool(tool, "--as-is", *words, "patch").returncode, 2)
@@ -195,8 +193,7 @@ class Inputs(KindTest):
         for tool, *words in self.commands():
             with self.subTest(tool):
                 message = self.said(tool, *words, "dos")
-                self.assertIn(f"{tool}: dos: each line ends in a carriage return, which is taken "
-                              "for a part of the key (--crlf takes it off)\n", message)
+                self.assertIn(f"{tool}: dos: each line ends with a carriage return, which becomes part of the key (add --crlf to strip it)\n", message)
                 self.assertEqual(self.said(tool, "-q", "--crlf", *words, "dos"), "")
                 self.assertEqual(self.said(tool, "-q", *words, "dos"), message)
 
@@ -257,17 +254,16 @@ class Inputs(KindTest):
     def test_zero_bytes_in_lines(self):
         """As what find -print0 writes, without -0, and binary data."""
         for data in (b"./a\0./b\0", b"a\0b\n" * 90, TEXT + b"\0", b"\x7fELF\2\1\1\0\0\0\n"):
-            self.told_by_all([], data, "there are zero bytes, which are taken for a part of the key "
-                                       "(-0 is for keys that end with one)")
-        self.assertIn("a part of the key (-0", self.said("bfcreate", "made", stdin=b"./a\0./b\0"))
+            self.told_by_all([], data, "it has NUL bytes, which become part of the key "
+                                       "(add -0 if keys end with NUL)")
+        self.assertIn("part of the key (add -0", self.said("bfcreate", "made", stdin=b"./a\0./b\0"))
         self.write("table", b'"a\0",b\n')
         self.assertEqual(self.said("bfuniq", "--csv", "--field", 1, "table"),
-                         "bfuniq: table: there are zero bytes, which are taken for a part of the key\n")
+                         "bfuniq: table: it has NUL bytes, which become part of the key\n")
 
     def test_lines_where_keys_end_with_zero_bytes(self):
         for data in b"a\nb\n", b"key\n", b"a\nb", CRLF, TEXT * 40:
-            self.told_by_all(["-0"], data, "there are newlines and no zero byte, with which keys "
-                                           "end (without -0 each line is a key)")
+            self.told_by_all(["-0"], data, "it has newlines but no NUL bytes, so it is one key (leave out -0 to use each line as a key)")
         for data in b"key", b"two\nlines\0", b"a\nb\0c\nd", b"key 1\nkey 2\n\0" * 9:
             self.told_by_all(["-0"], data, None)
 
@@ -280,7 +276,7 @@ class Inputs(KindTest):
                 process.stdin.write(b"a line of a log\n" * 64)
                 process.stdin.flush()
                 self.until_read(process)
-            self.assertIn(b"newlines and no zero byte", process.stderr.readline())
+            self.assertIn(b"newlines but no NUL bytes", process.stderr.readline())
             self.result(process)
 
     def test_a_list_of_names_is_no_list_of_keys(self):
@@ -330,14 +326,14 @@ class Framings(ToolTest):
     def test_keys_of_another_kind_are_an_error(self):
         """And not all absent. Nothing is printed or added, and no remedy reads records as lines."""
         def what(words):
-            return f"records of {words[1]} byte{'s' * (words[1] != '1')}" if "-x" in words else "text"
+            return f"{words[1]}-byte records" if "-x" in words else "text"
 
         def remedy(tool, made, read):
             if "-x" in made:
-                return f"-x {made[1]} reads such records, or --as-is to use them unchanged"
+                return f"add -x {made[1]}, or --as-is to use the keys unchanged"
             if tool in ("bfadd", "bfuniq"):
-                return f"make a filter with bfcreate --live -x {read[1]}, or --as-is to add them"
-            return f"use the filter that was made with -x {read[1]}, or --as-is if its text keys are that long"
+                return f"create a filter with bfcreate --live -x {read[1]}, or add --as-is to use the keys unchanged"
+            return f"use a filter created with -x {read[1]}, or --as-is if its text keys have that length"
 
         def check(made, read, fits):
             if fits:
@@ -348,8 +344,7 @@ class Framings(ToolTest):
                 for quiet in [], ["-q"]:
                     result = self.run_tool(tool, *quiet, *words, *read, stdin=b"abcd")
                     self.assertEqual((result.returncode, result.stdout, result.stderr.decode()),
-                                     (2, b"", f"{tool}: {name} holds {what(made)}{' keys' * ('-x' not in made)}, but these keys"
-                                      f" are {what(read)} ({remedy(tool, made, read)})\n"))
+                                     (2, b"", f"{tool}: {name} holds {what(made)}{' keys' * ('-x' not in made)}, but the input is {what(read)} ({remedy(tool, made, read)})\n"))
                 self.assertEqual(self.messages(tool, "-q", "--as-is", *words, *read, stdin=b""), "")
             record = self.inspected("live")["record"]
             self.assertEqual((record["n"], record["n_estimated"], record["writers"]), (before, False, 0))
@@ -362,7 +357,7 @@ class Framings(ToolTest):
             self.create_live("-f", "-n", 100)
             self.assertIn("live holds text keys", self.trouble(tool, *words, "-x4", stdin=b"abcd", changes=True))
             self.create_live("-f", "-n", 100, "-x4")
-            self.assertIn("live holds records of 4 bytes", self.trouble(tool, *words, stdin=b"abcd\n", changes=True))
+            self.assertIn("live holds 4-byte records", self.trouble(tool, *words, stdin=b"abcd\n", changes=True))
 
     def test_text_is_text_however_it_ends(self):
         """No tool warns where lines, lines-crlf and null meet."""
@@ -397,11 +392,11 @@ class Framings(ToolTest):
         self.create(*form, "-x4", stdin=b"abcd", name="b")
         self.create(*form, "-x5", stdin=b"abcde", name="five")
         self.write("c", craft.make("blocked", 5120, 4, numbered(3), capacity=99))
-        for sources, says in ((["a", "b"], "b holds records of 4 bytes, but a holds text"),
-                              (["c", "a", "zero", "b"], "b holds records of 4 bytes, but a holds text"),
-                              (["b", "c", "five"], "five holds records of 5 bytes, but b holds records of 4 bytes"),
+        for sources, says in ((["a", "b"], "b holds 4-byte records, but a holds text"),
+                              (["c", "a", "zero", "b"], "b holds 4-byte records, but a holds text"),
+                              (["b", "c", "five"], "five holds 5-byte records, but b holds 4-byte records"),
                               (["a", "zero"], ""), (["a", "c"], "")):
-            says = f"bfmerge: {says}: a lookup of either kind finds only its own keys\n" if says else ""
+            says = f"bfmerge: {says}: a lookup finds only keys of its own kind\n" if says else ""
             for quiet in [], ["-q"]:
                 self.output("bfmerge", "-f", "--discard", *quiet, "-p", 1, "merged", *sources, says=says.encode())
 

@@ -232,8 +232,8 @@ class Manual(ToolTest):
                "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean", "gap", "gap.3",
                              "--verify head", "--verify heads"]}
         not_here = ("disk failed|Input/output error|on device|could not write|open for writing \\(|"
-                    "was changed while|also the output|two outputs|was replaced or removed|what they add|"
-                    "keys read here again|another process |(shorter|overwritten) meanwhile|a mount point|or touched (during the query|while it was read)")
+                    "was changed while|also the output|two outputs|was replaced or removed|the keys they add|"
+                    "keys read here again|another process |(shrank|overwritten) while it was read|a mount point|or touched (during the query|while it was read)")
         for tool, commands in ran.items():
             messages = "".join(self.messages(tool, words) for words in commands)
             documented = re.findall(r'^\.It "(.*)"$', (MAN / f"{tool}.1").read_text(), re.M)

@@ -150,20 +150,20 @@ class Union(MergeTest):
 
 class Rate(MergeTest):
     def test_the_limit(self):
-        """The real rate of the union is compared, and chance is allowed for."""
+        """The actual rate of the union is compared, and chance is allowed for."""
         names = self.shards(UNIT // 2, UNIT // 2)
         self.shard("built", KEYS, "-m", UNIT // 2)
         rate = self.inspected("built")["measure"]["fpr"]
         self.assertGreater(rate, 0.06)
         message = self.trouble("bfmerge", "merged", *names, names=["merged"])
         self.assertEqual(message, f"bfmerge: cannot merge into merged: in the common size of "
-                                  f"{UNIT // 2} bits its false-positive rate would pass 5 % "
+                                  f"{UNIT // 2} bits its false-positive rate would pass 5% "
                                   "(build them with the same -n, that of all keys; --fpr allows more)\n")
-        self.assertIn("would pass 6 % (", self.trouble("bfmerge", "-p", 0.06, "merged", *names))
+        self.assertIn("would pass 6% (", self.trouble("bfmerge", "-p", 0.06, "merged", *names))
         for limit in f"{rate * 1.01:.6f}", "0.99", "1":
             self.output("bfmerge", "-qf", "--discard", "-p", limit, "merged", *names)
             self.assertEqual(f"{self.inspected('merged')['measure']['fpr']:.6g}", f"{rate:.6g}")
-        self.assertIn("would pass 1e-07 %", self.trouble("bfmerge", "-p", "1e-9", "-", *names))
+        self.assertIn("would pass 1e-07%", self.trouble("bfmerge", "-p", "1e-9", "-", *names))
 
     def test_counters(self):
         names = self.shards(UNIT // 2, UNIT // 2, layout="counting")
@@ -174,19 +174,19 @@ class Rate(MergeTest):
         self.shard("a", KEYS, "-m", 512 * 101)
         self.shard("b", KEYS, "-m", 512 * 103)
         self.assertIn("in the common size of 512 bits", self.trouble("bfmerge", "new", "a", "b"))
-        self.assertIn("would pass 90 %", self.trouble("bfmerge", "-p", 0.9, "new", "a", "b"))
+        self.assertIn("would pass 90%", self.trouble("bfmerge", "-p", 0.9, "new", "a", "b"))
 
 
     def test_none_promised(self):
         for name, blocks in ("a", 101), ("b", 103):
             self.create("-q", "-k", 5, "-m", 512 * blocks, "-n", 9000, stdin=lines(*KEYS), name=name)
         self.output("bfmerge", "new", "a", "b",
-                    says=b"bfmerge: new: the false-positive rate is 100 %, and no SRC promises one "
+                    says=b"bfmerge: new: the false-positive rate is 100%, and no SRC promises one "
                          b"(--fpr does)\n")
         self.output("bfmerge", "-f", "--discard", "-p", 1, "new", "a", "b",
-                    says=b'bfmerge: new: it answers "maybe" to 100 % of all strangers: build its '
+                    says=b'bfmerge: new: it answers "maybe" to 100% of all strangers: build its '
                          b"sources with the same -n, that of all keys\n")
-        self.assertIn("would pass 50 %", self.trouble("bfmerge", "-f", "--discard", "-p", 0.5, "new", "a", "b"))
+        self.assertIn("would pass 50%", self.trouble("bfmerge", "-f", "--discard", "-p", 0.5, "new", "a", "b"))
 
 
 class Intersection(MergeTest):
@@ -257,7 +257,7 @@ class Words(MergeTest):
         message = self.run_tool("bfmerge", "-v", "--disjoint", "merged", *names).stderr.decode()
         rate = self.inspected("merged")["measure"]["fpr"]
         self.assertEqual(message, f"bfmerge: merged: {len(KEYS)} keys, {UNIT / len(KEYS):.2f} bits "
-                                  f"each, false-positive rate {percent(rate)} (5 % promised), "
+                                  f"each, false-positive rate {percent(rate)} (target 5%), "
                                   "8.0 KiB\n")
         self.output("bfmerge", "-vqf", "--discard", "merged", *names)
 
@@ -270,7 +270,7 @@ class Words(MergeTest):
         rate = percent(self.inspected("x")["measure"]["fpr"]).encode()
         self.output("bfmerge", "-p", 1, "--disjoint", "b", *names,
                     says=b"bfmerge: b: 4000 keys, more than the capacity of 2000: the "
-                         b"false-positive rate is " + rate + b", not 5 %\n")
+                         b"false-positive rate is " + rate + b", target 5%\n")
 
     def test_names_from_a_list(self):
         names = self.shards(UNIT, UNIT, UNIT)

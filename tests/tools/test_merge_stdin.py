@@ -153,8 +153,7 @@ class Trouble(StreamTest):
         message = self.trouble("bfmerge", "merged", "-", stdin=self.stream, preexec_fn=lambda:
                                resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)),
                                env={"TMPDIR": "/var/tmp"})
-        self.assertEqual(message, "bfmerge: cannot write a temporary file in /var/tmp (TMPDIR "
-                                  "names another folder): File too large\n")
+        self.assertEqual(message, "bfmerge: cannot write a temporary file in /var/tmp (choose another folder with TMPDIR): File too large\n")
         message = self.trouble("bfmerge", "merged", "-", stdin=self.stream,
                                env={"TMPDIR": str(self.folder / "no")})
         self.assertIn("No such file or directory", message)
@@ -173,8 +172,8 @@ class Trouble(StreamTest):
         if result.returncode not in (0, 2):
             self.skipTest("no file system can be mounted here")
         self.assertEqual((result.returncode, result.stderr),
-                         (2, b"bfmerge: cannot write a temporary file in disk (TMPDIR names "
-                             b"another folder): No space left on device\n"))
+                         (2, b"bfmerge: cannot write a temporary file in disk (choose another "
+                             b"folder with TMPDIR): No space left on device\n"))
         self.assertEqual(self.read("left"), b"")
         self.assertFalse((self.folder / "merged").exists())
 

@@ -210,7 +210,7 @@ class CommandLine(TroubleTest):
     def test_words(self):
         for words, says in ((["-Z", "new", "a"], "unknown"), ([], "DEST is missing"),
                             (["new"], "SRC is missing"), (["", "a"], "DEST is missing"),
-                            (["--union", "--intersect", "new", "a"], "exclude"),
+                            (["--union", "--intersect", "new", "a"], "mutually exclusive"),
                             (["--project", "new", "a", "b"], "one SRC"),
                             (["--project", "new", "--files-from", "a"], "one SRC"),
                             (["--project", "--label", "x", "new", "a"], "keeps the label"),

@@ -37,7 +37,7 @@ class Uniq(ToolTest):
         *_, message = self.stopped("-q", "-n", 1000, "-p", 0.01)
         self.assertRegex(message, r"^bfuniq: the filter in memory is over capacity: 1\d\d\d keys, for "
                                   r"a capacity of 1000: more would raise its false-positive rate "
-                                  r"above twice the 1 % promised: stopped after 1\d\d\d lines: begin again "
+                                  r"above twice the target of 1%: stopped after 1\d\d\d lines: begin again "
                                   r"with a larger -n, or without --fixed\n$")
 
     def test_overfull_goes_on(self):
@@ -79,7 +79,7 @@ class Add(ToolTest):
         """The keys that a message speaks of: those in the filter, and those that were read before."""
         found = re.fullmatch(
             r"bfadd: live is over capacity: (\d+) keys, for a capacity of 400: more would raise its "
-            r"false-positive rate above twice the 1 % promised: the first (\d+) keys? read are in it and on "
+            r"false-positive rate above twice the target of 1%: the first (\d+) keys? read are in it and on "
             r"disk \(build a larger filter from all keys, or a growing filter: bfcreate --live --grow NEWFILE; "
             r"--overfull adds the rest to this filter\)\n", message)
         self.assertIsNotNone(found, message)
@@ -168,8 +168,8 @@ class Create(ToolTest):
                         self.assertEqual((result.returncode, result.stdout), (2, b""))
                         self.assertRegex(
                             result.stderr.decode(), rf"^bfcreate: cannot {told}: 300 keys, for a capacity of "
-                                                    rf"\d+: its false-positive rate would be [\d.]+ %, more than twice the "
-                                                    rf"[\d.e-]+ % promised \(make it with {anew}; --overfull accepts it\)\n$")
+                                                    rf"\d+: its false-positive rate would be [\d.]+%, more than twice the "
+                                                    rf"target of [\d.e-]+% \(make it with {anew}; --overfull accepts it\)\n$")
                         self.assertEqual(self.read("old"), old)
                         self.assertEqual([file.name for file in self.folder.iterdir()], ["old"])
 
@@ -190,7 +190,7 @@ class Create(ToolTest):
     def test_up_to_twice_the_rate_it_is_a_warning(self):
         result = self.run_tool("bfcreate", "-n", 100, "new", stdin=lines(*numbered(120)))
         self.assertEqual(result.returncode, 0)
-        self.assertIn(b"more than the capacity of 100: the false-positive rate is about 1.79 %, not",
+        self.assertIn(b"more than the capacity of 100: the false-positive rate is about 1.79%, target",
                       result.stderr)
         self.output("bfcreate", "-qf", "-n", 100, "new", stdin=lines(*numbered(120)))
 
@@ -206,7 +206,7 @@ class Create(ToolTest):
                 self.assertRegex(
                     result.stderr.decode(),
                     rf"^bfcreate: cannot {told}: {many} keys in 512 {units}: its false-positive rate would be "
-                    rf"[5-9][\d.]+ % \(make it with a larger -m, or without -m; --overfull accepts it\)\n$")
+                    rf"[5-9][\d.]+% \(make it with a larger -m, or without -m; --overfull accepts it\)\n$")
                 self.assertEqual((self.read("new"), result.stdout), (kept, b""))
                 for accept in ["--overfull"], ["-p", 0.9]:
                     self.output("bfcreate", "-q", *words, *accept, "accepted", stdin=lines(*numbered(many)))
@@ -230,13 +230,12 @@ class Inspect(ToolTest):
         self.run_tool("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(MANY * 5)))
         first, advice = self.advice("live")
         self.assertRegex(first, r"over capacity: more than [\d,]+ keys in a filter sized for 10,000;")
-        self.assertEqual(advice, "its bits do not show how many keys it has: add all of them to a filter that grows"
-                                 " (bfcreate --live --grow)")
+        self.assertEqual(advice, "its bits do not show the number of keys: add all keys to a filter that grows (bfcreate --live --grow)")
         self.output("bfseal", "-q", "live", "sealed")
         self.assertEqual(self.advice("sealed")[1],
-                         "its bits do not show how many keys it has: build it again without -n, which counts them")
+                         "its bits do not show the number of keys: rebuild it without -n, and bfcreate counts them")
         self.create("-q", "-n", 1000, stdin=lines(*numbered(MANY // 10)), name="counted")
-        self.assertEqual(self.advice("counted")[1], f"build it again for {MANY // 10} keys or more (bfcreate --capacity)")
+        self.assertEqual(self.advice("counted")[1], f"rebuild it for {MANY // 10} keys or more (bfcreate --capacity)")
 
 
 if __name__ == "__main__":

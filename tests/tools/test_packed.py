@@ -168,7 +168,7 @@ class Trouble(PackedTest):
             for size in range(1, len(data)):
                 if size not in letters:
                     self.fails(data[:size], CUT_OFF)
-                self.fails(first + data[:size], "something else" if size in letters else CUT_OFF)
+                self.fails(first + data[:size], "other data" if size in letters else CUT_OFF)
             self.assertEqual(sorted(os.listdir(self.folder)), names)
 
     def test_each_tool_tells_and_none_publishes(self):
@@ -224,26 +224,26 @@ class Trouble(PackedTest):
     def test_what_follows_must_be_packed_too(self):
         for first in gzip.compress(b"a\n"), zstd_frame(b"a\n"):
             for more in b"\n", b"\0" * 100, b"key\n", b"P", lzma.compress(b"x"):
-                self.fails(first + more, "something else than gzip or zstd data follows")
+                self.fails(first + more, "other data follows the compressed data")
 
     def test_windows(self):
         self.assertEqual(self.output("bfuniq", "-Z", stdin=zstd_frame(b"a\n", 27)), b"a\n")
         for log in 28, 31, 40:
-            self.fails(zstd_frame(b"a\n", log), "its zstd data needs a window of more than 128 MiB (zstd -dc --long=31")
+            self.fails(zstd_frame(b"a\n", log), "its zstd data needs a window of more than 128 MiB (decompress it: zstd -dc --long=31")
 
     def test_packed_twice_or_in_another_way(self):
         text = lines(*self.keys[:100])
         once = gzip.compress(text)
-        for data, what in ((gzip.compress(once), "gzip-compressed (gzip -dc"), (zstd_frame(once), "gzip-compressed (gzip -dc"),
-                           (gzip.compress(zstd_frame(text)), "zstd-compressed (zstd -dc"), (lzma.compress(text), "xz-compressed (xz -dc"),
-                           (bz2.compress(text), "bzip2-compressed (bzip2 -dc"), (gzip.compress(bz2.compress(text)), "bzip2-compressed")):
+        for data, what in ((gzip.compress(once), "gzip-compressed (decompress it: gzip -dc"), (zstd_frame(once), "gzip-compressed (decompress it: gzip -dc"),
+                           (gzip.compress(zstd_frame(text)), "zstd-compressed (decompress it: zstd -dc"), (lzma.compress(text), "xz-compressed (decompress it: xz -dc"),
+                           (bz2.compress(text), "bzip2-compressed (decompress it: bzip2 -dc"), (gzip.compress(bz2.compress(text)), "bzip2-compressed")):
             for tool, words in ("bfcreate", ["new"]), ("bfuniq", []), ("bfcommon", ["some", "-"]), ("bfcommon", ["-", "some"]):
-                self.fails(data, "standard input: what -Z makes of it is " + what, tool, words, out=b"")
+                self.fails(data, "standard input: its decompressed data is " + what, tool, words, out=b"")
         self.write("xz", lzma.compress(text))
-        self.assertIn("xz: what -Z makes", self.trouble("bfcommon", "-Z", "some", "xz"))
+        self.assertIn("xz: its decompressed data", self.trouble("bfcommon", "-Z", "some", "xz"))
         self.write("good", b"b\n")
         self.output("bfuniq", "-Z", "xz", "good", status=2,
-                    says=b"bfuniq: xz: what -Z makes of it is xz-compressed (xz -dc unpacks it)\n")
+                    says=b"bfuniq: xz: its decompressed data is xz-compressed (decompress it: xz -dc)\n")
 
     def test_folders_and_files_that_are_not_there(self):
         os.mkdir(self.folder / "folder")

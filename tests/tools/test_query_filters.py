@@ -68,7 +68,7 @@ class Places(QueryTest):
         self.assertEqual(self.output("bfquery", "-0nH", "x", stdin=b"a\n\0x\ny\0"), b"(standard input):2:x\ny\0")
 
     def test_what_excludes_what(self):
-        for words, says in ((["-cn"], "-n/--line-number and -c/--count exclude one another"),
+        for words, says in ((["-cn"], "-n/--line-number and -c/--count are mutually exclusive"),
                             (["-cH"], "-H/--with-filename and -c/--count"), (["-nx4"], "-x/--record-size and -n"),
                             (["-Hx4"], "-x/--record-size and -H"), (["--names", "-x4"], "-x/--record-size and --names")):
             self.assertIn(says, self.trouble("bfquery", *words, "some", "a"))
@@ -155,7 +155,7 @@ class Trouble(QueryTest):
         for name, says in ("missing", "cannot open missing: No such file"), ("keys", "cannot open keys: not a filter"):
             for words in [name, "a"], ["a", name]:
                 self.assertIn(says, self.trouble("bfquery", *(w for n in words for w in ("--filter", n)), "keys"))
-        self.assertIn("--filter takes", self.trouble("bfquery", "--filter", "", "keys"))
+        self.assertIn("--filter needs", self.trouble("bfquery", "--filter", "", "keys"))
         self.assertIn("--any and --all", self.trouble("bfquery", "--any", "--all", "a", "keys"))
 
     def test_a_damaged_page_is_told_of_by_its_name(self):
@@ -172,7 +172,7 @@ class Trouble(QueryTest):
 
     def test_made_for_other_keys(self):
         self.create("-x", 5, stdin=b"key 1", name="fixed")
-        self.assertIn("fixed holds records of 5 bytes, but these keys are text",
+        self.assertIn("fixed holds 5-byte records, but the input is text",
                       self.trouble("bfquery", "--filter", "a", "--filter", "fixed", stdin=b"key 1\n"))
         self.assertEqual(self.query("--filter", "a", "--filter", "fixed", stdin=b"key 1\n"), [b"key 1"])
 

@@ -141,8 +141,7 @@ class Sealing(ReplacedTest):
     def test_bfseal_tells_what_was_not_sealed(self):
         message = self.trouble("bfseal", "live", changes=True,
                                env={"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_REMOVES": "live"})
-        self.assertEqual(message, "bfseal: live was replaced or removed while it was sealed, and what has the"
-                                  " name now is not what was sealed\n")
+        self.assertEqual(message, "bfseal: live was replaced or removed while it was sealed, and the file of that name now is not the sealed filter\n")
         self.assertFalse((self.folder / "live").exists())
 
 
@@ -152,8 +151,7 @@ class Replacing(ReplacedTest):
     def refused(self, tool, *words):
         self.assertEqual(
             self.trouble(tool, *words),
-            f"{tool}: cannot replace live: other programs have it open for writing, and what they "
-            "add would be lost (write to another file)\n")
+            f"{tool}: cannot replace live: other programs have it open for writing, and the keys they add would be lost (write to another file)\n")
 
     def test_a_live_filter_with_writers_is_not_replaced(self):
         self.create("-q", stdin=lines(*KEYS), name="sealed")

@@ -42,11 +42,11 @@ class Inspect(RibbonTest):
         page = self.page("--verify", "--keys", "keys", "filter.bloom")
         self.assertTrue(page.startswith("filter.bloom: healthy\n"), page)
         for row in (r"keys +20,000 recorded, 20,000 by its pages, sized for 20,000",
-                    r"real rate +0\.\d+ %, computed from the heads of all pages",
-                    r"promised rate 1 %", r"layout +ribbon", r"m +163,840 bits, 320 lines",
+                    r"actual rate +0\.\d+%, computed from the heads of all pages",
+                    r"target rate +1%", r"layout +ribbon", r"m +163,840 bits, 320 lines",
                     r"blocks +1\d\d to 1\d\d of a page, 1[\d.]+ on average",
                     r"columns +\d to \d of a block, 7\.\d\d on average",
-                    r"retries +\d pages? took a further seed, \d further blocks"):
+                    r"retries +\d pages? took another seed, \d more blocks"):
             self.assertRegex(page, f"(?m)^  {row}$")
         self.assertNotRegex(page, "(?m)^  (fill|k|not solved) ")
         self.assertNotIn("estimated", page)
@@ -94,30 +94,30 @@ class Inspect(RibbonTest):
         self.create("-q", "-l", "ribbon", "-m", 100000, "-p", 0.01, name="smaller",
                     stdin=lines(*KEYS))
         for words in [], ["--verify"], ["--quick"]:
-            for name, verdict in (("empty", "empty: it answers no to nearly everything"),
-                                  ("small", r"overfull: its real rate is (about )?100 %")):
+            for name, verdict in (("empty", "empty: lookups return no for nearly every key"),
+                                  ("small", r"over capacity: its actual rate is (about )?100%")):
                 report = self.inspected(name, *words)
                 self.assertRegex(report["verdict"], f"^{verdict}$")
                 self.assertEqual(report["status"], 1)
         report = self.inspected("smaller")
-        self.assertRegex(report["verdict"], "^rate not kept; real rate 3.* %, promised 1 %$")
-        self.assertEqual(report["advice"], "build it again, larger")
-        self.assertIn("1 of 1 page, which answers maybe to everything",
+        self.assertRegex(report["verdict"], "^rate above target; actual rate 3.*%, target 1%$")
+        self.assertEqual(report["advice"], "rebuild it, larger")
+        self.assertIn("1 of 1 page, which returns maybe for every key",
                       self.page("small", status=1))
 
     def test_pages_that_are_not_solved(self):
         blocks, seed, keys, _ = list(heads(self.image))[1]
         self.write("unsolved", craft.with_head(self.image, 1, keys << 32))
         page = self.page("--verify", "unsolved", status=1)
-        self.assertIn("rate not kept: 1 of 5 pages could not be solved; real rate 20.", page)
+        self.assertIn("rate above target: 1 of 5 pages could not be solved; actual rate 20.", page)
         self.assertIn("--seed random", page)
-        self.assertIn("not solved    1 of 5 pages, which answers maybe to everything", page)
+        self.assertIn("not solved    1 of 5 pages, which returns maybe for every key", page)
 
     def test_heads_that_cannot_be(self):
         blocks, seed, keys, _ = list(heads(self.image))[1]
         for head, verdict in (
-                (512 | keys << 32, "damaged: the body has a page with a head that cannot be"),
-                (1 | keys << 32, "damaged: the body has a page with a head that cannot be"),
+                (512 | keys << 32, "damaged: the body has a page with an impossible head"),
+                (1 | keys << 32, "damaged: the body has a page with an impossible head"),
                 (blocks | seed << 16 | keys + 1 << 32, "damaged: the body contradicts the header's n"
                  " (20000 keys recorded, 20001 by the heads of its pages)")):
             self.write("bad", craft.with_head(self.image, 1, head))
@@ -173,7 +173,7 @@ class Pictures(RibbonTest):
             self.run_tool("bfinspect", "-f", "--svg", "svg", "--png", "png", name)
             self.assertEqual(self.read("png")[:4], b"\x89PNG")
             text = self.read("svg").decode()
-            for words in "ribbon, ", " columns, real rate ", "1.2 pages each", "not solved":
+            for words in "ribbon, ", " columns, actual rate ", "1.2 pages each", "not solved":
                 self.assertIn(words, text)
             self.assertRegex(text, r'<text class="middle" [^>]*>2\d\.\d\d</text>')
             self.assertNotIn("k = 0", text)
@@ -197,7 +197,7 @@ class Create(RibbonTest):
             told = [self.run_tool(*words, name, stdin=lines(*KEYS)).stderr.decode()
                     for name in ("file", "-")]
             self.assertRegex(told[0], r"^bfcreate: file: 20000 keys, \d+\.\d\d bits each, expected "
-                             r"false-positive rate [^ ]+ %( \(\S+ % promised\))?, [\d.]+ KiB\n$")
+                             r"false-positive rate [^ ]+%( \(target \S+%\))?, [\d.]+ KiB\n$")
             self.assertEqual(told[0].replace("file:", "standard output:"), told[1])
 
     def test_sizes(self):
@@ -213,7 +213,7 @@ class Create(RibbonTest):
         """But one with keys is not, without a word."""
         for _ in range(2):
             self.output("bfcreate", "-f", "-q", "-l", "ribbon", "empty",
-                        says=b"bfcreate: empty: there were no keys, so it answers no to everything\n")
+                        says=b"bfcreate: empty: it has no keys, so every lookup returns no\n")
         self.trouble("bfcreate", "-f", "-l", "ribbon", "filter.bloom", names=["filter.bloom"])
 
     def test_what_it_cannot_be(self):
@@ -256,9 +256,9 @@ class Others(RibbonTest):
     def test_what_cannot_be_done(self):
         """Nothing is made or changed; the message says why, and what to do."""
         at_once = "the layout ribbon is built from all keys at once; blocked can be changed and" \
-                  " combined (make one of the keys with bfcreate)"
+                  " combined (build a filter from the keys with bfcreate)"
         for tool, words, names, why in (
-                ("bfadd", "filter.bloom keys", "filter.bloom", "bfcreate --live makes one to add"),
+                ("bfadd", "filter.bloom keys", "filter.bloom", "create a filter for adding"),
                 ("bfadd", "--remove filter.bloom keys", "filter.bloom", "sealed"),
                 ("bfuniq", "--filter filter.bloom keys", "filter.bloom", "name a new file"),
                 ("bfuniq", "-l ribbon keys", "ribbon", "takes blocked or classic"),
@@ -273,14 +273,14 @@ class Others(RibbonTest):
                 ("bfmerge", "-f --discard blocked live second", "second", at_once),
                 ("bfmerge", "--intersect new filter.bloom second", "filter.bloom", at_once),
                 ("bfseal", "--project filter.bloom new", "filter.bloom", "not of the counting"),
-                ("bfdelta", "filter.bloom second new", "filter.bloom", "has no patches (copy all"),
-                ("bfdelta", "blocked second new", "second", "has no patches (copy all of NEW)")):
+                ("bfdelta", "filter.bloom second new", "filter.bloom", "has no patches (copy NEW"),
+                ("bfdelta", "blocked second new", "second", "has no patches (copy NEW instead)")):
             message = self.trouble(tool, *words.split(), names=[names])
             self.assertIn(why, message)
         message = self.trouble("bfmerge", "new", "-", stdin=self.image)
         self.assertIn("standard input, filter 1: " + at_once, message)
         self.output("bfdelta", "-q", "blocked", "blocked", "patch")
-        self.assertIn("copy all of NEW",
+        self.assertIn("copy NEW instead",
                       self.trouble("bfdelta", "--apply", "filter.bloom", "patch", "new"))
 
 

@@ -223,7 +223,7 @@ class Words(SealTest):
         for name, summary in ("copy", copied), ("live", sealed):
             self.assertRegex(summary, f"^bfseal: {name}: {keys} keys, [0-9.]+ bits each, "
                                       f"false-positive rate {re.escape(percent(rate))} "
-                                      r"\(1 % promised\), 8.0 KiB\n$")
+                                      r"\(target 1%\), 8.0 KiB\n$")
         self.output("bfseal", "-vq", "live", "quiet")
 
     def test_keys_of_a_filter_in_use_are_estimated(self):
@@ -241,12 +241,12 @@ class Words(SealTest):
 
     def test_warnings(self):
         self.create_live("-n", 100)
-        self.output("bfseal", "live", "none", says=b"bfseal: none: there were no keys, so it "
-                                                   b"answers no to everything\n")
+        self.output("bfseal", "live", "none", says=b"bfseal: none: it has no keys, so every lookup "
+                                                   b"returns no\n")
         self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*KEYS))
         keys, rate = self.inspected("live")["record"]["n"], self.inspected("live")["measure"]["fpr"]
         self.output("bfseal", "live", says=b"bfseal: live: %d keys, more than the capacity of 100: "
-                                           b"the false-positive rate is %s, not 1 %%\n"
+                                           b"the false-positive rate is %s, target 1%%\n"
                                            % (keys, percent(rate).encode()))
 
 

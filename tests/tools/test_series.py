@@ -166,16 +166,16 @@ class Files(SeriesTest):
     def test_one_of_another_series_and_one_in_another_place(self):
         kept = self.read("live.2")
         self.put("other.2", "live.2")
-        self.opened("its layer live.2 is one of another series")
+        self.opened("its layer live.2 belongs to another series")
         self.put("live.3", "live.2")
-        self.opened("its layer live.2 is number 3, and not 2")
+        self.opened("its layer live.2 is layer 3, not 2")
         self.write("live.2", b"no filter")
         self.opened("its layer live.2 cannot be used: ")
         self.write("live.2", kept)
         last = f"live.{len(self.layers())}"
         self.create_live("-n", 10, name="one")
         (self.folder / "one").rename(self.folder / last)
-        self.opened(f"its layer {last} is a filter of its own")
+        self.opened(f"its layer {last} is a separate filter")
         (self.folder / last).unlink()
         self.has_all("live")
 
@@ -203,8 +203,7 @@ class Files(SeriesTest):
             self.assertIn(f"its layer {name} is an older copy", message)
 
     def test_a_layer_by_its_own_name(self):
-        self.opened("it is only layer 3 of a series of files, which is used by the name of the"
-                    " first (live)", name="live.3")
+        self.opened("it is only layer 3 of a series of files (use the first file: live)", name="live.3")
 
     def test_by_a_symbolic_link(self):
         (self.folder / "link").symlink_to("live")
@@ -223,7 +222,7 @@ class Files(SeriesTest):
                       self.trouble("bfquery", "ring", stdin=lines("a")))
         self.put("old", "ring.1")
         self.assertRegex(self.trouble("bfquery", "ring", stdin=lines("a")),
-                         r"its layer ring\.1 is number 1, and not \d+")
+                         r"its layer ring\.1 is layer 1, not \d+")
         self.write("ring.1", kept)
         self.query("ring", stdin=lines(*KEYS[-1:]))
 
@@ -251,10 +250,10 @@ class Files(SeriesTest):
     def test_no_other_file_is_made_where_a_layer_will_be(self):
         for tool, words in ("bfseal", ["live", "live.5"]), ("bfcreate", ["live.7"]), (
                 "bfcreate", ["--live", "-n", 10, "live.999"]):
-            self.assertIn("that is the name of a further layer of the series live",
+            self.assertIn("the series live needs that name",
                           self.message(tool, *words, stdin=lines("a")))
         self.create_live("--generations", 3, "--every", 500, name="ring")
-        self.assertIn("that is the name", self.trouble("bfseal", "ring", "ring.2"))
+        self.assertIn("needs that name", self.trouble("bfseal", "ring", "ring.2"))
         for name in "ring.3", "live.01", "live.x", "live.1000", "none.1":
             self.output("bfseal", "-q", "live", name)
 
@@ -272,7 +271,7 @@ class Files(SeriesTest):
         self.assertIn("cannot merge standard input, filter 2: it is a series", message)
         message = self.trouble("bfmerge", "new", "-", stdin=both[:-1])
         self.assertIn("filter 2, which begins at byte", message)
-        self.assertIn("sealed is a series of layers, and one is one filter (copy all of one)",
+        self.assertIn("sealed is a series of layers, and one is one filter (copy one instead)",
                       self.trouble("bfdelta", "sealed", "one", "patch"))
         self.trouble("bfadd", "--remove", "live", stdin=lines("a"), changes=True)
         self.trouble("bfseal", "--project", "live", "new")
@@ -288,7 +287,7 @@ class Files(SeriesTest):
                           (image[:first + 100] + b"x" + image[first + 101:],
                            f"its layer 1, at byte {first}: "),
                           (image[:first] + self.other_keys(twin)[first:],
-                           f"its layer 1, at byte {first}: it is not the one that was sealed")):
+                           f"its layer 1, at byte {first}: it was not sealed with")):
             self.write("bad", bad)
             self.assertIn(f"cannot open bad: {says}", self.trouble("bfquery", "bad", stdin=b"a\n"))
 
@@ -507,8 +506,8 @@ class Room(SeriesTest):
         status, out, message = self.result(writer, lines(*KEYS[2:]))
         self.assertEqual((status, out), (2, b""))
         self.assertIn(b"cannot add a further layer beside live: its layer live.1 cannot be used: Is a"
-                      b" directory (put the right file back; if there never was one, move this"
-                      b" one away): nothing was lost, and the first 100"
+                      b" directory (restore the right file; if it never existed, move this"
+                      b" file away): nothing was lost, and the first 100"
                       b" keys read", message)
         self.assertIn("its layer live.1 cannot be used", self.message("bfquery", "live", stdin=b"a"))
         (self.folder / "live.1").rmdir()
@@ -522,8 +521,8 @@ class Room(SeriesTest):
                 self.create_live(*MountPoints.KINDS[kind])
                 (self.folder / name).symlink_to("nowhere")
                 message = self.message("bfadd", "live", stdin=lines(*KEYS[:1000]), changes=True)
-                self.assertIn(f"cannot add a further layer beside live: its layer {name} is a symbolic link to nothing"
-                              " (put back what it led to; if there never was a layer, remove the link): nothing was"
+                self.assertIn(f"cannot add a further layer beside live: its layer {name} is a dangling symbolic link"
+                              " (restore its target; if the layer never existed, remove the link): nothing was"
                               " lost", message)
                 for path in self.folder.glob("live*"):
                     path.unlink()
@@ -534,7 +533,7 @@ class Room(SeriesTest):
         (self.folder / "live.2").symlink_to("elsewhere")
         self.has_all("live")
         (self.folder / "elsewhere").rename(self.folder / "away")
-        self.assertIn("cannot open live: its layer live.2 is a symbolic link to nothing (put back",
+        self.assertIn("cannot open live: its layer live.2 is a dangling symbolic link (restore",
                       self.message("bfquery", "live", stdin=lines("a")))
 
     def test_a_file_of_a_series_that_was_removed_is_in_the_way(self):
@@ -544,8 +543,7 @@ class Room(SeriesTest):
         self.output("bfadd", "-q", "other", stdin=lines(*KEYS[:500]))
         (self.folder / "other.2").rename(self.folder / "live.2")
         message = self.trouble("bfadd", "live", stdin=lines(*KEYS), changes=True)
-        self.assertIn("cannot add a further layer beside live: its layer live.2 is one of another series (put the right "
-                      "file back; if there never was one, move this one away): nothing was lost", message)
+        self.assertIn("cannot add a further layer beside live: its layer live.2 belongs to another series (restore the right file; if it never existed, move this file away): nothing was lost", message)
         self.query("live", stdin=b"", status=1)  # it can be opened
         (self.folder / "live.2").unlink()
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
@@ -559,8 +557,8 @@ class Room(SeriesTest):
         (self.folder / "live.1").rename(self.folder / "away")
         status, out, message = self.result(reader, lines(*KEYS[:300])[1:])
         self.assertEqual((status, out), (2, lines(*KEYS[:300])))
-        self.assertEqual(message, b"bfquery: live: its layer live.1 is missing (put it back, or bring it"
-                                  b" along: it has keys that are nowhere else): keys asked since then were"
+        self.assertEqual(message, b"bfquery: live: its layer live.1 is missing (restore it, or copy it"
+                                  b" too: no other file has its keys): keys looked up since then were"
                                   b" treated as present\n")
 
 

@@ -52,10 +52,10 @@ class Made(ToolTest):
     def test_summary(self):
         self.output("bfcreate", "--live", "--grow", "-n", 1000, "-v", "live",
                     says=b"bfcreate: live: live, grows, at first with room for 1000 keys at a"
-                         b" false-positive rate of 1 % in all, 8.0 KiB\n")
+                         b" false-positive rate of 1% in all, 8.0 KiB\n")
         self.output("bfcreate", "--live", "--generations", 5, "--every", 1000, "-fv", "live",
                     says=b"bfcreate: live: live, 5 generations of 1000 keys at a false-positive"
-                         b" rate of 1 % in all, 8.0 KiB each\n")
+                         b" rate of 1% in all, 8.0 KiB each\n")
 
     def test_sealed_it_is_one_file(self):
         self.create_live("--grow", "-n", 300)
@@ -71,7 +71,7 @@ class Made(ToolTest):
     def test_in_place_it_is_not_sealed(self):
         self.create_live("--grow", "-n", 300)
         message = self.trouble("bfseal", "live", names=["live"], changes=True)
-        self.assertIn("(bfseal live DEST)", message)
+        self.assertIn("bfseal live DEST)", message)
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
 
 

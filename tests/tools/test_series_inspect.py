@@ -35,7 +35,7 @@ class InspectSeries(ToolTest):
         page = self.page("live")
         self.assertTrue(page.startswith("live: live, clean\n"))
         for row in (r"series +it grows, 4 layers so far", r"keys +[\d,]+ recorded, .*, sized for"
-                    r" 7,500 so far", r"real rate +0\.\d+ %, computed", r"promised rate 1 %",
+                    r" 7,500 so far", r"actual rate +0\.\d+%, computed", r"target rate +1%",
                     r"k +7 to 9", r"size +36\.\d KiB, body [\d.]+ KiB in 5 pages"):
             self.assertRegex(page, f"(?m)^  {row}")
         table = re.findall(r"(?m)^ +(\d) +(live\S*) +([\d,]+) +([\d,]+) .* +clean$", page)
@@ -96,7 +96,7 @@ class InspectSeries(ToolTest):
         self.write("keys", lines(*KEYS))
         for name in "live", "sealed":
             self.assertRegex(self.page("--keys", "keys", name),
-                             r"(?m)^  keys checked  5,000, none is missing$")
+                             r"(?m)^  keys checked  5,000, all present$")
 
     def test_the_header_has_the_fields_of_a_layer(self):
         page = self.page("-H", "live")
@@ -143,16 +143,15 @@ class InspectSeries(ToolTest):
 
     def test_one_file_of_it(self):
         page, message = self.bad("live.2")
-        says = "live.2: layer 2 of a growing series of files, and no filter by itself"
+        says = "live.2: layer 2 of a growing series of files, not a filter by itself"
         self.assertTrue(page.startswith(says + "\n"))
-        self.assertEqual(message, f"bfinspect: {says}; inspect the series by the name of its first"
-                                  " file, live\n")
-        self.assertIn("what follows is of layer 2 alone", page)
+        self.assertEqual(message, f"bfinspect: {says}; inspect the first file of the series: bfinspect live\n")
+        self.assertIn("the rest describes layer 2 only", page)
         report = self.inspected("live.2")
         self.assertEqual((report["error"], report["status"], report["header"]["layer"]),
                          ("BLOOMFILE_ESERIES", 2, 2))
         (self.folder / "live.2").rename(self.folder / "moved")
-        self.assertIn("it has lost the name that it had", self.bad("moved")[1])
+        self.assertIn("restore its name", self.bad("moved")[1])
 
     def test_a_file_that_is_missing_or_foreign(self):
         (self.folder / "live.2").rename(self.folder / "away")
@@ -162,7 +161,7 @@ class InspectSeries(ToolTest):
         self.assertIn(says, message)
         self.assertEqual(self.inspected("live")["error"], "BLOOMFILE_ELAYER")
         self.write("live.2", self.read("live.1"))
-        self.assertIn("its layer live.2 is number 1, and not 2", self.bad("live")[1])
+        self.assertIn("its layer live.2 is layer 1, not 2", self.bad("live")[1])
         (self.folder / "away").rename(self.folder / "live.2")
         self.page("live")
 
@@ -202,7 +201,7 @@ class InspectSeries(ToolTest):
         self.write("cut", image[:-100])
         self.assertIn(f"cut: truncated: 100 of {len(image)} bytes missing", self.bad("cut")[1])
         self.write("long", image + b"more")
-        self.assertIn(f"long: 4 extra bytes at the end; copy it again, or take the filter out of it: head -c"
+        self.assertIn(f"long: 4 extra bytes at the end; copy it again, or extract the filter: head -c"
                       f" {len(image)} ", self.bad("long")[1])
         first = self.inspected("sealed")["layers"][1]["offset"]
         self.write("first", image[:first])

@@ -47,7 +47,7 @@ class Slices(ToolTest):
             self.output("bfinspect", "--verify", name)
         self.assertEqual(sum(self.inspected(name)["records"][0]["n"] for name in names), len(KEYS))
         report = self.output("bfinspect", names[1]).decode()
-        self.assertRegex(report, r"slice +blocks 128 to 319 of \d+; keys of other blocks are maybe\n")
+        self.assertRegex(report, r"slice +blocks 128 to 319 of \d+; lookups of other blocks return maybe\n")
         self.assertIn("sized for 30,000 in all slices", report)
         left = 30_000 - self.inspected(names[1])["records"][0]["n"]
         self.assertRegex(report, rf"made from +30,000 keys, of which {left:,} belong to other slices\n")
@@ -61,7 +61,7 @@ class Slices(ToolTest):
         own = self.inspected(name)["records"][0]["n"]
         self.assertEqual(self.inspected(name, "--keys", "keys")["keys"],
                          {"checked": 30_000, "own": own, "missing": 0, "first_missing": []})
-        self.assertIn(f"30,000 ({own:,} belong to this slice), none is missing\n",
+        self.assertIn(f"30,000 ({own:,} belong to this slice), all present\n",
                       self.output("bfinspect", "--keys", "keys", name).decode())
         self.write("keys", lines(*numbered(1000, "stranger ")))
         keys = self.inspected(name, "--keys", "keys")["keys"]
@@ -75,7 +75,7 @@ class Slices(ToolTest):
         result = self.run_tool("bfcreate", "-v", "--slice", "2/3", "-n", len(KEYS), "-", "-", stdin=lines(*KEYS))
         self.assertEqual((result.returncode, result.stdout), (0, self.read(names[1])))
         keys = self.inspected(names[1])["records"][0]["n"]
-        words = rb"of 30000 keys read, %d are in this slice, [\d.]+ bits each, expected false-positive rate (0.9|1).* %% \(1 %% promised\), 1\d.\d KiB\n"
+        words = rb"of 30000 keys read, %d are in this slice, [\d.]+ bits each, expected false-positive rate (0.9|1).*%% \(target 1%%\), 1\d.\d KiB\n"
         self.assertRegex(result.stderr, rb"\Abfcreate: standard output: " + words % keys + rb"\Z")
         to_file = self.run_tool("bfcreate", "-v", "--slice", "2/3", "-n", len(KEYS), "again", "-", stdin=lines(*KEYS))
         self.assertEqual(to_file.stderr.replace(b"again", b"standard output"), result.stderr)
@@ -188,7 +188,7 @@ class Slices(ToolTest):
     def test_what_needs_a_whole_filter(self):
         names = self.slices(2)
         for tool, *words in (("bfmerge", "new", *names), ("bfmerge", "--intersect", "new", *names), ("bffold", names[0], "new")):
-            self.trouble(tool, *words, names=[f"{names[0]}: a slice of a filter", "bfmerge --slices joins all slices"])
+            self.trouble(tool, *words, names=[f"{names[0]}: a slice of a filter", "join all slices: bfmerge --slices"])
         self.output("bfseal", names[0], "copy")
         self.assertEqual(self.read("copy"), self.read(names[0]))
 

@@ -62,10 +62,10 @@ class Sources(ToolTest):
     def test_patches(self):
         self.output("bfdelta", "good", "good", "patch")
         for reader in READERS:
-            self.refused(reader, "patch", "patch: it is a patch, not a filter (bfdelta --info describes ")
-        self.trouble("bfinspect", "patch", names=["patch: not a filter file; it is a patch, not a filter (bfdelta --info describes "],
+            self.refused(reader, "patch", "patch: it is a patch, not a filter (describe it: bfdelta --info")
+        self.trouble("bfinspect", "patch", names=["patch: not a filter file; it is a patch, not a filter (describe it: bfdelta --info"],
                      out=b"patch: not a filter file\n"
-                         b"  advice        it is a patch, not a filter (bfdelta --info describes it, --apply makes a filter)\n")
+                         b"  advice        it is a patch, not a filter (describe it: bfdelta --info; apply it: bfdelta --apply)\n")
 
     def test_what_the_specification_refuses(self):
         """Found at the opening, or when all of it is read. Under a sanitizer, a file by three of the readers."""

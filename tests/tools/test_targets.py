@@ -106,12 +106,12 @@ class Names(TargetTest):
             for dest in "old", "./old":
                 lost = "is not one of the sources" if command[0] == "bfmerge" else "may have keys that "
                 self.refused(command, dest, f"cannot replace {dest}: it {lost}" if "--discard" in command
-                             else f"{dest}: File exists (write to another file; --force would lose this one)" if name in FILTERS
+                             else f"{dest}: File exists (write to another file; --force would overwrite this file)" if name in FILTERS
                              else f"cannot write {dest}: it is a filter (write to another file)", [()])
             if name in IMAGES:
                 self.refused(command, "old", "cannot write old: it is a filter", [("-f",)])
                 self.write("old", b"<svg />")
-                self.assertIn("cannot write old: it exists (write to another file; --force would lose this one)",
+                self.assertIn("cannot write old: it exists (write to another file; --force would overwrite this file)",
                               self.trouble(*with_dest(command, "old")))
             self.assertEqual(self.run_tool(*with_dest(command, "old", "-f")).returncode, 0)
             self.assertNotEqual(self.read("old"), OLD)
@@ -126,8 +126,7 @@ class Names(TargetTest):
     def test_where_there_are_no_links(self):
         """Nothing else keeps a new file from replacing another."""
         def check(_, command):
-            self.refused(command, "new", "cannot create new: Operation not permitted (where a file system has no"
-                         " hard links, --force makes files without them)\n", [()],
+            self.refused(command, "new", "cannot create new: Operation not permitted (if the file system has no hard links, add --force)\n", [()],
                          env={"LD_PRELOAD": os.environ["STOPPING_DISK"], "LACKS_LINKS": "1"})
 
         self.each(check, FILTERS)
@@ -160,7 +159,7 @@ class Names(TargetTest):
 
         def check(name, command):
             self.refused(command, "mounted", "cannot replace mounted: it is a mount point (mount the folder of the"
-                         " file, or replace the file where that was mounted from)\n", [["-f"]], before=mounted)
+                         " file, or replace the file outside the mount)\n", [["-f"]], before=mounted)
 
         self.each(check, FILTERS)
 
@@ -193,7 +192,7 @@ class Names(TargetTest):
         for path in (SOURCE_ROOT / "tools").rglob("*.c"):
             joined = re.sub(r'"\s*\n\s*"', "", path.read_text())
             for text in literal.findall(joined):
-                self.assertNotRegex("".join(text), r"\(remove (?!the other name)|remove (it|them|all)\b|\brm |truncate |end them first|"
+                self.assertNotRegex("".join(text), r"\(remove (?!the other link)|remove (it|them|all)\b|\brm |truncate |end them first|"
                                     r"(force|empty|discard) replaces (it|this)\)|begin anew", path)
 
     def test_a_file_that_appears_meanwhile_is_safe_too(self):
@@ -223,8 +222,7 @@ class Names(TargetTest):
         self.create_live("--grow", "-n", 1000, name="grows")
 
         def check(name, command):
-            self.refused(command, "grows.1", "grows.1: that is the name of a further layer of the series grows (take"
-                         " another name)\n", [()] if name == "repeated" else [(), ("-f",)])
+            self.refused(command, "grows.1", "grows.1: the series grows needs that name for a layer (choose another name)\n", [()] if name == "repeated" else [(), ("-f",)])
 
         self.each(check, FILTERS, IMAGES, {"repeated": ["bfuniq", "--repeated-to", DEST, "keys"]})
 
@@ -232,7 +230,7 @@ class Names(TargetTest):
         (self.folder / "link").symlink_to("live")
         os.link(self.folder / "live", self.folder / "hard")
         for name, says in (("merge", "--force replaces it, and keeps its keys"),
-                           ("intersect", "write to another file; --force would lose this one"),
+                           ("intersect", "write to another file; --force would overwrite this file"),
                            ("fold", "--force replaces it, and keeps its keys")):
             for dest in "a", "./a":
                 self.refused(FILTERS[name], dest, f"File exists ({says})", [()], names=[dest])

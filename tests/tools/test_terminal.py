@@ -27,7 +27,7 @@ class Terminal(ToolTest):
         self.assertEqual(result.returncode, 0)
         self.assertIn(b"keys\r", seen.replace(b" ", b""))
         last = seen.rsplit(b"\r", 1)[1]
-        self.check_message("bfcreate", last, "new.bloom", f"{KEYS} keys", "1 % promised")
+        self.check_message("bfcreate", last, "new.bloom", f"{KEYS} keys", "target 1%")
         self.assertNotRegex(seen, rb"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f]")
 
     def sparse(self, size):
@@ -62,7 +62,7 @@ class Terminal(ToolTest):
             whole = int(size) * (1024 if unit == b"M" else 1) / float(speed)
             left = 60 * int(minutes) + int(seconds)
             self.assertAlmostEqual(left, (1 - int(percent) / 100) * whole, delta=1 + whole / 20)
-        self.assertNotRegex(seen, rb"keys, (10[1-9]|1[1-9]\d|[2-9]\d\d|\d{4}) %")
+        self.assertNotRegex(seen, rb"keys, (10[1-9]|1[1-9]\d|[2-9]\d\d|\d{4})%")
 
     def test_rate_of_a_pipe(self):
         reading, writing = os.pipe()
@@ -95,7 +95,7 @@ class Terminal(ToolTest):
     def test_a_narrow_terminal_shows_the_time_left_longest(self):
         """Of a line that does not fit, the name goes first and the time that is left last."""
         size, rate, left = rb" of \d+\.0 GiB", rb"\d+\.\d M/s", rb"\d+:\d\d left"
-        keys, done = rb"\d+\.\d M keys", rb"\d+ %"
+        keys, done = rb"\d+\.\d M keys", rb"\d+%"
         for columns, shown in ((100, (keys, done + size, rate, rb"\d+\.\d [MG]iB/s", left)),
                                (55, (keys, done + size, rate, left)),
                                (40, (keys, done + rb"(?:" + size + rb")?", left)),

@@ -114,7 +114,7 @@ class Capacity(UniqTest):
             self.check_message("bfuniq", message)
         return [tuple(map(float, re.fullmatch(
             r"bfuniq: (?:the filter in memory|seen): (\d+) keys, more than its capacity of (\d+): "
-            r"the false-positive rate is now (\S+) % \((\S+) % promised\)\n",
+            r"the false-positive rate is now (\S+)% \(target (\S+)%\)\n",
             message.decode()).groups())) for message in found]
 
     def test_warns_each_time_the_keys_double(self):
@@ -154,7 +154,7 @@ class Trouble(UniqTest):
                 (["--generations=2", "--every", "0"], "from 1"), (["--generations=2", "--every", "2e19"], "to 2^60"),
                 (["--generations=2", "--every", "10m"], "10min or 10M"),
                 (["--generations=2", "--every", "0s"], "a time"), (["--generations=2", "--every", "soon"], "'soon'"),
-                (["--fixed", "--generations=2", "--every=5"], "exclude one another"), (["--overfull"], "--fixed"),
+                (["--fixed", "--generations=2", "--every=5"], "are mutually exclusive"), (["--overfull"], "--fixed"),
                 (["--overfull", "--generations=2", "--every=5"], "--fixed"),
                 (["--generations", "2"], "--every"), (["--every", "5"], "--generations"),
                 (["-n5", "--generations=2", "--every=5"], "leave out -n/--capacity"), (["-0", "-x4"], "-x")):
@@ -221,8 +221,8 @@ class Trouble(UniqTest):
     def test_an_input_that_is_written_over(self):
         """Some of its keys may never have been read. One that is longer than before may have grown."""
         keys, more = lines(*numbered(300_000)), lines(*numbered(300_000, "new "))
-        for says, data in (("it has become shorter meanwhile", keys[:2**20]),
-                           ("it was overwritten meanwhile", more), (None, keys + b"more\n")):
+        for says, data in (("it shrank while it was read", keys[:2**20]),
+                           ("it was overwritten while it was read", more), (None, keys + b"more\n")):
             with self.subTest(says):
                 path = self.folder / self.write("keys", keys)
                 os.utime(path, (10**9, 10**9))

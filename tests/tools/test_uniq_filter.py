@@ -40,7 +40,7 @@ class OneAfterTheOther(UniqTest):
 
     def test_a_link_to_nothing(self):
         os.symlink("nothing", self.folder / "seen")
-        self.assertIn("a symbolic link to nothing", self.trouble("bfuniq", *FILTER, names=["seen"]))
+        self.assertIn("a dangling symbolic link", self.trouble("bfuniq", *FILTER, names=["seen"]))
 
     def test_options_of_the_file_hold(self):
         """Without options it is used as it was made; the same options say nothing new."""

@@ -314,7 +314,7 @@ class Files(UniqTest):
         self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
         shutil.move(self.folder / "seen.1", self.folder / "moved")
         self.trouble("bfuniq", *self.WORDS, stdin=b"key 0\n",
-                     names=["cannot use seen: its layer seen.1 is missing (put it back"])
+                     names=["cannot use seen: its layer seen.1 is missing (restore it"])
         shutil.move(self.folder / "seen", self.folder / "seen.1")
         self.assertIn("cannot make seen: seen.1 exists, and later",
                       self.trouble("bfuniq", *self.WORDS, stdin=b"key 0\n", names=["seen"]))

@@ -228,7 +228,7 @@ class Trouble(UniqTest):
             shutil.move(self.folder / "kept", self.folder / name)
             self.assertEqual(self.uniq("--filter", "seen", stdin=lines(*numbered(2000))), [])
             if end != "":
-                self.trouble("bfuniq", "--filter", name, stdin=b"key 1\n", names=[name, "name of the first (seen)"])
+                self.trouble("bfuniq", "--filter", name, stdin=b"key 1\n", names=[name, "use the first file: seen"])
 
     def test_something_in_the_way_of_the_next_one(self):
         keys = numbered(500)
@@ -245,8 +245,7 @@ class Trouble(UniqTest):
     def test_a_name_that_another_one_will_need(self):
         self.output("bfuniq", "--filter", "seen", stdin=b"a\n")
         self.assertEqual(self.trouble("bfuniq", "--filter", "seen.3", stdin=b"b\n"),
-                         "bfuniq: cannot make seen.3: that is the name of a further layer of the series seen (take"
-                         " another name)\n")
+                         "bfuniq: cannot make seen.3: the series seen needs that name for a layer (choose another name)\n")
         self.assertEqual(self.output("bfuniq", "--filter", "seen.x", stdin=b"a\n"), b"a\n")
 
     def test_layers_that_go_away_in_use(self):

@@ -171,7 +171,7 @@ class Trouble(UniqTest):
                             (["new", "--filter", "new"], "two outputs"),
                             (["missing/file", "keys"], "No such file or directory"), ([".", "keys"], "s a directory"),
                             (["", "keys"], "--repeated-to"), (["-", "keys"], "--repeated-to takes the name of a file"),
-                            (["x", "-d", "keys"], "exclude one another")):
+                            (["x", "-d", "keys"], "are mutually exclusive")):
             with self.subTest(words=words):
                 self.assertIn(says, self.trouble("bfuniq", "--repeated-to", *words))
         with open(self.folder / "out", "wb") as out:

@@ -80,7 +80,7 @@ static bool rescue(const struct work *w, const char *trouble, const char *remedy
 
 static _Noreturn void poisoned(const struct work *w, int error)
 {
-    static const char remedy[] = "make it anew from all its keys";
+    static const char remedy[] = "rebuild it from all its keys";
     const struct add *a = w->add;
     char trouble[DESCRIPTION_SIZE];
     snprintf(trouble, sizeof(trouble), "cannot write %s to disk: %s", a->path,

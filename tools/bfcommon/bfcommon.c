@@ -255,7 +255,7 @@ static void compare_headers(const struct job *job)
     for (size_t i = 1; i < job->count; i++) {
         if (!header_has_same_key(&job->header[0], &job->header[i], &job->form.fields,
                                  job->form.crlf))
-            cli_warn(0, "%s: its header has another name for the field than that of %s",
+            cli_warn(0, "%s: its header and that of %s name the field differently",
                      job->inputs[i].where.name, job->inputs[0].where.name);
     }
 }

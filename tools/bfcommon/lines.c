@@ -86,7 +86,7 @@ static void make_room(struct lines *l)
     char most[32];
     size_t size = l->size < l->where.limit / 2 ? 2 * l->size : l->where.limit;
     if (size <= l->size)
-        cli_fail(0, "cannot hold a key of %s from %s: give it more --memory",
+        cli_fail(0, "cannot hold a key of %s from %s (add --memory, or check -0 and -x)",
                  cli_bytes(most, sizeof(most), l->size), l->where.name);
     uint8_t *bigger = realloc(l->buffer, size);
     if (bigger == NULL)
@@ -101,8 +101,8 @@ static void check_sum(const struct lines *l)
 {
     if (l->where.summed && (l->at_end || l->at == l->where.to) &&
         (l->at < l->where.to || l->sum != l->where.sum))
-        cli_fail(0, "cannot read a temporary file: it is not what was written there"
-                    " (--temp names another folder)");
+        cli_fail(0, "cannot read a temporary file: its contents changed"
+                    " (choose another folder with --temp)");
 }
 
 void lines_judge(const struct stretch *where, const struct keys_options *form, const uint8_t *bytes,

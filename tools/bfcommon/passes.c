@@ -180,7 +180,7 @@ static void strain_again(const struct job *job, size_t i, struct filter *filter,
     struct spool *before = kept[i];
     struct stretch from = spool_all(before, ROOM);
     from.name = job->inputs[i].where.name;
-    kept[i] = strain(job, &from, &before->form, ", what was kept", before->keys, filter);
+    kept[i] = strain(job, &from, &before->form, ", kept lines", before->keys, filter);
     spool_free(before);
 }
 

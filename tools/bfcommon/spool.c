@@ -29,7 +29,8 @@ static int make_file(const char *folder)
 {
     int fd, error = spool_file(folder, &fd);
     if (error != 0)
-        cli_fail(error, "cannot make a temporary file in %s (--temp names another folder)", folder);
+        cli_fail(error, "cannot make a temporary file in %s (choose another folder with --temp)",
+                 folder);
     return fd;
 }
 
@@ -42,7 +43,8 @@ static void write_all(struct spool *s, const uint8_t *bytes, size_t size)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            cli_fail(errno, "cannot write a temporary file in %s (--temp names another folder)",
+            cli_fail(errno,
+                     "cannot write a temporary file in %s (choose another folder with --temp)",
                      s->folder);
         bytes += n;
         size -= (size_t)n;

@@ -101,7 +101,7 @@ _Noreturn void create_refuse_over_capacity(const struct create *c, bloomfile_bui
     describe_keys(c, &info, keys, sizeof(keys));
     advise(c, &info, advice, sizeof(advice));
     snprintf(why, sizeof(why),
-             "%s: its false-positive rate would be %s, more than twice the %s promised (make %s",
+             "%s: its false-positive rate would be %s, more than twice the target of %s (make %s",
              keys, cli_percent(is, sizeof(is), rate),
              cli_percent(promised, sizeof(promised), say_promised(&info)), advice);
     refuse(c, why);

@@ -53,7 +53,7 @@ void create_report_slice(const struct create *c, const struct bloomfile_info *in
     if (create_is_summed_up(c))
         cli_warn(0,
                  "%s: of %" PRIu64 " keys read, %" PRIu64
-                 " are in this slice%s, expected false-positive rate %s (%s promised), %s",
+                 " are in this slice%s, expected false-positive rate %s (target %s), %s",
                  sink_name(c->path), read, info->keys, each, is, should_be,
                  cli_bytes(size, sizeof(size), info->image_size));
 }

@@ -85,7 +85,7 @@ static void parse(struct request *r, int argc, char **argv)
     const int first = options_parse(&options, r, argc, argv);
     const int most = r->mode == INFO ? 1 : 3;
     if (argc - first > most)
-        cli_usage("too many names of files, from '%s' on", argv[first + most]);
+        cli_usage("too many file names: '%s'", argv[first + most]);
     if (r->mode == INFO) {
         check_name(r->patch = argv[first], "PATCH");
         return;
@@ -145,13 +145,12 @@ static bloomfile *open_filter(const struct request *r, const char *path)
     bloomfile_get_info(f, &info);
     if (info.state != BLOOMFILE_SEALED)
         cli_fail(0,
-                 "cannot compare %s: it is live, and patches are for sealed filters (bfseal %s COPY"
-                 " makes one)",
+                 "cannot compare %s: it is live, and a patch needs sealed filters (seal a copy: "
+                 "bfseal %s COPY)",
                  path, path);
     if (bloomfile_traits_of(info.layout)->solved)
-        cli_fail(
-            0, "cannot compare %s: it is of the layout %s, which has no patches (copy all of NEW)",
-            path, bloomfile_traits_of(info.layout)->name);
+        cli_fail(0, "cannot compare %s: the layout %s has no patches (copy NEW instead)", path,
+                 bloomfile_traits_of(info.layout)->name);
     return f;
 }
 
@@ -236,7 +235,7 @@ static int open_patch(const char *path)
     if (S_ISDIR(st.st_mode))
         cli_fail(EISDIR, "cannot read %s", patch_name(path));
     if (isatty(fd))
-        cli_usage("a patch is not read from a terminal");
+        cli_usage("cannot read a patch from a terminal");
     if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) /* stands for one that is closed */
         cli_fail(EBADF, "cannot read %s", patch_name(path));
     return fd;
@@ -259,11 +258,12 @@ static void check_patch(const char *path, int error)
     if (error == BLOOMFILE_EPATCH && kind_describe_file(path, &is) && !is.is_patch)
         cli_fail(0, "cannot use the patch %s: %s (%s)", name, is.what, is.remedy);
     if (error == BLOOMFILE_EPATCH && is_filter(path))
-        cli_usage("%s is a filter, where a patch is due", name);
+        cli_usage("%s is a filter, not a patch", name);
     if (error == BLOOMFILE_EVERSION || error == BLOOMFILE_EFEATURE || error == BLOOMFILE_ELAYOUT)
         cli_fail(0, "cannot use the patch %s: %s (use a later release)", name, words);
     if (error == BLOOMFILE_EPATCH || error == BLOOMFILE_ETRUNCATED || error == BLOOMFILE_ETRAILING)
-        cli_fail(0, "cannot use the patch %s: %s (copy it again, or make it anew)", name, words);
+        cli_fail(0, "cannot use the patch %s: %s (copy it again, or make a new patch)", name,
+                 words);
 }
 
 /* --------------------------------------------------------------------------------- describing */
@@ -325,20 +325,19 @@ static _Noreturn void fail_for_base(const struct request *r, const bloomfile *ol
     bloomfile_get_info(old, &is);
     if (strcmp(r->patch, "-") == 0 || !is_patch(r->patch) ||
         bloomfile_get_patch_info(open_patch(r->patch), &info) != 0)
-        cli_fail(0, "cannot apply %s to %s: %s (was it applied already? else copy all of NEW)",
+        cli_fail(0, "cannot apply %s to %s: %s (if it was not applied already, copy NEW instead)",
                  patch_name(r->patch), r->old, bloomfile_strerror(BLOOMFILE_EOTHERBASE));
     if (info.result_body == is.body_crc && info.base_body != is.body_crc)
-        cli_fail(0, "cannot apply %s to %s: it was applied already, this is its result", r->patch,
-                 r->old);
+        cli_fail(0, "cannot apply %s to %s: the patch was already applied", r->patch, r->old);
     if (info.base_body == is.body_crc)
         cli_fail(0,
-                 "cannot apply %s to %s: it is for one with another %s (was it applied already?"
-                 " else copy all of NEW)",
-                 r->patch, r->old, is.layers > 0 ? "layer behind the first" : "header");
+                 "cannot apply %s to %s: it is for a filter with another %s (if it was not applied "
+                 "already, copy NEW instead)",
+                 r->patch, r->old, is.layers > 0 ? "layer after the first" : "header");
     cli_fail(0,
              "cannot apply %s to %s: it is for a filter of header %08" PRIx32
-             " and body_crc %08" PRIx32 ", and this one has body_crc %08" PRIx32
-             " (copy all of NEW)",
+             " and body_crc %08" PRIx32 ", and this filter has body_crc %08" PRIx32
+             " (copy NEW instead)",
              r->patch, r->old, info.base_header, info.base_body, is.body_crc);
 }
 
@@ -349,7 +348,7 @@ static void report_result(const struct request *r)
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     int error = bloomfile_open(&f, r->new, BLOOMFILE_APP_HASH);
     if (error != 0)
-        cli_fail(error, "%s is made, but cannot be opened", r->new);
+        cli_fail(error, "%s was created, but cannot be opened", r->new);
     if (tells(r)) {
         bloomfile_get_info(f, &info);
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */

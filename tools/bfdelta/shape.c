@@ -41,20 +41,19 @@ _Noreturn void shape_fail(int error, const char *old_name, const bloomfile *old,
     bloomfile_get_info(new, &b);
     const bool bits = error == BLOOMFILE_EDIFFERENTBITS;
     snprintf(why, sizeof(why), "%s", bloomfile_strerror(error));
-    snprintf(advice, sizeof(advice), "copy all of %s", new_name);
+    snprintf(advice, sizeof(advice), "copy %s instead", new_name);
     if ((a.layers > 0) != (b.layers > 0))
         snprintf(why, sizeof(why), "%s is %s, and %s is %s", old_name, kind_of(&a), new_name,
                  kind_of(&b));
     else if (bits && a.layers > 0)
         snprintf(why, sizeof(why), "their layers differ in number or size");
     else if (bits && a.whole_blocks + b.whole_blocks > 0) {
-        snprintf(why, sizeof(why), "a slice has patches to the same slice only");
-        snprintf(advice, sizeof(advice), "bfinspect shows which blocks each has");
+        snprintf(why, sizeof(why), "a patch needs two versions of the same slice");
+        snprintf(advice, sizeof(advice), "see the blocks of each with bfinspect");
     } else if (is_of_bfcreate(&a) && error != BLOOMFILE_EDIFFERENTFORM &&
                error != BLOOMFILE_EDIFFERENTHASH)
         snprintf(advice, sizeof(advice),
-                 "build both alike, as OLD: bfcreate -l %s -m %" PRIu64 " -k %" PRIu32
-                 " -s %" PRIu64,
+                 "build NEW like OLD: bfcreate -l %s -m %" PRIu64 " -k %" PRIu32 " -s %" PRIu64,
                  bloomfile_traits_of(a.layout)->name, a.bits, a.hashes, a.seed);
     cli_fail(0, "cannot make a patch from %s to %s: %s (%s)", old_name, new_name, why, advice);
 }

@@ -80,9 +80,9 @@ static void check_options(const struct request *r, int names)
     if (names < 1 || r->path[0] == '\0')
         cli_usage("the name of the filter file is missing");
     if (names > 2)
-        cli_usage("one SRC is folded, to one DEST");
+        cli_usage("too many file names: bffold takes one SRC and one DEST");
     if (names < 2 && !r->dry_run)
-        cli_usage("the name of DEST is missing (--dry-run needs none)");
+        cli_usage("the name of DEST is missing (or use --dry-run)");
     if (names == 2 && r->dest[0] == '\0')
         cli_usage("the name of DEST is empty");
     if (r->discard && !r->force)
@@ -135,7 +135,7 @@ static void summarize(const struct request *r, const struct fold_plan *p, uint64
 {
     char before[32], after[32], now[32], promised[32] = "", note[64] = "";
     if (p->info.fpr > 0)
-        snprintf(note, sizeof(note), " (%s promised)",
+        snprintf(note, sizeof(note), " (target %s)",
                  cli_percent(promised, sizeof(promised), p->info.fpr));
     cli_warn(0, "%s: %s -> %s, factor %" PRIu64 ", rate %s%s", r->path,
              cli_bytes(before, sizeof(before), p->info.image_size),
@@ -151,7 +151,7 @@ static void warn(const struct request *r, const struct fold_plan *p,
     say_warnings(r->dest, info, (struct say_rate){ rate, true });
     bool is_told = r->wish.fpr > 0 || fold_plan_is_copy(p, &r->wish);
     if (rate > say_promised(info) && info->keys <= info->capacity && !is_told)
-        cli_warn(0, "%s: the false-positive rate is %s, not the %s promised", r->dest,
+        cli_warn(0, "%s: the false-positive rate is %s, target %s", r->dest,
                  cli_percent(is, sizeof(is), rate),
                  cli_percent(promised, sizeof(promised), say_promised(info)));
 }
@@ -174,7 +174,7 @@ static void report(const struct request *r, const struct fold_plan *p)
     }
     int error = bloomfile_open(&f, r->dest, BLOOMFILE_APP_HASH);
     if (error != 0)
-        cli_fail(error, "%s is folded, but cannot be opened", r->dest);
+        cli_fail(error, "%s was created, but cannot be opened", r->dest);
     bloomfile_get_info(f, &info);
     bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
     bloomfile_close(f);

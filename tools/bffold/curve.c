@@ -111,8 +111,8 @@ static void put_legend(const struct chart *c, const struct fold_plan *p)
 {
     char more[SHORT], rate[SHORT], target[2 * SHORT];
     snprintf(more, sizeof(more), "with %" PRIu64 " more key%s", p->more, cli_s(p->more));
-    snprintf(target, sizeof(target), "%s %s", cli_percent(rate, sizeof(rate), p->target),
-             p->wanted);
+    snprintf(target, sizeof(target), "%s %s", p->wanted,
+             cli_percent(rate, sizeof(rate), p->target));
     const struct {
         const char *class, *text;
     } rows[] = { { "rate", "of the bits, exactly" }, { "more", more }, { "target", target } };

@@ -29,7 +29,7 @@ struct fold_plan {
     size_t count;
     size_t chosen;      /* count: none */
     double target;      /* the rate to keep ... */
-    const char *wanted; /* ... which is "promised" or "asked for" */
+    const char *wanted; /* ... which is "target" or "requested" */
     bool all;
 };
 

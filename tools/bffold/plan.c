@@ -57,7 +57,7 @@ void fold_plan_make(struct fold_plan *p, const struct fold_wish *wish, const cha
     p->keys = count_keys(f, &p->info);
     p->more = wish->more != FOLD_AS_MANY ? wish->more : p->keys;
     p->target = wish->fpr > 0 ? wish->fpr : say_promised(&p->info);
-    p->wanted = wish->fpr > 0 ? "asked for" : "promised";
+    p->wanted = wish->fpr > 0 ? "requested" : "target";
     p->count = MOST_FACTORS;
     p->choices = calloc(p->count, sizeof(*p->choices));
     int error =
@@ -74,8 +74,8 @@ static char *rate_text(char *text, size_t size, double rate, double other)
 {
     char same[64];
     for (int digits = 3; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g %%", digits, 100 * rate);
-        snprintf(same, sizeof(same), "%.*g %%", digits, 100 * other);
+        snprintf(text, size, "%.*g%%", digits, 100 * rate);
+        snprintf(same, sizeof(same), "%.*g%%", digits, 100 * other);
         if (strcmp(text, same) != 0)
             break;
     }
@@ -89,19 +89,19 @@ static char *reason(const struct fold_plan *p, const struct fold_wish *wish, cha
     char rate[64], target[64], bytes[32];
     cli_percent(target, sizeof(target), p->target);
     if (wish->max_bytes > 0)
-        snprintf(text, size, "it is small enough as it is: %" PRIu64 " bytes (%s)",
-                 p->choices[0].image_size,
+        snprintf(text, size, "it is small enough: %" PRIu64 " bytes (%s)", p->choices[0].image_size,
                  cli_bytes(bytes, sizeof(bytes), p->choices[0].image_size));
     else if (p->choices[0].fpr > p->target)
-        snprintf(text, size, "its false-positive rate is %s as it is, more than the %s %s",
-                 rate_text(rate, sizeof(rate), p->choices[0].fpr, p->target), target, p->wanted);
+        snprintf(text, size, "its false-positive rate is already %s, more than the %s rate of %s",
+                 rate_text(rate, sizeof(rate), p->choices[0].fpr, p->target), p->wanted, target);
     else if (p->count == 1)
-        snprintf(text, size, "it is as small as can be");
+        snprintf(text, size, "no factor divides it");
     else
         snprintf(text, size,
-                 "factor %" PRIu64 " would give a false-positive rate of %s, more than the %s %s",
+                 "factor %" PRIu64
+                 " would give a false-positive rate of %s, more than the %s rate of %s",
                  p->choices[1].factor, rate_text(rate, sizeof(rate), p->choices[1].fpr, p->target),
-                 target, p->wanted);
+                 p->wanted, target);
     return text;
 }
 
@@ -112,7 +112,7 @@ static _Noreturn void fail(const struct fold_plan *p, const struct fold_wish *wi
     if (wish->factor > 0)
         cli_fail(0,
                  "cannot fold %s: %" PRIu64 " does not divide its %" PRIu64
-                 " %s%s (--dry-run lists what does)",
+                 " %s%s (list the factors with --dry-run)",
                  p->path, wish->factor, fold_units(p), fold_unit(p), cli_s(fold_units(p)));
     if (wish->max_bytes > 0 && wish->max_bytes < least->image_size)
         cli_fail(0, "cannot fold %s: it cannot be smaller than %" PRIu64 " bytes (%s)", p->path,
@@ -120,11 +120,10 @@ static _Noreturn void fail(const struct fold_plan *p, const struct fold_wish *wi
     while (wish->max_bytes > 0 && fits->image_size > wish->max_bytes)
         fits++;
     if (wish->max_bytes > 0)
-        cli_fail(
-            0,
-            "cannot fold %s: in so few bytes its false-positive rate would be %s (--factor %" PRIu64
-            " folds it all the same)",
-            p->path, cli_percent(text, sizeof(text), fits->fpr), fits->factor);
+        cli_fail(0,
+                 "cannot fold %s: at that size its false-positive rate would be %s (to fold it "
+                 "anyway: --factor %" PRIu64 ")",
+                 p->path, cli_percent(text, sizeof(text), fits->fpr), fits->factor);
     cli_fail(0, "cannot fold %s: %s", p->path, reason(p, wish, text, sizeof(text)));
 }
 
@@ -139,6 +138,5 @@ void fold_plan_check(const struct fold_plan *p, const struct fold_wish *wish, bo
     if (p->chosen == p->count)
         fail(p, wish);
     if (fold_plan_is_copy(p, wish) && !quiet)
-        cli_warn(0, "%s: copied as it is, not folded: %s", p->path,
-                 reason(p, wish, text, sizeof(text)));
+        cli_warn(0, "%s: copied, not folded: %s", p->path, reason(p, wish, text, sizeof(text)));
 }

@@ -39,8 +39,8 @@ static void put_row(FILE *out, const struct fold_plan *p, size_t i, int width)
     unsigned bits = bloomfile_traits_of(p->info.layout)->cell_bits;
     if (p->keys > 0)
         snprintf(each, sizeof(each), "%.2f", bits * (double)c->bits / (double)p->keys);
-    snprintf(fill, sizeof(fill), "%.1f %%", 100 * (double)c->ones / (double)c->bits);
-    fprintf(out, "%c %8" PRIu64 "  %11s  %10s  %7s  %10s  %*s\n", i == p->chosen ? '*' : ' ',
+    snprintf(fill, sizeof(fill), "%.1f%%", 100 * (double)c->ones / (double)c->bits);
+    fprintf(out, "%c %8" PRIu64 "  %11s  %12s  %7s  %10s  %*s\n", i == p->chosen ? '*' : ' ',
             c->factor, cli_bytes(size, sizeof(size), c->image_size), each, fill,
             cli_percent(rate, sizeof(rate), c->fpr), width,
             cli_percent(later, sizeof(later), c->fpr_more));
@@ -75,7 +75,7 @@ void fold_table(FILE *out, const struct fold_plan *p)
     size_t shown = fold_shown(p);
     snprintf(more, sizeof(more), "+%" PRIu64 " key%s", p->more, cli_s(p->more));
     int width = strlen(more) < 10 ? 10 : (int)strlen(more);
-    fprintf(out, "  %8s  %11s  %10s  %7s  %10s  %*s\n", "factor", "size", "bits a key", "fill",
+    fprintf(out, "  %8s  %11s  %12s  %7s  %10s  %*s\n", "factor", "size", "bits per key", "fill",
             "rate", width, more);
     for (size_t i = 0; i < p->count; i++) {
         if (i < shown || i == p->chosen)

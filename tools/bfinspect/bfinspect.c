@@ -99,21 +99,21 @@ static void check_options(const struct inspect_options *o, int files)
         cli_usage("--quick does not read the body, which %s needs",
                   o->verify ? "--verify" : "a picture");
     if (o->keys == NULL && are_given(&o->keys_form))
-        cli_usage("-0, -x, --crlf, --field, --header, -Z and --as-is go with --keys");
+        cli_usage("-0, -x, --crlf, --field, --header, -Z and --as-is need --keys");
     if (o->keys != NULL && files > 1 && is_stream(o->keys))
         cli_usage("--keys needs a file that can be read once for each filter");
     if (image && files > 1)
-        cli_usage("an image is made of one filter, not of %d", files);
+        cli_usage("--svg and --png draw one filter, not %d", files);
     if (o->force && !image)
-        cli_usage("--force goes with --svg and --png");
+        cli_usage("--force needs --svg or --png");
     if (o->json && (o->fields || o->map))
-        cli_usage("--json has all fields and no pictures; leave out %s",
+        cli_usage("--json prints all fields and no pictures; leave out %s",
                   o->fields ? "--fields" : "--map");
     if (o->quiet && (o->json || o->fields || o->map || image_to_stdout))
-        cli_usage("--quiet prints nothing; leave out what would be printed");
+        cli_usage("--quiet prints nothing; leave out the options that print");
     if (image_to_stdout &&
         (o->json || o->fields || o->map || (is_stdout(o->svg) && is_stdout(o->png))))
-        cli_usage("standard output is for the image alone");
+        cli_usage("standard output can hold only the image");
     if (o->svg != NULL)
         picture_check_target(o->svg, o->force);
     if (o->png != NULL)
@@ -186,8 +186,8 @@ static int save_images(const struct inspect_report *r, const struct inspect_opti
         return 0;
     if (r->layer_count > 0 && !r->interrupted) {
         cli_warn(0,
-                 "%s: no image written: it is a series of layers, and an image is of one filter"
-                 " (--map draws each)",
+                 "%s: no image written: it is a series of layers, and an image shows one filter "
+                 "(draw each layer with --map)",
                  r->path);
         return CLI_TROUBLE;
     }

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char rebuild[] = "restore the file from a copy, or build it again";
+static const char rebuild[] = "restore the file from a copy, or rebuild it";
 static const char newer_program[] = "read it with a newer release of bloomfile";
 
 void verdict_no_bytes(struct inspect_report *r)
@@ -98,14 +98,14 @@ static void judge_truncated(struct inspect_report *r)
     else
         verdict_add(r, "truncated: only %" PRIu64 " byte%s, not even a header", r->size,
                     cli_s(r->size));
-    verdict_advise(r, "copy it again, or build it again");
+    verdict_advise(r, "copy it again, or rebuild it");
 }
 
 static void judge_trailing(struct inspect_report *r)
 {
     uint64_t extra = r->size - whole_size(&r->info);
     verdict_add(r, "%" PRIu64 " extra byte%s at the end", extra, cli_s(extra));
-    verdict_advise(r, "copy it again, or take the filter out of it: head -c %" PRIu64 " FILE >COPY",
+    verdict_advise(r, "copy it again, or extract the filter: head -c %" PRIu64 " FILE >COPY",
                    whole_size(&r->info));
 }
 
@@ -218,7 +218,7 @@ static void judge_contradiction(struct inspect_report *r, const char *field)
     if (strcmp(field, "padding") == 0)
         verdict_add(r, "has ones beyond m");
     else if (strcmp(field, "head") == 0)
-        verdict_add(r, "has a page with a head that cannot be");
+        verdict_add(r, "has a page with an impossible head");
     else
         verdict_add(r, "contradicts the header's %s", field);
     if (strcmp(field, "ones") == 0 && r->measured)
@@ -243,7 +243,9 @@ void verdict_body(struct inspect_report *r)
         verdict_add(r, "unreadable: the file shrank or its disk failed while it was read");
         verdict_advise(r, "look at the kernel's log (dmesg), and inspect it again");
     } else if (r->error == BLOOMFILE_ECHANGED) {
-        verdict_add(r, "overwritten or touched while it was read: this report may mix old and new");
+        verdict_add(
+            r,
+            "overwritten or touched while it was read: this report may mix old and new data data");
         verdict_advise(r, "inspect it again; to replace a filter, rename a new file over it");
     } else if (r->error == BLOOMFILE_EPAGE && fault != NULL) {
         judge_page(r, fault);

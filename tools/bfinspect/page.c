@@ -71,13 +71,13 @@ static void put_rate(FILE *out, const struct inspect_report *r)
         row(out, "fill", "%s", cli_percent(fill, sizeof(fill), r->measure.fill));
     if (r->measured)
         cli_percent(real, sizeof(real), r->measure.fpr);
-    row(out, "real rate", "%s%s", real,
+    row(out, "actual rate", "%s%s", real,
         !r->measured    ? ""
         : is_damaged(r) ? ", of the damaged bits"
         : is_solved(r)  ? ", computed from the heads of all pages"
         : estimate      ? ", only an estimate: the filter is an intersection"
                         : ", computed from all bits");
-    row(out, "promised rate", "%s", promised);
+    row(out, "target rate", "%s", promised);
 }
 
 static void put_body_state(FILE *out, const struct inspect_report *r)
@@ -119,12 +119,12 @@ static void put_solution(FILE *out, const struct inspect_solution *s)
     if (s->pages > s->unsolved) {
         put_range(out, "blocks", &s->blocks, "page");
         put_range(out, "columns", &s->columns, "block");
-        row(out, "retries", "%s page%s took a further seed, %s further blocks",
+        row(out, "retries", "%s page%s took another seed, %s more blocks",
             text_count(text, sizeof(text), s->reseeded), cli_s(s->reseeded),
             text_count(more, sizeof(more), s->enlarged));
     }
     if (s->unsolved > 0)
-        row(out, "not solved", "%s of %s page%s, which answer%s maybe to everything",
+        row(out, "not solved", "%s of %s page%s, which return%s maybe for every key",
             text_count(text, sizeof(text), s->unsolved), text_count(more, sizeof(more), s->pages),
             cli_s(s->pages), s->unsolved == 1 ? "s" : "");
 }
@@ -133,7 +133,7 @@ static void put_slice(FILE *out, const struct bloomfile_info *info, uint64_t blo
 {
     char first[SHORT], last[SHORT], whole[SHORT];
     if (info->whole_blocks > 0)
-        row(out, "slice", "blocks %s to %s of %s; keys of other blocks are maybe",
+        row(out, "slice", "blocks %s to %s of %s; lookups of other blocks return maybe",
             text_count(first, sizeof(first), info->first_block),
             text_count(last, sizeof(last), info->first_block + blocks - 1),
             text_count(whole, sizeof(whole), info->whole_blocks));
@@ -253,7 +253,7 @@ static void put_checked_keys(FILE *out, const struct inspect_report *r)
     if (r->info.whole_blocks > 0)
         snprintf(of, sizeof(of), " (%s belong to this slice)", own);
     if (r->keys_missing == 0)
-        row(out, "keys checked", "%s%s, none is missing", count, of);
+        row(out, "keys checked", "%s%s, all present", count, of);
     else
         row(out, "keys checked", "%s%s, %s missing", count, of, missing);
     for (size_t i = 0; i < INSPECT_MISSING && r->missing[i] != NULL; i++)
@@ -402,7 +402,7 @@ void inspect_caption(char *text, size_t size, const struct inspect_report *r)
     else
         snprintf(fill, sizeof(fill), "k = %" PRIu32 ", fill %s", info->hashes,
                  cli_percent(real, sizeof(real), r->measure.fill));
-    snprintf(text, size, "%s, %s %s%s, %s key%s; %s, real rate %s, promised %s", traits->name,
+    snprintf(text, size, "%s, %s %s%s, %s key%s; %s, actual rate %s, target %s", traits->name,
              text_count(m, sizeof(m), info->bits), traits->cell, cli_s(info->bits),
              text_count(keys, sizeof(keys), info->keys), cli_s(info->keys), fill,
              cli_percent(real, sizeof(real), r->measure.fpr), promised);

@@ -76,15 +76,13 @@ static void advise_for_keys(struct inspect_report *r, uint64_t recorded)
     const uint64_t estimate = r->measured ? say_estimate(&r->info, &r->measure) : 0;
     const uint64_t keys = estimate > recorded + recorded / 10 ? estimate : recorded;
     if (!is_saturated(r))
-        verdict_advise(r, "build it again for %" PRIu64 " keys or more (bfcreate --capacity)",
-                       keys);
+        verdict_advise(r, "rebuild it for %" PRIu64 " keys or more (bfcreate --capacity)", keys);
     else if (r->info.state == BLOOMFILE_LIVE)
-        verdict_advise(r, "its bits do not show how many keys it has: add all of them to a filter "
-                          "that grows (bfcreate"
-                          " --live --grow)");
+        verdict_advise(r, "its bits do not show the number of keys: add all keys to a filter that "
+                          "grows (bfcreate --live --grow)");
     else
-        verdict_advise(r, "its bits do not show how many keys it has: build it again without -n, "
-                          "which counts them");
+        verdict_advise(r, "its bits do not show the number of keys: rebuild it without -n, and "
+                          "bfcreate counts them");
 }
 
 static void advise_for_rate(struct inspect_report *r)
@@ -95,9 +93,9 @@ static void advise_for_rate(struct inspect_report *r)
     if (are_some)
         verdict_add(r, ": %" PRIu64 " of %" PRIu64 " pages could not be solved", s->unsolved,
                     s->pages);
-    verdict_advise(r, "build it again, %s",
+    verdict_advise(r, "rebuild it, %s",
                    !solved    ? "or fold it less"
-                   : are_some ? "with a seed that nobody knows (bfcreate --seed random)"
+                   : are_some ? "with a secret seed (bfcreate --seed random)"
                               : "larger");
 }
 
@@ -124,13 +122,13 @@ static void judge_rate(struct inspect_report *r)
                     saturated ? "more than " : "", keys, capacity);
         advise_for_keys(r, n);
     } else {
-        verdict_add(r, "rate not kept");
+        verdict_add(r, "rate above target");
         advise_for_rate(r);
     }
     if (r->measured)
-        verdict_add(r, "; real rate %s", real);
+        verdict_add(r, "; actual rate %s", real);
     if (can_tell)
-        verdict_add(r, ", promised %s", promised);
+        verdict_add(r, ", target %s", promised);
 }
 
 /* About, by the number of ones or, where that says nothing, of keys. */
@@ -150,15 +148,15 @@ static void judge_use(struct inspect_report *r)
     const bool live = info->state == BLOOMFILE_LIVE; /* keys may come */
     const double rate = r->measured ? r->measure.fpr : recorded_rate(info);
     if (!live && say_is_empty(info) && (!r->measured || r->measure.keys_estimate == 0)) {
-        verdict_add(r, "empty: it answers no to %s",
-                    bloomfile_traits_of(info->layout)->solved ? "nearly everything" : "everything");
+        verdict_add(r, "empty: lookups return no for %s",
+                    bloomfile_traits_of(info->layout)->solved ? "nearly every key" : "every key");
         verdict_advise(
-            r, "build it again if there should be keys: did the program that writes them fail?");
+            r, "rebuild it if it should have keys: did the program that wrote the keys fail?");
     } else if (info->fpr <= 0 && rate > SAY_USELESS) {
         also(r);
-        verdict_add(r, "overfull: its real rate is %s%s", r->measured ? "" : "about ",
+        verdict_add(r, "over capacity: its actual rate is %s%s", r->measured ? "" : "about ",
                     cli_percent(real, sizeof(real), rate));
-        verdict_advise(r, "build it again, larger");
+        verdict_advise(r, "rebuild it larger");
     } else {
         return;
     }

@@ -49,7 +49,7 @@ void table_kind(FILE *out, const struct inspect_report *r)
         return;
     fprintf(out, "  %-13s ", "series");
     if (r->layer_count == 0) {
-        fprintf(out, "what follows is of layer %" PRIu64 " alone", info->layer);
+        fprintf(out, "the rest describes layer %" PRIu64 " only", info->layer);
         if (info->series == 0)
             fprintf(out, ", of %" PRIu32, info->layers);
     } else if (info->series == 0) {
@@ -119,7 +119,7 @@ static void put_layer(FILE *out, const struct inspect_layer *l, const char *name
     }
     if (l->info.fpr > 0)
         cli_percent(promised, sizeof(promised), l->info.fpr);
-    fprintf(out, "  %5" PRIu64 "  %-*s %14s %14s %7s %10s %10s %3" PRIu32 " %11s  %s\n",
+    fprintf(out, "  %5" PRIu64 "  %-*s %14s %14s %7s %11s %10s %3" PRIu32 " %11s  %s\n",
             l->info.layer, width, name, text_count(keys, sizeof(keys), l->info.keys),
             text_count(capacity, sizeof(capacity), l->info.capacity), fill, real, promised,
             l->info.hashes, cli_bytes(size, sizeof(size), l->info.image_size), state(l, text));
@@ -135,8 +135,8 @@ void table_layers(FILE *out, const struct inspect_report *r, bool utf8)
         return;
     for (int print = 0; print < 2; print++) {
         if (print)
-            fprintf(out, "\n  layer  %-*s %14s %14s %7s %10s %10s %3s %11s  %s\n", (int)width,
-                    title, "keys", "sized for", "fill", "real rate", "promised", "k", "size",
+            fprintf(out, "\n  layer  %-*s %14s %14s %7s %11s %10s %3s %11s  %s\n", (int)width,
+                    title, "keys", "sized for", "fill", "actual rate", "target", "k", "size",
                     live ? "state" : "body");
         for (size_t i = 0; i < r->layer_count; i++) {
             const struct inspect_layer *l = &r->layers[i];

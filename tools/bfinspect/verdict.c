@@ -12,7 +12,7 @@
 #include <time.h>
 
 static const char mend[] =
-    "add the keys since the last sync again (bfadd --accept-unclean), or build it again";
+    "add the keys since the last sync again (bfadd --accept-unclean), or rebuild it";
 
 void verdict_add(struct inspect_report *r, const char *format, ...)
 {
@@ -44,12 +44,12 @@ static const char *why_unclean(const struct inspect_report *r)
 static void judge_part(struct inspect_report *r)
 {
     char *series = layers_name(r->path, layers_slot(&r->info));
-    verdict_add(r, "layer %" PRIu64 " of a %s series of files, and no filter by itself",
+    verdict_add(r, "layer %" PRIu64 " of a %s series of files, not a filter by itself",
                 r->info.layer, r->info.generations > 0 ? "forgetting" : "growing");
     if (series != NULL)
-        verdict_advise(r, "inspect the series by the name of its first file, %s", series);
+        verdict_advise(r, "inspect the first file of the series: bfinspect %s", series);
     else
-        verdict_advise(r, "it has lost the name that it had: that of the first file, and .%" PRIu64,
+        verdict_advise(r, "restore its name: that of the first file, and .%" PRIu64,
                        layers_slot(&r->info));
     free(series);
 }
@@ -65,7 +65,7 @@ static void judge_state(struct inspect_report *r)
         verdict_advise(r, "%s", mend);
     } else if (r->error == BLOOMFILE_EPOISONED) {
         verdict_add(r, "poisoned: a write to the disk failed");
-        verdict_advise(r, "build it again from its keys; do not trust this file");
+        verdict_advise(r, "rebuild it from its keys; do not trust this file");
     } else {
         verdict_add(r, "cannot be opened: %s", bloomfile_strerror(r->error));
     }
@@ -103,10 +103,10 @@ static bool began_ahead(const struct inspect_report *r)
 static void judge_live(struct inspect_report *r, bool verify)
 {
     const uint32_t writers = most_writers(r);
-    verdict_advise(
-        r, r->layer_count > 0
-               ? "seal a copy, which is one file, to ship or to verify it (bfseal FILE COPY)"
-               : "seal it when no more keys are to be added (bfseal): then it can be verified");
+    verdict_advise(r,
+                   r->layer_count > 0
+                       ? "to ship or verify it, seal a copy (bfseal FILE COPY)"
+                       : "seal it once all keys are added (bfseal FILE); then it can be verified");
     if (r->in_use) {
         verdict_add(r, "live: open for writing by %" PRIu32 " program%s", writers, cli_s(writers));
     } else if (r->unclean) {

@@ -168,7 +168,7 @@ void merge_slices_check_capacity(const struct merge_sources *s, const char *whol
     if (crowd_is_over(rate, say_promised(&info)))
         cli_fail(0,
                  "cannot make %s: %" PRIu64 " keys, for a capacity of %" PRIu64
-                 ": its false-positive rate would be %s, more than twice the %s promised (make all"
+                 ": its false-positive rate would be %s, more than twice the target of %s (make all"
                  " slices with a larger -n; --overfull accepts it)",
                  whole, info.keys, info.capacity, cli_percent(is, sizeof(is), rate),
                  cli_percent(promised, sizeof(promised), say_promised(&info)));

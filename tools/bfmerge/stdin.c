@@ -33,7 +33,8 @@ struct stream {
 
 static _Noreturn void fail_to_spool(const struct stream *s, int error)
 {
-    cli_fail(error, "cannot write a temporary file in %s (TMPDIR names another folder)", s->folder);
+    cli_fail(error, "cannot write a temporary file in %s (choose another folder with TMPDIR)",
+             s->folder);
 }
 
 static void open_spool(struct stream *s)

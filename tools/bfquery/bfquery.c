@@ -64,7 +64,7 @@ static void take_list(void *lists, char *value)
 static void take_filter(void *filters, char *value)
 {
     if (value[0] == '\0')
-        cli_usage("--filter takes the name of a file, which is missing");
+        cli_usage("--filter needs the name of a file");
     filters_name(filters, value);
 }
 
@@ -143,7 +143,7 @@ static void check_standard_input(const struct request *r)
     for (int i = 0; i < r->lists.count; i++)
         uses += is_standard_input(r->lists.list[i]);
     if (uses > 1)
-        cli_usage("standard input cannot be both a list and the keys, nor two lists");
+        cli_usage("standard input can be read only once: as one list, or as the keys");
 }
 
 /* A list is read first, and a pipe that is both would have no keys left. */
@@ -173,9 +173,9 @@ static void check_print(struct request *r)
     p->names = &r->filters;
     const char *option = p->numbers ? "-n/--line-number" : p->inputs ? "-H/--with-filename" : NULL;
     if (option != NULL && r->count)
-        cli_usage("%s and -c/--count exclude one another", option);
+        cli_usage("%s and -c/--count are mutually exclusive", option);
     if (print_tells(p) && !r->count && r->keys.record_size > 0)
-        cli_usage("-x/--record-size and %s exclude one another",
+        cli_usage("-x/--record-size and %s are mutually exclusive",
                   option != NULL ? option : "--names");
     print_check_names(p);
     r->keys.numbered = p->numbers;
@@ -206,7 +206,7 @@ static void check_output(const struct request *r)
 {
     for (size_t i = 0; i < r->filters.count; i++) {
         if (output_is_filter("-", r->filters.list[i].path))
-            cli_fail(0, "cannot write to standard output: it is the filter to ask");
+            cli_fail(0, "cannot write to standard output: it is the filter to query");
     }
     output_check_inputs("-", r->inputs, r->inputs_count);
     if (r->lists.count > 0)

@@ -133,22 +133,22 @@ static int tell_damage(const char *path, const bloomfile *f)
     bloomfile_get_info(f, &info);
     if (error == BLOOMFILE_ECHANGED)
         cli_warn(0,
-                 "%s was overwritten or touched during the query, so answers may be wrong: run it"
-                 " again (to replace a filter, rename a new file over it)",
+                 "%s was overwritten or touched during the query; results may be wrong: run it "
+                 "again (to replace a filter, rename a new file over it)",
                  path);
     else if (error == BLOOMFILE_EPOISONED)
         cli_warn(0,
-                 "%s: a program that adds to it could not write it to disk: keys asked since then"
-                 " were treated as present",
+                 "%s: a program that adds to it could not write it to disk; keys looked up since "
+                 "then were treated as present",
                  path);
     else if (error == BLOOMFILE_EUNCLEAN)
         cli_warn(0,
-                 "%s: a program that adds to it died while it wrote it to disk: if the disk failed"
-                 " just then, keys were missed: add those since the last sync again (bfadd"
-                 " --accept-unclean)",
+                 "%s: a program that adds to it died while it wrote it to disk; if the disk failed "
+                 "at that moment, keys were missed (add the keys since the last sync again with "
+                 "bfadd --accept-unclean)",
                  path);
     else if (info.bad_pages == 0 && info.layers > 0)
-        cli_warn(0, "%s: %s: keys asked since then were treated as present", path,
+        cli_warn(0, "%s: %s: keys looked up since then were treated as present", path,
                  layers_explain(path, error, about) ? about : bloomfile_strerror(error));
     else if (info.bad_pages == 0)
         cli_warn(error, "%s is damaged", path);

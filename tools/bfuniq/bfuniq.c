@@ -126,7 +126,7 @@ static void check_memory_options(struct request *r)
     if (forgets != (r->every != NULL))
         cli_usage("--generations and --every need one another");
     if (r->fixed && forgets)
-        cli_usage("--fixed and --generations exclude one another");
+        cli_usage("--fixed and --generations are mutually exclusive");
     if ((plan->open_flags & BLOOMFILE_OVER_CAPACITY) != 0 && !r->fixed)
         cli_usage("--overfull needs --fixed: no other filter becomes overfull");
     if (forgets)
@@ -148,7 +148,7 @@ static void parse(struct request *r, int argc, char **argv)
     if (r->others.path != NULL && strcmp(r->others.path, "-") == 0)
         cli_usage("--repeated-to takes the name of a file: standard output has the other lines");
     if (r->repeated && r->others.path != NULL)
-        cli_usage("-d/--repeated and --repeated-to exclude one another");
+        cli_usage("-d/--repeated and --repeated-to are mutually exclusive");
     check_memory_options(r);
     keys_options_check(&r->keys);
     framing_record(&r->seen.plan.params, &r->keys);

@@ -250,7 +250,7 @@ static bloomfile *create_file(const struct filter_plan *plan, const char *path)
     char others[LAYERS_TEXT];
     const struct bloomfile_params params = with_defaults(plan);
     if (layers_leads_nowhere(path))
-        cli_fail(0, "cannot make %s: it is a symbolic link to nothing", path);
+        cli_fail(0, "cannot make %s: it is a dangling symbolic link", path);
     if (layers_claim(path, others))
         cli_fail(0, "cannot make %s: %s", path, others);
     int error = bloomfile_create(

@@ -104,7 +104,7 @@ static void warn_of_overflow(struct seen *s)
         return;
     cli_warn(0,
              "%s: %" PRIu64 " keys, more than its capacity of %" PRIu64
-             ": the false-positive rate is now %s (%s promised)",
+             ": the false-positive rate is now %s (target %s)",
              name_of(s), c->keys, c->capacity, cli_percent(is, sizeof(is), c->rate),
              cli_percent(promised, sizeof(promised), c->promised));
 }

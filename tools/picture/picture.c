@@ -211,7 +211,7 @@ char *picture_fill_text(const struct picture *p, char *text, size_t size, double
     if (p->words->most > 1)
         snprintf(text, size, "%.2f", fill);
     else
-        snprintf(text, size, "%.4g %%", 100 * fill);
+        snprintf(text, size, "%.4g%%", 100 * fill);
     return text;
 }
 

@@ -62,9 +62,10 @@ static void check_existing(const char *path, const struct stat *now, bool replac
     if (!is_image(path))
         cli_fail(0, "cannot write %s: it is not an image (write to another file)", path);
     if (!replace)
-        cli_fail(0,
-                 "cannot write %s: it exists (write to another file; --force would lose this one)",
-                 path);
+        cli_fail(
+            0,
+            "cannot write %s: it exists (write to another file; --force would overwrite this file)",
+            path);
 }
 
 static void check_new(const char *path)
@@ -84,7 +85,7 @@ void picture_check_target(const char *path, bool replace)
 {
     struct stat now;
     if (is_stdout(path) && isatty(STDOUT_FILENO))
-        cli_usage("an image is not written to a terminal");
+        cli_usage("cannot write an image to a terminal (redirect standard output)");
     if (is_stdout(path))
         return;
     if (stat(path, &now) == 0)

@@ -244,7 +244,7 @@ static void describe(const struct cli_progress *p, int64_t now, parts part)
     memset(part, 0, sizeof(parts));
     snprintf(part[PART_KEYS], size, "%.1f M keys", (double)p->keys / 1e6);
     if (known) {
-        snprintf(part[PART_DONE], size, ", %d %%",
+        snprintf(part[PART_DONE], size, ", %d%%",
                  (int)(100.0 * (double)p->bytes / (double)p->total));
         snprintf(part[PART_TOTAL], size, " of %s", cli_bytes(text, sizeof(text), p->total));
     } else {

@@ -152,7 +152,7 @@ char *cli_bytes(char *buffer, size_t size, uint64_t bytes)
 
 char *cli_percent(char *buffer, size_t size, double share)
 {
-    snprintf(buffer, size, "%.3g %%", 100 * share);
+    snprintf(buffer, size, "%.3g%%", 100 * share);
     return buffer;
 }
 

@@ -86,10 +86,9 @@ void columns_judge(const char *name, const struct keys_options *options, const u
     if (last != NULL) /* what follows may be the beginning of a line */
         size = (size_t)(last + 1 - bytes);
     if (becomes(f) != NULL && !has(bytes, size, f->delimiter) && has_another(bytes, size))
-        cli_warn(0, "%s: no line has a %s, so %s (--delimiter says what is between fields)", name,
+        cli_warn(0, "%s: no line has a %s, so %s (set the field delimiter: --delimiter C)", name,
                  name_of(f->delimiter, quoted), becomes(f));
     if (!f->csv && has(bytes, size, '"') && any_is_quoted(f, bytes, size, keys_end(options)))
-        cli_warn(0, "%s: fields are in quotes, which are taken for a part of the key (%s)", name,
-                 options->no_csv ? "this tool has no --csv to take them off"
-                                 : "--csv takes them off");
+        cli_warn(0, "%s: fields are quoted, and the quotes become part of the key (%s)", name,
+                 options->no_csv ? "bfcommon cannot read CSV" : "add --csv to strip them");
 }

@@ -85,7 +85,7 @@ const char *crowd_describe(const bloomfile *f, const char *name, char *buffer, s
     bloomfile_get_info(f, &info);
     snprintf(buffer, size,
              "%s is over capacity: %" PRIu64 " key%s, for a capacity of %" PRIu64
-             ": more would raise its false-positive rate above twice the %s promised",
+             ": more would raise its false-positive rate above twice the target of %s",
              name, info.keys, cli_s(info.keys), info.capacity,
              cli_percent(promised, sizeof(promised), say_promised(&info)));
     return buffer;

@@ -34,7 +34,7 @@ void crowd_begin(struct crowd *c, const bloomfile *f);
 bool crowd_look(struct crowd *c, const bloomfile *f, bool anyway);
 
 /* Of a filter that accepts no more keys (BLOOMFILE_EFULL): "FILE is over capacity: 12000 keys, for
- * a capacity of 10000: more would raise its false-positive rate above twice the 1 % promised". */
+ * a capacity of 10000: more would raise its false-positive rate above twice the target of 1%". */
 const char *crowd_describe(const bloomfile *f, const char *name, char *buffer, size_t size);
 
 #endif

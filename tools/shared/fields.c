@@ -80,20 +80,20 @@ const char *fields_missing(uint32_t word)
 void fields_check(struct fields *f, char mark, bool fixed)
 {
     if (fixed && (f->count > 0 || f->header))
-        cli_usage("-x/--record-size and %s exclude one another",
+        cli_usage("-x/--record-size and %s are mutually exclusive",
                   f->count > 0 ? "--field" : "--header");
     if (f->count == 0 && (f->has_delimiter || f->missing != 0 || f->csv))
         cli_usage("%s needs --field", f->has_delimiter  ? "--delimiter"
                                       : f->missing != 0 ? "--missing"
                                                         : "--csv");
     if (f->csv && mark != '\n')
-        cli_usage("-0/--null and --csv exclude one another");
+        cli_usage("-0/--null and --csv are mutually exclusive");
     if (!f->has_delimiter)
         f->delimiter = f->csv ? ',' : '\t';
     if (f->csv && (f->delimiter == '"' || f->delimiter == '\r'))
         cli_usage("--delimiter cannot be a quote or a carriage return with --csv");
     if (f->count > 0 && f->delimiter == (uint8_t)mark)
-        cli_usage("--delimiter cannot be what ends a line");
+        cli_usage("--delimiter cannot be the end of a line");
     fields_prepare(f);
 }
 
@@ -203,7 +203,7 @@ void fields_tell_skipped(const char *path, uint64_t records)
 void fields_tell_none(const struct fields *f, const char *path, bool keep_going)
 {
     static const char says[] =
-        "no line of %s has field %" PRIu32 " (--delimiter says what is between fields)";
+        "no line of %s has field %" PRIu32 " (set the field delimiter: --delimiter C)";
     const uint32_t number = f->steps[f->count - 1].number;
     if (!keep_going)
         cli_fail(0, says, path, number);

@@ -46,7 +46,7 @@ void fields_take_numbers(void *fields, char *value);
 void fields_take_delimiter(void *fields, char *value);
 const char *fields_missing(uint32_t word);
 
-/* Ends the program by cli_usage() if options exclude one another; puts in the default delimiter.
+/* Ends the program by cli_usage() if options are mutually exclusive; puts in the default delimiter.
  * `mark`: what ends a record; `fixed`: nothing does. */
 void fields_check(struct fields *f, char mark, bool fixed);
 

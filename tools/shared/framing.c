@@ -65,7 +65,7 @@ static const char *describe(char text[DESCRIPTION_SIZE], struct framing f)
 {
     if (f.kind != BLOOMFILE_FIXED)
         return "text";
-    snprintf(text, DESCRIPTION_SIZE, "records of %" PRIu64 " byte%s", f.size, cli_s(f.size));
+    snprintf(text, DESCRIPTION_SIZE, "%" PRIu64 "-byte records", f.size);
     return text;
 }
 
@@ -87,17 +87,17 @@ static void put_remedy(char remedy[REMEDY_SIZE], enum framing_use use, struct fr
                        struct framing keys)
 {
     if (recorded.kind == BLOOMFILE_FIXED)
-        snprintf(remedy, REMEDY_SIZE,
-                 "-x %" PRIu64 " reads such records, or --as-is to use them unchanged",
+        snprintf(remedy, REMEDY_SIZE, "add -x %" PRIu64 ", or --as-is to use the keys unchanged",
                  recorded.size);
     else if (use == FRAMING_ADD)
         snprintf(remedy, REMEDY_SIZE,
-                 "make a filter with bfcreate --live -x %" PRIu64 ", or --as-is to add them",
+                 "create a filter with bfcreate --live -x %" PRIu64
+                 ", or add --as-is to use the keys unchanged",
                  keys.size);
     else
         snprintf(remedy, REMEDY_SIZE,
-                 "use the filter that was made with -x %" PRIu64
-                 ", or --as-is if its text keys are that long",
+                 "use a filter created with -x %" PRIu64
+                 ", or --as-is if its text keys have that length",
                  keys.size);
 }
 
@@ -110,9 +110,8 @@ bool framing_explain(const bloomfile *f, const struct keys_options *keys, enum f
     if (keys->as_is || !differ(recorded, wanted))
         return false;
     put_remedy(remedy, use, recorded, wanted);
-    snprintf(why, FRAMING_WHY, "holds %s%s, but these keys are %s (%s)",
-             describe(text[0], recorded), is_text ? " keys" : "", describe(text[1], wanted),
-             remedy);
+    snprintf(why, FRAMING_WHY, "holds %s%s, but the input is %s (%s)", describe(text[0], recorded),
+             is_text ? " keys" : "", describe(text[1], wanted), remedy);
     return true;
 }
 
@@ -131,7 +130,7 @@ bool framing_compare_filters(const char *path, const bloomfile *f, const char *o
     char text[2][DESCRIPTION_SIZE];
     if (!differ(a, b))
         return false;
-    cli_warn(0, "%s holds %s, but %s holds %s: a lookup of either kind finds only its own keys",
-             path, describe(text[0], a), other_path, describe(text[1], b));
+    cli_warn(0, "%s holds %s, but %s holds %s: a lookup finds only keys of its own kind", path,
+             describe(text[0], a), other_path, describe(text[1], b));
     return true;
 }

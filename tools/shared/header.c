@@ -31,10 +31,11 @@ bool header_take(struct header *h, const char *path, struct bloomfile_key line, 
     const size_t size = trimmed(line.data, line.size, crlf);
     if (size == trimmed(h->bytes, h->size, crlf) && memcmp(line.data, h->bytes, size) == 0)
         return true;
-    snprintf(message, HEADER_MESSAGE,
-             "%s has another header than %s (--header takes only inputs with the same columns;"
-             " 'tail -n +2' leaves a header out)",
-             path, h->path);
+    snprintf(
+        message, HEADER_MESSAGE,
+        "%s has a different header than %s (--header needs the same columns in every input; to "
+        "remove a header: tail -n +2 FILE)",
+        path, h->path);
     return false;
 }
 

@@ -42,7 +42,7 @@ static const struct mark filter_mark = {
     FILTER_MAGIC,
     sizeof(FILTER_MAGIC) - 1,
     "a Bloom filter",
-    "bfquery and bfuniq take it by --filter, bfmerge joins filters",
+    "use it with --filter of bfquery or bfuniq, or merge it with bfmerge",
     NULL,
     false
 };
@@ -56,12 +56,12 @@ static const struct mark patch_mark = { PATCH_MAGIC,
 /* Text alone is wide: where keys are binary records, or end with zero bytes, these bytes are
  * nothing special. */
 static const struct mark wide[] = {
-    { "\xFF\xFE", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it", NULL, false },
-    { "\xFE\xFF", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it", NULL, false },
+    { "\xFF\xFE", 2, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8", NULL, false },
+    { "\xFE\xFF", 2, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8", NULL, false },
 };
 static const struct mark unmarked[] = {
-    { "", 0, "UTF-16 text", "iconv -f UTF-16LE -t UTF-8 makes lines of it", NULL, false },
-    { "", 0, "UTF-16 text", "iconv -f UTF-16BE -t UTF-8 makes lines of it", NULL, false },
+    { "", 0, "UTF-16 text", "convert it: iconv -f UTF-16LE -t UTF-8", NULL, false },
+    { "", 0, "UTF-16 text", "convert it: iconv -f UTF-16BE -t UTF-8", NULL, false },
 };
 
 /* Records may begin with the few bytes of a magic number by chance: the bytes behind it count, too.
@@ -158,12 +158,12 @@ static void judge_ends(const char *name, const struct keys_options *options, con
 {
     const bool has_zero = options->record_size == 0 && has(bytes, size, '\0');
     if (has_zero && !options->null)
-        cli_warn(0, "%s: there are zero bytes, which are taken for a part of the key%s", name,
-                 options->fields.csv ? "" : " (-0 is for keys that end with one)");
+        cli_warn(0, "%s: it has NUL bytes, which become part of the key%s", name,
+                 options->fields.csv ? "" : " (add -0 if keys end with NUL)");
     if (!has_zero && options->null && has(bytes, size, '\n'))
         cli_warn(0,
-                 "%s: there are newlines and no zero byte, with which keys end (without -0 each"
-                 " line is a key)",
+                 "%s: it has newlines but no NUL bytes, so it is one key (leave out -0 to use each "
+                 "line as a key)",
                  name);
 }
 
@@ -173,17 +173,18 @@ static void explain(const struct mark *found, bool unpacked, char reason[KIND_RE
     const bool is_ours = found == &filter_mark || found == &patch_mark;
     if (is_ours)
         snprintf(reason, KIND_REASON,
-                 "it is %s, and holds no keys (%s; --as-is takes its bytes for keys)", found->what,
+                 "it is %s, not a list of keys (%s; --as-is uses its bytes as keys)", found->what,
                  found->remedy);
     else if (found->to_file == NULL)
         snprintf(reason, KIND_REASON, "it is %s (%s, or --as-is to use its bytes as keys)",
                  found->what, found->remedy);
     else if (unpacked)
-        snprintf(reason, KIND_REASON, "what -Z makes of it is %s (%s unpacks it)", found->what,
-                 found->remedy);
+        snprintf(reason, KIND_REASON, "its decompressed data is %s (decompress it: %s)",
+                 found->what, found->remedy);
     else
-        snprintf(reason, KIND_REASON, "it is %s (%s%s, or --as-is to use the packed bytes as keys)",
-                 found->what, found->is_unpacked_by_z ? "add -Z" : found->remedy,
+        snprintf(reason, KIND_REASON,
+                 "it is %s (%s%s, or --as-is to use the compressed bytes as keys)", found->what,
+                 found->is_unpacked_by_z ? "add -Z" : found->remedy,
                  found->is_unpacked_by_z ? "" : " unpacks it");
 }
 
@@ -201,15 +202,14 @@ bool kind_judge(const char *name, const struct keys_options *options, const uint
     }
     if (keys_are_lines(options) && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
         cli_warn(0,
-                 "%s begins with a byte order mark, which is taken for a part of the first key "
-                 "(tail -c +4"
-                 " leaves it out)",
+                 "%s begins with a byte order mark, which becomes part of the first key (to strip "
+                 "it: tail -c +4 FILE)",
                  name);
     judge_ends(name, options, bytes, size);
     if (keys_are_lines(options) && !options->crlf && all_end_in_cr(bytes, size))
         cli_warn(0,
-                 "%s: each line ends in a carriage return, which is taken for a part of the %s"
-                 " (--crlf takes it off)",
+                 "%s: each line ends with a carriage return, which becomes part of the %s (add "
+                 "--crlf to strip it)",
                  name, options->fields.count > 0 ? "last field" : "key");
     columns_judge(name, options, bytes, size);
     return true;
@@ -224,14 +224,14 @@ bool kind_describe(const uint8_t *bytes, size_t size, uint64_t file_size, const 
     if (text->is_patch) {
         snprintf(text->what, sizeof(text->what), "it is a patch, not a filter");
         snprintf(text->remedy, sizeof(text->remedy),
-                 "bfdelta --info describes it, --apply makes a filter");
+                 "describe it: bfdelta --info; apply it: bfdelta --apply");
     } else if (packed != NULL) {
         snprintf(text->what, sizeof(text->what), "it is %s", packed->what);
-        snprintf(text->remedy, sizeof(text->remedy), "unpack it: %s %s", packed->to_file, path);
+        snprintf(text->remedy, sizeof(text->remedy), "decompress it: %s %s", packed->to_file, path);
     } else if (project != NULL) {
         snprintf(text->what, sizeof(text->what),
                  "it looks like a filter of %s, which has another format", project);
-        snprintf(text->remedy, sizeof(text->remedy), "bfcreate makes one of the keys");
+        snprintf(text->remedy, sizeof(text->remedy), "build a filter from the keys with bfcreate");
     }
     return text->what[0] != '\0';
 }

@@ -6,22 +6,21 @@
 #include <inttypes.h>
 
 #define QUOTES_REMEDY                                                                              \
-    " (inside quotes, a quote is written twice; without --csv, quotes are bytes as others)"
+    " (write a quote inside quotes twice; without --csv, quotes are ordinary bytes)"
 
 void lacking_describe(const struct split *split, char text[LACKING_SIZE])
 {
     if (split->lacking == FIELDS_MALFORMED)
         snprintf(text, LACKING_SIZE,
-                 "in the record that begins in line %" PRIu64
-                 " a closing quote is followed by something else than a delimiter" QUOTES_REMEDY,
+                 "in the record that begins at line %" PRIu64
+                 ", a closing quote is not followed by a delimiter" QUOTES_REMEDY,
                  split->line);
     else
-        snprintf(
-            text, LACKING_SIZE,
-            "line %" PRIu64 " has no field %" PRIu32
-            " (--missing skip leaves such lines out, --missing empty takes the field for empty,"
-            " --delimiter says what is between fields)",
-            split->line, split->lacking);
+        snprintf(text, LACKING_SIZE,
+                 "line %" PRIu64 " has no field %" PRIu32
+                 " (skip such lines: --missing skip; use an empty field: --missing empty; set the "
+                 "field delimiter: --delimiter C)",
+                 split->line, split->lacking);
 }
 
 void lacking_quote(uint64_t line, char text[LACKING_SIZE])

@@ -63,8 +63,7 @@ static bool blame_missing(const struct search *s, uint64_t slot)
 {
     if (is_mount_point(s, 0))
         return blame_mount(s, 0);
-    return blame(s, slot, "is missing",
-                 "put it back, or bring it along: it has keys that are nowhere else");
+    return blame(s, slot, "is missing", "restore it, or copy it too: no other file has its keys");
 }
 
 /* What all layers have in common. */
@@ -83,28 +82,28 @@ static bool blame_found(const struct search *s, uint64_t slot, const struct laye
 {
     const struct bloomfile_info *a = &s->first.info, *b = &found->info;
     char is[200];
-    const char *advice = "put the right file back";
+    const char *advice = "restore the right file";
     if (found->error != 0)
         snprintf(is, sizeof(is), "cannot be used: %s", bloomfile_strerror(found->error));
     else if (!layers_is_live(b))
-        snprintf(is, sizeof(is), "is a filter of its own, and no layer");
+        snprintf(is, sizeof(is), "is a separate filter, not a layer");
     else if (!is_same_series(a, b))
-        snprintf(is, sizeof(is), "is one of another series");
+        snprintf(is, sizeof(is), "belongs to another series");
     else if (b->layer != due)
-        snprintf(is, sizeof(is), "is number %" PRIu64 ", and not %" PRIu64, b->layer, due);
+        snprintf(is, sizeof(is), "is layer %" PRIu64 ", not %" PRIu64, b->layer, due);
     else
         return false;
     if (found->error == EACCES)
-        advice = "its permissions must be those of the first";
+        advice = "give it the permissions of the first file";
     else if (found->error != 0 || !layers_is_live(b) || !is_same_series(a, b))
-        advice = "put the right file back; if there never was one, move this one away";
+        advice = "restore the right file; if it never existed, move this file away";
     return blame(s, slot, is, advice);
 }
 
 static bool blame_older(const struct search *s, uint64_t slot)
 {
-    return blame(s, slot, "is an older copy of itself, from when it was the last one",
-                 "put the right file back");
+    return blame(s, slot, "is an older copy, from when it was the last layer",
+                 "restore the right file");
 }
 
 static bool search_growing(const struct search *s, int error)
@@ -161,8 +160,7 @@ static bool search_ring(const struct search *s, int error)
     return error == BLOOMFILE_ELAYER && newest.succeeded &&
            (layers_look_at_slot(s->path, next).error == ENOENT
                 ? blame_missing(s, next)
-                : blame(s, next, "is an older one, which has been replaced since",
-                        "put the right file back"));
+                : blame(s, next, "is an older layer, replaced since", "restore the right file"));
 }
 
 /* The one behind the next must be free, too. */
@@ -176,8 +174,8 @@ static bool search_broken_link(const struct search *s)
         missing = lstat(name, &st) == 0 ? 0 : missing + 1;
         free(name);
         if (broken)
-            return blame(s, slot, "is a symbolic link to nothing",
-                         "put back what it led to; if there never was a layer, remove the link");
+            return blame(s, slot, "is a dangling symbolic link",
+                         "restore its target; if the layer never existed, remove the link");
     }
     return false;
 }
@@ -194,8 +192,8 @@ static bool search_named_twice(const struct search *s)
             return blame_mount(s, slot);
         if (result == 0 && st.st_nlink > 1)
             return say_name(s, slot,
-                            "has a second name, a hard link, and a writer that uses that name would"
-                            " make layers of its own (remove the other name)");
+                            "has a second hard link, and a writer that uses it would create its "
+                            "own layers (remove the other link)");
     }
     return false;
 }
@@ -211,7 +209,7 @@ static bool search_refused(const struct search *s)
             break;
         if (refused == EACCES)
             return blame(s, slot, "cannot be written: Permission denied",
-                         "its permissions must be those of the first");
+                         "give it the permissions of the first file");
     }
     return false;
 }
@@ -223,14 +221,14 @@ static bool explain_place(const struct search *s)
     char *name = layers_name(s->path, slot);
     if (name != NULL)
         snprintf(s->text, LAYERS_TEXT,
-                 "it is only layer %" PRIu64 " of a series of files, which is used by the name of"
-                 " the first (%s)",
+                 "it is only layer %" PRIu64 " of a series of files (use the first file: %s)",
                  info->layer, name);
     else
-        snprintf(s->text, LAYERS_TEXT,
-                 "it is only layer %" PRIu64 " of a series of files, which is used by the name of"
-                 " the first, and has its own name no more",
-                 info->layer);
+        snprintf(
+            s->text, LAYERS_TEXT,
+            "it is only layer %" PRIu64
+            " of a series of files, and was renamed (restore its name, and use the first file)",
+            info->layer);
     free(name);
     return true;
 }
@@ -256,8 +254,8 @@ static bool explain_sealed(const struct search *s)
     uint64_t at = 0;
     if (last.info.layer != 0) {
         snprintf(s->text, LAYERS_TEXT,
-                 "it begins with layer %" PRIu64 " of a sealed series, which has lost what is"
-                 " before that (copy it again)",
+                 "it begins with layer %" PRIu64
+                 " of a sealed series, and the layers before it are missing (copy it again)",
                  last.info.layer);
         return true;
     }
@@ -270,7 +268,7 @@ static bool explain_sealed(const struct search *s)
             snprintf(s->text, LAYERS_TEXT,
                      "its layer %" PRIu64 ", at byte %" PRIu64 ": %s (copy it again)", i, at,
                      next.error != 0 ? bloomfile_strerror(next.error)
-                                     : "it is not the one that was sealed with the others");
+                                     : "it was not sealed with the other layers");
             return true;
         }
         last = next;
@@ -285,8 +283,8 @@ static bool explain_absence(const char *path, char text[LAYERS_TEXT])
     if (second.error != 0 || !layers_is_live(&second.info) || layers_slot(&second.info) != 1)
         return false;
     snprintf(text, LAYERS_TEXT,
-             "it is missing, the first file of a series of which %.*s.1 is there (put it back, or"
-             " bring it along: it has keys that are nowhere else)",
+             "it is missing, the first file of a series of which %.*s.1 is there (restore it, or "
+             "copy it too: no other file has its keys)",
              LAYERS_TEXT - 200, path);
     return true;
 }
@@ -334,8 +332,7 @@ bool layers_hold(const char *path, char text[LAYERS_TEXT])
     const uint64_t slot = layers_slot(&l.info);
     if (slot != 0) {
         snprintf(text, LAYERS_TEXT,
-                 "it is layer %" PRIu64 " of a series of files, which would be"
-                 " lost without it",
+                 "it is layer %" PRIu64 " of a series of files, which cannot be used without it",
                  l.info.layer);
         return true;
     }
@@ -365,7 +362,7 @@ bool layers_claim(const char *path, char text[LAYERS_TEXT])
                          (l.info.generations == 0 || slot < l.info.generations);
     if (claimed)
         snprintf(text, LAYERS_TEXT,
-                 "that is the name of a further layer of the series %s (take another name)", base);
+                 "the series %s needs that name for a layer (choose another name)", base);
     free(base);
     return claimed;
 }

@@ -27,7 +27,7 @@ bool layers_hold(const char *path, char text[LAYERS_TEXT]);
  * may. */
 bool layers_claim(const char *path, char text[LAYERS_TEXT]);
 
-/* Whether it is a symbolic link to nothing. */
+/* Whether it is a dangling symbolic link. */
 bool layers_leads_nowhere(const char *path);
 
 #endif

@@ -189,7 +189,7 @@ static void check_rivals(const struct options *o, const bool *taken, char rival)
             list(all, name_of(&o->entries[i], name), i == last, " and ");
     }
     if (count > 1)
-        cli_usage("%s exclude one another", all);
+        cli_usage("%s are mutually exclusive", all);
 }
 
 struct getopt_tables {

@@ -56,7 +56,7 @@ struct options_entry {
     const char *name, *metavar; /* metavar NULL: it takes no value */
     const char *help;           /* without a name: the title above the options that follow */
     struct options_target to;
-    char rival; /* those with the same one, which is not 0, exclude one another */
+    char rival; /* those with the same one, which is not 0, are mutually exclusive */
     enum options_value value;
     const char *special; /* a word that is a value beside those of its kind, or NULL */
 };

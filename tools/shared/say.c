@@ -19,11 +19,11 @@ const char *say_advice(int error)
     case BLOOMFILE_ENOBOOT:
         return " (mount /proc)";
     case BLOOMFILE_ESEALED:
-        return " (bfcreate --live makes one to add to)";
+        return " (create a filter for adding: bfcreate --live -n N NEWFILE)";
     case BLOOMFILE_ESOLVED:
-        return " (make one of the keys with bfcreate)";
+        return " (build a filter from the keys with bfcreate)";
     case BLOOMFILE_ENOTWHOLE:
-        return " (bfmerge --slices joins all slices)";
+        return " (join all slices: bfmerge --slices)";
     case BLOOMFILE_EFILESYSTEM:
         return " (keep it on a local disk, or use a sealed copy)";
     case BLOOMFILE_ETEXTMODE:
@@ -34,7 +34,7 @@ const char *say_advice(int error)
     case BLOOMFILE_ESTATE:
     case BLOOMFILE_EPAGE:
     case BLOOMFILE_EBODY:
-        return " (bfinspect tells more; restore it from a copy, or make it anew)";
+        return " (restore it from a copy, or rebuild it; bfinspect shows the damage)";
     default:
         return "";
     }
@@ -53,7 +53,7 @@ void say_fail(int error, const char *what, const char *path)
 void say_check_name(const char *path)
 {
     if (strcmp(path, "-") == 0)
-        cli_fail(0, "cannot read a filter from standard input: it is mapped, so give it as a file");
+        cli_fail(0, "cannot read a filter from standard input: it is memory-mapped (name a file)");
 }
 
 void say_cannot_open(const char *path, int error)
@@ -66,16 +66,17 @@ void say_cannot_open(const char *path, int error)
         cli_fail(0, "cannot open %s: %s", path, about);
     if (error == BLOOMFILE_EUNCLEAN)
         cli_fail(0,
-                 "cannot open %s: %s: add the keys since the last sync again (bfadd"
-                 " --accept-unclean), or make it anew",
+                 "cannot open %s: %s (add the keys since the last sync again with bfadd"
+                 " --accept-unclean, or rebuild it)",
                  path, words);
     if (error == BLOOMFILE_EPOISONED)
-        cli_fail(0, "cannot open %s: %s: make it anew", path, words);
+        cli_fail(0, "cannot open %s: %s (rebuild it from its keys)", path, words);
     if (error == BLOOMFILE_ELIVE)
-        cli_fail(0,
-                 "cannot verify %s: it is live, and has no checksums until it is sealed: leave"
-                 " --verify out, or seal a copy (bfseal FILE COPY)",
-                 path);
+        cli_fail(
+            0,
+            "cannot verify %s: it is live, and has no checksums (leave out --verify, or verify a"
+            " sealed copy: bfseal FILE COPY)",
+            path);
     if (error == EBUSY)
         cli_fail(0, "cannot open %s: it is being sealed", path);
     say_fail(error, "cannot open", path);
@@ -92,12 +93,11 @@ void say_cannot_create(const char *path, int error)
     if (error == BLOOMFILE_EREPLACED)
         say_replaced(path);
     if (error == EEXIST)
-        cli_fail(0, "cannot create %s: %s (write to another file; --force would lose this one)",
+        cli_fail(0,
+                 "cannot create %s: %s (write to another file; --force would overwrite this file)",
                  path, bloomfile_strerror(error));
     if (error == EPERM && access(path, F_OK) != 0)
-        cli_fail(0,
-                 "cannot create %s: %s (where a file system has no hard links, --force makes files"
-                 " without them)",
+        cli_fail(0, "cannot create %s: %s (if the file system has no hard links, add --force)",
                  path, bloomfile_strerror(error));
     char others[LAYERS_TEXT];
     if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
@@ -111,11 +111,11 @@ void say_cannot_create(const char *path, int error)
 void say_if_series(const char *attempt, const char *path, const bloomfile *f)
 {
     if (bloomfile_layers(f) > 0)
-        cli_fail(0,
-                 "cannot %s %s: it is a series of layers, which cannot become one filter at the"
-                 " promised rate (build one from the keys with bfcreate, or ship the series with"
-                 " bfseal)",
-                 attempt, path);
+        cli_fail(
+            0,
+            "cannot %s %s: it is a series of layers, which cannot become one filter at the target "
+            "rate (build one from the keys with bfcreate, or ship a sealed copy made by bfseal)",
+            attempt, path);
 }
 
 /* Sizes are chosen by rates that are equal within 2^-26 (annex F of the format). */
@@ -147,7 +147,7 @@ bool say_is_empty(const struct bloomfile_info *info)
 
 void say_no_keys(const char *path)
 {
-    cli_warn(0, "%s: there were no keys, so it answers no to everything", path);
+    cli_warn(0, "%s: it has no keys, so every lookup returns no", path);
 }
 
 void say_warnings(const char *path, const struct bloomfile_info *info, struct say_rate rate)
@@ -164,10 +164,11 @@ void say_warnings(const char *path, const struct bloomfile_info *info, struct sa
     if (info->keys > info->capacity)
         cli_warn(0,
                  "%s: %s%" PRIu64 " keys, more than the capacity of %" PRIu64
-                 ": the false-positive rate is %s%s, not %s",
+                 ": the false-positive rate is %s%s, target %s",
                  path, estimated(info), info->keys, info->capacity, about, is, should_be);
     else if (!rate.measured)
-        cli_warn(0, "%s: too few bits for the rate: it is about %s, not %s", path, is, should_be);
+        cli_warn(0, "%s: too few bits: the false-positive rate is about %s, target %s", path, is,
+                 should_be);
 }
 
 void say_summary(const char *path, const struct bloomfile_info *info, struct say_rate rate,
@@ -180,7 +181,7 @@ void say_summary(const char *path, const struct bloomfile_info *info, struct say
     if (repeated > 0)
         snprintf(again, sizeof(again), " (%" PRIu64 " repeated)", repeated);
     if (info->fpr > 0)
-        snprintf(note, sizeof(note), " (%s promised)",
+        snprintf(note, sizeof(note), " (target %s)",
                  cli_percent(promised, sizeof(promised), info->fpr));
     cli_warn(
         0, "%s: %s%" PRIu64 " key%s%s%s, %sfalse-positive rate %s%s, %s", path, estimated(info),

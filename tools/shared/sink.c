@@ -27,7 +27,7 @@ static void check_folder(void)
 {
     const char *folder = spool_folder(NULL);
     if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
-        cli_fail(errno, "cannot write a temporary file in %s (TMPDIR names another folder)",
+        cli_fail(errno, "cannot write a temporary file in %s (choose another folder with TMPDIR)",
                  folder);
 }
 
@@ -43,7 +43,7 @@ void sink_check_kind(const char *dest, bool force, enum sink_kind kind)
         return;
     }
     if (isatty(STDOUT_FILENO))
-        cli_usage("a %s is not written to a terminal", kinds[kind]);
+        cli_usage("cannot write a %s to a terminal (redirect standard output)", kinds[kind]);
     int flags = fcntl(STDOUT_FILENO, F_GETFL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
         cli_fail(EBADF, "cannot write to standard output");

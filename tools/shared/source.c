@@ -104,9 +104,9 @@ static bool has_all(const struct source *s, const char **reason)
     if (error != 0)
         *reason = bloomfile_strerror(error);
     else if (now.st_size < s->before.st_size)
-        *reason = "it has become shorter meanwhile";
+        *reason = "it shrank while it was read";
     else if (is_overwritten(&s->before, &now))
-        *reason = "it was overwritten meanwhile";
+        *reason = "it was overwritten while it was read";
     return *reason == NULL;
 }
 

@@ -54,7 +54,7 @@ static void check_new(const char *path)
     if (layers_claim(path, why))
         cli_fail(0, "cannot create %s: %s", path, why);
     if (layers_leads_nowhere(path))
-        cli_fail(0, "cannot create %s: it is a symbolic link to nothing", path);
+        cli_fail(0, "cannot create %s: it is a dangling symbolic link", path);
     check_folder(path, path);
 }
 
@@ -115,8 +115,8 @@ static void check_unused(const char *path)
 {
     if (writers_have_file(path))
         cli_fail(0,
-                 "cannot replace %s: other programs have it open for writing, and what they add"
-                 " would be lost (write to another file)",
+                 "cannot replace %s: other programs have it open for writing, and the keys they "
+                 "add would be lost (write to another file)",
                  path);
 }
 
@@ -144,8 +144,8 @@ static void check(const char *path, bool force, int (*check_kind)(const char *pa
         say_cannot_create(path, errno);
     if (mount_is_point(AT_FDCWD, resolved))
         cli_fail(0,
-                 "cannot replace %s: it is a mount point (mount the folder of the file, or replace"
-                 " the file where that was mounted from)",
+                 "cannot replace %s: it is a mount point (mount the folder of the file, or replace "
+                 "the file outside the mount)",
                  path);
     check_folder(path, resolved);
     free(resolved);

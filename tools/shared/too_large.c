@@ -49,8 +49,9 @@ static bool explain_rate(const struct bloomfile_params *p, char *text)
     const double least = (double)keys / 0x1p64;
     if (p->bits > 0 || rate_of(p) >= least)
         return false;
-    snprintf(text, TOO_LARGE_TEXT, "the least for %" PRIu64 " key%s is %s (their number / 2^64)",
-             keys, cli_s(keys), cli_percent(rate, sizeof(rate), least / share));
+    snprintf(text, TOO_LARGE_TEXT,
+             "the lowest rate for %" PRIu64 " key%s is %s (their number / 2^64)", keys, cli_s(keys),
+             cli_percent(rate, sizeof(rate), least / share));
     return true;
 }
 

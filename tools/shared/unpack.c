@@ -147,8 +147,7 @@ static int begin(struct unpack *u)
     if (kind == ZSTD && is_short && u->in[u->at] != zstd_magic[0])
         kind = PLAIN; /* a letter */
     if (kind == PLAIN && u->is_packed) {
-        snprintf(u->trouble, sizeof(u->trouble),
-                 "something else than gzip or zstd data follows what is packed");
+        snprintf(u->trouble, sizeof(u->trouble), "other data follows the compressed data");
         return -1;
     }
     u->kind = kind;
@@ -202,7 +201,7 @@ static int decompress_some(struct unpack *u, uint8_t *to, size_t size, size_t *m
         return -1;
     if (code == ZSTD_error_frameParameter_windowTooLarge)
         return (int)is_trouble(u, "needs a window of more than 128 MiB",
-                               "zstd -dc --long=31 unpacks it");
+                               "decompress it: zstd -dc --long=31");
     return (int)is_trouble(u, "is damaged", ZSTD_getErrorName(result));
 }
 

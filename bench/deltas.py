@@ -84,7 +84,7 @@ class Bench:
         patch, made = self.work / "patch", self.work / "made"
         tool, before = TOOLS / "bfdelta", self.o.before.split()
         make = self.run(self.o.runs, tool, "-qf", "-j", threads, old, new, patch, before=before)
-        apply = self.run(self.o.runs, tool, "-qf", "-j", threads, "--apply", old, patch, made, before=before)
+        apply = self.run(self.o.runs, tool, "-qf", "-j", threads, "--apply", "--discard", old, patch, made, before=before)
         if not filecmp.cmp(new, made, False):
             report.trouble("what was applied is not what was made")
         return patch.stat().st_size, make, apply

@@ -62,7 +62,7 @@ class CrossCombine(ToolTest):
             for factor in self.chosen.sample(divisors(units), min(3, len(divisors(units)))):
                 with self.subTest(layout=layout, units=units, factor=factor, k=k):
                     self.by_python("fold", factor, "source", "by-python")
-                    self.run_tool("bffold", "-f", "-q", "--factor", factor, "source", "by-c")
+                    self.run_tool("bffold", "-f", "--discard", "-q", "--factor", factor, "source", "by-c")
                     self.assertEqual(self.read("by-c"), self.read("by-python"))
 
     def test_unions_and_intersections(self):

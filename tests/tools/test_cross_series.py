@@ -67,7 +67,7 @@ class SeriesTest(ToolTest):
 
     def seal(self, by, name="live", out="sealed"):
         if by == "c":
-            self.output("bfseal", "-q", "--force", name, out)
+            self.output("bfseal", "-q", "--force", "--discard", name, out)
         else:
             spec_series.seal(self.path(name), self.path(out))
         return self.read(out)

@@ -274,13 +274,13 @@ class CrossSlice(ToolTest):
                 self.write(name, image)
             for name in "old", "odd":
                 craft.reader("copy", self.folder / name, self.folder / "by-python")
-                self.output("bfseal", "-q", "-f", name, "by-c")
+                self.output("bfseal", "-q", "-f", "--discard", name, "by-c")
                 self.assertEqual(self.read("by-c"), self.read("by-python"))
             for base, result in ("old", "new"), ("new", "odd"):
                 patch = spec_patch.make(*(craft.Image(self.read(name), name) for name in (base, result)))
                 self.output("bfdelta", "-q", "-f", base, result, "patch")
                 self.assertEqual(self.read("patch"), patch)
-                self.output("bfdelta", "-q", "-f", "--apply", base, "patch", "by-c")
+                self.output("bfdelta", "-q", "-f", "--discard", "--apply", base, "patch", "by-c")
                 self.assertEqual(self.read("by-c"), self.read(result))
                 self.assertEqual(spec_patch.apply(craft.Image(self.read(base), base), patch),
                                  self.read(result))

@@ -329,7 +329,7 @@ class Series(ToolTest):
                 with self.subTest(row["file"]):
                     spec_series.seal(GOLDEN / row["file"], self.folder / "by-python")
                     self.assertEqual(sha256(self.read("by-python")), row["sealed_sha256"])
-                    self.output("bfseal", "-q", "--force", GOLDEN / row["file"], "by-c")
+                    self.output("bfseal", "-q", "--force", "--discard", GOLDEN / row["file"], "by-c")
                     self.assertEqual(self.read("by-c"), self.read("by-python"))
             else:
                 self.assertEqual(row["sealed_sha256"], row["sha256"])

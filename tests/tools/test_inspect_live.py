@@ -98,7 +98,7 @@ class Bits(LiveTest):
         for layout in "blocked", "classic", "counting":
             self.create_live("-f", "-n", 300, "-l", layout)
             self.output("bfadd", "-q", "live", "keys")
-            self.output("bfseal", "live", "copy", "-f")
+            self.output("bfseal", "live", "copy", "-f", "--discard")
             for words in [], ["--keys", "keys"]:
                 live, copy = (self.inspected(name, *words) for name in ("live", "copy"))
                 for part in "measure", "keys", "header":

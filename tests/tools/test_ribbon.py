@@ -263,7 +263,7 @@ class Others(RibbonTest):
                 ("bfuniq", "--filter filter.bloom keys", "filter.bloom", "name a new file"),
                 ("bfuniq", "-l ribbon keys", "ribbon", "takes blocked or classic"),
                 ("bffold", "filter.bloom new", "filter.bloom", at_once),
-                ("bffold", "-f -p 0.5 filter.bloom second", "filter.bloom", at_once),
+                ("bffold", "-f --discard -p 0.5 filter.bloom second", "filter.bloom", at_once),
                 ("bffold", "--factor 2 filter.bloom new", "filter.bloom", at_once),
                 ("bffold", "--dry-run filter.bloom", "filter.bloom", at_once),
                 ("bffold", "--dry-run --svg new filter.bloom", "filter.bloom", at_once),

@@ -41,7 +41,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 };
 
 static const struct options options = {
-    .usages = { "[options] FILE [DEST]" },
+    .usages = { "[options] FILE [DEST]", "--project [options] FILE DEST" },
     .operands = { { "FILE", OPTIONS_A_FILTER }, { "DEST", OPTIONS_A_FILTER } },
     .about = "Seal the live Bloom filter FILE: add checksums, and accept no more keys. If DEST is"
              " given, write a sealed copy to DEST ('-': standard output) instead. FILE then stays"

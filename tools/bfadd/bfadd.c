@@ -25,8 +25,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     KEYS_CSV_OPTION(struct add, keys),
     OPTIONS_TITLE("Filter:"),
     OPTION(0, "exact", NULL,
-           "count each new key once, even if several processes add it at the same moment (all of"
-           " them must use --exact)",
+           "if several processes add a new key at the same moment, count it once (all of them must"
+           " use --exact)",
            OPTIONS_BITS(struct add, open_flags, BLOOMFILE_ADD_EXACT)),
     OPTION(0, "sync", "N", "write to disk after every N keys (default: only at the end)",
            OPTIONS_COUNT(struct add, sync_every, "keys", 1, UINT64_MAX)),

@@ -39,10 +39,11 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Mode:"),
     OPTION(0, "live", NULL, "create an empty filter that bfadd can add keys to; needs -n or -m",
            OPTIONS_FLAG(struct create, live)),
-    OPTION(0, "grow", NULL,
-           "with --live: add FILE.1, FILE.2, ... as keys are added; -n is the capacity of FILE "
-           "(default 1M)",
-           OPTIONS_FLAG(struct create, grow)),
+    OPTION(
+        0, "grow", NULL,
+        "with --live: add FILE.1, FILE.2, ... as keys are added; -n is the number of keys that FILE"
+        " itself has room for (default 1M)",
+        OPTIONS_FLAG(struct create, grow)),
     OPTION(0, "generations", "G",
            "with --live: forget old keys: keep G generations and drop the oldest; needs --every",
            OPTIONS_COUNT(struct create, params.series, NULL, 2, CREATE_MOST_GENERATIONS)),

@@ -44,9 +44,11 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            .rival = 'h'),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "SRC"),
     OPTIONS_TITLE("Output:"),
-    OPTION('f', "force", NULL,
-           "replace DEST if it is SRC, an earlier copy of it, or has no keys; replace the image",
-           OPTIONS_FLAG(struct request, force)),
+    OPTION(
+        'f', "force", NULL,
+        "replace DEST if it is SRC, an earlier copy of it, or has no keys; also replace the image"
+        " of --svg",
+        OPTIONS_FLAG(struct request, force)),
     LOSS_OPTION(struct request, discard),
     OPTION(0, "all", NULL, "also list factors with a rate above 50%",
            OPTIONS_FLAG(struct request, wish.all)),

@@ -50,7 +50,9 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Mode:"),
     OPTION(0, "union", NULL, "DEST has all keys of all SRCs (default)",
            OPTIONS_BITS(struct request, mode, UNION), .rival = 'm'),
-    OPTION(0, "intersect", NULL, "DEST has only the keys common to all SRCs; adds false positives",
+    OPTION(0, "intersect", NULL,
+           "DEST has the keys that all SRCs have, and more false positives than a filter built from"
+           " those keys",
            OPTIONS_BITS(struct request, mode, INTERSECT), .rival = 'm'),
     OPTION(0, "project", NULL, "convert a counting filter to a classic filter, a quarter the size",
            OPTIONS_BITS(struct request, mode, PROJECT), .rival = 'm'),
@@ -88,10 +90,11 @@ static const struct options options = {
     .usages = { "[options] DEST SRC...", "--slices [options] DEST SRC...",
                 "--project [options] DEST SRC" },
     .operands = { { "DEST", OPTIONS_A_FILTER }, { "SRC", OPTIONS_A_FILTER } },
-    .about =
-        "Combine the Bloom filters SRC into DEST. They must have the same layout, -k and seed."
-        " Filters of different sizes are first folded to their greatest common size. SRC '-' is"
-        " standard input, which may hold several filters; DEST '-' is standard output.",
+    .about = "Combine the Bloom filters SRC into DEST. They must have the same layout, -k and "
+             "seed: build"
+             " them with the same -n, the number of all keys together. Filters of different sizes "
+             "are first folded to their greatest common size. SRC '-' is"
+             " standard input, which may hold several filters; DEST '-' is standard output.",
     .entries = entries,
     .notes = PARAMS_NUMBERS "; " PARAMS_RATES ".\n"
                             "Exit status: 0 on success, 2 on error.",

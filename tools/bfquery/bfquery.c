@@ -87,8 +87,11 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_BITS(struct request, open_flags, BLOOMFILE_VERIFY_FULL)),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "FILE"),
     OPTIONS_TITLE("Output:"),
-    OPTION('v', "invert-match", NULL, "print the keys that are certainly not in FILE",
-           OPTIONS_FLAG(struct request, invert)),
+    OPTION(
+        'v', "invert-match", NULL,
+        "print the keys that are certainly not in FILE; with --all, those that at least one filter"
+        " lacks",
+        OPTIONS_FLAG(struct request, invert)),
     OPTION('c', "count", NULL, "print only the number of matching keys",
            OPTIONS_FLAG(struct request, count)),
     OPTION('m', "max-count", "N", "stop after N matches, counting all inputs together",
@@ -115,7 +118,7 @@ static const struct options options = {
         "Print the lines of each KEYFILE, or of standard input, that may be in the Bloom filter"
         " FILE, made by bfcreate. A line that is not printed is certainly not in FILE.",
     .entries = entries,
-    .notes = "Exit status: 0 if a key matched, 1 if not, 2 on error.",
+    .notes = "Exit status: 0 if a key was selected, 1 if not, 2 on error.",
     .examples = "  bfquery seen.bloom urls.txt              urls possibly seen before\n"
                 "  bfquery -v seen.bloom urls.txt           urls certainly new\n"
                 "  bfquery --unless good.txt bad.bloom urls.txt\n"

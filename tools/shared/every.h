@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define EVERY_HELP                                                                                 \
-    "start a new generation after this many keys (1M), or this time (30s, 10min, 6h, 7d)"
+    "start a new generation after a number of keys (such as 1M) or a time (30s, 10min, 6h, 7d)"
 
 /* Takes the value of --every: sets *keys, or *seconds, and the other one to 0. Ends the program by
  * cli_usage() for what is neither. */

@@ -30,6 +30,20 @@ uint64_t order_to_number(struct order order)
     return strtoull(text, NULL, 10);
 }
 
+/* A power loss may leave zeros at the end, in place of orders whose append had not returned. */
+static void cut_unwritten(const struct store *s)
+{
+    static const struct order unwritten;
+    uint64_t count = store_count(s);
+    struct order last;
+    while (count > 0 &&
+           pread(s->fd, &last, sizeof last, (off_t)((count - 1) * sizeof last)) == sizeof last &&
+           memcmp(&last, &unwritten, sizeof last) == 0)
+        count--;
+    if (count < store_count(s) && ftruncate(s->fd, (off_t)(count * sizeof last)) == -1)
+        err(2, "cannot shorten %s", s->path);
+}
+
 struct store store_open(const char *path, unsigned delay_us)
 {
     const struct store s = { path, open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666), delay_us };
@@ -40,6 +54,7 @@ struct store store_open(const char *path, unsigned delay_us)
             errx(2, "cannot use %s: another process is at work with it", path);
         err(2, "cannot lock %s", path);
     }
+    cut_unwritten(&s);
     return s;
 }
 

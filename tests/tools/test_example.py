@@ -78,6 +78,13 @@ class Guard(ToolTest):
         self.guard()
         self.assertEqual(self.orders()[:len(before)], before)
 
+    def test_zeros_that_a_power_loss_left_at_the_end_are_cut_off(self):
+        self.guard()
+        before = self.orders()
+        self.write("guard.orders", lines(*before) + bytes(16 * 300 + 5))
+        self.guard()
+        self.assertEqual(self.orders()[:len(before)], before)
+
     def test_filter_is_made_from_the_store(self):
         """Whatever is wrong with the filter, the store has all that it needs."""
         self.guard()

@@ -64,7 +64,7 @@ static void parse(struct request *r, int argc, char **argv)
     if (r->dest == NULL && (r->project || r->force))
         cli_usage("%s needs DEST", r->project ? "--project" : "--force");
     if (r->discard && !r->force)
-        cli_usage("--discard is for --force");
+        cli_usage("--discard needs --force");
     if (r->dest != NULL && r->dest[0] == '\0')
         cli_usage("the name of DEST is empty");
 }

@@ -277,8 +277,8 @@ static bool join_slices(struct job *j, const uint8_t *headers)
     bloomfile_inspect(j->header, (uint64_t)j->file_size, &j->whole, NULL, NULL);
     if (j->whole.keys == 0 && j->target.exists)
         return failed(j, 0,
-                      "cannot replace %s: there were no keys (did the program that writes them "
-                      "fail?), and the keys in it would be lost",
+                      "cannot replace %s: the input has no keys (did the program that writes the "
+                      "keys fail?), and its keys would be lost",
                       j->path);
     return true;
 }

@@ -126,9 +126,9 @@ class Removing(AddTest):
     def test_counts(self):
         self.add("live", stdin=lines(*KEYS))
         for keys, status, says in (
-                (KEYS[:990] + OTHERS[:10], 1, "1000 keys, 990 removed, 10 were not there\n"),
-                (KEYS[:1], 1, "1 key, 0 removed, 1 was not there\n"),
-                (KEYS[990:993], 0, "3 keys, 3 removed, 0 were not there\n")):
+                (KEYS[:990] + OTHERS[:10], 1, "1000 keys, 990 removed, 10 were not found\n"),
+                (KEYS[:1], 1, "1 key, 0 removed, 1 was not found\n"),
+                (KEYS[990:993], 0, "3 keys, 3 removed, 0 were not found\n")):
             self.assertEqual(self.remove(keys, status), says)
         self.assertEqual(self.query("live", stdin=lines(*KEYS, *OTHERS)), KEYS[993:])
         report = self.inspected("live")
@@ -149,7 +149,7 @@ class Removing(AddTest):
 
     def test_counters_that_are_stuck_never_lose_a_key(self):
         self.add("live", stdin=lines(*KEYS[:1] * 20))
-        self.assertEqual(self.remove(KEYS[:1] * 15), "15 keys, 15 removed, 0 were not there\n")
+        self.assertEqual(self.remove(KEYS[:1] * 15), "15 keys, 15 removed, 0 were not found\n")
         self.assertEqual(self.query("live", stdin=lines(KEYS[0])), KEYS[:1])
         self.assertGreater(self.inspected("live")["record"]["overflow"], 0)
         self.remove(KEYS[:1] * 50)

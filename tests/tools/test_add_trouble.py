@@ -154,8 +154,8 @@ class FailingDisk(TroubleTest):
         status, out, message = self.result(self.failing_adder(), lines(*KEYS[13:]))
         self.assertEqual((status, out), (2, b""))
         self.assertEqual(message, b"bfadd: cannot write live to disk: %s: rebuild it "
-                                  b"from all its keys (--rescue would have saved what is in "
-                                  b"memory)\n" % DISK_FAILED.encode())
+                                  b"from all its keys (next time, add --rescue NEWFILE to "
+                                  b"save the filter in memory)\n" % DISK_FAILED.encode())
         (self.folder / "disk-fails").unlink()
         for tool, words in ("bfadd", ["keys"]), ("bfquery", ["keys"]), ("bfseal", []), (
                 "bfadd", ["--accept-unclean", "keys"]):
@@ -169,8 +169,8 @@ class FailingDisk(TroubleTest):
         status, out, message = self.result(self.failing_adder("--rescue", "saved"))
         self.assertEqual((status, out), (2, b""))
         self.assertEqual(message, b"bfadd: cannot write live to disk: %s: rescued "
-                                  b"to saved: add the keys since the last sync to that again "
-                                  b"(bfadd --accept-unclean), the last 3 here among them\n"
+                                  b"to saved (add the keys since the last sync to it again "
+                                  b"with bfadd --accept-unclean, including the last 3 read here)\n"
                          % DISK_FAILED.encode())
         (self.folder / "disk-fails").unlink()
         self.assertEqual(self.query("--accept-unclean", "saved", "keys"), KEYS[:13])

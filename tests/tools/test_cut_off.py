@@ -30,8 +30,7 @@ class CutOff(ToolTest):
             if status == 2:
                 self.assertEqual(self.snapshot(), before)
                 self.assertRegex(result.stderr.decode(), r"^bfcreate: cannot create good: \d+ "
-                                 r"different keys, fewer than the 9000 of --min-keys \(did the "
-                                 r"program that writes them fail\?\)\n$")
+                                 r"different keys, fewer than the 9000 of --min-keys \(did the program that writes the keys fail\?\)\n$")
 
     def test_min_keys_counts_different_ones(self):
         for number, keys in (3, ["a", "b"]), (3, ["a", "b", "a", "b"]), (1, []), (10_001, KEYS):
@@ -46,8 +45,8 @@ class CutOff(ToolTest):
     def test_no_keys_replace_no_filter_that_has_some(self):
         for words in [], ["-q"], ["-n", 1000]:
             message = self.refused(*words, "good", stdin=b"")
-            self.assertIn("there were no keys", message)
-            self.assertIn("and the keys in it would be lost", message)
+            self.assertIn("the input has no keys", message)
+            self.assertIn("and its keys would be lost", message)
         self.output("bfcreate", "-f", "-q", "--allow-empty", "good")
         says = b": it has no keys, so every lookup returns no\n"
         self.output("bfcreate", "-f", "-q", "good", says=b"bfcreate: good" + says)  # an empty one by an empty one

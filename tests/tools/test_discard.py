@@ -39,7 +39,7 @@ class Kept(DiscardTest):
             with self.subTest(tool):
                 self.shape("dest", *OTHER, bits=512 * 7)
                 self.kept(tool, *words)
-                self.assertIn("--discard is for ", self.trouble(tool, "--discard", *words))
+                self.assertIn("--discard needs ", self.trouble(tool, "--discard", *words))
                 self.output(tool, "-q", "-f", "--discard", *words)
                 self.assertEqual(self.query("dest", stdin=lines(*KEYS)), KEYS)
 
@@ -83,7 +83,7 @@ class Replaced(DiscardTest):
                 self.live("live", "-l", layout)
                 self.output("bfseal", "-q", "-f", "--discard", "live", "dest")
                 self.output("bfadd", "-q", "live", stdin=lines(*OTHER))
-                self.assertIn("File exists (--force replaces it, and keeps its keys)", self.trouble("bfseal", "live", "dest"))
+                self.assertIn("File exists (to replace it and keep its keys: --force)", self.trouble("bfseal", "live", "dest"))
                 self.output("bfseal", "-q", "-f", "live", "dest")
                 self.assertEqual(self.query("dest", stdin=lines(*KEYS, *OTHER)), [*KEYS, *OTHER])
 

@@ -137,7 +137,7 @@ class MpiTrouble(MpiTest):
         self.trouble_of_all("-n", N, "none/filter", "keys", says="cannot create none/filter: No such")
         self.assertEqual(self.read("keys"), INPUTS["many"])
         self.write("none", b"")
-        self.trouble_of_all("-f", "-n", N, "filter", "none", says="cannot replace filter: there were no keys")
+        self.trouble_of_all("-f", "-n", N, "filter", "none", says="cannot replace filter: the input has no keys")
 
     def check_kept(self, name, says):
         """Not even -f replaces it, and all files are as they were."""

@@ -88,8 +88,8 @@ class Union(MergeTest):
         self.output("bfmerge", "all", "--disjoint", "-p", "1", "exact", "more")
         self.assertEqual(self.record("all")["n"], len(KEYS) + len(OTHERS))
         self.output("bfmerge", "not", "-p", "1", "--disjoint", "merged", "more",
-                    says=b"bfmerge: merged: how many keys it has is an estimate, so that of not is "
-                         b"one too\n")
+                    says=b"bfmerge: merged: its number of keys is an estimate, and so is "
+                         b"that of not\n")
         self.assertTrue(self.record("not")["n_estimated"])
 
     def test_one_source_and_sources_without_keys(self):
@@ -158,7 +158,7 @@ class Rate(MergeTest):
         message = self.trouble("bfmerge", "merged", *names, names=["merged"])
         self.assertEqual(message, f"bfmerge: cannot merge into merged: in the common size of "
                                   f"{UNIT // 2} bits its false-positive rate would pass 5% "
-                                  "(build them with the same -n, that of all keys; --fpr allows more)\n")
+                                  "(build all filters with the same -n, the number of all keys; to allow a higher rate: --fpr)\n")
         self.assertIn("would pass 6% (", self.trouble("bfmerge", "-p", 0.06, "merged", *names))
         for limit in f"{rate * 1.01:.6f}", "0.99", "1":
             self.output("bfmerge", "-qf", "--discard", "-p", limit, "merged", *names)
@@ -181,11 +181,11 @@ class Rate(MergeTest):
         for name, blocks in ("a", 101), ("b", 103):
             self.create("-q", "-k", 5, "-m", 512 * blocks, "-n", 9000, stdin=lines(*KEYS), name=name)
         self.output("bfmerge", "new", "a", "b",
-                    says=b"bfmerge: new: the false-positive rate is 100%, and no SRC promises one "
-                         b"(--fpr does)\n")
+                    says=b"bfmerge: new: the false-positive rate is 100%, and no SRC has a target "
+                         b"rate (set it with --fpr)\n")
         self.output("bfmerge", "-f", "--discard", "-p", 1, "new", "a", "b",
-                    says=b'bfmerge: new: it answers "maybe" to 100% of all strangers: build its '
-                         b"sources with the same -n, that of all keys\n")
+                    says=b"bfmerge: new: its false-positive rate is 100% (build all sources with "
+                         b"the same -n, the number of all keys)\n")
         self.assertIn("would pass 50%", self.trouble("bfmerge", "-f", "--discard", "-p", 0.5, "new", "a", "b"))
 
 

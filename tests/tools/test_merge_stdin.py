@@ -115,7 +115,7 @@ class Trouble(StreamTest):
                     self.refused(self.stream[:begin + there],
                                  f"filter {i + 1}, which begins at byte {begin}", "truncated")
         self.refused(self.stream[:sizes[0] + sizes[1] + 5000],
-                     f"is truncated: 5000 of {sizes[2]} bytes are there")
+                     f"is truncated: 5000 of {sizes[2]} bytes")
 
     def test_nothing_and_something_else(self):
         begin = len(self.images[0])

@@ -41,11 +41,11 @@ class Sources(TroubleTest):
         os.link(self.folder / "b", self.folder / "hard")
         (self.folder / "link").symlink_to("b")
         self.write("list", b"b\n")
-        for words, says in ((["b", "b"], "b: it is there twice"),
-                            (["b", "a", "./b"], "./b: it is there twice, also as b"),
-                            (["b", "a", "hard"], "hard: it is there twice, also as b"),
-                            (["b", "a", "link"], "link: it is there twice, also as b"),
-                            (["a", "b", "--files-from", "list"], "b: it is there twice")):
+        for words, says in ((["b", "b"], "b: it is named twice"),
+                            (["b", "a", "./b"], "./b: it is named twice, also as b"),
+                            (["b", "a", "hard"], "hard: it is named twice, also as b"),
+                            (["b", "a", "link"], "link: it is named twice, also as b"),
+                            (["a", "b", "--files-from", "list"], "b: it is named twice")):
             self.assertEqual(self.trouble("bfmerge", "new", *words),
                              f"bfmerge: cannot merge {says}\n")
 
@@ -86,7 +86,7 @@ class Sources(TroubleTest):
 
     def test_lists(self):
         for data, says in ((b"", "names no filter"), (b"a\n\nb\n", "name 2 is empty"),
-                           (b"a\nb\0c\n", "name 2 has a zero byte in it"),
+                           (b"a\nb\0c\n", "name 2 has a NUL byte"),
                            (b"a\nno-such\n", "cannot open no-such")):
             self.write("list", data)
             self.assertIn(says, self.trouble("bfmerge", "new", "--files-from", "list"))
@@ -110,7 +110,7 @@ class Destination(TroubleTest):
         self.shard("all")
         (self.folder / "link").symlink_to("all")
         self.write("list", b"a\nb\n")
-        to_keep = "name it as a source too, to keep its keys: bfmerge -f all all "
+        to_keep = "to keep its keys, name it as a source too: bfmerge -f all all "
         self.refusal("all", "all", "a", remedy=to_keep + "a")
         self.refusal("all", "all", "a", "b", remedy=to_keep + "SRC...")
         self.refusal("link", "link", "a", remedy=to_keep.replace("all", "link") + "a")
@@ -140,7 +140,7 @@ class Destination(TroubleTest):
         self.refusal("other seed", "other seed", "all")
 
     def test_a_command_is_printed_only_if_a_shell_takes_it_unchanged(self):
-        to_keep = "name it as a source too, to keep its keys"
+        to_keep = "to keep its keys, name it as a source too"
         for dest in "a b", "a;b", "$a", "a'", "é":
             self.shard(dest)
             self.refusal(dest, dest, "a", remedy=to_keep)
@@ -177,7 +177,7 @@ class Destination(TroubleTest):
 
     def test_a_destination_without_keys_is_replaced(self):
         self.output("bfcreate", "-q", "--allow-empty", "empty")
-        self.assertIn("cannot create empty: File exists (write to another file; --force would lose this one)",
+        self.assertIn("cannot create empty: File exists (write to another file; --force would overwrite this file)",
                       self.trouble("bfmerge", "empty", "a", "b"))
         self.output("bfmerge", "-q", "-f", "empty", "a", "b")
         self.write("nothing", b"")
@@ -187,7 +187,7 @@ class Destination(TroubleTest):
     def test_discard_drops_them(self):
         self.shard("all")
         before = self.snapshot()
-        self.assertIn("--discard is for --force", self.trouble("bfmerge", "--discard", "all", "a"))
+        self.assertIn("--discard needs --force", self.trouble("bfmerge", "--discard", "all", "a"))
         self.assertEqual(self.snapshot(), before)
         self.output("bfmerge", "-q", "-f", "--discard", "all", "a")
         self.assertEqual(self.query("-v", "all", stdin=lines(*KEYS[1::2]))[:3], KEYS[1::2][:3])
@@ -215,8 +215,8 @@ class CommandLine(TroubleTest):
                             (["--project", "new", "--files-from", "a"], "one SRC"),
                             (["--project", "--label", "x", "new", "a"], "keeps the label"),
                             (["--project", "--tag", "aa", "new", "a"], "keeps the label"),
-                            (["--intersect", "-p", "0.1", "new", "a"], "--fpr is for unions"),
-                            (["--intersect", "--disjoint", "new", "a"], "--disjoint is for unions"),
+                            (["--intersect", "-p", "0.1", "new", "a"], "--fpr needs --union"),
+                            (["--intersect", "--disjoint", "new", "a"], "--disjoint needs --union"),
                             (["-0", "new", "a"], "needs --files-from")):
             message = self.trouble("bfmerge", *words)
             self.assertIn(says, message)

@@ -17,9 +17,9 @@ class Uniq(ToolTest):
         *warnings, message = result.stderr.splitlines(keepends=True)
         for line in [*warnings, message]:
             self.check_message("bfuniq", line)
-        self.assertIn(b"begin again with", message)
-        self.assertIn(b"a larger -n, or without --fixed\n", message)
-        taken = int(re.search(rb"stopped after (\d+) lines?:", message)[1])
+        self.assertIn(b"start over with", message)
+        self.assertIn(b"a larger -n, or without --fixed)\n", message)
+        taken = int(re.search(rb"stopped after (\d+) lines? \(", message)[1])
         return taken, result.stdout.count(b"\n"), warnings, message.decode()
 
     def test_it_stops_before_more_lines_are_lost_quiet_or_not(self):
@@ -37,8 +37,7 @@ class Uniq(ToolTest):
         *_, message = self.stopped("-q", "-n", 1000, "-p", 0.01)
         self.assertRegex(message, r"^bfuniq: the filter in memory is over capacity: 1\d\d\d keys, for "
                                   r"a capacity of 1000: more would raise its false-positive rate "
-                                  r"above twice the target of 1%: stopped after 1\d\d\d lines: begin again "
-                                  r"with a larger -n, or without --fixed\n$")
+                                  r"above twice the target of 1%: stopped after 1\d\d\d lines \(start over with a larger -n, or without --fixed\)\n$")
 
     def test_overfull_goes_on(self):
         out = self.output("bfuniq", "-q", "--fixed", "--overfull", "-n", 1000, stdin=lines(*numbered(MANY)))
@@ -80,8 +79,7 @@ class Add(ToolTest):
         found = re.fullmatch(
             r"bfadd: live is over capacity: (\d+) keys, for a capacity of 400: more would raise its "
             r"false-positive rate above twice the target of 1%: the first (\d+) keys? read are in it and on "
-            r"disk \(build a larger filter from all keys, or a growing filter: bfcreate --live --grow NEWFILE; "
-            r"--overfull adds the rest to this filter\)\n", message)
+            r"disk \(build a larger filter from all keys, or a growing filter: bfcreate --live --grow NEWFILE; to add the rest anyway: --overfull\)\n", message)
         self.assertIsNotNone(found, message)
         return int(found[1]), int(found[2])
 

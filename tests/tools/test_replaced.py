@@ -10,8 +10,7 @@ import unittest
 from support import SANITIZED, TIMEOUT, ToolTest, lines, main, numbered
 
 KEYS = numbered(30)
-ADVICE = ("live was replaced or removed while it was open for writing: add the {} keys read here "
-          "again, to what has the name now (--rescue would have saved what is in memory)\n")
+ADVICE = ("live was replaced or removed while it was open for writing: add the {} keys read here again, to the file that has this name now (next time, add --rescue NEWFILE to save the filter in memory)\n")
 
 
 def removed(test):
@@ -73,8 +72,8 @@ class Adding(ReplacedTest):
         status, out, message = self.result(writer, lines("a"))
         self.assertEqual((status, out), (2, b""))
         self.assertEqual(message, b"bfadd: live was replaced or removed while it was open for "
-                                  b"writing: rescued to saved, with all that it held: use that, or "
-                                  b"add the 31 keys read here again, to what has the name now\n")
+                                  b"writing: rescued to saved with all its keys (use that file, or "
+                                  b"add the 31 keys read here again, to the file that has this name now)\n")
         self.assertEqual(self.inspected("saved")["verdict"], "live, clean")
         self.assertEqual(self.query("saved", stdin=lines(*KEYS, "a", "b")), [*KEYS, b"a"])
 
@@ -98,7 +97,7 @@ class Adding(ReplacedTest):
         renamed_over(self)
         status, _, message = self.result(writer)
         self.assertEqual(status, 2)
-        self.assertIn(b"remove the 30 keys read here again, from what has the name now", message)
+        self.assertIn(b"remove the 30 keys read here again, from the file that has this name now", message)
 
     def query_quietly(self, key):
         return self.run_tool("bfquery", "-q", "live", stdin=lines(key)).returncode == 0
@@ -118,15 +117,15 @@ class Uniq(ReplacedTest):
                 process = self.uniq("live")
                 change(self)
                 self.assertEqual(self.result(process, lines("b")), (
-                    2, b"b\n", b"bfuniq: live was removed or replaced meanwhile, so what was seen "
-                               b"is lost: the next run prints it again\n"))
+                    2, b"b\n", b"bfuniq: live was removed or replaced during the run, and its lines "
+                               b"are lost: the next run prints them again\n"))
 
     def test_the_newest_generation_that_is_gone_at_the_end(self):
         process = self.uniq("seen", "--generations", 2, "--every", 10)
         os.unlink(self.folder / "seen")
         status, out, message = self.result(process)
         self.assertEqual((status, out), (2, b""))
-        self.check_message("bfuniq", message, "seen was removed or replaced meanwhile")
+        self.check_message("bfuniq", message, "seen was removed or replaced during the run")
 
     def test_a_generation_that_others_have_left_behind(self):
         """One that another one has replaced is no trouble."""

@@ -84,10 +84,10 @@ class Refused(ToolTest):
     def test_what_does_not_go_together(self):
         forgets = ["--generations", 3]
         for words, says in (
-                (["--grow"], "give --live too"),
-                ([*forgets, "--every", 10], "give --live too"),
-                (["--live", "--grow", *forgets], "give one of them"),
-                (["--live", "--grow", "--every", "1d"], "give one of them"),
+                (["--grow"], "needs --live"),
+                ([*forgets, "--every", 10], "needs --live"),
+                (["--live", "--grow", *forgets], "mutually exclusive"),
+                (["--live", "--grow", "--every", "1d"], "mutually exclusive"),
                 (["--live", "--every", "1d"], "needs --generations"),
                 (["--live", *forgets, "-n", 10], "needs --every"),
                 (["--live", *forgets, "--every", "1d"], "needs -n"),

@@ -95,12 +95,10 @@ class Slices(ToolTest):
             left = self.header("part 0")["keys_elsewhere"]
             for to in "new", "-":
                 self.trouble("bfmerge", "-q", "--slices", to, *parts, names=[
-                    f"cannot join part 0: it left out {left} of the 7500 keys it read, and they may be in no slice, since "
-                    "part 0 and part 1 were made from different keys (make every slice from all keys, or each from all that "
-                    "belong to it)"])
+                    f"cannot join part 0: it omits {left} of the 7500 keys it read, and no other slice may have them: part 0 and part 1 were made from different keys (make every slice from the same keys)"])
             self.output("bfmerge", "-q", "--slices", "--as-is", "--overfull", "-f", "--discard", "joined", *parts)
             self.assertLess(len(self.query("joined", stdin=lines(*KEYS))), len(KEYS))
-        self.trouble("bfmerge", "--as-is", "new", *parts, names=["--as-is is for --slices"])
+        self.trouble("bfmerge", "--as-is", "new", *parts, names=["--as-is needs --slices"])
 
     def test_one_slice_of_other_keys_is_found_among_many(self):
         names = self.slices(3)
@@ -109,7 +107,7 @@ class Slices(ToolTest):
             if joins:
                 self.output("bfmerge", "--slices", "-f", "--discard", "joined", *names)
             else:
-                self.trouble("bfmerge", "--slices", "new", *names, names=["since slice 1 and slice 2 were made from different keys"])
+                self.trouble("bfmerge", "--slices", "new", *names, names=["slice 1 and slice 2 were made from different keys"])
 
     def test_slices_of_their_own_keys_make_the_whole(self):
         self.create("-n", len(KEYS), "whole", stdin=lines(*KEYS))
@@ -128,9 +126,9 @@ class Slices(ToolTest):
                      stdin=lines(*KEYS[1:]), names=["29999 different keys, fewer than the 30000"])
         others = self.query("slice", stdin=lines(*numbered(9, "stranger ")))[:1]
         self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "slice", "-", stdin=lines(*others),
-                     names=["cannot replace slice: none of the 1 key read belongs to this slice, and the keys in it would be lost"])
+                     names=["cannot replace slice: this slice has no keys of the 1 key read, and its keys would be lost"])
         self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "slice", "-",
-                     names=["cannot replace slice: there were no keys"])
+                     names=["cannot replace slice: the input has no keys"])
 
     def test_one_that_is_overfull(self):
         result = self.run_tool("bfcreate", "--slice", "1/2", "-n", 9000, "over", "-", stdin=lines(*KEYS))
@@ -158,7 +156,7 @@ class Slices(ToolTest):
                 self.assertEqual(streamed.stdout, self.read("whole"))
             self.output("bfmerge", "-q", "--slices", "--overfull", "-f", "--discard", "joined", *names)
         self.assertEqual(says, "")
-        self.trouble("bfmerge", "--overfull", "new", *names, names=["--overfull is for --slices"])
+        self.trouble("bfmerge", "--overfull", "new", *names, names=["--overfull needs --slices"])
 
     def test_what_does_not_make_a_filter(self):
         names = self.slices(4)
@@ -166,20 +164,20 @@ class Slices(ToolTest):
         self.create("-f", "-n", len(KEYS), "whole", stdin=lines(*KEYS))
         self.output("bfmerge", "--slices", "-f", "--discard", "joined", *names)
         for says, *given in (
-                ("none has the blocks 320 to 447 of 582", *[name for name in names if name != three]),
-                ("none has the blocks 0 to 127", *names[1:]), ("none has the blocks 448 to 581", *names[:3]),
-                ("cannot join whole: it is no slice", *names, "whole"),
-                ("cannot merge slice 2: it is there twice", *names, two)):
+                ("blocks 320 to 447 of 582 are missing", *[name for name in names if name != three]),
+                ("blocks 0 to 127 of 582 are missing", *names[1:]), ("blocks 448 to 581 of 582 are missing", *names[:3]),
+                ("cannot join whole: it is not a slice", *names, "whole"),
+                ("cannot merge slice 2: it is named twice", *names, two)):
             self.trouble("bfmerge", "--slices", "new", *given, names=[says])
         self.write("copy", self.read(two))
         self.trouble("bfmerge", "--slices", "new", *names, "copy", names=["cannot join copy: slice 2 has the block 128"])
-        for words, says in ((["-s", 1], "the seed (make all slices with the same -s)"), (["-p", 0.02], "the size of the filter"),
-                            (["-0", "--as-is"], "how keys are cut (make all slices with the same -0, -x and --crlf)"),
-                            (["--label", "x"], "the label"), (["--tag", "01"], "the tag"), (["-k", 3], "positions")):
+        for words, says in ((["-s", 1], "the seed differs (make all slices with the same -s)"), (["-p", 0.02], "the size of the filter"),
+                            (["-0", "--as-is"], "the key format differs (make all slices with the same -0, -x and --crlf)"),
+                            (["--label", "x"], "the label"), (["--tag", "01"], "the tag"), (["-k", 3], "the number of hashes")):
             size = ["-m", 582 * 512] if "-k" in words else []
             self.create("-f", "--slice", "3/4", "-n", len(KEYS), *size, *words, "odd", stdin=lines(*KEYS))
             self.trouble("bfmerge", "--slices", "new", *[name for name in names if name != three], "odd",
-                         names=["cannot join odd: it is a slice of another filter than slice 1, by ", says])
+                         names=["cannot join odd: it is a slice of a different filter than slice 1: ", says])
         data = bytearray(self.read(three))
         data[5000] ^= 1
         self.write(three, data)
@@ -212,7 +210,7 @@ class Slices(ToolTest):
         self.create("--slice", "304/304", "-n", "1M", "last", stdin=b"")
         self.slices(2)
         for words, says in ((["--label", "x"], "--slices keeps the label"), (["--tag", "01"], "--slices keeps"),
-                            (["-p", 0.5], "--fpr is for unions"), (["--disjoint"], "--disjoint is for unions")):
+                            (["-p", 0.5], "--fpr needs --union"), (["--disjoint"], "--disjoint needs --union")):
             self.trouble("bfmerge", "--slices", *words, "new", "slice 1", names=[says])
 
 

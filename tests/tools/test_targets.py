@@ -63,7 +63,7 @@ NOT_MADE = ("folder", "folder/", "folder/.", ".", "..", "/", "new/", "fifo", "li
 
 
 def with_dest(command, dest, *more):
-    """The command with its options; --discard is for --force."""
+    """The command with its options; --discard needs --force."""
     tool, *words = command
     words = [word for word in words if word != "--discard" or {"-f", "-qf"} & {*more}]
     return [tool, *more, *(dest if word is DEST else word for word in words)]
@@ -229,9 +229,9 @@ class Names(TargetTest):
     def test_a_source_is_not_replaced_without_force(self):
         (self.folder / "link").symlink_to("live")
         os.link(self.folder / "live", self.folder / "hard")
-        for name, says in (("merge", "--force replaces it, and keeps its keys"),
+        for name, says in (("merge", "to replace it and keep its keys: --force"),
                            ("intersect", "write to another file; --force would overwrite this file"),
-                           ("fold", "--force replaces it, and keeps its keys")):
+                           ("fold", "to replace it and keep its keys: --force")):
             for dest in "a", "./a":
                 self.refused(FILTERS[name], dest, f"File exists ({says})", [()], names=[dest])
         for dest in "live", "./live", "link", "hard":

@@ -183,8 +183,8 @@ class Time(UniqTest):
         for words in [], ["--filter", "seen"]:
             for quiet in [], ["-q"]:
                 said = b"" if quiet else (
-                    rb"bfuniq: (seen|the filter in memory): a generation was full after \d+s, not 1h: lines are"
-                    rb" forgotten sooner \(a larger -n keeps them longer\)\n")
+                    rb"bfuniq: (seen|the filter in memory): a generation was full after \d+s, not 1h, so lines "
+                    rb"are forgotten sooner \(to keep them longer, increase -n\)\n")
                 result = self.run_tool("bfuniq", *quiet, *words, "--generations", 3, "--every", "1h", "-n", 100, "-p",
                                        1e-12, stdin=lines(*numbered(1000), b"key 0", b"key 800"))
                 self.assertEqual((result.returncode, result.stdout), (0, lines(*numbered(1000), b"key 0")))
@@ -330,7 +330,7 @@ class Files(UniqTest):
 
     def test_a_generation_is_no_filter_of_its_own(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
-        self.trouble("bfuniq", "--filter", "seen.1", stdin=b"key 14\n", names=["seen.1", "name of the first (seen)"])
+        self.trouble("bfuniq", "--filter", "seen.1", stdin=b"key 14\n", names=["seen.1", "use the first file: seen"])
 
     def test_contradictions(self):
         self.uniq(*self.WORDS, stdin=b"a\n")
@@ -481,7 +481,7 @@ class SeveralProcesses(UniqTest):
         self.take_turn(one, b"b")
         out, errors = one.communicate(timeout=TIMEOUT)
         self.assertEqual((one.returncode, out), (2, b""))
-        self.check_message("bfuniq", errors, "seen was removed or replaced meanwhile")
+        self.check_message("bfuniq", errors, "seen was removed or replaced during the run")
         self.assertEqual(self.uniq(*words, stdin=b"a\nb\n"), [b"a", b"b"])
 
     def test_rotating_at_the_same_time(self):
@@ -525,7 +525,7 @@ class SeveralProcesses(UniqTest):
                 self.folder.chmod(0o755)
                 self.assertEqual(result.returncode, 2)
                 self.check_message("bfuniq", result.stderr, "cannot add to seen, stopped after 9 lines",
-                                   "Permission denied (a further layer of it is a file beside it)")
+                                   "Permission denied (its next layer is a file in the same folder)")
                 self.assertEqual(result.stdout, lines(*(keys[:7] if mode else keys[7:9])))
                 self.assertEqual(self.query("seen", stdin=lines(*keys)), keys[:9])
                 if (threads, mode) != (4, ["-d"]):

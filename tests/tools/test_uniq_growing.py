@@ -65,7 +65,7 @@ class InMemory(UniqTest):
         result = self.run_tool("bfuniq", "-j1", "-n", 1000, "-p", 1e-7, "keys", before=little)
         self.assertEqual(result.returncode, 2)
         self.check_message("bfuniq", result.stderr, "cannot add to the filter in memory, stopped after ",
-                           f"{NO_MEMORY} (--filter takes a file)")
+                           f"{NO_MEMORY} (keep it in a file: --filter FILE)")
         taken = int(re.search(rb"after (\d+) lines", result.stderr)[1])
         self.assertGreater(taken, 100_000)
         self.assertEqual(result.stdout, lines(*keys[:taken]))
@@ -184,7 +184,7 @@ class Trouble(UniqTest):
         result = self.run_tool("bfuniq", before=[*SMALL_DISK, "sh", "-c", script, "sh"])
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         said = self.read("said").decode()
-        room = r"No space left on device \(with more room on the disk the next run goes on from there\)"
+        room = r"No space left on device \(free some disk space, and run it again to continue\)"
         self.assertRegex(said, rf"\A(bfuniq: cannot add to seen, stopped after \d+ lines: {room}\n2\n){{2}}\Z")
         self.assertEqual(self.read("printed"), lines(*keys))
 
@@ -199,7 +199,7 @@ class Trouble(UniqTest):
                 self.folder.chmod(0o555)
                 taken, result = self.stopped(stream, "-j", threads, *mode, before=UNPRIVILEGED)
                 self.folder.chmod(0o755)
-                self.assertIn(b"Permission denied (a further layer of it is a file beside it)", result.stderr)
+                self.assertIn(b"Permission denied (its next layer is a file in the same folder)", result.stderr)
                 new = [key for key in first_ones(stream[:taken]) if key not in keys[:50]]
                 self.assertEqual(new, keys[50:100])
                 repeated = repeated_ones([*keys[:50], *stream[:taken]])
@@ -256,7 +256,7 @@ class Trouble(UniqTest):
             (self.folder / gone).unlink()
             out, errors = process.communicate(lines(*numbered(600)), timeout=TIMEOUT)
             self.assertEqual((process.returncode, out), (2, lines(*numbered(600)[500:])))
-            self.check_message("bfuniq", errors, "seen was removed or replaced meanwhile")
+            self.check_message("bfuniq", errors, "seen was removed or replaced during the run")
             for end in self.layers():
                 (self.folder / f"seen{end}").unlink()
 

@@ -155,13 +155,13 @@ class Trouble(UniqTest):
         self.output("bfuniq", "-c", "--filter", "seen", "--generations", 2, "--every", 1000, "keys")
         self.create_live("-n", 1000)
         for name in "seen.1", "seen.2", "live.17":
-            self.assertIn("it is a name of its files", self.trouble(
+            self.assertIn("needs that name (write to another file)", self.trouble(
                 "bfuniq", "--repeated-to", name, "--filter", name[:4], "keys", names=[name]))
         os.symlink("seen", self.folder / "seen by link")
         for words in (["./seen.5", "--filter", "seen"], ["seen.5", "--filter", "./seen"],
                       ["seen.5", "--filter", self.folder / "seen"],
                       ["seen.5", "--filter", "seen by link"], ["./new.1", "--filter", "new"]):
-            self.assertIn("it is a name of its files", self.trouble(
+            self.assertIn("needs that name (write to another file)", self.trouble(
                 "bfuniq", "--repeated-to", *words, "keys"))
             self.assertFalse((self.folder / words[0]).exists())
         for words, says in ((["link", "keys"], "cannot read keys: it is also the output"),

@@ -86,10 +86,11 @@ static _Noreturn void poisoned(const struct work *w, int error)
     snprintf(trouble, sizeof(trouble), "cannot write %s to disk: %s", a->path,
              bloomfile_strerror(error));
     if (!rescue(w, trouble, remedy))
-        cli_fail(0, "%s: %s (--rescue would have saved what is in memory)", trouble, remedy);
+        cli_fail(0, "%s: %s (next time, add --rescue NEWFILE to save the filter in memory)",
+                 trouble, remedy);
     cli_fail(0,
-             "%s: rescued to %s: add the keys since the last sync to that again (bfadd"
-             " --accept-unclean), the last %" PRIu64 " here among them",
+             "%s: rescued to %s (add the keys since the last sync to it again with bfadd "
+             "--accept-unclean, including the last %" PRIu64 " read here)",
              trouble, a->rescue, w->unsynced);
 }
 
@@ -101,11 +102,12 @@ static _Noreturn void replaced(const struct work *w)
     snprintf(trouble, sizeof(trouble), "%s was replaced or removed while it was open for writing",
              a->path);
     snprintf(remedy, sizeof(remedy),
-             "%s the %" PRIu64 " key%s read here again, %s what has the name now",
+             "%s the %" PRIu64 " key%s read here again, %s the file that has this name now",
              a->remove ? "remove" : "add", w->read, cli_s(w->read), a->remove ? "from" : "to");
     if (!rescue(w, trouble, remedy))
-        cli_fail(0, "%s: %s (--rescue would have saved what is in memory)", trouble, remedy);
-    cli_fail(0, "%s: rescued to %s, with all that it held: use that, or %s", trouble, a->rescue,
+        cli_fail(0, "%s: %s (next time, add --rescue NEWFILE to save the filter in memory)",
+                 trouble, remedy);
+    cli_fail(0, "%s: rescued to %s with all its keys (use that file, or %s)", trouble, a->rescue,
              remedy);
 }
 
@@ -128,7 +130,7 @@ static _Noreturn void fail(const struct work *w, int error, const char *attempt)
     char about[LAYERS_TEXT];
     fail_for_file(w, error);
     if (layers_explain(w->add->path, error, about))
-        cli_fail(0, "cannot %s %s: %s: then add the %" PRIu64 " key%s read here again", attempt,
+        cli_fail(0, "cannot %s %s: %s (then add the %" PRIu64 " key%s read here again)", attempt,
                  w->add->path, about, w->read, cli_s(w->read));
     cli_fail(error, "cannot %s %s", attempt, w->add->path);
 }
@@ -158,8 +160,8 @@ static _Noreturn void cannot_grow(struct work *w, uint64_t before, int error)
     const char *words = layers_explain(path, error, about) ? about : bloomfile_strerror(error);
     save(w);
     cli_fail(0,
-             "cannot add a further layer beside %s: %s: nothing was lost, and the first %" PRIu64
-             " key%s read are in it and on disk: add the others when that is mended",
+             "cannot add a layer to %s: %s: no keys were lost; the first %" PRIu64
+             " key%s read are in it and on disk (fix this, then add the other keys)",
              path, words, before, cli_s(before));
 }
 
@@ -170,8 +172,8 @@ static _Noreturn void over_capacity(struct work *w, uint64_t before)
     save(w);
     cli_fail(0,
              "%s: the first %" PRIu64
-             " key%s read are in it and on disk (build a larger filter from all keys, or a growing"
-             " filter: bfcreate --live --grow NEWFILE; --overfull adds the rest to this filter)",
+             " key%s read are in it and on disk (build a larger filter from all keys, or a growing "
+             "filter: bfcreate --live --grow NEWFILE; to add the rest anyway: --overfull)",
              text, before, cli_s(before));
 }
 
@@ -271,7 +273,7 @@ static void report(const struct work *w)
     if (a->quiet || !(a->verbose || isatty(STDERR_FILENO)))
         return;
     if (a->remove)
-        cli_warn(0, "%s: %" PRIu64 " key%s, %" PRIu64 " removed, %" PRIu64 " %s not there", a->path,
+        cli_warn(0, "%s: %" PRIu64 " key%s, %" PRIu64 " removed, %" PRIu64 " %s not found", a->path,
                  w->read, cli_s(w->read), w->done, absent, absent == 1 ? "was" : "were");
     else
         cli_warn(0, "%s: %" PRIu64 " key%s, %" PRIu64 " new", a->path, w->read, cli_s(w->read),

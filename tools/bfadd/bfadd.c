@@ -62,9 +62,9 @@ static void parse(struct add *a, int argc, char **argv)
     if (first == argc || argv[first][0] == '\0')
         cli_usage("the name of the filter file is missing");
     if (a->remove && (a->open_flags & BLOOMFILE_ADD_EXACT) != 0)
-        cli_usage("--exact is about adding, which --remove does not do");
+        cli_usage("--exact and --remove are mutually exclusive");
     if (a->remove && (a->open_flags & BLOOMFILE_OVER_CAPACITY) != 0)
-        cli_usage("--overfull is about adding, which --remove does not do");
+        cli_usage("--overfull and --remove are mutually exclusive");
     keys_options_check(&a->keys);
     say_order = "the filter comes first: bfadd FILE KEYFILE...";
     a->path = argv[first];

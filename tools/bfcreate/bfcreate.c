@@ -29,7 +29,7 @@ static void take_slice(void *given, char *value)
         *slash = '\0';
     if (slash == NULL || !cli_parse_u64(value, &slice) || !cli_parse_u64(slash + 1, &slices) ||
         slice < 1 || slice > slices || slices > CREATE_MOST_SLICES)
-        cli_usage("--slice takes I/N, the I-th of N parts, such as 3/8, N being at most %u",
+        cli_usage("--slice takes I/N, the I-th of N slices, such as 3/8, with N at most %u",
                   CREATE_MOST_SLICES);
     params->slice = (uint32_t)slice - 1;
     params->slices = (uint32_t)slices;
@@ -120,12 +120,11 @@ static void check_solved(const struct create *c)
                          : c->live               ? "--live"
                                                  : NULL;
     if (traits->solved && option != NULL)
-        cli_usage("%s is for filters that change, and the layout %s is built from all keys at once:"
-                  " take blocked or classic",
+        cli_usage("%s is for filters that change, and the layout %s cannot change (use -l blocked "
+                  "or -l classic)",
                   option, traits->name);
     if (traits->solved && c->params.hashes != 0)
-        cli_usage("the layout %s has no positions: leave out -k/--hashes, -p sizes it",
-                  traits->name);
+        cli_usage("the layout %s has no hashes: leave out -k/--hashes and use -p", traits->name);
 }
 
 static void check_slice(const struct create *c)
@@ -135,12 +134,10 @@ static void check_slice(const struct create *c)
     if (c->live)
         cli_usage("--slice is for filters of keys, not for live ones");
     if (c->params.layout != BLOOMFILE_BLOCKED)
-        cli_usage("--slice is for the layout blocked: of %s a range of keys fills no range of the"
-                  " filter",
+        cli_usage("--slice is for the layout blocked: the layout %s has no slices",
                   bloomfile_traits_of(c->params.layout)->name);
     if (c->params.capacity == 0)
-        cli_usage("--slice needs -n/--capacity, the keys of all slices together: all slices must be"
-                  " cut from one size");
+        cli_usage("--slice needs -n/--capacity, the number of keys of all slices together");
 }
 
 static void check_live(const struct create *c)
@@ -154,8 +151,8 @@ static void check_live(const struct create *c)
             "--live reads no keys: --min-keys, --allow-empty and --overfull are for filters of"
             " keys");
     if (c->params.capacity == 0 && c->params.bits == 0)
-        cli_usage("--live needs -n/--capacity or -m/--bits, or --grow if nobody knows how many keys"
-                  " there will be");
+        cli_usage("--live needs -n/--capacity or -m/--bits, or --grow if you do not know the "
+                  "number of keys");
     if (sink_is_stdout(c->path))
         cli_usage("a live filter cannot be written to standard output");
 }

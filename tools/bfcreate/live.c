@@ -45,7 +45,7 @@ void create_live(const struct create *c)
     bloomfile_get_info(f, &info);
     error = bloomfile_finish(f);
     if (error != 0)
-        cli_fail(error, "%s is made, but its last record could not be written", c->path);
+        cli_fail(error, "%s was created, but its last record could not be written", c->path);
     bloomfile_close(f);
     if (create_is_summed_up(c))
         summarize(c, &info);

@@ -63,8 +63,8 @@ static void check_size(const struct create *c)
         return;
     if (bloomfile_bits_for(BLOOMFILE_BLOCKED, keys, fpr, 0) != 0 && p->hashes == 0)
         cli_fail(0,
-                 "cannot make the filter: no size of the layout %s reaches so low a rate, but"
-                 " blocked and classic do",
+                 "cannot make the filter: the layout %s cannot reach so low a rate (use -l blocked "
+                 "or -l classic)",
                  bloomfile_traits_of(p->layout)->name);
     create_fail(c, BLOOMFILE_EUNREACHABLE);
 }
@@ -146,18 +146,18 @@ static _Noreturn void too_few(const struct create *c, uint64_t keys)
     bool to_stdout = sink_is_stdout(c->path);
     cli_fail(0,
              "cannot %s %s: %" PRIu64 " different key%s, fewer than the %" PRIu64
-             " of --min-keys (did the program that writes them fail?)",
+             " of --min-keys (did the program that writes the keys fail?)",
              to_stdout ? "write to" : "create", sink_name(c->path), keys, cli_s(keys), c->min_keys);
 }
 
 /* Of a slice, all that were `read` may belong to others. */
 static _Noreturn void none_to_replace(const struct create *c, uint64_t read)
 {
-    char why[NONE_SIZE] = "there were no keys (did the program that writes them fail?)";
+    char why[NONE_SIZE] = "the input has no keys (did the program that writes the keys fail?)";
     if (read > 0)
-        snprintf(why, sizeof(why), "none of the %" PRIu64 " key%s read belongs to this slice", read,
+        snprintf(why, sizeof(why), "this slice has no keys of the %" PRIu64 " key%s read", read,
                  cli_s(read));
-    cli_fail(0, "cannot replace %s: %s, and the keys in it would be lost", c->path, why);
+    cli_fail(0, "cannot replace %s: %s, and its keys would be lost", c->path, why);
 }
 
 /* `read` counts keys that occur again as often as they do. */

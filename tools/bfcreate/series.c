@@ -11,15 +11,15 @@ static void take_every(struct create *c)
     uint64_t keys;
     every_take(c->every, &keys, &c->params.period);
     if (c->params.period > 0 && c->params.capacity == 0)
-        cli_usage("--every %s needs -n/--capacity too: how many keys come in that time at most (a"
-                  " generation that has them ends sooner)",
+        cli_usage("--every %s also needs -n/--capacity, the largest number of keys in that time (a "
+                  "full generation ends sooner)",
                   c->every);
     if (c->params.period > 0)
         return;
     if (c->params.capacity != 0 && c->params.capacity != keys)
-        cli_usage("--every %s is the capacity of a generation: leave out -n, or give --every a"
-                  " time",
-                  c->every);
+        cli_usage(
+            "--every %s sets the capacity of a generation: leave out -n, or set --every to a time",
+            c->every);
     c->params.capacity = keys;
 }
 
@@ -29,8 +29,7 @@ static void check_size(const struct create *c, const char *option)
         cli_usage("%s sizes each layer by -n and -p: leave out %s", option,
                   c->params.bits != 0 ? "-m/--bits" : "-k/--hashes");
     if (c->params.layout == BLOOMFILE_COUNTING)
-        cli_usage("%s cannot be of the layout counting: nobody could tell which layer counts a key",
-                  option);
+        cli_usage("%s cannot use the layout counting: the layer of a key would be unknown", option);
 }
 
 void create_check_series(struct create *c)
@@ -40,15 +39,13 @@ void create_check_series(struct create *c)
     if (!c->grow && !forgets && c->every == NULL)
         return;
     if (c->grow && (forgets || c->every != NULL))
-        cli_usage("--grow keeps all keys, and %s is for filters that forget: give one of them",
-                  forgets ? "--generations" : "--every");
+        cli_usage("--grow and %s are mutually exclusive", forgets ? "--generations" : "--every");
     if (!c->live)
-        cli_usage("%s is for filters to which programs add: give --live too", option);
+        cli_usage("%s needs --live", option);
     if (!c->grow && !forgets)
-        cli_usage("--every needs --generations: how many of them are remembered");
+        cli_usage("--every needs --generations");
     if (forgets && c->every == NULL)
-        cli_usage("--generations needs --every: after how many keys, or how much time, a generation"
-                  " ends");
+        cli_usage("--generations needs --every");
     check_size(c, option);
     if (forgets)
         take_every(c);

@@ -93,7 +93,7 @@ static void parse(struct request *r, int argc, char **argv)
     if (r->json)
         cli_usage("--json needs --info");
     if (r->discard && (!r->force || r->mode != APPLY))
-        cli_usage("--discard is for --apply --force");
+        cli_usage("--discard needs --apply and --force");
     const char **const places[2][3] = {
         [MAKE] = { &r->old, &r->new, &r->patch }, [APPLY] = { &r->old, &r->patch, &r->new }
     };

@@ -88,7 +88,7 @@ static void check_options(const struct request *r, int names)
     if (names == 2 && r->dest[0] == '\0')
         cli_usage("the name of DEST is empty");
     if (r->discard && !r->force)
-        cli_usage("--discard is for --force");
+        cli_usage("--discard needs --force");
     if (r->svg != NULL && !r->dry_run && strcmp(r->svg, r->dest) == 0)
         cli_usage("--svg and DEST cannot both be %s", sink_name(r->dest));
     if (r->svg != NULL)

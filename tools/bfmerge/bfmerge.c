@@ -109,16 +109,16 @@ static const struct options options = {
 static void check_options(const struct request *r)
 {
     if (r->mode != UNION && (r->params.max_fpr > 0 || r->disjoint))
-        cli_usage("%s is for unions", r->disjoint ? "--disjoint" : "--fpr");
+        cli_usage("%s needs --union", r->disjoint ? "--disjoint" : "--fpr");
     if ((r->mode == PROJECT || r->mode == SLICES) && (r->params.label != NULL || r->tagged))
         cli_usage("%s keeps the label and the tag of SRC",
                   r->mode == PROJECT ? "--project" : "--slices");
     if (r->discard && !r->force)
-        cli_usage("--discard is for --force");
+        cli_usage("--discard needs --force");
     if (r->mode != SLICES && r->as_is)
-        cli_usage("--as-is is for --slices");
+        cli_usage("--as-is needs --slices");
     if (r->mode != SLICES && r->overfull)
-        cli_usage("--overfull is for --slices");
+        cli_usage("--overfull needs --slices");
     if (r->null && r->list == NULL)
         cli_usage("-0/--null needs --files-from");
     if (r->count == 0 && r->list == NULL)
@@ -186,7 +186,7 @@ static uint64_t count_keys(const struct request *r, const struct merge_sources *
         bloomfile_get_info(source->filter, &info); /* a live one may have got keys by now */
         if (info.keys_estimated != 0 || info.writers > 0) {
             if (!r->quiet)
-                cli_warn(0, "%s: how many keys it has is an estimate, so that of %s is one too",
+                cli_warn(0, "%s: its number of keys is an estimate, and so is that of %s",
                          source->name, sink_name(r->dest));
             return 0;
         }
@@ -219,9 +219,8 @@ static _Noreturn void fail_for_rate(const struct request *r, const struct merge_
         promised = s->list[i].info.fpr > promised ? s->list[i].info.fpr : promised;
     cli_fail(0,
              "cannot merge into %s: in the common size of %" PRIu64
-             " %s%s its false-positive rate would pass %s (build them with the same -n, that of "
-             "all keys;"
-             " --fpr allows more)",
+             " %s%s its false-positive rate would pass %s (build all filters with the same -n, the "
+             "number of all keys; to allow a higher rate: --fpr)",
              sink_name(r->dest), common_bits(s), bloomfile_traits_of(s->list[0].info.layout)->cell,
              cli_s(common_bits(s)),
              cli_percent(rate, sizeof(rate), r->params.max_fpr > 0 ? r->params.max_fpr : promised));
@@ -283,12 +282,14 @@ static void warn(const struct request *r, const struct bloomfile_info *info, str
     if (r->mode != UNION || rate.rate <= SAY_USELESS)
         return;
     if (info->fpr <= 0 && r->params.max_fpr <= 0)
-        cli_warn(0, "%s: the false-positive rate is %s, and no SRC promises one (--fpr does)",
-                 r->dest, cli_percent(is, sizeof(is), rate.rate));
+        cli_warn(
+            0,
+            "%s: the false-positive rate is %s, and no SRC has a target rate (set it with --fpr)",
+            r->dest, cli_percent(is, sizeof(is), rate.rate));
     else
         cli_warn(0,
-                 "%s: it answers \"maybe\" to %s of all strangers: build its sources with the"
-                 " same -n, that of all keys",
+                 "%s: its false-positive rate is %s (build all sources with the same -n, the "
+                 "number of all keys)",
                  r->dest, cli_percent(is, sizeof(is), rate.rate));
 }
 
@@ -300,7 +301,7 @@ static void report(const struct request *r)
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     int error = bloomfile_open(&f, r->dest, BLOOMFILE_APP_HASH);
     if (error != 0)
-        cli_fail(error, "%s is merged, but cannot be opened", r->dest);
+        cli_fail(error, "%s was created, but cannot be opened", r->dest);
     if (!r->quiet) {
         bloomfile_get_info(f, &info);
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */

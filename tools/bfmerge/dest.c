@@ -65,8 +65,8 @@ static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile 
     if (is_plain(d->path) && is_plain(src))
         snprintf(command, sizeof(command), ": bfmerge -f %s %s %s", d->path, d->path, src);
     cli_fail(0,
-             "cannot replace %s: it is not one of the sources (name it as a source too, to keep "
-             "its keys%s)",
+             "cannot replace %s: it is not one of the sources (to keep its keys, name it as a "
+             "source too%s)",
              d->path, command);
 }
 
@@ -80,7 +80,7 @@ static void check(const struct merge_dest *d, bool is_source, const bloomfile *f
     if (!is_source && !d->discard && loss_has_keys(d->path))
         fail_for_loss(d, first);
     if (!d->force && is_source && d->is_union)
-        cli_fail(0, "cannot create %s: %s (--force replaces it, and keeps its keys)", d->path,
+        cli_fail(0, "cannot create %s: %s (to replace it and keep its keys: --force)", d->path,
                  bloomfile_strerror(EEXIST));
     if (!d->force)
         sink_fail(d->path, EEXIST);

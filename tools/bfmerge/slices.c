@@ -40,7 +40,7 @@ static struct difference difference(const struct bloomfile_info *a, const struct
     if (a->whole_blocks != b->whole_blocks)
         return (struct difference){ "the size of the filter", "-n, -p and -m" };
     if (a->hashes != b->hashes)
-        return (struct difference){ "the number of positions", "-n, -p and -k" };
+        return (struct difference){ "the number of hashes", "-n, -p and -k" };
     if (a->seed != b->seed)
         return (struct difference){ "the seed", "-s" };
     if (a->hash_id != b->hash_id || a->self_test != b->self_test)
@@ -50,7 +50,7 @@ static struct difference difference(const struct bloomfile_info *a, const struct
     if (a->fpr != b->fpr)
         return (struct difference){ "the rate", "-p" };
     if (a->framing != b->framing || a->framing_size != b->framing_size)
-        return (struct difference){ "how keys are cut", "-0, -x and --crlf" };
+        return (struct difference){ "the key format", "-0, -x and --crlf" };
     if (memcmp(a->tag, b->tag, sizeof(a->tag)) != 0)
         return (struct difference){ "the tag", "--tag" };
     if (strcmp(a->label, b->label) != 0)
@@ -64,15 +64,15 @@ static _Noreturn void fail_for_difference(const struct merge_source *slice,
     char remedy[80] = "";
     if (d.options != NULL)
         snprintf(remedy, sizeof(remedy), " (make all slices with the same %s)", d.options);
-    cli_fail(0, "cannot join %s: it is a slice of another filter than %s, by %s%s", slice->name,
-             first->name, d.what, remedy);
+    cli_fail(0, "cannot join %s: it is a slice of a different filter than %s: %s differs%s",
+             slice->name, first->name, d.what, remedy);
 }
 
 static _Noreturn void fail_for_missing(const struct merge_sources *s, uint64_t from, uint64_t to)
 {
     cli_fail(0,
-             "cannot join the slices: none has the blocks %" PRIu64 " to %" PRIu64 " of %" PRIu64
-             " (bfinspect tells which ones each has)",
+             "cannot join the slices: blocks %" PRIu64 " to %" PRIu64 " of %" PRIu64
+             " are missing (bfinspect shows the blocks of each slice)",
              from, to - 1, s->list[0].info.whole_blocks);
 }
 
@@ -130,9 +130,9 @@ static void check_keys(const struct merge_sources *s)
     if (other == NULL || leaves_out == NULL)
         return;
     cli_fail(0,
-             "cannot join %s: it left out %" PRIu64 " of the %" PRIu64
-             " keys it read, and they may be in no slice, since %s and %s were made from different"
-             " keys (make every slice from all keys, or each from all that belong to it)",
+             "cannot join %s: it omits %" PRIu64 " of the %" PRIu64
+             " keys it read, and no other slice may have them: %s and %s were made from different "
+             "keys (make every slice from the same keys)",
              leaves_out->name, leaves_out->info.keys_elsewhere, leaves_out->info.keys_read,
              s->list[0].name, other->name);
 }
@@ -142,7 +142,7 @@ void merge_slices_check(const struct merge_sources *s, bool as_is)
     for (size_t i = 0; i < s->count; i++) {
         const struct merge_source *slice = &s->list[i];
         if (slice->info.whole_blocks == 0)
-            cli_fail(0, "cannot join %s: it is no slice (leave out --slices to merge filters)",
+            cli_fail(0, "cannot join %s: it is not a slice (to merge filters, leave out --slices)",
                      slice->name);
         const struct difference d = difference(&s->list[0].info, &slice->info);
         if (d.what != NULL)

@@ -53,7 +53,7 @@ void merge_sources_put(struct merge_sources *s, char *name, bloomfile *filter,
 static void take_stdin(struct merge_sources *s)
 {
     if (s->stdin_taken)
-        cli_usage("standard input can be read once only");
+        cli_usage("standard input can be read only once");
     s->stdin_taken = true;
 }
 
@@ -80,8 +80,8 @@ static void add_listed(struct merge_sources *s, const char *list, const struct b
     if (name->size == 0)
         cli_fail(0, "%s: name %" PRIu64 " is empty", list, number);
     if (memchr(name->data, '\0', name->size) != NULL)
-        cli_fail(0, "%s: name %" PRIu64 " has a zero byte in it (-0 takes names that end with one)",
-                 list, number);
+        cli_fail(0, "%s: name %" PRIu64 " has a NUL byte (add -0 if names end with NUL)", list,
+                 number);
     char *path = strndup(name->data, name->size);
     if (path == NULL)
         no_memory();
@@ -126,8 +126,8 @@ static int compare_files(const void *a, const void *b)
 static _Noreturn void fail_for_twins(const struct merge_source *a, const struct merge_source *b)
 {
     if (strcmp(a->name, b->name) == 0)
-        cli_fail(0, "cannot merge %s: it is there twice", b->name);
-    cli_fail(0, "cannot merge %s: it is there twice, also as %s", b->name, a->name);
+        cli_fail(0, "cannot merge %s: it is named twice", b->name);
+    cli_fail(0, "cannot merge %s: it is named twice, also as %s", b->name, a->name);
 }
 
 static void check_each_once(const struct merge_sources *s)

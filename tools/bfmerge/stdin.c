@@ -92,7 +92,7 @@ static _Noreturn void fail_for_end(const struct stream *s, uint64_t size)
 {
     cli_fail(0,
              "standard input: filter %" PRIu64 ", which begins at byte %" PRIu64
-             ", is truncated: %" PRIu64 " of %" PRIu64 " bytes are there",
+             ", is truncated: %" PRIu64 " of %" PRIu64 " bytes",
              s->number, s->begin, s->end - s->begin, size);
 }
 
@@ -156,7 +156,7 @@ static void put_image(const struct stream *s, struct merge_sources *sources, uin
 void merge_stdin(struct merge_sources *sources)
 {
     if (isatty(STDIN_FILENO))
-        cli_usage("a filter is not read from a terminal");
+        cli_usage("cannot read a filter from a terminal");
     struct stream *s = calloc(1, sizeof(*s));
     if (s == NULL)
         cli_fail(ENOMEM, "cannot read standard input");

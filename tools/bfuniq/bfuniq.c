@@ -124,16 +124,16 @@ static void check_memory_options(struct request *r)
     if ((plan->open_flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0 && r->seen.path == NULL)
         cli_usage("--accept-unclean needs --filter");
     if (forgets != (r->every != NULL))
-        cli_usage("--generations and --every need one another");
+        cli_usage("--generations and --every must be used together");
     if (r->fixed && forgets)
         cli_usage("--fixed and --generations are mutually exclusive");
     if ((plan->open_flags & BLOOMFILE_OVER_CAPACITY) != 0 && !r->fixed)
-        cli_usage("--overfull needs --fixed: no other filter becomes overfull");
+        cli_usage("--overfull needs --fixed: other filters cannot be over capacity");
     if (forgets)
         every_take(r->every, &keys, &plan->params.period);
     if (keys > 0 && plan->params.capacity > 0)
-        cli_usage("--every %s is the capacity of a generation: leave out -n/--capacity, or give"
-                  " --every a time",
+        cli_usage("--every %s sets the capacity of a generation: leave out -n/--capacity, or set "
+                  "--every to a time",
                   r->every);
     plan->has_kind = forgets || r->fixed;
     plan->params.series = r->fixed ? 0 : forgets ? (uint32_t)r->generations : BLOOMFILE_GROW;
@@ -146,7 +146,7 @@ static void parse(struct request *r, int argc, char **argv)
     const int first = options_parse(&options, r, argc, argv);
     r->seen.quiet = r->quiet;
     if (r->others.path != NULL && strcmp(r->others.path, "-") == 0)
-        cli_usage("--repeated-to takes the name of a file: standard output has the other lines");
+        cli_usage("--repeated-to takes the name of a file: standard output has the new lines");
     if (r->repeated && r->others.path != NULL)
         cli_usage("-d/--repeated and --repeated-to are mutually exclusive");
     check_memory_options(r);

@@ -28,8 +28,8 @@ static void warn(const char *name, uint64_t lasted, uint64_t period)
 {
     char is[32], should_be[32];
     cli_warn(0,
-             "%s: a generation was full after %s, not %s: lines are forgotten sooner (a larger"
-             " -n keeps them longer)",
+             "%s: a generation was full after %s, not %s, so lines are forgotten sooner (to keep "
+             "them longer, increase -n)",
              name, every_time(is, sizeof(is), lasted),
              every_time(should_be, sizeof(should_be), period));
 }

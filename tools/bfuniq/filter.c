@@ -58,9 +58,10 @@ static void check_size(uint64_t bytes, const char *when)
 {
     char needed[VALUE_SIZE], present[VALUE_SIZE];
     if (bytes > machine_memory())
-        cli_fail(0, "cannot hold %s in memory, this machine has %s%s (--filter takes a file)",
-                 cli_bytes(needed, sizeof(needed), bytes),
-                 cli_bytes(present, sizeof(present), machine_memory()), when);
+        cli_fail(
+            0, "cannot hold %s in memory, this machine has %s%s (keep it in a file: --filter FILE)",
+            cli_bytes(needed, sizeof(needed), bytes),
+            cli_bytes(present, sizeof(present), machine_memory()), when);
 }
 
 static void check_plan(const struct bloomfile_params *params)
@@ -104,7 +105,7 @@ void filter_check_memory(const bloomfile *f, uint64_t lines)
 static void compare(const char *path, const char *option, const char *made, const char *wanted)
 {
     if (strcmp(made, wanted) != 0)
-        cli_fail(0, "%s was made with %s %s, not %s (leave the option out, or name a new file)",
+        cli_fail(0, "%s was made with %s %s, not %s (leave out the option, or name a new file)",
                  path, option, made, wanted);
 }
 
@@ -138,7 +139,7 @@ static void compare_kinds(const char *path, uint32_t made, uint32_t wanted)
 {
     char is[VALUE_SIZE], should_be[VALUE_SIZE];
     if (made != wanted)
-        cli_fail(0, "%s was made as '%s', not '%s' (leave the options out, or name a new file)",
+        cli_fail(0, "%s was made as '%s', not '%s' (leave out the options, or name a new file)",
                  path, kind_of(made, is), kind_of(wanted, should_be));
 }
 
@@ -198,12 +199,11 @@ static const char *advice(int error)
 {
     switch (error) {
     case BLOOMFILE_ESEALED:
-        return " (name a new file, and it is made)";
+        return " (name a new file to create it)";
     case BLOOMFILE_EPOISONED:
-        return " (name a new file, and what was seen is printed again)";
+        return " (name a new file; lines seen before are then printed again)";
     case BLOOMFILE_EUNCLEAN:
-        return " (with --accept-unclean it is used all the same: what it has lost is printed "
-               "again)";
+        return " (to use it anyway: --accept-unclean; lost lines are then printed again)";
     default:
         return say_advice(error);
     }
@@ -274,5 +274,5 @@ bloomfile *filter_open_or_create(const struct filter_plan *plan, const char *pat
         if (f != NULL)
             return f;
     }
-    cli_fail(0, "cannot use %s: it is there, and when it is to be opened it is not", path);
+    cli_fail(0, "cannot use %s: it disappeared while it was opened", path);
 }

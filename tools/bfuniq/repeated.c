@@ -43,8 +43,8 @@ void repeated_check_name(const struct repeated *r, const char *filter)
     free(first);
     if (same)
         cli_fail(0,
-                 "cannot write repeated lines to %s: with --filter %s it is a name of its files"
-                 " (write to another file)",
+                 "cannot write repeated lines to %s: --filter %s needs that name (write to another "
+                 "file)",
                  r->path, filter);
 }
 

@@ -26,7 +26,7 @@ static const char *name_of(const struct seen *s)
 static const char *remedy(const struct seen *s)
 {
     return bloomfile_status(s->f) == BLOOMFILE_EPOISONED
-               ? " (name a new file, and what was seen is printed again)"
+               ? " (name a new file; lines seen before are then printed again)"
                : "";
 }
 
@@ -72,8 +72,8 @@ void seen_finish(struct seen *s)
     write_out(s);
     if (s->path != NULL && bloomfile_is_stale(s->f) != 0)
         cli_fail(0,
-                 "%s was removed or replaced meanwhile, so what was seen is lost: the next run"
-                 " prints it again",
+                 "%s was removed or replaced during the run, and its lines are lost: the next run "
+                 "prints them again",
                  s->path);
 }
 
@@ -114,8 +114,8 @@ static _Noreturn void stop_overfull(const struct seen *s, uint64_t taken)
 {
     char text[DESCRIPTION_SIZE];
     cli_fail(0,
-             "%s: stopped after %" PRIu64 " line%s: begin again with%s a larger -n, or without"
-             " --fixed",
+             "%s: stopped after %" PRIu64
+             " line%s (start over with%s a larger -n, or without --fixed)",
              crowd_describe(s->f, name_of(s), text, sizeof(text)), taken, cli_s(taken),
              s->path != NULL ? " another file and" : "");
 }
@@ -125,12 +125,12 @@ static const char *way_on(int error)
 {
     switch (error) {
     case ENOSPC:
-        return " (with more room on the disk the next run goes on from there)";
+        return " (free some disk space, and run it again to continue)";
     case ENOMEM:
-        return " (--filter takes a file)";
+        return " (keep it in a file: --filter FILE)";
     case EACCES:
     case EROFS:
-        return " (a further layer of it is a file beside it)";
+        return " (its next layer is a file in the same folder)";
     default:
         return NULL;
     }

@@ -149,6 +149,6 @@ void loss_check(const struct loss *l)
     if (!l->force && l->source == NULL)
         sink_fail(l->dest, EEXIST);
     if (!l->force)
-        cli_fail(0, "cannot create %s: %s (--force replaces it, and keeps its keys)", l->dest,
+        cli_fail(0, "cannot create %s: %s (to replace it and keep its keys: --force)", l->dest,
                  bloomfile_strerror(EEXIST));
 }

@@ -20,7 +20,7 @@ ROUNDS = 8 if SANITIZED else 16
 ABSENT = numbered(150, "absent ")
 COMPLAINTS = {  # of bfmerge --slices
     "BLOOMFILE_EINCOMPLETE": "do not make one filter|none has the blocks? |has the blocks? .* already"
-                             "|a slice of another filter than|it is no slice|it is a series|it left out \\d+ of",
+                             "|a slice of another filter than|it is no slice|it is a series|it omits \\d+ of",
     "BLOOMFILE_EPAGE": "page .*damaged|damaged page|a page", "BLOOMFILE_EBODY": "body"}
 
 

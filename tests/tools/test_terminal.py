@@ -189,7 +189,7 @@ class Terminal(ToolTest):
         for force in [], ["-f"]:
             result, seen = self.on_terminal("stdout", "bfcreate", *force, "-", stdin=lines("a"))
             self.assertEqual((result.returncode, seen), (2, b""))
-            self.check_message("bfcreate", result.stderr, "not written to a terminal")
+            self.check_message("bfcreate", result.stderr, "cannot write a filter to a terminal")
 
     def test_images_are_kept_away(self):
         for option in "--png", "--svg":

@@ -118,21 +118,21 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EBODYPLACE, -1014, "the body's offset or size does not follow from m")             \
     X(BLOOMFILE_ECAPACITY, -1015, "the capacity is out of range (at least 1)")                     \
     X(BLOOMFILE_ERATE, -1016, "the false-positive rate is out of range (0 < rate < 1)")            \
-    X(BLOOMFILE_EUNFOLDED, -1017, "the size before folding is no multiple of m")                   \
+    X(BLOOMFILE_EUNFOLDED, -1017, "the size before folding is not a multiple of m")                \
     X(BLOOMFILE_ELABEL, -1018, "the label is not clean UTF-8 of at most 112 bytes")                \
     X(BLOOMFILE_ETRUNCATED, -1019, "the file is truncated")                                        \
     X(BLOOMFILE_ETRAILING, -1020, "the file has extra bytes at the end")                           \
     X(BLOOMFILE_ERECORD, -1021, "a commit record is damaged")                                      \
     X(BLOOMFILE_ESTATE, -1022, "a commit record contradicts its state")                            \
     X(BLOOMFILE_EPOISONED, -1023, "poisoned: a write to disk failed, the file cannot be trusted")  \
-    X(BLOOMFILE_ELIVE, -1024, "live, no checksums: seal it (bfseal), or open it by path as it is") \
+    X(BLOOMFILE_ELIVE, -1024, "live, no checksums: seal it first (bfseal)")                        \
     X(BLOOMFILE_EPAGE, -1025, "a page of the body is damaged (checksum mismatch)")                 \
     X(BLOOMFILE_EBODY, -1026, "the body contradicts the header (checksum, count or padding)")      \
     X(BLOOMFILE_EPARAMS, -1027, "invalid parameters")                                              \
     X(BLOOMFILE_ETOOBIG, -1028, "the filter is too big for this machine's address space")          \
     X(BLOOMFILE_EUNREACHABLE, -1029, "no size reaches this false-positive rate for so many keys")  \
     X(BLOOMFILE_EUNCLEAN, -1030, "the machine, or a writer in a sync, died while it was written")  \
-    X(BLOOMFILE_ESEALED, -1031, "sealed: it cannot be changed any more")                           \
+    X(BLOOMFILE_ESEALED, -1031, "sealed: it can no longer be changed")                             \
     X(BLOOMFILE_EREADONLY, -1032, "not opened for writing")                                        \
     X(BLOOMFILE_ENOTCOUNTING, -1033, "not of the counting layout")                                 \
     X(BLOOMFILE_EABSENT, -1034, "the key is certainly not in the filter")                          \
@@ -143,27 +143,26 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EDIFFERENTHASHES, -1039, "the numbers of hashes k differ")                         \
     X(BLOOMFILE_EDIFFERENTSEED, -1040, "the seeds differ")                                         \
     X(BLOOMFILE_ECOUNTING, -1041, "counting filters cannot be intersected")                        \
-    X(BLOOMFILE_ECOMPACT, -1042, "no compact filter, a damaged one, or one of another seed")       \
+    X(BLOOMFILE_ECOMPACT, -1042, "not a compact filter, damaged, or made with another seed")       \
     X(BLOOMFILE_EREPLACED, -1043, "replaced or removed while it was in use")                       \
     X(BLOOMFILE_ECHANGED, -1044, "overwritten while it was open")                                  \
     X(BLOOMFILE_EFILESYSTEM, -1045, "a live filter cannot be shared on this file system")          \
-    X(BLOOMFILE_ENOBOOT, -1046,                                                                    \
-      "this system does not tell which boot it is (no boot_id in /proc)")                          \
+    X(BLOOMFILE_ENOBOOT, -1046, "the current boot cannot be identified (no boot_id in /proc)")     \
     X(BLOOMFILE_ESERIES, -1047, "a layer does not fit into its series")                            \
     X(BLOOMFILE_ELAYER, -1048, "a layer of the series is missing")                                 \
     X(BLOOMFILE_ENOTONE, -1049, "a series of layers, where one filter is needed")                  \
     X(BLOOMFILE_EDIFFERENTBITS, -1050, "the numbers of bits m differ")                             \
     X(BLOOMFILE_EDIFFERENTFORM, -1051, "one is a file, the other an embedded image")               \
-    X(BLOOMFILE_EPATCH, -1052, "not a patch for filters, or a damaged one")                        \
-    X(BLOOMFILE_EOTHERBASE, -1053, "the patch is for another filter than this one")                \
+    X(BLOOMFILE_EPATCH, -1052, "not a filter patch, or damaged")                                   \
+    X(BLOOMFILE_EOTHERBASE, -1053, "the patch was made for another filter")                        \
     X(BLOOMFILE_ESOLVED, -1054,                                                                    \
       "the layout ribbon is built from all keys at once; blocked can be changed and combined")     \
     X(BLOOMFILE_ESLICE, -1055,                                                                     \
       "no such slice: only the layout blocked has them, each of a page of 4096 bytes or more")     \
-    X(BLOOMFILE_ENOTWHOLE, -1056, "a slice of a filter, where a whole one is needed")              \
+    X(BLOOMFILE_ENOTWHOLE, -1056, "a slice, where a whole filter is needed")                       \
     X(BLOOMFILE_EINCOMPLETE, -1057,                                                                \
-      "the slices do not make one filter: one is missing, twice there, another filter's, or was "  \
-      "given other keys")                                                                          \
+      "the slices do not make one filter: a slice is missing, repeated, from another filter, or "  \
+      "from other keys")                                                                           \
     X(BLOOMFILE_EFULL, -1058, "over capacity")
 
 enum bloomfile_error {

@@ -19,8 +19,8 @@ import spec_slice
 ROUNDS = 8 if SANITIZED else 16
 ABSENT = numbered(150, "absent ")
 COMPLAINTS = {  # of bfmerge --slices
-    "BLOOMFILE_EINCOMPLETE": "do not make one filter|none has the blocks? |has the blocks? .* already"
-                             "|a slice of another filter than|it is no slice|it is a series|it omits \\d+ of",
+    "BLOOMFILE_EINCOMPLETE": "do not make one filter|blocks? .* missing|has the blocks? .* already"
+                             "|a slice of a different filter than|it is not a slice|it is a series|it omits \\d+ of",
     "BLOOMFILE_EPAGE": "page .*damaged|damaged page|a page", "BLOOMFILE_EBODY": "body"}
 
 
@@ -310,7 +310,7 @@ class CrossSlice(ToolTest):
                     ("bfmerge", [], "union"), ("bfmerge", ["--intersect"], "intersection")):
                 with self.subTest(command, words=words, damaged=source != image):
                     names = ["source", "out"] if tool == "bffold" else ["out", "source"]
-                    self.assertIn("a slice of a filter", self.trouble(tool, *words, *names))
+                    self.assertIn("a slice, where a whole filter is needed", self.trouble(tool, *words, *names))
                     with self.assertRaisesRegex(ValueError, "BLOOMFILE_ENOTWHOLE"):
                         getattr(spec_reader, command)(None, *map(str, words[1:]), *(
                             self.folder / name for name in names))

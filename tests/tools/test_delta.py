@@ -20,7 +20,7 @@ GOOD = table(GOLDEN / "patches.tsv")
 BAD = table(REFUSED / "patches.tsv")
 LAYOUTS = "blocked", "classic", "counting"
 # Of errors that are not those of a patch alone.
-SAID = {"BLOOMFILE_EOTHERBASE": "already applied|is for a filter (of|with another) header|is for another filter",
+SAID = {"BLOOMFILE_EOTHERBASE": "already applied|is for a filter (of|with another) header|made for another filter",
         "BLOOMFILE_ESOLVED": "the layout ribbon has no patches",
         "BLOOMFILE_ELIVE": "it is live, and a patch needs sealed filters",
         "BLOOMFILE_EPAGE": "cannot read hurt: a page of the body is damaged"}
@@ -278,7 +278,7 @@ class Trouble(DeltaTest):
         self.assertRegex(message, "cannot apply patch to third: it is for a filter of header [0-9a-f]{8} and "
                                   r"body_crc [0-9a-f]{8}, and this filter has body_crc [0-9a-f]{8} \(copy NEW instead")
         message = self.trouble("bfdelta", "--apply", "third", "-", "made", stdin=self.delta())
-        self.assertIn("cannot apply standard input to third: the patch is for another filter", message)
+        self.assertIn("cannot apply standard input to third: the patch was made for another filter", message)
 
     def test_another_base_and_a_patch_that_cannot_be_read_again(self):
         patch = self.delta()
@@ -289,7 +289,7 @@ class Trouble(DeltaTest):
             result = self.run_tool("bfdelta", "--apply", "third", "pipe", "made")
             writer.join()
             self.assertEqual(result.returncode, 2)
-            self.check_message("bfdelta", result.stderr, "cannot apply pipe to third: the patch is for another")
+            self.check_message("bfdelta", result.stderr, "cannot apply pipe to third: the patch was made for another")
 
     def test_standard_input_that_is_closed(self):
         for words in ["--apply", "old", "-", "made"], ["--info", "-"]:
@@ -307,8 +307,8 @@ class Trouble(DeltaTest):
             self.assertIn("cannot read hurt: a page of the body is damaged", self.trouble("bfdelta", *words))
         for name, data, says in (("cut", patch[:-9], "the file is truncated"),
                                  ("longer", patch + b"x", "extra bytes"),
-                                 ("flipped", craft.flip(patch, len(patch) // 2), "or a damaged one"),
-                                 ("text", b"apple\n" * 9, "not a patch for filters"),
+                                 ("flipped", craft.flip(patch, len(patch) // 2), "or damaged"),
+                                 ("text", b"apple\n" * 9, "not a filter patch"),
                                  ("empty", b"", "the file is truncated")):
             self.write(name, data)
             for words in ["--apply", "old", name, "made"], ["--info", name]:
@@ -439,7 +439,7 @@ class Meanwhile(DeltaTest):
         process = self.start("bfdelta", "--apply", "third", "-", "made")
         status, _, message = self.result(process, self.patch)
         self.assertEqual(status, 2)
-        self.assertIn(b"the patch is for another filter", message)
+        self.assertIn(b"the patch was made for another filter", message)
 
 
 if __name__ == "__main__":

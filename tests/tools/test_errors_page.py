@@ -23,6 +23,16 @@ class ErrorsPage(unittest.TestCase):
             for cell in cells[2 if row.startswith("| BLOOMFILE") else 1:]:
                 self.assertGreater(len(cell), 10, row)
 
+    def test_java_has_the_words_of_the_library(self):
+        declared = {name: re.sub(r'"\s*\\?\s*"', "", words) for name, words in re.findall(
+            r'X\(BLOOMFILE_(E\w+), -\d+,\s*\\?\s*"((?:[^"]|"\s*\\?\s*")*)"\)', HEADER)}
+        java = (SOURCE_ROOT / "bindings/java/src/main/java/bloomfile/ErrorCode.java").read_text()
+        joined = re.sub(r'"\s*\+\s*"', "", java)
+        found = re.findall(r'^    (E\w+)\("((?:[^"\\]|\\.)*)",', joined, re.M)
+        self.assertGreater(len(found), 50)
+        for name, words in found:
+            self.assertEqual(words, declared[name], name)
+
     def test_options_it_names_exist(self):
         for tool, option in re.findall(r"`(bf\w+)[^`]* (--[a-z-]+)", PAGE):
             manual = (SOURCE_ROOT / "man" / f"{tool}.1").read_text().replace("\\", "")

@@ -53,7 +53,7 @@ class LastWrite(ToolTest):
             self.assertEqual(result.returncode == 0, good, (result, report["verdict"]))
             if result.returncode != 0 and report["verdict"].startswith("poisoned") and (
                     b"cannot open" not in result.stderr):
-                self.assertIn(b"--rescue would have saved what is in memory", result.stderr)
+                self.assertIn(b"next time, add --rescue NEWFILE", result.stderr)
 
     def test_what_the_last_write_of_bfadd_lost_can_be_rescued(self):
         rescued = 0
@@ -93,7 +93,7 @@ class LastWrite(ToolTest):
         for result, report in results:
             good = report["verdict"] == "live, clean" and report["record"]["n"] == len(KEYS)
             self.assertEqual(result.returncode == 0, good, (result, report["verdict"]))
-            advised += b"name a new file, and what was seen is printed again" in result.stderr
+            advised += b"name a new file; lines seen before are then printed again" in result.stderr
         self.assertGreater(advised, 0)
 
     def test_bfcreate_live(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A system that does not tell which boot it is, so that nobody could tell that a machine went
+"""A system whose current boot cannot be identified, so that nobody could tell that a machine went
 down."""
 
 from support import WITHOUT_PROC, ToolTest, main, needs
@@ -12,7 +12,7 @@ class NoBoot(ToolTest):
         for name in "old", "new":
             message = self.trouble("bfuniq", "--filter", name, stdin=b"b\n", names=[name],
                                    before=WITHOUT_PROC)
-            self.assertIn("does not tell which boot it is", message)
+            self.assertIn("current boot cannot be identified", message)
             self.assertIn("(mount /proc)", message)
 
     @needs(*WITHOUT_PROC)

@@ -224,10 +224,10 @@ class Create(RibbonTest):
             message = self.trouble("bfcreate", "-l", "ribbon", *options, "new", names=["ribbon"])
             self.assertIn(words, message)
             if "--live" in options:
-                self.assertIn("blocked or classic", message)
+                self.assertIn("-l blocked or -l classic", message)
         for rate in "1e-10", "1e-15":
             message = self.trouble("bfcreate", "-l", "ribbon", "-p", rate, "new")
-            self.assertIn("blocked and classic do", message)
+            self.assertIn("use -l blocked or -l classic", message)
         self.assertNotIn("ribbon", self.trouble("bfcreate", "-l", "ribbon", "-p", "1e-30", "new"))
 
 

@@ -244,8 +244,8 @@ class Files(SeriesTest):
     def test_the_first_file_is_missing(self):
         (self.folder / "live").rename(self.folder / "away")
         for tool in "bfquery", "bfadd", "bfseal":
-            self.assertIn("cannot open live: it is missing, the first file of a series of which live.1"
-                          " is there", self.message(tool, "live", stdin=lines("a")))
+            self.assertIn("cannot open live: it is missing: the first file of the series of live.1"
+                          " (restore it", self.message(tool, "live", stdin=lines("a")))
 
     def test_no_other_file_is_made_where_a_layer_will_be(self):
         for tool, words in ("bfseal", ["live", "live.5"]), ("bfcreate", ["live.7"]), (
@@ -381,8 +381,8 @@ class MountPoints(SeriesTest):
                 result = subprocess.run([*NAMESPACE, "sh", "-c", script, "sh", *tools, str(keys), point],
                                         cwd=self.folder, env=self.environment(), capture_output=True)
                 self.assertEqual(result.returncode, 2, result.stderr)
-                self.assertRegex(result.stderr, rb"cannot add a further layer beside inside/live: .* is a mount point, .*"
-                                                rb" nothing was lost, and the first \d+ keys read")
+                self.assertRegex(result.stderr, rb"cannot add a layer to inside/live: .* is a mount point, .*"
+                                                rb" no keys were lost; the first \d+ keys read")
 
     def test_a_single_live_filter_that_is_one_takes_keys_and_is_sealed_in_place(self):
         self.create_live("-n", 1000, name="outside/live")
@@ -440,7 +440,7 @@ class NoPath(SeriesTest):
 
 
 class Room(SeriesTest):
-    SAYS = "nothing was lost, and the first "
+    SAYS = "no keys were lost; the first "
 
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system of its own can be had here")
@@ -467,9 +467,9 @@ class Room(SeriesTest):
         self.assertEqual((result.returncode, result.stderr), (0, b""), result)
         for name in "said", "again":
             self.assertRegex(self.read(name).decode(),
-                             r"^bfadd: cannot add a further layer beside disk/live: No space left on"
-                             r" device: nothing was lost, and the first \d+ keys read are in it and"
-                             r" on disk: add the others when that is mended\n$")
+                             r"^bfadd: cannot add a layer to disk/live: No space left on"
+                             r" device: no keys were lost; the first \d+ keys read are in it and"
+                             r" on disk \(fix this, then add the other keys\)\n$")
         self.has_all("sealed", MANY)
 
     @needs(*UNPRIVILEGED)
@@ -478,7 +478,7 @@ class Room(SeriesTest):
         self.folder.chmod(0o555)
         message = self.message("bfadd", "live", stdin=lines(*KEYS), before=UNPRIVILEGED,
                                changes=True)
-        self.assertIn("cannot add a further layer beside live: Permission denied", message)
+        self.assertIn("cannot add a layer to live: Permission denied", message)
         read = int(re.search(f"{self.SAYS}(\\d+) keys read are in it", message)[1])
         self.assertTrue(3000 <= read < 3100, read)
         self.has_all("live", KEYS[:read])
@@ -505,9 +505,9 @@ class Room(SeriesTest):
         (self.folder / "live.1").mkdir()
         status, out, message = self.result(writer, lines(*KEYS[2:]))
         self.assertEqual((status, out), (2, b""))
-        self.assertIn(b"cannot add a further layer beside live: its layer live.1 cannot be used: Is a"
+        self.assertIn(b"cannot add a layer to live: its layer live.1 cannot be used: Is a"
                       b" directory (restore the right file; if it never existed, move this"
-                      b" file away): nothing was lost, and the first 100"
+                      b" file away): no keys were lost; the first 100"
                       b" keys read", message)
         self.assertIn("its layer live.1 cannot be used", self.message("bfquery", "live", stdin=b"a"))
         (self.folder / "live.1").rmdir()
@@ -521,8 +521,8 @@ class Room(SeriesTest):
                 self.create_live(*MountPoints.KINDS[kind])
                 (self.folder / name).symlink_to("nowhere")
                 message = self.message("bfadd", "live", stdin=lines(*KEYS[:1000]), changes=True)
-                self.assertIn(f"cannot add a further layer beside live: its layer {name} is a dangling symbolic link"
-                              " (restore its target; if the layer never existed, remove the link): nothing was"
+                self.assertIn(f"cannot add a layer to live: its layer {name} is a dangling symbolic link"
+                              " (restore its target; if the layer never existed, remove the link): no keys were"
                               " lost", message)
                 for path in self.folder.glob("live*"):
                     path.unlink()
@@ -543,7 +543,7 @@ class Room(SeriesTest):
         self.output("bfadd", "-q", "other", stdin=lines(*KEYS[:500]))
         (self.folder / "other.2").rename(self.folder / "live.2")
         message = self.trouble("bfadd", "live", stdin=lines(*KEYS), changes=True)
-        self.assertIn("cannot add a further layer beside live: its layer live.2 belongs to another series (restore the right file; if it never existed, move this file away): nothing was lost", message)
+        self.assertIn("cannot add a layer to live: its layer live.2 belongs to another series (restore the right file; if it never existed, move this file away): no keys were lost", message)
         self.query("live", stdin=b"", status=1)  # it can be opened
         (self.folder / "live.2").unlink()
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))

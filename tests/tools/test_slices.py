@@ -186,7 +186,7 @@ class Slices(ToolTest):
     def test_what_needs_a_whole_filter(self):
         names = self.slices(2)
         for tool, *words in (("bfmerge", "new", *names), ("bfmerge", "--intersect", "new", *names), ("bffold", names[0], "new")):
-            self.trouble(tool, *words, names=[f"{names[0]}: a slice of a filter", "join all slices: bfmerge --slices"])
+            self.trouble(tool, *words, names=[f"{names[0]}: a slice, where a whole filter is needed", "join all slices: bfmerge --slices"])
         self.output("bfseal", names[0], "copy")
         self.assertEqual(self.read("copy"), self.read(names[0]))
 

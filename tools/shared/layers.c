@@ -283,7 +283,7 @@ static bool explain_absence(const char *path, char text[LAYERS_TEXT])
     if (second.error != 0 || !layers_is_live(&second.info) || layers_slot(&second.info) != 1)
         return false;
     snprintf(text, LAYERS_TEXT,
-             "it is missing, the first file of a series of which %.*s.1 is there (restore it, or "
+             "it is missing: the first file of the series of %.*s.1 (restore it, or "
              "copy it too: no other file has its keys)",
              LAYERS_TEXT - 200, path);
     return true;

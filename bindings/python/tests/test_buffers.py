@@ -55,9 +55,9 @@ class Keys(Case):
             self.assertIn("os.fsencode()", raised.exception.__notes__[0])
 
     def test_what_is_no_key(self):
-        numbers = [(numpy.int64(5), "take str"), (numpy.datetime64("2026-11-23"), "take str"),
+        numbers = [(numpy.int64(5), "use str"), (numpy.datetime64("2026-11-23"), "use str"),
                    (numpy.zeros(2), "contiguous bytes")] if numpy else []
-        for key, words in [*numbers, (5, "int'>: take str"), (True, "take str"), (None, "NoneType"), (0.5, "float"), (["a"], "list"),
+        for key, words in [*numbers, (5, "int'> \\(use str"), (True, "use str"), (None, "NoneType"), (0.5, "float"), (["a"], "list"),
                            (array.array("i", [1]), "contains_records"), (memoryview(b"abcd")[::2], "contiguous"),
                            (memoryview(b"abcd").cast("H"), "bytes"), (memoryview(b"abcd").cast("B", (2, 2)), "bytes")]:
             with self.subTest(key), self.assertRaisesRegex(TypeError, words):
@@ -221,7 +221,7 @@ class Records(Case):
             _fields_ = [("x", ctypes.c_char), ("y", ctypes.c_int)]
         f = self.build([bytes(Packed(b"a", 5))])
         self.assertEqual(f.contains_records(bytes(Packed(b"a", 5)), size=5), b"\1")
-        refused = [((Padded * 3)(), "padding|in no field"), ((Either * 3)(), "in no field"), ((ctypes.py_object * 2)(1, 2), "addresses|objects"),
+        refused = [((Padded * 3)(), "padding|outside its fields"), ((Either * 3)(), "outside its fields"), ((ctypes.py_object * 2)(1, 2), "addresses|objects"),
                    ((ctypes.c_char_p * 2)(), "."), ((ctypes.c_wchar * 3)(), "UTF-32"),
                    (array.array("d", [0.0]), "-0.0"), ((ctypes.c_longdouble * 2)(), ".")]
         if numpy:
@@ -241,7 +241,7 @@ class Records(Case):
 
     def test_sizes_that_do_not_fit(self):
         f = self.build()
-        self.assertRaisesRegex(TypeError, "say how many", f.contains_records, b"abc")
+        self.assertRaisesRegex(TypeError, "set the size", f.contains_records, b"abc")
         for size in 0, -1, 2, 4:
             self.assertRaises(ValueError, f.contains_records, b"abc", size)
         for size in "1", 0.5:

@@ -48,7 +48,7 @@ class Misuse(Case):
             with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
                 for one in mapped, ctypes.create_string_buffer(b"apple pear"), bytearray(b"abc"):
                     for take in self.filter.contains_many, bloomfile.Builder().add_many:
-                        with self.assertRaisesRegex(TypeError, "many keys are wanted"):
+                        with self.assertRaisesRegex(TypeError, "many keys are needed"):
                             take(one)
 
     def test_a_list_that_iterates_otherwise(self):

@@ -59,7 +59,7 @@ class SoleAdder(Case):
                 try:
                     use()
                 except ValueError as error:
-                    refused += "only the process that made it adds" in str(error)
+                    refused += "only the process that created it can add" in str(error)
             os._exit(0 if refused == 4 and "a" in f and "b" not in f else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
         self.assertTrue(f.add("b"))

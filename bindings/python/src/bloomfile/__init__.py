@@ -60,7 +60,7 @@ def _is_worth_keeping(path):
 
 def _check_not_empty(path, keys):
     if keys == 0:
-        raise ValueError(f"cannot replace {errors._printable(_os.fsdecode(path))}: there were no keys (did what makes them fail?), and the keys in it "
+        raise ValueError(f"cannot replace {errors._printable(_os.fsdecode(path))}: the input has no keys (did its source fail?), and its keys "
                          "would be lost")
 
 

@@ -119,14 +119,13 @@ static bool check(const char *format, const struct arrow_array *array, bool dict
     const int64_t buffers = buffers_of(format);
     if (buffers == 0 || dictionary)
         PyErr_Format(PyExc_TypeError,
-                     "an array of Arrow has keys if it is of strings or binary, not of format "
-                     "'%s'%s: cast it",
+                     "keys are Arrow arrays of strings or binary, not of format '%s'%s (cast it)",
                      format, dictionary ? ", with a dictionary" : "");
     else if (!is_sound(array, buffers))
-        PyErr_SetString(PyExc_ValueError, "the array of Arrow contradicts itself");
+        PyErr_SetString(PyExc_ValueError, "the Arrow array contradicts itself");
     else if (has_null(array))
         PyErr_SetString(PyExc_ValueError,
-                        "the array has nulls, which are no keys: drop them, or fill them");
+                        "the array has nulls, which cannot be keys (drop them, or fill them)");
     else
         return true;
     return false;
@@ -179,7 +178,7 @@ static bool consumed(void)
 static bool stream_failed(struct arrow_stream *stream, int error)
 {
     const char *text = stream->get_last_error(stream);
-    PyErr_Format(PyExc_OSError, "the stream of Arrow fails: %s",
+    PyErr_Format(PyExc_OSError, "the Arrow stream failed: %s",
                  text != NULL ? text : bloomfile_strerror(error));
     return false;
 }

@@ -34,7 +34,7 @@ PyObject *batch_source(const struct taker *taker, struct source *source, PyObjec
         if (apart)
             output_presume(&output);
         else
-            PyErr_SetString(PyExc_ValueError, "out lies in the memory of the keys");
+            PyErr_SetString(PyExc_ValueError, "out overlaps the memory of the keys");
         result = output_end(&output, apart && take_source(taker, source, &output));
     }
     source_end(source);
@@ -66,7 +66,7 @@ static PyObject *next_object(struct objects *o)
     if (o->others != NULL)
         return PyIter_Next(o->others);
     if (!o->tuple && PyList_Size(o->list) != o->size) {
-        PyErr_SetString(PyExc_RuntimeError, "the list changed its size meanwhile");
+        PyErr_SetString(PyExc_RuntimeError, "the list changed its size during the call");
         return NULL;
     }
     if (o->next == o->size)

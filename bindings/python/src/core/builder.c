@@ -41,7 +41,7 @@ static int init(struct builder *self, PyObject *args, PyObject *keywords)
     int error = 0;
     bool good = params_of_builder(&p, args, keywords);
     if (good && self->born != 0) {
-        PyErr_SetString(PyExc_ValueError, "it was made before: make another object");
+        PyErr_SetString(PyExc_ValueError, "it was initialized before (make another object)");
         good = false;
     }
     if (good)
@@ -205,17 +205,15 @@ static PyObject *set_tag(struct builder *self, PyObject *object)
 static bool is_whole(const struct builder *self, PyObject *path)
 {
     if (self->batches > 0) {
-        PyErr_SetString(
-            PyExc_RuntimeError,
-            "a batch is being added, by another thread or by the caller: its keys would "
-            "be missing (finish when it has ended)");
+        PyErr_SetString(PyExc_RuntimeError, "a batch is being added, by another thread or by the "
+                                            "caller: its keys would be missing (finish after it)");
         return false;
     }
     if (!self->cut)
         return true;
     PyObject *error = PyObject_CallFunction(
         PyExc_OSError, "isO", ECANCELED,
-        "an exception ended an earlier add, so keys may be missing: add all to another Builder",
+        "an exception ended an earlier add, so keys may be missing (add all keys to a new Builder)",
         path);
     if (error != NULL)
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);

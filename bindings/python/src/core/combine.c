@@ -42,7 +42,7 @@ static bool work_on(struct work *w, PyObject *module, PyObject *sources)
     for (size_t i = 0; i < w->count; i++) {
         PyObject *source = PyTuple_GetItem(w->sources, (Py_ssize_t)i);
         if (!PyObject_TypeCheck(source, w->state->filter)) {
-            PyErr_Format(PyExc_TypeError, "a Filter is wanted, not %R", Py_TYPE(source));
+            PyErr_Format(PyExc_TypeError, "a Filter is needed, not %R", Py_TYPE(source));
             return false;
         }
         w->turns[i] = &((struct filter *)source)->turn;

@@ -47,8 +47,7 @@ int convert_layout(PyObject *object, void *u32)
             return 1;
         }
     PyErr_Format(PyExc_ValueError,
-                 "there is no layout '%s': it is 'blocked', 'classic', 'counting' or 'ribbon'",
-                 name);
+                 "layout is 'blocked', 'classic', 'counting' or 'ribbon', not '%s'", name);
     return 0;
 }
 

@@ -91,7 +91,7 @@ static PyObject *number_asked(int error, const struct bloomfile_params *p)
         { BLOOMFILE_EHASHES, p->hashes > 0, "hashes", p->hashes, NULL },
         { BLOOMFILE_EPARAMS, p->threads > 1024, "threads", p->threads, "at most 1024" },
         { BLOOMFILE_EPARAMS, p->framing == BLOOMFILE_FIXED && p->framing_size == 0, "framing", 0,
-          "records have bytes" },
+          "records have at least one byte" },
         { BLOOMFILE_EPARAMS, p->period > 0 && (grows || p->series == 0), "every", p->period,
           "only with generations" },
         { BLOOMFILE_EPARAMS, p->bits > 0 && grows, "bits", p->bits, "not with grow" },

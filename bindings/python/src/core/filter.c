@@ -65,7 +65,7 @@ bool filter_is_open(struct filter *self)
 {
     if (self->path == NULL && self->turn.handle == NULL)
         return false;
-    PyErr_SetString(PyExc_ValueError, "it was opened before: make another object");
+    PyErr_SetString(PyExc_ValueError, "it was opened before (make another object)");
     return true;
 }
 
@@ -547,9 +547,8 @@ static PyObject *reduce(struct filter *self, PyObject *unused)
     if (turn_ready(&self->turn) == NULL)
         return NULL;
     if (self->absolute == NULL) {
-        PyErr_SetString(PyExc_TypeError,
-                        "a filter without a path cannot be pickled: pass the bytes "
-                        "of to_bytes(), or seal_to() a file");
+        PyErr_SetString(PyExc_TypeError, "a filter without a path cannot be pickled (pass the "
+                                         "bytes of to_bytes(), or seal_to() a file)");
         return NULL;
     }
     PyObject *reopen = PyObject_GetAttrString(self->state->records, "reopen");

@@ -26,11 +26,11 @@ static const char *unfit(char code, char order)
     if (strchr("cbBs?hHiIlLqQnN", code) != NULL)
         return order == '<' || strchr("cbBs?", code) != NULL
                    ? NULL
-                   : "its numbers are big-endian, and would be other keys elsewhere";
+                   : "its numbers are big-endian, and would be different keys on other machines";
     if (strchr("efdgF", code) != NULL)
         return "0.0 equals -0.0 and has other bytes: view it as integers, if you mean its bytes";
     if (code == 'x')
-        return "it has padding, in which anything may be: pack its fields";
+        return "it has padding, with unknown contents: pack its fields";
     if (code == 'u' || code == 'w')
         return "its text is UTF-32, and keys are UTF-8: pass a list of str";
     if (strchr("OPX&", code) != NULL)
@@ -116,7 +116,7 @@ static size_t take_items(struct scan *scan, unsigned depth)
             scan->why = unfit(c, scan->order);
             size = code_size(scan, c);
         } else if (depth == DEEPEST) {
-            scan->why = "its structs lie too deep in each other";
+            scan->why = "its structs are nested too deeply";
         } else {
             scan->at++;
             size = take_items(scan, depth + 1);
@@ -147,7 +147,7 @@ const char *items_unfit(const char *format, Py_ssize_t size)
         if (sum == (size_t)size)
             return NULL;
     }
-    return "it has bytes that are in no field: pack its fields";
+    return "it has bytes outside its fields: pack its fields";
 }
 
 bool items_are(const Py_buffer *view, size_t size, const char *codes)

@@ -12,10 +12,9 @@ bool key_has_no_utf8(void)
         return false;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    PyObject *done = PyObject_CallMethod(
-        value, "add_note", "s",
-        "a key that is str is its UTF-8, and this one has none: encode it yourself, "
-        "the name of a file by os.fsencode()");
+    PyObject *done = PyObject_CallMethod(value, "add_note", "s",
+                                         "a str key is encoded as UTF-8, which this str cannot be "
+                                         "(encode it yourself; a file name with os.fsencode())");
     Py_XDECREF(done);
     if (done == NULL)
         PyErr_Clear();
@@ -32,8 +31,8 @@ static bool get_text(struct key *key, PyObject *object)
 static bool no_number(PyObject *object)
 {
     PyErr_Format(PyExc_TypeError,
-                 "a key is bytes or str, not %R: take str(key), as the tools would read it, or "
-                 "key.to_bytes(8, 'little'); of digests, see contains_digest",
+                 "a key is bytes or str, not %R (use str(key), as the tools read it, or "
+                 "key.to_bytes(8, 'little'); for digests, contains_digest)",
                  Py_TYPE(object));
     return false;
 }
@@ -65,8 +64,8 @@ static bool get_buffer(struct key *key, PyObject *object)
     }
     if (!is_bytes(&key->view)) {
         PyErr_Format(PyExc_TypeError,
-                     "a key of type %R must be contiguous bytes; of many records in one buffer, "
-                     "see contains_records, add_records",
+                     "a key of type %R must be contiguous bytes (for many records in one buffer: "
+                     "contains_records, add_records)",
                      Py_TYPE(object));
         PyBuffer_Release(&key->view);
         return false;
@@ -111,8 +110,8 @@ bool key_is_file(PyObject *keys)
     if (!PyObject_HasAttrString(keys, "readline"))
         return false;
     PyErr_Format(PyExc_TypeError,
-                 "%R yields lines with their newlines, which the tools' keys do not have: pass "
-                 "(line.rstrip('\\n') for line in file)",
+                 "%R yields lines with newlines, which keys of the tools do not have (pass "
+                 "(line.rstrip('\\n') for line in file))",
                  Py_TYPE(keys));
     return true;
 }
@@ -123,8 +122,8 @@ bool key_is_one(PyObject *keys)
         !PyMemoryView_Check(keys) && !is_of_bytes(keys))
         return false;
     PyErr_Format(PyExc_TypeError,
-                 "many keys are wanted, and %R is one: put it into a list; of records or digests "
-                 "in a buffer, see contains_records, contains_digests",
+                 "many keys are needed, and %R is one key (put it into a list; for records or "
+                 "digests in a buffer: contains_records, contains_digests)",
                  Py_TYPE(keys));
     return true;
 }

@@ -80,7 +80,7 @@ static PyObject *bits_for(PyObject *module, PyObject *args, PyObject *keywords)
         return NULL;
     const uint64_t bits = bloomfile_bits_for(layout, n, fpr, hashes);
     if (bits == 0) {
-        PyErr_SetString(PyExc_ValueError, "an argument is out of range, or no size will do");
+        PyErr_SetString(PyExc_ValueError, "an argument is out of range, or no size fits");
         return NULL;
     }
     return PyLong_FromUnsignedLongLong(bits);

@@ -15,11 +15,12 @@ static bool given_fits(struct output *o, size_t n)
     if (!PyBuffer_IsContiguous(view, 'C'))
         PyErr_SetString(PyExc_ValueError, "out must be contiguous");
     else if (!items_are(view, 1, "Bbc?") && !(o->width == 8 && items_are(view, 8, "QL")))
-        PyErr_Format(PyExc_TypeError, "out has format '%s', and must have bytes%s", view->format,
+        PyErr_Format(PyExc_TypeError, "out has format '%s', but bytes are needed%s", view->format,
                      o->width == 8 ? ", or items of 64 bits without sign" : " or bools");
     else if ((size_t)view->len % o->width != 0)
-        PyErr_Format(PyExc_ValueError, "out has %zd bytes, not a multiple of %zu, an answer's size",
-                     view->len, o->width);
+        PyErr_Format(PyExc_ValueError,
+                     "out has %zd bytes, not a multiple of %zu, the size of an answer", view->len,
+                     o->width);
     else if (n != OUTPUT_UNKNOWN && (size_t)view->len / o->width != n)
         PyErr_Format(PyExc_ValueError, "out has room for %zu answers, and there are %zu keys",
                      (size_t)view->len / o->width, n);

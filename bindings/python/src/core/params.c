@@ -109,14 +109,13 @@ static bool set_period(struct params *p, PyObject *every)
 static bool set_series(struct params *p, int grow, PyObject *every)
 {
     if (grow && p->c.series != 0) {
-        PyErr_SetString(PyExc_ValueError,
-                        "a filter grows, or forgets by generations, and cannot do both");
+        PyErr_SetString(PyExc_ValueError, "grow and generations are mutually exclusive");
         return false;
     }
     if (grow)
         p->c.series = BLOOMFILE_GROW;
     else if (p->c.series == BLOOMFILE_GROW) {
-        PyErr_SetString(PyExc_ValueError, "generations are at least 2");
+        PyErr_SetString(PyExc_ValueError, "generations must be at least 2");
         return false;
     }
     return set_period(p, every);

@@ -26,8 +26,8 @@ static bool check_whole(const struct whole *w)
         w->slices <= pages)
         return true;
     PyErr_Format(PyExc_ValueError,
-                 "no filter of %llu bits has %u slices: bits are those of the whole, a multiple of "
-                 "512, and slices at most its pages of 4096 bytes, and 65536",
+                 "no filter of %llu bits has %u slices: bits is the size of the whole filter, a "
+                 "multiple of 512, and slices at most its number of 4096-byte pages, and 65536",
                  (unsigned long long)w->bits, w->slices);
     return false;
 }
@@ -143,7 +143,7 @@ static PyObject *share_out(const struct whole *w, const struct source *s, struct
     PyEval_RestoreThread(python);
     if (same)
         return list;
-    PyErr_SetString(PyExc_RuntimeError, "the digests were changed meanwhile");
+    PyErr_SetString(PyExc_RuntimeError, "the digests were changed during the call");
     Py_DECREF(list);
     return NULL;
 }

@@ -16,8 +16,9 @@ static bool hold(struct source *s, PyObject *buffer)
     s->holds++;
     if (view->ndim > 0 && PyBuffer_IsContiguous(view, 'C'))
         return true;
-    PyErr_SetString(PyExc_ValueError, "the items of the buffer must lie one behind the other, in "
-                                      "C order, in one dimension or more: copy it");
+    PyErr_SetString(
+        PyExc_ValueError,
+        "the buffer must be contiguous, in C order, with one dimension or more (copy it)");
     return false;
 }
 
@@ -67,7 +68,7 @@ static bool digests_fit(const Py_buffer *view)
     }
     if (view->len % 8 == 0)
         return true;
-    PyErr_Format(PyExc_ValueError, "digests have 8 bytes each, and %zd is no multiple of that",
+    PyErr_Format(PyExc_ValueError, "digests have 8 bytes each, and %zd is not a multiple of 8",
                  view->len);
     return false;
 }
@@ -104,7 +105,8 @@ static Py_ssize_t record_size(const Py_buffer *view, PyObject *size)
             return -1;
         if (given > 0 && view->len % given == 0)
             return given;
-        PyErr_Format(PyExc_ValueError, "%zd bytes are no records of %zd", view->len, given);
+        PyErr_Format(PyExc_ValueError, "%zd bytes are not whole records of %zd bytes", view->len,
+                     given);
         return -1;
     }
     Py_ssize_t all = view->itemsize;
@@ -112,7 +114,7 @@ static Py_ssize_t record_size(const Py_buffer *view, PyObject *size)
         all *= view->shape[i];
     if (view->ndim > 1 || view->itemsize > 1)
         return all;
-    PyErr_SetString(PyExc_TypeError, "of bytes, say how many a record has");
+    PyErr_SetString(PyExc_TypeError, "for a buffer of bytes, set the size of a record");
     return -1;
 }
 
@@ -124,7 +126,7 @@ bool source_of_records(struct source *s, PyObject *buffer, PyObject *size)
     const Py_buffer *view = &s->held[0];
     const char *unfit = items_unfit(view->format, view->itemsize);
     if (unfit != NULL) {
-        PyErr_Format(PyExc_TypeError, "a buffer of format '%s' has no records: %s",
+        PyErr_Format(PyExc_TypeError, "a buffer of format '%s' cannot hold records: %s",
                      view->format != NULL ? view->format : "B", unfit);
         return fail(s);
     }
@@ -132,7 +134,7 @@ bool source_of_records(struct source *s, PyObject *buffer, PyObject *size)
     if (bytes < 0)
         return fail(s);
     if (bytes == 0) {
-        PyErr_SetString(PyExc_ValueError, "the records have no bytes");
+        PyErr_SetString(PyExc_ValueError, "records must have at least one byte");
         return fail(s);
     }
     s->items = view->buf;
@@ -187,7 +189,8 @@ bool source_of_offsets(struct source *s, PyObject *offsets, PyObject *data)
     }
     const size_t count = (size_t)(places->len / places->itemsize);
     if (count == 0) {
-        PyErr_SetString(PyExc_ValueError, "there is one offset more than keys: at least one");
+        PyErr_SetString(PyExc_ValueError,
+                        "offsets must have at least one item: one more than there are keys");
         return fail(s);
     }
     s->n = count - 1;

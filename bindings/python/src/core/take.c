@@ -64,9 +64,8 @@ static bool take(const struct taker *taker, const struct span *span, size_t befo
     if (turn != NULL)
         turn_leave(turn, taker->kind);
     if (error == CONTRADICTS)
-        PyErr_SetString(PyExc_ValueError,
-                        "the offsets contradict each other, or lie outside of the "
-                        "data: the keys before them were taken");
+        PyErr_SetString(PyExc_ValueError, "the offsets contradict each other, or lie outside the "
+                                          "data (the keys before them were used)");
     else if (error != 0 && taker->width > 0)
         error_raise_done(taker->state, error, taker->path, before + done);
     else if (error != 0)

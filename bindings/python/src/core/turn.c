@@ -46,7 +46,8 @@ bool turn_is_at_home(unsigned born)
 {
     if (born == turn_born())
         return true;
-    PyErr_SetString(PyExc_ValueError, "only the process that made it adds to it, not its children");
+    PyErr_SetString(PyExc_ValueError,
+                    "only the process that created it can add to it, not its children");
     return false;
 }
 
@@ -97,9 +98,9 @@ static bool nap(struct turn *t, struct waiter *me)
 {
     const struct timespec a_little = { .tv_nsec = NAP };
     if (long_call_is_interrupted()) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "a handler of a signal cannot wait here: it may wait for the call that it "
-                        "interrupts");
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "a signal handler cannot wait here: it may wait for the call it interrupts");
         return false;
     }
     PyThreadState *python = PyEval_SaveThread();

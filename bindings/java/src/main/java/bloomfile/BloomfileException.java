@@ -24,7 +24,7 @@ public final class BloomfileException extends IOException {
      */
     public BloomfileException(ErrorCode code, String attempted, String detail) {
         super((attempted == null ? "" : "cannot " + attempted + ": ") + code.meaning()
-                + (detail == null ? "" : " (" + detail + ")") + "; " + code.remedy() + " [" + code.fullName() + "]");
+                + (detail == null ? "" : ": " + detail) + " (" + code.remedy() + ") [" + code.fullName() + "]");
         this.code = code;
     }
 

@@ -7,121 +7,129 @@ package bloomfile;
  */
 public enum ErrorCode {
     /** The file has no bytes. */
-    EEMPTY("it has no bytes", "copy or build it again"),
+    EEMPTY("the file is empty", "copy it again, or rebuild it"),
     /** The path names no regular file. */
-    ENOTREGULAR("it is no regular file", "write it to a file first, or name another path"),
+    ENOTREGULAR("not a regular file", "write it to a file first, or name another path"),
     /** The bytes do not begin as a filter does. */
-    EMAGIC("it does not begin as a filter does", "check the path, and the offset of an embedded filter"),
+    EMAGIC("not a filter file", "check the path, and the offset of an embedded filter"),
     /** A transfer changed line ends or took away the top bits. */
-    ETEXTMODE("a transfer changed line ends or cut bytes to seven bits", "transfer it again in binary mode"),
+    ETEXTMODE("damaged by a text-mode transfer (line ends were changed)", "transfer it again in binary mode"),
     /** A later version of the format. */
-    EVERSION("it is of a later version of the format", "use a later release"),
+    EVERSION("written in a newer format version", "use a later release"),
     /** An impossible header size. */
-    EHEADERSIZE("its header size is impossible", "copy or build it again"),
+    EHEADERSIZE("the header size is neither 512 nor 4096", "copy it again, or rebuild it"),
     /** The static header is damaged. */
-    EHEADER("its header is damaged", "copy or build it again"),
+    EHEADER("the header is damaged (checksum mismatch)", "copy it again, or rebuild it"),
     /** A feature is not known. */
-    EFEATURE("it uses a feature that is not known here", "use a later release"),
+    EFEATURE("needs a feature this version does not know", "use a later release"),
     /** The layout is not known. */
-    ELAYOUT("its layout is not known here", "use a later release"),
+    ELAYOUT("unknown layout", "use a later release"),
     /** The hash function is not known, or not the one that was named, or a key was given where only the application can hash. */
-    EHASH("its hash function is not known, or not the one that was named",
+    EHASH("its hash function is unknown, or an application's own",
             "name the application's hash function, and pass digests"),
     /** Reader and writer hash the same bytes differently. */
-    ESELFTEST("reader and writer hash the same bytes differently", "do not use it with this function"),
+    ESELFTEST("this build hashes differently from the writer", "do not use it with this function"),
     /** k is out of range. */
-    EHASHES("k is not 1 to 64", "correct k; of a file: copy or build it again"),
+    EHASHES("the number of hashes k is out of range (1 to 64)",
+            "correct k; if it is a file, copy it again, or rebuild it"),
     /** m is out of range. */
-    EBITS("m is out of range, or no multiple of 512", "correct m; of a file: copy or build it again"),
+    EBITS("the number of bits m is out of range for the layout",
+            "correct m; if it is a file, copy it again, or rebuild it"),
     /** The place of the body does not follow from m. */
-    EBODYPLACE("the place of the body contradicts m", "copy or build it again"),
+    EBODYPLACE("the body's offset or size does not follow from m", "copy it again, or rebuild it"),
     /** The capacity is out of range. */
-    ECAPACITY("the capacity is not 1 to 2^60", "say how many keys there will be"),
+    ECAPACITY("the capacity is out of range (at least 1)", "set the number of keys"),
     /** The false-positive rate is out of range. */
-    ERATE("the false-positive rate is not between 0 and 1", "a rate of one percent is 0.01"),
-    /** The size before folding is no multiple of m. */
-    EUNFOLDED("the size before folding is no multiple of m", "copy or build it again"),
+    ERATE("the false-positive rate is out of range (0 < rate < 1)", "a rate of one percent is 0.01"),
+    /** The size before folding is not a multiple of m. */
+    EUNFOLDED("the size before folding is not a multiple of m", "copy it again, or rebuild it"),
     /** The label is no clean text, or too long. */
-    ELABEL("the label has more than 112 bytes, is no UTF-8, or has control characters", "shorten or clean it"),
+    ELABEL("the label is not clean UTF-8 of at most 112 bytes", "shorten or clean it"),
     /** Bytes are missing at the end. */
-    ETRUNCATED("bytes are missing at its end", "copy it again"),
+    ETRUNCATED("the file is truncated", "copy it again"),
     /** There are bytes behind the image. */
-    ETRAILING("there are bytes behind its end", "copy it again, or say where in the file it ends"),
+    ETRAILING("the file has extra bytes at the end", "copy it again, or set the length of the embedded filter"),
     /** No commit record can be relied on. */
-    ERECORD("its commit records are damaged or contradict each other", "copy or build it again"),
+    ERECORD("a commit record is damaged", "copy it again, or rebuild it"),
     /** A commit record contradicts itself or the header. */
-    ESTATE("its commit record has an unknown state or impossible counts", "copy or build it again"),
+    ESTATE("a commit record contradicts its state", "copy it again, or rebuild it"),
     /** A live image could not be written to disk. */
-    EPOISONED("it is live, and a write of it to disk failed", "rescue it where it is open, or build it anew"),
-    /** Sealed: it cannot be changed any more. */
-    ESEALED("it is sealed and never changes", "merge it with another one"),
+    EPOISONED("poisoned: a write to disk failed, the file cannot be trusted",
+            "rescue it in a process that has it open, or rebuild it"),
+    /** Sealed: it can no longer be changed. */
+    ESEALED("sealed: it can no longer be changed", "merge it with another filter"),
     /** Live, and live images are not read here. */
-    ELIVE("it is live, and only sealed filters are read here", "seal it first: bfseal FILE"),
+    ELIVE("live, no checksums: seal it first (bfseal)", "seal it first: bfseal FILE"),
     /** The machine, or a writer, died when not all was on disk. */
-    EUNCLEAN("the machine or a writer died when not all of it was on disk", "add again what came since, or build it anew"),
+    EUNCLEAN("the machine, or a writer in a sync, died while it was written",
+            "add the keys since the last sync again, or rebuild it"),
     /** The reader cannot learn which boot this is. */
-    ENOBOOT("the identity of the present boot cannot be learned", "mount /proc"),
+    ENOBOOT("the current boot cannot be identified (no boot_id in /proc)", "mount /proc"),
     /** Live, on a file system that others may change. */
-    EFILESYSTEM("it is live on a file system that other hosts may change", "keep it on a local disk, or seal it"),
+    EFILESYSTEM("a live filter cannot be shared on this file system", "keep it on a local disk, or seal it"),
     /** A page is damaged; its keys are <em>maybe</em>. */
-    EPAGE("a page of its body is damaged; keys there are \"maybe\"", "copy or build it again"),
+    EPAGE("a page of the body is damaged (checksum mismatch)", "copy it again, or rebuild it"),
     /** The body as a whole contradicts the header; all keys are <em>maybe</em>. */
-    EBODY("its body as a whole contradicts its header; every key is \"maybe\"", "copy or build it again"),
+    EBODY("the body contradicts the header (checksum, count or padding)", "copy it again, or rebuild it"),
     /** A key to be removed was never added. */
-    EABSENT("the key was certainly never added", "check what is being removed"),
+    EABSENT("the key is certainly not in the filter", "check the keys to remove"),
     /** No compact form, or a damaged one. */
-    ECOMPACT("it is no compact filter, or a damaged one, or one of another seed", "treat every key as \"maybe\""),
+    ECOMPACT("not a compact filter, damaged, or made with another seed", "treat every key as \"maybe\""),
     /** An image is no layer as it should be, or not of this series. */
-    ESERIES("it is no layer as it should be, or not of this series, or not in this place", "put the right layer there"),
+    ESERIES("a layer does not fit into its series", "restore the right file"),
     /** A layer of a series is missing. */
-    ELAYER("a layer of the series is missing", "put the missing file back"),
+    ELAYER("a layer of the series is missing", "restore the missing file"),
     /** A series, where one image is needed. */
-    ENOTONE("it is a series, where one filter is needed", "build one filter of the keys"),
+    ENOTONE("a series of layers, where one filter is needed", "build one filter from the keys"),
     /** A body of the layout ribbon, which only its keys can make anew. */
-    ESOLVED("a filter of the layout ribbon can only be made anew from its keys", "build one filter of all keys"),
+    ESOLVED("the layout ribbon is built from all keys at once; blocked can be changed and combined",
+            "build one filter from all keys"),
     /** An image is no slice as it should be, or there can be no such slices. */
-    ESLICE("it is no slice as it should be", "make fewer slices, or build it again"),
+    ESLICE("no such slice: only the layout blocked has them, each of a page of 4096 bytes or more",
+            "make fewer slices, or rebuild it"),
     /** A slice, where a whole filter is needed. */
-    ENOTWHOLE("it is a slice, where a whole filter is needed", "join all slices first"),
+    ENOTWHOLE("a slice, where a whole filter is needed", "join all slices first"),
     /** Slices that are not all of one filter. */
-    EINCOMPLETE("the slices are not all of one filter, or were not made from the same keys",
-            "build what is missing with the parameters and the keys of the others"),
+    EINCOMPLETE("the slices do not make one filter: a slice "
+            + "is missing, repeated, from another filter, or from other keys",
+            "build the missing slice with the parameters and keys of the other slices"),
     /** The filter would have so many keys that its rate is more than twice the target. */
-    EFULL("it would be over capacity", "make it larger, or accept it: OVERFULL"),
+    EFULL("over capacity", "make it larger, or accept it: OVERFULL"),
     /** No patch, or a damaged one. */
-    EPATCH("it is no patch, or a damaged one", "copy it again"),
+    EPATCH("not a filter patch, or damaged", "copy it again"),
     /** A patch for another base. */
-    EOTHERBASE("the patch was made from another filter", "apply it to the filter that it was made from"),
+    EOTHERBASE("the patch was made for another filter", "apply it to the filter it was made from"),
     /** Parameters contradict each other. */
-    EPARAMS("the parameters contradict each other", "see the documentation of the parameters"),
+    EPARAMS("invalid parameters", "see the documentation of the parameters"),
     /** The filter does not fit into memory as this call needs it. */
-    ETOOBIG("it is too large for an array", "open it as a file"),
+    ETOOBIG("the filter is too big for this machine's address space", "open it as a file"),
     /** No filter of 64-bit digests has this rate. */
-    EUNREACHABLE("no filter reaches this rate for so many keys", "ask for a higher rate"),
+    EUNREACHABLE("no size reaches this false-positive rate for so many keys", "use a higher rate"),
     /** The factor divides the filter's blocks (bits, counters) not. */
-    EFACTOR("the factor does not divide the number of blocks, bits or counters", "choose a divisor"),
+    EFACTOR("the factor does not divide the number of blocks, or bits", "choose a divisor"),
     /** The result would have more false positives than promised. */
-    ERATEPASSED("the result would have more false positives than promised", "build the sources larger, or accept the rate"),
+    ERATEPASSED("the result's false-positive rate would pass the limit",
+            "build the sources larger, or accept the rate"),
     /** The filters have different layouts. */
-    EDIFFERENTLAYOUT("the filters have different layouts", "build them with one layout"),
+    EDIFFERENTLAYOUT("the layouts differ", "build them with one layout"),
     /** The filters have different hash functions. */
-    EDIFFERENTHASH("the filters have different hash functions", "build them with one function"),
+    EDIFFERENTHASH("the hash functions differ", "build them with one function"),
     /** The filters have different k. */
-    EDIFFERENTHASHES("the filters have different k", "build them with one k"),
+    EDIFFERENTHASHES("the numbers of hashes k differ", "build them with one k"),
     /** The filters have different seeds. */
-    EDIFFERENTSEED("the filters have different seeds", "build them with one seed"),
+    EDIFFERENTSEED("the seeds differ", "build them with one seed"),
     /** The filters have different m. */
-    EDIFFERENTBITS("the filters have different sizes", "build them with one m"),
+    EDIFFERENTBITS("the numbers of bits m differ", "build them with one m"),
     /** One filter is a file, the other an embedded image. */
-    EDIFFERENTFORM("the filters have different forms", "compare two files, or two embedded images"),
+    EDIFFERENTFORM("one is a file, the other an embedded image", "compare two files, or two embedded images"),
     /** The file at the path of a live filter is another one. */
-    EREPLACED("the file was replaced while it was open for writing", "open it again"),
+    EREPLACED("replaced or removed while it was in use", "open it again"),
     /** Two counters do not tell how often a key is in both sets. */
-    ECOUNTING("counting filters have no intersection", "project them first"),
+    ECOUNTING("counting filters cannot be intersected", "project them first"),
     /** Only counting filters allow that. */
-    ENOTCOUNTING("it is no counting filter", "make it with the layout counting"),
+    ENOTCOUNTING("not of the counting layout", "make it with the layout counting"),
     /** Somebody wrote over the file, or cut it, while it was open. */
-    ECHANGED("the file was changed or became shorter while it was open", "open it again, and ask again; replace files by rename");
+    ECHANGED("overwritten while it was open", "open it again, and repeat the lookups; replace files by rename");
 
     private final String meaning;
     private final String remedy;
@@ -141,9 +149,9 @@ public enum ErrorCode {
     }
 
     /**
-     * What is wrong, for people.
+     * What is wrong, for people: the words of {@code bloomfile_strerror()}.
      *
-     * @return the end of a sentence that begins with what was attempted
+     * @return never null
      */
     public String meaning() {
         return meaning;

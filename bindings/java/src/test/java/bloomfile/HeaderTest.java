@@ -78,7 +78,7 @@ public class HeaderTest {
     public void messagesSayWhatWasAttemptedAndWhatToDo() {
         Header.Source source = new Header.Source("open users.bloom", false);
         BloomfileException e = assertThrows(BloomfileException.class, () -> Header.decode(new byte[0], 0, source));
-        assertEquals("cannot open users.bloom: it has no bytes; copy or build it again [BLOOMFILE_EEMPTY]",
+        assertEquals("cannot open users.bloom: the file is empty (copy it again, or rebuild it) [BLOOMFILE_EEMPTY]",
                 e.getMessage());
         assertEquals(ErrorCode.EEMPTY, e.code());
     }

@@ -37,7 +37,7 @@ class CommandLine(TroubleTest):
     def test_what_is_sealed(self):
         self.create("-q", "keys", name="sealed")
         self.write("embedded", (GOLDEN / "classic-embedded.bloom").read_bytes())
-        for name, words in ("sealed", "sealed: it cannot be changed"), ("embedded", "sealed"):
+        for name, words in ("sealed", "sealed: it can no longer be changed"), ("embedded", "sealed"):
             self.assertIn(words, self.trouble("bfadd", name, "keys", names=[name]))
 
     @needs(*UNPRIVILEGED)

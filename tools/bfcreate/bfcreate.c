@@ -63,9 +63,10 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_COUNT(struct create, params.capacity, NULL, 1, BLOOMFILE_MAX_BITS)),
     OPTION('p', "fpr", "RATE", "target false-positive rate (default 1%)",
            OPTIONS_RATE(struct create, params.fpr, 0)),
-    OPTION('m', "bits", "N", "number of bits, or counters (default: computed from -n and -p)",
+    OPTION('m', "bits", "N",
+           "number of bits, or of counters with -l counting (default: computed from -n and -p)",
            OPTIONS_COUNT(struct create, params.bits, NULL, 1, BLOOMFILE_MAX_BITS)),
-    OPTION('k', "hashes", "N", "number of hashes per key, 1 to 64 (default: the best)",
+    OPTION('k', "hashes", "N", "number of hashes per key, 1 to 64 (default: optimal)",
            OPTIONS_COUNT(struct create, params.hashes, NULL, 1, BLOOMFILE_MAX_HASHES)),
     OPTION('l', "layout", "LAYOUT",
            "blocked (default, fastest), classic (slightly smaller), counting (can remove keys) or"

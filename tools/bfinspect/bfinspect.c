@@ -58,10 +58,9 @@ static const struct options options = {
     .about = "Describe each Bloom filter FILE, and check that it is intact and keeps its target"
              " false-positive rate. Input options apply to --keys.",
     .entries = entries,
-    .notes =
-        "Reasons for exit status 1: the rate or the capacity is exceeded, FILE is empty, a key is"
-        " missing, a live FILE lost a writer, or --verify is used on a live FILE.\n"
-        "Exit status: 0 if every FILE is healthy, 1 if one is not, 2 on damage or error.",
+    .notes = "Not healthy: over the target rate or the capacity, empty, without one of the --keys, "
+             "live with a killed writer, or live with --verify.\n"
+             "Exit status: 0 if every FILE is healthy, 1 if one is not, 2 on damage or error.",
     .examples =
         "  bfinspect words.bloom\n"
         "  bfinspect --verify --keys words words.bloom\n"

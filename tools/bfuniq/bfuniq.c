@@ -104,7 +104,7 @@ static const struct options options = {
     .about =
         "Print each line of the INPUTs, or of standard input, the first time it appears, in input"
         " order. A Bloom filter remembers lines in a few bytes each. It may mistake a new line for "
-        "a repeated line and drop it, but drops at most the fraction RATE of the new lines.",
+        "a repeated line and drop it: at most the fraction RATE (-p) of the new lines.",
     .entries = entries,
     .notes = PARAMS_NUMBERS "; " PARAMS_RATES ".\n"
                             "Exit status: 0 if all lines were processed, 2 on error.",

@@ -114,24 +114,24 @@ class Build(SparkTest):
         self.assertEqual(read(self.path), self.wanted(range(N), "-n", str(report.capacity)))
 
     def test_more_keys_than_planned_are_an_error(self):
-        with self.assertRaisesRegex(Error, f"sized for {N - 1} keys, and there are {N}; give that"):
+        with self.assertRaisesRegex(Error, f"sized for {N - 1} keys, and there are {N} \\(set the capacity"):
             build(self.keys, "url", self.path, capacity=N - 1, slices=3)
         self.only()
 
     def test_file_that_exists(self):
         build(self.keys.where("id < 9"), "url", self.path, capacity=9)
         before = read(self.path)
-        with self.assertRaisesRegex(Error, "it exists; allow to replace"):
+        with self.assertRaisesRegex(Error, "or allow replacing it"):
             build(self.keys, "url", self.path, capacity=N)
         self.assertEqual(read(self.path), before)
         build(self.keys, "url", self.path, capacity=N, replace=True)
         self.assertEqual(len(read(self.path)), len(self.wanted()))
         with open(self.path, "wb") as file:
             file.write(b"a letter that somebody wrote")
-        with self.assertRaisesRegex(Error, "it is no filter"):
+        with self.assertRaisesRegex(Error, "it is not a filter"):
             build(self.keys, "url", self.path, capacity=N, replace=True)
         self.assertEqual(read(self.path), b"a letter that somebody wrote")
-        with self.assertRaisesRegex(Error, "it is no filter"):
+        with self.assertRaisesRegex(Error, "it is not a filter"):
             build(self.keys, "url", self.folder, capacity=N, replace=True)
 
     def test_live_filter_is_not_replaced(self):

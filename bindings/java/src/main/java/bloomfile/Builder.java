@@ -150,7 +150,7 @@ public final class Builder implements Closeable {
     private void begin() {
         if (!BUSY.compareAndSet(this, false, true)) {
             broken = true;
-            throw new IllegalStateException("two threads use the builder at once: its filter would lack keys");
+            throw new IllegalStateException("two threads use the builder at the same time: its filter would lack keys");
         }
         if (broken || closed) {
             BUSY.setRelease(this, false);

@@ -799,7 +799,7 @@ public final class Filter implements Closeable {
         named = wrong == null;
         doubtful = !named || lost || closed;
         if (wrong != null) {
-            throw new BloomfileException(wrong, "ask " + name, null);
+            throw new BloomfileException(wrong, "query " + name, null);
         }
     }
 

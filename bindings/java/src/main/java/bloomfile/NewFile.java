@@ -73,10 +73,10 @@ final class NewFile implements Closeable {
             return false;
         }
         if (!WriteOption.has(options, WriteOption.REPLACE)) {
-            throw new FileAlreadyExistsException(target.toString(), null, "it exists (write to another file; the option REPLACE would lose this one)");
+            throw new FileAlreadyExistsException(target.toString(), null, "it exists (write to another file; the option REPLACE would overwrite this file)");
         }
         if (!Files.isRegularFile(target)) {
-            throw refusal("it is no regular file (write to another one)");
+            throw refusal("it is not a regular file (write to another file)");
         }
         Header old = old();
         if (old != null && old.state != Header.SEALED) {
@@ -102,7 +102,7 @@ final class NewFile implements Closeable {
         } catch (BloomfileException e) {
             switch (e.code()) {
                 case EMAGIC:
-                    throw refusal("it is no filter (write to another file)");
+                    throw refusal("it is not a filter (write to another file)");
                 case ELIVE:
                 case EPOISONED:
                     throw refusal("it is a live filter, to which programs may add (write to another file)");
@@ -129,7 +129,7 @@ final class NewFile implements Closeable {
             Header old = old();
             if (!keys && old != null && (old.n != 0 || old.flags != 0)
                     && !WriteOption.has(options, WriteOption.ALLOW_EMPTY)) {
-                throw refusal("the new filter has no keys (the option ALLOW_EMPTY replaces it all the same)");
+                throw refusal("the new filter has no keys (to replace it anyway: the option ALLOW_EMPTY)");
             }
             Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
         } else if (WriteOption.has(options, WriteOption.REPLACE)) {

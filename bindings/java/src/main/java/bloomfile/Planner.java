@@ -72,7 +72,7 @@ final class Planner {
         double limit = promised != 0 ? 2 * promised : USELESS;
         if (rate > limit) {
             throw new BloomfileException(ErrorCode.EFULL, "make " + name, String.format(
-                    "overfull: %d keys, a rate of %.3g, more than %.3g; the option OVERFULL accepts it", h.n, rate, limit));
+                    "%d keys, a rate of %.3g, more than %.3g", h.n, rate, limit));
         }
     }
 }

@@ -55,12 +55,12 @@ final class SliceJoin {
         for (SliceSource source : slices) {
             Part part = new Part(source);
             if (!part.header.isSlice()) {
-                throw incomplete("join " + part.name(), "it is no slice");
+                throw incomplete("join " + part.name(), "it is not a slice");
             }
             parts.add(part);
         }
         if (parts.isEmpty()) {
-            throw incomplete("join slices", "there are none");
+            throw incomplete("join slices", "no slices were given");
         }
         parts.sort(Comparator.comparingLong(part -> part.header.firstBlock));
         long next = 0;
@@ -68,7 +68,7 @@ final class SliceJoin {
         for (Part part : parts) {
             checkEqual(first, part);
             if (part.header.firstBlock < next) {
-                throw incomplete("join " + part.name(), "another one has the block " + part.header.firstBlock + " already");
+                throw incomplete("join " + part.name(), "another slice has the block " + part.header.firstBlock + " already");
             }
             checkNext(next, part.header.firstBlock);
             next = part.end();
@@ -91,15 +91,15 @@ final class SliceJoin {
             other = same ? other : part;
         }
         if (leavesOut != null && other != null) {
-            throw incomplete("join " + leavesOut.name(), "it left out " + Long.toUnsignedString(leavesOut.header.keysElsewhere)
-                    + " keys, which may be in no slice, since " + parts.get(0).name() + " and " + other.name()
+            throw incomplete("join " + leavesOut.name(), "it omits " + Long.toUnsignedString(leavesOut.header.keysElsewhere)
+                    + " keys, and no other slice may have them: " + parts.get(0).name() + " and " + other.name()
                     + " were made from different keys");
         }
     }
 
     private void checkNext(long next, long found) throws BloomfileException {
         if (next != found) {
-            throw incomplete("join slices", "none has the blocks " + next + " to " + (found - 1));
+            throw incomplete("join slices", "blocks " + next + " to " + (found - 1) + " are missing");
         }
     }
 
@@ -115,7 +115,7 @@ final class SliceJoin {
                 : x.fpr != y.fpr ? "rate" : !Arrays.equals(x.tag, y.tag) ? "tag" : !x.label.equals(y.label) ? "label"
                 : (x.provenance ^ y.provenance) << 29 != 0 ? "provenance" : x.wholeBlocks != y.wholeBlocks ? "size" : null;
         if (what != null) {
-            throw incomplete("join " + b.name(), "it is a slice of another filter than " + a.name() + ", by the " + what);
+            throw incomplete("join " + b.name(), "it is a slice of a different filter than " + a.name() + ": the " + what + " differs");
         }
     }
 
@@ -229,7 +229,7 @@ final class SliceJoin {
 
     private static void fill(InputStream in, byte[] b, int length, Part part) throws IOException {
         if (in.readNBytes(b, 0, length) != length) {
-            throw new EOFException("cannot join " + part.name() + ": it became shorter while it was read");
+            throw new EOFException("cannot join " + part.name() + ": it shrank while it was read");
         }
     }
 }

@@ -76,7 +76,7 @@ public final class Slices {
     public static int sliceOf(long bits, int slices, long digest) {
         long pages = pages(bits, slices);
         if (pages == 0) {
-            throw new IllegalArgumentException("a filter of " + bits + " bits has no " + slices + " slices");
+            throw new IllegalArgumentException("a filter of " + bits + " bits cannot have " + slices + " slices");
         }
         long page = Xxh3.mulhi(digest, bits / 512) / 64;
         return (int) (((page + 1) * slices - 1) / pages);

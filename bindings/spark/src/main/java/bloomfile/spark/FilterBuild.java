@@ -197,13 +197,13 @@ public final class FilterBuild {
         try {
             BuildReport report = attempt(column, type, wanted, target, everywhere);
             if (report.keys() > wanted && capacity == 0) {
-                LOG.info("{}: {} keys, not {} as estimated; once more", path, report.keys(), wanted);
+                LOG.info("{}: {} keys, not {} as estimated; building again", path, report.keys(), wanted);
                 wanted = report.keys();
                 report = attempt(column, type, wanted, target, everywhere);
             }
             if (report.keys() > wanted) {
-                throw new IOException("cannot make " + path + ": it was to be sized for " + wanted + " keys, and there are "
-                        + report.keys() + "; give that number as the capacity");
+                throw new IOException("cannot make " + path + ": it was sized for " + wanted + " keys, and there are "
+                        + report.keys() + " (set the capacity to that number)");
             }
             return report;
         } finally {

@@ -49,7 +49,7 @@ enum KeyType {
             return NUMBER;
         }
         throw new IllegalArgumentException("keys are strings (in the collation UTF8_BINARY), binary or integers, not "
-                + type.catalogString() + "; cast the column, in the same way for building and for asking");
+                + type.catalogString() + " (cast the column the same way when building and querying)");
     }
 
     /** What is asked for: Spark casts to it. */

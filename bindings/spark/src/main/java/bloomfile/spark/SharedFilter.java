@@ -117,7 +117,7 @@ final class SharedFilter implements Serializable, HostFiles.Source {
                     // Nobody but this user's processes reach that file, and they do not cut it.
                     open = Filter.open(HostFiles.keep(sha256, this), Filter.Options.DEFAULT.uncut());
                 } catch (IOException failed) {
-                    throw new UncheckedIOException("cannot ask " + path + ": " + failed.getMessage(), failed);
+                    throw new UncheckedIOException("cannot query " + path + ": " + failed.getMessage(), failed);
                 }
                 FILTERS.put(sha256, open);
             }
@@ -142,8 +142,8 @@ final class SharedFilter implements Serializable, HostFiles.Source {
             byte[] bytes = ((String) key).getBytes(StandardCharsets.UTF_8);
             return ((String) key).indexOf(0xFFFD) >= 0 || ask(bytes, 0, bytes.length);
         }
-        throw new IllegalArgumentException("cannot ask " + path + " for a " + key.getClass().getName()
-                + ": keys are strings, binary or integers; cast it, in the same way as for building");
+        throw new IllegalArgumentException("cannot query " + path + " for a " + key.getClass().getName()
+                + ": keys are strings, binary or integers (cast it the same way as when building)");
     }
 
     boolean ask(long number) {

@@ -82,8 +82,8 @@ final class Target {
             return;
         }
         if (!replace) {
-            throw new FileAlreadyExistsException("cannot make " + path + ": it exists; allow to replace it, or name"
-                    + " another");
+            throw new FileAlreadyExistsException("cannot make " + path + ": it exists (write to another file,"
+                    + " or allow replacing it)");
         }
         FileStatus old = files.getFileStatus(path);
         byte[] head = new byte[HEADER];
@@ -94,13 +94,13 @@ final class Target {
             }
         }
         if (!old.isFile() || n > 0 && !Arrays.equals(head, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
-            throw new IOException("cannot replace " + path + ": it is no filter; write to another file");
+            throw new IOException("cannot replace " + path + ": it is not a filter (write to another file)");
         }
         ByteBuffer header = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN);
         hasKeys = header.getInt(SIZE) == HEADER && header.getLong(HEADER / 2 + KEYS) != 0;
         if (isLive(header)) {
-            throw new IOException("cannot replace " + path + ": it is a live filter, to which programs may add; write to"
-                    + " another file");
+            throw new IOException("cannot replace " + path + ": it is a live filter, to which programs may add (write to"
+                    + " another file)");
         }
     }
 
@@ -159,7 +159,7 @@ final class Target {
             return FileContext.getFileContext(path.toUri(), storage.configuration());
         } catch (UnsupportedFileSystemException none) {
             throw new IOException("cannot make " + path + ": its file system can neither replace a file at once nor give"
-                    + " up an upload; make the filter on another one, and copy it", none);
+                    + " up an upload (make the filter on another file system, and copy it)", none);
         }
     }
 
@@ -181,8 +181,8 @@ final class Target {
                 check();
             }
             if (keys == 0 && hasKeys) {
-                throw new IOException("cannot replace " + path + ": the new filter has no keys; remove the old one, if that is"
-                        + " right");
+                throw new IOException("cannot replace " + path + ": the new filter has no keys"
+                        + " (write to another file)");
             }
             if (isStore()) {
                 upload(content);

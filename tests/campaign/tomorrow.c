@@ -81,7 +81,7 @@ static void ask(const char *path)
 static void write_to(const char *path)
 {
     bloomfile *f;
-    int error = bloomfile_open(&f, path, BLOOMFILE_WRITE);
+    int error = bloomfile_open(&f, path, BLOOMFILE_WRITE | BLOOMFILE_OVER_CAPACITY);
     say(error);
     if (error != 0)
         return;

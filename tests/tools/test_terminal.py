@@ -54,7 +54,7 @@ class Terminal(ToolTest):
 
     def test_rate_and_time_left(self):
         """At the beginning of a long input, and all along a shorter one."""
-        pattern = (rb"\r\d+\.\d M keys, (\d+) % of (\d+)\.0 GiB, \d+\.\d M/s, "
+        pattern = (rb"\r\d+\.\d M keys, (\d+)% of (\d+)\.0 GiB, \d+\.\d M/s, "
                    rb"(\d+\.\d) ([MG])iB/s, (\d+):(\d\d) left: sparse *\r")
         _, seen = self.on_terminal("stderr", "bfcreate", *self.sparse(1 if SANITIZED else 2))
         for percent, size, speed, unit, minutes, seconds in (

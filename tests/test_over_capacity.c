@@ -125,7 +125,7 @@ static void a_filter_that_is_opened_full_stays_full(void **state)
     bloomfile_close(f);
 }
 
-static void what_is_accepted_has_no_limit(void **state)
+static void over_capacity_flag_lifts_the_limit(void **state)
 {
     (void)state;
     uint64_t new_keys;
@@ -235,6 +235,30 @@ static void several_writers_meet_the_limit_within_a_hundredth(void **state)
     }
 }
 
+/* The first one took its room when it was alone. */
+static void a_writer_that_joins_late_leaves_the_limit_within_a_hundredth(void **state)
+{
+    (void)state;
+    bloomfile *first = made(&shapes[1], 0);
+    const struct bloomfile_info info = info_of(first);
+    const double limit = (double)limit_of(&info);
+    uint64_t keys;
+    assert_error(bloomfile_add_digest(first, number(1, 0), NULL), 0);
+    bloomfile *second = opened("filter", BLOOMFILE_WRITE);
+    (void)fill(second, 1, &keys);
+    keys++;
+    int error = 0;
+    for (uint64_t i = 1; error == 0; i++) {
+        bool was_new = false;
+        error = bloomfile_add_digest(first, number(1, i), &was_new);
+        keys += was_new;
+    }
+    assert_error(error, BLOOMFILE_EFULL);
+    assert_true((double)keys <= 1.01 * limit);
+    bloomfile_close(second);
+    bloomfile_close(first);
+}
+
 /* ---- builders */
 
 static int build(const struct bloomfile_params *p, uint64_t keys)
@@ -276,7 +300,7 @@ static void a_builder_makes_no_filter_over_capacity(void **state)
     }
 }
 
-static void what_promises_nothing_is_never_over_capacity(void **state)
+static void filter_without_target_is_never_over_capacity(void **state)
 {
     (void)state;
     const struct bloomfile_params sized = { SHAPE, .bits = 512, .hashes = 4 };
@@ -292,11 +316,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(one_writer_meets_the_limit_exactly),
         TEST(a_filter_that_is_opened_full_stays_full),
-        TEST(what_is_accepted_has_no_limit),
+        TEST(over_capacity_flag_lifts_the_limit),
         TEST(removals_make_room),
         TEST(several_writers_meet_the_limit_within_a_hundredth),
+        TEST(a_writer_that_joins_late_leaves_the_limit_within_a_hundredth),
         TEST(a_builder_makes_no_filter_over_capacity),
-        TEST(what_promises_nothing_is_never_over_capacity),
+        TEST(filter_without_target_is_never_over_capacity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

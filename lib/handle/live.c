@@ -233,7 +233,8 @@ int live_count(const bloomfile *f, struct record *counted)
     if (!last->known || memcmp(sequences, last->sequences, sizeof sequences) != 0) {
         error = live_load(f, &now);
         last->known = error == 0;
-        last->record = now.record;
+        if (error == 0)
+            last->record = now.record;
         memcpy(last->sequences, sequences, sizeof sequences);
     }
     const struct kernel_change missing = session_missing(s, last->record.sequence);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * By the counts, as long as there is one writer; those of several are not known before they commit,
- * so then by the ones in a sample, too. */
+ * Admission of keys up to a limit. A single writer counts exactly. Several writers also estimate
+ * from a sample of the bits, because their counts are unknown until they commit. */
 #include "handle/room.h"
 
 #include <math.h>
@@ -10,7 +10,6 @@
 #include "sizing/sizing.h"
 
 #define OVERSHOOT   200  /* part of the limit that all writers may add before they count again */
-#define ALONE       64   /* keys that a single writer may at least add, whose counts are exact */
 #define SAMPLES     64   /* places spread over the body */
 #define SAMPLE_SIZE 8192 /* bytes at each */
 
@@ -43,7 +42,7 @@ static uint64_t estimate(const bloomfile *f)
     return (uint64_t)(keys + (whole ? sqrt(keys) * 2 / 3 : sqrt(keys / share)));
 }
 
-/* How many keys this process may add before it counts again; 0: there are as many as may be. */
+/* How many keys this process may add before it counts again; 0: the limit is reached. */
 static uint64_t count_room(const bloomfile *f)
 {
     struct record now;
@@ -56,14 +55,14 @@ static uint64_t count_room(const bloomfile *f)
     keys = seen > keys ? seen : keys;
     if (keys >= f->limit)
         return 0;
-    const uint64_t left = f->limit - keys, least = uncertain ? 1 : ALONE;
-    const uint64_t share = f->limit / OVERSHOOT / writers, room = share > least ? share : least;
-    return room < left ? room : left;
+    const uint64_t left = f->limit - keys, most = f->limit / OVERSHOOT;
+    const uint64_t room = (left < most ? left : most) / writers;
+    return room > 0 ? room : 1;
 }
 
 /* ---- of the process */
 
-/* How many of the first keys are there: they are added without room. */
+/* How many of the first keys are present: they are added without room. */
 static size_t count_there(const bloomfile *f, const uint64_t *digests, size_t n)
 {
     size_t there = 0;

@@ -11,17 +11,17 @@
 /* How many keys a live image may have. */
 uint64_t room_limit(const struct header *h, unsigned flags);
 
-/* Takes room for the calling thread. *some: how many keys it is to add; receives how many of them,
- * from the first on, may be added now, at least 1. Keys that are there take no room.
- * BLOOMFILE_EFULL: the first is not there, and there is no room left. */
+/* Reserves room for the calling thread. *some: the number of keys it wants to add; receives how
+ * many of these, from the first on, may be added now: at least 1. Present keys need no room.
+ * BLOOMFILE_EFULL: the first key is not present, and there is no room left. */
 int room_take(const bloomfile *f, const uint64_t *digests, size_t *some);
 
 /* Takes room for the next key. */
 void room_renew(const bloomfile *f);
 
 /* Whether the calling thread has room for n keys. It takes some from its process now and then, and
- * the process from the image: all writers together half a per cent of the limit, which may be too
- * many. A single key looks at a flag alone, which room_count() keeps. */
+ * the process from the image: all writers together 0.5% of the limit, which may be too many. A
+ * single key looks at a flag alone, which room_count() keeps. */
 static inline bool room_has(const bloomfile *f, size_t n)
 {
     return n == 1 ? atomic_load_explicit(&f->session->has_room, memory_order_relaxed)

@@ -71,7 +71,7 @@ static inline int add_all(bloomfile *f, const uint64_t *digests, size_t n, bool 
     return 0;
 }
 
-/* grow 10: as few late adds as may be. */
+/* format-spec.md, S10: late adds are added again, so keep them rare. */
 static bool is_left(const bloomfile *f)
 {
     return header_is_layer(&f->header) && live_succeeded(f);

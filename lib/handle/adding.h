@@ -7,10 +7,11 @@
 
 #define ADDING_MOST 1024 /* digests at once: between two checks of the file's state */
 #define ADDING_SUCCEEDED                                                                           \
-    INT32_MIN /* no error of the interface: the layer has a successor, and is to get no more */
+    INT32_MIN /* no error of the interface: the layer has a successor, and does not accept more    \
+                 keys */
 
 struct adding_done {
-    size_t keys;     /* that were added: the first ones, also after an error */
+    size_t keys;     /* that were added; after an error, the first keys */
     size_t new_keys; /* of these */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The right to replace a file: of all processes that take it, one has it at a time. */
+ * Exclusive right to replace a file: one process holds it at a time. */
 #ifndef BLOOMFILE_CLAIM_H
 #define BLOOMFILE_CLAIM_H
 

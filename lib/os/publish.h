@@ -33,11 +33,11 @@ int publish_start_like(struct publication **out, const char *path, bool replace,
  * folder as for spool_folder(), and copied at the end. */
 int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd);
 
-/* Lets it replace that file alone, as it was then (device, inode, size, time of modification). Now
- * or at the end: BLOOMFILE_EREPLACED if the path has another file, or none; EBUSY if a process
- * keeps a lock (flock) on the file. Processes of this library exclude each other from the check to
- * the rename, where locks bind them (filesystem_is_local). Any other process that renames a file to
- * the path between these two system calls is not noticed, and its file is lost. */
+/* Lets it replace that file alone, as it was then (device, inode, size, time of modification).
+ * BLOOMFILE_EREPLACED, now or from publish_finish(), if the path names another file, or none.
+ * Processes of this library exclude each other from the check to the rename, where locks bind them
+ * (filesystem_is_local), unless another program keeps its lock (claim.h). A file that any other
+ * process renames to the path between these two system calls is lost without notice. */
 int publish_replace_only(struct publication *p, const struct publish_only *only);
 
 /* Syncs the file and gives it its name. 0, or an error; then nothing is left behind and what was

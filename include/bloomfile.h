@@ -214,7 +214,7 @@ BLOOMFILE_API void bloomfile_free(void *image);
  * bytes a key, or up to 24 for a classic or counting filter many times larger than that.
  *
  * A set that is built once and never changes is a third smaller with BLOOMFILE_RIBBON: 6.9 bits a
- * key at 1 %, where blocked has 10, and 31.5 at 1e-9, where it has 80. A lookup reads one page,
+ * key at 1%, where blocked has 10, and 31.5 at 1e-9, where it has 80. A lookup reads one page,
  * in about two lines, and takes about twice as long; building takes about 30 ns a key more. Its
  * filters are sealed from the beginning. Live filters and views of this layout, folding, merging
  * and patches are BLOOMFILE_ESOLVED. An open filter takes up to 4 bytes of memory for each page.

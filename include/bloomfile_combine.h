@@ -8,9 +8,9 @@
  * size that all of them fold to.
  *
  * Sources are verified first, those that are live are synced, and all are left as they are. The
- * result is sealed, and made as by bloomfile_builder_finish(); it may replace a source, if that is
- * still the file that was opened (bloomfile_seal_to). Of memory a
- * thousandth of the result is needed, for its checksums, and 256 KiB for each live source.
+ * result is sealed, and published as by bloomfile_builder_finish(). It may replace a source that is
+ * still the file that was opened (bloomfile_seal_to). Memory needed: 0.1% of the result for
+ * checksums, plus 256 KiB per live source.
  *
  * Functions that end in _fd write the result to a descriptor, as bloomfile_builder_finish_fd(), by
  * way of a temporary file in the folder `spool` (NULL: $TMPDIR, or /tmp). Those that end in _memory

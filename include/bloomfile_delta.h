@@ -15,11 +15,11 @@
  * format-spec.md, annex E, and do not depend on the number of threads.
  *
  * Files appear as with bloomfile_builder_finish(), and the result may replace its base, as of
- * bloomfile_seal_to(): those who have that one open keep it whole. Functions that end in _fd write
- * to a descriptor, as bloomfile_builder_finish_fd(), by way of a temporary file in the folder
- * `spool` (NULL: $TMPDIR, or /tmp). Both filters are open in either form, of a file or embedded; a
- * result has that of its base. threads: 0 and 1: the caller's alone, at most 1024. A thread takes
- * up to 3 MiB; making takes two bytes more for each page of 4096.
+ * bloomfile_seal_to(): programs that have the base open keep the old file. Functions that end in
+ * _fd write to a descriptor, as bloomfile_builder_finish_fd(), by way of a temporary file in the
+ * folder `spool` (NULL: $TMPDIR, or /tmp). Each filter may be a file or an embedded image; a result
+ * has the form of its base. threads: 0 or 1: the calling thread only; at most 1024. A thread takes
+ * up to 3 MiB; making takes two more bytes for each page of 4096.
  */
 #ifndef BLOOMFILE_PUBLIC_DELTA_H
 #define BLOOMFILE_PUBLIC_DELTA_H

@@ -15,7 +15,7 @@ extern "C" {
  *
  * n keys, m bits (counters in the counting layout), k hashes, p the false-positive rate. For the
  * blocked layout the rate is the expectation over how many keys fall into a block, so the promise
- * holds (the classic formula promises 0.86 % where 1 % is true). Digests of 64 bits put a floor of
+ * holds (the classic formula promises 0.86% where 1% is true). Digests of 64 bits put a floor of
  * n / 2^64 under every rate. The layout ribbon has no k: 0 stands for it. Its rate is the
  * expectation over how many keys fall into a page, and is never below 2^-32; a rate above 0.24 gets
  * the size of 0.24. Rates that differ by less than one part in 2^26 are equal. Only + - * / are
@@ -24,7 +24,7 @@ extern "C" {
  * and hashes on.
  */
 
-/* The least m for n keys at rate fpr, rounded up by at most 0.5 % so that many fold factors exist.
+/* The least m for n keys at rate fpr, rounded up by at most 0.5% so that many fold factors exist.
  * `hashes` 0: the k that needs the fewest bits. Ribbon: the least m, but a file that a builder
  * makes has whole pages, so its m is the next multiple of 32768. Returns 0 if an argument is out of
  * range (unknown layout, n not in 1 to 2^60, fpr not in (0, 1), hashes > BLOOMFILE_MAX_HASHES, or

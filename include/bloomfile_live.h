@@ -115,10 +115,9 @@ extern "C" {
  * `capacity` or `bits` must be given. Given bits alone, capacity becomes the largest number of
  * keys, from 1 to `bits`, that keeps the rate `fpr` (0.01 if that is 0).
  * flags: BLOOMFILE_REPLACE, BLOOMFILE_OVER_CAPACITY, BLOOMFILE_ADD_EXACT. Writers of a file that is
- * replaced keep adding to the old one (bloomfile_is_stale). If a new series replaces one of several
- * layers, these are removed when the new file is complete, as by bloomfile_unlink(); with writers
- * that is EBUSY. Any other filter replaces no such series: BLOOMFILE_ESERIES; call
- * bloomfile_unlink() first.
+ * replaced keep adding to the old file (bloomfile_is_stale). A new series may replace a series of
+ * several layers: the old layers are then removed, as by bloomfile_unlink() (EBUSY if the old
+ * series has writers). A single filter may not: BLOOMFILE_ESERIES; call bloomfile_unlink() first.
  * params.series: capacity is that of the first layer and must be given; a series that grows takes
  * neither bits nor hashes. Errors as bloomfile_builder_new() and _finish(), with
  * BLOOMFILE_ECAPACITY if neither capacity nor bits is given; _ESOLVED for the layout ribbon;
@@ -140,11 +139,11 @@ BLOOMFILE_API int bloomfile_create_memory(bloomfile **out, const struct bloomfil
 
 /* Adds a key; *was_new (may be NULL) tells whether that changed the filter. In the counting layout
  * every add counts, of a key that is there too.
- * Errors: BLOOMFILE_EFULL (see Capacity above: the key was not added), _EREADONLY, _EPOISONED,
- * _ESEALED; what bloomfile_status() tells; _EHASH (bloomfile_hash.h); with BLOOMFILE_ADD_EXACT
- * those of fcntl; the first time in a child of fork those of bloomfile_open(); when a series needs
- * a further layer, those of making a file, EMLINK, and BLOOMFILE_EREPLACED if its path is that of
- * another one by now. After an error the key may or may not have been added. */
+ * Errors: BLOOMFILE_EFULL (see Capacity above; the key was not added), _EREADONLY, _EPOISONED,
+ * _ESEALED; any error of bloomfile_status(); _EHASH (bloomfile_hash.h). With BLOOMFILE_ADD_EXACT,
+ * errors of fcntl(). In a child of fork, on first use, errors of bloomfile_open(). When a series
+ * needs another layer: errors of creating a file, EMLINK, or BLOOMFILE_EREPLACED if its path now
+ * names another file. After any other error than EFULL the key may or may not have been added. */
 BLOOMFILE_API int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new);
 
 /* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
@@ -214,11 +213,11 @@ BLOOMFILE_API int bloomfile_seal(bloomfile *f);
  * With BLOOMFILE_REPLACE it replaces only the file that was at `path` when the call began, and if
  * `f` was opened by that path, only the file that was opened. So do all functions that make a
  * filter of other filters: two processes that merge more keys into one file cannot drop each
- * other's keys. BLOOMFILE_EREPLACED: another process has replaced, changed or removed the file
- * since then, and what is there now is kept. The call looks at the path last some microseconds
- * before its rename. It detects a rename in between only by processes that use this library, and
- * on local file systems: they exclude each other by flock() on the old file. If another program
- * holds that lock, the call waits for a second, and then renames without it.
+ * other's keys. If another process has replaced, changed or removed the file since then, the call
+ * returns BLOOMFILE_EREPLACED and leaves the current file in place. In the microseconds between its
+ * last check and its rename, it excludes only processes that use this library on a local file
+ * system, by flock() on the old file. If another program holds that lock, the call waits for one
+ * second and then renames anyway.
  * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED, _ECHANGED for the
  * source, and _EUNCLEAN if a writer of it was killed while it synced; those of msync and fdatasync;
  * of a live series, and in a child of fork, those of bloomfile_open(). */

@@ -58,7 +58,7 @@ static int allocate_new(uint64_t size, bool reserve, struct faults faults, off_t
     return error;
 }
 
-static void a_disk_that_is_too_small_is_not_filled(void **state)
+static void file_larger_than_free_space_allocates_nothing(void **state)
 {
     (void)state;
     static const uint64_t sizes[] = { (FREE + 1) * BLOCK, (uint64_t)1 << 40, INT64_MAX };
@@ -71,7 +71,7 @@ static void a_disk_that_is_too_small_is_not_filled(void **state)
         }
 }
 
-static void a_disk_that_is_large_enough_is(void **state)
+static void large_enough_disk_is_allocated(void **state)
 {
     (void)state;
     off_t taken;
@@ -96,7 +96,7 @@ static void without_allocation_no_zeros_are_written_to_a_disk_that_is_too_small(
 }
 
 /* It may compress what is written. */
-static void without_allocation_a_sealed_file_is_left_to_its_writes(void **state)
+static void sealed_file_is_not_allocated_where_fallocate_is_missing(void **state)
 {
     (void)state;
     off_t taken;
@@ -105,7 +105,7 @@ static void without_allocation_a_sealed_file_is_left_to_its_writes(void **state)
     assert_int_equal(taken, 0);
 }
 
-static void a_file_system_of_unknown_size_decides_itself(void **state)
+static void unknown_free_space_skips_the_size_check(void **state)
 {
     (void)state;
     off_t taken;
@@ -118,7 +118,7 @@ static void a_file_system_of_unknown_size_decides_itself(void **state)
     assert_error(allocate_new((FREE + 1) * BLOCK, true, (struct faults){ 0 }, &taken), 0);
 }
 
-static void blocks_for_root_are_for_root_alone(void **state)
+static void reserved_blocks_count_as_free_for_root_alone(void **state)
 {
     (void)state;
     off_t taken;
@@ -133,12 +133,12 @@ int main(void)
 {
 #define ALONE(test) cmocka_unit_test_setup_teardown(test, prepare, leave_temp_dir)
     const struct CMUnitTest tests[] = {
-        ALONE(a_disk_that_is_too_small_is_not_filled),
-        ALONE(a_disk_that_is_large_enough_is),
+        ALONE(file_larger_than_free_space_allocates_nothing),
+        ALONE(large_enough_disk_is_allocated),
         ALONE(without_allocation_no_zeros_are_written_to_a_disk_that_is_too_small),
-        ALONE(without_allocation_a_sealed_file_is_left_to_its_writes),
-        ALONE(a_file_system_of_unknown_size_decides_itself),
-        ALONE(blocks_for_root_are_for_root_alone),
+        ALONE(sealed_file_is_not_allocated_where_fallocate_is_missing),
+        ALONE(unknown_free_space_skips_the_size_check),
+        ALONE(reserved_blocks_count_as_free_for_root_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -210,7 +210,7 @@ static void a_source_that_is_replaced_at_the_start_is_kept(void **state)
     }
 }
 
-static void a_source_that_is_unchanged_is_replaced(void **state)
+static void unchanged_source_is_replaced(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROWS(ways); i++) {
@@ -274,7 +274,7 @@ static void let_go_after(void)
     close(lock);
 }
 
-static void who_waits_for_the_lock_sees_what_its_holder_has_put_there(void **state)
+static void waiter_sees_the_file_that_the_lock_holder_published(void **state)
 {
     (void)state;
     if (!local)
@@ -321,10 +321,10 @@ int main(void)
         ALONE(a_source_that_is_replaced_during_the_operation_is_kept),
         ALONE(a_source_that_was_replaced_since_it_was_opened_is_kept),
         ALONE(a_source_that_is_replaced_at_the_start_is_kept),
-        ALONE(a_source_that_is_unchanged_is_replaced),
+        ALONE(unchanged_source_is_replaced),
         ALONE(a_destination_that_is_removed_or_written_to_is_not_replaced),
         ALONE(a_destination_that_appears_is_kept),
-        ALONE(who_waits_for_the_lock_sees_what_its_holder_has_put_there),
+        ALONE(waiter_sees_the_file_that_the_lock_holder_published),
         ALONE(a_lock_that_another_program_keeps_delays_a_merge),
         ALONE(a_build_replaces_whatever_file_is_there),
     };

@@ -127,10 +127,11 @@ static void seal_in_place(const struct request *r)
                  "DEST)",
                  r->path, r->path);
     if (error == BLOOMFILE_EREPLACED)
-        cli_fail(0,
-                 "%s was replaced or removed while it was sealed, and the file of that name now is "
-                 "not the sealed filter",
-                 r->path);
+        cli_fail(
+            0,
+            "%s was replaced or removed during sealing; the file at that path is not the sealed"
+            " filter",
+            r->path);
     if (error != 0 && info.state == BLOOMFILE_SEALED && !is_poisoned)
         cli_fail(0,
                  "%s is sealed, but the last write of its header failed: %s (copy it to another "

@@ -80,10 +80,11 @@ class live_filter : public filter<Key, Hasher>
         return was_new;
     }
 
-    /* All keys of a range (a container, an array), which is read once. Returns how many were new;
-     * was_new[i] is set for each, as far as it goes; *done (may be null) to how many were added.
-     * After an error these are the first keys, and all others count as new, as they do after an
-     * exception of the keys or their Hasher; after BLOOMFILE_EFULL none of the others was added. */
+    /* Adds all keys of a range (a container, an array), which is read once. Returns how many were
+     * new. Sets was_new[i] for each key, as far as it goes, and *done (may be null) to the number
+     * added. After an error the first *done keys were added, and all other keys are reported as
+     * new; so they are after an exception of the keys or their Hasher. After BLOOMFILE_EFULL only
+     * the first *done keys were added. */
     template <class Keys>
     std::size_t add_many(const Keys &keys, span<bool> was_new, std::error_code &ec,
                          std::size_t *done = nullptr)

@@ -279,7 +279,7 @@ class Stopped(AddTest):
         message = self.run_tool("bfadd", "live").stderr.decode()
         self.assertRegex(message, "^bfadd: live: about 1[45][0-9][0-9] keys, more than the capacity "
                                   "of 500: the false-positive rate is [0-9.]+%, target 1%\n$")
-        self.assertRegex(self.inspected("live")["verdict"], "; over capacity: 1,[45][0-9][0-9] keys ")
+        self.assertRegex(self.inspected("live")["verdict"], "; too many keys: 1,[45][0-9][0-9] in ")
 
     def test_a_full_filter_says_so_though_its_count_was_killed(self):
         self.killed_with(50, numbered(10_000))

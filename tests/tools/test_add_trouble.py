@@ -214,8 +214,8 @@ class FailingDisk(TroubleTest):
         self.result(self.failing_adder())
         status, out, message = self.result(reader, lines(*KEYS[60:62]))
         self.assertEqual((status, out), (2, lines(*KEYS[60:62])))
-        self.assertEqual(message, b"bfquery: live: a program that adds to it could not write it to "
-                                  b"disk; keys looked up since then were treated as present\n")
+        self.assertEqual(message, b"bfquery: live: a writer could not sync it; keys looked up since then were "
+                                  b"treated as present\n")
         status, out, message = self.result(inspector, lines(*KEYS[60:62]))
         self.assertEqual(status, 2)
         self.assertEqual(json.loads(out)["error"], "BLOOMFILE_EPOISONED")

@@ -83,7 +83,7 @@ class Replaced(DiscardTest):
                 self.live("live", "-l", layout)
                 self.output("bfseal", "-q", "-f", "--discard", "live", "dest")
                 self.output("bfadd", "-q", "live", stdin=lines(*OTHER))
-                self.assertIn("File exists (to replace it and keep its keys: --force)", self.trouble("bfseal", "live", "dest"))
+                self.assertIn("File exists (add --force: live has all its keys)", self.trouble("bfseal", "live", "dest"))
                 self.output("bfseal", "-q", "-f", "live", "dest")
                 self.assertEqual(self.query("dest", stdin=lines(*KEYS, *OTHER)), [*KEYS, *OTHER])
 
@@ -111,7 +111,7 @@ class Replaced(DiscardTest):
         self.output("bffold", "-q", "-f", "--factor", 3, "src", "dest")
         self.assertEqual(self.query("dest", stdin=lines(*KEYS, *OTHER)), [*KEYS, *OTHER])
 
-    def test_the_same_ribbon_is_replaced_and_no_other(self):
+    def test_force_replaces_an_identical_ribbon_only(self):
         for keys in KEYS[1:], KEYS:
             self.output("bfcreate", "-q", "-f", "-l", "ribbon", "-n", 2000, "dest", stdin=lines(*keys))
             self.output("bfcreate", "-q", "-f", "-l", "ribbon", "-n", 2000, "src", stdin=lines(*KEYS))

@@ -23,7 +23,7 @@ class ErrorsPage(unittest.TestCase):
             for cell in cells[2 if row.startswith("| BLOOMFILE") else 1:]:
                 self.assertGreater(len(cell), 10, row)
 
-    def test_java_has_the_words_of_the_library(self):
+    def test_java_messages_match_the_library(self):
         declared = {name: re.sub(r'"\s*\\?\s*"', "", words) for name, words in re.findall(
             r'X\(BLOOMFILE_(E\w+), -\d+,\s*\\?\s*"((?:[^"]|"\s*\\?\s*")*)"\)', HEADER)}
         java = (SOURCE_ROOT / "bindings/java/src/main/java/bloomfile/ErrorCode.java").read_text()

@@ -428,7 +428,7 @@ class Verdicts(InspectTest):
         self.create("-q", "-n", 100, stdin=lines(*numbered(400)))
         report = self.report("filter.bloom")
         self.assertEqual(report["status"], 1)
-        self.assertIn("over capacity", report["verdict"])
+        self.assertIn("too many keys", report["verdict"])
         self.assertIn("400", report["verdict"])
         self.assertTrue(report["advice"])
         self.page("filter.bloom", status=1)

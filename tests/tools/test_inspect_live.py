@@ -166,7 +166,7 @@ class Bits(LiveTest):
         self.create_live("-f", "--bits", 512, "-k", 4)
         self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(2000)))
         report = self.inspected("live")
-        self.assertRegex(report["verdict"], r"^live, clean; over")
+        self.assertRegex(report["verdict"], r"^live, clean; too many keys")
         self.assertEqual(report["status"], 1)
 
     def test_quick(self):
@@ -186,7 +186,7 @@ class Bits(LiveTest):
         self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(900)))
         report = self.inspected("live")
         self.assertRegex(report["verdict"],
-                         r"^live, clean; over capacity: \d+ keys in a filter sized for 300; "
+                         r"^live, clean; too many keys: \d+ in a filter sized for 300; "
                          r"actual rate [\d.]+%, target 1.3%$")
         self.assertIn("--capacity", report["advice"])
 

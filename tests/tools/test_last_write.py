@@ -75,7 +75,7 @@ class LastWrite(ToolTest):
         (self.folder / "disk-fails").unlink()
         self.assertEqual(killed.returncode, -signal.SIGKILL)
         status, out, message = self.result(reader, lines("stranger", *KEYS))
-        self.check_message("bfquery", message, "live", "died while it wrote", "--accept-unclean")
+        self.check_message("bfquery", message, "live", "was killed during a sync", "--accept-unclean")
         return status, out
 
     def test_bfquery_tells_that_a_writer_died_in_a_sync(self):

@@ -231,7 +231,7 @@ class Manual(ToolTest):
                            "unclean keys", "gap keys", "gap.3 keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean", "gap", "gap.3",
                              "--verify head", "--verify heads"]}
-        not_here = ("disk failed|Input/output error|on device|could not write|open for writing \\(|"
+        not_here = ("disk failed|Input/output error|on device|could not (write|sync)|open for writing \\(|"
                     "was changed while|also the output|two outputs|was replaced or removed|the keys they add|"
                     "keys read here again|another process |(shrank|overwritten) while it was read|a mount point|or touched (during the query|while it was read)")
         for tool, commands in ran.items():

@@ -19,7 +19,7 @@ class Uniq(ToolTest):
             self.check_message("bfuniq", line)
         self.assertIn(b"start over with", message)
         self.assertIn(b"a larger -n, or without --fixed)\n", message)
-        taken = int(re.search(rb"stopped after (\d+) lines? \(", message)[1])
+        taken = int(re.search(rb"stopped after (\d+) lines?: ", message)[1])
         return taken, result.stdout.count(b"\n"), warnings, message.decode()
 
     def test_it_stops_before_more_lines_are_lost_quiet_or_not(self):
@@ -35,9 +35,9 @@ class Uniq(ToolTest):
 
     def test_the_message_names_the_numbers(self):
         *_, message = self.stopped("-q", "-n", 1000, "-p", 0.01)
-        self.assertRegex(message, r"^bfuniq: the filter in memory is over capacity: 1\d\d\d keys, for "
-                                  r"a capacity of 1000: more would raise its false-positive rate "
-                                  r"above twice the target of 1%: stopped after 1\d\d\d lines \(start over with a larger -n, or without --fixed\)\n$")
+        self.assertRegex(message, r"^bfuniq: cannot add to the filter in memory, stopped after 1\d\d\d lines: 1\d\d\d keys in a "
+                                  r"filter sized for 1000, and another key would raise its expected false-positive rate above "
+                                  r"twice the target of 1% \(start over with a larger -n, or without --fixed\)\n$")
 
     def test_overfull_goes_on(self):
         out = self.output("bfuniq", "-q", "--fixed", "--overfull", "-n", 1000, stdin=lines(*numbered(MANY)))
@@ -77,13 +77,13 @@ class Add(ToolTest):
     def full(self, message):
         """The keys that a message speaks of: those in the filter, and those that were read before."""
         found = re.fullmatch(
-            r"bfadd: live is over capacity: (\d+) keys, for a capacity of 400: more would raise its "
-            r"false-positive rate above twice the target of 1%: the first (\d+) keys? read are in it and on "
+            r"bfadd: cannot add to live: (\d+) keys in a filter sized for 400, and another key would raise its expected "
+            r"false-positive rate above twice the target of 1%; the first (\d+) keys? read are in it and on "
             r"disk \(build a larger filter from all keys, or a growing filter: bfcreate --live --grow NEWFILE; to add the rest anyway: --overfull\)\n", message)
         self.assertIsNotNone(found, message)
         return int(found[1]), int(found[2])
 
-    def test_it_stops_at_the_limit_and_says_which_keys_are_in_it(self):
+    def test_bfadd_stops_at_capacity_and_reports_the_keys_added(self):
         self.create_live("-n", 400)
         most = None
         for words in ["-v"], [], ["-q"]:
@@ -98,12 +98,12 @@ class Add(ToolTest):
             self.assertLess(self.inspected("live")["measure"]["fpr"], 0.025)
             self.assertEqual(len(self.query("live", stdin=lines(*numbered(before)))), before)
 
-    def test_keys_that_are_there_are_no_trouble(self):
+    def test_present_keys_are_accepted_at_capacity(self):
         self.create_live("-n", 400)
         _, before = self.full(self.run_tool("bfadd", "-q", "live", stdin=lines(*numbered(1000))).stderr.decode())
         self.output("bfadd", "-q", "live", stdin=lines(*numbered(before) * 30))
 
-    def test_a_stream_is_stopped_at_once(self):
+    def test_bfadd_stops_reading_a_stream_at_capacity(self):
         """Its input does not end."""
         self.create_live("-n", 400)
         writer = self.start("bfadd", "-q", "--sync", 10, "live")
@@ -131,7 +131,7 @@ class Add(ToolTest):
         self.output("bfadd", "-q", "live", stdin=lines(*numbered(100)))
         result = self.run_tool("bfadd", "-q", "live", stdin=lines(*numbered(800)))
         self.assertEqual(result.returncode, 2)
-        self.assertIn(b"for a capacity of 1000: more would raise its false-positive rate", result.stderr)
+        self.assertIn(b"keys in a filter sized for 1000, and another key would raise its expected false-positive rate", result.stderr)
 
     def test_several_at_once_and_a_killed_one(self):
         """Nobody's count is right."""
@@ -149,11 +149,11 @@ class Add(ToolTest):
 
 class Create(ToolTest):
     """It is not made, and a file that is there stays as it is."""
-    ANEW = {("-n", 100): "-n 300 at least, or without -n",
-            ("-m", 1024, "-p", 0.01): "a larger -m, or without -m",
-            ("-n", 9, "-m", 1024): "a larger -m, or without -m",
-            ("-l", "classic", "-n", 100): "-n 300 at least, or without -n",
-            ("-l", "counting", "-n", 100): "-n 300 at least, or without -n"}
+    ANEW = {("-n", 100): "-n 300 or more, or leave out -n",
+            ("-m", 1024, "-p", 0.01): "a larger -m, or leave out -m",
+            ("-n", 9, "-m", 1024): "a larger -m, or leave out -m",
+            ("-l", "classic", "-n", 100): "-n 300 or more, or leave out -n",
+            ("-l", "counting", "-n", 100): "-n 300 or more, or leave out -n"}
 
     def test_an_old_filter_stays_when_the_new_one_would_be_over_capacity(self):
         self.output("bfcreate", "old", stdin=lines("a"))
@@ -165,9 +165,9 @@ class Create(ToolTest):
                         result = self.run_tool("bfcreate", "-f", *quiet, *words, name, stdin=lines(*numbered(300)))
                         self.assertEqual((result.returncode, result.stdout), (2, b""))
                         self.assertRegex(
-                            result.stderr.decode(), rf"^bfcreate: cannot {told}: 300 keys, for a capacity of "
-                                                    rf"\d+: its false-positive rate would be [\d.]+%, more than twice the "
-                                                    rf"target of [\d.e-]+% \(make it with {anew}; --overfull accepts it\)\n$")
+                            result.stderr.decode(), rf"^bfcreate: cannot {told}: over capacity: 300 keys in a filter sized for "
+                                                    rf"\d+ would have a false-positive rate of [\d.]+%, "
+                                                    rf"target [\d.e-]+% \(use {anew}; to accept the rate: --overfull\)\n$")
                         self.assertEqual(self.read("old"), old)
                         self.assertEqual([file.name for file in self.folder.iterdir()], ["old"])
 
@@ -204,7 +204,7 @@ class Create(ToolTest):
                 self.assertRegex(
                     result.stderr.decode(),
                     rf"^bfcreate: cannot {told}: {many} keys in 512 {units}: its false-positive rate would be "
-                    rf"[5-9][\d.]+% \(make it with a larger -m, or without -m; --overfull accepts it\)\n$")
+                    rf"[5-9][\d.]+% \(use a larger -m, or leave out -m; to accept the rate: --overfull\)\n$")
                 self.assertEqual((self.read("new"), result.stdout), (kept, b""))
                 for accept in ["--overfull"], ["-p", 0.9]:
                     self.output("bfcreate", "-q", *words, *accept, "accepted", stdin=lines(*numbered(many)))
@@ -227,7 +227,7 @@ class Inspect(ToolTest):
         self.create_live("-n", 10_000, name="live")
         self.run_tool("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(MANY * 5)))
         first, advice = self.advice("live")
-        self.assertRegex(first, r"over capacity: more than [\d,]+ keys in a filter sized for 10,000;")
+        self.assertRegex(first, r"too many keys: more than [\d,]+ in a filter sized for 10,000;")
         self.assertEqual(advice, "its bits do not show the number of keys: add all keys to a filter that grows (bfcreate --live --grow)")
         self.output("bfseal", "-q", "live", "sealed")
         self.assertEqual(self.advice("sealed")[1],

@@ -34,7 +34,7 @@ class Readme(ToolTest):
     def test_sessions(self):
         self.assertEqual(sessions.check(self, README, self.folder), 4)
 
-    def test_sessions_of_the_command_line_page(self):
+    def test_sessions_of_cli_page_run(self):
         self.assertGreater(sessions.check(self, CLI, self.folder), 30)
 
     def test_each_command_of_the_jobs_runs(self):

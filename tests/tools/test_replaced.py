@@ -140,7 +140,7 @@ class Sealing(ReplacedTest):
     def test_bfseal_tells_what_was_not_sealed(self):
         message = self.trouble("bfseal", "live", changes=True,
                                env={"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_REMOVES": "live"})
-        self.assertEqual(message, "bfseal: live was replaced or removed while it was sealed, and the file of that name now is not the sealed filter\n")
+        self.assertEqual(message, "bfseal: live was replaced or removed during sealing; the file at that path is not the sealed filter\n")
         self.assertFalse((self.folder / "live").exists())
 
 
@@ -247,7 +247,7 @@ class Together(ToolTest):
         self.assertIn(b"cannot replace new: another process replaced it", self.go_on(process)[2])
         self.assertEqual(self.query("new", stdin=lines("b")), [b"b"])
 
-    def test_none_comes_between_the_last_look_and_the_rename(self):
+    def test_replacement_before_the_rename_is_detected(self):
         for words in self.WAYS:
             with self.subTest(words[0]):
                 first = self.stopped("rename", *words)

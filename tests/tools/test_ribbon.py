@@ -116,8 +116,8 @@ class Inspect(RibbonTest):
     def test_heads_that_cannot_be(self):
         blocks, seed, keys, _ = list(heads(self.image))[1]
         for head, verdict in (
-                (512 | keys << 32, "damaged: the body has a page with an impossible head"),
-                (1 | keys << 32, "damaged: the body has a page with an impossible head"),
+                (512 | keys << 32, "damaged: the body has a page with an invalid head"),
+                (1 | keys << 32, "damaged: the body has a page with an invalid head"),
                 (blocks | seed << 16 | keys + 1 << 32, "damaged: the body contradicts the header's n"
                  " (20000 keys recorded, 20001 by the heads of its pages)")):
             self.write("bad", craft.with_head(self.image, 1, head))

@@ -382,7 +382,7 @@ class MountPoints(SeriesTest):
                                         cwd=self.folder, env=self.environment(), capture_output=True)
                 self.assertEqual(result.returncode, 2, result.stderr)
                 self.assertRegex(result.stderr, rb"cannot add a layer to inside/live: .* is a mount point, .*"
-                                                rb" no keys were lost; the first \d+ keys read")
+                                                rb" no keys were lost, and the first \d+ keys read")
 
     def test_a_single_live_filter_that_is_one_takes_keys_and_is_sealed_in_place(self):
         self.create_live("-n", 1000, name="outside/live")
@@ -440,7 +440,7 @@ class NoPath(SeriesTest):
 
 
 class Room(SeriesTest):
-    SAYS = "no keys were lost; the first "
+    SAYS = "no keys were lost, and the first "
 
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system of its own can be had here")
@@ -468,8 +468,8 @@ class Room(SeriesTest):
         for name in "said", "again":
             self.assertRegex(self.read(name).decode(),
                              r"^bfadd: cannot add a layer to disk/live: No space left on"
-                             r" device: no keys were lost; the first \d+ keys read are in it and"
-                             r" on disk \(fix this, then add the other keys\)\n$")
+                             r" device; no keys were lost, and the first \d+ keys read are in it and"
+                             r" on disk \(fix this, then add the keys after them\)\n$")
         self.has_all("sealed", MANY)
 
     @needs(*UNPRIVILEGED)
@@ -507,7 +507,7 @@ class Room(SeriesTest):
         self.assertEqual((status, out), (2, b""))
         self.assertIn(b"cannot add a layer to live: its layer live.1 cannot be used: Is a"
                       b" directory (restore the right file; if it never existed, move this"
-                      b" file away): no keys were lost; the first 100"
+                      b" file away); no keys were lost, and the first 100"
                       b" keys read", message)
         self.assertIn("its layer live.1 cannot be used", self.message("bfquery", "live", stdin=b"a"))
         (self.folder / "live.1").rmdir()
@@ -522,7 +522,7 @@ class Room(SeriesTest):
                 (self.folder / name).symlink_to("nowhere")
                 message = self.message("bfadd", "live", stdin=lines(*KEYS[:1000]), changes=True)
                 self.assertIn(f"cannot add a layer to live: its layer {name} is a dangling symbolic link"
-                              " (restore its target; if the layer never existed, remove the link): no keys were"
+                              " (restore its target; if the layer never existed, remove the link); no keys were"
                               " lost", message)
                 for path in self.folder.glob("live*"):
                     path.unlink()
@@ -543,7 +543,7 @@ class Room(SeriesTest):
         self.output("bfadd", "-q", "other", stdin=lines(*KEYS[:500]))
         (self.folder / "other.2").rename(self.folder / "live.2")
         message = self.trouble("bfadd", "live", stdin=lines(*KEYS), changes=True)
-        self.assertIn("cannot add a layer to live: its layer live.2 belongs to another series (restore the right file; if it never existed, move this file away): no keys were lost", message)
+        self.assertIn("cannot add a layer to live: its layer live.2 belongs to another series (restore the right file; if it never existed, move this file away); no keys were lost", message)
         self.query("live", stdin=b"", status=1)  # it can be opened
         (self.folder / "live.2").unlink()
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))

@@ -133,7 +133,7 @@ class Slices(ToolTest):
     def test_one_that_is_overfull(self):
         result = self.run_tool("bfcreate", "--slice", "1/2", "-n", 9000, "over", "-", stdin=lines(*KEYS))
         self.assertEqual(result.returncode, 2)
-        self.check_message("bfcreate", result.stderr, "cannot create over: ", "leaves room for 3291:", "make all slices with a larger -n")
+        self.check_message("bfcreate", result.stderr, "cannot create over: ", "in a slice sized for 3291 (", "make all slices with a larger -n")
         self.assertFalse((self.folder / "over").exists())
 
     def test_a_whole_that_is_overfull(self):
@@ -146,7 +146,7 @@ class Slices(ToolTest):
             joined = self.run_tool("bfmerge", "-q", "--slices", "-f", "--discard", "joined", *names)
             streamed = self.run_tool("bfmerge", "-q", "--slices", "-", *names)
             self.assertEqual([result.returncode for result in (joined, streamed, whole)], [2 * over] * 3)
-            says = whole.stderr.decode().partition(" (")[0].replace("bfcreate: cannot create whole", "bfmerge: cannot make joined")
+            says = whole.stderr.decode().partition(" (")[0].replace("bfcreate: cannot create whole", "bfmerge: cannot create joined")
             self.assertEqual(joined.stderr.decode().partition(" (")[0], says)
             if over:
                 self.assertEqual(streamed.stdout, b"")

@@ -229,9 +229,9 @@ class Names(TargetTest):
     def test_a_source_is_not_replaced_without_force(self):
         (self.folder / "link").symlink_to("live")
         os.link(self.folder / "live", self.folder / "hard")
-        for name, says in (("merge", "to replace it and keep its keys: --force"),
+        for name, says in (("merge", "add --force: it is also a source, so its keys are kept"),
                            ("intersect", "write to another file; --force would overwrite this file"),
-                           ("fold", "to replace it and keep its keys: --force")):
+                           ("fold", "add --force: a has all its keys")):
             for dest in "a", "./a":
                 self.refused(FILTERS[name], dest, f"File exists ({says})", [()], names=[dest])
         for dest in "live", "./live", "link", "hard":

@@ -153,7 +153,7 @@ class InFiles(UniqTest):
             self.assertEqual(len(self.uniq("--filter", name, stdin=lines(*numbered(500)))), 500)
             result = self.run_tool("bfuniq", "-q", "--filter", name, stdin=lines(*numbered(5000)))
             self.assertEqual(result.returncode, 2)
-            self.check_message("bfuniq", result.stderr, f"{name} is over capacity", "or without --fixed")
+            self.check_message("bfuniq", result.stderr, f"cannot add to {name}, stopped after", "or without --fixed")
             self.assertEqual(self.layers(name), [""])
             self.uniq("-q", "--fixed", "--overfull", "--filter", name, stdin=lines(*numbered(5000)))
 

@@ -130,7 +130,7 @@ static _Noreturn void fail(const struct work *w, int error, const char *attempt)
     char about[LAYERS_TEXT];
     fail_for_file(w, error);
     if (layers_explain(w->add->path, error, about))
-        cli_fail(0, "cannot %s %s: %s (then add the %" PRIu64 " key%s read here again)", attempt,
+        cli_fail(0, "cannot %s %s: %s; then add the %" PRIu64 " key%s read here again", attempt,
                  w->add->path, about, w->read, cli_s(w->read));
     cli_fail(error, "cannot %s %s", attempt, w->add->path);
 }
@@ -160,21 +160,21 @@ static _Noreturn void cannot_grow(struct work *w, uint64_t before, int error)
     const char *words = layers_explain(path, error, about) ? about : bloomfile_strerror(error);
     save(w);
     cli_fail(0,
-             "cannot add a layer to %s: %s: no keys were lost; the first %" PRIu64
-             " key%s read are in it and on disk (fix this, then add the other keys)",
+             "cannot add a layer to %s: %s; no keys were lost, and the first %" PRIu64
+             " key%s read are in it and on disk (fix this, then add the keys after them)",
              path, words, before, cli_s(before));
 }
 
 static _Noreturn void over_capacity(struct work *w, uint64_t before)
 {
     char text[DESCRIPTION_SIZE];
-    crowd_describe(w->f, w->add->path, text, sizeof(text));
+    crowd_describe(w->f, text, sizeof(text));
     save(w);
     cli_fail(0,
-             "%s: the first %" PRIu64
-             " key%s read are in it and on disk (build a larger filter from all keys, or a growing "
-             "filter: bfcreate --live --grow NEWFILE; to add the rest anyway: --overfull)",
-             text, before, cli_s(before));
+             "cannot add to %s: %s; the first %" PRIu64
+             " key%s read are in it and on disk (build a larger filter from all keys, or a growing"
+             " filter: bfcreate --live --grow NEWFILE; to add the rest anyway: --overfull)",
+             w->add->path, text, before, cli_s(before));
 }
 
 /* --------------------------------------------------------------------------------------- adding */

@@ -66,7 +66,7 @@ static const struct options options = {
     .operands = { { "FILE", OPTIONS_A_FILE } },
     .about =
         "Print the lines that all FILEs have in common, each once, sorted bytewise. The result is"
-        " exact. FILEs may be larger than memory, unsorted, and pipes; '-' is standard input.",
+        " exact. FILEs may be unsorted, larger than memory, or pipes; '-' is standard input.",
     .entries = entries,
     .notes = PARAMS_NUMBERS ".\n"
                             "Exit status: 0 if a line was found, 1 if not, 2 on error.",

@@ -37,7 +37,9 @@ static void take_slice(void *given, char *value)
 
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Mode:"),
-    OPTION(0, "live", NULL, "create an empty filter that bfadd can add keys to; needs -n or -m",
+    OPTION(0, "live", NULL,
+           "create an empty filter that bfadd can add keys to; needs -n or -m, unless"
+           " --grow or --every N is given",
            OPTIONS_FLAG(struct create, live)),
     OPTION(
         0, "grow", NULL,
@@ -45,7 +47,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
         " itself has room for (default 1M)",
         OPTIONS_FLAG(struct create, grow)),
     OPTION(0, "generations", "G",
-           "with --live: forget old keys: keep G generations and drop the oldest; needs --every",
+           "with --live: forget old keys; keep the newest G generations; needs --every",
            OPTIONS_COUNT(struct create, params.series, NULL, 2, CREATE_MOST_GENERATIONS)),
     OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct create, every, NULL),
            .value = OPTIONS_A_TEXT),
@@ -79,7 +81,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Output:"),
     OPTION('f', "force", NULL, "replace FILE if it is a filter or empty",
            OPTIONS_FLAG(struct create, force)),
-    OPTION(0, "allow-empty", NULL, "with --force, replace FILE even if the input has no keys",
+    OPTION(0, "allow-empty", NULL, "with --force: replace FILE even if the input has no keys",
            OPTIONS_FLAG(struct create, allow_empty)),
     OPTIONS_TITLE("Resources:"),
     PARAMS_THREADS(struct create, threads),
@@ -97,8 +99,8 @@ static const struct options options = {
                 "--live {--grow | --generations G --every EVERY} [options] FILE" },
     .operands = { { "FILE", OPTIONS_A_FILTER }, { "KEYFILE", OPTIONS_A_FILE } },
     .about =
-        "Build a Bloom filter of the lines of each KEYFILE, or of standard input, and write it to"
-        " FILE; '-' is standard output. bfquery looks up keys in it. A lookup never misses a key"
+        "Build one Bloom filter from the lines of all KEYFILEs, or of standard input, and write it"
+        " to FILE; '-' is standard output. bfquery looks up keys in it. A lookup never misses a key"
         " that was added; a small fraction of other keys also match (false positives).",
     .entries = entries,
     .notes = PARAMS_NUMBERS "; " PARAMS_RATES ".\n"

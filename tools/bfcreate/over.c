@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bfcreate: a filter that would be over capacity is refused, and an old one stays. */
+ * bfcreate: refusal to create a filter over capacity; an old file stays. */
 #include "bfcreate/create.h"
 #include "shared/cli.h"
 #include "shared/say.h"
@@ -60,23 +60,22 @@ int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
 
 static _Noreturn void refuse(const struct create *c, const char *why)
 {
-    cli_fail(0, "cannot %s %s: %s; --overfull accepts it)",
+    cli_fail(0, "cannot %s %s: %s; to accept the rate: --overfull)",
              sink_is_stdout(c->path) ? "write to" : "create", sink_name(c->path), why);
 }
 
-/* "300 keys, for a capacity of 100" */
+/* "300 keys in a filter sized for 100" */
 static void describe_keys(const struct create *c, const struct bloomfile_info *info, char *text,
                           size_t size)
 {
     const uint64_t whole = info->whole_blocks * BLOCK_BITS;
     if (c->params.slices > 0)
         snprintf(text, size,
-                 "%" PRIu64 " keys, where a capacity of %" PRIu64
-                 " for all slices leaves room for %.0f",
-                 info->keys, info->capacity,
-                 (double)info->capacity * (double)info->bits / (double)whole);
+                 "%" PRIu64 " keys in a slice sized for %.0f (-n %" PRIu64 " is for all slices)",
+                 info->keys, (double)info->capacity * (double)info->bits / (double)whole,
+                 info->capacity);
     else
-        snprintf(text, size, "%" PRIu64 " key%s, for a capacity of %" PRIu64, info->keys,
+        snprintf(text, size, "%" PRIu64 " key%s in a filter sized for %" PRIu64, info->keys,
                  cli_s(info->keys), info->capacity);
 }
 
@@ -84,11 +83,11 @@ static void advise(const struct create *c, const struct bloomfile_info *info, ch
                    size_t size)
 {
     if (c->params.slices > 0)
-        snprintf(text, size, "all slices with a larger -n");
+        snprintf(text, size, "make all slices with a larger -n");
     else if (c->params.bits > 0)
-        snprintf(text, size, "it with a larger -m, or without -m");
+        snprintf(text, size, "use a larger -m, or leave out -m");
     else
-        snprintf(text, size, "it with -n %" PRIu64 " at least, or without -n", info->keys);
+        snprintf(text, size, "use -n %" PRIu64 " or more, or leave out -n", info->keys);
 }
 
 _Noreturn void create_refuse_over_capacity(const struct create *c, bloomfile_builder *builder)
@@ -96,13 +95,13 @@ _Noreturn void create_refuse_over_capacity(const struct create *c, bloomfile_bui
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     char why[500], keys[200], advice[80], is[32], promised[32];
     if (create_inspect_its_like(c, builder, &info) != 0)
-        refuse(c, "it would be over capacity (make it larger");
+        refuse(c, "over capacity (make it larger");
     const double rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.keys);
     describe_keys(c, &info, keys, sizeof(keys));
     advise(c, &info, advice, sizeof(advice));
     snprintf(why, sizeof(why),
-             "%s: its false-positive rate would be %s, more than twice the target of %s (make %s",
-             keys, cli_percent(is, sizeof(is), rate),
+             "over capacity: %s would have a false-positive rate of %s, target %s (%s", keys,
+             cli_percent(is, sizeof(is), rate),
              cli_percent(promised, sizeof(promised), say_promised(&info)), advice);
     refuse(c, why);
 }
@@ -118,8 +117,8 @@ void create_check_useless(const struct create *c, bloomfile_builder *builder)
     if (rate <= SAY_USELESS)
         return;
     snprintf(why, sizeof(why),
-             "%" PRIu64 " keys in %" PRIu64 " %ss: its false-positive rate would be %s (make it"
-             " with a larger -m, or without -m",
+             "%" PRIu64 " keys in %" PRIu64 " %ss: its false-positive rate would be %s (use"
+             " a larger -m, or leave out -m",
              info.keys, info.bits, bloomfile_traits_of(info.layout)->cell,
              cli_percent(is, sizeof(is), rate));
     refuse(c, why);

@@ -29,7 +29,8 @@ static void check_size(const struct create *c, const char *option)
         cli_usage("%s sizes each layer by -n and -p: leave out %s", option,
                   c->params.bits != 0 ? "-m/--bits" : "-k/--hashes");
     if (c->params.layout == BLOOMFILE_COUNTING)
-        cli_usage("%s cannot use the layout counting: the layer of a key would be unknown", option);
+        cli_usage("%s does not work with -l counting: it cannot know which layer holds a key",
+                  option);
 }
 
 void create_check_series(struct create *c)

@@ -63,8 +63,9 @@ static const struct options options = {
                   { "PATCH", OPTIONS_A_PATCH } },
     .about =
         "Write a compact patch that turns the sealed filter OLD into the sealed filter NEW. Both"
-        " must have the same layout, -m, -k and seed. Applying PATCH to OLD makes NEW, byte for"
-        " byte; any other filter is refused. '-' is standard output for the file written, and "
+        " must have the same layout, -m, -k and seed. Applying PATCH to OLD reproduces NEW"
+        " byte for byte; --apply refuses any other base. '-' is standard output for the file "
+        "written, and "
         "standard input for the PATCH of --apply and --info.",
     .entries = entries,
     .notes = "Exit status: 0 on success, 2 on error (nothing is written).",

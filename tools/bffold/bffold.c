@@ -44,15 +44,14 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            .rival = 'h'),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "SRC"),
     OPTIONS_TITLE("Output:"),
-    OPTION(
-        'f', "force", NULL,
-        "replace DEST if it is SRC, an earlier copy of it, or has no keys; also replace the image"
-        " of --svg",
-        OPTIONS_FLAG(struct request, force)),
+    OPTION('f', "force", NULL,
+           "replace DEST if it is SRC or an earlier copy of SRC, or has no keys; replace the --svg"
+           " image",
+           OPTIONS_FLAG(struct request, force)),
     LOSS_OPTION(struct request, discard),
     OPTION(0, "all", NULL, "also list factors with a rate above 50%",
            OPTIONS_FLAG(struct request, wish.all)),
-    OPTION(0, "more", "N", "also show the rate after N more keys (default: as many again)",
+    OPTION(0, "more", "N", "also show the rate after N more keys (default: as many as SRC has)",
            OPTIONS_COUNT(struct request, wish.more, NULL, 0, BLOOMFILE_MAX_BITS)),
     OPTION(0, "svg", "FILE", "draw rate against size as an SVG image ('-': standard output)",
            OPTIONS_STRING(struct request, svg, "the name of a file"), .value = OPTIONS_A_FILE),

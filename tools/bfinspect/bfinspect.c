@@ -58,9 +58,10 @@ static const struct options options = {
     .about = "Describe each Bloom filter FILE, and check that it is intact and keeps its target"
              " false-positive rate. Input options apply to --keys.",
     .entries = entries,
-    .notes = "Not healthy: over the target rate or the capacity, empty, without one of the --keys, "
-             "live with a killed writer, or live with --verify.\n"
-             "Exit status: 0 if every FILE is healthy, 1 if one is not, 2 on damage or error.",
+    .notes =
+        "A FILE is not healthy if it exceeds its target rate or capacity, is empty, lacks a key"
+        " of --keys, or is live and a writer was killed or --verify was given.\n"
+        "Exit status: 0 if every FILE is healthy, 1 if one is not, 2 on damage or error.",
     .examples =
         "  bfinspect words.bloom\n"
         "  bfinspect --verify --keys words words.bloom\n"

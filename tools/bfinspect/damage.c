@@ -218,7 +218,7 @@ static void judge_contradiction(struct inspect_report *r, const char *field)
     if (strcmp(field, "padding") == 0)
         verdict_add(r, "has ones beyond m");
     else if (strcmp(field, "head") == 0)
-        verdict_add(r, "has a page with an impossible head");
+        verdict_add(r, "has a page with an invalid head");
     else
         verdict_add(r, "contradicts the header's %s", field);
     if (strcmp(field, "ones") == 0 && r->measured)
@@ -244,8 +244,7 @@ void verdict_body(struct inspect_report *r)
         verdict_advise(r, "look at the kernel's log (dmesg), and inspect it again");
     } else if (r->error == BLOOMFILE_ECHANGED) {
         verdict_add(
-            r,
-            "overwritten or touched while it was read: this report may mix old and new data data");
+            r, "overwritten or touched while it was read: this report may mix old and new data");
         verdict_advise(r, "inspect it again; to replace a filter, rename a new file over it");
     } else if (r->error == BLOOMFILE_EPAGE && fault != NULL) {
         judge_page(r, fault);

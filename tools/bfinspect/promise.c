@@ -118,7 +118,7 @@ static void judge_rate(struct inspect_report *r)
     r->status = INSPECT_PROMISE_BROKEN;
     also(r);
     if (crowded) {
-        verdict_add(r, "over capacity: %s%s keys in a filter sized for %s",
+        verdict_add(r, "too many keys: %s%s in a filter sized for %s",
                     saturated ? "more than " : "", keys, capacity);
         advise_for_keys(r, n);
     } else {

@@ -124,9 +124,9 @@ static void judge_live(struct inspect_report *r, bool verify)
     }
     if (began_ahead(r)) {
         r->status = INSPECT_PROMISE_BROKEN;
-        verdict_add(r, "; its last generation began ahead of the clock");
-        verdict_advise(r, "check the clock; if it is right, the next key that is added ends this"
-                          " generation");
+        verdict_add(r, "; its newest generation starts in the future");
+        verdict_advise(r,
+                       "check the clock; if the clock is right, the next add ends this generation");
     }
     if (verify) {
         r->status = INSPECT_PROMISE_BROKEN;

@@ -92,9 +92,9 @@ static const struct options options = {
     .operands = { { "DEST", OPTIONS_A_FILTER }, { "SRC", OPTIONS_A_FILTER } },
     .about = "Combine the Bloom filters SRC into DEST. They must have the same layout, -k and "
              "seed: build"
-             " them with the same -n, the number of all keys together. Filters of different sizes "
-             "are first folded to their greatest common size. SRC '-' is"
-             " standard input, which may hold several filters; DEST '-' is standard output.",
+             " them with the same -n, the total number of keys in all SRCs. Filters of different"
+             " sizes are first folded to their greatest common size. SRC '-' is standard input,"
+             " which may hold several filters; DEST '-' is standard output.",
     .entries = entries,
     .notes = PARAMS_NUMBERS "; " PARAMS_RATES ".\n"
                             "Exit status: 0 on success, 2 on error.",

@@ -80,8 +80,8 @@ static void check(const struct merge_dest *d, bool is_source, const bloomfile *f
     if (!is_source && !d->discard && loss_has_keys(d->path))
         fail_for_loss(d, first);
     if (!d->force && is_source && d->is_union)
-        cli_fail(0, "cannot create %s: %s (to replace it and keep its keys: --force)", d->path,
-                 bloomfile_strerror(EEXIST));
+        cli_fail(0, "cannot create %s: %s (add --force: it is also a source, so its keys are kept)",
+                 d->path, bloomfile_strerror(EEXIST));
     if (!d->force)
         sink_fail(d->path, EEXIST);
 }

@@ -167,9 +167,9 @@ void merge_slices_check_capacity(const struct merge_sources *s, const char *whol
     const double rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.keys);
     if (crowd_is_over(rate, say_promised(&info)))
         cli_fail(0,
-                 "cannot make %s: %" PRIu64 " keys, for a capacity of %" PRIu64
-                 ": its false-positive rate would be %s, more than twice the target of %s (make all"
-                 " slices with a larger -n; --overfull accepts it)",
+                 "cannot create %s: over capacity: %" PRIu64 " keys in a filter sized for %" PRIu64
+                 " would have a false-positive rate of %s, target %s (make all slices with a larger"
+                 " -n; to accept the rate: --overfull)",
                  whole, info.keys, info.capacity, cli_percent(is, sizeof(is), rate),
                  cli_percent(promised, sizeof(promised), say_promised(&info)));
 }

@@ -137,16 +137,16 @@ static int tell_damage(const char *path, const bloomfile *f)
                  "again (to replace a filter, rename a new file over it)",
                  path);
     else if (error == BLOOMFILE_EPOISONED)
-        cli_warn(0,
-                 "%s: a program that adds to it could not write it to disk; keys looked up since "
-                 "then were treated as present",
-                 path);
+        cli_warn(
+            0, "%s: a writer could not sync it; keys looked up since then were treated as present",
+            path);
     else if (error == BLOOMFILE_EUNCLEAN)
-        cli_warn(0,
-                 "%s: a program that adds to it died while it wrote it to disk; if the disk failed "
-                 "at that moment, keys were missed (add the keys since the last sync again with "
-                 "bfadd --accept-unclean)",
-                 path);
+        cli_warn(
+            0,
+            "%s: a writer was killed during a sync; if the disk failed at that moment, lookups may"
+            " have missed keys (add the keys since the last sync again with "
+            "bfadd --accept-unclean)",
+            path);
     else if (info.bad_pages == 0 && info.layers > 0)
         cli_warn(0, "%s: %s: keys looked up since then were treated as present", path,
                  layers_explain(path, error, about) ? about : bloomfile_strerror(error));

@@ -52,8 +52,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Mode:"),
     OPTION('d', "repeated", NULL, "print the repeated lines instead of the new lines",
            OPTIONS_FLAG(struct request, repeated)),
-    OPTION(0, "generations", "G",
-           "forget old keys: keep G generations and drop the oldest; needs --every",
+    OPTION(0, "generations", "G", "forget old keys; keep the newest G generations; needs --every",
            OPTIONS_COUNT(struct request, generations, NULL, 2, MOST_GENERATIONS)),
     OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct request, every, NULL),
            .value = OPTIONS_A_TEXT),
@@ -103,8 +102,8 @@ static const struct options options = {
     .operands = { { "INPUT", OPTIONS_A_FILE } },
     .about =
         "Print each line of the INPUTs, or of standard input, the first time it appears, in input"
-        " order. A Bloom filter remembers lines in a few bytes each. It may mistake a new line for "
-        "a repeated line and drop it: at most the fraction RATE (-p) of the new lines.",
+        " order. A Bloom filter remembers lines in a few bytes each. It mistakes at most"
+        " the fraction RATE (-p) of the new lines for repeated lines, and drops them.",
     .entries = entries,
     .notes = PARAMS_NUMBERS "; " PARAMS_RATES ".\n"
                             "Exit status: 0 if all lines were processed, 2 on error.",

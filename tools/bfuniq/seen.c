@@ -114,9 +114,9 @@ static _Noreturn void stop_overfull(const struct seen *s, uint64_t taken)
 {
     char text[DESCRIPTION_SIZE];
     cli_fail(0,
-             "%s: stopped after %" PRIu64
-             " line%s (start over with%s a larger -n, or without --fixed)",
-             crowd_describe(s->f, name_of(s), text, sizeof(text)), taken, cli_s(taken),
+             "cannot add to %s, stopped after %" PRIu64
+             " line%s: %s (start over with%s a larger -n, or without --fixed)",
+             name_of(s), taken, cli_s(taken), crowd_describe(s->f, text, sizeof(text)),
              s->path != NULL ? " another file and" : "");
 }
 

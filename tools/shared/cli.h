@@ -85,7 +85,7 @@ bool cli_parse_hex(const char *text, uint8_t *out, size_t size);
 /* "64 bytes", "1.2 MiB". Returns buffer. */
 char *cli_bytes(char *buffer, size_t size, uint64_t bytes);
 
-/* A rate or another share as all tools print it: 0.00985 is "0.985 %". Returns buffer. */
+/* A rate or another share as all tools print it: 0.00985 is "0.985%". Returns buffer. */
 char *cli_percent(char *buffer, size_t size, double share);
 
 /* The end of a noun of which there are so many: "" or "s". */

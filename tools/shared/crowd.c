@@ -78,15 +78,16 @@ bool crowd_look(struct crowd *c, const bloomfile *f, bool anyway)
     return keys > c->capacity || m.fpr > c->promised;
 }
 
-const char *crowd_describe(const bloomfile *f, const char *name, char *buffer, size_t size)
+const char *crowd_describe(const bloomfile *f, char *buffer, size_t size)
 {
-    char promised[32];
+    char target[32];
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
     snprintf(buffer, size,
-             "%s is over capacity: %" PRIu64 " key%s, for a capacity of %" PRIu64
-             ": more would raise its false-positive rate above twice the target of %s",
-             name, info.keys, cli_s(info.keys), info.capacity,
-             cli_percent(promised, sizeof(promised), say_promised(&info)));
+             "%" PRIu64 " key%s in a filter sized for %" PRIu64
+             ", and another key would raise its expected false-positive rate above twice the target"
+             " of %s",
+             info.keys, cli_s(info.keys), info.capacity,
+             cli_percent(target, sizeof(target), say_promised(&info)));
     return buffer;
 }

@@ -33,8 +33,8 @@ void crowd_begin(struct crowd *c, const bloomfile *f);
  * the promised one by now; with `anyway`, if it may be above it. */
 bool crowd_look(struct crowd *c, const bloomfile *f, bool anyway);
 
-/* Of a filter that accepts no more keys (BLOOMFILE_EFULL): "FILE is over capacity: 12000 keys, for
- * a capacity of 10000: more would raise its false-positive rate above twice the target of 1%". */
-const char *crowd_describe(const bloomfile *f, const char *name, char *buffer, size_t size);
+/* Why a filter refuses new keys (BLOOMFILE_EFULL): "12000 keys in a filter sized for 10000, and
+ * another key would raise its expected false-positive rate above twice the target of 1%". */
+const char *crowd_describe(const bloomfile *f, char *buffer, size_t size);
 
 #endif

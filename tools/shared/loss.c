@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Bits of one body that are not in another one. */
+ * Detection of keys that would be lost with a replaced filter. */
 #include "shared/loss.h"
 #include "shared/cli.h"
 #include "shared/layers_look.h"
@@ -149,6 +149,6 @@ void loss_check(const struct loss *l)
     if (!l->force && l->source == NULL)
         sink_fail(l->dest, EEXIST);
     if (!l->force)
-        cli_fail(0, "cannot create %s: %s (to replace it and keep its keys: --force)", l->dest,
-                 bloomfile_strerror(EEXIST));
+        cli_fail(0, "cannot create %s: %s (add --force: %s has all its keys)", l->dest,
+                 bloomfile_strerror(EEXIST), l->path);
 }

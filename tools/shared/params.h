@@ -35,7 +35,7 @@
 #define PARAMS_NUMBERS "Numbers may be written as 80k, 10M, 2Gi or 1e9"
 #define PARAMS_RATES   "rates as 0.01, 1e-2 or 1%"
 
-#define PARAMS_OVERFULL "accept a filter over capacity: a false-positive rate over twice the target"
+#define PARAMS_OVERFULL "accept a filter over capacity (expected rate above twice the target)"
 
 /* What -q leaves: tools that read keys or several filters also have warnings that matter. */
 #define PARAMS_QUIET_KEYS   "print only errors and warnings about keys"

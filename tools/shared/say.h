@@ -59,7 +59,7 @@ void say_no_keys(const char *path);
 /* Warns of a filter without keys, of more keys than planned, of a rate that is not kept. */
 void say_warnings(const char *path, const struct bloomfile_info *info, struct say_rate rate);
 
-/* "words.bloom: 663473 keys (2 repeated), 9.95 bits each, false-positive rate 0.985 % (1 %
+/* "words.bloom: 663473 keys (2 repeated), 9.95 bits each, false-positive rate 0.985% (1%
  * promised), 812.8 KiB"; a rate that is not measured is the "expected false-positive rate". */
 void say_summary(const char *path, const struct bloomfile_info *info, struct say_rate rate,
                  uint64_t repeated);

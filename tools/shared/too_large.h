@@ -14,7 +14,7 @@ enum {
 };
 
 /* What to add to the words for an error of making a filter: "-n 1000000000000 needs 1.2 TiB", or
- * "the least for 100 keys is 5.42e-16 %". false: neither -n, -m nor -p is the reason. */
+ * "the least for 100 keys is 5.42e-16%". false: neither -n, -m nor -p is the reason. */
 bool too_large_explain(const struct bloomfile_params *params, int error, char text[TOO_LARGE_TEXT]);
 
 /* The bytes that it needs; 0: not known. */

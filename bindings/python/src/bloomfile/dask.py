@@ -264,7 +264,7 @@ def _check(params):
 
 
 def _check_capacity(path, info, keys):
-    """Of the whole, by one of its slices."""
+    """Raises EFULL if the joined filter would be over capacity. info: of any slice."""
     if fpr_for(info.whole_blocks * 512 or info.bits, info.hashes, keys, info.layout) > 2 * _promised_rate(info):
         raise errors.EFULL(path)
 

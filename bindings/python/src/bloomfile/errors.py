@@ -26,7 +26,7 @@ class Error(Exception):
         self.page = page
         self.field = field
         self.asked = None  # the parameter that is refused, as text
-        self.done = None  # of a batch of adds: so many keys were added, the first ones
+        self.done = None  # for a batch of adds: the first `done` keys were added
 
     def __str__(self):
         text = self.text if self.path is None else f"{_printable(self.path)}: {self.text}"

@@ -345,8 +345,8 @@ static const char documentation[] =
     "'ribbon'. memory: bytes to take; digests beyond go to files in `spool`. slices: makes the "
     "slice "
     "of this number, from 0, of so many, for join(); capacity is that of the whole, and keys of "
-    "other slices are left out. over_capacity: keys that raise the rate above twice its target are "
-    "no error (EFULL).";
+    "other slices are left out. over_capacity: do not raise EFULL above twice the target "
+    "rate.";
 
 static PyType_Slot slots[] = {
     { Py_tp_doc, SLOT(documentation) },

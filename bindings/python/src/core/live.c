@@ -312,7 +312,7 @@ static PyMethodDef methods[] = {
       "add_many($self, keys, /, *, out=None)\n--\n\n"
       "A byte for each key, 1 if it was new. keys as contains_many(). After an error the first "
       "`done` keys, an attribute of the exception, are added, and `out` has their answers; all "
-      "others have 1 there. After EFULL none of the others was added." },
+      "other keys have 1 there. After EFULL only the first `done` keys were added." },
     { "add_digests", FUNCTION(add_digests), WITH_KEYWORDS,
       "add_digests($self, digests, /, *, out=None)\n--\n\nThe same, of contains_digests()." },
     { "add_records", FUNCTION(add_records), WITH_KEYWORDS,
@@ -350,9 +350,8 @@ static PyMethodDef methods[] = {
 static const char documentation[] =
     "LiveFilter(path, *, exact=False, accept_unclean=False, over_capacity=False)\n--\n\n"
     "A filter to which any number of threads and processes add at once.\n\n"
-    "exact: of several who add the same new key at once, only one is told that it was new. "
-    "over_capacity: new keys are added, and never EFULL, though the rate rises above twice its "
-    "target.";
+    "exact: if several callers add the same new key concurrently, exactly one gets True. "
+    "over_capacity: accept keys over capacity instead of raising EFULL.";
 
 static PyType_Slot slots[] = {
     { Py_tp_doc, SLOT(documentation) },

@@ -178,8 +178,8 @@ public final class Builder implements Closeable {
      *
      * @param path its name
      * @param options what is allowed beyond the default
-     * @throws BloomfileException EFULL: the rate to expect is more than twice the promised one, or above 50 % where none
-     *     was promised, and {@link WriteOption#OVERFULL} is not given
+     * @throws BloomfileException EFULL: the expected rate is above twice the target, or above 50% if there is no
+     *     target, and {@link WriteOption#OVERFULL} is not given
      * @throws IOException if it cannot be written; {@code path} is as it was then
      */
     public void finish(Path path, WriteOption... options) throws IOException {

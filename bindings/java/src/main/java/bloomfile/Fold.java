@@ -83,7 +83,7 @@ public final class Fold {
      * @param bytes the size, with header and checksums
      * @param options what is allowed beyond the default
      * @return the factor
-     * @throws BloomfileException EFACTOR: none makes it so small; ERATEPASSED: the rate would be above 50 %; or as {@link
+     * @throws BloomfileException EFACTOR: none makes it so small; ERATEPASSED: the rate would be above 50%; or as {@link
      *     #fold}
      * @throws IOException if reading or writing fails
      */

@@ -12,7 +12,7 @@ public enum WriteOption {
     /** With {@link #REPLACE}: a filter without keys may replace one that has some. */
     ALLOW_EMPTY,
     /**
-     * Write a filter though its false-positive rate is more than twice the promised one, or more than 50 % where none was
+     * Write a filter though its false-positive rate is more than twice the promised one, or more than 50% where none was
      * promised. All keys are in it.
      */
     OVERFULL,

@@ -33,6 +33,23 @@ void check_error(int got, int expected, const char *what, const char *file, int 
     _fail(file, line);
 }
 
+int skipped(const char *why)
+{
+    fprintf(stderr, "skipped: %s\n", why);
+    return 77;
+}
+
+bool lacks_kernel(void)
+{
+    const char *wanted = getenv("BLOOMFILE_KERNEL");
+    struct bytes image = image_from(small_recipes[0]);
+    bloomfile *f = open_image(image, 0);
+    const bool lacking = wanted != NULL && strcmp(wanted, bloomfile_kernel_name(f)) != 0;
+    bloomfile_close(f);
+    free(image.data);
+    return lacking;
+}
+
 void assert_verdict(const char *what, struct bytes image, int error, const char *field,
                     uint64_t offset)
 {

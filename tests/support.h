@@ -32,6 +32,12 @@ void check_error(int got, int expected, const char *what, const char *file, int 
 void assert_verdict(const char *what, struct bytes image, int error, const char *field,
                     uint64_t offset);
 
+/* Prints why a test program cannot run here, and returns its exit status. */
+int skipped(const char *why);
+
+/* Whether this processor lacks the kernel that BLOOMFILE_KERNEL names. */
+bool lacks_kernel(void);
+
 /* ---- building */
 
 /* With struct_size and over_capacity set. */

@@ -13,7 +13,6 @@
 #include "../bench/harness/residence.h"
 
 enum {
-    SKIPPED = 77,
     PAGE = 4096,
     PAGES = 6000,
     LOOKUPS = 200,
@@ -263,10 +262,8 @@ int main(void)
         COLD(an_image_that_the_caller_has_mapped_is_only_read),
     };
     const char *why = obstacle();
-    if (why != NULL) {
-        fprintf(stderr, "skipped: %s\n", why);
-        return SKIPPED;
-    }
+    if (why != NULL)
+        return skipped(why);
     layout = BLOOMFILE_BLOCKED;
     int failed = cmocka_run_group_tests_name("blocked", tests, NULL, NULL);
     layout = BLOOMFILE_RIBBON;

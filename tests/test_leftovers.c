@@ -17,7 +17,6 @@
 #include "os/filesystem.h"
 
 enum {
-    SKIPPED = 77,
     FIXED = 8, /* names that are looked for */
     NOBODY = 65534
 };
@@ -287,10 +286,8 @@ static bool folder_is_local(void)
 
 int main(void)
 {
-    if (!folder_is_local()) {
-        fputs("skipped: no file system on which leftovers are looked for\n", stderr);
-        return SKIPPED;
-    }
+    if (!folder_is_local())
+        return skipped("needs a file system on which leftovers are looked for");
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
     const struct CMUnitTest tests[] = {
         IN_NEW_DIR(what_a_kill_leaves_is_removed_by_the_next_one),

@@ -9,10 +9,6 @@
 #include "kernel/dispatch.h"
 #include "kernel/functions.h"
 
-enum {
-    SKIPPED = 77
-};
-
 #ifdef __x86_64__
 
 /* As libgcc and compiler-rt have it, for __builtin_cpu_supports(). */
@@ -189,7 +185,7 @@ int main(void)
 
 int main(void)
 {
-    return SKIPPED;
+    return skipped("needs an x86-64 processor");
 }
 
 #endif

@@ -408,6 +408,8 @@ static void a_page_is_counted_once_however_many_threads_check_it(void **state)
 
 int main(void)
 {
+    if (lacks_kernel())
+        return skipped("this processor lacks the kernel");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocked_lookups_agree_with_the_specification),
         cmocka_unit_test(classic_lookups_agree_with_the_specification),

@@ -423,6 +423,8 @@ static void the_vectors_of_annex_b_are_those_of_the_library(void **state)
 
 int main(int argc, char **argv)
 {
+    if (lacks_kernel())
+        return skipped("this processor lacks the kernel");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shape_keeps_the_rate),
         cmocka_unit_test(a_shape_that_is_chosen_is_one_that_can_be_asked_for),

@@ -4,7 +4,7 @@
 
     seeds.py FOLDER
 
-Live files come from tests/spec_writer.py, compact forms from the vectors of format-spec.md.
+Live files come from tests/spec/spec_writer.py, compact forms from the vectors of format-spec.md.
 """
 
 import pathlib
@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-WRITER = [sys.executable, "-B", str(ROOT / "tests" / "spec_writer.py")]
+WRITER = [sys.executable, "-B", str(ROOT / "tests" / "spec" / "spec_writer.py")]
 KEYS = b"".join(b"key %d\n" % i for i in range(30))
 DIGESTS = b"".join(b"%016x\n" % (i * 0x9E3779B97F4A7C15 % 2**64) for i in range(30))
 NAME = ["--hash-id", "0x80000001", "--self-test", "7"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Images for the tests: made by the independent implementation, then changed byte by byte.
 
-make() runs tests/spec_reader.py, so the C library has no part in what it is tested against.
+make() runs tests/spec/spec_reader.py, so the C library has no part in what it is tested against.
 edit() changes fields and brings the checksums up to date, so that exactly one thing is wrong.
 """
 
@@ -14,8 +14,8 @@ from zlib import crc32
 
 sys.dont_write_bytecode = True
 TESTS = pathlib.Path(__file__).resolve().parent.parent
-READER = TESTS / "spec_reader.py"
-sys.path.insert(0, str(TESTS))
+READER = TESTS / "spec" / "spec_reader.py"
+sys.path.insert(0, str(TESTS / "spec"))
 
 import spec_reader  # noqa: E402
 import spec_slice  # noqa: E402

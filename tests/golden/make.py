@@ -4,7 +4,7 @@
 
     make.py [--check]
 
-The images come from tests/spec_reader.py, which was written from format-spec.md alone.
+The images come from tests/spec/spec_reader.py, which was written from format-spec.md alone.
 """
 
 import argparse

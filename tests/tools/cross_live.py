@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests of both implementations of live files share.
 
-The Python one, tests/spec_writer.py, was written from format-spec.md alone.
+The Python one, tests/spec/spec_writer.py, was written from format-spec.md alone.
 """
 
 from contextlib import suppress

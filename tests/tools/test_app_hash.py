@@ -9,7 +9,7 @@ from support import GOLDEN, SOURCE_ROOT, ToolTest, craft, lines, main, table
 
 ROWS = [row for row in table(GOLDEN / "index.tsv") if row["hash"] != "xxh3"]
 NAME = {"hash_id": 0x80536841, "self_test": 0x62aeed19e25dac49}
-WRITER = [sys.executable, "-B", str(SOURCE_ROOT / "tests" / "spec_writer.py")]
+WRITER = [sys.executable, "-B", str(SOURCE_ROOT / "tests" / "spec" / "spec_writer.py")]
 UNKNOWN = "its hash function is unknown, or an application's own"
 
 

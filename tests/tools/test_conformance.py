@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The conformance suite (tests/golden/README.md) notices readers that break a rule.
 
-Each broken reader is tests/spec_reader.py with one rule taken out of its text.
+Each broken reader is tests/spec/spec_reader.py with one rule taken out of its text.
 """
 
 import functools

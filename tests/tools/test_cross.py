@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Two implementations, one format: what C writes Python reads, and the other way round.
 
-The Python one, tests/spec_reader.py, was written from format-spec.md alone.
+The Python one, tests/spec/spec_reader.py, was written from format-spec.md alone.
 """
 
 import json

@@ -18,7 +18,7 @@ import spec_writer
 from spec_reader import positions, xxh3
 from spec_writer import F_OFD_SETLK, Busy, LiveImage, Writer, lock, present_boot
 
-WRITER = [sys.executable, "-B", str(SOURCE_ROOT / "tests" / "spec_writer.py")]
+WRITER = [sys.executable, "-B", str(SOURCE_ROOT / "tests" / "spec" / "spec_writer.py")]
 LAYOUTS = {"blocked": (512, 20_480), "classic": (1, 30_000), "counting": (1, 30_000)}
 COMBINATIONS = 9 if SANITIZED else 27
 

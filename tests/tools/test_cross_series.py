@@ -18,7 +18,7 @@ from spec_reader import N_ESTIMATED, Series, layers_of, opened
 from spec_series import SUCCEEDED, LiveSeries, SeriesWriter, slot_path
 from spec_writer import H, LiveImage, present_boot
 
-PROGRAM = [sys.executable, "-B", str(SOURCE_ROOT / "tests" / "spec_series.py")]
+PROGRAM = [sys.executable, "-B", str(SOURCE_ROOT / "tests" / "spec" / "spec_series.py")]
 HANDS = "c", "python"
 ABSENT = numbered(300, "absent ")
 OTHER_BOOT = bytes(range(16))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Sizes and rates of annex F: the C library, the second implementation in Python (tests/spec_sizes.py) and the vectors of the
+"""Sizes and rates of annex F: the C library, the second implementation in Python (tests/spec/spec_sizes.py) and the vectors of the
 text agree. CASES in the environment: how many random cases."""
 
 import os

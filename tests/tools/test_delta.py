@@ -46,7 +46,7 @@ class DeltaTest(ToolTest):
 
     def python(self, *words):
         result = subprocess.run(
-            [sys.executable, "-B", SOURCE_ROOT / "tests" / "spec_patch.py", *words],
+            [sys.executable, "-B", SOURCE_ROOT / "tests" / "spec" / "spec_patch.py", *words],
             cwd=self.folder, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
         return result.stderr.decode()
 

@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: MIT
+# build: plain
+# targets: tests/nightly/campaign/litmus
+"""Litmus tests of the atomics of lib/: no execution that C11 or x86 allows may have a forbidden outcome; with each order
+weakened, one must. Then the library's own functions run in threads on this machine, and the outcomes are counted."""
+
+import inspect
+import subprocess
+import sys
+
+import memory_model
+from campaign import BUILT, Campaign, Found, main
+from memory_model import ACQ, RLX, SC, change, fence, load, nothing, order, store
+
+ROUNDS = 200_000
+
+
+def set_bit(place):
+    """shared_set64()"""
+    return change(place, lambda value: value | 1)
+
+
+class Litmus:
+    """weakened: which steps, by their names, must not be left out or made relaxed. One step is one word to w()."""
+
+    initial = {}
+    weakened = ()
+    code = ()  # (file of lib/ or include/, text): where the orders are, so that nobody weakens them there alone
+
+    def __init__(self, without=None):
+        self.without = without
+
+    def w(self, name, step):
+        if name != self.without:
+            return step
+        kind, place, _, given = step
+        return nothing() if kind == "F" else (kind, place, RLX, given)
+
+    def threads(self):
+        return [getattr(self, name) for name in ("first", "second", "third") if hasattr(self, name)]
+
+
+class AddsOfTwo(Litmus):
+    """handle/adding.c, add 2: of two who add a key each and look for the other's, one finds it."""
+
+    initial = {"a": 0, "b": 0}
+    code = (("lib/handle/adding.c", "shared_order();\n    room_count"),
+            ("lib/add.c", "shared_order();\n    session_unlock"),
+            ("lib/format/shared.h", "__atomic_thread_fence(__ATOMIC_SEQ_CST);"),
+            ("lib/format/shared.h", "__atomic_fetch_or((shared_word *)aligned, BYTES_SWAP64(bits), __ATOMIC_RELAXED);"))
+    weakened = ("order of the first", "order of the second", "locked change")
+
+    def first(self):
+        yield store("a", 1) if self.without == "locked change" else set_bit("a")  # shared_set64_alone()
+        yield self.w("order of the first", order())
+        return (yield load("b"))
+
+    def second(self):
+        yield set_bit("b")
+        yield self.w("order of the second", order())
+        return (yield load("a"))
+
+    def forbidden(self, results, final):
+        return results == (0, 0)
+
+
+class AddOfWhatIsThere(Litmus):
+    """The same where one finds its bits set by a third, and sets none."""
+
+    initial = {"a": 0, "b": 0}
+    weakened = ("order after the look", "order of the adder")
+
+    def first(self):
+        yield set_bit("a")
+
+    def second(self):
+        there = yield load("a")
+        yield self.w("order after the look", order())
+        return there, (yield load("b"))
+
+    def third(self):
+        yield set_bit("b")
+        yield self.w("order of the adder", order())
+        return (yield load("a"))
+
+    def forbidden(self, results, final):
+        return results[1] == (1, 0) and results[2] == 0
+
+
+class AddIsTold(Litmus):
+    """Who learns of an add, however, finds the key: the teller need not order anything."""
+
+    initial = {"a": 0, "told": 0}
+    weakened = ("order of the add", "how it is learnt")
+
+    def first(self):
+        yield set_bit("a")
+        yield self.w("order of the add", order())
+        yield store("told", 1)
+
+    def second(self):
+        told = yield self.w("how it is learnt", load("told", ACQ))
+        return told, (yield load("a"))
+
+    def forbidden(self, results, final):
+        return results[1] == (1, 0)
+
+
+class StateAfterBits(Litmus):
+    """handle/live.h, live_in_doubt(), and bloomfile_inline.h: a page that was dropped after the poison is not believed."""
+
+    initial = {"bits": 1, "state": 1}
+    code = (("lib/handle/live.h", "    shared_order();\n    if (guard_distrusted(f->guard))"),
+            ("include/bloomfile_inline.h", "__atomic_thread_fence(__ATOMIC_SEQ_CST);"))
+    weakened = ("order before the state",)
+
+    def first(self):
+        yield store("state", 3)
+        yield fence()  # msync
+        yield store("bits", 0)  # read anew, from a disk that never got it
+
+    def second(self):
+        bits = yield load("bits")
+        yield self.w("order before the state", order())
+        return bits, (yield load("state"))
+
+    def forbidden(self, results, final):
+        return results[1] == (0, 1)
+
+
+class LateAdd(Litmus):
+    """series/add.c, S10: the adder sees the successor, or who made it sees the key."""
+
+    initial = {"bits": 0, "successor": 0}
+    code = (("lib/handle/live.h", "    shared_order();\n    return header_has_successor(f->live);"),)
+    weakened = ("order before the look",)
+
+    def first(self):
+        yield set_bit("bits")
+        yield self.w("order before the look", order())
+        return (yield load("successor"))
+
+    def second(self):
+        yield store("successor", 1)
+        yield fence()
+        return (yield load("bits"))
+
+    def forbidden(self, results, final):
+        return results == (0, 0)
+
+
+class ErrorBeforeDistrust(Litmus):
+    """image/guard.c, guard_distrust(): whose answer is maybe, finds the sticky error."""
+
+    initial = {"error": 0, "distrust": 0}
+    code = (("lib/image/guard.h", "atomic_load_explicit(&g->distrust, memory_order_acquire)"),
+            ("lib/image/guard.c", "    set_error(g, error);\n    if (!atomic_exchange(&g->distrust, true))"))
+    weakened = ("look at distrust",)
+
+    def first(self):
+        yield change("error", lambda value: value or 5, SC)
+        yield change("distrust", lambda value: 1, SC)
+
+    def second(self):
+        distrust = yield self.w("look at distrust", load("distrust", ACQ))
+        return distrust, (yield load("error", SC))
+
+    def forbidden(self, results, final):
+        return results[1] == (1, 0)
+
+
+class DoubtsAfterDistrust(Litmus):
+    """A pin whose doubts are not 0 asks the library, which finds why."""
+
+    initial = {"distrust": 0, "doubts": 0}
+    code = (("include/bloomfile_inline.h", "__atomic_load_n(pin->doubts, __ATOMIC_ACQUIRE)"),
+            ("lib/image/guard.c", "    if (!atomic_exchange(&g->distrust, true))\n        guard_doubt(g);"))
+    weakened = ("look at doubts",)
+
+    def first(self):
+        yield change("distrust", lambda value: 1, SC)
+        yield change("doubts", lambda value: value + 1, SC)
+
+    def second(self):
+        doubts = yield self.w("look at doubts", load("doubts", ACQ))
+        return doubts, (yield load("distrust", RLX))
+
+    def forbidden(self, results, final):
+        return results[1] == (1, 0)
+
+
+class GoodPage(Litmus):
+    """image/guard.h: who finds a page known to be good, or no doubt, finds what was read of it."""
+
+    initial = {"shape": 0, "good": 0, "doubts": 1}
+    code = (("lib/image/guard.h", "atomic_load_explicit(&g->doubts, memory_order_acquire)"),
+            ("lib/image/guard.h", "atomic_load_explicit(&g->known_good[page / 64], memory_order_acquire)"))
+    weakened = ("look at good", "look at doubts")
+
+    def first(self):
+        yield store("shape", 7, SC)
+        yield change("good", lambda value: 1, SC)
+        yield change("doubts", lambda value: value - 1, SC)
+
+    def second(self):
+        good = yield self.w("look at good", load("good", ACQ))
+        return good, (yield load("shape"))
+
+    def third(self):
+        doubts = yield self.w("look at doubts", load("doubts", ACQ))
+        return 1 - doubts, (yield load("shape"))
+
+    def forbidden(self, results, final):
+        return (1, 0) in results
+
+
+class GoodAndBad(Litmus):
+    """image/guard.c: two find one page good and bad at once; it is bad, and the doubts are not too few."""
+
+    initial = {"good": 0, "bad": 0, "doubts": 1}
+    code = (("lib/image/guard.c", "atomic_fetch_or(&map[page / 64], bit) : atomic_fetch_and(&map[page / 64], ~bit)"),)
+    weakened = ("good is set", "good is cleared")  # those order what is known to be bad, too
+
+    def first(self):
+        if (yield load("bad", SC)):
+            return
+        yield self.w("good is set", change("good", lambda value: 1, SC))
+        if (yield load("bad", SC)) and (yield change("good", lambda value: 0, SC)):
+            return
+        yield change("doubts", lambda value: value - 1, SC)
+
+    def second(self):
+        yield change("bad", lambda value: 1, SC)
+        if (yield self.w("good is cleared", change("good", lambda value: 0, SC))):
+            yield change("doubts", lambda value: value + 1, SC)
+
+    def forbidden(self, results, final):
+        return final["good"] == 1 or final["doubts"] != 1
+
+
+class LayersInUse(Litmus):
+    """series/layers.h, layers_enter(), and layers_tidy(): no set is freed that somebody uses."""
+
+    initial = {"now": 0, "users": 0}
+    code = (("lib/series/layers.h", "atomic_fetch_add(&s->process->users[now & 1], 1);\n        if (atomic_load(&s->now)"),
+            ("lib/series/layers.c", "atomic_store(&s->now, (uintptr_t)next | next->side)"),
+            ("lib/series/layers.c", "atomic_load(&s->process->users[side])"))
+    weakened = ("counted", "second look at now", "replaced", "look at users")
+
+    def first(self):
+        yield self.w("counted", change("users", lambda value: value + 1, SC))
+        return (yield self.w("second look at now", load("now", SC))) == 0
+
+    def second(self):
+        yield self.w("replaced", store("now", 1, SC))
+        return (yield self.w("look at users", load("users", SC))) == 0
+
+    def forbidden(self, results, final):
+        return results == (True, True)
+
+
+class LayersLeft(Litmus):
+    """series/layers.h, layers_leave(): what is freed is not read any more."""
+
+    initial = {"users": 1, "layer": 7}
+    code = (("lib/series/layers.h", "atomic_fetch_sub(&f->series->process->users[l->side], 1);"),)
+    weakened = ("left", "look at users")
+
+    def first(self):
+        layer = yield load("layer")
+        yield self.w("left", change("users", lambda value: value - 1, SC))
+        return layer
+
+    def second(self):
+        if (yield self.w("look at users", load("users", SC))) == 0:
+            yield store("layer", 0)
+
+    def forbidden(self, results, final):
+        return results[0] == 0
+
+
+class LayersFound(Litmus):
+    """series/layers.h, layers_now(): who finds a set finds what is in it."""
+
+    initial = {"list": 0, "now": 0}
+    code = (("lib/series/layers.h", "atomic_load_explicit(&f->series->now, memory_order_acquire)"),)
+    weakened = ("replaced", "look at now")
+
+    def first(self):
+        yield store("list", 1)
+        yield self.w("replaced", store("now", 1, SC))
+
+    def second(self):
+        now = yield self.w("look at now", load("now", ACQ))
+        return now, (yield load("list"))
+
+    def forbidden(self, results, final):
+        return results[1] == (1, 0)
+
+
+class Joined(LayersFound):
+    """handle/join.c, join_writable(): who finds the handle joined finds its record joined."""
+
+    code = (("lib/handle/join.c", "atomic_load_explicit(&f->session->joined, memory_order_acquire)"),
+            ("lib/handle/join.c", "atomic_store(&f->session->joined, error == 0);"))
+
+
+TESTS = [AddsOfTwo, AddOfWhatIsThere, AddIsTold, StateAfterBits, LateAdd, ErrorBeforeDistrust, DoubtsAfterDistrust,
+         GoodPage, GoodAndBad, LayersInUse, LayersLeft, LayersFound, Joined]
+
+
+# ---- the models of memory themselves, on what is known of them
+
+def _known(name, model, allowed, initial, results, *threads):
+    found, looked = memory_model.outcomes(threads, initial, model)
+    if any(outcome == results for outcome, _ in found) != allowed:
+        raise Found(f"the model {model} is wrong about {name}")
+    return looked
+
+
+def _writes_then_reads(first, second, write, between, read):
+    def thread():
+        yield store(first, 1, write)
+        yield between()
+        return (yield load(second, read))
+    return thread
+
+
+def known():
+    """Store buffering, message passing, load buffering, coherence, independent reads of independent writes."""
+    x_y = {"x": 0, "y": 0}
+    looked = 0
+    for write, between, read, c11, x86 in ((RLX, nothing, RLX, True, True), (RLX, fence, RLX, False, False),
+                                           (SC, nothing, SC, False, False), (SC, nothing, ACQ, True, False),
+                                           (RLX, order, RLX, False, True)):
+        for model, allowed in ("c11", c11), ("x86", x86):
+            looked += _known("store buffering", model, allowed, x_y, (0, 0),
+                             _writes_then_reads("x", "y", write, between, read),
+                             _writes_then_reads("y", "x", write, between, read))
+
+    def two_writes(how):
+        def thread():
+            yield store("x", 1)
+            yield store("y", 1, how)
+        return thread
+
+    def two_reads(first, second, how):
+        def thread():
+            one = yield load(first, how)
+            return one, (yield load(second, how))
+        return thread
+
+    def read_then_write(first, second):
+        def thread():
+            value = yield load(first)
+            yield store(second, 1)
+            return value
+        return thread
+
+    def write(place, how):
+        def thread():
+            yield store(place, 1, how)
+        return thread
+
+    for model in "c11", "x86":
+        weak = model == "c11"
+        looked += _known("message passing", model, weak, x_y, (None, (1, 0)), two_writes(RLX), two_reads("y", "x", RLX))
+        looked += _known("message passing, ordered", model, False, x_y, (None, (1, 0)),
+                         two_writes(memory_model.REL), two_reads("y", "x", ACQ))
+        looked += _known("load buffering", model, weak, x_y, (1, 1), read_then_write("x", "y"), read_then_write("y", "x"))
+        looked += _known("coherence", model, False, {"x": 0}, (None, (1, 0)), write("x", RLX), two_reads("x", "x", RLX))
+        for how, allowed in (ACQ, weak), (SC, False):
+            looked += _known("independent reads", model, allowed, x_y, (None, None, (1, 0), (1, 0)),
+                             write("x", how), write("y", how), two_reads("x", "y", how), two_reads("y", "x", how))
+    return looked
+
+
+def judge(test, step):
+    """How many executions were looked at, how many outcomes there are, and those of them that are forbidden."""
+    executions, seen, bad = 0, 0, []
+    for model in "c11", "x86":
+        litmus = test(step)
+        found, looked = memory_model.outcomes(litmus.threads(), litmus.initial, model)
+        executions, seen = executions + looked, seen + len(found)
+        bad += [(model, *outcome) for outcome in found if litmus.forbidden(outcome[0], dict(outcome[1]))]
+    return executions, seen, bad
+
+
+class Weak(Campaign):
+    columns = ("executions", "outcomes", "weakened", "found", "rounds", "seen")
+
+    def prepare(self, folder):
+        self.cases = [("known", None, None)]
+        self.cases += [("whole", test, None) for test in TESTS]
+        self.cases += [("weakened", test, step) for test in TESTS for step in test.weakened]
+        listed = subprocess.run([BUILT / "tests/nightly/campaign/litmus"], stdout=subprocess.PIPE, text=True, check=True)
+        self.cases += [("run", name, None) for name in listed.stdout.split()]
+        self.total = len(self.cases)
+
+    def describe(self, case):
+        kind, test, step = self.cases[case]
+        name = getattr(test, "__name__", test)
+        return f"{kind}: {name}" + (f" without {step}: {inspect.getdoc(test)}" if step else "")
+
+    def run(self, case, chance, folder):
+        kind, test, step = self.cases[case]
+        if kind == "known":
+            return {"the models themselves": {"cases": 1, "executions": known()}}
+        if kind == "run":
+            return self.on_this_machine(test)
+        executions, seen, bad = judge(test, step)
+        counts = {"cases": 1, "executions": executions}
+        if step:
+            if not bad:
+                raise Found(f"{test.__name__}: nothing forbidden happens without: {step}")
+            return {test.__name__: {**counts, "weakened": 1, "found": 1}}
+        if bad:
+            raise Found(f"{test.__name__}: {bad[0]} is forbidden, and may happen")
+        return {test.__name__: {**counts, "outcomes": seen}}
+
+    def on_this_machine(self, name):
+        run = subprocess.run([BUILT / "tests/nightly/campaign/litmus", name, str(ROUNDS)], stdout=subprocess.PIPE, text=True,
+                             check=False)
+        if run.returncode != 0:
+            raise Found(f"litmus {name}: status {run.returncode}\n{run.stdout}")
+        return {f"run: {name}": {"cases": 1, "rounds": ROUNDS, "seen": len(run.stdout.splitlines())}}
+
+
+if __name__ == "__main__":
+    sys.exit(main(Weak))

@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: MIT
+ * Filters of an application's own hash function: only who names it right is ever told "no". */
+#include "support.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_hash.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/bytes.h"
+#include "format/fields.h"
+
+#define OURS  0x80536E6Fu
+#define TEST  0x0123456789ABCDEFu /* our self test */
+#define COUNT 300                 /* digests in each filter */
+#define BATCH 3000                /* digests asked at once, of which most are not in it */
+
+static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+
+static struct bloomfile_params params_of(uint32_t layout)
+{
+    return (struct bloomfile_params){ .struct_size = sizeof(struct bloomfile_params),
+                                      .layout = layout,
+                                      .bits = 512 * 60,
+                                      .hashes = 6,
+                                      .capacity = COUNT,
+                                      .hash_id = OURS,
+                                      .self_test = TEST };
+}
+
+/* The application's digest of its i-th key. */
+static uint64_t digest_of(uint64_t i)
+{
+    return number(99, i);
+}
+
+static struct bytes image_with(struct bloomfile_params params)
+{
+    uint64_t digests[COUNT];
+    for (unsigned i = 0; i < COUNT; i++)
+        digests[i] = digest_of(i);
+    bloomfile_builder *b = new_builder(params);
+    assert_error(bloomfile_builder_add_digests(b, digests, COUNT), 0);
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    return image;
+}
+
+static struct bytes image_of(uint32_t layout)
+{
+    return image_with(params_of(layout));
+}
+
+/* ---- asking in every way there is: how many of BATCH are "maybe" */
+
+static size_t by_digest(const bloomfile *f)
+{
+    size_t found = 0;
+    for (unsigned i = 0; i < BATCH; i++)
+        found += bloomfile_contains_digest(f, digest_of(i));
+    return found;
+}
+
+static size_t by_digests(const bloomfile *f)
+{
+    static uint64_t digests[BATCH];
+    bool hits[BATCH] = { false };
+    size_t found = 0;
+    for (unsigned i = 0; i < BATCH; i++)
+        digests[i] = digest_of(i);
+    assert_int_equal(bloomfile_contains_digests(f, digests, BATCH, hits),
+                     bloomfile_contains_digests(f, digests, BATCH, NULL));
+    for (unsigned i = 0; i < BATCH; i++)
+        found += hits[i];
+    return found;
+}
+
+static size_t by_key(const bloomfile *f)
+{
+    size_t found = 0;
+    for (unsigned i = 0; i < BATCH; i++)
+        found += bloomfile_contains(f, &i, sizeof i);
+    return found;
+}
+
+static size_t by_keys(const bloomfile *f)
+{
+    static unsigned numbers[BATCH];
+    struct bloomfile_key keys[BATCH];
+    bool hits[BATCH] = { false };
+    size_t found = 0;
+    for (unsigned i = 0; i < BATCH; i++) {
+        numbers[i] = i;
+        keys[i] = (struct bloomfile_key){ &numbers[i], sizeof numbers[i] };
+    }
+    assert_int_equal(bloomfile_contains_many(f, keys, BATCH, hits),
+                     bloomfile_contains_many(f, keys, BATCH, NULL));
+    for (unsigned i = 0; i < BATCH; i++)
+        found += hits[i];
+    return found;
+}
+
+static void assert_never_no(const bloomfile *f)
+{
+    assert_int_equal(by_digest(f), BATCH);
+    assert_int_equal(by_digests(f), BATCH);
+    assert_int_equal(by_key(f), BATCH);
+    assert_int_equal(by_keys(f), BATCH);
+    assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
+}
+
+static void assert_answers(const bloomfile *f)
+{
+    assert_in_range(by_digest(f), COUNT, COUNT + 60);
+    assert_int_equal(by_digests(f), by_digest(f));
+    assert_error(bloomfile_status(f), 0);
+}
+
+/* ---- building */
+
+static void a_builder_takes_digests_only(void **state)
+{
+    (void)state;
+    for (unsigned many = 0; many < 2; many++) {
+        bloomfile_builder *b = new_builder(params_of(BLOOMFILE_BLOCKED));
+        const struct bloomfile_key key = { "key", 3 };
+        uint64_t digest = 5, count;
+        assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
+        assert_error(bloomfile_builder_count(b, &count), 0);
+        assert_int_equal(count, 1);
+        assert_error(many ? bloomfile_builder_add_many(b, &key, 1)
+                          : bloomfile_builder_add(b, "key", 3),
+                     BLOOMFILE_EHASH);
+        assert_error(bloomfile_builder_count(b, &count), BLOOMFILE_EHASH); /* it is lacking */
+        assert_error(bloomfile_builder_finish(b, "lacking", 0), BLOOMFILE_EHASH);
+        bloomfile_builder_free(b);
+    }
+}
+
+static void the_header_carries_the_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        struct bytes image = image_of(layouts[i]);
+        assert_int_equal(get32(image.data + AT_hash_id), OURS);
+        assert_int_equal(get64(image.data + AT_self_test), TEST);
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
+        assert_int_equal(info.hash_id, OURS);
+        assert_int_equal(info.self_test, TEST);
+        free(image.data);
+    }
+}
+
+/* ---- opening */
+
+static void who_does_not_ask_for_it_is_refused(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE,
+                                      BLOOMFILE_COPY };
+    struct bytes image = image_of(BLOOMFILE_BLOCKED);
+    write_file("filter", image.data, image.size);
+    int fd = open("filter", O_RDONLY);
+    for (size_t i = 0; i < ROWS(flags); i++) {
+        bloomfile *f;
+        assert_error(bloomfile_open(&f, "filter", flags[i]), BLOOMFILE_EHASH);
+        assert_null(f);
+        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, flags[i]), BLOOMFILE_EHASH);
+        assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]), BLOOMFILE_EHASH);
+        const unsigned asked = flags[i] | BLOOMFILE_APP_HASH;
+        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, asked), 0);
+        bloomfile_close(f);
+        assert_error(bloomfile_open_memory(&f, image.data, image.size, asked), 0);
+        bloomfile_close(f);
+        assert_error(bloomfile_open(&f, "filter", asked), 0);
+        assert_never_no(f);
+        bloomfile_close(f);
+    }
+    close(fd);
+    free(image.data);
+}
+
+static void the_refusal_is_that_of_rule_V10(void **state)
+{
+    (void)state;
+    struct bytes image = image_of(BLOOMFILE_BLOCKED);
+    bloomfile *f;
+    put32(image.data + AT_k, 0); /* V12 */
+    reseal_header(image.data);
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), BLOOMFILE_EHASH);
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_APP_HASH),
+                 BLOOMFILE_EHASHES);
+    put32(image.data + AT_layout, 9); /* V9 */
+    reseal_header(image.data);
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), BLOOMFILE_ELAYOUT);
+    free(image.data);
+}
+
+static void numbers_below_the_range_stay_unknown(void **state)
+{
+    (void)state;
+    static const uint32_t ids[] = { 0, 2, 0x7FFFFFFF };
+    struct bytes image = image_of(BLOOMFILE_CLASSIC);
+    for (size_t i = 0; i < ROWS(ids); i++) {
+        bloomfile *f;
+        put32(image.data + AT_hash_id, ids[i]);
+        reseal_header(image.data);
+        assert_verdict("V10", image, BLOOMFILE_EHASH, "hash_id", AT_hash_id);
+        assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_APP_HASH),
+                     BLOOMFILE_EHASH);
+    }
+    free(image.data);
+}
+
+/* ---- naming */
+
+static void only_the_right_name_gets_answers(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE };
+    for (size_t i = 0; i < ROWS(layouts) * ROWS(flags); i++) {
+        struct bytes image = image_of(layouts[i % ROWS(layouts)]);
+        bloomfile *f = open_image(image, BLOOMFILE_APP_HASH | flags[i / ROWS(layouts)]);
+        assert_never_no(f);
+        assert_error(bloomfile_name_hash(f, OURS + 1, TEST), BLOOMFILE_EHASH);
+        assert_never_no(f);
+        assert_error(bloomfile_name_hash(f, OURS, TEST ^ 1), BLOOMFILE_ESELFTEST);
+        assert_never_no(f);
+        bloomfile_close(f);
+        f = open_image(image, BLOOMFILE_APP_HASH | flags[i / ROWS(layouts)]);
+        assert_error(bloomfile_name_hash(f, 1, TEST), BLOOMFILE_EHASH);
+        assert_int_equal(by_digest(f), BATCH);
+        assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
+        assert_error(bloomfile_name_hash(f, OURS, TEST), 0);
+        assert_answers(f);
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
+/* Somebody opens what he takes for a filter of his own hash, and does not look at the error. */
+static void a_wrong_name_silences_a_filter_of_xxh3_too(void **state)
+{
+    (void)state;
+    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 51200, 6, 9, 0 });
+    bloomfile *f = open_image(image, BLOOMFILE_APP_HASH);
+    const uint64_t self_test = info_of(f).self_test;
+    assert_in_range(by_digest(f), 0, 9);
+    assert_in_range(by_key(f), 0, 9);
+    assert_error(bloomfile_name_hash(f, OURS, TEST), BLOOMFILE_EHASH);
+    assert_never_no(f);
+    assert_error(bloomfile_name_hash(f, 1, self_test), 0);
+    assert_error(bloomfile_status(f), 0);
+    assert_in_range(by_key(f), 0, 9);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void a_key_is_maybe_and_the_sticky_error_tells(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(layouts); i++)
+        for (unsigned batch = 0; batch < 2; batch++) {
+            struct bytes image = image_of(layouts[i]);
+            bloomfile *f = open_image(image, BLOOMFILE_APP_HASH);
+            assert_error(bloomfile_name_hash(f, OURS, TEST), 0);
+            assert_error(bloomfile_status(f), 0);
+            assert_int_equal(bloomfile_contains_many(f, NULL, 0, NULL), 0);
+            assert_error(bloomfile_status(f), 0);
+            assert_int_equal(batch ? by_keys(f) : by_key(f), BATCH);
+            assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
+            assert_in_range(by_digest(f), COUNT, COUNT + 60); /* those still are answered */
+            bloomfile_close(f);
+            free(image.data);
+        }
+}
+
+static void damage_is_told_before_a_missing_name(void **state)
+{
+    (void)state;
+    struct bytes image = image_of(BLOOMFILE_BLOCKED);
+    image.data[EMBEDDED + 100] ^= 1;
+    bloomfile *f = open_image(image, BLOOMFILE_APP_HASH);
+    assert_never_no(f);
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+/* ---- what needs no name */
+
+static void assert_copy(const char *path, uint32_t layout)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, path, 0), BLOOMFILE_EHASH);
+    assert_error(bloomfile_open(&f, path, BLOOMFILE_APP_HASH | BLOOMFILE_VERIFY_FULL), 0);
+    assert_int_equal(info_of(f).layout, layout);
+    assert_int_equal(info_of(f).hash_id, OURS);
+    assert_int_equal(info_of(f).self_test, TEST);
+    assert_error(bloomfile_name_hash(f, OURS, TEST), 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        assert_true(bloomfile_contains_digest(f, digest_of(i)));
+    assert_in_range(by_digest(f), COUNT, COUNT + 300);
+    bloomfile_close(f);
+}
+
+static void folding_merging_copying_and_verifying_work_unnamed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        const uint32_t layout = layouts[i];
+        struct bytes image = image_of(layout);
+        bloomfile *f = open_image(image, BLOOMFILE_APP_HASH);
+        const bloomfile *const both[] = { f, f };
+        struct bloomfile_merge_params how = BLOOMFILE_MERGE_PARAMS_INIT;
+        struct bloomfile_measurement measured = BLOOMFILE_MEASUREMENT_INIT;
+        double fill[7];
+        size_t count = 0;
+        assert_never_no(f);
+        assert_error(bloomfile_verify(f, 1, NULL), 0);
+        assert_error(bloomfile_measure(f, &measured), 0);
+        assert_int_equal(measured.ones, info_of(f).ones);
+        assert_error(bloomfile_measure_map(f, fill, ROWS(fill)), 0);
+        assert_error(bloomfile_fold_plan(f, 0, NULL, &count), 0);
+        assert_error(bloomfile_compatible(f, f), 0);
+        assert_error(bloomfile_fold("out", f, 2, BLOOMFILE_REPLACE), 0);
+        assert_copy("out", layout);
+        assert_error(bloomfile_seal_to("out", f, BLOOMFILE_REPLACE), 0);
+        assert_copy("out", layout);
+        how.max_fpr = 1;
+        assert_error(bloomfile_merge("out", both, 2, &how, BLOOMFILE_REPLACE), 0);
+        assert_copy("out", layout);
+        how.op = BLOOMFILE_INTERSECTION;
+        if (layout != BLOOMFILE_COUNTING) {
+            assert_error(bloomfile_merge("out", both, 2, &how, BLOOMFILE_REPLACE), 0);
+            assert_copy("out", layout);
+        } else {
+            assert_error(bloomfile_project("out", f, BLOOMFILE_REPLACE), 0);
+            assert_copy("out", BLOOMFILE_CLASSIC);
+        }
+        assert_never_no(f);
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
+static void filters_of_unlike_functions_do_not_merge(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = params_of(BLOOMFILE_CLASSIC);
+    struct bytes images[4];
+    bloomfile *handles[4];
+    images[0] = image_with(params);
+    params.self_test ^= 1;
+    images[1] = image_with(params);
+    params = params_of(BLOOMFILE_CLASSIC);
+    params.hash_id++;
+    images[2] = image_with(params);
+    params.hash_id = 0;
+    params.self_test = 0;
+    images[3] = image_with(params);
+    for (unsigned i = 0; i < 4; i++)
+        handles[i] = open_image(images[i], BLOOMFILE_APP_HASH);
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned j = 0; j < 4; j++) {
+            const bloomfile *const both[] = { handles[i], handles[j] };
+            const int expected = i == j ? 0 : BLOOMFILE_EDIFFERENTHASH;
+            assert_error(bloomfile_compatible(handles[i], handles[j]), expected);
+            assert_error(bloomfile_merge("out", both, 2, NULL, BLOOMFILE_REPLACE), expected);
+        }
+    for (unsigned i = 0; i < 4; i++) {
+        bloomfile_close(handles[i]);
+        free(images[i].data);
+    }
+}
+
+static void a_body_made_elsewhere_is_named_by_its_params(void **state)
+{
+    (void)state;
+    const struct bloomfile_params params = params_of(BLOOMFILE_COUNTING);
+    struct bytes image = image_of(BLOOMFILE_COUNTING);
+    assert_error(bloomfile_assemble("out", &params, image.data + EMBEDDED, 512 * 60 / 2, 0, COUNT,
+                                    BLOOMFILE_REPLACE),
+                 0);
+    assert_copy("out", BLOOMFILE_COUNTING);
+    free(image.data);
+}
+
+/* ---- live */
+
+static bloomfile *create_live(uint32_t layout)
+{
+    const struct bloomfile_params params = params_of(layout);
+    bloomfile *f;
+    assert_error(bloomfile_create(&f, "live", &params, BLOOMFILE_REPLACE), 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        assert_error(bloomfile_add_digest(f, digest_of(i), NULL), 0);
+    return f;
+}
+
+static void assert_takes_nothing(bloomfile *f, bool named)
+{
+    const struct bloomfile_key key = { "key", 3 };
+    const uint64_t digest = 7;
+    assert_error(bloomfile_add(f, "key", 3, NULL), BLOOMFILE_EHASH);
+    assert_error(bloomfile_add_many(f, &key, 1, NULL, NULL, NULL), BLOOMFILE_EHASH);
+    assert_error(bloomfile_add_many(f, &key, 0, NULL, NULL, NULL), BLOOMFILE_EHASH);
+    assert_error(bloomfile_remove(f, "key", 3), BLOOMFILE_EHASH);
+    if (named)
+        return;
+    assert_error(bloomfile_add_digest(f, digest, NULL), BLOOMFILE_EHASH);
+    assert_error(bloomfile_add_digests(f, &digest, 1, NULL, NULL, NULL), BLOOMFILE_EHASH);
+    assert_error(bloomfile_add_digests(f, &digest, 0, NULL, NULL, NULL), BLOOMFILE_EHASH);
+    assert_error(bloomfile_remove_digest(f, digest_of(0)), BLOOMFILE_EHASH);
+}
+
+static void a_live_filter_takes_digests_from_who_names_it(void **state)
+{
+    (void)state;
+    bloomfile *f = create_live(BLOOMFILE_COUNTING);
+    assert_answers(f);
+    assert_takes_nothing(f, true);
+    bloomfile_close(f);
+    assert_error(bloomfile_open(&f, "live", BLOOMFILE_WRITE), BLOOMFILE_EHASH);
+    assert_error(bloomfile_open(&f, "live", BLOOMFILE_WRITE | BLOOMFILE_APP_HASH), 0);
+    assert_takes_nothing(f, false);
+    assert_never_no(f);
+    assert_int_equal(info_of(f).keys, COUNT);
+    assert_error(bloomfile_name_hash(f, OURS, TEST + 1), BLOOMFILE_ESELFTEST);
+    assert_takes_nothing(f, false);
+    assert_error(bloomfile_name_hash(f, OURS, TEST), 0);
+    assert_error(bloomfile_remove_digest(f, digest_of(0)), 0);
+    assert_error(bloomfile_remove_digest(f, digest_of(COUNT + 1)), BLOOMFILE_EABSENT);
+    assert_int_equal(info_of(f).keys, COUNT - 1);
+    assert_error(bloomfile_sync(f), 0);
+    bloomfile_close(f);
+}
+
+static void a_filter_in_memory_takes_digests(void **state)
+{
+    (void)state;
+    const struct bloomfile_params params = params_of(BLOOMFILE_BLOCKED);
+    bloomfile *f;
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+    assert_error(bloomfile_add_digest(f, 5, NULL), 0);
+    assert_true(bloomfile_contains_digest(f, 5));
+    assert_false(bloomfile_contains_digest(f, digest_of(1)));
+    assert_error(bloomfile_add(f, "key", 3, NULL), BLOOMFILE_EHASH);
+    bloomfile_close(f);
+}
+
+/* bfseal: in place, by one who cannot name the function. */
+static void sealing_in_place_does_not_loosen_a_tongue(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        bloomfile *f = create_live(layouts[i]);
+        bloomfile_close(f);
+        assert_error(bloomfile_open(&f, "live", BLOOMFILE_WRITE | BLOOMFILE_APP_HASH), 0);
+        assert_error(bloomfile_seal(f), 0);
+        assert_never_no(f);
+        assert_error(bloomfile_verify(f, 1, NULL), 0);
+        assert_never_no(f);
+        bloomfile_close(f);
+        assert_copy("live", layouts[i]);
+    }
+}
+
+static void live_sources_are_copied_and_rescued(void **state)
+{
+    (void)state;
+    bloomfile *f = create_live(BLOOMFILE_BLOCKED), *copy;
+    bloomfile_close(f);
+    assert_error(bloomfile_open(&f, "live", BLOOMFILE_APP_HASH), 0);
+    assert_never_no(f);
+    assert_error(bloomfile_seal_to("out", f, BLOOMFILE_REPLACE), 0);
+    assert_copy("out", BLOOMFILE_BLOCKED);
+    assert_error(bloomfile_rescue("out", f, BLOOMFILE_REPLACE), 0);
+    bloomfile_close(f);
+    assert_error(bloomfile_open(&copy, "out", 0), BLOOMFILE_EHASH);
+    assert_error(bloomfile_open(&copy, "out", BLOOMFILE_APP_HASH), 0);
+    assert_error(bloomfile_name_hash(copy, OURS, TEST), 0);
+    assert_answers(copy);
+    bloomfile_close(copy);
+}
+
+/* ---- the golden files, which tests/spec/spec_reader.py made */
+
+static const char *golden;
+
+/* Of the digests listed in a file, how many are "maybe". */
+static unsigned maybes_of(const bloomfile *f, const char *folder, const char *name, unsigned *count)
+{
+    char path[4096];
+    unsigned found = 0;
+    uint64_t digest;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    for (*count = 0; fscanf(file, "%" SCNx64, &digest) == 1; ++*count)
+        found += bloomfile_contains_digest(f, digest);
+    fclose(file);
+    return found;
+}
+
+static void assert_golden(const char *name, const char *keys, uint32_t hash_id, uint64_t self_test,
+                          unsigned maybes)
+{
+    char path[4096];
+    unsigned count;
+    bloomfile *f;
+    snprintf(path, sizeof path, "%s/%s", golden, name);
+    assert_error(bloomfile_open(&f, path, BLOOMFILE_APP_HASH), 0);
+    assert_error(bloomfile_name_hash(f, hash_id, self_test), 0);
+    const unsigned present = maybes_of(f, golden, keys, &count);
+    assert_int_equal(present, count);
+    assert_true(count > 0);
+    const unsigned absent = maybes_of(f, golden, "keys/absent.digests", &count);
+    assert_int_equal(absent, maybes);
+    assert_int_equal(count, 1000);
+    assert_error(bloomfile_verify(f, 1, NULL), 0);
+    assert_error(bloomfile_status(f), 0);
+    bloomfile_close(f);
+}
+
+static void the_golden_files_answer_by_digests(void **state)
+{
+    (void)state;
+    char path[4096], name[64], keys[64];
+    uint32_t hash_id;
+    uint64_t self_test;
+    unsigned maybes, found = 0;
+    snprintf(path, sizeof path, "%s/index.tsv", golden);
+    struct bytes index = read_file(path);
+    for (char *rest = (char *)index.data, *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (sscanf(line,
+                   "%63s\t%63s\t%*s\t%*s\t%*s\t%*s\t%*s\t%8" SCNx32 " %16" SCNx64
+                   "\t%*[^\t]\t%*s\t%*s\t%u",
+                   name, keys, &hash_id, &self_test, &maybes) == 5) {
+            assert_golden(name, keys, hash_id, self_test, maybes);
+            found++;
+        }
+    assert_int_equal(found, 14);
+    free(index.data);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        return 2;
+    golden = argv[1];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_builder_takes_digests_only),
+        cmocka_unit_test(the_header_carries_the_name),
+        cmocka_unit_test(who_does_not_ask_for_it_is_refused),
+        cmocka_unit_test(the_refusal_is_that_of_rule_V10),
+        cmocka_unit_test(numbers_below_the_range_stay_unknown),
+        cmocka_unit_test(only_the_right_name_gets_answers),
+        cmocka_unit_test(a_wrong_name_silences_a_filter_of_xxh3_too),
+        cmocka_unit_test(a_key_is_maybe_and_the_sticky_error_tells),
+        cmocka_unit_test(damage_is_told_before_a_missing_name),
+        cmocka_unit_test(folding_merging_copying_and_verifying_work_unnamed),
+        cmocka_unit_test(filters_of_unlike_functions_do_not_merge),
+        cmocka_unit_test(a_body_made_elsewhere_is_named_by_its_params),
+        cmocka_unit_test(a_live_filter_takes_digests_from_who_names_it),
+        cmocka_unit_test(a_filter_in_memory_takes_digests),
+        cmocka_unit_test(sealing_in_place_does_not_loosen_a_tongue),
+        cmocka_unit_test(live_sources_are_copied_and_rescued),
+        cmocka_unit_test(the_golden_files_answer_by_digests),
+    };
+    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ * Lookups in a file that is not in memory read the pages they need and no other. */
+#include "support.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "../../bench/harness/residence.h"
+
+enum {
+    PAGE = 4096,
+    PAGES = 6000,
+    LOOKUPS = 200,
+    FIRST = 100, /* page that is looked up, beyond what is read ahead of the header */
+    STEP = 29,
+    TABLE_PAGES = (PAGES * 4 - 1) / PAGE + 1,
+    FEW = 10,
+    NOBODY = 65534,
+    FUSE = 0x65735546,
+    NFS = 0x6969,
+    HEADER_AT_MOST = 32, /* pages, that the kernel reads when it is asked for the first */
+};
+
+static unsigned requests;
+static uint32_t layout;
+
+int __real_madvise(void *start, size_t size, int advice);
+int __wrap_madvise(void *start, size_t size, int advice);
+
+int __wrap_madvise(void *start, size_t size, int advice)
+{
+    requests += advice == MADV_WILLNEED;
+    return __real_madvise(start, size, advice);
+}
+
+/* Digests spread evenly over the blocks: one that belongs to this page. */
+static uint64_t digest_in_page(uint64_t page)
+{
+    const uint64_t share = UINT64_MAX / PAGES;
+    return share * page + share / 2;
+}
+
+static size_t pages_in_cache(void)
+{
+    int error;
+    const size_t pages = residence_pages("filter", &error);
+    assert_int_equal(error, 0);
+    return pages;
+}
+
+/* The kernel keeps a page that it is moving at that moment; so once more. */
+static int drop(void)
+{
+    int error = residence_drop("filter");
+    for (int tries = 0; tries < 100 && error == 0 && pages_in_cache() > 0; tries++) {
+        usleep(10000);
+        error = residence_drop("filter");
+    }
+    return error;
+}
+
+/* No keys: all answers depend on the page itself, and are no. */
+static int make_cold_filter(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    bloomfile_builder *b = new_builder(
+        (struct bloomfile_params){ .layout = layout, .bits = 8 * PAGE * (uint64_t)PAGES });
+    assert_error(bloomfile_builder_finish(b, "filter", 0), 0);
+    bloomfile_builder_free(b);
+    return drop();
+}
+
+static size_t look_up(const bloomfile *f, bool many)
+{
+    uint64_t digests[LOOKUPS];
+    size_t found = 0;
+    for (uint64_t i = 0; i < LOOKUPS; i++)
+        digests[i] = digest_in_page(FIRST + i * 7919 % LOOKUPS * STEP);
+    if (many)
+        return bloomfile_contains_digests(f, digests, LOOKUPS, NULL);
+    for (uint64_t i = 0; i < LOOKUPS; i++)
+        found += bloomfile_contains_digest(f, digests[i]);
+    return found;
+}
+
+/* The program's own pages may have left memory, and reading them would count. */
+static void have_code_in_memory(unsigned flags, bool many)
+{
+    struct bytes image = image_from((struct recipe){ layout, EMBEDDED, 512 * 100, 6, 60, 0 });
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, flags), 0);
+    look_up(f, many);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static bool is_on(unsigned long file_system)
+{
+    struct statfs status;
+    assert_int_equal(statfs("filter", &status), 0);
+    return (unsigned long)status.f_type == file_system;
+}
+
+static void assert_pages_read(unsigned flags, bool many, size_t at_most)
+{
+    have_code_in_memory(flags, many);
+    assert_int_equal(pages_in_cache(), 0);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", flags), 0);
+    const size_t opened = pages_in_cache();
+    assert_in_range(opened, 1, HEADER_AT_MOST);
+    const uint64_t before = residence_read_bytes();
+    assert_int_equal(look_up(f, many), 0);
+    const uint64_t read = residence_read_bytes() - before;
+    assert_int_equal(bloomfile_status(f), 0);
+    bloomfile_close(f);
+    assert_in_range(pages_in_cache() - opened, 1, at_most);
+    assert_in_range(read, 0, at_most * PAGE);
+}
+
+static void one_by_one_without_verification(void **state)
+{
+    (void)state;
+    assert_pages_read(BLOOMFILE_VERIFY_NONE, false, LOOKUPS);
+}
+
+static void many_without_verification(void **state)
+{
+    (void)state;
+    assert_pages_read(BLOOMFILE_VERIFY_NONE, true, LOOKUPS);
+}
+
+static void one_by_one_with_their_checksums(void **state)
+{
+    (void)state;
+    assert_pages_read(0, false, LOOKUPS + TABLE_PAGES);
+}
+
+static void many_with_their_checksums(void **state)
+{
+    (void)state;
+    assert_pages_read(0, true, LOOKUPS + TABLE_PAGES);
+}
+
+static long waits_of_many(void)
+{
+    bloomfile *f;
+    struct rusage before, after;
+    const uid_t self = geteuid();
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    if (self == 0)
+        assert_int_equal(seteuid(NOBODY), 0);
+    assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+    assert_int_equal(look_up(f, true), 0);
+    assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+    assert_int_equal(seteuid(self), 0);
+    bloomfile_close(f);
+    return after.ru_majflt - before.ru_majflt;
+}
+
+/* They are read side by side: asked for before they are needed, by those too who may not write to
+ * the file. FUSE passes over what it is asked for while a dozen requests are under way. */
+static void many_without_waiting_for_each(void **state)
+{
+    (void)state;
+    if (is_on(FUSE))
+        skip();
+    assert_in_range(waits_of_many(), 0, LOOKUPS / 4);
+}
+
+static unsigned requests_of_many(void)
+{
+    bloomfile *f;
+    uint64_t digests[LOOKUPS];
+    for (uint64_t i = 0; i < LOOKUPS; i++)
+        digests[i] = digest_in_page(FIRST + i % FEW * STEP);
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    requests = 0;
+    assert_int_equal(bloomfile_contains_digests(f, digests, LOOKUPS, NULL), 0);
+    bloomfile_close(f);
+    return requests;
+}
+
+/* Pages and their checksums, but for the first, which tells that the file is cold; and but for what
+ * the kernel has in memory all the same, or takes back. */
+static void each_page_once_and_none_in_memory(void **state)
+{
+    (void)state;
+    assert_in_range(requests_of_many(), FEW, 2 * (FEW - 1));
+    assert_in_range(requests_of_many(), 0, FEW / 3);
+}
+
+/* Nothing is known of the caller's memory, so nothing is asked of it. */
+static void an_image_that_the_caller_has_mapped_is_only_read(void **state)
+{
+    (void)state;
+    int fd = open("filter", O_RDONLY | O_CLOEXEC);
+    const size_t size = (size_t)lseek(fd, 0, SEEK_END);
+    void *image = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(image, MAP_FAILED);
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image, size, 0), 0);
+    requests = 0;
+    assert_int_equal(look_up(f, true), 0);
+    assert_int_equal(requests, 0);
+    assert_int_equal(bloomfile_status(f), 0);
+    bloomfile_close(f);
+    munmap(image, size);
+    close(fd);
+}
+
+static void the_whole_file_if_it_is_to_be_resident(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = { BLOOMFILE_PREFAULT, BLOOMFILE_COPY };
+    for (size_t i = 0; i < ROWS(flags); i++) {
+        bloomfile *f;
+        assert_int_equal(drop(), 0);
+        assert_int_equal(pages_in_cache(), 0);
+        assert_error(bloomfile_open(&f, "filter", flags[i]), 0);
+        /* The kernel may move some at that moment, or take them back; the others say enough. */
+        assert_in_range(pages_in_cache(), PAGES / 2, 1 + PAGES + TABLE_PAGES);
+        bloomfile_close(f);
+    }
+}
+
+/* Why nothing can be told here; NULL: it can. */
+static const char *obstacle(void)
+{
+    int error;
+    if (sysconf(_SC_PAGESIZE) != PAGE)
+        return "pages of memory are not those of the format";
+    if (make_cold_filter(NULL) != 0)
+        return "a file cannot be made, or not be taken out of the page cache";
+    const size_t pages = residence_pages("filter", &error);
+    const bool forgets = is_on(NFS);
+    leave_temp_dir(NULL);
+    if (forgets)
+        return "NFS forgets a file that is new when it is opened again";
+    return error != 0 || pages != 0
+               ? "files stay in the page cache here; let TMPDIR name a folder on a disk"
+               : NULL;
+}
+
+int main(void)
+{
+#define COLD(test) cmocka_unit_test_setup_teardown(test, make_cold_filter, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        COLD(one_by_one_without_verification),
+        COLD(many_without_verification),
+        COLD(one_by_one_with_their_checksums),
+        COLD(many_with_their_checksums),
+        COLD(many_without_waiting_for_each),
+        COLD(each_page_once_and_none_in_memory),
+        COLD(the_whole_file_if_it_is_to_be_resident),
+        COLD(an_image_that_the_caller_has_mapped_is_only_read),
+    };
+    const char *why = obstacle();
+    if (why != NULL)
+        return skipped(why);
+    layout = BLOOMFILE_BLOCKED;
+    int failed = cmocka_run_group_tests_name("blocked", tests, NULL, NULL);
+    layout = BLOOMFILE_RIBBON;
+    failed += cmocka_run_group_tests_name("ribbon", tests, NULL, NULL);
+    return failed != 0;
+}

@@ -1,0 +1,1190 @@
+/* SPDX-License-Identifier: MIT
+ * Who is told of a write that failed, and what he does before anybody else can go on
+ * (format-spec.md, section 13.4). A kernel that really tells once for each opening is that of
+ * tests/nightly/bad-disk. */
+#include "live_support.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "format/bytes.h"
+#include "format/header.h"
+#include "handle/sync.h"
+
+enum {
+    RECORDS = 1,
+    SYNCS = 3, /* the bytes */
+    NOBODY = 65534
+};
+
+static bloomfile *reader, *writer;
+
+static int begin(void **state)
+{
+    const int result = begin_with_outsider(state);
+    reader = opened("filter", 0);
+    writer = opened("filter", BLOOMFILE_WRITE);
+    return result;
+}
+
+static int end(void **state)
+{
+    bloomfile_close(writer);
+    bloomfile_close(reader);
+    return end_with_outsider(state);
+}
+
+/* ---- copies */
+
+static int rescue_it(const bloomfile *f)
+{
+    return bloomfile_rescue("copy", f, 0);
+}
+
+static int (*const copies[])(const bloomfile *f) = { seal_it_to, fold_it, merge_it, project_it,
+                                                     rescue_it };
+
+static void start_anew(void)
+{
+    bloomfile_close(writer);
+    bloomfile_close(reader);
+    close(outsider);
+    unlink("filter");
+    unlink("copy");
+    make_live("filter", BLOOMFILE_COUNTING);
+    reader = opened("filter", 0);
+    writer = opened("filter", BLOOMFILE_WRITE);
+    outsider = open("filter", O_RDWR | O_CLOEXEC);
+}
+
+static int copy_with(int (*copy)(const bloomfile *f), const bloomfile *f, struct faults faults)
+{
+    faults_begin(&faults);
+    int error = copy(f);
+    faults_end();
+    return error;
+}
+
+/* Its mapping cannot be synced: msync() of it does nothing and says 0. */
+static void a_handle_for_reading_asks_its_descriptor_before_it_copies(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
+        assert_int_equal(fault_calls(ON_fdatasync), 1);
+        assert_int_equal(fault_calls(ON_msync), 0);
+        assert_int_equal(unlink("copy"), 0);
+        assert_error(copy_with(copies[i], reader, once(ON_fdatasync, 1, EINTR)), 0);
+        assert_int_equal(unlink("copy"), 0);
+    }
+}
+
+static void a_copy_that_is_told_poisons_at_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * ROWS(copies); i++) {
+        const bool reads = i % 2 == 0;
+        const enum fault_call call = reads ? ON_fdatasync : ON_msync;
+        bloomfile *f = reads ? reader : writer;
+        assert_error(copy_with(copies[i / 2], f, once(call, 1, EIO)), EIO);
+        assert_int_equal(access("copy", F_OK), -1);
+        assert_flawless(flaw_of_poisoned_file("filter"));
+        assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+        assert_flawless(flaw_of_doubtful(reader));
+        assert_flawless(flaw_of_doubtful(writer));
+        start_anew();
+    }
+}
+
+static void one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
+        assert_int_equal(unlink("copy"), 0);
+        struct faults faults = once(ON_fdatasync, 1, EIO);
+        const struct faults forbidden = once(ON_open64, fault_calls(ON_open64), EACCES);
+        faults.besides = &forbidden;
+        assert_error(copy_with(copies[i], reader, faults), EIO);
+        assert_int_equal(access("copy", F_OK), -1);
+        assert_flawless(flaw_of_doubtful(reader));
+        assert_flawless(flaw_of_sound(writer));
+        start_anew();
+    }
+}
+
+static void one_that_has_no_descriptor_left_poisons_or_does_not_ask(void **state)
+{
+    (void)state;
+    static const int errors[] = { EMFILE, ENFILE, ENOMEM };
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
+        assert_int_equal(unlink("copy"), 0);
+        const unsigned opened = fault_calls(ON_open64);
+        for (size_t e = 0; e < ROWS(errors); e++) {
+            struct faults faults = once(ON_fdatasync, 1, EIO);
+            const struct faults before = from_then_on(ON_open64, opened, errors[e]);
+            const struct faults after = from_then_on(ON_open64, opened + 1, errors[e]);
+            faults.besides = &before;
+            assert_error(copy_with(copies[i], reader, faults), errors[e]);
+            assert_int_equal(fault_calls(ON_fdatasync), 0); /* another one will be told */
+            assert_flawless(flaw_of_sound(reader));
+            faults.besides = &after;
+            assert_error(copy_with(copies[i], reader, faults), EIO);
+            assert_flawless(flaw_of_poisoned_file("filter"));
+            assert_flawless(flaw_of_doubtful(reader));
+            assert_int_equal(access("copy", F_OK), -1);
+            start_anew();
+        }
+    }
+}
+
+/* Otherwise one could copy between the moment when another is told and that when it poisons. */
+static int held_while_syncing;
+static enum fault_call sync_call;
+
+static void look_at_syncs(enum fault_call call)
+{
+    if (call == sync_call && fault_calls(call) == 0)
+        held_while_syncing = lock_on_byte(outsider, SYNCS);
+}
+
+static void nobody_copies_while_another_one_syncs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        sync_call = ON_fdatasync;
+        assert_error(copy_with(copies[i], reader, (struct faults){ .at_each_call = look_at_syncs }),
+                     0);
+        assert_int_equal(held_while_syncing, F_RDLCK);
+        assert_int_equal(unlink("copy"), 0);
+        sync_call = ON_msync;
+        assert_error(copy_with(copies[i], writer, (struct faults){ .at_each_call = look_at_syncs }),
+                     0);
+        assert_int_equal(held_while_syncing, F_WRLCK);
+        assert_int_equal(unlink("copy"), 0);
+    }
+    assert_int_equal(lock_on_byte(outsider, SYNCS), F_UNLCK);
+}
+
+/* ---- children of fork: what they are told, the parent is not */
+
+static void in_a_child(bloomfile *f, int (*copy)(const bloomfile *f), enum fault_call call,
+                       int expected)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        struct faults faults = once(call, 1, EIO);
+        faults_begin(&faults);
+        int error = copy(f);
+        bool opened_anew = fault_calls(ON_open64) > 0 && fault_calls(ON_dup3) == 1;
+        faults_end();
+        _exit(error != expected || !opened_anew);
+    }
+    assert_child_succeeds(child);
+}
+
+static bool opened_before_reading;
+
+/* A copy makes its temporary file before it reads the body. */
+static void look_at_openings(enum fault_call call)
+{
+    if (call == ON_dup3)
+        opened_before_reading = fault_calls(ON_openat64) == 0;
+}
+
+/* What is told between the reading and a later opening would be told to the parent. */
+static void a_child_opens_the_file_anew_before_it_reads_what_it_copies(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * ROWS(copies); i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(20);
+            struct faults faults = { .at_each_call = look_at_openings };
+            int error = copy_with(copies[i / 2], i % 2 == 0 ? reader : writer, faults);
+            _exit(error != 0 || fault_calls(ON_dup3) != 1 || !opened_before_reading);
+        }
+        assert_child_succeeds(child);
+        unlink("copy");
+    }
+}
+
+static void a_child_in_doubt_opens_nothing_anew_and_rescues_it(void **state)
+{
+    (void)state;
+    assert_error(copy_with(seal_it_to, reader, once(ON_fdatasync, 1, EIO)), EIO);
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(20);
+            int error = copy_with(copies[i], reader, once(ON_dup3, 1, EMFILE));
+            _exit(error != (copies[i] == rescue_it ? 0 : BLOOMFILE_EPOISONED));
+        }
+        assert_child_succeeds(child);
+    }
+}
+
+static int sync_the_writer(const bloomfile *f)
+{
+    (void)f;
+    return bloomfile_sync(writer);
+}
+
+static void a_child_opens_the_file_anew_before_it_copies_or_syncs(void **state)
+{
+    (void)state;
+    in_a_child(reader, seal_it_to, ON_fdatasync, EIO);
+    assert_flawless(flaw_of_poisoned_file("filter"));
+    assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+    start_anew();
+    in_a_child(writer, seal_it_to, ON_fdatasync, EIO); /* it is no writer yet */
+    assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+    start_anew();
+    in_a_child(writer, sync_the_writer, ON_msync, EIO);
+    assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+    assert_flawless(flaw_of_poisoned_file("filter"));
+}
+
+static enum fault_call poisoned_at;
+static unsigned calls_before;
+
+static void poison_at_call(enum fault_call call)
+{
+    if (call != poisoned_at || calls_before-- != 0)
+        return;
+    const unsigned slot = slot_in_force("filter");
+    set_in_record("filter", slot, RECORD_AT_flags, 4, RECORD_SYNC_BEGUN);
+    set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
+}
+
+/* By another process whose sync failed, while the lock of records is free. */
+static void what_is_poisoned_in_a_sync_is_not_vouched_for(void **state)
+{
+    (void)state;
+    static const enum fault_call at[] = { ON_fdatasync, ON_unlock, ON_unlock, ON_unlock };
+    for (unsigned i = 0; i < ROWS(at); i++, start_anew()) {
+        bloomfile *f = i == 0 ? reader : writer;
+        poisoned_at = at[i];
+        calls_before = i == 0 ? 0 : i - 1;
+        faults_begin(&(struct faults){ .at_each_call = poison_at_call });
+        int error = sync_source(f);
+        faults_end();
+        assert_int_equal(fault_calls(at[i]), i == 0 ? 1 : 3);
+        assert_error(error, BLOOMFILE_EPOISONED);
+        assert_flawless(flaw_of_doubtful(f));
+    }
+}
+
+static void damage_at_call(enum fault_call call)
+{
+    if (call != poisoned_at || calls_before-- != 0)
+        return;
+    for (off_t slot = 0; slot < 2; slot++)
+        assert_int_equal(pwrite(outsider, "damaged", 7, IN_FILE / 2 + slot * IN_FILE / 4 + 20), 7);
+}
+
+/* Whether a writer was told, no record says any more. */
+static void what_has_no_record_by_then_is_not_vouched_for(void **state)
+{
+    (void)state;
+    for (unsigned writes = 0; writes < 2; writes++, start_anew()) {
+        poisoned_at = writes ? ON_unlock : ON_fdatasync;
+        calls_before = 0;
+        const struct faults faults = { .at_each_call = damage_at_call };
+        assert_error(copy_with(sync_source, writes ? writer : reader, faults), BLOOMFILE_ERECORD);
+    }
+}
+
+/* ---- killed in between */
+
+static unsigned calls_left;
+
+static void die_at_last_call(enum fault_call call)
+{
+    if (call != ON_unlock && --calls_left == 0)
+        _exit(0);
+}
+
+static struct faults until_death; /* what goes wrong before */
+
+static _Noreturn void run_and_die_at(bloomfile *f, unsigned nth, int (*run)(bloomfile *f))
+{
+    calls_left = nth;
+    until_death.at_each_call = die_at_last_call;
+    faults_begin(&until_death);
+    int error = run(f);
+    faults_end();
+    _exit(error == 0 ? 1 : 2);
+}
+
+/* At a call, not at its end. */
+static bool has_died(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 0;
+}
+
+/* A child opens the file, adds, and dies at the n-th call of what it does then; false: it did not.
+ */
+static bool dies_at(unsigned nth, int (*run)(bloomfile *f))
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        bloomfile *f;
+        if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != 0 ||
+            bloomfile_add_digest(f, number(0, 500), NULL) != 0)
+            _exit(2);
+        run_and_die_at(f, nth, run);
+    }
+    return has_died(child);
+}
+
+/* ---- children of fork that only look up */
+
+static struct watcher {
+    pid_t process;
+    int ask[2], answer[2];
+} watcher;
+
+static void start_pipes(void)
+{
+    assert_int_equal(pipe(watcher.ask) | pipe(watcher.answer), 0);
+}
+
+/* A child that inherits the handle, and tells its status when it is asked. */
+static void start_watcher(bloomfile *f)
+{
+    watcher.process = fork();
+    assert_true(watcher.process >= 0);
+    if (watcher.process != 0)
+        return;
+    alarm(60);
+    close(watcher.ask[1]);
+    for (int status = 0; read(watcher.ask[0], &status, 1) == 1;) {
+        status = bloomfile_status(f);
+        const bool says_no = !bloomfile_contains_digest(f, number(0, ABSENT));
+        if (says_no != (status == 0))
+            status = EBADE;
+        if (write(watcher.answer[1], &status, sizeof status) != sizeof status)
+            break;
+    }
+    _exit(0);
+}
+
+static int ask_watcher(void)
+{
+    int status;
+    assert_int_equal(write(watcher.ask[1], "", 1), 1);
+    assert_int_equal(read(watcher.answer[0], &status, sizeof status), sizeof status);
+    return status;
+}
+
+static void end_watcher(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        close(watcher.ask[i]);
+        close(watcher.answer[i]);
+    }
+}
+
+static bool has_mark(void)
+{
+    struct bytes bytes = read_file("filter");
+    const uint32_t flags = get32(record_at(bytes.data, slot_in_force("filter")) + 12);
+    free(bytes.data);
+    return (flags & RECORD_SYNC_BEGUN) != 0;
+}
+
+static void assert_unclean_if_marked(bool marked)
+{
+    bloomfile *f;
+    const int expected = marked ? BLOOMFILE_EUNCLEAN : 0;
+    for (unsigned flags = 0; flags <= BLOOMFILE_WRITE; flags += BLOOMFILE_WRITE) {
+        assert_error(bloomfile_open(&f, "filter", flags), expected);
+        bloomfile_close(f);
+    }
+    f = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_error(bloomfile_seal_to("copy", f, 0), 0);
+    assert_true(has_numbers(f, 500, 501));
+    bloomfile_close(f);
+    bloomfile_close(opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN));
+    assert_flawless(flaw_of_live_file("filter")); /* that speaks for everybody */
+    assert_int_equal(unlink("copy"), 0);
+}
+
+/* It may have been told that a write has failed, and the kernel tells nobody else. */
+static void a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean(void **state)
+{
+    (void)state;
+    int (*const ways[])(bloomfile * f) = { bloomfile_sync, bloomfile_finish };
+    unsigned marked = 0;
+    bloomfile_close(writer);
+    writer = NULL;
+    for (size_t i = 0; i < ROWS(ways); i++)
+        for (unsigned nth = 1; dies_at(nth, ways[i]); nth++) {
+            const bool mark = has_mark();
+            marked += mark;
+            if (mark)
+                assert_error(bloomfile_seal_to("copy", reader, 0), BLOOMFILE_EUNCLEAN);
+            assert_unclean_if_marked(mark);
+            bloomfile_close(reader);
+            reader = opened("filter", 0);
+        }
+    assert_true(marked >= 6);
+}
+
+static const char *flaw_of_reader_of_unclean_file(bloomfile *f)
+{
+    if (bloomfile_status(f) != BLOOMFILE_EUNCLEAN)
+        return "its status is not EUNCLEAN";
+    if (!has_numbers(f, 0, LIVE_KEYS) || !has_numbers(f, ABSENT, ABSENT + 10))
+        return "it says no";
+    for (size_t i = 0; i < ROWS(copies); i++)
+        if (copies[i] != rescue_it && copies[i](f) != BLOOMFILE_EUNCLEAN)
+            return "it was copied";
+    return flaw_of_rescued(f);
+}
+
+/* But one that accepts what comes is not. */
+static void readers_of_then_are_told_that_it_is_unclean_and_rescue_it(void **state)
+{
+    (void)state;
+    unsigned marked = 0;
+    bloomfile_close(writer);
+    writer = NULL;
+    for (unsigned nth = 1; dies_at(nth, bloomfile_sync); nth++) {
+        bloomfile *accepting = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN);
+        assert_flawless(flaw_of_sound(accepting));
+        bloomfile_close(accepting);
+        marked += has_mark();
+        if (has_mark())
+            assert_flawless(flaw_of_reader_of_unclean_file(reader));
+        else
+            assert_flawless(flaw_of_sound(reader));
+        start_anew();
+        bloomfile_close(writer);
+        writer = NULL;
+    }
+    assert_true(marked >= 3);
+}
+
+/* It has the file open, and that is enough to look at the lock. */
+static void readers_are_told_where_no_file_can_be_opened(void **state)
+{
+    (void)state;
+    static const int errors[] = { EMFILE, ENOENT };
+    bloomfile_close(writer);
+    writer = NULL;
+    for (size_t i = 0; i < ROWS(errors); i++) {
+        unsigned nth = 1;
+        while (dies_at(nth, bloomfile_sync) && !has_mark())
+            nth++;
+        const struct faults faults = from_then_on(ON_open64, 1, errors[i]);
+        faults_begin(&faults);
+        int error = bloomfile_status(reader);
+        faults_end();
+        assert_error(error, BLOOMFILE_EUNCLEAN);
+        start_anew();
+        bloomfile_close(writer);
+        writer = NULL;
+    }
+}
+
+/* Which takes the mark out. */
+static void accept_it_once_syncs_may_go_on(enum fault_call call)
+{
+    if (call == ON_unlock && writer == NULL)
+        writer = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+}
+
+static void who_accepts_it_meanwhile_does_so_for_no_reader(void **state)
+{
+    (void)state;
+    int (*const ways[])(const bloomfile *f) = { seal_it_to, fold_it, merge_it, project_it,
+                                                sync_source };
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        unsigned nth = 1;
+        bloomfile_close(writer);
+        writer = NULL;
+        while (dies_at(nth, bloomfile_sync) && !has_mark())
+            nth++;
+        const struct faults faults = { .at_each_call = accept_it_once_syncs_may_go_on };
+        assert_error(copy_with(ways[i], reader, faults), BLOOMFILE_EUNCLEAN);
+        assert_non_null(writer);
+        assert_false(has_mark());
+        assert_int_equal(access("copy", F_OK), -1);
+        start_anew();
+    }
+}
+
+/* Then only the mark tells of it. */
+static void a_reader_is_told_if_not_even_the_poison_could_be_written(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct faults faults = once(ON_msync, 1, EIO);
+        const struct faults full = from_then_on(ON_pwrite64, 2, EIO);
+        faults.besides = &full;
+        faults_begin(&faults);
+        int error = bloomfile_sync(writer);
+        faults_end();
+        assert_error(error, EIO);
+        assert_true(has_mark());
+        assert_flawless(flaw_of_doubtful(writer));
+        if (i == 1) { /* without asking before */
+            assert_error(bloomfile_seal_to("copy", reader, 0), BLOOMFILE_EUNCLEAN);
+            assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
+        }
+        assert_flawless(flaw_of_reader_of_unclean_file(reader));
+        start_anew();
+    }
+}
+
+static void fail_to_sync_beside(enum fault_call call);
+static const struct faults beside = { .at_each_call = fail_to_sync_beside };
+
+/* As another thread may do, and the poison cannot be written. */
+static void fail_to_sync_beside(enum fault_call call)
+{
+    if (call != ON_pwrite64 || has_mark())
+        return;
+    struct faults faults = once(ON_msync, 1, EIO);
+    const struct faults full = from_then_on(ON_pwrite64, 2, EIO);
+    faults.besides = &full;
+    faults_begin(&faults);
+    int error = bloomfile_sync(writer);
+    faults_begin(&beside);
+    assert_error(error, EIO);
+}
+
+/* The kernel would say that all is well, as it has told before. */
+static void a_copy_does_not_commit_after_a_sync_that_failed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        assert_error(copy_with(copies[i], writer, beside), BLOOMFILE_EPOISONED);
+        assert_int_equal(access("copy", F_OK), -1);
+        assert_true(has_mark());
+        assert_flawless(flaw_of_doubtful(writer));
+        assert_flawless(flaw_of_reader_of_unclean_file(reader));
+        start_anew();
+    }
+}
+
+/* It is one for reading from then on. */
+static void one_that_has_finished_is_told_as_readers_are(void **state)
+{
+    (void)state;
+    unsigned nth = 1;
+    bloomfile *finished = opened("filter", BLOOMFILE_WRITE);
+    assert_error(bloomfile_finish(finished), 0);
+    while (dies_at(nth, bloomfile_sync) && !has_mark())
+        nth++;
+    assert_flawless(flaw_of_reader_of_unclean_file(finished));
+    assert_flawless(flaw_of_sound(writer)); /* it will be told by its next sync */
+    bloomfile_close(finished);
+}
+
+/* And poisons by what it wrote with, where no other descriptor can be had. */
+static void one_that_has_finished_poisons_if_it_is_told(void **state)
+{
+    (void)state;
+    bloomfile *finished = opened("filter", BLOOMFILE_WRITE);
+    assert_error(bloomfile_finish(finished), 0);
+    struct faults faults = once(ON_fdatasync, 1, EIO);
+    const struct faults forbidden = from_then_on(ON_open64, 1, EACCES);
+    faults.besides = &forbidden;
+    assert_error(copy_with(sync_source, finished, faults), EIO);
+    assert_flawless(flaw_of_poisoned_file("filter"));
+    assert_flawless(flaw_of_doubtful(writer));
+    bloomfile_close(finished);
+}
+
+/* Whoever has had it open since before is told, if there was anything to tell. */
+static void one_that_joined_before_makes_it_clean_again(void **state)
+{
+    (void)state;
+    unsigned marked = 0;
+    for (unsigned nth = 1; dies_at(nth, bloomfile_sync); nth++) {
+        bloomfile *f;
+        if (!has_mark())
+            continue;
+        marked++;
+        assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), BLOOMFILE_EUNCLEAN);
+        assert_error(bloomfile_sync(writer), 0);
+        assert_false(has_mark());
+        bloomfile_close(opened("filter", 0));
+    }
+    assert_true(marked >= 3);
+    bloomfile_close(writer);
+    writer = NULL;
+    assert_flawless(flaw_of_clean_file("filter"));
+}
+
+static void assert_opens(int expected)
+{
+    bloomfile *f;
+    for (unsigned flags = 0; flags <= BLOOMFILE_WRITE; flags += BLOOMFILE_WRITE) {
+        assert_error(bloomfile_open(&f, "filter", flags), expected);
+        bloomfile_close(f);
+    }
+}
+
+/* As dies_at(), but the one that dies has a child, which goes on. */
+static bool dies_as_a_parent(unsigned nth, unsigned flags, int (*run)(bloomfile *f))
+{
+    start_pipes();
+    pid_t parent = fork();
+    assert_true(parent >= 0);
+    if (parent == 0) {
+        alarm(20);
+        bloomfile *f;
+        if (bloomfile_open(&f, "filter", flags) != 0)
+            _exit(2);
+        start_watcher(f);
+        run_and_die_at(f, nth, run);
+    }
+    return has_died(parent);
+}
+
+/* ---- forked while it syncs */
+
+static bloomfile *shared_writer;
+static int answers[2];
+
+/* What another thread may do at any time. The child goes on adding once its parent is dead. */
+static void fork_at_last_call(enum fault_call call)
+{
+    if (call == ON_unlock || call == ON_open64 || --calls_left > 0)
+        return;
+    const pid_t parent = getpid();
+    if (fork() != 0)
+        _exit(0);
+    faults_end();
+    alarm(20);
+    while (getppid() == parent)
+        usleep(1000);
+    int error = bloomfile_add_digest(shared_writer, number(0, 501), NULL);
+    bloomfile_close(shared_writer);
+    _exit(write(answers[1], &error, sizeof error) != sizeof error);
+}
+
+/* false: it did not come to that call. *error: what the child's add returned. */
+static bool forks_at(unsigned nth, int *error)
+{
+    assert_int_equal(pipe(answers), 0);
+    pid_t parent = fork();
+    assert_true(parent >= 0);
+    if (parent == 0) {
+        alarm(20);
+        close(answers[0]);
+        if (bloomfile_open(&shared_writer, "filter", BLOOMFILE_WRITE) != 0 ||
+            bloomfile_add_digest(shared_writer, number(0, 500), NULL) != 0)
+            _exit(2);
+        calls_left = nth;
+        faults_begin(&(struct faults){ .at_each_call = fork_at_last_call });
+        int result = bloomfile_sync(shared_writer);
+        faults_end();
+        _exit(result == 0 ? 1 : 2);
+    }
+    close(answers[1]);
+    int status;
+    assert_int_equal(waitpid(parent, &status, 0), parent);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    const ssize_t got = read(answers[0], error, sizeof *error);
+    close(answers[0]);
+    const bool forked = WEXITSTATUS(status) == 0;
+    assert_int_equal(got, forked ? sizeof *error : 0); /* else it waits for itself */
+    return forked;
+}
+
+static void a_child_forked_in_a_sync_does_not_wait_for_itself(void **state)
+{
+    (void)state;
+    unsigned marked = 0;
+    int error;
+    alarm(120);
+    for (unsigned nth = 1; forks_at(nth, &error); nth++, start_anew()) {
+        const bool mark = has_mark();
+        marked += mark;
+        assert_error(error, mark ? BLOOMFILE_EUNCLEAN : 0);
+        assert_int_equal(lock_on_byte(outsider, SYNCS), F_UNLCK);
+        assert_int_equal(lock_on_byte(outsider, RECORDS), F_UNLCK);
+        assert_opens(mark ? BLOOMFILE_EUNCLEAN : 0);
+    }
+    alarm(0);
+    assert_true(marked >= 2);
+}
+
+/* It has been told that a sync was abandoned; another writer's sync mends that. */
+static void a_child_that_is_unclean_neither_joins_nor_poisons(void **state)
+{
+    (void)state;
+    unsigned nth = 1;
+    while (dies_at(nth, bloomfile_sync) && !has_mark())
+        nth++;
+    assert_int_equal(pipe(answers), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        int first = bloomfile_status(writer);
+        bool told =
+            write(answers[1], &first, sizeof first) == sizeof first && first == BLOOMFILE_EUNCLEAN;
+        while (has_mark())
+            usleep(1000);
+        told = told && bloomfile_add_digest(writer, number(0, 501), NULL) == BLOOMFILE_EUNCLEAN;
+        bloomfile_close(writer);
+        _exit(!told);
+    }
+    int answer;
+    assert_int_equal(read(answers[0], &answer, sizeof answer), sizeof answer);
+    close(answers[0]);
+    close(answers[1]);
+    assert_error(bloomfile_sync(writer), 0);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_flawless(flaw_of_sound(writer));
+    bloomfile_close(writer);
+    writer = NULL;
+    assert_flawless(flaw_of_clean_file("filter"));
+}
+
+/* What a child that has not joined is told where the file cannot be opened. */
+static int status_in_child(void)
+{
+    pid_t child = fork();
+    int status;
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct faults none_left = from_then_on(ON_open64, 1, EMFILE);
+        faults_begin(&none_left);
+        _exit(bloomfile_status(writer));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* Only where a sync has begun, there is a lock to look at. */
+static void a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_abandoned(void **state)
+{
+    (void)state;
+    bloomfile_close(writer);
+    set_in_record("filter", slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_N_ESTIMATED);
+    writer = opened("filter", BLOOMFILE_WRITE);
+    assert_error(status_in_child(), 0);
+    for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
+        nth++;
+    assert_error(status_in_child(), EMFILE);
+}
+
+/* The right to read is enough. */
+static void one_that_may_not_write_any_more_is_told_too(void **state)
+{
+    (void)state;
+    for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
+        nth++;
+    assert_int_equal(chmod("filter", 0444), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if ((geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) != 0) ||
+            prctl(PR_SET_DUMPABLE, 1) != 0)
+            _exit(1);
+        _exit(bloomfile_status(writer) != BLOOMFILE_EUNCLEAN);
+    }
+    assert_child_succeeds(child);
+    assert_int_equal(chmod("filter", 0666), 0);
+}
+
+static int copy_it(bloomfile *f)
+{
+    int error = bloomfile_seal_to("copy", f, 0);
+    unlink("copy");
+    return error;
+}
+
+/* It holds the opening that it shares with its parent, and no lock that the parent had in a sync.
+ */
+static void a_child_that_only_looks_up_keeps_no_lock_of_a_sync(void **state)
+{
+    (void)state;
+    static const struct {
+        int (*run)(bloomfile *f);
+        unsigned flags;
+        bool read_only;
+    } ways[] = { { bloomfile_sync, BLOOMFILE_WRITE, false },
+                 { bloomfile_finish, BLOOMFILE_WRITE, false },
+                 { bloomfile_seal, BLOOMFILE_WRITE, false },
+                 { copy_it, BLOOMFILE_WRITE, false },
+                 { copy_it, 0, false },
+                 { copy_it, 0, true } };
+    unsigned marked = 0;
+    alarm(120); /* for who waits for ever */
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        const bool seals = ways[i].run == bloomfile_seal;
+        until_death.read_only = ways[i].read_only;
+        for (unsigned nth = 1;; nth++, start_anew()) {
+            if (seals) {
+                bloomfile_close(writer);
+                writer = NULL;
+            }
+            if (!dies_as_a_parent(nth, ways[i].flags, ways[i].run))
+                break;
+            assert_int_equal(lock_on_byte(outsider, SYNCS), F_UNLCK);
+            assert_int_equal(lock_on_byte(outsider, RECORDS), F_UNLCK);
+            const bool mark = has_mark();
+            marked += mark;
+            if (!seals || mark) {
+                assert_error(ask_watcher(), mark ? BLOOMFILE_EUNCLEAN : 0);
+                assert_opens(mark ? BLOOMFILE_EUNCLEAN : 0);
+            }
+            if (writer != NULL) {
+                assert_error(bloomfile_sync(writer), 0);
+                assert_opens(0);
+            }
+            end_watcher();
+        }
+        end_watcher();
+        start_anew();
+    }
+    alarm(0);
+    until_death = (struct faults){ 0 };
+    assert_true(marked >= 9);
+}
+
+static void ask_watcher_in_sync(enum fault_call call)
+{
+    if (call != ON_msync || fault_calls(call) != 0)
+        return;
+    held_while_syncing = lock_on_byte(outsider, SYNCS);
+    assert_error(ask_watcher(), 0);
+}
+
+/* Then the lock is one of the handle's opening, which the child shares, and is none to it. */
+static void where_the_file_cannot_be_opened_anew_it_syncs_all_the_same(void **state)
+{
+    (void)state;
+    static const int errors[] = { 0, ENOENT, EACCES, EMFILE, EROFS };
+    for (size_t i = 0; i < ROWS(errors); i++) {
+        start_pipes();
+        start_watcher(writer);
+        struct faults faults = { .at_each_call = ask_watcher_in_sync };
+        const struct faults refused = once(ON_open64, 1, errors[i]);
+        if (errors[i] != 0)
+            faults.besides = &refused;
+        faults_begin(&faults);
+        int error = bloomfile_sync(writer);
+        faults_end();
+        assert_error(error, 0);
+        assert_int_equal(held_while_syncing, F_WRLCK);
+        assert_int_equal(lock_on_byte(outsider, SYNCS), F_UNLCK);
+        end_watcher();
+        assert_child_succeeds(watcher.process);
+    }
+}
+
+static int finish_beside_a_mark(struct faults faults)
+{
+    unsigned nth = 1;
+    bloomfile *leaving = opened("filter", BLOOMFILE_WRITE);
+    while (dies_at(nth, bloomfile_sync) && !has_mark())
+        nth++;
+    assert_true(has_mark());
+    faults_begin(&faults);
+    int error = bloomfile_finish(leaving);
+    faults_end();
+    bloomfile_close(leaving);
+    return error;
+}
+
+/* Who sees its lock takes the mark for its own. */
+static void one_that_leaves_others_syncs_before_it_takes_a_mark_out(void **state)
+{
+    (void)state;
+    assert_error(finish_beside_a_mark((struct faults){ 0 }), 0);
+    assert_int_equal(fault_calls(ON_msync), 2); /* all, and the record */
+    assert_false(has_mark());
+    bloomfile_close(opened("filter", 0));
+    assert_flawless(flaw_of_sound(writer));
+    assert_error(finish_beside_a_mark(once(ON_msync, 1, EIO)), EIO);
+    assert_flawless(flaw_of_poisoned_file("filter"));
+    assert_flawless(flaw_of_doubtful(writer));
+}
+
+static void open_it_for_reading(enum fault_call call)
+{
+    bloomfile *f;
+    if (call == ON_unlock || call == ON_fcntl64)
+        return; /* the lock may not be there yet, or any more, but the mark neither */
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    assert_true(bloomfile_contains_digest(f, number(0, 1)));
+    bloomfile_close(f);
+}
+
+static void a_sync_that_is_under_way_is_in_no_readers_way(void **state)
+{
+    (void)state;
+    faults_begin(&(struct faults){ .at_each_call = open_it_for_reading });
+    int error = bloomfile_sync(writer);
+    faults_end();
+    assert_error(error, 0);
+}
+
+static int held_at_most;
+
+static void look_for_a_lock_of_syncs(enum fault_call call)
+{
+    (void)call;
+    if (lock_on_byte(outsider, SYNCS) != F_UNLCK)
+        held_at_most = F_WRLCK;
+}
+
+/* Who opens the file meanwhile would take the mark for that of a sync under way. */
+static void one_that_refuses_to_seal_does_so_before_it_locks(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = live_params(BLOOMFILE_CLASSIC);
+    params.bits = 1001;
+    bloomfile *f;
+    bloomfile_close(writer);
+    bloomfile_close(reader);
+    close(outsider);
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    reader = opened("filter", 0);
+    writer = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_close(f);
+    outsider = open("filter", O_RDWR | O_CLOEXEC);
+    for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
+        nth++;
+    assert_int_equal(pwrite(outsider, "\x80", 1, IN_FILE + 1001 / 8), 1);
+    held_at_most = F_UNLCK;
+    faults_begin(&(struct faults){ .at_each_call = look_for_a_lock_of_syncs });
+    int error = bloomfile_seal(writer);
+    faults_end();
+    assert_error(error, BLOOMFILE_EBODY);
+    assert_int_equal(held_at_most, F_UNLCK);
+    assert_opens(BLOOMFILE_EUNCLEAN);
+    assert_error(bloomfile_status(writer), BLOOMFILE_EBODY);
+}
+
+static bool saw_it_sealed;
+
+static void look_at_status(enum fault_call call)
+{
+    if (call == ON_msync && fault_calls(call) == 1) {
+        assert_int_equal(bloomfile_is_stale(reader), 1);
+        saw_it_sealed = info_of(reader).state == BLOOMFILE_SEALED;
+    }
+}
+
+/* It has a lower sequence than the sealed record, which a reader may have seen meanwhile. */
+static void a_sealing_that_fails_is_poisoned_and_not_overwritten(void **state)
+{
+    (void)state;
+    const struct faults faults = {
+        .call = ON_msync, .nth = 2, .error = EIO, .at_each_call = look_at_status
+    };
+    faults_begin(&faults);
+    int error = bloomfile_seal(writer);
+    faults_end();
+    assert_error(error, EIO);
+    assert_true(saw_it_sealed);
+    assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+    assert_flawless(flaw_of_doubtful(reader));
+    assert_flawless(flaw_of_poisoned_file("filter"));
+}
+
+/* No file of ours has it, but it is allowed. */
+static void a_record_of_sequence_0_is_synced_like_others(void **state)
+{
+    (void)state;
+    for (unsigned sequence = 0; sequence < 2; sequence++) {
+        start_anew();
+        bloomfile_close(writer);
+        bloomfile_close(reader);
+        reader = NULL;
+        const unsigned slot = slot_in_force("filter");
+        set_in_record("filter", slot, 0, 8, sequence);
+        struct bytes bytes = read_file("filter");
+        memset(record_at(bytes.data, 1 - slot), 0, IN_FILE / 4); /* not intact, as in a new file */
+        write_file("filter", bytes.data, bytes.size);
+        free(bytes.data);
+        faults_begin(&(struct faults){ 0 });
+        int error = bloomfile_open(&writer, "filter", BLOOMFILE_WRITE);
+        faults_end();
+        assert_error(error, 0);
+        assert_int_equal(fault_calls(ON_msync), 2); /* the one in force, and the new one */
+    }
+}
+
+/* No writer of ours goes so far. */
+static void a_record_of_the_last_sequences_is_poisoned_all_the_same(void **state)
+{
+    (void)state;
+    for (uint64_t below = 1; below <= 3; below++) {
+        start_anew();
+        bloomfile_close(writer);
+        writer = NULL;
+        bloomfile_close(reader);
+        set_in_record("filter", slot_in_force("filter"), 0, 8, HEADER_SEALED_SEQUENCE - below);
+        reader = opened("filter", 0);
+        assert_error(copy_with(seal_it_to, reader, once(ON_fdatasync, 1, EIO)), EIO);
+        assert_flawless(flaw_of_doubtful(reader));
+        assert_flawless(flaw_of_poisoned_file("filter"));
+    }
+}
+
+/* ---- a poison of which one record knows */
+
+static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
+{
+    (void)state;
+    unsigned slots = 0;
+    for (unsigned nth = 3; nth <= 4; nth++) { /* after a mark and the record */
+        start_anew();
+        struct faults faults = once(ON_msync, 2, EIO);
+        const struct faults second = once(ON_pwrite64, nth, EIO);
+        faults.besides = &second;
+        faults_begin(&faults);
+        int error = bloomfile_sync(writer);
+        faults_end();
+        assert_error(error, EIO);
+        struct bytes bytes = read_file("filter");
+        unsigned poisoned = 0;
+        for (unsigned slot = 0; slot < 2; slot++)
+            if (get32(record_at(bytes.data, slot) + 8) == BLOOMFILE_POISONED)
+                poisoned |= 1u << slot;
+        free(bytes.data);
+        assert_true(poisoned == 1 || poisoned == 2);
+        slots |= poisoned;
+        assert_flawless(flaw_of_doubtful(reader));
+        assert_flawless(flaw_of_poisoned_file("filter"));
+    }
+    assert_int_equal(slots, 3);
+}
+
+/* ---- where a live file may be */
+
+static void file_systems_that_hosts_share_are_refused(void **state)
+{
+    (void)state;
+    static const unsigned long shared[] = {
+        0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x01021997, 0x00C36400, 0x5346414F,
+        0x6B414653, 0x73757245, 0x0BD00BD0, 0x47504653, 0x7461636F, 0x01161970, 0x786F4256,
+        0xBACBACBC, 0x7C7C6673, 0x00C0FFEE, 0x20030528, 0x19830326, 0xAAD7AAEA, 0xBEEFDEAD,
+        0x61636673, 0xA501FCF5, 0x013111A8, 0x0000564C, 0x61756673
+    };
+    bloomfile *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    assert_error(publish_filter("sealed", 0, LIVE_KEYS), 0);
+    for (size_t i = 0; i < ROWS(shared); i++) {
+        faults_begin(&(struct faults){ .file_system = shared[i] });
+        int reading = bloomfile_open(&f, "filter", 0);
+        int writing = bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+        int creating = bloomfile_create(&f, "new", &params, 0);
+        int sealed = bloomfile_open(&f, "sealed", 0);
+        faults_end();
+        assert_error(reading, BLOOMFILE_EFILESYSTEM);
+        assert_error(writing, BLOOMFILE_EFILESYSTEM);
+        assert_error(creating, BLOOMFILE_EFILESYSTEM);
+        assert_int_equal(access("new", F_OK), -1);
+        assert_error(sealed, 0); /* it does not change */
+        bloomfile_close(f);
+    }
+}
+
+static void where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct faults faults = { .file_system = 0x794C7630 };
+    faults_begin(&faults);
+    int error = bloomfile_open(&f, "filter", 0);
+    faults_end();
+    assert_error(error, 0);
+    assert_int_equal(fault_calls(ON_open64), 4); /* the path; for writing; again; the boot */
+    assert_flawless(flaw_of_sound(f));
+    bloomfile_close(f);
+    faults.call = ON_open64;
+    faults.nth = 2;
+    faults.error = EACCES;
+    faults_begin(&faults);
+    error = bloomfile_open(&f, "filter", 0);
+    faults_end();
+    assert_error(error, BLOOMFILE_EFILESYSTEM);
+}
+
+static void a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct faults faults = once(ON_open64, 2, ENOENT);
+    faults_begin(&faults);
+    int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+    faults_end();
+    assert_error(error, BLOOMFILE_ENOBOOT);
+}
+
+int main(void)
+{
+#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        ON_NEW_FILTER(a_handle_for_reading_asks_its_descriptor_before_it_copies),
+        ON_NEW_FILTER(a_copy_that_is_told_poisons_at_once),
+        ON_NEW_FILTER(one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so),
+        ON_NEW_FILTER(one_that_has_no_descriptor_left_poisons_or_does_not_ask),
+        ON_NEW_FILTER(nobody_copies_while_another_one_syncs),
+        ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs),
+        ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies),
+        ON_NEW_FILTER(what_is_poisoned_in_a_sync_is_not_vouched_for),
+        ON_NEW_FILTER(what_has_no_record_by_then_is_not_vouched_for),
+        ON_NEW_FILTER(a_child_in_doubt_opens_nothing_anew_and_rescues_it),
+        ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean),
+        ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it),
+        ON_NEW_FILTER(readers_are_told_where_no_file_can_be_opened),
+        ON_NEW_FILTER(who_accepts_it_meanwhile_does_so_for_no_reader),
+        ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written),
+        ON_NEW_FILTER(a_copy_does_not_commit_after_a_sync_that_failed),
+        ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are),
+        ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told),
+        ON_NEW_FILTER(a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_abandoned),
+        ON_NEW_FILTER(one_that_may_not_write_any_more_is_told_too),
+        ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync),
+        ON_NEW_FILTER(a_child_forked_in_a_sync_does_not_wait_for_itself),
+        ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons),
+        ON_NEW_FILTER(where_the_file_cannot_be_opened_anew_it_syncs_all_the_same),
+        ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again),
+        ON_NEW_FILTER(one_that_leaves_others_syncs_before_it_takes_a_mark_out),
+        ON_NEW_FILTER(a_sync_that_is_under_way_is_in_no_readers_way),
+        ON_NEW_FILTER(one_that_refuses_to_seal_does_so_before_it_locks),
+        ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten),
+        ON_NEW_FILTER(a_record_of_sequence_0_is_synced_like_others),
+        ON_NEW_FILTER(a_record_of_the_last_sequences_is_poisoned_all_the_same),
+        ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all),
+        ON_NEW_FILTER(file_systems_that_hosts_share_are_refused),
+        ON_NEW_FILTER(where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused),
+        ON_NEW_FILTER(a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

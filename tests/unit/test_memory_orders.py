@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import sys
 import unittest
 
@@ -10,6 +11,24 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(os.environ["SOURCE_ROOT"])
 sys.path.insert(0, str(ROOT / "tests" / "nightly" / "campaign"))
 import weak  # noqa: E402
+
+FUNCTION = re.compile(r"^\w[^;{}]*?\b(\w+)\((?!\()[^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+
+
+def functions():
+    """The bodies of all functions of lib/ and include/, by name: a name may be that of several."""
+    found = {}
+    for folder in "lib", "include":
+        for path in sorted((ROOT / folder).rglob("*.[ch]")):
+            for name, body in FUNCTION.findall(COMMENT.sub("", path.read_text())):
+                found.setdefault(name, []).append(body)
+    return found
+
+
+def has(body, operations):
+    """Whether a body has the operations, one after another."""
+    return re.search(".*?".join(map(re.escape, operations)), body, re.DOTALL) is not None
 
 
 class Orders(unittest.TestCase):
@@ -26,9 +45,19 @@ class Orders(unittest.TestCase):
                 self.assertTrue(weak.judge(test, step)[2], f"{test.__name__}: {step}")
 
     def test_the_code_has_them(self):
+        bodies = functions()
         for test in weak.TESTS:
-            for file, text in test.code:
-                self.assertTrue(text in (ROOT / file).read_text(), f"{test.__name__}: {file} lacks {text}")
+            for name, *operations in test.code:
+                self.assertIn(name, bodies, test.__name__)
+                self.assertTrue(any(has(body, operations) for body in bodies[name]),
+                                f"{test.__name__}: {name}() lacks {' ... '.join(operations)}")
+
+    def test_a_weaker_order_is_found(self):
+        body = "if (atomic_load_explicit(&g->distrust, memory_order_acquire)) f();"
+        operations = "atomic_load_explicit(", "distrust", "memory_order_acquire"
+        self.assertTrue(has(body, operations))
+        self.assertFalse(has(body.replace("acquire", "relaxed"), operations))
+        self.assertFalse(has(body.replace("distrust", "doubts"), operations))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class Litmus:
 
     initial = {}
     weakened = ()
-    code = ()  # (file of lib/ or include/, text): where the orders are, so that nobody weakens them there alone
+    code = ()  # the orders in the code: a function, and the operations that it has in this sequence
 
     def __init__(self, without=None):
         self.without = without
@@ -44,10 +44,10 @@ class AddsOfTwo(Litmus):
     """handle/adding.c, add 2: of two who add a key each and look for the other's, one finds it."""
 
     initial = {"a": 0, "b": 0}
-    code = (("lib/handle/adding.c", "shared_order();\n    room_count"),
-            ("lib/add.c", "shared_order();\n    session_unlock"),
-            ("lib/format/shared.h", "__atomic_thread_fence(__ATOMIC_SEQ_CST);"),
-            ("lib/format/shared.h", "__atomic_fetch_or((shared_word *)aligned, BYTES_SWAP64(bits), __ATOMIC_RELAXED);"))
+    code = (("add_all", "shared_order()", "room_count("),
+            ("bloomfile_remove_digest", "shared_order()", "session_unlock_removal("),
+            ("shared_order", "__atomic_thread_fence(__ATOMIC_SEQ_CST)"),
+            ("shared_set64", "__atomic_fetch_or("))
     weakened = ("order of the first", "order of the second", "locked change")
 
     def first(self):
@@ -110,8 +110,8 @@ class StateAfterBits(Litmus):
     """handle/live.h, live_in_doubt(), and bloomfile_inline.h: a page that was dropped after the poison is not believed."""
 
     initial = {"bits": 1, "state": 1}
-    code = (("lib/handle/live.h", "    shared_order();\n    if (guard_distrusted(f->guard))"),
-            ("include/bloomfile_inline.h", "__atomic_thread_fence(__ATOMIC_SEQ_CST);"))
+    code = (("live_in_doubt", "shared_order()", "guard_distrusted("),
+            ("bloomfile_pinned_absent_", "__atomic_thread_fence(__ATOMIC_SEQ_CST)"))
     weakened = ("order before the state",)
 
     def first(self):
@@ -132,7 +132,7 @@ class LateAdd(Litmus):
     """series/add.c, S10: the adder sees the successor, or who made it sees the key."""
 
     initial = {"bits": 0, "successor": 0}
-    code = (("lib/handle/live.h", "    shared_order();\n    return header_has_successor(f->live);"),)
+    code = (("live_succeeded", "shared_order()", "header_has_successor("),)
     weakened = ("order before the look",)
 
     def first(self):
@@ -153,8 +153,8 @@ class ErrorBeforeDistrust(Litmus):
     """image/guard.c, guard_distrust(): whose answer is maybe, finds the sticky error."""
 
     initial = {"error": 0, "distrust": 0}
-    code = (("lib/image/guard.h", "atomic_load_explicit(&g->distrust, memory_order_acquire)"),
-            ("lib/image/guard.c", "    set_error(g, error);\n    if (!atomic_exchange(&g->distrust, true))"))
+    code = (("guard_distrusted", "atomic_load_explicit(", "distrust", "memory_order_acquire"),
+            ("guard_distrust", "set_error(", "atomic_exchange(", "distrust"))
     weakened = ("look at distrust",)
 
     def first(self):
@@ -173,8 +173,8 @@ class DoubtsAfterDistrust(Litmus):
     """A pin whose doubts are not 0 asks the library, which finds why."""
 
     initial = {"distrust": 0, "doubts": 0}
-    code = (("include/bloomfile_inline.h", "__atomic_load_n(pin->doubts, __ATOMIC_ACQUIRE)"),
-            ("lib/image/guard.c", "    if (!atomic_exchange(&g->distrust, true))\n        guard_doubt(g);"))
+    code = (("bloomfile_pinned_sure_", "__atomic_load_n(", "doubts", "__ATOMIC_ACQUIRE"),
+            ("guard_distrust", "atomic_exchange(", "distrust", "guard_doubt("))
     weakened = ("look at doubts",)
 
     def first(self):
@@ -193,8 +193,9 @@ class GoodPage(Litmus):
     """image/guard.h: who finds a page known to be good, or no doubt, finds what was read of it."""
 
     initial = {"shape": 0, "good": 0, "doubts": 1}
-    code = (("lib/image/guard.h", "atomic_load_explicit(&g->doubts, memory_order_acquire)"),
-            ("lib/image/guard.h", "atomic_load_explicit(&g->known_good[page / 64], memory_order_acquire)"))
+    code = (("guard_all_good", "atomic_load_explicit(", "doubts", "memory_order_acquire"),
+            ("guard_only_doubt", "atomic_load_explicit(", "doubts", "memory_order_acquire"),
+            ("guard_ok", "atomic_load_explicit(", "known_good", "memory_order_acquire"))
     weakened = ("look at good", "look at doubts")
 
     def first(self):
@@ -218,7 +219,7 @@ class GoodAndBad(Litmus):
     """image/guard.c: two find one page good and bad at once; it is bad, and the doubts are not too few."""
 
     initial = {"good": 0, "bad": 0, "doubts": 1}
-    code = (("lib/image/guard.c", "atomic_fetch_or(&map[page / 64], bit) : atomic_fetch_and(&map[page / 64], ~bit)"),)
+    code = (("change", "atomic_fetch_or(", "atomic_fetch_and("),)
     weakened = ("good is set", "good is cleared")  # those order what is known to be bad, too
 
     def first(self):
@@ -242,9 +243,9 @@ class LayersInUse(Litmus):
     """series/layers.h, layers_enter(), and layers_tidy(): no set is freed that somebody uses."""
 
     initial = {"now": 0, "users": 0}
-    code = (("lib/series/layers.h", "atomic_fetch_add(&s->process->users[now & 1], 1);\n        if (atomic_load(&s->now)"),
-            ("lib/series/layers.c", "atomic_store(&s->now, (uintptr_t)next | next->side)"),
-            ("lib/series/layers.c", "atomic_load(&s->process->users[side])"))
+    code = (("layers_enter", "atomic_fetch_add(", "users", "atomic_load(", "now"),
+            ("layers_replace", "atomic_store(", "now"),
+            ("layers_tidy", "atomic_load(", "users"))
     weakened = ("counted", "second look at now", "replaced", "look at users")
 
     def first(self):
@@ -263,7 +264,7 @@ class LayersLeft(Litmus):
     """series/layers.h, layers_leave(): what is freed is not read any more."""
 
     initial = {"users": 1, "layer": 7}
-    code = (("lib/series/layers.h", "atomic_fetch_sub(&f->series->process->users[l->side], 1);"),)
+    code = (("layers_leave", "atomic_fetch_sub(", "users"),)
     weakened = ("left", "look at users")
 
     def first(self):
@@ -283,7 +284,7 @@ class LayersFound(Litmus):
     """series/layers.h, layers_now(): who finds a set finds what is in it."""
 
     initial = {"list": 0, "now": 0}
-    code = (("lib/series/layers.h", "atomic_load_explicit(&f->series->now, memory_order_acquire)"),)
+    code = (("layers_now", "atomic_load_explicit(", "now", "memory_order_acquire"),)
     weakened = ("replaced", "look at now")
 
     def first(self):
@@ -301,8 +302,8 @@ class LayersFound(Litmus):
 class Joined(LayersFound):
     """handle/join.c, join_writable(): who finds the handle joined finds its record joined."""
 
-    code = (("lib/handle/join.c", "atomic_load_explicit(&f->session->joined, memory_order_acquire)"),
-            ("lib/handle/join.c", "atomic_store(&f->session->joined, error == 0);"))
+    code = (("join_writable", "atomic_load_explicit(", "joined", "memory_order_acquire"),
+            ("join_writers", "atomic_store(", "joined"))
 
 
 TESTS = [AddsOfTwo, AddOfWhatIsThere, AddIsTold, StateAfterBits, LateAdd, ErrorBeforeDistrust, DoubtsAfterDistrust,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Sourced by scripts/package: empty Debian systems, each a directory in which commands are run as root, with
+# Sourced by scripts/package and scripts/nightly: empty Debian systems, each a directory in which commands are run as root, with
 # processes, mounts and devices of their own. $here is where they are kept.
 
-release=bookworm
+release=${release:-bookworm}
 
 # as_root ARGUMENT...: sets $may_mount. Without root, the script once more with these, as the root of a namespace of
 # its own; for a root that may not mount, the systems share this one's processes and have no /proc.
@@ -26,11 +26,12 @@ reach_options() {
 }
 mirror() {
     apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
-        awk -v release="$release" '$1 == release && $2 == "main" { print $3; exit }'
+        awk -v release="$release" '$2 == "main" && $1 == release { print $3; exit }
+            $2 == "main" && $1 ~ /^[a-z]+$/ { other = $3 } END { if (other) print other }' | head -n 1
 }
 
 # base_system: makes $base, an archive of a system with nothing but what Debian calls essential, and apt.
-base=$here/base.tar
+base=$here/$release.tar
 base_system() {
     [ ! -s "$base" ] || return 0
     reach_options >"$here/reach.conf"

@@ -12,7 +12,7 @@ headers=$(dirname "$(find "$root" -name bloomfile.h)")
 shared=$(find "$root" -name libbloomfile.so)
 libdir=$(dirname "$shared")
 if nm "$shared" | grep -q __gcov_; then
-    echo "a build for coverage is not one to install"
+    echo "skipped: a build for coverage is not one to install"
     exit 77
 fi
 PKG_CONFIG_PATH=$libdir/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root LD_LIBRARY_PATH=$libdir

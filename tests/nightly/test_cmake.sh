@@ -4,7 +4,7 @@
 # versions, components, what it says if a library is missing, and of other folders for libraries and headers.
 . "$(dirname "$0")/installed.sh"
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR LD_LIBRARY_PATH
-command -v cmake >/dev/null || { echo "cmake is not here"; exit 77; }
+command -v cmake >/dev/null || { echo "skipped: needs CMake (Debian: cmake)"; exit 77; }
 
 fail() {
     echo "$*"

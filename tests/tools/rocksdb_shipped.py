@@ -10,6 +10,7 @@ from support import TOOLS, ToolTest, lines
 
 TOOLS["shipped"] = os.environ.get("EXAMPLE_ROCKSDB")
 if not TOOLS["shipped"]:
+    print("skipped: needs RocksDB (Debian: librocksdb-dev)")
     sys.exit(77)
 
 SEVERAL = [b"key %d" % i for i in range(0, 6000, 2)]

@@ -9,6 +9,7 @@ from support import SANITIZED, TOOLS, ToolTest
 
 TOOLS["sstable"] = os.environ.get("EXAMPLE_SSTABLE")
 if not TOOLS["sstable"]:
+    print("skipped: needs mtbl (Debian: libmtbl-dev)")
     sys.exit(77)
 
 STOPPING_DISK = os.environ.get("STOPPING_DISK", "")

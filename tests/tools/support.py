@@ -358,4 +358,10 @@ class ToolTest(unittest.TestCase):
 
 
 def main():
-    unittest.main(module="__main__", buffer=True)
+    """Runs the tests of a file and prints why tests were skipped. Exits with 77 if all were."""
+    result = unittest.main(module="__main__", buffer=True, exit=False).result
+    for reason in dict.fromkeys(reason for _, reason in result.skipped):
+        print(f"skipped: {reason}", flush=True)
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(77 if result.testsRun <= len(result.skipped) else 0)

@@ -168,7 +168,7 @@ class Completions(ToolTest):
 
     def test_all_shells_are_here(self):
         if self.missing:
-            self.skipTest(f"not installed: {', '.join(self.missing)} (bash: with bash-completion)")
+            self.skipTest(f"needs {', '.join(self.missing)} (bash: with bash-completion)")
 
     def test_options_of_each_tool_are_those_of_its_help(self):
         for tool in TOOLS:

@@ -13,7 +13,7 @@ from support import OLD, TIMEOUT, TOOLS, lines, main, numbered
 TOOLS["build.sh"] = str(EXAMPLES / "parallel" / "build.sh")
 BFFOLD = os.path.join(TOOL_FOLDER, "bffold")
 
-needs_parallel = unittest.skipUnless(shutil.which("parallel"), "GNU parallel is not installed")
+needs_parallel = unittest.skipUnless(shutil.which("parallel"), "needs GNU parallel (Debian: parallel)")
 
 # In place of ssh: the "host" is a shell of this one.
 SSH = """#!/bin/sh

@@ -282,6 +282,6 @@ class Trouble(LevelTest):
 
 if __name__ == "__main__":
     if TOOLS["levelfilter"] is None:
-        print("built without LevelDB")
+        print("skipped: needs LevelDB (Debian: libleveldb-dev)")
         sys.exit(77)
     main()

@@ -257,7 +257,7 @@ class Manual(ToolTest):
         for tool in TOOLS:
             self.assertNotRegex((SOURCE_ROOT / "man" / f"{tool}.1").read_text(), "@[A-Z_]+@")
 
-    @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
+    @unittest.skipUnless(shutil.which("mandoc"), "needs mandoc (Debian: mandoc)")
     def test_manuals_are_clean(self):
         for tool in TOOLS:
             result = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", MAN / f"{tool}.1"],

@@ -31,7 +31,7 @@ def builder():
         if subprocess.run([python, "-c", "import setuptools, wheel, venv, pip"], check=False, env=CLEAN,
                           capture_output=True).returncode == 0:
             return python
-    print("no Python here has pip, setuptools and wheel (Debian: python3-pip python3-setuptools python3-wheel)")
+    print("skipped: needs a Python with pip, setuptools and wheel (Debian: python3-pip python3-setuptools python3-wheel)")
     sys.exit(77)
 
 

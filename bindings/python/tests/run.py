@@ -30,12 +30,12 @@ def sanitizer_libraries(compiler, sanitizers):
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     if not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists():
-        print("Python.h is not here (Debian: python3-dev)")
+        print("skipped: needs Python.h (Debian: python3-dev)")
         return SKIPPED
     try:
         import setuptools  # noqa: F401
     except ImportError:
-        print("setuptools are not here (Debian: python3-setuptools)")
+        print("skipped: needs setuptools (Debian: python3-setuptools)")
         return SKIPPED
     compiler = shlex.split(os.environ.get("CC", "cc"))
     sanitizers = os.environ.get("SANITIZE", "none")

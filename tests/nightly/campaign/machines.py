@@ -7,8 +7,8 @@
 """Runs the suites under older system calls, without /proc, on other file systems, and for other machines.
 
 A case is one test program in one environment. doc/portability.md gives the reasons for tests that are left out or skipped.
-Other architectures and C libraries take part if scripts/machines has built for them. MACHINES_TESTS=quick leaves out the
-slow tests, which take most of the time, and slow the others; MACHINES=PATTERN runs only in environments whose names match."""
+Other architectures and C libraries take part if scripts/machines has built for them. MACHINES_TESTS=quick runs only
+the tests of that suite; MACHINES=PATTERN runs only in environments whose names match."""
 
 import fcntl
 import json

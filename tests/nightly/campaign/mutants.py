@@ -9,7 +9,7 @@ value, or a call or assignment removed. A test that meets it kills it by failing
 The cases are all of format/, image/ and handle/, and a fixed sample of the other rooms. build/campaign/mutants/survived.tsv
 lists survivors with their number for --only. Kill each by a new test, or judge it in mutants.tsv: why no test can tell it
 from the library. Of a survivor of which gcc makes the same code, no test can tell it. A complete run fails if fewer than 98 % of the others die. MUTANT_SECONDS is the processor time for the
-tests of one mutant (20); MUTANT_TESTS is "quick" (C tests of the quick suite; the default), "unit" (all C tests) or "all".
+tests of one mutant (20); MUTANT_TESTS is "quick" (C tests of the suites quick and short; the default), "unit" (all C tests) or "all".
 MUTANT_FILES takes only files of lib/ whose path has one of these prefixes, as in "image/ handle/"; MUTANT_LIST only mutants
 that a file names, such as a copy of survived.tsv. With MUTANT_SANITIZE=1, tests run with AddressSanitizer and UBSan, as in
 scripts/test.
@@ -332,7 +332,7 @@ class Mutants(Campaign):
         suites = {suite.split(":")[-1] for suite in row["suite"]}
         if "power" in suites or "once" in suites or row["name"] == "plain-or":
             return False
-        if TESTS == "quick" and "quick" not in suites:
+        if TESTS == "quick" and not suites & {"quick", "short"}:
             return False
         if TESTS != "all":
             return "tools" not in suites and row["cmd"][0].startswith(str(self.built / "tests"))

@@ -86,7 +86,7 @@ glibc_machine() {
             "libgcc-$gcc-dev-$libraries-cross" || return 1
         package_lists "$here/lists" "$1"
         unpack_with_dependencies "$root_of" libc6-dev zlib1g-dev libdeflate-dev libxxhash-dev libcmocka-dev \
-            libbsd-dev libzstd-dev libjson-c-dev libpng-dev || return 1
+            libbsd-dev libzstd-dev libjson-c-dev || return 1
     fi
     # The assembler's and linker's own libraries.
     LD_LIBRARY_PATH=$here/tools/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
@@ -186,8 +186,7 @@ musl_machine() {
             library cmocka with_cmake &&
             library json-c with_cmake -DBUILD_TESTING=OFF &&
             library libmd configured --disable-static &&
-            library libbsd configured --disable-static &&
-            library libpng1.6 configured --disable-static || return 1
+            library libbsd configured --disable-static || return 1
         rm -rf "$here/source"
         unset PKG_CONFIG_LIBDIR CPPFLAGS LDFLAGS
     fi

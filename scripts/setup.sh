@@ -8,7 +8,7 @@ cd "$root"
 # Where to build; another place can be chosen, for a tree that must not be written to.
 BUILD=${BUILD:-$root/build}
 
-build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libdeflate-dev libxxhash-dev libbsd-dev libzstd-dev libjson-c-dev libpng-dev"
+build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libdeflate-dev libxxhash-dev libbsd-dev libzstd-dev libjson-c-dev"
 # dpkg-dev: with it, meson installs where Debian's pkg-config and CMake look.
 ci_packages="dpkg-dev python3 python3-dev python3-setuptools mandoc g++ clang file shared-mime-info libglib2.0-bin
     default-jdk-headless junit4 bash-completion fish zsh"
@@ -62,7 +62,7 @@ need_elsewhere() {
         command -v "$program" >/dev/null || lacking="$lacking $program"
     done
     command -v "${CC:-cc}" >/dev/null || lacking="$lacking ${CC:-cc}"
-    for library in zlib libdeflate libxxhash libbsd libzstd json-c libpng; do
+    for library in zlib libdeflate libxxhash libbsd libzstd json-c; do
         ! command -v pkg-config >/dev/null || pkg-config --exists "$library" || lacking="$lacking $library"
     done
     case " $* " in *wamerican-insane*)

@@ -162,7 +162,7 @@ class FullDisk(ToolTest):
                       ["-f", "filter", "-"], ["-f", "--factor", 2, "filter", "-"]):
             self.full("bffold", *words)
         for words in (["filter"], ["-H", "filter"], ["--json", "filter"], ["--map", "filter"],
-                      ["--svg", "-", "filter"], ["--png", "-", "filter"], ["keys"],
+                      ["--svg", "-", "filter"], ["keys"],
                       ["filter"] * 9):
             self.full("bfinspect", *words)
         for words in ["-", "filter"], ["--project", "-", "counts"], ["--intersect", "-", "filter"]:
@@ -235,7 +235,7 @@ class NonBlocking(ToolTest):
         for command in (["bfcommon", "keys", "keys"], ["bfcommon", "-c", "keys", "keys"], ["bfquery", "filter", "keys"],
                         ["bfquery", "-c", "filter", "keys"], ["bfuniq", "-q", "keys"], ["bfuniq", "-c", "keys"],
                         ["bfinspect", "--json", *["filter"] * 100], ["bfinspect", "filter"],
-                        ["bfinspect", "--svg", "-", "filter"], ["bfinspect", "--png", "-", "filter"],
+                        ["bfinspect", "--svg", "-", "filter"],
                         ["bffold", "--dry-run", "--all", "filter"], ["bfdelta", "--info", "patch"], ["bfadd", "--help"],
                         ["bfseal", "--version"], ["bfcreate", "-q", "-", "keys"], ["bffold", "-q", "filter", "-"],
                         ["bfmerge", "-q", "-", "filter"]):

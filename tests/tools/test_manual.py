@@ -125,7 +125,7 @@ class Manual(ToolTest):
 
     def test_every_option_is_taken(self):
         values = {"-p": "0.1", "--fpr": "0.1", "-l": "classic", "--layout": "classic",
-                  "--tag": "00", "--keys": "/dev/null", "--svg": "new.svg", "--png": "new.png"}
+                  "--tag": "00", "--keys": "/dev/null", "--svg": "new.svg"}
         for tool in TOOLS:
             for name, metavar in options_of_manual(tool).items():
                 if name in ("-h", "--help", "--version"):

@@ -111,7 +111,7 @@ class Output(ToolTest):
         self.write("drawn", b"<svg>\n")  # no other file is replaced by an image
         os.link(self.folder / "drawn", self.folder / "other drawn")
         for name, *command in (("drawn", "bfinspect", "-f", "--keys", "drawn", "--svg", "drawn", "filter"),
-                               ("drawn", "bfinspect", "-f", "--keys", "drawn", "--png", "other drawn",
+                               ("drawn", "bfinspect", "-f", "--keys", "drawn", "--svg", "other drawn",
                                 "filter"),
                                ("drawn", "bfinspect", "-qf", "--keys", "drawn", "--svg", "drawn", "filter"),
                                ("names", "bfmerge", "-f", "names", "--files-from", "names"),
@@ -135,14 +135,11 @@ class Output(ToolTest):
         os.mkdir(self.folder / "folder")
         for one, other in (("t", "t"), ("t", "./t"), ("t", "folder/../t"), ("there", "here"),
                            ("there", "there")):
-            for command in (["bfinspect", "--svg", one, "--png", other, "filter"],
-                            ["bfinspect", "-q", "--svg", one, "--png", other, "filter"],
-                            ["bffold", "--svg", one, "filter", other]):
-                with self.subTest(command=command):
-                    message = self.trouble(*command[:1], "-f", *command[1:])
-                    self.assertRegex(message, "two outputs to one file|cannot both be t")
+            with self.subTest(one=one, other=other):
+                message = self.trouble("bffold", "-f", "--svg", one, "filter", other)
+                self.assertRegex(message, "two outputs to one file|cannot both be t")
         for command in (["bfinspect", "-f", "--svg", "there", "filter"],
-                        ["bfinspect", "-f", "--json", "--png", "there", "filter"],
+                        ["bfinspect", "-f", "--json", "--svg", "there", "filter"],
                         ["bffold", "-f", "--svg", "there", "filter", "-"],
                         ["bffold", "-f", "--svg", "-", "filter", "there"],
                         ["bffold", "-f", "--svg", "there", "--dry-run", "filter"]):
@@ -153,9 +150,8 @@ class Output(ToolTest):
     def test_two_outputs_in_two_files(self):
         os.mkdir(self.folder / "folder")
         self.write("there", b"")
-        self.output("bfinspect", "-q", "--svg", "t", "--png", "folder/t", "filter")
-        self.output("bfinspect", "-qf", "--svg", "there", "--png", "u", "filter")
-        self.output("bfinspect", "-qf", "--svg", "v", "--png", "there", "filter")
+        self.output("bffold", "-q", "--factor", 1, "--svg", "t", "filter", "folder/t")
+        self.output("bffold", "-qf", "--factor", 1, "--svg", "there", "filter", "u")
         self.output("bffold", "-qf", "--factor", 1, "--svg", "filter.svg", "filter", "folder/filter")
 
     def test_what_is_no_regular_file_may_be_both(self):

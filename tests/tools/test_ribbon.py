@@ -170,8 +170,7 @@ class Pictures(RibbonTest):
     def test_images(self):
         self.write("odd", craft.with_head(self.image, 5, 0))
         for name in "filter.bloom", "odd":
-            self.run_tool("bfinspect", "-f", "--svg", "svg", "--png", "png", name)
-            self.assertEqual(self.read("png")[:4], b"\x89PNG")
+            self.run_tool("bfinspect", "-f", "--svg", "svg", name)
             text = self.read("svg").decode()
             for words in "ribbon, ", " columns, actual rate ", "1.2 pages each", "not solved":
                 self.assertIn(words, text)

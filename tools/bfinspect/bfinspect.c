@@ -41,9 +41,6 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "svg", "IMAGE", "write the picture of --map as SVG ('-': standard output)",
            OPTIONS_STRING(struct inspect_options, svg, "the name of a file"),
            .value = OPTIONS_A_FILE),
-    OPTION(0, "png", "IMAGE", "write the picture of --map as PNG ('-': standard output)",
-           OPTIONS_STRING(struct inspect_options, png, "the name of a file"),
-           .value = OPTIONS_A_FILE),
     OPTION('q', "quiet", NULL, "print only errors, and warnings about KEYFILE",
            OPTIONS_FLAG(struct inspect_options, quiet)),
     OPTIONS_TITLE("Resources:"),
@@ -91,8 +88,8 @@ static bool are_given(const struct keys_options *k)
 
 static void check_options(const struct inspect_options *o, int files)
 {
-    bool image = o->svg != NULL || o->png != NULL;
-    bool image_to_stdout = is_stdout(o->svg) || is_stdout(o->png);
+    const bool image = o->svg != NULL;
+    const bool image_to_stdout = is_stdout(o->svg);
     if (files == 0)
         cli_usage("the name of the filter file is missing");
     if (o->quick && (o->verify || o->map || image))
@@ -103,44 +100,34 @@ static void check_options(const struct inspect_options *o, int files)
     if (o->keys != NULL && files > 1 && is_stream(o->keys))
         cli_usage("--keys needs a file that can be read once for each filter");
     if (image && files > 1)
-        cli_usage("--svg and --png draw one filter, not %d", files);
+        cli_usage("--svg draws one filter, not %d", files);
     if (o->force && !image)
-        cli_usage("--force needs --svg or --png");
+        cli_usage("--force needs --svg");
     if (o->json && (o->fields || o->map))
         cli_usage("--json prints all fields and no pictures; leave out %s",
                   o->fields ? "--fields" : "--map");
     if (o->quiet && (o->json || o->fields || o->map || image_to_stdout))
         cli_usage("--quiet prints nothing; leave out the options that print");
-    if (image_to_stdout &&
-        (o->json || o->fields || o->map || (is_stdout(o->svg) && is_stdout(o->png))))
+    if (image_to_stdout && (o->json || o->fields || o->map))
         cli_usage("standard output can hold only the image");
     if (o->svg != NULL)
         picture_check_target(o->svg, o->force);
-    if (o->png != NULL)
-        picture_check_target(o->png, o->force);
 }
 
-/* Pages, JSON and images go to files of their own, which are neither filters nor the list of keys.
- */
+/* Pages, JSON and the image go to files of their own, which are neither filters nor the list of
+ * keys. */
 static void check_outputs(const struct inspect_options *o, char *const *files, int count)
 {
-    const char *const outputs[] = { o->quiet ? NULL : "-", o->svg, o->png };
-    enum {
-        OUTPUTS = sizeof(outputs) / sizeof(outputs[0])
-    };
+    const char *const outputs[] = { o->quiet ? NULL : "-", o->svg };
     for (int i = 0; i < count; i++) {
         if (output_is_filter("-", files[i]))
             cli_fail(0, "cannot write to standard output: it is the filter to inspect");
     }
-    for (int i = 0; i < OUTPUTS; i++) {
+    for (int i = 0; i < 2; i++)
         if (outputs[i] != NULL && o->keys != NULL)
             output_check_inputs(outputs[i], &o->keys, 1);
-        for (int j = 0; j < i; j++) {
-            bool both = outputs[i] != NULL && outputs[j] != NULL && !is_stdout(outputs[i]);
-            if (both)
-                output_check_outputs(outputs[i], outputs[j]);
-        }
-    }
+    if (outputs[0] != NULL && outputs[1] != NULL && !is_stdout(outputs[1]))
+        output_check_outputs(outputs[1], outputs[0]);
 }
 
 /* Returns the index of the first file. */
@@ -157,15 +144,6 @@ static int parse(struct inspect_options *o, int argc, char **argv)
 
 /* ------------------------------------------------------------------------------------ one file */
 
-static void save_image(const struct inspect_report *r, const struct inspect_options *o,
-                       const char *path, char *bytes, size_t size)
-{
-    if (bytes == NULL)
-        text_no_memory();
-    picture_save(path, bytes, size, o->force, &r->stat);
-    free(bytes);
-}
-
 static void save_svg(const struct inspect_report *r, const struct inspect_options *o)
 {
     char caption[512];
@@ -175,14 +153,16 @@ static void save_svg(const struct inspect_report *r, const struct inspect_option
     char *title = text_safe(base, strlen(base), true);
     inspect_caption(caption, sizeof(caption), r);
     char *bytes = picture_svg(&r->image, title, caption, &size);
-    save_image(r, o, o->svg, bytes, size);
     free(title);
+    if (bytes == NULL)
+        text_no_memory();
+    picture_save(o->svg, bytes, size, o->force, &r->stat);
+    free(bytes);
 }
 
-static int save_images(const struct inspect_report *r, const struct inspect_options *o)
+static int save_image(const struct inspect_report *r, const struct inspect_options *o)
 {
-    size_t size;
-    if (o->svg == NULL && o->png == NULL)
+    if (o->svg == NULL)
         return 0;
     if (r->layer_count > 0 && !r->interrupted) {
         cli_warn(0,
@@ -195,19 +175,13 @@ static int save_images(const struct inspect_report *r, const struct inspect_opti
         cli_warn(0, "%s: no image written: the body cannot be read", r->path);
         return CLI_TROUBLE;
     }
-    if (o->svg != NULL)
-        save_svg(r, o);
-    if (o->png != NULL) {
-        char *bytes = picture_png(&r->image, &size);
-        save_image(r, o, o->png, bytes, size);
-    }
+    save_svg(r, o);
     return 0;
 }
 
 static bool prints_page(const struct inspect_report *r, const struct inspect_options *o)
 {
-    return !o->json && !o->quiet && !is_stdout(o->svg) && !is_stdout(o->png) &&
-           r->depth != INSPECT_NOTHING;
+    return !o->json && !o->quiet && !is_stdout(o->svg) && r->depth != INSPECT_NOTHING;
 }
 
 static void warn_of(const struct inspect_report *r)
@@ -242,7 +216,7 @@ static int inspect(const char *path, const struct inspect_options *o, bool *prin
         *printed = true;
     }
     cli_page_print(&page);
-    int image = save_images(&r, o);
+    int image = save_image(&r, o);
     int status = r.status > image ? r.status : image;
     inspect_free(&r);
     return status;

@@ -80,7 +80,7 @@ static void measure(struct inspect_report *r, struct inspect_layer *l, const blo
     inspect_solution(&l->solution, f);
     if (error == 0 && options->map)
         error = picture_for_terminal(&l->map, f, picture_terminal_width());
-    if (error == 0 && (options->svg != NULL || options->png != NULL) && r->layer_count == 0)
+    if (error == 0 && options->svg != NULL && r->layer_count == 0)
         error = picture_for_image(&r->image, f);
     cli_progress_end(&progress);
     if (error != 0)

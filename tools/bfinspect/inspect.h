@@ -24,7 +24,7 @@ struct inspect_options {
     bool json, fields, verify, quick, map, quiet, force;
     bool utf8;  /* text may keep its letters beyond ASCII */
     char *keys; /* NULL: none to check */
-    const char *svg, *png;
+    const char *svg;
     unsigned open_flags;
     unsigned threads; /* to verify with; 0: the caller's alone */
     struct keys_options keys_form;

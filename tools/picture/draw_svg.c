@@ -14,15 +14,60 @@ enum {
     TEXT_WIDTH = 900,
     SWATCH = 26,
     LEGEND_HEIGHT = 104,
+    IMAGE_WIDTH = 1024,
+    EDGE_MAX = 64,
+    MIDDLE = 8,             /* the colour of the median; 0 is empty, 2 * MIDDLE full */
+    BLANK = 2 * MIDDLE + 1, /* the colour of a blank cell */
+    COLOURS
 };
+
+static uint32_t blend(uint32_t from, uint32_t to, double share)
+{
+    uint32_t mixed = 0;
+    for (unsigned shift = 0; shift < 24; shift += 8) {
+        double a = (double)(from >> shift & 255), b = (double)(to >> shift & 255);
+        mixed |= (uint32_t)lround(a + (b - a) * share) << shift;
+    }
+    return mixed;
+}
+
+/* From empty to full, then blank cells; each 0xRRGGBB. Blue and red, not green and red:
+ * colour-blind eyes tell them apart. */
+static uint32_t colour(unsigned index, bool dark)
+{
+    static const struct {
+        uint32_t empty, median, full, blank;
+    } colours[] = { { 0x2166AC, 0xF4F2EC, 0xB2182B, 0x000000 },
+                    { 0x6CB6FF, 0x33353A, 0xFF7B72, 0xFFFFFF } };
+    uint32_t median = colours[dark].median;
+    if (index == BLANK)
+        return colours[dark].blank;
+    if (index < MIDDLE)
+        return blend(median, colours[dark].empty, (double)(MIDDLE - index) / MIDDLE);
+    return blend(median, colours[dark].full, (double)(index - MIDDLE) / MIDDLE);
+}
+
+static unsigned cell_colour(const struct picture *p, size_t cell)
+{
+    if (picture_is_blank(p, cell))
+        return BLANK;
+    double share = picture_distance(p, cell) / PICTURE_LIMIT;
+    return (unsigned)(MIDDLE + lround(fmin(fmax(share, -1), 1) * MIDDLE));
+}
+
+static unsigned cell_edge(const struct picture *p)
+{
+    size_t edge = IMAGE_WIDTH / p->columns;
+    return edge < EDGE_MAX ? (unsigned)edge : EDGE_MAX;
+}
 
 static void put_style(FILE *out)
 {
-    for (unsigned i = 0; i < PICTURE_COLOURS; i++)
-        fprintf(out, ".c%u { fill: #%06" PRIx32 " }\n", i, picture_colour(i, false));
+    for (unsigned i = 0; i < COLOURS; i++)
+        fprintf(out, ".c%u { fill: #%06" PRIx32 " }\n", i, colour(i, false));
     svg_start_dark(out);
-    for (unsigned i = 0; i < PICTURE_COLOURS; i++)
-        fprintf(out, ".c%u { fill: #%06" PRIx32 " }\n", i, picture_colour(i, true));
+    for (unsigned i = 0; i < COLOURS; i++)
+        fprintf(out, ".c%u { fill: #%06" PRIx32 " }\n", i, colour(i, true));
 }
 
 /* Neighbours of one colour become one rectangle. */
@@ -33,13 +78,12 @@ static void put_grid(FILE *out, const struct picture *p, unsigned edge)
     for (size_t row = 0; row < p->rows; row++) {
         const size_t first = row * p->columns;
         for (size_t column = 0, run; column < p->columns; column += run) {
-            unsigned colour = picture_cell_colour(p, first + column);
+            const unsigned index = cell_colour(p, first + column);
             run = 1;
-            while (column + run < p->columns &&
-                   picture_cell_colour(p, first + column + run) == colour)
+            while (column + run < p->columns && cell_colour(p, first + column + run) == index)
                 run++;
             fprintf(out, "<rect class=\"c%u\" x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%u\"/>\n",
-                    colour, column * edge, row * edge, run * edge, edge);
+                    index, column * edge, row * edge, run * edge, edge);
         }
     }
     fputs("</g>\n", out);
@@ -54,9 +98,9 @@ static void put_fill(FILE *out, const struct picture *p, const char *class, unsi
 
 static void put_legend(FILE *out, const struct picture *p, unsigned top)
 {
-    const unsigned bar = PICTURE_BLANK * SWATCH, below = top + SWATCH + 18;
-    for (unsigned i = 0; i < PICTURE_COLOURS; i++) {
-        unsigned gap = i == PICTURE_BLANK ? SWATCH : 0;
+    const unsigned bar = BLANK * SWATCH, below = top + SWATCH + 18;
+    for (unsigned i = 0; i < COLOURS; i++) {
+        unsigned gap = i == BLANK ? SWATCH : 0;
         fprintf(out, "<rect class=\"c%u\" x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\"/>\n", i,
                 MARGIN + gap + i * SWATCH, top, SWATCH, SWATCH);
     }
@@ -80,7 +124,7 @@ static void put_legend(FILE *out, const struct picture *p, unsigned top)
 
 static void put_svg(FILE *out, const struct picture *p, const char *title, const char *caption)
 {
-    unsigned edge = picture_cell_edge(p);
+    unsigned edge = cell_edge(p);
     unsigned grid_width = (unsigned)p->columns * edge, grid_height = (unsigned)p->rows * edge;
     unsigned width = 2 * MARGIN + (grid_width > TEXT_WIDTH ? grid_width : TEXT_WIDTH);
     unsigned legend = GRID_TOP + grid_height + 24, height = legend + LEGEND_HEIGHT + MARGIN;

@@ -75,21 +75,9 @@ unsigned picture_label_width(uint64_t pages);
 /* The glyphs of picture_print(): 0 a blank cell, 1 to 8 from empty to full. */
 const char *picture_glyph(int index, bool utf8);
 
-/* A whole file in memory from malloc(). `title` and `caption` are UTF-8 without control characters.
- * NULL for lack of memory. */
+/* A whole image in memory from malloc(). `title` and `caption` are UTF-8 without control
+ * characters. NULL for lack of memory. */
 char *picture_svg(const struct picture *p, const char *title, const char *caption, size_t *size);
-char *picture_png(const struct picture *p, size_t *size);
-
-/* What both images draw with: colours 0 to 2 * PICTURE_MIDDLE from empty to full, then one for
- * blank cells, each 0xRRGGBB, on a light or a dark ground; and the edge of a cell in pixels. */
-enum {
-    PICTURE_MIDDLE = 8,
-    PICTURE_BLANK = 2 * PICTURE_MIDDLE + 1,
-    PICTURE_COLOURS
-};
-uint32_t picture_colour(unsigned index, bool dark);
-unsigned picture_cell_colour(const struct picture *p, size_t cell);
-unsigned picture_cell_edge(const struct picture *p);
 
 /* Ends the program by cli_fail() if there is a file at `path` that picture_save() would not
  * replace, or no folder for it. */

@@ -46,8 +46,7 @@ static bool is_image(const char *path)
         return false;
     const ssize_t n = read(fd, start, sizeof(start));
     close(fd); /* read only */
-    return n == 0 || (n >= 5 && (memcmp(start, "<svg", 4) == 0 || memcmp(start, "<?xml", 5) == 0 ||
-                                 memcmp(start, "\x89PNG", 4) == 0));
+    return n == 0 || (n >= 5 && (memcmp(start, "<svg", 4) == 0 || memcmp(start, "<?xml", 5) == 0));
 }
 
 static void check_existing(const char *path, const struct stat *now, bool replace,
@@ -60,7 +59,7 @@ static void check_existing(const char *path, const struct stat *now, bool replac
     if (is_filter(path))
         cli_fail(0, "cannot write %s: it is a filter (write to another file)", path);
     if (!is_image(path))
-        cli_fail(0, "cannot write %s: it is not an image (write to another file)", path);
+        cli_fail(0, "cannot write %s: it is not an SVG image (write to another file)", path);
     if (!replace)
         cli_fail(
             0,

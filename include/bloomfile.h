@@ -34,8 +34,8 @@
  * run on one handle in any number of threads at once; anything else needs its handle to itself. The
  * library starts threads only where a parameter says how many, never prints, aborts or catches
  * signals. Do not cut a call short, by pthread_cancel() or by longjmp() out of a signal handler,
- * and make none in such a handler but bloomfile_remove_temporaries(): locks would stay held and
- * adds uncounted, and bloomfile_seal() would take the filter for damaged. Lookups in a single
+ * and make none in such a handler: locks would stay held and adds uncounted, and bloomfile_seal()
+ * would take the filter for damaged. Lookups in a single
  * sealed filter are exempt, as after SIGBUS.
  *
  * Cost of an open handle. Sealed: one mapping, no descriptor (a copy of more than 2 MiB: up to
@@ -286,14 +286,15 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  * behind and the old file untouched; only if the last step fails, the fsync of the directory, is
  * the new file in place all the same. The temporary file has no name or, where that cannot be (NFS,
  * vfat, FUSE, no /proc),
- * ".bloomfile.XXXXXXXXXXXX.tmp". If a signal kills the process it stays; on a local disk the next
- * maker of a file there removes it. A handler that calls bloomfile_remove_temporaries() leaves none
- * anywhere. The builder may add and finish again. flags: BLOOMFILE_REPLACE, or 0. Errors:
- * BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link and rename; ENOMEM;
- * BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG; BLOOMFILE_EFULL if there are so many keys that the
- * expected rate is over twice the target (fpr, or if that is 0 the rate at capacity), unless
- * over_capacity is 1; BLOOMFILE_EBODY if a page of the layout ribbon does not answer to all its
- * keys: this machine computes wrongly, and nothing was published. */
+ * ".bloomfile.XXXXXXXXXXXX.tmp". If a signal kills the process, a named temporary stays. On a local
+ * disk the next process that creates a filter in the folder removes it; elsewhere remove it by
+ * hand, or let a signal end the call by bloomfile_stop_with(), which leaves none. The builder may
+ * add and finish again. flags: BLOOMFILE_REPLACE, or 0. Errors: BLOOMFILE_EPARAMS for unknown
+ * flags; those of open, read, write, fsync, link and rename; ENOMEM; BLOOMFILE_EUNREACHABLE;
+ * BLOOMFILE_ETOOBIG; BLOOMFILE_EFULL if there are so many keys that the expected rate is over twice
+ * the target (fpr, or if that is 0 the rate at capacity), unless over_capacity is 1;
+ * BLOOMFILE_EBODY if a page of the layout ribbon does not answer to all its keys: this machine
+ * computes wrongly, and nothing was published. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
 
 /* The same to a descriptor, a pipe for example, from where it stands: the bytes of a file (header
@@ -315,18 +316,14 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
  * error, it must keep returning that error. */
 typedef int bloomfile_stop(void *context);
 
-/* Lets this thread end its own long calls, when a signal has come for example. Calls that write a
- * filter, from keys or from other filters, to a path, a descriptor or memory, call stop(context) in
- * this thread after every few MiB, and before the filter gets its name. A call that is ended leaves
- * nothing behind, as after any error.
+/* Lets this thread end its own long calls, for example if the handler of a signal has set a flag.
+ * Calls that write a filter, from keys or from other filters, to a path, a descriptor or memory,
+ * call stop(context) in this thread after every few MiB, before the filter gets its name, and if a
+ * signal interrupts a wait for input. A call that is ended leaves nothing behind, as after any
+ * error.
  *   stop     NULL, the default: nothing ends them.
  *   context  for `stop`; the caller's. */
 BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
-
-/* Removes the named temporary files of all threads, whatever file they become. Call it from a
- * handler of SIGINT, SIGTERM and their like, and end the process: calls that go on return ENOENT or
- * EINTR. Files that already have their own name stay. Async-signal-safe. */
-BLOOMFILE_API void bloomfile_remove_temporaries(void);
 
 /* ----------------------------------------------------------------------------------- opening
  *

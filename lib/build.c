@@ -17,7 +17,6 @@
 #include "image/params.h"
 #include "os/spool.h"
 #include "os/stop.h"
-#include "os/temporary.h"
 
 #define CHUNK           1024 /* keys hashed before they are added */
 #define STAGE           64   /* digests that came one by one, collected where one thread adds */
@@ -336,9 +335,4 @@ void bloomfile_builder_free(bloomfile_builder *b)
 void bloomfile_stop_with(bloomfile_stop *stop, void *context)
 {
     stop_set(stop, context);
-}
-
-void bloomfile_remove_temporaries(void)
-{
-    temporary_remove_listed();
 }

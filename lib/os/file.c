@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The system calls, begun anew where a signal interrupts them. */
+ * The system calls, repeated if a signal interrupts them. */
 #include "os/file.h"
 
 #include <bloomfile.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "os/apart.h"
+#include "os/stop.h"
 
 #define WRITE_AT_ONCE ((size_t)1 << 30)
 
@@ -155,6 +156,9 @@ int file_read_some(int fd, void *buffer, size_t most, size_t *size)
             poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1);
         else if (errno != EINTR)
             return errno;
+        int error = stop_wanted();
+        if (error != 0)
+            return error;
     }
     *size = (size_t)got;
     return 0;

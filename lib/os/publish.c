@@ -30,11 +30,11 @@
 struct publication {
     char *path; /* links resolved; owns `name` */
     const char *name;
-    int directory;              /* -1: not open */
-    int fd;                     /* -1: not open */
-    int stream;                 /* where a copy goes instead; -1: it gets a name */
-    struct temporary temporary; /* its name, where it needs one */
-    bool local;                 /* its names may be fixed ones, which clean-up looks for */
+    int directory;                       /* -1: not open */
+    int fd;                              /* -1: not open */
+    int stream;                          /* where a copy goes instead; -1: it gets a name */
+    char temporary[TEMPORARY_NAME_SIZE]; /* its name before it has its own; "": none */
+    bool local;                          /* its names may be fixed ones, which clean-up looks for */
     bool replace;
     bool target_exists; /* and is `target` */
     struct stat target;
@@ -104,42 +104,36 @@ int publish_replace_only(struct publication *p, const struct publish_only *only)
     return check_only(p);
 }
 
-/* A named temporary: a new file, or the unnamed one given a name. From here on only a kill may
- * leave it behind. */
+/* A named temporary: a new file, or the unnamed one given a name. From here on a signal that ends
+ * the process leaves it behind. */
 static int make_named(struct publication *p, int (*make)(struct publication *p, unsigned attempt))
 {
     unsigned attempt = p->local ? 0 : TEMPORARY_FIXED;
-    sigset_t before;
-    int error = temporary_begin(&before);
-    if (error != 0)
-        return error;
-    for (error = EEXIST; attempt < TEMPORARY_TRIES && error == EEXIST; attempt++) {
-        error = temporary_name(attempt, p->temporary.name);
+    int error = EEXIST;
+    for (; attempt < TEMPORARY_TRIES && error == EEXIST; attempt++) {
+        error = temporary_name(attempt, p->temporary);
         if (error == 0)
             error = make(p, attempt);
     }
     if (error != 0)
-        p->temporary.name[0] = '\0';
-    p->temporary.directory = p->directory;
-    p->temporary.fd = p->fd;
-    temporary_end(error == 0 ? &p->temporary : NULL, &before);
+        p->temporary[0] = '\0';
     return error;
 }
 
-/* Locks a file just created. EEXIST: somebody takes it for a leftover and removes it, or the file
- * system has no locks. */
+/* Locks a file just created. EEXIST: another process takes it for a leftover and removes it, or the
+ * file system has no locks. */
 static int hold_created(const struct publication *p, unsigned attempt)
 {
     struct stat status;
     if (!temporary_hold(attempt, p->fd)) {
         if (errno != EWOULDBLOCK)
-            unlinkat(p->directory, p->temporary.name, 0);
+            unlinkat(p->directory, p->temporary, 0);
         return EEXIST;
     }
     if (fstat(p->fd, &status) == 0)
         return status.st_nlink == 0 ? EEXIST : 0;
     int error = errno;
-    unlinkat(p->directory, p->temporary.name, 0);
+    unlinkat(p->directory, p->temporary, 0);
     return error;
 }
 
@@ -151,14 +145,14 @@ static bool is_private(const struct publication *p)
 
 static int create_named(struct publication *p, unsigned attempt)
 {
-    p->fd = openat(p->directory, p->temporary.name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
+    p->fd = openat(p->directory, p->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
                    is_private(p) ? 0600 : 0666);
     if (p->fd < 0)
         return errno;
     p->fd = file_apart(p->fd);
     if (p->fd < 0) {
         const int error = errno;
-        unlinkat(p->directory, p->temporary.name, 0);
+        unlinkat(p->directory, p->temporary, 0);
         return error;
     }
     int error = hold_created(p, attempt);
@@ -178,7 +172,7 @@ static int link_unnamed(const struct publication *p, const char *name)
 
 static int link_temporary(struct publication *p, unsigned attempt)
 {
-    return temporary_hold(attempt, p->fd) ? link_unnamed(p, p->temporary.name) : EEXIST;
+    return temporary_hold(attempt, p->fd) ? link_unnamed(p, p->temporary) : EEXIST;
 }
 
 static int open_temporary(struct publication *p)
@@ -207,26 +201,49 @@ static int keep_rights(const struct publication *p)
     return p->target_exists ? rights_keep(p->fd, &old) : 0;
 }
 
+static void remove_temporary(struct publication *p)
+{
+    if (p->temporary[0] != '\0' && temporary_check(p->directory, p->temporary, p->fd) != EBUSY)
+        unlinkat(p->directory, p->temporary, 0);
+    p->temporary[0] = '\0';
+}
+
 /* Without replacing: by rename where the file system can refuse, by link where not (NFS). */
 static int move_to_free_name(struct publication *p)
 {
-    if (renameat2(p->directory, p->temporary.name, p->directory, p->name, RENAME_NOREPLACE) == 0) {
-        temporary_unlist(&p->temporary);
+    if (renameat2(p->directory, p->temporary, p->directory, p->name, RENAME_NOREPLACE) == 0) {
+        p->temporary[0] = '\0';
         return 0;
     }
     if (errno != EINVAL && errno != ENOSYS)
         return errno;
-    if (linkat(p->directory, p->temporary.name, p->directory, p->name, 0) != 0)
+    if (linkat(p->directory, p->temporary, p->directory, p->name, 0) != 0)
         return errno;
-    unlinkat(p->directory, p->temporary.name, 0);
-    temporary_unlist(&p->temporary);
+    unlinkat(p->directory, p->temporary, 0);
+    p->temporary[0] = '\0';
     return 0;
+}
+
+/* No signal ends the process between the two names of an unnamed file. */
+static int rename_over(struct publication *p, bool unnamed)
+{
+    sigset_t before;
+    signals_hold(&before);
+    int error = unnamed ? make_named(p, link_temporary) : 0;
+    if (error == 0 && renameat(p->directory, p->temporary, p->directory, p->name) != 0)
+        error = errno;
+    else if (error == 0)
+        p->temporary[0] = '\0';
+    if (error != 0 && unnamed)
+        remove_temporary(p);
+    signals_let_go(&before);
+    return error;
 }
 
 static int give_name(struct publication *p)
 {
-    bool unnamed = p->temporary.name[0] == '\0';
-    int checked = unnamed ? 0 : temporary_check(&p->temporary);
+    bool unnamed = p->temporary[0] == '\0';
+    int checked = unnamed ? 0 : temporary_check(p->directory, p->temporary, p->fd);
     if (checked != 0)
         return checked;
     const bool must_be_free = p->only.wanted && !p->only.exists;
@@ -238,24 +255,14 @@ static int give_name(struct publication *p)
         if (error == EEXIST)
             return BLOOMFILE_EREPLACED;
     } /* this file system cannot refuse */
-    error = unnamed ? make_named(p, link_temporary) : 0;
-    if (error != 0)
-        return error;
-    if (renameat(p->directory, p->temporary.name, p->directory, p->name) != 0)
-        return errno;
-    temporary_unlist(&p->temporary);
-    return 0;
+    return rename_over(p, unnamed);
 }
 
 void publish_abandon(struct publication *p)
 {
     if (p == NULL)
         return;
-    if (p->temporary.name[0] != '\0') {
-        if (temporary_check(&p->temporary) != EBUSY)
-            unlinkat(p->directory, p->temporary.name, 0);
-        temporary_unlist(&p->temporary);
-    }
+    remove_temporary(p);
     if (p->local)
         temporary_let_go(p->fd);
     if (p->fd >= 0)

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * flock() tells whether a maker is alive. */
+ * A lock by flock() shows that the process that created the file is alive. */
 #include "os/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-#include "os/signals.h"
-#include "os/wiped.h"
 
 #define FIXED TEMPORARY_FIXED
 
@@ -49,114 +43,15 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* ---- what is listed */
-
-/* A child of fork() has none of it: its memory is zeros. */
-struct listed {
-    atomic_bool at_it; /* a thread is */
-    bool over;         /* the names were removed */
-    struct temporary *first;
-};
-
-static _Atomic(struct listed *) listed;
-
-/* Once there is one, it stays. Before Linux 4.14 there is none: a signal then leaves the files. */
-static int make_list(void)
-{
-    void *made;
-    struct listed *none = NULL;
-    if (atomic_load(&listed) != NULL)
-        return 0;
-    int error = wiped_new(&made, sizeof *none);
-    if (error == 0 && !atomic_compare_exchange_strong(&listed, &none, made))
-        wiped_free(made, sizeof *none);
-    return error == EINVAL ? 0 : error;
-}
-
-/* Signals are held back, so no handler waits here for its own thread. */
-static struct listed *enter(void)
-{
-    struct listed *l = atomic_load(&listed);
-    const struct timespec a_while = { 0, 100000 };
-    while (l != NULL && atomic_exchange(&l->at_it, true))
-        nanosleep(&a_while, NULL);
-    return l;
-}
-
-static void leave(struct listed *l)
-{
-    if (l != NULL)
-        atomic_store(&l->at_it, false);
-}
-
-int temporary_begin(sigset_t *before)
-{
-    int error = make_list();
-    if (error != 0)
-        return error;
-    signals_hold(before);
-    struct listed *l = enter();
-    if (l == NULL || !l->over)
-        return 0;
-    leave(l);
-    signals_let_go(before);
-    return EINTR;
-}
-
-void temporary_end(struct temporary *t, const sigset_t *before)
-{
-    struct listed *l = atomic_load(&listed);
-    if (l != NULL && t != NULL) {
-        t->next = l->first;
-        l->first = t;
-    }
-    leave(l);
-    signals_let_go(before);
-}
-
-void temporary_unlist(struct temporary *t)
-{
-    sigset_t before;
-    signals_hold(&before);
-    struct listed *l = enter();
-    struct temporary *none = NULL, **at = l != NULL ? &l->first : &none;
-    while (*at != NULL && *at != t)
-        at = &(*at)->next;
-    if (*at == t)
-        *at = t->next;
-    t->name[0] = '\0';
-    leave(l);
-    signals_let_go(&before);
-}
-
-int temporary_check(const struct temporary *t)
+int temporary_check(int directory, const char *name, int fd)
 {
     struct stat own, named;
-    if (fstat(t->fd, &own) != 0 || fstatat(t->directory, t->name, &named, AT_SYMLINK_NOFOLLOW) != 0)
+    if (fstat(fd, &own) != 0 || fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) != 0)
         return errno;
     return is_same(&own, &named) ? 0 : EBUSY;
 }
 
-void temporary_remove_listed(void)
-{
-    sigset_t before;
-    const int error = errno;
-    if (atomic_load(&listed) == NULL)
-        return;
-    signals_hold(&before);
-    struct listed *l = enter();
-    l->over = true;
-    for (const struct temporary *t = l->first; t != NULL; t = t->next)
-        if (temporary_check(t) == 0)
-            unlinkat(t->directory, t->name, 0);
-    leave(l);
-    signals_let_go(&before);
-    errno = error;
-}
-
-/* ---- what was left behind */
-
-/* Nobody else removes the file while the lock is held, so the name stays this file's. */
+/* While the lock is held, no other process removes the file, so the name stays this file's. */
 static bool is_left_behind(int directory, const char *name, int fd)
 {
     struct stat status, named;

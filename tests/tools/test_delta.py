@@ -431,8 +431,23 @@ class Meanwhile(DeltaTest):
     @needs(*WITHOUT_PROC)
     def test_signals_leave_nothing_that_has_a_name(self):
         for number in signal.SIGHUP, signal.SIGINT, signal.SIGTERM:
-            for options in ["old", "-", "made"], ["-f", "-j2", "old", "-", "old"]:
-                self.check_that_it_ends(number, *options, before=WITHOUT_PROC)
+            self.check_that_it_ends(number, "-j1", "old", "-", "made", before=WITHOUT_PROC)
+
+    @needs(*WITHOUT_PROC)
+    def test_the_next_file_removes_what_a_signal_left(self):
+        """Another thread waits for the patch, and no signal ends that."""
+        self.write("patch", self.patch)
+        old = self.snapshot()
+        for number in signal.SIGTERM, signal.SIGKILL:
+            process = self.apply_slowly("-f", "-j2", "old", "-", "old", before=WITHOUT_PROC)
+            self.until(self.temporaries, process)
+            process.send_signal(number)
+            self.assertEqual(process.wait(TIMEOUT), -number)
+            self.assertEqual({**self.snapshot(), **{name: None for name in self.temporaries()}},
+                             {**old, **{name: None for name in self.temporaries()}})
+            self.output("bfdelta", "-q", "--apply", "old", "patch", "made")
+            self.assertEqual(self.temporaries(), [])
+            (self.folder / "made").unlink()
 
     def test_nothing_is_made_before_the_base_is_known(self):
         os.chmod(self.folder, 0o700)

@@ -3,12 +3,10 @@
 #include "meanwhile.h"
 
 #include <bloomfile.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "format/bytes.h"
@@ -44,95 +42,50 @@ int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act
     return with_others_and((struct faults){ 0 }, run, call, nth, act);
 }
 
-static unsigned ends_at_call;
+static unsigned stops_at_call;
 static atomic_uint calls;
-static bool others_take_it; /* another thread */
 
-static void press_ctrl_c(enum fault_call call)
+static void count_call(enum fault_call call)
 {
     (void)call;
-    if (atomic_fetch_add(&calls, 1) + 1 != ends_at_call)
-        return;
-    kill(getpid(), SIGINT);
-    if (others_take_it)
-        usleep(2000);
+    atomic_fetch_add(&calls, 1);
 }
 
-static void end_here(int number)
+static int stop_in_time(void *context)
 {
-    (void)number;
-    bloomfile_remove_temporaries();
-    kill(getpid(),
-         SIGKILL); /* at once: _exit() has ThreadSanitizer look for threads that nobody joined */
+    (void)context;
+    return atomic_load(&calls) >= stops_at_call ? ECANCELED : 0;
 }
 
-static void *run_in_thread(void *context)
+/* Whether that call was reached. */
+static bool stopped_at(int (*run)(void), unsigned call)
 {
-    sigset_t interrupt;
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    if (others_take_it)
-        pthread_sigmask(SIG_BLOCK, &interrupt, NULL);
-    int (**run)(void) = context;
-    const struct faults faults = { .no_unnamed_files = true, .at_each_call = press_ctrl_c };
+    const struct faults faults = { .no_unnamed_files = true, .at_each_call = count_call };
+    stops_at_call = call;
+    atomic_store(&calls, 0);
+    bloomfile_stop_with(stop_in_time, NULL);
     faults_begin(&faults);
-    const int error = (*run)();
+    const int error = run();
     faults_end();
-    const bool was_pressed = atomic_load(&calls) >= ends_at_call;
-    while (others_take_it && was_pressed)
-        pause(); /* for the end */
-    _exit(error == 0 && !was_pressed ? 0 : 1);
+    bloomfile_stop_with(NULL, NULL);
+    const bool reached = atomic_load(&calls) >= call;
+    if (error != (reached ? ECANCELED : 0) && error != 0)
+        fail_msg("stopped at call %u: %d", call, error);
+    return reached;
 }
 
-/* True if the handler ended the child. */
-static bool ends_at(int (*run)(void), unsigned call)
-{
-    const struct sigaction ends = { .sa_handler = end_here };
-    pthread_t thread;
-    int status;
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        sigaction(SIGINT, &ends, NULL);
-        ends_at_call = call;
-        if (!others_take_it)
-            run_in_thread(&run);
-        if (pthread_create(&thread, NULL, run_in_thread, &run) == 0)
-            pthread_join(thread, NULL);
-        _exit(1);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        return true;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        fail_msg("Ctrl-C at call %u: status %x", call, (unsigned)status);
-    return false;
-}
-
-static void end_at_any_call(int (*run)(void), void (*made)(void))
+void stopped_at_any_call(int (*run)(void), void (*made)(void))
 {
     const size_t entries = entries_in_dir();
     unsigned call = 0;
-    bool ended;
+    bool reached;
     do {
-        ended = ends_at(run, ++call);
+        reached = stopped_at(run, ++call);
         made();
         if (entries_in_dir() != entries)
-            fail_msg("Ctrl-C at call %u leaves a file behind", call);
-    } while (ended);
+            fail_msg("stopped at call %u, it leaves a file behind", call);
+    } while (reached);
     assert_true(call > 20);
-}
-
-void ended_at_any_call(int (*run)(void), void (*made)(void))
-{
-    others_take_it = false;
-    end_at_any_call(run, made);
-}
-
-void ended_beside_any_call(int (*run)(void), void (*made)(void))
-{
-    others_take_it = true;
-    end_at_any_call(run, made);
 }
 
 void overwrite(const char *path, off_t at, const void *bytes, size_t size)

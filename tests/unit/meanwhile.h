@@ -15,13 +15,10 @@ int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act
 int with_others_and(struct faults faults, int (*run)(void), enum fault_call call, unsigned nth,
                     void (*act)(void));
 
-/* Runs it, where temporary files have names, in a child that Ctrl-C ends at each call in turn, by a
- * handler that calls bloomfile_remove_temporaries(). Asserts that no such file is left, and that
- * what `made` says of the rest holds, and removes that. */
-void ended_at_any_call(int (*run)(void), void (*made)(void));
-
-/* The same where another thread than the one that runs it is the one that Ctrl-C comes to. */
-void ended_beside_any_call(int (*run)(void), void (*made)(void));
+/* Runs it where temporary files have names, and stops it by bloomfile_stop_with() at each system
+ * call in turn. Asserts that no temporary file is left, and lets `made` check what else is there
+ * and remove it. */
+void stopped_at_any_call(int (*run)(void), void (*made)(void));
 
 /* Writes to a file that others may have mapped. */
 void overwrite(const char *path, off_t at, const void *bytes, size_t size);

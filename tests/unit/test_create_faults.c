@@ -245,7 +245,7 @@ static void whichever_call_fails_its_error_is_told_and_nothing_is_left(void **st
 {
     (void)state;
     unsigned failed[FAULT_CALL_COUNT] = { 0 };
-    const size_t sessions = mapped_sessions(); /* the source's, and the list of temporary files */
+    const size_t sessions = mapped_sessions(); /* the source's */
     for (size_t o = 0; o < ROWS(operations); o++) {
         fail_each_call(&operations[o], (struct faults){ 0 }, failed);
         fail_each_call(&operations[o], (struct faults){ .no_unnamed_files = true }, failed);
@@ -650,10 +650,8 @@ static void there_another_filter_that_has_got_the_name_is_not_added_to(void **st
 
 static int prepare(void **state)
 {
-    sigset_t before;
-    if (enter_temp_dir(state) != 0 || temporary_begin(&before) != 0)
+    if (enter_temp_dir(state) != 0)
         return -1;
-    temporary_end(NULL, &before); /* the first time takes a mapping more */
     make_live("filter", BLOOMFILE_COUNTING);
     source = opened("filter", 0);
     return 0;

@@ -359,12 +359,12 @@ static void remove_made(void)
     unlink("made");
 }
 
-static void whenever_ctrl_c_comes_no_temporary_file_stays(void **state)
+static void stopped_at_any_call_no_temporary_file_stays(void **state)
 {
     (void)state;
     begin(BLOOMFILE_CLASSIC);
-    ended_at_any_call(make_with_threads, remove_made);
-    ended_at_any_call(apply_with_threads, remove_made);
+    stopped_at_any_call(make_with_threads, remove_made);
+    stopped_at_any_call(apply_with_threads, remove_made);
     end();
 }
 
@@ -381,7 +381,7 @@ int main(void)
         IN_DIR(nor_have_those_that_are_as_before_in_the_end),
         IN_DIR(all_threads_stop_at_first_bad_page),
         IN_DIR(a_series_whose_first_layer_is_bad_has_no_patch),
-        IN_DIR(whenever_ctrl_c_comes_no_temporary_file_stays),
+        IN_DIR(stopped_at_any_call_no_temporary_file_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

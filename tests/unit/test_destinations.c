@@ -398,23 +398,12 @@ static void whichever_call_fails_its_error_is_told_and_nothing_leaks(void **stat
     assert_true(failed[TO_DESCRIPTOR] > 60 && failed[TO_MEMORY] > 10);
 }
 
-/* Before another test has made the list of temporary files: MADV_WIPEONFORK is of Linux 4.14. */
-static void an_older_kernel_makes_named_files_all_the_same(void **state)
-{
-    (void)state;
-    struct faults faults = from_then_on(ON_madvise, 1, EINVAL);
-    struct place to = { .kind = TO_FILE };
-    faults.no_unnamed_files = true;
-    assert_error(make_with_fault(&makers[1], &to, faults), 0);
-    assert_int_equal(unlink("made"), 0);
-}
-
-static const struct maker *ended;
+static const struct maker *stopped;
 
 static int make_file(void)
 {
     struct place to = { .kind = TO_FILE };
-    return ended->make(&to);
+    return stopped->make(&to);
 }
 
 static void remove_made(void)
@@ -427,20 +416,18 @@ static void remove_made(void)
     assert_int_equal(unlink("made"), 0);
 }
 
-static void whenever_ctrl_c_comes_no_temporary_file_stays(void **state)
+static void stopped_at_any_call_no_temporary_file_stays(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROWS(makers); i++) {
-        ended = &makers[i];
-        ended_at_any_call(make_file, remove_made);
-        ended_beside_any_call(make_file, remove_made);
+        stopped = &makers[i];
+        stopped_at_any_call(make_file, remove_made);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_older_kernel_makes_named_files_all_the_same),
         cmocka_unit_test(what_is_made_is_the_same_wherever_it_goes),
         cmocka_unit_test(a_caller_that_stops_a_call_gets_its_error_and_no_filter),
         cmocka_unit_test(descriptors_above_65534_are_not_taken_for_others),
@@ -448,7 +435,7 @@ int main(void)
         cmocka_unit_test(a_spool_that_is_no_folder_is_an_error_and_memory_needs_none),
         cmocka_unit_test(a_spool_for_a_merge_that_needs_none_is_refused),
         cmocka_unit_test(whichever_call_fails_its_error_is_told_and_nothing_leaks),
-        cmocka_unit_test(whenever_ctrl_c_comes_no_temporary_file_stays),
+        cmocka_unit_test(stopped_at_any_call_no_temporary_file_stays),
     };
     return cmocka_run_group_tests(tests, make_sources, release_sources) != 0;
 }

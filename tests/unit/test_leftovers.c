@@ -86,6 +86,27 @@ static void what_a_kill_leaves_is_removed_by_the_next_one(void **state)
     assert_filter_of("old", 20);
 }
 
+static bool terminated(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+}
+
+/* It waits while the unnamed file has a name that is not its own. */
+static void with_unnamed_files_a_signal_that_can_wait_leaves_nothing(void **state)
+{
+    (void)state;
+    if (!has_unnamed_files())
+        skip();
+    assert_error(publish_filter("old", 0, 10), 0);
+    unsigned nth = 0;
+    while (terminated(start_child(nth++, SIGTERM, false)))
+        assert_int_equal(entries_in_dir(), 1);
+    assert_true(nth > 10);
+    assert_filter_of("old", 20);
+}
+
 /* ---- what is in use */
 
 /* But for the moment between making and locking it: then its maker makes another one. */
@@ -291,6 +312,7 @@ int main(void)
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
     const struct CMUnitTest tests[] = {
         IN_NEW_DIR(what_a_kill_leaves_is_removed_by_the_next_one),
+        IN_NEW_DIR(with_unnamed_files_a_signal_that_can_wait_leaves_nothing),
         IN_NEW_DIR(a_file_that_is_being_made_stays),
         IN_NEW_DIR(a_finished_file_is_not_locked),
         IN_NEW_DIR(where_there_are_no_locks_nothing_is_removed_and_nothing_left),

@@ -771,13 +771,13 @@ static void remove_copy(void)
     unlink("kept");
 }
 
-static void whenever_ctrl_c_comes_a_rescue_is_whole_or_none(void **state)
+static void stopped_at_any_call_a_rescue_is_whole_or_none(void **state)
 {
     (void)state;
     begin(BLOOMFILE_GROW, 0);
     make_one();
-    ended_at_any_call(rescue_it, remove_all_or_none);
-    ended_at_any_call(copy_it, remove_copy);
+    stopped_at_any_call(rescue_it, remove_all_or_none);
+    stopped_at_any_call(copy_it, remove_copy);
     end();
 }
 
@@ -855,7 +855,7 @@ int main(void)
         TEST(nor_who_cannot_sync_the_folder_before),
         TEST(who_creates_a_series_sets_the_mark_that_another_one_has_left_out),
         TEST(a_rescue_that_fails_takes_nothing_of_others_away),
-        TEST(whenever_ctrl_c_comes_a_rescue_is_whole_or_none),
+        TEST(stopped_at_any_call_a_rescue_is_whole_or_none),
         TEST(a_generation_goes_on_until_the_clock_tells_its_end),
         TEST(a_generation_that_began_by_a_wrong_clock_ends_all_the_same),
     };

@@ -3,7 +3,6 @@
 #include "bfadd/add.h"
 #include "shared/cli.h"
 #include "shared/crowd.h"
-#include "shared/ending.h"
 #include "shared/framing.h"
 #include "shared/layers.h"
 #include "shared/say.h"
@@ -71,7 +70,6 @@ static bool rescue(const struct work *w, const char *trouble, const char *remedy
     const struct add *a = w->add;
     if (a->rescue == NULL)
         return false;
-    ending_catch();
     int error = bloomfile_rescue(a->rescue, w->f, 0);
     if (error != 0)
         cli_fail(error, "%s: %s; cannot rescue to %s", trouble, remedy, a->rescue);

@@ -127,7 +127,6 @@ static void on_bus_error(int number)
     const char *line = is_hole() ? hole_line : bus_error_line;
     ssize_t ignored = write(STDERR_FILENO, line, strlen(line));
     (void)ignored;
-    bloomfile_remove_temporaries();
     _exit(CLI_TROUBLE);
 }
 
@@ -176,6 +175,7 @@ void cli_warn(int error, const char *format, ...)
 void cli_fail(int error, const char *format, ...)
 {
     va_list arguments;
+    ending_check();
     if (cli_before_failing != NULL)
         cli_before_failing();
     va_start(arguments, format);

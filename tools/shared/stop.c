@@ -5,20 +5,13 @@
 #include "shared/ending.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
-
-enum {
-    ONE_REQUEST_MS = 1000 /* signals that come so soon after the first one belong to it */
-};
 
 atomic_int stop_signal;
 int stop_fd = -1;
-static atomic_uint first_ms; /* when the first one came; 0: none did */
 
 static void wake(void)
 {
@@ -29,26 +22,10 @@ static void wake(void)
     errno = error;
 }
 
-/* Never 0, and wraps around. */
-static unsigned now_ms(void)
-{
-    struct timespec now = { 0 };
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return ((unsigned)now.tv_sec * 1000u + (unsigned)(now.tv_nsec / 1000000)) | 1u;
-}
-
-/* One wish to stop may come as several signals: timeout(1) signals its child and then the process
- * group, and a terminal that is closed sends SIGHUP beside what the shell sends. */
-static bool is_first(void)
-{
-    unsigned none = 0, now = now_ms();
-    return atomic_compare_exchange_strong(&first_ms, &none, now) || now - none < ONE_REQUEST_MS;
-}
-
 /* A reader that goes away is never the second signal: Ctrl-C ends it together with this program. */
 static void on_signal(int number)
 {
-    if (is_first() || number == SIGPIPE) {
+    if (ending_is_first() || number == SIGPIPE) {
         if (stop_signal == 0 || number == SIGPIPE)
             stop_signal = number;
         wake();

@@ -124,6 +124,7 @@ static const struct operation operations[] = {
     { "fold by 2, in memory", combine_bytes, 2, 1, true },
     { "fold by 3, in memory", combine_bytes, 3, 1, true },
     { "fold by 12, in memory", combine_bytes, 12, 1, true },
+    { "fold by 15, in memory", combine_bytes, 15, 1, true },
     { "fold by 120, in memory", combine_bytes, 120, 1, true },
     { "union of 2, in memory", combine_bytes, 1, 2, true },
     { "write() to a new file", write_bytes, 1, 1, false },

@@ -162,9 +162,10 @@ FOLD_INLINE void fold_groups(uint8_t *to, const uint8_t *from, size_t size, uint
 
 /* ---- all */
 
+/* 3 before 5 and 7: by 15 as 3 and then 5 is 1.6 times as fast (bench-combine). */
 static uint64_t next_step(uint64_t factor)
 {
-    static const uint8_t steps[] = { 4, 2, 13, 11, 7, 5, 3 };
+    static const uint8_t steps[] = { 4, 2, 3, 13, 11, 7, 5 };
     for (size_t i = 0; i < sizeof steps; i++)
         if (factor % steps[i] == 0)
             return steps[i];

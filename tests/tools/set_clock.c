@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * For LD_PRELOAD: the system's clock shows when the file named by CLOCK was changed last. */
+ * For LD_PRELOAD: the system's clock shows when the file named by CLOCK was changed last; the
+ * steady clock, by STEADY_CLOCK. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -11,8 +13,9 @@
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     struct stat status;
-    const char *path = getenv("CLOCK");
-    if ((clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE) || path == NULL ||
+    const bool steady = clock == CLOCK_MONOTONIC;
+    const char *path = getenv(steady ? "STEADY_CLOCK" : "CLOCK");
+    if ((!steady && clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE) || path == NULL ||
         stat(path, &status) != 0)
         return (int)syscall(SYS_clock_gettime, clock, now);
     *now = status.st_mtim;

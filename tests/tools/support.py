@@ -283,6 +283,21 @@ class ToolTest(unittest.TestCase):
         """Waits until it has taken all that it was fed: what it does before it reads, it has done."""
         self.until(lambda: self.in_pipe(process.stdin) == 0, process)
 
+    def until_taken(self, process):
+        """Waits until no signal is pending: the process has met those that were sent."""
+        status = pathlib.Path(f"/proc/{process.pid}/status")
+        self.until(lambda: not re.search(r"^(Sig|Shd)Pnd:\s0*[1-9a-f]", status.read_text(), re.MULTILINE), process)
+
+    def stopped_at(self, at, start):
+        """A process that start(**environment) begins, stopped before its call `at` of those in stopping_disk.c; None if
+        it makes fewer, and has ended."""
+        process = start(LD_PRELOAD=os.environ["STOPPING_DISK"], STOPS_AT=str(at), STOPS_BY="stop")
+        change = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if change.si_code == os.CLD_STOPPED:
+            return process
+        self.assertEqual(process.wait(TIMEOUT), 0)
+        return None
+
     def start_unwaited(self, tool, *arguments):
         """With a standard input that another program, which shares it, has told not to wait."""
         return self.start(tool, *arguments, preexec_fn=lambda: os.set_blocking(0, False))

@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""bfcreate stopped at any moment: the file is there whole, or as it was, and nothing else is."""
+"""bfcreate stopped at any call that changes names or goes to disk: the file is there whole, or as it was, and nothing else is."""
 
 import os
-import random
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
 from support import (OLD, SANITIZED, TIMEOUT, WITHOUT_PROC, ToolTest, lines, main, needs,
                      numbered)
 
 KEYS = 200_000
-ROUNDS = 10 if SANITIZED else 30
-MANY, FEW_ROUNDS = 2_500_000, 10  # more than fit into 16 MiB
+MANY = 2_500_000  # more than fit into 16 MiB
 LAST = b"the last key, from a pipe\n"
 OPTIONS = ["-q", "-m", "64M"]  # large enough that writing the file takes a while
 
@@ -30,7 +27,7 @@ def unnamed_temporaries(folder):
         return False
 
 
-class Interrupted(ToolTest):
+class Created(ToolTest):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.mkdtemp(prefix="bloomfile-keys-")
@@ -42,16 +39,15 @@ class Interrupted(ToolTest):
     def setUp(self):
         super().setUp()
         self.options = OPTIONS
-        self.random = random.Random(20261121)
         self.make_whole()
 
     def make_whole(self):
         self.whole = self.create(*OPTIONS, self.keys, "-", stdin=LAST, name="whole")
         (self.folder / "whole").unlink()
 
-    def start(self, *arguments, before=(), **options):
+    def start(self, *arguments, before=(), env=None, **options):
         command = self.command("bfcreate", *self.options, *arguments, before=before)
-        environment = self.environment()
+        environment = self.environment(**(env or {}))
         environment["ASAN_OPTIONS"] += ":detect_leaks=0"  # which a kill must not find at work
         return subprocess.Popen(command, cwd=self.folder, env=environment, **options)
 
@@ -68,62 +64,62 @@ class Interrupted(ToolTest):
         self.assertEqual((output, errors), (b"", b""))
         return process.returncode
 
-    def durations(self, **options):
-        """Seconds that it takes to read, and to make the file of it, if nobody interrupts."""
-        took = []
-        for _ in range(3):
-            started = time.monotonic()
-            process = self.begin("-f", "whole", **options)
-            self.until_read(process)
-            has_read = time.monotonic()
-            self.assertEqual(self.finish(process), 0)
-            took.append((has_read - started, time.monotonic() - has_read))
-        (self.folder / "whole").unlink()
-        return [min(seconds) for seconds in zip(*took)]
 
-    def interrupted(self, number, in_time, when, *arguments, **options):
-        """The exit status of bfcreate when it gets this signal: before its input ends if `in_time`, otherwise so many
-        seconds after that."""
-        process = self.begin(*arguments, **options)
-        if not in_time:
-            self.until_read(process)
+@unittest.skipIf(SANITIZED, "the sanitizer comes first")
+class Interrupted(Created):
+    def interrupted_at(self, at, number, *arguments, **options):
+        """The exit status of bfcreate that gets a signal before its call `at` that changes names or goes to disk; None if it
+        makes fewer."""
+        def start(**environment):
+            process = self.begin(*arguments, env=environment, **options)
             process.stdin.close()
             process.stdin = None
-        time.sleep(when)
+            return process
+        process = self.stopped_at(at, start)
+        if process is None:
+            return None
         process.send_signal(number)
-        if in_time:
-            process.wait(TIMEOUT)
+        process.send_signal(signal.SIGCONT)
         status = self.finish(process)
-        self.assertIn(status, [-number] if in_time else [0, -number])
+        self.assertIn(status, [0, -number])
         return status
 
-    def new_file(self, *moment, **options):
-        """One round without an old file."""
-        status = self.interrupted(*moment, "new", **options)
-        found = self.snapshot()
-        if found:
-            self.assertEqual(list(found), ["new"])
-            self.assertEqual(self.read("new"), self.whole)
-            (self.folder / "new").unlink()
-        self.assertTrue(found or status)
+    def interrupted_while_it_reads(self, number, *arguments, **options):
+        process = self.begin(*arguments, **options)
+        self.until_read(process)
+        process.send_signal(number)
+        self.assertEqual(process.wait(TIMEOUT), -number)
+        return self.finish(process)
 
-    def old_file(self, *moment, leftover="none", **options):
-        """One round that replaces an old file."""
-        self.write("old", OLD)
-        status = self.interrupted(*moment, "-f", "old", **options)
-        found = [name for name in self.snapshot() if not re.fullmatch(leftover, name)]
-        self.assertEqual(found, ["old"])
-        self.assertIn(self.read("old"), [OLD, self.whole] if status else [self.whole])
+    def left(self, name, status, leftover):
+        """Checks what a round left, and removes it. Whether the file is whole."""
+        found = [other for other in self.snapshot() if not re.fullmatch(leftover, other)]
+        whole = found == [name] and self.read(name) == self.whole
+        if not whole:
+            self.assertNotIn(status, [0, None])
+            self.assertEqual(found, [name] if name == "old" else [])
+            if found:
+                self.assertEqual(self.read(name), OLD)
         for path in self.folder.iterdir():
             path.unlink()
+        return whole
 
-    def rounds(self, number, leftover="none", count=ROUNDS, **options):
-        """Interrupts at random moments, half of them after the end of the input, when the file is written."""
-        durations = self.durations(**options)
-        for i in range(count // 2):
-            for one_round, more in (self.new_file, {}), (self.old_file, {"leftover": leftover}):
-                when = self.random.uniform(0, 1.1 * durations[i % 2])
-                one_round(number, i % 2 == 0, when, **more, **options)
+    def rounds(self, number, leftover="none", **options):
+        """Interrupts it at each call, and while it reads, with and without an old file."""
+        for name, words in ("new", ["new"]), ("old", ["-f", "old"]):
+            whole = set()
+            for at in range(100):
+                if name == "old":
+                    self.write("old", OLD)
+                status = self.interrupted_at(at, number, *words, **options)
+                whole.add(self.left(name, status, leftover))
+                if status is None:
+                    break
+            self.assertGreater(at, 1)
+            self.assertEqual(whole, {False, True})
+            if name == "old":
+                self.write("old", OLD)
+            self.left(name, self.interrupted_while_it_reads(number, *words, **options), leftover)
 
     def test_ctrl_c(self):
         self.rounds(signal.SIGINT)
@@ -147,26 +143,23 @@ class Interrupted(ToolTest):
             file.write(lines(*numbered(MANY)))
         self.options = [*OPTIONS, "-j3", "--memory", "16Mi"]
         self.make_whole()
-        self.rounds(signal.SIGINT, count=FEW_ROUNDS)
+        self.rounds(signal.SIGINT)
 
-    @unittest.skipIf(SANITIZED, "the sanitizer needs /proc")
     @needs(*WITHOUT_PROC)
     def test_files_that_need_a_name_from_the_start(self):
         self.rounds(signal.SIGINT, before=WITHOUT_PROC)
         self.rounds(signal.SIGTERM, before=WITHOUT_PROC)
 
     def test_stopped_and_continued(self):
-        process = self.begin("new")
-        process.stdin.close()
-        process.stdin = None
-        while process.poll() is None:
-            process.send_signal(signal.SIGSTOP)
-            time.sleep(0.002)
-            process.send_signal(signal.SIGCONT)
-            time.sleep(0.002)
-        self.assertEqual(self.finish(process), 0)
-        self.assertEqual(self.read("new"), self.whole)
+        for at in range(100):
+            status = self.interrupted_at(at, signal.SIGCONT, "new")
+            self.assertTrue(self.left("new", status, "none"))
+            if status is None:
+                break
+        self.assertGreater(at, 1)
 
+
+class Other(Created):
     def test_while_waiting_for_keys(self):
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL:
             process = self.start("new", stdin=subprocess.PIPE)

@@ -38,7 +38,7 @@ class UniqTest(ToolTest):
         options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
                    **options}
         process = subprocess.Popen(self.command("bfuniq", *arguments), cwd=self.folder,
-                                   env=self.environment(), **options)
+                                   env=self.environment(**options.pop("env", {})), **options)
         self.addCleanup(self.end, process)
         return process
 

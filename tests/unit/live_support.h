@@ -4,6 +4,7 @@
 #define BLOOMFILE_TESTS_LIVE_SUPPORT_H
 
 #include "support.h"
+#include <stdatomic.h>
 
 #include <bloomfile_inspect.h>
 #include <sys/types.h>
@@ -77,7 +78,14 @@ int lock_on_byte(int fd, off_t byte);
 /* Waits for a child, and asserts that it ended with _exit(0). */
 void assert_child_succeeds(pid_t child);
 
-/* Whether the process is still running after a while that would be enough to do what it does. */
+/* Whether a child sleeps in a system call before it ends. */
 bool still_waits(pid_t child);
+
+/* Opens the state of a thread for falls_asleep(); -1 without /proc. */
+int state_of(pid_t process, pid_t thread);
+
+/* Whether the thread sleeps in a system call before it ends or sets `over`, however slow it is.
+ * Closes `state`. */
+bool falls_asleep(int state, const atomic_bool *over);
 
 #endif

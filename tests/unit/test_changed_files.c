@@ -142,14 +142,33 @@ static void copy_over(struct kind *kind, uint32_t layout)
     free(newer.data);
 }
 
-/* As cp --preserve does, or rsync --inplace, with an older copy of which a page is lost. The file
- * system's clock may tick a hundred times a second. */
+static bool changed_later(const struct stat *is, const struct stat *was)
+{
+    return is->st_ctim.tv_sec != was->st_ctim.tv_sec || is->st_ctim.tv_nsec != was->st_ctim.tv_nsec;
+}
+
+/* Changes a file until its time of change differs: the file system's clock may tick a hundred times
+ * a second, or every two seconds. */
+static void wait_for_tick(void)
+{
+    struct stat was, is;
+    write_file("tick", "", 0);
+    assert_int_equal(stat("tick", &was), 0);
+    do {
+        const struct timespec times[] = { was.st_atim, { .tv_nsec = UTIME_NOW } };
+        assert_int_equal(utimensat(AT_FDCWD, "tick", times, 0), 0);
+        assert_int_equal(stat("tick", &is), 0);
+    } while (!changed_later(&is, &was));
+    assert_int_equal(unlink("tick"), 0);
+}
+
+/* As cp --preserve does, or rsync --inplace, with an older copy of which a page is lost. */
 static void copy_damaged_over(struct kind *kind, uint32_t layout)
 {
     (void)kind, (void)layout;
     struct stat status;
     assert_int_equal(stat("filter", &status), 0);
-    nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
+    wait_for_tick();
     struct bytes same = read_file("filter");
     memset(same.data + IN_FILE, 0, PAGE);
     overwrite("filter", same.data, same.size, 0);
@@ -174,12 +193,12 @@ static bool time_of_change_is_kept(void)
     struct stat was, is;
     write_file("probe", "", 0);
     assert_int_equal(stat("probe", &was), 0);
-    nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
+    wait_for_tick();
     const struct timespec times[] = { was.st_atim, was.st_mtim };
     assert_int_equal(utimensat(AT_FDCWD, "probe", times, 0), 0);
     assert_int_equal(stat("probe", &is), 0);
     assert_int_equal(unlink("probe"), 0);
-    return is.st_ctim.tv_sec != was.st_ctim.tv_sec || is.st_ctim.tv_nsec != was.st_ctim.tv_nsec;
+    return changed_later(&is, &was);
 }
 
 /* ---- the table */

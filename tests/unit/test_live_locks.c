@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -398,8 +400,8 @@ static void whoever_changes_records_waits_for_byte_1(void **state)
     assert_flawless(flaw_of_live_file("filter"));
 }
 
-/* Runs it on a new writer while byte 1 is held. A child lets go of the byte after a while, in which
- * nothing may happen. */
+/* Runs it on a new writer while byte 1 is held. A child lets go of the byte once this process waits
+ * for it; until then nothing may happen. */
 static int open_and(int (*run)(void))
 {
     if (bloomfile_open(&inherited, "filter", BLOOMFILE_WRITE) != 0)
@@ -408,7 +410,8 @@ static int open_and(int (*run)(void))
         return 1;
     pid_t child = fork();
     if (child == 0)
-        _exit(usleep(50000) != 0 || info_of_file("filter").state != BLOOMFILE_LIVE ||
+        _exit(!falls_asleep(state_of(getppid(), getppid()), NULL) ||
+              info_of_file("filter").state != BLOOMFILE_LIVE ||
               info_of_file("filter").writers != 1 || lock_byte(outsider, F_UNLCK, RECORDS) != 0);
     int status, failed = run();
     return failed || waitpid(child, &status, 0) != child || status != 0;
@@ -578,7 +581,7 @@ static void a_child_that_is_made_in_a_sync_syncs_and_forks(void **state)
         pid_t child = fork();
         if (child == 0)
             _exit(0);
-        if (still_waits(child) && still_waits(child) && still_waits(child)) {
+        if (still_waits(child)) {
             kill(child, SIGKILL);
             failed = true;
         }
@@ -593,11 +596,21 @@ static void a_child_that_is_made_in_a_sync_syncs_and_forks(void **state)
 /* Who is asked meanwhile, and whether that came to an end. */
 static atomic_bool has_run;
 static pthread_t asked;
+static atomic_int asked_id;
+static atomic_bool may_run;
 static bool waited;
+
+static void wait_for_its_turn(void)
+{
+    asked_id = (int)syscall(SYS_gettid);
+    while (!atomic_load(&may_run))
+        sched_yield();
+}
 
 static void *sync_it_too(void *unused)
 {
     (void)unused;
+    wait_for_its_turn();
     int error = sync_it();
     atomic_store(&has_run, true);
     return (void *)(intptr_t)error;
@@ -606,16 +619,35 @@ static void *sync_it_too(void *unused)
 static void *copy_it_too(void *unused)
 {
     (void)unused;
+    wait_for_its_turn();
     int error = bloomfile_seal_to("another", inherited, 0);
     atomic_store(&has_run, true);
     return (void *)(intptr_t)error;
 }
 
-static void ask_meanwhile(void *(*run)(void *))
+static void start_asked(void *(*run)(void *))
 {
+    asked_id = 0;
+    atomic_store(&has_run, false);
+    atomic_store(&may_run, false);
     assert_int_equal(pthread_create(&asked, NULL, run, NULL), 0);
-    usleep(100000);
-    waited = !atomic_load(&has_run);
+    while (asked_id == 0)
+        sched_yield();
+}
+
+/* Runs it in another thread while no more than so many files can be open. */
+static void ask_meanwhile(void *(*run)(void *), rlim_t files)
+{
+    struct rlimit limit;
+    start_asked(run);
+    const int state = state_of(getpid(), asked_id);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const struct rlimit less = { .rlim_cur = files < limit.rlim_cur ? files : limit.rlim_cur,
+                                 .rlim_max = limit.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+    atomic_store(&may_run, true);
+    waited = falls_asleep(state, &has_run);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 /* Whether it waited, and then succeeded. */
@@ -627,17 +659,8 @@ static bool asked_in_turn(void)
 
 static void sync_meanwhile(enum fault_call call)
 {
-    struct rlimit limit;
-    if (call != ON_msync || fault_calls(call) != 0)
-        return;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    const rlim_t before = limit.rlim_cur;
-    limit.rlim_cur = 0; /* no opening of its own for the other one either */
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    atomic_store(&has_run, false);
-    ask_meanwhile(sync_it_too);
-    limit.rlim_cur = before;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (call == ON_msync && fault_calls(call) == 0)
+        ask_meanwhile(sync_it_too, 0); /* no opening of its own for the other one either */
 }
 
 /* The locks of the file are those of one opening, which do not keep its threads apart. */
@@ -657,10 +680,8 @@ static void threads_sync_one_after_the_other(void **state)
 
 static void copy_meanwhile(enum fault_call call)
 {
-    if (call != ON_dup3)
-        return;
-    atomic_store(&has_run, false);
-    ask_meanwhile(copy_it_too);
+    if (call == ON_dup3)
+        ask_meanwhile(copy_it_too, RLIM_INFINITY);
 }
 
 /* Else the one may read what the other one's opening has replaced. */
@@ -680,15 +701,16 @@ static void threads_of_a_child_open_the_file_anew_one_after_the_other(void **sta
     bloomfile_close(inherited);
 }
 
-static atomic_bool opening, has_forked;
+static atomic_bool opening, forking, has_forked;
 static bool fork_waited;
 
 static void wait_for_a_fork(enum fault_call call)
 {
     if (call != ON_open64 || atomic_exchange(&opening, true))
         return;
-    usleep(100000);
-    fork_waited = !atomic_load(&has_forked);
+    while (!atomic_load(&forking))
+        sched_yield();
+    fork_waited = falls_asleep(state_of(getpid(), getpid()), &has_forked);
 }
 
 /* Else a child might get an opening that it does not know of, and keep its locks. */
@@ -702,7 +724,8 @@ static void a_fork_waits_until_an_opening_is_known(void **state)
     faults_begin(&(struct faults){ .at_each_call = wait_for_a_fork });
     assert_int_equal(pthread_create(&thread, NULL, run_it, (void *)(uintptr_t)&run), 0);
     while (!atomic_load(&opening))
-        usleep(1000);
+        sched_yield();
+    atomic_store(&forking, true);
     pid_t child = fork();
     if (child == 0)
         _exit(0);
@@ -723,7 +746,7 @@ static void wait_for_fork(enum fault_call call)
     if (call != ON_msync || atomic_exchange(&in_sync, true))
         return;
     while (!atomic_load(&in_fork))
-        usleep(1000);
+        sched_yield();
 }
 
 /* Runs after what the library does before a fork, as it is registered earlier. */
@@ -732,8 +755,7 @@ static void before_fork(void)
     if (!ends_in_fork)
         return;
     atomic_store(&in_fork, true);
-    usleep(100000);
-    waited = !atomic_load(&has_run);
+    waited = falls_asleep(state_of(getpid(), asked_id), &has_run);
 }
 
 /* Else the child might close another descriptor of that number. */
@@ -741,11 +763,11 @@ static void an_opening_is_not_closed_during_a_fork(void **state)
 {
     (void)state;
     inherited = opened("filter", BLOOMFILE_WRITE);
-    atomic_store(&has_run, false);
     faults_begin(&(struct faults){ .at_each_call = wait_for_fork });
-    assert_int_equal(pthread_create(&asked, NULL, sync_it_too, NULL), 0);
+    start_asked(sync_it_too);
+    atomic_store(&may_run, true);
     while (!atomic_load(&in_sync))
-        usleep(1000);
+        sched_yield();
     ends_in_fork = true;
     pid_t child = fork();
     if (child == 0)

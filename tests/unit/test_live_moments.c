@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,16 +105,6 @@ static pthread_t second;
 static atomic_int second_id;
 static atomic_bool second_started;
 
-static bool second_sleeps(void)
-{
-    char path[64], text[256] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", second_id);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const bool known = fd >= 0 && read(fd, text, sizeof text - 1) > 0;
-    close(fd);
-    return known && strstr(text, ") S ") != NULL;
-}
-
 static void *add_as_second(void *nothing)
 {
     (void)nothing;
@@ -128,8 +119,9 @@ static void have_a_second_thread_wait(enum fault_call call)
         return;
     if (pthread_create(&second, NULL, add_as_second, NULL) != 0)
         _exit(1);
-    for (unsigned i = 0; i < 2000 && (second_id == 0 || !second_sleeps()); i++)
-        nanosleep(&(struct timespec){ .tv_nsec = 1000 * 1000 }, NULL);
+    while (second_id == 0)
+        sched_yield();
+    (void)falls_asleep(state_of(getpid(), second_id), NULL);
 }
 
 static void of_two_threads_of_a_child_one_joins_for_both(void **state)

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "handle/live.h"
@@ -181,11 +182,13 @@ static void read_counts(void)
 
 struct task {
     void (*run)(void);
+    atomic_int id;
     atomic_bool done;
 };
 
 static void *run_task(void *task)
 {
+    ((struct task *)task)->id = (int)syscall(SYS_gettid);
     ((struct task *)task)->run();
     ((struct task *)task)->done = true;
     return NULL;
@@ -203,8 +206,9 @@ static void nobody_looks_at_counts_while_others_move_them(void **state)
         pthread_t thread;
         pthread_mutex_lock(&filter->session->counts);
         assert_int_equal(pthread_create(&thread, NULL, run_task, &tasks[i]), 0);
-        nanosleep(&(struct timespec){ .tv_nsec = 50 * 1000 * 1000 }, NULL);
-        assert_false(tasks[i].done);
+        while (tasks[i].id == 0)
+            sched_yield();
+        assert_true(falls_asleep(state_of(getpid(), tasks[i].id), &tasks[i].done));
         pthread_mutex_unlock(&filter->session->counts);
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_true(tasks[i].done);

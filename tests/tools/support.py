@@ -295,7 +295,8 @@ class ToolTest(unittest.TestCase):
         change = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         if change.si_code == os.CLD_STOPPED:
             return process
-        self.assertEqual(process.wait(TIMEOUT), 0)
+        process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 0)
         return None
 
     def start_unwaited(self, tool, *arguments):

@@ -116,7 +116,8 @@ class Interrupted(Created):
                 if status is None:
                     break
             self.assertGreater(at, 1)
-            self.assertEqual(whole, {False, True})
+            # At these calls a signal that can wait comes too late.
+            self.assertEqual(whole, {False, True} if number == signal.SIGKILL else {True})
             if name == "old":
                 self.write("old", OLD)
             self.left(name, self.interrupted_while_it_reads(number, *words, **options), leftover)

@@ -228,6 +228,20 @@ BLOOMFILE_API int bloomfile_seal_to(const char *path, const bloomfile *f, unsign
 BLOOMFILE_API int bloomfile_seal_to_fd(int fd, const bloomfile *f, const char *spool);
 BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const bloomfile *f);
 
+/* Restricts which file may be replaced by what is made of `f`. Use it to compare the existing file
+ * with `f` before it is replaced: a file that another process puts there later is never lost.
+ *
+ *   f    a source of later calls of bloomfile_seal_to(), bloomfile_fold(), bloomfile_merge(),
+ *        bloomfile_join(), bloomfile_project() or bloomfile_patch(); no other thread may use it now
+ *   fd   a descriptor of the file, as it is now; the caller keeps it, and may close it. -1: none,
+ *        so that the result replaces no file
+ *
+ * It holds until the handle is closed, or until the next call. Those functions then return
+ * BLOOMFILE_EREPLACED unless this file, unchanged, is at the path of the result. If several sources
+ * have such a file, the first one counts. Without this call the file counts that is at the path
+ * when they begin. Returns 0, or an errno of fstat(); then nothing changes. */
+BLOOMFILE_API int bloomfile_replace_only(bloomfile *f, int fd);
+
 /* Writes what a live filter's memory holds to a new live file `dst`, poisoned or not, as
  * bloomfile_builder_finish() publishes one; flags: BLOOMFILE_REPLACE, or 0. If bloomfile_status()
  * is not 0, pages that the kernel has dropped since a failed write are as they were on disk, so the

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Sealing a live file in place, and sealed copies. */
 #include <bloomfile_live.h>
+#include <errno.h>
+#include <sys/stat.h>
 
 #include "combine/combine.h"
 #include "handle/changed.h"
@@ -134,6 +136,15 @@ static int copy(const bloomfile *f, struct destination to)
     if (error == 0)
         error = source_describe(f, &h);
     return error != 0 ? error : combine_copy(&h, f, to);
+}
+
+int bloomfile_replace_only(bloomfile *f, int fd)
+{
+    struct publish_only only = { .wanted = true, .exists = fd >= 0 };
+    if (only.exists && fstat(fd, &only.file) != 0)
+        return errno;
+    f->only = only;
+    return 0;
 }
 
 int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags)

@@ -155,11 +155,12 @@ static bool is_of_source(const bloomfile *f, int error)
            error == BLOOMFILE_ECHANGED || error == bloomfile_status(f);
 }
 
-static int copy(const struct request *r, const bloomfile *f)
+static int copy(const struct request *r, bloomfile *f)
 {
     const bool to_stdout = sink_is_stdout(r->dest);
     const unsigned flags = sink_flags(r->force);
     const struct loss loss = { r->dest, r->path, f, r->force, r->discard };
+    sink_hold(r->dest, f);
     sink_check_again(r->dest);
     loss_check(&loss);
     if (r->project && to_stdout)

@@ -38,10 +38,14 @@ static int check_name(const bloomfile *f, const struct stat *old)
 
 int source_destination(struct destination *to, const bloomfile *const *sources, size_t count)
 {
+    int error = 0;
     if (to->kind != DESTINATION_FILE || to->path == NULL)
         return 0;
+    for (size_t i = 0; i < count && !to->only.wanted; i++)
+        to->only = sources[i]->only;
+    if (!to->only.wanted)
+        error = find(to->path, &to->only.file, &to->only.exists);
     to->only.wanted = true;
-    int error = find(to->path, &to->only.file, &to->only.exists);
     for (size_t i = 0; error == 0 && i < count && to->only.exists; i++)
         error = check_name(sources[i], &to->only.file);
     return error;

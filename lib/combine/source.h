@@ -27,7 +27,8 @@ struct source {
     struct kernel_tally tally; /* of a live one, as it was read */
 };
 
-/* Notes the file at the destination, if there is one: the result may replace that one only.
+/* Notes the file that the result may replace: that of bloomfile_replace_only() if a source has one,
+ * otherwise the file that is at the destination now, if any.
  * BLOOMFILE_EREPLACED if a source was opened by a path that leads there and had another file then:
  * the result would lack the keys of the new one. */
 int source_destination(struct destination *to, const bloomfile *const *sources, size_t count);

@@ -14,6 +14,7 @@
 #include "kernel/kernel.h"
 #include "os/file.h"
 #include "os/map.h"
+#include "os/publish.h"
 
 /* What identifies a file. */
 struct file_looks {
@@ -51,9 +52,10 @@ struct bloomfile {
     struct header header;     /* as it was when opened */
     struct geometry geometry;
     struct map map;
-    char *path;             /* NULL: not opened by path */
-    int folder;             /* a descriptor that `path` goes through; -1: none */
-    struct file_looks file; /* of the path */
+    char *path;               /* NULL: not opened by path */
+    int folder;               /* a descriptor that `path` goes through; -1: none */
+    struct file_looks file;   /* of the path */
+    struct publish_only only; /* what is made of it may replace: bloomfile_replace_only() */
     struct guard guard_storage;
 };
 

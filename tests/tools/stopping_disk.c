@@ -4,9 +4,14 @@
  * STOPS_AT, from 0, is not made; with STOPS_BY=kill the process dies there, else the call fails;
  * with STOPS_BY=stop it is made once the process, which is stopped before it, goes on.
  * Each call is noted in the file STOPS_LOG, with the file that is synced, or gets or loses a name.
- * With LACKS_LINKS there are no links, and no renaming that replaces nothing; with LACKS_STATX
- * there is no statx(), as in Linux before 4.11.
+ * With STOPS_BEFORE_RESULT the process is stopped before the library begins a filter made of
+ * others. With LACKS_LINKS there are no links, and no renaming that replaces nothing; with
+ * LACKS_STATX there is no statx(), as in Linux before 4.11.
  */
+#include <bloomfile_combine.h>
+#include <bloomfile_delta.h>
+#include <bloomfile_live.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -98,4 +103,56 @@ int unlinkat(int fd, const char *path, int flags)
 int renameat(int from_fd, const char *from, int to_fd, const char *to)
 {
     return stops("rename", to) ? -1 : (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
+}
+
+/* ---- the library's functions, behind the last look of a tool at DEST */
+
+static void find(const char *function, void *next)
+{
+    void *found = dlsym(RTLD_NEXT, function);
+    memcpy(next, &found, sizeof found); /* in C no cast makes a function of it */
+    if (getenv("STOPS_BEFORE_RESULT") != NULL)
+        raise(SIGSTOP);
+}
+
+#define FIND_NEXT(function)                                                                        \
+    __typeof__(&(function)) next;                                                                  \
+    find(#function, &next)
+
+int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags)
+{
+    FIND_NEXT(bloomfile_seal_to);
+    return next(path, f, flags);
+}
+
+int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
+{
+    FIND_NEXT(bloomfile_project);
+    return next(path, f, flags);
+}
+
+int bloomfile_fold(const char *path, const bloomfile *f, uint64_t factor, unsigned flags)
+{
+    FIND_NEXT(bloomfile_fold);
+    return next(path, f, factor, flags);
+}
+
+int bloomfile_patch(const char *path, const bloomfile *f, int patch, unsigned threads,
+                    unsigned flags)
+{
+    FIND_NEXT(bloomfile_patch);
+    return next(path, f, patch, threads, flags);
+}
+
+int bloomfile_merge(const char *path, const bloomfile *const *filters, size_t count,
+                    const struct bloomfile_merge_params *params, unsigned flags)
+{
+    FIND_NEXT(bloomfile_merge);
+    return next(path, filters, count, params, flags);
+}
+
+int bloomfile_join(const char *path, const bloomfile *const *slices, size_t count, unsigned flags)
+{
+    FIND_NEXT(bloomfile_join);
+    return next(path, slices, count, flags);
 }

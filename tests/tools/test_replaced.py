@@ -206,9 +206,16 @@ class Together(ToolTest):
         (self.folder / "log").unlink()
         (self.folder / "new").unlink(missing_ok=True)
         self.write("all", self.read("old"))
-        process = self.start(tool, *words, env={**disk, "STOPS_AT": str(calls.index(call)), "STOPS_BY": "stop"})
+        return self.started(disk | {"STOPS_AT": str(calls.index(call)), "STOPS_BY": "stop"}, tool, *words)
+
+    def started(self, env, tool, *words):
+        process = self.start(tool, *words, env=env)
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         return process
+
+    def stopped_after_the_last_look(self, tool, *words):
+        disk = {"LD_PRELOAD": os.environ["STOPPING_DISK"], "STOPS_BEFORE_RESULT": "1"}
+        return self.started(disk, tool, *words)
 
     def go_on(self, process):
         process.send_signal(signal.SIGCONT)
@@ -258,6 +265,54 @@ class Together(ToolTest):
                 status, _, message = self.result(second)
                 self.assertEqual(status, 2)
                 self.check_message("bfmerge", message, "cannot replace all: another process ")
+
+    EARLIER = (["bfmerge", "-qf", "dest", "a"], ["bfmerge", "-qf", "--intersect", "dest", "a"],
+               ["bffold", "-qf", "--factor", 1, "a", "dest"], ["bfseal", "-qf", "a", "dest"],
+               ["bfdelta", "-q", "--apply", "-f", "old", "patch", "dest"],
+               ["bfseal", "-qf", "--project", "counts", "dest"])
+
+    def test_a_filter_that_comes_after_the_comparison_is_kept(self):
+        """The file at DEST has no keys, is missing, or is a link to the source. Then an unrelated filter gets its name."""
+        self.create("-q", "-l", "counting", "-m", 30011, "-k", 5, stdin=lines(*KEYS), name="counts")
+        for words in self.EARLIER:
+            for before in "empty", "missing":
+                for live in False, True:
+                    with self.subTest(words=words, before=before, live=live):
+                        (self.folder / "dest").unlink(missing_ok=True)
+                        if before == "empty":
+                            self.build("dest")
+                        process = self.stopped_after_the_last_look(*words)
+                        self.put_unrelated("dest", live)
+                        status, out, message = self.go_on(process)
+                        self.assertEqual((status, out), (2, b""))
+                        self.assertIn(b"cannot replace dest: another process replaced it during the run", message)
+                        self.assertEqual(self.query("dest", stdin=lines("unrelated")), [b"unrelated"])
+
+    def test_a_source_by_another_name_that_is_replaced_after_the_comparison_is_kept(self):
+        for words in (["bfmerge", "-qf", "link", "a"], ["bffold", "-qf", "--factor", 1, "a", "link"]):
+            with self.subTest(words[0]):
+                (self.folder / "link").unlink(missing_ok=True)
+                os.link(self.folder / "a", self.folder / "link")
+                process = self.stopped_after_the_last_look(*words)
+                self.put_unrelated("link", False)
+                self.assertIn(b"cannot replace link: another process replaced it", self.go_on(process)[2])
+                self.assertEqual(self.query("link", stdin=lines("unrelated")), [b"unrelated"])
+
+    def test_an_unchanged_file_is_replaced_after_the_comparison(self):
+        self.create("-q", "-l", "counting", "-m", 30011, "-k", 5, stdin=lines(*KEYS), name="counts")
+        for words in self.EARLIER:
+            with self.subTest(words=words):
+                self.build("dest")
+                self.assertEqual(self.go_on(self.stopped_after_the_last_look(*words))[0], 0)
+                self.assertEqual(self.query("dest", stdin=lines(*KEYS)), KEYS)
+
+    def put_unrelated(self, name, live):
+        if live:
+            self.create_live("-f", "-n", 100, name="unrelated")
+            self.output("bfadd", "-q", "unrelated", stdin=lines("unrelated"))
+        else:
+            self.build("unrelated", b"unrelated")
+        os.rename(self.folder / "unrelated", self.folder / name)
 
     def test_a_rebuild_replaces_what_is_there(self):
         process = self.stopped("fsync", "bfcreate", "-qf", "all", "patch", "--as-is")

@@ -254,6 +254,74 @@ static void a_destination_that_appears_is_kept(void **state)
     assert_error(unite_into_new(), 0);
 }
 
+/* ---- bloomfile_replace_only() */
+
+static int copy_to_new(void)
+{
+    return bloomfile_seal_to("new", source, BLOOMFILE_REPLACE);
+}
+
+/* Of all sources the second one says so. */
+static int (*const into_new[])(void) = { copy_to_new, unite_into_new };
+
+static void allow_new(void)
+{
+    const int fd = open("new", O_RDONLY | O_CLOEXEC);
+    assert_error(bloomfile_replace_only(source, fd), 0);
+    close(fd);
+}
+
+static void make_other(void)
+{
+    make("other", shape, NEW_KEYS);
+    assert_int_equal(rename("other", "new"), 0);
+}
+
+static void a_result_replaces_only_the_file_that_was_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(into_new); i++) {
+        make("new", shape, 10);
+        allow_new();
+        make_other();
+        assert_error(into_new[i](), BLOOMFILE_EREPLACED);
+        assert_filter_of("new", NEW_KEYS);
+        allow_new();
+        assert_error(into_new[i](), 0);
+        allow_new();
+        assert_error(with_others(into_new[i], ON_fsync, 1, make_other), BLOOMFILE_EREPLACED);
+        assert_filter_of("new", NEW_KEYS);
+        allow_new();
+        assert_int_equal(unlink("new"), 0);
+        assert_error(into_new[i](), BLOOMFILE_EREPLACED);
+    }
+}
+
+static void a_result_that_may_replace_no_file_needs_a_new_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(into_new); i++) {
+        allow_new();
+        make_new();
+        assert_error(into_new[i](), BLOOMFILE_EREPLACED);
+        assert_filter_of("new", NEW_KEYS);
+        assert_int_equal(unlink("new"), 0);
+        assert_error(into_new[i](), 0);
+        assert_int_equal(unlink("new"), 0);
+    }
+}
+
+static void a_bad_descriptor_does_not_change_what_may_be_replaced(void **state)
+{
+    (void)state;
+    allow_new();
+    const int fd = open(target, O_RDONLY | O_CLOEXEC);
+    close(fd);
+    assert_error(bloomfile_replace_only(source, fd), EBADF);
+    make_new();
+    assert_error(copy_to_new(), BLOOMFILE_EREPLACED);
+}
+
 /* ---- the lock on the old file */
 
 static int lock = -1;
@@ -324,6 +392,9 @@ int main(void)
         ALONE(unchanged_source_is_replaced),
         ALONE(a_destination_that_is_removed_or_written_to_is_not_replaced),
         ALONE(a_destination_that_appears_is_kept),
+        ALONE(a_result_replaces_only_the_file_that_was_named),
+        ALONE(a_result_that_may_replace_no_file_needs_a_new_name),
+        ALONE(a_bad_descriptor_does_not_change_what_may_be_replaced),
         ALONE(waiter_sees_the_file_that_the_lock_holder_published),
         ALONE(a_lock_that_another_program_keeps_delays_a_merge),
         ALONE(a_build_replaces_whatever_file_is_there),

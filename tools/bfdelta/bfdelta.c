@@ -372,6 +372,7 @@ static void apply(const struct request *r)
     say_order = "NEW comes last: bfdelta --apply OLD PATCH NEW";
     sink_check(r->new, true);
     const struct loss loss = { r->new, r->old, NULL, r->force, r->discard };
+    sink_hold(r->new, old);
     loss_check(&loss);
     progress(r, &p, "applying ...");
     sink_check_again(r->new);

@@ -215,8 +215,9 @@ static void step(const struct request *r, struct cli_progress *progress, const c
     cli_progress_step(progress);
 }
 
-static int fold(const struct request *r, const bloomfile *f, uint64_t factor)
+static int fold(const struct request *r, bloomfile *f, uint64_t factor)
 {
+    sink_hold(r->dest, f);
     sink_check_again(r->dest);
     check_loss(r, f);
     if (sink_is_stdout(r->dest))

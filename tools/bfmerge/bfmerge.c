@@ -241,9 +241,10 @@ static int make(const struct request *r, const struct merge_sources *s)
 {
     const bool to_stdout = sink_is_stdout(r->dest);
     const unsigned flags = sink_flags(r->force);
-    const bloomfile *first = s->list[0].filter;
+    bloomfile *first = s->list[0].filter;
     struct bloomfile_merge_params params = r->params;
     const struct merge_dest dest = dest_of(r);
+    sink_hold(r->dest, first);
     sink_check_again(r->dest);
     merge_dest_check(&dest, s);
     if (r->mode == PROJECT)

@@ -7,7 +7,7 @@
 #include "shared/say.h"
 #include "shared/target.h"
 
-#include <bloomfile.h>
+#include <bloomfile_live.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,6 +62,20 @@ void sink_check_kind_again(const char *dest, enum sink_kind kind)
         return;
     ending_catch();
     (kind == SINK_PATCH ? target_check_old_patch : target_check_old)(dest);
+}
+
+void sink_hold(const char *dest, bloomfile *f)
+{
+    if (sink_is_stdout(dest))
+        return;
+    const int fd = open(dest, O_PATH | O_CLOEXEC);
+    if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
+        sink_fail(dest, errno);
+    const int error = bloomfile_replace_only(f, fd);
+    if (error != 0)
+        sink_fail(dest, error);
+    if (fd >= 0)
+        close(fd);
 }
 
 unsigned sink_flags(bool force)

@@ -5,6 +5,8 @@
 #ifndef BLOOMFILE_TOOLS_SINK_H
 #define BLOOMFILE_TOOLS_SINK_H
 
+#include <bloomfile.h>
+
 #include <stdbool.h>
 
 bool sink_is_stdout(const char *dest);
@@ -25,6 +27,10 @@ void sink_check_kind(const char *dest, bool force, enum sink_kind kind);
  */
 void sink_check_again(const char *dest);
 void sink_check_kind_again(const char *dest, enum sink_kind kind);
+
+/* Lets what is made of `f` replace only the file that is there now, or none. Call it before the
+ * last look at that file: another program that puts a file there later keeps it. */
+void sink_hold(const char *dest, bloomfile *f);
 
 /* For the library's function that makes a file. */
 unsigned sink_flags(bool force);

@@ -184,6 +184,12 @@ class FailingDisk(TroubleTest):
         self.assertEqual(self.query("--verify", "saved", "keys"), KEYS)
         self.assertEqual(sorted(self.snapshot()), ["keys", "live", "saved"])
 
+    def test_keys_that_were_not_read_are_among_those_to_add_to_a_rescued_filter(self):
+        writer = self.failing_adder("--rescue", "saved")
+        message = self.result(writer, lines(*KEYS[13:]))[2]
+        self.assertIn(b"rescued to saved (add the keys since the last sync to it again with bfadd --accept-unclean, "
+                      b"including the last 10 read here, and all that follow in the input)", message)
+
     def test_rescue_that_fails(self):
         self.assertIn("File exists", self.trouble("bfadd", "--rescue", "keys", "live",
                                                   stdin=lines("a"), names=["keys"]))

@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import unittest
@@ -11,6 +12,7 @@ from support import SANITIZED, TIMEOUT, ToolTest, lines, main, numbered
 
 KEYS = numbered(30)
 ADVICE = ("live was replaced or removed while it was open for writing: add the {} keys read here again, to the file that has this name now (next time, add --rescue NEWFILE to save the filter in memory)\n")
+NOT_AT_END = ADVICE.replace("here again", "here again, and all that follow in the input")
 
 
 def removed(test):
@@ -64,7 +66,7 @@ class Adding(ReplacedTest):
                     self.feed(writer, *numbered(10, "more "))
                 self.assertEqual(writer.wait(TIMEOUT), 2)
                 # The sync that its first 30 keys begin may come late, and notice already.
-                self.assertIn(writer.stderr.read().decode(), ["bfadd: " + ADVICE.format(n) for n in (30, 40)])
+                self.assertIn(writer.stderr.read().decode(), ["bfadd: " + NOT_AT_END.format(n) for n in (30, 40)])
 
     def test_what_is_in_memory_can_be_rescued(self):
         writer = self.adder("--rescue", "saved")
@@ -76,6 +78,47 @@ class Adding(ReplacedTest):
                                   b"add the 31 keys read here again, to the file that has this name now)\n")
         self.assertEqual(self.inspected("saved")["verdict"], "live, clean")
         self.assertEqual(self.query("saved", stdin=lines(*KEYS, "a", "b")), [*KEYS, b"a"])
+
+    def full(self, *options):
+        """The message of an adder whose filter becomes full, and is not at its path any more, before its input ends."""
+        self.create_live("-f", "-n", 100)
+        writer = self.adder(*options)
+        renamed_over(self)
+        self.create_live("-f", "-n", 10000)
+        status, out, message = self.result(writer, lines(*numbered(3000, "more ")))
+        self.assertEqual((status, out), (2, b""))
+        return message.decode()
+
+    def test_keys_that_were_not_read_are_among_those_to_add_again(self):
+        message = self.full()
+        read = re.fullmatch("bfadd: " + re.escape(NOT_AT_END).replace(r"\{\}", "([0-9]+)"), message)[1]
+        self.assertLess(int(read), 3030)
+
+    def test_a_rescued_filter_does_not_have_the_keys_that_were_not_read(self):
+        message = self.full("--rescue", "saved")
+        taken, read = re.search(
+            r"rescued to saved after the first ([0-9]+) keys read \(use that file, and add the keys after them; or add the "
+            r"([0-9]+) keys read here again, and all that follow in the input, to the file that has this name now\)", message).groups()
+        self.assertLess(int(taken), int(read))
+        keys = [*KEYS, *numbered(3000, "more ")]
+        self.output("bfadd", "-q", "--overfull", "saved", stdin=lines(*keys[int(taken):]))
+        self.assertEqual(self.query("saved", stdin=lines(*keys)), keys)
+
+    def test_a_signal_ends_the_input_early(self):
+        writer = self.adder()
+        renamed_over(self)
+        writer.send_signal(signal.SIGINT)
+        self.assertEqual(self.result(writer), (2, b"", f"bfadd: {NOT_AT_END.format(30)}".encode()))
+
+    def test_keys_that_were_not_read_are_to_be_removed_too(self):
+        self.create_live("-f", "-l", "counting", "-n", 1000)
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        writer = self.start("bfadd", "--remove", "--sync", 10, "live")
+        self.feed(writer, *KEYS[:5])
+        self.until(lambda: not self.query_quietly(KEYS[4]), writer)
+        renamed_over(self)
+        self.assertIn(b"remove the 10 keys read here again, and all that follow in the input, from the file",
+                      self.result(writer, lines(*KEYS[5:]))[2])
 
     def test_the_keys_in_hand_are_among_those_to_add_again(self):
         self.create_live("--grow", "-n", 50, name="series")

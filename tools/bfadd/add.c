@@ -28,6 +28,8 @@ struct work {
     const struct add *add;
     bloomfile *f;
     uint64_t read, done; /* keys; those that were new, or removed */
+    uint64_t taken;      /* keys that the filter accepted: the first ones read */
+    bool all_read;       /* the input has no more */
     uint64_t unsynced;   /* keys since the last sync */
     struct crowd crowd;
     bool told_of_crowd;
@@ -63,6 +65,15 @@ static bloomfile *open_filter(const struct add *a)
 
 /* -------------------------------------------------------------------------------------- trouble */
 
+/* The keys that a lost file lacks: those read, and those that were not read because of it. */
+static const char *keys_again(const struct work *w, char text[REMEDY_SIZE])
+{
+    snprintf(text, REMEDY_SIZE, "%s the %" PRIu64 " key%s read here again%s",
+             w->add->remove ? "remove" : "add", w->read, cli_s(w->read),
+             w->all_read ? "" : ", and all that follow in the input");
+    return text;
+}
+
 /* Saves what is in memory, if asked to; false if not. If it cannot, ends the program with what is
  * wrong with the file and what to do about it. */
 static bool rescue(const struct work *w, const char *trouble, const char *remedy)
@@ -88,48 +99,52 @@ static _Noreturn void poisoned(const struct work *w, int error)
                  trouble, remedy);
     cli_fail(0,
              "%s: rescued to %s (add the keys since the last sync to it again with bfadd "
-             "--accept-unclean, including the last %" PRIu64 " read here)",
-             trouble, a->rescue, w->unsynced);
+             "--accept-unclean, including the last %" PRIu64 " read here%s)",
+             trouble, a->rescue, w->unsynced,
+             w->all_read ? "" : ", and all that follow in the input");
 }
 
 /* The keys went into a file that has no name any more. */
 static _Noreturn void replaced(const struct work *w)
 {
     const struct add *a = w->add;
-    char trouble[DESCRIPTION_SIZE], remedy[REMEDY_SIZE];
+    char trouble[DESCRIPTION_SIZE], remedy[2 * REMEDY_SIZE], again[REMEDY_SIZE];
     snprintf(trouble, sizeof(trouble), "%s was replaced or removed while it was open for writing",
              a->path);
-    snprintf(remedy, sizeof(remedy),
-             "%s the %" PRIu64 " key%s read here again, %s the file that has this name now",
-             a->remove ? "remove" : "add", w->read, cli_s(w->read), a->remove ? "from" : "to");
+    snprintf(remedy, sizeof(remedy), "%s, %s the file that has this name now", keys_again(w, again),
+             a->remove ? "from" : "to");
     if (!rescue(w, trouble, remedy))
         cli_fail(0, "%s: %s (next time, add --rescue NEWFILE to save the filter in memory)",
                  trouble, remedy);
-    cli_fail(0, "%s: rescued to %s with all its keys (use that file, or %s)", trouble, a->rescue,
-             remedy);
+    if (w->all_read)
+        cli_fail(0, "%s: rescued to %s with all its keys (use that file, or %s)", trouble,
+                 a->rescue, remedy);
+    cli_fail(0,
+             "%s: rescued to %s after the first %" PRIu64
+             " key%s read (use that file, and %s the keys after them; or %s)",
+             trouble, a->rescue, w->taken, cli_s(w->taken), a->remove ? "remove" : "add", remedy);
 }
 
 /* Ends the program if what is wrong is the same whatever was attempted. */
 static void fail_for_file(const struct work *w, int error)
 {
+    char again[REMEDY_SIZE];
     if (error == BLOOMFILE_EREPLACED)
         replaced(w);
     if (error == BLOOMFILE_ECHANGED)
-        cli_fail(0,
-                 "%s was overwritten while it was open for writing: %s the %" PRIu64
-                 " key%s read here again",
-                 w->add->path, w->add->remove ? "remove" : "add", w->read, cli_s(w->read));
+        cli_fail(0, "%s was overwritten while it was open for writing: %s", w->add->path,
+                 keys_again(w, again));
     if (bloomfile_status(w->f) == BLOOMFILE_EPOISONED)
         poisoned(w, error);
 }
 
 static _Noreturn void fail(const struct work *w, int error, const char *attempt)
 {
-    char about[LAYERS_TEXT];
+    char about[LAYERS_TEXT], again[REMEDY_SIZE];
     fail_for_file(w, error);
     if (layers_explain(w->add->path, error, about))
-        cli_fail(0, "cannot %s %s: %s; then add the %" PRIu64 " key%s read here again", attempt,
-                 w->add->path, about, w->read, cli_s(w->read));
+        cli_fail(0, "cannot %s %s: %s; then %s", attempt, w->add->path, about,
+                 keys_again(w, again));
     cli_fail(error, "cannot %s %s", attempt, w->add->path);
 }
 
@@ -200,6 +215,7 @@ static void remove_keys(struct work *w, const struct bloomfile_key *keys, size_t
         if (error != 0 && error != BLOOMFILE_EABSENT)
             fail(w, error, "remove keys from");
         w->done += error == 0;
+        w->taken++;
     }
 }
 
@@ -207,7 +223,7 @@ static void add_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
 {
     size_t new_keys, done;
     int error = bloomfile_add_many(w->f, keys, n, NULL, &new_keys, &done);
-    const uint64_t before = w->read - n + done;
+    const uint64_t before = w->taken += done;
     w->done += new_keys;
     if (error == BLOOMFILE_EFULL)
         over_capacity(w, before);
@@ -259,6 +275,7 @@ static void take_input(struct work *w)
     cli_progress_end(&w->progress);
     keys_tell_skipped(input, w->read, a->quiet);
     w->input_errors = keys_errors(input);
+    w->all_read = w->input_errors == 0 && stop_signal == 0;
     keys_free(input);
 }
 

@@ -42,17 +42,24 @@ static uint64_t estimate(const bloomfile *f)
     return (uint64_t)(keys + (whole ? sqrt(keys) * 2 / 3 : sqrt(keys / share)));
 }
 
+/* The record lacks the keys that other writers have not committed, and the counts of killed ones.
+ * In the layout counting it may also have too many: other writers have removed keys since, or a
+ * remover committed first, so that n stayed at 0 and then got the keys that it had removed. */
+static uint64_t count_keys(const bloomfile *f, const struct record *now)
+{
+    if (now->writers <= 1 && (now->flags & RECORD_N_ESTIMATED) == 0)
+        return now->n;
+    const uint64_t seen = estimate(f);
+    return layout_of(f->header.layout)->counts || seen > now->n ? seen : now->n;
+}
+
 /* How many keys this process may add before it counts again; 0: the limit is reached. */
 static uint64_t count_room(const bloomfile *f)
 {
     struct record now;
     if (live_count(f, &now) != 0)
         return 1; /* adding or syncing returns the error */
-    uint64_t keys = now.n;
-    const uint64_t writers = now.writers > 1 ? now.writers : 1;
-    const bool uncertain = writers > 1 || (now.flags & RECORD_N_ESTIMATED) != 0;
-    const uint64_t seen = uncertain ? estimate(f) : 0;
-    keys = seen > keys ? seen : keys;
+    const uint64_t keys = count_keys(f, &now), writers = now.writers > 1 ? now.writers : 1;
     if (keys >= f->limit)
         return 0;
     const uint64_t left = f->limit - keys, most = f->limit / OVERSHOOT;

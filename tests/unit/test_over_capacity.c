@@ -259,6 +259,56 @@ static void a_writer_that_joins_late_leaves_the_limit_within_a_hundredth(void **
     bloomfile_close(first);
 }
 
+/* ---- removals by others */
+
+/* Adds until EFULL, and has another writer remove all of that. */
+static bloomfile *emptied_by_other(bloomfile **remover)
+{
+    uint64_t new_keys;
+    bloomfile *f = made(&shapes[7], 0);
+    *remover = opened("filter", BLOOMFILE_WRITE);
+    const uint64_t next = fill(f, 100, &new_keys);
+    assert_error(bloomfile_sync(f), 0);
+    for (uint64_t i = 0; i < next; i++)
+        assert_error(bloomfile_remove_digest(*remover, number(0, i)), 0);
+    return f;
+}
+
+static void assert_room_for_all(bloomfile *f)
+{
+    const struct bloomfile_info info = info_of(f);
+    const double limit = (double)limit_of(&info);
+    uint64_t new_keys;
+    (void)fill(f, 1, &new_keys);
+    assert_true(fabs((double)new_keys / limit - 1) <= 0.03);
+}
+
+static void keys_removed_by_a_writer_that_has_not_committed_make_room(void **state)
+{
+    (void)state;
+    bloomfile *remover, *f = emptied_by_other(&remover);
+    assert_room_for_all(f);
+    bloomfile_close(remover);
+    bloomfile_close(f);
+}
+
+static void keys_removed_before_they_were_committed_make_room(void **state)
+{
+    (void)state;
+    uint64_t new_keys;
+    bloomfile *f = made(&shapes[7], 0), *remover = opened("filter", BLOOMFILE_WRITE);
+    const uint64_t next = fill(f, 100, &new_keys);
+    for (uint64_t i = 0; i < next; i++)
+        assert_error(bloomfile_remove_digest(remover, number(0, i)), 0);
+    bloomfile_close(remover);
+    bloomfile_close(f);
+    f = opened("filter", BLOOMFILE_WRITE);
+    assert_int_equal(info_of(f).keys_estimated, 1);
+    assert_int_equal(info_of(f).keys, new_keys); /* of none that are there */
+    assert_room_for_all(f);
+    bloomfile_close(f);
+}
+
 /* ---- builders */
 
 static int build(const struct bloomfile_params *p, uint64_t keys)
@@ -320,6 +370,8 @@ int main(void)
         TEST(removals_make_room),
         TEST(several_writers_meet_the_limit_within_a_hundredth),
         TEST(a_writer_that_joins_late_leaves_the_limit_within_a_hundredth),
+        TEST(keys_removed_by_a_writer_that_has_not_committed_make_room),
+        TEST(keys_removed_before_they_were_committed_make_room),
         TEST(a_builder_makes_no_filter_over_capacity),
         TEST(filter_without_target_is_never_over_capacity),
     };

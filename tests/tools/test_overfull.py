@@ -133,6 +133,22 @@ class Add(ToolTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn(b"keys in a filter sized for 1000, and another key would raise its expected false-positive rate", result.stderr)
 
+    def test_the_number_of_keys_includes_those_of_other_writers(self):
+        for killed in False, True:
+            with self.subTest(killed=killed):
+                self.create_live("-f", "-n", 400)
+                other = self.start("bfadd", "-q", "live")
+                self.feed(other, *numbered(480))
+                self.wait_for_key("live", numbered(480)[-1], other)
+                if killed:
+                    other.kill()
+                    other.wait()
+                message = self.trouble("bfadd", "-q", "live", stdin=lines(*numbered(600, "more ")), changes=True)
+                keys = re.match("bfadd: cannot add to live: about ([0-9]+) keys in a filter sized for 400, and another key ", message)
+                self.assertIsNotNone(keys, message)
+                self.assertTrue(440 < int(keys[1]) < 520, message)
+                self.result(other)
+
     def test_several_at_once_and_a_killed_one(self):
         """Nobody's count is right."""
         self.create_live("-n", 400)
@@ -159,14 +175,14 @@ class Create(ToolTest):
         self.output("bfcreate", "old", stdin=lines("a"))
         old = self.read("old")
         for words, anew in self.ANEW.items():
+            size = f"a filter sized for {words[words.index('-n') + 1]}" if "-n" in words else f"{words[1]} bits"
             for quiet in [], ["-q"], ["-v"]:
                 for name, told in ("old", "create old"), ("-", "write to standard output"):
                     with self.subTest(words=words, quiet=quiet, name=name):
                         result = self.run_tool("bfcreate", "-f", *quiet, *words, name, stdin=lines(*numbered(300)))
                         self.assertEqual((result.returncode, result.stdout), (2, b""))
                         self.assertRegex(
-                            result.stderr.decode(), rf"^bfcreate: cannot {told}: over capacity: 300 keys in a filter sized for "
-                                                    rf"\d+ would have a false-positive rate of [\d.]+%, "
+                            result.stderr.decode(), rf"^bfcreate: cannot {told}: over capacity: 300 keys in {size} would have a false-positive rate of [\d.]+%, "
                                                     rf"target [\d.e-]+% \(use {anew}; to accept the rate: --overfull\)\n$")
                         self.assertEqual(self.read("old"), old)
                         self.assertEqual([file.name for file in self.folder.iterdir()], ["old"])

@@ -204,6 +204,7 @@ static void watch_rate(struct work *w, bool at_end)
     w->told_of_crowd = true;
     bloomfile_get_info(w->f, &info);
     info.keys = w->crowd.keys;
+    info.keys_estimated = w->crowd.fill.estimated;
     info.ones = w->crowd.ones;
     say_warnings(a->path, &info, (struct say_rate){ w->crowd.rate, true });
 }

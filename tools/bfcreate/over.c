@@ -64,7 +64,7 @@ static _Noreturn void refuse(const struct create *c, const char *why)
              sink_is_stdout(c->path) ? "write to" : "create", sink_name(c->path), why);
 }
 
-/* "300 keys in a filter sized for 100" */
+/* "300 keys in a filter sized for 100"; without -n, "300 keys in 1024 bits" */
 static void describe_keys(const struct create *c, const struct bloomfile_info *info, char *text,
                           size_t size)
 {
@@ -74,9 +74,12 @@ static void describe_keys(const struct create *c, const struct bloomfile_info *i
                  "%" PRIu64 " keys in a slice sized for %.0f (-n %" PRIu64 " is for all slices)",
                  info->keys, (double)info->capacity * (double)info->bits / (double)whole,
                  info->capacity);
-    else
+    else if (c->params.capacity > 0)
         snprintf(text, size, "%" PRIu64 " key%s in a filter sized for %" PRIu64, info->keys,
                  cli_s(info->keys), info->capacity);
+    else
+        snprintf(text, size, "%" PRIu64 " key%s in %" PRIu64 " %ss", info->keys, cli_s(info->keys),
+                 info->bits, bloomfile_traits_of(info->layout)->cell);
 }
 
 static void advise(const struct create *c, const struct bloomfile_info *info, char *text,

@@ -103,9 +103,10 @@ static void warn_of_overflow(struct seen *s)
     if (s->quiet)
         return;
     cli_warn(0,
-             "%s: %" PRIu64 " keys, more than its capacity of %" PRIu64
+             "%s: %s%" PRIu64 " keys, more than its capacity of %" PRIu64
              ": the false-positive rate is now %s (target %s)",
-             name_of(s), c->keys, c->capacity, cli_percent(is, sizeof(is), c->rate),
+             name_of(s), c->fill.estimated ? "about " : "", c->keys, c->capacity,
+             cli_percent(is, sizeof(is), c->rate),
              cli_percent(promised, sizeof(promised), c->promised));
 }
 

@@ -78,16 +78,19 @@ bool crowd_look(struct crowd *c, const bloomfile *f, bool anyway)
     return keys > c->capacity || m.fpr > c->promised;
 }
 
+/* The count that led to the refusal lacks no keys of other writers, nor those of killed ones. */
 const char *crowd_describe(const bloomfile *f, char *buffer, size_t size)
 {
     char target[32];
+    struct fill fill = { 0 };
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    const uint64_t keys = fill_keys(&fill, f, 0);
     bloomfile_get_info(f, &info);
     snprintf(buffer, size,
-             "%" PRIu64 " key%s in a filter sized for %" PRIu64
+             "%s%" PRIu64 " key%s in a filter sized for %" PRIu64
              ", and another key would raise its expected false-positive rate above twice the target"
              " of %s",
-             info.keys, cli_s(info.keys), info.capacity,
+             fill.estimated ? "about " : "", keys, cli_s(keys), info.capacity,
              cli_percent(target, sizeof(target), say_promised(&info)));
     return buffer;
 }

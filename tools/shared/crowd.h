@@ -34,7 +34,8 @@ void crowd_begin(struct crowd *c, const bloomfile *f);
 bool crowd_look(struct crowd *c, const bloomfile *f, bool anyway);
 
 /* Why a filter refuses new keys (BLOOMFILE_EFULL): "12000 keys in a filter sized for 10000, and
- * another key would raise its expected false-positive rate above twice the target of 1%". */
+ * another key would raise its expected false-positive rate above twice the target of 1%". "about",
+ * if the number was estimated from the bits. */
 const char *crowd_describe(const bloomfile *f, char *buffer, size_t size);
 
 #endif

@@ -3,17 +3,17 @@
 #include "shared/fill.h"
 
 #include "shared/cli.h"
+#include "shared/say.h"
+
 #include <bloomfile_inspect.h>
 
-static const double most_keys = 1e18;
-
-static uint64_t estimate(const bloomfile *f)
+static uint64_t estimate(const bloomfile *f, const struct bloomfile_info *info)
 {
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
     int error = bloomfile_measure(f, &m);
     if (error != 0)
         cli_fail(error, "cannot measure the filter");
-    return (uint64_t)(m.keys_estimate < most_keys ? m.keys_estimate + 0.5 : most_keys);
+    return say_estimate(info, &m);
 }
 
 /* How many keys this process may add before the next estimate, while each other writer adds as
@@ -30,10 +30,11 @@ uint64_t fill_keys(struct fill *fill, const bloomfile *f, uint64_t limit)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
     fill->left = UINT64_MAX;
-    if (info.writers <= 1 && info.keys_estimated == 0)
+    fill->estimated = info.writers > 1 || info.keys_estimated != 0;
+    if (!fill->estimated)
         return info.keys;
     if (info.keys >= fill->next || info.keys < fill->counted) {
-        fill->estimate = estimate(f);
+        fill->estimate = estimate(f, &info);
         fill->counted = info.keys;
         fill->next = info.keys + pace(&info, fill->estimate, limit);
     }

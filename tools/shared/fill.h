@@ -13,6 +13,7 @@ struct fill {
     uint64_t estimate, counted; /* keys, by the bits and by the filter's own count */
     uint64_t next;              /* the count at which to estimate again */
     uint64_t left;              /* keys to add before that, at least 1 */
+    bool estimated;             /* the last number was */
 };
 
 /* The keys in the filter. Estimates come the closer, the nearer that is to `limit`. */

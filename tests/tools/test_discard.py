@@ -76,7 +76,56 @@ class Kept(DiscardTest):
                 self.kept(tool, *words)
 
 
+    def test_a_source_that_is_saturated_proves_nothing(self):
+        """All bits of any filter are set in it."""
+        many = numbered(30000, "many ")
+        self.shape("src", *many, bits=5120)
+        self.live("live", keys=many, of="-m 5120 -k 5 -n 30000")
+        for tool, *words in self.WAYS[:3]:
+            with self.subTest(words=words):
+                self.shape("dest", *OTHER, bits=2560 if 2 in words else 5120)
+                self.kept(tool, *words)
+
+    def test_few_keys_prove_nothing(self):
+        """All bits of a key may be set by others."""
+        self.shape("src", *KEYS, bits=512 * 20)
+        found = next(key for key in numbered(10000, "chance ") if self.found(key))
+        self.live("live", of="-m 10240 -k 5 -n 3000")
+        for tool, *words in self.WAYS[1:3]:
+            with self.subTest(words=words):
+                self.shape("dest", found, bits=512 * 20)
+                self.kept(tool, *words)
+
+    def found(self, key):
+        return self.run_tool("bfquery", "-q", "src", stdin=lines(key)).returncode == 0
+
+    def test_a_filter_that_records_more_keys_is_kept(self):
+        """Its bits are no proof of those that the source has."""
+        self.output("bfcreate", "-q", "-f", "-m", 512 * 60, "-k", 5, "dest", stdin=lines(*KEYS[:1500]))
+        self.write("copy", self.read("dest"))
+        self.output("bfmerge", "-q", "-f", "--disjoint", "dest", "dest", "copy")
+        self.assertEqual(self.inspected("dest")["record"]["n"], 3000)
+        for tool, *words in self.WAYS[1:3]:
+            self.kept(tool, *words)
+
+
 class Replaced(DiscardTest):
+    def test_a_copy_of_few_keys_is_replaced_while_it_is_the_same(self):
+        self.live("live", keys=KEYS[:1])
+        self.output("bfseal", "-q", "live", "dest")
+        self.output("bfseal", "-q", "-f", "live", "dest")
+        self.shape("src", *numbered(30000), bits=5120)
+        for _ in range(2):
+            self.output("bffold", "-q", "-f", "--discard", "--factor", 1, "src", "dest")
+            self.output("bffold", "-q", "-f", "--factor", 1, "src", "dest")
+
+    def test_a_new_layer_with_few_keys_does_not_keep_a_copy_of_a_series(self):
+        self.live("live", of="--grow -n 500", keys=KEYS[:502])
+        self.output("bfseal", "-q", "live", "dest")
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        self.output("bfseal", "-q", "-f", "live", "dest")
+        self.assertEqual(self.query("dest", stdin=lines(*KEYS)), KEYS)
+
     def test_an_earlier_copy_is_replaced(self):
         for layout in "blocked", "classic", "counting":
             with self.subTest(layout):

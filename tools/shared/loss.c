@@ -4,6 +4,7 @@
 #include "shared/cli.h"
 #include "shared/layers_look.h"
 #include "shared/output.h"
+#include "shared/say.h"
 #include "shared/sink.h"
 #include "shared/target.h"
 
@@ -11,9 +12,21 @@
 #include <bloomfile_inspect.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* How one filter, the old one, compares with another. */
+struct match {
+    bool covered;  /* the other one has ones wherever it has */
+    bool same;     /* its bits are the same, or it has none */
+    double chance; /* that a filter of other keys, as many, would be covered */
+};
+
+/* A greater chance may be an accident: a saturated filter covers all others, and one of few keys is
+ * covered by many. */
+static const double accident = 1e-9;
 
 bool loss_is_live(const char *path)
 {
@@ -58,28 +71,54 @@ static bool has_all_cells(const bloomfile *f, bool counts, const bloomfile *part
     return lacking == 0;
 }
 
-/* The same of `f` as it would be folded. */
-static bool has_all_folded(const bloomfile *f, uint64_t factor, bool counts, const bloomfile *part)
-{
-    void *image;
-    size_t size;
-    bloomfile *folded;
-    if (bloomfile_fold_memory(&image, &size, f, factor) != 0)
-        return false;
-    bool has = bloomfile_open_memory(&folded, image, size, BLOOMFILE_APP_HASH) == 0;
-    if (has) {
-        has = has_all_cells(folded, counts, part, counts);
-        bloomfile_close(folded);
-    }
-    bloomfile_free(image);
-    return has;
-}
-
 static bool has_same_body(const bloomfile *a, const bloomfile *b)
 {
     size_t size, other_size;
     const void *body = bloomfile_body(a, &size), *other = bloomfile_body(b, &other_size);
     return size == other_size && memcmp(body, other, size) == 0;
+}
+
+/* By the rate, as keys of one block go together; and by the ones, as those of many keys coincide.
+ */
+static double chance_of(const bloomfile *f, const bloomfile *part)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT, of_part = m;
+    bloomfile_get_info(part, &info);
+    bloomfile_measure(f, &m); /* fail for a wrong struct_size only */
+    bloomfile_measure(part, &of_part);
+    return fmax(pow(m.fpr, (double)info.keys), pow(m.fill, (double)of_part.ones));
+}
+
+static struct match match_cells(const bloomfile *f, bool counts, const bloomfile *part,
+                                bool part_counts)
+{
+    struct match m = { .chance = 1 };
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(part, &info);
+    m.same = say_is_empty(&info) || has_same_body(f, part);
+    m.covered = m.same || has_all_cells(f, counts, part, part_counts);
+    if (m.covered)
+        m.chance = chance_of(f, part);
+    return m;
+}
+
+/* The same of `f` as it would be folded. */
+static struct match match_folded(const bloomfile *f, uint64_t factor, bool counts,
+                                 const bloomfile *part)
+{
+    void *image;
+    size_t size;
+    bloomfile *folded;
+    struct match m = { .chance = 1 };
+    if (bloomfile_fold_memory(&image, &size, f, factor) != 0)
+        return m;
+    if (bloomfile_open_memory(&folded, image, size, BLOOMFILE_APP_HASH) == 0) {
+        m = match_cells(folded, counts, part, counts);
+        bloomfile_close(folded);
+    }
+    bloomfile_free(image);
+    return m;
 }
 
 static bool has_same_positions(const struct bloomfile_info *a, const struct bloomfile_info *b)
@@ -89,40 +128,62 @@ static bool has_same_positions(const struct bloomfile_info *a, const struct bloo
            a->first_block == b->first_block && a->whole_blocks == b->whole_blocks;
 }
 
+/* Estimates may differ for the same keys. */
+static bool has_more_keys(const struct bloomfile_info *old, const struct bloomfile_info *f)
+{
+    return old->keys > f->keys && old->keys_estimated == 0 && f->keys_estimated == 0;
+}
+
 /* Whether one filter may be a copy, fold or projection of the other, made before that got more
  * keys. */
-static bool is_earlier_one(const bloomfile *old, const bloomfile *f)
+static struct match match_one(const bloomfile *old, const bloomfile *f)
 {
     struct bloomfile_info a = BLOOMFILE_INFO_INIT, b = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(old, &a);
     bloomfile_get_info(f, &b);
     const struct bloomfile_traits *of_a = bloomfile_traits_of(a.layout),
                                   *of_b = bloomfile_traits_of(b.layout);
-    if (!has_same_positions(&a, &b) || (a.layout != b.layout && a.layout != of_b->projection))
-        return false;
-    if (of_a->solved)
-        return has_same_body(old, f);
-    if (a.bits == b.bits)
-        return has_all_cells(f, of_b->counts, old, of_a->counts);
-    return a.layout == b.layout && has_all_folded(f, b.bits / a.bits, of_b->counts, old);
+    const bool is_projection = a.layout != b.layout;
+    if (!has_same_positions(&a, &b) || (is_projection && a.layout != of_b->projection) ||
+        has_more_keys(&a, &b))
+        return (struct match){ .chance = 1 };
+    if (of_a->solved) {
+        const bool same = has_same_body(old, f);
+        return (struct match){ .covered = same, .same = same, .chance = 1 };
+    }
+    if (a.bits != b.bits)
+        return is_projection ? (struct match){ .chance = 1 }
+                             : match_folded(f, b.bits / a.bits, of_b->counts, old);
+    return match_cells(f, of_b->counts, old, of_a->counts);
 }
 
-static bool is_earlier_layer(const bloomfile *layer, const bloomfile *f)
+static struct match match_layer(const bloomfile *layer, const bloomfile *f)
 {
-    bool is = false;
-    for (size_t i = 0; i < bloomfile_layers(f) && !is; i++)
-        is = is_earlier_one(layer, bloomfile_layer(f, i));
-    return is;
+    struct match best = { .chance = 1 };
+    for (size_t i = 0; i < bloomfile_layers(f) && !best.same; i++) {
+        const struct match m = match_one(layer, bloomfile_layer(f, i));
+        if (m.covered && (!best.covered || m.same || m.chance < best.chance))
+            best = m;
+    }
+    return best;
 }
 
-/* `old` is sound. A series that forgets may have forgotten a layer. */
+/* `old` is sound. A series that forgets may have forgotten a layer. That all layers are covered is
+ * less of an accident than that one is. */
 static bool is_earlier(const bloomfile *old, const bloomfile *f)
 {
     const size_t layers = bloomfile_layers(old);
-    bool is = (layers > 0) == (bloomfile_layers(f) > 0);
-    for (size_t i = 0; i < layers && is; i++)
-        is = is_earlier_layer(bloomfile_layer(old, i), f);
-    return is && (layers > 0 || is_earlier_one(old, f));
+    if ((layers > 0) != (bloomfile_layers(f) > 0))
+        return false;
+    struct match all = layers > 0 ? (struct match){ .covered = true, .same = true, .chance = 1 }
+                                  : match_one(old, f);
+    for (size_t i = 0; i < layers && all.covered; i++) {
+        const struct match m = match_layer(bloomfile_layer(old, i), f);
+        all.covered = m.covered;
+        all.same = all.same && m.same;
+        all.chance *= m.chance;
+    }
+    return all.covered && (all.same || all.chance <= accident);
 }
 
 static bool keeps_keys(const struct loss *l)

@@ -22,9 +22,9 @@ struct loss {
 };
 
 /* Ends the program if a file that has the name of `dest` must not be replaced. With --force it may
- * be if it has no keys, is the source itself, or is sealed and has no bits that the source, or a
- * fold or projection of it, lacks: then it is an earlier result of the same command. Call it after
- * sink_check(dest, true). */
+ * be if it has no keys, is the source itself, or is sealed, has not more keys than the source, and
+ * has no bits that the source, or a fold or projection of it, lacks, unless that may be chance:
+ * then it is an earlier result of the same command. Call it after sink_check(dest, true). */
 void loss_check(const struct loss *l);
 
 /* Whether keys would be lost with the file of that name. Those of a filter that cannot be opened

@@ -120,7 +120,9 @@ extern "C" {
  * series has writers). A single filter may not: BLOOMFILE_ESERIES; call bloomfile_unlink() first.
  * params.series: capacity is that of the first layer and must be given; a series that grows takes
  * neither bits nor hashes. Errors as bloomfile_builder_new() and _finish(), with
- * BLOOMFILE_ECAPACITY if neither capacity nor bits is given; _ESOLVED for the layout ribbon;
+ * BLOOMFILE_ECAPACITY if neither capacity nor bits is given; BLOOMFILE_EFULL if the given bits
+ * would be over capacity with fewer than `capacity` keys, unless BLOOMFILE_OVER_CAPACITY is given;
+ * _ESOLVED for the layout ribbon;
  * _ESERIES for a series in the counting layout, or if a file is where a further layer will be;
  * ENOSPC if the disk cannot hold all of it; those of bloomfile_open(). */
 BLOOMFILE_API int bloomfile_create(bloomfile **out, const char *path,

@@ -3,6 +3,7 @@
 #include <bloomfile_live.h>
 
 #include "handle/creating.h"
+#include "handle/room.h"
 #include "image/params.h"
 #include "image/replaced.h"
 #include "series/series.h"
@@ -15,6 +16,13 @@ static int take(struct bloomfile_params *p, const struct bloomfile_params *given
     if (error == 0)
         error = params_refuse_of_builder(p);
     return error == 0 && p->series == 0 ? params_refuse_of_live(p) : error;
+}
+
+/* One that cannot have as many keys as it is made for is an error now, not at the first of them. */
+static int plan(const struct bloomfile_params *p, unsigned flags, struct header *h)
+{
+    const int error = creating_plan(p, h);
+    return error == 0 && room_limit(h, flags) < h->capacity ? BLOOMFILE_EFULL : error;
 }
 
 int bloomfile_create(bloomfile **out, const char *path, const struct bloomfile_params *params,
@@ -30,7 +38,7 @@ int bloomfile_create(bloomfile **out, const char *path, const struct bloomfile_p
     if (error == 0 && p.series != 0)
         return series_create(out, path, &p, flags);
     if (error == 0)
-        error = creating_plan(&p, &h);
+        error = plan(&p, flags, &h);
     if (error == 0)
         error = replaced_check(path, flags);
     return error != 0 ? error : creating_file(out, path, NULL, &h, flags);
@@ -47,6 +55,6 @@ int bloomfile_create_memory(bloomfile **out, const struct bloomfile_params *para
     if (error == 0 && p.series != 0)
         return series_create(out, NULL, &p, flags);
     if (error == 0)
-        error = creating_plan(&p, &h);
+        error = plan(&p, flags, &h);
     return error != 0 ? error : creating_memory(out, &h, flags);
 }

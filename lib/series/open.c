@@ -8,6 +8,7 @@
 #include "handle/changed.h"
 #include "handle/creating.h"
 #include "handle/opening.h"
+#include "image/image.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "series/files.h"
@@ -104,6 +105,16 @@ static int create(bloomfile **first, const char *path, struct header *h, unsigne
     return error != 0 ? error : creating_file(first, path, NULL, h, flags);
 }
 
+/* Whether layers of the given size, once they are full, have more than twice the rate together. */
+static bool is_too_small(const struct header *h)
+{
+    struct header each = *h;
+    if (h->generations == 0 || h->series_fpr <= 0)
+        return false;
+    each.fpr = h->series_fpr / h->generations;
+    return image_most_keys(&each) < h->capacity;
+}
+
 int series_create(bloomfile **out, const char *path, const struct bloomfile_params *p,
                   unsigned flags)
 {
@@ -113,6 +124,8 @@ int series_create(bloomfile **out, const char *path, const struct bloomfile_para
     int error = identity_new(&identity);
     if (error == 0)
         error = succession_first(p, identity, &h);
+    if (error == 0 && (flags & BLOOMFILE_OVER_CAPACITY) == 0 && is_too_small(&h))
+        error = BLOOMFILE_EFULL;
     if (error == 0)
         error = create(&first, path, &h, flags);
     if (error != 0)

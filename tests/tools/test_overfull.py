@@ -125,14 +125,6 @@ class Add(ToolTest):
         self.output("bfadd", "-q", "live")
         self.assertEqual(self.run_tool("bfadd", "live").returncode, 0)
 
-    def test_too_few_bits_for_the_rate(self):
-        """Overfull long before it has as many keys as planned."""
-        self.create_live("-n", 1000, "-m", 5120, "-p", "0.001")
-        self.output("bfadd", "-q", "live", stdin=lines(*numbered(100)))
-        result = self.run_tool("bfadd", "-q", "live", stdin=lines(*numbered(800)))
-        self.assertEqual(result.returncode, 2)
-        self.assertIn(b"keys in a filter sized for 1000, and another key would raise its expected false-positive rate", result.stderr)
-
     def test_the_number_of_keys_includes_those_of_other_writers(self):
         for killed in False, True:
             with self.subTest(killed=killed):
@@ -224,6 +216,17 @@ class Create(ToolTest):
                 self.assertEqual((self.read("new"), result.stdout), (kept, b""))
                 for accept in ["--overfull"], ["-p", 0.9]:
                     self.output("bfcreate", "-q", *words, *accept, "accepted", stdin=lines(*numbered(many)))
+
+    def test_a_live_filter_that_cannot_reach_its_capacity_is_not_made(self):
+        for words, keys in ((["-n", 1000, "-m", 5120, "-p", "0.001"], "1000 keys in 5120 bits"),
+                            (["-n", 1000, "-m", 1000, "-p", "1e-9"], "1000 keys in 1024 bits"),
+                            (["-m", 512, "-k", 1, "-p", "1e-9"], "1 key in 512 bits"),
+                            (["-l", "counting", "-n", 9, "-m", 40, "-p", "1%"], "9 keys in 40 counters")):
+            with self.subTest(words=words):
+                self.assertRegex(self.trouble("bfcreate", "--live", *words, "new"),
+                                 rf"^bfcreate: cannot create new: over capacity: {keys} would have a false-positive rate of [\d.]+%, "
+                                 r"target [\d.e-]+% \(use a larger -m, or leave out -m\)\n$")
+                self.assertEqual(self.snapshot(), {})
 
     def test_live_ones_are_not_filled_here(self):
         self.assertIn("--overfull", self.trouble("bfcreate", "--live", "--overfull", "-n", 9, "new"))

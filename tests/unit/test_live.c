@@ -325,7 +325,9 @@ static void bits_alone_have_a_key_at_least_and_one_for_each_at_most(void **state
         params.layout = BLOOMFILE_CLASSIC;
         params.bits = bits;
         params.fpr = bits == 1 ? 0.01 : 0.9;
-        assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+        assert_error(bloomfile_create_memory(&f, &params, 0), bits == 1 ? BLOOMFILE_EFULL : 0);
+        bloomfile_close(f);
+        assert_error(bloomfile_create_memory(&f, &params, BLOOMFILE_OVER_CAPACITY), 0);
         bloomfile_get_info(f, &info);
         assert_int_equal(info.capacity, bits);
         bloomfile_close(f);

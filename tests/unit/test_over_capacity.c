@@ -35,7 +35,6 @@ static const struct bloomfile_params shapes[] = {
     { SHAPE, .capacity = 30000, .fpr = 1e-9 },
     { SHAPE, .capacity = 1000, .fpr = 0.2, .layout = BLOOMFILE_CLASSIC },
     { SHAPE, .capacity = 20000, .bits = 1 << 17, .hashes = 3 },
-    { SHAPE, .capacity = 100000, .bits = 1 << 17, .fpr = 0.01 },
     { SHAPE, .bits = 1 << 17 },
     { SHAPE, .capacity = 3000, .fpr = 0.001, .layout = BLOOMFILE_COUNTING },
 };
@@ -153,7 +152,7 @@ static void removals_make_room(void **state)
     (void)state;
     uint64_t new_keys;
     bool was_new = true;
-    bloomfile *f = made(&shapes[7], 0);
+    bloomfile *f = made(&shapes[6], 0);
     const uint64_t next = fill(f, 1, &new_keys);
     assert_error(bloomfile_add_digest(f, number(0, 5), &was_new), 0);
     assert_false(was_new);
@@ -265,7 +264,7 @@ static void a_writer_that_joins_late_leaves_the_limit_within_a_hundredth(void **
 static bloomfile *emptied_by_other(bloomfile **remover)
 {
     uint64_t new_keys;
-    bloomfile *f = made(&shapes[7], 0);
+    bloomfile *f = made(&shapes[6], 0);
     *remover = opened("filter", BLOOMFILE_WRITE);
     const uint64_t next = fill(f, 100, &new_keys);
     assert_error(bloomfile_sync(f), 0);
@@ -296,7 +295,7 @@ static void keys_removed_before_they_were_committed_make_room(void **state)
 {
     (void)state;
     uint64_t new_keys;
-    bloomfile *f = made(&shapes[7], 0), *remover = opened("filter", BLOOMFILE_WRITE);
+    bloomfile *f = made(&shapes[6], 0), *remover = opened("filter", BLOOMFILE_WRITE);
     const uint64_t next = fill(f, 100, &new_keys);
     for (uint64_t i = 0; i < next; i++)
         assert_error(bloomfile_remove_digest(remover, number(0, i)), 0);
@@ -307,6 +306,56 @@ static void keys_removed_before_they_were_committed_make_room(void **state)
     assert_int_equal(info_of(f).keys, new_keys); /* of none that are there */
     assert_room_for_all(f);
     bloomfile_close(f);
+}
+
+/* ---- creation */
+
+static void a_live_filter_that_cannot_reach_its_capacity_is_not_made(void **state)
+{
+    (void)state;
+    static const struct bloomfile_params too_small[] = {
+        { SHAPE, .capacity = 100000, .bits = 1 << 17, .fpr = 0.01 },
+        { SHAPE, .capacity = 1000, .bits = 1024, .fpr = 1e-9 },
+        { SHAPE, .bits = 512, .hashes = 1, .fpr = 1e-9 },
+        { SHAPE, .capacity = 1000, .bits = 1024, .fpr = 0.01, .layout = BLOOMFILE_COUNTING },
+        { SHAPE, .capacity = 1000, .bits = 10240, .fpr = 0.01, .series = 10 },
+    };
+    for (size_t i = 0; i < ROWS(too_small); i++) {
+        bloomfile *f = (void *)state;
+        assert_error(bloomfile_create(&f, "filter", &too_small[i], 0), BLOOMFILE_EFULL);
+        assert_null(f);
+        assert_error(bloomfile_create_memory(&f, &too_small[i], 0), BLOOMFILE_EFULL);
+        assert_null(f);
+        assert_int_equal(entries_in_dir(), 0);
+        assert_error(bloomfile_create_memory(&f, &too_small[i], BLOOMFILE_OVER_CAPACITY), 0);
+        assert_error(bloomfile_add_digest(f, number(0, 0), NULL), 0);
+        bloomfile_close(f);
+    }
+}
+
+/* Such a file may have been made with BLOOMFILE_OVER_CAPACITY. */
+static void a_filter_that_cannot_reach_its_capacity_is_full_at_its_limit(void **state)
+{
+    (void)state;
+    const struct bloomfile_params small = { SHAPE, .capacity = 100000, .bits = 1 << 17,
+                                            .fpr = 0.01 };
+    uint64_t new_keys;
+    bloomfile_close(made(&small, BLOOMFILE_OVER_CAPACITY));
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    const struct bloomfile_info info = info_of(f);
+    const uint64_t next = fill(f, 1, &new_keys);
+    assert_int_equal(new_keys, limit_of(&info));
+    assert_goes_on(f, next);
+    bloomfile_close(f);
+}
+
+/* Generations whose rates add up to at most twice the target. */
+static void a_series_of_given_bits_that_are_enough_is_made(void **state)
+{
+    (void)state;
+    const struct bloomfile_params params = { SHAPE, .capacity = 1000, .bits = 20480, .fpr = 0.01,
+                                             .series = 10 };
+    bloomfile_close(made(&params, 0));
 }
 
 /* ---- builders */
@@ -372,6 +421,9 @@ int main(void)
         TEST(a_writer_that_joins_late_leaves_the_limit_within_a_hundredth),
         TEST(keys_removed_by_a_writer_that_has_not_committed_make_room),
         TEST(keys_removed_before_they_were_committed_make_room),
+        TEST(a_live_filter_that_cannot_reach_its_capacity_is_not_made),
+        TEST(a_filter_that_cannot_reach_its_capacity_is_full_at_its_limit),
+        TEST(a_series_of_given_bits_that_are_enough_is_made),
         TEST(a_builder_makes_no_filter_over_capacity),
         TEST(filter_without_target_is_never_over_capacity),
     };

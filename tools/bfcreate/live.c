@@ -27,6 +27,27 @@ static void summarize(const struct create *c, const struct bloomfile_info *info)
              forgets ? " each" : "");
 }
 
+static _Noreturn void refuse_over_capacity(const struct create *c,
+                                           const struct bloomfile_params *params)
+{
+    bloomfile *f;
+    char is[32], promised[32];
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    const int error = bloomfile_create_memory(&f, params, BLOOMFILE_OVER_CAPACITY);
+    if (error != 0)
+        create_fail(c, error);
+    bloomfile_get_info(f, &info);
+    bloomfile_close(f);
+    const double rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.capacity);
+    cli_fail(0,
+             "cannot create %s: over capacity: %" PRIu64 " key%s in %" PRIu64
+             " %ss would have a false-positive rate of %s, target %s (use a larger -m, or leave out"
+             " -m)",
+             c->path, info.capacity, cli_s(info.capacity), info.bits,
+             bloomfile_traits_of(info.layout)->cell, cli_percent(is, sizeof(is), rate),
+             cli_percent(promised, sizeof(promised), say_promised(&info)));
+}
+
 void create_live(const struct create *c)
 {
     bloomfile *f;
@@ -39,6 +60,8 @@ void create_live(const struct create *c)
     cli_progress_step(&progress);
     ending_catch();
     int error = bloomfile_create(&f, c->path, &params, c->force ? BLOOMFILE_REPLACE : 0);
+    if (error == BLOOMFILE_EFULL)
+        refuse_over_capacity(c, &params);
     if (error != 0)
         create_fail(c, error);
     cli_progress_end(&progress);

@@ -42,7 +42,7 @@ int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
     if (bloomfile_traits_of(params.layout)->solved)
         take_its_like(&params);
     if (error == 0)
-        error = bloomfile_create_memory(&f, &params, 0);
+        error = bloomfile_create_memory(&f, &params, BLOOMFILE_OVER_CAPACITY);
     if (error != 0)
         return error;
     bloomfile_get_info(f, info);

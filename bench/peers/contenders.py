@@ -2,7 +2,6 @@
 """The programs that serve.c makes of contenders: who takes part, and how to ask them."""
 
 import collections
-import json
 import os
 import pathlib
 import platform
@@ -130,12 +129,3 @@ def roster(core, scratch):
 
 def last_core():
     return max(os.sched_getaffinity(0))
-
-
-def draw(path, chart):
-    """A chart as an SVG image; chart.c tells what it may have."""
-    drawn = subprocess.run([FOLDER / "bench-chart"], input=json.dumps(chart), stdout=subprocess.PIPE, text=True,
-                           check=False)
-    if drawn.returncode != 0:
-        raise RuntimeError(f"bench-chart could not draw {path}")
-    report.save(path, drawn.stdout)

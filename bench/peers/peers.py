@@ -13,6 +13,7 @@ import json
 import math
 import statistics
 
+import charts
 import contenders
 import report
 from contenders import FORMS, HASHED, NO, NONE, OK
@@ -491,7 +492,7 @@ def run(scratch):
         report.save(o.json, as_json(trials, verdicts, absent))
     if o.svg:
         digests = [t for t in trials if t.plan.form == HASHED and t.plan.bits <= 10] or trials
-        contenders.draw(o.svg, chart_of(max(digests, key=lambda t: t.plan.keys)))
+        report.save(o.svg, charts.svg_of(chart_of(max(digests, key=lambda t: t.plan.keys))))
 
 
 if __name__ == "__main__":

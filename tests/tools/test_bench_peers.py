@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench-peers, bench-curve, bench-batches: the reports of small runs, and contenders that fail."""
+"""bench-peers, charts.py: the reports of small runs, and contenders that fail."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 PEERS = pathlib.Path(os.environ["BENCH_PEERS"])
-CURVE, BATCHES = PEERS.with_name("bench-curve"), PEERS.with_name("bench-batches")
+CHARTS = PEERS.with_name("charts.py")
 SMALL = ["--turns", "1", "--queries", "20000"]
 
 # Answers as a contender does. With FROM keys or more it loses LOSES of them, and ends instead of
@@ -63,8 +63,8 @@ class DriverTest(unittest.TestCase):
         bench = self.folder / "bench"
         bench.mkdir()
         (self.folder / "lib").symlink_to(PEERS.parent.parent / "lib")
-        for file in (PEERS.name, CURVE.name, BATCHES.name, "bench-limits", "bench-contender-bloomfile", "bench-chart",
-                     "contenders.py", "report.py"):
+        for file in (PEERS.name, CHARTS.name, "bench-limits", "bench-contender-bloomfile", "contenders.py",
+                     "report.py"):
             shutil.copy(PEERS.with_name(file), bench)
         mimic = CONTENDER
         for word, value in ("LOSES", loses), ("ENDS", ends), ("FROM", least), ("NAME", name), ("CLIFF", cliff):
@@ -163,10 +163,10 @@ class PeersTest(DriverTest):
 
 
 class CurveTest(DriverTest):
-    def curve(self, *args, program=CURVE, **how):
+    def curve(self, *args, program=CHARTS, **how):
         """Rows of the table, its heads first; and the picture."""
         image = self.folder / "rate.svg"
-        done = self.run_peers("--keys", "20000", "--lookups", "200000", "--svg", image, *args,
+        done = self.run_peers("curve", "--keys", "20000", "--lookups", "200000", "--svg", image, *args,
                               program=program, **how)
         rows = [[cell.strip() for cell in line.strip("|").split("|")]
                 for line in done.stdout.splitlines() if line.startswith("|") and "---" not in line]
@@ -193,7 +193,7 @@ class CurveTest(DriverTest):
     def test_a_contender_that_ends(self):
         for request in "create", "finish", "lookup":
             with self.subTest(request=request):
-                program = self.with_mimic(ends=request).with_name(CURVE.name)
+                program = self.with_mimic(ends=request).with_name(CHARTS.name)
                 done, (heads, *_), _ = self.curve(program=program)
                 self.assertIn("mimic could not take part", done.stderr)
                 self.assertNotIn("mimic", heads)
@@ -204,7 +204,7 @@ class CurveTest(DriverTest):
     def test_usage(self):
         for args in ["--keys", "0"], ["--lookups", "x"], ["--other"], ["extra"]:
             with self.subTest(args=args):
-                self.run_peers(*args, program=CURVE, status=2)
+                self.run_peers("curve", *args, program=CHARTS, status=2)
 
 
 class BatchesTest(DriverTest):
@@ -212,8 +212,8 @@ class BatchesTest(DriverTest):
         """A run of a mimic that takes the same time for all keys, but for those in batches of `cliff`."""
         program = self.with_mimic(name="bloomfile blocked", cliff=cliff, stands_for="bench-contender-bloomfile")
         image = self.folder / "batches.svg"
-        done = self.run_peers("--keys", "20000", "--keys", "40000", "--turns", "2", "--svg", image,
-                              program=program.with_name(BATCHES.name), status=status)
+        done = self.run_peers("batches", "--keys", "20000", "--keys", "40000", "--turns", "2", "--svg", image,
+                              program=program.with_name(CHARTS.name), status=status)
         return done.stdout, self.drawn_names(image)
 
     def test_curves(self):
@@ -228,7 +228,7 @@ class BatchesTest(DriverTest):
         self.assertRegex(report, r"0.05 MB, bloomfile blocked: lowest step +\| +0.50 x, from 64 to 128 .* ok")
 
     def test_true_filters(self):
-        done = subprocess.run([BATCHES, "--keys", "20000", "--turns", "1", self.scratch], capture_output=True,
+        done = subprocess.run([CHARTS, "batches", "--keys", "20000", "--turns", "1", self.scratch], capture_output=True,
                               text=True, timeout=250)
         self.assertIn(done.returncode, [0, 1], "as fast as this machine may be")
         self.assertIn("in doubt", done.stdout, done.stderr)
@@ -236,7 +236,7 @@ class BatchesTest(DriverTest):
     def test_usage(self):
         for args in ["--keys", "0"], ["--turns", "x"], ["extra"]:
             with self.subTest(args=args):
-                self.run_peers(*args, program=BATCHES, status=2)
+                self.run_peers("batches", *args, program=CHARTS, status=2)
 
 
 if __name__ == "__main__":

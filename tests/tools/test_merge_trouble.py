@@ -202,7 +202,7 @@ class Destination(TroubleTest):
         self.shard("other", keys=KEYS[10:20])
         os.rename(self.folder / "other", self.folder / "all")
         self.assertEqual(self.result(process, image[100:]), (2, b"", b"bfmerge: cannot replace all: another "
-                         b"process replaced it during the run (run it again)\n"))
+                         b"process replaced it during the run (check the new file, then run it again)\n"))
         self.assertEqual(self.query("-v", "all", stdin=lines(*KEYS[10:20]), status=1), [])
 
 

@@ -274,7 +274,7 @@ class Together(ToolTest):
                 self.output("bfmerge", "-qf", "all", "all", "b")
                 self.assertEqual(self.go_on(process), (
                     2, b"", f"{words[0]}: cannot replace all: another process replaced it during the run "
-                            "(run it again)\n".encode()))
+                            "(check the new file, then run it again)\n".encode()))
                 self.assertEqual(self.query("all", stdin=lines("b", *KEYS)), [b"b", *KEYS])
                 self.assertEqual(list(self.snapshot()), ["a", "all", "b", "old", "patch"])
 
@@ -285,10 +285,21 @@ class Together(ToolTest):
         self.output("bfmerge", "-qf", "all", "all", "a")
         self.assertEqual(self.query("all", stdin=lines("a", "b", *KEYS)), [b"a", b"b", *KEYS])
 
+    def test_the_remedy_folds_no_filter_twice_unseen(self):
+        """Nor does it drop the keys of the new file."""
+        for words in (["bffold", "-qf", "--factor", 2, "all", "all"], ["bffold", "-qf", "--discard", "--factor", 1, "a", "all"],
+                      ["bfseal", "-qf", "--discard", "a", "all"]):
+            with self.subTest(words=words):
+                process = self.stopped("fsync", *words)
+                self.output("bffold", "-qf", "--factor", 2, "all", "all")
+                self.assertIn(b"another process replaced it during the run (check the new file, ", self.go_on(process)[2])
+                self.assertEqual(self.query("all", stdin=lines(*KEYS)), KEYS)
+
     def test_a_filter_that_was_removed_does_not_come_back(self):
         process = self.stopped("fsync", "bfmerge", "-qf", "all", "all", "a")
         (self.folder / "all").unlink()
-        self.assertIn(b"cannot replace all: another process removed it during the run", self.go_on(process)[2])
+        self.assertIn(b"cannot replace all: another process removed it during the run (restore it if it is a source, "
+                      b"then run it again)", self.go_on(process)[2])
         self.assertFalse((self.folder / "all").exists())
 
     def test_a_filter_that_appears_is_kept(self):

@@ -84,8 +84,15 @@ void say_cannot_open(const char *path, int error)
 
 void say_replaced(const char *path)
 {
-    cli_fail(0, "cannot replace %s: another process %s it during the run (run it again)", path,
-             access(path, F_OK) == 0 ? "replaced" : "removed");
+    if (access(path, F_OK) != 0)
+        cli_fail(0,
+                 "cannot replace %s: another process removed it during the run (restore it if it is"
+                 " a source, then run it again)",
+                 path);
+    cli_fail(0,
+             "cannot replace %s: another process replaced it during the run (check the new file,"
+             " then run it again)",
+             path);
 }
 
 void say_cannot_create(const char *path, int error)

@@ -101,7 +101,7 @@ class Coverage(Campaign):
         counting = "-fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc"
         if not (CONDITIONS / "build.ninja").exists():
             command(["meson", "setup", CONDITIONS, SOURCE_ROOT, "-Dbuildtype=debug", "-Dtools=false", "-Djava=disabled",
-                     "-Dmpi=disabled", "-Db_lundef=false", f"-Dc_args={counting}", f"-Dc_link_args={counting}",
+                     "-Db_lundef=false", f"-Dc_args={counting}", f"-Dc_link_args={counting}",
                      f"-Dcpp_args={counting}", f"-Dcpp_link_args={counting}"],
                     env=dict(os.environ, CC="clang-19", CXX="clang++-19"))
         built = {row["name"]: row for row in json.loads(command(["meson", "introspect", "--tests", CONDITIONS]))}

@@ -319,7 +319,7 @@ class Mutants(Campaign):
         if not (self.built / "build.ninja").exists():
             how = ["-Db_sanitize=address,undefined"] if SANITIZE else []
             command(["meson", "setup", self.built, self.tree, "-Doptimization=1", "-Ddebug=false", "-Djava=disabled",
-                     "-Dmpi=disabled", *how, f"-Dc_args=-w -D_GNU_SOURCE -include {header}"],
+                     *how, f"-Dc_args=-w -D_GNU_SOURCE -include {header}"],
                     env=dict(os.environ, CC="gcc"))
         command(["ninja", "-C", self.built, "build.ninja"])  # or it tells of the tests of the last run
         rows = json.loads(command(["meson", "introspect", "--tests", self.built]))

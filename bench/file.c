@@ -23,8 +23,6 @@
 #define BATCH     1000
 #define HEADER    4096
 
-struct file_options file_options;
-
 static const char path[] = "filter.bloom", damaged_path[] = "damaged.bloom";
 static size_t sink;
 

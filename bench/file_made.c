@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../tools/shared/split.h"
+#include "../tools/keys/split.h"
 #include "harness/crew.h"
 #include "harness/program.h"
 #include "harness/turns.h"
+
+struct file_options file_options;
 
 /* ---- scale: numbers as keys, hashed as they are added; a process builds, another looks up */
 

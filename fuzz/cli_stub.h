@@ -4,7 +4,7 @@
 #ifndef BLOOMFILE_FUZZ_CLI_STUB_H
 #define BLOOMFILE_FUZZ_CLI_STUB_H
 
-#include "shared/cli.h"
+#include "cli/cli.h"
 #include "target.h"
 
 void cli_warn(int error, const char *format, ...)

@@ -4,11 +4,11 @@
  * end with a zero byte, records of a fixed size, fields, and CSV. The keys must be those of a plain
  * loop, however the input arrives and in pieces of whatever size; CSV the same in all pieces.
  */
-#include "shared/keys.h"
+#include "keys/keys.h"
 
+#include "cli/interrupt.h"
 #include "cli_stub.h"
-#include "shared/source.h"
-#include "shared/stop.h"
+#include "keys/source.h"
 #include "target.h"
 
 enum {
@@ -18,7 +18,7 @@ enum {
 
 /* ---- in place of source.c: the input's bytes, so many at a time */
 
-atomic_int stop_signal;
+atomic_int interrupt_signal;
 
 static const uint8_t *input, *input_end;
 static size_t input_step;
@@ -62,13 +62,13 @@ void source_close(struct source *s)
 
 /* ---- the keys that came, one behind the other, each with its size before it */
 
-struct list {
+struct key_list {
     uint8_t *bytes;
     size_t size, room, count;
     bool is_trouble;
 };
 
-static void append(struct list *list, const uint8_t *key, size_t size)
+static void append(struct key_list *list, const uint8_t *key, size_t size)
 {
     const size_t need = list->size + sizeof size + size;
     if (need > list->room) {
@@ -83,12 +83,13 @@ static void append(struct list *list, const uint8_t *key, size_t size)
     list->count++;
 }
 
-static struct list keys_of(struct keys_options options, size_t step, size_t piece, size_t at_once)
+static struct key_list keys_of(struct keys_options options, size_t step, size_t piece,
+                               size_t at_once)
 {
     char path[] = "input";
     char *const paths[] = { path };
     struct bloomfile_key keys[64];
-    struct list list = { 0 };
+    struct key_list list = { 0 };
     options.piece_size = piece;
     input_step = step;
     struct keys *k = keys_new(&options, paths, 1);
@@ -102,7 +103,7 @@ static struct list keys_of(struct keys_options options, size_t step, size_t piec
     return list;
 }
 
-static void expect_same(struct list a, struct list b)
+static void expect_same(struct key_list a, struct key_list b)
 {
     expect(a.count == b.count && a.size == b.size && a.is_trouble == b.is_trouble);
     expect(a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
@@ -129,8 +130,8 @@ static bool field_of(const uint8_t *line, size_t size, uint8_t delimiter, uint32
 }
 
 /* false: it lacks one that it must have. */
-static bool append_fields(struct list *list, const struct keys_options *o, const uint32_t *numbers,
-                          const uint8_t *line, size_t size)
+static bool append_fields(struct key_list *list, const struct keys_options *o,
+                          const uint32_t *numbers, const uint8_t *line, size_t size)
 {
     uint8_t *key = malloc(FIELDS * (size + 1) + 1);
     size_t made = 0;
@@ -153,9 +154,9 @@ static bool append_fields(struct list *list, const struct keys_options *o, const
     return !lacks || o->fields.missing == FIELDS_EMPTY || o->fields.missing == FIELDS_SKIP;
 }
 
-static struct list keys_due(const struct keys_options *o, const uint32_t *numbers)
+static struct key_list keys_due(const struct keys_options *o, const uint32_t *numbers)
 {
-    struct list list = { 0 };
+    struct key_list list = { 0 };
     const uint8_t mark = (uint8_t)keys_end(o);
     for (const uint8_t *at = input, *end; at < input_end; at = end + 1) {
         if (o->record_size > 0 && (size_t)(input_end - at) < o->record_size) {
@@ -218,7 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *bytes = copy_of(data + CHOICES, size - CHOICES);
     input = bytes;
     input_end = bytes + size - CHOICES;
-    const struct list all = keys_of(options, SIZE_MAX, 0, 64);
+    const struct key_list all = keys_of(options, SIZE_MAX, 0, 64);
     expect_same(all, keys_of(options, 1 + data[3], 1 + data[4], 1 + data[5] % 64));
     if (!options.fields.csv)
         expect_same(all, keys_due(&options, numbers));

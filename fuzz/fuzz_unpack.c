@@ -4,7 +4,7 @@
  * it arrives, the same comes out of it. And it is packed in two members: it comes out again; cut
  * short, or with a bit changed, it is told to be damaged and never to be at its end.
  */
-#include "shared/unpack.h"
+#include "keys/unpack.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,23 +9,24 @@
 #include "build/digests.h"
 #include "build/fill.h"
 #include "build/reader.h"
-#include "build/spread.h"
 #include "format/checksum.h"
 #include "format/hash.h"
 #include "image/image.h"
 #include "image/new_image.h"
 #include "image/params.h"
+#include "os/cancel.h"
 #include "os/spool.h"
-#include "os/stop.h"
 
 #define CHUNK           1024 /* keys hashed before they are added */
 #define STAGE           64   /* digests that came one by one, collected where one thread adds */
 #define MEMORY_LEAST    ((uint64_t)1 << 20)
 #define PARTITION_LEAST ((uint64_t)1 << 26) /* bytes of memory; below that, no partitions */
 #define WORKER_LEAST    ((uint64_t)1 << 18) /* bytes for a thread; below that, fewer threads work */
-#define LANE_LEAST      ((uint64_t)1 << 18) /* bytes for a lane; below that, threads share lanes */
-#define READ_BEST       ((uint64_t)1 << 17) /* digests at once; they stay in the cache */
-#define READ_MOST       ((uint64_t)1 << 20) /* where memory is not limited */
+#define BUFFER_LEAST                                                                               \
+    ((uint64_t)1 << 18)               /* bytes for a buffer; below that, threads share buffers     \
+                                       */
+#define READ_BEST ((uint64_t)1 << 17) /* digests at once; they stay in the cache */
+#define READ_MOST ((uint64_t)1 << 20) /* where memory is not limited */
 
 /* All keys that a slice was given, repetitions included: what its header records of them. */
 struct slice_input {
@@ -38,19 +39,19 @@ struct bloomfile_builder {
     char *folder;
     struct digests *digests;
     struct fill_plan fill;
-    struct spread spread; /* of a slice; other digests are left out */
+    struct digest_range spread; /* of a slice; other digests are left out */
     struct slice_input input;
     unsigned staged; /* of these, which are not with the others yet */
     uint64_t stage[STAGE];
     atomic_int failed; /* what the first add that failed returned: keys are lacking; 0: none */
 };
 
-/* Half of the memory is for lanes, the other half for reading digests and making parts. */
+/* Half of the memory is for buffers, the other half for reading digests and making parts. */
 static void share_memory(bloomfile_builder *b, struct digests_plan *d)
 {
     uint64_t memory = b->params.memory, threads = b->params.threads > 1 ? b->params.threads : 1;
-    uint64_t lanes = threads < DIGESTS_LANES_MOST ? threads : DIGESTS_LANES_MOST;
-    *d = (struct digests_plan){ .lane = { .most = SIZE_MAX, .partition = true },
+    uint64_t buffers = threads < DIGESTS_BUFFERS_MOST ? threads : DIGESTS_BUFFERS_MOST;
+    *d = (struct digests_plan){ .buffer = { .most = SIZE_MAX, .partition = true },
                                 .shared = threads > 1,
                                 .room = READ_MOST,
                                 .folder = b->params.spool };
@@ -59,13 +60,13 @@ static void share_memory(bloomfile_builder *b, struct digests_plan *d)
         threads = threads > memory / WORKER_LEAST ? memory / WORKER_LEAST : threads;
         uint64_t share = memory / 2 / threads, room = share / 2 / READER_EACH;
         room = room < READ_BEST ? room : READ_BEST;
-        lanes = lanes > memory / 2 / LANE_LEAST ? memory / 2 / LANE_LEAST : lanes;
-        d->lane.most = (size_t)(memory / 2 / 8 / lanes);
-        d->lane.partition = memory >= PARTITION_LEAST;
+        buffers = buffers > memory / 2 / BUFFER_LEAST ? memory / 2 / BUFFER_LEAST : buffers;
+        d->buffer.most = (size_t)(memory / 2 / 8 / buffers);
+        d->buffer.partition = memory >= PARTITION_LEAST;
         d->room = (size_t)room;
         b->fill.part = (size_t)((share - room * READER_EACH) / CHECKSUM_PAGE * CHECKSUM_PAGE);
     }
-    d->lanes = (unsigned)lanes;
+    d->buffers = (unsigned)buffers;
     d->threads = b->fill.threads = (unsigned)threads;
     b->fill.room = d->room;
     b->fill.folder = d->folder;
@@ -90,7 +91,7 @@ static int choose_spread(bloomfile_builder *b)
     if (error != 0)
         return error;
     image_describe(&h);
-    b->spread = spread_of(&h);
+    b->spread = digest_range_of(&h);
     return 0;
 }
 
@@ -141,11 +142,11 @@ static void count_read(struct slice_input *in, uint64_t read, uint64_t elsewhere
 static int add_one(bloomfile_builder *b, uint64_t digest)
 {
     if (b->params.slices != 0) {
-        const bool own = spread_has(&b->spread, digest);
+        const bool own = digest_range_has(&b->spread, digest);
         count_read(&b->input, 1, !own, digest);
         if (!own)
             return 0;
-        digest = spread_digest(&b->spread, digest);
+        digest = digest_range_digest(&b->spread, digest);
     }
     if (b->params.threads > 1)
         return digests_add(b->digests, &digest, 1);
@@ -166,8 +167,8 @@ static int add_own(bloomfile_builder *b, const uint64_t *digests, size_t n)
         end = n - at < CHUNK ? n : at + CHUNK;
         for (size_t i = at; i < end; i++) {
             sum += digests[i];
-            own[count] = spread_digest(&b->spread, digests[i]);
-            count += spread_has(&b->spread, digests[i]);
+            own[count] = digest_range_digest(&b->spread, digests[i]);
+            count += digest_range_has(&b->spread, digests[i]);
         }
         count_read(&b->input, end - at, end - at - count, sum);
         error = digests_add(b->digests, own, count);
@@ -334,5 +335,5 @@ void bloomfile_builder_free(bloomfile_builder *b)
 
 void bloomfile_stop_with(bloomfile_stop *stop, void *context)
 {
-    stop_set(stop, context);
+    cancel_set(stop, context);
 }

@@ -7,7 +7,7 @@
 #include "combine/combine.h"
 #include "delta/apply.h"
 #include "delta/make.h"
-#include "format/versioned.h"
+#include "format/versioned_struct.h"
 #include "os/team.h"
 #include "series/layers.h"
 

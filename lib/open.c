@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Opening and closing handles. */
+#include <bloomfile.h>
 #include <bloomfile_inspect.h>
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "handle/lookup.h"
 #include "handle/opening.h"
+#include "handle/unchecked.h"
 #include "os/file.h"
 #include "series/series.h"
 
@@ -83,4 +88,182 @@ uint64_t bloomfile_seed(const bloomfile *f)
 const char *bloomfile_kernel_name(const bloomfile *f)
 {
     return f->kernel->name;
+}
+
+/* ---- Lookups, one or many. */
+
+/* A layer of a series has only some of its keys: bloomfile_layer() is not for lookups. */
+static bool knows_all_keys(const bloomfile *f)
+{
+    return f->series != NULL || !header_is_layer(&f->header);
+}
+
+static __attribute__((noinline)) bool in_doubt(const bloomfile *f, uint64_t digest)
+{
+    if (!knows_all_keys(f))
+        return true;
+    return f->series != NULL && !f->unnamed ? series_contains(f, digest)
+                                            : lookup_in_doubt(f, digest);
+}
+
+/* Few instructions, so that the processor overlaps the cache misses of many calls. */
+bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
+{
+    if (!guard_all_good(&f->guard_storage))
+        return in_doubt(f, digest);
+    if (f->live == NULL)
+        return f->contains(&f->view, digest);
+    return lookup_live(f, digest);
+}
+
+bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
+{
+    if (f->app_hash)
+        return app_hash_missed(f);
+    return bloomfile_contains_digest(f, hash_key(f->header.seed, key, size));
+}
+
+static __attribute__((noinline)) size_t many_in_doubt(const bloomfile *f, const uint64_t *digests,
+                                                      size_t n, bool *hits)
+{
+    if (!knows_all_keys(f))
+        return unchecked_all_maybe(n, hits);
+    return f->series != NULL && !f->unnamed ? series_contains_many(f, digests, n, hits)
+                                            : lookup_many_in_doubt(f, digests, n, hits);
+}
+
+size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests, size_t n,
+                                  bool *hits)
+{
+    if (!guard_all_good(&f->guard_storage))
+        return many_in_doubt(f, digests, n, hits);
+    if (f->live != NULL)
+        return lookup_many_live(f, digests, n, hits);
+    return f->kernel->contains_many(&f->view, digests, n, hits);
+}
+
+size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *keys, size_t n,
+                               bool *hits)
+{
+    uint64_t digests[KEYS_CHUNK];
+    size_t found = 0;
+    if (f->app_hash)
+        return app_hash_missed_many(f, n, hits);
+    for (size_t start = 0; start < n; start += KEYS_CHUNK) {
+        size_t count = n - start < KEYS_CHUNK ? n - start : KEYS_CHUNK;
+        keys_digests(f, keys + start, count, digests);
+        found += bloomfile_contains_digests(f, digests, count, hits != NULL ? hits + start : NULL);
+    }
+    return found;
+}
+
+/* ---- Names and texts of errors. */
+
+#define STRING_(x) #x
+#define STRING(x)  STRING_(x)
+
+#define ROW_TEXT(name, value, text)                                                                \
+    case name:                                                                                     \
+        return text;
+#define ROW_NAME(name, value, text)                                                                \
+    case name:                                                                                     \
+        return #name;
+
+#ifdef __GLIBC__
+static const char *system_name(int error)
+{
+    return strerrorname_np(error);
+}
+#else
+/* Other C libraries have no names for errnos; these are the ones that bloomfile's calls return. */
+#define SYSTEM_ERRORS(X)                                                                           \
+    X(E2BIG)                                                                                       \
+    X(EACCES)                                                                                      \
+    X(EAGAIN)                                                                                      \
+    X(EBADF)                                                                                       \
+    X(EBUSY)                                                                                       \
+    X(EDEADLK)                                                                                     \
+    X(EDQUOT)                                                                                      \
+    X(EEXIST)                                                                                      \
+    X(EFAULT)                                                                                      \
+    X(EFBIG)                                                                                       \
+    X(EILSEQ)                                                                                      \
+    X(EINTR)                                                                                       \
+    X(EINVAL)                                                                                      \
+    X(EIO)                                                                                         \
+    X(EISDIR)                                                                                      \
+    X(ELOOP)                                                                                       \
+    X(EMFILE)                                                                                      \
+    X(EMLINK)                                                                                      \
+    X(ENAMETOOLONG)                                                                                \
+    X(ENFILE)                                                                                      \
+    X(ENODEV)                                                                                      \
+    X(ENOENT)                                                                                      \
+    X(ENOLCK)                                                                                      \
+    X(ENOMEM)                                                                                      \
+    X(ENOSPC)                                                                                      \
+    X(ENOSYS)                                                                                      \
+    X(ENOTDIR)                                                                                     \
+    X(ENOTEMPTY)                                                                                   \
+    X(ENOTSUP)                                                                                     \
+    X(ENOTTY)                                                                                      \
+    X(ENXIO)                                                                                       \
+    X(EOVERFLOW)                                                                                   \
+    X(EPERM)                                                                                       \
+    X(EPIPE)                                                                                       \
+    X(EPROTO)                                                                                      \
+    X(ERANGE)                                                                                      \
+    X(EROFS)                                                                                       \
+    X(ESPIPE)                                                                                      \
+    X(ESRCH)                                                                                       \
+    X(ESTALE)                                                                                      \
+    X(ETIMEDOUT)                                                                                   \
+    X(ETXTBSY)                                                                                     \
+    X(EXDEV)
+
+#define SYSTEM_NAME(name)                                                                          \
+    case name:                                                                                     \
+        return #name;
+
+static const char *system_name(int error)
+{
+    switch (error) {
+        SYSTEM_ERRORS(SYSTEM_NAME)
+    default:
+        return NULL;
+    }
+}
+#endif
+
+const char *bloomfile_strerror(int error)
+{
+    if (error == 0)
+        return "no error";
+    switch (error) {
+        BLOOMFILE_ERRORS(ROW_TEXT)
+    }
+    if (error <= 0 || system_name(error) == NULL)
+        return "unknown error";
+#ifdef __GLIBC__
+    return strerrordesc_np(error);
+#else
+    return strerror(error);
+#endif
+}
+
+const char *bloomfile_errname(int error)
+{
+    if (error == 0)
+        return "OK";
+    switch (error) {
+        BLOOMFILE_ERRORS(ROW_NAME)
+    }
+    const char *name = error > 0 ? system_name(error) : NULL;
+    return name != NULL ? name : "UNKNOWN";
+}
+
+const char *bloomfile_version(void)
+{
+    return STRING(BLOOMFILE_VERSION_MAJOR) "." STRING(BLOOMFILE_VERSION_MINOR) "." STRING(
+        BLOOMFILE_VERSION_PATCH);
 }

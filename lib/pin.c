@@ -3,8 +3,8 @@
 #include <bloomfile_inline.h>
 
 #include "format/bytes.h"
-#include "format/versioned.h"
-#include "handle/handle.h"
+#include "format/versioned_struct.h"
+#include "live/handle.h"
 
 #define PIN_LEAST VERSIONED_LEAST(struct bloomfile_pinned, blocks)
 

@@ -5,14 +5,13 @@
 #include <sys/stat.h>
 
 #include "combine/combine.h"
-#include "handle/changed.h"
-#include "handle/flush.h"
-#include "handle/join.h"
-#include "handle/record.h"
-#include "handle/sealing.h"
-#include "handle/turn.h"
+#include "handle/file_change.h"
 #include "image/body.h"
 #include "image/image.h"
+#include "live/flush.h"
+#include "live/join.h"
+#include "live/protocol_lock.h"
+#include "live/records.h"
 #include "series/series.h"
 
 /* Turns the handle into that of a sealed filter. */
@@ -86,13 +85,13 @@ static int seal(bloomfile *f)
 
 static int seal_in_turn(bloomfile *f)
 {
-    struct turn turn;
-    int error = turn_take(&turn, f);
+    struct protocol_lock turn;
+    int error = protocol_lock_take(&turn, f);
     if (error == 0)
-        error = turn_lock_records(&turn);
+        error = protocol_lock_records(&turn);
     if (error == 0)
         error = seal(f);
-    turn_end(&turn);
+    protocol_lock_end(&turn);
     return error;
 }
 

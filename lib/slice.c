@@ -8,7 +8,6 @@
 #include "combine/combine.h"
 #include "format/checksum.h"
 #include "format/decode.h"
-#include "format/portion.h"
 #include "format/probe.h"
 #include "image/image.h"
 
@@ -17,7 +16,7 @@ uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest dig
     const uint64_t blocks = bits / PROBE_BLOCK_BITS;
     if (blocks == 0 || slices == 0)
         return 0;
-    return portion_slice_of(blocks, probe_reduce(digest, blocks), slices);
+    return partial_slice_of(blocks, probe_reduce(digest, blocks), slices);
 }
 
 void bloomfile_slice_range(const bloomfile *f, bloomfile_digest *first, bloomfile_digest *last)
@@ -34,7 +33,7 @@ void bloomfile_slice_range(const bloomfile *f, bloomfile_digest *first, bloomfil
 uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice)
 {
     const uint64_t blocks = bits / PROBE_BLOCK_BITS;
-    return slice > slices || slices == 0 ? 0 : portion_first_block(blocks, slice, slices);
+    return slice > slices || slices == 0 ? 0 : partial_first_block(blocks, slice, slices);
 }
 
 /* ---- the header of the whole */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "format/compact.h"
-#include "format/geometry.h"
+#include "format/layout.h"
 #include "kernel/dispatch.h"
 #include "kernel/kernel.h"
 #include "sizing/sizing.h"

@@ -2,12 +2,12 @@
  *
  * bfseal - give a live filter checksums, in place or as a copy
  */
-#include "shared/cli.h"
-#include "shared/loss.h"
-#include "shared/output.h"
-#include "shared/params.h"
-#include "shared/say.h"
-#include "shared/sink.h"
+#include "cli/cli.h"
+#include "filters/destination.h"
+#include "filters/lost_keys.h"
+#include "filters/messages.h"
+#include "filters/params.h"
+#include "filters/same_file.h"
 
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
@@ -34,7 +34,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Output:"),
     OPTION('f', "force", NULL, "replace DEST if it has no keys or is an earlier copy of FILE",
            OPTIONS_FLAG(struct request, force)),
-    LOSS_OPTION(struct request, discard),
+    LOST_KEYS_OPTION(struct request, discard),
     OPTIONS_TITLE("Other:"),
     PARAMS_QUIET_VERBOSE(struct request, PARAMS_QUIET_ERRORS),
     OPTIONS_END,
@@ -81,10 +81,10 @@ static void report(const struct request *r, const char *path)
     if (!r->quiet) {
         bloomfile_get_info(f, &info);
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
-        struct say_rate rate = { measure.fpr, true };
-        say_warnings(path, &info, rate);
+        struct message_rate rate = { measure.fpr, true };
+        message_warnings(path, &info, rate);
         if (r->verbose || isatty(STDERR_FILENO))
-            say_summary(path, &info, rate, 0);
+            message_summary(path, &info, rate, 0);
     }
     bloomfile_close(f);
 }
@@ -108,7 +108,7 @@ static void seal_in_place(const struct request *r)
         return;
     }
     if (error != 0)
-        say_cannot_open(r->path, error);
+        message_cannot_open(r->path, error);
     progress(r, &p);
     error = bloomfile_seal(f);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -141,7 +141,7 @@ static void seal_in_place(const struct request *r)
         cli_fail(0, "cannot seal %s: %s: rebuild it from all its keys", r->path,
                  bloomfile_strerror(error));
     if (error != 0)
-        say_fail(error, "cannot seal", r->path);
+        message_fail(error, "cannot seal", r->path);
     cli_progress_end(&p);
     report(r, r->path);
 }
@@ -157,12 +157,12 @@ static bool is_of_source(const bloomfile *f, int error)
 
 static int copy(const struct request *r, bloomfile *f)
 {
-    const bool to_stdout = sink_is_stdout(r->dest);
-    const unsigned flags = sink_flags(r->force);
-    const struct loss loss = { r->dest, r->path, f, r->force, r->discard };
-    sink_hold(r->dest, f);
-    sink_check_again(r->dest);
-    loss_check(&loss);
+    const bool to_stdout = destination_is_stdout(r->dest);
+    const unsigned flags = destination_flags(r->force);
+    const struct lost_keys loss = { r->dest, r->path, f, r->force, r->discard };
+    destination_hold(r->dest, f);
+    destination_check_again(r->dest);
+    lost_keys_check(&loss);
     if (r->project && to_stdout)
         return bloomfile_project_fd(STDOUT_FILENO, f, NULL);
     if (r->project)
@@ -178,27 +178,27 @@ static void seal_copy(const struct request *r)
     struct cli_progress p;
     int error = bloomfile_open(&f, r->path, BLOOMFILE_APP_HASH | r->open_flags);
     if (error != 0)
-        say_cannot_open(r->path, error);
-    const bool same = output_is(r->dest, r->path);
-    if (sink_is_stdout(r->dest) && output_is_filter(r->dest, r->path))
+        message_cannot_open(r->path, error);
+    const bool same = same_file_is(r->dest, r->path);
+    if (destination_is_stdout(r->dest) && same_file_is_filter(r->dest, r->path))
         cli_fail(0, "cannot write to standard output: it is the filter to seal");
     if (same)
         cli_fail(0, "cannot create %s: it is the filter to seal (%s)", r->dest,
                  bloomfile_layers(f) > 0 ? "name another file" : "leave DEST out");
-    say_order = "DEST comes last: bfseal FILE DEST";
-    sink_check(r->dest, true);
+    message_order = "DEST comes last: bfseal FILE DEST";
+    destination_check(r->dest, true);
     bloomfile_get_info(f, &info);
     if (r->project && bloomfile_traits_of(info.layout)->projection == 0)
         cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot project %s", r->path);
     progress(r, &p);
     error = copy(r, f);
     if (error != 0 && is_of_source(f, error))
-        say_fail(error, "cannot copy", r->path);
+        message_fail(error, "cannot copy", r->path);
     if (error != 0)
-        sink_fail(r->dest, error);
+        destination_fail(r->dest, error);
     cli_progress_end(&p);
     bloomfile_close(f);
-    if (!sink_is_stdout(r->dest))
+    if (!destination_is_stdout(r->dest))
         report(r, r->dest);
 }
 

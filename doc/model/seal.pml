@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * seal.pml - seal() and complete() of format-spec.md, 13.5 (L23 to L25). In lib/seal.c and
- * lib/handle/sealing.c. Page checksums (seal 1) belong to the body here.
+ * lib/live/flush.c. Page checksums (seal 1) belong to the body here.
  */
 
 inline seal() {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * sync.pml - adding, begin() and synchronisation() of format-spec.md, 13.3 and 13.4 (L5, L14 to L19).
- * In lib/handle/adding.c and flush.c.
+ * In lib/live/adding.c and flush.c.
  */
 
 /* The bits are set at once, or when the processor comes to it: then nobody has seen them yet. */

@@ -20,20 +20,20 @@
 #define SAMPLE      64                  /* one slice of so many is a sample */
 #define GUESS_LEAST ((uint64_t)1 << 16) /* digests; fewer are soon counted */
 
-/* A lane that threads share. */
-struct shared_lane {
+/* A buffer that threads share. */
+struct shared_buffer {
     pthread_mutex_t lock; /* if plan.shared */
-    struct lane lane;
+    struct digest_buffer buffer;
     uint8_t apart[CACHE_LINE];
 };
 
 struct digests {
     struct digests_plan plan;
-    unsigned count; /* of lanes */
-    struct shared_lane *lanes;
+    unsigned count; /* of buffers */
+    struct shared_buffer *buffers;
     pthread_mutex_t spool_lock; /* of the spool and the list of runs in it */
     uint64_t spool_size;
-    struct runs runs; /* `spooled` runs in the spool; behind them, those of lanes */
+    struct runs runs; /* `spooled` runs in the spool; behind them, those of buffers */
     size_t spooled;
     uint64_t counted, counted_of; /* distinct digests, known when this many had been added */
 };
@@ -44,17 +44,17 @@ int digests_new(struct digests **out, const struct digests_plan *plan)
     if (d == NULL)
         return ENOMEM;
     d->plan = *plan;
-    d->count = plan->lanes;
+    d->count = plan->buffers;
     d->runs.fd = -1;
     pthread_mutex_init(&d->spool_lock, NULL);
-    d->lanes = calloc(d->count, sizeof *d->lanes);
-    if (d->lanes == NULL) {
+    d->buffers = calloc(d->count, sizeof *d->buffers);
+    if (d->buffers == NULL) {
         digests_free(d);
         *out = NULL;
         return ENOMEM;
     }
     for (unsigned i = 0; i < d->count; i++)
-        pthread_mutex_init(&d->lanes[i].lock, NULL);
+        pthread_mutex_init(&d->buffers[i].lock, NULL);
     return 0;
 }
 
@@ -62,122 +62,123 @@ void digests_free(struct digests *d)
 {
     if (d == NULL)
         return;
-    for (unsigned i = 0; d->lanes != NULL && i < d->count; i++) {
-        pthread_mutex_destroy(&d->lanes[i].lock);
-        lane_free(&d->lanes[i].lane);
+    for (unsigned i = 0; d->buffers != NULL && i < d->count; i++) {
+        pthread_mutex_destroy(&d->buffers[i].lock);
+        digest_buffer_free(&d->buffers[i].buffer);
     }
     pthread_mutex_destroy(&d->spool_lock);
     if (d->runs.fd >= 0)
         close(d->runs.fd);
-    free(d->lanes);
+    free(d->buffers);
     free(d->runs.list);
     free(d);
 }
 
 /* ---- adding */
 
-static struct run run_of(const struct lane *lane)
+static struct run run_of(const struct digest_buffer *buffer)
 {
-    return (struct run){ .count = lane->sorted,
-                         .least = lane->values[0],
-                         .greatest = lane->values[lane->sorted - 1] };
+    return (struct run){ .count = buffer->sorted,
+                         .least = buffer->values[0],
+                         .greatest = buffer->values[buffer->sorted - 1] };
 }
 
-static int spool_lane(struct digests *d, const struct lane *lane)
+static int spool_buffer(struct digests *d, const struct digest_buffer *buffer)
 {
-    struct run run = run_of(lane);
-    const size_t size = lane->count * sizeof *lane->values;
+    struct run run = run_of(buffer);
+    const size_t size = buffer->count * sizeof *buffer->values;
     int error = runs_reserve(&d->runs, d->spooled + 1);
     if (error == 0 && d->runs.fd < 0)
         error = spool_file(d->plan.folder, &d->runs.fd);
     if (error == 0)
-        error = file_write(d->runs.fd, d->spool_size, lane->values, size);
+        error = file_write(d->runs.fd, d->spool_size, buffer->values, size);
     if (error != 0)
         return error;
-    for (size_t i = 0; i < lane->count; i++)
-        d->runs.sum += lane->values[i];
+    for (size_t i = 0; i < buffer->count; i++)
+        d->runs.sum += buffer->values[i];
     run.offset = d->spool_size;
     d->spool_size += size;
     d->runs.list[d->spooled++] = run;
     return 0;
 }
 
-/* For a full lane. */
-static int make_way(struct digests *d, struct lane *lane)
+/* For a full buffer. */
+static int make_way(struct digests *d, struct digest_buffer *buffer)
 {
-    lane_sort(lane);
-    if (lane->count <= d->plan.lane.most / 2)
+    digest_buffer_sort(buffer);
+    if (buffer->count <= d->plan.buffer.most / 2)
         return 0;
     pthread_mutex_lock(&d->spool_lock);
-    int error = spool_lane(d, lane);
+    int error = spool_buffer(d, buffer);
     pthread_mutex_unlock(&d->spool_lock);
     if (error == 0)
-        lane_empty(lane);
+        digest_buffer_empty(buffer);
     return error;
 }
 
-/* Makes room for `more` digests, at most half of what a lane may hold. */
-static int make_places(struct digests *d, struct lane *lane, size_t more)
+/* Makes room for `more` digests, at most half of what a buffer may hold. */
+static int make_places(struct digests *d, struct digest_buffer *buffer, size_t more)
 {
-    int error = more > d->plan.lane.most - lane_count(lane) ? make_way(d, lane) : 0;
-    return error != 0 ? error : lane_reserve(lane, &d->plan.lane, more);
+    int error = more > d->plan.buffer.most - digest_buffer_count(buffer) ? make_way(d, buffer) : 0;
+    return error != 0 ? error : digest_buffer_reserve(buffer, &d->plan.buffer, more);
 }
 
-/* Adds to a lane that no other thread is using. */
-static int add_to_lane(struct digests *d, struct lane *lane, const uint64_t *digests, size_t n)
+/* Adds to a buffer that no other thread is using. */
+static int add_to_buffer(struct digests *d, struct digest_buffer *buffer, const uint64_t *digests,
+                         size_t n)
 {
-    const size_t most = d->plan.lane.most / 2;
+    const size_t most = d->plan.buffer.most / 2;
     for (size_t now; n > 0; digests += now, n -= now) {
         now = n <= most ? n : most;
-        int error = make_places(d, lane, now);
+        int error = make_places(d, buffer, now);
         if (error != 0)
             return error;
-        lane_add(lane, digests, now);
+        digest_buffer_add(buffer, digests, now);
     }
     return 0;
 }
 
-/* The lane that this thread used last: one more than its number. Threads that stay with a lane each
- * have its buffers in their cache. */
+/* The buffer that this thread used last: one more than its number. Threads that stay with a buffer
+ * each have its buffers in their cache. */
 static _Thread_local unsigned favourite;
 
 static unsigned find_favourite(void)
 {
     static atomic_uint threads;
     if (favourite == 0)
-        favourite = 1 + (unsigned)atomic_fetch_add(&threads, 1) % DIGESTS_LANES_MOST;
+        favourite = 1 + (unsigned)atomic_fetch_add(&threads, 1) % DIGESTS_BUFFERS_MOST;
     return favourite - 1;
 }
 
-/* Locks a lane: the favourite, or if that is in use, one that is not; or if that is full, one that
- * is empty, so that a thread that adds alone fills them all. */
-static struct shared_lane *take_lane(struct digests *d, size_t more)
+/* Locks a buffer: the favourite, or if that is in use, one that is not; or if that is full, one
+ * that is empty, so that a thread that adds alone fills them all. */
+static struct shared_buffer *take_buffer(struct digests *d, size_t more)
 {
     const unsigned own = find_favourite() % d->count;
     bool is_full = false;
     for (unsigned i = 0; i < d->count; i++) {
         const unsigned number = (own + i) % d->count;
-        struct shared_lane *shared = &d->lanes[number];
+        struct shared_buffer *shared = &d->buffers[number];
         if (pthread_mutex_trylock(&shared->lock) != 0)
             continue;
-        const size_t count = lane_count(&shared->lane);
-        if (count == 0 || (!is_full && more <= d->plan.lane.most - count)) {
+        const size_t count = digest_buffer_count(&shared->buffer);
+        if (count == 0 || (!is_full && more <= d->plan.buffer.most - count)) {
             favourite = number + 1;
             return shared;
         }
         is_full |= i == 0;
         pthread_mutex_unlock(&shared->lock);
     }
-    pthread_mutex_lock(&d->lanes[own].lock);
-    return &d->lanes[own];
+    pthread_mutex_lock(&d->buffers[own].lock);
+    return &d->buffers[own];
 }
 
 int digests_add(struct digests *d, const uint64_t *digests, size_t n)
 {
     if (!d->plan.shared)
-        return add_to_lane(d, &d->lanes[0].lane, digests, n);
-    struct shared_lane *shared = take_lane(d, n);
-    int error = add_to_lane(d, &shared->lane, digests, n);
+        return add_to_buffer(d, &d->buffers[0].buffer, digests, n);
+    struct shared_buffer *shared = take_buffer(d, n);
+    int error = add_to_buffer(d, &shared->buffer, digests, n);
     pthread_mutex_unlock(&shared->lock);
     return error;
 }
@@ -189,7 +190,7 @@ static uint64_t count_held(const struct digests *d)
 {
     uint64_t held = d->spool_size / sizeof(uint64_t);
     for (unsigned i = 0; i < d->count; i++)
-        held += lane_count(&d->lanes[i].lane);
+        held += digest_buffer_count(&d->buffers[i].buffer);
     return held;
 }
 
@@ -201,16 +202,16 @@ struct preparing {
 };
 
 /* Sorts what is not partitioned, or all. */
-static void prepare_lanes(void *context)
+static void prepare_buffers(void *context)
 {
     struct preparing *p = context;
     for (unsigned i; (i = atomic_fetch_add(&p->next, 1)) < p->d->count;) {
-        struct lane *lane = &p->d->lanes[i].lane;
+        struct digest_buffer *buffer = &p->d->buffers[i].buffer;
         int error = 0;
-        if (p->sort_all || lane->partitioner == NULL)
-            lane_sort(lane);
+        if (p->sort_all || buffer->partitioner == NULL)
+            digest_buffer_sort(buffer);
         else
-            error = partitioner_index(lane->partitioner, lane->values + lane->blocks);
+            error = partitioner_index(buffer->partitioner, buffer->values + buffer->blocks);
         if (error != 0)
             atomic_store(&p->error, error);
     }
@@ -220,7 +221,8 @@ static int prepare(struct digests *d, bool sort_all)
 {
     struct preparing p = { .d = d, .sort_all = sort_all };
     const uint64_t shares = count_held(d) / READER_SHARE;
-    team_run(team_size(d->plan.threads, shares < d->count ? shares : d->count), prepare_lanes, &p);
+    team_run(team_size(d->plan.threads, shares < d->count ? shares : d->count), prepare_buffers,
+             &p);
     return p.error;
 }
 
@@ -230,38 +232,38 @@ static size_t largest_partition(const struct digests *d)
     size_t largest = 0;
     for (unsigned p = 0; p < PARTITIONS; p++) {
         size_t n = 0;
-        for (unsigned i = 0; i < d->runs.lanes; i++)
+        for (unsigned i = 0; i < d->runs.buffers; i++)
             n += partitioner_count(d->runs.partitioned[i], p);
         largest = n > largest ? n : largest;
     }
     return largest;
 }
 
-/* A lane's sorted digests become a run; the others stay in partitions. */
-static void list_lane(struct digests *d, const struct lane *lane)
+/* A buffer's sorted digests become a run; the others stay in partitions. */
+static void list_buffer(struct digests *d, const struct digest_buffer *buffer)
 {
-    if (lane_count(lane) > lane->sorted)
-        d->runs.partitioned[d->runs.lanes++] = lane->partitioner;
-    if (lane->sorted == 0)
+    if (digest_buffer_count(buffer) > buffer->sorted)
+        d->runs.partitioned[d->runs.buffers++] = buffer->partitioner;
+    if (buffer->sorted == 0)
         return;
     struct run *run = &d->runs.list[d->runs.count++];
-    *run = run_of(lane);
-    run->values = lane->values;
+    *run = run_of(buffer);
+    run->values = buffer->values;
 }
 
-static void list_lanes(struct digests *d)
+static void list_buffers(struct digests *d)
 {
     d->runs.count = d->spooled;
-    d->runs.lanes = 0;
+    d->runs.buffers = 0;
     for (unsigned i = 0; i < d->count; i++)
-        list_lane(d, &d->lanes[i].lane);
+        list_buffer(d, &d->buffers[i].buffer);
 }
 
 static uint64_t count_added(const struct digests *d)
 {
     uint64_t added = 0;
     for (unsigned i = 0; i < d->count; i++)
-        added += d->lanes[i].lane.added;
+        added += d->buffers[i].buffer.added;
     return added;
 }
 
@@ -269,10 +271,10 @@ const struct runs *digests_runs(struct digests *d)
 {
     if (runs_reserve(&d->runs, d->spooled + d->count) != 0 || prepare(d, false) != 0)
         return NULL;
-    list_lanes(d);
+    list_buffers(d);
     if (largest_partition(d) > d->plan.room / 2) {
         prepare(d, true);
-        list_lanes(d);
+        list_buffers(d);
     }
     d->runs.held = count_held(d);
     d->runs.counted = d->counted_of == count_added(d);

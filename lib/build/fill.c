@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build/aside.h"
+#include "build/deferred.h"
+#include "build/digests.h"
 #include "build/distinct.h"
 #include "build/reader.h"
 #include "build/solver.h"
-#include "build/spread.h"
 #include "format/checksum.h"
 #include "format/probe.h"
 #include "image/image.h"
 #include "kernel/dispatch.h"
+#include "os/cancel.h"
 #include "os/file.h"
-#include "os/stop.h"
 #include "os/team.h"
 
 #define SLICES_LOG 6 /* slices of the digests that threads take while setting positions aside */
@@ -28,12 +28,12 @@ struct fill {
     const struct kernel *kernel;
     struct geometry g;
     uint64_t units; /* of the whole filter, of which the body may be a slice */
-    struct spread spread;
+    struct digest_range spread;
     struct parts parts;
     uint8_t *body;
     int fd;
     uint8_t *table;
-    struct aside *aside;        /* NULL: each part reads the digests */
+    struct deferred *aside;     /* NULL: each part reads the digests */
     uint64_t begin, end;        /* first and last part: of the window, or of all */
     atomic_uint_least64_t next; /* part; while positions are set aside: slice of the digests */
     bool each_once;             /* digests must be distinct: to be counted, or for counters */
@@ -49,7 +49,7 @@ struct worker {
     struct solver *solver; /* of a layout that is solved */
     uint32_t *positions;   /* for positions read back */
     uint64_t *own;         /* digests of a slice, as they are */
-    struct aside_writer *writer;
+    struct deferred_writer *writer;
     uint8_t *room;        /* for a part; NULL: parts are made in place */
     uint8_t *bytes;       /* the part */
     uint64_t first, last; /* its units */
@@ -88,7 +88,7 @@ static void gather_own(const struct worker *w, struct reader_piece *piece)
 {
     uint64_t *to = piece->own != NULL ? piece->own : w->own;
     for (size_t i = 0; i < piece->n; i++)
-        to[i] = spread_back(&w->fill->spread, piece->digests[i]);
+        to[i] = digest_range_back(&w->fill->spread, piece->digests[i]);
     piece->digests = to;
 }
 
@@ -133,8 +133,8 @@ static int add_keys(struct worker *w, uint64_t start, size_t size)
     uint64_t first = local ? probe_least_digest(w->first, f->units) : 0;
     uint64_t last = local ? probe_last_digest(w->last, f->units) : UINT64_MAX;
     if (header_is_slice(f->h)) {
-        first = spread_digest(&f->spread, first);
-        last = spread_last(&f->spread, last);
+        first = digest_range_digest(&f->spread, first);
+        last = digest_range_last(&f->spread, last);
     }
     return reader_read(w->reader, first, last, add, w);
 }
@@ -149,7 +149,7 @@ static void put(void *context, const uint32_t *positions, size_t n)
 static int add_positions(struct worker *w, uint64_t number)
 {
     const struct fill *f = w->fill;
-    return aside_read(f->aside, (size_t)(number - f->begin), w->positions, put, w);
+    return deferred_read(f->aside, (size_t)(number - f->begin), w->positions, put, w);
 }
 
 /* Collects the keys of the part first; then makes its pages. */
@@ -204,7 +204,7 @@ static int make_part(struct worker *w, uint64_t number)
 static int get_ready(struct worker *w)
 {
     const struct fill *f = w->fill;
-    if (f->aside != NULL && (w->positions = malloc(ASIDE_EXTENT)) == NULL)
+    if (f->aside != NULL && (w->positions = malloc(DEFERRED_EXTENT)) == NULL)
         return ENOMEM;
     if (f->body == NULL && (w->room = malloc(f->parts.size)) == NULL)
         return ENOMEM;
@@ -237,7 +237,7 @@ static void make_parts(void *context)
     struct fill *f = context;
     struct worker w = { .fill = f };
     int error = get_ready(&w);
-    while (error == 0 && atomic_load(&f->error) == 0 && (error = stop_wanted()) == 0) {
+    while (error == 0 && atomic_load(&f->error) == 0 && (error = cancel_wanted()) == 0) {
         uint64_t number = atomic_fetch_add(&f->next, 1);
         if (number >= f->end)
             break;
@@ -253,7 +253,7 @@ static void put_aside(void *context, struct reader_piece *piece)
     struct worker *w = context;
     if (w->fill->each_once)
         reader_make_distinct(piece);
-    aside_add(w->writer, piece->digests, piece->n);
+    deferred_add(w->writer, piece->digests, piece->n);
     w->added += piece->n;
 }
 
@@ -264,8 +264,8 @@ static void put_slices_aside(void *context)
     const unsigned log = f->parts.threads > 1 ? SLICES_LOG : 0;
     int error = reader_new(&w.reader, f->runs, f->parts.room);
     if (error == 0)
-        error = aside_writer_new(&w.writer, f->aside);
-    while (error == 0 && atomic_load(&f->error) == 0 && (error = stop_wanted()) == 0) {
+        error = deferred_writer_new(&w.writer, f->aside);
+    while (error == 0 && atomic_load(&f->error) == 0 && (error = cancel_wanted()) == 0) {
         uint64_t slice = atomic_fetch_add(&f->next, 1);
         if (slice >> log != 0)
             break;
@@ -273,16 +273,16 @@ static void put_slices_aside(void *context)
         error = reader_read(w.reader, first, first + (UINT64_MAX >> log), put_aside, &w);
     }
     if (error == 0)
-        error = aside_end(w.writer);
+        error = deferred_end(w.writer);
     if (f->begin == 0)
         atomic_fetch_add(&f->n, w.added);
-    aside_writer_free(w.writer);
+    deferred_writer_free(w.writer);
     release(&w, error);
 }
 
 static int make_window(struct fill *f)
 {
-    aside_start(f->aside, f->begin << f->parts.shift);
+    deferred_start(f->aside, f->begin << f->parts.shift);
     f->next = 0;
     team_run(f->parts.threads, put_slices_aside, f);
     f->next = f->begin;
@@ -293,20 +293,20 @@ static int make_window(struct fill *f)
 
 static int make_windows(struct fill *f, const char *folder)
 {
-    const struct aside_plan plan = { .folder = folder,
-                                     .k = f->h->k,
-                                     .units = f->g.units,
-                                     .shift = f->parts.shift,
-                                     .parts = (size_t)f->parts.window,
-                                     .buffer = f->parts.buffer };
-    int error = aside_new(&f->aside, &plan);
+    const struct deferred_plan plan = { .folder = folder,
+                                        .k = f->h->k,
+                                        .units = f->g.units,
+                                        .shift = f->parts.shift,
+                                        .parts = (size_t)f->parts.window,
+                                        .buffer = f->parts.buffer };
+    int error = deferred_new(&f->aside, &plan);
     for (; error == 0 && f->begin < f->parts.count; f->begin = f->end) {
         f->end = f->begin + f->parts.window;
         if (f->end > f->parts.count)
             f->end = f->parts.count;
         error = make_window(f);
     }
-    aside_free(f->aside);
+    deferred_free(f->aside);
     return error;
 }
 
@@ -339,7 +339,7 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
         .g = geometry_of(h->layout, h->m, h->header_size),
         .parts = parts_plan(h, runs->held, plan, body != NULL),
         .units = header_range(h),
-        .spread = spread_of(h),
+        .spread = digest_range_of(h),
         .body = body,
         .fd = fd,
         .table = table,

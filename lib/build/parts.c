@@ -2,7 +2,7 @@
  * The size of a part follows from the layout, the memory and the threads. */
 #include "build/parts.h"
 
-#include "build/aside.h"
+#include "build/deferred.h"
 #include "build/reader.h"
 #include "build/solver.h"
 #include "format/checksum.h"
@@ -69,10 +69,10 @@ static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_
     const uint64_t each = memory_each(plan, threads);
     const uint64_t room = (uint64_t)plan->room * (plan->threads > 1 ? plan->threads : 1) / threads;
     const uint64_t reading = room * READER_EACH;
-    if (each < 3 * ASIDE_EXTENT || each < reading + 16 * ASIDE_BUFFER_LEAST)
+    if (each < 3 * DEFERRED_EXTENT || each < reading + 16 * DEFERRED_BUFFER_LEAST)
         return false;
     const uint64_t buffers = each - reading, best = lesser(buffers / BUFFER_BEST, WINDOW_MOST);
-    const uint64_t most = power_below(lesser(each - ASIDE_EXTENT, ASIDE_PART_MOST));
+    const uint64_t most = power_below(lesser(each - DEFERRED_EXTENT, DEFERRED_PART_MOST));
     uint64_t size = PART_BEST;
     while (size < most && size * best * least < body_size)
         size *= 2;
@@ -80,8 +80,8 @@ static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_
     p->threads = threads;
     p->room = (size_t)room;
     p->count = divided_up(body_size, p->size);
-    p->window = lesser(divided_up(p->count, least), buffers / ASIDE_BUFFER_LEAST - 1);
-    p->buffer = (size_t)power_below(lesser(buffers / (p->window + 1), ASIDE_BUFFER_MOST));
+    p->window = lesser(divided_up(p->count, least), buffers / DEFERRED_BUFFER_LEAST - 1);
+    p->buffer = (size_t)power_below(lesser(buffers / (p->window + 1), DEFERRED_BUFFER_MOST));
     p->shift = (unsigned)__builtin_ctzll(geometry_units_in(h->layout, p->size));
     return true;
 }
@@ -90,7 +90,7 @@ static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_
 static void avoid_passes(struct parts *p, const struct header *h, uint64_t body_size,
                          const struct fill_plan *plan, unsigned threads)
 {
-    const uint64_t least = divided_up(h->k * ASIDE_POSITION, ASIDE_EACH);
+    const uint64_t least = divided_up(h->k * DEFERRED_POSITION, ASIDE_EACH);
     struct parts one, several;
     if (!plan_windows(&one, h, body_size, plan, 1, least))
         return;

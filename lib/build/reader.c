@@ -126,7 +126,7 @@ size_t reader_most(const struct reader *r)
 static size_t count_in_partition(const struct reader *r, uint64_t partition)
 {
     size_t n = 0;
-    for (unsigned i = 0; i < r->runs->lanes; i++)
+    for (unsigned i = 0; i < r->runs->buffers; i++)
         n += partitioner_count(r->runs->partitioned[i], partition);
     return n;
 }
@@ -153,7 +153,7 @@ static int find_piece(struct reader *r, uint64_t first, uint64_t *last, uint64_t
 {
     int error = 0;
     *partitioned = 0;
-    if (r->runs->lanes > 0) {
+    if (r->runs->buffers > 0) {
         *partitioned = reach_partitions(r, first, last);
         error = reach(r, *last, &left);
     }
@@ -212,7 +212,7 @@ static int load_runs(struct reader *r, uint64_t first, uint64_t last, size_t *n)
 static void load_partitions(struct reader *r, uint64_t first, uint64_t last, size_t *n)
 {
     for (uint64_t p = partition_of(first); p <= partition_of(last); p++)
-        for (unsigned i = 0; i < r->runs->lanes; i++)
+        for (unsigned i = 0; i < r->runs->buffers; i++)
             *n += partitioner_gather(r->runs->partitioned[i], p, first, last, r->values + *n);
 }
 
@@ -250,7 +250,7 @@ int reader_read(struct reader *r, uint64_t first, uint64_t last, reader_visit *v
 {
     uint64_t left, n;
     int error = start(r, first, last, &left);
-    bool more = left > 0 || r->runs->lanes > 0;
+    bool more = left > 0 || r->runs->buffers > 0;
     while (error == 0 && more) {
         struct reader_piece piece;
         size_t partitioned;
@@ -267,7 +267,7 @@ int reader_read(struct reader *r, uint64_t first, uint64_t last, reader_visit *v
             r->stretches[i].next = r->stretches[i].end;
         first = end + 1;
         left -= n;
-        more = end != last && (left > 0 || r->runs->lanes > 0);
+        more = end != last && (left > 0 || r->runs->buffers > 0);
     }
     return error;
 }

@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-#include "build/partitioner.h"
+#include "build/digest_buffer.h"
 
-#define RUNS_LANES_MOST 16
+#define RUNS_BUFFERS_MOST 16
 
 struct run {
     const uint64_t *values; /* NULL: in the file, from `offset` on */
@@ -24,10 +24,10 @@ struct runs {
     size_t count, room;
     int fd;       /* of those in the file */
     uint64_t sum; /* of all digests in the file, modulo 2^64 */
-    const struct partitioner *partitioned[RUNS_LANES_MOST]; /* lanes */
-    unsigned lanes;                                         /* number of these */
-    uint64_t keys;                                          /* distinct digests, if... */
-    bool counted;                                           /* ...that is known */
+    const struct partitioner *partitioned[RUNS_BUFFERS_MOST]; /* buffers */
+    unsigned buffers;                                         /* number of these */
+    uint64_t keys;                                            /* distinct digests, if... */
+    bool counted;                                             /* ...that is known */
 };
 
 /* Whether it is known that no digest is repeated. */

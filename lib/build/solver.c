@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "format/checksum.h"
-#include "kernel/ribbon_room.h"
+#include "kernel/ribbon/solve_memory.h"
 
 struct solver {
     const struct kernel *kernel;

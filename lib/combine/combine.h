@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * New files from the bodies of others, folded and combined piece by piece (format-spec.md, 14.1 to
  * 14.3). */
-#ifndef BLOOMFILE_COMBINE_H
-#define BLOOMFILE_COMBINE_H
+#ifndef BLOOMFILE_COMBINE_COMBINE_H
+#define BLOOMFILE_COMBINE_COMBINE_H
 
 #include "combine/source.h"
 #include "image/new_image.h"
+#include "live/handle.h"
 
 struct combine_part {
     struct source source;
@@ -42,5 +43,11 @@ int combine_make(struct combination *c, struct destination to);
 
 /* Releases the sources; due in any case. */
 void combine_release(struct combination *c);
+
+/* ---- A live copy of a live image, whatever state that is in. */
+
+/* As bloomfile_rescue() says. series: 0, or the identity of the one that the copy is a layer of;
+ * succeeded: one that has a successor. */
+int rescue(struct destination to, const bloomfile *f, uint64_t series, bool succeeded);
 
 #endif

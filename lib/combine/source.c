@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-#include "handle/changed.h"
-#include "handle/join.h"
-#include "handle/live.h"
+#include "handle/file_change.h"
 #include "handle/sync.h"
 #include "image/image.h"
+#include "live/join.h"
+#include "live/records.h"
 
 /* ---- the destination */
 

@@ -6,9 +6,9 @@
 
 #include <bloomfile_combine.h>
 
-#include "handle/handle.h"
 #include "image/body.h"
 #include "image/new_image.h"
+#include "live/handle.h"
 
 #define SOURCE_STRETCH ((size_t)256 << 10) /* bytes read at once: whole pages, in cache */
 

@@ -13,11 +13,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "delta/steps.h"
+#include "delta/changes.h"
 #include "format/decode.h"
-#include "handle/changed.h"
+#include "handle/file_change.h"
 #include "image/body.h"
-#include "os/allocate.h"
 #include "os/file.h"
 #include "os/team.h"
 #include "series/series.h"
@@ -28,7 +27,7 @@
 
 struct work {
     const bloomfile *base;
-    const struct steps *steps;
+    const struct changes *steps;
     enum cells_kind kind;
     uint64_t pages;
     struct patch_head head;
@@ -64,7 +63,7 @@ struct hands {
     uint8_t entries[STRETCH * 4];
     struct body_check check;
     struct body_pass pass;
-    struct steps_stream streams[CELLS_CHANGES];
+    struct changes_stream streams[CELLS_CHANGES];
 };
 
 /* ---- taking, one thread at a time */
@@ -135,12 +134,12 @@ static bool start_streams(struct hands *h, const struct share *share)
         return false;
     for (unsigned i = 0; i < CELLS_CHANGES; i++) {
         const struct part_stream *from = &share->part.streams[i];
-        struct steps_stream *s = &h->streams[i];
-        *s = (struct steps_stream){ .bits = { .bytes = share->strings, .at = 8 * at },
-                                    .units = from->units,
-                                    .gap_bits = from->gap_bits,
-                                    .count_bits = from->count_bits,
-                                    .typical = from->typical };
+        struct changes_stream *s = &h->streams[i];
+        *s = (struct changes_stream){ .bits = { .bytes = share->strings, .at = 8 * at },
+                                      .units = from->units,
+                                      .gap_bits = from->gap_bits,
+                                      .count_bits = from->count_bits,
+                                      .typical = from->typical };
         at += from->size;
         s->bits.end = 8 * at;
         s->skip = from->units > 0 ? bits_get_rice(&s->bits, s->gap_bits) : 0;
@@ -344,7 +343,7 @@ static int apply_one(struct target *t, const bloomfile *base, uint32_t features,
                      unsigned threads)
 {
     struct work w = { .base = base,
-                      .steps = steps_best(),
+                      .steps = changes_best(),
                       .kind = part_kind(base->header.layout),
                       .pages = base->geometry.pages,
                       .in = in,

@@ -4,8 +4,8 @@
 #define BLOOMFILE_APPLY_H
 
 #include "delta/input.h"
-#include "handle/handle.h"
 #include "image/new_image.h"
+#include "live/handle.h"
 
 /* `in` is at its start; the base is sealed: one filter, or the layers of a series. */
 int apply_patch(struct destination to, bloomfile *const *base, size_t count, bool series,

@@ -17,7 +17,7 @@ _Static_assert(CHANGES_MOST * 16 <= PART_STRINGS_MOST, "the strings of a part fi
 
 /* ---- room */
 
-static int start(struct steps_found *found, bool blocks, bool moves)
+static int start(struct changes_found *found, bool blocks, bool moves)
 {
     found->gaps = malloc(CHANGES_MOST * sizeof *found->gaps);
     if (found->gaps == NULL)
@@ -35,7 +35,7 @@ static int start(struct steps_found *found, bool blocks, bool moves)
 
 int encoder_start(struct encoder *e, enum cells_kind kind, const struct body_check *checks)
 {
-    *e = (struct encoder){ .kind = kind, .steps = steps_best() };
+    *e = (struct encoder){ .kind = kind, .steps = changes_best() };
     for (int i = 0; i < ENCODE_BOTH; i++)
         e->checks[i] = checks[i];
     e->bytes = malloc(PART_HEAD_MOST + PART_STRINGS_MOST + BITS_SLACK);
@@ -115,7 +115,7 @@ static uint64_t count_code(uint64_t count, uint64_t typical)
     return count > typical ? 2 * (count - typical) - 1 : 2 * (typical - count);
 }
 
-static void set_parameters(struct part_stream *s, const struct steps_found *found, bool blocks)
+static void set_parameters(struct part_stream *s, const struct changes_found *found, bool blocks)
 {
     uint64_t gaps = 0, codes = 0;
     s->units = found->units;
@@ -143,7 +143,7 @@ static const uint16_t *put_block(struct bits_writer *w, const struct part_stream
 }
 
 static void put_string(struct bits_writer *w, struct part_stream *s,
-                       const struct steps_found *found, enum cells_kind kind, unsigned change)
+                       const struct changes_found *found, enum cells_kind kind, unsigned change)
 {
     const uint8_t *begin = w->at;
     const uint16_t *skips = found->skips;

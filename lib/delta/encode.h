@@ -3,8 +3,8 @@
 #ifndef BLOOMFILE_ENCODE_H
 #define BLOOMFILE_ENCODE_H
 
+#include "delta/changes.h"
 #include "delta/part.h"
-#include "delta/steps.h"
 #include "image/body.h"
 
 /* A part ends with the page with which it has so many changes, or so many in so many pages. */
@@ -20,8 +20,8 @@ enum {
 
 struct encoder {
     enum cells_kind kind;
-    const struct steps *steps;
-    struct steps_found found[CELLS_CHANGES];
+    const struct changes *steps;
+    struct changes_found found[CELLS_CHANGES];
     uint8_t *bytes;                        /* room for a part */
     struct body_check checks[ENCODE_BOTH]; /* of the pages with changes */
     _Alignas(CELLS_UNIT_SIZE) uint8_t pages[ENCODE_BOTH][CHECKSUM_PAGE]; /* copies */

@@ -14,7 +14,7 @@
 
 #include "delta/encode.h"
 #include "format/patch.h"
-#include "handle/changed.h"
+#include "handle/file_change.h"
 #include "image/body.h"
 #include "os/file.h"
 #include "os/team.h"
@@ -89,7 +89,7 @@ static bool take_stretch(struct work *w, uint64_t *page, uint64_t *count)
     return *count > 0;
 }
 
-static void compare_page(struct work *w, const struct steps *steps, struct body_check *checks,
+static void compare_page(struct work *w, const struct changes *steps, struct body_check *checks,
                          uint64_t page)
 {
     _Alignas(CELLS_UNIT_SIZE) uint8_t copies[BOTH][CHECKSUM_PAGE];
@@ -106,7 +106,7 @@ static void compare_page(struct work *w, const struct steps *steps, struct body_
 static void compare(void *context)
 {
     struct work *w = context;
-    const struct steps *steps = steps_best();
+    const struct changes *steps = changes_best();
     struct body_check own[BOTH];
     uint64_t page, count;
     start_checks(w, own);

@@ -3,8 +3,8 @@
 #ifndef BLOOMFILE_MAKE_H
 #define BLOOMFILE_MAKE_H
 
-#include "handle/handle.h"
 #include "image/new_image.h"
+#include "live/handle.h"
 
 /* One filter, or the layers of a series; all are sealed, and in pairs of the same shape. */
 int make_patch(struct destination to, bloomfile *const *base, bloomfile *const *result,

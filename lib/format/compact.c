@@ -6,8 +6,8 @@
 
 #include "format/bytes.h"
 #include "format/checksum.h"
-#include "format/geometry.h"
 #include "format/hash.h"
+#include "format/layout.h"
 
 #define VERSION 1
 

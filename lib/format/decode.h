@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Bytes to a header that is valid (format-spec.md, section 11). No file descriptor, no allocation.
  */
-#ifndef BLOOMFILE_DECODE_H
-#define BLOOMFILE_DECODE_H
+#ifndef BLOOMFILE_FORMAT_DECODE_H
+#define BLOOMFILE_FORMAT_DECODE_H
 
 #include "format/header.h"
 
@@ -15,5 +15,23 @@ void decode_header(const uint8_t *bytes, uint64_t image_size, struct header *h,
 /* Whether the image is a sealed one but for its other record, which sealing in place was about to
  * write (format-spec.md, section 13). `faults` are those of decode_header(). */
 bool decode_seal_unfinished(const struct header *h, const struct header_faults *faults);
+
+/* ---- The rules of validity of an image that is only a part: a layer of a series, or a slice
+ * of a filter (format-spec.md, sections 21.1 and 23.1). Neither finds anything wrong with a
+ * whole filter. */
+
+#define PARTIAL_MOST_SLICES 65536u
+
+/* What the static header says. */
+void partial_check(const uint8_t *bytes, const struct header *h, struct header_faults *faults);
+
+/* What it says of the state of the record in force. */
+void partial_check_state(const struct header *h, struct header_faults *faults);
+
+/* The first block of a slice, 0 to `slices`, of a filter of so many blocks: whole pages each. */
+uint64_t partial_first_block(uint64_t blocks, uint32_t slice, uint32_t slices);
+
+/* The slice in which a block of it lies. */
+uint32_t partial_slice_of(uint64_t blocks, uint64_t block, uint32_t slices);
 
 #endif

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * Bytes to header and back (format-spec.md, sections 4 and 5). No file descriptor, no allocation.
  */
-#ifndef BLOOMFILE_HEADER_H
-#define BLOOMFILE_HEADER_H
+#ifndef BLOOMFILE_FORMAT_HEADER_H
+#define BLOOMFILE_FORMAT_HEADER_H
 
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "format/fields.h"
-#include "format/geometry.h"
-#include "format/shared.h"
+#include "format/layout.h"
+#include "format/shared_bytes.h"
 
 #define HEADER_MAX             GEOMETRY_FILE_HEADER
 #define HEADER_VERSION         1u
@@ -162,5 +165,10 @@ uint64_t header_whole_size(const struct header *h);
 
 /* At most BLOOMFILE_MAX_LABEL bytes of UTF-8 without control characters. */
 bool header_label_valid(const char *label, size_t size);
+
+/* ---- UTF-8 in labels. */
+
+/* Well-formed UTF-8 (RFC 3629) without control characters (U+0000-001F, U+007F-009F). */
+bool utf8_is_clean(const uint8_t *text, size_t size);
 
 #endif

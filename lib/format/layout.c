@@ -2,6 +2,7 @@
  * One row for each layout (format-spec.md, section 8). */
 #include "format/layout.h"
 
+#include "format/checksum.h"
 #include "format/probe.h"
 
 #define SIZE sizeof(struct bloomfile_traits)
@@ -18,4 +19,24 @@ const struct bloomfile_traits layout_table[LAYOUT_END] = {
 const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout)
 {
     return layout_known(layout) ? layout_of(layout) : NULL;
+}
+
+/* ---- Sizes and offsets of an image, and whether they fit. */
+
+struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size)
+{
+    struct geometry g = { .units = geometry_units_of(layout, m),
+                          .unit_bits = layout_unit_bits(layout) };
+    g.need = geometry_bytes_of(layout, g.units);
+    uint64_t grain = header_size == GEOMETRY_FILE_HEADER ? CHECKSUM_PAGE : PROBE_BLOCK_BYTES;
+    g.body_size = (g.need + grain - 1) / grain * grain;
+    g.pages = (g.body_size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE;
+    g.image_size = header_size + g.body_size + 4 * g.pages;
+    return g;
+}
+
+bool geometry_is_sound(uint32_t layout, uint64_t m, uint32_t header_size)
+{
+    return geometry_header_known(header_size) && layout_known(layout) &&
+           geometry_bits_valid(layout, m);
 }

@@ -7,7 +7,6 @@
 #include "format/bytes.h"
 #include "format/checksum.h"
 #include "format/fields.h"
-#include "format/geometry.h"
 #include "format/layout.h"
 
 enum {

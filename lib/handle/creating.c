@@ -9,16 +9,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "handle/changed.h"
-#include "handle/live.h"
+#include "handle/file_change.h"
 #include "handle/opening.h"
 #include "image/image.h"
 #include "image/params.h"
-#include "os/allocate.h"
-#include "os/apart.h"
+#include "live/records.h"
 #include "os/file.h"
 #include "os/filesystem.h"
-#include "os/publish.h"
+#include "publish/publish.h"
 
 int creating_plan(const struct bloomfile_params *given, struct header *h)
 {

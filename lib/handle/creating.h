@@ -3,7 +3,7 @@
 #ifndef BLOOMFILE_CREATING_H
 #define BLOOMFILE_CREATING_H
 
-#include "handle/handle.h"
+#include "live/handle.h"
 
 /* The header for parameters that params_take() has checked. */
 int creating_plan(const struct bloomfile_params *given, struct header *h);

@@ -12,14 +12,13 @@
 
 #include "format/decode.h"
 #include "format/hash.h"
-#include "handle/app_hash.h"
-#include "handle/changed.h"
-#include "handle/join.h"
-#include "handle/room.h"
-#include "handle/sealing.h"
+#include "handle/file_change.h"
+#include "handle/lookup.h"
 #include "image/body.h"
 #include "kernel/dispatch.h"
-#include "os/apart.h"
+#include "live/capacity.h"
+#include "live/flush.h"
+#include "live/join.h"
 #include "os/file.h"
 #include "os/filesystem.h"
 
@@ -103,7 +102,7 @@ int opening_join(bloomfile *f, int fd, unsigned flags)
         return error;
     }
     f->fd = fd;
-    f->limit = room_limit(&f->header, flags);
+    f->limit = capacity_limit(&f->header, flags);
     error = filesystem_check(fd, &layered);
     if (error == 0)
         error = join_writers(f);
@@ -223,7 +222,7 @@ int opening_range(bloomfile **out, int fd, const struct stat *status, uint64_t o
     int error = read_header(fd, offset, length, flags, &header, &faults);
     bool was_read = error == 0 || error == BLOOMFILE_ERECORD;
     if (writing && was_read && header.ro_compat == 0 && decode_seal_unfinished(&header, &faults))
-        error = sealing_complete(fd, &header);
+        error = seal_recovery_complete(fd, &header);
     const bool whole_file = length == file_size;
     if (error == 0 && header.record.state == BLOOMFILE_LIVE && whole_file && !writing)
         return open_live(out, fd, length, flags);

@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#include "handle/handle.h"
+#include "live/handle.h"
 
 /* Makes a handle from a valid header and a mapping, which it owns from here on, also on failure. */
 int opening_new(bloomfile **out, const struct header *h, struct map *map, unsigned flags);

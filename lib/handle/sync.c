@@ -2,9 +2,9 @@
  * As a writer with a commit, as a reader without. */
 #include "handle/sync.h"
 
-#include "handle/changed.h"
-#include "handle/flush.h"
-#include "handle/join.h"
+#include "handle/file_change.h"
+#include "live/flush.h"
+#include "live/join.h"
 
 int sync_prepare(const bloomfile *f)
 {

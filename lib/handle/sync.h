@@ -3,7 +3,7 @@
 #ifndef BLOOMFILE_SYNC_H
 #define BLOOMFILE_SYNC_H
 
-#include "handle/handle.h"
+#include "live/handle.h"
 
 /* Call before reading bits that sync_source() will vouch for: from here on the kernel reports
  * failed writes to this process. In a child of fork(), the errors of opening the file anew; none if

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "format/checksum.h"
-#include "format/shared.h"
+#include "format/shared_bytes.h"
 #include "kernel/dispatch.h"
 #include "os/team.h"
 

@@ -2,11 +2,12 @@
  * A new filter on its way to a file, a descriptor or memory: sealed, with counts and checksums, or
  * a live copy. Its body is written in order, piece by piece, or made by the caller, who then
  * computes the rest. For a file only the page checksums are held in memory, a thousandth of it. */
-#ifndef BLOOMFILE_NEW_IMAGE_H
-#define BLOOMFILE_NEW_IMAGE_H
+#ifndef BLOOMFILE_IMAGE_NEW_IMAGE_H
+#define BLOOMFILE_IMAGE_NEW_IMAGE_H
 
+#include "format/header.h"
 #include "image/body.h"
-#include "os/publish.h"
+#include "publish/publish.h"
 
 /* The destination that a public function was given. */
 struct destination {
@@ -87,5 +88,15 @@ void new_image_record(const struct new_image *r, struct record *record);
 int new_image_finish(struct new_image *r, struct header *h);
 
 void new_image_abandon(struct new_image *r);
+
+/* ---- What a new file replaces. */
+
+/* The header of a file of that size, as decode_header(). A record that is damaged is no error. */
+int replaced_read_header(int fd, uint64_t size, struct header *h);
+
+/* Whether one file may be put in place of what stands at the path, with these flags of a public
+ * function: BLOOMFILE_ESERIES for the first file of a live series that has other files, which would
+ * be left without it; an errno. */
+int replaced_check(const char *path, unsigned flags);
 
 #endif

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "format/checksum.h"
+#include "format/decode.h"
 #include "format/hash.h"
-#include "format/portion.h"
 #include "format/probe.h"
-#include "format/versioned.h"
+#include "format/versioned_struct.h"
 #include "os/team.h"
 #include "sizing/sizing.h"
 
@@ -18,7 +18,7 @@
 /* The whole must be planned before there are keys, and no slice can count those of the others. */
 static int check_slice(const struct bloomfile_params *p)
 {
-    if (p->slice >= p->slices || p->slices > PORTION_MOST_SLICES || !layout_has_slices(p->layout))
+    if (p->slice >= p->slices || p->slices > PARTIAL_MOST_SLICES || !layout_has_slices(p->layout))
         return BLOOMFILE_ESLICE;
     return p->capacity == 0 ? BLOOMFILE_ECAPACITY : 0;
 }
@@ -114,11 +114,11 @@ static uint64_t whole_pages(uint64_t m)
 static int cut_slice(const struct bloomfile_params *p, struct header *h)
 {
     const uint64_t blocks = h->m / PROBE_BLOCK_BITS;
-    const uint64_t end = portion_first_block(blocks, p->slice + 1, p->slices);
+    const uint64_t end = partial_first_block(blocks, p->slice + 1, p->slices);
     h->whole_blocks = blocks;
-    h->first_block = portion_first_block(blocks, p->slice, p->slices);
+    h->first_block = partial_first_block(blocks, p->slice, p->slices);
     h->m = (end - h->first_block) * PROBE_BLOCK_BITS;
-    const bool each_has_pages = portion_first_block(blocks, 1, p->slices) != 0;
+    const bool each_has_pages = partial_first_block(blocks, 1, p->slices) != 0;
     return each_has_pages ? 0 : BLOOMFILE_ESLICE;
 }
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "format/layout.h"
-#include "kernel/blocked.h"
-#include "kernel/ribbon.h"
-#include "kernel/scattered.h"
+#include "kernel/blocked/blocked.h"
+#include "kernel/ribbon/ribbon.h"
+#include "kernel/scattered/scattered.h"
 
 struct choice {
     const struct kernel *kernel;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Descriptors of regular files: opening, reading and writing all of some bytes. */
-#ifndef BLOOMFILE_FILE_H
-#define BLOOMFILE_FILE_H
+#ifndef BLOOMFILE_OS_FILE_H
+#define BLOOMFILE_OS_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ bool file_name_is_gone(int error, int fd);
 int file_read(int fd, uint64_t offset, void *buffer, size_t size);
 
 /* What comes next, of a pipe too: waits for some bytes, at most `most`. *size 0: the end. A signal
- * ends the wait with what stop_wanted() returns, unless that is 0. */
+ * ends the wait with what cancel_wanted() returns, unless that is 0. */
 int file_read_some(int fd, void *buffer, size_t most, size_t *size);
 
 /* Writes all of the bytes at `offset`. 0 or an errno. */
@@ -70,5 +70,23 @@ int file_flush(int fd);
 /* Whether RLIMIT_FSIZE allows a file, or memory that is one, of so many bytes. Beyond it the system
  * does not only say EFBIG, but sends SIGXFSZ. */
 bool file_size_is_allowed(uint64_t size);
+
+/* ---- Away from the descriptors of the standard streams. */
+
+/* The descriptors below this one are the standard streams, even while a program has closed them:
+ * what it then writes to them must not go to a file of ours. */
+#define FILE_LEAST 3
+
+/* Takes over a new descriptor, and returns one that is none of these; -1 and errno: it is closed,
+ * or was -1. */
+int file_apart(int fd);
+
+/* ---- Room on disk for a new file. */
+
+/* Makes the new file `size` bytes long. `reserve`: allocates every block, by writing zeros if the
+ * file system offers no better way; otherwise only where that is cheap. ENOSPC before anything is
+ * allocated, if the file system has less room than that. Without `reserve`, where blocks cannot be
+ * allocated in advance, that is left to the writes: the file system may compress them. */
+int allocate_file(int fd, uint64_t size, bool reserve);
 
 #endif

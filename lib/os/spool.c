@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "os/apart.h"
+#include "os/file.h"
 #include "os/signals.h"
 
 /* For file systems without unnamed files: a name for a moment, in which only a kill can leave it

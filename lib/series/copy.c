@@ -2,14 +2,17 @@
  * A sealed series is one file: its layers, one behind the other. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "combine/combine.h"
-#include "os/allocate.h"
-#include "os/apart.h"
 #include "os/file.h"
-#include "os/hugepages.h"
+#include "os/memory.h"
+#include "os/path.h"
+#include "os/signals.h"
+#include "series/files.h"
 #include "series/lookup.h"
 #include "series/series.h"
 
@@ -103,5 +106,111 @@ int series_copy(const bloomfile *f, struct destination to)
         size += stride(l, i);
     error = to.kind == DESTINATION_MEMORY ? copy_to_memory(l, to, size) : copy_to_file(l, to, size);
     layers_leave(f, l);
+    return error;
+}
+
+/* ---- A series of its own, which nobody can open before its first layer is there: that is made
+ * last. */
+
+/* A layer on its way: complete on disk, before any of them gets its name. */
+struct rescued {
+    char *path;
+    struct publication *publication;
+    struct stat file;
+};
+
+static int make(struct rescued *r, const struct series *to, const bloomfile *layer,
+                uint64_t identity, bool succeeded, bool replace)
+{
+    const struct header *h = &layer->header;
+    const uint64_t size = geometry_of(h->layout, h->m, GEOMETRY_FILE_HEADER).image_size;
+    int fd;
+    r->path = files_path(to, h->layer);
+    int error = r->path == NULL ? ENOMEM : publish_start(&r->publication, r->path, replace, &fd);
+    if (error == 0)
+        error = allocate_file(fd, size, true);
+    if (error == 0)
+        error = rescue(new_image_to_part(fd, 0), layer, identity, succeeded);
+    if (error == 0)
+        error = file_stat(fd, &r->file);
+    return error != 0 ? error : file_flush(fd);
+}
+
+static bool has_its_name(const struct rescued *r)
+{
+    struct stat named;
+    return stat(r->path, &named) == 0 && named.st_dev == r->file.st_dev &&
+           named.st_ino == r->file.st_ino;
+}
+
+/* The newest first. If one gets no name, those that have one belong to no series; what they have
+ * replaced is gone. An error may also come after the name: if the first layer has its own, the
+ * series is complete. */
+static int give_names(struct rescued *all, size_t count, bool replace)
+{
+    int error = 0;
+    size_t i = count;
+    while (i > 0 && error == 0) {
+        struct publication *complete = all[--i].publication;
+        all[i].publication = NULL;
+        error = publish_finish(complete);
+    }
+    if (error == 0 || replace || has_its_name(&all[0]))
+        return error;
+    for (; i < count; i++)
+        if (has_its_name(&all[i]))
+            unlink(all[i].path);
+    return error;
+}
+
+/* What has the name of a further layer would be taken for one, and the series refused. */
+static int check_further(const struct series *to, size_t count)
+{
+    const size_t end = to->generations != 0 ? to->generations : count + 1;
+    int error = 0;
+    for (size_t slot = count; slot < end && error == 0; slot++)
+        error = files_check_free(to->path, slot);
+    return error;
+}
+
+static int rescue_layers(const struct series *to, const struct layers *l, bool replace)
+{
+    uint64_t identity;
+    sigset_t before;
+    struct rescued *all = calloc(l->count, sizeof *all);
+    int error = all == NULL ? ENOMEM : identity_new(&identity);
+    if (error == 0)
+        error = check_further(to, l->count);
+    for (size_t i = 0; i < l->count && error == 0; i++)
+        error = make(&all[i], to, l->list[i], identity, i + 1 < l->count, replace);
+    signals_hold(&before); /* all or none, unless another thread takes one */
+    if (error == 0)
+        error = give_names(all, l->count, replace);
+    signals_let_go(&before);
+    for (size_t i = 0; i < l->count && all != NULL; free(all[i++].path))
+        publish_abandon(all[i].publication);
+    free(all);
+    return error;
+}
+
+int series_rescue(const bloomfile *f, const char *path, unsigned flags)
+{
+    if (path == NULL || (flags & ~BLOOMFILE_REPLACE) != 0)
+        return BLOOMFILE_EPARAMS;
+    if (!f->series->live)
+        return BLOOMFILE_ESEALED;
+    char *real = path_without_links(path), *copy = NULL;
+    struct series to = { .generations = f->series->generations };
+    if (real == NULL && (copy = strdup(path)) == NULL)
+        return ENOMEM;
+    to.path = real != NULL ? real : copy;
+    const struct layers *l;
+    int error = lookup_enter_all(f, &l);
+    if (error == 0) {
+        error = rescue_layers(&to, l, flags != 0);
+        layers_leave(f, l);
+    }
+    free(real);
+    free(copy);
     return error;
 }

@@ -14,13 +14,13 @@
 #include <bloomfile_hash.h>
 
 #include "format/decode.h"
-#include "format/shared.h"
-#include "handle/changed.h"
-#include "handle/join.h"
-#include "handle/live.h"
+#include "format/shared_bytes.h"
+#include "handle/file_change.h"
 #include "handle/opening.h"
+#include "live/join.h"
+#include "live/records.h"
 #include "os/file.h"
-#include "os/mount.h"
+#include "os/path.h"
 
 #ifndef SERIES_TRIES     /* fuzzers take fewer: nobody makes layers meanwhile */
 #define SERIES_TRIES 100 /* while layers come and go */

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "handle/app_hash.h"
+#include "handle/lookup.h"
 #include "handle/opening.h"
+#include "os/memory.h"
 #include "os/path.h"
-#include "os/wiped.h"
 
 /* ---- sets */
 
@@ -65,7 +65,7 @@ static void free_until(struct series *s, const struct layers *end)
 static int new_process(struct series_process **out)
 {
     void *memory;
-    int error = wiped_new(&memory, sizeof **out);
+    int error = wipe_on_fork_new(&memory, sizeof **out);
     *out = memory;
     if (error == 0)
         (*out)->own = true;
@@ -181,7 +181,7 @@ void layers_close(bloomfile *f)
 {
     struct series *s = f->series;
     free_until(s, NULL);
-    wiped_free(s->process, sizeof *s->process);
+    wipe_on_fork_free(s->process, sizeof *s->process);
     free_series(s);
     guard_release(f->guard);
     free(f);

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "handle/handle.h"
+#include "live/handle.h"
 
 /* Its list never changes; it is replaced as a whole. */
 struct layers {

@@ -3,7 +3,7 @@
 #ifndef BLOOMFILE_SERIES_LOOKUP_H
 #define BLOOMFILE_SERIES_LOOKUP_H
 
-#include "handle/adding.h"
+#include "live/adding.h"
 #include "series/layers.h"
 
 /* Finds the layers that have come since; between layers_enter() and _leave() of this thread it must

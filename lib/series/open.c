@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "handle/changed.h"
 #include "handle/creating.h"
+#include "handle/file_change.h"
 #include "handle/opening.h"
 #include "image/image.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "series/files.h"
-#include "series/identity.h"
 #include "series/removal.h"
 #include "series/series.h"
 #include "series/succession.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "handle/lock.h"
-#include "image/replaced.h"
+#include "image/new_image.h"
+#include "live/lock_bytes.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "series/files.h"

@@ -3,8 +3,8 @@
 #ifndef BLOOMFILE_SERIES_H
 #define BLOOMFILE_SERIES_H
 
-#include "handle/adding.h"
 #include "image/new_image.h"
+#include "live/adding.h"
 
 /* Each takes the handle of the first layer and makes it that of the series, or closes it and sets
  * it to NULL. */

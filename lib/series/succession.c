@@ -10,11 +10,11 @@
 #include <time.h>
 
 #include "handle/creating.h"
-#include "handle/join.h"
-#include "handle/live.h"
 #include "handle/opening.h"
-#include "handle/turn.h"
 #include "image/params.h"
+#include "live/join.h"
+#include "live/protocol_lock.h"
+#include "live/records.h"
 #include "os/file.h"
 #include "series/files.h"
 #include "sizing/sizing.h"
@@ -258,14 +258,14 @@ static int succeed(const bloomfile *f, const struct layers *l)
  * otherwise a loss of power might leave three layers of which the first has none. */
 static int make_mark_durable(const bloomfile *before)
 {
-    struct turn turn;
+    struct protocol_lock turn;
     pthread_mutex_lock(&before->session->syncs);
     int error = join_open_own(before);
     if (error == 0) {
-        error = turn_commit(&turn, before);
+        error = protocol_lock_commit(&turn, before);
         if (error == 0)
             error = live_make_durable(before);
-        turn_end(&turn);
+        protocol_lock_end(&turn);
     }
     pthread_mutex_unlock(&before->session->syncs);
     return error;
@@ -274,17 +274,17 @@ static int make_mark_durable(const bloomfile *before)
 static int in_turn(const bloomfile *f, const struct layers *l)
 {
     const bloomfile *newest = layers_newest(l);
-    struct turn turn;
+    struct protocol_lock turn;
     int error = 0;
     if (l->count > 1 && f->series->path != NULL)
         error = make_mark_durable(l->list[l->count - 2]);
     if (error != 0)
         return error;
     pthread_mutex_lock(&newest->session->syncs);
-    error = turn_commit(&turn, newest); /* grow 2: one process at a time */
+    error = protocol_lock_commit(&turn, newest); /* grow 2: one process at a time */
     if (error == 0)
         error = succeed(f, l);
-    turn_end(&turn);
+    protocol_lock_end(&turn);
     pthread_mutex_unlock(&newest->session->syncs);
     return error;
 }

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "handle/changed.h"
-#include "handle/live.h"
+#include "handle/file_change.h"
 #include "handle/opening.h"
 #include "handle/sync.h"
+#include "live/records.h"
 #include "series/files.h"
 #include "series/succession.h"
 

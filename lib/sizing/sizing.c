@@ -6,7 +6,7 @@
 #include <bloomfile_inspect.h>
 #include <math.h>
 
-#include "format/geometry.h"
+#include "format/layout.h"
 #include "sizing/rates.h"
 
 #define K_LOOKAHEAD 3 /* size and rate have one valley over k; integers make it bumpy */
@@ -211,4 +211,30 @@ uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint64_t n)
         }
     }
     return best_k;
+}
+
+/* ---- How much of an intersection's fill is common to its sources. */
+
+/* By how much the intersection's fill exceeds what this common fill explains. */
+static double excess(double common, const double *fill, size_t count, double both)
+{
+    double by_chance = 1;
+    for (size_t i = 0; i < count; i++)
+        by_chance *= fmax(0, fill[i] - common) / (1 - common);
+    return common + (1 - common) * by_chance - both;
+}
+
+double sizing_common_fill(const double *fill, size_t count, double both)
+{
+    if (both >= 1)
+        return 1;
+    double low = 0, high = both;
+    for (int step = 0; step < 60; step++) {
+        double middle = (low + high) / 2;
+        if (excess(middle, fill, count, both) > 0)
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
 }

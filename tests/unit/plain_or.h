@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * In place of lib/format/shared.h: bits that are set by a plain |=, for showing that the tests of
- * concurrent adds notice it. */
+ * In place of lib/format/shared_bytes.h: bits that are set by a plain |=, for showing that the
+ * tests of concurrent adds notice it. */
 #define shared_set64 shared_set64_atomic
-#include "../../lib/format/shared.h"
+#include "../../lib/format/shared_bytes.h"
 #undef shared_set64
 
 #include <sched.h>

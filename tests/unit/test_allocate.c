@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "os/allocate.h"
+#include "os/file.h"
 
 enum {
     BLOCK = 4096,

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "handle/handle.h"
+#include "live/handle.h"
 
 enum {
     PAGE = 4096,

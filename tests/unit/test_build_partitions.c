@@ -166,7 +166,7 @@ static void a_thread_that_adds_alone_has_all_the_memory(void **state)
     enum {
         NEARLY_ALL = 4000000 /* of MOST / 2 bytes */
     };
-    static const uint32_t threads[] = { 3, 20 }; /* or more than there are lanes for */
+    static const uint32_t threads[] = { 3, 20 }; /* or more than there are buffers for */
     struct bytes expected = sorted(NEARLY_ALL);
     for (size_t i = 0; i < ROWS(threads); i++) {
         size_t before = open_descriptors();

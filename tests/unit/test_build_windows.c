@@ -4,8 +4,8 @@
  * what goes wrong with the file of positions is told. */
 #include "support.h"
 
-#include "build/aside.h"
-#include "build/lane.h"
+#include "build/deferred.h"
+#include "build/digest_buffer.h"
 #include "build/parts.h"
 #include "build/reader.h"
 #include "build/solver.h"
@@ -326,27 +326,28 @@ static void windows_have_no_more_parts_and_no_larger_buffers_than_serve(void **s
             const struct parts p = parts_of(kinds[k], (struct how){ 1, memory });
             assert_true(p.window <= p.count && p.size <= memory / 2);
             if (p.window > 0)
-                assert_in_range(p.buffer, ASIDE_BUFFER_LEAST, ASIDE_BUFFER_MOST);
+                assert_in_range(p.buffer, DEFERRED_BUFFER_LEAST, DEFERRED_BUFFER_MOST);
         }
 }
 
-static void a_lane_takes_no_more_memory_than_it_may(void **state)
+static void a_buffer_takes_no_more_memory_than_it_may(void **state)
 {
     (void)state;
-    const struct lane_plan plan = { .most = 5000 };
-    struct lane lane = { 0 };
-    assert_error(lane_reserve(&lane, &plan, 3000), 0);
-    lane_add(&lane, digests, 3000);
-    assert_error(lane_reserve(&lane, &plan, 2000), 0);
-    lane_add(&lane, digests + 3000, 2000);
-    assert_int_equal(lane.room, 5000);
-    assert_memory_equal(lane.values, digests, 5000 * sizeof *digests);
-    lane_free(&lane);
+    const struct digest_buffer_plan plan = { .most = 5000 };
+    struct digest_buffer buffer = { 0 };
+    assert_error(digest_buffer_reserve(&buffer, &plan, 3000), 0);
+    digest_buffer_add(&buffer, digests, 3000);
+    assert_error(digest_buffer_reserve(&buffer, &plan, 2000), 0);
+    digest_buffer_add(&buffer, digests + 3000, 2000);
+    assert_int_equal(buffer.room, 5000);
+    assert_memory_equal(buffer.values, digests, 5000 * sizeof *digests);
+    digest_buffer_free(&buffer);
 
-    lane = (struct lane){ 0 };
-    assert_error(lane_reserve(&lane, &(struct lane_plan){ .most = 20000 }, 20000), 0);
-    assert_null(lane.partitioner); /* whose buffers take a megabyte */
-    lane_free(&lane);
+    buffer = (struct digest_buffer){ 0 };
+    assert_error(
+        digest_buffer_reserve(&buffer, &(struct digest_buffer_plan){ .most = 20000 }, 20000), 0);
+    assert_null(buffer.partitioner); /* whose buffers take a megabyte */
+    digest_buffer_free(&buffer);
 }
 
 int main(void)
@@ -361,7 +362,7 @@ int main(void)
         cmocka_unit_test(parts_of_the_largest_bodies_fit_into_the_address_space),
         cmocka_unit_test(parts_of_layouts_with_local_positions_fit_into_the_memory),
         cmocka_unit_test(windows_have_no_more_parts_and_no_larger_buffers_than_serve),
-        cmocka_unit_test(a_lane_takes_no_more_memory_than_it_may),
+        cmocka_unit_test(a_buffer_takes_no_more_memory_than_it_may),
     };
     return cmocka_run_group_tests(tests, fill_digests, leave_temp_dir) != 0;
 }

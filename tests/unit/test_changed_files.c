@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "handle/live.h"
+#include "live/records.h"
 
 enum {
     KEYS = 1000,

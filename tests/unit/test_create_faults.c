@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "os/temporary.h"
+#include "publish/temporary.h"
 
 #define OLD_CONTENT "the file that was there before"
 

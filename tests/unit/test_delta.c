@@ -292,7 +292,7 @@ static void all_processors_find_and_make_the_same(void **state)
 {
     (void)state;
 #ifdef __x86_64__
-    if (steps_best() == &steps_plain)
+    if (changes_best() == &changes_plain)
         skip();
     enum {
         SIZE = 4096,
@@ -302,7 +302,7 @@ static void all_processors_find_and_make_the_same(void **state)
     static uint64_t gaps[2][3][ROOM];
     static uint16_t numbers[2][3][3][ROOM];
     static uint8_t moves[2][ROOM];
-    const struct steps *const both[] = { &steps_plain, &steps_bmi2 };
+    const struct changes *const both[] = { &changes_plain, &changes_bmi2 };
     uint64_t seed = 5;
     for (unsigned round = 0; round < 60; round++) {
         const enum cells_kind kind = round % 3;
@@ -311,14 +311,14 @@ static void all_processors_find_and_make_the_same(void **state)
             new[i] = old[i] ^
                      ((random64(&seed) >> 40) % 64 < round ? (uint8_t)(random64(&seed) >> 50) : 0);
         }
-        struct steps_found found[2][CELLS_CHANGES] = { 0 };
+        struct changes_found found[2][CELLS_CHANGES] = { 0 };
         for (int s = 0; s < 2; s++) {
             for (int i = 0; i < CELLS_CHANGES; i++)
-                found[s][i] = (struct steps_found){ .gaps = gaps[s][i],
-                                                    .counts = numbers[s][i][0],
-                                                    .eligible = numbers[s][i][1],
-                                                    .skips = numbers[s][i][2],
-                                                    .moves = moves[s] };
+                found[s][i] = (struct changes_found){ .gaps = gaps[s][i],
+                                                      .counts = numbers[s][i][0],
+                                                      .eligible = numbers[s][i][1],
+                                                      .skips = numbers[s][i][2],
+                                                      .moves = moves[s] };
             both[s]->find(kind, old, new, SIZE, found[s]);
         }
         assert_int_equal(both[0]->compare(kind, old, new, SIZE),
@@ -334,11 +334,11 @@ static void all_processors_find_and_make_the_same(void **state)
         /* Any bits are a string. */
         for (int s = 0; s < 2; s++) {
             memcpy(to[s], old, SIZE);
-            struct steps_stream stream = { .bits = { .bytes = new, .end = 8 * (SIZE - 8) },
-                                           .units = 3000,
-                                           .gap_bits = 2,
-                                           .count_bits = 1,
-                                           .typical = 5 };
+            struct changes_stream stream = { .bits = { .bytes = new, .end = 8 * (SIZE - 8) },
+                                             .units = 3000,
+                                             .gap_bits = 2,
+                                             .count_bits = 1,
+                                             .typical = 5 };
             both[s]->make(kind, round / 3 % (kind == CELLS_OF_COUNTERS ? 3 : 2), old, to[s], SIZE,
                           &stream);
         }

@@ -19,7 +19,7 @@
 #include "faults.h"
 #include "format/bytes.h"
 #include "format/header.h"
-#include "os/boot.h"
+#include "os/boot_id.h"
 
 #define LEFT_BEHIND ".bloomfile.000000000000.tmp"
 
@@ -278,7 +278,7 @@ static int build_in_windows(void)
         .layout = BLOOMFILE_CLASSIC, .bits = 8 * (4 << 20) - 77, .hashes = 9, .memory = 1 << 20 });
 }
 
-static int build_in_lanes(void)
+static int build_in_buffers(void)
 {
     return build((struct bloomfile_params){ .threads = 4, .memory = 1 << 20 });
 }
@@ -316,7 +316,7 @@ static const struct operation {
     { "replace by a temporary with a name", replace, false, true },
     { "build plainly", build_plainly, false, false },
     { "build in windows", build_in_windows, true, false },
-    { "build in lanes", build_in_lanes, true, false },
+    { "build in buffers", build_in_buffers, true, false },
     { "build for many", build_for_many, true, false },
 };
 

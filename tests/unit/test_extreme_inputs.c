@@ -14,19 +14,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "build/aside.h"
+#include "build/deferred.h"
+#include "build/digest_buffer.h"
 #include "build/distinct.h"
-#include "build/partitioner.h"
 #include "build/parts.h"
 #include "build/reader.h"
 #include "format/bytes.h"
 #include "format/decode.h"
 #include "format/header.h"
-#include "handle/live.h"
 #include "image/image.h"
 #include "image/new_image.h"
-#include "os/hugepages.h"
+#include "live/records.h"
 #include "os/map.h"
+#include "os/memory.h"
 #include "os/spool.h"
 #include "sizing/sizing.h"
 
@@ -487,7 +487,7 @@ static void memory_that_is_too_short_for_windows_makes_passes(void **state)
     struct fill_plan plan = { .threads = 1, .room = 100, .part = 64 << 10 };
     assert_int_equal(parts_plan(&h, 1000000, &plan, false).window, 0);
     plan = (struct fill_plan){ .threads = 1, .room = 100000, .part = 8 << 10 };
-    assert_true(plan.room * READER_EACH > 3 * ASIDE_EXTENT);
+    assert_true(plan.room * READER_EACH > 3 * DEFERRED_EXTENT);
     assert_int_equal(parts_plan(&h, 1000000, &plan, false).window, 0);
     plan = (struct fill_plan){ .threads = 1, .room = 10000, .part = 512 << 10 };
     assert_true(parts_plan(&h, 1000000, &plan, false).window > 0);

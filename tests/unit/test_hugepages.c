@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "os/hugepages.h"
+#include "os/memory.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
 

@@ -10,7 +10,7 @@
 
 #include "format/bytes.h"
 #include "format/header.h"
-#include "format/versioned.h"
+#include "format/versioned_struct.h"
 
 /* ---- the header's contents */
 

@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "format/geometry.h"
+#include "format/layout.h"
 #include "kernel/dispatch.h"
 #include "kernel/kernel.h"
-#include "kernel/scattered.h"
+#include "kernel/scattered/scattered.h"
 
 static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
 static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/utf8.h"
+#include "format/header.h"
 
 enum {
     LABEL = 128

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "format/geometry.h"
+#include "format/layout.h"
 #include "kernel/dispatch.h"
 #include "sizing/sizing.h"
 

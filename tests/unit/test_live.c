@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "handle/handle.h"
+#include "live/handle.h"
 
 enum {
     LONE_ADDS = 20000

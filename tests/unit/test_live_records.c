@@ -14,7 +14,7 @@
 #include "faults.h"
 #include "format/bytes.h"
 #include "format/header.h"
-#include "handle/live.h"
+#include "live/records.h"
 #include "meanwhile.h"
 #include "os/filesystem.h"
 

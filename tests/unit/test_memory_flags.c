@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "format/fields.h"
-#include "handle/handle.h"
+#include "live/handle.h"
 
 enum {
     PREFAULT = BLOOMFILE_PREFAULT,

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "handle/handle.h"
+#include "live/handle.h"
 #include "os/map.h"
 
 enum {

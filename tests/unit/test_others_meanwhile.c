@@ -17,9 +17,9 @@
 
 #include "format/bytes.h"
 #include "format/header.h"
-#include "handle/join.h"
+#include "live/join.h"
 #include "meanwhile.h"
-#include "os/boot.h"
+#include "os/boot_id.h"
 #include "os/filesystem.h"
 
 #define TEMPORARY ".bloomfile.000000000000.tmp"

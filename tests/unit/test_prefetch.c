@@ -12,7 +12,7 @@ static void request(const void *address);
 
 #define KERNEL_TARGET
 /* clang-format off: the kernel says what bloomfile_block.h is compiled for */
-#include "kernel/blocked_lookup.h"
+#include "kernel/blocked/lookup.h"
 #include <bloomfile_inline.h>
 /* clang-format on */
 

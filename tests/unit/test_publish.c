@@ -18,7 +18,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "os/publish.h"
+#include "publish/publish.h"
 
 enum {
     NOBODY = 65534

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "handle/handle.h"
+#include "live/handle.h"
 
 /* So many keys that about every second absent key is a false positive. */
 static uint64_t keys_for_even_odds(uint64_t m, uint32_t k)

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "shared/relay.h"
+#include "keys/relay.h"
 
 enum {
     THREADS = 3,

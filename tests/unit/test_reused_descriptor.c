@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "handle/handle.h"
+#include "live/handle.h"
 
 enum {
     SIZE = 100000, /* of the foreign file: room for what would be a record */

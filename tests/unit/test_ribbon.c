@@ -15,7 +15,7 @@
 #include "format/bytes.h"
 #include "format/fields.h"
 #include "kernel/dispatch.h"
-#include "kernel/ribbon_room.h"
+#include "kernel/ribbon/solve_memory.h"
 #include "plain_ribbon.h"
 
 enum {

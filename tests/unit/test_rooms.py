@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Includes point one way: rooms of lib/ include what their READMEs allow, and no files form a circle."""
+"""Includes and calls point one way: rooms of lib/ use what their READMEs allow, no files form a circle, and READMEs name
+the files that there are. Calls are read from the objects in the build folder BUILD_ROOT; without it they are left out."""
 
+import os
 import re
+import shutil
+import subprocess
 import sys
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LIB = ROOT / "lib"
+BUILD = os.environ.get("BUILD_ROOT")
+FLOORS = ["cli", "keys", "filters", "picture"]  # of tools/, each on the ones before it
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
@@ -27,6 +33,42 @@ def included(path, base):
 
 def room_of(path):
     return path.relative_to(LIB).parts[0] if path.parent != LIB else "."
+
+
+def called(folder):
+    """Pairs of files of a folder of the project: one has an object that needs a symbol of the other's."""
+    names = {str(p.relative_to(folder)).replace("/", "_") + ".o": p for p in folder.rglob("*.c")}
+    built = Path(BUILD) / folder.relative_to(ROOT)
+    objects = [path for path in built.glob("*/*.o") if path.name in names]
+    owners, needs = {}, {}
+    for line in subprocess.run(["nm", "-A", *objects], capture_output=True, text=True, check=True).stdout.splitlines():
+        path, rest = line.split(":", 1)
+        source, (kind, symbol) = names[Path(path).name], rest.split()[-2:]
+        if kind == "U":
+            needs.setdefault(source, set()).add(symbol)
+        elif kind.isupper():
+            owners[symbol] = source
+    return [(source, owners[symbol]) for source, symbols in needs.items() for symbol in symbols
+            if symbol in owners and owners[symbol] != source]
+
+
+def strict_circle(edges):
+    """Files that call each other in a circle; [] if none do."""
+    below = {}
+    for caller, owner in edges:
+        below.setdefault(caller, set()).add(owner)
+    while True:
+        leaves = [caller for caller, owners in below.items() if not owners & below.keys()]
+        if not leaves:
+            return sorted(str(p.relative_to(ROOT)) for p in below)
+        for caller in leaves:
+            del below[caller]
+
+
+def listed(readme):
+    """The names that the list of a README says something about."""
+    lines = re.findall(r"^- ([^:]*):", readme.read_text(encoding="utf-8"), re.MULTILINE)
+    return sorted(name for line in lines for name in re.findall(r"`([^`/]+)`", line))
 
 
 def allowed(room):
@@ -99,14 +141,33 @@ class Rooms(unittest.TestCase):
             for other in included(path, tools):
                 if tools in other.parents:
                     room = other.relative_to(tools).parts[0]
-                    self.assertIn(room, {"shared", "picture", path.relative_to(tools).parts[0]},
-                                  path.relative_to(ROOT))
-                    self.assertFalse(path.parent.name == "shared" and room != "shared", path)
+                    mine = path.relative_to(tools).parts[0]
+                    floors = FLOORS[:FLOORS.index(mine)] if mine in FLOORS else FLOORS
+                    self.assertIn(room, {mine, *floors}, path.relative_to(ROOT))
 
-    def test_every_room_says_what_it_is_in_15_lines(self):
-        for room in self.rooms():
-            lines = (LIB / room / "README.md").read_text(encoding="utf-8").splitlines()
-            self.assertLessEqual(len(lines), 15, room)
+    @unittest.skipUnless(BUILD and shutil.which("nm"), "needs BUILD_ROOT and nm")
+    def test_a_room_calls_only_what_its_readme_allows(self):
+        edges = called(LIB)
+        self.assertGreater(len(edges), 200)
+        for caller, owner in edges:
+            if room_of(owner) != room_of(caller):
+                self.assertIn(room_of(owner), allowed(room_of(caller)), f"{caller} calls {owner}")
+
+    @unittest.skipUnless(BUILD and shutil.which("nm"), "needs BUILD_ROOT and nm")
+    def test_no_files_call_each_other_in_a_circle(self):
+        for folder in (LIB, ROOT / "tools", ROOT / "bench"):
+            self.assertEqual(strict_circle(called(folder)), [])
+
+    def test_readmes_list_the_files_of_their_folders(self):
+        """Those of a folder with three or more of them."""
+        for folder in sorted({path.parent for top in (LIB, ROOT / "tools") for path in sources(top)}):
+            units = sorted({path.stem for path in folder.glob("*.[ch]")})
+            if len(units) > 2:
+                self.assertEqual(listed(folder / "README.md"), units, folder.relative_to(ROOT))
+
+    def test_readmes_are_short(self):
+        for readme in [*LIB.rglob("README.md"), *(ROOT / "tools").rglob("README.md")]:
+            self.assertLessEqual(len(readme.read_text(encoding="utf-8").splitlines()), 20, readme)
 
     def test_every_source_says_what_it_is(self):
         for path in sources(LIB) + sources(ROOT / "tools") + sources(ROOT / "bindings"):

@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "handle/live.h"
-#include "handle/session.h"
+#include "live/records.h"
+#include "live/session.h"
 
 static struct session *session;
 

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "shared/marks.h"
-#include "shared/split.h"
+#include "keys/scan.h"
+#include "keys/split.h"
 
 #define PAGE    4096u
-#define LONGEST (3 * MARKS_BLOCK + 5)
+#define LONGEST (3 * SCAN_BLOCK + 5)
 #define MOST    (PAGE + 1)
 
 /* A page before which and behind which nothing can be read. */
@@ -46,12 +46,12 @@ static void fill(uint8_t *bytes, size_t size, uint8_t mark, uint64_t rarity, uin
 }
 
 #ifdef __SSE2__
-static void check_finder(marks_find *find, const uint8_t *bytes, size_t size, uint8_t mark,
+static void check_finder(scan_find *find, const uint8_t *bytes, size_t size, uint8_t mark,
                          size_t max)
 {
     static struct bloomfile_key found[MOST];
     size_t n = find(bytes, bytes + size, mark, found, max), there = 0;
-    for (size_t i = 0; i < size / MARKS_BLOCK * MARKS_BLOCK; i++) {
+    for (size_t i = 0; i < size / SCAN_BLOCK * SCAN_BLOCK; i++) {
         if (bytes[i] != mark)
             continue;
         if (there < n)
@@ -64,7 +64,7 @@ static void check_finder(marks_find *find, const uint8_t *bytes, size_t size, ui
 #endif
 
 /* Some marks by their numbers: neighbours, the first ones, and far ones. */
-static void check_picker(marks_pick *pick, const uint8_t *bytes, size_t size, const uint8_t *limit,
+static void check_picker(scan_pick *pick, const uint8_t *bytes, size_t size, const uint8_t *limit,
                          uint8_t mark)
 {
     static const uint32_t sets[][4] = {
@@ -92,13 +92,13 @@ static void check_picker(marks_pick *pick, const uint8_t *bytes, size_t size, co
 
 static void check_pickers(const uint8_t *bytes, size_t size, const uint8_t *limit, uint8_t mark)
 {
-    check_picker(marks_pick_plain, bytes, size, limit, mark);
+    check_picker(scan_pick_plain, bytes, size, limit, mark);
 #ifdef __SSE2__
-    check_picker(marks_pick_sse2, bytes, size, limit, mark);
+    check_picker(scan_pick_sse2, bytes, size, limit, mark);
 #endif
 #ifdef __x86_64__
-    if (marks_picker() == marks_pick_pdep)
-        check_picker(marks_pick_pdep, bytes, size, limit, mark);
+    if (scan_picker() == scan_pick_pdep)
+        check_picker(scan_pick_pdep, bytes, size, limit, mark);
 #endif
 }
 
@@ -133,12 +133,12 @@ static void check_split(struct split s, size_t max)
 
 static void check_bytes(const uint8_t *bytes, size_t size, uint8_t mark)
 {
-    static const size_t maxima[] = { 1, 2, 3, 7, MARKS_BLOCK, MOST };
+    static const size_t maxima[] = { 1, 2, 3, 7, SCAN_BLOCK, MOST };
     for (size_t i = 0; i < ROWS(maxima); i++) {
 #ifdef __SSE2__
-        check_finder(marks_find_sse2, bytes, size, mark, maxima[i]);
-        if (marks_finder() == marks_find_avx2)
-            check_finder(marks_find_avx2, bytes, size, mark, maxima[i]);
+        check_finder(scan_find_sse2, bytes, size, mark, maxima[i]);
+        if (scan_finder() == scan_find_avx2)
+            check_finder(scan_find_avx2, bytes, size, mark, maxima[i]);
 #endif
         for (unsigned crlf = 0; crlf < 2; crlf++)
             check_split(
@@ -154,7 +154,7 @@ static void marks_by_their_numbers(void **state)
     for (size_t r = 0; r < ROWS(rarities); r++) {
         for (size_t size = 0; size <= LONGEST; size++) {
             fill(page, PAGE, '\t', rarities[r], size);
-            for (size_t at = 0; at < MARKS_BLOCK; at += 7)
+            for (size_t at = 0; at < SCAN_BLOCK; at += 7)
                 check_pickers(page + at, size, page + PAGE, '\t');
             check_pickers(page + PAGE - size, size, page + PAGE, '\t');
             check_pickers(page + PAGE - size - 9, size, page + PAGE, '\t');
@@ -169,7 +169,7 @@ static void at_every_alignment_and_of_every_length(void **state)
     for (size_t r = 0; r < ROWS(rarities); r++) {
         for (size_t size = 0; size <= LONGEST; size++) {
             fill(page, PAGE, '\n', rarities[r], size);
-            for (size_t at = 0; at < MARKS_BLOCK; at++)
+            for (size_t at = 0; at < SCAN_BLOCK; at++)
                 check_bytes(page + at, size, '\n');
             check_bytes(page + PAGE - size, size, '\n');
         }

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "handle/handle.h"
+#include "live/handle.h"
 
 static const struct recipe in_file = { BLOOMFILE_BLOCKED, IN_FILE, 512 * 100, 6, 500, 0 };
 

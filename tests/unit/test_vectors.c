@@ -8,9 +8,9 @@
 
 #include "format/bytes.h"
 #include "format/checksum.h"
-#include "format/geometry.h"
 #include "format/hash.h"
 #include "format/header.h"
+#include "format/layout.h"
 #include "format/probe.h"
 #include "kernel/dispatch.h"
 #include "kernel/kernel.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "faults.h"
-#include "handle/handle.h"
+#include "live/handle.h"
 
 enum {
     KEYS = 50000,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Reading keys into a live filter, one input after the other. */
 #include "bfadd/add.h"
-#include "shared/cli.h"
-#include "shared/crowd.h"
-#include "shared/framing.h"
-#include "shared/layers.h"
-#include "shared/say.h"
-#include "shared/stop.h"
+#include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "filters/framing.h"
+#include "filters/messages.h"
+#include "filters/overfull.h"
+#include "filters/series_errors.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -31,7 +31,7 @@ struct work {
     uint64_t taken;      /* keys that the filter accepted: the first ones read */
     bool all_read;       /* the input has no more */
     uint64_t unsynced;   /* keys since the last sync */
-    struct crowd crowd;
+    struct overfull crowd;
     bool told_of_crowd;
     unsigned input_errors;
     struct cli_progress progress;
@@ -53,7 +53,7 @@ static bloomfile *open_filter(const struct add *a)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     int error = bloomfile_open(&f, a->path, BLOOMFILE_WRITE | a->open_flags);
     if (error != 0)
-        say_cannot_open(a->path, error);
+        message_cannot_open(a->path, error);
     check_kind(a, f);
     bloomfile_get_info(f, &info);
     if (a->remove && !bloomfile_traits_of(info.layout)->counts) {
@@ -181,7 +181,7 @@ static _Noreturn void cannot_grow(struct work *w, uint64_t before, int error)
 static _Noreturn void over_capacity(struct work *w, uint64_t before)
 {
     char text[DESCRIPTION_SIZE];
-    crowd_describe(w->f, text, sizeof(text));
+    overfull_describe(w->f, text, sizeof(text));
     save(w);
     cli_fail(0,
              "cannot add to %s: %s; the first %" PRIu64
@@ -199,14 +199,14 @@ static void watch_rate(struct work *w, bool at_end)
     const struct add *a = w->add;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     if (a->remove || a->quiet || (w->told_of_crowd && !at_end) ||
-        !crowd_look(&w->crowd, w->f, at_end))
+        !overfull_look(&w->crowd, w->f, at_end))
         return;
     w->told_of_crowd = true;
     bloomfile_get_info(w->f, &info);
     info.keys = w->crowd.keys;
     info.keys_estimated = w->crowd.fill.estimated;
     info.ones = w->crowd.ones;
-    say_warnings(a->path, &info, (struct say_rate){ w->crowd.rate, true });
+    message_warnings(a->path, &info, (struct message_rate){ w->crowd.rate, true });
 }
 
 static void remove_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
@@ -276,7 +276,7 @@ static void take_input(struct work *w)
     cli_progress_end(&w->progress);
     keys_tell_skipped(input, w->read, a->quiet);
     w->input_errors = keys_errors(input);
-    w->all_read = w->input_errors == 0 && stop_signal == 0;
+    w->all_read = w->input_errors == 0 && interrupt_signal == 0;
     keys_free(input);
 }
 
@@ -311,11 +311,11 @@ int add_all(const struct add *a)
 {
     struct work w = { .add = a };
     w.f = open_filter(a);
-    crowd_begin(&w.crowd, w.f);
+    overfull_begin(&w.crowd, w.f);
     take_input(&w);
     finish(&w);
-    if (stop_signal != 0)
-        stop_die();
+    if (interrupt_signal != 0)
+        interrupt_die();
     if (w.input_errors > 0)
         return CLI_TROUBLE;
     return a->remove && w.done < w.read ? SOME_ABSENT : ALL_THERE;

@@ -3,7 +3,7 @@
 #ifndef BLOOMFILE_TOOLS_ADD_H
 #define BLOOMFILE_TOOLS_ADD_H
 
-#include "shared/keys.h"
+#include "keys/keys.h"
 
 struct add {
     const char *path, *rescue;
@@ -16,7 +16,7 @@ struct add {
 };
 
 /* Adds all keys of the inputs to the filter, or removes them, and reports. Returns the exit status;
- * fatal trouble and a stop_signal end the program. */
+ * fatal trouble and a interrupt_signal end the program. */
 int add_all(const struct add *a);
 
 #endif

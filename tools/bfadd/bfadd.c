@@ -3,12 +3,12 @@
  * bfadd - add keys to a live filter, or take them back
  */
 #include "bfadd/add.h"
-#include "shared/cli.h"
-#include "shared/output.h"
-#include "shared/params.h"
-#include "shared/say.h"
-#include "shared/stop.h"
-#include "shared/target.h"
+#include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "filters/messages.h"
+#include "filters/params.h"
+#include "filters/same_file.h"
+#include "filters/target_file.h"
 
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -66,7 +66,7 @@ static void parse(struct add *a, int argc, char **argv)
     if (a->remove && (a->open_flags & BLOOMFILE_OVER_CAPACITY) != 0)
         cli_usage("--overfull and --remove are mutually exclusive");
     keys_options_check(&a->keys);
-    say_order = "the filter comes first: bfadd FILE KEYFILE...";
+    message_order = "the filter comes first: bfadd FILE KEYFILE...";
     a->path = argv[first];
     a->inputs = argv + first + 1;
     a->inputs_count = argc - first - 1;
@@ -87,9 +87,9 @@ static void check_rescue(const struct add *a)
  * nothing is written there, but the shell may have emptied it. */
 static void check_inputs(const struct add *a)
 {
-    output_check_inputs(a->path, a->inputs, a->inputs_count);
+    same_file_check_inputs(a->path, a->inputs, a->inputs_count);
     if (!a->quiet)
-        output_check_inputs("-", a->inputs, a->inputs_count);
+        same_file_check_inputs("-", a->inputs, a->inputs_count);
     keys_free(keys_new(&a->keys, a->inputs, a->inputs_count));
 }
 
@@ -101,6 +101,6 @@ int main(int argc, char **argv)
     check_rescue(&a);
     check_inputs(&a);
     cli_catch_bus_error_of_writer(a.path);
-    stop_catch();
+    interrupt_catch();
     return add_all(&a);
 }

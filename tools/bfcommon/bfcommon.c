@@ -3,12 +3,12 @@
  * bfcommon - print the lines that files have in common, or that only the first one has
  */
 #include "bfcommon/join.h"
-#include "bfcommon/whole.h"
+#include "bfcommon/whole_lines.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "filters/params.h"
+#include "filters/same_file.h"
 #include "os/spool.h"
-#include "shared/cli.h"
-#include "shared/options.h"
-#include "shared/output.h"
-#include "shared/params.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -104,7 +104,7 @@ static int parse(struct job *job, int argc, char **argv)
     job->form.fields.closed = by_fields(job);
     job->form.no_csv = true;
     check_operands(argv + first, argc - first);
-    output_check_inputs("-", argv + first, argc - first);
+    same_file_check_inputs("-", argv + first, argc - first);
     if (job->form.record_size >= memory_of_key(job->memory))
         cli_fail(0, "records of %zu bytes need more --memory", job->form.record_size);
     return first;
@@ -241,9 +241,9 @@ static uint64_t find(const struct job *job)
     return lines;
 }
 
-static struct header *headers_new(size_t count)
+static struct header_line *headers_new(size_t count)
 {
-    struct header *headers = calloc(count, sizeof(*headers));
+    struct header_line *headers = calloc(count, sizeof(*headers));
     if (headers == NULL)
         cli_fail(ENOMEM, "cannot start");
     return headers;
@@ -253,8 +253,8 @@ static struct header *headers_new(size_t count)
 static void compare_headers(const struct job *job)
 {
     for (size_t i = 1; i < job->count; i++) {
-        if (!header_has_same_key(&job->header[0], &job->header[i], &job->form.fields,
-                                 job->form.crlf))
+        if (!header_line_has_same_key(&job->header[0], &job->header[i], &job->form.fields,
+                                      job->form.crlf))
             cli_warn(0, "%s: its header and that of %s name the field differently",
                      job->inputs[i].where.name, job->inputs[0].where.name);
     }

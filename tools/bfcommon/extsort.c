@@ -3,7 +3,7 @@
 #include "bfcommon/extsort.h"
 #include "bfcommon/merge.h"
 #include "bfcommon/order.h"
-#include "shared/cli.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <stdlib.h>

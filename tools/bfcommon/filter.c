@@ -2,8 +2,8 @@
  * A blocked filter of the keys of the smallest input. */
 #include "bfcommon/filter.h"
 #include "bfcommon/lines.h"
-#include "shared/cli.h"
-#include "shared/params.h"
+#include "cli/cli.h"
+#include "filters/params.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>

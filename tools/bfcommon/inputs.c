@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Opens, measures and rewinds the files to compare. */
 #include "bfcommon/inputs.h"
-#include "shared/cli.h"
-#include "shared/kind.h"
-#include "shared/unpack.h"
+#include "cli/cli.h"
+#include "keys/input_type.h"
+#include "keys/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,8 +53,9 @@ static uint64_t estimate_lines(const struct input *in, const struct keys_options
 
 static void judge(const struct input *in, const struct keys_options *form)
 {
-    uint8_t *bytes = malloc(KIND_SIZE);
-    ssize_t n = bytes == NULL ? 0 : pread(in->where.fd, bytes, KIND_SIZE, (off_t)in->where.from);
+    uint8_t *bytes = malloc(INPUT_TYPE_SIZE);
+    ssize_t n =
+        bytes == NULL ? 0 : pread(in->where.fd, bytes, INPUT_TYPE_SIZE, (off_t)in->where.from);
     if (n > 0)
         lines_judge(&in->where, form, bytes, (size_t)n);
     free(bytes);
@@ -118,7 +119,7 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
     whole.crlf = false;                  /* a carriage return is taken off when the copy is read, */
     whole.fields = (struct fields){ 0 }; /* and fields are cut out then */
     struct spool *copy = spool_new(folder, &whole);
-    struct header *header = in->where.header;
+    struct header_line *header = in->where.header;
     in->where.header = NULL;
     input_begin(in);
     struct lines *l = lines_open(&whole, &in->where);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Sorted inputs, merged line by line. */
 #include "bfcommon/join.h"
-#include "shared/cli.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void print(const struct job *job, const void *bytes, size_t size)
 /* With its carriage return only where whole lines are printed. */
 void join_print_header(const struct job *job)
 {
-    const struct header *h = job->header;
+    const struct header_line *h = job->header;
     if (h == NULL || h->bytes == NULL || job->count_only)
         return;
     const bool cut = job->form.crlf && job->form.fields.count == 0;

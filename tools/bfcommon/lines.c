@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * One line at a time, of any length. */
 #include "bfcommon/lines.h"
-#include "shared/await.h"
-#include "shared/cli.h"
-#include "shared/kind.h"
-#include "shared/lacking.h"
-#include "shared/split.h"
-#include "shared/unpack.h"
+#include "cli/await.h"
+#include "cli/cli.h"
+#include "keys/input_type.h"
+#include "keys/missing_fields.h"
+#include "keys/split.h"
+#include "keys/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,8 +108,8 @@ static void check_sum(const struct lines *l)
 void lines_judge(const struct stretch *where, const struct keys_options *form, const uint8_t *bytes,
                  size_t size)
 {
-    char reason[KIND_REASON];
-    if (!kind_judge(where->name, form, bytes, size, reason))
+    char reason[INPUT_TYPE_REASON];
+    if (!input_type_judge(where->name, form, bytes, size, reason))
         cli_fail(0, "%s: %s", where->name, reason);
 }
 
@@ -137,11 +137,11 @@ static void read_piece(struct lines *l)
 static void take_header(struct lines *l)
 {
     struct split *s = &l->whole;
-    char message[HEADER_MESSAGE];
+    char message[HEADER_LINE_MESSAGE];
     const uint8_t *found = memchr(s->at, s->mark, (size_t)(s->end - s->at));
     const uint8_t *end = found != NULL ? found : s->end;
     const struct bloomfile_key line = { s->at, (size_t)(end - s->at) };
-    if (!header_take(l->where.header, l->where.name, line, s->crlf, message))
+    if (!header_line_take(l->where.header, l->where.name, line, s->crlf, message))
         cli_fail(0, "%s", message);
     s->at = found != NULL ? end + 1 : end;
     s->line++;
@@ -188,7 +188,7 @@ static void hand_out_rest(struct lines *l)
 /* Once there is a whole key, all of the input, or enough of it. */
 static void judge(struct lines *l, size_t whole)
 {
-    if (l->where.judge == NULL || (whole == 0 && !l->at_end && l->end < KIND_SIZE))
+    if (l->where.judge == NULL || (whole == 0 && !l->at_end && l->end < INPUT_TYPE_SIZE))
         return;
     lines_judge(&l->where, l->where.judge, l->buffer, l->end);
     l->where.judge = NULL;
@@ -223,7 +223,7 @@ static size_t next(struct lines *l, struct bloomfile_key *keys, struct bloomfile
     for (;;) {
         size_t n = whole != NULL ? split_next_lines(&l->whole, keys, whole, max)
                                  : split_next(&l->whole, keys, max);
-        lacking_check(&l->whole, l->where.name);
+        missing_fields_check(&l->whole, l->where.name);
         l->progress.keys += n;
         if (n > 0 || !read_on(l))
             return n;

@@ -6,8 +6,8 @@
 #ifndef BLOOMFILE_TOOLS_COMMON_LINES_H
 #define BLOOMFILE_TOOLS_COMMON_LINES_H
 
-#include "shared/header.h"
-#include "shared/keys.h"
+#include "keys/header_line.h"
+#include "keys/keys.h"
 
 enum {
     LINES_BATCH = 1024
@@ -20,7 +20,7 @@ struct stretch {
     bool packed;      /* it is, or may be, gzip or zstd data, of which the lines are */
     bool silent;      /* no progress is shown */
     const struct keys_options *judge; /* what it should look like (kind.h); NULL: never mind */
-    struct header *header;            /* what it begins with; NULL: nothing but keys */
+    struct header_line *header;       /* what it begins with; NULL: nothing but keys */
     uint64_t from, to;                /* to: UINT64_MAX, as far as the file goes */
     size_t room, limit;               /* of the buffer: at first, and at most */
     bool summed;                      /* all of it must have this CRC-32 */

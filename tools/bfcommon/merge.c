@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A heap of sorted runs. */
 #include "bfcommon/merge.h"
-#include "shared/cli.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <stdlib.h>

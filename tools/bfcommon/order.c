@@ -4,7 +4,7 @@
  */
 #include "bfcommon/order.h"
 #include "bfcommon/lines.h"
-#include "shared/params.h"
+#include "filters/params.h"
 
 #include <endian.h>
 #include <string.h>

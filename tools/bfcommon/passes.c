@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Filters of all inputs first, so that few lines need sorting. */
 #include "bfcommon/passes.h"
-#include "shared/cli.h"
+#include "cli/cli.h"
 
 #include <inttypes.h>
 

@@ -15,9 +15,10 @@ struct job {
     uint64_t memory;
     struct input *inputs;
     size_t count;
-    size_t at_once;        /* inputs that there are descriptors for; at least 2 */
-    struct header *header; /* that the inputs begin with: of keys that are fields one for each
-                            * input, of others the first is that of all; NULL: they have none */
+    size_t at_once; /* inputs that there are descriptors for; at least 2 */
+    struct header_line
+        *header; /* that the inputs begin with: of keys that are fields one for each
+                  * input, of others the first is that of all; NULL: they have none */
     bool difference, count_only, quiet, stats;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Lines that passed, in an unnamed file. */
 #include "bfcommon/spool.h"
+#include "cli/cli.h"
 #include "os/spool.h"
-#include "shared/cli.h"
 
 #include <errno.h>
 #include <libdeflate.h>

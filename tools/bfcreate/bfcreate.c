@@ -3,11 +3,11 @@
  * bfcreate - make a filter file from keys
  */
 #include "bfcreate/create.h"
-#include "shared/cli.h"
-#include "shared/every.h"
-#include "shared/params.h"
-#include "shared/say.h"
-#include "shared/sink.h"
+#include "cli/cli.h"
+#include "filters/destination.h"
+#include "filters/generation_period.h"
+#include "filters/messages.h"
+#include "filters/params.h"
 
 #include <bloomfile_inspect.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "generations", "G",
            "with --live: forget old keys; keep the newest G generations; needs --every",
            OPTIONS_COUNT(struct create, params.series, NULL, 2, CREATE_MOST_GENERATIONS)),
-    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct create, every, NULL),
+    OPTION(0, "every", "EVERY", PERIOD_HELP, OPTIONS_STRING(struct create, every, NULL),
            .value = OPTIONS_A_TEXT),
     OPTION(0, "slice", "I/N", "build slice I of N, to be joined by 'bfmerge --slices'; needs -n",
            OPTIONS_CALL(struct create, params, take_slice), .value = OPTIONS_A_TEXT),
@@ -156,7 +156,7 @@ static void check_live(const struct create *c)
     if (c->params.capacity == 0 && c->params.bits == 0)
         cli_usage("--live needs -n/--capacity or -m/--bits, or --grow if you do not know the "
                   "number of keys");
-    if (sink_is_stdout(c->path))
+    if (destination_is_stdout(c->path))
         cli_usage("a live filter cannot be written to standard output");
 }
 
@@ -167,7 +167,7 @@ static void parse(struct create *c, int argc, char **argv)
         cli_usage("the name of the filter file is missing");
     keys_options_check(&c->keys);
     if (!c->live)
-        say_order = "the filter comes first: bfcreate FILE KEYFILE...";
+        message_order = "the filter comes first: bfcreate FILE KEYFILE...";
     c->path = argv[first];
     c->inputs = argv + first + 1;
     c->inputs_count = argc - first - 1;
@@ -180,11 +180,7 @@ static void parse(struct create *c, int argc, char **argv)
         check_live(c);
     const uint32_t unit = bloomfile_traits_of(c->params.layout)->unit_cells;
     c->params.bits = (c->params.bits + unit - 1) / unit * unit;
-}
-
-bool create_is_summed_up(const struct create *c)
-{
-    return !c->quiet && (c->verbose || isatty(STDERR_FILENO));
+    c->summary = !c->quiet && (c->verbose || isatty(STDERR_FILENO));
 }
 
 int main(int argc, char **argv)

@@ -3,7 +3,7 @@
 #ifndef BLOOMFILE_TOOLS_CREATE_H
 #define BLOOMFILE_TOOLS_CREATE_H
 
-#include "shared/keys.h"
+#include "keys/keys.h"
 
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
@@ -25,6 +25,7 @@ struct create {
     uint32_t threads;  /* 0: the default */
     const char *every; /* N or TIME of a series that forgets; NULL: none */
     bool live, grow, force, allow_empty, overfull, quiet, verbose;
+    bool summary; /* for people, on stderr */
 };
 
 /* Checks what is said of a series, and puts it into the params; ends the program by cli_usage(). */
@@ -55,8 +56,5 @@ void create_report_slice(const struct create *c, const struct bloomfile_info *in
 /* Ends the program with why the filter could not be made; the size that was wanted may be the
  * reason. */
 _Noreturn void create_fail(const struct create *c, int error);
-
-/* Whether to print a summary for people. */
-bool create_is_summed_up(const struct create *c);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * bfcreate --live: an empty live filter. */
 #include "bfcreate/create.h"
-#include "shared/cli.h"
-#include "shared/ending.h"
-#include "shared/framing.h"
-#include "shared/say.h"
-#include "shared/target.h"
+#include "cli/cli.h"
+#include "cli/fatal_signals.h"
+#include "filters/framing.h"
+#include "filters/messages.h"
+#include "filters/target_file.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -22,7 +22,7 @@ static void summarize(const struct create *c, const struct bloomfile_info *info)
         snprintf(room, sizeof(room), "%sroom for %" PRIu64, grows ? "grows, at first with " : "",
                  info->capacity);
     cli_warn(0, "%s: live, %s key%s at a false-positive rate of %s%s, %s%s", c->path, room,
-             cli_s(info->capacity), cli_percent(rate, sizeof(rate), say_promised(info)),
+             cli_s(info->capacity), cli_percent(rate, sizeof(rate), message_promised(info)),
              info->layers > 0 ? " in all" : "", cli_bytes(size, sizeof(size), info->image_size),
              forgets ? " each" : "");
 }
@@ -45,7 +45,7 @@ static _Noreturn void refuse_over_capacity(const struct create *c,
              " -m)",
              c->path, info.capacity, cli_s(info.capacity), info.bits,
              bloomfile_traits_of(info.layout)->cell, cli_percent(is, sizeof(is), rate),
-             cli_percent(promised, sizeof(promised), say_promised(&info)));
+             cli_percent(promised, sizeof(promised), message_promised(&info)));
 }
 
 void create_live(const struct create *c)
@@ -58,7 +58,7 @@ void create_live(const struct create *c)
     target_check(c->path, c->force);
     framing_record(&params, &c->keys);
     cli_progress_step(&progress);
-    ending_catch();
+    fatal_signals_catch();
     int error = bloomfile_create(&f, c->path, &params, c->force ? BLOOMFILE_REPLACE : 0);
     if (error == BLOOMFILE_EFULL)
         refuse_over_capacity(c, &params);
@@ -70,6 +70,6 @@ void create_live(const struct create *c)
     if (error != 0)
         cli_fail(error, "%s was created, but its last record could not be written", c->path);
     bloomfile_close(f);
-    if (create_is_summed_up(c))
+    if (c->summary)
         summarize(c, &info);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * bfcreate: keys into a builder, and the builder into a file. */
 #include "bfcreate/create.h"
+#include "cli/cli.h"
+#include "filters/destination.h"
+#include "filters/framing.h"
+#include "filters/messages.h"
+#include "filters/params.h"
+#include "filters/same_file.h"
+#include "filters/target_file.h"
+#include "filters/too_large.h"
+#include "keys/feed.h"
 #include "os/spool.h"
-#include "shared/cli.h"
-#include "shared/feed.h"
-#include "shared/framing.h"
-#include "shared/output.h"
-#include "shared/params.h"
-#include "shared/say.h"
-#include "shared/sink.h"
-#include "shared/target.h"
-#include "shared/too_large.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -33,7 +33,7 @@ enum {
 _Noreturn void create_fail(const struct create *c, int error)
 {
     char why[TOO_LARGE_TEXT];
-    const bool to_stdout = sink_is_stdout(c->path);
+    const bool to_stdout = destination_is_stdout(c->path);
     const bool explained = too_large_explain(&c->params, error, why);
     if (explained && to_stdout && error == ENOSPC)
         cli_fail(0, "cannot write a temporary file in %s: %s: %s", spool_folder(NULL),
@@ -42,16 +42,16 @@ _Noreturn void create_fail(const struct create *c, int error)
         cli_fail(0, "cannot create %s: %s: %s", to_stdout ? "the filter" : c->path,
                  bloomfile_strerror(error), why);
     if (to_stdout)
-        sink_fail(c->path, error);
-    say_cannot_create(c->path, error);
+        destination_fail(c->path, error);
+    message_cannot_create(c->path, error);
 }
 
 /* -------------------------------------------------------------- what is known before any key is */
 
 static void check_dest(const struct create *c)
 {
-    output_check_inputs(c->path, c->inputs, c->inputs_count);
-    sink_check(c->path, c->force);
+    same_file_check_inputs(c->path, c->inputs, c->inputs_count);
+    destination_check(c->path, c->force);
 }
 
 static void check_size(const struct create *c)
@@ -109,7 +109,7 @@ static char *folder_of(const char *path)
         file = strdup(path);
     const char *folder = file != NULL ? dirname(file) : NULL;
     if (folder == NULL)
-        say_cannot_create(path, ENOMEM);
+        message_cannot_create(path, ENOMEM);
     memmove(file, folder, strlen(folder) + 1);
     return file;
 }
@@ -143,11 +143,12 @@ static uint64_t read_keys(const struct create *c, const struct bloomfile_params 
 
 static _Noreturn void too_few(const struct create *c, uint64_t keys)
 {
-    bool to_stdout = sink_is_stdout(c->path);
+    bool to_stdout = destination_is_stdout(c->path);
     cli_fail(0,
              "cannot %s %s: %" PRIu64 " different key%s, fewer than the %" PRIu64
              " of --min-keys (did the program that writes the keys fail?)",
-             to_stdout ? "write to" : "create", sink_name(c->path), keys, cli_s(keys), c->min_keys);
+             to_stdout ? "write to" : "create", destination_name(c->path), keys, cli_s(keys),
+             c->min_keys);
 }
 
 /* Of a slice, all that were `read` may belong to others. */
@@ -172,7 +173,7 @@ static void check_number_of_keys(const struct create *c, bloomfile_builder *buil
     }
     if ((sliced ? read : keys) < c->min_keys)
         too_few(c, sliced ? read : keys);
-    if (keys == 0 && !c->allow_empty && !sink_is_stdout(c->path) && target_has_keys(c->path))
+    if (keys == 0 && !c->allow_empty && !destination_is_stdout(c->path) && target_has_keys(c->path))
         none_to_replace(c, read);
 }
 
@@ -189,16 +190,16 @@ static void publish(const struct create *c, bloomfile_builder *builder)
     struct cli_progress progress = { .doing = "building the filter ...",
                                      .shown_ns = c->quiet ? -1 : 0 };
     cli_progress_step(&progress);
-    sink_check_again(c->path);
-    int error = sink_is_stdout(c->path)
+    destination_check_again(c->path);
+    int error = destination_is_stdout(c->path)
                     ? bloomfile_builder_finish_fd(builder, STDOUT_FILENO)
-                    : bloomfile_builder_finish(builder, c->path, sink_flags(c->force));
+                    : bloomfile_builder_finish(builder, c->path, destination_flags(c->force));
     if (error == BLOOMFILE_EFULL)
         create_refuse_over_capacity(c, builder);
-    if (error != 0 && !(error == ENOSPC && sink_is_stdout(c->path) && has_room(&c->params)))
+    if (error != 0 && !(error == ENOSPC && destination_is_stdout(c->path) && has_room(&c->params)))
         create_fail(c, error);
     if (error != 0)
-        sink_fail(c->path, error);
+        destination_fail(c->path, error);
     cli_progress_end(&progress);
 }
 
@@ -218,11 +219,11 @@ static void inspect_file(const char *path, struct bloomfile_info *info)
 static void report(const struct create *c, bloomfile_builder *builder, uint64_t read)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    const bool to_stdout = sink_is_stdout(c->path);
+    const bool to_stdout = destination_is_stdout(c->path);
     if (!to_stdout)
         inspect_file(c->path, &info);
     if (c->quiet && read == 0 && !c->allow_empty)
-        say_no_keys(sink_name(c->path));
+        message_no_keys(destination_name(c->path));
     const bool sized_by_hand = c->params.capacity > 0 || c->params.bits > 0;
     if (c->quiet && !sized_by_hand)
         return;
@@ -235,12 +236,12 @@ static void report(const struct create *c, bloomfile_builder *builder, uint64_t 
         create_report_slice(c, &info, read);
         return;
     }
-    struct say_rate expected = { .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes,
-                                                           info.keys) };
+    struct message_rate expected = { .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes,
+                                                               info.keys) };
     if (!c->quiet)
-        say_warnings(sink_name(c->path), &info, expected);
-    if (create_is_summed_up(c))
-        say_summary(sink_name(c->path), &info, expected, read - info.keys);
+        message_warnings(destination_name(c->path), &info, expected);
+    if (c->summary)
+        message_summary(destination_name(c->path), &info, expected, read - info.keys);
 }
 
 void create_sealed(const struct create *c)
@@ -251,7 +252,7 @@ void create_sealed(const struct create *c)
     char *folder = NULL;
     params.over_capacity = c->overfull;
     check_dest(c);
-    if (!sink_is_stdout(c->path))
+    if (!destination_is_stdout(c->path))
         folder = folder_of(c->path);
     params.spool = folder;
     framing_record(&params, &keys);
@@ -269,6 +270,6 @@ void create_sealed(const struct create *c)
     report(c, builder, read);
     bloomfile_builder_free(builder);
     free(folder);
-    if (sink_is_stdout(c->path))
+    if (destination_is_stdout(c->path))
         cli_close_stdout();
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * bfcreate --live --grow and --generations: what goes together. */
 #include "bfcreate/create.h"
-#include "shared/cli.h"
-#include "shared/every.h"
+#include "cli/cli.h"
+#include "filters/generation_period.h"
 
 #include <bloomfile_live.h>
 
 static void take_every(struct create *c)
 {
     uint64_t keys;
-    every_take(c->every, &keys, &c->params.period);
+    period_take(c->every, &keys, &c->params.period);
     if (c->params.period > 0 && c->params.capacity == 0)
         cli_usage("--every %s also needs -n/--capacity, the largest number of keys in that time (a "
                   "full generation ends sooner)",

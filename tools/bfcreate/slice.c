@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * bfcreate --slice: how a slice is summed up. */
 #include "bfcreate/create.h"
-#include "shared/cli.h"
-#include "shared/sink.h"
+#include "cli/cli.h"
+#include "filters/destination.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
@@ -35,7 +35,7 @@ void create_fail_for_slices(const struct create *c)
     cli_fail(0,
              "cannot create %s: %" PRIu32 " slices are not possible: the whole filter has %" PRIu64
              " page%s of 4096 bytes, and each slice needs one (%s)",
-             sink_name(c->path), p->slices, pages, cli_s(pages), remedy);
+             destination_name(c->path), p->slices, pages, cli_s(pages), remedy);
 }
 
 void create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read)
@@ -50,10 +50,10 @@ void create_report_slice(const struct create *c, const struct bloomfile_info *in
     cli_percent(should_be, sizeof(should_be), promised);
     if (info->keys > 0)
         snprintf(each, sizeof(each), ", %.2f bits each", (double)info->bits / (double)info->keys);
-    if (create_is_summed_up(c))
+    if (c->summary)
         cli_warn(0,
                  "%s: of %" PRIu64 " keys read, %" PRIu64
                  " are in this slice%s, expected false-positive rate %s (target %s), %s",
-                 sink_name(c->path), read, info->keys, each, is, should_be,
+                 destination_name(c->path), read, info->keys, each, is, should_be,
                  cli_bytes(size, sizeof(size), info->image_size));
 }

@@ -3,14 +3,14 @@
  * bfdelta - what changed between two filters, as a small patch; and its application
  */
 #include "bfdelta/shape.h"
-#include "shared/cli.h"
-#include "shared/kind.h"
-#include "shared/loss.h"
-#include "shared/output.h"
-#include "shared/params.h"
-#include "shared/say.h"
-#include "shared/sink.h"
-#include "shared/text.h"
+#include "cli/cli.h"
+#include "cli/text.h"
+#include "filters/destination.h"
+#include "filters/lost_keys.h"
+#include "filters/messages.h"
+#include "filters/params.h"
+#include "filters/same_file.h"
+#include "keys/input_type.h"
 
 #include <bloomfile.h>
 #include <bloomfile_delta.h>
@@ -46,7 +46,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION('f', "force", NULL,
            "replace PATCH if it is a patch or empty, NEW if it is OLD or has no keys",
            OPTIONS_FLAG(struct request, force)),
-    LOSS_OPTION(struct request, discard),
+    LOST_KEYS_OPTION(struct request, discard),
     OPTION(0, "json", NULL, "with --info: print JSON", OPTIONS_FLAG(struct request, json)),
     OPTIONS_TITLE("Resources:"),
     PARAMS_THREADS(struct request, threads),
@@ -141,7 +141,7 @@ static bloomfile *open_filter(const struct request *r, const char *path)
     int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
     if (error != 0) {
         check_no_patch(r, "open", path);
-        say_cannot_open(path, error);
+        message_cannot_open(path, error);
     }
     bloomfile_get_info(f, &info);
     if (info.state != BLOOMFILE_SEALED)
@@ -194,15 +194,15 @@ static void make(const struct request *r)
     bloomfile *old = open_filter(r, r->old), *new = open_filter(r, r->new);
     const char *inputs[] = { r->old, r->new };
     for (int i = 0; i < 2; i++)
-        if (output_is(r->patch, inputs[i]))
+        if (same_file_is(r->patch, inputs[i]))
             cli_fail(0, "cannot create %s: it is one of the filters to compare", r->patch);
-    say_order = "PATCH comes last: bfdelta OLD NEW PATCH";
-    sink_check_kind(r->patch, r->force, SINK_PATCH);
+    message_order = "PATCH comes last: bfdelta OLD NEW PATCH";
+    destination_check_kind(r->patch, r->force, DESTINATION_PATCH);
     progress(r, &p, "comparing ...");
-    sink_check_kind_again(r->patch, SINK_PATCH);
-    int error = sink_is_stdout(r->patch)
+    destination_check_kind_again(r->patch, DESTINATION_PATCH);
+    int error = destination_is_stdout(r->patch)
                     ? bloomfile_delta_fd(STDOUT_FILENO, old, new, r->threads, NULL)
-                    : bloomfile_delta(r->patch, old, new, r->threads, sink_flags(r->force));
+                    : bloomfile_delta(r->patch, old, new, r->threads, destination_flags(r->force));
     if (shape_is_to_blame(error))
         shape_fail(error, r->old, old, r->new, new);
     if (error != 0) {
@@ -210,10 +210,10 @@ static void make(const struct request *r)
         check_damage(r->new, new);
         if (error == BLOOMFILE_ECHANGED)
             cli_fail(error, "cannot compare %s and %s", r->old, r->new);
-        sink_fail_kind(r->patch, error, SINK_PATCH);
+        destination_fail_kind(r->patch, error, DESTINATION_PATCH);
     }
     cli_progress_end(&p);
-    if (!sink_is_stdout(r->patch))
+    if (!destination_is_stdout(r->patch))
         report_patch(r, new);
     bloomfile_close(old);
     bloomfile_close(new);
@@ -255,8 +255,8 @@ static bool is_filter(const char *path)
 static void check_patch(const char *path, int error)
 {
     const char *name = patch_name(path), *words = bloomfile_strerror(error);
-    struct kind_text is;
-    if (error == BLOOMFILE_EPATCH && kind_describe_file(path, &is) && !is.is_patch)
+    struct input_type_text is;
+    if (error == BLOOMFILE_EPATCH && input_type_describe_file(path, &is) && !is.is_patch)
         cli_fail(0, "cannot use the patch %s: %s (%s)", name, is.what, is.remedy);
     if (error == BLOOMFILE_EPATCH && is_filter(path))
         cli_usage("%s is a filter, not a patch", name);
@@ -304,7 +304,7 @@ static void describe(const struct request *r)
 {
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     struct cli_page page;
-    if (output_is("-", r->patch))
+    if (same_file_is("-", r->patch))
         cli_fail(0, "cannot write to standard output: it is the patch");
     int error = bloomfile_get_patch_info(open_patch(r->patch), &info);
     check_patch(r->patch, error);
@@ -353,7 +353,7 @@ static void report_result(const struct request *r)
     if (tells(r)) {
         bloomfile_get_info(f, &info);
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
-        say_summary(r->new, &info, (struct say_rate){ measure.fpr, true }, 0);
+        message_summary(r->new, &info, (struct message_rate){ measure.fpr, true }, 0);
     }
     bloomfile_close(f);
 }
@@ -361,33 +361,33 @@ static void report_result(const struct request *r)
 static void apply(const struct request *r)
 {
     struct cli_progress p;
-    if (!sink_is_stdout(r->new) && !output_is(r->new, r->patch))
+    if (!destination_is_stdout(r->new) && !same_file_is(r->new, r->patch))
         check_no_patch(r, "create", r->new);
     bloomfile *old = open_filter(r, r->old);
     const int patch = open_patch(r->patch);
-    if (sink_is_stdout(r->new) && output_is(r->new, r->old))
+    if (destination_is_stdout(r->new) && same_file_is(r->new, r->old))
         cli_fail(0, "cannot write to standard output: it is the filter to change");
-    if (output_is(r->new, r->patch))
-        cli_fail(0, "cannot create %s: it is the patch", sink_name(r->new));
-    say_order = "NEW comes last: bfdelta --apply OLD PATCH NEW";
-    sink_check(r->new, true);
-    const struct loss loss = { r->new, r->old, NULL, r->force, r->discard };
-    sink_hold(r->new, old);
-    loss_check(&loss);
+    if (same_file_is(r->new, r->patch))
+        cli_fail(0, "cannot create %s: it is the patch", destination_name(r->new));
+    message_order = "NEW comes last: bfdelta --apply OLD PATCH NEW";
+    destination_check(r->new, true);
+    const struct lost_keys loss = { r->new, r->old, NULL, r->force, r->discard };
+    destination_hold(r->new, old);
+    lost_keys_check(&loss);
     progress(r, &p, "applying ...");
-    sink_check_again(r->new);
-    int error = sink_is_stdout(r->new)
+    destination_check_again(r->new);
+    int error = destination_is_stdout(r->new)
                     ? bloomfile_patch_fd(STDOUT_FILENO, old, patch, r->threads, NULL)
-                    : bloomfile_patch(r->new, old, patch, r->threads, sink_flags(r->force));
+                    : bloomfile_patch(r->new, old, patch, r->threads, destination_flags(r->force));
     if (error == BLOOMFILE_EOTHERBASE)
         fail_for_base(r, old);
     if (error != 0)
         check_damage(r->old, old);
     check_patch(r->patch, error);
     if (error != 0)
-        sink_fail(r->new, error);
+        destination_fail(r->new, error);
     cli_progress_end(&p);
-    if (!sink_is_stdout(r->new))
+    if (!destination_is_stdout(r->new))
         report_result(r);
     bloomfile_close(old);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What to build anew so that there can be a patch, if anything. */
 #include "bfdelta/shape.h"
-#include "shared/cli.h"
+#include "cli/cli.h"
 
 #include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>

@@ -3,13 +3,13 @@
  * bffold - make a filter smaller, by as much as its false-positive rate allows
  */
 #include "bffold/fold.h"
+#include "cli/cli.h"
+#include "filters/destination.h"
+#include "filters/lost_keys.h"
+#include "filters/messages.h"
+#include "filters/params.h"
+#include "filters/same_file.h"
 #include "picture/picture.h"
-#include "shared/cli.h"
-#include "shared/loss.h"
-#include "shared/output.h"
-#include "shared/params.h"
-#include "shared/say.h"
-#include "shared/sink.h"
 
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
@@ -48,7 +48,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            "replace DEST if it is SRC or an earlier copy of SRC, or has no keys; replace the --svg"
            " image",
            OPTIONS_FLAG(struct request, force)),
-    LOSS_OPTION(struct request, discard),
+    LOST_KEYS_OPTION(struct request, discard),
     OPTION(0, "all", NULL, "also list factors with a rate above 50%",
            OPTIONS_FLAG(struct request, wish.all)),
     OPTION(0, "more", "N", "also show the rate after N more keys (default: as many as SRC has)",
@@ -89,7 +89,7 @@ static void check_options(const struct request *r, int names)
     if (r->discard && !r->force)
         cli_usage("--discard needs --force");
     if (r->svg != NULL && !r->dry_run && strcmp(r->svg, r->dest) == 0)
-        cli_usage("--svg and DEST cannot both be %s", sink_name(r->dest));
+        cli_usage("--svg and DEST cannot both be %s", destination_name(r->dest));
     if (r->svg != NULL)
         picture_check_target(r->svg, r->force);
 }
@@ -149,12 +149,12 @@ static void warn(const struct request *r, const struct fold_plan *p,
                  const struct bloomfile_info *info, double rate)
 {
     char is[32], promised[32];
-    say_warnings(r->dest, info, (struct say_rate){ rate, true });
+    message_warnings(r->dest, info, (struct message_rate){ rate, true });
     bool is_told = r->wish.fpr > 0 || fold_plan_is_copy(p, &r->wish);
-    if (rate > say_promised(info) && info->keys <= info->capacity && !is_told)
+    if (rate > message_promised(info) && info->keys <= info->capacity && !is_told)
         cli_warn(0, "%s: the false-positive rate is %s, target %s", r->dest,
                  cli_percent(is, sizeof(is), rate),
-                 cli_percent(promised, sizeof(promised), say_promised(info)));
+                 cli_percent(promised, sizeof(promised), message_promised(info)));
 }
 
 /* Opens what was made as any reader would, and tells about it: a live source may have changed since
@@ -168,7 +168,7 @@ static void report(const struct request *r, const struct fold_plan *p)
     bool summary = r->verbose || isatty(STDERR_FILENO);
     if (r->quiet)
         return;
-    if (sink_is_stdout(r->dest)) {
+    if (destination_is_stdout(r->dest)) {
         if (summary)
             summarize(r, p, c->image_size, c->fpr);
         return;
@@ -188,24 +188,24 @@ static void report(const struct request *r, const struct fold_plan *p)
 
 static void check_loss(const struct request *r, const bloomfile *f)
 {
-    const struct loss loss = { r->dest, r->path, f, r->force, r->discard };
-    loss_check(&loss);
+    const struct lost_keys loss = { r->dest, r->path, f, r->force, r->discard };
+    lost_keys_check(&loss);
 }
 
 static void check_dest(const struct request *r, const bloomfile *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
-    bool same = output_is(r->dest, r->path);
-    if (same && sink_is_stdout(r->dest))
+    bool same = same_file_is(r->dest, r->path);
+    if (same && destination_is_stdout(r->dest))
         cli_fail(0, "cannot write to standard output: it is the filter to fold");
     if (same && info.state == BLOOMFILE_LIVE)
         cli_fail(0, "cannot create %s: it is the live filter to fold (write to another file)",
                  r->dest);
     if (r->svg != NULL)
-        output_check_outputs(r->svg, r->dest);
-    say_order = "DEST comes last: bffold SRC DEST";
-    sink_check(r->dest, true);
+        same_file_check_outputs(r->svg, r->dest);
+    message_order = "DEST comes last: bffold SRC DEST";
+    destination_check(r->dest, true);
     check_loss(r, f);
 }
 
@@ -217,12 +217,12 @@ static void step(const struct request *r, struct cli_progress *progress, const c
 
 static int fold(const struct request *r, bloomfile *f, uint64_t factor)
 {
-    sink_hold(r->dest, f);
-    sink_check_again(r->dest);
+    destination_hold(r->dest, f);
+    destination_check_again(r->dest);
     check_loss(r, f);
-    if (sink_is_stdout(r->dest))
+    if (destination_is_stdout(r->dest))
         return bloomfile_fold_fd(STDOUT_FILENO, f, factor, NULL);
-    return bloomfile_fold(r->dest, f, factor, sink_flags(r->force));
+    return bloomfile_fold(r->dest, f, factor, destination_flags(r->force));
 }
 
 int main(int argc, char **argv)
@@ -236,12 +236,12 @@ int main(int argc, char **argv)
     cli_catch_bus_error(r.path);
     int error = bloomfile_open(&f, r.path, BLOOMFILE_APP_HASH | r.open_flags);
     if (error != 0)
-        say_cannot_open(r.path, error);
-    say_if_series("fold", r.path, f);
+        message_cannot_open(r.path, error);
+    message_if_series("fold", r.path, f);
     if (!r.dry_run)
         check_dest(&r, f);
-    else if (r.svg != NULL && !sink_is_stdout(r.svg))
-        output_check_outputs(r.svg, "-");
+    else if (r.svg != NULL && !destination_is_stdout(r.svg))
+        same_file_check_outputs(r.svg, "-");
     step(&r, &progress, "counting bits ...");
     fold_plan_make(&plan, &r.wish, r.path, f);
     cli_progress_end(&progress);
@@ -253,9 +253,9 @@ int main(int argc, char **argv)
         uint64_t factor = plan.choices[plan.chosen].factor;
         error = fold(&r, f, factor);
         if (bloomfile_status(f) != 0)
-            say_fail(bloomfile_status(f), "cannot fold", r.path);
+            message_fail(bloomfile_status(f), "cannot fold", r.path);
         if (error != 0)
-            sink_fail(r.dest, error);
+            destination_fail(r.dest, error);
         cli_progress_end(&progress);
         report(&r, &plan);
         show(&r, &plan);

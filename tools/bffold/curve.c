@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * The curve of rate against size, as SVG. */
 #include "bffold/fold.h"
+#include "cli/cli.h"
+#include "cli/text.h"
 #include "picture/chart.h"
 #include "picture/svg.h"
-#include "shared/cli.h"
-#include "shared/text.h"
 
 #include <bloomfile_combine.h>
 #include <float.h>

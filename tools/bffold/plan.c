@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * All factors and their rates, and which of them is the best. */
 #include "bffold/fold.h"
-#include "shared/cli.h"
-#include "shared/say.h"
+#include "cli/cli.h"
+#include "filters/messages.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
@@ -24,7 +24,7 @@ static bool keeps(const struct fold_wish *wish, const struct fold_plan *p,
     if (wish->factor > 0)
         return c->factor == wish->factor;
     if (wish->max_bytes > 0)
-        return c->image_size <= wish->max_bytes && (c->fpr <= SAY_USELESS || c->factor == 1);
+        return c->image_size <= wish->max_bytes && (c->fpr <= MESSAGE_USELESS || c->factor == 1);
     return c->fpr <= p->target;
 }
 
@@ -46,7 +46,7 @@ static uint64_t count_keys(const bloomfile *f, const struct bloomfile_info *info
     if (info->keys_estimated == 0 && info->writers == 0)
         return info->keys;
     bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
-    return say_estimate(info, &measure);
+    return message_estimate(info, &measure);
 }
 
 void fold_plan_make(struct fold_plan *p, const struct fold_wish *wish, const char *path,
@@ -56,14 +56,14 @@ void fold_plan_make(struct fold_plan *p, const struct fold_wish *wish, const cha
     bloomfile_get_info(f, &p->info);
     p->keys = count_keys(f, &p->info);
     p->more = wish->more != FOLD_AS_MANY ? wish->more : p->keys;
-    p->target = wish->fpr > 0 ? wish->fpr : say_promised(&p->info);
+    p->target = wish->fpr > 0 ? wish->fpr : message_promised(&p->info);
     p->wanted = wish->fpr > 0 ? "requested" : "target";
     p->count = MOST_FACTORS;
     p->choices = calloc(p->count, sizeof(*p->choices));
     int error =
         p->choices == NULL ? ENOMEM : bloomfile_fold_plan(f, p->more, p->choices, &p->count);
     if (error != 0)
-        say_fail(error, "cannot fold", p->path);
+        message_fail(error, "cannot fold", p->path);
     p->chosen = choose(wish, p);
 }
 

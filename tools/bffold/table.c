@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The factors as a table or as JSON. */
 #include "bffold/fold.h"
-#include "shared/cli.h"
-#include "shared/say.h"
+#include "cli/cli.h"
+#include "filters/messages.h"
 
 #include <bloomfile_combine.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@ size_t fold_shown(const struct fold_plan *p)
     size_t shown = 1; /* as it is */
     if (p->all)
         return p->count;
-    while (shown < p->count && p->choices[shown].fpr <= SAY_USELESS)
+    while (shown < p->count && p->choices[shown].fpr <= MESSAGE_USELESS)
         shown++;
     return shown;
 }

@@ -3,10 +3,10 @@
  * bfinspect - show what a filter file is, what state it is in, and whether it keeps its promise
  */
 #include "bfinspect/inspect.h"
-#include "shared/cli.h"
-#include "shared/output.h"
-#include "shared/params.h"
-#include "shared/say.h"
+#include "cli/cli.h"
+#include "filters/messages.h"
+#include "filters/params.h"
+#include "filters/same_file.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -120,14 +120,14 @@ static void check_outputs(const struct inspect_options *o, char *const *files, i
 {
     const char *const outputs[] = { o->quiet ? NULL : "-", o->svg };
     for (int i = 0; i < count; i++) {
-        if (output_is_filter("-", files[i]))
+        if (same_file_is_filter("-", files[i]))
             cli_fail(0, "cannot write to standard output: it is the filter to inspect");
     }
     for (int i = 0; i < 2; i++)
         if (outputs[i] != NULL && o->keys != NULL)
-            output_check_inputs(outputs[i], &o->keys, 1);
+            same_file_check_inputs(outputs[i], &o->keys, 1);
     if (outputs[0] != NULL && outputs[1] != NULL && !is_stdout(outputs[1]))
-        output_check_outputs(outputs[1], outputs[0]);
+        same_file_check_outputs(outputs[1], outputs[0]);
 }
 
 /* Returns the index of the first file. */
@@ -200,7 +200,7 @@ static int inspect(const char *path, const struct inspect_options *o, bool *prin
 {
     struct inspect_report r = { .path = path };
     if (access(path, F_OK) != 0)
-        say_check_name(path);
+        message_check_name(path);
     inspect_read(&r, o);
     inspect_verdict(&r, o->verify);
     if (r.status == INSPECT_UNUSABLE && !is_told_by_page(&r, o))

@@ -2,10 +2,10 @@
  * What the bits of a filter say, layer by layer where it is a series, and in sum. */
 #include "bfinspect/inspect.h"
 
-#include "bfinspect/salvage.h"
-#include "shared/cli.h"
-#include "shared/layers_look.h"
-#include "shared/writers.h"
+#include "bfinspect/bus_errors.h"
+#include "cli/cli.h"
+#include "filters/series_files.h"
+#include "filters/writers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static void read_one(struct inspect_report *r, struct inspect_layer *l, const bl
 {
     if (options->verify && l->info.state == BLOOMFILE_SEALED)
         verify(r, l, f, options->threads);
-    if (!options->quick && !salvage_failed())
+    if (!options->quick && !bus_error_failed())
         measure(r, l, f, options);
     bloomfile_get_info(f, &l->info); /* bad pages were counted */
 }
@@ -145,7 +145,7 @@ void inspect_bodies(struct inspect_report *r, const bloomfile *f,
                     const struct inspect_options *options)
 {
     list_layers(r, f);
-    for (size_t i = 0; i < r->layer_count && !salvage_failed(); i++)
+    for (size_t i = 0; i < r->layer_count && !bus_error_failed(); i++)
         read_one(r, &r->layers[i], bloomfile_layer(f, i), options);
     if (r->layer_count > 0) {
         sum_up(r);

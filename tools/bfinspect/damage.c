@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * What is wrong with a file that is no sound filter. */
 #include "bfinspect/verdict.h"
-#include "shared/cli.h"
-#include "shared/kind.h"
+#include "cli/cli.h"
+#include "keys/input_type.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -138,9 +138,9 @@ static bool is_damaged_filter(const struct inspect_report *r)
 
 static void judge_stranger(struct inspect_report *r)
 {
-    struct kind_text is;
+    struct input_type_text is;
     verdict_add(r, "not a filter file");
-    if (kind_describe(r->bytes, r->have, r->size, r->path, &is))
+    if (input_type_describe(r->bytes, r->have, r->size, r->path, &is))
         verdict_advise(r, "%s (%s)", is.what, is.remedy);
 }
 

@@ -2,7 +2,7 @@
  * The header, field by field, and as a hexdump. */
 #include "bfinspect/inspect.h"
 
-#include "shared/framing.h"
+#include "filters/framing.h"
 
 #include <bloomfile_inspect.h>
 #include <inttypes.h>

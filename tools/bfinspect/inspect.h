@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "cli/text.h"
+#include "filters/series_errors.h"
+#include "keys/keys.h"
 #include "picture/picture.h"
-#include "shared/keys.h"
-#include "shared/layers.h"
-#include "shared/text.h"
 
 /* Feature bits that say no more than a field does: framing; series and slices. */
 #define INSPECT_KNOWN_COMPAT   1u

@@ -2,9 +2,9 @@
  * The report for people. */
 #include "bfinspect/inspect.h"
 
-#include "bfinspect/table.h"
-#include "shared/cli.h"
-#include "shared/framing.h"
+#include "bfinspect/series_table.h"
+#include "cli/cli.h"
+#include "filters/framing.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>

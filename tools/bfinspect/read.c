@@ -2,12 +2,12 @@
  * Reads as much of a file as was asked for and as can be read. */
 #include "bfinspect/inspect.h"
 
-#include "bfinspect/salvage.h"
-#include "shared/cli.h"
-#include "shared/framing.h"
-#include "shared/layers.h"
-#include "shared/layers_look.h"
-#include "shared/writers.h"
+#include "bfinspect/bus_errors.h"
+#include "cli/cli.h"
+#include "filters/framing.h"
+#include "filters/series_errors.h"
+#include "filters/series_files.h"
+#include "filters/writers.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_hash.h>
@@ -164,7 +164,7 @@ static void read_mapping(struct inspect_report *r, const bloomfile *f,
     inspect_bodies(r, f, options);
     if (options->keys != NULL && inspect_hash_is_applications(r))
         r->error = r->error != 0 ? r->error : BLOOMFILE_EHASH;
-    else if (options->keys != NULL && !salvage_failed())
+    else if (options->keys != NULL && !bus_error_failed())
         check_keys(r, f, options);
     const int status = r->rewritten ? BLOOMFILE_ECHANGED : bloomfile_recheck(f);
     if (r->error == 0 || status == BLOOMFILE_ECHANGED)
@@ -180,7 +180,7 @@ static void salvage_body(const bloomfile *f)
     size_t used;
     const uint8_t *body = bloomfile_body(f, &used);
     bloomfile_get_info(f, &info);
-    salvage_add(body - info.body_offset, (size_t)info.image_size);
+    bus_error_add(body - info.body_offset, (size_t)info.image_size);
 }
 
 /* What was read of a file that shrank is forgotten. */
@@ -189,11 +189,11 @@ static void read_shrinking(struct inspect_report *r, const bloomfile *f,
 {
     const struct inspect_report before = *r;
     const size_t layers = bloomfile_layers(f);
-    salvage_begin();
+    bus_error_begin();
     for (size_t i = 0; i < (layers > 0 ? layers : 1); i++)
         salvage_body(layers > 0 ? bloomfile_layer(f, i) : f);
     read_mapping(r, f, options);
-    if (salvage_end()) {
+    if (bus_error_end()) {
         inspect_free(r);
         *r = before;
         r->interrupted = true;

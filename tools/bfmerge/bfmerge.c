@@ -5,12 +5,12 @@
 #include "bfmerge/dest.h"
 #include "bfmerge/slices.h"
 #include "bfmerge/sources.h"
-#include "shared/cli.h"
-#include "shared/loss.h"
-#include "shared/output.h"
-#include "shared/params.h"
-#include "shared/say.h"
-#include "shared/sink.h"
+#include "cli/cli.h"
+#include "filters/destination.h"
+#include "filters/lost_keys.h"
+#include "filters/messages.h"
+#include "filters/params.h"
+#include "filters/same_file.h"
 
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
@@ -80,7 +80,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Output:"),
     OPTION('f', "force", NULL, "replace DEST if it is also a SRC, or has no keys",
            OPTIONS_FLAG(struct request, force)),
-    LOSS_OPTION(struct request, discard),
+    LOST_KEYS_OPTION(struct request, discard),
     OPTIONS_TITLE("Other:"),
     PARAMS_QUIET_VERBOSE(struct request, PARAMS_QUIET_KEYS),
     OPTIONS_END,
@@ -132,7 +132,7 @@ static void parse(struct request *r, int argc, char **argv)
     const int first = options_parse(&options, r, argc, argv);
     if (first == argc || argv[first][0] == '\0')
         cli_usage("the name of DEST is missing");
-    say_order = "DEST comes first: bfmerge DEST SRC...";
+    message_order = "DEST comes first: bfmerge DEST SRC...";
     r->dest = argv[first];
     r->paths = argv + first + 1;
     r->count = argc - first - 1;
@@ -187,7 +187,7 @@ static uint64_t count_keys(const struct request *r, const struct merge_sources *
         if (info.keys_estimated != 0 || info.writers > 0) {
             if (!r->quiet)
                 cli_warn(0, "%s: its number of keys is an estimate, and so is that of %s",
-                         source->name, sink_name(r->dest));
+                         source->name, destination_name(r->dest));
             return 0;
         }
         keys += info.keys; /* each at most 2^60 */
@@ -221,8 +221,8 @@ static _Noreturn void fail_for_rate(const struct request *r, const struct merge_
              "cannot merge into %s: in the common size of %" PRIu64
              " %s%s its false-positive rate would pass %s (build all filters with the same -n, the "
              "number of all keys; to allow a higher rate: --fpr)",
-             sink_name(r->dest), common_bits(s), bloomfile_traits_of(s->list[0].info.layout)->cell,
-             cli_s(common_bits(s)),
+             destination_name(r->dest), common_bits(s),
+             bloomfile_traits_of(s->list[0].info.layout)->cell, cli_s(common_bits(s)),
              cli_percent(rate, sizeof(rate), r->params.max_fpr > 0 ? r->params.max_fpr : promised));
 }
 
@@ -230,7 +230,7 @@ static int join(const struct request *r, const struct merge_sources *s, unsigned
 {
     const bloomfile **filters = merge_sources_filters(s);
     const unsigned accept = r->as_is ? BLOOMFILE_ACCEPT_INCOMPLETE : 0;
-    int error = sink_is_stdout(r->dest)
+    int error = destination_is_stdout(r->dest)
                     ? bloomfile_join_fd(STDOUT_FILENO, filters, s->count, accept, NULL)
                     : bloomfile_join(r->dest, filters, s->count, flags | accept);
     free(filters);
@@ -239,13 +239,13 @@ static int join(const struct request *r, const struct merge_sources *s, unsigned
 
 static int make(const struct request *r, const struct merge_sources *s)
 {
-    const bool to_stdout = sink_is_stdout(r->dest);
-    const unsigned flags = sink_flags(r->force);
+    const bool to_stdout = destination_is_stdout(r->dest);
+    const unsigned flags = destination_flags(r->force);
     bloomfile *first = s->list[0].filter;
     struct bloomfile_merge_params params = r->params;
     const struct merge_dest dest = dest_of(r);
-    sink_hold(r->dest, first);
-    sink_check_again(r->dest);
+    destination_hold(r->dest, first);
+    destination_check_again(r->dest);
     merge_dest_check(&dest, s);
     if (r->mode == PROJECT)
         return to_stdout ? bloomfile_project_fd(STDOUT_FILENO, first, NULL)
@@ -271,16 +271,17 @@ static void merge(const struct request *r, const struct merge_sources *s)
     if (error == BLOOMFILE_ERATEPASSED)
         fail_for_rate(r, s);
     if (error != 0)
-        sink_fail(r->dest, error);
+        destination_fail(r->dest, error);
     cli_progress_end(&progress);
 }
 
 /* Where no source records a rate, nothing has been refused. */
-static void warn(const struct request *r, const struct bloomfile_info *info, struct say_rate rate)
+static void warn(const struct request *r, const struct bloomfile_info *info,
+                 struct message_rate rate)
 {
     char is[32];
-    say_warnings(r->dest, info, rate);
-    if (r->mode != UNION || rate.rate <= SAY_USELESS)
+    message_warnings(r->dest, info, rate);
+    if (r->mode != UNION || rate.rate <= MESSAGE_USELESS)
         return;
     if (info->fpr <= 0 && r->params.max_fpr <= 0)
         cli_warn(
@@ -306,11 +307,11 @@ static void report(const struct request *r)
     if (!r->quiet) {
         bloomfile_get_info(f, &info);
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
-        struct say_rate rate = { measure.fpr, true };
+        struct message_rate rate = { measure.fpr, true };
         bool summary = r->verbose || isatty(STDERR_FILENO);
         warn(r, &info, rate);
         if (summary)
-            say_summary(r->dest, &info, rate, 0);
+            message_summary(r->dest, &info, rate, 0);
         if (summary && (info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0)
             cli_warn(0, "%s: an intersection, so its rate is only an estimate", r->dest);
     }
@@ -325,7 +326,7 @@ int main(int argc, char **argv)
     parse(&r, argc, argv);
     cli_catch_bus_error("a filter to merge");
     if (r.list != NULL)
-        output_check_inputs(r.dest, &r.list, 1);
+        same_file_check_inputs(r.dest, &r.list, 1);
     const struct merge_dest dest = dest_of(&r);
     merge_dest_check_names(&dest);
     open_sources(&r, &sources);
@@ -333,9 +334,9 @@ int main(int argc, char **argv)
     check_layout(&r, &sources);
     merge_sources_compare_framing(&sources);
     if (r.mode == SLICES && !r.overfull)
-        merge_slices_check_capacity(&sources, sink_name(r.dest));
+        merge_slices_check_capacity(&sources, destination_name(r.dest));
     merge(&r, &sources);
-    if (!sink_is_stdout(r.dest))
+    if (!destination_is_stdout(r.dest))
         report(&r);
     merge_sources_close(&sources);
     return 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * A DEST that exists: a source, or a filter whose keys would be lost. */
 #include "bfmerge/dest.h"
-#include "shared/cli.h"
-#include "shared/loss.h"
-#include "shared/output.h"
-#include "shared/say.h"
-#include "shared/sink.h"
-#include "shared/target.h"
+#include "cli/cli.h"
+#include "filters/destination.h"
+#include "filters/lost_keys.h"
+#include "filters/messages.h"
+#include "filters/same_file.h"
+#include "filters/target_file.h"
 
 #include <bloomfile_combine.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile 
 {
     char command[COMMAND_SIZE] = "";
     const char *src = d->src_count == 1 && !d->lists ? d->src[0] : "SRC...";
-    if (loss_is_live(d->path))
+    if (lost_keys_is_live(d->path))
         cli_fail(
             0, "cannot replace %s: it is live, and not one of the sources (write to another file)",
             d->path);
@@ -77,22 +77,22 @@ static void check(const struct merge_dest *d, bool is_source, const bloomfile *f
     if (stat(d->path, &st) != 0)
         return;
     target_check_old(d->path);
-    if (!is_source && !d->discard && loss_has_keys(d->path))
+    if (!is_source && !d->discard && lost_keys_are_in(d->path))
         fail_for_loss(d, first);
     if (!d->force && is_source && d->is_union)
         cli_fail(0, "cannot create %s: %s (add --force: it is also a source, so its keys are kept)",
                  d->path, bloomfile_strerror(EEXIST));
     if (!d->force)
-        sink_fail(d->path, EEXIST);
+        destination_fail(d->path, EEXIST);
 }
 
 void merge_dest_check_names(const struct merge_dest *d)
 {
     bool is_source = false;
-    sink_check(d->path, true);
+    destination_check(d->path, true);
     for (int i = 0; i < d->src_count; i++)
-        is_source |= output_is(d->path, d->src[i]);
-    if (!d->lists && !sink_is_stdout(d->path))
+        is_source |= same_file_is(d->path, d->src[i]);
+    if (!d->lists && !destination_is_stdout(d->path))
         check(d, is_source, NULL);
 }
 
@@ -101,7 +101,7 @@ static bool is_source(const struct merge_dest *d, const struct merge_sources *s)
     struct stat st;
     if (stat(d->path, &st) != 0)
         return false;
-    bool is = s->stdin_taken && output_is(d->path, "-");
+    bool is = s->stdin_taken && same_file_is(d->path, "-");
     for (size_t i = 0; i < s->count; i++) {
         const struct merge_source *source = &s->list[i];
         is |= source->is_file && source->device == st.st_dev && source->inode == st.st_ino;
@@ -114,7 +114,7 @@ static bool has_name_of_source(const struct merge_dest *d, const struct merge_so
 {
     bool has = false;
     for (size_t i = 0; i < s->count; i++)
-        has |= s->list[i].is_file && output_is(d->path, s->list[i].name);
+        has |= s->list[i].is_file && same_file_is(d->path, s->list[i].name);
     return has;
 }
 
@@ -124,7 +124,7 @@ static void check_live_sources(const struct merge_dest *d, const struct merge_so
     for (size_t i = 0; i < s->count; i++) {
         const struct merge_source *source = &s->list[i];
         if (source->is_file && source->info.state == BLOOMFILE_LIVE &&
-            output_is(d->path, source->name))
+            same_file_is(d->path, source->name))
             cli_fail(0, "cannot create %s: it is a filter to merge, and live", d->path);
     }
 }
@@ -132,22 +132,22 @@ static void check_live_sources(const struct merge_dest *d, const struct merge_so
 /* What is written to standard output goes into the file itself. */
 static void check_stdout(const struct merge_sources *s)
 {
-    bool same = s->stdin_taken && output_is("-", "-");
+    bool same = s->stdin_taken && same_file_is("-", "-");
     for (size_t i = 0; i < s->count; i++)
-        same |= s->list[i].is_file && output_is("-", s->list[i].name);
+        same |= s->list[i].is_file && same_file_is("-", s->list[i].name);
     if (same)
         cli_fail(0, "cannot write to standard output: it is one of the filters to merge");
 }
 
 void merge_dest_check(const struct merge_dest *d, const struct merge_sources *s)
 {
-    if (sink_is_stdout(d->path)) {
+    if (destination_is_stdout(d->path)) {
         check_stdout(s);
         return;
     }
     check_live_sources(d, s);
     const bool is = is_source(d, s);
     if (!is && has_name_of_source(d, s))
-        say_replaced(d->path);
+        message_replaced(d->path);
     check(d, is, s->list[0].filter);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * bloomfile_join() would refuse what is found here, and could not say which file it is. */
 #include "bfmerge/slices.h"
-#include "shared/cli.h"
-#include "shared/crowd.h"
-#include "shared/say.h"
+#include "cli/cli.h"
+#include "filters/messages.h"
+#include "filters/overfull.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -165,11 +165,11 @@ void merge_slices_check_capacity(const struct merge_sources *s, const char *whol
             info.keys = UINT64_MAX;
     }
     const double rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.keys);
-    if (crowd_is_over(rate, say_promised(&info)))
+    if (overfull_is_over(rate, message_promised(&info)))
         cli_fail(0,
                  "cannot create %s: over capacity: %" PRIu64 " keys in a filter sized for %" PRIu64
                  " would have a false-positive rate of %s, target %s (make all slices with a larger"
                  " -n; to accept the rate: --overfull)",
                  whole, info.keys, info.capacity, cli_percent(is, sizeof(is), rate),
-                 cli_percent(promised, sizeof(promised), say_promised(&info)));
+                 cli_percent(promised, sizeof(promised), message_promised(&info)));
 }

@@ -51,11 +51,4 @@ const bloomfile **merge_sources_filters(const struct merge_sources *s);
 
 void merge_sources_close(struct merge_sources *s);
 
-/* Takes over the filter; `file` NULL: it is none. For those who open them. */
-void merge_sources_put(struct merge_sources *s, char *name, bloomfile *filter,
-                       const struct stat *file);
-
-/* Reads all images on standard input and puts them. */
-void merge_stdin(struct merge_sources *s);
-
 #endif

@@ -3,13 +3,13 @@
  * bfquery - print the keys that may be, or are certainly not, in a filter or several
  */
 #include "bfquery/print.h"
-#include "shared/await.h"
-#include "shared/cli.h"
-#include "shared/list.h"
-#include "shared/output.h"
-#include "shared/params.h"
-#include "shared/relay.h"
-#include "shared/say.h"
+#include "cli/await.h"
+#include "cli/cli.h"
+#include "filters/messages.h"
+#include "filters/params.h"
+#include "filters/same_file.h"
+#include "keys/key_list.h"
+#include "keys/relay.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -46,7 +46,7 @@ struct request {
 
 struct query {
     struct request *request;
-    struct list *unless;
+    struct key_list *unless;
     struct keys *input;
     uint64_t matches; /* keys to be printed */
     struct cli_progress progress;
@@ -186,7 +186,7 @@ static void check_print(struct request *r)
 
 static void name_operand(struct request *r, const char *path)
 {
-    say_order = "the filter comes first: bfquery FILE KEYFILE...";
+    message_order = "the filter comes first: bfquery FILE KEYFILE...";
     filters_name(&r->filters, path);
 }
 
@@ -208,19 +208,19 @@ static void parse(struct request *r, int argc, char **argv)
 static void check_output(const struct request *r)
 {
     for (size_t i = 0; i < r->filters.count; i++) {
-        if (output_is_filter("-", r->filters.list[i].path))
+        if (same_file_is_filter("-", r->filters.list[i].path))
             cli_fail(0, "cannot write to standard output: it is the filter to query");
     }
-    output_check_inputs("-", r->inputs, r->inputs_count);
+    same_file_check_inputs("-", r->inputs, r->inputs_count);
     if (r->lists.count > 0)
-        output_check_inputs("-", r->lists.list, r->lists.count);
+        same_file_check_inputs("-", r->lists.list, r->lists.count);
 }
 
-static struct list *read_lists(const struct request *r)
+static struct key_list *read_lists(const struct request *r)
 {
-    struct list *list = NULL;
+    struct key_list *list = NULL;
     for (int i = 0; i < r->lists.count; i++)
-        list = list_read(list, &r->keys, r->lists.list[i]);
+        list = key_list_read(list, &r->keys, r->lists.list[i]);
     return list;
 }
 
@@ -281,7 +281,7 @@ static void choose(void *query, struct batch *b)
     for (size_t i = 0; i < b->count; i++)
         b->chosen[i] = b->chosen[i] != invert;
     for (size_t i = 0; i < b->count && q->unless != NULL; i++)
-        b->chosen[i] = b->chosen[i] && !list_has(q->unless, &b->keys[i]);
+        b->chosen[i] = b->chosen[i] && !key_list_has(q->unless, &b->keys[i]);
     if (q->request->most == 0)
         gather(q, b);
 }
@@ -375,7 +375,7 @@ int main(int argc, char **argv)
     keys_tell_skipped(q.input, q.progress.keys, r.quiet);
     int status = conclude(&q, keys_errors(q.input));
     keys_free(q.input);
-    list_free(q.unless);
+    key_list_free(q.unless);
     free(r.lists.list);
     filters_close(&r.filters);
     return status;

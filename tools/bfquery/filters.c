@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * A row of answers for each filter, and digests anew where the seed is another. */
 #include "bfquery/filters.h"
-#include "shared/cli.h"
-#include "shared/framing.h"
-#include "shared/layers.h"
-#include "shared/say.h"
+#include "cli/cli.h"
+#include "filters/framing.h"
+#include "filters/messages.h"
+#include "filters/series_errors.h"
 
 #include <bloomfile_inspect.h>
 
@@ -49,7 +49,7 @@ void filters_open(struct filters *fs, unsigned flags, const struct keys_options 
         struct filters_one *one = &fs->list[i];
         int error = bloomfile_open(&one->f, one->path, flags);
         if (error != 0)
-            say_cannot_open(one->path, error);
+            message_cannot_open(one->path, error);
         framing_check(one->path, one->f, keys, FRAMING_LOOK_UP);
         one->seed = bloomfile_seed(one->f);
         insert(fs, i);

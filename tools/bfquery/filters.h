@@ -5,7 +5,7 @@
 #ifndef BLOOMFILE_TOOLS_QUERY_FILTERS_H
 #define BLOOMFILE_TOOLS_QUERY_FILTERS_H
 
-#include "shared/batch.h"
+#include "keys/batch.h"
 
 #include <bloomfile.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * INPUT:NUMBER:FILTER,FILTER<tab>LINE */
 #include "bfquery/print.h"
-#include "shared/cli.h"
-#include "shared/split.h"
+#include "cli/cli.h"
+#include "keys/split.h"
 
 #include <inttypes.h>
 #include <string.h>

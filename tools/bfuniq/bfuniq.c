@@ -2,17 +2,17 @@
  *
  * bfuniq - print each line the first time it is seen, in whatever order
  */
-#include "bfuniq/lost.h"
+#include "bfuniq/lost_lines.h"
 #include "bfuniq/repeated.h"
 #include "bfuniq/seen.h"
-#include "shared/cli.h"
-#include "shared/every.h"
-#include "shared/framing.h"
-#include "shared/keys.h"
-#include "shared/output.h"
-#include "shared/params.h"
-#include "shared/relay.h"
-#include "shared/stop.h"
+#include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "filters/framing.h"
+#include "filters/generation_period.h"
+#include "filters/params.h"
+#include "filters/same_file.h"
+#include "keys/keys.h"
+#include "keys/relay.h"
 
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -54,7 +54,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct request, repeated)),
     OPTION(0, "generations", "G", "forget old keys; keep the newest G generations; needs --every",
            OPTIONS_COUNT(struct request, generations, NULL, 2, MOST_GENERATIONS)),
-    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct request, every, NULL),
+    OPTION(0, "every", "EVERY", PERIOD_HELP, OPTIONS_STRING(struct request, every, NULL),
            .value = OPTIONS_A_TEXT),
     OPTIONS_TITLE("Input:"),
     KEYS_OPTIONS(struct request, keys),
@@ -129,7 +129,7 @@ static void check_memory_options(struct request *r)
     if ((plan->open_flags & BLOOMFILE_OVER_CAPACITY) != 0 && !r->fixed)
         cli_usage("--overfull needs --fixed: other filters cannot be over capacity");
     if (forgets)
-        every_take(r->every, &keys, &plan->params.period);
+        period_take(r->every, &keys, &plan->params.period);
     if (keys > 0 && plan->params.capacity > 0)
         cli_usage("--every %s sets the capacity of a generation: leave out -n/--capacity, or set "
                   "--every to a time",
@@ -161,10 +161,10 @@ static void check_output(bool good)
 {
     if (good)
         return;
-    if (errno == EPIPE && stop_signal == SIGPIPE) {
+    if (errno == EPIPE && interrupt_signal == SIGPIPE) {
         relay_halt();
         seen_close();
-        stop_die();
+        interrupt_die();
     }
     cli_fail(errno, "cannot write to standard output");
 }
@@ -201,15 +201,15 @@ static void check_output_file(const struct request *r)
     int mode = fcntl(STDOUT_FILENO, F_GETFL);
     if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY)
         cli_fail(EBADF, "cannot write to standard output");
-    output_check_inputs("-", r->inputs, r->inputs_count);
+    same_file_check_inputs("-", r->inputs, r->inputs_count);
     if (r->seen.path != NULL)
-        output_check_inputs(r->seen.path, r->inputs, r->inputs_count);
+        same_file_check_inputs(r->seen.path, r->inputs, r->inputs_count);
     if (r->others.path == NULL)
         return;
-    output_check_inputs(r->others.path, r->inputs, r->inputs_count);
-    output_check_outputs(r->others.path, "-");
+    same_file_check_inputs(r->others.path, r->inputs, r->inputs_count);
+    same_file_check_outputs(r->others.path, "-");
     if (r->seen.path != NULL) {
-        output_check_outputs(r->others.path, r->seen.path);
+        same_file_check_outputs(r->others.path, r->seen.path);
         repeated_check_name(&r->others, r->seen.path);
     }
 }
@@ -295,10 +295,10 @@ int main(int argc, char **argv)
     r.threads = params_default_threads();
     parse(&r, argc, argv);
     check_output_file(&r);
-    if (r.seen.path != NULL && output_is_filter("-", r.seen.path))
+    if (r.seen.path != NULL && same_file_is_filter("-", r.seen.path))
         cli_fail(0, "cannot write to standard output: it is the filter");
     repeated_open(&r.others);
-    stop_catch();
+    interrupt_catch();
     seen_open(&r.seen);
     if (r.seen.path != NULL)
         framing_check(r.seen.path, r.seen.f, &r.keys, FRAMING_ADD);
@@ -313,8 +313,8 @@ int main(int argc, char **argv)
     repeated_close(&r.others);
     seen_finish(&r.seen);
     seen_close();
-    if (stop_signal != 0)
-        stop_die();
+    if (interrupt_signal != 0)
+        interrupt_die();
     cli_close_stdout();
 
     bool trouble = keys_errors(input) > 0;

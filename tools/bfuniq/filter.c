@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * In memory, in a file, shared by processes; one that grows, forgets, or is fixed. */
 #include "bfuniq/filter.h"
-#include "shared/cli.h"
-#include "shared/every.h"
-#include "shared/kind.h"
-#include "shared/layers.h"
-#include "shared/say.h"
-#include "shared/too_large.h"
+#include "cli/cli.h"
+#include "filters/generation_period.h"
+#include "filters/messages.h"
+#include "filters/series_errors.h"
+#include "filters/too_large.h"
+#include "keys/input_type.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -42,7 +42,7 @@ static _Noreturn void fail_to_make(const char *what, const struct bloomfile_para
     const bool explained = too_large_explain(params, error, why);
     cli_fail(0, "cannot make %s for %" PRIu64 " key%s: %s%s%s", what, params->capacity,
              cli_s(params->capacity), bloomfile_strerror(error), explained ? ": " : "",
-             explained ? why : say_advice(error));
+             explained ? why : message_advice(error));
 }
 
 /* UINT64_MAX: not known. */
@@ -151,7 +151,7 @@ static uint32_t series_of(const struct bloomfile_info *info)
 static const char *every_of(uint64_t period, uint64_t capacity, char text[VALUE_SIZE])
 {
     if (period > 0)
-        return every_time(text, VALUE_SIZE, period);
+        return period_time(text, VALUE_SIZE, period);
     snprintf(text, VALUE_SIZE, "%" PRIu64, capacity);
     return text;
 }
@@ -186,7 +186,7 @@ static void check(const struct filter_plan *plan, const char *path, const bloomf
         compare_kinds(path, series_of(&info), wanted->series);
     compare_periods(path, &first, wanted);
     if (wanted->fpr != 0)
-        compare_rates(path, say_promised(&info), wanted->fpr);
+        compare_rates(path, message_promised(&info), wanted->fpr);
     if (wanted->layout != 0)
         compare(path, "-l", layout->name, bloomfile_traits_of(wanted->layout)->name);
     if (plan->has_seed)
@@ -205,17 +205,17 @@ static const char *advice(int error)
     case BLOOMFILE_EUNCLEAN:
         return " (to use it anyway: --accept-unclean; lost lines are then printed again)";
     default:
-        return say_advice(error);
+        return message_advice(error);
     }
 }
 
 void filter_fail(const char *what, const char *path, int error, const char *remedy)
 {
     char about[LAYERS_TEXT];
-    struct kind_text is;
+    struct input_type_text is;
     if (path != NULL && layers_explain(path, error, about))
         cli_fail(0, "%s: %s", what, about);
-    if (path != NULL && error == BLOOMFILE_EMAGIC && kind_describe_file(path, &is))
+    if (path != NULL && error == BLOOMFILE_EMAGIC && input_type_describe_file(path, &is))
         cli_fail(0, "%s: %s (%s)", what, is.what, is.remedy);
     cli_fail(0, "%s: %s%s", what, bloomfile_strerror(error),
              remedy != NULL ? remedy : advice(error));
@@ -234,7 +234,7 @@ static bloomfile *open_file(const struct filter_plan *plan, const char *path)
     bloomfile *f;
     int error = bloomfile_open(&f, path, BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT | plan->open_flags);
     if (error == ENOENT) {
-        say_check_name(path);
+        message_check_name(path);
         return NULL;
     }
     if (error != 0)

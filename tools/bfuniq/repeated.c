@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * A copy of the lines, since those that are printed overwrite them. */
 #include "bfuniq/repeated.h"
-#include "shared/await.h"
-#include "shared/cli.h"
-#include "shared/kind.h"
-#include "shared/layers.h"
-#include "shared/output.h"
+#include "cli/await.h"
+#include "cli/cli.h"
+#include "filters/same_file.h"
+#include "filters/series_errors.h"
+#include "keys/input_type.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static bool is_filter(const char *path)
     const ssize_t n = fd >= 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
     if (fd >= 0)
         close(fd); /* read only */
-    return n > 0 && kind_is_filter(bytes, (size_t)n);
+    return n > 0 && input_type_is_filter(bytes, (size_t)n);
 }
 
 /* A layer may be yet to make, and so may the filter. */
@@ -39,7 +39,7 @@ void repeated_check_name(const struct repeated *r, const char *filter)
     char *first = strndup(r->path, (size_t)(dot - r->path));
     if (first == NULL)
         cli_fail(ENOMEM, "cannot start");
-    const bool same = output_are_same(first, filter);
+    const bool same = same_file_are_same(first, filter);
     free(first);
     if (same)
         cli_fail(0,

@@ -6,7 +6,7 @@
 #ifndef BLOOMFILE_TOOLS_UNIQ_REPEATED_H
 #define BLOOMFILE_TOOLS_UNIQ_REPEATED_H
 
-#include "shared/batch.h"
+#include "keys/batch.h"
 
 /* Begins with a path, or NULL: there is none, and nothing below does anything. Trouble ends the
  * program by cli_fail. */

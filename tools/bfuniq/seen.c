@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Whether a line has been seen. */
 #include "bfuniq/seen.h"
-#include "shared/cli.h"
-#include "shared/say.h"
+#include "cli/cli.h"
+#include "filters/messages.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -47,10 +47,10 @@ void seen_open(struct seen *s)
     bloomfile_get_info(s->f, &info);
     s->fixed = info.layers == 0;
     s->forgets = info.generations > 0;
-    early_begin(&s->early, s->f);
+    early_generations_begin(&s->early, s->f);
     if (!s->fixed)
         return;
-    crowd_begin(&s->crowd, s->f);
+    overfull_begin(&s->crowd, s->f);
     s->warn_above = s->crowd.capacity;
 }
 
@@ -95,7 +95,7 @@ void seen_close(void)
 
 static void warn_of_overflow(struct seen *s)
 {
-    const struct crowd *c = &s->crowd;
+    const struct overfull *c = &s->crowd;
     char is[32], promised[32];
     if (c->keys <= s->warn_above)
         return;
@@ -117,7 +117,7 @@ static _Noreturn void stop_overfull(const struct seen *s, uint64_t taken)
     cli_fail(0,
              "cannot add to %s, stopped after %" PRIu64
              " line%s: %s (start over with%s a larger -n, or without --fixed)",
-             name_of(s), taken, cli_s(taken), crowd_describe(s->f, text, sizeof(text)),
+             name_of(s), taken, cli_s(taken), overfull_describe(s->f, text, sizeof(text)),
              s->path != NULL ? " another file and" : "");
 }
 
@@ -158,7 +158,7 @@ static void watch_series(struct seen *s, uint64_t taken)
 {
     watch_memory(s, taken);
     if (!s->quiet)
-        early_watch(&s->early, s->f, name_of(s));
+        early_generations_watch(&s->early, s->f, name_of(s));
 }
 
 void seen_watch(struct seen *s, uint64_t taken)
@@ -171,7 +171,7 @@ void seen_watch(struct seen *s, uint64_t taken)
         watch_series(s, taken);
         return;
     }
-    if (!crowd_look(&s->crowd, s->f, false))
+    if (!overfull_look(&s->crowd, s->f, false))
         return;
     warn_of_overflow(s);
     s->crowd.next = s->warn_above;

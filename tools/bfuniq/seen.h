@@ -6,9 +6,9 @@
 #ifndef BLOOMFILE_TOOLS_UNIQ_SEEN_H
 #define BLOOMFILE_TOOLS_UNIQ_SEEN_H
 
-#include "bfuniq/early.h"
+#include "bfuniq/early_generations.h"
 #include "bfuniq/filter.h"
-#include "shared/crowd.h"
+#include "filters/overfull.h"
 
 #define SEEN_BATCH 1024
 
@@ -18,14 +18,14 @@ struct seen {
     bool quiet;       /* no warnings */
 
     bloomfile *f;
-    bool fixed;          /* one filter, which can be overfull */
-    bool forgets;        /* what was seen may be new again at once */
-    size_t layers;       /* of one in memory, as last watched */
-    int error;           /* why no more could be added */
-    bool finished;       /* `f` was, and the failure has been reported */
-    struct early early;  /* of one that forgets by time */
-    struct crowd crowd;  /* of a fixed one */
-    uint64_t warn_above; /* keys */
+    bool fixed;                     /* one filter, which can be overfull */
+    bool forgets;                   /* what was seen may be new again at once */
+    size_t layers;                  /* of one in memory, as last watched */
+    int error;                      /* why no more could be added */
+    bool finished;                  /* `f` was, and the failure has been reported */
+    struct early_generations early; /* of one that forgets by time */
+    struct overfull crowd;          /* of a fixed one */
+    uint64_t warn_above;            /* keys */
 };
 
 /* Opens or makes what the plan says. There is one at a time; exit() closes it. */

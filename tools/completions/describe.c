@@ -4,8 +4,8 @@
  * options_parse() prints the table as JSON. What makes the completions reads that, so that the
  * shells know the options which the tool itself goes by.
  */
-#include "shared/cli.h"
-#include "shared/options.h"
+#include "cli/cli.h"
+#include "cli/options.h"
 
 #include <stdlib.h>
 #include <string.h>

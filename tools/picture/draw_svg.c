@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The picture as SVG. */
+#include "cli/cli.h"
 #include "picture/picture.h"
 #include "picture/svg.h"
-#include "shared/cli.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * Cells of a body, and colours by how far each is from the median. */
 #include "picture/picture.h"
 
-#include "shared/cli.h"
+#include "cli/cli.h"
 
 #include <bloomfile_inspect.h>
 #include <errno.h>

@@ -2,9 +2,9 @@
  * To a file that appears whole, or to standard output. */
 #include "picture/picture.h"
 
-#include "shared/await.h"
-#include "shared/cli.h"
-#include "shared/layers.h"
+#include "cli/await.h"
+#include "cli/cli.h"
+#include "filters/series_errors.h"
 
 #include <bloomfile.h>
 

@@ -2,7 +2,7 @@
  * The picture in blocks of a terminal. */
 #include "picture/picture.h"
 
-#include "shared/cli.h"
+#include "cli/cli.h"
 
 #include <math.h>
 #include <stdlib.h>

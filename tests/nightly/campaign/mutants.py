@@ -6,7 +6,7 @@
 """Does a test fail if the library is wrong? Each case is one mutant of lib/: another operator, constant, condition or return
 value, or a call or assignment removed. A test that meets it kills it by failing, crashing or hanging, twice.
 
-The cases are all of format/, image/ and handle/, and a fixed sample of the other rooms. build/campaign/mutants/survived.tsv
+The cases are all of format/, image/, handle/ and live/, and a fixed sample of the other rooms. build/campaign/mutants/survived.tsv
 lists survivors with their number for --only. Kill each by a new test, or judge it in mutants.tsv: why no test can tell it
 from the library. Of a survivor of which gcc makes the same code, no test can tell it. A complete run fails if fewer than 98 % of the others die. MUTANT_SECONDS is the processor time for the
 tests of one mutant (20); MUTANT_TESTS is "quick" (C tests of the suites quick and short; the default), "unit" (all C tests) or "all".
@@ -38,7 +38,7 @@ import zlib
 import mutate
 from campaign import BUILT, SOURCE_ROOT, Campaign, Found, cannot, main
 
-ROOMS = "format", "image", "handle"  # all of them
+ROOMS = "format", "image", "handle", "live"  # all of them
 SAMPLE = 1500                        # of the rest
 SECONDS = float(os.environ.get("MUTANT_SECONDS", 20))
 TESTS = os.environ.get("MUTANT_TESTS", "quick")

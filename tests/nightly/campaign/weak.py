@@ -41,10 +41,10 @@ class Litmus:
 
 
 class AddsOfTwo(Litmus):
-    """handle/adding.c, add 2: of two who add a key each and look for the other's, one finds it."""
+    """live/adding.c, add 2: of two who add a key each and look for the other's, one finds it."""
 
     initial = {"a": 0, "b": 0}
-    code = (("add_all", "shared_order()", "room_count("),
+    code = (("add_all", "shared_order()", "capacity_count("),
             ("bloomfile_remove_digest", "shared_order()", "session_unlock_removal("),
             ("shared_order", "__atomic_thread_fence(__ATOMIC_SEQ_CST)"),
             ("shared_set64", "__atomic_fetch_or("))
@@ -107,7 +107,7 @@ class AddIsTold(Litmus):
 
 
 class StateAfterBits(Litmus):
-    """handle/live.h, live_in_doubt(), and bloomfile_inline.h: a page that was dropped after the poison is not believed."""
+    """live/records.h, live_in_doubt(), and bloomfile_inline.h: a page that was dropped after the poison is not believed."""
 
     initial = {"bits": 1, "state": 1}
     code = (("live_in_doubt", "shared_order()", "guard_distrusted("),
@@ -129,7 +129,7 @@ class StateAfterBits(Litmus):
 
 
 class LateAdd(Litmus):
-    """series/add.c, S10: the adder sees the successor, or who made it sees the key."""
+    """series/lookup.c, S10: the adder sees the successor, or who made it sees the key."""
 
     initial = {"bits": 0, "successor": 0}
     code = (("live_succeeded", "shared_order()", "header_has_successor("),)
@@ -300,7 +300,7 @@ class LayersFound(Litmus):
 
 
 class Joined(LayersFound):
-    """handle/join.c, join_writable(): who finds the handle joined finds its record joined."""
+    """live/join.c, join_writable(): who finds the handle joined finds its record joined."""
 
     code = (("join_writable", "atomic_load_explicit(", "joined", "memory_order_acquire"),
             ("join_writers", "atomic_store(", "joined"))

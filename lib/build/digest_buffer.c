@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT
+ * Sorted first, then partitioned once there are many. */
+#include "build/digest_buffer.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "build/sort.h"
+#include "os/memory.h"
+
+#define MANY      ((size_t)1 << 13) /* digests; fewer are sorted sooner than partitioned */
+#define ALIGNMENT 8                 /* digests in a cache line, on which blocks begin */
+
+size_t digest_buffer_count(const struct digest_buffer *buffer)
+{
+    return buffer->count +
+           (buffer->partitioner != NULL ? partitioner_in_buffers(buffer->partitioner) : 0);
+}
+
+static int grow(struct digest_buffer *buffer, size_t most, size_t more)
+{
+    if (more <= buffer->room - digest_buffer_count(buffer))
+        return 0;
+    if (more > SIZE_MAX / 2 / sizeof *buffer->values - buffer->room)
+        return ENOMEM;
+    size_t room = buffer->room + (buffer->room > more ? buffer->room : more);
+    if (room > most)
+        room = most;
+    uint64_t *values =
+        hugepages_grow(buffer->values, buffer->room * sizeof *values, room * sizeof *values);
+    if (values == NULL)
+        return ENOMEM;
+    buffer->values = values;
+    buffer->room = room;
+    return 0;
+}
+
+/* What is behind the sorted digests becomes blocks, in place: a block is written no sooner than as
+ * many digests have been read. Blocks begin on a cache line, at `blocks`, so a few sorted digests
+ * count as new ones. */
+static void start_blocks(struct digest_buffer *buffer, size_t blocks)
+{
+    const size_t some = buffer->count - blocks;
+    buffer->sorted = buffer->blocks = blocks;
+    partitioner_add(buffer->partitioner, buffer->values + blocks, buffer->values + blocks, some);
+    buffer->count = blocks + partitioner_in_blocks(buffer->partitioner);
+}
+
+static int reserve_partitioner(struct digest_buffer *buffer, size_t more)
+{
+    const bool is_new = buffer->partitioner == NULL;
+    int error = is_new ? partitioner_new(&buffer->partitioner) : 0;
+    if (error != 0)
+        return error;
+    const bool starts = is_new || digest_buffer_count(buffer) == buffer->sorted;
+    const size_t blocks = starts ? buffer->sorted / ALIGNMENT * ALIGNMENT : buffer->blocks;
+    error = partitioner_reserve(buffer->partitioner, digest_buffer_count(buffer) - blocks + more);
+    if (error == 0 && starts)
+        start_blocks(buffer, blocks);
+    if (error != 0 && is_new) {
+        partitioner_free(buffer->partitioner);
+        buffer->partitioner = NULL;
+    }
+    return error;
+}
+
+int digest_buffer_reserve(struct digest_buffer *buffer, const struct digest_buffer_plan *plan,
+                          size_t more)
+{
+    int error = grow(buffer, plan->most, more);
+    if (error == 0 &&
+        (buffer->partitioner != NULL || (plan->partition && buffer->count + more >= MANY)))
+        error = reserve_partitioner(buffer, more);
+    return error;
+}
+
+void digest_buffer_add(struct digest_buffer *buffer, const uint64_t *digests, size_t n)
+{
+    if (buffer->partitioner == NULL) {
+        memcpy(buffer->values + buffer->count, digests, n * sizeof *digests);
+        buffer->count += n;
+    } else {
+        partitioner_add(buffer->partitioner, buffer->values + buffer->blocks, digests, n);
+        buffer->count = buffer->blocks + partitioner_in_blocks(buffer->partitioner);
+    }
+    buffer->added += n;
+}
+
+void digest_buffer_sort(struct digest_buffer *buffer)
+{
+    const size_t all = digest_buffer_count(buffer);
+    if (all == buffer->sorted)
+        return;
+    if (buffer->partitioner != NULL)
+        partitioner_empty(buffer->partitioner, buffer->values + buffer->blocks);
+    buffer->count = buffer->sorted = sort_unique(buffer->values, all);
+}
+
+void digest_buffer_empty(struct digest_buffer *buffer)
+{
+    buffer->count = buffer->sorted = 0;
+}
+
+void digest_buffer_free(struct digest_buffer *buffer)
+{
+    partitioner_free(buffer->partitioner);
+    hugepages_free(buffer->values, buffer->room * sizeof *buffer->values);
+}
+
+/* ---- Stores that bypass the cache, and an index of each partition's blocks. */
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define CACHE_LINE  64
+#define BUFFER_SIZE (PARTITION_BUFFER * sizeof(uint64_t))
+#define AHEAD       4 /* blocks that are requested before they are copied */
+
+struct partitioner {
+    uint64_t *buffers;  /* on a multiple of BUFFER_SIZE */
+    uint64_t **next;    /* place in each buffer */
+    uint16_t *owners;   /* of blocks: their partitions */
+    size_t count, room; /* of blocks */
+    uint64_t total;     /* digests added */
+    const uint64_t *blocks;
+    uint32_t
+        *order; /* block numbers by partition: those of p are at starts[p] to starts[p + 1] - 1 */
+    size_t order_room;
+    size_t *starts;
+};
+
+static uint64_t *buffer_of(const struct partitioner *s, uint64_t p)
+{
+    return s->buffers + p * PARTITION_BUFFER;
+}
+
+static void clear(struct partitioner *s)
+{
+    for (unsigned p = 0; p < PARTITIONS; p++)
+        s->next[p] = buffer_of(s, p);
+    s->count = 0;
+    s->total = 0;
+}
+
+int partitioner_new(struct partitioner **out)
+{
+    struct partitioner *s = *out = calloc(1, sizeof *s);
+    if (s == NULL)
+        return ENOMEM;
+    s->buffers = aligned_alloc(BUFFER_SIZE, PARTITIONS * BUFFER_SIZE);
+    s->next = malloc(PARTITIONS * sizeof *s->next);
+    s->starts = malloc((PARTITIONS + 1) * sizeof *s->starts);
+    if (s->buffers == NULL || s->next == NULL || s->starts == NULL) {
+        partitioner_free(s);
+        *out = NULL;
+        return ENOMEM;
+    }
+    clear(s);
+    return 0;
+}
+
+void partitioner_free(struct partitioner *s)
+{
+    if (s == NULL)
+        return;
+    free(s->buffers);
+    free(s->next);
+    free(s->starts);
+    free(s->owners);
+    free(s->order);
+    free(s);
+}
+
+int partitioner_reserve(struct partitioner *s, size_t count)
+{
+    const size_t blocks = count / PARTITION_BUFFER + 1;
+    if (blocks > UINT32_MAX)
+        return ENOMEM;
+    if (blocks <= s->room)
+        return 0;
+    const size_t room = blocks + s->room;
+    uint16_t *owners = realloc(s->owners, room * sizeof *owners);
+    if (owners == NULL)
+        return ENOMEM;
+    s->owners = owners;
+    s->room = room;
+    return 0;
+}
+
+size_t partitioner_in_blocks(const struct partitioner *s)
+{
+    return s->count * PARTITION_BUFFER;
+}
+
+size_t partitioner_in_buffers(const struct partitioner *s)
+{
+    return (size_t)s->total - partitioner_in_blocks(s);
+}
+
+/* Bypasses the cache, which would first read what is about to be overwritten. */
+static void copy_block(uint64_t *to, const uint64_t *from)
+{
+#ifdef __SSE2__
+    const __m128i *source = (const void *)from;
+    __m128i *target = (void *)to;
+    for (size_t i = 0; i < BUFFER_SIZE / sizeof *source; i++)
+        _mm_stream_si128(target + i, _mm_load_si128(source + i));
+#else
+    memcpy(to, from, BUFFER_SIZE);
+#endif
+}
+
+static void fence(void)
+{
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
+static __attribute__((noinline)) void make_block(struct partitioner *s, uint64_t *blocks,
+                                                 uint64_t p)
+{
+    copy_block(blocks + s->count * PARTITION_BUFFER, buffer_of(s, p));
+    s->owners[s->count++] = (uint16_t)p;
+    s->next[p] = buffer_of(s, p);
+}
+
+void partitioner_add(struct partitioner *s, uint64_t *blocks, const uint64_t *digests, size_t n)
+{
+    uint64_t **next = s->next;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t p = partition_of(digests[i]);
+        uint64_t *place = next[p];
+        *place++ = digests[i];
+        next[p] = place;
+        if (__builtin_expect((uintptr_t)place % BUFFER_SIZE == 0, 0))
+            make_block(s, blocks, p);
+    }
+    s->total += n;
+    fence();
+}
+
+void partitioner_empty(struct partitioner *s, uint64_t *blocks)
+{
+    uint64_t *to = blocks + partitioner_in_blocks(s);
+    for (unsigned p = 0; p < PARTITIONS; p++) {
+        const size_t n = (size_t)(s->next[p] - buffer_of(s, p));
+        memcpy(to, buffer_of(s, p), n * sizeof *to);
+        to += n;
+    }
+    clear(s);
+}
+
+static int reserve_order(struct partitioner *s)
+{
+    if (s->count <= s->order_room)
+        return 0;
+    free(s->order);
+    s->order_room = 0;
+    s->order = malloc(s->count * sizeof *s->order);
+    if (s->order == NULL)
+        return ENOMEM;
+    s->order_room = s->count;
+    return 0;
+}
+
+int partitioner_index(struct partitioner *s, const uint64_t *blocks)
+{
+    int error = reserve_order(s);
+    if (error != 0)
+        return error;
+    s->blocks = blocks;
+    memset(s->starts, 0, (PARTITIONS + 1) * sizeof *s->starts);
+    for (size_t i = 0; i < s->count; i++)
+        s->starts[s->owners[i] + 1]++;
+    for (unsigned p = 0; p < PARTITIONS; p++)
+        s->starts[p + 1] += s->starts[p];
+    for (size_t i = s->count; i-- > 0;)
+        s->order[--s->starts[s->owners[i] + 1]] = (uint32_t)i;
+    memmove(s->starts, s->starts + 1, PARTITIONS * sizeof *s->starts);
+    s->starts[PARTITIONS] = s->count;
+    return 0;
+}
+
+size_t partitioner_count(const struct partitioner *s, uint64_t p)
+{
+    return (s->starts[p + 1] - s->starts[p]) * PARTITION_BUFFER +
+           (size_t)(s->next[p] - buffer_of(s, p));
+}
+
+/* Copies those of n digests that are in [first, last], and returns their number. */
+static size_t copy_some(uint64_t *to, const uint64_t *from, size_t n, uint64_t first, uint64_t last)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        to[count] = from[i];
+        count += from[i] - first <= last - first;
+    }
+    return count;
+}
+
+static void request(const uint64_t *block)
+{
+    for (size_t at = 0; at < PARTITION_BUFFER; at += CACHE_LINE / sizeof *block)
+        __builtin_prefetch(block + at);
+}
+
+size_t partitioner_gather(const struct partitioner *s, uint64_t p, uint64_t first, uint64_t last,
+                          uint64_t *to)
+{
+    const uint64_t least = p << (64 - PARTITION_BITS);
+    const bool all = first <= least && last >= least + (UINT64_MAX >> PARTITION_BITS);
+    const size_t end = s->starts[p + 1];
+    size_t n = (size_t)(s->next[p] - buffer_of(s, p)), count;
+    count = copy_some(to, buffer_of(s, p), n, first, last);
+    for (size_t i = s->starts[p]; i < end; i++) {
+        const uint64_t *block = s->blocks + (size_t)s->order[i] * PARTITION_BUFFER;
+        if (i + AHEAD < end)
+            request(s->blocks + (size_t)s->order[i + AHEAD] * PARTITION_BUFFER);
+        if (all)
+            memcpy(to + count, block, BUFFER_SIZE);
+        count +=
+            all ? PARTITION_BUFFER : copy_some(to + count, block, PARTITION_BUFFER, first, last);
+    }
+    return count;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT
+ * One filter folded. */
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "combine/combine.h"
+#include "combine/source.h"
+#include "format/versioned_struct.h"
+#include "image/image.h"
+#include "image/new_image.h"
+#include "sizing/sizing.h"
+
+static int fold(struct destination to, const bloomfile *src, uint64_t factor)
+{
+    struct combine_part part;
+    struct combination c = { .parts = &part, .settle = combine_estimate };
+    const int refused = header_refuse_portion(&src->header);
+    if (refused != 0)
+        return refused;
+    if (factor != 1 && layout_of(src->header.layout)->solved)
+        return BLOOMFILE_ESOLVED;
+    if (factor == 0 || src->view.units % factor != 0)
+        return BLOOMFILE_EFACTOR;
+    int error = source_describe(src, &c.h);
+    if (error == 0)
+        error = source_destination(&to, &src, 1);
+    if (error == 0)
+        error = combine_add(&c, src, factor);
+    if (error == 0) {
+        c.h.record.state = BLOOMFILE_SEALED;
+        c.h.m /= factor;
+        error = combine_make(&c, to);
+    }
+    combine_release(&c);
+    return error;
+}
+
+int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor, unsigned flags)
+{
+    return fold(new_image_to_file(dst, flags), src, factor);
+}
+
+int bloomfile_fold_fd(int fd, const bloomfile *src, uint64_t factor, const char *spool)
+{
+    return fold(new_image_to_fd(fd, spool), src, factor);
+}
+
+int bloomfile_fold_memory(void **image, size_t *size, const bloomfile *src, uint64_t factor)
+{
+    return fold(new_image_to_memory(image, size), src, factor);
+}
+
+/* ---- Unions and intersections. */
+
+#define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_merge_params, spool)
+
+int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
+{
+    int error = header_refuse_portion(&a->header);
+    if (error == 0)
+        error = header_refuse_portion(&b->header);
+    if (error != 0)
+        return error;
+    error = combine_compatible(&a->header, &b->header);
+    return error == 0 && layout_of(a->header.layout)->solved ? BLOOMFILE_ESOLVED : error;
+}
+
+static int take_params(struct bloomfile_merge_params *p, const struct bloomfile_merge_params *given)
+{
+    *p = (struct bloomfile_merge_params)BLOOMFILE_MERGE_PARAMS_INIT;
+    if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
+        return BLOOMFILE_EPARAMS;
+    if (p->op == 0)
+        p->op = BLOOMFILE_UNION;
+    if (p->op > BLOOMFILE_INTERSECTION || p->reserved != 0 || p->keys > GEOMETRY_MAX_CAPACITY)
+        return BLOOMFILE_EPARAMS;
+    if (!(p->max_fpr >= 0 && p->max_fpr <= 1))
+        return BLOOMFILE_ERATE;
+    if (p->label != NULL && !header_label_valid(p->label, strlen(p->label)))
+        return BLOOMFILE_ELABEL;
+    return 0;
+}
+
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static bool has_keys(const struct header *h)
+{
+    return h->record.n != 0 || (h->record.flags & RECORD_N_ESTIMATED) != 0;
+}
+
+/* Takes one more source into the header of the result. */
+static void describe_also(struct header *h, const struct header *source)
+{
+    h->m = greatest_common_divisor(h->m, source->m);
+    h->provenance |= source->provenance;
+    if (h->framing != source->framing)
+        h->framing = BLOOMFILE_FRAMING_UNKNOWN;
+    h->capacity = source->capacity > h->capacity ? source->capacity : h->capacity;
+    h->fpr = source->fpr > h->fpr ? source->fpr : h->fpr;
+    if (has_keys(h) && has_keys(source))
+        h->record.flags |= RECORD_N_ESTIMATED;
+    else if (has_keys(source))
+        h->record = source->record;
+}
+
+static int describe(struct header *h, const bloomfile *const *srcs, size_t count,
+                    const struct bloomfile_merge_params *p)
+{
+    int error = header_refuse_portion(&srcs[0]->header);
+    if (error == 0 && layout_of(srcs[0]->header.layout)->solved)
+        error = BLOOMFILE_ESOLVED;
+    if (error == 0)
+        error = source_describe(srcs[0], h);
+    for (size_t i = 1; error == 0 && i < count; i++) {
+        struct header source;
+        error = bloomfile_compatible(srcs[0], srcs[i]);
+        if (error == 0)
+            error = source_describe(srcs[i], &source);
+        if (error == 0)
+            describe_also(h, &source);
+    }
+    if (error != 0)
+        return error;
+    if (p->op == BLOOMFILE_INTERSECTION && layout_of(h->layout)->counts)
+        return BLOOMFILE_ECOUNTING;
+    const bool intersection = p->op == BLOOMFILE_INTERSECTION;
+    h->provenance |= intersection ? BLOOMFILE_FROM_INTERSECTION : BLOOMFILE_FROM_MERGE;
+    h->m_unfolded = h->m;
+    memcpy(h->tag, p->tag, sizeof h->tag);
+    memset(h->label, 0, sizeof h->label);
+    if (p->label != NULL)
+        memcpy(h->label, p->label, strlen(p->label));
+    h->record.state = BLOOMFILE_SEALED;
+    if (count > 1 && intersection)
+        h->record.flags |= RECORD_N_ESTIMATED;
+    if (p->keys != 0) {
+        h->record.n = p->keys;
+        h->record.flags &= ~RECORD_N_ESTIMATED;
+    }
+    return 0;
+}
+
+static int settle_union(struct combination *c, const struct kernel_tally *tally)
+{
+    struct header *h = &c->h;
+    if ((h->record.flags & RECORD_N_ESTIMATED) != 0)
+        image_estimate_keys(h);
+    if (c->max_fpr == 0)
+        return 0;
+    const struct sizing *sizing = sizing_of(h->layout);
+    double fpr = sizing->measured(h->m, h->k, tally->ones, tally->blocks);
+    double error = sizing->standard_error(h->m, h->k, tally->ones, tally->blocks);
+    return fpr - 3 * error > c->max_fpr ? BLOOMFILE_ERATEPASSED : 0;
+}
+
+static int settle_intersection(struct combination *c, const struct kernel_tally *tally)
+{
+    (void)tally;
+    struct record *r = &c->h.record;
+    if ((r->flags & RECORD_N_ESTIMATED) == 0)
+        return 0;
+    double *fill = malloc(c->count * sizeof *fill);
+    if (fill == NULL)
+        return ENOMEM;
+    const double m = (double)c->h.m;
+    for (size_t i = 0; i < c->count; i++)
+        fill[i] = (double)c->parts[i].ones / m;
+    double common = sizing_common_fill(fill, c->count, (double)r->ones / m);
+    free(fill);
+    const uint64_t ones = r->ones;
+    r->ones = (uint64_t)(common * m);
+    image_estimate_keys(&c->h);
+    r->ones = ones;
+    return 0;
+}
+
+static int combine(struct combination *c, struct destination to, const bloomfile *const *srcs,
+                   size_t count)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        uint64_t factor = srcs[i]->header.m / c->h.m;
+        error = combine_add(c, srcs[i], factor);
+    }
+    if (error == 0)
+        error = combine_make(c, to);
+    combine_release(c);
+    return error;
+}
+
+static int merge(struct destination to, const bloomfile *const *srcs, size_t count,
+                 const struct bloomfile_merge_params *params)
+{
+    struct bloomfile_merge_params p;
+    struct combination c = { .count = 0 };
+    int error = count == 0 ? BLOOMFILE_EPARAMS : take_params(&p, params);
+    if (error == 0 && p.spool != NULL && to.kind != DESTINATION_DESCRIPTOR)
+        error = BLOOMFILE_EPARAMS;
+    if (error == 0)
+        error = describe(&c.h, srcs, count, &p);
+    if (error == 0)
+        error = source_destination(&to, srcs, count);
+    if (error != 0)
+        return error;
+    to.spool = p.spool;
+    c.intersect = p.op == BLOOMFILE_INTERSECTION;
+    c.keys_told = p.keys != 0;
+    c.settle = c.intersect ? settle_intersection : settle_union;
+    c.max_fpr = p.max_fpr != 0 ? p.max_fpr : c.h.fpr;
+    c.parts = calloc(count, sizeof *c.parts);
+    if (c.parts == NULL)
+        return ENOMEM;
+    error = combine(&c, to, srcs, count);
+    free(c.parts);
+    return error;
+}
+
+int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
+                    const struct bloomfile_merge_params *params, unsigned flags)
+{
+    return merge(new_image_to_file(dst, flags), srcs, count, params);
+}
+
+int bloomfile_merge_fd(int fd, const bloomfile *const *srcs, size_t count,
+                       const struct bloomfile_merge_params *params)
+{
+    return merge(new_image_to_fd(fd, NULL), srcs, count, params);
+}
+
+int bloomfile_merge_memory(void **image, size_t *size, const bloomfile *const *srcs, size_t count,
+                           const struct bloomfile_merge_params *params)
+{
+    return merge(new_image_to_memory(image, size), srcs, count, params);
+}
+
+/* ---- The classic filter of a counting one. */
+
+static size_t whole_pages(size_t size)
+{
+    return (size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE;
+}
+
+static int put_projection(struct source *s, struct new_image *r)
+{
+    const uint64_t need = s->f->geometry.need;
+    uint8_t *stretch = malloc(SOURCE_STRETCH + SOURCE_STRETCH / 4), *bits = NULL;
+    int error = stretch == NULL ? ENOMEM : source_status(s);
+    if (error == 0)
+        bits = stretch + SOURCE_STRETCH;
+    while (error == 0 && s->at < need) {
+        const size_t size = source_next(s, need);
+        memset(bits, 0, SOURCE_STRETCH / 4);
+        source_take(s, stretch, size);
+        s->f->kernel->project(bits, stretch, size);
+        error = new_image_put(r, bits, whole_pages((size + 3) / 4));
+        if (error == 0)
+            error = source_status(s);
+    }
+    free(stretch);
+    return error != 0 ? error : source_verdict(s);
+}
+
+static int make_projection(struct source *s, struct new_image *r, struct header *h)
+{
+    int error = put_projection(s, r);
+    if (error != 0)
+        return error;
+    new_image_record(r, &h->record);
+    struct header now; /* a live source may have gained keys while it was read */
+    if (source_describe(s->f, &now) != 0 || now.record.n != h->record.n ||
+        (now.record.flags & RECORD_N_ESTIMATED) != 0)
+        h->record.flags |= RECORD_N_ESTIMATED;
+    if (s->f->live != NULL && (h->record.flags & RECORD_N_ESTIMATED) != 0)
+        image_estimate_keys(h);
+    return new_image_finish(r, h);
+}
+
+static int project(struct destination to, const bloomfile *f)
+{
+    const uint32_t projection = layout_of(f->header.layout)->projection;
+    if (projection == 0)
+        return BLOOMFILE_ENOTCOUNTING;
+    struct header h;
+    struct source s;
+    struct new_image r = { 0 };
+    int error = source_describe(f, &h);
+    if (error == 0)
+        error = source_destination(&to, &f, 1);
+    if (error != 0)
+        return error;
+    h.record.state = BLOOMFILE_SEALED;
+    h.layout = projection;
+    h.provenance |= BLOOMFILE_FROM_PROJECTION;
+    error = source_start(&s, f);
+    if (error == 0)
+        error = new_image_start(&r, &h, to);
+    if (error == 0)
+        error = make_projection(&s, &r, &h);
+    new_image_abandon(&r);
+    source_release(&s);
+    return error;
+}
+
+int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
+{
+    return project(new_image_to_file(path, flags), f);
+}
+
+int bloomfile_project_fd(int fd, const bloomfile *f, const char *spool)
+{
+    return project(new_image_to_fd(fd, spool), f);
+}
+
+int bloomfile_project_memory(void **image, size_t *size, const bloomfile *f)
+{
+    return project(new_image_to_memory(image, size), f);
+}

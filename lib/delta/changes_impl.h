@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ * The code of `steps`, for the instruction set of STEPS_TARGET; STEPS_SELECT(word, n) says where
+ * the n-th one bit of a word is. */
+#ifndef BLOOMFILE_DELTA_CHANGES_IMPL_H
+#define BLOOMFILE_DELTA_CHANGES_IMPL_H
+
+#include "delta/changes.h"
+
+#define STEPS_INLINE STEPS_TARGET static inline __attribute__((always_inline))
+#define STEPS_WORDS  (CELLS_UNIT_SIZE / CELLS_WORD)
+
+STEPS_INLINE unsigned ones_of(uint64_t word)
+{
+    return (unsigned)__builtin_popcountll(word);
+}
+
+/* ---- comparing */
+
+STEPS_TARGET static unsigned compare(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
+                                     size_t size)
+{
+    unsigned count = 0;
+    for (size_t at = 0; at < size; at += CELLS_WORD) {
+        const uint64_t differ = get64(old + at) ^ get64(new + at);
+        count += ones_of(kind == CELLS_OF_COUNTERS ? cells_not_zero(differ) : differ);
+    }
+    return count;
+}
+
+/* ---- finding */
+
+STEPS_INLINE uint8_t move_of(uint64_t old, uint64_t new, unsigned at)
+{
+    const int by = (int)(new >> at & 15) - (int)(old >> at & 15);
+    return (uint8_t)(by > 0 ? 2 * (by - 2) : 2 * (-by - 2) + 1);
+}
+
+/* The changed cells among those that can change so. */
+STEPS_INLINE void find_in_word(uint64_t eligible, uint64_t changed, struct changes_found *found)
+{
+    unsigned past = 0; /* eligible cells of this word up to the last change */
+    for (uint64_t bits = changed; bits != 0; bits &= bits - 1) {
+        const unsigned before = ones_of(eligible & ((bits & -bits) - 1));
+        found->gaps[found->units++] = found->skipped + before - past;
+        found->skipped = 0;
+        past = before + 1;
+    }
+    found->skipped += ones_of(eligible) - past;
+}
+
+STEPS_INLINE void find_bits(const uint8_t *old, const uint8_t *new, size_t size,
+                            struct changes_found *found)
+{
+    for (size_t at = 0; at < size; at += CELLS_WORD) {
+        const uint64_t from = get64(old + at), differ = from ^ get64(new + at);
+        find_in_word(~from, differ & ~from, &found[CELLS_RAISED]);
+        find_in_word(from, differ & from, &found[CELLS_LOWERED]);
+    }
+}
+
+STEPS_INLINE void find_counters(const uint8_t *old, const uint8_t *new, size_t size,
+                                struct changes_found *found)
+{
+    struct changes_found *moves = &found[CELLS_MOVED];
+    for (size_t at = 0; at < size; at += CELLS_WORD) {
+        const uint64_t from = get64(old + at), to = get64(new + at);
+        const uint64_t can_rise = cells_not_zero(~from), can_fall = cells_not_zero(from);
+        const uint64_t raised = can_rise & ~cells_not_zero((from + can_rise) ^ to);
+        const uint64_t lowered = can_fall & ~cells_not_zero((from - can_fall) ^ to);
+        const uint64_t moved = cells_not_zero(from ^ to) & ~raised & ~lowered;
+        find_in_word(can_rise, raised, &found[CELLS_RAISED]);
+        find_in_word(can_fall, lowered, &found[CELLS_LOWERED]);
+        size_t unit = moves->units;
+        for (uint64_t bits = moved; bits != 0; bits &= bits - 1)
+            moves->moves[unit++] = move_of(from, to, (unsigned)__builtin_ctzll(bits));
+        find_in_word(CELLS_LOWEST, moved, moves);
+    }
+}
+
+/* Those in one block, which has some. */
+STEPS_INLINE void find_in_block(enum cells_change change, const uint8_t *old, const uint8_t *new,
+                                struct changes_found *found)
+{
+    unsigned eligible = 0, past = 0;
+    const size_t first = found->cells;
+    for (unsigned at = 0; at < CELLS_UNIT_SIZE; at += CELLS_WORD) {
+        const uint64_t from = get64(old + at), can = from ^ cells_flip(change);
+        uint64_t bits = (from ^ get64(new + at)) & can;
+        for (; bits != 0; bits &= bits - 1) {
+            const unsigned before = eligible + ones_of(can & ((bits & -bits) - 1));
+            found->skips[found->cells++] = (uint16_t)(before - past);
+            past = before + 1;
+        }
+        eligible += ones_of(can);
+    }
+    found->gaps[found->units] = found->skipped;
+    found->counts[found->units] = (uint16_t)(found->cells - first);
+    found->eligible[found->units++] = (uint16_t)eligible;
+    found->skipped = 0;
+}
+
+/* Most blocks have changes of one kind at most. */
+STEPS_INLINE void find_in_blocks(const uint8_t *old, const uint8_t *new, size_t size,
+                                 struct changes_found *found)
+{
+    for (size_t at = 0; at < size; at += CELLS_UNIT_SIZE) {
+        uint64_t raised = 0, lowered = 0;
+        for (unsigned word = 0; word < CELLS_UNIT_SIZE; word += CELLS_WORD) {
+            const uint64_t from = get64(old + at + word), differ = from ^ get64(new + at + word);
+            raised |= differ & ~from;
+            lowered |= differ & from;
+        }
+        if (raised != 0)
+            find_in_block(CELLS_RAISED, old + at, new + at, &found[CELLS_RAISED]);
+        else
+            found[CELLS_RAISED].skipped++;
+        if (lowered != 0)
+            find_in_block(CELLS_LOWERED, old + at, new + at, &found[CELLS_LOWERED]);
+        else
+            found[CELLS_LOWERED].skipped++;
+    }
+}
+
+STEPS_TARGET static void find(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
+                              size_t size, struct changes_found *found)
+{
+    if (kind == CELLS_OF_BLOCKS) {
+        find_in_blocks(old, new, size, found);
+    } else if (kind == CELLS_OF_BITS) {
+        find_bits(old, new, size, found);
+    } else {
+        find_counters(old, new, size, found);
+    }
+}
+
+/* ---- making */
+
+/* The counter moved as its code says; with others of the word unchanged. */
+STEPS_INLINE uint64_t move(uint64_t old, uint64_t word, unsigned at, struct changes_stream *s)
+{
+    const uint64_t code = bits_get_rice(&s->bits, 0), by = code / 2 + 2, is = old >> at & 15;
+    const uint64_t value = code % 2 == 0 ? is + by : is - by;
+    if (value > 15) {
+        bits_wrong(&s->bits);
+        return word;
+    }
+    return (word & ~(15ull << at)) | value << at;
+}
+
+STEPS_INLINE void to_next(struct changes_stream *s)
+{
+    s->skip += 1 + (--s->units > 0 ? bits_get_rice(&s->bits, s->gap_bits) : 0);
+}
+
+STEPS_INLINE void make_in_word(enum cells_change change, uint64_t eligible, uint8_t *to,
+                               struct changes_stream *s)
+{
+    const uint64_t by = cells_flip(change) | 1; /* -1 or 1 */
+    const unsigned count = ones_of(eligible);
+    if (s->skip < count) {
+        uint64_t word = get64(to);
+        do {
+            word -= by << STEPS_SELECT(eligible, (unsigned)s->skip);
+            to_next(s);
+        } while (s->units > 0 && s->skip < count);
+        put64(to, word);
+    }
+    s->skip -= count;
+}
+
+STEPS_INLINE void make_bits(enum cells_change change, const uint8_t *old, uint8_t *to, size_t size,
+                            struct changes_stream *s)
+{
+    for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD)
+        make_in_word(change, get64(old + at) ^ cells_flip(change), to + at, s);
+}
+
+STEPS_INLINE void make_counters(enum cells_change change, const uint8_t *old, uint8_t *to,
+                                size_t size, struct changes_stream *s)
+{
+    for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD)
+        make_in_word(change, cells_not_zero(get64(old + at) ^ cells_flip(change)), to + at, s);
+}
+
+/* Every counter is eligible. */
+STEPS_INLINE void make_moves(const uint8_t *old, uint8_t *to, size_t size, struct changes_stream *s)
+{
+    const unsigned count = 2 * CELLS_WORD;
+    for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD) {
+        for (; s->units > 0 && s->skip < count; to_next(s))
+            put64(to + at, move(get64(old + at), get64(to + at), 4 * (unsigned)s->skip, s));
+        s->skip -= count;
+    }
+}
+
+/* How many cells of a block with so many eligible ones change; 0: that is wrong. */
+STEPS_INLINE unsigned take_count(struct changes_stream *s, unsigned eligible)
+{
+    const uint64_t code = bits_get_rice(&s->bits, s->count_bits), by = code / 2;
+    const uint64_t count = code % 2 == 0 ? s->typical - by : s->typical + by + 1;
+    return count <= eligible ? (unsigned)count : 0;
+}
+
+STEPS_INLINE void make_in_block(enum cells_change change, const uint8_t *old, uint8_t *to,
+                                struct changes_stream *s)
+{
+    uint64_t can[STEPS_WORDS];
+    unsigned before[STEPS_WORDS]; /* eligible cells in the words before */
+    unsigned left = 0, past = 0;
+    for (unsigned i = 0; i < STEPS_WORDS; i++) {
+        can[i] = get64(old + CELLS_WORD * i) ^ cells_flip(change);
+        before[i] = left;
+        left += ones_of(can[i]);
+    }
+    const unsigned count = take_count(s, left);
+    if (count == 0)
+        bits_wrong(&s->bits);
+    for (unsigned i = count; i > 0; i--) {
+        const uint64_t skip = i == 1 ? bits_get_truncated(&s->bits, left)
+                                     : bits_get_rice(&s->bits, bits_parameter(left - i, i + 1));
+        if (skip > left - i) {
+            bits_wrong(&s->bits);
+            return;
+        }
+        left -= (unsigned)skip + 1;
+        const unsigned n = past + (unsigned)skip;
+        unsigned word = 0;
+        for (unsigned w = 1; w < STEPS_WORDS; w++) /* no branch: nobody could foretell it */
+            word += n >= before[w];
+        uint8_t *at = to + CELLS_WORD * word;
+        put64(at, get64(at) ^ 1ull << STEPS_SELECT(can[word], n - before[word]));
+        past = n + 1;
+    }
+}
+
+STEPS_INLINE void make_blocks(enum cells_change change, const uint8_t *old, uint8_t *to,
+                              size_t size, struct changes_stream *s)
+{
+    const uint64_t blocks = size / CELLS_UNIT_SIZE;
+    while (s->units > 0 && s->skip < blocks) {
+        const size_t at = (size_t)s->skip * CELLS_UNIT_SIZE;
+        make_in_block(change, old + at, to + at, s);
+        to_next(s);
+        if (s->bits.wrong)
+            return;
+    }
+    s->skip -= s->skip < blocks ? s->skip : blocks;
+}
+
+STEPS_TARGET static void make(enum cells_kind kind, enum cells_change change, const uint8_t *old,
+                              uint8_t *to, size_t size, struct changes_stream *stream)
+{
+    if (kind == CELLS_OF_BLOCKS)
+        make_blocks(change, old, to, size, stream);
+    else if (kind == CELLS_OF_BITS)
+        make_bits(change, old, to, size, stream);
+    else if (change == CELLS_MOVED)
+        make_moves(old, to, size, stream);
+    else
+        make_counters(change, old, to, size, stream);
+}
+
+#define STEPS                                                                                      \
+    {                                                                                              \
+        compare, find, make                                                                        \
+    }
+
+#endif

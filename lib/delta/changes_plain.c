@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * For every processor, and the choice. */
+#define STEPS_TARGET
+#define STEPS_SELECT cells_select
+#include "delta/changes_impl.h"
+
+const struct changes changes_plain = STEPS;
+
+const struct changes *changes_best(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
+        return &changes_bmi2;
+#endif
+    return &changes_plain;
+}

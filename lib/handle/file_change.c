@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ * Device, inode, size, times and header bytes, compared with those of the opening. */
+#include "handle/file_change.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "live/join.h"
+#include "live/records.h"
+#include "os/file.h"
+#include "os/path.h"
+
+#define SEALING_SECONDS 2 /* at most, nearly always */
+
+/* ---- which file it is */
+
+/* When contents, mode, owner or links changed last, as one number, to compare. */
+static uint64_t stamp_of(const struct stat *status)
+{
+    return (uint64_t)status->st_ctim.tv_sec * 1000000000u + (uint64_t)status->st_ctim.tv_nsec;
+}
+
+static void note_looks(bloomfile *f, const struct stat *status)
+{
+    atomic_init(&f->guard->stamp, stamp_of(status));
+    f->file = (struct file_looks){ .device = status->st_dev,
+                                   .inode = status->st_ino,
+                                   .size = status->st_size,
+                                   .final = f->live == NULL,
+                                   .modified = status->st_mtim,
+                                   .touched = status->st_ctim };
+}
+
+int changed_note(bloomfile *f, const char *path, const struct stat *status)
+{
+    f->path = path_to_keep(path, &f->folder);
+    note_looks(f, status);
+    return f->path == NULL ? errno : 0;
+}
+
+int changed_note_layer(bloomfile *layer, const bloomfile *first)
+{
+    if (first->path == NULL || first->copied)
+        return 0;
+    layer->path = strdup(first->path);
+    layer->file = first->file;
+    atomic_init(&layer->guard->stamp, atomic_load(&first->guard->stamp));
+    return layer->path == NULL ? ENOMEM : 0;
+}
+
+void changed_note_sealed(bloomfile *f)
+{
+    struct stat status;
+    f->header.records_identical = true;
+    if (f->path != NULL && file_stat_now(f->fd, &status) == 0)
+        note_looks(f, &status);
+}
+
+/* ---- what is in it */
+
+static int check_size(const bloomfile *f)
+{
+    off_t size;
+    const int error = file_check_size(f->fd, &f->own, &size);
+    if (error != 0)
+        return error;
+    return size == (off_t)f->geometry.image_size ? 0 : BLOOMFILE_ECHANGED;
+}
+
+/* Why the header in the mapping is not to be relied on: BLOOMFILE_ECHANGED, or what the records of
+ * a live filter are refused for; 0, and *now is the header of a live filter. */
+static int check_header(const bloomfile *f, struct header *now)
+{
+    if (f->copied)
+        return 0;
+    if (!map_is_there(&f->map, f->map.bytes, f->header.header_size))
+        return BLOOMFILE_ECHANGED;
+    const int error_of_size = f->live != NULL ? check_size(f) : 0;
+    if (error_of_size != 0)
+        return error_of_size;
+    if (!header_is_still(&f->header, f->map.bytes))
+        return BLOOMFILE_ECHANGED;
+    const int error = f->live != NULL ? live_load(f, now) : 0;
+    return error == BLOOMFILE_EHEADER ? BLOOMFILE_ECHANGED : error;
+}
+
+bool changed_header(const bloomfile *f)
+{
+    struct header now;
+    return check_header(f, &now) == BLOOMFILE_ECHANGED;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* Whoever completes an unfinished sealing writes to the file, too. */
+static bool was_rewritten(const bloomfile *f, const struct stat *now)
+{
+    return now->st_size != f->file.size ||
+           (f->header.records_identical && !same_time(now->st_mtim, f->file.modified));
+}
+
+/* Live files are on local file systems. */
+static int stat_path(const bloomfile *f, struct stat *now)
+{
+    if (f->file.final)
+        return file_stat_path_now(f->path, now);
+    return stat(f->path, now) == 0 ? 0 : errno;
+}
+
+/* What is mapped may have another name now, or none; then the file at the path tells nothing. */
+bool changed_in_place(const bloomfile *f)
+{
+    struct stat now;
+    const struct file_looks *then = &f->file;
+    if (f->path == NULL || !then->final || f->copied || stat_path(f, &now) != 0 ||
+        now.st_dev != then->device || now.st_ino != then->inode)
+        return false;
+    if (was_rewritten(f, &now))
+        return true;
+    guard_renew(f->guard, stamp_of(&now));
+    return false;
+}
+
+/* A copy does not hold the file's inode, so another file may have its number: only the header tells
+ * a change within one tick of the file system's clock. */
+static bool changed_behind_copy(const bloomfile *f)
+{
+    uint8_t bytes[HEADER_MAX];
+    int fd;
+    if (!f->copied || file_open(f->path, false, &fd) != 0)
+        return false;
+    const bool changed =
+        file_read(fd, 0, bytes, f->header.header_size) != 0 || !header_is_still(&f->header, bytes);
+    close(fd);
+    return changed;
+}
+
+/* A sealing takes less from its first write to its last, which may come between two steps of an
+ * opening. */
+static bool was_sealed_just_now(const bloomfile *f)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0 ||
+           f->file.modified.tv_sec + SEALING_SECONDS >= now.tv_sec;
+}
+
+bool changed_while_opened(const bloomfile *f)
+{
+    return f->file.final && was_sealed_just_now(f) && changed_in_place(f);
+}
+
+/* Whether the file system shows a change. A live filter changes all the time, except in size. */
+static bool file_changed(const struct file_looks *then, const struct stat *now)
+{
+    if (now->st_dev != then->device || now->st_ino != then->inode || now->st_size != then->size)
+        return true;
+    return then->final &&
+           !(same_time(now->st_mtim, then->modified) && same_time(now->st_ctim, then->touched));
+}
+
+/* A reader that opened it live checks no pages; one that opens it now will. */
+static bool sealed_since(const bloomfile *f)
+{
+    struct header now;
+    return f->live != NULL && live_load(f, &now) == 0 && now.record.state == BLOOMFILE_SEALED;
+}
+
+bool changed_is_stale(const bloomfile *f)
+{
+    struct stat now;
+    if (f->path == NULL)
+        return false;
+    const int error = stat_path(f, &now);
+    if (error != 0)
+        return file_name_is_gone(error, f->fd);
+    return file_changed(&f->file, &now) || changed_header(f) || changed_behind_copy(f) ||
+           sealed_since(f);
+}
+
+int changed_or_damaged_so_far(const bloomfile *f)
+{
+    int error = atomic_load(&f->guard->error);
+    bool poisoned = error == 0 && f->live != NULL && live_in_doubt(f);
+    return poisoned ? BLOOMFILE_EPOISONED : error;
+}
+
+static int find_abandoned(const bloomfile *f, const struct header *now, bool *abandoned)
+{
+    int fd;
+    if (!f->writing)
+        return join_find_abandoned(f->fd, now, abandoned);
+    /* It has not joined since a fork, so the lock may be its parent's, through the opening they
+     * share. */
+    int error = file_open_again(f->fd, false, &fd);
+    if (error != 0)
+        return error;
+    error = join_find_abandoned(fd, now, abandoned);
+    close(fd);
+    return error;
+}
+
+/* Whether a writer was killed in a sync or failed to poison the file. The kernel may have told it
+ * of a failed write, and will not tell readers. Other writers learn of it at their next sync. */
+static int check_abandoned(const bloomfile *f, const struct header *now)
+{
+    bool abandoned = false;
+    if ((now->record.flags & RECORD_SYNC_BEGUN) == 0 || f->accept_unclean ||
+        atomic_load(&f->session->joined))
+        return 0;
+    int error = find_abandoned(f, now, &abandoned);
+    if (!abandoned)
+        return error;
+    guard_distrust(f->guard, BLOOMFILE_EUNCLEAN);
+    return BLOOMFILE_EUNCLEAN;
+}
+
+/* Changed bytes are the worse news: they make all pages wrong, not only those found damaged. */
+int changed_or_damaged(const bloomfile *f)
+{
+    struct header now;
+    int error = check_header(f, &now);
+    if (error == 0 && changed_in_place(f))
+        error = BLOOMFILE_ECHANGED;
+    if (error != 0) {
+        guard_distrust(f->guard, error);
+        return error;
+    }
+    error = changed_or_damaged_so_far(f);
+    return error == 0 && f->live != NULL ? check_abandoned(f, &now) : error;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ * A chunk of digests at a time: their pages first, then the bits. */
+#include "handle/unchecked.h"
+
+#include <string.h>
+
+#include "kernel/scattered/rounds.h"
+
+#define AHEAD 64 /* of these, requested even before that */
+
+/* ---- one */
+
+static inline bool is_set_or_bad(const struct kernel_view *view, enum kernel_density density,
+                                 uint64_t x, void *guard)
+{
+    return !guard_ok(guard, x / density) || kernel_is_set(view->body, density, x);
+}
+
+static inline void next_round(const struct kernel_view *view, enum kernel_density density,
+                              struct kernel_runners *r, unsigned width, void *guard)
+{
+    kernel_rounds_next(view, density, r, width, is_set_or_bad, guard);
+}
+
+/* The byte of the body that a lookup reads first; of a slice, for digests of its own. */
+static uint64_t first_byte(const bloomfile *f, uint64_t digest)
+{
+    const uint64_t unit = probe_reduce(digest, header_range(&f->header)) - f->header.first_block;
+    return unit * f->geometry.unit_bits / 8;
+}
+
+static bool unit_is_good(const bloomfile *f, uint64_t digest)
+{
+    return guard_ok(f->guard, first_byte(f, digest));
+}
+
+bool unchecked_contains(const bloomfile *f, uint64_t digest)
+{
+    switch (f->kernel->density) {
+    case KERNEL_BITS:
+        return kernel_rounds_one(&f->view, KERNEL_BITS, digest, is_set_or_bad, f->guard);
+    case KERNEL_COUNTERS:
+        return kernel_rounds_one(&f->view, KERNEL_COUNTERS, digest, is_set_or_bad, f->guard);
+    default:
+        break;
+    }
+    const struct kernel_view view = unchecked_view(f);
+    return !unit_is_good(f, digest) || f->kernel->contains(&view, digest);
+}
+
+/* ---- what comes from a disk */
+
+/* Starts reading the pages that the lookups need, and their checksums, all at once. */
+static void request_pages(const bloomfile *f, const uint64_t *digests, size_t n)
+{
+    /* Pages, counted from 1; all of them for a small file. */
+    uint64_t requested[UNCHECKED_CHUNK] = { 0 };
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t byte = first_byte(f, digests[i]), page = byte / CHECKSUM_PAGE;
+        if (!guard_unknown(f->guard, byte) || requested[page % UNCHECKED_CHUNK] == page + 1)
+            continue;
+        requested[page % UNCHECKED_CHUNK] = page + 1;
+        map_announce(&f->map, f->view.body + page * CHECKSUM_PAGE,
+                     checksum_page_size(f->header.body_size, page));
+        map_announce(&f->map, f->guard->checksums + 4 * page, 4);
+    }
+}
+
+/* Checks the page of a byte, and says whether that waited for a disk. */
+static bool is_cold(const bloomfile *f, uint64_t byte)
+{
+    const long before = map_waits();
+    guard_ok(f->guard, byte);
+    return map_waits() != before;
+}
+
+/* If the first unchecked page comes from a disk, requests the others too. If it is in memory, that
+ * would cost more than it saves. */
+void unchecked_announce(const bloomfile *f, const uint64_t *digests, size_t n)
+{
+    if (f->guard->trust)
+        return;
+    size_t i = 0;
+    while (i < n && !guard_unknown(f->guard, first_byte(f, digests[i])))
+        i++;
+    if (i + 1 < n && is_cold(f, first_byte(f, digests[i])))
+        request_pages(f, digests + i + 1, n - i - 1);
+}
+
+/* ---- many */
+
+size_t unchecked_all_maybe(size_t n, bool *hits)
+{
+    if (hits != NULL)
+        memset(hits, true, n);
+    return n;
+}
+
+/* Checks the pages first, then replaces the answers that depend on bad ones. */
+static size_t local_contains(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+{
+    bool good[UNCHECKED_CHUNK], own[UNCHECKED_CHUNK];
+    const struct kernel_view view = unchecked_view(f);
+    size_t sure = 0;
+    for (size_t i = 0; i < n; i++)
+        sure += good[i] = unit_is_good(f, digests[i]);
+    if (sure == n)
+        return f->kernel->contains_many(&view, digests, n, hits);
+    if (guard_distrusted(f->guard))
+        return unchecked_all_maybe(n, hits);
+    if (hits == NULL)
+        hits = own;
+    size_t found = f->kernel->contains_many(&view, digests, n, hits);
+    for (size_t i = 0; i < n; i++) {
+        found += !good[i] && !hits[i];
+        hits[i] |= !good[i];
+    }
+    return found;
+}
+
+static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+{
+    const struct kernel_view view = unchecked_view(f);
+    unchecked_announce(f, digests, n);
+    f->kernel->expect(&view, digests, n < AHEAD ? n : AHEAD);
+    switch (f->kernel->density) {
+    case KERNEL_BITS:
+        return kernel_rounds(&f->view, KERNEL_BITS, digests, n, hits, false, next_round, f->guard);
+    case KERNEL_COUNTERS:
+        return kernel_rounds(&f->view, KERNEL_COUNTERS, digests, n, hits, false, next_round,
+                             f->guard);
+    default:
+        return local_contains(f, digests, n, hits);
+    }
+}
+
+size_t unchecked_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+{
+    if (guard_distrusted(f->guard))
+        return unchecked_all_maybe(n, hits);
+    size_t found = 0;
+    for (size_t start = 0; start < n; start += UNCHECKED_CHUNK)
+        found += contains_chunk(f, digests + start,
+                                n - start < UNCHECKED_CHUNK ? n - start : UNCHECKED_CHUNK,
+                                hits != NULL ? hits + start : NULL);
+    return found;
+}

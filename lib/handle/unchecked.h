@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * Lookups while some pages are not known to be good: each page is checked before the first answer
+ * that relies on it, and bits and counters on a bad page count as set (format-spec.md, section
+ * 12). */
+#ifndef BLOOMFILE_HANDLE_UNCHECKED_H
+#define BLOOMFILE_HANDLE_UNCHECKED_H
+
+#include "format/probe.h"
+#include "live/handle.h"
+
+/* For kernels of blocks. Of a slice it begins where the whole filter would: they find a digest's
+ * block as in that one, so it is for digests of the slice only. */
+static inline struct kernel_view unchecked_view(const bloomfile *f)
+{
+    struct kernel_view view = f->view;
+    if (header_is_slice(&f->header)) {
+        view.units = f->header.whole_blocks;
+        const uint64_t before = f->header.first_block * PROBE_BLOCK_BYTES;
+        view.body = (const uint8_t *)((uintptr_t)view.body - (uintptr_t)before);
+    }
+    return view;
+}
+
+bool unchecked_contains(const bloomfile *f, uint64_t digest);
+
+/* hits may be NULL in each. Returns the number of hits. */
+size_t unchecked_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
+
+#define UNCHECKED_CHUNK 1024 /* digests whose pages are checked before they are probed */
+
+/* If pages that the lookups of at most UNCHECKED_CHUNK digests need come from a disk: starts
+ * reading all of them. */
+void unchecked_announce(const bloomfile *f, const uint64_t *digests, size_t n);
+
+/* "Maybe" to all n. Returns n. */
+size_t unchecked_all_maybe(size_t n, bool *hits);
+
+#endif

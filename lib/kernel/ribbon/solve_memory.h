@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * Memory in which a page of the layout ribbon is solved. */
+#ifndef BLOOMFILE_KERNEL_RIBBON_SOLVE_MEMORY_H
+#define BLOOMFILE_KERNEL_RIBBON_SOLVE_MEMORY_H
+
+#include "format/ribbon.h"
+
+#define RIBBON_ROWS 96u /* left over from one block at most, and beginning in the next at most */
+#define RIBBON_KEYS (RIBBON_BLOCKS_MOST * RIBBON_SLOTS) /* more are never solved */
+
+/* The rows of a block that lead, by slot; 0 where none does. */
+struct ribbon_leads {
+    uint64_t rows[RIBBON_SLOTS]; /* low half: this block; high half: the next */
+    uint32_t rights[RIBBON_SLOTS];
+};
+
+struct ribbon_room {
+    _Alignas(64) uint64_t rows[RIBBON_ROWS + 1]; /* of a block, while they are eliminated */
+    _Alignas(64) uint64_t rights[RIBBON_ROWS + 1];
+    uint64_t seedless[RIBBON_KEYS + 64], hashes[RIBBON_KEYS]; /* read in whole groups */
+    uint32_t counts[RIBBON_BLOCKS_MOST];
+    struct ribbon_leads leads[RIBBON_BLOCKS_MOST];
+    uint32_t columns[RIBBON_BLOCKS_MOST][RIBBON_COLUMNS_MOST];
+};
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT
+ * New live filters, in a file or in memory. */
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "combine/combine.h"
+#include "format/hash.h"
+#include "handle/creating.h"
+#include "handle/file_change.h"
+#include "handle/lookup.h"
+#include "handle/sync.h"
+#include "image/new_image.h"
+#include "image/params.h"
+#include "live/adding.h"
+#include "live/capacity.h"
+#include "live/join.h"
+#include "live/records.h"
+#include "series/layers.h"
+#include "series/removal.h"
+#include "series/series.h"
+
+static int take(struct bloomfile_params *p, const struct bloomfile_params *given)
+{
+    int error = params_take(p, given);
+    if (error == 0 && layout_of(p->layout)->solved)
+        error = BLOOMFILE_ESOLVED;
+    if (error == 0)
+        error = params_refuse_of_builder(p);
+    return error == 0 && p->series == 0 ? params_refuse_of_live(p) : error;
+}
+
+/* One that cannot have as many keys as it is made for is an error now, not at the first of them. */
+static int plan(const struct bloomfile_params *p, unsigned flags, struct header *h)
+{
+    const int error = creating_plan(p, h);
+    return error == 0 && capacity_limit(h, flags) < h->capacity ? BLOOMFILE_EFULL : error;
+}
+
+int bloomfile_create(bloomfile **out, const char *path, const struct bloomfile_params *params,
+                     unsigned flags)
+{
+    *out = NULL;
+    if (path == NULL ||
+        (flags & ~(BLOOMFILE_REPLACE | BLOOMFILE_ADD_EXACT | BLOOMFILE_OVER_CAPACITY)) != 0)
+        return BLOOMFILE_EPARAMS;
+    struct bloomfile_params p;
+    struct header h;
+    int error = take(&p, params);
+    if (error == 0 && p.series != 0)
+        return series_create(out, path, &p, flags);
+    if (error == 0)
+        error = plan(&p, flags, &h);
+    if (error == 0)
+        error = replaced_check(path, flags);
+    return error != 0 ? error : creating_file(out, path, NULL, &h, flags);
+}
+
+int bloomfile_create_memory(bloomfile **out, const struct bloomfile_params *params, unsigned flags)
+{
+    *out = NULL;
+    if ((flags & ~(BLOOMFILE_ADD_EXACT | BLOOMFILE_SOLE_ADDER | BLOOMFILE_OVER_CAPACITY)) != 0)
+        return BLOOMFILE_EPARAMS;
+    struct bloomfile_params p;
+    struct header h;
+    int error = take(&p, params);
+    if (error == 0 && p.series != 0)
+        return series_create(out, NULL, &p, flags);
+    if (error == 0)
+        error = plan(&p, flags, &h);
+    return error != 0 ? error : creating_memory(out, &h, flags);
+}
+
+/* ---- Adding keys to a live filter, one or many, and taking them back from a counting one. */
+
+static int addable(bloomfile *f)
+{
+    if (f->unnamed)
+        return BLOOMFILE_EHASH;
+    return f->series != NULL ? series_addable(f) : join_writable(f);
+}
+
+static int add_some(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+                    struct adding_done *done)
+{
+    if (f->unnamed)
+        return BLOOMFILE_EHASH;
+    return f->series != NULL ? series_add(f, digests, n, was_new, done)
+                             : adding(f, digests, n, was_new, done);
+}
+
+int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new)
+{
+    struct adding_done done = { 0 };
+    int error = add_some(f, &digest, 1, NULL, &done);
+    if (error == 0 && was_new != NULL)
+        *was_new = done.new_keys > 0;
+    return error;
+}
+
+int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new)
+{
+    if (f->app_hash)
+        return BLOOMFILE_EHASH;
+    return bloomfile_add_digest(f, hash_key(f->header.seed, key, size), was_new);
+}
+
+static bool *from(bool *was_new, size_t start)
+{
+    return was_new != NULL ? was_new + start : NULL;
+}
+
+static size_t at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
+static int report(struct adding_done sum, int error, size_t *new_keys, size_t *done)
+{
+    if (new_keys != NULL)
+        *new_keys = sum.new_keys;
+    if (done != NULL)
+        *done = sum.keys;
+    return error;
+}
+
+int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t n, bool *was_new,
+                          size_t *new_keys, size_t *done)
+{
+    struct adding_done sum = { 0 };
+    int error = n == 0 ? addable(f) : 0;
+    for (size_t start = 0; start < n && error == 0; start += ADDING_MOST)
+        error = add_some(f, digests + start, at_most(n - start, ADDING_MOST), from(was_new, start),
+                         &sum);
+    return report(sum, error, new_keys, done);
+}
+
+int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n, bool *was_new,
+                       size_t *new_keys, size_t *done)
+{
+    uint64_t digests[KEYS_CHUNK];
+    struct adding_done sum = { 0 };
+    int error = f->app_hash ? BLOOMFILE_EHASH : n == 0 ? addable(f) : 0;
+    for (size_t start = 0; start < n && error == 0; start += KEYS_CHUNK) {
+        size_t count = at_most(n - start, KEYS_CHUNK);
+        keys_digests(f, keys + start, count, digests);
+        error = add_some(f, digests, count, from(was_new, start), &sum);
+    }
+    return report(sum, error, new_keys, done);
+}
+
+int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
+{
+    if (!layout_of(f->header.layout)->counts)
+        return BLOOMFILE_ENOTCOUNTING;
+    int error = addable(f);
+    if (error == 0)
+        error = file_check(f->fd, &f->own);
+    if (error == 0)
+        error = session_lock_removal(f->session, f->fd);
+    if (error != 0)
+        return error;
+    struct kernel_change change = { 0 };
+    bool was_there = f->kernel->remove_shared(map_bytes(&f->map) + f->header.body_offset,
+                                              f->view.units, f->header.k, digest, &change);
+    shared_order();
+    session_unlock_removal(f->session, f->fd);
+    (void)session_count(f->session, &change);
+    return was_there ? 0 : BLOOMFILE_EABSENT;
+}
+
+int bloomfile_remove(bloomfile *f, const void *key, size_t size)
+{
+    if (f->app_hash)
+        return layout_of(f->header.layout)->counts ? BLOOMFILE_EHASH : BLOOMFILE_ENOTCOUNTING;
+    return bloomfile_remove_digest(f, hash_key(f->header.seed, key, size));
+}
+
+/* ---- Syncing a live filter, the end of writing to it, and how it is. */
+
+int bloomfile_sync(bloomfile *f)
+{
+    return f->series != NULL ? series_sync(f) : sync_all(f);
+}
+
+int bloomfile_finish(bloomfile *f)
+{
+    return f->series != NULL ? series_finish(f) : sync_finish(f);
+}
+
+bool bloomfile_is_stale(const bloomfile *f)
+{
+    return f->series != NULL ? series_is_stale(f) : changed_is_stale(f);
+}
+
+static void recheck(const bloomfile *f)
+{
+    if (f->series == NULL) {
+        guard_recheck(f->guard);
+        return;
+    }
+    const struct layers *l = layers_enter(f);
+    for (size_t i = 0; i < l->count; i++)
+        guard_recheck(l->list[i]->guard);
+    layers_leave(f, l);
+}
+
+int bloomfile_recheck(const bloomfile *f)
+{
+    const int error = bloomfile_status(f);
+    if (error != 0)
+        return error;
+    recheck(f);
+    return bloomfile_status(f);
+}
+
+int bloomfile_status(const bloomfile *f)
+{
+    const int error = f->series != NULL ? series_status(f) : changed_or_damaged(f);
+    return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
+}
+
+/* ---- Saving a live filter that cannot be written to disk any more. */
+
+int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags)
+{
+    if (f->series != NULL)
+        return series_rescue(f, dst, flags);
+    if (header_is_layer(&f->header))
+        return BLOOMFILE_ENOTONE;
+    return rescue(new_image_to_file(dst, flags), f, 0, false);
+}
+
+/* ---- Removing a filter, all files of a live series. */
+
+/* A symbolic link that led to the first file. */
+static int remove_link(const char *path)
+{
+    struct stat named;
+    if (lstat(path, &named) != 0 || !S_ISLNK(named.st_mode))
+        return 0;
+    return unlink(path) == 0 ? 0 : errno;
+}
+
+int bloomfile_unlink(const char *path)
+{
+    struct removal r;
+    if (path == NULL)
+        return BLOOMFILE_EPARAMS;
+    int error = removal_find(&r, path);
+    if (error == 0)
+        error = removal_lock(&r);
+    if (error == 0)
+        error = removal_of_others(&r);
+    if (error == 0)
+        error = removal_of_first(&r);
+    if (error == 0)
+        error = remove_link(path);
+    removal_end(&r);
+    return error;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ * The bits, then the counts. */
+#include "live/adding.h"
+
+#include <string.h>
+
+#include "format/layout.h"
+#include "live/capacity.h"
+#include "live/join.h"
+#include "live/records.h"
+
+/* add 1: sets the bits. */
+static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+                        struct kernel_change *change)
+{
+    const struct kernel *kernel = f->kernel;
+    uint8_t *body = map_bytes(&f->map) + f->header.body_offset;
+    (f->alone && kernel->add_alone != NULL ? kernel->add_alone : kernel->add_shared)(
+        body, f->view.units, f->header.k, digests, n, was_new, change);
+}
+
+/* Keys that are there are new to nobody, and adding them again changes nothing. */
+static bool are_there(const bloomfile *f, const uint64_t *digests, size_t n)
+{
+    return !layout_of(f->header.layout)->counts &&
+           (n == 1 ? f->kernel->contains(&f->view, digests[0])
+                   : f->kernel->contains_many(&f->view, digests, n, NULL) == n);
+}
+
+static __attribute__((noinline)) int add_exactly(bloomfile *f, const uint64_t *digests, size_t n,
+                                                 bool *was_new, struct kernel_change *change)
+{
+    if (are_there(f, digests, n)) {
+        if (was_new != NULL)
+            memset(was_new, 0, n * sizeof *was_new);
+        return 0;
+    }
+    int error = file_check(f->fd, &f->own);
+    if (error == 0)
+        error = n == 1 ? session_lock_stripe(f->session, f->fd, digests[0])
+                       : session_lock_stripes(f->session, f->fd);
+    if (error != 0)
+        return error;
+    /* grow 9: once more, under the lock */
+    const bool succeeded = header_is_layer(&f->header) && live_succeeded(f);
+    if (!succeeded)
+        add_digests(f, digests, n, was_new, change);
+    if (n == 1)
+        session_unlock_stripe(f->session, f->fd, digests[0]);
+    else
+        session_unlock_stripes(f->session, f->fd);
+    return succeeded ? ADDING_SUCCEEDED : 0;
+}
+
+static inline int add_all(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+                          struct adding_done *done)
+{
+    struct kernel_change change = { 0 };
+    if (!f->exact) {
+        add_digests(f, digests, n, was_new, &change);
+    } else {
+        const int error = add_exactly(f, digests, n, was_new, &change);
+        if (error != 0)
+            return error;
+    }
+    /* add 2: of two who each add a key and look up the other's, at least one finds it. */
+    shared_order();
+    capacity_count(f, &change);
+    done->new_keys += (size_t)change.keys;
+    done->keys += n;
+    return 0;
+}
+
+/* format-spec.md, S10: late adds are added again, so keep them rare. */
+static bool is_left(const bloomfile *f)
+{
+    return header_is_layer(&f->header) && live_succeeded(f);
+}
+
+/* Out of line, so that the usual add saves fewer registers. */
+static __attribute__((noinline)) int add_in_parts(bloomfile *f, const uint64_t *digests, size_t n,
+                                                  bool *was_new, struct adding_done *done)
+{
+    int error = 0;
+    for (size_t at = 0, some; at < n && error == 0; at += some) {
+        some = n - at;
+        if (at > 0 && is_left(f))
+            return ADDING_SUCCEEDED;
+        error = capacity_take(f, digests + at, &some);
+        if (error == 0)
+            error = add_all(f, digests + at, some, was_new != NULL ? was_new + at : NULL, done);
+    }
+    return error;
+}
+
+int adding(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new, struct adding_done *done)
+{
+    const int error = join_writable(f);
+    if (error != 0)
+        return error;
+    return capacity_has(f, n) ? add_all(f, digests, n, was_new, done)
+                              : add_in_parts(f, digests, n, was_new, done);
+}
+
+int adding_late(bloomfile *f, const uint64_t *digests, size_t n)
+{
+    struct adding_done ignored = { 0 };
+    const int error = join_writable(f);
+    return error != 0 ? error : add_all(f, digests, n, NULL, &ignored);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ * Admission of keys up to a limit. A single writer counts exactly. Several writers also estimate
+ * from a sample of the bits, because their counts are unknown until they commit. */
+#include "live/capacity.h"
+
+#include <math.h>
+
+#include "image/image.h"
+#include "live/records.h"
+#include "sizing/sizing.h"
+
+#define OVERSHOOT   200  /* part of the limit that all writers may add before they count again */
+#define SAMPLES     64   /* places spread over the body */
+#define SAMPLE_SIZE 8192 /* bytes at each */
+
+uint64_t capacity_limit(const struct header *h, unsigned flags)
+{
+    if (header_is_layer(h))
+        return h->capacity;
+    return (flags & BLOOMFILE_OVER_CAPACITY) != 0 ? CAPACITY_UNLIMITED : image_most_keys(h);
+}
+
+/* ---- of the image */
+
+/* The keys that the ones show, and what they may be wrong by: in the whole body three times the
+ * standard deviation of linear counting, 2/3 of the root of the keys for k from 4 on; in a sample
+ * once that of the number of keys in it. Too high fills a layer less; too low would overfill it. */
+static uint64_t estimate(const bloomfile *f)
+{
+    const struct header *h = &f->header;
+    const uint64_t places = h->body_size / SAMPLE_SIZE;
+    const bool whole = places <= SAMPLES;
+    struct kernel_tally tally = { 0 };
+    if (whole)
+        f->kernel->tally(f->view.body, (size_t)f->geometry.need, &tally);
+    for (uint64_t i = 0; !whole && i < SAMPLES; i++)
+        f->kernel->tally(f->view.body + places * i / SAMPLES * SAMPLE_SIZE, SAMPLE_SIZE, &tally);
+    const double share = whole ? 1 : SAMPLES * SAMPLE_SIZE / (double)f->geometry.need;
+    const double ones = (double)tally.ones / share, most = (double)h->m - 1;
+    const double keys =
+        sizing_of(h->layout)->estimated_keys(h->m, h->k, (uint64_t)(ones < most ? ones : most));
+    return (uint64_t)(keys + (whole ? sqrt(keys) * 2 / 3 : sqrt(keys / share)));
+}
+
+/* The record lacks the keys that other writers have not committed, and the counts of killed ones.
+ * In the layout counting it may also have too many: other writers have removed keys since, or a
+ * remover committed first, so that n stayed at 0 and then got the keys that it had removed. */
+static uint64_t count_keys(const bloomfile *f, const struct record *now)
+{
+    if (now->writers <= 1 && (now->flags & RECORD_N_ESTIMATED) == 0)
+        return now->n;
+    const uint64_t seen = estimate(f);
+    return layout_of(f->header.layout)->counts || seen > now->n ? seen : now->n;
+}
+
+/* How many keys this process may add before it counts again; 0: the limit is reached. */
+static uint64_t count_room(const bloomfile *f)
+{
+    struct record now;
+    if (live_count(f, &now) != 0)
+        return 1; /* adding or syncing returns the error */
+    const uint64_t keys = count_keys(f, &now), writers = now.writers > 1 ? now.writers : 1;
+    if (keys >= f->limit)
+        return 0;
+    const uint64_t left = f->limit - keys, most = f->limit / OVERSHOOT;
+    const uint64_t room = (left < most ? left : most) / writers;
+    return room > 0 ? room : 1;
+}
+
+/* ---- of the process */
+
+/* How many of the first keys are present: they are added without room. */
+static size_t count_there(const bloomfile *f, const uint64_t *digests, size_t n)
+{
+    size_t there = 0;
+    while (there < n && f->kernel->contains(&f->view, digests[there]))
+        there++;
+    return there;
+}
+
+static int64_t take(const bloomfile *f, size_t some)
+{
+    struct session *s = f->session;
+    pthread_mutex_lock(&s->asking);
+    int64_t room = session_take_room(s, some);
+    if (room <= 0) {
+        session_drop_room(s); /* what other threads have left, too */
+        s->room = (int64_t)count_room(f);
+        room = session_take_room(s, some);
+    }
+    atomic_store(&s->has_room, room > 0);
+    pthread_mutex_unlock(&s->asking);
+    return room;
+}
+
+void capacity_renew(const bloomfile *f)
+{
+    (void)take(f, 1);
+}
+
+int capacity_take(const bloomfile *f, const uint64_t *digests, size_t *some)
+{
+    if (f->limit == CAPACITY_UNLIMITED) {
+        atomic_store(&f->session->has_room, true);
+        return 0;
+    }
+    const size_t there = atomic_load(&f->session->has_room) ? 0 : count_there(f, digests, *some);
+    const int64_t room = there > 0 ? (int64_t)there : take(f, *some);
+    if (room <= 0)
+        return BLOOMFILE_EFULL;
+    *some = (uint64_t)room < *some ? (size_t)room : *some;
+    return 0;
+}

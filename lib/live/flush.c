@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ * The mark goes before the body's msync, the commit after it. */
+#include "live/flush.h"
+
+#include <bloomfile_inspect.h>
+#include <errno.h>
+
+#include "format/decode.h"
+#include "image/body.h"
+#include "live/lock_bytes.h"
+#include "live/protocol_lock.h"
+#include "live/records.h"
+#include "os/file.h"
+#include "os/map.h"
+
+/* sync 2: the mark. One that is there already belongs to a writer that is gone. This writer had the
+ * file open before (a new one refuses, or was told to accept), so the kernel will report to it too.
+ */
+int flush_begin(const bloomfile *f, struct header *now)
+{
+    struct record next = now->record;
+    if (next.sequence >= LIVE_LAST_SEQUENCE - 1)
+        return EOVERFLOW; /* no sequence would be left for removing the mark */
+    if ((next.flags & RECORD_SYNC_BEGUN) != 0)
+        return 0;
+    next.flags |= RECORD_SYNC_BEGUN;
+    return live_write(f, now, next);
+}
+
+int flush_body(const bloomfile *f, const struct header *begun)
+{
+    int error = map_sync(&f->map, f->map.base_size); /* sync 3: the body goes to disk */
+    if (error != 0)
+        guard_distrust(f->guard, BLOOMFILE_EPOISONED);
+    else
+        f->session->durable = begun->record.sequence + 1;
+    return error;
+}
+
+struct record flush_ended(struct record r)
+{
+    r.flags &= ~RECORD_SYNC_BEGUN;
+    return r;
+}
+
+int flush_end(const bloomfile *f, struct header *now, struct record next)
+{
+    int error = live_commit(f, now, flush_ended(next));
+    if (error != 0 && !live_in_doubt(f))
+        live_write(f, now, flush_ended(now->record));
+    return error;
+}
+
+static int begin(const bloomfile *f, const struct protocol_lock *turn, struct header *now)
+{
+    int error = protocol_lock_records(turn);
+    if (error != 0)
+        return error;
+    error = live_load_to_commit(f, now);
+    if (error == 0)
+        error = flush_begin(f, now);
+    protocol_unlock_records(turn);
+    return error;
+}
+
+/* Holds LOCK_RECORDS. */
+static int commit(const bloomfile *f, int body_error)
+{
+    struct header now;
+    int error = live_load_to_commit(f, &now);
+    if (error != 0)
+        return error;
+    if (body_error != 0)
+        return live_poison(f, &now, body_error); /* sync 4: told, it poisons */
+    /* sync 5: the counts, and the mark away. */
+    struct kernel_change counted = session_take(f->session, now.record.sequence);
+    error = flush_end(f, &now, live_add_counts(&now, now.record, &counted));
+    session_taken(f->session, error == 0);
+    return error;
+}
+
+static int end(const bloomfile *f, const struct protocol_lock *turn, int body_error)
+{
+    int error = protocol_lock_records(turn);
+    return error != 0 ? error : commit(f, body_error);
+}
+
+int flush_and_commit(const bloomfile *f)
+{
+    struct header now;
+    struct protocol_lock turn;
+    int error = protocol_lock_take(&turn, f); /* sync 1: one writer at a time */
+    if (error == 0)
+        error = begin(f, &turn, &now);
+    if (error == 0) {
+        int body_error = flush_body(f, &now);
+        error = end(f, &turn, body_error);
+        if (body_error != 0)
+            error = body_error;
+    }
+    protocol_lock_end(&turn);
+    return error == 0 && live_in_doubt(f) ? BLOOMFILE_EPOISONED : error;
+}
+
+/* Nobody is syncing: a mark belongs to a writer that is gone, and the kernel may have told it what
+ * it did not tell us. */
+static int check_mark(const bloomfile *f)
+{
+    struct header now;
+    int error = live_load(f, &now);
+    if (error != 0)
+        return error;
+    const bool begun =
+        now.record.state == BLOOMFILE_LIVE && (now.record.flags & RECORD_SYNC_BEGUN) != 0;
+    if (begun && !f->accept_unclean) {
+        guard_distrust(f->guard, BLOOMFILE_EUNCLEAN);
+        return BLOOMFILE_EUNCLEAN;
+    }
+    return live_in_doubt(f) ? BLOOMFILE_EPOISONED : 0;
+}
+
+static bool will_pass(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+/* It gets the means to poison before it asks, because the kernel tells it only once. */
+int flush_as_reader(const bloomfile *f)
+{
+    struct protocol_lock turn;
+    int error = protocol_lock_read(&turn, f);
+    if (will_pass(turn.refused))
+        error = turn.refused;
+    if (error == 0) {
+        error = file_flush(f->fd);
+        error = error != 0 ? live_poison_as_reader(f, turn.fd, error) : check_mark(f);
+    }
+    protocol_lock_end(&turn);
+    return error;
+}
+
+/* ---- Completes a sealing that was cut off. */
+
+static int verify(const struct header *h, const uint8_t *body)
+{
+    struct guard guard;
+    int error = guard_start(&guard, body, h->body_size, h->record.body_crc, false);
+    if (error == 0)
+        error = body_verify(h, body, &guard, 1, NULL);
+    guard_release(&guard);
+    return error;
+}
+
+/* Holds the locks. Another process may have completed it before that. */
+static int complete(int fd, const struct file_identity *own, const struct map *map,
+                    struct header *h)
+{
+    struct header_faults faults = { 0 };
+    uint8_t bytes[HEADER_MAX];
+    memcpy(bytes, map->bytes, sizeof bytes);
+    decode_header(bytes, map->base_size, h, &faults);
+    if (!decode_seal_unfinished(h, &faults))
+        return faults.first;
+    int error = verify(h, map->bytes + h->body_offset);
+    if (error == 0)
+        error = map_sync(map, HEADER_MAX); /* complete 1: the one in force may not be on disk yet */
+    if (error == 0)                        /* complete 2: the same over the other one */
+        error = record_write(fd, own, h, &h->record, map->bytes, h->in_force, 1 - h->in_force);
+    return error != 0 ? error : map_sync(map, HEADER_MAX); /* complete 3: it is on disk */
+}
+
+int seal_recovery_complete(int fd, struct header *h)
+{
+    struct map map;
+    const uint64_t size = geometry_of(h->layout, h->m, h->header_size).image_size;
+    struct file_identity own;
+    int error = file_identify(fd, &own);
+    if (error == 0)
+        error = lock_try(fd, LOCK_WRITERS, true);
+    if (error != 0)
+        return error;
+    error = lock_wait(fd, LOCK_RECORDS, 1);
+    if (error == 0) {
+        error = map_file(&map, fd, 0, size, (struct map_wish){ .writable = true });
+        if (error == 0) {
+            error = complete(fd, &own, &map, h);
+            map_release(&map);
+        }
+        lock_drop(fd, LOCK_RECORDS, 1);
+    }
+    lock_drop(fd, LOCK_WRITERS, 1);
+    return error;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ * The lock of the writers, and the count and boot identity in the record. */
+#include "live/join.h"
+
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "format/decode.h"
+#include "live/flush.h"
+#include "live/lock_bytes.h"
+#include "live/protocol_lock.h"
+#include "os/boot_id.h"
+#include "os/file.h"
+
+/* ---- looking */
+
+/* Reads the record in force, for a header whose static part is valid. Unchanged after an error. */
+static int read_record(int fd, const struct header *h, struct record *r)
+{
+    uint8_t bytes[HEADER_MAX];
+    struct header now;
+    struct header_faults faults = { 0 };
+    int error = file_read(fd, 0, bytes, sizeof bytes);
+    if (error != 0)
+        return error;
+    decode_header(bytes, geometry_of(h->layout, h->m, h->header_size).image_size, &now, &faults);
+    if (faults.first == 0)
+        *r = now.record;
+    return faults.first;
+}
+
+/* A sync holds the lock from before the mark until after it. So if the same record is in force
+ * after the lock was looked at, the look belongs to that record. */
+int join_find_abandoned(int fd, const struct header *h, bool *abandoned)
+{
+    struct record now = h->record;
+    unsigned tries = 0;
+    *abandoned = false;
+    while (now.state == BLOOMFILE_LIVE && (now.flags & RECORD_SYNC_BEGUN) != 0) {
+        const uint64_t seen = now.sequence;
+        bool held;
+        int error = lock_held_exclusively(fd, LOCK_SYNCS, &held);
+        if (error == 0 && !held)
+            error = read_record(fd, h, &now);
+        if (error == BLOOMFILE_ERECORD && tries++ < HEADER_TRIES) {
+            sched_yield(); /* it is being written */
+            continue;
+        }
+        if (error != 0 || held)
+            return error;
+        *abandoned = now.sequence == seen;
+        if (*abandoned)
+            return 0;
+    }
+    return 0;
+}
+
+int join_check_clean(int fd, const struct header *h, bool accept_unclean)
+{
+    const uint8_t *then = h->record.boot_id;
+    uint8_t boot[BOOT_ID_SIZE];
+    if (accept_unclean || header_is_clean(&h->record))
+        return 0;
+    int error = boot_id(boot);
+    if (error != 0)
+        return error;
+    if (memcmp(then, boot, BOOT_ID_SIZE) != 0)
+        return BLOOMFILE_EUNCLEAN;
+    bool abandoned;
+    error = join_find_abandoned(fd, h, &abandoned);
+    return error == 0 && abandoned ? BLOOMFILE_EUNCLEAN : error;
+}
+
+/* ---- joining */
+
+/* What is in memory survives no boot, so it need not be known which one this is. */
+static int identity(const bloomfile *f, uint8_t id[BOOT_ID_SIZE])
+{
+    if (!f->in_memory)
+        return boot_id(id);
+    memset(id, 0xFF, BOOT_ID_SIZE);
+    return 0;
+}
+
+/* Holds LOCK_SYNCS, shared, and LOCK_RECORDS: nobody syncs. */
+static int enlist(const bloomfile *f)
+{
+    struct header now;
+    bool others;
+    uint8_t boot[BOOT_ID_SIZE];
+    int error = identity(f, boot);
+    if (error == 0)
+        error = live_load_to_commit(f, &now); /* join 4: it is live */
+    if (error == 0)
+        error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
+    if (error != 0)
+        return error;
+
+    struct record next = now.record;
+    bool clean = header_is_clean(&next);
+    bool machine_died = !clean && memcmp(next.boot_id, boot, BOOT_ID_SIZE) != 0;
+    bool sync_abandoned = !clean && (next.flags & RECORD_SYNC_BEGUN) != 0;
+    /* join 5: what is unclean is refused, or accepted: then bits that were counted may be lost. */
+    if ((machine_died || sync_abandoned) && !f->accept_unclean)
+        return BLOOMFILE_EUNCLEAN;
+    if (machine_died || sync_abandoned)
+        next.ones = next.overflow = 0;
+    /* join 6: lost counts are flagged, and those that a killed writer took along. */
+    bool counts_lost = !clean && !others && next.writers > 0;
+    if (machine_died || sync_abandoned || counts_lost)
+        next.flags |= RECORD_N_ESTIMATED;
+    /* join 7: it is in use. */
+    memcpy(next.boot_id, boot, BOOT_ID_SIZE);
+    next.writers = others ? next.writers + 1 : 1;
+    return live_commit(f, &now, flush_ended(next));
+}
+
+static int enlist_between_syncs(const bloomfile *f)
+{
+    struct protocol_lock turn;
+    int error = protocol_lock_join(&turn, f); /* join 2: nobody syncs */
+    if (error == 0)
+        error = protocol_lock_records(&turn); /* join 3: nobody commits */
+    if (error == 0)
+        error = enlist(f);
+    if (error != 0 && file_check(f->fd, &f->own) != EBADF)
+        lock_drop(f->fd, LOCK_WRITERS, 1);
+    protocol_lock_end(&turn);
+    return error;
+}
+
+int join_writers(const bloomfile *f)
+{
+    int error = file_check(f->fd, &f->own);
+    if (error == 0)
+        error = lock_try(f->fd, LOCK_WRITERS, false); /* join 1: nobody seals */
+    if (error == 0)
+        error = enlist_between_syncs(f);
+    atomic_store(&f->session->joined, error == 0);
+    return error;
+}
+
+/* A child shares its parent's open file, and with it the parent's locks and the kernel's
+ * reports. */
+int join_open_own(const bloomfile *f)
+{
+    if (f->session->own)
+        return 0;
+    int error = file_check(f->fd, &f->own);
+    if (error != 0)
+        return error;
+    /* Whoever has not joined a layer, or left it, may yet poison it. */
+    const bool writable = f->writing || file_is_writable(f->fd);
+    error = writable ? map_reopen(&f->map, f->fd) : file_reopen(f->fd);
+    if (error == EACCES && !f->writing)
+        error = file_reopen(f->fd);
+    f->session->own = error == 0;
+    return error;
+}
+
+static int join_after_fork(const bloomfile *f)
+{
+    pthread_mutex_lock(&f->session->syncs);
+    int error = join_open_own(f);
+    if (error == 0 && !atomic_load(&f->session->joined))
+        error = join_writers(f);
+    pthread_mutex_unlock(&f->session->syncs);
+    return error;
+}
+
+int join_writable(const bloomfile *f)
+{
+    if (!f->writing)
+        return f->live == NULL ? BLOOMFILE_ESEALED : BLOOMFILE_EREADONLY;
+    const bool joined = atomic_load_explicit(&f->session->joined, memory_order_acquire);
+    int error = joined || live_in_doubt(f) ? 0 : join_after_fork(f);
+    if (error != 0)
+        return error;
+    return live_in_doubt(f) ? atomic_load(&f->guard->error) : 0;
+}
+
+/* ---- leaving */
+
+/* leave 2: the last one leaves it clean. */
+static struct record without_writers(struct record r)
+{
+    if (r.writers > 0)
+        r.flags |= RECORD_N_ESTIMATED;
+    r.writers = 0;
+    memset(r.boot_id, 0, sizeof r.boot_id);
+    return r;
+}
+
+static int leave_synced(const bloomfile *f, struct header *now, struct record next)
+{
+    int error = flush_begin(f, now);
+    if (error != 0)
+        return error;
+    error = flush_body(f, now); /* leave 4: on disk, before it is called clean */
+    return error != 0 ? live_poison(f, now, error) : flush_end(f, now, next);
+}
+
+/* Holds LOCK_SYNCS and LOCK_RECORDS. */
+static int resign(const bloomfile *f)
+{
+    struct header now;
+    bool others;
+    int error = live_load_to_commit(f, &now);
+    if (error == 0)
+        error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
+    if (error != 0)
+        return error;
+    if (live_in_doubt(f)) {
+        error = atomic_load(&f->guard->error);
+        /* Now it is somebody else's file; or somebody else's sync that never ended. */
+        const bool not_ours = error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EUNCLEAN;
+        return not_ours ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
+    }
+    struct kernel_change counted = session_counted(f->session);
+    struct record next = live_add_counts(&now, now.record, &counted);
+    if (next.writers > 0)
+        next.writers--;
+    if (!others)
+        next = without_writers(next);
+    /* leave 3: a reader that sees this writer's lock takes an abandoned mark for that of a sync
+     * under way. So do not leave the mark there; whoever removes it must sync. */
+    const bool marked = (next.flags & RECORD_SYNC_BEGUN) != 0;
+    /* leave 5: the counts, and whether it is clean. */
+    return others && !marked ? live_commit(f, &now, next) : leave_synced(f, &now, next);
+}
+
+int join_leave(const bloomfile *f)
+{
+    if (!atomic_load(&f->session->joined))
+        return 0;
+    struct protocol_lock turn;
+    int error = protocol_lock_take(&turn, f); /* leave 1: nobody else syncs or commits */
+    if (error == 0)
+        error = protocol_lock_records(&turn);
+    if (error == 0)
+        error = resign(f);
+    if (file_check(f->fd, &f->own) != EBADF)
+        lock_drop(f->fd, LOCK_WRITERS, 1); /* leave 6: before the other two bytes */
+    protocol_lock_end(&turn);
+    return error;
+}
+
+int join_check_path(const bloomfile *f)
+{
+    struct stat own, now;
+    if (f->path == NULL)
+        return 0;
+    if (stat(f->path, &now) != 0)
+        return file_name_is_gone(errno, f->fd) ? BLOOMFILE_EREPLACED : 0;
+    int error = file_stat(f->fd, &own);
+    bool same = error != 0 || (own.st_dev == now.st_dev && own.st_ino == now.st_ino);
+    return same ? error : BLOOMFILE_EREPLACED;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ * Bytes 3 and 1 of a live file, locked for the time of one call. */
+#include "live/protocol_lock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "live/lock_bytes.h"
+#include "os/file.h"
+
+/* ---- openings, which a child of fork() has to close: it knows of no turn but its own */
+
+static struct {
+    pthread_mutex_t lock; /* held while one is opened or closed, and over fork() */
+    struct protocol_lock *first;
+    bool watched; /* fork() tells */
+} openings = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&openings.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&openings.lock);
+}
+
+static void after_fork_in_child(void)
+{
+    for (struct protocol_lock *t = openings.first; t != NULL; t = t->next) {
+        close(t->fd);
+        t->fd = -1;
+        t->own = false;
+    }
+    openings.first = NULL;
+    pthread_mutex_unlock(&openings.lock);
+}
+
+static void watch_forks(void)
+{
+    openings.watched = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+}
+
+/* What is opened must be the file of the handle, whose number may have been reused. */
+static int open_own(struct protocol_lock *t, const bloomfile *f, bool writable)
+{
+    int own, error = file_open_again(f->fd, writable, &own);
+    if (error != 0)
+        return error;
+    t->unfit = file_check(own, &f->own);
+    if (t->unfit != 0) {
+        close(own);
+        return t->unfit;
+    }
+    t->fd = own;
+    t->own = true;
+    return 0;
+}
+
+static void open_for_call(struct protocol_lock *t, const bloomfile *f, bool reads)
+{
+    pthread_mutex_lock(&openings.lock);
+    t->refused = open_own(t, f, true);
+    if (!t->own && t->unfit == 0 && reads)
+        open_own(t, f, false);
+    if (t->own) {
+        t->next = openings.first;
+        openings.first = t;
+    }
+    pthread_mutex_unlock(&openings.lock);
+}
+
+/* Without an opening of its own, the turn has that of the handle. */
+static int start(struct protocol_lock *t, const bloomfile *f, bool reads)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    *t = (struct protocol_lock){ .fd = -1, .refused = ENOMEM };
+    pthread_once(&once, watch_forks);
+    if (openings.watched)
+        open_for_call(t, f, reads);
+    if (t->own || t->unfit != 0)
+        return t->unfit;
+    const int error = file_check(f->fd, &f->own);
+    if (error == 0)
+        t->fd = f->fd;
+    return error;
+}
+
+static void close_own(struct protocol_lock *t)
+{
+    pthread_mutex_lock(&openings.lock);
+    struct protocol_lock **link = &openings.first;
+    while (*link != t)
+        link = &(*link)->next;
+    *link = t->next;
+    close(t->fd);
+    pthread_mutex_unlock(&openings.lock);
+}
+
+/* ---- locks */
+
+int protocol_lock_take(struct protocol_lock *t, const bloomfile *f)
+{
+    const int error = start(t, f, false);
+    return error != 0 ? error : lock_wait(t->fd, LOCK_SYNCS, 1);
+}
+
+int protocol_lock_join(struct protocol_lock *t, const bloomfile *f)
+{
+    const int error = start(t, f, false);
+    return error != 0 ? error : lock_wait_shared(t->fd, LOCK_SYNCS);
+}
+
+int protocol_lock_read(struct protocol_lock *t, const bloomfile *f)
+{
+    const int error = start(t, f, true);
+    return error != 0 ? error : lock_wait_shared(t->fd, LOCK_SYNCS);
+}
+
+int protocol_lock_commit(struct protocol_lock *t, const bloomfile *f)
+{
+    const int error = start(t, f, false);
+    return error != 0 ? error : protocol_lock_records(t);
+}
+
+int protocol_lock_records(const struct protocol_lock *t)
+{
+    return lock_wait(t->fd, LOCK_RECORDS, 1);
+}
+
+void protocol_unlock_records(const struct protocol_lock *t)
+{
+    lock_drop(t->fd, LOCK_RECORDS, 1);
+}
+
+/* Closing would drop them, but not if a process was made without the handlers of fork(). */
+void protocol_lock_end(struct protocol_lock *t)
+{
+    lock_drop(t->fd, LOCK_SYNCS, 1);
+    protocol_unlock_records(t);
+    if (t->own)
+        close_own(t);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ * Records are written with pwrite() and read through the mapping. */
+#include "live/records.h"
+
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "format/decode.h"
+#include "live/lock_bytes.h"
+
+/* Whether `value` is below the highest that was seen. */
+static bool fell(atomic_uint_least64_t *highest, uint64_t value)
+{
+    uint64_t seen = atomic_load(highest);
+    while (seen < value && !atomic_compare_exchange_weak(highest, &seen, value))
+        ;
+    return value < seen;
+}
+
+/* Whether the record cannot follow those that were read before. Then another file was copied over
+ * this one; or both records were overwritten while they were read, and reading again helps. */
+static bool went_back(const bloomfile *f, const struct record *r)
+{
+    struct session *s = f->session;
+    /* A failed sealing is poisoned with a lower sequence than it had. */
+    if (r->state == BLOOMFILE_POISONED)
+        return false;
+    if (fell(&s->sequences, r->sequence) || r->sequence < f->header.record.sequence)
+        return true;
+    /* Only the last writer to leave marks it clean, and this one has not left. */
+    if (r->state == BLOOMFILE_LIVE && atomic_load(&s->joined) && header_is_clean(r))
+        return true;
+    /* Ones become fewer only if keys are removed or counts were lost. */
+    const bool only_more =
+        !layout_of(f->header.layout)->counts && (r->flags & RECORD_N_ESTIMATED) == 0;
+    return only_more && (fell(&s->ones, r->ones) || r->ones < f->header.record.ones);
+}
+
+int live_load(const bloomfile *f, struct header *now)
+{
+    struct header_faults faults;
+    bool back = false;
+    if (!map_is_there(&f->map, f->live, HEADER_MAX))
+        return BLOOMFILE_ETRUNCATED;
+    for (int tries = 0; tries < HEADER_TRIES; tries++) {
+        uint8_t bytes[HEADER_MAX];
+        memcpy(bytes, f->live, sizeof bytes);
+        faults = (struct header_faults){ 0 };
+        decode_header(bytes, f->geometry.image_size, now, &faults);
+        back = faults.first == 0 && now->crc == f->header.crc && went_back(f, &now->record);
+        if (faults.first != BLOOMFILE_ERECORD && !back)
+            break;
+        sched_yield();
+    }
+    if (faults.first == 0 && now->crc != f->header.crc)
+        return BLOOMFILE_EHEADER;
+    return back ? BLOOMFILE_ECHANGED : faults.first;
+}
+
+int live_load_to_commit(const bloomfile *f, struct header *now)
+{
+    int error = live_load(f, now);
+    if (error == BLOOMFILE_ECHANGED)
+        guard_distrust(f->guard, error);
+    if (error != 0 || now->record.state == BLOOMFILE_LIVE)
+        return error;
+    return now->record.state == BLOOMFILE_SEALED ? BLOOMFILE_ESEALED : BLOOMFILE_EPOISONED;
+}
+
+/* ---- committing */
+
+/* Where records are written. */
+struct place {
+    int fd;
+    const struct file_identity *own;
+    const struct map *map; /* of the header, at least, and writable */
+};
+
+static struct place place_of(const bloomfile *f)
+{
+    return (struct place){ f->fd, &f->own, &f->map };
+}
+
+/* commit 2: over the record that is not in force. */
+static int write_record(struct place at, const struct header *now, const struct record *next)
+{
+    struct record r = *next;
+    if (next->sequence == HEADER_SEALED_SEQUENCE)
+        return EOVERFLOW;
+    if (header_is_layer(now) && header_has_successor(at.map->bytes))
+        r.flags |= RECORD_SUCCEEDED; /* for good, even if the record that said so was torn */
+    return record_write(at.fd, at.own, now, &r, at.map->bytes, now->in_force, 1 - now->in_force);
+}
+
+/* poison 1: over the record that is not in force, poison 2: and to disk; poison 3: over the one
+ * that was, too, poison 4: and to disk. */
+static void poison(struct place at, struct header *now)
+{
+    now->record.state = BLOOMFILE_POISONED;
+    for (unsigned slots = 0; slots < 2; slots++) {
+        struct record poisoned = now->record;
+        poisoned.sequence += 1 + slots;
+        write_record(at, now, &poisoned);
+        map_sync(at.map, HEADER_MAX);
+        now->in_force = 1 - now->in_force;
+    }
+}
+
+int live_poison(const bloomfile *f, struct header *now, int error)
+{
+    guard_distrust(f->guard, BLOOMFILE_EPOISONED);
+    poison(place_of(f), now);
+    return error;
+}
+
+static void poison_at(const bloomfile *f, int fd)
+{
+    struct map map;
+    struct header now;
+    if (lock_wait(fd, LOCK_RECORDS, 1) != 0) /* which takes one for writing */
+        return;
+    if (map_file(&map, fd, 0, HEADER_MAX, (struct map_wish){ .writable = true }) == 0) {
+        if (live_load_to_commit(f, &now) == 0)
+            poison((struct place){ fd, &f->own, &map }, &now);
+        map_release(&map);
+    }
+}
+
+int live_poison_as_reader(const bloomfile *f, int fd, int error)
+{
+    guard_distrust(f->guard, BLOOMFILE_EPOISONED);
+    poison_at(f, fd);
+    return error;
+}
+
+/* commit 1: the writer of the record in force may have been killed before it was on disk. */
+static int sync_record_in_force(const bloomfile *f, struct header *now)
+{
+    if (f->session->durable == now->record.sequence + 1)
+        return 0;
+    int error = map_sync(&f->map, HEADER_MAX);
+    if (error != 0)
+        return live_poison(f, now, error);
+    f->session->durable = now->record.sequence + 1;
+    return 0;
+}
+
+int live_make_durable(const bloomfile *f)
+{
+    struct header now;
+    int error = live_load_to_commit(f, &now);
+    return error != 0 ? error : sync_record_in_force(f, &now);
+}
+
+int live_write(const bloomfile *f, struct header *now, struct record next)
+{
+    if (now->record.sequence >= LIVE_LAST_SEQUENCE)
+        return EOVERFLOW;
+    next.sequence = now->record.sequence + 1;
+    int error = sync_record_in_force(f, now);
+    if (error == 0)
+        error = write_record(place_of(f), now, &next);
+    if (error != 0)
+        return error;
+    now->record = next;
+    now->in_force = 1 - now->in_force;
+    atomic_store(&f->session->sequences, next.sequence);
+    return 0;
+}
+
+int live_commit(const bloomfile *f, struct header *now, struct record next)
+{
+    struct header before = *now;
+    int error = live_write(f, now, next);
+    if (error != 0)
+        return error;
+    error = map_sync(&f->map, HEADER_MAX); /* commit 3: it is on disk */
+    if (error != 0)
+        return live_poison(f, &before, error); /* commit 4: told, it poisons */
+    f->session->durable = now->record.sequence + 1;
+    return 0;
+}
+
+/* value + by, clamped to [0, limit]; clamping means that counts are missing. */
+static uint64_t moved(uint64_t value, int64_t by, uint64_t limit, uint32_t *flags)
+{
+    uint64_t sum;
+    bool out_of_range = by < 0 ? __builtin_sub_overflow(value, -(uint64_t)by, &sum)
+                               : __builtin_add_overflow(value, (uint64_t)by, &sum);
+    if (!out_of_range && sum <= limit)
+        return sum;
+    *flags |= RECORD_N_ESTIMATED;
+    return by < 0 ? 0 : limit;
+}
+
+/* A killed writer takes its counts with it, and one may remove what another has added and not yet
+ * committed. So sums may be out of range. */
+struct record live_add_counts(const struct header *h, struct record r,
+                              const struct kernel_change *counted)
+{
+    r.n = moved(r.n, counted->keys, UINT64_MAX, &r.flags);
+    r.ones = moved(r.ones, counted->ones, h->m, &r.flags);
+    r.overflow = moved(r.overflow, counted->overflow, r.ones, &r.flags);
+    return r;
+}
+
+int live_load_counted(const bloomfile *f, struct header *now)
+{
+    struct header loaded;
+    pthread_mutex_lock(&f->session->counts);
+    const int error = live_load(f, &loaded);
+    if (error == 0)
+        now->record = loaded.record;
+    const struct kernel_change missing = session_missing(f->session, now->record.sequence);
+    pthread_mutex_unlock(&f->session->counts);
+    now->record = live_add_counts(now, now->record, &missing);
+    return error;
+}
+
+int live_count(const bloomfile *f, struct record *counted)
+{
+    struct session *s = f->session;
+    struct session_last *last = &s->last;
+    struct header now;
+    uint64_t sequences[2];
+    int error = 0;
+    pthread_mutex_lock(&s->counts);
+    for (unsigned slot = 0; slot < 2; slot++)
+        sequences[slot] = shared_load64(header_sequence(f->live, slot));
+    if (!last->known || memcmp(sequences, last->sequences, sizeof sequences) != 0) {
+        error = live_load(f, &now);
+        last->known = error == 0;
+        if (error == 0)
+            last->record = now.record;
+        memcpy(last->sequences, sequences, sizeof sequences);
+    }
+    const struct kernel_change missing = session_missing(s, last->record.sequence);
+    pthread_mutex_unlock(&s->counts);
+    if (error == 0)
+        *counted = live_add_counts(&f->header, last->record, &missing);
+    return error;
+}
+
+/* ---- With pwrite(), so that a full or failing disk is an error and no signal. */
+
+int record_write(int fd, const struct file_identity *own, const struct header *h,
+                 const struct record *r, const uint8_t *image, unsigned kept, unsigned slot)
+{
+    uint8_t bytes[HEADER_RECORD_MAX];
+    header_encode_record(h, r, image + header_record_offset(h, kept), bytes);
+    const int error = file_check(fd, own);
+    return error != 0 ? error
+                      : file_write(fd, header_record_offset(h, slot), bytes, header_record_size(h));
+}

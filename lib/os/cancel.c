@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * The callback of each thread. Threads that a call starts have none: the calling one asks for all.
+ */
+#include "os/cancel.h"
+
+#include <stddef.h>
+
+static _Thread_local struct {
+    int (*stop)(void *context);
+    void *context;
+} mine;
+
+void cancel_set(int (*stop)(void *context), void *context)
+{
+    mine.stop = stop;
+    mine.context = context;
+}
+
+int cancel_wanted(void)
+{
+    return mine.stop != NULL ? mine.stop(mine.context) : 0;
+}

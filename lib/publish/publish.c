@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT
+ * O_TMPFILE and linkat(), or a named temporary and renameat2(). */
+#include "publish/publish.h"
+
+#include <bloomfile.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/file.h"
+#include "os/filesystem.h"
+#include "os/path.h"
+#include "os/signals.h"
+#include "os/spool.h"
+#include "publish/rename.h"
+#include "publish/replace_lock.h"
+#include "publish/rights.h"
+#include "publish/temporary.h"
+
+/* Where the file goes, and the temporary that becomes it. */
+struct publication {
+    char *path; /* links resolved; owns `name` */
+    const char *name;
+    int directory;                       /* -1: not open */
+    int fd;                              /* -1: not open */
+    int stream;                          /* where a copy goes instead; -1: it gets a name */
+    char temporary[TEMPORARY_NAME_SIZE]; /* its name before it has its own; "": none */
+    bool local;                          /* its names may be fixed ones, which clean-up looks for */
+    bool replace;
+    bool target_exists; /* and is `target` */
+    struct stat target;
+    struct publish_only only;
+    const char *like; /* the absolute path of a file in the folder whose rights it gets; or NULL */
+};
+
+/* Sets path, name and directory. */
+static int locate(struct publication *p, const char *path)
+{
+    struct stat status;
+    if (*path == '\0')
+        return ENOENT;
+    bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    p->path = is_link ? path_without_links(path) : strdup(path);
+    if (p->path == NULL)
+        return errno;
+    char *slash = strrchr(p->path, '/');
+    p->name = slash == NULL ? p->path : slash + 1;
+    if (*p->name == '\0')
+        return EISDIR;
+    const char *directory = slash == NULL ? "." : slash == p->path ? "/" : p->path;
+    if (slash != NULL && slash != p->path)
+        *slash = '\0';
+    p->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int error = p->directory < 0 ? errno : 0;
+    if (slash != NULL)
+        *slash = '/';
+    return error;
+}
+
+/* Whether what stands at the path may be replaced. */
+static int check_target(struct publication *p)
+{
+    p->target_exists = fstatat(p->directory, p->name, &p->target, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!p->target_exists)
+        return errno == ENOENT ? 0 : errno;
+    if (S_ISDIR(p->target.st_mode))
+        return EISDIR;
+    if (!S_ISREG(p->target.st_mode))
+        return BLOOMFILE_ENOTREGULAR;
+    if (!p->replace)
+        return EEXIST;
+    return mount_is_point(p->directory, p->name) ? EBUSY : 0; /* as rename() says in the end */
+}
+
+static bool is_as_then(const struct stat *now, const struct stat *then)
+{
+    return now->st_dev == then->st_dev && now->st_ino == then->st_ino &&
+           now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
+           now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
+/* Whether the target is what may be replaced. */
+static int check_only(const struct publication *p)
+{
+    if (!p->only.wanted)
+        return 0;
+    const bool same = p->target_exists ? p->only.exists && is_as_then(&p->target, &p->only.file)
+                                       : !p->only.exists;
+    return same ? 0 : BLOOMFILE_EREPLACED;
+}
+
+int publish_replace_only(struct publication *p, const struct publish_only *only)
+{
+    p->only = *only;
+    return check_only(p);
+}
+
+/* A named temporary: a new file, or the unnamed one given a name. From here on a signal that ends
+ * the process leaves it behind. */
+static int make_named(struct publication *p, int (*make)(struct publication *p, unsigned attempt))
+{
+    unsigned attempt = p->local ? 0 : TEMPORARY_FIXED;
+    int error = EEXIST;
+    for (; attempt < TEMPORARY_TRIES && error == EEXIST; attempt++) {
+        error = temporary_name(attempt, p->temporary);
+        if (error == 0)
+            error = make(p, attempt);
+    }
+    if (error != 0)
+        p->temporary[0] = '\0';
+    return error;
+}
+
+/* Locks a file just created. EEXIST: another process takes it for a leftover and removes it, or the
+ * file system has no locks. */
+static int hold_created(const struct publication *p, unsigned attempt)
+{
+    struct stat status;
+    if (!temporary_hold(attempt, p->fd)) {
+        if (errno != EWOULDBLOCK)
+            unlinkat(p->directory, p->temporary, 0);
+        return EEXIST;
+    }
+    if (fstat(p->fd, &status) == 0)
+        return status.st_nlink == 0 ? EEXIST : 0;
+    int error = errno;
+    unlinkat(p->directory, p->temporary, 0);
+    return error;
+}
+
+/* Until it has got the rights of another file. */
+static bool is_private(const struct publication *p)
+{
+    return p->target_exists || p->like != NULL;
+}
+
+static int create_named(struct publication *p, unsigned attempt)
+{
+    p->fd = openat(p->directory, p->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
+                   is_private(p) ? 0600 : 0666);
+    if (p->fd < 0)
+        return errno;
+    p->fd = file_apart(p->fd);
+    if (p->fd < 0) {
+        const int error = errno;
+        unlinkat(p->directory, p->temporary, 0);
+        return error;
+    }
+    int error = hold_created(p, attempt);
+    if (error != 0) {
+        close(p->fd);
+        p->fd = -1;
+    }
+    return error;
+}
+
+static int link_unnamed(const struct publication *p, const char *name)
+{
+    char source[sizeof "/proc/self/fd/" + 3 * sizeof p->fd];
+    snprintf(source, sizeof source, "/proc/self/fd/%d", p->fd);
+    return linkat(AT_FDCWD, source, p->directory, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+static int link_temporary(struct publication *p, unsigned attempt)
+{
+    return temporary_hold(attempt, p->fd) ? link_unnamed(p, p->temporary) : EEXIST;
+}
+
+static int open_temporary(struct publication *p)
+{
+    if (access("/proc/self/fd", X_OK) == 0) {
+        p->fd = file_apart(openat(p->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
+        if (p->fd >= 0)
+            return 0;
+        if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)
+            return errno;
+    }
+    return make_named(p, create_named);
+}
+
+static int take_rights(const struct publication *p)
+{
+    struct rights_of like = { p->directory, strrchr(p->like, '/') + 1, p->like, p->target };
+    return stat(p->like, &like.status) != 0 ? errno : rights_keep(p->fd, &like);
+}
+
+static int keep_rights(const struct publication *p)
+{
+    if (!p->target_exists && p->like != NULL)
+        return take_rights(p);
+    const struct rights_of old = { p->directory, p->name, p->path, p->target };
+    return p->target_exists ? rights_keep(p->fd, &old) : 0;
+}
+
+static void remove_temporary(struct publication *p)
+{
+    if (p->temporary[0] != '\0' && temporary_check(p->directory, p->temporary, p->fd) != EBUSY)
+        unlinkat(p->directory, p->temporary, 0);
+    p->temporary[0] = '\0';
+}
+
+/* Without replacing: by rename where the file system can refuse, by link where not (NFS). */
+static int move_to_free_name(struct publication *p)
+{
+    if (renameat2(p->directory, p->temporary, p->directory, p->name, RENAME_NOREPLACE) == 0) {
+        p->temporary[0] = '\0';
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    if (linkat(p->directory, p->temporary, p->directory, p->name, 0) != 0)
+        return errno;
+    unlinkat(p->directory, p->temporary, 0);
+    p->temporary[0] = '\0';
+    return 0;
+}
+
+/* No signal ends the process between the two names of an unnamed file. */
+static int rename_over(struct publication *p, bool unnamed)
+{
+    sigset_t before;
+    signals_hold(&before);
+    int error = unnamed ? make_named(p, link_temporary) : 0;
+    if (error == 0 && renameat(p->directory, p->temporary, p->directory, p->name) != 0)
+        error = errno;
+    else if (error == 0)
+        p->temporary[0] = '\0';
+    if (error != 0 && unnamed)
+        remove_temporary(p);
+    signals_let_go(&before);
+    return error;
+}
+
+static int give_name(struct publication *p)
+{
+    bool unnamed = p->temporary[0] == '\0';
+    int checked = unnamed ? 0 : temporary_check(p->directory, p->temporary, p->fd);
+    if (checked != 0)
+        return checked;
+    const bool must_be_free = p->only.wanted && !p->only.exists;
+    int error = 0;
+    if (!p->replace || must_be_free) {
+        error = unnamed ? link_unnamed(p, p->name) : move_to_free_name(p);
+        if (!p->replace || error == 0)
+            return error;
+        if (error == EEXIST)
+            return BLOOMFILE_EREPLACED;
+    } /* this file system cannot refuse */
+    return rename_over(p, unnamed);
+}
+
+void publish_abandon(struct publication *p)
+{
+    if (p == NULL)
+        return;
+    remove_temporary(p);
+    if (p->local)
+        temporary_let_go(p->fd);
+    if (p->fd >= 0)
+        close(p->fd);
+    if (p->directory >= 0)
+        close(p->directory);
+    free(p->path);
+    free(p);
+}
+
+static struct publication *new_publication(void)
+{
+    struct publication *p = calloc(1, sizeof *p);
+    if (p != NULL)
+        p->directory = p->fd = p->stream = -1;
+    return p;
+}
+
+static int started(struct publication **out, struct publication *p, int error, int *fd)
+{
+    if (error != 0) {
+        publish_abandon(p);
+        return error;
+    }
+    *out = p;
+    *fd = p->fd;
+    return 0;
+}
+
+int publish_start(struct publication **out, const char *path, bool replace, int *fd)
+{
+    return publish_start_like(out, path, replace, NULL, fd);
+}
+
+int publish_start_like(struct publication **out, const char *path, bool replace, const char *like,
+                       int *fd)
+{
+    *out = NULL;
+    struct publication *p = new_publication();
+    if (p == NULL)
+        return ENOMEM;
+    p->replace = replace;
+    p->like = like;
+    int error = locate(p, path);
+    if (error == 0)
+        error = check_target(p);
+    if (error == 0)
+        p->local = filesystem_is_local(p->directory);
+    if (error == 0 && p->local)
+        temporary_clean(p->directory);
+    if (error == 0)
+        error = open_temporary(p);
+    if (error == 0)
+        error = keep_rights(p);
+    return started(out, p, error, fd);
+}
+
+int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd)
+{
+    *out = NULL;
+    if (fcntl(stream, F_GETFD) < 0)
+        return errno;
+    struct publication *p = new_publication();
+    if (p == NULL)
+        return ENOMEM;
+    p->stream = stream;
+    return started(out, p, spool_file(spool_folder(folder), &p->fd), fd);
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t wrote = write(fd, bytes, size);
+        if (wrote < 0 && errno == EAGAIN)
+            poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+        else if (wrote < 0 && errno != EINTR)
+            return errno;
+        if (wrote > 0) {
+            bytes += wrote;
+            size -= (size_t)wrote;
+        }
+    }
+    return 0;
+}
+
+static int copy_to_stream(const struct publication *p)
+{
+    const size_t room = (size_t)1 << 20;
+    struct stat status;
+    int error = file_stat(p->fd, &status);
+    uint8_t *buffer = malloc(room);
+    if (error == 0 && buffer == NULL)
+        error = ENOMEM;
+    for (uint64_t at = 0; error == 0 && at < (uint64_t)status.st_size;) {
+        const uint64_t rest = (uint64_t)status.st_size - at;
+        const size_t size = rest < room ? (size_t)rest : room;
+        error = file_read(p->fd, at, buffer, size);
+        if (error == 0)
+            error = write_all(p->stream, buffer, size);
+        at += size;
+    }
+    free(buffer);
+    return error;
+}
+
+/* Another process that creates a file at that path waits until this file is there. */
+static int take_place(struct publication *p)
+{
+    int claim = -1;
+    int error = p->replace && p->local ? replace_lock_take(p->directory, p->name, &claim) : 0;
+    if (error == 0)
+        error = check_target(p);
+    if (error == 0)
+        error = check_only(p);
+    if (error == 0)
+        error = keep_rights(p); /* of what stands there by now */
+    if (error == 0)
+        error = give_name(p);
+    if (claim >= 0)
+        close(claim);
+    return error;
+}
+
+static int publish_at_path(struct publication *p)
+{
+    int error = fsync(p->fd) == 0 ? 0 : errno;
+    if (error == 0)
+        error = take_place(p);
+    return error != 0 ? error : file_flush_names(p->directory);
+}
+
+int publish_finish(struct publication *p)
+{
+    int error = p->stream >= 0 ? copy_to_stream(p) : publish_at_path(p);
+    publish_abandon(p);
+    return error;
+}

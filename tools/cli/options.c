@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ * getopt_long() by a table. */
+#include "cli/options.h"
+#include "cli/cli.h"
+
+#include <bloomfile.h>
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    LONG = 0x100, /* getopt_long() returns this and the index of an entry, or a letter */
+    NAME_SIZE = 48,
+    TEXT_SIZE = 256
+};
+
+/* "-n/--capacity" or "--sync". Returns text. */
+static const char *name_of(const struct options_entry *e, char text[NAME_SIZE])
+{
+    if (e->letter != 0)
+        snprintf(text, NAME_SIZE, "-%c/--%s", e->letter, e->name);
+    else
+        snprintf(text, NAME_SIZE, "--%s", e->name);
+    return text;
+}
+
+/* ------------------------------------------------------------------------------------- values */
+
+static _Noreturn void refuse(const struct options_entry *e, const char *wanted, const char *value)
+{
+    char name[NAME_SIZE];
+    cli_usage("%s takes %s, not '%s'%s", name_of(e, name), wanted, value,
+              e->to.kind == OPTIONS_IS_COUNT && cli_has_unknown_suffix(value)
+                  ? ": a whole number may end in k or K, M, G, T, Ki, Mi, Gi, Ti or e9"
+                  : "");
+}
+
+static _Noreturn void refuse_count(const struct options_entry *e, const char *value)
+{
+    const uint64_t mebi = 1 << 20;
+    const bool round = e->to.min >= mebi && e->to.min % mebi == 0;
+    const uint64_t min = round ? e->to.min / mebi : e->to.min;
+    char wanted[TEXT_SIZE], top[32] = "";
+    if (e->to.wanted == NULL && e->to.max == BLOOMFILE_MAX_BITS)
+        snprintf(top, sizeof(top), " to 2^60");
+    else if (e->to.wanted == NULL)
+        snprintf(top, sizeof(top), " to %" PRIu64, e->to.max);
+    snprintf(wanted, sizeof(wanted), "a number%s%s from %" PRIu64 "%s%s",
+             e->to.wanted != NULL ? " of " : "", e->to.wanted != NULL ? e->to.wanted : "", min,
+             round ? "Mi" : "", top);
+    refuse(e, wanted, value);
+}
+
+static void take_count(const struct options_entry *e, void *field, const char *value)
+{
+    uint64_t count;
+    if (!cli_parse_count(value, &count) || count < e->to.min || count > e->to.max)
+        refuse_count(e, value);
+    const uint32_t small = (uint32_t)count;
+    if (e->to.size == sizeof(small))
+        memcpy(field, &small, sizeof(small));
+    else
+        memcpy(field, &count, sizeof(count));
+}
+
+static void take_rate(const struct options_entry *e, void *field, const char *value)
+{
+    double rate = e->to.most;
+    if ((rate < 1 || strcmp(value, "1") != 0) && !cli_parse_rate(value, &rate))
+        refuse(e, "a rate between 0 and 1 such as 0.01, 1e-2 or 1%", value);
+    *(double *)field = rate;
+}
+
+static void take_string(const struct options_entry *e, void *field, const char *value)
+{
+    char name[NAME_SIZE];
+    if (e->to.wanted != NULL && value[0] == '\0')
+        cli_usage("%s takes %s", name_of(e, name), e->to.wanted);
+    memcpy(field, &value, sizeof(value));
+}
+
+/* "a", "a or b", "a, b or c", as there come more. */
+static void list(char text[TEXT_SIZE], const char *word, bool is_last, const char *before_last)
+{
+    const size_t used = strlen(text);
+    const char *between = used == 0 ? "" : is_last ? before_last : ", ";
+    snprintf(text + used, TEXT_SIZE - used, "%s%s", between, word);
+}
+
+static void take_word(const struct options_entry *e, void *field, const char *value)
+{
+    char all[TEXT_SIZE] = "";
+    const char *word, *last = NULL;
+    for (uint32_t i = 1; (word = e->to.word(i)) != NULL; i++) {
+        if (word[0] == '\0')
+            continue;
+        if (strcmp(value, word) == 0) {
+            *(uint32_t *)field = i;
+            return;
+        }
+        if (last != NULL)
+            list(all, last, false, "");
+        last = word;
+    }
+    list(all, last, true, " or ");
+    refuse(e, all, value);
+}
+
+static void take(const struct options *o, const struct options_entry *e, char *request, char *value)
+{
+    void *field = request + e->to.at, *undone = request + e->to.undone;
+    switch (e->to.kind) {
+    case OPTIONS_IS_FLAG:
+        *(bool *)undone = false;
+        *(bool *)field = true;
+        break;
+    case OPTIONS_IS_BITS:
+        *(unsigned *)field |= e->to.bits;
+        break;
+    case OPTIONS_IS_COUNT:
+        take_count(e, field, value);
+        break;
+    case OPTIONS_IS_RATE:
+        take_rate(e, field, value);
+        break;
+    case OPTIONS_IS_STRING:
+        take_string(e, field, value);
+        break;
+    case OPTIONS_IS_WORD:
+        take_word(e, field, value);
+        break;
+    case OPTIONS_IS_CALL:
+        e->to.call(field, value);
+        break;
+    case OPTIONS_IS_HELP:
+        options_help(o);
+    case OPTIONS_IS_VERSION:
+        cli_version();
+    }
+}
+
+/* ------------------------------------------------------------------------------- command line */
+
+/* A long one: the beginning of several names, or of none. */
+static _Noreturn void refuse_name(const struct options *o, const char *word)
+{
+    char all[TEXT_SIZE] = "", name[NAME_SIZE];
+    const int size = (int)strcspn(word, "=");
+    for (int i = 0; size > 2 && i < OPTIONS_MOST; i++) {
+        const char *one = o->entries[i].name;
+        if (one == NULL || strncmp(one, word + 2, (size_t)size - 2) != 0)
+            continue;
+        snprintf(name, sizeof(name), "--%s", one);
+        list(all, name, false, "");
+    }
+    if (all[0] != '\0')
+        cli_usage("ambiguous option %.*s (%s)", size, word, all);
+    cli_usage("unknown option %.*s", size, word);
+}
+
+static _Noreturn void refuse_option(const struct options *o, int returned, char *const *argv)
+{
+    const char *word = argv[optind - 1]; /* NULL: musl counts a short option's missing value */
+    bool is_long = word != NULL && strncmp(word, "--", 2) == 0;
+    if (returned == ':' && is_long)
+        cli_usage("%s needs a value", word);
+    if (returned == ':')
+        cli_usage("-%c needs a value", optopt);
+    if (is_long && optopt >= LONG)
+        cli_usage("%.*s takes no value", (int)strcspn(word, "="), word);
+    if (is_long && optopt == 0)
+        refuse_name(o, word);
+    cli_usage("unknown option -%c", optopt);
+}
+
+static void check_rivals(const struct options *o, const bool *taken, char rival)
+{
+    char all[TEXT_SIZE] = "", name[NAME_SIZE];
+    int last = 0, count = 0;
+    for (int i = 0; rival != 0 && i < OPTIONS_MOST; i++) {
+        if (o->entries[i].rival == rival) {
+            last = i;
+            count += taken[i];
+        }
+    }
+    for (int i = 0; count > 1 && i <= last; i++) {
+        if (o->entries[i].rival == rival)
+            list(all, name_of(&o->entries[i], name), i == last, " and ");
+    }
+    if (count > 1)
+        cli_usage("%s are mutually exclusive", all);
+}
+
+struct getopt_tables {
+    struct option longs[OPTIONS_MOST + 1];
+    char shorts[2 * OPTIONS_MOST + 2];
+};
+
+static void make_tables(const struct options *o, struct getopt_tables *t)
+{
+    size_t longs = 0, shorts = 0;
+    *t = (struct getopt_tables){ 0 };
+    t->shorts[shorts++] = ':';
+    for (int i = 0; i < OPTIONS_MOST; i++) {
+        const struct options_entry *e = &o->entries[i];
+        if (e->name == NULL)
+            continue;
+        const int has_value = e->metavar != NULL ? required_argument : no_argument;
+        t->longs[longs++] = (struct option){ e->name, has_value, NULL, LONG + i };
+        if (e->letter != 0)
+            t->shorts[shorts++] = e->letter;
+        if (e->letter != 0 && has_value == required_argument)
+            t->shorts[shorts++] = ':';
+    }
+}
+
+static int find(const struct options *o, int returned)
+{
+    int i = returned - LONG;
+    if (i < 0) {
+        for (i = 0; o->entries[i].letter != returned; i++)
+            continue;
+    }
+    return i;
+}
+
+int options_parse(const struct options *o, void *request, int argc, char **argv)
+{
+    struct getopt_tables tables;
+    bool taken[OPTIONS_MOST] = { false };
+    char name[NAME_SIZE];
+    int returned;
+    make_tables(o, &tables);
+    opterr = 0;
+    while ((returned = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
+        if (returned == '?' || returned == ':')
+            refuse_option(o, returned, argv);
+        const int i = find(o, returned);
+        if (taken[i] && o->entries[i].to.kind == OPTIONS_IS_STRING)
+            cli_usage("%s is given twice", name_of(&o->entries[i], name));
+        taken[i] = true;
+        check_rivals(o, taken, o->entries[i].rival);
+        take(o, &o->entries[i], request, optarg);
+    }
+    return optind;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ * Detection of keys that would be lost with a replaced filter. */
+#include "filters/lost_keys.h"
+#include "cli/cli.h"
+#include "filters/destination.h"
+#include "filters/messages.h"
+#include "filters/same_file.h"
+#include "filters/series_files.h"
+#include "filters/target_file.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* How one filter, the old one, compares with another. */
+struct match {
+    bool covered;  /* the other one has ones wherever it has */
+    bool same;     /* its bits are the same, or it has none */
+    double chance; /* that a filter of other keys, as many, would be covered */
+};
+
+/* A greater chance may be an accident: a saturated filter covers all others, and one of few keys is
+ * covered by many. */
+static const double accident = 1e-9;
+
+bool lost_keys_is_live(const char *path)
+{
+    const struct layers_one one = layers_look(path, 0);
+    return one.error == 0 && one.info.state == BLOOMFILE_LIVE;
+}
+
+bool lost_keys_are_in(const char *path)
+{
+    return target_has_keys(path) || lost_keys_is_live(path);
+}
+
+/* A bit for each counter of two, in 4 bytes, that is not 0. */
+static uint8_t counted(const uint8_t *bytes, size_t size)
+{
+    uint32_t x = 0;
+    for (size_t i = 0; i < size; i++)
+        x |= (uint32_t)bytes[i] << (8 * i);
+    x = (x | x >> 1 | x >> 2 | x >> 3) & 0x11111111;
+    x = (x | x >> 3) & 0x03030303;
+    x = (x | x >> 6) & 0x000F000F;
+    return (uint8_t)(x | x >> 12);
+}
+
+/* Eight cells of a body, from a multiple of eight on, as bits: whether they are not 0. */
+static uint8_t cells(const uint8_t *body, size_t size, bool counts, size_t at)
+{
+    if (!counts)
+        return body[at];
+    return counted(body + 4 * at, size - 4 * at < 4 ? size - 4 * at : 4);
+}
+
+static bool has_all_cells(const bloomfile *f, bool counts, const bloomfile *part, bool part_counts)
+{
+    size_t size, part_size;
+    const uint8_t *body = bloomfile_body(f, &size), *of_part = bloomfile_body(part, &part_size);
+    const size_t bytes = part_counts ? (part_size + 3) / 4 : part_size;
+    uint8_t lacking = 0;
+    for (size_t at = 0; at < bytes && lacking == 0; at++)
+        lacking =
+            cells(of_part, part_size, part_counts, at) & (uint8_t)~cells(body, size, counts, at);
+    return lacking == 0;
+}
+
+static bool has_same_body(const bloomfile *a, const bloomfile *b)
+{
+    size_t size, other_size;
+    const void *body = bloomfile_body(a, &size), *other = bloomfile_body(b, &other_size);
+    return size == other_size && memcmp(body, other, size) == 0;
+}
+
+/* By the rate, as keys of one block go together; and by the ones, as those of many keys coincide.
+ */
+static double chance_of(const bloomfile *f, const bloomfile *part)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT, of_part = m;
+    bloomfile_get_info(part, &info);
+    bloomfile_measure(f, &m); /* fail for a wrong struct_size only */
+    bloomfile_measure(part, &of_part);
+    return fmax(pow(m.fpr, (double)info.keys), pow(m.fill, (double)of_part.ones));
+}
+
+static struct match match_cells(const bloomfile *f, bool counts, const bloomfile *part,
+                                bool part_counts)
+{
+    struct match m = { .chance = 1 };
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(part, &info);
+    m.same = message_is_empty(&info) || has_same_body(f, part);
+    m.covered = m.same || has_all_cells(f, counts, part, part_counts);
+    if (m.covered)
+        m.chance = chance_of(f, part);
+    return m;
+}
+
+/* The same of `f` as it would be folded. */
+static struct match match_folded(const bloomfile *f, uint64_t factor, bool counts,
+                                 const bloomfile *part)
+{
+    void *image;
+    size_t size;
+    bloomfile *folded;
+    struct match m = { .chance = 1 };
+    if (bloomfile_fold_memory(&image, &size, f, factor) != 0)
+        return m;
+    if (bloomfile_open_memory(&folded, image, size, BLOOMFILE_APP_HASH) == 0) {
+        m = match_cells(folded, counts, part, counts);
+        bloomfile_close(folded);
+    }
+    bloomfile_free(image);
+    return m;
+}
+
+static bool has_same_positions(const struct bloomfile_info *a, const struct bloomfile_info *b)
+{
+    return b->bits % a->bits == 0 && a->hashes == b->hashes && a->seed == b->seed &&
+           a->hash_id == b->hash_id && a->self_test == b->self_test &&
+           a->first_block == b->first_block && a->whole_blocks == b->whole_blocks;
+}
+
+/* Estimates may differ for the same keys. */
+static bool has_more_keys(const struct bloomfile_info *old, const struct bloomfile_info *f)
+{
+    return old->keys > f->keys && old->keys_estimated == 0 && f->keys_estimated == 0;
+}
+
+/* Whether one filter may be a copy, fold or projection of the other, made before that got more
+ * keys. */
+static struct match match_one(const bloomfile *old, const bloomfile *f)
+{
+    struct bloomfile_info a = BLOOMFILE_INFO_INIT, b = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(old, &a);
+    bloomfile_get_info(f, &b);
+    const struct bloomfile_traits *of_a = bloomfile_traits_of(a.layout),
+                                  *of_b = bloomfile_traits_of(b.layout);
+    const bool is_projection = a.layout != b.layout;
+    if (!has_same_positions(&a, &b) || (is_projection && a.layout != of_b->projection) ||
+        has_more_keys(&a, &b))
+        return (struct match){ .chance = 1 };
+    if (of_a->solved) {
+        const bool same = has_same_body(old, f);
+        return (struct match){ .covered = same, .same = same, .chance = 1 };
+    }
+    if (a.bits != b.bits)
+        return is_projection ? (struct match){ .chance = 1 }
+                             : match_folded(f, b.bits / a.bits, of_b->counts, old);
+    return match_cells(f, of_b->counts, old, of_a->counts);
+}
+
+static struct match match_layer(const bloomfile *layer, const bloomfile *f)
+{
+    struct match best = { .chance = 1 };
+    for (size_t i = 0; i < bloomfile_layers(f) && !best.same; i++) {
+        const struct match m = match_one(layer, bloomfile_layer(f, i));
+        if (m.covered && (!best.covered || m.same || m.chance < best.chance))
+            best = m;
+    }
+    return best;
+}
+
+/* `old` is sound. A series that forgets may have forgotten a layer. That all layers are covered is
+ * less of an accident than that one is. */
+static bool is_earlier(const bloomfile *old, const bloomfile *f)
+{
+    const size_t layers = bloomfile_layers(old);
+    if ((layers > 0) != (bloomfile_layers(f) > 0))
+        return false;
+    struct match all = layers > 0 ? (struct match){ .covered = true, .same = true, .chance = 1 }
+                                  : match_one(old, f);
+    for (size_t i = 0; i < layers && all.covered; i++) {
+        const struct match m = match_layer(bloomfile_layer(old, i), f);
+        all.covered = m.covered;
+        all.same = all.same && m.same;
+        all.chance *= m.chance;
+    }
+    return all.covered && (all.same || all.chance <= accident);
+}
+
+static bool keeps_keys(const struct lost_keys *l)
+{
+    bloomfile *old;
+    if (l->source == NULL || bloomfile_open(&old, l->dest, BLOOMFILE_APP_HASH) != 0)
+        return false;
+    const bool keeps = bloomfile_verify(old, 1, NULL) == 0 && is_earlier(old, l->source);
+    bloomfile_close(old);
+    return keeps;
+}
+
+void lost_keys_check(const struct lost_keys *l)
+{
+    struct stat st;
+    if (destination_is_stdout(l->dest) || stat(l->dest, &st) != 0)
+        return;
+    const bool same = same_file_is(l->dest, l->path);
+    if (!l->discard && !same && lost_keys_is_live(l->dest))
+        cli_fail(0, "cannot replace %s: it is live (write to another file)", l->dest);
+    if (!l->discard && !same && lost_keys_are_in(l->dest) && !keeps_keys(l))
+        cli_fail(0, "cannot replace %s: it may have keys that %s lacks (write to another file)",
+                 l->dest, l->path);
+    if (!l->force && l->source == NULL)
+        destination_fail(l->dest, EEXIST);
+    if (!l->force)
+        cli_fail(0, "cannot create %s: %s (add --force: %s has all its keys)", l->dest,
+                 bloomfile_strerror(EEXIST), l->path);
+}

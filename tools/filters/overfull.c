@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * A warning, then the end, by how much the real rate exceeds the promised one. */
+#include "filters/overfull.h"
+#include "cli/cli.h"
+#include "filters/messages.h"
+
+#include <bloomfile_inspect.h>
+
+#include <inttypes.h>
+#include <math.h>
+
+/* So many times the promised rate is more than what chance or a few keys too many do. */
+static const double overfull = 2;
+
+enum {
+    CHEAP_BODY = 16 << 20 /* bytes that are read in little more time than it takes to start */
+};
+
+bool overfull_is_over(double rate, double promised)
+{
+    return rate > overfull * promised;
+}
+
+/* A size that does not reach the rate for the capacity was chosen by hand. */
+static bool is_too_small(const struct bloomfile_info *info, double promised)
+{
+    double rate = bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->capacity);
+    return rate > 1.05 * promised;
+}
+
+void overfull_begin(struct overfull *c, const bloomfile *f)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    *c = (struct overfull){ .capacity = info.capacity,
+                            .promised = message_promised(&info),
+                            .first = info.keys,
+                            .grows = info.layers > 0 };
+    c->least = c->next = is_too_small(&info, c->promised) ? 0 : info.capacity;
+}
+
+/* The rate rises at most with the k-th power of the number of keys. */
+static uint64_t next_look(const struct overfull *c, uint32_t hashes)
+{
+    double growth = 2, keys = (double)c->keys, step = (double)c->capacity / 64 + 1;
+    if (c->rate > 0 && c->rate <= overfull * c->promised)
+        growth = fmin(growth, pow(overfull * c->promised / c->rate, 1.0 / hashes));
+    double next = fmax(keys * growth, keys + step);
+    return next < (double)BLOOMFILE_MAX_BITS ? (uint64_t)next : BLOOMFILE_MAX_BITS;
+}
+
+/* Counts are not known while others add, or after one of them was killed, and estimating them reads
+ * all of the filter. That is not for a few keys into a large one that seems half empty: who adds
+ * many finds out. */
+static bool is_worth_reading(const struct overfull *c, const struct bloomfile_info *info)
+{
+    bool counted = info->writers <= 1 && info->keys_estimated == 0;
+    uint64_t added = info->keys > c->first ? info->keys - c->first : 0;
+    return counted || info->body_size <= CHEAP_BODY || info->keys > info->capacity / 2 ||
+           added > info->capacity / 64;
+}
+
+bool overfull_look(struct overfull *c, const bloomfile *f, bool anyway)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+    bloomfile_get_info(f, &info);
+    if (c->grows || !is_worth_reading(c, &info))
+        return false;
+    uint64_t keys = key_count_of(&c->fill, f, c->next);
+    if (keys <= (anyway ? c->least : c->next))
+        return false;
+    bloomfile_measure(f, &m); /* fails for a wrong struct_size only */
+    c->keys = keys;
+    c->ones = m.ones;
+    c->rate = m.fpr;
+    c->next = next_look(c, info.hashes);
+    return keys > c->capacity || m.fpr > c->promised;
+}
+
+/* The count that led to the refusal lacks no keys of other writers, nor those of killed ones. */
+const char *overfull_describe(const bloomfile *f, char *buffer, size_t size)
+{
+    char target[32];
+    struct key_count fill = { 0 };
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    const uint64_t keys = key_count_of(&fill, f, 0);
+    bloomfile_get_info(f, &info);
+    snprintf(buffer, size,
+             "%s%" PRIu64 " key%s in a filter sized for %" PRIu64
+             ", and another key would raise its expected false-positive rate above twice the target"
+             " of %s",
+             fill.estimated ? "about " : "", keys, cli_s(keys), info.capacity,
+             cli_percent(target, sizeof(target), message_promised(&info)));
+    return buffer;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Options about filters and threads that several tools take, and values that need more than a table
+ * says.
+ */
+#ifndef TOOLS_FILTERS_PARAMS_H
+#define TOOLS_FILTERS_PARAMS_H
+
+#include "cli/options.h"
+
+#define PARAMS_THREADS(request, field)                                                             \
+    OPTION('j', "threads", "N", "number of threads (default: one per processor, up to 16)",        \
+           OPTIONS_COUNT(request, field, NULL, 1, 1024))
+
+#define PARAMS_LABEL(request, field)                                                               \
+    OPTION(0, "label", "TEXT", "store a description for people, up to 112 bytes of UTF-8",         \
+           OPTIONS_STRING(request, field, NULL), .value = OPTIONS_A_TEXT)
+
+#define PARAMS_TAG(request, field, take)                                                           \
+    OPTION(0, "tag", "HEX", "store an identifier for programs, up to 16 bytes in hexadecimal",     \
+           OPTIONS_CALL(request, field, take), .value = OPTIONS_A_TEXT)
+
+#define PARAMS_RANDOM "random"
+#define PARAMS_SEED(request, field, take)                                                          \
+    OPTION('s', "seed", "SEED",                                                                    \
+           "hash seed (default 0); use '" PARAMS_RANDOM "' for untrusted keys",                    \
+           OPTIONS_CALL(request, field, take), .value = OPTIONS_A_TEXT, .special = PARAMS_RANDOM)
+
+/* `file` is the name of the operand in the usage. */
+#define PARAMS_ACCEPT_UNCLEAN(request, field, file)                                                \
+    OPTION(0, "accept-unclean", NULL, "use " file " even if a crash may have lost recent keys",    \
+           OPTIONS_BITS(request, field, BLOOMFILE_ACCEPT_UNCLEAN))
+
+/* How --help says which forms of numbers all tools take. */
+#define PARAMS_NUMBERS "Numbers may be written as 80k, 10M, 2Gi or 1e9"
+#define PARAMS_RATES   "rates as 0.01, 1e-2 or 1%"
+
+#define PARAMS_OVERFULL "accept a filter over capacity (expected rate above twice the target)"
+
+/* What -q leaves: tools that read keys or several filters also have warnings that matter. */
+#define PARAMS_QUIET_KEYS   "print only errors and warnings about keys"
+#define PARAMS_QUIET_ERRORS "print only errors"
+
+/* Each takes the other back. */
+#define PARAMS_QUIET_VERBOSE(request, quietness)                                                   \
+    OPTION('q', "quiet", NULL, quietness, OPTIONS_INSTEAD(request, quiet, verbose)),               \
+        OPTION('v', "verbose", NULL, "print the summary even if stderr is not a terminal",         \
+               OPTIONS_INSTEAD(request, verbose, quiet))
+
+/* From the system. Ends the program by cli_fail() if there is none: arc4random() of libbsd would
+ * end it without a message where memory is short, and by 1, which means "nothing found". */
+uint64_t params_random(void);
+
+/* The value of -s/--seed: a number, or PARAMS_RANDOM. Ends the program by cli_usage() for another.
+ */
+uint64_t params_seed(const char *text);
+
+/* For OPTIONS_WORD(): names of layouts, the second one only of those that a series can have. */
+const char *params_layout(uint32_t layout);
+const char *params_plain_layout(uint32_t layout);
+
+/* For PARAMS_TAG(): the value goes to 16 bytes. */
+void params_take_tag(void *tag, char *value);
+
+/* As many as the processors this program may use, up to 16. */
+uint32_t params_default_threads(void);
+
+#endif

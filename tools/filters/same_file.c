@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ * Device and inode, or the path of what is not there yet. */
+#include "filters/same_file.h"
+#include "cli/cli.h"
+#include "filters/series_files.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool identify(const char *path, int standard, struct stat *st)
+{
+    int failed = strcmp(path, "-") == 0 ? fstat(standard, st) : stat(path, st);
+    return failed == 0 && S_ISREG(st->st_mode);
+}
+
+static bool are_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool same_file_is(const char *output, const char *input)
+{
+    struct stat in, out;
+    return identify(output, STDOUT_FILENO, &out) && identify(input, STDIN_FILENO, &in) &&
+           are_same(&in, &out);
+}
+
+/* How many files the filter may have. */
+static uint64_t files_of(const char *filter)
+{
+    const struct layers_one first = layers_look(filter, 0);
+    if (first.error != 0 || !layers_is_live(&first.info))
+        return 1;
+    return first.info.generations > 0 ? first.info.generations : LAYERS_MOST;
+}
+
+bool same_file_is_filter(const char *output, const char *filter)
+{
+    struct stat out;
+    bool is = same_file_is(output, filter);
+    if (is || !identify(output, STDOUT_FILENO, &out))
+        return is;
+    const uint64_t files = files_of(filter);
+    for (uint64_t slot = 1; slot < files && !is; slot++) {
+        char *name = layers_path(filter, slot);
+        is = same_file_is(output, name);
+        free(name);
+    }
+    return is;
+}
+
+static void check_input(const char *output, const char *path)
+{
+    bool in_standard = strcmp(path, "-") == 0, out_standard = strcmp(output, "-") == 0;
+    if (!same_file_is(output, path))
+        return;
+    cli_fail(0, "cannot read %s%s%s: it is also the output (write to another file)",
+             in_standard ? "standard input" : path, in_standard && !out_standard ? ", " : "",
+             in_standard && !out_standard ? output : "");
+}
+
+void same_file_check_inputs(const char *output, char *const *paths, int count)
+{
+    for (int i = 0; i < count; i++)
+        check_input(output, paths[i]);
+    if (count == 0)
+        check_input(output, "-");
+}
+
+/* ------------------------------------------------------------------------------------ outputs */
+
+static char *copy(const char *path)
+{
+    char *text = strdup(path);
+    if (text == NULL)
+        cli_fail(ENOMEM, "cannot continue");
+    return text;
+}
+
+/* Of files that are not there yet: the same name in the same folder. */
+static bool will_be_same(const char *path, const char *other)
+{
+    char *folders[2] = { copy(path), copy(other) }, *names[2] = { copy(path), copy(other) };
+    struct stat a, b;
+    bool same = stat(path, &a) != 0 && stat(other, &b) != 0 && /* a terminal may be both */
+                stat(dirname(folders[0]), &a) == 0 && stat(dirname(folders[1]), &b) == 0 &&
+                are_same(&a, &b) && strcmp(basename(names[0]), basename(names[1])) == 0;
+    for (int i = 0; i < 2; i++) {
+        free(folders[i]);
+        free(names[i]);
+    }
+    return same;
+}
+
+bool same_file_are_same(const char *output, const char *other)
+{
+    struct stat a, b;
+    bool exists = identify(output, STDOUT_FILENO, &a),
+         other_exists = identify(other, STDOUT_FILENO, &b);
+    if (exists || other_exists)
+        return exists && other_exists && are_same(&a, &b);
+    return strcmp(output, "-") != 0 && strcmp(other, "-") != 0 && will_be_same(output, other);
+}
+
+void same_file_check_outputs(const char *output, const char *other)
+{
+    const char *name = strcmp(output, "-") == 0 ? "standard output" : output;
+    if (same_file_are_same(output, other))
+        cli_fail(0, "cannot write two outputs to one file, %s (write to another file)", name);
+}

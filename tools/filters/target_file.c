@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ * What may be replaced, and what is said if it may not. */
+#include "filters/target_file.h"
+#include "cli/cli.h"
+#include "filters/messages.h"
+#include "filters/series_errors.h"
+#include "filters/writers.h"
+#include "keys/input_type.h"
+
+#include "os/path.h"
+
+#include <bloomfile.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    HEADER_LEAST = 16 /* bytes: magic, version, size */
+};
+
+static void check_folder(const char *path, const char *file)
+{
+    char *copy = strdup(file);
+    if (copy == NULL)
+        message_cannot_create(path, ENOMEM);
+    const char *folder = dirname(copy);
+    if (faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS) != 0)
+        cli_fail(errno, "cannot create %s in the folder %s", path, folder);
+    free(copy);
+}
+
+bool target_has_keys(const char *path)
+{
+    bloomfile *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    int error = bloomfile_open(&f, path, 0);
+    if (error != 0)
+        return error != ENOENT && error != BLOOMFILE_EEMPTY;
+    bloomfile_get_info(f, &info);
+    bloomfile_close(f);
+    return info.keys > 0 || !message_is_empty(&info);
+}
+
+static void check_new(const char *path)
+{
+    char why[LAYERS_TEXT];
+    if (path[strlen(path) - 1] == '/')
+        message_cannot_create(path, EISDIR);
+    if (layers_claim(path, why))
+        cli_fail(0, "cannot create %s: %s", path, why);
+    if (layers_leads_nowhere(path))
+        cli_fail(0, "cannot create %s: it is a dangling symbolic link", path);
+    check_folder(path, path);
+}
+
+/* Too short to be told from any other file that begins alike. */
+static bool has_no_header(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_size < HEADER_LEAST;
+}
+
+/* It may be the list of keys, given in the place of the filter. */
+static _Noreturn void fail_for_kind(const char *path, const char *kind)
+{
+    struct input_type_text is;
+    const char *order = message_order != NULL ? message_order : "write to another file";
+    if (input_type_describe_file(path, &is))
+        cli_fail(0, "cannot replace %s: %s (%s)", path, is.what, order);
+    cli_fail(0, "cannot replace %s: it is not a %s (%s)", path, kind, order);
+}
+
+/* Ends the program if the file is of another kind: a damaged filter is none, nor an empty file.
+ * Returns what opening it did. */
+static int check_is_filter(const char *path)
+{
+    bloomfile *f;
+    int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
+    if (error == 0)
+        bloomfile_close(f);
+    if (error == BLOOMFILE_EMAGIC || (error == BLOOMFILE_ETRUNCATED && has_no_header(path)))
+        fail_for_kind(path, "filter");
+    return error;
+}
+
+/* The same of a patch. */
+static int check_is_patch(const char *path)
+{
+    uint8_t start[HEADER_LEAST];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return errno;
+    const ssize_t size = read(fd, start, sizeof(start));
+    const int error = size < 0 ? errno : 0;
+    close(fd);
+    if (size > 0 && !input_type_is_patch(start, (size_t)size))
+        fail_for_kind(path, "patch");
+    return error;
+}
+
+/* The other layers would be left behind, or have lost one. */
+static void check_is_no_series(const char *path)
+{
+    char why[LAYERS_TEXT];
+    if (layers_hold(path, why))
+        cli_fail(0, "cannot replace %s: %s", path, why);
+}
+
+static void check_unused(const char *path)
+{
+    if (writers_have_file(path))
+        cli_fail(0,
+                 "cannot replace %s: other programs have it open for writing, and the keys they "
+                 "add would be lost (write to another file)",
+                 path);
+}
+
+/* `check_kind` ends the program for a file of another kind, and returns an error of opening it. */
+static void check(const char *path, bool force, int (*check_kind)(const char *path))
+{
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        if (errno != ENOENT)
+            message_cannot_create(path, errno);
+        check_new(path);
+        return;
+    }
+    if (!S_ISREG(st.st_mode))
+        message_cannot_create(path, S_ISDIR(st.st_mode) ? EISDIR : BLOOMFILE_ENOTREGULAR);
+    const int error = check_kind(path);
+    check_is_no_series(path);
+    if (!force)
+        message_cannot_create(path, EEXIST);
+    if (error == EACCES)
+        cli_fail(error, "cannot replace %s", path);
+    const bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    char *resolved = is_link ? realpath(path, NULL) : strdup(path);
+    if (resolved == NULL)
+        message_cannot_create(path, errno);
+    if (mount_is_point(AT_FDCWD, resolved))
+        cli_fail(0,
+                 "cannot replace %s: it is a mount point (mount the folder of the file, or replace "
+                 "the file outside the mount)",
+                 path);
+    check_folder(path, resolved);
+    free(resolved);
+}
+
+void target_check(const char *path, bool force)
+{
+    check(path, force, check_is_filter);
+    check_unused(path);
+}
+
+void target_check_patch(const char *path, bool force)
+{
+    check(path, force, check_is_patch);
+}
+
+void target_check_old_patch(const char *path)
+{
+    check_is_patch(path);
+}
+
+void target_check_old(const char *path)
+{
+    check_is_filter(path);
+    check_is_no_series(path);
+    check_unused(path);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ * Each thread has buffers of its own; the lock covers one read. */
+#include "keys/feed.h"
+#include "cli/cli.h"
+#include "keys/missing_fields.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum {
+    BATCH = 1024
+};
+
+struct feed {
+    bloomfile_builder *builder;
+    pthread_mutex_t reading; /* held for all that follows */
+    struct keys *input;
+    struct cli_progress progress;
+    int error;
+    struct split lacking;     /* the first one that a missing field ended, */
+    const char *lacking_path; /* of this input */
+    uint64_t lacking_piece;
+};
+
+/* What a thread has done with a piece. */
+struct share {
+    struct split split; /* at its end */
+    uint64_t added;
+    int error;
+};
+
+/* All pieces before it are read already. */
+static void note_lacking(struct feed *f, const struct keys_piece *piece, const struct split *split)
+{
+    if (split->lacking == 0 || (f->lacking.lacking != 0 && f->lacking_piece < piece->number))
+        return;
+    f->lacking = *split;
+    f->lacking_path = piece->path;
+    f->lacking_piece = piece->number;
+}
+
+/* Waits for its turn, tells what it has done since the last one, and reads. */
+static bool next_piece(struct feed *f, struct keys_piece *piece, const struct share *share)
+{
+    pthread_mutex_lock(&f->reading);
+    f->progress.keys += share->added;
+    if (f->error == 0)
+        f->error = share->error;
+    note_lacking(f, piece, &share->split);
+    bool more = f->error == 0 && f->lacking.lacking == 0 && keys_next_piece(f->input, piece);
+    f->progress.doing = keys_path(f->input);
+    f->progress.bytes = keys_bytes(f->input);
+    cli_progress_step(&f->progress);
+    pthread_mutex_unlock(&f->reading);
+    return more;
+}
+
+static struct share add_piece(const struct feed *f, const struct keys_piece *piece)
+{
+    struct bloomfile_key keys[BATCH];
+    struct share share = { .split = keys_split(f->input, piece) };
+    size_t n;
+    while (share.error == 0 && (n = split_next(&share.split, keys, BATCH)) > 0) {
+        share.error = bloomfile_builder_add_many(f->builder, keys, n);
+        share.added += n;
+    }
+    keys_end_split(f->input, &share.split);
+    return share;
+}
+
+static void *work(void *feed)
+{
+    struct feed *f = feed;
+    struct keys_piece piece = { 0 };
+    struct share share = { 0 };
+    while (next_piece(f, &piece, &share))
+        share = add_piece(f, &piece);
+    keys_piece_free(&piece);
+    return NULL;
+}
+
+/* With this thread and so many more, or as many as can be had. */
+static void work_together(struct feed *f, unsigned more)
+{
+    pthread_t *threads = calloc(more + 1, sizeof(*threads));
+    unsigned started = 0;
+    while (threads != NULL && started < more &&
+           pthread_create(&threads[started], NULL, work, f) == 0)
+        started++;
+    work(f);
+    while (started > 0)
+        pthread_join(threads[--started], NULL);
+    free(threads);
+}
+
+int feed_builder(bloomfile_builder *builder, const struct feed_options *options, uint64_t *count)
+{
+    struct feed f = {
+        .builder = builder,
+        .reading = PTHREAD_MUTEX_INITIALIZER,
+        .input = keys_new(&options->keys, options->inputs, options->inputs_count),
+        .progress = { .shown_ns = options->quiet ? -1 : 0 },
+    };
+    f.progress.doing = keys_path(f.input);
+    f.progress.total = keys_total(f.input);
+    cli_progress_step(&f.progress);
+    work_together(&f, options->threads - 1);
+    cli_progress_end(&f.progress);
+    missing_fields_check(&f.lacking, f.lacking_path);
+    keys_tell_skipped(f.input, f.progress.keys, options->quiet);
+    keys_free(f.input);
+    pthread_mutex_destroy(&f.reading);
+    *count = f.progress.keys;
+    return f.error;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * By the delimiters around fields; only keys of several fields are copied. */
+#include "keys/fields.h"
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    SLACK = 32 /* bytes of room beyond the last key */
+};
+
+/* ------------------------------------------------------------------------------------- options */
+
+static _Noreturn void refuse_numbers(const char *value)
+{
+    cli_usage("--field takes the numbers of up to %d different fields such as 2 or 3,1, not '%s'",
+              FIELDS_MOST, value);
+}
+
+/* Reads a number from 1 on, and sets *text behind it; 0: there is none. */
+static uint32_t read_number(const char **text)
+{
+    uint64_t number = 0;
+    for (; **text >= '0' && **text <= '9'; ++*text) {
+        number = number * 10 + (uint64_t)(**text - '0');
+        if (number > INT32_MAX)
+            return 0;
+    }
+    return (uint32_t)number;
+}
+
+/* In order of their numbers. false: it is there already. */
+static bool insert(struct fields *f, uint32_t number)
+{
+    uint32_t i = f->count;
+    for (; i > 0 && f->steps[i - 1].number >= number; i--) {
+        if (f->steps[i - 1].number == number)
+            return false;
+        f->steps[i] = f->steps[i - 1];
+    }
+    f->steps[i] = (struct fields_step){ .number = number, .place = f->count++ };
+    return true;
+}
+
+void fields_take_numbers(void *fields, char *value)
+{
+    struct fields *f = fields;
+    const char *at = value;
+    f->count = 0;
+    for (;; at++) {
+        const uint32_t number = read_number(&at);
+        if (number == 0 || f->count == FIELDS_MOST || !insert(f, number))
+            refuse_numbers(value);
+        if (*at == '\0')
+            return;
+        if (*at != ',')
+            refuse_numbers(value);
+    }
+}
+
+void fields_take_delimiter(void *fields, char *value)
+{
+    struct fields *f = fields;
+    const bool is_tab = strcmp(value, "\\t") == 0;
+    if (!is_tab && strlen(value) != 1)
+        cli_usage("--delimiter takes one byte, or \\t for a tab, not '%s'", value);
+    f->delimiter = is_tab ? '\t' : (uint8_t)value[0];
+    f->has_delimiter = true;
+}
+
+const char *fields_missing(uint32_t word)
+{
+    static const char *const words[] = {
+        [FIELDS_ERROR] = "error", [FIELDS_SKIP] = "skip", [FIELDS_EMPTY] = "empty"
+    };
+    return word < sizeof(words) / sizeof(words[0]) ? words[word] : NULL;
+}
+
+void fields_check(struct fields *f, char mark, bool fixed)
+{
+    if (fixed && (f->count > 0 || f->header))
+        cli_usage("-x/--record-size and %s are mutually exclusive",
+                  f->count > 0 ? "--field" : "--header");
+    if (f->count == 0 && (f->has_delimiter || f->missing != 0 || f->csv))
+        cli_usage("%s needs --field", f->has_delimiter  ? "--delimiter"
+                                      : f->missing != 0 ? "--missing"
+                                                        : "--csv");
+    if (f->csv && mark != '\n')
+        cli_usage("-0/--null and --csv are mutually exclusive");
+    if (!f->has_delimiter)
+        f->delimiter = f->csv ? ',' : '\t';
+    if (f->csv && (f->delimiter == '"' || f->delimiter == '\r'))
+        cli_usage("--delimiter cannot be a quote or a carriage return with --csv");
+    if (f->count > 0 && f->delimiter == (uint8_t)mark)
+        cli_usage("--delimiter cannot be the end of a line");
+    fields_prepare(f);
+}
+
+/* ----------------------------------------------------------------------------------- extraction */
+
+/* Returns its place among those to be found. */
+static uint32_t want_delimiter(struct fields *f, uint32_t number)
+{
+    const uint32_t n = f->delimiters_count;
+    if (n > 0 && f->delimiters[n - 1] == number)
+        return n - 1;
+    f->delimiters[n] = number;
+    return f->delimiters_count++;
+}
+
+void fields_prepare(struct fields *f)
+{
+    f->pick = scan_picker();
+    f->delimiters_count = 0;
+    for (uint32_t i = 0; i < f->count; i++) {
+        struct fields_step *step = &f->steps[i];
+        if (step->number > 1)
+            step->from = want_delimiter(f, step->number - 1);
+        step->to = want_delimiter(f, step->number);
+    }
+}
+
+/* The fields, by their places in the key. */
+static uint32_t find_all(const struct fields *f, const uint8_t *at, const uint8_t *end,
+                         const uint8_t *limit, struct bloomfile_key *found)
+{
+    const uint8_t *delimiters[2 * FIELDS_MOST];
+    const size_t n =
+        f->pick(at, end, limit, f->delimiter, f->delimiters, f->delimiters_count, delimiters);
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct fields_step *step = &f->steps[i];
+        const bool is_first = step->number == 1;
+        const uint8_t *start = is_first ? at : step->from < n ? delimiters[step->from] + 1 : end;
+        const uint8_t *field_end = step->to < n ? delimiters[step->to] : end;
+        if (!is_first && step->from >= n && f->missing != FIELDS_EMPTY)
+            return step->number;
+        found[step->place] = (struct bloomfile_key){ start, (size_t)(field_end - start) };
+    }
+    return 0;
+}
+
+static bool is_copied(const struct fields *f)
+{
+    return f->count > 1 || f->closed;
+}
+
+/* Most fields are short, and a copy of fixed size is no call; what it writes beyond the field is
+ * overwritten, or in the slack. */
+static void copy(uint8_t *to, struct bloomfile_key field, const uint8_t *limit)
+{
+    const uint8_t *from = field.data;
+    if (field.size <= SLACK && limit - from >= SLACK)
+        memcpy(to, from, SLACK);
+    else
+        memcpy(to, from, field.size);
+}
+
+static uint32_t join(const struct fields *f, const uint8_t *start, const uint8_t *end,
+                     const uint8_t *limit, uint8_t **room, struct bloomfile_key *key)
+{
+    struct bloomfile_key found[FIELDS_MOST];
+    uint8_t *to = *room;
+    const uint32_t lacking = find_all(f, start, end, limit, found);
+    if (lacking != 0)
+        return lacking;
+    for (uint32_t i = 0; i < f->count; i++) {
+        if (i > 0)
+            *to++ = f->delimiter;
+        copy(to, found[i], limit);
+        to += found[i].size;
+    }
+    if (f->closed)
+        *to++ = f->delimiter;
+    *key = (struct bloomfile_key){ *room, (size_t)(to - *room) };
+    *room = to;
+    return 0;
+}
+
+uint32_t fields_find(const struct fields *f, const uint8_t *start, const uint8_t *end,
+                     const uint8_t *limit, uint8_t **room, struct bloomfile_key *key)
+{
+    return is_copied(f) ? join(f, start, end, limit, room, key)
+                        : find_all(f, start, end, limit, key);
+}
+
+size_t fields_room(const struct fields *f, size_t bytes, size_t records)
+{
+    if (f->csv) /* a byte that becomes a quoted pair, two quotes around it and a delimiter */
+        return 2 * bytes + 3 * records * f->count + SLACK;
+    return is_copied(f) ? bytes + records * f->count + SLACK : 0;
+}
+
+void fields_tell_skipped(const char *path, uint64_t records)
+{
+    if (records > 0)
+        cli_warn(0, "%s%s%" PRIu64 " line%s without the field %s left out",
+                 path != NULL ? path : "", path != NULL ? ": " : "", records, cli_s(records),
+                 records == 1 ? "was" : "were");
+}
+
+/* A record that lacks a field lacks the last one. */
+void fields_tell_none(const struct fields *f, const char *path, bool keep_going)
+{
+    static const char says[] =
+        "no line of %s has field %" PRIu32 " (set the field delimiter: --delimiter C)";
+    const uint32_t number = f->steps[f->count - 1].number;
+    if (!keep_going)
+        cli_fail(0, says, path, number);
+    cli_warn(0, says, path, number);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ * Magic numbers, UTF-16, carriage returns at all line ends, and zero bytes. */
+#include "keys/input_type.h"
+#include "cli/cli.h"
+#include "keys/delimiter_check.h"
+#include "keys/foreign_filter.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILTER_MAGIC                                                                               \
+    "\xBF"                                                                                         \
+    "BLM\r\n\x1A\n"
+#define PATCH_MAGIC                                                                                \
+    "\xBF"                                                                                         \
+    "DLT"
+
+/* What files of other kinds begin with. */
+static const struct mark {
+    const char *bytes;
+    size_t size;
+    const char *what;    /* "it is ..." */
+    const char *remedy;  /* of a list of keys; packed: the command that unpacks it to a pipe, */
+    const char *to_file; /* and the one that makes a file of it; NULL: it is not packed */
+    bool is_unpacked_by_z;
+} marks[] = {
+    { "\x1F\x8B\x08", 3, "gzip-compressed", "gzip -dc", "gzip -dk", true },
+    { "\x28\xB5\x2F\xFD", 4, "zstd-compressed", "zstd -dc", "zstd -d", true },
+    { "\xFD"
+      "7zXZ\0",
+      6, "xz-compressed", "xz -dc", "xz -dk", false },
+    { "\x04\x22\x4D\x18", 4, "lz4-compressed", "lz4 -dc", "lz4 -d", false },
+    { "\x02\x21\x4C\x18", 4, "lz4-compressed", "lz4 -dc", "lz4 -d", false }, /* of old versions */
+    { "BZh", 3, "bzip2-compressed", "bzip2 -dc", "bzip2 -dk", false },
+    { "PK\x03\x04", 4, "a zip archive", "unzip -p", "unzip", false },
+    { "7z\xBC\xAF\x27\x1C", 6, "a 7-Zip archive", "7z e -so", "7z e", false },
+};
+
+static const struct mark filter_mark = {
+    FILTER_MAGIC,
+    sizeof(FILTER_MAGIC) - 1,
+    "a Bloom filter",
+    "use it with --filter of bfquery or bfuniq, or merge it with bfmerge",
+    NULL,
+    false
+};
+static const struct mark patch_mark = { PATCH_MAGIC,
+                                        sizeof(PATCH_MAGIC) - 1,
+                                        "a patch between Bloom filters",
+                                        "bfdelta --apply applies it, bfdelta --info describes it",
+                                        NULL,
+                                        false };
+
+/* Text alone is wide: where keys are binary records, or end with zero bytes, these bytes are
+ * nothing special. */
+static const struct mark wide[] = {
+    { "\xFF\xFE", 2, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8", NULL, false },
+    { "\xFE\xFF", 2, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8", NULL, false },
+};
+static const struct mark unmarked[] = {
+    { "", 0, "UTF-16 text", "convert it: iconv -f UTF-16LE -t UTF-8", NULL, false },
+    { "", 0, "UTF-16 text", "convert it: iconv -f UTF-16BE -t UTF-8", NULL, false },
+};
+
+/* Records may begin with the few bytes of a magic number by chance: the bytes behind it count, too.
+ */
+static bool is_likely(const struct mark *mark, const uint8_t *bytes, size_t size)
+{
+    if (mark->bytes[0] == 'B')
+        return size >= 10 && (memcmp(bytes + 4, "1AY&SY", 6) == 0 ||
+                              memcmp(bytes + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
+    if (mark->bytes[0] == '\x1F') /* flags, extra flags, system */
+        return size < 10 || (bytes[3] < 32 && bytes[8] <= 4 && (bytes[9] < 14 || bytes[9] == 255));
+    return true;
+}
+
+static bool begins(const struct mark *mark, const uint8_t *bytes, size_t size)
+{
+    return size >= mark->size && memcmp(bytes, mark->bytes, mark->size) == 0 &&
+           is_likely(mark, bytes, size);
+}
+
+static const struct mark *find(const struct mark *list, size_t count, const uint8_t *bytes,
+                               size_t size)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (begins(&list[i], bytes, size))
+            return &list[i];
+    }
+    return NULL;
+}
+
+/* Western text without a byte order mark: every other byte of what comes first is zero. */
+static const struct mark *find_unmarked(const uint8_t *bytes, size_t size)
+{
+    enum {
+        LEAST = 8,
+        MOST = 256
+    };
+    size_t zeros[2] = { 0, 0 }, pairs = (size < MOST ? size : MOST) / 2;
+    for (size_t i = 0; i < 2 * pairs; i++)
+        zeros[i % 2] += bytes[i] == 0;
+    if (pairs < LEAST || (zeros[0] > 0 && zeros[1] > 0))
+        return NULL;
+    return zeros[1] == pairs ? &unmarked[0] : zeros[0] == pairs ? &unmarked[1] : NULL;
+}
+
+bool input_type_is_filter(const uint8_t *bytes, size_t size)
+{
+    const size_t magic = sizeof(FILTER_MAGIC) - 1;
+    return size >= magic && memcmp(bytes, FILTER_MAGIC, magic) == 0;
+}
+
+bool input_type_is_patch(const uint8_t *bytes, size_t size)
+{
+    const size_t magic = sizeof(PATCH_MAGIC) - 1;
+    return size > 0 && memcmp(bytes, PATCH_MAGIC, size < magic ? size : magic) == 0;
+}
+
+/* NULL: it may be keys. */
+static const struct mark *find_kind(const struct keys_options *options, const uint8_t *bytes,
+                                    size_t size)
+{
+    if (input_type_is_filter(bytes, size))
+        return &filter_mark;
+    if (begins(&patch_mark, bytes, size))
+        return &patch_mark;
+    const struct mark *found = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
+    if (found == NULL && keys_are_lines(options))
+        found = find(wide, sizeof(wide) / sizeof(wide[0]), bytes, size);
+    if (found == NULL && keys_are_lines(options))
+        found = find_unmarked(bytes, size);
+    return found;
+}
+
+/* All lines that are whole; there must be one. */
+static bool all_end_in_cr(const uint8_t *bytes, size_t size)
+{
+    const uint8_t *end = bytes + size, *line = bytes, *newline;
+    for (; line < end && (newline = memchr(line, '\n', (size_t)(end - line))) != NULL;
+         line = newline + 1) {
+        if (newline == line || newline[-1] != '\r')
+            return false;
+    }
+    return line > bytes;
+}
+
+static bool has(const uint8_t *bytes, size_t size, int byte)
+{
+    return memchr(bytes, byte, size) != NULL;
+}
+
+/* Keys that end with the one, where the other is asked for. */
+static void judge_ends(const char *name, const struct keys_options *options, const uint8_t *bytes,
+                       size_t size)
+{
+    const bool has_zero = options->record_size == 0 && has(bytes, size, '\0');
+    if (has_zero && !options->null)
+        cli_warn(0, "%s: it has NUL bytes, which become part of the key%s", name,
+                 options->fields.csv ? "" : " (add -0 if keys end with NUL)");
+    if (!has_zero && options->null && has(bytes, size, '\n'))
+        cli_warn(0,
+                 "%s: it has newlines but no NUL bytes, so it is one key (leave out -0 to use each "
+                 "line as a key)",
+                 name);
+}
+
+/* `unpacked`: by -Z, once. */
+static void explain(const struct mark *found, bool unpacked, char reason[INPUT_TYPE_REASON])
+{
+    const bool is_ours = found == &filter_mark || found == &patch_mark;
+    if (is_ours)
+        snprintf(reason, INPUT_TYPE_REASON,
+                 "it is %s, not a list of keys (%s; --as-is uses its bytes as keys)", found->what,
+                 found->remedy);
+    else if (found->to_file == NULL)
+        snprintf(reason, INPUT_TYPE_REASON, "it is %s (%s, or --as-is to use its bytes as keys)",
+                 found->what, found->remedy);
+    else if (unpacked)
+        snprintf(reason, INPUT_TYPE_REASON, "its decompressed data is %s (decompress it: %s)",
+                 found->what, found->remedy);
+    else
+        snprintf(reason, INPUT_TYPE_REASON,
+                 "it is %s (%s%s, or --as-is to use the compressed bytes as keys)", found->what,
+                 found->is_unpacked_by_z ? "add -Z" : found->remedy,
+                 found->is_unpacked_by_z ? "" : " unpacks it");
+}
+
+bool input_type_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
+                      size_t size, char reason[INPUT_TYPE_REASON])
+{
+    if (options->as_is)
+        return true;
+    if (size > INPUT_TYPE_SIZE)
+        size = INPUT_TYPE_SIZE;
+    const struct mark *found = find_kind(options, bytes, size);
+    if (found != NULL) {
+        explain(found, options->packed, reason);
+        return false;
+    }
+    if (keys_are_lines(options) && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
+        cli_warn(0,
+                 "%s begins with a byte order mark, which becomes part of the first key (to strip "
+                 "it: tail -c +4 FILE)",
+                 name);
+    judge_ends(name, options, bytes, size);
+    if (keys_are_lines(options) && !options->crlf && all_end_in_cr(bytes, size))
+        cli_warn(0,
+                 "%s: each line ends with a carriage return, which becomes part of the %s (add "
+                 "--crlf to strip it)",
+                 name, options->fields.count > 0 ? "last field" : "key");
+    delimiter_check_warn(name, options, bytes, size);
+    return true;
+}
+
+bool input_type_describe(const uint8_t *bytes, size_t size, uint64_t file_size, const char *path,
+                         struct input_type_text *text)
+{
+    const struct mark *packed = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
+    const char *project = foreign_filter(bytes, size, file_size);
+    *text = (struct input_type_text){ .is_patch = begins(&patch_mark, bytes, size) };
+    if (text->is_patch) {
+        snprintf(text->what, sizeof(text->what), "it is a patch, not a filter");
+        snprintf(text->remedy, sizeof(text->remedy),
+                 "describe it: bfdelta --info; apply it: bfdelta --apply");
+    } else if (packed != NULL) {
+        snprintf(text->what, sizeof(text->what), "it is %s", packed->what);
+        snprintf(text->remedy, sizeof(text->remedy), "decompress it: %s %s", packed->to_file, path);
+    } else if (project != NULL) {
+        snprintf(text->what, sizeof(text->what),
+                 "it looks like a filter of %s, which has another format", project);
+        snprintf(text->remedy, sizeof(text->remedy), "build a filter from the keys with bfcreate");
+    }
+    return text->what[0] != '\0';
+}
+
+bool input_type_describe_file(const char *path, struct input_type_text *text)
+{
+    uint8_t start[INPUT_TYPE_START];
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    const ssize_t size =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, start, sizeof(start)) : -1;
+    close(fd); /* read only */
+    return size > 0 && input_type_describe(start, (size_t)size, (uint64_t)st.st_size, path, text);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * A ring of batches, which threads pass on. */
+#include "keys/relay.h"
+#include "keys/missing_fields.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    BATCHES_PER_THREAD = 2
+};
+
+/* A batch and where it is on its way. */
+struct leg {
+    struct batch batch;
+    const char *path; /* of its input */
+    uint64_t bytes;   /* read up to its end */
+    bool ready;       /* to be finished */
+    struct leg *next; /* that is not in use */
+};
+
+struct course {
+    const struct relay *relay;
+    size_t most;          /* batches on their way */
+    pthread_mutex_t lock; /* of all that follows */
+    pthread_cond_t changed;
+    struct leg *legs, *unused; /* those used last come first: they are in the cache */
+    struct leg **ring;         /* those from `finished` to `taken` */
+    uint64_t taken, finished;  /* batches */
+    bool reading, finishing, at_end, halted;
+    unsigned busy; /* threads that work or finish */
+    pthread_t *helpers;
+    unsigned started, wanted; /* of them */
+};
+
+static struct course *_Atomic running;
+static _Thread_local bool is_busy, has_halted;
+
+static void *take_part(void *course);
+
+/* Lets others have the lock for as long as this thread is busy. */
+static void set_busy(struct course *c)
+{
+    is_busy = true;
+    c->busy++;
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void set_free(struct course *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->busy--;
+    is_busy = false;
+    pthread_cond_broadcast(&c->changed);
+}
+
+/* As many helpers as batches have come after the first one, or as can be had. */
+static void call_helper(struct course *c)
+{
+    if (c->started == c->wanted || c->taken < c->started + 2)
+        return;
+    if (pthread_create(&c->helpers[c->started], NULL, take_part, c) == 0)
+        c->started++;
+    else
+        c->wanted = c->started;
+}
+
+static void put_back(struct course *c, struct leg *leg)
+{
+    leg->next = c->unused;
+    c->unused = leg;
+}
+
+static bool read_batch(struct course *c, struct leg *leg)
+{
+    c->reading = true;
+    pthread_mutex_unlock(&c->lock);
+    bool more = keys_next_piece(c->relay->input, &leg->batch.piece);
+    leg->path = keys_path(c->relay->input);
+    leg->bytes = keys_bytes(c->relay->input);
+    leg->batch.errors = keys_errors(c->relay->input);
+    pthread_mutex_lock(&c->lock);
+    c->reading = false;
+    c->at_end = !more;
+    pthread_cond_broadcast(&c->changed);
+    return more;
+}
+
+static void take_batch(struct course *c)
+{
+    struct leg *leg = c->unused;
+    c->unused = leg->next;
+    if (!read_batch(c, leg)) {
+        put_back(c, leg);
+        return;
+    }
+    c->ring[c->taken++ % c->most] = leg;
+    call_helper(c);
+    set_busy(c);
+    batch_split(&leg->batch, c->relay->input, c->relay->seed);
+    c->relay->work(c->relay->job, &leg->batch);
+    set_free(c);
+    leg->ready = true;
+}
+
+static void show_progress(struct cli_progress *progress, const struct leg *leg)
+{
+    progress->doing = leg->path;
+    progress->bytes = leg->bytes;
+    progress->keys += leg->batch.count;
+    cli_progress_step(progress);
+}
+
+static void finish_batch(struct course *c)
+{
+    struct leg *leg = c->ring[c->finished % c->most];
+    c->finishing = true;
+    set_busy(c);
+    c->relay->finish(c->relay->job, &leg->batch);
+    missing_fields_check(&leg->batch.split, leg->batch.piece.path);
+    if (c->relay->progress != NULL)
+        show_progress(c->relay->progress, leg);
+    set_free(c);
+    c->finishing = false;
+    c->finished++;
+    leg->ready = false;
+    put_back(c, leg);
+}
+
+/* Another thread ends the program. */
+static _Noreturn void give_way(struct course *c)
+{
+    c->busy -= is_busy ? 1 : 0;
+    pthread_cond_broadcast(&c->changed);
+    for (;;)
+        pthread_cond_wait(&c->changed, &c->lock);
+}
+
+static void *take_part(void *course)
+{
+    struct course *c = course;
+    pthread_mutex_lock(&c->lock);
+    while (!c->at_end || c->finished < c->taken) {
+        if (c->halted)
+            give_way(c);
+        else if (!c->finishing && c->finished < c->taken && c->ring[c->finished % c->most]->ready)
+            finish_batch(c);
+        else if (!c->reading && !c->at_end && c->taken - c->finished < c->most)
+            take_batch(c);
+        else
+            pthread_cond_wait(&c->changed, &c->lock);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+static void begin(struct course *c, const struct relay *r)
+{
+    *c = (struct course){ .relay = r, .most = (size_t)r->threads * BATCHES_PER_THREAD };
+    c->wanted = r->threads - 1;
+    c->legs = calloc(c->most, sizeof(*c->legs));
+    c->ring = calloc(c->most, sizeof(struct leg *));
+    c->helpers = calloc(r->threads, sizeof(*c->helpers));
+    if (c->legs == NULL || c->ring == NULL || c->helpers == NULL)
+        cli_fail(ENOMEM, "cannot start reading keys");
+    for (size_t i = 0; i + 1 < c->most; i++)
+        c->legs[i].next = &c->legs[i + 1];
+    c->unused = c->legs;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->changed, NULL);
+    running = c;
+    cli_before_failing = relay_halt;
+}
+
+static void end(struct course *c)
+{
+    running = NULL;
+    while (c->started > 0)
+        pthread_join(c->helpers[--c->started], NULL);
+    for (size_t i = 0; i < c->most; i++)
+        batch_free(&c->legs[i].batch);
+    pthread_cond_destroy(&c->changed);
+    pthread_mutex_destroy(&c->lock);
+    free(c->helpers);
+    free(c->ring);
+    free(c->legs);
+}
+
+void relay_run(const struct relay *r)
+{
+    struct course c;
+    begin(&c, r);
+    take_part(&c);
+    end(&c);
+}
+
+/* The lock is kept. */
+void relay_halt(void)
+{
+    struct course *c = running;
+    if (c == NULL || has_halted)
+        return;
+    pthread_mutex_lock(&c->lock);
+    if (c->halted)
+        give_way(c);
+    c->halted = has_halted = true;
+    while (c->busy > (is_busy ? 1u : 0u))
+        pthread_cond_wait(&c->changed, &c->lock);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ * By the marks of line ends, without copying. */
+#include "keys/split.h"
+
+#include "keys/csv.h"
+#include "keys/scan.h"
+
+#include <string.h>
+
+static struct bloomfile_key key_between(const uint8_t *start, const uint8_t *end, bool crlf)
+{
+    if (crlf && end > start && end[-1] == '\r')
+        end--;
+    return (struct bloomfile_key){ start, (size_t)(end - start) };
+}
+
+/* As far as whole blocks go; the rest is the caller's. */
+static size_t split_blocks(struct split *s, struct bloomfile_key *keys, size_t max, bool crlf)
+{
+    const size_t n = scan_finder()(s->at, s->end, s->mark, keys, max);
+    const uint8_t *at = s->at;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *found = keys[i].data;
+        keys[i] = key_between(at, found, crlf);
+        at = found + 1;
+    }
+    s->at = at;
+    return n;
+}
+
+static size_t split_text(struct split *s, struct bloomfile_key *keys, size_t max, bool crlf)
+{
+    size_t n = split_blocks(s, keys, max, crlf);
+    while (n < max && s->at < s->end) {
+        const uint8_t *found = memchr(s->at, s->mark, (size_t)(s->end - s->at));
+        keys[n++] = key_between(s->at, found != NULL ? found : s->end, crlf);
+        s->at = found != NULL ? found + 1 : s->end;
+    }
+    return n;
+}
+
+static size_t split_records(struct split *s, struct bloomfile_key *keys, size_t max)
+{
+    size_t n = 0;
+    for (; n < max && s->at < s->end; n++) {
+        keys[n] = (struct bloomfile_key){ s->at, s->record_size };
+        s->at += s->record_size;
+    }
+    return n;
+}
+
+/* Puts the keys of records in their place. Returns how many have one; with s->lacking, of those
+ * before it. */
+static size_t take_fields(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
+                          size_t records)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < records; i++, s->line++) {
+        const uint8_t *start = keys[i].data, *end = start + keys[i].size;
+        const uint8_t *next = end < s->end ? end + 1 : end;
+        const struct bloomfile_key whole = key_between(start, end, s->crlf);
+        const uint32_t lacking =
+            fields_find(s->fields, start, start + whole.size, s->end, &s->room, &keys[n]);
+        if (lacking != 0 && s->fields->missing == FIELDS_SKIP) {
+            s->skipped++;
+            continue;
+        }
+        if (lacking != 0) {
+            s->lacking = lacking;
+            return n;
+        }
+        if (lines != NULL)
+            lines[n] = (struct bloomfile_key){ start, (size_t)(next - start) };
+        n++;
+    }
+    return n;
+}
+
+static size_t split_csv(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
+                        size_t max)
+{
+    size_t n = 0;
+    while (n < max && s->at < s->end && s->lacking == 0) {
+        const uint8_t *start = s->at, *at = start;
+        const uint32_t lacking = csv_find(s->fields, &at, s->end, &s->room, &keys[n]);
+        s->at = at < s->end ? at + 1 : at;
+        if (lacking == 0 && lines != NULL)
+            lines[n] = (struct bloomfile_key){ start, (size_t)(s->at - start) };
+        if (lacking == 0) {
+            n++;
+        } else if (lacking != FIELDS_MALFORMED && s->fields->missing == FIELDS_SKIP) {
+            s->skipped++;
+        } else {
+            s->lacking = lacking;
+            s->line += split_count(s, s->first, (size_t)(start - s->first));
+        }
+    }
+    return n;
+}
+
+size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
+                        size_t max)
+{
+    if (s->fields->csv)
+        return split_csv(s, keys, lines, max);
+    size_t n = 0, records = 1;
+    while (n == 0 && records > 0 && s->lacking == 0) {
+        records = split_text(s, keys, max, false);
+        n = take_fields(s, keys, lines, records);
+    }
+    return n;
+}
+
+size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max)
+{
+    if (split_has_fields(s))
+        return split_next_lines(s, keys, NULL, max);
+    return s->record_size > 0 ? split_records(s, keys, max) : split_text(s, keys, max, s->crlf);
+}
+
+/* In steps whose counts fit into a byte, so that compilers count many bytes at once. */
+size_t split_count(const struct split *s, const uint8_t *bytes, size_t size)
+{
+    enum {
+        STEP = 128
+    };
+    size_t n = 0, i = 0;
+    for (; size - i >= STEP; i += STEP) {
+        uint8_t some = 0;
+        for (size_t j = 0; j < STEP; j++)
+            some = (uint8_t)(some + (bytes[i + j] == s->mark));
+        n += some;
+    }
+    for (; i < size; i++)
+        n += bytes[i] == s->mark;
+    return n;
+}
+
+size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, size_t seen)
+{
+    if (s->record_size > 0)
+        return size - size % s->record_size;
+    const uint8_t *last = memrchr(bytes + seen, s->mark, size - seen);
+    return last != NULL ? (size_t)(last + 1 - bytes) : 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Keys that stand one after the other in memory.
+ */
+#ifndef TOOLS_KEYS_SPLIT_H
+#define TOOLS_KEYS_SPLIT_H
+
+#include "keys/fields.h"
+
+struct split {
+    const uint8_t *at, *end; /* what is left: whole keys */
+    size_t record_size;      /* of each key; 0: keys end with `mark`, which the last may lack */
+    uint8_t mark;
+    bool crlf; /* a '\r' before the mark is no part of the key */
+
+    /* Of records with fields, which have marks: */
+    const struct fields *fields; /* NULL, or none in it: keys are whole records */
+    uint8_t *room;               /* fields_room() for what is left */
+    uint64_t line;        /* the number of the next record; of CSV, at first and in the end */
+    const uint8_t *first; /* of CSV: where that line begins */
+    uint64_t skipped;     /* records that were left out */
+
+    /* The field that the record of that line lacks, and must not: all ends there. 0: none;
+     * FIELDS_MALFORMED: it is no CSV. */
+    uint32_t lacking;
+};
+
+/* The next keys, up to `max`, in keys[0 ..]. Returns how many, 0 at the end. */
+size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max);
+
+/* The same, and the records that they are from, with their marks, in lines[0 ..]. */
+size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
+                        size_t max);
+
+static inline bool split_has_fields(const struct split *s)
+{
+    return s->fields != NULL && s->fields->count > 0;
+}
+
+/* How many records there are in bytes[0 .. size), all with their marks. */
+size_t split_count(const struct split *s, const uint8_t *bytes, size_t size);
+
+/* How many bytes at the start of bytes[0 .. size) are whole keys, each with its mark. 0 too if the
+ * last of them ends in the first `seen` bytes: the caller knows. */
+size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, size_t seen);
+
+#endif

@@ -52,7 +52,7 @@ class CrossTest(ToolTest):
         with suppress(FileNotFoundError):
             (self.folder / name).unlink()
         if by == "c":
-            self.create_live("-l", layout, "-m", m, "-k", k, "-n", capacity, "-p", fpr, "-s", seed,
+            self.create_live("--overfull", "-l", layout, "-m", m, "-k", k, "-n", capacity, "-p", fpr, "-s", seed,
                              "--label", label, "--tag", tag, name=name)
         else:
             spec_writer.create(self.path(name), {

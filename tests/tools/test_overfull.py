@@ -225,11 +225,11 @@ class Create(ToolTest):
             with self.subTest(words=words):
                 self.assertRegex(self.trouble("bfcreate", "--live", *words, "new"),
                                  rf"^bfcreate: cannot create new: over capacity: {keys} would have a false-positive rate of [\d.]+%, "
-                                 r"target [\d.e-]+% \(use a larger -m, or leave out -m\)\n$")
+                                 r"target [\d.e-]+% \(use a larger -m, or leave out -m; to accept the rate: --overfull\)\n$")
                 self.assertEqual(self.snapshot(), {})
-
-    def test_live_ones_are_not_filled_here(self):
-        self.assertIn("--overfull", self.trouble("bfcreate", "--live", "--overfull", "-n", 9, "new"))
+                self.output("bfcreate", "--live", "--overfull", *words, "new")
+                self.output("bfadd", "-q", "--overfull", "new", stdin=lines(*numbered(2000)))
+                (self.folder / "new").unlink()
 
 
 class Inspect(ToolTest):

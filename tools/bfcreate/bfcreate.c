@@ -149,10 +149,8 @@ static void check_live(const struct create *c)
         cli_usage("--live makes an empty filter: add keys with bfadd");
     if (c->keys.fields.count > 0 || c->keys.fields.header)
         cli_usage("--live reads no keys: --field and --header are for filters of keys");
-    if (c->min_keys > 0 || c->allow_empty || c->overfull)
-        cli_usage(
-            "--live reads no keys: --min-keys, --allow-empty and --overfull are for filters of"
-            " keys");
+    if (c->min_keys > 0 || c->allow_empty)
+        cli_usage("--live reads no keys: --min-keys and --allow-empty are for filters of keys");
     if (c->params.capacity == 0 && c->params.bits == 0)
         cli_usage("--live needs -n/--capacity or -m/--bits, or --grow if you do not know the "
                   "number of keys");

@@ -42,7 +42,7 @@ static _Noreturn void refuse_over_capacity(const struct create *c,
     cli_fail(0,
              "cannot create %s: over capacity: %" PRIu64 " key%s in %" PRIu64
              " %ss would have a false-positive rate of %s, target %s (use a larger -m, or leave out"
-             " -m)",
+             " -m; to accept the rate: --overfull)",
              c->path, info.capacity, cli_s(info.capacity), info.bits,
              bloomfile_traits_of(info.layout)->cell, cli_percent(is, sizeof(is), rate),
              cli_percent(promised, sizeof(promised), message_promised(&info)));
@@ -59,7 +59,9 @@ void create_live(const struct create *c)
     framing_record(&params, &c->keys);
     cli_progress_step(&progress);
     fatal_signals_catch();
-    int error = bloomfile_create(&f, c->path, &params, c->force ? BLOOMFILE_REPLACE : 0);
+    int error = bloomfile_create(&f, c->path, &params,
+                                 (c->force ? BLOOMFILE_REPLACE : 0) |
+                                     (c->overfull ? BLOOMFILE_OVER_CAPACITY : 0));
     if (error == BLOOMFILE_EFULL)
         refuse_over_capacity(c, &params);
     if (error != 0)

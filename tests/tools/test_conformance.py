@@ -54,7 +54,7 @@ def reader(changes=()):
     made, kept = {}, {name: sys.modules.pop(name, None) for name in MODULES}
     try:
         for name in MODULES:
-            path = SOURCE_ROOT / "tests" / f"{name}.py"
+            path = SOURCE_ROOT / "tests/spec" / f"{name}.py"
             text = path.read_text()
             for module, old, new in changes:
                 if module == name:

@@ -301,49 +301,6 @@ def uniq(o):
                  ">expected", ">promised"], rows)
 
 
-# ---- uniq-growth: bfuniq of different lines whose number nobody told it, beside filters made for so many, and exact programs
-
-FIRST = 10**6  # keys of the first layer
-
-
-def scaling_bits(n):
-    """Bits a key of RedisBloom's scaling filter by its own formula, without rounding up to a power of two: layers of
-    twice the size at half the rate, the first at half the promised one, -log2(rate) / ln 2 bits for each key."""
-    bits, room, size, rate = 0, 0, FIRST, RATE / 2
-    while room < n:
-        bits += size * -math.log2(rate) / math.log(2)
-        room, size, rate = room + size, 2 * size, rate / 2
-    return bits / n
-
-
-def uniq_growth(o):
-    b = Bench(o.scratch(o.folder, o.lines * 8 + o.exact * 20))
-    seen, rows, most = b.work / "seen", [], RATE * o.lines
-    bfuniq = [TOOLS / "bfuniq", "-q", "-c", "-j", 1]
-    for name, lines, command in (
-            ("bfuniq", o.lines, bfuniq), ("bfuniq --filter", o.lines, [*bfuniq, "--filter", seen]),
-            (f"bfuniq -n {o.lines}", o.lines, [*bfuniq, "-n", o.lines]),
-            (f"bfuniq --fixed -n {o.lines}", o.lines, [*bfuniq, "--fixed", "-n", o.lines]),
-            ("mawk '!s[$0]++'", o.exact, ["mawk", "!s[$0]++"]), ("sort -u", o.exact, ["sort", "-u", "-T", b.work])):
-        if not shutil.which(command[0]):
-            continue
-        with subprocess.Popen(["seq", str(lines)], stdout=subprocess.PIPE) as generator:
-            ours = command[0] == bfuniq[0]
-            b.run(name, *command, source=generator.stdout, output=b.work / "said" if ours else None)
-        lost = int((b.work / "said").read_text().split()[-2]) if ours else 0
-        kept = None if not ours else lost <= most
-        size = sum(path.stat().st_size for path in b.work.glob("seen*")) or b.peak(name) * 1048576
-        for path in b.work.glob("seen*"):
-            path.unlink()
-        rows.append([name, lines, f"{b.median(name, SECONDS):.2f}", f"{b.median(name, PROCESSOR):.2f}",
-                     f"{b.peak(name) * 1.048576:.1f}", "" if name == "sort -u" else f"{size * 8 / lines:.1f}", lost,
-                     f"<= {most:.0f}" if ours else "0", "" if kept is None else verdict(kept)])
-    print(f"The different lines of `seq`, by a pipe; {scaling_bits(o.lines):.1f} bits a key is what RedisBloom's scaling "
-          "filters take by their formula\n")
-    print_table(["command", ">lines", ">seconds", ">processor s", ">peak RSS, MB", ">bits a key", ">lost", ">promised",
-                 "verdict"], rows)
-
-
 # ---- common: the lines that two files have in common, by bfcommon in bounded memory and by sorting both. Each file
 # has exactly one line in a hundred of the other, spread all over it.
 
@@ -381,71 +338,6 @@ def common(o):
                  ">peak RSS, MiB", "verdict"], rows)
 
 
-# ---- big: real filters of sizes beyond 32 bits. That positions reach everywhere is seen in the bytes themselves: the
-# last 1024th of the body, and the one that begins at byte 2^32, hold about as many bytes above zero as the first.
-
-KEYS = 1000000
-NEED_DISK = 10000000000
-NEED_MEMORY = 9500000000
-PAGE = 4096
-
-
-def set_bytes(path, page, count):
-    with open(path, "rb") as file:
-        file.seek((1 + page) * PAGE)
-        data = file.read(count * PAGE)
-    return len(data) - data.count(0)
-
-
-def big_table(b, title, options, bits=None, capacity=None):
-    rows, path, output = [], b.work / "big.bloom", b.work / "output"
-
-    def timed(what, status, *command):
-        b.runs.clear()
-        got = b.run("big", *command, output=output, statuses=range(256))
-        seconds, processor, peak = b.runs["big"][0]
-        rows.append([what, f"{seconds:.2f} s", f"{processor:.2f} s", f"{peak / 1024:.0f} MiB",
-                     verdict(got == status) + (f" (exit status {got})" if got != status else "")])
-        return output.read_text()
-
-    def check(what, got, wanted, tolerance=0):
-        kept = abs(got - wanted) <= tolerance * wanted
-        rows.append([what, got, "", "", verdict(kept) + ("" if kept else f" (not {wanted})")])
-
-    timed("bfcreate", 0, TOOLS / "bfcreate", "-q", *options, path, b.work / "present")
-    found = timed("bfquery, present keys", 0, TOOLS / "bfquery", "-c", path, b.work / "present")
-    check("present keys found", int(found), KEYS)
-    found = timed("bfquery, absent keys", 1, TOOLS / "bfquery", "-c", path, b.work / "absent")
-    check("absent keys found", int(found), 0)
-    timed("bfinspect --json", 0, TOOLS / "bfinspect", "--json", path)
-    timed("bfinspect --verify", 0, TOOLS / "bfinspect", "--verify", path)
-    m, room = json_number(b, path, "m"), json_number(b, path, "capacity")
-    pages = (m + 8 * PAGE - 1) // (8 * PAGE)
-    part = pages // 1024
-    check("m", m, bits or m)
-    check("capacity", room, capacity or room)
-    check("bytes in the file", path.stat().st_size, PAGE + PAGE * pages + 4 * pages)
-    reference = set_bytes(path, 0, part)
-    # Within 20 %: more than four standard deviations.
-    for what, page in (("first 1024th", 0), ("a 1024th from byte 2^32", 1 << 20), ("last 1024th", pages - part)):
-        check(f"set bytes, {what}", set_bytes(path, page, part), reference, 0.2)
-    path.unlink()
-    print_table([title, ">", ">processor", ">peak RSS", "verdict"], rows)
-
-
-def big(o):
-    with open("/proc/meminfo", encoding="ascii") as file:
-        memory = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
-    if memory < NEED_MEMORY:
-        trouble(f"{memory} bytes of memory are available, not {NEED_MEMORY}")
-    b = Bench(o.scratch(o.folder, NEED_DISK))
-    b.generate(b.work / "present", KEYS)
-    b.generate(b.work / "absent", KEYS, KEYS + 1)
-    bits = (1 << 36) + 512 * 12345
-    big_table(b, "m = 2^36 + 512 * 12345", ["-m", bits, "-k", 7], bits=bits)
-    big_table(b, "room for 5 * 10^9 keys at 0.01", ["-n", 5 * 10**9, "-p", 0.01], capacity=5 * 10**9)
-
-
 # ----
 
 
@@ -456,9 +348,7 @@ CASES = {  # the function, and its numbers: letter, name, usual value, what it i
                         ("r", "runs", 3, "runs")]),
     "ribbon": (ribbon, [("n", "lines", 10**8, "lines"), ("r", "runs", 3, "runs")]),
     "uniq": (uniq, [("n", "quarter", 5 * 10**6, "a quarter of the lines"), ("r", "runs", 3, "runs")]),
-    "uniq-growth": (uniq_growth, [("n", "lines", 10**8, "lines"), ("e", "exact", 10**7, "lines for exact programs")]),
     "common": (common, [("n", "lines", 5 * 10**7, "lines of each file"), ("m", "memory", 512, "MiB of memory")]),
-    "big": (big, []),
 }
 
 

@@ -44,11 +44,6 @@ class CommandsTest(unittest.TestCase):
         self.assertEqual(int(ours["printed"]) + int(ours["dropped"]), 30000)
         self.assertLess(int(ours["expected"]), 30)
 
-    def test_uniq_growth(self):
-        rows, _ = self.table("uniq-growth", "-n", "50000", "-e", "1000", statuses=(0,))
-        self.assertEqual({rows[name]["lost"] for name in ("bfuniq", "bfuniq --filter")}, {rows["bfuniq"]["lost"]})
-        self.assertEqual((rows["sort -u"]["lost"], rows["bfuniq --fixed -n 50000"]["promised"]), ("0", "<= 50"))
-
     def test_query(self):
         rows, done = self.table("query", "-n", "20000", "-g", "2000", "-r", "1")
         self.assertIn("bfcreate -j 2", done.stdout)

@@ -252,7 +252,10 @@ static double time_join(void)
         slices[i] = bench_open(path, 0);
     }
     const double begin = bench_processor_seconds();
-    bench_check(bloomfile_join("whole", (const bloomfile *const *)slices, SLICES, 0), "join");
+    /* Ends of slices are ends of pages, so a slice leaves out some of the digests above. */
+    bench_check(bloomfile_join("whole", (const bloomfile *const *)slices, SLICES,
+                               BLOOMFILE_ACCEPT_INCOMPLETE),
+                "join");
     const double seconds = bench_processor_seconds() - begin;
     for (uint32_t i = 0; i < SLICES; i++)
         bloomfile_close(slices[i]);

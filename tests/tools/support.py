@@ -121,7 +121,16 @@ def works(*command):
         return False
 
 
-# In the builds of scripts/test after its first; and for what no compiler changes: not in those.
+# Loops over many cases run whole in scripts/nightly; other runs take every few of them.
+WHOLE = os.environ.get("TESTS") == "whole"
+
+
+def some(cases, step):
+    """All cases, or every `step`th, beginning with the first."""
+    return list(cases)[::1 if WHOLE else step]
+
+
+# In the builds of scripts/test --ci after its first; and for what no compiler changes: not in those.
 REPEATED = "ONCE_WAS_RUN" in os.environ
 once = unittest.skipIf(REPEATED, "it was run in another build")
 

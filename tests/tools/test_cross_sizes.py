@@ -10,13 +10,13 @@ import subprocess
 import sys
 import unittest
 
-from support import SOURCE_ROOT
+from support import SOURCE_ROOT, WHOLE
 
 sys.path.insert(0, str(SOURCE_ROOT / "tests"))
 import spec_sizes  # noqa: E402
 
 NUMBERS = {"blocked": 1, "classic": 2, "counting": 3}
-CASES = int(os.environ.get("CASES", 50))
+CASES = int(os.environ.get("CASES", 50 if WHOLE else 10))
 
 
 def vectors(kind):

@@ -9,8 +9,7 @@ A campaign is a class and a last line, main(Class), in a file of its own. Its he
     # meson: -Dtools=false          options; campaigns with equal build: share a folder
     # build: plain
     # targets: tools/bfquery        what ninja builds there; default: all
-    # alone: scripts/machines       builds more, which takes minutes; scripts/campaign --each goes without
-    # each: no                      scripts/campaign --each skips it: it takes minutes to build
+    # alone: scripts/machines       builds more, which takes minutes
 """
 
 import argparse

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Debian: gcovr clang-19 libclang-rt-19-dev llvm-19 g++ mandoc
 # meson: -Dbuildtype=debug -Db_coverage=true -Dc_args=-fprofile-update=atomic
-# each: no
 # build: coverage
 """Which lines, branches and conditions of lib/ the tests of the library reach. Each case is one test, run in two builds that
 count: gcc's, for lines and branches, and clang's, for conditions (MC/DC: each one has decided alone) of format/, image/

@@ -3,7 +3,6 @@
 # build: plain
 # targets: tests/nightly/campaign/old-linux
 # alone: scripts/machines
-# each: no
 """Runs the suites under older system calls, without /proc, on other file systems, and for other machines.
 
 A case is one test program in one environment. doc/portability.md gives the reasons for tests that are left out or skipped.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # Debian: clang-14 python3-clang-14 git
-# each: no
 # build: mutants-plain
 # targets: build.ninja
 """Does a test fail if the library is wrong? Each case is one mutant of lib/: another operator, constant, condition or return

@@ -159,10 +159,10 @@ static void a_patch_that_is_not_there_yet_is_waited_for(void **state)
     const pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
-        usleep(20000);
-        bool whole = write(ends[1], patch.data, half) == (ssize_t)half;
-        usleep(20000);
+        bool whole = falls_asleep(state_of(getppid(), getppid()), NULL) &&
+                     write(ends[1], patch.data, half) == (ssize_t)half;
         whole &=
+            falls_asleep(state_of(getppid(), getppid()), NULL) &&
             write(ends[1], patch.data + half, patch.size - half) == (ssize_t)(patch.size - half);
         _exit(!whole);
     }

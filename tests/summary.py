@@ -21,7 +21,7 @@ def listed(title, names):
 
 
 def main():
-    failed, passed, skipped, ran = int(sys.argv[1]), 0, {}, set()
+    failed, passed, bad, skipped, ran = int(sys.argv[1]), 0, [], {}, set()
     builds = []
     for log in map(pathlib.Path, sys.argv[2:]):
         builds.append(log.parent.parent)
@@ -35,7 +35,10 @@ def main():
                     ["it does not say why"] if row["result"] == "SKIP" else []):
                 skipped.setdefault(reason, []).append(name if row["result"] == "SKIP" else f"parts of {name}")
             passed += row["result"] in GOOD
-            failed += row["result"] not in (*GOOD, "SKIP")
+            if row["result"] not in (*GOOD, "SKIP"):
+                bad.append(f"{name} ({row['result']}, in {builds[-1].name})")
+    for name in bad:
+        print(f"failed: {name}")
     for reason, names in sorted(skipped.items()):
         listed(f"skipped: {reason}:", dict.fromkeys(names))
     tests = json.loads(subprocess.check_output(["meson", "introspect", "--tests", builds[0]])) if builds else []
@@ -44,8 +47,8 @@ def main():
         print(f"ran {len(ran)} of {len(ran) + len(left_out)} tests")
         if left_out:
             listed("left out:", left_out)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0 or passed == 0
+    print(f"{passed} passed, {failed + len(bad)} failed")
+    return failed + len(bad) > 0 or passed == 0
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def described(data):
     return f"Bloom filter (bloomfile), {', '.join(said)}"
 
 
-@unittest.skipUnless(shutil.which("file"), "file is not installed")
+@unittest.skipUnless(shutil.which("file"), "needs file (Debian: file)")
 class Magic(ToolTest):
     def test_every_golden_filter(self):
         paths = [str(path) for path in sorted(GOLDEN.rglob("*.bloom*"))]
@@ -134,7 +134,7 @@ class Magic(ToolTest):
             self.assertRegex(page, rf"(?m)^\.Li {kind}( \.)?$")
 
 
-@unittest.skipUnless(shutil.which("gio") and shutil.which("update-mime-database"), "no database of types here")
+@unittest.skipUnless(shutil.which("gio") and shutil.which("update-mime-database"), "needs gio and update-mime-database (Debian: libglib2.0-bin shared-mime-info)")
 class Types(ToolTest):
     def types(self, *paths):
         (self.folder / "mime" / "packages").mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_prefix.sh SOURCE: README.md's way to install, and doc/c.md's way to a folder of one's own, word for word: what is
+# test_prefix.sh BUILD SOURCE: README.md's way to install, and doc/c.md's way to a folder of one's own, word for word: what is
 # built against the library runs, shared and static; so do the tools, also when the folder was moved; and its way with
 # CMake.
 set -eu
-source=$1
+source=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset PKG_CONFIG_PATH LD_LIBRARY_PATH

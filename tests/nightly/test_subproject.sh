@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_subproject.sh SOURCE: the library as a meson subproject, shared and static, of a project that takes
+# test_subproject.sh BUILD SOURCE: the library as a meson subproject, shared and static, of a project that takes
 # warnings for errors, optimises as it links, and has functions of the names of the library's own.
 set -eu
-source=$1
+source=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"

@@ -40,6 +40,8 @@ def called(folder):
     names = {str(p.relative_to(folder)).replace("/", "_") + ".o": p for p in folder.rglob("*.c")}
     built = Path(BUILD) / folder.relative_to(ROOT)
     objects = [path for path in built.glob("*/*.o") if path.name in names]
+    if not objects:  # the folder is not built
+        return []
     owners, needs = {}, {}
     for line in subprocess.run(["nm", "-A", *objects], capture_output=True, text=True, check=True).stdout.splitlines():
         path, rest = line.split(":", 1)

@@ -2,39 +2,46 @@
  * Started for one piece of work, then joined. */
 #include "os/team.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 
-/* Signals that a thread raises itself: blocked, they would end the process. */
-static const int faults[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP };
+/* Signals that a thread raises itself: if they were blocked, faults would end the process, and a
+ * pipe without a reader would not. */
+static const int raised[] = { SIGBUS, SIGFPE, SIGILL, SIGPIPE, SIGSEGV, SIGTRAP };
 
-struct task {
-    void (*work)(void *context);
-    void *context;
-};
-
-static void *member(void *argument)
+static void *member(void *team)
 {
-    const struct task *task = argument;
-    task->work(task->context);
+    const struct team *t = team;
+    t->work(t->context);
     return NULL;
+}
+
+bool team_start(struct team *t)
+{
+    sigset_t sent, before;
+    if (t->started == TEAM_MOST)
+        return false;
+    sigfillset(&sent);
+    for (size_t i = 0; i < sizeof raised / sizeof raised[0]; i++)
+        sigdelset(&sent, raised[i]);
+    pthread_sigmask(SIG_BLOCK, &sent, &before);
+    const bool good = pthread_create(&t->others[t->started], NULL, member, t) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    t->started += good ? 1 : 0;
+    return good;
+}
+
+void team_join(struct team *t)
+{
+    while (t->started > 0)
+        pthread_join(t->others[--t->started], NULL);
 }
 
 void team_run(unsigned threads, void (*work)(void *context), void *context)
 {
-    struct task task = { work, context };
-    pthread_t others[TEAM_MOST];
-    unsigned started = 0;
-    sigset_t sent, before;
-    sigfillset(&sent);
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
-        sigdelset(&sent, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &sent, &before);
-    while (started + 1 < threads && pthread_create(&others[started], NULL, member, &task) == 0)
-        started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    struct team t = { .work = work, .context = context };
+    while (t.started + 1 < threads && team_start(&t))
+        continue;
     work(context);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(others[i], NULL);
+    team_join(&t);
 }

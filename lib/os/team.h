@@ -3,6 +3,8 @@
 #ifndef BLOOMFILE_TEAM_H
 #define BLOOMFILE_TEAM_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TEAM_MOST 1024u
@@ -16,9 +18,23 @@ static inline unsigned team_size(unsigned threads, uint64_t shares)
     return threads > 1 ? threads : 1;
 }
 
+struct team {
+    void (*work)(void *context);
+    void *context;
+    unsigned started; /* threads, besides the calling one */
+    pthread_t others[TEAM_MOST];
+};
+
+/* Starts one more thread, which runs work(context). It blocks all signals but those that a thread
+ * raises itself (SIGBUS, SIGPIPE, ...), which the program may handle. false: the system refuses the
+ * thread, or TEAM_MOST have been started. */
+bool team_start(struct team *t);
+
+/* Waits for all that were started. */
+void team_join(struct team *t);
+
 /* Runs work(context) in `threads` threads (0 is 1, at most TEAM_MOST), the calling one included,
- * and waits for all. The others block all signals but those of faults (SIGBUS, SIGSEGV, ...), which
- * the program may handle. If the system refuses a thread, the others do its share of the work. */
+ * and waits for all. If the system refuses a thread, the others do its share of the work. */
 void team_run(unsigned threads, void (*work)(void *context), void *context);
 
 #endif

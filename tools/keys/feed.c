@@ -3,10 +3,9 @@
 #include "keys/feed.h"
 #include "cli/cli.h"
 #include "keys/missing_fields.h"
+#include "os/team.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 enum {
     BATCH = 1024
@@ -69,7 +68,7 @@ static struct share add_piece(const struct feed *f, const struct keys_piece *pie
     return share;
 }
 
-static void *work(void *feed)
+static void work(void *feed)
 {
     struct feed *f = feed;
     struct keys_piece piece = { 0 };
@@ -77,21 +76,6 @@ static void *work(void *feed)
     while (next_piece(f, &piece, &share))
         share = add_piece(f, &piece);
     keys_piece_free(&piece);
-    return NULL;
-}
-
-/* With this thread and so many more, or as many as can be had. */
-static void work_together(struct feed *f, unsigned more)
-{
-    pthread_t *threads = calloc(more + 1, sizeof(*threads));
-    unsigned started = 0;
-    while (threads != NULL && started < more &&
-           pthread_create(&threads[started], NULL, work, f) == 0)
-        started++;
-    work(f);
-    while (started > 0)
-        pthread_join(threads[--started], NULL);
-    free(threads);
 }
 
 int feed_builder(bloomfile_builder *builder, const struct feed_options *options, uint64_t *count)
@@ -105,7 +89,7 @@ int feed_builder(bloomfile_builder *builder, const struct feed_options *options,
     f.progress.doing = keys_path(f.input);
     f.progress.total = keys_total(f.input);
     cli_progress_step(&f.progress);
-    work_together(&f, options->threads - 1);
+    team_run(options->threads, work, &f);
     cli_progress_end(&f.progress);
     missing_fields_check(&f.lacking, f.lacking_path);
     keys_tell_skipped(f.input, f.progress.keys, options->quiet);

@@ -2,6 +2,7 @@
  * A ring of batches, which threads pass on. */
 #include "keys/relay.h"
 #include "keys/missing_fields.h"
+#include "os/team.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -30,15 +31,12 @@ struct course {
     struct leg **ring;         /* those from `finished` to `taken` */
     uint64_t taken, finished;  /* batches */
     bool reading, finishing, at_end, halted;
-    unsigned busy; /* threads that work or finish */
-    pthread_t *helpers;
-    unsigned started, wanted; /* of them */
+    unsigned busy;    /* threads that work or finish */
+    struct team team; /* a thread more with each batch after the first one, as far as it goes */
 };
 
 static struct course *_Atomic running;
 static _Thread_local bool is_busy, has_halted;
-
-static void *take_part(void *course);
 
 /* Lets others have the lock for as long as this thread is busy. */
 static void set_busy(struct course *c)
@@ -54,17 +52,6 @@ static void set_free(struct course *c)
     c->busy--;
     is_busy = false;
     pthread_cond_broadcast(&c->changed);
-}
-
-/* As many helpers as batches have come after the first one, or as can be had. */
-static void call_helper(struct course *c)
-{
-    if (c->started == c->wanted || c->taken < c->started + 2)
-        return;
-    if (pthread_create(&c->helpers[c->started], NULL, take_part, c) == 0)
-        c->started++;
-    else
-        c->wanted = c->started;
 }
 
 static void put_back(struct course *c, struct leg *leg)
@@ -97,7 +84,9 @@ static void take_batch(struct course *c)
         return;
     }
     c->ring[c->taken++ % c->most] = leg;
-    call_helper(c);
+    const unsigned working = c->team.started + 1;
+    if (working < c->relay->threads && c->taken > working)
+        team_start(&c->team);
     set_busy(c);
     batch_split(&leg->batch, c->relay->input, c->relay->seed);
     c->relay->work(c->relay->job, &leg->batch);
@@ -138,7 +127,7 @@ static _Noreturn void give_way(struct course *c)
         pthread_cond_wait(&c->changed, &c->lock);
 }
 
-static void *take_part(void *course)
+static void take_part(void *course)
 {
     struct course *c = course;
     pthread_mutex_lock(&c->lock);
@@ -153,17 +142,15 @@ static void *take_part(void *course)
             pthread_cond_wait(&c->changed, &c->lock);
     }
     pthread_mutex_unlock(&c->lock);
-    return NULL;
 }
 
 static void begin(struct course *c, const struct relay *r)
 {
-    *c = (struct course){ .relay = r, .most = (size_t)r->threads * BATCHES_PER_THREAD };
-    c->wanted = r->threads - 1;
+    *c = (struct course){ .relay = r, .team = { .work = take_part, .context = c } };
+    c->most = (size_t)r->threads * BATCHES_PER_THREAD;
     c->legs = calloc(c->most, sizeof(*c->legs));
     c->ring = calloc(c->most, sizeof(struct leg *));
-    c->helpers = calloc(r->threads, sizeof(*c->helpers));
-    if (c->legs == NULL || c->ring == NULL || c->helpers == NULL)
+    if (c->legs == NULL || c->ring == NULL)
         cli_fail(ENOMEM, "cannot start reading keys");
     for (size_t i = 0; i + 1 < c->most; i++)
         c->legs[i].next = &c->legs[i + 1];
@@ -177,13 +164,11 @@ static void begin(struct course *c, const struct relay *r)
 static void end(struct course *c)
 {
     running = NULL;
-    while (c->started > 0)
-        pthread_join(c->helpers[--c->started], NULL);
+    team_join(&c->team);
     for (size_t i = 0; i < c->most; i++)
         batch_free(&c->legs[i].batch);
     pthread_cond_destroy(&c->changed);
     pthread_mutex_destroy(&c->lock);
-    free(c->helpers);
     free(c->ring);
     free(c->legs);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One filter folded. */
+ * Folds, unions, intersections and projections of filters. */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Patches: made, applied, described. */
+ * Patches: making, applying and describing them. */
 #include <bloomfile_delta.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is in a filter: its header for people, what its bits say, and whether all of it is intact.
+ * Facts about a filter: its header fields, the statistics of its bits, and whether it is intact.
  */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * New live filters, in a file or in memory. */
+ * Live filters: creating, adding, removing, syncing, rescuing and unlinking them. */
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <sys/stat.h>

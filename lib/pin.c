@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a lookup needs of a handle, for bloomfile_inline.h. */
+ * The parts of a handle that lookups in bloomfile_inline.h need. */
 #include <bloomfile_inline.h>
 
 #include "format/bytes.h"

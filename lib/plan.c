@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What folding by each factor would make, in one pass over the body.
+ * The plan of a fold: the rate and the size after folding by each factor, in one pass over the
+ * body.
  *
  * The factors form a tree: F hangs below F / p, p being its least prime factor, because folding by
  * F is folding by F / p and then by p. Each stretch of the body is folded down the tree, in cache;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One writer a thread: buffers of its own, extents from a common count. */
+ * Bit positions kept in a temporary file. Each thread has a writer with buffers of its own, and
+ * takes extents of the file from a common count. */
 #include "build/deferred.h"
 
 #include <errno.h>

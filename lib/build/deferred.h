@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Positions set aside in a temporary file until their part of the body is made. The parts made
- * from them in one go are a window. Each part has a buffer in memory; full buffers go to the file,
- * in extents that hold one part each. */
+ * Bit positions deferred in a temporary file until their part of the body is made. The parts made
+ * in one pass are a window. Each part has a buffer in memory; full buffers go to the file, in
+ * extents that hold one part each. */
 #ifndef BLOOMFILE_BUILD_DEFERRED_H
 #define BLOOMFILE_BUILD_DEFERRED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sorted first, then partitioned once there are many. */
+ * An array of digests: sorted at first, partitioned once there are many. */
 #include "build/digest_buffer.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Digests in one array: sorted ones first, newer ones behind them. Once there are many new ones,
- * they are partitioned as they arrive. */
+ * An array of digests: sorted digests first, newer digests behind them. Once there are many, they
+ * are partitioned as they arrive. */
 #ifndef BLOOMFILE_BUILD_DIGEST_BUFFER_H
 #define BLOOMFILE_BUILD_DIGEST_BUFFER_H
 

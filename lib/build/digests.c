@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lanes for threads that add, and runs on disk once memory is used up. */
+ * All digests of a builder: a buffer for each thread that adds, and runs on disk once the memory is
+ * used up. */
 #include "build/digests.h"
 
 #include <errno.h>

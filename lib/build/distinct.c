@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Either a sieve: each value is hashed to one of many slots, and a value that has a slot to itself
- * is distinct from all others. The rest, about a tenth, is sieved with another hash, and sorted
- * once sieving stops helping. Or for few suspects, a bitmap of them: a value whose bit is not set
- * equals none of them; the others are sorted. */
+ * Removal and counting of repetitions. The first way is a sieve: each value is hashed to one of
+ * many slots, and a value that has a slot to itself is distinct from all others. The rest, about a
+ * tenth, is sieved with another hash, and sorted once sieving stops helping. The second way, for
+ * few suspects, is a bitmap of them: a value whose bit is not set equals none of them; the others
+ * are sorted. */
 #include "build/distinct.h"
 
 #include <string.h>

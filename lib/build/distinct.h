@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Distinct values among few. */
+ * The repetitions among values in memory, dropped or counted. */
 #ifndef BLOOMFILE_DISTINCT_H
 #define BLOOMFILE_DISTINCT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A team takes the parts one after the other; their checksums make that of the body, in order. */
+ * A body made from digests. The threads of a team take its parts one after the other; the checksums
+ * of the parts make the body's, in order. */
 #include "build/fill.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From digests to a body, part by part: each part is computed by one thread, counted, summed and
- * written while it is in the cache.
+ * Construction of a body from digests, part by part: each part is computed by one thread, counted,
+ * summed and written while it is in the cache.
  */
 #ifndef BLOOMFILE_FILL_H
 #define BLOOMFILE_FILL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The size of a part follows from the layout, the memory and the threads. */
+ * Size and number of a body's parts, computed from the layout, the memory and the threads. */
 #include "build/parts.h"
 
 #include "build/deferred.h"

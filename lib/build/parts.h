@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * How a body is split into parts that fit in memory. A part of a blocked body belongs to a range
- * of digests. Positions in classic and counting bodies lie anywhere, so each part takes a pass
- * over all digests; where that would be too many passes, one pass sets aside the positions of all
- * parts in a window. */
+ * The division of a body into parts that fit in memory. A part of a blocked body belongs to a range
+ * of digests. Positions in classic and counting bodies lie anywhere, so each part takes a pass over
+ * all digests; where that would be too many passes, one pass defers the positions of all parts in a
+ * window. */
 #ifndef BLOOMFILE_PARTS_H
 #define BLOOMFILE_PARTS_H
 

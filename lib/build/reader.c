@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Loads a range of digests from each run and partition. */
+ * The digests of a range, loaded from each run and partition. */
 #include "build/reader.h"
 
 #include <errno.h>

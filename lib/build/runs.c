@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Interpolation finds a digest's place in a run. */
+ * Sorted runs of digests. Interpolation finds a digest's place in a run. */
 #include "build/runs.h"
 
 #include <errno.h>

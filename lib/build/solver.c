@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Digests are sorted by page, since all of a page must be known before it can be solved. */
+ * A part of a ribbon body, solved page by page. Digests are sorted by page, because a page is
+ * solved from all its digests. */
 #include "build/solver.h"
 
 #include <errno.h>

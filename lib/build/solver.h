@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A part of a body of the layout ribbon: collects its digests, and solves page by page. */
+ * A part of a body of the layout ribbon: its digests, and its pages solved from them. */
 #ifndef BLOOMFILE_SOLVER_H
 #define BLOOMFILE_SOLVER_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Piece by piece: fold each source into a piece of the result, count it, write it. */
+ * New filters from others, piece by piece: each source is folded into a piece of the result, which
+ * is then counted and written. */
 #include "combine/combine.h"
 
 #include <bloomfile_inspect.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A stretch at a time, out of the mapping. */
+ * A filter that a new file is made from, read a stretch at a time out of the mapping. */
 #include "combine/source.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads take what the patch says in order: pages that are as before, in stretches, and parts.
- * Each copies a stretch of the base, checks it, changes the copy, and writes it with its checksums,
- * which are bound to the body_crc that the patch names. Whether that is right shows when all are
- * done.
+ * Application of a patch. Threads take its content in order: unchanged pages, in stretches, and
+ * parts. Each copies a stretch of the base, checks it, changes the copy, and writes it with its
+ * checksums, which are bound to the body_crc that the patch names. Whether that is right shows when
+ * all are done.
  */
 #include "delta/apply.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A filter and a patch become a filter. */
+ * Application of a patch to a filter. */
 #ifndef BLOOMFILE_APPLY_H
 #define BLOOMFILE_APPLY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Finding the changes between two bodies, and making them, a stretch at a time. */
+ * The changes between two bodies: finding and making them, a stretch at a time. */
 #ifndef BLOOMFILE_DELTA_CHANGES_H
 #define BLOOMFILE_DELTA_CHANGES_H
 

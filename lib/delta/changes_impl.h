@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * The code of `steps`, for the instruction set of STEPS_TARGET; STEPS_SELECT(word, n) says where
- * the n-th one bit of a word is. */
+ * The functions of struct changes, for the instruction set of CHANGES_TARGET. CHANGES_SELECT(word,
+ * n) returns the place of the n-th one bit of a word. */
 #ifndef BLOOMFILE_DELTA_CHANGES_IMPL_H
 #define BLOOMFILE_DELTA_CHANGES_IMPL_H
 
 #include "delta/changes.h"
 
-#define STEPS_INLINE STEPS_TARGET static inline __attribute__((always_inline))
-#define STEPS_WORDS  (CELLS_UNIT_SIZE / CELLS_WORD)
+#define CHANGES_INLINE CHANGES_TARGET static inline __attribute__((always_inline))
+#define CHANGES_WORDS  (CELLS_UNIT_SIZE / CELLS_WORD)
 
-STEPS_INLINE unsigned ones_of(uint64_t word)
+CHANGES_INLINE unsigned ones_of(uint64_t word)
 {
     return (unsigned)__builtin_popcountll(word);
 }
 
 /* ---- comparing */
 
-STEPS_TARGET static unsigned compare(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
-                                     size_t size)
+CHANGES_TARGET static unsigned compare(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
+                                       size_t size)
 {
     unsigned count = 0;
     for (size_t at = 0; at < size; at += CELLS_WORD) {
@@ -29,14 +29,14 @@ STEPS_TARGET static unsigned compare(enum cells_kind kind, const uint8_t *old, c
 
 /* ---- finding */
 
-STEPS_INLINE uint8_t move_of(uint64_t old, uint64_t new, unsigned at)
+CHANGES_INLINE uint8_t move_of(uint64_t old, uint64_t new, unsigned at)
 {
     const int by = (int)(new >> at & 15) - (int)(old >> at & 15);
     return (uint8_t)(by > 0 ? 2 * (by - 2) : 2 * (-by - 2) + 1);
 }
 
 /* The changed cells among those that can change so. */
-STEPS_INLINE void find_in_word(uint64_t eligible, uint64_t changed, struct changes_found *found)
+CHANGES_INLINE void find_in_word(uint64_t eligible, uint64_t changed, struct changes_found *found)
 {
     unsigned past = 0; /* eligible cells of this word up to the last change */
     for (uint64_t bits = changed; bits != 0; bits &= bits - 1) {
@@ -48,8 +48,8 @@ STEPS_INLINE void find_in_word(uint64_t eligible, uint64_t changed, struct chang
     found->skipped += ones_of(eligible) - past;
 }
 
-STEPS_INLINE void find_bits(const uint8_t *old, const uint8_t *new, size_t size,
-                            struct changes_found *found)
+CHANGES_INLINE void find_bits(const uint8_t *old, const uint8_t *new, size_t size,
+                              struct changes_found *found)
 {
     for (size_t at = 0; at < size; at += CELLS_WORD) {
         const uint64_t from = get64(old + at), differ = from ^ get64(new + at);
@@ -58,8 +58,8 @@ STEPS_INLINE void find_bits(const uint8_t *old, const uint8_t *new, size_t size,
     }
 }
 
-STEPS_INLINE void find_counters(const uint8_t *old, const uint8_t *new, size_t size,
-                                struct changes_found *found)
+CHANGES_INLINE void find_counters(const uint8_t *old, const uint8_t *new, size_t size,
+                                  struct changes_found *found)
 {
     struct changes_found *moves = &found[CELLS_MOVED];
     for (size_t at = 0; at < size; at += CELLS_WORD) {
@@ -78,8 +78,8 @@ STEPS_INLINE void find_counters(const uint8_t *old, const uint8_t *new, size_t s
 }
 
 /* Those in one block, which has some. */
-STEPS_INLINE void find_in_block(enum cells_change change, const uint8_t *old, const uint8_t *new,
-                                struct changes_found *found)
+CHANGES_INLINE void find_in_block(enum cells_change change, const uint8_t *old, const uint8_t *new,
+                                  struct changes_found *found)
 {
     unsigned eligible = 0, past = 0;
     const size_t first = found->cells;
@@ -100,8 +100,8 @@ STEPS_INLINE void find_in_block(enum cells_change change, const uint8_t *old, co
 }
 
 /* Most blocks have changes of one kind at most. */
-STEPS_INLINE void find_in_blocks(const uint8_t *old, const uint8_t *new, size_t size,
-                                 struct changes_found *found)
+CHANGES_INLINE void find_in_blocks(const uint8_t *old, const uint8_t *new, size_t size,
+                                   struct changes_found *found)
 {
     for (size_t at = 0; at < size; at += CELLS_UNIT_SIZE) {
         uint64_t raised = 0, lowered = 0;
@@ -121,8 +121,8 @@ STEPS_INLINE void find_in_blocks(const uint8_t *old, const uint8_t *new, size_t 
     }
 }
 
-STEPS_TARGET static void find(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
-                              size_t size, struct changes_found *found)
+CHANGES_TARGET static void find(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
+                                size_t size, struct changes_found *found)
 {
     if (kind == CELLS_OF_BLOCKS) {
         find_in_blocks(old, new, size, found);
@@ -136,7 +136,7 @@ STEPS_TARGET static void find(enum cells_kind kind, const uint8_t *old, const ui
 /* ---- making */
 
 /* The counter moved as its code says; with others of the word unchanged. */
-STEPS_INLINE uint64_t move(uint64_t old, uint64_t word, unsigned at, struct changes_stream *s)
+CHANGES_INLINE uint64_t move(uint64_t old, uint64_t word, unsigned at, struct changes_stream *s)
 {
     const uint64_t code = bits_get_rice(&s->bits, 0), by = code / 2 + 2, is = old >> at & 15;
     const uint64_t value = code % 2 == 0 ? is + by : is - by;
@@ -147,20 +147,20 @@ STEPS_INLINE uint64_t move(uint64_t old, uint64_t word, unsigned at, struct chan
     return (word & ~(15ull << at)) | value << at;
 }
 
-STEPS_INLINE void to_next(struct changes_stream *s)
+CHANGES_INLINE void to_next(struct changes_stream *s)
 {
     s->skip += 1 + (--s->units > 0 ? bits_get_rice(&s->bits, s->gap_bits) : 0);
 }
 
-STEPS_INLINE void make_in_word(enum cells_change change, uint64_t eligible, uint8_t *to,
-                               struct changes_stream *s)
+CHANGES_INLINE void make_in_word(enum cells_change change, uint64_t eligible, uint8_t *to,
+                                 struct changes_stream *s)
 {
     const uint64_t by = cells_flip(change) | 1; /* -1 or 1 */
     const unsigned count = ones_of(eligible);
     if (s->skip < count) {
         uint64_t word = get64(to);
         do {
-            word -= by << STEPS_SELECT(eligible, (unsigned)s->skip);
+            word -= by << CHANGES_SELECT(eligible, (unsigned)s->skip);
             to_next(s);
         } while (s->units > 0 && s->skip < count);
         put64(to, word);
@@ -168,22 +168,23 @@ STEPS_INLINE void make_in_word(enum cells_change change, uint64_t eligible, uint
     s->skip -= count;
 }
 
-STEPS_INLINE void make_bits(enum cells_change change, const uint8_t *old, uint8_t *to, size_t size,
-                            struct changes_stream *s)
+CHANGES_INLINE void make_bits(enum cells_change change, const uint8_t *old, uint8_t *to,
+                              size_t size, struct changes_stream *s)
 {
     for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD)
         make_in_word(change, get64(old + at) ^ cells_flip(change), to + at, s);
 }
 
-STEPS_INLINE void make_counters(enum cells_change change, const uint8_t *old, uint8_t *to,
-                                size_t size, struct changes_stream *s)
+CHANGES_INLINE void make_counters(enum cells_change change, const uint8_t *old, uint8_t *to,
+                                  size_t size, struct changes_stream *s)
 {
     for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD)
         make_in_word(change, cells_not_zero(get64(old + at) ^ cells_flip(change)), to + at, s);
 }
 
 /* Every counter is eligible. */
-STEPS_INLINE void make_moves(const uint8_t *old, uint8_t *to, size_t size, struct changes_stream *s)
+CHANGES_INLINE void make_moves(const uint8_t *old, uint8_t *to, size_t size,
+                               struct changes_stream *s)
 {
     const unsigned count = 2 * CELLS_WORD;
     for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD) {
@@ -194,20 +195,20 @@ STEPS_INLINE void make_moves(const uint8_t *old, uint8_t *to, size_t size, struc
 }
 
 /* How many cells of a block with so many eligible ones change; 0: that is wrong. */
-STEPS_INLINE unsigned take_count(struct changes_stream *s, unsigned eligible)
+CHANGES_INLINE unsigned take_count(struct changes_stream *s, unsigned eligible)
 {
     const uint64_t code = bits_get_rice(&s->bits, s->count_bits), by = code / 2;
     const uint64_t count = code % 2 == 0 ? s->typical - by : s->typical + by + 1;
     return count <= eligible ? (unsigned)count : 0;
 }
 
-STEPS_INLINE void make_in_block(enum cells_change change, const uint8_t *old, uint8_t *to,
-                                struct changes_stream *s)
+CHANGES_INLINE void make_in_block(enum cells_change change, const uint8_t *old, uint8_t *to,
+                                  struct changes_stream *s)
 {
-    uint64_t can[STEPS_WORDS];
-    unsigned before[STEPS_WORDS]; /* eligible cells in the words before */
+    uint64_t can[CHANGES_WORDS];
+    unsigned before[CHANGES_WORDS]; /* eligible cells in the words before */
     unsigned left = 0, past = 0;
-    for (unsigned i = 0; i < STEPS_WORDS; i++) {
+    for (unsigned i = 0; i < CHANGES_WORDS; i++) {
         can[i] = get64(old + CELLS_WORD * i) ^ cells_flip(change);
         before[i] = left;
         left += ones_of(can[i]);
@@ -225,16 +226,16 @@ STEPS_INLINE void make_in_block(enum cells_change change, const uint8_t *old, ui
         left -= (unsigned)skip + 1;
         const unsigned n = past + (unsigned)skip;
         unsigned word = 0;
-        for (unsigned w = 1; w < STEPS_WORDS; w++) /* no branch: nobody could foretell it */
+        for (unsigned w = 1; w < CHANGES_WORDS; w++) /* no branch: nobody could foretell it */
             word += n >= before[w];
         uint8_t *at = to + CELLS_WORD * word;
-        put64(at, get64(at) ^ 1ull << STEPS_SELECT(can[word], n - before[word]));
+        put64(at, get64(at) ^ 1ull << CHANGES_SELECT(can[word], n - before[word]));
         past = n + 1;
     }
 }
 
-STEPS_INLINE void make_blocks(enum cells_change change, const uint8_t *old, uint8_t *to,
-                              size_t size, struct changes_stream *s)
+CHANGES_INLINE void make_blocks(enum cells_change change, const uint8_t *old, uint8_t *to,
+                                size_t size, struct changes_stream *s)
 {
     const uint64_t blocks = size / CELLS_UNIT_SIZE;
     while (s->units > 0 && s->skip < blocks) {
@@ -247,8 +248,8 @@ STEPS_INLINE void make_blocks(enum cells_change change, const uint8_t *old, uint
     s->skip -= s->skip < blocks ? s->skip : blocks;
 }
 
-STEPS_TARGET static void make(enum cells_kind kind, enum cells_change change, const uint8_t *old,
-                              uint8_t *to, size_t size, struct changes_stream *stream)
+CHANGES_TARGET static void make(enum cells_kind kind, enum cells_change change, const uint8_t *old,
+                                uint8_t *to, size_t size, struct changes_stream *stream)
 {
     if (kind == CELLS_OF_BLOCKS)
         make_blocks(change, old, to, size, stream);
@@ -260,7 +261,7 @@ STEPS_TARGET static void make(enum cells_kind kind, enum cells_change change, co
         make_counters(change, old, to, size, stream);
 }
 
-#define STEPS                                                                                      \
+#define CHANGES_FUNCTIONS                                                                          \
     {                                                                                              \
         compare, find, make                                                                        \
     }

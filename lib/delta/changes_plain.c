@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * For every processor, and the choice. */
-#define STEPS_TARGET
-#define STEPS_SELECT cells_select
+ * Changes between bodies, for every processor; and the choice of the implementation. */
+#define CHANGES_TARGET
+#define CHANGES_SELECT cells_select
 #include "delta/changes_impl.h"
 
-const struct changes changes_plain = STEPS;
+const struct changes changes_plain = CHANGES_FUNCTIONS;
 
 const struct changes *changes_best(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Changes are found first, since the parameters of their codes follow from them. */
+ * Encoding of a part of a patch. Its changes are found first, because the parameters of their codes
+ * follow from them. */
 #include "delta/encode.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The bytes of a part. */
+ * Encoding of a part of a patch. */
 #ifndef BLOOMFILE_ENCODE_H
 #define BLOOMFILE_ENCODE_H
 

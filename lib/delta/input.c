@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Nothing is believed before it was compared with a limit. */
+ * A patch read from a descriptor. Every number is compared with a limit before it is used. */
 #include "delta/input.h"
 
 #include <bloomfile.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A patch as it comes from a descriptor, in order. */
+ * A patch read from a descriptor, in order. */
 #ifndef BLOOMFILE_INPUT_H
 #define BLOOMFILE_INPUT_H
 

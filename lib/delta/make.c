@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two passes. The first one counts the changes of each page; from the counts follow the parts,
- * whoever makes them. In the second one each thread encodes a part, and writes it when its turn has
- * come. Each page is checked once, in the copy that the patch is made from: a page without changes
- * in the first pass, the others in the second.
+ * Creation of a patch, in two passes. The first pass counts the changes of each page; the counts
+ * alone decide the parts. In the second pass each thread encodes a part, and writes it when its
+ * turn has come. Each page is checked once, in the copy that the patch is made from: a page without
+ * changes in the first pass, the others in the second.
  */
 #include "delta/make.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Two filters become a patch. */
+ * Creation of a patch from two filters. */
 #ifndef BLOOMFILE_MAKE_H
 #define BLOOMFILE_MAKE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a part of a patch says before its strings of bits (format-spec.md, E.3). */
+ * The head of a part of a patch, before its strings of bits (format-spec.md, E.3). */
 #ifndef BLOOMFILE_PART_H
 #define BLOOMFILE_PART_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * CRC-32 by libdeflate; zlib combines those of the pages. */
+ * CRC-32 by libdeflate; zlib combines the checksums of pages. */
 #include "format/checksum.h"
 
 #include <libdeflate.h>

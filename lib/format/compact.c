@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The trailer: version, layout, hash, k, and a CRC-32 bound to the seed. */
+ * The trailer of the compact form: version, layout, hash, k, and a CRC-32 bound to the seed. */
 #include "format/compact.h"
 
 #include <bloomfile_view.h>

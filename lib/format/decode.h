@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Bytes to a header that is valid (format-spec.md, section 11). No file descriptor, no allocation.
+ * Decoding of bytes into a valid header (format-spec.md, section 11). No file descriptor, no
+ * allocation.
  */
 #ifndef BLOOMFILE_FORMAT_DECODE_H
 #define BLOOMFILE_FORMAT_DECODE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The header's fields (format-spec.md, sections 4, 5, 21 and 23), said once. From these lists come
- * struct header and struct record, their encoding and decoding, and bloomfile_fields(), by which
- * bfinspect prints a header as text, as JSON and as a hexdump.
+ * The header's fields (format-spec.md, sections 4, 5, 21 and 23), in two lists. From these lists
+ * come struct header and struct record, their encoding and decoding, and bloomfile_fields(), by
+ * which bfinspect prints a header as text, as JSON and as a hexdump.
  *
  * A row: offset, size, name, type of the member, and how the bytes are read (enum
  * bloomfile_field_kind, without the prefix). The two checksums at the ends are not in the lists,

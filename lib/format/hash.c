@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The self-test that tells whether two machines hash alike. */
+ * The hash of a key as a function, and the self-test that detects a machine that hashes
+ * differently. */
 #include "format/hash.h"
 
 #include <bloomfile.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Key to digest (format-spec.md, section 7). Inlined: a call costs more than a short key. */
+ * The hash that turns a key into a digest (format-spec.md, section 7). Inlined: a call costs more
+ * than a short key. */
 #ifndef BLOOMFILE_HASH_H
 #define BLOOMFILE_HASH_H
 

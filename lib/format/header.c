@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Encodes and decodes, field by field. */
+ * Encoding and decoding of a header, field by field. */
 #include "format/header.h"
 
 #include <bloomfile_inspect.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Bytes to header and back (format-spec.md, sections 4 and 5). No file descriptor, no allocation.
+ * Encoding and decoding of headers (format-spec.md, sections 4 and 5). No file descriptor, no
+ * allocation.
  */
 #ifndef BLOOMFILE_FORMAT_HEADER_H
 #define BLOOMFILE_FORMAT_HEADER_H

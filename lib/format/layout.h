@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The layouts, a row each. What one does with bits is in kernel/dispatch.c, its rates are in
- * sizing/sizing.c; all other code looks at traits and never asks which layout it is. */
+ * The layouts, a row each. Their functions on bits are in kernel/dispatch.c, their rates in
+ * sizing/sizing.c; all other code looks at traits and never at the layout's number. */
 #ifndef BLOOMFILE_FORMAT_LAYOUT_H
 #define BLOOMFILE_FORMAT_LAYOUT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Headers differ in few bytes once their checksums are left out, which follow from the rest. */
+ * The head of a patch, and the edits that make the result's header from the base's. Headers differ
+ * in few bytes once their checksums are left out, which follow from the rest. */
 #include "format/patch.h"
 
 #include <bloomfile.h>

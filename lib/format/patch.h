@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Patches (format-spec.md, annex E): the head, and how the header of the result is told from that
- * of the base. Alone knows the offsets.
+ * Patches (format-spec.md, annex E): the head, and the header of the result as edits of the base's.
+ * No other file knows the offsets.
  */
 #ifndef BLOOMFILE_PATCH_H
 #define BLOOMFILE_PATCH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Bytes that other threads and processes may be changing: the body and the records of a live file.
- * Words are little-endian, as in the format. They order nothing: whoever learns of an add learns
- * of it by other means, and those order it. */
+ * Words are little-endian, as in the format. These accesses order nothing: a thread learns of an
+ * add by other means, which order it. */
 #ifndef BLOOMFILE_FORMAT_SHARED_BYTES_H
 #define BLOOMFILE_FORMAT_SHARED_BYTES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The file is laid out and opened before it gets its name. */
+ * Creation of live images. The file is laid out and opened before it gets its name. */
 #include "handle/creating.h"
 
 #include <bloomfile_hash.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Device, inode, size, times and header bytes, compared with those of the opening. */
+ * Detection of a changed file: device, inode, size, times and header bytes are compared with those
+ * of the opening. */
 #include "handle/file_change.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whether a file is still what it was when it was opened. */
+ * Detection of files that were changed or replaced since they were opened. */
 #ifndef BLOOMFILE_HANDLE_FILE_CHANGE_H
 #define BLOOMFILE_HANDLE_FILE_CHANGE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What is not the common case. */
+ * Lookups that must check more than bits: pages, the state of a live file, the range of a slice,
+ * the application's hash. */
 #include "handle/lookup.h"
 
 #include <bloomfile_hash.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Header, state and mapping of one image. */
+ * Opening of one image: its header, state and mapping. */
 #include "handle/opening.h"
 
 #include <bloomfile_inspect.h>

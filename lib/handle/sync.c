@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * As a writer with a commit, as a reader without. */
+ * Syncing of one image: a writer commits, a reader does not. */
 #include "handle/sync.h"
 
 #include "handle/file_change.h"

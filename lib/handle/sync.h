@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Syncing, of a writer or for the sake of a copy. */
+ * Syncing of one image, by a writer or before it is copied. */
 #ifndef BLOOMFILE_SYNC_H
 #define BLOOMFILE_SYNC_H
 

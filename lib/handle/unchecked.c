@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A chunk of digests at a time: their pages first, then the bits. */
+ * Lookups that must check pages first, a chunk of digests at a time: their pages, then the bits. */
 #include "handle/unchecked.h"
 
 #include <string.h>

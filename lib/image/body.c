@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Page by page, by one thread or a team. */
+ * One pass over a body, page by page, by one thread or a team. */
 #include "image/body.h"
 
 #include <bloomfile_inspect.h>

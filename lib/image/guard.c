@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Two bits a page: known to be good, known to be bad. */
+ * Lazy verification, with two bits for each page: known to be good, known to be bad. */
 #include "image/guard.h"
 
 #include <bloomfile.h>

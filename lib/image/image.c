@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The computed part of a header, and the checksums behind a body. */
+ * A sealed image in memory: the computed part of its header, and the checksums behind its body. */
 #include "image/image.h"
 
 #include <bloomfile_inspect.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * To a file, to a descriptor by way of a spool, or to memory. */
+ * A new filter on its way to a file, to a descriptor through a spool, or to memory. */
 #include "image/new_image.h"
 
 #include <bloomfile.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Ranges and combinations first, then m and k. */
+ * The caller's parameters: ranges and combinations are checked, then m and k computed. */
 #include "image/params.h"
 
 #include <bloomfile_inspect.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * From a caller's parameters to the header of a new filter. */
+ * The caller's parameters, turned into the header of a new filter. */
 #ifndef BLOOMFILE_PARAMS_H
 #define BLOOMFILE_PARAMS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Asks the compiler's builtins what the processor has; the environment may name another kernel. */
+ * The choice of a kernel. The compiler's builtins report the processor's instructions; the
+ * environment may name another kernel. */
 #include "kernel/dispatch.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the tables of several layouts or instruction sets are made of; see kernel/kernel.h. */
+ * Kernel functions that the tables of several layouts or instruction sets share; see
+ * kernel/kernel.h. */
 #ifndef BLOOMFILE_KERNEL_FUNCTIONS_H
 #define BLOOMFILE_KERNEL_FUNCTIONS_H
 

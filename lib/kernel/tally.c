@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The same code twice: for every processor, and for x86 processors that can count ones in one
- * instruction, which is five times as fast. With AVX-512, the ones of a block are counted at once,
- * which is three times as fast again. */
+ * Counts of the ones of a body, and of its blocks, counters or columns. The code is compiled twice:
+ * for every processor, and for x86 processors that can count ones in one instruction, which is five
+ * times as fast. With AVX-512, the ones of a block are counted at once, which is three times as
+ * fast again. */
 #include "kernel/functions.h"
 
 #ifdef __x86_64__

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The bits, then the counts. */
+ * Adding to one live image: the bits first, then the counts. */
 #include "live/adding.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * How many more keys a live image may get: a filter until its rate is twice the target, a layer
- * until it has as many as its capacity. */
+ * The number of keys that a live image may still get: a filter until its rate is twice the target,
+ * a layer until it has as many as its capacity. */
 #ifndef BLOOMFILE_LIVE_CAPACITY_H
 #define BLOOMFILE_LIVE_CAPACITY_H
 

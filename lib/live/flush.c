@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The mark goes before the body's msync, the commit after it. */
+ * Writing of a live body to disk. The mark goes before the body's msync, the commit after it. */
 #include "live/flush.h"
 
 #include <bloomfile_inspect.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Writing a live body to disk. The kernel reports a failed write once per opening of the file, at
- * the next sync, and to later openings only if nobody has been told. So only one writer syncs at a
- * time, whoever is told poisons before the next one syncs, and a mark in the record betrays one
+ * Writing of a live body to disk. The kernel reports a failed write once per opening of the file,
+ * at the next sync, and to later openings only if nobody has been told. So only one writer syncs at
+ * a time, whoever is told poisons before the next one syncs, and a mark in the record betrays one
  * that was killed in between (format-spec.md, section 13). */
 #ifndef BLOOMFILE_LIVE_FLUSH_H
 #define BLOOMFILE_LIVE_FLUSH_H

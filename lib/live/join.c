@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The lock of the writers, and the count and boot identity in the record. */
+ * Joining and leaving the writers of a live file: their lock, and the count and boot identity in
+ * the record. */
 #include "live/join.h"
 
 #include <bloomfile_inspect.h>

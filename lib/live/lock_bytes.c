@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * By fcntl(F_OFD_SETLK). */
+ * Locks on bytes of a file, by fcntl(F_OFD_SETLK). */
 #include "live/lock_bytes.h"
 
 #include <errno.h>

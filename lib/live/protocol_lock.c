@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Bytes 3 and 1 of a live file, locked for the time of one call. */
+ * The locks of the live protocol: bytes 3 and 1 of the file, locked for the time of one call. */
 #include "live/protocol_lock.h"
 
 #include <errno.h>

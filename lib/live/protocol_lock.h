@@ -2,8 +2,9 @@
  * The locks for joining, syncing, leaving and sealing (format-spec.md, section 13), held by an
  * opening of the file made for this one call. A child of fork() shares its parent's openings, and
  * would keep their locks after the parent is killed, or wait for itself; so fork() closes this one
- * in the child. Where the file cannot be opened anew (no /proc, no permission, no descriptor left),
- * the handle's opening holds the locks. A turn stays where it is in memory until it ends.
+ * in the child. Where the file cannot be opened again (no /proc, no permission, no descriptor
+ * left), the handle's opening holds the locks. A protocol lock must not move in memory until it
+ * ends.
  */
 #ifndef BLOOMFILE_LIVE_PROTOCOL_LOCK_H
 #define BLOOMFILE_LIVE_PROTOCOL_LOCK_H

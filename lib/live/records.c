@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Records are written with pwrite() and read through the mapping. */
+ * The records of a live file, written with pwrite() and read through the mapping. */
 #include "live/records.h"
 
 #include <bloomfile_inspect.h>

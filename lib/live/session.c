@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Counts in shards, mutexes, and a mapping that fork() wipes. */
+ * A process's share of a live file: counts in shards, mutexes, and a mapping that fork() wipes. */
 #include "live/session.h"
 
 #include "os/memory.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A process's share of a live file: whether it opened the file itself and joined its writers, what
  * it has added since its last commit, and the locks between its threads. fork() wipes it: a child
- * has opened, joined and added nothing, and holds no lock. */
+ * has not opened, joined or added, and does not hold a lock. */
 #ifndef BLOOMFILE_LIVE_SESSION_H
 #define BLOOMFILE_LIVE_SESSION_H
 

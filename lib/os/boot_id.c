@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Read from /proc. */
+ * The identity of the running system's boot, read from /proc. */
 #include "os/boot_id.h"
 
 #include <bloomfile.h>

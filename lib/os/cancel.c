@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The callback of each thread. Threads that a call starts have none: the calling one asks for all.
+ * Cancellation of long calls, by the callback of each thread. Threads that a call starts have no
+ * callback: the calling thread checks its own for all.
  */
 #include "os/cancel.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whether the caller of a long call wants it to end. Each thread has its own answer. */
+ * Cancellation of a long call by its caller. Each thread has its own callback. */
 #ifndef BLOOMFILE_OS_CANCEL_H
 #define BLOOMFILE_OS_CANCEL_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The system calls, repeated if a signal interrupts them. */
+ * Files: opening, reading, writing, allocating and flushing them. System calls are repeated if a
+ * signal interrupts them. */
 #include "os/file.h"
 
 #include <bloomfile.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Identified by the magic numbers of statfs(2). */
+ * File systems and what they can do, identified by the magic numbers of statfs(2). */
 #include "os/filesystem.h"
 
 #include <bloomfile.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which file systems can hold a live filter. */
+ * File systems that can hold a live filter. */
 #ifndef BLOOMFILE_FILESYSTEM_H
 #define BLOOMFILE_FILESYSTEM_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Aligned for huge pages; anonymous mappings, grown by mremap(), where memory grows. */
+ * Memory in huge pages, aligned for them, in anonymous mappings where it grows by mremap(); and
+ * memory that fork() wipes. */
 #include "os/memory.h"
 
 #include <errno.h>

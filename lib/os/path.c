@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * By getcwd(), whose answer may be a path that leads elsewhere. */
+ * Paths kept for later use: absolute, by getcwd(), whose answer may lead elsewhere and is checked;
+ * and mount points. */
 #include "os/path.h"
 
 #include <errno.h>

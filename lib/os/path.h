@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Paths that are used again later, perhaps from another current folder. */
+ * Paths that are used again later, perhaps from another current folder; and mount points. */
 #ifndef BLOOMFILE_OS_PATH_H
 #define BLOOMFILE_OS_PATH_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * pthread_sigmask(), which only another "how" would make fail. */
+ * The calling thread's signals, held back by pthread_sigmask(), which fails only if its first
+ * argument is wrong. */
 #include "os/signals.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * O_TMPFILE, or a name for a moment. */
+ * Temporary files without a name: by O_TMPFILE, or by removing the name right after creation. */
 #include "os/spool.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Started for one piece of work, then joined. */
+ * Threads that share one piece of work: started for it, then joined. */
 #include "os/team.h"
 
 #include <signal.h>

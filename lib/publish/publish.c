@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * O_TMPFILE and linkat(), or a named temporary and renameat2(). */
+ * Files that appear whole: by O_TMPFILE and linkat(), or by a named temporary and renameat2(). */
 #include "publish/publish.h"
 
 #include <bloomfile.h>

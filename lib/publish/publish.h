@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Files that appear whole or not at all: a temporary in the same directory, fsync, link or rename,
- * fsync of the directory. Where the file system can (O_TMPFILE), the temporary has no name, so
- * that not even a kill leaves it behind. Named ones that a kill did leave are removed. */
+ * fsync of the directory. Where the file system can (O_TMPFILE), the temporary has no name, so that
+ * not even a kill leaves it behind. Named temporaries that a kill left behind are removed. */
 #ifndef BLOOMFILE_PUBLISH_PUBLISH_H
 #define BLOOMFILE_PUBLISH_PUBLISH_H
 

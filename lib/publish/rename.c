@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * By the system call itself. */
+ * renameat2(), by the system call itself. */
 #include "publish/rename.h"
 
 #include <sys/syscall.h>

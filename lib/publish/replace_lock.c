@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A lock on the old file. A holder keeps it for microseconds, unless it is stopped; a program of
- * the user may hold one for as long as this process runs (flock FILE COMMAND). */
+ * The right to replace a file: a lock on the old file. A holder keeps it for microseconds, unless
+ * it is stopped; a program of the user may hold one for as long as this process runs (flock FILE
+ * COMMAND). */
 #include "publish/replace_lock.h"
 
 #include <errno.h>

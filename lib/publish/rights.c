@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Owner, mode and POSIX ACL. */
+ * The rights of a file that replaces another: owner, mode and POSIX ACL. */
 #include "publish/rights.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A lock by flock() shows that the process that created the file is alive. */
+ * Names of temporary files. A lock by flock() shows that the process that created such a file is
+ * alive. */
 #include "publish/temporary.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A sealed series is one file: its layers, one behind the other. */
+ * Sealed copies of a series, and rescue. A sealed series is one file: its layers, one behind the
+ * other. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

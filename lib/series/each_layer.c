@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is done to each layer in turn. */
+ * Operations on a series that visit each of its layers: sync, finish, close, status. */
 #include <bloomfile_combine.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * By their names: NAME, NAME.1, NAME.2 and so on. */
+ * The files of a live series, found by their names: NAME, NAME.1, NAME.2 and so on. */
 #include "series/files.h"
 
 #include <errno.h>

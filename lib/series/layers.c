@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The set is read by one atomic load. A growing series keeps all its layers, and so nothing is ever
- * taken away from under a lookup; a forgetting one closes a layer when all lookups that may know it
- * are over. */
+ * The set of layers of a handle. It is read by one atomic load. A growing series keeps all its
+ * layers, and so nothing is ever taken away from under a lookup; a forgetting one closes a layer
+ * when all lookups that may know it are over. */
 #include "series/layers.h"
 
 #include <errno.h>

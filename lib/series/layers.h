@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The layers that a handle asks. Lookups may go on while others are found. */
+ * The layers of a handle. Lookups may go on while more layers are found. */
 #ifndef BLOOMFILE_LAYERS_H
 #define BLOOMFILE_LAYERS_H
 

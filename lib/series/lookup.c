@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * All layers, then whether there are more of them by now. */
+ * Lookups and adds in a series. A lookup tries all layers, then checks whether there are more by
+ * now. */
 #include "series/lookup.h"
 
 #include <string.h>

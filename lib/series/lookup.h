@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What lookups in all layers and adds share. */
+ * Functions that lookups in all layers and adds share. */
 #ifndef BLOOMFILE_SERIES_LOOKUP_H
 #define BLOOMFILE_SERIES_LOOKUP_H
 

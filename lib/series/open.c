@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * From the first layer to all of them. */
+ * Opening and creation of a series: the first layer, then all others. */
 #include <bloomfile_hash.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * In two passes: nothing is removed before all is known to belong together. */
+ * Removal of the files of a filter, in two passes: no file is removed before all are known to
+ * belong together. */
 #include "series/removal.h"
 
 #include <errno.h>

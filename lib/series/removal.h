@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Removing the files of a filter, all of a live series. */
+ * Removal of the files of a filter; of a live series, all of them. */
 #ifndef BLOOMFILE_REMOVAL_H
 #define BLOOMFILE_REMOVAL_H
 

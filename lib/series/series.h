@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the public functions do with a handle that has layers. */
+ * Operations on a handle that has layers, for the public functions. */
 #ifndef BLOOMFILE_SERIES_H
 #define BLOOMFILE_SERIES_H
 

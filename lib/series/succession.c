@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The file and its name first, then the mark, then adds to it: so whoever misses a key that
- * somebody was told of finds the mark, and by that the file (format-spec.md, 21.4). */
+ * Creation of the next layer: its file and name first, then the successor bit, then adds to it. So
+ * a lookup that misses a key already reported as added finds the bit, and by it the file
+ * (format-spec.md, 21.4). */
 #include "series/succession.h"
 
 #include <bloomfile_live.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Making the next layer. */
+ * Creation of the next layer of a series. */
 #ifndef BLOOMFILE_SUCCESSION_H
 #define BLOOMFILE_SUCCESSION_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Joining and leaving layers. */
+ * The writers of a series: joining and leaving its layers. */
 #include "series/writers.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Who writes to a live series is one of the writers of its newest layer. */
+ * The writers of a live series, which are those of its newest layer. */
 #ifndef BLOOMFILE_SERIES_WRITERS_H
 #define BLOOMFILE_SERIES_WRITERS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The blocked layout: the mean over blocks. */
+ * Rates of the blocked layout: the mean over blocks. */
 #include "sizing/rates.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Layouts whose positions lie anywhere: classic and counting. */
+ * Rates of the layouts whose positions lie anywhere: classic and counting. */
 #include "sizing/rates.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the rates of a layout are computed with: one struct sizing each. */
+ * The functions that compute the rates of a layout: one struct sizing each. */
 #ifndef BLOOMFILE_SIZING_OF_LAYOUT_H
 #define BLOOMFILE_SIZING_OF_LAYOUT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The chain of at most k + 1 states, and functions of libm that agree on every machine. */
+ * The rate of a Bloom filter: the chain of at most k + 1 states, and functions of libm that agree
+ * on every machine. */
 #include "sizing/rates.h"
 
 void rates_cover_start(struct rates_cover *c, uint32_t k, double cells)

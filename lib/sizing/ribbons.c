@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The layout ribbon: the mean over pages, whose columns follow from their keys. k is 0. */
+ * Rates of the layout ribbon: the mean over pages, whose columns follow from their keys. k is 0. */
 #include "sizing/rates.h"
 
 #include <math.h>

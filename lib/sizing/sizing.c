@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Searches k and m for a rate; the curve is bumpy, since both are integers. */
+ * The search for k and m that reach a rate; the curve is bumpy, since both are integers. */
 #include "sizing/sizing.h"
 
 #include <bloomfile.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * From keys and a false-positive rate to bits and hashes, and back. Sizes are computed with + - *
- * / alone, in a fixed order, so that every machine builds the same filter from the same keys. */
+ * Bits and hashes for a number of keys and a false-positive rate, and the reverse. Sizes are
+ * computed with + - * / alone, in a fixed order, so that every machine builds the same filter from
+ * the same keys. */
 #ifndef BLOOMFILE_SIZING_H
 #define BLOOMFILE_SIZING_H
 

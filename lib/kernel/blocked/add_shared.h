@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Adds in the blocked layout to a body that others read, and change if the adder is not alone,
- * whatever the instructions. The including file has included blocked_lookup.h.
+ * whatever the instructions. The including file has included kernel/blocked/lookup.h.
  *
  * An atomic change waits for all that was begun before it and holds up all that comes after. So a
  * group of keys is looked at first, which finds the words that lack bits, without a branch that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Lookups in the blocked layout with one set of instructions. The including file defines
- * KERNEL_TARGET, as for blocked_ring.h, and BLOOMFILE_BLOCK_AVX512, _AVX2 or _NEON, if any. The
+ * KERNEL_TARGET, as for prefetch_ring.h, and BLOOMFILE_BLOCK_AVX512, _AVX2 or _NEON, if any. The
  * test of a block stands in bloomfile_block.h, which engines compile into themselves.
  */
 #ifndef BLOOMFILE_KERNEL_BLOCKED_LOOKUP_H

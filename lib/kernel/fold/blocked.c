@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Folds blocks: ORs them. */
+ * Folding of blocks, by OR. */
 #include "kernel/functions.h"
 
 #include "format/bytes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Folds bits: ORs groups of them. */
+ * Folding of bits: ORs groups of them. */
 #include "kernel/fold/steps.h"
 #include "kernel/functions.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Folds counters: adds groups of them, up to 15. */
+ * Folding of counters: adds groups of them, up to 15. */
 #include "kernel/fold/steps.h"
 #include "kernel/functions.h"
 

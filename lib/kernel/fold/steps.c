@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whole bytes in steps, the edges one group after the other. */
+ * Folding step by step: whole bytes in steps, the edges one group after the other. */
 #include "kernel/fold/steps.h"
 
 #include <string.h>

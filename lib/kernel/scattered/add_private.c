@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Classic and counting: plain stores, many cache lines in flight. */
+ * Adds in the classic and the counting layout to a body that only the caller touches: plain stores,
+ * many cache lines in flight. */
 #include "kernel/functions.h"
 
 #include "format/probe.h"

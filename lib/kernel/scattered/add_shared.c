@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Exactly one of the racing adders sets each missing bit, or makes each step of a counter. A key
- * is new to whoever set one of its bits (raised one of its counters from 0), so at least one of
- * those who add the same new key learns that it is new. Nothing is written that is there already,
- * so no page becomes dirty. */
+ * Adds in the classic and the counting layout to a body that others read and change. Exactly one of
+ * the racing adders sets each missing bit, or makes each step of a counter. A key is new to whoever
+ * set one of its bits (raised one of its counters from 0), so at least one of those who add the
+ * same new key learns that it is new. Nothing is written that is there already, so no page becomes
+ * dirty. */
 #include "kernel/functions.h"
 
 #include "format/probe.h"

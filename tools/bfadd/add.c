@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reading keys into a live filter, one input after the other. */
+ * Adding keys to a live filter, or removing them, one input after the other. */
 #include "bfadd/add.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"

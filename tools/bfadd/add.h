@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What bfadd is asked for, and doing it. */
+ * The request of bfadd, and its execution. */
 #ifndef BLOOMFILE_TOOLS_ADD_H
 #define BLOOMFILE_TOOLS_ADD_H
 

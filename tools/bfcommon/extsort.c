@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Runs that fit in memory, sorted, then merged. */
+ * External sorting of keys: runs that fit in memory are sorted, then merged. */
 #include "bfcommon/extsort.h"
 #include "bfcommon/merge.h"
 #include "bfcommon/order.h"

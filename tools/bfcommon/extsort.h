@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sorts any number of keys bytewise and drops repetitions, in a fixed amount of memory: what does
- * not fit goes to temporary files as sorted runs, which are merged.
+ * External sorting: any number of keys, bytewise, without repetitions, in a fixed amount of memory.
+ * What does not fit goes to temporary files as sorted runs, which are merged.
  */
 #ifndef BLOOMFILE_TOOLS_EXTSORT_H
 #define BLOOMFILE_TOOLS_EXTSORT_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A filter in memory, with a seed that nobody can know: what it lets pass by mistake is different
- * each time.
+ * A filter in memory, with a random seed: its false positives are different each time.
  */
 #ifndef BLOOMFILE_TOOLS_COMMON_FILTER_H
 #define BLOOMFILE_TOOLS_COMMON_FILTER_H

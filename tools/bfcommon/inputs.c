@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opens, measures and rewinds the files to compare. */
+ * The files to compare: opened, measured and rewound. */
 #include "bfcommon/inputs.h"
 #include "cli/cli.h"
 #include "keys/input_type.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sorted inputs, merged line by line. */
+ * Sorted inputs, merged line by line and printed. */
 #include "bfcommon/join.h"
 #include "cli/cli.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The second half of the work: what the passes have kept is sorted and compared line by line.
+ * The second half of the comparison: the lines that the passes kept are sorted and compared line by
+ * line.
  */
 #ifndef BLOOMFILE_TOOLS_COMMON_JOIN_H
 #define BLOOMFILE_TOOLS_COMMON_JOIN_H

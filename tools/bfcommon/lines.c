@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One line at a time, of any length. */
+ * Lines of a file, one at a time, of any length. */
 #include "bfcommon/lines.h"
 #include "cli/await.h"
 #include "cli/cli.h"

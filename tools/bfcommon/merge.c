@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A heap of sorted runs. */
+ * A merge of sorted runs, by a heap. */
 #include "bfcommon/merge.h"
 #include "cli/cli.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Multikey quicksort (Bentley, Sedgewick 1997) on chunks of seven bytes, kept beside the pointers.
+ * Multikey quicksort (Bentley, Sedgewick 1997) on chunks of seven bytes, kept next to the pointers.
  */
 #include "bfcommon/order.h"
 #include "bfcommon/lines.h"

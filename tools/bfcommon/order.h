@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sorts keys that lie in one piece of memory, in place, bytewise.
+ * Bytewise sorting, in place, of keys that lie in one piece of memory.
  */
 #ifndef BLOOMFILE_TOOLS_COMMON_ORDER_H
 #define BLOOMFILE_TOOLS_COMMON_ORDER_H

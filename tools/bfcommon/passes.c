@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Filters of all inputs first, so that few lines need sorting. */
+ * Passes over the inputs through filters of the others, so that few lines need sorting. */
 #include "bfcommon/passes.h"
 #include "cli/cli.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first half of the work: filters drop the lines that certainly are not wanted, and those that
- * are left go to spools. Nothing that is wanted is dropped.
+ * The first half of the comparison: filters drop lines that are certainly not wanted, and the
+ * remaining lines go to spools. No wanted line is dropped.
  */
 #ifndef BLOOMFILE_TOOLS_COMMON_PASSES_H
 #define BLOOMFILE_TOOLS_COMMON_PASSES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Lines that passed, in an unnamed file. */
+ * Keys that passed the filters, in an unnamed file. */
 #include "bfcommon/spool.h"
 #include "cli/cli.h"
 #include "os/spool.h"

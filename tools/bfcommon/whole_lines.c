@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Each line is sorted with its key before it, so that it comes where the key does. */
+ * Whole lines with wanted keys. Each line is sorted with its key before it, so that it comes where
+ * the key does. */
 #include "bfcommon/whole_lines.h"
 #include "bfcommon/join.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whole lines, once it is known which keys are wanted that are fields of them.
+ * Whole lines, printed once the wanted keys are known, which are fields of them.
  */
 #ifndef TOOLS_BFCOMMON_WHOLE_LINES_H
 #define TOOLS_BFCOMMON_WHOLE_LINES_H

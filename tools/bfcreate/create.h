@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What bfcreate is asked for, and the two kinds of filter that it makes. */
+ * The request of bfcreate, and the two kinds of filter that it makes. */
 #ifndef BLOOMFILE_TOOLS_CREATE_H
 #define BLOOMFILE_TOOLS_CREATE_H
 

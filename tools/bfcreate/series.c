@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bfcreate --live --grow and --generations: what goes together. */
+ * bfcreate --live --grow and --generations: the check of their options. */
 #include "bfcreate/create.h"
 #include "cli/cli.h"
 #include "filters/generation_period.h"

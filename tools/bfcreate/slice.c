@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bfcreate --slice: how a slice is summed up. */
+ * bfcreate --slice: the range of a slice, and its summary. */
 #include "bfcreate/create.h"
 #include "cli/cli.h"
 #include "filters/destination.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What to build anew so that there can be a patch, if anything. */
+ * Remedies for two filters without a patch: the filter to rebuild, and its options. */
 #include "bfdelta/shape.h"
 #include "cli/cli.h"
 

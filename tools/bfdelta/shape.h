@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Why there is no patch between two filters.
+ * Differences in shape that rule out a patch between two filters.
  */
 #ifndef BLOOMFILE_TOOLS_DELTA_SHAPE_H
 #define BLOOMFILE_TOOLS_DELTA_SHAPE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What bffold knows of a filter before it folds it, and how it shows that.
+ * The plan of a fold: factors, sizes and rates, and how bffold shows them.
  */
 #ifndef BLOOMFILE_TOOLS_FOLD_H
 #define BLOOMFILE_TOOLS_FOLD_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * All factors and their rates, and which of them is the best. */
+ * The plan of a fold: all factors, their rates, and the choice of the best. */
 #include "bffold/fold.h"
 #include "cli/cli.h"
 #include "filters/messages.h"

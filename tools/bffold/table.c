@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The factors as a table or as JSON. */
+ * The plan of a fold as a table or as JSON. */
 #include "bffold/fold.h"
 #include "cli/cli.h"
 #include "filters/messages.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A CRC-32 over a few thousand bytes does more than notice a flipped bit: each bit, when it flips,
- * changes the checksum by a pattern that no other bit has. So the difference between the checksum
- * stored and the checksum computed names the bit.
+ * The search for flipped bits. A CRC-32 over a few thousand bytes does more than notice a flipped
+ * bit: each bit, when it flips, changes the checksum by a pattern that no other bit has. So the
+ * difference between the checksum stored and the checksum computed names the bit.
  */
 #include "bfinspect/inspect.h"
 

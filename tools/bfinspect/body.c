@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the bits of a filter say, layer by layer where it is a series, and in sum. */
+ * The statistics of a filter's bits, layer by layer for a series, and in sum. */
 #include "bfinspect/inspect.h"
 
 #include "bfinspect/bus_errors.h"

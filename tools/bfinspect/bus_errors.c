@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * sigsetjmp() in each thread that reads. */
+ * Reads of mapped files that may fail, by sigsetjmp() in each thread that reads. */
 #include "bfinspect/bus_errors.h"
 
 #include <signal.h>

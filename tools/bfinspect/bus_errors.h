@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading mapped files that may shrink meanwhile, or whose disk may fail. That is no error code
- * but the signal SIGBUS, in whichever thread reads.
+ * Reads of mapped files that may shrink concurrently, or whose disk may fail. The kernel reports
+ * that not by an error code but by SIGBUS, in whichever thread reads.
  */
 #ifndef TOOLS_BFINSPECT_BUS_ERRORS_H
 #define TOOLS_BFINSPECT_BUS_ERRORS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is wrong with a file that is no sound filter. */
+ * The damage of a file that is not a sound filter. */
 #include "bfinspect/verdict.h"
 #include "cli/cli.h"
 #include "keys/input_type.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The header, field by field, and as a hexdump. */
+ * The fields of a header as text, and the faults in them. */
 #include "bfinspect/inspect.h"
 
 #include "filters/framing.h"

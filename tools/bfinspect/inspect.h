@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What bfinspect finds out about a file, its verdict, and how it prints both. A report goes
+ * The report on a file: the facts, the verdict, and the functions that print both. A report goes
  * through inspect_read(), inspect_verdict(), inspect_page() or inspect_json(), and inspect_free().
  */
 #ifndef BLOOMFILE_TOOLS_INSPECT_H

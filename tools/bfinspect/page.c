@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The report for people. */
+ * The report as text for people. */
 #include "bfinspect/inspect.h"
 
 #include "bfinspect/series_table.h"

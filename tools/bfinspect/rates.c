@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Keys that are missing, and rates: the promised one, the real one, and what chance makes of it. */
+ * The verdict on keys and rates: missing keys, the target rate, the actual rate, and the difference
+ * that chance explains. */
 #include "bfinspect/verdict.h"
 #include "cli/cli.h"
 #include "filters/messages.h"

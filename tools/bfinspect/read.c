@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reads as much of a file as was asked for and as can be read. */
+ * Reading of a file: as much as was requested and can be read. */
 #include "bfinspect/inspect.h"
 
 #include "bfinspect/bus_errors.h"

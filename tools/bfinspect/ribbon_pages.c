@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the pages of a layout that is solved say of themselves, in sum. */
+ * The heads of a ribbon body's pages, in sum. */
 #include "bfinspect/inspect.h"
 
 #include <math.h>

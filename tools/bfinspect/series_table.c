@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The page's part about a series: what kind it is, and its layers one by one. */
+ * The report's part about a series: its kind, and its layers one by one. */
 #include "bfinspect/series_table.h"
 
 #include "cli/cli.h"

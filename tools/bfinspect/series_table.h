@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the page says of a series that a single filter does not have.
+ * The report's part about a series, which a single filter does not have.
  */
 #ifndef TOOLS_BFINSPECT_SERIES_TABLE_H
 #define TOOLS_BFINSPECT_SERIES_TABLE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The verdict on a file: which part of it applies, and what is said of live and sound filters. */
+ * The verdict on a file: the choice of the part that applies, and the text for live and sound
+ * filters. */
 #include "bfinspect/verdict.h"
 #include "cli/cli.h"
 #include "filters/series_files.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * How a verdict is put together; the parts set the advice too, and r->status if a promise is
- * broken.
+ * The parts of a verdict. They set the advice too, and r->status if the target rate is exceeded or
+ * keys are missing.
  */
 #ifndef BLOOMFILE_TOOLS_VERDICT_H
 #define BLOOMFILE_TOOLS_VERDICT_H

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whether the filters to merge may be written to DEST: a merge must not drop the keys of a filter
- * there.
+ * The check of DEST: a merge must not drop the keys of a filter there.
  */
 #ifndef BLOOMFILE_TOOLS_MERGE_DEST_H
 #define BLOOMFILE_TOOLS_MERGE_DEST_H

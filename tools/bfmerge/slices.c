@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * bloomfile_join() would refuse what is found here, and could not say which file it is. */
+ * The check that sources are the slices of one filter. bloomfile_join() would refuse them too, but
+ * could not name the file. */
 #include "bfmerge/slices.h"
 #include "cli/cli.h"
 #include "filters/messages.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which slices a filter is made of. */
+ * The slices that a filter is made of, and a check of them. */
 #ifndef BLOOMFILE_TOOLS_MERGE_SLICES_H
 #define BLOOMFILE_TOOLS_MERGE_SLICES_H
 

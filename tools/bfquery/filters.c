@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A row of answers for each filter, and digests anew where the seed is another. */
+ * The filters to look up: a row of answers for each, and new digests where the seed differs. */
 #include "bfquery/filters.h"
 #include "cli/cli.h"
 #include "filters/framing.h"

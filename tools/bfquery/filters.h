@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The filters that are asked: one, or several in one pass over the keys.
+ * The filters to look up: one, or several in one pass over the keys.
  */
 #ifndef BLOOMFILE_TOOLS_QUERY_FILTERS_H
 #define BLOOMFILE_TOOLS_QUERY_FILTERS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * INPUT:NUMBER:FILTER,FILTER<tab>LINE */
+ * Matching lines as text: INPUT:NUMBER:FILTER,FILTER<tab>LINE */
 #include "bfquery/print.h"
 #include "cli/cli.h"
 #include "keys/split.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lines with what is printed of each: its input, its number there, and the filters it may be in.
+ * The output for matching lines: the input, the line number, and the filters that possibly contain
+ * the key.
  */
 #ifndef BLOOMFILE_TOOLS_QUERY_PRINT_H
 #define BLOOMFILE_TOOLS_QUERY_PRINT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * By when each generation says that it began. */
+ * Generations that ended early, by the time that each generation says it began. */
 #include "bfuniq/early_generations.h"
 #include "cli/cli.h"
 #include "filters/generation_period.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Generations that were full before their time was over, so that lines are forgotten too soon.
+ * Generations that ended early: they were full before their time was over, so lines are forgotten
+ * too soon.
  */
 #ifndef TOOLS_BFUNIQ_EARLY_GENERATIONS_H
 #define TOOLS_BFUNIQ_EARLY_GENERATIONS_H

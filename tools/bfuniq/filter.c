@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * In memory, in a file, shared by processes; one that grows, forgets, or is fixed. */
+ * The filter of bfuniq: in memory, in a file, shared by processes; it grows, forgets, or is fixed.
+ */
 #include "bfuniq/filter.h"
 #include "cli/cli.h"
 #include "filters/generation_period.h"

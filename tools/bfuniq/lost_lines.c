@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A new line is lost with a chance of `rate`, so each line that was found stands for rate / (1 -
- * rate) lost ones. */
+ * The estimated number of lost lines. A new line is lost with a chance of `rate`, so each line that
+ * was found stands for rate / (1 - rate) lost ones. */
 #include "bfuniq/lost_lines.h"
 
 #include <bloomfile_inspect.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many new lines the filter has mistaken for repeated ones: an estimate from its rate while
+ * The number of new lines that the filter took for repeated ones: an estimate from its rate while
  * they came.
  */
 #ifndef TOOLS_BFUNIQ_LOST_LINES_H

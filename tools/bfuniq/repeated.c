@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A copy of the lines, since those that are printed overwrite them. */
+ * The file of repeated lines. The lines are copied, because the lines that are printed overwrite
+ * them. */
 #include "bfuniq/repeated.h"
 #include "cli/await.h"
 #include "cli/cli.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file that repeated lines go to while new ones are printed. It is written as the lines come,
- * as standard output is, so that others can read along.
+ * The file that repeated lines go to while new ones are printed. Like standard output, it is
+ * written as the lines come, so that another process can follow it.
  */
 #ifndef BLOOMFILE_TOOLS_UNIQ_REPEATED_H
 #define BLOOMFILE_TOOLS_UNIQ_REPEATED_H

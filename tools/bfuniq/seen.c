@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whether a line has been seen. */
+ * The set of lines seen so far: lookups, adds, and warnings when the filter is too full. */
 #include "bfuniq/seen.h"
 #include "cli/cli.h"
 #include "filters/messages.h"

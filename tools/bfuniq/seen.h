@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What was seen: a filter in memory or in a file. Trouble ends the program by cli_fail, which
- * closes it properly.
+ * The set of lines seen so far: a filter in memory or in a file. An error ends the program by
+ * cli_fail, which closes it properly.
  */
 #ifndef BLOOMFILE_TOOLS_UNIQ_SEEN_H
 #define BLOOMFILE_TOOLS_UNIQ_SEEN_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * poll() where read() or write() does not wait. */
+ * read() and write() that wait, by poll(), where the descriptor does not block. */
 #include "cli/await.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all tools share: messages, numbers on the command line, standard output, progress.
+ * Functions that all tools share: messages, numbers on the command line, standard output, progress.
  */
 #ifndef TOOLS_CLI_CLI_H
 #define TOOLS_CLI_CLI_H

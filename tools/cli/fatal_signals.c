@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Handlers that note a signal, and how a program dies by it. */
+ * Signals that end the program: handlers that note them, and death by the noted signal. */
 #include "cli/fatal_signals.h"
 
 #include <bloomfile.h>

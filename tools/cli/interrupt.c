@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A handler that notes the signal and restores the default. */
+ * Interruption by a signal: a handler notes the signal and restores the default. */
 #include "cli/interrupt.h"
 #include "cli/cli.h"
 #include "cli/fatal_signals.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Being told to stop: the first SIGHUP, SIGINT, SIGPIPE or SIGTERM is noted, so that the work at
- * hand can be ended properly; one that comes a second or more after it kills, but for SIGPIPE,
- * which others bring along.
+ * Interruption by a signal. The first SIGHUP, SIGINT, SIGPIPE or SIGTERM is noted, so that the
+ * current work can end properly. Another signal a second or more later kills, except SIGPIPE, which
+ * often follows the others.
  */
 #ifndef TOOLS_CLI_INTERRUPT_H
 #define TOOLS_CLI_INTERRUPT_H

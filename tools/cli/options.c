@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * getopt_long() by a table. */
+ * The command line, parsed by getopt_long() from a table. */
 #include "cli/options.h"
 #include "cli/cli.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A tool's command line as one table: which options it takes, where their values go, and what
- * --help prints. The request is a struct of the tool's own, which the table writes into.
+ * A tool's command line as one table: its options, the places of their values, and the text of
+ * --help. The request is a struct of the tool's own, which the table writes into.
  */
 #ifndef TOOLS_CLI_OPTIONS_H
 #define TOOLS_CLI_OPTIONS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The progress line: what is being done, how much of it, and how long the rest takes. */
+ * The progress line: the current work, how much of it is done, and the time left. */
 #include "cli/cli.h"
 
 #include <bsd/string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stands in for getopt in a tool that is built to tell its command line instead of obeying it:
- * options_parse() prints the table as JSON. What makes the completions reads that, so that the
- * shells know the options which the tool itself goes by.
+ * The command line of a tool as JSON. This file replaces cli/options.c in a tool built for the
+ * completions: options_parse() prints the table instead of parsing. So the shells know the very
+ * options that the tool takes.
  */
 #include "cli/cli.h"
 #include "cli/options.h"

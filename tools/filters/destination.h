@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a new filter goes: a file, or standard output ("-"); and what is said of it.
+ * The destination of a new filter: a file, or standard output ("-"); and its error messages.
  */
 #ifndef TOOLS_FILTERS_DESTINATION_H
 #define TOOLS_FILTERS_DESTINATION_H

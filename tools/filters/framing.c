@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Words for key delimiters, and the error where keys and filter do not fit. */
+ * Key delimiters in words, and the error where keys and filter do not fit. */
 #include "filters/framing.h"
 #include "cli/cli.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Key delimiters: what a filter records about its keys, and how the keys at hand are read.
+ * Key delimiters: those that a filter records, and those of the keys being read.
  */
 #ifndef TOOLS_FILTERS_FRAMING_H
 #define TOOLS_FILTERS_FRAMING_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Keys have the suffixes of all numbers, times have others: "m" would be either. */
+ * The length of a generation. Keys have the suffixes of all numbers, times have others: "m" would
+ * be either. */
 #include "filters/generation_period.h"
 #include "cli/cli.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long a generation of a filter that forgets lasts: a number of keys, or a time.
+ * The length of a generation of a filter that forgets: a number of keys, or a time.
  */
 #ifndef TOOLS_FILTERS_GENERATION_PERIOD_H
 #define TOOLS_FILTERS_GENERATION_PERIOD_H

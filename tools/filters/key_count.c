@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Estimates from the bits as seldom as the growth of the count allows. */
+ * The number of keys in a filter, estimated from the bits as seldom as the growth of the count
+ * allows. */
 #include "filters/key_count.h"
 
 #include "cli/cli.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many keys a filter holds. Its own count is exact as long as there was one writer at a time
+ * The number of keys in a filter. Its own count is exact as long as there was one writer at a time
  * and none was killed; otherwise the number is estimated from its bits now and then.
  */
 #ifndef TOOLS_FILTERS_KEY_COUNT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A filter that a tool is about to replace by one made of another filter: --force does not allow
- * that keys are lost, --discard does.
+ * Detection of keys that would be lost when a filter made of another one replaces an existing
+ * filter: --force does not allow that, --discard does.
  */
 #ifndef TOOLS_FILTERS_LOST_KEYS_H
 #define TOOLS_FILTERS_LOST_KEYS_H

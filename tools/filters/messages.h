@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tools say about a filter file: why it cannot be opened or made, whether it keeps its
- * promise, and a line that sums it up.
+ * Messages of the tools about a filter file: why it cannot be opened or made, whether its rate
+ * exceeds the target, and a summary line.
  */
 #ifndef TOOLS_FILTERS_MESSAGES_H
 #define TOOLS_FILTERS_MESSAGES_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A warning, then the end, by how much the real rate exceeds the promised one. */
+ * Detection of filters over capacity: a warning, then the end, by how much the actual rate exceeds
+ * the target. */
 #include "filters/overfull.h"
 #include "cli/cli.h"
 #include "filters/messages.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a filter that is being filled still keeps its promise.
+ * Detection of filters over capacity while keys are added.
  */
 #ifndef TOOLS_FILTERS_OVERFULL_H
 #define TOOLS_FILTERS_OVERFULL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Seeds, layouts, tags and threads. */
+ * Options about seeds, layouts, tags and threads. */
 #include "filters/params.h"
 #include "cli/cli.h"
 

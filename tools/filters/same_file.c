@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Device and inode, or the path of what is not there yet. */
+ * Detection of names of one file, by device and inode, or by the path of a file that does not exist
+ * yet. */
 #include "filters/same_file.h"
 #include "cli/cli.h"
 #include "filters/series_files.h"

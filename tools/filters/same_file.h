@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one rule of what a tool reads and writes at a time: no input is an output, and no two outputs
- * are one file. Names are as on the command line: of an input "-" is standard input, of an output
- * standard output. Only regular files count: a terminal, a pipe or /dev/null may be both.
+ * Detection of names of one file. No input of a tool may be an output, and no two outputs one file.
+ * Names are as on the command line: as an input "-" is standard input, as an output standard
+ * output. Only regular files count: a terminal, a pipe or /dev/null may be both.
  */
 #ifndef TOOLS_FILTERS_SAME_FILE_H
 #define TOOLS_FILTERS_SAME_FILE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which file of a series is to blame, and what is wrong with it: format-spec.md, 21.2 and 21.6. */
+ * Errors of a series: the file to blame, and its fault (format-spec.md, 21.2 and 21.6). */
 #include "filters/series_errors.h"
 #include "filters/series_files.h"
 

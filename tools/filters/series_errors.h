@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The files of a series, by their names and headers: NAME, NAME.1, NAME.2 and so on. The library
- * says that a series cannot be opened; this says which file is to blame.
+ * Errors of a series, by the names and headers of its files: NAME, NAME.1, NAME.2 and so on. The
+ * library reports that a series cannot be opened; this reports which file is to blame.
  */
 #ifndef TOOLS_FILTERS_SERIES_ERRORS_H
 #define TOOLS_FILTERS_SERIES_ERRORS_H

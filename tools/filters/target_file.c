@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What may be replaced, and what is said if it may not. */
+ * The file that a tool is about to create: checks whether it may be replaced, and the errors if
+ * not. */
 #include "filters/target_file.h"
 #include "cli/cli.h"
 #include "filters/messages.h"

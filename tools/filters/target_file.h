@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file that a tool is about to make.
+ * The file that a tool is about to create.
  */
 #ifndef TOOLS_FILTERS_TARGET_FILE_H
 #define TOOLS_FILTERS_TARGET_FILE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The size that follows from -n and -p, and the least rate that digests of 64 bits allow. */
+ * Filters that cannot be made: the size that follows from -n and -p, and the least rate that
+ * digests of 64 bits allow. */
 #include "filters/too_large.h"
 #include "cli/cli.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a filter could not be made because of the size, or the rate, that was wanted.
+ * Filters that cannot be made because of the size, or the rate, that was requested.
  */
 #ifndef TOOLS_FILTERS_TOO_LARGE_H
 #define TOOLS_FILTERS_TOO_LARGE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * By a lock that each writer holds. */
+ * Writers of a live filter, by the lock that each of them holds. */
 #include "filters/writers.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whether programs are adding to a live filter. */
+ * Detection of programs that are adding to a live filter. */
 #ifndef TOOLS_FILTERS_WRITERS_H
 #define TOOLS_FILTERS_WRITERS_H
 

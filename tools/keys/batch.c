@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One array each for keys and answers. */
+ * A piece of the input, with an array each for its keys and their answers. */
 #include "keys/batch.h"
 #include "cli/await.h"
 #include "cli/cli.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * From quote to quote; what has none is split as other lines are. */
+ * Records of CSV, split from quote to quote; records without quotes are split as other lines are.
+ */
 #include "keys/csv.h"
 
 #include <string.h>

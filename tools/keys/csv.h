@@ -2,7 +2,7 @@
  *
  * Records whose fields may be in quotes (RFC 4180): a quote that begins a field ends it too, and
  * two of them stand for one; between them delimiters and newlines are nothing special. A quote
- * anywhere else is a byte as others.
+ * anywhere else is an ordinary byte.
  */
 #ifndef TOOLS_KEYS_CSV_H
 #define TOOLS_KEYS_CSV_H

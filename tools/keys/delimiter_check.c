@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * By the bytes that tables have between their columns, and the first byte of each field. */
+ * Detection of a wrong field delimiter, by the bytes that tables have between columns and the first
+ * byte of each field. */
 #include "keys/delimiter_check.h"
 #include "cli/cli.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether the fields of an input look like others than those that are asked for.
+ * Detection of a wrong field delimiter, by the look of an input's fields.
  */
 #ifndef TOOLS_KEYS_DELIMITER_CHECK_H
 #define TOOLS_KEYS_DELIMITER_CHECK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Each thread has buffers of its own; the lock covers one read. */
+ * Keys into a builder, by several threads with buffers of their own; the lock covers one read. */
 #include "keys/feed.h"
 #include "cli/cli.h"
 #include "keys/missing_fields.h"

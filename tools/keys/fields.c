@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * By the delimiters around fields; only keys of several fields are copied. */
+ * Fields of records, found by the delimiters around them; only keys of several fields are copied.
+ */
 #include "keys/fields.h"
 #include "cli/cli.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys that are fields of records: which ones, what is between them, and what becomes of a record
- * that lacks one.
+ * Keys that are fields of records: the numbers of the fields, the delimiter, and the treatment of
+ * records that lack a field.
  */
 #ifndef TOOLS_KEYS_FIELDS_H
 #define TOOLS_KEYS_FIELDS_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Magic numbers, and headers from which the size of the file follows. */
+ * Bloom filters of other projects, recognized by magic numbers and headers from which the size of
+ * the file follows. */
 #include "keys/foreign_filter.h"
 
 #include <stdbool.h>

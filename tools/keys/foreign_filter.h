@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bloom filters in files of other projects, which say by their first bytes and their size what they
- * are.
+ * Bloom filters in files of other projects, recognized by their first bytes and their size.
  */
 #ifndef TOOLS_KEYS_FOREIGN_FILTER_H
 #define TOOLS_KEYS_FOREIGN_FILTER_H

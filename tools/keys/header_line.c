@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A copy of the first one. */
+ * The header line of the inputs: a copy of the first input's, compared with the others. */
 #include "keys/header_line.h"
 #include "cli/cli.h"
 

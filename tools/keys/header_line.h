@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first line that inputs have in common, and that is no key.
+ * The header line: a first line that all inputs share, and that is not a key.
  */
 #ifndef TOOLS_KEYS_HEADER_LINE_H
 #define TOOLS_KEYS_HEADER_LINE_H

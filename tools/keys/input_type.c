@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Magic numbers, UTF-16, carriage returns at all line ends, and zero bytes. */
+ * Inputs that do not look like keys, by magic numbers, UTF-16, carriage returns at all line ends,
+ * and zero bytes. */
 #include "keys/input_type.h"
 #include "cli/cli.h"
 #include "keys/delimiter_check.h"

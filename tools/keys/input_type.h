@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether an input looks like something else than keys.
+ * Detection of inputs that do not look like keys.
  */
 #ifndef TOOLS_KEYS_INPUT_TYPE_H
 #define TOOLS_KEYS_INPUT_TYPE_H

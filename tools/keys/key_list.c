@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A hash table of digests and places. */
+ * A list of keys in memory, searched by a hash table of digests and places. */
 #include "keys/key_list.h"
 #include "cli/cli.h"
 

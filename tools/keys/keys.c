@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Large reads, split in place. */
+ * Keys from files or standard input: large reads, split in place. */
 #include "keys/keys.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How keys are cut out of inputs: lines, unless an option says something else. */
+ * The delimiting of keys in inputs: lines, unless an option says otherwise. */
 #ifndef TOOLS_KEYS_KEYS_OPTIONS_H
 #define TOOLS_KEYS_KEYS_OPTIONS_H
 

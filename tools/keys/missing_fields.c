@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * With the number of the line, and what to do. */
+ * Errors of records that lack a field, with the number of the line and the remedy. */
 #include "keys/missing_fields.h"
 #include "cli/cli.h"
 

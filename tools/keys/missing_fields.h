@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is said of records that lack a field, or are no CSV.
+ * Errors of records that lack a field, or are not valid CSV.
  */
 #ifndef TOOLS_KEYS_MISSING_FIELDS_H
 #define TOOLS_KEYS_MISSING_FIELDS_H

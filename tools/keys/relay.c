@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A ring of batches, which threads pass on. */
+ * Keys through several threads, which pass on a ring of batches. */
 #include "keys/relay.h"
 #include "keys/missing_fields.h"
 #include "os/team.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * SSE2, AVX2, NEON, or eight bytes at a time. */
+ * The search for line ends and field delimiters: SSE2, AVX2, NEON, or eight bytes at a time. */
 #include "keys/scan.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the ends of lines are, and what is between fields, with what the processor has for that.
+ * The search for line ends and field delimiters, with the vector instructions of the processor.
  */
 #ifndef TOOLS_KEYS_SCAN_H
 #define TOOLS_KEYS_SCAN_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * read(), behind poll() if it can be stopped. */
+ * Bytes of one input after another: read(), after poll() if the read can be interrupted. */
 #include "keys/source.h"
 #include "cli/await.h"
 #include "cli/interrupt.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * By the marks of line ends, without copying. */
+ * Keys split at line ends and delimiters, without copying. */
 #include "keys/split.h"
 
 #include "keys/csv.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * By zlib and libzstd, which check the sums that are there. */
+ * Unpacking of gzip and zstd by zlib and libzstd, which verify the checksums present. */
 #include "keys/unpack.h"
 #include "cli/cli.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Packed inputs as the bytes that they were made of: gzip and zstd, by the bytes that they begin
- * with, and several members or frames one after the other. What is neither passes as it is.
+ * Unpacking of inputs: gzip and zstd, recognized by their first bytes, with several members or
+ * frames one after the other. Other inputs pass unchanged.
  */
 #ifndef TOOLS_KEYS_UNPACK_H
 #define TOOLS_KEYS_UNPACK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Axes, curves and names, in the elements of svg.h. */
+ * A chart as an SVG image: axes, curves and names, from the elements of svg.h. */
 #include "picture/chart.h"
 #include "picture/svg.h"
 

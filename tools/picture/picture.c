@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Cells of a body, and colours by how far each is from the median. */
+ * Pictures of a filter's body: its cells, and colours by the distance of each from the median. */
 #include "picture/picture.h"
 
 #include "cli/cli.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * To a file that appears whole, or to standard output. */
+ * Writing of an image to a file that appears whole, or to standard output. */
 #include "picture/picture.h"
 
 #include "cli/await.h"

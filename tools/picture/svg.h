@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the SVG images of the tools have in common.
+ * Parts that the SVG images of the tools share.
  */
 #ifndef BLOOMFILE_TOOLS_SVG_H
 #define BLOOMFILE_TOOLS_SVG_H

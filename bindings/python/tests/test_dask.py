@@ -338,7 +338,8 @@ class Columns(DaskCase):
                              [*range(1 if name == "text" else 0, 100), *range(40000, 40100)])
 
 
-@unittest.skipUnless(CLUSTERS, "without distributed")
+@unittest.skipUnless(CLUSTERS, "needs dask.distributed (Debian: python3-distributed)")
+@unittest.skipUnless(os.environ.get("TESTS") == "whole", "clusters run in scripts/nightly")
 @unittest.skipIf(REPEATED, "it was run in another build")
 class Cluster(DaskCase):
     """By two worker processes."""

@@ -15,7 +15,7 @@
 #include "format/hash.h"
 #include "format/header.h"
 #include "mend.h"
-#include "os/boot_id.h"
+#include "os/host.h"
 #include "target.h"
 
 #define DIGEST 0x0123456789ABCDEFu

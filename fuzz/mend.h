@@ -5,7 +5,7 @@
 
 #include "format/bytes.h"
 #include "format/checksum.h"
-#include "format/fields.h"
+#include "format/header.h"
 #include "format/layout.h"
 
 static inline void put_crc(uint8_t *bytes, size_t size)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/image.h"
+#include "image/body.h"
 #include "image/new_image.h"
 #include "image/params.h"
 

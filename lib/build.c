@@ -8,14 +8,14 @@
 
 #include "build/digests.h"
 #include "build/fill.h"
-#include "build/reader.h"
+#include "build/runs.h"
 #include "format/checksum.h"
 #include "format/hash.h"
-#include "image/image.h"
+#include "image/body.h"
 #include "image/new_image.h"
 #include "image/params.h"
-#include "os/cancel.h"
-#include "os/spool.h"
+#include "os/file.h"
+#include "os/thread.h"
 
 #define CHUNK           1024 /* keys hashed before they are added */
 #define STAGE           64   /* digests that came one by one, collected where one thread adds */

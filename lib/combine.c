@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "combine/combine.h"
-#include "combine/source.h"
 #include "format/versioned_struct.h"
-#include "image/image.h"
+#include "image/body.h"
 #include "image/new_image.h"
 #include "sizing/sizing.h"
 

@@ -8,7 +8,7 @@
 #include "delta/apply.h"
 #include "delta/make.h"
 #include "format/versioned_struct.h"
-#include "os/team.h"
+#include "os/thread.h"
 #include "series/layers.h"
 
 #define INFO_LEAST VERSIONED_LEAST(struct bloomfile_patch_info, reserved)

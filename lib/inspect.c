@@ -13,7 +13,7 @@
 #include "image/body.h"
 #include "live/handle.h"
 #include "live/records.h"
-#include "os/team.h"
+#include "os/thread.h"
 #include "series/layers.h"
 #include "sizing/sizing.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "combine/source.h"
+#include "combine/combine.h"
 #include "kernel/dispatch.h"
 #include "sizing/sizing.h"
 

@@ -7,7 +7,6 @@
 #include "combine/combine.h"
 #include "handle/file_change.h"
 #include "image/body.h"
-#include "image/image.h"
 #include "live/flush.h"
 #include "live/join.h"
 #include "live/protocol_lock.h"

@@ -9,7 +9,7 @@
 #include "format/checksum.h"
 #include "format/decode.h"
 #include "format/probe.h"
-#include "image/image.h"
+#include "image/body.h"
 
 uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest)
 {

@@ -3,7 +3,7 @@
 #include <bloomfile_view.h>
 #include <string.h>
 
-#include "format/compact.h"
+#include "format/header.h"
 #include "format/layout.h"
 #include "kernel/dispatch.h"
 #include "kernel/kernel.h"

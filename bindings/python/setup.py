@@ -47,14 +47,13 @@ def version():
     return re.search(r"^  version: '([0-9.]+)',$", text, re.MULTILINE)[1]
 
 
-def library_sources(has_renameat2):
+def library_sources():
     """The files that lib/meson.build names for this machine. A condition that is not known here is an error."""
     machine = "x86" if sys.maxsize < 2**32 and platform.machine() == "x86_64" else platform.machine()
     conditions = {
         "host_machine.cpu_family() == 'x86_64'": machine in ("x86_64", "AMD64"),
         "host_machine.cpu_family() == 'aarch64' and host_machine.endian() == 'little'":
             machine in ("aarch64", "arm64") and sys.byteorder == "little",
-        "not cc.has_function('renameat2', prefix: '#define _GNU_SOURCE\\n#include <stdio.h>')": not has_renameat2,
     }
     text = (LIBRARY / "lib/meson.build").read_text(encoding="utf-8")
     text = text[:text.index("\nlib_deps")]
@@ -101,8 +100,8 @@ class Build(build_ext):
             small = [] if self.debug else ["-g0"]
             ext.include_dirs += [str(LIBRARY / "include")]
             ext.extra_objects = self.compiler.compile(
-                library_sources(self.compiles("#include <stdio.h>\nvoid *function = renameat2;\n")),
-                output_dir=self.build_temp, include_dirs=[str(LIBRARY / "include"), str(LIBRARY / "lib")],
+                library_sources(), output_dir=self.build_temp,
+                include_dirs=[str(LIBRARY / "include"), str(LIBRARY / "lib")],
                 extra_preargs=FLAGS, extra_postargs=small)
             ext.extra_compile_args += small
             ext.extra_link_args += ["-ldeflate", "-lz", "-lm", "-pthread"] + ([] if self.debug else ["-Wl,-s"])

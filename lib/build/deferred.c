@@ -12,7 +12,6 @@
 #include "format/checksum.h"
 #include "format/probe.h"
 #include "os/file.h"
-#include "os/spool.h"
 
 #define NONE UINT32_MAX /* no extent */
 

@@ -86,4 +86,10 @@ static inline uint64_t partition_of(uint64_t digest)
     return digest >> (64 - PARTITION_BITS);
 }
 
+/* ---- Sorting digests. */
+
+/* Sorts ascending, in place, without extra memory, and drops repetitions. Returns how many are
+ * left. */
+size_t sort_unique(uint64_t *values, size_t n);
+
 #endif

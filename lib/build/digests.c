@@ -11,10 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "build/reader.h"
+#include "build/runs.h"
 #include "os/file.h"
-#include "os/spool.h"
-#include "os/team.h"
+#include "os/thread.h"
 
 #define CACHE_LINE  64
 #define SLICES_LOG  8                   /* slices of the digests that threads take while counting */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "build/sort.h"
+#include "build/digest_buffer.h"
 
 #define SLOTS_LOG  3                        /* at least 2^3 slots a value */
 #define LOG_MOST   (8 * sizeof(size_t) - 1) /* their memory is a size_t */

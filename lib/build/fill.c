@@ -11,15 +11,14 @@
 #include "build/deferred.h"
 #include "build/digests.h"
 #include "build/distinct.h"
-#include "build/reader.h"
+#include "build/runs.h"
 #include "build/solver.h"
 #include "format/checksum.h"
 #include "format/probe.h"
-#include "image/image.h"
+#include "image/body.h"
 #include "kernel/dispatch.h"
-#include "os/cancel.h"
 #include "os/file.h"
-#include "os/team.h"
+#include "os/thread.h"
 
 #define SLICES_LOG 6 /* slices of the digests that threads take while setting positions aside */
 

@@ -3,10 +3,10 @@
 #include "build/parts.h"
 
 #include "build/deferred.h"
-#include "build/reader.h"
+#include "build/runs.h"
 #include "build/solver.h"
 #include "format/checksum.h"
-#include "os/team.h"
+#include "os/thread.h"
 
 #define PART_BEST   ((size_t)1 << 18) /* stays in the cache */
 #define PART_LEAST  ((size_t)1 << 15)

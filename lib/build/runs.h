@@ -2,8 +2,8 @@
  * Sorted runs of digests, in memory or in a file, and partitions, read as one. Digests are spread
  * evenly, so a few reads near the expected place find a digest in a run, and runs need no index;
  * an uneven spread only costs more reads. */
-#ifndef BLOOMFILE_RUNS_H
-#define BLOOMFILE_RUNS_H
+#ifndef BLOOMFILE_BUILD_RUNS_H
+#define BLOOMFILE_BUILD_RUNS_H
 
 #include <stdbool.h>
 
@@ -50,5 +50,43 @@ int runs_seek(const struct runs *runs, const struct run *run, uint64_t digest, u
 /* The first place whose digest is above `digest`. */
 int runs_seek_above(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
                     uint64_t high, uint64_t *place);
+
+/* ---- Runs and partitions of digests read as one, in pieces that stay in the cache. Equal
+ * digests are in the same piece. */
+
+#define READER_EACH  12u                 /* bytes of memory for a digest that is taken in at once */
+#define READER_SHARE ((uint64_t)1 << 14) /* digests; a thread does not pay for fewer */
+
+/* One thread's place and buffers. */
+struct reader;
+
+/* `room`: about how many digests to hold at once. 0 or ENOMEM. */
+int reader_new(struct reader **out, const struct runs *runs, size_t room);
+
+/* A piece has no more digests than that. */
+size_t reader_most(const struct reader *r);
+
+/* All digests in a small range. */
+struct reader_piece {
+    const uint64_t *digests;
+    size_t n;
+    uint64_t *own; /* the same, to be changed, if some may be repeated; NULL: none is */
+    void *memory;  /* for distinct() of them */
+};
+
+/* Drops repetitions. */
+void reader_make_distinct(struct reader_piece *piece);
+
+/* Calls visit(context, piece) for the digests in [first, last], one small range after the other. 0,
+ * or a read error; EIO if the file is not what was written. */
+typedef void reader_visit(void *context, struct reader_piece *piece);
+int reader_read(struct reader *reader, uint64_t first, uint64_t last, reader_visit *visit,
+                void *context);
+
+/* The sum of the digests read from the file so far. If all have been read and it differs from
+ * runs->sum, some were lost: a write error may surface only after the write. */
+uint64_t reader_sum(const struct reader *reader);
+
+void reader_free(struct reader *reader);
 
 #endif

@@ -18,7 +18,7 @@
 #include "handle/file_change.h"
 #include "image/body.h"
 #include "os/file.h"
-#include "os/team.h"
+#include "os/thread.h"
 #include "series/series.h"
 
 #define STRETCH       64u  /* pages that a thread copies at once */

@@ -4,7 +4,7 @@
 #define BLOOMFILE_DELTA_CHANGES_H
 
 #include "delta/bits.h"
-#include "delta/cells.h"
+#include "delta/part.h"
 
 /* Changes of one kind, in order. The arrays are the caller's, with room for all. */
 struct changes_found {

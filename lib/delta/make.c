@@ -17,7 +17,7 @@
 #include "handle/file_change.h"
 #include "image/body.h"
 #include "os/file.h"
-#include "os/team.h"
+#include "os/thread.h"
 
 #define STRETCH 64u /* pages that a thread compares at once */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Integers on disk: little-endian, at any alignment. */
-#ifndef BLOOMFILE_BYTES_H
-#define BLOOMFILE_BYTES_H
+ * Integers on disk: little-endian, at any alignment; and bytes that others change. */
+#ifndef BLOOMFILE_FORMAT_BYTES_H
+#define BLOOMFILE_FORMAT_BYTES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -47,6 +48,67 @@ static inline void put64(uint8_t *p, uint64_t x)
 {
     x = BYTES_SWAP64(x);
     memcpy(p, &x, sizeof x);
+}
+
+/* ---- Bytes that other threads and processes may be changing: the body and the records of a
+ * live file. Words are little-endian, as in the format. These accesses order nothing: a
+ * thread learns of an add by other means, which order it. */
+
+typedef uint64_t __attribute__((aligned(8))) shared_word; /* on 32-bit machines too */
+#if __GCC_ATOMIC_LLONG_LOCK_FREE != 2
+#error "64-bit atomics without locks are needed: a lock would be that of one process"
+#endif
+
+static inline uint8_t shared_load8(const uint8_t *p)
+{
+    return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t shared_load32(const void *aligned)
+{
+    return BYTES_SWAP32(__atomic_load_n((const uint32_t *)aligned, __ATOMIC_RELAXED));
+}
+
+static inline uint64_t shared_load64(const void *aligned)
+{
+    return BYTES_SWAP64(__atomic_load_n((const shared_word *)aligned, __ATOMIC_RELAXED));
+}
+
+/* Sets bits; returns those that were clear before. */
+static inline uint64_t shared_set64(void *aligned, uint64_t bits)
+{
+    uint64_t before =
+        __atomic_fetch_or((shared_word *)aligned, BYTES_SWAP64(bits), __ATOMIC_RELAXED);
+    return bits & ~BYTES_SWAP64(before);
+}
+
+/* The same by the only one who changes the word, which waits for nobody. */
+static inline uint64_t shared_set64_alone(void *aligned, uint64_t bits)
+{
+    uint64_t before = shared_load64(aligned);
+    __atomic_store_n((shared_word *)aligned, BYTES_SWAP64(before | bits), __ATOMIC_RELAXED);
+    return bits & ~before;
+}
+
+/* Loads and atomic changes before it take effect before any load after it. On x86 that needs no
+ * instruction: loads stay in order, and a locked change is a barrier. */
+static inline void shared_order(void)
+{
+#if defined __x86_64__ || defined __i386__
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/* For loads of several words at once, which no atomic does. Concurrent changes only set bits, so it
+ * does not matter in which pieces the hardware loads them. */
+#define SHARED_WIDE_LOADS __attribute__((no_sanitize("thread")))
+
+/* Changes *p from *seen to `to`. If *p differs by now, stores it in *seen. */
+static inline bool shared_change8(uint8_t *p, uint8_t *seen, uint8_t to)
+{
+    return __atomic_compare_exchange_n(p, seen, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "format/bytes.h"
 #include "format/checksum.h"
-#include "format/fields.h"
+#include "format/header.h"
 #include "format/layout.h"
 
 enum {

@@ -11,11 +11,11 @@
 
 #include "handle/file_change.h"
 #include "handle/opening.h"
-#include "image/image.h"
+#include "image/body.h"
 #include "image/params.h"
 #include "live/records.h"
 #include "os/file.h"
-#include "os/filesystem.h"
+#include "os/host.h"
 #include "publish/publish.h"
 
 int creating_plan(const struct bloomfile_params *given, struct header *h)

@@ -20,7 +20,7 @@
 #include "live/flush.h"
 #include "live/join.h"
 #include "os/file.h"
-#include "os/filesystem.h"
+#include "os/host.h"
 
 #define OPEN_TRIES 100 /* while others replace the file */
 

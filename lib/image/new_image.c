@@ -13,11 +13,11 @@
 
 #include "format/bytes.h"
 #include "format/decode.h"
-#include "image/image.h"
-#include "os/cancel.h"
+#include "image/body.h"
 #include "os/file.h"
 #include "os/memory.h"
 #include "os/path.h"
+#include "os/thread.h"
 
 /* In huge pages: threads that need small ones at the same time hold each other up, so that two
  * took longer than one. */

@@ -10,7 +10,7 @@
 #include "format/hash.h"
 #include "format/probe.h"
 #include "format/versioned_struct.h"
-#include "os/team.h"
+#include "os/thread.h"
 #include "sizing/sizing.h"
 
 #define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_params, memory)

@@ -12,7 +12,6 @@
 #include "format/bytes.h"
 #include "format/checksum.h"
 #include "format/ribbon.h"
-#include "format/shared_bytes.h"
 
 /* A live body is counted while others change it, so one aligned word at a time; unaligned blocks
  * are never live. */

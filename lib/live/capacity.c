@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "image/image.h"
+#include "image/body.h"
 #include "live/records.h"
 #include "sizing/sizing.h"
 

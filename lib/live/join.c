@@ -12,8 +12,8 @@
 #include "live/flush.h"
 #include "live/lock_bytes.h"
 #include "live/protocol_lock.h"
-#include "os/boot_id.h"
 #include "os/file.h"
+#include "os/host.h"
 
 /* ---- looking */
 

@@ -6,8 +6,8 @@
 #ifndef BLOOMFILE_LIVE_RECORDS_H
 #define BLOOMFILE_LIVE_RECORDS_H
 
+#include "format/bytes.h"
 #include "format/header.h"
-#include "format/shared_bytes.h"
 #include "live/handle.h"
 #include "os/file.h"
 

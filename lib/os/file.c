@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "os/cancel.h"
+#include "os/thread.h"
 
 #define WRITE_AT_ONCE ((size_t)1 << 30)
 
@@ -298,4 +298,48 @@ int allocate_file(int fd, uint64_t size, bool reserve)
     if (error != EOPNOTSUPP && error != ENOSYS)
         return error;
     return reserve ? write_zeros(fd, size) : 0;
+}
+
+/* ---- Temporary files without a name: by O_TMPFILE, or by removing the name right after
+ * creation. */
+
+/* For file systems without unnamed files: a name for a moment, in which only a kill can leave it
+ * behind. */
+static int open_and_unlink(const char *folder, int *fd)
+{
+    char *name;
+    if (asprintf(&name, "%s/.bloomfile.XXXXXX", folder) < 0)
+        return ENOMEM;
+    sigset_t before;
+    signals_hold(&before);
+    *fd = mkostemp(name, O_CLOEXEC);
+    int error = *fd < 0 || unlinkat(AT_FDCWD, name, 0) != 0 ? errno : 0;
+    signals_let_go(&before);
+    free(name);
+    if (error != 0 && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    if (error == 0 && (*fd = file_apart(*fd)) < 0)
+        error = errno;
+    return error;
+}
+
+const char *spool_folder(const char *named)
+{
+    const char *folder = named != NULL ? named : secure_getenv("TMPDIR");
+    return folder != NULL && *folder != '\0' ? folder : "/tmp";
+}
+
+int spool_file(const char *folder, int *fd)
+{
+    do
+        *fd = openat(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    while (*fd < 0 && errno == EINTR);
+    *fd = file_apart(*fd);
+    if (*fd >= 0)
+        return 0;
+    if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)
+        return open_and_unlink(folder, fd);
+    return errno;
 }

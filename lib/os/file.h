@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Descriptors of regular files: opening, reading and writing all of some bytes. */
+ * Descriptors of regular files: opening, reading and writing all of some bytes, room on disk;
+ * temporary files. */
 #ifndef BLOOMFILE_OS_FILE_H
 #define BLOOMFILE_OS_FILE_H
 
@@ -88,5 +89,13 @@ int file_apart(int fd);
  * allocated, if the file system has less room than that. Without `reserve`, where blocks cannot be
  * allocated in advance, that is left to the writes: the file system may compress them. */
 int allocate_file(int fd, uint64_t size, bool reserve);
+
+/* ---- Temporary files without a name: nothing of them remains, whatever happens. */
+
+/* The folder that the caller named; NULL: $TMPDIR or /tmp. Valid until the environment changes. */
+const char *spool_folder(const char *named);
+
+/* Opens a new one in a folder, for reading and writing. 0, or an errno and *fd is -1. */
+int spool_file(const char *folder, int *fd);
 
 #endif

@@ -15,13 +15,10 @@
 #include <unistd.h>
 
 #include "os/file.h"
-#include "os/filesystem.h"
+#include "os/host.h"
 #include "os/path.h"
-#include "os/signals.h"
-#include "os/spool.h"
-#include "publish/rename.h"
-#include "publish/replace_lock.h"
-#include "publish/rights.h"
+#include "os/thread.h"
+#include "publish/replace.h"
 #include "publish/temporary.h"
 
 /* Where the file goes, and the temporary that becomes it. */

@@ -36,7 +36,7 @@ int publish_to_stream(struct publication **out, int stream, const char *folder, 
 /* Lets it replace that file alone, as it was then (device, inode, size, time of modification).
  * BLOOMFILE_EREPLACED, now or from publish_finish(), if the path names another file, or none.
  * Processes of this library exclude each other from the check to the rename, where locks bind them
- * (filesystem_is_local), unless another program keeps its lock (claim.h). A file that any other
+ * (filesystem_is_local), unless another program keeps its lock (replace.h). A file that any other
  * process renames to the path between these two system calls is lost without notice. */
 int publish_replace_only(struct publication *p, const struct publish_only *only);
 

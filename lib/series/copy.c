@@ -12,7 +12,7 @@
 #include "os/file.h"
 #include "os/memory.h"
 #include "os/path.h"
-#include "os/signals.h"
+#include "os/thread.h"
 #include "series/files.h"
 #include "series/lookup.h"
 #include "series/series.h"

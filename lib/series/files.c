@@ -13,8 +13,8 @@
 
 #include <bloomfile_hash.h>
 
+#include "format/bytes.h"
 #include "format/decode.h"
-#include "format/shared_bytes.h"
 #include "handle/file_change.h"
 #include "handle/opening.h"
 #include "live/join.h"

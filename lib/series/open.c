@@ -8,7 +8,7 @@
 #include "handle/creating.h"
 #include "handle/file_change.h"
 #include "handle/opening.h"
-#include "image/image.h"
+#include "image/body.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "series/files.h"

@@ -3,6 +3,11 @@
  * on every machine. */
 #include "sizing/rates.h"
 
+#include <math.h>
+
+#include "format/probe.h"
+#include "format/ribbon.h"
+
 void rates_cover_start(struct rates_cover *c, uint32_t k, double cells)
 {
     *c = (struct rates_cover){ .uncovered = { 1 }, .cells = cells, .k = k };
@@ -71,3 +76,309 @@ double rates_one_minus_exp_minus(double x)
 {
     return x <= 0.125 ? small_one_minus_exp_minus(x) : 1 - rates_exp_minus(x);
 }
+
+/* ---- Rates of the layouts whose positions lie anywhere: classic and counting. */
+
+/* Beyond this, the rate is computed from the moments of the fill. */
+#define CHAIN_THROWS 2048
+
+/* The variance of the fill, divided by the square of its mean. */
+static double fill_variance(double m, double load, double full)
+{
+    const double empty = rates_exp_minus(load);
+    return (empty - (1 + load) * empty * empty) / m / (full * full);
+}
+
+/* For many cells: the expected fill raised to k, and the second-order effect of its variance. From
+ * CHAIN_THROWS on, against the chain, which has no digests either: at most 0.32 % too high (k = 64,
+ * three probes a cell), 0.011 % for k up to 20, 0.0006 % up to 7; less where cells are many. */
+static double moments_fpr(double m, uint32_t k, double n)
+{
+    double load = n / m * k, empty = rates_exp_minus(load), full = rates_one_minus_exp_minus(load);
+    double mean = full + empty * load / (2 * m);
+    return rates_power(mean, k) / rates_exp_minus(k * (k - 1) / 2.0 * fill_variance(m, load, full));
+}
+
+/* That of (fill)^k, which is nearly log-normal. */
+static double cell_variance(uint64_t m, uint32_t k, uint64_t n)
+{
+    double load = (double)n / (double)m * k;
+    double full = rates_one_minus_exp_minus(load);
+    return full > 0 ? expm1(k * k * fmax(0, fill_variance((double)m, load, full))) : 0;
+}
+
+static double cell_expected(struct sizing_memo *unused, uint64_t m, uint32_t k, uint64_t n)
+{
+    (void)unused;
+    if (n > CHAIN_THROWS / k)
+        return moments_fpr((double)m, k, (double)n);
+    struct rates_cover c;
+    rates_cover_start(&c, k, (double)m);
+    rates_cover_throw(&c, n * k);
+    return c.uncovered[0];
+}
+
+static double cell_measured(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513])
+{
+    (void)blocks;
+    return rates_power((double)ones / (double)m, k);
+}
+
+static double cell_estimated_keys(uint64_t m, uint32_t k, uint64_t ones)
+{
+    if (ones >= m)
+        return INFINITY;
+    double empty = -log1p(-(double)ones / (double)m);
+    return empty / -log1p(-1 / (double)m) / k;
+}
+
+/* In the limit of many bits. */
+static double cell_after(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513],
+                         uint64_t more)
+{
+    (void)blocks;
+    double empty = 1 - (double)ones / (double)m;
+    return rates_power(1 - empty * rates_exp_minus((double)more / (double)m * k), k);
+}
+
+static double cell_standard_error(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513])
+{
+    if (ones == 0)
+        return 0;
+    return cell_measured(m, k, ones, blocks) * k *
+           sqrt((double)(m - ones) / (double)ones / (double)m);
+}
+
+const struct sizing rates_of_cells = {
+    .expected = cell_expected,
+    .variance = cell_variance,
+    .measured = cell_measured,
+    .estimated_keys = cell_estimated_keys,
+    .after = cell_after,
+    .standard_error = cell_standard_error,
+};
+
+/* ---- Rates of the blocked layout: the mean over blocks. */
+
+/* For empty blocks, keys of k positions each, and absent keys of that many. */
+static void block_start(struct sizing_memo *rates, uint32_t k, uint32_t absent)
+{
+    rates->known = 0;
+    rates->room = SIZING_BLOCK_THROWS / k + 1;
+    rates->throws = k;
+    rates_cover_start(&rates->cover, absent, PROBE_BLOCK_BITS);
+}
+
+static double block_rate(void *memo, double keys)
+{
+    struct sizing_memo *rates = memo;
+    if (keys >= rates->room)
+        return 1;
+    for (; rates->known <= keys; rates->known++) {
+        rates->by_keys[rates->known] = rates->cover.uncovered[0];
+        rates_cover_throw(&rates->cover, rates->throws);
+    }
+    return rates->by_keys[(uint32_t)keys];
+}
+
+static double block_mean(struct sizing_memo *rates, uint64_t blocks, uint64_t n)
+{
+    if (blocks == 1 || n / blocks >= (uint64_t)2 * SIZING_BLOCK_THROWS)
+        return block_rate(rates, (double)(n / blocks));
+    return rates_mean(block_rate, rates, n, (double)(blocks - 1));
+}
+
+static double block_expected(struct sizing_memo *memo, uint64_t blocks, uint32_t k, uint64_t n)
+{
+    if (memo->cover.k != k)
+        block_start(memo, k, k);
+    return block_mean(memo, blocks, n);
+}
+
+static double block_rate_by_keys(void *memo, double keys)
+{
+    return block_rate(memo, keys) * keys;
+}
+
+/* How much of a block's variance goes with its number of keys. That part cancels, as far as the
+ * rate is linear in it: keys that one block lacks are in another. */
+static double linear_variance(struct sizing_memo *rates, uint64_t blocks, uint64_t n, double rate)
+{
+    const double others = (double)(blocks - 1), keys = (double)n / (double)blocks;
+    const double product = rates_mean(block_rate_by_keys, rates, n, others) - keys * rate;
+    return product * product / (keys * others / (double)blocks);
+}
+
+/* Two absent keys of one block are both false positives with the mean of the square of its rate. */
+static double block_variance(uint64_t blocks, uint32_t k, uint64_t n)
+{
+    struct sizing_memo memo;
+    block_start(&memo, k, k);
+    const double rate = block_mean(&memo, blocks, n);
+    if (rate <= 0 || rate >= 1)
+        return 0;
+    const double linear = blocks > 1 ? linear_variance(&memo, blocks, n, rate) : 0;
+    block_start(&memo, k, 2 * k);
+    const double square = block_mean(&memo, blocks, n);
+    return fmax(0, (square - linear) / rate / rate - 1) / (double)blocks;
+}
+
+static double block_measured(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513])
+{
+    (void)ones;
+    double sum = 0;
+    for (unsigned i = 1; i <= PROBE_BLOCK_BITS; i++)
+        sum += (double)blocks[i] * rates_power((double)i / PROBE_BLOCK_BITS, k);
+    return sum / (double)(m / PROBE_BLOCK_BITS);
+}
+
+/* Averaged over the keys of a block. */
+static double block_estimated_keys(uint64_t m, uint32_t k, uint64_t ones)
+{
+    if (ones >= m)
+        return INFINITY;
+    double empty = -log1p(-(double)ones / (double)m);
+    return empty / (1 - rates_power(1 - 1.0 / PROBE_BLOCK_BITS, k)) *
+           (double)(m / PROBE_BLOCK_BITS);
+}
+
+/* The chain of a block that has `ones` ones already, weighted. */
+static void block_start_from(struct rates_cover *sum, uint32_t k, unsigned ones, double weight)
+{
+    const double cells = PROBE_BLOCK_BITS, empty = cells - ones;
+    double uncovered[BLOOMFILE_MAX_HASHES + 2] = { 1 };
+    for (uint32_t probe = 0; probe < k; probe++)
+        for (uint32_t u = probe + 2; u-- > 0;) {
+            double stays = uncovered[u] * (u < empty ? 1 - (empty - u) / cells : 1);
+            double comes =
+                u > 0 && u - 1 < empty ? uncovered[u - 1] * (empty - (u - 1)) / cells : 0;
+            uncovered[u] = stays + comes;
+        }
+    for (uint32_t u = 0; u <= k; u++)
+        sum->uncovered[u] += weight * uncovered[u];
+}
+
+/* Exactly. */
+static double block_after(uint64_t m, uint32_t k, uint64_t unused, const uint64_t blocks[513],
+                          uint64_t more)
+{
+    (void)unused;
+    const uint64_t count = m / PROBE_BLOCK_BITS;
+    struct sizing_memo memo;
+    block_start(&memo, k, k);
+    for (uint32_t u = 0; u <= k; u++)
+        memo.cover.uncovered[u] = 0;
+    for (unsigned ones = 0; ones <= PROBE_BLOCK_BITS; ones++)
+        if (blocks[ones] != 0)
+            block_start_from(&memo.cover, k, ones, (double)blocks[ones] / (double)count);
+    return block_mean(&memo, count, more);
+}
+
+static double block_standard_error(uint64_t m, uint32_t k, uint64_t ones,
+                                   const uint64_t blocks[513])
+{
+    const double mean = block_measured(m, k, ones, blocks);
+    if (ones == 0)
+        return 0;
+    const double count = (double)(m / PROBE_BLOCK_BITS);
+    double sum = 0;
+    for (unsigned i = 0; i <= PROBE_BLOCK_BITS; i++) {
+        double off = rates_power((double)i / PROBE_BLOCK_BITS, k) - mean;
+        sum += (double)blocks[i] * off * off;
+    }
+    return sqrt(sum) / count;
+}
+
+const struct sizing rates_of_blocks = {
+    .expected = block_expected,
+    .variance = block_variance,
+    .measured = block_measured,
+    .estimated_keys = block_estimated_keys,
+    .after = block_after,
+    .standard_error = block_standard_error,
+};
+
+/* ---- Rates of the layout ribbon: the mean over pages, whose columns follow from their keys. k is
+ * 0. */
+
+static double power_of_half(unsigned columns)
+{
+    return 1 / (double)((uint64_t)1 << columns);
+}
+
+/* Of a page with that many blocks. */
+static double page_rate(unsigned blocks, unsigned words)
+{
+    if (blocks > words / 2)
+        return 1;
+    const uint32_t shape = ribbon_shape(blocks, 0, words);
+    const double first = blocks - 1, few = fmin(ribbon_few(shape), first);
+    const double most = power_of_half(ribbon_fewest(shape));
+    return (few * most + (first - few) * most / 2) / first;
+}
+
+/* How many blocks a page takes on average beyond the first number of them, since no seed will do:
+ * measured each 1000 keys. */
+static double further_blocks(double keys)
+{
+    static const double measured[] = { 0,    0,   0.008, 0.05, 0.23, 0.58, 1.07, 1.75, 2.8,
+                                       3.75, 4.4, 5.5,   6.8,  8.2,  9.6,  11,   12.4 };
+    const double places = sizeof measured / sizeof measured[0] - 1;
+    const double place = fmin(keys / 1000, places);
+    const unsigned i = (unsigned)fmin(place, places - 1);
+    return measured[i] + (measured[i + 1] - measured[i]) * (place - i);
+}
+
+static double rate_of_keys(double keys, unsigned words)
+{
+    const double further = further_blocks(keys), whole = (double)(unsigned)further;
+    const unsigned blocks = ribbon_first_blocks((uint64_t)keys, words) + (unsigned)whole;
+    const double now = page_rate(blocks, words), next = page_rate(blocks + 1, words);
+    return now + (next - now) * fmin(further - whole, 1);
+}
+
+static double rate_in_page(void *words, double keys)
+{
+    return rate_of_keys(keys, *(const unsigned *)words);
+}
+
+/* Of a page with that many of all lines. */
+static double ribbon_mean(unsigned lines, uint64_t all, uint64_t n)
+{
+    unsigned words = ribbon_words(lines);
+    if (lines == all)
+        return rate_of_keys((double)n, words);
+    return rates_mean(rate_in_page, &words, n, (double)(all - lines) / lines);
+}
+
+static double ribbon_expected(struct sizing_memo *unused, uint64_t lines, uint32_t k, uint64_t n)
+{
+    (void)unused, (void)k;
+    const uint64_t whole = lines / RIBBON_LINES * RIBBON_LINES, rest = lines - whole;
+    double sum = 0;
+    if (n / (lines / RIBBON_LINES + 1) > (uint64_t)2 * RIBBON_BLOCKS_MOST * RIBBON_SLOTS)
+        return 1;
+    if (whole > 0)
+        sum += (double)whole * ribbon_mean(RIBBON_LINES, lines, n);
+    if (rest > 0)
+        sum += (double)rest * ribbon_mean((unsigned)rest, lines, n);
+    return sum / (double)lines;
+}
+
+/* blocks[c]: the weight of lookups that meet c columns. */
+static double ribbon_measured(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513])
+{
+    (void)m, (void)k, (void)ones;
+    double sum = 0, all = 0;
+    for (unsigned columns = RIBBON_COLUMNS_MOST + 1; columns-- > 0;) {
+        sum += (double)blocks[columns] * power_of_half(columns);
+        all += (double)blocks[columns];
+    }
+    return sum / all;
+}
+
+/* Keys cannot be estimated: half of the bits are ones, however many there are. */
+const struct sizing rates_of_ribbons = {
+    .expected = ribbon_expected,
+    .measured = ribbon_measured,
+};

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "sizing/of_layout.h"
+#include "sizing/rates.h"
 
 #define SIZING_DEFAULT_FPR 0.01
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * In place of lib/format/shared_bytes.h: bits that are set by a plain |=, for showing that the
+ * In place of lib/format/bytes.h: bits that are set by a plain |=, for showing that the
  * tests of concurrent adds notice it. */
 #define shared_set64 shared_set64_atomic
-#include "../../lib/format/shared_bytes.h"
+#include "../../lib/format/bytes.h"
 #undef shared_set64
 
 #include <sched.h>

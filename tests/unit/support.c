@@ -22,7 +22,7 @@
 #include "format/bytes.h"
 #include "format/decode.h"
 #include "format/header.h"
-#include "image/image.h"
+#include "image/body.h"
 
 void check_error(int got, int expected, const char *what, const char *file, int line)
 {

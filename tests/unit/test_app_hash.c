@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "format/bytes.h"
-#include "format/fields.h"
+#include "format/header.h"
 
 #define OURS  0x80536E6Fu
 #define TEST  0x0123456789ABCDEFu /* our self test */

@@ -7,7 +7,7 @@
 #include "build/deferred.h"
 #include "build/digest_buffer.h"
 #include "build/parts.h"
-#include "build/reader.h"
+#include "build/runs.h"
 #include "build/solver.h"
 #include "faults.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "format/bytes.h"
-#include "format/fields.h"
+#include "format/header.h"
 #include "plain_ribbon.h"
 
 enum {

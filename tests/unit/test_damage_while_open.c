@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "format/fields.h"
 #include "format/header.h"
 
 enum {

@@ -13,7 +13,6 @@
 #include "format/bytes.h"
 #include "format/checksum.h"
 #include "format/decode.h"
-#include "format/fields.h"
 #include "format/hash.h"
 #include "format/header.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build/digest_buffer.h"
 #include "build/distinct.h"
-#include "build/sort.h"
 
 typedef uint64_t shape(uint64_t i, uint64_t *random);
 

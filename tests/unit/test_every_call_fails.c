@@ -19,7 +19,7 @@
 #include "faults.h"
 #include "format/bytes.h"
 #include "format/header.h"
-#include "os/boot_id.h"
+#include "os/host.h"
 
 #define LEFT_BEHIND ".bloomfile.000000000000.tmp"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "os/filesystem.h"
+#include "os/host.h"
 
 enum {
     FIXED = 8, /* names that are looked for */

@@ -16,7 +16,7 @@
 #include "format/header.h"
 #include "live/records.h"
 #include "meanwhile.h"
-#include "os/filesystem.h"
+#include "os/host.h"
 
 #define RECORD_SIZE (IN_FILE / 4)
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "format/fields.h"
+#include "format/header.h"
 #include "live/handle.h"
 
 enum {

@@ -19,8 +19,7 @@
 #include "format/header.h"
 #include "live/join.h"
 #include "meanwhile.h"
-#include "os/boot_id.h"
-#include "os/filesystem.h"
+#include "os/host.h"
 
 #define TEMPORARY ".bloomfile.000000000000.tmp"
 

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "os/filesystem.h"
+#include "os/host.h"
 
 static const struct {
     enum fault_call call;

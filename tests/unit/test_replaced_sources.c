@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "meanwhile.h"
-#include "os/filesystem.h"
+#include "os/host.h"
 
 enum {
     OLD_KEYS = 3000, /* of the file at the path */

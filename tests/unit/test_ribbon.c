@@ -13,7 +13,7 @@
 
 #include "build/solver.h"
 #include "format/bytes.h"
-#include "format/fields.h"
+#include "format/header.h"
 #include "kernel/dispatch.h"
 #include "kernel/ribbon/solve_memory.h"
 #include "plain_ribbon.h"

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "format/bytes.h"
-#include "format/fields.h"
 #include "format/header.h"
 #include "format/probe.h"
 #include "image/params.h"

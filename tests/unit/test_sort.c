@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build/sort.h"
+#include "build/digest_buffer.h"
 
 static int compare(const void *a, const void *b)
 {

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "os/team.h"
+#include "os/thread.h"
 
 struct muster {
     pthread_t caller;

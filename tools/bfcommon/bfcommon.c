@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "filters/params.h"
 #include "filters/same_file.h"
-#include "os/spool.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <inttypes.h>

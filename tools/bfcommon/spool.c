@@ -2,7 +2,7 @@
  * Keys that passed the filters, in an unnamed file. */
 #include "bfcommon/spool.h"
 #include "cli/cli.h"
-#include "os/spool.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <libdeflate.h>

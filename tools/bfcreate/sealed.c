@@ -10,7 +10,7 @@
 #include "filters/target_file.h"
 #include "filters/too_large.h"
 #include "keys/feed.h"
-#include "os/spool.h"
+#include "os/file.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>

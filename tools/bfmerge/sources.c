@@ -8,7 +8,7 @@
 #include "filters/messages.h"
 #include "keys/input_type.h"
 #include "keys/keys.h"
-#include "os/spool.h"
+#include "os/file.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>

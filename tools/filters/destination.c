@@ -5,7 +5,7 @@
 #include "cli/fatal_signals.h"
 #include "filters/messages.h"
 #include "filters/target_file.h"
-#include "os/spool.h"
+#include "os/file.h"
 
 #include <bloomfile_live.h>
 

@@ -3,7 +3,7 @@
 #include "keys/feed.h"
 #include "cli/cli.h"
 #include "keys/missing_fields.h"
-#include "os/team.h"
+#include "os/thread.h"
 
 #include <pthread.h>
 

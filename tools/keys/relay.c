@@ -2,7 +2,7 @@
  * Keys through several threads, which pass on a ring of batches. */
 #include "keys/relay.h"
 #include "keys/missing_fields.h"
-#include "os/team.h"
+#include "os/thread.h"
 
 #include <errno.h>
 #include <pthread.h>

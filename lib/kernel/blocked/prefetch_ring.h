@@ -9,8 +9,8 @@
 #ifndef BLOOMFILE_KERNEL_BLOCKED_PREFETCH_RING_H
 #define BLOOMFILE_KERNEL_BLOCKED_PREFETCH_RING_H
 
+#include "format/bytes.h"
 #include "format/probe.h"
-#include "format/shared_bytes.h"
 #include "kernel/kernel.h"
 
 #define KERNEL_RING       96        /* lookups ahead that a line is requested */

@@ -6,8 +6,8 @@
  * dirty. */
 #include "kernel/functions.h"
 
+#include "format/bytes.h"
 #include "format/probe.h"
-#include "format/shared_bytes.h"
 
 #define CHUNK         64 /* adds in flight at once */
 #define COUNTER_STUCK 15u

@@ -14,8 +14,8 @@
 #ifndef BLOOMFILE_KERNEL_SCATTERED_ROUNDS_H
 #define BLOOMFILE_KERNEL_SCATTERED_ROUNDS_H
 
+#include "format/bytes.h"
 #include "format/probe.h"
-#include "format/shared_bytes.h"
 #include "kernel/kernel.h"
 
 #define KERNEL_ROUNDS_KEYS   512       /* keys in the rounds together */

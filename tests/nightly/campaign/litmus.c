@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/shared_bytes.h"
+#include "format/bytes.h"
 #include "image/guard.h"
 
 #define BATCH   512

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * File systems and what they can do, identified by the magic numbers of statfs(2). */
-#include "os/filesystem.h"
+ * File systems by the magic numbers of statfs(2), the boot from /proc. */
+#include "os/host.h"
 
 #include <bloomfile.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/vfs.h>
+#include <unistd.h>
+
+#include "os/file.h"
 
 #define OVERLAY 0x794C7630u
 #define FUSE    0x65735546u
@@ -98,4 +104,56 @@ bool filesystem_is_local(int fd)
         if (type == local[i])
             return true;
     return false;
+}
+
+/* ---- The identity of the running system's boot, read from /proc. */
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* 16 bytes as hexadecimal digits, with dashes between some of them. */
+static bool parse(const char *text, uint8_t id[BOOT_ID_SIZE])
+{
+    unsigned digits = 0;
+    uint8_t any = 0;
+    for (; digits < 2 * BOOT_ID_SIZE && *text != '\0'; text++) {
+        int value = hex_value(*text);
+        if (value < 0 && *text != '-')
+            return false;
+        if (value < 0)
+            continue;
+        id[digits / 2] = (uint8_t)(id[digits / 2] << 4 | value);
+        any |= (uint8_t)value;
+        digits++;
+    }
+    return digits == 2 * BOOT_ID_SIZE && any != 0;
+}
+
+/* ENOENT here would be mistaken for the filter's. */
+static int not_opened(int error)
+{
+    return error == ENOENT || error == ENOTDIR ? BLOOMFILE_ENOBOOT : error;
+}
+
+int boot_id(uint8_t id[BOOT_ID_SIZE])
+{
+    char text[64] = "";
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return not_opened(errno);
+    size_t size = 0, more = 1;
+    int error = 0;
+    for (; error == 0 && more > 0 && size < sizeof text - 1; size += more) {
+        more = 0;
+        error = file_read_some(fd, text + size, sizeof text - 1 - size, &more);
+    }
+    close(fd);
+    if (error != 0)
+        return error;
+    memset(id, 0, BOOT_ID_SIZE);
+    return parse(text, id) ? 0 : BLOOMFILE_ENOBOOT;
 }

@@ -1,9 +1,45 @@
 /* SPDX-License-Identifier: MIT
- * Threads that share one piece of work: started for it, then joined. */
-#include "os/team.h"
+ * POSIX threads. */
+#include "os/thread.h"
 
 #include <signal.h>
 #include <stddef.h>
+
+/* ---- The calling thread's signals, held back by pthread_sigmask(), which fails only if its
+ * first argument is wrong. */
+
+void signals_hold(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, before);
+}
+
+void signals_let_go(const sigset_t *before)
+{
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* ---- Cancellation of long calls, by the callback of each thread. Threads that a call starts
+ * have no callback: the calling thread checks its own for all. */
+
+static _Thread_local struct {
+    int (*stop)(void *context);
+    void *context;
+} mine;
+
+void cancel_set(int (*stop)(void *context), void *context)
+{
+    mine.stop = stop;
+    mine.context = context;
+}
+
+int cancel_wanted(void)
+{
+    return mine.stop != NULL ? mine.stop(mine.context) : 0;
+}
+
+/* ---- Started for one piece of work, then joined. */
 
 /* Signals that a thread raises itself: if they were blocked, faults would end the process, and a
  * pipe without a reader would not. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * File systems that can hold a live filter. */
-#ifndef BLOOMFILE_FILESYSTEM_H
-#define BLOOMFILE_FILESYSTEM_H
+ * This machine: its file systems, which other hosts may share, and its boot. */
+#ifndef BLOOMFILE_OS_HOST_H
+#define BLOOMFILE_OS_HOST_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* ---- Which file systems can hold a live filter. */
 
 /* Whether all who map a file of this file system share its bytes. BLOOMFILE_EFILESYSTEM if other
  * hosts, with page caches of their own, may use it; an errno. *layered: the file may lie in a lower
@@ -17,5 +20,13 @@ int filesystem_links_apart(int fd, bool *apart);
 
 /* Whether locks on its files are known to bind everybody who can reach them. */
 bool filesystem_is_local(int fd);
+
+/* ---- The identity of the running system's boot. */
+
+#define BOOT_ID_SIZE 16
+
+/* The identity of the running system's boot; never all zero. BLOOMFILE_ENOBOOT if the system offers
+ * none; an errno. */
+int boot_id(uint8_t id[BOOT_ID_SIZE]);
 
 #endif

@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: MIT
- * Threads that share one piece of work. */
-#ifndef BLOOMFILE_TEAM_H
-#define BLOOMFILE_TEAM_H
+ * The calling thread, and others that help it. */
+#ifndef BLOOMFILE_OS_THREAD_H
+#define BLOOMFILE_OS_THREAD_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/* ---- The calling thread's signals, held back for a moment in which a kill would leave something
+ * behind. */
+
+/* Sets *before, for signals_let_go(). Such moments may contain others, but no access to a mapped
+ * file: a SIGBUS that comes of it would kill without asking its handler. Async-signal-safe. */
+void signals_hold(sigset_t *before);
+void signals_let_go(const sigset_t *before);
+
+/* ---- Cancellation of a long call by its caller. Each thread has its own callback. */
+
+/* What ends this thread's long calls; NULL: nothing. */
+void cancel_set(int (*stop)(void *context), void *context);
+
+/* 0, or the error with which the call that asks ends. */
+int cancel_wanted(void);
+
+/* ---- Threads that share one piece of work. */
 
 #define TEAM_MOST 1024u
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/min.h"
 #include "image/body.h"
 #include "image/new_image.h"
 #include "image/params.h"
@@ -47,8 +48,7 @@ static int put_body(struct new_image *r, const struct header *h, const uint8_t *
     const size_t need = (size_t)r->pass.geometry.need;
     uint8_t *piece = malloc(PIECE);
     int error = piece == NULL ? ENOMEM : 0;
-    for (size_t at = 0, size; error == 0 && at < need; at += size) {
-        size = need - at < PIECE ? need - at : PIECE;
+    for (size_t at = 0, size; error == 0 && (size = MIN(need - at, PIECE)) > 0; at += size) {
         const size_t whole = (size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE;
         memcpy(piece, body + at, size);
         memset(piece + size, 0, whole - size);

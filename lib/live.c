@@ -7,6 +7,7 @@
 
 #include "combine/combine.h"
 #include "format/hash.h"
+#include "format/min.h"
 #include "handle/creating.h"
 #include "handle/file_change.h"
 #include "handle/lookup.h"
@@ -111,11 +112,6 @@ static bool *from(bool *was_new, size_t start)
     return was_new != NULL ? was_new + start : NULL;
 }
 
-static size_t at_most(size_t n, size_t most)
-{
-    return n < most ? n : most;
-}
-
 static int report(struct adding_done sum, int error, size_t *new_keys, size_t *done)
 {
     if (new_keys != NULL)
@@ -130,9 +126,8 @@ int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t 
 {
     struct adding_done sum = { 0 };
     int error = n == 0 ? addable(f) : 0;
-    for (size_t start = 0; start < n && error == 0; start += ADDING_MOST)
-        error = add_some(f, digests + start, at_most(n - start, ADDING_MOST), from(was_new, start),
-                         &sum);
+    for (size_t at = 0, count; error == 0 && (count = MIN(n - at, ADDING_MOST)) > 0; at += count)
+        error = add_some(f, digests + at, count, from(was_new, at), &sum);
     return report(sum, error, new_keys, done);
 }
 
@@ -142,10 +137,9 @@ int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
     uint64_t digests[KEYS_CHUNK];
     struct adding_done sum = { 0 };
     int error = f->app_hash ? BLOOMFILE_EHASH : n == 0 ? addable(f) : 0;
-    for (size_t start = 0; start < n && error == 0; start += KEYS_CHUNK) {
-        size_t count = at_most(n - start, KEYS_CHUNK);
-        keys_digests(f, keys + start, count, digests);
-        error = add_some(f, digests, count, from(was_new, start), &sum);
+    for (size_t at = 0, count; error == 0 && (count = MIN(n - at, KEYS_CHUNK)) > 0; at += count) {
+        keys_digests(f, keys + at, count, digests);
+        error = add_some(f, digests, count, from(was_new, at), &sum);
     }
     return report(sum, error, new_keys, done);
 }

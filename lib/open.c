@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "format/bytes.h"
+#include "format/min.h"
 #include "format/versioned_struct.h"
 #include "handle/lookup.h"
 #include "handle/opening.h"
@@ -153,8 +154,7 @@ size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *k
     size_t found = 0;
     if (f->app_hash)
         return app_hash_missed_many(f, n, hits);
-    for (size_t start = 0; start < n; start += KEYS_CHUNK) {
-        size_t count = n - start < KEYS_CHUNK ? n - start : KEYS_CHUNK;
+    for (size_t start = 0, count; (count = MIN(n - start, KEYS_CHUNK)) > 0; start += count) {
         keys_digests(f, keys + start, count, digests);
         found += bloomfile_contains_digests(f, digests, count, hits != NULL ? hits + start : NULL);
     }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "combine/combine.h"
+#include "format/min.h"
 #include "kernel/dispatch.h"
 #include "sizing/sizing.h"
 
@@ -193,8 +194,7 @@ static int walk(const struct plan *plan, struct source *s, uint64_t stretch)
     const struct header *h = &s->f->header;
     const uint64_t units = s->f->view.units;
     int error = source_status(s);
-    for (uint64_t first = 0, n; error == 0 && first < units; first += n) {
-        n = units - first < stretch ? units - first : stretch;
+    for (uint64_t first = 0, n; error == 0 && (n = MIN(units - first, stretch)) > 0; first += n) {
         const size_t size = (size_t)geometry_bytes_of(h->layout, n);
         pass_stretch(plan, s, size, n);
         error = source_status(s);

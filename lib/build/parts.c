@@ -6,6 +6,7 @@
 #include "build/runs.h"
 #include "build/solver.h"
 #include "format/checksum.h"
+#include "format/min.h"
 #include "os/thread.h"
 
 #define PART_BEST   ((size_t)1 << 18) /* stays in the cache */
@@ -18,11 +19,6 @@
 #define BUFFER_BEST ((size_t)4096)      /* smaller writes are slower */
 #define WINDOW_MOST 2048                /* parts whose buffer ends all fit in the cache */
 #define ASIDE_EACH  16 /* bytes of positions a digest puts into one window, at most */
-
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 static uint64_t divided_up(uint64_t a, uint64_t b)
 {
@@ -49,10 +45,10 @@ static void plan_passes(struct parts *p, uint64_t body_size, const struct fill_p
 {
     uint64_t part = divided_up(body_size, p->threads);
     if (plan->part != 0 && part > plan->part && !in_place) {
-        part = lesser(memory_each(plan, 1) - (uint64_t)plan->room * READER_EACH, body_size);
+        part = MIN(memory_each(plan, 1) - (uint64_t)plan->room * READER_EACH, body_size);
         p->threads = 1;
     }
-    p->size = (size_t)lesser(divided_up(part, CHECKSUM_PAGE) * CHECKSUM_PAGE, PART_MOST);
+    p->size = (size_t)MIN(divided_up(part, CHECKSUM_PAGE) * CHECKSUM_PAGE, PART_MOST);
     p->count = divided_up(body_size, p->size);
 }
 
@@ -71,17 +67,17 @@ static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_
     const uint64_t reading = room * READER_EACH;
     if (each < 3 * DEFERRED_EXTENT || each < reading + 16 * DEFERRED_BUFFER_LEAST)
         return false;
-    const uint64_t buffers = each - reading, best = lesser(buffers / BUFFER_BEST, WINDOW_MOST);
-    const uint64_t most = power_below(lesser(each - DEFERRED_EXTENT, DEFERRED_PART_MOST));
+    const uint64_t buffers = each - reading, best = MIN(buffers / BUFFER_BEST, WINDOW_MOST);
+    const uint64_t most = power_below(MIN(each - DEFERRED_EXTENT, DEFERRED_PART_MOST));
     uint64_t size = PART_BEST;
     while (size < most && size * best * least < body_size)
         size *= 2;
-    p->size = (size_t)lesser(size, most);
+    p->size = (size_t)MIN(size, most);
     p->threads = threads;
     p->room = (size_t)room;
     p->count = divided_up(body_size, p->size);
-    p->window = lesser(divided_up(p->count, least), buffers / DEFERRED_BUFFER_LEAST - 1);
-    p->buffer = (size_t)power_below(lesser(buffers / (p->window + 1), DEFERRED_BUFFER_MOST));
+    p->window = MIN(divided_up(p->count, least), buffers / DEFERRED_BUFFER_LEAST - 1);
+    p->buffer = (size_t)power_below(MIN(buffers / (p->window + 1), DEFERRED_BUFFER_MOST));
     p->shift = (unsigned)__builtin_ctzll(geometry_units_in(h->layout, p->size));
     return true;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "format/hash.h"
+#include "format/min.h"
 #include "format/probe.h"
 #include "handle/file_change.h"
 #include "handle/sync.h"
@@ -27,11 +28,9 @@ static void fold_piece(struct combine_part *part, uint32_t layout, uint8_t *to, 
     const struct kernel *kernel = kernel_for(layout);
     const uint64_t most = geometry_units_in(layout, sizeof page);
     const uint64_t count = units * part->factor;
-    for (uint64_t first = 0; first < count;) {
-        const uint64_t n = count - first < most ? count - first : most;
+    for (uint64_t first = 0, n; (n = MIN(count - first, most)) > 0; first += n) {
         source_take(&part->source, page, (size_t)geometry_bytes_of(layout, n));
         kernel->fold(to, page, first, n, part->factor);
-        first += n;
     }
 }
 
@@ -64,8 +63,7 @@ static int put_pieces(struct new_image *r, struct combination *c, uint8_t *piece
 {
     const uint32_t layout = r->h->layout;
     const uint64_t all = r->pass.geometry.units, most = geometry_units_in(layout, PIECE);
-    for (uint64_t done = 0, units; done < all; done += units) {
-        units = all - done < most ? all - done : most;
+    for (uint64_t done = 0, units; (units = MIN(all - done, most)) > 0; done += units) {
         if (c->intersect)
             memset(piece, 0xFF, PIECE);
         for (size_t i = 0; i < c->count; i++) {

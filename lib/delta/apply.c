@@ -15,6 +15,7 @@
 
 #include "delta/changes.h"
 #include "format/decode.h"
+#include "format/min.h"
 #include "handle/file_change.h"
 #include "image/body.h"
 #include "os/file.h"
@@ -71,7 +72,7 @@ struct hands {
 static int take_unchanged(struct work *w, struct share *share)
 {
     share->page = w->page;
-    share->count = w->unchanged < UNCHANGED ? w->unchanged : UNCHANGED;
+    share->count = MIN(w->unchanged, UNCHANGED);
     memset(&share->part, 0, sizeof share->part);
     w->page += share->count;
     w->unchanged -= share->count;
@@ -208,10 +209,8 @@ static int do_share(struct hands *h, const struct share *share)
     body_check_skip(&h->check, share->page);
     body_pass_skip(&h->pass, share->page);
     int error = 0;
-    for (uint64_t done = 0; error == 0 && done < share->count; done += STRETCH) {
-        const uint64_t left = share->count - done;
-        error = do_stretch(h, share->page + done, left < STRETCH ? left : STRETCH);
-    }
+    for (uint64_t done = 0; error == 0 && done < share->count; done += STRETCH)
+        error = do_stretch(h, share->page + done, MIN(share->count - done, STRETCH));
     return error == 0 && !streams_ended(h, share) ? BLOOMFILE_EPATCH : error;
 }
 

@@ -4,6 +4,7 @@
 #include "bfcommon/merge.h"
 #include "bfcommon/order.h"
 #include "cli/cli.h"
+#include "format/min.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,8 +108,7 @@ void extsort_add(struct extsort *s, const struct bloomfile_key *key)
 /* How much room each of `count` runs gets. */
 static size_t room_for(const struct extsort *s, size_t count)
 {
-    size_t room = s->size / count;
-    return room > MOST_ROOM ? MOST_ROOM : room;
+    return MIN(s->size / count, MOST_ROOM);
 }
 
 static void merge_some(struct extsort *s, struct runs *to, size_t first, size_t count)
@@ -132,11 +132,8 @@ static void merge_runs(struct extsort *s, size_t most)
 {
     while (s->runs.count > most) {
         struct runs fewer = { .spool = spool_new(s->folder, &s->form) };
-        for (size_t first = 0, count; first < s->runs.count; first += count) {
-            size_t left = s->runs.count - first;
-            count = left < most ? left : most;
-            merge_some(s, &fewer, first, count);
-        }
+        for (size_t at = 0, count; (count = MIN(s->runs.count - at, most)) > 0; at += count)
+            merge_some(s, &fewer, at, count);
         spool_flush(fewer.spool);
         free_runs(&s->runs);
         s->runs = fewer;

@@ -2,6 +2,7 @@
  * Passes over the inputs through filters of the others, so that few lines need sorting. */
 #include "bfcommon/passes.h"
 #include "cli/cli.h"
+#include "format/min.h"
 
 #include <inttypes.h>
 
@@ -127,11 +128,6 @@ static struct spool *new_spool(const struct job *job)
     return spool_new(job->folder, &job->form);
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The filter of all lines of the first input, which is read again later. */
 static struct filter filter_first(const struct job *job)
 {
@@ -153,7 +149,7 @@ static struct spool *strain(const struct job *job, const struct stretch *from,
 {
     struct filter next;
     struct spool *kept = new_spool(job);
-    filter_make(&next, least(keys, filter->keys), memory_of_filter(job->memory));
+    filter_make(&next, MIN(keys, filter->keys), memory_of_filter(job->memory));
     run(job, &(struct pass){ .from = from,
                              .form = form,
                              .note = note,
@@ -242,8 +238,8 @@ struct parts passes_difference(const struct job *job)
     struct filter filter = filter_first(job), others;
     uint64_t lines = 0;
     for (size_t i = 1; i < job->count; i++)
-        lines += least(job->inputs[i].lines, filter.keys);
-    filter_make(&others, least(lines, filter.keys), memory_of_filter(job->memory));
+        lines += MIN(job->inputs[i].lines, filter.keys);
+    filter_make(&others, MIN(lines, filter.keys), memory_of_filter(job->memory));
     for (size_t i = 1; i < job->count; i++)
         run_input(job, &job->inputs[i],
                   &(struct pass){

@@ -7,6 +7,7 @@
 #include "kernel/functions.h"
 
 #include "format/bytes.h"
+#include "format/min.h"
 #include "format/probe.h"
 
 #define CHUNK         64 /* adds in flight at once */
@@ -39,8 +40,7 @@ static inline void add_to_classic(uint8_t *body, uint64_t bits, unsigned k, cons
                                   size_t n, bool *was_new, struct kernel_change *change,
                                   change_word *set)
 {
-    for (size_t start = 0; start < n; start += CHUNK) {
-        size_t count = n - start < CHUNK ? n - start : CHUNK;
+    for (size_t start = 0, count; (count = MIN(n - start, CHUNK)) > 0; start += count) {
         expect(body, bits, 8, k, digests + start, count);
         for (size_t j = start; j < start + count; j++) {
             unsigned ones = 0;
@@ -89,8 +89,7 @@ void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
                                 const uint64_t *digests, size_t n, bool *was_new,
                                 struct kernel_change *change)
 {
-    for (size_t start = 0; start < n; start += CHUNK) {
-        size_t count = n - start < CHUNK ? n - start : CHUNK;
+    for (size_t start = 0, count; (count = MIN(n - start, CHUNK)) > 0; start += count) {
         expect(body, counters, 2, k, digests + start, count);
         for (size_t j = start; j < start + count; j++) {
             unsigned raised = 0;

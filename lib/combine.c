@@ -16,7 +16,7 @@ static int fold(struct destination to, const bloomfile *src, uint64_t factor)
 {
     struct combine_part part;
     struct combination c = { .parts = &part, .settle = combine_estimate };
-    const int refused = header_refuse_portion(&src->header);
+    const int refused = header_refuse_partial(&src->header);
     if (refused != 0)
         return refused;
     if (factor != 1 && layout_of(src->header.layout)->solved)
@@ -58,9 +58,9 @@ int bloomfile_fold_memory(void **image, size_t *size, const bloomfile *src, uint
 
 int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
 {
-    int error = header_refuse_portion(&a->header);
+    int error = header_refuse_partial(&a->header);
     if (error == 0)
-        error = header_refuse_portion(&b->header);
+        error = header_refuse_partial(&b->header);
     if (error != 0)
         return error;
     error = combine_compatible(&a->header, &b->header);
@@ -116,7 +116,7 @@ static void describe_also(struct header *h, const struct header *source)
 static int describe(struct header *h, const bloomfile *const *srcs, size_t count,
                     const struct bloomfile_merge_params *p)
 {
-    int error = header_refuse_portion(&srcs[0]->header);
+    int error = header_refuse_partial(&srcs[0]->header);
     if (error == 0 && layout_of(srcs[0]->header.layout)->solved)
         error = BLOOMFILE_ESOLVED;
     if (error == 0)

@@ -134,11 +134,11 @@ int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t 
 int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n, bool *was_new,
                        size_t *new_keys, size_t *done)
 {
-    uint64_t digests[KEYS_CHUNK];
+    uint64_t digests[LOOKUP_CHUNK];
     struct adding_done sum = { 0 };
     int error = f->app_hash ? BLOOMFILE_EHASH : n == 0 ? addable(f) : 0;
-    for (size_t at = 0, count; error == 0 && (count = MIN(n - at, KEYS_CHUNK)) > 0; at += count) {
-        keys_digests(f, keys + at, count, digests);
+    for (size_t at = 0, count; error == 0 && (count = MIN(n - at, LOOKUP_CHUNK)) > 0; at += count) {
+        lookup_digests(f, keys + at, count, digests);
         error = add_some(f, digests, count, from(was_new, at), &sum);
     }
     return report(sum, error, new_keys, done);

@@ -108,7 +108,7 @@ static __attribute__((noinline)) bool in_doubt(const bloomfile *f, uint64_t dige
     if (!knows_all_keys(f))
         return true;
     return f->series != NULL && !f->unnamed ? series_contains(f, digest)
-                                            : lookup_in_doubt(f, digest);
+                                            : lookup_unchecked(f, digest);
 }
 
 /* Few instructions, so that the processor overlaps the cache misses of many calls. */
@@ -134,7 +134,7 @@ static __attribute__((noinline)) size_t many_in_doubt(const bloomfile *f, const 
     if (!knows_all_keys(f))
         return unchecked_all_maybe(n, hits);
     return f->series != NULL && !f->unnamed ? series_contains_many(f, digests, n, hits)
-                                            : lookup_many_in_doubt(f, digests, n, hits);
+                                            : lookup_many_unchecked(f, digests, n, hits);
 }
 
 size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests, size_t n,
@@ -150,12 +150,12 @@ size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *di
 size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *keys, size_t n,
                                bool *hits)
 {
-    uint64_t digests[KEYS_CHUNK];
+    uint64_t digests[LOOKUP_CHUNK];
     size_t found = 0;
     if (f->app_hash)
         return app_hash_missed_many(f, n, hits);
-    for (size_t start = 0, count; (count = MIN(n - start, KEYS_CHUNK)) > 0; start += count) {
-        keys_digests(f, keys + start, count, digests);
+    for (size_t start = 0, count; (count = MIN(n - start, LOOKUP_CHUNK)) > 0; start += count) {
+        lookup_digests(f, keys + start, count, digests);
         found += bloomfile_contains_digests(f, digests, count, hits != NULL ? hits + start : NULL);
     }
     return found;

@@ -221,7 +221,7 @@ static struct bloomfile_fold_choice choose(const struct header *h, const struct 
 int bloomfile_fold_plan(const bloomfile *src, uint64_t more, struct bloomfile_fold_choice *choices,
                         size_t *count)
 {
-    const int refused = header_refuse_portion(&src->header);
+    const int refused = header_refuse_partial(&src->header);
     if (refused != 0)
         return refused;
     if (layout_of(src->header.layout)->solved)

@@ -82,15 +82,15 @@ static int seal(bloomfile *f)
     return error != 0 ? error : map_sync(&f->map, HEADER_MAX);
 }
 
-static int seal_in_turn(bloomfile *f)
+static int seal_locked(bloomfile *f)
 {
-    struct protocol_lock turn;
-    int error = protocol_lock_take(&turn, f);
+    struct protocol_lock lock;
+    int error = protocol_lock_take(&lock, f);
     if (error == 0)
-        error = protocol_lock_records(&turn);
+        error = protocol_lock_records(&lock);
     if (error == 0)
         error = seal(f);
-    protocol_lock_end(&turn);
+    protocol_lock_end(&lock);
     return error;
 }
 
@@ -109,7 +109,7 @@ int bloomfile_seal(bloomfile *f)
     /* Before taking the lock of syncs: it would make a reader take an abandoned mark for that of a
      * sync. */
     if (body_padding_is_clean(&f->header, f->view.body, &offset))
-        error = seal_in_turn(f);
+        error = seal_locked(f);
     else
         guard_distrust(f->guard, error = BLOOMFILE_EBODY);
     if (!f->writing)

@@ -159,10 +159,10 @@ static int copy(const struct request *r, bloomfile *f)
 {
     const bool to_stdout = destination_is_stdout(r->dest);
     const unsigned flags = destination_flags(r->force);
-    const struct lost_keys loss = { r->dest, r->path, f, r->force, r->discard };
+    const struct lost_keys lost = { r->dest, r->path, f, r->force, r->discard };
     destination_hold(r->dest, f);
     destination_check_again(r->dest);
-    lost_keys_check(&loss);
+    lost_keys_check(&lost);
     if (r->project && to_stdout)
         return bloomfile_project_fd(STDOUT_FILENO, f, NULL);
     if (r->project)

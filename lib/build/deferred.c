@@ -38,7 +38,7 @@ struct tail {
 };
 
 struct deferred_writer {
-    struct deferred *aside;
+    struct deferred *deferred;
     uint32_t *buffers; /* each aligned to its size; the last collects what is outside the window */
     uint32_t **next;   /* place in each buffer */
     struct tail *tails;
@@ -130,7 +130,7 @@ static uint64_t offset_of(uint32_t extent)
 
 static uint32_t *buffer_of(const struct deferred_writer *w, size_t part)
 {
-    return w->buffers + part * positions_in_buffer(w->aside);
+    return w->buffers + part * positions_in_buffer(w->deferred);
 }
 
 int deferred_writer_new(struct deferred_writer **out, struct deferred *a)
@@ -139,7 +139,7 @@ int deferred_writer_new(struct deferred_writer **out, struct deferred *a)
     struct deferred_writer *w = *out = calloc(1, sizeof *w);
     if (w == NULL)
         return ENOMEM;
-    w->aside = a;
+    w->deferred = a;
     w->buffers = aligned_alloc(a->plan.buffer, buffers * a->plan.buffer);
     w->next = malloc(buffers * sizeof *w->next);
     w->tails = malloc(a->plan.parts * sizeof *w->tails);
@@ -168,7 +168,7 @@ void deferred_writer_free(struct deferred_writer *w)
 /* Writes the first `size` bytes of a part's buffer behind what it has in its extent. */
 static int write_buffer(struct deferred_writer *w, size_t part, size_t size)
 {
-    struct deferred *a = w->aside;
+    struct deferred *a = w->deferred;
     struct tail *tail = &w->tails[part];
     const uint8_t *bytes = (const void *)buffer_of(w, part);
     int error = tail->number == NONE ? begin_extent(a, tail) : 0;
@@ -185,15 +185,15 @@ static int write_buffer(struct deferred_writer *w, size_t part, size_t size)
 
 static __attribute__((noinline)) void empty_buffer(struct deferred_writer *w, size_t part)
 {
-    if (part < w->aside->plan.parts && w->error == 0)
-        w->error = write_buffer(w, part, w->aside->plan.buffer);
+    if (part < w->deferred->plan.parts && w->error == 0)
+        w->error = write_buffer(w, part, w->deferred->plan.buffer);
     w->next[part] = buffer_of(w, part);
 }
 
 /* No branch asks whether a position is in the window: it could not be predicted. */
 void deferred_add(struct deferred_writer *w, const uint64_t *digests, size_t n)
 {
-    const struct deferred *a = w->aside;
+    const struct deferred *a = w->deferred;
     const uint64_t first = a->first, units = a->plan.units, outside = a->plan.parts;
     const unsigned k = a->plan.k, shift = a->plan.shift;
     const uintptr_t inside = a->plan.buffer - 1;
@@ -213,7 +213,7 @@ void deferred_add(struct deferred_writer *w, const uint64_t *digests, size_t n)
 
 int deferred_end(struct deferred_writer *w)
 {
-    struct deferred *a = w->aside;
+    struct deferred *a = w->deferred;
     for (size_t part = 0; part < a->plan.parts && w->error == 0; part++) {
         const size_t count = (size_t)(w->next[part] - buffer_of(w, part));
         if (count > 0)

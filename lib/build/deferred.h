@@ -40,7 +40,7 @@ struct deferred_writer;
 int deferred_writer_new(struct deferred_writer **out, struct deferred *a); /* 0 or ENOMEM */
 void deferred_writer_free(struct deferred_writer *w);
 
-/* Sets aside those positions of the digests that fall into the window. */
+/* Defers those positions of the digests that fall into the window. */
 void deferred_add(struct deferred_writer *w, const uint64_t *digests, size_t n);
 
 /* Ends a window. 0, or the first error since it began: ENOMEM or a write error. */

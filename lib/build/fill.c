@@ -20,7 +20,7 @@
 #include "os/file.h"
 #include "os/thread.h"
 
-#define SLICES_LOG 6 /* slices of the digests that threads take while setting positions aside */
+#define SLICES_LOG 6 /* slices of the digests that threads take while deferring positions */
 
 struct fill {
     const struct header *h;
@@ -33,9 +33,9 @@ struct fill {
     uint8_t *body;
     int fd;
     uint8_t *table;
-    struct deferred *aside;     /* NULL: each part reads the digests */
+    struct deferred *deferred;  /* NULL: each part reads the digests */
     uint64_t begin, end;        /* first and last part: of the window, or of all */
-    atomic_uint_least64_t next; /* part; while positions are set aside: slice of the digests */
+    atomic_uint_least64_t next; /* part; while positions are deferred: slice of the digests */
     bool each_once;             /* digests must be distinct: to be counted, or for counters */
     atomic_uint_least64_t n, ones, overflow;
     atomic_uint_least64_t sum; /* of the digests read from a file */
@@ -54,7 +54,7 @@ struct worker {
     uint8_t *bytes;       /* the part */
     uint64_t first, last; /* its units */
     uint64_t added;       /* distinct digests, as far as they must be */
-    int lacking;          /* ENOMEM: for the digests of the part */
+    int memory_error;     /* ENOMEM: for the digests of the part */
     bool sieve;           /* too many digests have set no bit in this part... */
     bool many_repeat;     /* ...since many are repeated, which will be so in all parts */
     struct kernel_tally tally;
@@ -95,8 +95,8 @@ static void gather_own(const struct worker *w, struct reader_piece *piece)
 static void collect(struct worker *w, struct reader_piece *piece)
 {
     reader_make_distinct(piece);
-    if (w->lacking == 0)
-        w->lacking = solver_take(w->solver, piece->digests, piece->n);
+    if (w->memory_error == 0)
+        w->memory_error = solver_take(w->solver, piece->digests, piece->n);
     w->added += piece->n;
 }
 
@@ -145,21 +145,21 @@ static void put(void *context, const uint32_t *positions, size_t n)
     w->fill->kernel->put(w->bytes, positions, n);
 }
 
-/* Adds what was set aside for a part. */
+/* Adds the positions deferred for a part. */
 static int add_positions(struct worker *w, uint64_t number)
 {
     const struct fill *f = w->fill;
-    return deferred_read(f->aside, (size_t)(number - f->begin), w->positions, put, w);
+    return deferred_read(f->deferred, (size_t)(number - f->begin), w->positions, put, w);
 }
 
 /* Collects the keys of the part first; then makes its pages. */
 static int solve_keys(struct worker *w, uint64_t start, size_t size)
 {
-    w->lacking = 0;
+    w->memory_error = 0;
     solver_start(w->solver, start / CHECKSUM_PAGE, w->fill->g.units);
     int error = add_keys(w, start, size);
     if (error == 0)
-        error = w->lacking;
+        error = w->memory_error;
     return error != 0 ? error : solver_make(w->solver, w->bytes, (size_t)checksum_pages(size));
 }
 
@@ -168,7 +168,7 @@ static int take_keys(struct worker *w, uint64_t number, uint64_t start, size_t s
 {
     if (w->solver != NULL)
         return solve_keys(w, start, size);
-    return w->fill->aside != NULL ? add_positions(w, number) : add_keys(w, start, size);
+    return w->fill->deferred != NULL ? add_positions(w, number) : add_keys(w, start, size);
 }
 
 static void sum_pages(struct worker *w, uint64_t start, size_t size)
@@ -204,14 +204,14 @@ static int make_part(struct worker *w, uint64_t number)
 static int get_ready(struct worker *w)
 {
     const struct fill *f = w->fill;
-    if (f->aside != NULL && (w->positions = malloc(DEFERRED_EXTENT)) == NULL)
+    if (f->deferred != NULL && (w->positions = malloc(DEFERRED_EXTENT)) == NULL)
         return ENOMEM;
     if (f->body == NULL && (w->room = malloc(f->parts.size)) == NULL)
         return ENOMEM;
     if (f->kernel->solve != NULL &&
         solver_new(&w->solver, f->kernel, f->parts.size / CHECKSUM_PAGE) != 0)
         return ENOMEM;
-    int error = f->aside != NULL ? 0 : reader_new(&w->reader, f->runs, f->parts.room);
+    int error = f->deferred != NULL ? 0 : reader_new(&w->reader, f->runs, f->parts.room);
     if (error == 0 && header_is_slice(f->h))
         w->own = malloc(reader_most(w->reader) * sizeof *w->own);
     return header_is_slice(f->h) && w->own == NULL ? ENOMEM : error;
@@ -246,9 +246,9 @@ static void make_parts(void *context)
     release(&w, error);
 }
 
-/* ---- with positions put aside */
+/* ---- with deferred positions */
 
-static void put_aside(void *context, struct reader_piece *piece)
+static void defer_piece(void *context, struct reader_piece *piece)
 {
     struct worker *w = context;
     if (w->fill->each_once)
@@ -257,20 +257,20 @@ static void put_aside(void *context, struct reader_piece *piece)
     w->added += piece->n;
 }
 
-static void put_slices_aside(void *context)
+static void defer_slices(void *context)
 {
     struct fill *f = context;
     struct worker w = { .fill = f };
     const unsigned log = f->parts.threads > 1 ? SLICES_LOG : 0;
     int error = reader_new(&w.reader, f->runs, f->parts.room);
     if (error == 0)
-        error = deferred_writer_new(&w.writer, f->aside);
+        error = deferred_writer_new(&w.writer, f->deferred);
     while (error == 0 && atomic_load(&f->error) == 0 && (error = cancel_wanted()) == 0) {
         uint64_t slice = atomic_fetch_add(&f->next, 1);
         if (slice >> log != 0)
             break;
         uint64_t first = log > 0 ? slice << (64 - log) : 0;
-        error = reader_read(w.reader, first, first + (UINT64_MAX >> log), put_aside, &w);
+        error = reader_read(w.reader, first, first + (UINT64_MAX >> log), defer_piece, &w);
     }
     if (error == 0)
         error = deferred_end(w.writer);
@@ -282,9 +282,9 @@ static void put_slices_aside(void *context)
 
 static int make_window(struct fill *f)
 {
-    deferred_start(f->aside, f->begin << f->parts.shift);
+    deferred_start(f->deferred, f->begin << f->parts.shift);
     f->next = 0;
-    team_run(f->parts.threads, put_slices_aside, f);
+    team_run(f->parts.threads, defer_slices, f);
     f->next = f->begin;
     if (f->error == 0)
         team_run(f->parts.threads, make_parts, f);
@@ -299,14 +299,14 @@ static int make_windows(struct fill *f, const char *folder)
                                         .shift = f->parts.shift,
                                         .parts = (size_t)f->parts.window,
                                         .buffer = f->parts.buffer };
-    int error = deferred_new(&f->aside, &plan);
+    int error = deferred_new(&f->deferred, &plan);
     for (; error == 0 && f->begin < f->parts.count; f->begin = f->end) {
         f->end = f->begin + f->parts.window;
         if (f->end > f->parts.count)
             f->end = f->parts.count;
         error = make_window(f);
     }
-    deferred_free(f->aside);
+    deferred_free(f->deferred);
     return error;
 }
 

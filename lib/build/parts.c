@@ -82,7 +82,7 @@ static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_
     return true;
 }
 
-/* Setting aside reads and writes as much as k passes would read. */
+/* Deferring reads and writes as much as k passes would read. */
 static void avoid_passes(struct parts *p, const struct header *h, uint64_t body_size,
                          const struct fill_plan *plan, unsigned threads)
 {

@@ -22,7 +22,7 @@ struct parts {
     size_t room;      /* for each, as for reader_new() */
     uint64_t count;
     size_t size;     /* bytes of each but the last; whole pages */
-    uint64_t window; /* parts in a window; 0: nothing is set aside */
+    uint64_t window; /* parts in a window; 0: nothing is deferred */
     unsigned shift;  /* with windows, a part has 2^shift units... */
     size_t buffer;   /* ...and a buffer of this many bytes */
 };

@@ -19,7 +19,7 @@ struct solver {
     uint64_t *sorted; /* by page */
     size_t sorted_room;
     size_t *ends; /* of each page, in `sorted` */
-    struct ribbon_room *page;
+    struct ribbon_solve_memory *page;
     void *memory; /* for `page`; few keys do not touch all of it */
     size_t pages;
 };
@@ -27,7 +27,7 @@ struct solver {
 uint64_t solver_needs(uint64_t keys, size_t pages)
 {
     const uint64_t most = keys < RIBBON_KEYS ? keys : RIBBON_KEYS;
-    return sizeof(struct ribbon_room) + pages * (CHECKSUM_PAGE + 2 * 8 * (most + 1));
+    return sizeof(struct ribbon_solve_memory) + pages * (CHECKSUM_PAGE + 2 * 8 * (most + 1));
 }
 
 int solver_new(struct solver **out, const struct kernel *kernel, size_t pages)
@@ -39,13 +39,13 @@ int solver_new(struct solver **out, const struct kernel *kernel, size_t pages)
     s->pages = pages;
     s->counts = calloc(pages, sizeof *s->counts);
     s->ends = calloc(pages, sizeof *s->ends);
-    s->memory = calloc(1, sizeof *s->page + _Alignof(struct ribbon_room));
+    s->memory = calloc(1, sizeof *s->page + _Alignof(struct ribbon_solve_memory));
     if (s->counts == NULL || s->ends == NULL || s->memory == NULL) {
         solver_free(s);
         return ENOMEM;
     }
-    const uintptr_t beyond = (uintptr_t)s->memory + _Alignof(struct ribbon_room);
-    s->page = (void *)(beyond - beyond % _Alignof(struct ribbon_room));
+    const uintptr_t beyond = (uintptr_t)s->memory + _Alignof(struct ribbon_solve_memory);
+    s->page = (void *)(beyond - beyond % _Alignof(struct ribbon_solve_memory));
     *out = s;
     return 0;
 }

@@ -28,7 +28,7 @@
 
 struct work {
     const bloomfile *base;
-    const struct changes *steps;
+    const struct changes *changes;
     enum cells_kind kind;
     uint64_t pages;
     struct patch_head head;
@@ -163,7 +163,7 @@ static bool change(struct hands *h, const uint8_t *old, uint8_t *copy, size_t si
     for (unsigned i = 0; i < CELLS_CHANGES; i++) {
         if (h->streams[i].units == 0)
             continue;
-        w->steps->make(w->kind, i, old, copy, size, &h->streams[i]);
+        w->changes->make(w->kind, i, old, copy, size, &h->streams[i]);
         if (h->streams[i].bits.wrong)
             return false;
     }
@@ -342,7 +342,7 @@ static int apply_one(struct target *t, const bloomfile *base, uint32_t features,
                      unsigned threads)
 {
     struct work w = { .base = base,
-                      .steps = changes_best(),
+                      .changes = changes_best(),
                       .kind = part_kind(base->header.layout),
                       .pages = base->geometry.pages,
                       .in = in,

@@ -36,7 +36,7 @@ static int start(struct changes_found *found, bool blocks, bool moves)
 
 int encoder_start(struct encoder *e, enum cells_kind kind, const struct body_check *checks)
 {
-    *e = (struct encoder){ .kind = kind, .steps = changes_best() };
+    *e = (struct encoder){ .kind = kind, .changes = changes_best() };
     for (int i = 0; i < ENCODE_BOTH; i++)
         e->checks[i] = checks[i];
     e->bytes = malloc(PART_HEAD_MOST + PART_STRINGS_MOST + BITS_SLACK);
@@ -80,8 +80,8 @@ static bool find_in_page(struct encoder *e, uint64_t page, size_t size, bool sam
     if (!(same ? guard_copy(e->checks[ENCODE_OLD].guard, page, e->pages[ENCODE_OLD])
                : take_page(e, page)))
         return false;
-    e->steps->find(e->kind, e->pages[ENCODE_OLD], e->pages[same ? ENCODE_OLD : ENCODE_NEW], size,
-                   e->found);
+    e->changes->find(e->kind, e->pages[ENCODE_OLD], e->pages[same ? ENCODE_OLD : ENCODE_NEW], size,
+                     e->found);
     return true;
 }
 

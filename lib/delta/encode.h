@@ -20,7 +20,7 @@ enum {
 
 struct encoder {
     enum cells_kind kind;
-    const struct changes *steps;
+    const struct changes *changes;
     struct changes_found found[CELLS_CHANGES];
     uint8_t *bytes;                        /* room for a part */
     struct body_check checks[ENCODE_BOTH]; /* of the pages with changes */

@@ -89,14 +89,14 @@ static bool take_stretch(struct work *w, uint64_t *page, uint64_t *count)
     return *count > 0;
 }
 
-static void compare_page(struct work *w, const struct changes *steps, struct body_check *checks,
+static void compare_page(struct work *w, const struct changes *changes, struct body_check *checks,
                          uint64_t page)
 {
     _Alignas(CELLS_UNIT_SIZE) uint8_t copies[BOTH][CHECKSUM_PAGE];
     const size_t size = checksum_page_size(w->source.body_size, page);
     for (int i = 0; i < BOTH; i++)
         checksum_copy(copies[i], checks[i].body + page * CHECKSUM_PAGE, size);
-    w->changes[page] = (uint16_t)steps->compare(w->kind, copies[BASE], copies[RESULT], size);
+    w->changes[page] = (uint16_t)changes->compare(w->kind, copies[BASE], copies[RESULT], size);
     for (int i = 0; i < BOTH && w->changes[page] == 0; i++) {
         body_check_skip(&checks[i], page);
         body_check_pages(&checks[i], copies[i], 1);
@@ -106,13 +106,13 @@ static void compare_page(struct work *w, const struct changes *steps, struct bod
 static void compare(void *context)
 {
     struct work *w = context;
-    const struct changes *steps = changes_best();
+    const struct changes *changes = changes_best();
     struct body_check own[BOTH];
     uint64_t page, count;
     start_checks(w, own);
     while (take_stretch(w, &page, &count))
         for (const uint64_t end = page + count; page < end; page++)
-            compare_page(w, steps, own, page);
+            compare_page(w, changes, own, page);
     join_checks(w, own);
 }
 

@@ -239,7 +239,7 @@ static inline uint64_t header_range(const struct header *h)
 }
 
 /* 0 if the image is a whole filter; otherwise the error for what needs one. */
-static inline int header_refuse_portion(const struct header *h)
+static inline int header_refuse_partial(const struct header *h)
 {
     return header_is_layer(h) ? BLOOMFILE_ENOTONE : header_is_slice(h) ? BLOOMFILE_ENOTWHOLE : 0;
 }

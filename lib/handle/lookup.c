@@ -8,14 +8,14 @@
 #include "handle/unchecked.h"
 #include "live/records.h"
 
-bool lookup_in_doubt(const bloomfile *f, uint64_t digest)
+bool lookup_unchecked(const bloomfile *f, uint64_t digest)
 {
     if (f->unnamed)
         return app_hash_missed(f);
     return header_is_slice(&f->header) ? slice_contains(f, digest) : unchecked_contains(f, digest);
 }
 
-size_t lookup_many_in_doubt(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+size_t lookup_many_unchecked(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
     if (f->unnamed)
         return app_hash_missed_many(f, n, hits);

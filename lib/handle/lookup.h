@@ -7,8 +7,8 @@
 #include "live/handle.h"
 
 /* The guard has doubts: of a slice or a layer, more than its permanent doubt. */
-bool lookup_in_doubt(const bloomfile *f, uint64_t digest);
-size_t lookup_many_in_doubt(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
+bool lookup_unchecked(const bloomfile *f, uint64_t digest);
+size_t lookup_many_unchecked(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
 
 /* Of a live file. */
 bool lookup_live(const bloomfile *f, uint64_t digest);
@@ -37,11 +37,11 @@ size_t app_hash_missed_many(const bloomfile *f, size_t n, bool *hits);
  * lengths mispredicts branches, which would discard lookups begun behind it, but not cache
  * lines requested. The lines of the keys themselves are requested a group ahead. */
 
-#define KEYS_CHUNK 256 /* keys hashed at once, at most */
-#define KEYS_GROUP 16  /* of these, keys whose lines are requested together */
+#define LOOKUP_CHUNK 256 /* keys hashed at once, at most */
+#define LOOKUP_GROUP 16  /* of these, keys whose lines are requested together */
 
 /* The first and the last line of each key. */
-static inline void keys_request(const struct bloomfile_key *keys, size_t n)
+static inline void lookup_request_keys(const struct bloomfile_key *keys, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const char *data = keys[i].data;
@@ -50,12 +50,12 @@ static inline void keys_request(const struct bloomfile_key *keys, size_t n)
     }
 }
 
-static inline void keys_digests(const bloomfile *f, const struct bloomfile_key *keys, size_t n,
-                                uint64_t *digests)
+static inline void lookup_digests(const bloomfile *f, const struct bloomfile_key *keys, size_t n,
+                                  uint64_t *digests)
 {
-    for (size_t start = 0; start < n; start += KEYS_GROUP) {
-        const size_t end = n - start < KEYS_GROUP ? n : start + KEYS_GROUP;
-        keys_request(keys + end, n - end < KEYS_GROUP ? n - end : KEYS_GROUP);
+    for (size_t start = 0; start < n; start += LOOKUP_GROUP) {
+        const size_t end = n - start < LOOKUP_GROUP ? n : start + LOOKUP_GROUP;
+        lookup_request_keys(keys + end, n - end < LOOKUP_GROUP ? n - end : LOOKUP_GROUP);
         for (size_t i = start; i < end; i++)
             digests[i] = hash_key(f->header.seed, keys[i].data, keys[i].size);
         f->kernel->expect(&f->view, digests + start, end - start);

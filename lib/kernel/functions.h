@@ -6,7 +6,7 @@
 
 #include "kernel/kernel.h"
 
-/* ---- add.c */
+/* ---- scattered/add_private.c */
 void kernel_add_part_classic(uint8_t *part, uint64_t first, uint64_t last, uint64_t bits,
                              unsigned k, const uint64_t *digests, size_t n,
                              struct kernel_idle *idle);
@@ -16,7 +16,7 @@ void kernel_add_part_counting(uint8_t *part, uint64_t first, uint64_t last, uint
 void kernel_put_classic(uint8_t *part, const uint32_t *positions, size_t n);
 void kernel_put_counting(uint8_t *part, const uint32_t *positions, size_t n);
 
-/* ---- add_shared.c */
+/* ---- scattered/add_shared.c */
 void kernel_add_shared_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
                                size_t n, bool *was_new, struct kernel_change *change);
 void kernel_add_alone_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
@@ -27,7 +27,7 @@ void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
 bool kernel_remove_shared_counting(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
                                    struct kernel_change *change);
 
-/* ---- fold_*.c */
+/* ---- fold/ */
 void kernel_fold_blocked(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
                          uint64_t factor);
 void kernel_fold_classic(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,

@@ -49,7 +49,7 @@ enum kernel_density {
     KERNEL_COUNTERS = 2,
 };
 
-struct ribbon_room;
+struct ribbon_solve_memory;
 
 struct kernel {
     const char *name;
@@ -64,7 +64,7 @@ struct kernel {
      * more than RIBBON_KEYS only the first so many are looked at. false:
      * it answers no to one, so this machine computes wrongly. NULL: keys are added. */
     bool (*solve)(uint8_t *page, unsigned lines, const uint64_t *digests, uint64_t n,
-                  struct ribbon_room *room);
+                  struct ribbon_solve_memory *memory);
     /* NULL, like all that follow but tally, if there is a solve.
      * Plain stores into the part of a body from unit `first`, which begins a byte, to before
      * unit `last`; only the caller touches it. Positions outside are ignored; blocked: there are

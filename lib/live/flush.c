@@ -51,15 +51,15 @@ int flush_end(const bloomfile *f, struct header *now, struct record next)
     return error;
 }
 
-static int begin(const bloomfile *f, const struct protocol_lock *turn, struct header *now)
+static int begin(const bloomfile *f, const struct protocol_lock *lock, struct header *now)
 {
-    int error = protocol_lock_records(turn);
+    int error = protocol_lock_records(lock);
     if (error != 0)
         return error;
     error = live_load_to_commit(f, now);
     if (error == 0)
         error = flush_begin(f, now);
-    protocol_unlock_records(turn);
+    protocol_unlock_records(lock);
     return error;
 }
 
@@ -79,26 +79,26 @@ static int commit(const bloomfile *f, int body_error)
     return error;
 }
 
-static int end(const bloomfile *f, const struct protocol_lock *turn, int body_error)
+static int end(const bloomfile *f, const struct protocol_lock *lock, int body_error)
 {
-    int error = protocol_lock_records(turn);
+    int error = protocol_lock_records(lock);
     return error != 0 ? error : commit(f, body_error);
 }
 
 int flush_and_commit(const bloomfile *f)
 {
     struct header now;
-    struct protocol_lock turn;
-    int error = protocol_lock_take(&turn, f); /* sync 1: one writer at a time */
+    struct protocol_lock lock;
+    int error = protocol_lock_take(&lock, f); /* sync 1: one writer at a time */
     if (error == 0)
-        error = begin(f, &turn, &now);
+        error = begin(f, &lock, &now);
     if (error == 0) {
         int body_error = flush_body(f, &now);
-        error = end(f, &turn, body_error);
+        error = end(f, &lock, body_error);
         if (body_error != 0)
             error = body_error;
     }
-    protocol_lock_end(&turn);
+    protocol_lock_end(&lock);
     return error == 0 && live_in_doubt(f) ? BLOOMFILE_EPOISONED : error;
 }
 
@@ -127,15 +127,15 @@ static bool will_pass(int error)
 /* It gets the means to poison before it asks, because the kernel tells it only once. */
 int flush_as_reader(const bloomfile *f)
 {
-    struct protocol_lock turn;
-    int error = protocol_lock_read(&turn, f);
-    if (will_pass(turn.refused))
-        error = turn.refused;
+    struct protocol_lock lock;
+    int error = protocol_lock_read(&lock, f);
+    if (will_pass(lock.refused))
+        error = lock.refused;
     if (error == 0) {
         error = file_flush(f->fd);
-        error = error != 0 ? live_poison_as_reader(f, turn.fd, error) : check_mark(f);
+        error = error != 0 ? live_poison_as_reader(f, lock.fd, error) : check_mark(f);
     }
-    protocol_lock_end(&turn);
+    protocol_lock_end(&lock);
     return error;
 }
 

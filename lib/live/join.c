@@ -120,15 +120,15 @@ static int enlist(const bloomfile *f)
 
 static int enlist_between_syncs(const bloomfile *f)
 {
-    struct protocol_lock turn;
-    int error = protocol_lock_join(&turn, f); /* join 2: nobody syncs */
+    struct protocol_lock lock;
+    int error = protocol_lock_join(&lock, f); /* join 2: nobody syncs */
     if (error == 0)
-        error = protocol_lock_records(&turn); /* join 3: nobody commits */
+        error = protocol_lock_records(&lock); /* join 3: nobody commits */
     if (error == 0)
         error = enlist(f);
     if (error != 0 && file_check(f->fd, &f->own) != EBADF)
         lock_drop(f->fd, LOCK_WRITERS, 1);
-    protocol_lock_end(&turn);
+    protocol_lock_end(&lock);
     return error;
 }
 
@@ -236,15 +236,15 @@ int join_leave(const bloomfile *f)
 {
     if (!atomic_load(&f->session->joined))
         return 0;
-    struct protocol_lock turn;
-    int error = protocol_lock_take(&turn, f); /* leave 1: nobody else syncs or commits */
+    struct protocol_lock lock;
+    int error = protocol_lock_take(&lock, f); /* leave 1: nobody else syncs or commits */
     if (error == 0)
-        error = protocol_lock_records(&turn);
+        error = protocol_lock_records(&lock);
     if (error == 0)
         error = resign(f);
     if (file_check(f->fd, &f->own) != EBADF)
         lock_drop(f->fd, LOCK_WRITERS, 1); /* leave 6: before the other two bytes */
-    protocol_lock_end(&turn);
+    protocol_lock_end(&lock);
     return error;
 }
 

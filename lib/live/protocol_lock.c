@@ -10,7 +10,7 @@
 #include "live/lock_bytes.h"
 #include "os/file.h"
 
-/* ---- openings, which a child of fork() has to close: it knows of no turn but its own */
+/* ---- openings, which a child of fork() has to close: it must use only its own */
 
 static struct {
     pthread_mutex_t lock; /* held while one is opened or closed, and over fork() */
@@ -73,7 +73,7 @@ static void open_for_call(struct protocol_lock *t, const bloomfile *f, bool read
     pthread_mutex_unlock(&openings.lock);
 }
 
-/* Without an opening of its own, the turn has that of the handle. */
+/* Without an opening of its own, the lock uses that of the handle. */
 static int start(struct protocol_lock *t, const bloomfile *f, bool reads)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

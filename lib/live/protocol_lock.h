@@ -13,7 +13,7 @@
 
 struct protocol_lock {
     int fd;
-    bool own;    /* opened for this turn */
+    bool own;    /* opened for this lock */
     int refused; /* why it could not be opened for writing; 0: it could */
     int unfit;   /* why what was opened is not the handle's file; 0: it is */
     struct protocol_lock *next;

@@ -72,8 +72,8 @@ int live_commit(const bloomfile *f, struct header *now, struct record next);
 /* After a failed sync; changes *now. Returns `error`. */
 int live_poison(const bloomfile *f, struct header *now, int error);
 
-/* The same for a reader that does not hold the lock, through the descriptor of a turn, whose end
- * lets go of it; if that is not for writing, only the handle is in doubt. */
+/* The same for a reader that does not hold the lock, through the descriptor of a protocol_lock,
+ * whose end lets go of it; if that is not for writing, only the handle is in doubt. */
 int live_poison_as_reader(const bloomfile *f, int fd, int error);
 
 /* ---- Writing one commit record of a mapped image. */

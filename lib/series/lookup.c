@@ -70,7 +70,7 @@ static bool one(const struct layers *l, uint64_t digest)
     for (size_t i = l->count; i-- > 0;) {
         const bloomfile *layer = l->list[i];
         if (guard_only_doubt(&layer->guard_storage) ? layer->contains(&layer->view, digest)
-                                                    : lookup_in_doubt(layer, digest))
+                                                    : lookup_unchecked(layer, digest))
             return true;
     }
     for (size_t i = l->count; i-- > 0;)
@@ -98,7 +98,7 @@ bool series_contains(const bloomfile *f, uint64_t digest)
 static size_t many(const bloomfile *layer, const uint64_t *digests, size_t n, bool *hits)
 {
     if (!guard_only_doubt(&layer->guard_storage))
-        return lookup_many_in_doubt(layer, digests, n, hits);
+        return lookup_many_unchecked(layer, digests, n, hits);
     if (layer->live != NULL)
         return lookup_many_live(layer, digests, n, hits);
     return layer->kernel->contains_many(&layer->view, digests, n, hits);

@@ -259,33 +259,33 @@ static int succeed(const bloomfile *f, const struct layers *l)
  * otherwise a loss of power might leave three layers of which the first has none. */
 static int make_mark_durable(const bloomfile *before)
 {
-    struct protocol_lock turn;
+    struct protocol_lock lock;
     pthread_mutex_lock(&before->session->syncs);
     int error = join_open_own(before);
     if (error == 0) {
-        error = protocol_lock_commit(&turn, before);
+        error = protocol_lock_commit(&lock, before);
         if (error == 0)
             error = live_make_durable(before);
-        protocol_lock_end(&turn);
+        protocol_lock_end(&lock);
     }
     pthread_mutex_unlock(&before->session->syncs);
     return error;
 }
 
-static int in_turn(const bloomfile *f, const struct layers *l)
+static int succeed_locked(const bloomfile *f, const struct layers *l)
 {
     const bloomfile *newest = layers_newest(l);
-    struct protocol_lock turn;
+    struct protocol_lock lock;
     int error = 0;
     if (l->count > 1 && f->series->path != NULL)
         error = make_mark_durable(l->list[l->count - 2]);
     if (error != 0)
         return error;
     pthread_mutex_lock(&newest->session->syncs);
-    error = protocol_lock_commit(&turn, newest); /* grow 2: one process at a time */
+    error = protocol_lock_commit(&lock, newest); /* grow 2: one process at a time */
     if (error == 0)
         error = succeed(f, l);
-    protocol_lock_end(&turn);
+    protocol_lock_end(&lock);
     pthread_mutex_unlock(&newest->session->syncs);
     return error;
 }
@@ -295,7 +295,7 @@ int succession(const bloomfile *f, const struct layers *l)
     struct series_process *p = f->series->process;
     pthread_mutex_lock(&p->finding);
     const bool changed = layers_now(f) != l;
-    int error = changed ? 0 : in_turn(f, l);
+    int error = changed ? 0 : succeed_locked(f, l);
     pthread_mutex_unlock(&p->finding);
     return error;
 }
@@ -313,7 +313,7 @@ int succession_settle(const bloomfile *f, const struct layers *l)
     if (!live_succeeded(last)) {
         error = last->writing ? 0 : opening_join(last, last->fd, f->series->flags);
         if (error == 0)
-            error = in_turn(f, before);
+            error = succeed_locked(f, before);
     }
     free(before);
     return error;

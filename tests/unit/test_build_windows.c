@@ -92,7 +92,7 @@ static void short_memory_makes_windows_of_parts(void **state)
     assert_true(parts_of(kinds[1], (struct how){ 3, 16 * MIB }).window == 0);
 }
 
-static void positions_put_aside_make_the_same_bytes(void **state)
+static void deferred_positions_make_the_same_bytes(void **state)
 {
     (void)state;
     for (size_t k = 0; k < ROWS(kinds); k++) {
@@ -354,7 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_memory_makes_windows_of_parts),
-        cmocka_unit_test(positions_put_aside_make_the_same_bytes),
+        cmocka_unit_test(deferred_positions_make_the_same_bytes),
         cmocka_unit_test(digests_may_be_spread_unevenly_and_be_repeated),
         cmocka_unit_test(digests_are_not_read_for_each_part),
         cmocka_unit_test(whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds),

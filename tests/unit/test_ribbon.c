@@ -117,11 +117,11 @@ static void plain_solution(uint8_t *page, unsigned lines, const uint64_t *digest
 
 /* ---- kernels */
 
-static struct ribbon_room *new_room(void)
+static struct ribbon_solve_memory *new_memory(void)
 {
-    struct ribbon_room *room = aligned_alloc(64, sizeof *room);
-    assert_non_null(room);
-    return memset(room, 0xA5, sizeof *room);
+    struct ribbon_solve_memory *memory = aligned_alloc(64, sizeof *memory);
+    assert_non_null(memory);
+    return memset(memory, 0xA5, sizeof *memory);
 }
 
 static void assert_solution(unsigned lines, const uint64_t *digests, size_t n)
@@ -132,13 +132,13 @@ static void assert_solution(unsigned lines, const uint64_t *digests, size_t n)
         const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[i]);
         if (kernel == NULL)
             continue;
-        struct ribbon_room *room = new_room();
+        struct ribbon_solve_memory *memory = new_memory();
         uint8_t *page = calloc(1, 64 * lines); /* ends where it ends */
         assert_non_null(page);
-        assert_true(kernel->solve(page, lines, digests, n, room));
+        assert_true(kernel->solve(page, lines, digests, n, memory));
         assert_memory_equal(page, expected, 64 * lines);
         free(page);
-        free(room);
+        free(memory);
     }
 }
 
@@ -212,7 +212,7 @@ static void the_last_seed_is_tried(void **state)
         KEYS = 93
     };
     const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, "scalar");
-    struct ribbon_room *room = new_room();
+    struct ribbon_solve_memory *memory = new_memory();
     uint64_t random = 25, digests[KEYS];
     uint8_t page[128] = { 0 };
     (void)state;
@@ -226,34 +226,34 @@ static void the_last_seed_is_tried(void **state)
             i += first >= 12;
         }
         memset(page, 0, sizeof page);
-        assert_true(kernel->solve(page, 2, digests, KEYS, room));
+        assert_true(kernel->solve(page, 2, digests, KEYS, memory));
     }
     assert_int_equal(get64(page) & 0xFFFF, 3);
     assert_solution(2, digests, KEYS);
-    free(room);
+    free(memory);
 }
 
 /* So many are not even looked at. */
 static void more_keys_are_not_counted_than_a_head_can_tell(void **state)
 {
     static const uint64_t counts[] = { 100000, UINT32_MAX, 1ULL << 32, UINT64_MAX };
-    struct ribbon_room *room = new_room();
+    struct ribbon_solve_memory *memory = new_memory();
     (void)state;
     for (size_t k = 0; k < ROWS(names); k++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[k]);
         for (size_t i = 0; kernel != NULL && i < ROWS(counts); i++) {
             uint8_t page[64] = { 0 };
-            assert_true(kernel->solve(page, 1, NULL, counts[i], room));
+            assert_true(kernel->solve(page, 1, NULL, counts[i], memory));
             assert_int_equal(get64(page), (counts[i] < UINT32_MAX ? counts[i] : UINT32_MAX) << 32);
         }
     }
-    free(room);
+    free(memory);
 }
 
 /* The page is written over the digests: so it has other keys than those it is asked for. */
 static void a_page_that_has_not_its_keys_is_noticed(void **state)
 {
-    struct ribbon_room *room = new_room();
+    struct ribbon_solve_memory *memory = new_memory();
     (void)state;
     for (size_t k = 0; k < ROWS(names); k++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[k]);
@@ -261,15 +261,15 @@ static void a_page_that_has_not_its_keys_is_noticed(void **state)
         for (size_t i = 0; i < ROWS(digests); i++)
             digests[i] = random64(&random);
         if (kernel != NULL)
-            assert_false(kernel->solve((uint8_t *)digests, 64, digests, ROWS(digests), room));
+            assert_false(kernel->solve((uint8_t *)digests, 64, digests, ROWS(digests), memory));
     }
-    free(room);
+    free(memory);
 }
 
 static bool solve_wrongly(uint8_t *page, unsigned lines, const uint64_t *digests, uint64_t n,
-                          struct ribbon_room *room)
+                          struct ribbon_solve_memory *memory)
 {
-    (void)page, (void)lines, (void)digests, (void)n, (void)room;
+    (void)page, (void)lines, (void)digests, (void)n, (void)memory;
     return false;
 }
 

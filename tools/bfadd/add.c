@@ -31,7 +31,7 @@ struct work {
     uint64_t taken;      /* keys that the filter accepted: the first ones read */
     bool all_read;       /* the input has no more */
     uint64_t unsynced;   /* keys since the last sync */
-    struct overfull crowd;
+    struct overfull overfull;
     bool told_of_crowd;
     unsigned input_errors;
     struct cli_progress progress;
@@ -199,14 +199,14 @@ static void watch_rate(struct work *w, bool at_end)
     const struct add *a = w->add;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     if (a->remove || a->quiet || (w->told_of_crowd && !at_end) ||
-        !overfull_look(&w->crowd, w->f, at_end))
+        !overfull_look(&w->overfull, w->f, at_end))
         return;
     w->told_of_crowd = true;
     bloomfile_get_info(w->f, &info);
-    info.keys = w->crowd.keys;
-    info.keys_estimated = w->crowd.fill.estimated;
-    info.ones = w->crowd.ones;
-    message_warnings(a->path, &info, (struct message_rate){ w->crowd.rate, true });
+    info.keys = w->overfull.keys;
+    info.keys_estimated = w->overfull.fill.estimated;
+    info.ones = w->overfull.ones;
+    message_warnings(a->path, &info, (struct message_rate){ w->overfull.rate, true });
 }
 
 static void remove_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
@@ -311,7 +311,7 @@ int add_all(const struct add *a)
 {
     struct work w = { .add = a };
     w.f = open_filter(a);
-    overfull_begin(&w.crowd, w.f);
+    overfull_begin(&w.overfull, w.f);
     take_input(&w);
     finish(&w);
     if (interrupt_signal != 0)

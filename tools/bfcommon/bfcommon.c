@@ -143,7 +143,7 @@ static void check_pipes(const struct job *job)
 }
 
 /* An input needs two descriptors: its own, and one for what is kept of it. If there are not enough
- * for all, inputs are opened in turn, and only that many are handled at once. */
+ * for all, inputs are opened in part, and only that many are handled at once. */
 static void open_input(struct job *job, size_t i, const char *path, size_t descriptors)
 {
     struct input *in = &job->inputs[i];
@@ -187,24 +187,24 @@ static void check_unchanged(const struct job *job)
  * are still wanted. */
 static uint64_t find_common_by_turns(const struct job *job, struct spool **kept, struct spool *into)
 {
-    struct job turn = *job;
+    struct job part = *job;
     struct input first = job->inputs[0];
-    for (size_t done = 1;; done += turn.count - 1) {
+    for (size_t done = 1;; done += part.count - 1) {
         const size_t left = job->count - done + 1;
-        turn.count = left < job->at_once ? left : job->at_once;
-        turn.inputs = &job->inputs[done - 1];
-        turn.inputs[0] = first;
-        const bool some = passes_common(&turn, kept), last = turn.count == left;
+        part.count = left < job->at_once ? left : job->at_once;
+        part.inputs = &job->inputs[done - 1];
+        part.inputs[0] = first;
+        const bool some = passes_common(&part, kept), last = part.count == left;
         if (last || !some) {
             check_unchanged(job);
-            return some ? join_common(&turn, kept, into) : 0;
+            return some ? join_common(&part, kept, into) : 0;
         }
         struct spool *common = spool_new(job->folder, &job->form);
-        join_common(&turn, kept, common);
+        join_common(&part, kept, common);
         first = input_of_spool(common, ROOM);
-        for (size_t i = by_fields(job) && done == 1 ? 1 : 0; i < turn.count; i++) {
-            input_close(&turn.inputs[i]);
-            turn.inputs[i] = (struct input){ .where = { .fd = -1 } };
+        for (size_t i = by_fields(job) && done == 1 ? 1 : 0; i < part.count; i++) {
+            input_close(&part.inputs[i]);
+            part.inputs[i] = (struct input){ .where = { .fd = -1 } };
         }
     }
 }

@@ -19,11 +19,12 @@ struct stretch {
     bool piped;       /* it cannot be read from a place, only from where it stands */
     bool packed;      /* it is, or may be, gzip or zstd data, of which the lines are */
     bool silent;      /* no progress is shown */
-    const struct keys_options *judge; /* what it should look like (kind.h); NULL: never mind */
-    struct header_line *header;       /* what it begins with; NULL: nothing but keys */
-    uint64_t from, to;                /* to: UINT64_MAX, as far as the file goes */
-    size_t room, limit;               /* of the buffer: at first, and at most */
-    bool summed;                      /* all of it must have this CRC-32 */
+    const struct keys_options
+        *judge;                 /* what it should look like (input_type.h); NULL: never mind */
+    struct header_line *header; /* what it begins with; NULL: nothing but keys */
+    uint64_t from, to;          /* to: UINT64_MAX, as far as the file goes */
+    size_t room, limit;         /* of the buffer: at first, and at most */
+    bool summed;                /* all of it must have this CRC-32 */
     uint32_t sum;
 };
 

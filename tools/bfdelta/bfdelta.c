@@ -371,9 +371,9 @@ static void apply(const struct request *r)
         cli_fail(0, "cannot create %s: it is the patch", destination_name(r->new));
     message_order = "NEW comes last: bfdelta --apply OLD PATCH NEW";
     destination_check(r->new, true);
-    const struct lost_keys loss = { r->new, r->old, NULL, r->force, r->discard };
+    const struct lost_keys lost = { r->new, r->old, NULL, r->force, r->discard };
     destination_hold(r->new, old);
-    lost_keys_check(&loss);
+    lost_keys_check(&lost);
     progress(r, &p, "applying ...");
     destination_check_again(r->new);
     int error = destination_is_stdout(r->new)

@@ -188,8 +188,8 @@ static void report(const struct request *r, const struct fold_plan *p)
 
 static void check_loss(const struct request *r, const bloomfile *f)
 {
-    const struct lost_keys loss = { r->dest, r->path, f, r->force, r->discard };
-    lost_keys_check(&loss);
+    const struct lost_keys lost = { r->dest, r->path, f, r->force, r->discard };
+    lost_keys_check(&lost);
 }
 
 static void check_dest(const struct request *r, const bloomfile *f)

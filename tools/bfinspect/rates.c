@@ -54,9 +54,9 @@ static double chance_of_all(const struct inspect_report *r)
 }
 
 /* Rates of small filters scatter about as a log-normal variable does. */
-static bool rate_is_kept(const struct inspect_report *r, bool crowded)
+static bool rate_is_kept(const struct inspect_report *r, bool is_overfull)
 {
-    const double spread = crowded ? 0 : chance_of_all(r);
+    const double spread = is_overfull ? 0 : chance_of_all(r);
     return r->measure.fpr <=
            r->info.fpr * tolerance * exp(deviations * sqrt(log1p(spread * spread)));
 }
@@ -107,18 +107,18 @@ static void judge_rate(struct inspect_report *r)
     bool estimated = info->keys_estimated != 0 && r->measured;
     const bool saturated = is_saturated(r);
     uint64_t n = estimated && !saturated ? message_estimate(info, &r->measure) : info->keys;
-    bool crowded = n > info->capacity && info->layers == 0;
+    bool is_overfull = n > info->capacity && info->layers == 0;
     bool can_tell = r->measured && info->fpr > 0;
     text_count(keys, sizeof(keys), n);
     text_count(capacity, sizeof(capacity), info->capacity);
     cli_percent(real, sizeof(real), r->measure.fpr);
     cli_percent(promised, sizeof(promised), info->fpr);
 
-    if (can_tell ? rate_is_kept(r, crowded) : !crowded)
+    if (can_tell ? rate_is_kept(r, is_overfull) : !is_overfull)
         return;
     r->status = INSPECT_PROMISE_BROKEN;
     also(r);
-    if (crowded) {
+    if (is_overfull) {
         verdict_add(r, "too many keys: %s%s in a filter sized for %s",
                     saturated ? "more than " : "", keys, capacity);
         advise_for_keys(r, n);

@@ -50,8 +50,8 @@ void seen_open(struct seen *s)
     early_generations_begin(&s->early, s->f);
     if (!s->fixed)
         return;
-    overfull_begin(&s->crowd, s->f);
-    s->warn_above = s->crowd.capacity;
+    overfull_begin(&s->overfull, s->f);
+    s->warn_above = s->overfull.capacity;
 }
 
 /* A file that has lost its name is reported by seen_finish(). */
@@ -95,7 +95,7 @@ void seen_close(void)
 
 static void warn_of_overflow(struct seen *s)
 {
-    const struct overfull *c = &s->crowd;
+    const struct overfull *c = &s->overfull;
     char is[32], promised[32];
     if (c->keys <= s->warn_above)
         return;
@@ -171,10 +171,10 @@ void seen_watch(struct seen *s, uint64_t taken)
         watch_series(s, taken);
         return;
     }
-    if (!overfull_look(&s->crowd, s->f, false))
+    if (!overfull_look(&s->overfull, s->f, false))
         return;
     warn_of_overflow(s);
-    s->crowd.next = s->warn_above;
+    s->overfull.next = s->warn_above;
 }
 
 /* --------------------------------------------------------------------------------------- adding */

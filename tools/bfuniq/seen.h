@@ -24,7 +24,7 @@ struct seen {
     int error;                      /* why no more could be added */
     bool finished;                  /* `f` was, and the failure has been reported */
     struct early_generations early; /* of one that forgets by time */
-    struct overfull crowd;          /* of a fixed one */
+    struct overfull overfull;       /* of a fixed one */
     uint64_t warn_above;            /* keys */
 };
 

@@ -7,15 +7,15 @@
 #include "keys/fields.h"
 
 struct keys_options {
-    bool null;            /* keys end at '\0', not at '\n'; the last may lack either */
-    size_t record_size;   /* keys are of that many bytes each; 0: text */
-    bool crlf;            /* lines: a '\r' before the end is no part of the key */
-    bool packed;          /* gzip and zstd data are unpacked */
-    bool keep_going;      /* trouble with an input is a message, and the next one is read */
-    bool as_is;           /* every input is taken for keys, and keys for those of the filter */
-    bool stoppable;       /* once there is a interrupt_signal (stop.h), nothing more is read */
-    size_t piece_size;    /* of a keys_piece, from 1; 0: a MiB */
-    size_t piece_least;   /* bytes to wait for, but at the end of an input; 0: what comes will do */
+    bool null;          /* keys end at '\0', not at '\n'; the last may lack either */
+    size_t record_size; /* keys are of that many bytes each; 0: text */
+    bool crlf;          /* lines: a '\r' before the end is no part of the key */
+    bool packed;        /* gzip and zstd data are unpacked */
+    bool keep_going;    /* trouble with an input is a message, and the next one is read */
+    bool as_is;         /* every input is taken for keys, and keys for those of the filter */
+    bool stoppable;     /* once there is an interrupt_signal (interrupt.h), nothing more is read */
+    size_t piece_size;  /* of a keys_piece, from 1; 0: a MiB */
+    size_t piece_least; /* bytes to wait for, but at the end of an input; 0: what comes will do */
     struct fields fields; /* the keys in what is cut out */
     bool numbered;        /* the numbers of lines are asked for */
     bool no_csv;          /* the tool has no such option */

@@ -23,7 +23,7 @@ int source_survey(const char *path, uint64_t *size);
 /* Begins as all zero, but for the first two. */
 struct source {
     bool packed;    /* gzip and zstd data are unpacked */
-    bool stoppable; /* a interrupt_signal (stop.h) ends each wait */
+    bool stoppable; /* an interrupt_signal (interrupt.h) ends each wait */
     bool is_open;
     int fd;
     struct stat before; /* of a regular file, when it was opened; of others all zero */

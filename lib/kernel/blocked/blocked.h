@@ -5,7 +5,7 @@
 
 #include "kernel/functions.h"
 
-/* Of the functions that blocked_lookup.h, blocked_part.h and blocked_set.h define. */
+/* Of the functions that lookup.h, add_private.h and add_shared.h define. */
 #define KERNEL_BLOCKED(its_name)                                                                   \
     {                                                                                              \
         .name = (its_name), .density = KERNEL_LOCAL, .contains = contains,                         \

@@ -7,7 +7,7 @@
  *     lanes                                       a type of so many
  *     KERNEL_INLINE lanes times(lanes a, lanes b) products of the low halves
  *
- * and all that ribbon_lookup.h wants.
+ * and all that lookup.h wants.
  */
 #ifndef BLOOMFILE_KERNEL_RIBBON_BATCH_H
 #define BLOOMFILE_KERNEL_RIBBON_BATCH_H

@@ -6,7 +6,7 @@
 
 #include "kernel/functions.h"
 
-/* Of the functions that ribbon_lookup.h and ribbon_solve.h define. */
+/* Of the functions that lookup.h and solve.h define. */
 #define KERNEL_RIBBON(its_name)                                                                    \
     {                                                                                              \
         .name = (its_name), .density = KERNEL_LOCAL, .contains = contains,                         \

@@ -20,7 +20,8 @@
 typedef uint64_t ribbon_rows __attribute__((vector_size(8 * GROUP), may_alias));
 
 /* Counts the keys of each block. The blocks come first: vectors multiply. */
-KERNEL_INLINE void count_keys(struct ribbon_room *r, size_t n, unsigned blocks, unsigned seed)
+KERNEL_INLINE void count_keys(struct ribbon_solve_memory *r, size_t n, unsigned blocks,
+                              unsigned seed)
 {
     uint32_t of[COUNTED];
     memset(r->counts, 0, blocks * sizeof *r->counts);
@@ -35,7 +36,7 @@ KERNEL_INLINE void count_keys(struct ribbon_room *r, size_t n, unsigned blocks, 
 
 /* Whether that many rows can be independent: of those that begin in a block, and those left over,
  * at most 32 go on to the next one. */
-KERNEL_INLINE bool may_fit(const struct ribbon_room *r, unsigned blocks)
+KERNEL_INLINE bool may_fit(const struct ribbon_solve_memory *r, unsigned blocks)
 {
     unsigned left = 0;
     for (unsigned b = 0; b + 1 < blocks; b++) {
@@ -48,7 +49,8 @@ KERNEL_INLINE bool may_fit(const struct ribbon_room *r, unsigned blocks)
 }
 
 /* Sorts the hashes by block: counts[b] becomes the end of those of block b. */
-KERNEL_INLINE void sort_hashes(struct ribbon_room *r, size_t n, unsigned blocks, unsigned seed)
+KERNEL_INLINE void sort_hashes(struct ribbon_solve_memory *r, size_t n, unsigned blocks,
+                               unsigned seed)
 {
     uint32_t start = 0;
     for (unsigned b = 0; b < blocks; b++) {
@@ -64,8 +66,8 @@ KERNEL_INLINE void sort_hashes(struct ribbon_room *r, size_t n, unsigned blocks,
 
 /* Clears a slot in all rows from `from` on by the row that leads it. Rows before that in the same
  * group change too, and those beyond `to`: they are not read again. */
-KERNEL_INLINE void clear_slot(struct ribbon_room *r, unsigned slot, unsigned from, unsigned to,
-                              uint64_t row, uint64_t right)
+KERNEL_INLINE void clear_slot(struct ribbon_solve_memory *r, unsigned slot, unsigned from,
+                              unsigned to, uint64_t row, uint64_t right)
 {
     ribbon_rows *const rows = (void *)r->rows, *const rights = (void *)r->rights;
     for (unsigned g = from / GROUP; g < (to + GROUP - 1) / GROUP; g++) {
@@ -78,7 +80,7 @@ KERNEL_INLINE void clear_slot(struct ribbon_room *r, unsigned slot, unsigned fro
 /* Makes each row of a block the leading one of its first slot, and clears that in the rows behind
  * it. `n` rows are there; returns how many have no slot in this block, their part in the next block
  * alone, or RIBBON_ROWS if they are dependent. */
-KERNEL_INLINE unsigned eliminate(struct ribbon_room *r, unsigned block, unsigned n)
+KERNEL_INLINE unsigned eliminate(struct ribbon_solve_memory *r, unsigned block, unsigned n)
 {
     struct ribbon_leads *const leads = &r->leads[block];
     uint64_t later[RIBBON_SLOTS], later_rights[RIBBON_SLOTS];
@@ -116,7 +118,7 @@ KERNEL_INLINE unsigned eliminate(struct ribbon_room *r, unsigned block, unsigned
 }
 
 /* Whether the rows are independent; then each has its slot. */
-KERNEL_INLINE bool triangulate(struct ribbon_room *r, unsigned blocks)
+KERNEL_INLINE bool triangulate(struct ribbon_solve_memory *r, unsigned blocks)
 {
     unsigned rows = 0;
     size_t next = 0;
@@ -144,7 +146,7 @@ KERNEL_INLINE void set_slot(ribbon_rows *pairs, unsigned slot, uint64_t row, uin
 #endif
 
 /* Eight columns of all blocks, from the last slot to the first; free slots stay 0. */
-KERNEL_INLINE void substitute(struct ribbon_room *r, unsigned blocks, unsigned first)
+KERNEL_INLINE void substitute(struct ribbon_solve_memory *r, unsigned blocks, unsigned first)
 {
     ribbon_rows pairs = { 0 };
     for (unsigned b = blocks; b-- > 0;) {
@@ -157,7 +159,7 @@ KERNEL_INLINE void substitute(struct ribbon_room *r, unsigned blocks, unsigned f
     }
 }
 
-KERNEL_INLINE void write_page(const struct ribbon_room *r, uint8_t *page, uint32_t shape,
+KERNEL_INLINE void write_page(const struct ribbon_solve_memory *r, uint8_t *page, uint32_t shape,
                               uint64_t keys)
 {
     const unsigned blocks = ribbon_blocks(shape);
@@ -177,7 +179,7 @@ KERNEL_INLINE bool has_all(const uint8_t *page, unsigned lines, const uint64_t *
 }
 
 KERNEL_TARGET static bool solve(uint8_t *page, unsigned lines, const uint64_t *digests,
-                                uint64_t keys, struct ribbon_room *r)
+                                uint64_t keys, struct ribbon_solve_memory *r)
 {
     const unsigned words = ribbon_words(lines);
     unsigned blocks = ribbon_first_blocks(keys, words);

@@ -14,7 +14,7 @@ struct ribbon_leads {
     uint32_t rights[RIBBON_SLOTS];
 };
 
-struct ribbon_room {
+struct ribbon_solve_memory {
     _Alignas(64) uint64_t rows[RIBBON_ROWS + 1]; /* of a block, while they are eliminated */
     _Alignas(64) uint64_t rights[RIBBON_ROWS + 1];
     uint64_t seedless[RIBBON_KEYS + 64], hashes[RIBBON_KEYS]; /* read in whole groups */

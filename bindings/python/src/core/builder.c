@@ -68,9 +68,7 @@ static void drop(struct builder *self, bloomfile_builder *b)
 {
     if (b == NULL || self->born != turn_born())
         return;
-    PyThreadState *python = PyEval_SaveThread();
-    bloomfile_builder_free(b);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(bloomfile_builder_free(b));
 }
 
 static void dealloc(struct builder *self)
@@ -183,9 +181,7 @@ static PyObject *count(struct builder *self, PyObject *unused)
     bloomfile_builder *b = enter_alone(self);
     if (b == NULL)
         return NULL;
-    PyThreadState *python = PyEval_SaveThread();
-    const int error = bloomfile_builder_count(b, &keys);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(const int error = bloomfile_builder_count(b, &keys));
     turn_leave(&self->turn, TURN_ALONE);
     return error != 0 ? error_raise(self->state, error, NULL) : PyLong_FromUnsignedLongLong(keys);
 }
@@ -232,27 +228,15 @@ static bloomfile_builder *enter_whole(struct builder *self, PyObject *path)
 
 static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "path", "replace", NULL };
-    PyObject *path = NULL;
-    int replace = 0, error = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$p:finish", names, convert_path, &path,
-                                     &replace))
-        return NULL;
-    PyObject *bytes = path_bytes(path);
-    bloomfile_builder *b = bytes != NULL ? enter_whole(self, path) : NULL;
+    struct destination d;
+    int error = 0;
+    const bool taken = destination_take(&d, "O&|$p:finish", args, keywords);
+    bloomfile_builder *b = taken ? enter_whole(self, d.path) : NULL;
     if (b != NULL) {
-        const char *name = PyBytes_AsString(bytes);
-        struct long_call call;
-        long_call_begin(&call);
-        error = bloomfile_builder_finish(b, name, replace ? BLOOMFILE_REPLACE : 0);
-        error = long_call_end(&call, error);
+        LONG_CALL(error, bloomfile_builder_finish(b, d.name, d.flags));
         turn_leave(&self->turn, TURN_ALONE);
-        if (error != 0)
-            error_raise(self->state, error, path);
     }
-    Py_XDECREF(bytes);
-    Py_DECREF(path);
-    return b == NULL || error != 0 ? NULL : Py_NewRef(Py_None);
+    return destination_end(&d, self->state, b != NULL, error);
 }
 
 static PyObject *to_bytes(struct builder *self, PyObject *unused)
@@ -263,10 +247,8 @@ static PyObject *to_bytes(struct builder *self, PyObject *unused)
     bloomfile_builder *b = enter_whole(self, Py_None);
     if (b == NULL)
         return NULL;
-    struct long_call call;
-    long_call_begin(&call);
-    int error = bloomfile_builder_finish_memory(b, &image, &size);
-    error = long_call_end(&call, error);
+    int error;
+    LONG_CALL(error, bloomfile_builder_finish_memory(b, &image, &size));
     turn_leave(&self->turn, TURN_ALONE);
     if (error != 0)
         return error_raise(self->state, error, NULL);

@@ -153,9 +153,7 @@ static PyObject *fold_plan(PyObject *module, PyObject *args)
         work_on(&w, module, sources) && work_enter(&w)) {
         struct bloomfile_fold_choice *choices;
         size_t count;
-        PyThreadState *python = PyEval_SaveThread();
-        const int error = plan(w.filters[0], more, &choices, &count);
-        PyEval_RestoreThread(python);
+        WITHOUT_GIL(const int error = plan(w.filters[0], more, &choices, &count));
         result = work_end(&w, error);
         if (result != NULL) {
             Py_DECREF(result);
@@ -177,10 +175,9 @@ static PyObject *fold(PyObject *module, PyObject *args)
                          &replace) &&
         (w.asked = PyUnicode_FromFormat("factor=%llu", (unsigned long long)factor)) != NULL &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
-        struct long_call call;
-        long_call_begin(&call);
-        const int error = bloomfile_fold(w.name, w.filters[0], factor, flags_of(replace));
-        result = work_end(&w, long_call_end(&call, error));
+        int error;
+        LONG_CALL(error, bloomfile_fold(w.name, w.filters[0], factor, flags_of(replace)));
+        result = work_end(&w, error);
     }
     work_free(&w);
     return result;
@@ -225,10 +222,8 @@ static PyObject *merge(PyObject *module, PyObject *args)
             }
         }
         if (error == 0) {
-            struct long_call call;
-            long_call_begin(&call);
-            error = bloomfile_merge(w.name, w.filters, w.count, &p, flags_of(replace));
-            result = work_end(&w, long_call_end(&call, error));
+            LONG_CALL(error, bloomfile_merge(w.name, w.filters, w.count, &p, flags_of(replace)));
+            result = work_end(&w, error);
         }
     }
     work_free(&w);
@@ -242,10 +237,9 @@ static PyObject *project(PyObject *module, PyObject *args)
     int replace;
     if (PyArg_ParseTuple(args, "O&Op", convert_path, &w.path, &sources, &replace) &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
-        struct long_call call;
-        long_call_begin(&call);
-        const int error = bloomfile_project(w.name, w.filters[0], flags_of(replace));
-        result = work_end(&w, long_call_end(&call, error));
+        int error;
+        LONG_CALL(error, bloomfile_project(w.name, w.filters[0], flags_of(replace)));
+        result = work_end(&w, error);
     }
     work_free(&w);
     return result;
@@ -260,10 +254,9 @@ static PyObject *join(PyObject *module, PyObject *args)
                          &replace) &&
         (w.asked = PyUnicode_FromString("slices is empty")) != NULL &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
-        PyThreadState *python = PyEval_SaveThread();
         const unsigned accept = accept_incomplete ? BLOOMFILE_ACCEPT_INCOMPLETE : 0;
-        const int error = bloomfile_join(w.name, w.filters, w.count, flags_of(replace) | accept);
-        PyEval_RestoreThread(python);
+        WITHOUT_GIL(const int error =
+                        bloomfile_join(w.name, w.filters, w.count, flags_of(replace) | accept));
         result = work_end(&w, error);
     }
     work_free(&w);
@@ -282,10 +275,8 @@ static PyObject *delta(PyObject *module, PyObject *args)
                          &replace) &&
         (w.asked = error_threads(threads)) != NULL && work_on(&w, module, sources) && work_at(&w) &&
         work_enter(&w)) {
-        PyThreadState *python = PyEval_SaveThread();
-        const int error =
-            bloomfile_delta(w.name, w.filters[0], w.filters[1], threads, flags_of(replace));
-        PyEval_RestoreThread(python);
+        WITHOUT_GIL(const int error = bloomfile_delta(w.name, w.filters[0], w.filters[1], threads,
+                                                      flags_of(replace)));
         result = work_end(&w, error);
     }
     work_free(&w);
@@ -302,9 +293,8 @@ static PyObject *patch(PyObject *module, PyObject *args)
                          &threads, &replace) &&
         (w.asked = error_threads(threads)) != NULL && work_on(&w, module, sources) && work_at(&w) &&
         work_enter(&w)) {
-        PyThreadState *python = PyEval_SaveThread();
-        const int error = bloomfile_patch(w.name, w.filters[0], fd, threads, flags_of(replace));
-        PyEval_RestoreThread(python);
+        WITHOUT_GIL(const int error =
+                        bloomfile_patch(w.name, w.filters[0], fd, threads, flags_of(replace)));
         result = work_end(&w, error);
     }
     work_free(&w);

@@ -86,9 +86,7 @@ static void release_image(struct filter *self)
 
 void filter_close(struct filter *self, bloomfile *f)
 {
-    PyThreadState *python = PyEval_SaveThread();
-    bloomfile_close(f);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(bloomfile_close(f));
     release_image(self);
 }
 
@@ -99,9 +97,7 @@ static void drop(struct filter *self, bloomfile *f)
     if (self->writes && self->path != NULL && !self->finished) {
         if (PyErr_ResourceWarning(NULL, 1, "a LiveFilter was not closed: %R", self->path) != 0)
             PyErr_WriteUnraisable(NULL);
-        PyThreadState *python = PyEval_SaveThread();
-        error = bloomfile_finish(f);
-        PyEval_RestoreThread(python);
+        WITHOUT_GIL(error = bloomfile_finish(f));
     }
     if (error != 0 && !self->told)
         error_raise(self->state, error, self->path);
@@ -179,9 +175,7 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
     if (check_verify(&o) && !filter_is_open(self) && (bytes = path_bytes(path)) != NULL) {
         bloomfile *f;
         const char *name = PyBytes_AsString(bytes);
-        PyThreadState *python = PyEval_SaveThread();
-        const int error = bloomfile_open(&f, name, flags_of(&o));
-        PyEval_RestoreThread(python);
+        WITHOUT_GIL(const int error = bloomfile_open(&f, name, flags_of(&o)));
         if (error != 0)
             error_raise(self->state, error, path);
         else
@@ -207,10 +201,8 @@ static PyObject *from_bytes(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (PyObject_GetBuffer(image, &self->image, PyBUF_SIMPLE) == 0) {
         bloomfile *f;
         self->held = true;
-        PyThreadState *python = PyEval_SaveThread();
-        const int error =
-            bloomfile_open_memory(&f, self->image.buf, (size_t)self->image.len, flags_of(&o));
-        PyEval_RestoreThread(python);
+        WITHOUT_GIL(const int error = bloomfile_open_memory(&f, self->image.buf,
+                                                            (size_t)self->image.len, flags_of(&o)));
         if (error != 0)
             error_raise(self->state, error, NULL);
         else if (filter_adopt(self, f, NULL, flags_of(&o))) {
@@ -239,9 +231,7 @@ static PyObject *from_fd(PyTypeObject *type, PyObject *args, PyObject *keywords)
     if (self == NULL)
         return NULL;
     bloomfile *f;
-    PyThreadState *python = PyEval_SaveThread();
-    const int error = bloomfile_open_fd(&f, fd, offset, length, flags_of(&o));
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(const int error = bloomfile_open_fd(&f, fd, offset, length, flags_of(&o)));
     if (error != 0)
         error_raise(self->state, error, NULL);
     else if (filter_adopt(self, f, NULL, flags_of(&o)))
@@ -324,9 +314,7 @@ static PyObject *contains_arrow(struct filter *self, PyObject *args, PyObject *k
 /* It may read all that answers relied on. */
 static int recheck(const bloomfile *f)
 {
-    PyThreadState *python = PyEval_SaveThread();
-    const int error = bloomfile_recheck(f);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(const int error = bloomfile_recheck(f));
     return error;
 }
 
@@ -368,9 +356,7 @@ static PyObject *get_stale(struct filter *self, void *unused)
     const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
-    PyThreadState *python = PyEval_SaveThread();
-    const int stale = bloomfile_is_stale(f);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(const int stale = bloomfile_is_stale(f));
     turn_leave(&self->turn, TURN_SHARED);
     return PyBool_FromLong(stale);
 }
@@ -422,9 +408,7 @@ static PyObject *measure(struct filter *self, PyObject *unused)
     const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
-    PyThreadState *python = PyEval_SaveThread();
-    bloomfile_measure(f, &m);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(bloomfile_measure(f, &m));
     turn_leave(&self->turn, TURN_SHARED);
     return PyObject_CallMethod(self->state->records, "Measurement", "Kddd",
                                (unsigned long long)m.ones, m.fill, m.fpr, m.keys_estimate);
@@ -440,9 +424,7 @@ static PyObject *verify(struct filter *self, PyObject *args, PyObject *keywords)
     const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
-    PyThreadState *python = PyEval_SaveThread();
-    const int error = bloomfile_verify(f, threads, &fault);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(const int error = bloomfile_verify(f, threads, &fault));
     turn_leave(&self->turn, TURN_SHARED);
     if (error == 0)
         return Py_NewRef(Py_None);
@@ -456,27 +438,15 @@ static PyObject *verify(struct filter *self, PyObject *args, PyObject *keywords)
 
 static PyObject *seal_to(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "path", "replace", NULL };
-    PyObject *path = NULL;
-    int replace = 0, error = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$p:seal_to", names, convert_path, &path,
-                                     &replace))
-        return NULL;
-    PyObject *bytes = path_bytes(path);
-    const bloomfile *f = bytes != NULL ? turn_enter(&self->turn, TURN_SHARED) : NULL;
+    struct destination d;
+    int error = 0;
+    const bool taken = destination_take(&d, "O&|$p:seal_to", args, keywords);
+    const bloomfile *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
-        const char *name = PyBytes_AsString(bytes);
-        struct long_call call;
-        long_call_begin(&call);
-        error = bloomfile_seal_to(name, f, replace ? BLOOMFILE_REPLACE : 0);
-        error = long_call_end(&call, error);
+        LONG_CALL(error, bloomfile_seal_to(d.name, f, d.flags));
         turn_leave(&self->turn, TURN_SHARED);
-        if (error != 0)
-            error_raise(self->state, error, path);
     }
-    Py_XDECREF(bytes);
-    Py_DECREF(path);
-    return f == NULL || error != 0 ? NULL : Py_NewRef(Py_None);
+    return destination_end(&d, self->state, f != NULL, error);
 }
 
 static PyObject *to_bytes(struct filter *self, PyObject *unused)
@@ -487,10 +457,8 @@ static PyObject *to_bytes(struct filter *self, PyObject *unused)
     const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
-    struct long_call call;
-    long_call_begin(&call);
-    int error = bloomfile_seal_to_memory(&image, &size, f);
-    error = long_call_end(&call, error);
+    int error;
+    LONG_CALL(error, bloomfile_seal_to_memory(&image, &size, f));
     turn_leave(&self->turn, TURN_SHARED);
     if (error != 0)
         return error_raise(self->state, error, self->path);

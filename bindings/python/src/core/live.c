@@ -29,9 +29,7 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
     if (bytes != NULL) {
         bloomfile *f;
         const char *name = PyBytes_AsString(bytes);
-        PyThreadState *python = PyEval_SaveThread();
-        const int error = bloomfile_open(&f, name, flags);
-        PyEval_RestoreThread(python);
+        WITHOUT_GIL(const int error = bloomfile_open(&f, name, flags));
         self->writes = true;
         if (error != 0)
             error_raise(self->state, error, path);
@@ -54,10 +52,8 @@ static PyObject *made(PyTypeObject *type, const struct params *p)
                            (p->over_capacity ? BLOOMFILE_OVER_CAPACITY : 0);
     const unsigned replace = p->replace ? BLOOMFILE_REPLACE : 0;
     const char *name = p->path_bytes != NULL ? PyBytes_AsString(p->path_bytes) : NULL;
-    PyThreadState *python = PyEval_SaveThread();
-    const int error = name != NULL ? bloomfile_create(&f, name, &p->c, flags | replace)
-                                   : bloomfile_create_memory(&f, &p->c, flags);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(const int error = name != NULL ? bloomfile_create(&f, name, &p->c, flags | replace)
+                                               : bloomfile_create_memory(&f, &p->c, flags));
     self->writes = true;
     if (error != 0)
         error_raise_params(self->state, error, p->path, &p->c);
@@ -114,9 +110,7 @@ static bool change(struct filter *self, int (*how)(bloomfile *, bloomfile_digest
     if (f == NULL)
         return false;
     if (waits) {
-        PyThreadState *python = PyEval_SaveThread();
-        error = how(f, digest, was_new);
-        PyEval_RestoreThread(python);
+        WITHOUT_GIL(error = how(f, digest, was_new));
         turn_leave(&self->turn, kind);
     } else { /* the GIL keeps others from beginning */
         error = how(f, digest, was_new);
@@ -230,9 +224,7 @@ static PyObject *sync_method(struct filter *self, PyObject *unused)
     bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
-    PyThreadState *python = PyEval_SaveThread();
-    const int error = bloomfile_sync(f);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(const int error = bloomfile_sync(f));
     turn_leave(&self->turn, TURN_SHARED);
     return none_or(self, error);
 }
@@ -243,35 +235,22 @@ static PyObject *seal(struct filter *self, PyObject *unused)
     bloomfile *f = turn_enter(&self->turn, TURN_ALONE);
     if (f == NULL)
         return NULL;
-    PyThreadState *python = PyEval_SaveThread();
-    const int error = bloomfile_seal(f);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(const int error = bloomfile_seal(f));
     turn_leave(&self->turn, TURN_ALONE);
     return none_or(self, error);
 }
 
 static PyObject *rescue(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "path", "replace", NULL };
-    PyObject *path = NULL;
-    int replace = 0, error = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$p:rescue", names, convert_path, &path,
-                                     &replace))
-        return NULL;
-    PyObject *bytes = path_bytes(path);
-    const bloomfile *f = bytes != NULL ? turn_enter(&self->turn, TURN_SHARED) : NULL;
+    struct destination d;
+    int error = 0;
+    const bool taken = destination_take(&d, "O&|$p:rescue", args, keywords);
+    const bloomfile *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
-        const char *name = PyBytes_AsString(bytes);
-        PyThreadState *python = PyEval_SaveThread();
-        error = bloomfile_rescue(name, f, replace ? BLOOMFILE_REPLACE : 0);
-        PyEval_RestoreThread(python);
+        WITHOUT_GIL(error = bloomfile_rescue(d.name, f, d.flags));
         turn_leave(&self->turn, TURN_SHARED);
-        if (error != 0)
-            error_raise(self->state, error, path);
     }
-    Py_XDECREF(bytes);
-    Py_DECREF(path);
-    return f == NULL || error != 0 ? NULL : Py_NewRef(Py_None);
+    return destination_end(&d, self->state, f != NULL, error);
 }
 
 /* A failure leaves it open, so that it can be rescued; whoever closes it again has been told. */
@@ -281,9 +260,7 @@ static PyObject *close_method(struct filter *self, PyObject *unused)
     bloomfile *f = turn_close(&self->turn);
     if (f == NULL)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    PyThreadState *python = PyEval_SaveThread();
-    const int error = bloomfile_finish(f);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(const int error = bloomfile_finish(f));
     if (error != 0 && !self->finished) {
         self->finished = self->told = true;
         turn_begin(&self->turn, f);

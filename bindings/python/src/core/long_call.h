@@ -18,6 +18,15 @@ void long_call_begin(struct long_call *call);
 /* Returns the error of the call, or ERROR_RAISED if a handler has raised. */
 int long_call_end(struct long_call *call, int error);
 
+/* Both, around a call whose error is in `error` afterwards. */
+#define LONG_CALL(error, call)                                                                     \
+    do {                                                                                           \
+        struct long_call long_call;                                                                \
+        long_call_begin(&long_call);                                                               \
+        error = call;                                                                              \
+        error = long_call_end(&long_call, error);                                                  \
+    } while (0)
+
 /* Whether a handler of a signal runs inside such a call of this thread. What it waits for may wait
  * for that call. */
 bool long_call_is_interrupted(void);

@@ -132,9 +132,7 @@ static PyObject *unlink_files(PyObject *module, PyObject *args, PyObject *keywor
     PyObject *bytes = path_bytes(path), *result = NULL;
     if (bytes != NULL) {
         const char *name = PyBytes_AsString(bytes);
-        PyThreadState *python = PyEval_SaveThread();
-        const int error = bloomfile_unlink(name);
-        PyEval_RestoreThread(python);
+        WITHOUT_GIL(const int error = bloomfile_unlink(name));
         result =
             error == 0 ? Py_NewRef(Py_None) : error_raise(PyModule_GetState(module), error, path);
         Py_DECREF(bytes);

@@ -19,4 +19,10 @@
 /* What goes into slots of a type. */
 #define SLOT(f) ((void *)(f))
 
+/* Does that without the GIL: a statement, or a declaration of what it sets. Once in a block. */
+#define WITHOUT_GIL(...)                                                                           \
+    PyThreadState *python = PyEval_SaveThread();                                                   \
+    __VA_ARGS__;                                                                                   \
+    PyEval_RestoreThread(python)
+
 #endif

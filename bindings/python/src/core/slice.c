@@ -115,8 +115,10 @@ static bool copy_shares(const struct whole *w, const struct source *s, struct re
 }
 
 /* A list of bytes with room for the digests. NULL: an exception is set. */
-static PyObject *make_room(const struct whole *w, struct share *shares)
+static PyObject *make_room(const struct whole *w, const struct source *s, struct recent *recent,
+                           struct share *shares)
 {
+    WITHOUT_GIL(count_shares(w, s, recent, shares));
     PyObject *list = PyList_New(w->slices);
     for (uint32_t i = 0; list != NULL && i < w->slices; i++) {
         PyObject *bytes =
@@ -132,15 +134,10 @@ static PyObject *make_room(const struct whole *w, struct share *shares)
 static PyObject *share_out(const struct whole *w, const struct source *s, struct recent *recent,
                            struct share *shares)
 {
-    PyThreadState *python = PyEval_SaveThread();
-    count_shares(w, s, recent, shares);
-    PyEval_RestoreThread(python);
-    PyObject *list = make_room(w, shares);
+    PyObject *list = make_room(w, s, recent, shares);
     if (list == NULL)
         return NULL;
-    python = PyEval_SaveThread();
-    const bool same = copy_shares(w, s, recent, shares);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(const bool same = copy_shares(w, s, recent, shares));
     if (same)
         return list;
     PyErr_SetString(PyExc_RuntimeError, "the digests were changed during the call");

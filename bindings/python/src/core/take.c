@@ -58,9 +58,7 @@ static bool take(const struct taker *taker, const struct span *span, size_t befo
         handle = turn_enter(turn, taker->kind);
     if (turn != NULL && handle == NULL)
         return false;
-    PyThreadState *python = PyEval_SaveThread();
-    const int error = take_span(taker, handle, span, &done);
-    PyEval_RestoreThread(python);
+    WITHOUT_GIL(const int error = take_span(taker, handle, span, &done));
     if (turn != NULL)
         turn_leave(turn, taker->kind);
     if (error == CONTRADICTS)

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "error.h"
-
 int convert_u64(PyObject *object, void *u64)
 {
     PyObject *index = PyNumber_Index(object);
@@ -97,27 +95,4 @@ int convert_path(PyObject *object, void *str)
 PyObject *path_bytes(PyObject *str)
 {
     return PyUnicode_EncodeFSDefault(str);
-}
-
-bool destination_take(struct destination *d, const char *format, PyObject *args, PyObject *keywords)
-{
-    static char *names[] = { "path", "replace", NULL };
-    int replace = 0;
-    *d = (struct destination){ 0 };
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, format, names, convert_path, &d->path,
-                                     &replace) ||
-        (d->bytes = path_bytes(d->path)) == NULL)
-        return false;
-    d->name = PyBytes_AsString(d->bytes);
-    d->flags = replace ? BLOOMFILE_REPLACE : 0;
-    return true;
-}
-
-PyObject *destination_end(struct destination *d, struct state *state, bool called, int error)
-{
-    if (error != 0)
-        error_raise(state, error, d->path);
-    Py_XDECREF(d->bytes);
-    Py_XDECREF(d->path);
-    return called && error == 0 ? Py_NewRef(Py_None) : NULL;
 }

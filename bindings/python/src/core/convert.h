@@ -5,7 +5,7 @@
 
 #include <bloomfile.h>
 
-#include "state.h"
+#include "python.h"
 
 /* Integers of 64 and 32 bits; others are OverflowError, never cut off. */
 int convert_u64(PyObject *object, void *u64);
@@ -26,20 +26,5 @@ int convert_tag(PyObject *object, void *tag);
 /* A path as str, and the bytes of one. */
 int convert_path(PyObject *object, void *str);
 PyObject *path_bytes(PyObject *str);
-
-/* The file that a method writes, by its arguments (path, *, replace=False). */
-struct destination {
-    PyObject *path, *bytes;
-    const char *name;
-    unsigned flags;
-};
-
-/* By a format "O&|$p:METHOD". false: an exception is set. */
-bool destination_take(struct destination *d, const char *format, PyObject *args,
-                      PyObject *keywords);
-
-/* In any case, what the method returns: None, or NULL with the exception of the error, or the one
- * that kept the method from calling the library. */
-PyObject *destination_end(struct destination *d, struct state *state, bool called, int error);
 
 #endif

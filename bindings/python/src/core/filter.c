@@ -12,6 +12,7 @@
 #include "info.h"
 #include "key.h"
 #include "long_call.h"
+#include "params.h"
 
 /* ---- objects */
 

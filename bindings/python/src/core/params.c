@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "error.h"
 
 static void begin(struct params *p)
 {
@@ -156,4 +157,27 @@ bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords)
     return PyArg_ParseTupleAndKeywords(args, keywords, "|" LIVE_FORMAT "p:in_memory", names,
                                        LIVE_PLACES, &p->sole) &&
            live_given(p, framing, grow, every);
+}
+
+bool destination_take(struct destination *d, const char *format, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "path", "replace", NULL };
+    int replace = 0;
+    *d = (struct destination){ 0 };
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, format, names, convert_path, &d->path,
+                                     &replace) ||
+        (d->bytes = path_bytes(d->path)) == NULL)
+        return false;
+    d->name = PyBytes_AsString(d->bytes);
+    d->flags = replace ? BLOOMFILE_REPLACE : 0;
+    return true;
+}
+
+PyObject *destination_end(struct destination *d, struct state *state, bool called, int error)
+{
+    if (error != 0)
+        error_raise(state, error, d->path);
+    Py_XDECREF(d->bytes);
+    Py_XDECREF(d->path);
+    return called && error == 0 ? Py_NewRef(Py_None) : NULL;
 }

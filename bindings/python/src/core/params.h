@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Arguments that say what filter is to be made. */
+ * Arguments that say what filter is to be made, or where. */
 #ifndef BLOOMFILE_PYTHON_PARAMS_H
 #define BLOOMFILE_PYTHON_PARAMS_H
 
 #include <bloomfile.h>
 
-#include "python.h"
+#include "state.h"
 
 struct params {
     struct bloomfile_params c; /* strings in it belong to the objects below, or to the arguments */
@@ -27,5 +27,20 @@ bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords);
 
 /* After any of these, whatever it returned. */
 void params_end(struct params *p);
+
+/* The file that a method writes, by its arguments (path, *, replace=False). */
+struct destination {
+    PyObject *path, *bytes;
+    const char *name;
+    unsigned flags;
+};
+
+/* By a format "O&|$p:METHOD". false: an exception is set. */
+bool destination_take(struct destination *d, const char *format, PyObject *args,
+                      PyObject *keywords);
+
+/* In any case, what the method returns: None, or NULL with the exception of the error, or the one
+ * that kept the method from calling the library. */
+PyObject *destination_end(struct destination *d, struct state *state, bool called, int error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening and closing handles. */
+ * Opening and closing of handles, lookups, and the texts of errors. */
 #include <bloomfile.h>
 #include <bloomfile_inline.h>
 #include <bloomfile_inspect.h>

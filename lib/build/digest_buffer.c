@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * An array of digests: sorted at first, partitioned once there are many. */
+ * An array of digests: sorted at first, partitioned once there are many; and the sorting of
+ * digests. */
 #include "build/digest_buffer.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Sorted runs of digests. Interpolation finds a digest's place in a run. */
+ * Sorted runs of digests, and reading of runs and partitions by range. Interpolation finds a
+ * digest's place in a run. */
 #include "build/runs.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * New filters from others, piece by piece: each source is folded into a piece of the result, which
- * is then counted and written. */
+ * New filters from others, piece by piece. Each source is read out of its mapping, checked and
+ * folded into a piece of the result; a full piece is counted and written. */
 #include "combine/combine.h"
 
 #include <bloomfile_inspect.h>

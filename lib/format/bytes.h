@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Integers on disk: little-endian, at any alignment; and bytes that others change. */
+ * Integers on disk: little-endian, at any alignment; and bytes that other threads and processes
+ * change. */
 #ifndef BLOOMFILE_FORMAT_BYTES_H
 #define BLOOMFILE_FORMAT_BYTES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Encoding and decoding of a header, field by field. */
+ * Encoding and decoding of a header, field by field, and of the trailer of the compact form. */
 #include "format/header.h"
 
 #include <bloomfile_inspect.h>

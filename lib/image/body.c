@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * One pass over a body, page by page, by one thread or a team. */
+ * One pass over a body, page by page, by one thread or a team; and the header fields and checksums
+ * of a sealed image.
+ */
 #include "image/body.h"
 
 #include <bloomfile_inspect.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Descriptors of regular files: opening, reading and writing all of some bytes, room on disk;
- * temporary files. */
+ * Descriptors of regular files: opening, reading, writing, allocating and flushing; temporary files
+ * without a name. */
 #ifndef BLOOMFILE_OS_FILE_H
 #define BLOOMFILE_OS_FILE_H
 

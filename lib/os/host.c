@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * File systems by the magic numbers of statfs(2), the boot from /proc. */
+ * This machine: its file systems, by the magic numbers of statfs(2), and its boot, from /proc. */
 #include "os/host.h"
 
 #include <bloomfile.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * POSIX threads. */
+ * The calling thread's signals and its wish to cancel, and threads that help it. */
 #include "os/thread.h"
 
 #include <signal.h>

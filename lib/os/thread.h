@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The calling thread, and others that help it. */
+ * The calling thread's signals and its wish to cancel a long call, and threads that help it. */
 #ifndef BLOOMFILE_OS_THREAD_H
 #define BLOOMFILE_OS_THREAD_H
 

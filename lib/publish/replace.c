@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The right to replace a file: a lock on the old file. A holder keeps it for microseconds, unless
- * it is stopped; a program of the user may hold one for as long as this process runs (flock FILE
- * COMMAND). */
+ * The file that a new one replaces: the right to replace it, and its owner, mode and ACL. The right
+ * is a lock on the old file. A holder keeps it for microseconds, unless it is stopped; a program of
+ * the user may hold one for as long as this process runs (flock FILE COMMAND). */
 #include "publish/replace.h"
 
 #include <errno.h>

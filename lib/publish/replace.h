@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The file that a new one replaces: the exclusive right to replace it, and its rights. */
+ * The file that a new one replaces: the exclusive right to replace it, and its owner, mode and ACL.
+ */
 #ifndef BLOOMFILE_PUBLISH_REPLACE_H
 #define BLOOMFILE_PUBLISH_REPLACE_H
 

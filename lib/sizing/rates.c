@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The rate of a Bloom filter: the chain of at most k + 1 states, and functions of libm that agree
- * on every machine. */
+ * The rates of all layouts: a chain of at most k + 1 states, and functions of libm that agree on
+ * every machine. */
 #include "sizing/rates.h"
 
 #include <math.h>

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * bench-file - verifying, opening, looking up and building files of filters, and splitting input.
+ * bench-file - verifying a file, and building a large one.
  */
-#include "file.h"
-
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <libdeflate.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
+#include "harness/crew.h"
 #include "harness/program.h"
 #include "harness/turns.h"
 
 #define PIECE     ((size_t)1 << 20)
 #define LEAST_ONE 0.9 /* of zlib's crc32 */
 #define LEAST_TWO 1.8 /* of one thread */
-#define BATCH     1000
-#define HEADER    4096
 
-static const char path[] = "filter.bloom", damaged_path[] = "damaged.bloom";
+static uint64_t mebibytes, keys, turns, memory, threads; /* options */
+static const char path[] = "filter.bloom";
 static size_t sink;
 
 /* ---- verify: next to other ways to read the same bytes, each through a mapping of its own */
@@ -77,8 +74,6 @@ static const struct {
     { "2 threads, with page faults", NULL, 2, 0 },
 };
 
-static uint64_t mebibytes;
-
 static void measure_reader(size_t row, double *rate)
 {
     bloomfile *f = bench_open(path, readers[row].flags);
@@ -99,10 +94,8 @@ static void judge_if(bool judged, double least, double is)
         table_row("|");
 }
 
-void file_verify(void)
+static void verify(void)
 {
-    const uint64_t turns = file_number(file_options.turns, 9);
-    mebibytes = file_number(file_options.mib, 1024);
     bench_make_filter(path, BLOOMFILE_BLOCKED, mebibytes << 20, 6);
     printf("a filter of %" PRIu64 " MiB; medians of %" PRIu64 " turns\n\n", mebibytes, turns);
     struct turns t = turns_take(READERS, 1, turns, measure_reader);
@@ -117,163 +110,130 @@ void file_verify(void)
     free(t.values);
 }
 
-/* ---- doubt: batches of lookups while pages are unknown or bad */
+/* ---- scale: numbers as keys, hashed as they are added; a process builds, another looks up */
 
-static bloomfile_digest *digests;
-static uint64_t keys;
+#define KEYS         5000000000
+#define BITS         (1ULL << 35) /* for KEYS; in proportion for others */
+#define LOOKUPS      10000000
+#define SAMPLE       500000 /* of the first keys, and of the last */
+#define OVER_MEMORY  1.125  /* 4.5 GiB of 4 */
+#define SMALL_MEMORY (8 << 20)
 
-/* Nanoseconds a key. */
-static double look_up(const bloomfile *f)
-{
-    const double start = bench_seconds();
-    for (uint64_t i = 0; i < keys; i += BATCH)
-        sink +=
-            bloomfile_contains_digests(f, digests + i, keys - i < BATCH ? keys - i : BATCH, NULL);
-    return (bench_seconds() - start) / (double)keys * 1e9;
-}
-
-static const struct {
-    const char *path;
-    unsigned flags;
-    bool again, bad; /* the same keys a second time; after a verification that finds a bad page */
-} states[] = {
-    { path, BLOOMFILE_VERIFY_NONE, false, false },
-    { path, BLOOMFILE_VERIFY_FULL, false, false },
-    { path, 0, false, false },
-    { path, 0, true, false },
-    { damaged_path, 0, false, true },
+/* Shared by the processes. */
+struct figures {
+    double adding, finishing, exact; /* seconds; rate from the bits */
+    uint64_t hits, looked_up, found, recorded, file_size;
 };
 
-#define STATES (sizeof states / sizeof states[0])
-
-static void measure_doubt(size_t state, double *time)
+static uint64_t bits_for_keys(void)
 {
-    bloomfile *f = bench_open(states[state].path, states[state].flags | BLOOMFILE_PREFAULT);
-    if (states[state].bad && bloomfile_verify(f, 1, NULL) != BLOOMFILE_EPAGE)
-        bench_fail(0, "find the damaged page");
-    if (states[state].again)
-        look_up(f);
-    *time = look_up(f);
+    return (uint64_t)ceil((double)BITS / KEYS * (double)keys / 512) * 512;
+}
+
+static void add_share(void *builder, unsigned thread)
+{
+    const uint64_t first = keys / threads * thread;
+    bench_add_keys(builder, 0, first, thread + 1 < threads ? keys / threads : keys - first);
+}
+
+static void build_scale(void *context, unsigned worker)
+{
+    (void)worker;
+    struct figures *figures = context;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    bloomfile_builder *builder;
+    params.bits = bits_for_keys();
+    params.capacity = keys;
+    params.hashes = bloomfile_hashes_for(BLOOMFILE_BLOCKED, params.bits, keys);
+    params.memory = memory << 20;
+    params.spool = ".";
+    params.threads = (uint32_t)threads;
+    const double start = bench_seconds();
+    bench_check(bloomfile_builder_new(&builder, &params), "start a filter");
+    crew_run(&(struct crew){ (unsigned)threads, false, NULL, add_share, NULL, builder });
+    figures->adding = bench_seconds() - start;
+    bench_check(bloomfile_builder_finish(builder, path, 0), "create a filter");
+    figures->finishing = bench_seconds() - start - figures->adding;
+    bloomfile_builder_free(builder);
+}
+
+static void look_up_scale(void *context, unsigned worker)
+{
+    (void)worker;
+    struct figures *figures = context;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
+    bloomfile *f = bench_open(path, BLOOMFILE_VERIFY_FULL);
+    bloomfile_get_info(f, &info);
+    bench_check(bloomfile_measure(f, &measure), "measure the filter");
+    const uint64_t some = keys < SAMPLE ? keys : SAMPLE;
+    figures->looked_up = 2 * some;
+    figures->found = bench_count_hits(f, 0, some) + bench_count_hits(f, keys - some, some);
+    figures->hits = bench_count_hits(f, keys, LOOKUPS);
+    figures->exact = measure.fpr;
+    figures->recorded = info.keys;
+    figures->file_size = info.image_size;
     bloomfile_close(f);
 }
 
-static void make_filters(uint32_t layout)
+static void print_building(const struct figures *f, const struct crew_time *time)
 {
-    const uint8_t other = 0xA5;
-    bench_make_filter(path, layout, mebibytes << 20, 7);
-    bench_make_filter(damaged_path, layout, mebibytes << 20, 7);
-    const int fd = bench_call(open(damaged_path, O_WRONLY | O_CLOEXEC), "open the filter");
-    bench_call((int)pwrite(fd, &other, 1, HEADER + 12345), "damage the filter");
-    bench_call(close(fd), "damage the filter");
+    const double seconds = f->adding + f->finishing;
+    const double allowed = (double)(memory << 20);
+    const bool kept = time->peak_bytes <= fmax(allowed * OVER_MEMORY, allowed + SMALL_MEMORY);
+    table_row("hashing and adding|%.2f s||", f->adding);
+    table_row("finishing|%.2f s||", f->finishing);
+    table_row("together|%.2f 10^6 keys/s||", (double)keys / seconds / 1e6);
+    table_row("processor time|%.2f s||", time->process_seconds);
+    table_row("memory allowed|%.1f MiB||", allowed / 0x1p20);
+    table_row("peak memory|%.1f MiB|<= 1.125 of it|%s", time->peak_bytes / 0x1p20,
+              table_verdict(kept));
+    table_row("file|%.1f MiB||", (double)f->file_size / 0x1p20);
+    table_row("keys recorded|%" PRIu64 "|all, exactly|%s", f->recorded,
+              table_verdict(f->recorded == keys));
 }
 
-void file_doubt(void)
+static void print_rates(const struct figures *f)
 {
-    mebibytes = file_number(file_options.mib, 128);
-    keys = file_number(file_options.keys, 200000);
-    digests = bench_memory(malloc(keys * sizeof *digests));
-    bench_digests(0, 0, digests, keys);
-    printf("%" PRIu64 " MiB, %" PRIu64 " keys; ns a key, the least of all turns\n\n", mebibytes,
-           keys);
-    table_start("layout|>trusted|>verified|>new|>again|>bad page");
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
-        make_filters(layout);
-        struct turns t = turns_take(STATES, 1, file_number(file_options.turns, 20), measure_doubt);
-        table_cells("%s", bench_layout_name(layout));
-        for (size_t state = 0; state < STATES; state++)
-            table_cells("|%.1f", turns_least(&t, state, 0));
-        table_row("%s", "");
-        free(t.values);
-    }
+    const double measured = (double)f->hits / LOOKUPS;
+    const double apart = (measured - f->exact) / sqrt(f->exact * (1 - f->exact) / LOOKUPS);
+    const uint32_t hashes = bloomfile_hashes_for(BLOOMFILE_BLOCKED, bits_for_keys(), keys);
+    table_row("own keys found, of a sample|%.4f%%|100|%s",
+              100 * (double)f->found / (double)f->looked_up,
+              table_verdict(f->found == f->looked_up));
+    table_row("rate, bloomfile_fpr_for()|%.4f%%||",
+              100 * bloomfile_fpr_for(BLOOMFILE_BLOCKED, bits_for_keys(), hashes, keys));
+    table_row("rate, exact from the bits|%.4f%%||", 100 * f->exact);
+    table_row("rate, measured with 10^7 absent keys|%.4f%%||", 100 * measured);
+    table_row("measured from exact|%.2f std. errors|-3 to 3|%s", apart,
+              table_verdict(fabs(apart) <= 3));
+}
+
+static void scale(void)
+{
+    struct figures *figures = crew_memory(sizeof *figures);
+    const struct crew_time building =
+        crew_run(&(struct crew){ 1, true, NULL, build_scale, NULL, figures });
+    const struct crew_time looking_up =
+        crew_run(&(struct crew){ 1, true, NULL, look_up_scale, NULL, figures });
+    printf("%" PRIu64 " keys, m = %" PRIu64 ", %" PRIu64 " threads\n\n", keys, bits_for_keys(),
+           threads);
+    table_start("|>|target|verdict");
+    print_building(figures, &building);
+    print_rates(figures);
+    table_row("memory of verifying and looking up|%.1f MiB||", looking_up.peak_bytes / 0x1p20);
     table_end();
-    free(digests);
-}
-
-/* ---- memory: flags of open, without the checksums of pages but for one row */
-
-#define FIRST 1000000u
-#define WARM  (1u << 22) /* 256 MiB of blocks, more than caches hold */
-
-static const struct {
-    const char *name;
-    unsigned flags;
-} openings[] = {
-    { "mapped", BLOOMFILE_VERIFY_NONE },
-    { "mapped, verified lazily", 0 },
-    { "BLOOMFILE_PREFAULT", BLOOMFILE_VERIFY_NONE | BLOOMFILE_PREFAULT },
-    { "BLOOMFILE_LOCK", BLOOMFILE_VERIFY_NONE | BLOOMFILE_LOCK },
-    { "BLOOMFILE_COPY", BLOOMFILE_VERIFY_NONE | BLOOMFILE_COPY },
-};
-
-enum figure {
-    OPEN_MS,
-    FIRST_MS,
-    BATCH_NS,
-    SINGLE_NS,
-    FIGURES
-};
-
-static double batch_seconds(const bloomfile *f, size_t count)
-{
-    const double start = bench_seconds();
-    sink += bloomfile_contains_digests(f, digests, count, NULL);
-    return bench_seconds() - start;
-}
-
-static double single_seconds(const bloomfile *f, size_t count)
-{
-    const double start = bench_seconds();
-    for (size_t i = 0; i < count; i++)
-        sink += bloomfile_contains_digest(f, digests[i]);
-    return bench_seconds() - start;
-}
-
-static void measure_opening(size_t row, double *figures)
-{
-    const double start = bench_seconds();
-    bloomfile *f = bench_open(path, openings[row].flags);
-    figures[OPEN_MS] = (bench_seconds() - start) * 1e3;
-    figures[FIRST_MS] = batch_seconds(f, FIRST) * 1e3;
-    if ((openings[row].flags & BLOOMFILE_VERIFY_NONE) == 0)
-        bench_check(bloomfile_verify(f, 1, NULL), "verify a filter");
-    batch_seconds(f, WARM);
-    figures[BATCH_NS] = batch_seconds(f, WARM) * 1e9 / WARM;
-    figures[SINGLE_NS] = single_seconds(f, WARM) * 1e9 / WARM;
-    bloomfile_close(f);
-}
-
-void file_memory(void)
-{
-    const size_t rows = sizeof openings / sizeof openings[0];
-    const uint64_t turns = file_number(file_options.turns, 5);
-    mebibytes = file_number(file_options.mib, 1192);
-    bench_make_filter(path, BLOOMFILE_BLOCKED, mebibytes << 20, 6);
-    digests = bench_memory(malloc(WARM * sizeof *digests));
-    bench_digests(0, 1ULL << 60, digests, WARM);
-    printf("a filter of %" PRIu64 " MiB; medians of %" PRIu64 " turns\n\n", mebibytes, turns);
-    struct turns t = turns_take(rows, FIGURES, turns, measure_opening);
-    table_start("|>open ms|>first 10^6|>batch ns|>ratio|>single ns|>ratio");
-    for (size_t r = 0; r < rows; r++)
-        table_row("%s|%.2f|%.1f|%.2f|%.3f|%.2f|%.3f", openings[r].name,
-                  turns_median(&t, r, OPEN_MS), turns_median(&t, r, FIRST_MS),
-                  turns_median(&t, r, BATCH_NS), turns_ratio(&t, r, 0, BATCH_NS),
-                  turns_median(&t, r, SINGLE_NS), turns_ratio(&t, r, 0, SINGLE_NS));
-    table_end();
-    free(t.values);
-    free(digests);
+    crew_memory_free(figures, sizeof *figures);
 }
 
 /* ---- all */
 
 static uint64_t chosen;
-static const char *const names[] = {
-    "verify", "doubt", "memory", "split", "scale", "oversize", NULL
-};
+static const char *const names[] = { "verify", "scale", NULL };
 
 static void run(void)
 {
-    static void (*const cases[])(void) = { file_verify, file_doubt, file_memory,
-                                           file_split,  file_scale, file_oversize };
+    static void (*const cases[])(void) = { verify, scale };
     if (chosen == 0)
         bench_fail(0, "run without --case");
     cases[chosen - 1]();
@@ -281,26 +241,19 @@ static void run(void)
 
 static uint64_t room(void)
 {
-    const uint64_t files[] = { 0, 1035, 387, 1204, 0, 0, 0 }; /* MiB */
-    if (chosen == 5)
-        return file_scale_room();
-    return file_options.mib != 0 && chosen <= 3 ? 3 * (file_options.mib + 1) << 20
-                                                : files[chosen] << 20;
+    return chosen == 2 ? keys * sizeof(bloomfile_digest) + bits_for_keys() / 8 + (64u << 20)
+                       : (mebibytes + mebibytes / 100 + 1) << 20;
 }
 
 const struct benchmark benchmark = {
-    .what = "verify: checksums of a filter. doubt: lookups while pages are unknown or bad. memory: flags\n"
-            "of opening; locking memory must be allowed (ulimit -l). split: lines of input. scale: 5 * 10^9\n"
-            "keys into 4 GiB, with 8 bytes a key on the disk. oversize: what folding leaves of a filter made\n"
-            "too large. A number that is not given is the usual number of the case.\n",
+    .what = "verify: checksums of a filter. scale: 5 * 10^9 keys into 4 GiB, with 8 bytes a key on the disk.\n",
     .options = {
         OPTION_WORD("case", &chosen, names, "what is measured"),
-        OPTION_NUMBER("mib", &file_options.mib, 0, 0, 1, 65536, "MiB of a filter: verify, doubt, memory"),
-        OPTION_NUMBER("keys", &file_options.keys, 0, 0, 1, 1000000000000, "keys: doubt, scale"),
-        OPTION_NUMBER("turns", &file_options.turns, 0, 0, 1, 1000, "turns: verify, doubt, memory, split"),
-        OPTION_NUMBER("memory", &file_options.memory, 0, 0, 1, UINT64_MAX >> 20, "MiB of memory: scale"),
-        OPTION_NUMBER("threads", &file_options.threads, 0, 0, 1, 64, "threads: scale"),
-        OPTION_FLAG("few", &file_options.quick, "fewer and smaller filters: oversize"),
+        OPTION_NUMBER("mib", &mebibytes, 1024, 0, 1, 65536, "MiB of a filter: verify"),
+        OPTION_NUMBER("turns", &turns, 9, 0, 1, 1000, "turns: verify"),
+        OPTION_NUMBER("keys", &keys, KEYS, 0, 1, 1000000000000, "keys: scale"),
+        OPTION_NUMBER("memory", &memory, 4096, 0, 1, UINT64_MAX >> 20, "MiB of memory: scale"),
+        OPTION_NUMBER("threads", &threads, 2, 0, 1, 64, "threads: scale"),
     },
     .room = room,
     .run = run,

@@ -3,18 +3,16 @@
  * bench-ribbon - the layout ribbon beside blocked at the same rate: sizes, rates, lookups
  */
 #include <bloomfile_inspect.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/program.h"
 #include "harness/turns.h"
 
 static uint64_t table, turns, most_keys, absent;
-static const char *const tables[] = { "sizes", "lookups", "window", NULL };
+static const char *const tables[] = { "sizes", "lookups", NULL };
 
 /* A filter in memory. */
 struct subject {
@@ -182,70 +180,9 @@ static void lookups(void)
     free(queries);
 }
 
-/* ---- what bounds single lookups: a processor that looks so many instructions ahead, and no more
- */
-
-#define WINDOW_LINES  ((uint64_t)125000000 / 64)
-#define WINDOW_ROUNDS 2000000u
-#define WINDOW_ROWS   6
-
-#define TWENTY                                                                                     \
-    "nop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\n"                                           \
-    "nop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\n"
-
-/* Reads a random line a round, which no round waits for, between instructions that do nothing. */
-#define WINDOW(name, instructions)                                                                 \
-    static uint64_t name(const uint8_t *memory)                                                    \
-    {                                                                                              \
-        uint64_t state = 1, sum = 0;                                                               \
-        for (unsigned i = 0; i < WINDOW_ROUNDS; i++) {                                             \
-            state = state * 0xD1B54A32D192ED03u + 1;                                               \
-            sum += memory[64 * ((state >> 32) * WINDOW_LINES >> 32)];                              \
-            __asm__ volatile(instructions);                                                        \
-        }                                                                                          \
-        return sum;                                                                                \
-    }
-
-WINDOW(with_none, "")
-WINDOW(with_20, TWENTY)
-WINDOW(with_40, TWENTY TWENTY)
-WINDOW(with_60, TWENTY TWENTY TWENTY)
-WINDOW(with_80, TWENTY TWENTY TWENTY TWENTY)
-WINDOW(with_100, TWENTY TWENTY TWENTY TWENTY TWENTY)
-
-static uint8_t *lines_of_memory;
-static volatile uint64_t lines_sum;
-
-static void read_lines(size_t row, double *figures)
-{
-    static uint64_t (*const ways[WINDOW_ROWS])(
-        const uint8_t *memory) = { with_none, with_20, with_40, with_60, with_80, with_100 };
-    const double start = bench_seconds();
-    lines_sum += ways[row](lines_of_memory);
-    figures[0] = (bench_seconds() - start) * 1e9 / WINDOW_ROUNDS;
-}
-
-static void window(void)
-{
-    lines_of_memory = malloc(64 * WINDOW_LINES);
-    if (lines_of_memory == NULL)
-        bench_check(ENOMEM, "allocate 125 MB");
-    memset(lines_of_memory, 1, 64 * WINDOW_LINES);
-    printf("one random line of 125 MB a round, and instructions that nobody waits for; medians of "
-           "%" PRIu64 " turns\n\n",
-           turns);
-    struct turns t = turns_take(WINDOW_ROWS, 1, turns, read_lines);
-    table_start(">more instructions|>ns a round|>least");
-    for (size_t row = 0; row < WINDOW_ROWS; row++)
-        table_row("%zu|%.1f|%.1f", 20 * row, turns_median(&t, row, 0), turns_least(&t, row, 0));
-    table_end();
-    free(t.values);
-    free(lines_of_memory);
-}
-
 static void run(void)
 {
-    void (*const print[])(void) = { sizes, lookups, window };
+    void (*const print[])(void) = { sizes, lookups };
     for (unsigned i = 0; i < sizeof print / sizeof print[0]; i++)
         if (table == 0 || table == i + 1)
             print[i]();
@@ -257,7 +194,6 @@ const struct benchmark benchmark = {
             "\n"
             "  sizes      bits a key, the rate that the heads tell, and the one measured; lost keys\n"
             "  lookups    the time of absent keys, in batches and one by one\n"
-            "  window     the time of a random line, by the instructions between two of them\n"
             "\n",
     .options = {
         OPTION_WORD("table", &table, tables, "this alone"),

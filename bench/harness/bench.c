@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Failing, numbers, clocks, samples, keys. */
+ * Failing, numbers, clocks, keys. */
 #include "harness/bench.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,21 +94,6 @@ double bench_median(double *values, size_t count)
 {
     qsort(values, count, sizeof *values, compare);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
-void bench_sample_add(struct bench_sample *s, double value)
-{
-    double difference = value - s->mean;
-    s->count++;
-    s->mean += difference / (double)s->count;
-    s->squares += difference * (value - s->mean);
-}
-
-double bench_sample_error(const struct bench_sample *s)
-{
-    if (s->count < 2)
-        return 0;
-    return sqrt(s->squares / (double)(s->count - 1) / (double)s->count);
 }
 
 uint64_t bench_random(uint64_t i)

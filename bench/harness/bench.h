@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the benchmarks share: failing, time, samples, keys.
+ * What the benchmarks share: failing, time, keys.
  *
  * A benchmark that cannot do its work ends with exit status 2. Exit status 1 means that it did, and
  * that a figure missed its target.
@@ -38,17 +38,6 @@ double bench_processor_seconds(void);
 
 /* Sorts the values. */
 double bench_median(double *values, size_t count);
-
-/* The mean of values that come one by one. Start with zeros. */
-struct bench_sample {
-    uint64_t count;
-    double mean;
-    double squares; /* of the differences from the mean, summed */
-};
-void bench_sample_add(struct bench_sample *s, double value);
-
-/* The standard error of the mean; 0 while there are fewer than two values. */
-double bench_sample_error(const struct bench_sample *s);
 
 /* The i-th of a fixed sequence that looks random, in which no number comes twice. */
 uint64_t bench_random(uint64_t i);

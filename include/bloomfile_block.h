@@ -4,8 +4,8 @@
  *
  * For bloomfile_inline.h and the library itself; include that, not this. The instructions are those
  * that the compiler may use. The library compiles the same text for each set of instructions that a
- * processor may have: it defines BLOOMFILE_BLOCK_TARGET, the attributes of a function that uses
- * them, and one of BLOOMFILE_BLOCK_AVX512, _AVX2, _NEON, or none of these for bit by bit.
+ * processor may have: it defines BLOOMFILE_BLOCK_SCALAR, and BLOOMFILE_BLOCK_AVX512, _AVX2 or
+ * _NEON, as the attributes of functions that use them.
  *
  * Each function takes the 64 bytes of a block at any address, k from 1 to 64 and a digest
  * (format-spec.md, section 8); _few takes k up to 6, the positions of one product, _many above.
@@ -21,8 +21,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifndef BLOOMFILE_BLOCK_TARGET
-#define BLOOMFILE_BLOCK_TARGET
+/* The attributes of functions of a set of instructions, if they are wanted. */
+#ifndef BLOOMFILE_BLOCK_SCALAR
 #if defined __has_feature
 #if __has_feature(thread_sanitizer)
 #define BLOOMFILE_BLOCK_ATOMIC
@@ -30,16 +30,24 @@
 #endif
 #if defined __SANITIZE_THREAD__ || defined BLOOMFILE_BLOCK_ATOMIC
 /* Bits of a live filter change meanwhile, and only atomic loads are no race to ThreadSanitizer. */
+#define BLOOMFILE_BLOCK_SCALAR
+#define BLOOMFILE_BLOCK_BEST(name) name##_scalar
 #elif defined __AVX512F__ && defined __BMI2__
 #define BLOOMFILE_BLOCK_AVX512
+#define BLOOMFILE_BLOCK_BEST(name) name##_avx512
 #elif defined __AVX2__
 #define BLOOMFILE_BLOCK_AVX2
+#define BLOOMFILE_BLOCK_BEST(name) name##_avx2
 #elif defined __aarch64__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define BLOOMFILE_BLOCK_NEON
+#define BLOOMFILE_BLOCK_BEST(name) name##_neon
+#else
+#define BLOOMFILE_BLOCK_SCALAR
+#define BLOOMFILE_BLOCK_BEST(name) name##_scalar
 #endif
 #endif
 
-#define BLOOMFILE_BLOCK_INLINE BLOOMFILE_BLOCK_TARGET static inline __attribute__((always_inline))
+#define BLOOMFILE_BLOCK_INLINE static inline __attribute__((always_inline))
 #define BLOOMFILE_BLOCK_C      UINT64_C(0x9E3779B97F4A7C15)
 #define BLOOMFILE_BLOCK_SLICES 6u /* of 9 bits, from the top of one product */
 
@@ -55,14 +63,14 @@ extern "C++" { /* these headers have templates */
 }
 #endif
 
-#if defined BLOOMFILE_BLOCK_AVX512
+#ifdef BLOOMFILE_BLOCK_AVX512
 
 /* A block is one register, and each slice of a product has a lane of 64 bits. The upper three bits
  * of a slice pick a word of the block, the lower six a bit in it; permute and rotate look at no
  * more bits than these, so nothing needs masking. Returns the lanes of the first `slices` slices
  * whose bit is zero. */
-BLOOMFILE_BLOCK_INLINE unsigned bloomfile_block_absent(__m512i block, uint64_t product,
-                                                       unsigned slices)
+BLOOMFILE_BLOCK_AVX512 BLOOMFILE_BLOCK_INLINE unsigned
+bloomfile_block_absent_avx512(__m512i block, uint64_t product, unsigned slices)
 {
     const __m512i to_bit = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 0, 0);
     const __m512i to_word = _mm512_setr_epi64(61, 52, 43, 34, 25, 16, 0, 0);
@@ -76,30 +84,36 @@ BLOOMFILE_BLOCK_INLINE unsigned bloomfile_block_absent(__m512i block, uint64_t p
     return _bzhi_u32(_mm512_testn_epi64_mask(words, bits), slices);
 }
 
-BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_few(const uint8_t *at, unsigned k, uint64_t digest)
+BLOOMFILE_BLOCK_AVX512 BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_has_few_avx512(const uint8_t *at, unsigned k, uint64_t digest)
 {
-    return bloomfile_block_absent(_mm512_loadu_si512(at), digest * BLOOMFILE_BLOCK_C, k) == 0;
+    return bloomfile_block_absent_avx512(_mm512_loadu_si512(at), digest * BLOOMFILE_BLOCK_C, k) ==
+           0;
 }
 
-BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_many(const uint8_t *at, unsigned k, uint64_t digest)
+BLOOMFILE_BLOCK_AVX512 BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_has_many_avx512(const uint8_t *at, unsigned k, uint64_t digest)
 {
     const __m512i block = _mm512_loadu_si512(at);
     uint64_t product = digest * BLOOMFILE_BLOCK_C;
-    unsigned none = bloomfile_block_absent(block, product, BLOOMFILE_BLOCK_SLICES);
+    unsigned none = bloomfile_block_absent_avx512(block, product, BLOOMFILE_BLOCK_SLICES);
     for (k -= BLOOMFILE_BLOCK_SLICES; k > BLOOMFILE_BLOCK_SLICES; k -= BLOOMFILE_BLOCK_SLICES)
-        none |= bloomfile_block_absent(block, product *= BLOOMFILE_BLOCK_C, BLOOMFILE_BLOCK_SLICES);
-    return (none | bloomfile_block_absent(block, product * BLOOMFILE_BLOCK_C, k)) == 0;
+        none |= bloomfile_block_absent_avx512(block, product *= BLOOMFILE_BLOCK_C,
+                                              BLOOMFILE_BLOCK_SLICES);
+    return (none | bloomfile_block_absent_avx512(block, product * BLOOMFILE_BLOCK_C, k)) == 0;
 }
 
-#elif defined BLOOMFILE_BLOCK_AVX2
+#endif
+
+#ifdef BLOOMFILE_BLOCK_AVX2
 
 /* A block is two registers of 8 words of 32 bits, and each slice of a product has a lane of that
  * width. The top bit of a slice picks the register, the next three a word in it, the lower five a
  * bit in that. Three slices lie within the upper half of a product, the others within the 32 bits
  * from bit 10 on, which a shift brings into place. Returns the lanes of the first `slices` slices
  * whose bit is set. */
-BLOOMFILE_BLOCK_INLINE unsigned bloomfile_block_present(const uint8_t *at, uint64_t product,
-                                                        unsigned slices)
+BLOOMFILE_BLOCK_AVX2 BLOOMFILE_BLOCK_INLINE unsigned
+bloomfile_block_present_avx2(const uint8_t *at, uint64_t product, unsigned slices)
 {
     const __m256i to_bit = _mm256_setr_epi32(23, 14, 5, 18, 9, 0, 0, 0);
     const __m256i to_word = _mm256_setr_epi32(28, 19, 10, 23, 14, 5, 5, 5);
@@ -123,30 +137,36 @@ BLOOMFILE_BLOCK_INLINE unsigned bloomfile_block_present(const uint8_t *at, uint6
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(signs)) & ((1u << slices) - 1);
 }
 
-BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_few(const uint8_t *at, unsigned k, uint64_t digest)
+BLOOMFILE_BLOCK_AVX2 BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_has_few_avx2(const uint8_t *at, unsigned k, uint64_t digest)
 {
-    return bloomfile_block_present(at, digest * BLOOMFILE_BLOCK_C, k) == (1u << k) - 1;
+    return bloomfile_block_present_avx2(at, digest * BLOOMFILE_BLOCK_C, k) == (1u << k) - 1;
 }
 
-BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_many(const uint8_t *at, unsigned k, uint64_t digest)
+BLOOMFILE_BLOCK_AVX2 BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_has_many_avx2(const uint8_t *at, unsigned k, uint64_t digest)
 {
     uint64_t product = digest * BLOOMFILE_BLOCK_C;
-    unsigned all = bloomfile_block_present(at, product, BLOOMFILE_BLOCK_SLICES);
+    unsigned all = bloomfile_block_present_avx2(at, product, BLOOMFILE_BLOCK_SLICES);
     for (k -= BLOOMFILE_BLOCK_SLICES; k > BLOOMFILE_BLOCK_SLICES; k -= BLOOMFILE_BLOCK_SLICES)
-        all &= bloomfile_block_present(at, product *= BLOOMFILE_BLOCK_C, BLOOMFILE_BLOCK_SLICES);
-    const unsigned last = bloomfile_block_present(at, product * BLOOMFILE_BLOCK_C, k);
+        all &=
+            bloomfile_block_present_avx2(at, product *= BLOOMFILE_BLOCK_C, BLOOMFILE_BLOCK_SLICES);
+    const unsigned last = bloomfile_block_present_avx2(at, product * BLOOMFILE_BLOCK_C, k);
     return all == (1u << BLOOMFILE_BLOCK_SLICES) - 1 && last == (1u << k) - 1;
 }
 
-#elif defined BLOOMFILE_BLOCK_NEON
+#endif
+
+#ifdef BLOOMFILE_BLOCK_NEON
 
 /* A block is a table of 64 bytes, and each slice of a product has a lane of one byte. The upper six
  * bits of a slice pick a byte of the table, the lower three a bit in it. Three slices lie within
  * the upper half of a product, the others within the 32 bits from bit 10 on, which a shift brings
  * into place: slices 0 to 2 and 3 to 5 are in lanes 0 to 2 and 4 to 6. Returns the lanes of the
  * first `slices` slices, all ones where the bit is zero. */
-BLOOMFILE_BLOCK_INLINE uint64_t bloomfile_block_absent(const uint8_t *at, uint64_t product,
-                                                       unsigned slices)
+BLOOMFILE_BLOCK_NEON BLOOMFILE_BLOCK_INLINE uint64_t bloomfile_block_absent_neon(const uint8_t *at,
+                                                                                 uint64_t product,
+                                                                                 unsigned slices)
 {
     const int32x4_t to_upper = { -23, -14, -5, -5 }, to_lower = { -18, -9, 0, 0 };
     const uint64_t wanted = ((1ULL << 8 * (slices > 3 ? slices + 1 : slices)) - 1) & ~0xff000000ULL;
@@ -165,23 +185,29 @@ BLOOMFILE_BLOCK_INLINE uint64_t bloomfile_block_absent(const uint8_t *at, uint64
     return ~vget_lane_u64(vreinterpret_u64_u8(set), 0) & wanted;
 }
 
-BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_few(const uint8_t *at, unsigned k, uint64_t digest)
+BLOOMFILE_BLOCK_NEON BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_has_few_neon(const uint8_t *at, unsigned k, uint64_t digest)
 {
-    return bloomfile_block_absent(at, digest * BLOOMFILE_BLOCK_C, k) == 0;
+    return bloomfile_block_absent_neon(at, digest * BLOOMFILE_BLOCK_C, k) == 0;
 }
 
-BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_many(const uint8_t *at, unsigned k, uint64_t digest)
+BLOOMFILE_BLOCK_NEON BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_has_many_neon(const uint8_t *at, unsigned k, uint64_t digest)
 {
     uint64_t none = 0;
     for (; k > BLOOMFILE_BLOCK_SLICES; k -= BLOOMFILE_BLOCK_SLICES)
-        none |= bloomfile_block_absent(at, digest *= BLOOMFILE_BLOCK_C, BLOOMFILE_BLOCK_SLICES);
-    return (none | bloomfile_block_absent(at, digest * BLOOMFILE_BLOCK_C, k)) == 0;
+        none |=
+            bloomfile_block_absent_neon(at, digest *= BLOOMFILE_BLOCK_C, BLOOMFILE_BLOCK_SLICES);
+    return (none | bloomfile_block_absent_neon(at, digest * BLOOMFILE_BLOCK_C, k)) == 0;
 }
 
-#else
+#endif
+
+#ifdef BLOOMFILE_BLOCK_SCALAR
 
 /* The bit of slice `i` of a product, in bit 0. */
-BLOOMFILE_BLOCK_INLINE unsigned bloomfile_block_bit(const uint8_t *at, uint64_t product, unsigned i)
+BLOOMFILE_BLOCK_SCALAR BLOOMFILE_BLOCK_INLINE unsigned
+bloomfile_block_bit_scalar(const uint8_t *at, uint64_t product, unsigned i)
 {
     const unsigned bit = (unsigned)(product >> (55 - 9 * i)) & 511;
     return (unsigned)__atomic_load_n(at + bit / 8, __ATOMIC_RELAXED) >> (bit % 8);
@@ -190,55 +216,63 @@ BLOOMFILE_BLOCK_INLINE unsigned bloomfile_block_bit(const uint8_t *at, uint64_t 
 /* Whether the bits of the first `slices` slices are set. They are tested three at once: half of
  * them are zero where a key is absent, so a processor would guess wrong at every other branch, and
  * the fewer instructions, the more cache misses overlap. */
-BLOOMFILE_BLOCK_INLINE bool bloomfile_block_present(const uint8_t *at, uint64_t product,
-                                                    unsigned slices)
+BLOOMFILE_BLOCK_SCALAR BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_present_scalar(const uint8_t *at, uint64_t product, unsigned slices)
 {
     unsigned i = 0, all = 1;
     if (slices >= 3) {
-        all = bloomfile_block_bit(at, product, 0) & bloomfile_block_bit(at, product, 1) &
-              bloomfile_block_bit(at, product, 2);
+        all = bloomfile_block_bit_scalar(at, product, 0) &
+              bloomfile_block_bit_scalar(at, product, 1) &
+              bloomfile_block_bit_scalar(at, product, 2);
         if ((all & 1) == 0)
             return false;
         if (slices == BLOOMFILE_BLOCK_SLICES)
-            return (bloomfile_block_bit(at, product, 3) & bloomfile_block_bit(at, product, 4) &
-                    bloomfile_block_bit(at, product, 5) & 1) != 0;
+            return (bloomfile_block_bit_scalar(at, product, 3) &
+                    bloomfile_block_bit_scalar(at, product, 4) &
+                    bloomfile_block_bit_scalar(at, product, 5) & 1) != 0;
         i = 3;
     }
     for (; i < slices; i++)
-        all &= bloomfile_block_bit(at, product, i);
+        all &= bloomfile_block_bit_scalar(at, product, i);
     return (all & 1) != 0;
 }
 
-BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_few(const uint8_t *at, unsigned k, uint64_t digest)
+BLOOMFILE_BLOCK_SCALAR BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_has_few_scalar(const uint8_t *at, unsigned k, uint64_t digest)
 {
-    return bloomfile_block_present(at, digest * BLOOMFILE_BLOCK_C, k);
+    return bloomfile_block_present_scalar(at, digest * BLOOMFILE_BLOCK_C, k);
 }
 
-BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_many(const uint8_t *at, unsigned k, uint64_t digest)
+BLOOMFILE_BLOCK_SCALAR BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_has_many_scalar(const uint8_t *at, unsigned k, uint64_t digest)
 {
     for (; k > BLOOMFILE_BLOCK_SLICES; k -= BLOOMFILE_BLOCK_SLICES)
-        if (!bloomfile_block_present(at, digest *= BLOOMFILE_BLOCK_C, BLOOMFILE_BLOCK_SLICES))
+        if (!bloomfile_block_present_scalar(at, digest *= BLOOMFILE_BLOCK_C,
+                                            BLOOMFILE_BLOCK_SLICES))
             return false;
-    return bloomfile_block_present(at, digest * BLOOMFILE_BLOCK_C, k);
+    return bloomfile_block_present_scalar(at, digest * BLOOMFILE_BLOCK_C, k);
 }
 
 #endif
 
+#ifdef BLOOMFILE_BLOCK_BEST
 BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has(const uint8_t *at, unsigned k, uint64_t digest)
 {
-    return k <= BLOOMFILE_BLOCK_SLICES ? bloomfile_block_has_few(at, k, digest)
-                                       : bloomfile_block_has_many(at, k, digest);
+    return k <= BLOOMFILE_BLOCK_SLICES
+               ? BLOOMFILE_BLOCK_BEST(bloomfile_block_has_few)(at, k, digest)
+               : BLOOMFILE_BLOCK_BEST(bloomfile_block_has_many)(at, k, digest);
 }
+#endif
 
 /* Whether the blocks of a body lie across two cache lines. */
-static inline __attribute__((always_inline)) bool bloomfile_block_is_split(const uint8_t *body)
+BLOOMFILE_BLOCK_INLINE bool bloomfile_block_is_split(const uint8_t *body)
 {
     return (uintptr_t)body % 64 != 0;
 }
 
 /* The block of a digest in a body of so many blocks. */
-static inline __attribute__((always_inline)) const uint8_t *
-bloomfile_block_of(const uint8_t *body, uint64_t blocks, uint64_t digest)
+BLOOMFILE_BLOCK_INLINE const uint8_t *bloomfile_block_of(const uint8_t *body, uint64_t blocks,
+                                                         uint64_t digest)
 {
 #ifdef __SIZEOF_INT128__
     __extension__ typedef unsigned __int128 u128;

@@ -52,12 +52,12 @@ static bool has_vector_popcount(void)
 /* Kernels of one layout, fastest first; the last one runs everywhere. */
 static const struct choice blocked[] = {
 #if defined(__x86_64__)
-    { &kernel_avx512_blocked, has_avx512 },
-    { &kernel_avx2_blocked, has_avx2 },
+    { &kernel_blocked_avx512, has_avx512 },
+    { &kernel_blocked_avx2, has_avx2 },
 #elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    { &kernel_neon_blocked, always },
+    { &kernel_blocked_neon, always },
 #endif
-    { &kernel_scalar_blocked, always },
+    { &kernel_blocked_scalar, always },
     { NULL, NULL },
 };
 static const struct choice classic[] = {

@@ -16,12 +16,11 @@
 #define KERNEL_RING       96        /* lookups ahead that a line is requested */
 #define KERNEL_NEAR_BYTES (1 << 18) /* bodies up to this size stay in a cache of the core */
 
-/* The including file defines KERNEL_TARGET: the attributes that let a function use its kernel's
- * instructions. Inlined functions need them too, or the compiler splits their wide operations
- * first. */
-#define KERNEL_INLINE KERNEL_TARGET static inline __attribute__((always_inline))
+/* Inlined into functions of each instruction set. */
+#define KERNEL_INLINE static inline __attribute__((always_inline))
 
-/* Whether a block has all bits of a digest: bloomfile_block_has_few(), or _many(). */
+/* Whether a block has all bits of a digest: bloomfile_block_has_few(), or _many(), of a set of
+ * instructions. */
 typedef bool kernel_block_test(const uint8_t *block, unsigned k, uint64_t digest);
 
 /* By numbers: of a slice, the whole filter's body would begin where no pointer may be. */

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * The functions of struct changes, for the instruction set of CHANGES_TARGET. CHANGES_SELECT(word,
- * n) returns the place of the n-th one bit of a word. */
-#ifndef BLOOMFILE_DELTA_CHANGES_IMPL_H
-#define BLOOMFILE_DELTA_CHANGES_IMPL_H
-
+ * Changes between two bodies, found and made, for each instruction set. */
 #include "delta/changes.h"
 
-#define CHANGES_INLINE CHANGES_TARGET static inline __attribute__((always_inline))
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+/* Inlined into functions of each instruction set, whose instructions compilers use then. */
+#define CHANGES_INLINE static inline __attribute__((always_inline))
 #define CHANGES_WORDS  (CELLS_UNIT_SIZE / CELLS_WORD)
+
+/* Where the n-th one bit of a word is: cells_select(), or with instructions for it. */
+typedef unsigned select_bit(uint64_t word, unsigned n);
 
 CHANGES_INLINE unsigned ones_of(uint64_t word)
 {
@@ -16,8 +20,8 @@ CHANGES_INLINE unsigned ones_of(uint64_t word)
 
 /* ---- comparing */
 
-CHANGES_TARGET static unsigned compare(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
-                                       size_t size)
+CHANGES_INLINE unsigned compare(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
+                                size_t size)
 {
     unsigned count = 0;
     for (size_t at = 0; at < size; at += CELLS_WORD) {
@@ -121,8 +125,8 @@ CHANGES_INLINE void find_in_blocks(const uint8_t *old, const uint8_t *new, size_
     }
 }
 
-CHANGES_TARGET static void find(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
-                                size_t size, struct changes_found *found)
+CHANGES_INLINE void find(enum cells_kind kind, const uint8_t *old, const uint8_t *new, size_t size,
+                         struct changes_found *found)
 {
     if (kind == CELLS_OF_BLOCKS) {
         find_in_blocks(old, new, size, found);
@@ -153,14 +157,14 @@ CHANGES_INLINE void to_next(struct changes_stream *s)
 }
 
 CHANGES_INLINE void make_in_word(enum cells_change change, uint64_t eligible, uint8_t *to,
-                                 struct changes_stream *s)
+                                 struct changes_stream *s, select_bit *select)
 {
     const uint64_t by = cells_flip(change) | 1; /* -1 or 1 */
     const unsigned count = ones_of(eligible);
     if (s->skip < count) {
         uint64_t word = get64(to);
         do {
-            word -= by << CHANGES_SELECT(eligible, (unsigned)s->skip);
+            word -= by << select(eligible, (unsigned)s->skip);
             to_next(s);
         } while (s->units > 0 && s->skip < count);
         put64(to, word);
@@ -169,17 +173,18 @@ CHANGES_INLINE void make_in_word(enum cells_change change, uint64_t eligible, ui
 }
 
 CHANGES_INLINE void make_bits(enum cells_change change, const uint8_t *old, uint8_t *to,
-                              size_t size, struct changes_stream *s)
+                              size_t size, struct changes_stream *s, select_bit *select)
 {
     for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD)
-        make_in_word(change, get64(old + at) ^ cells_flip(change), to + at, s);
+        make_in_word(change, get64(old + at) ^ cells_flip(change), to + at, s, select);
 }
 
 CHANGES_INLINE void make_counters(enum cells_change change, const uint8_t *old, uint8_t *to,
-                                  size_t size, struct changes_stream *s)
+                                  size_t size, struct changes_stream *s, select_bit *select)
 {
     for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD)
-        make_in_word(change, cells_not_zero(get64(old + at) ^ cells_flip(change)), to + at, s);
+        make_in_word(change, cells_not_zero(get64(old + at) ^ cells_flip(change)), to + at, s,
+                     select);
 }
 
 /* Every counter is eligible. */
@@ -203,7 +208,7 @@ CHANGES_INLINE unsigned take_count(struct changes_stream *s, unsigned eligible)
 }
 
 CHANGES_INLINE void make_in_block(enum cells_change change, const uint8_t *old, uint8_t *to,
-                                  struct changes_stream *s)
+                                  struct changes_stream *s, select_bit *select)
 {
     uint64_t can[CHANGES_WORDS];
     unsigned before[CHANGES_WORDS]; /* eligible cells in the words before */
@@ -229,18 +234,18 @@ CHANGES_INLINE void make_in_block(enum cells_change change, const uint8_t *old, 
         for (unsigned w = 1; w < CHANGES_WORDS; w++) /* no branch: nobody could foretell it */
             word += n >= before[w];
         uint8_t *at = to + CELLS_WORD * word;
-        put64(at, get64(at) ^ 1ull << CHANGES_SELECT(can[word], n - before[word]));
+        put64(at, get64(at) ^ 1ull << select(can[word], n - before[word]));
         past = n + 1;
     }
 }
 
 CHANGES_INLINE void make_blocks(enum cells_change change, const uint8_t *old, uint8_t *to,
-                                size_t size, struct changes_stream *s)
+                                size_t size, struct changes_stream *s, select_bit *select)
 {
     const uint64_t blocks = size / CELLS_UNIT_SIZE;
     while (s->units > 0 && s->skip < blocks) {
         const size_t at = (size_t)s->skip * CELLS_UNIT_SIZE;
-        make_in_block(change, old + at, to + at, s);
+        make_in_block(change, old + at, to + at, s, select);
         to_next(s);
         if (s->bits.wrong)
             return;
@@ -248,22 +253,63 @@ CHANGES_INLINE void make_blocks(enum cells_change change, const uint8_t *old, ui
     s->skip -= s->skip < blocks ? s->skip : blocks;
 }
 
-CHANGES_TARGET static void make(enum cells_kind kind, enum cells_change change, const uint8_t *old,
-                                uint8_t *to, size_t size, struct changes_stream *stream)
+CHANGES_INLINE void make(enum cells_kind kind, enum cells_change change, const uint8_t *old,
+                         uint8_t *to, size_t size, struct changes_stream *stream,
+                         select_bit *select)
 {
     if (kind == CELLS_OF_BLOCKS)
-        make_blocks(change, old, to, size, stream);
+        make_blocks(change, old, to, size, stream, select);
     else if (kind == CELLS_OF_BITS)
-        make_bits(change, old, to, size, stream);
+        make_bits(change, old, to, size, stream, select);
     else if (change == CELLS_MOVED)
         make_moves(old, to, size, stream);
     else
-        make_counters(change, old, to, size, stream);
+        make_counters(change, old, to, size, stream, select);
 }
 
-#define CHANGES_FUNCTIONS                                                                          \
+/* ---- for each instruction set */
+
+#define CHANGES(attributes, name, select)                                                          \
+    attributes static unsigned name##_compare(enum cells_kind kind, const uint8_t *old,            \
+                                              const uint8_t *new, size_t size)                     \
     {                                                                                              \
-        compare, find, make                                                                        \
-    }
+        return compare(kind, old, new, size);                                                      \
+    }                                                                                              \
+    attributes static void name##_find(enum cells_kind kind, const uint8_t *old,                   \
+                                       const uint8_t *new, size_t size,                            \
+                                       struct changes_found *found)                                \
+    {                                                                                              \
+        find(kind, old, new, size, found);                                                         \
+    }                                                                                              \
+    attributes static void name##_make(enum cells_kind kind, enum cells_change change,             \
+                                       const uint8_t *old, uint8_t *to, size_t size,               \
+                                       struct changes_stream *stream)                              \
+    {                                                                                              \
+        make(kind, change, old, to, size, stream, select);                                         \
+    }                                                                                              \
+    const struct changes changes_##name = { name##_compare, name##_find, name##_make }
+
+CHANGES(, plain, cells_select);
+
+#ifdef __x86_64__
+
+/* For processors that find the n-th one bit of a word in one instruction. */
+#define BMI2 __attribute__((target("bmi,bmi2,popcnt")))
+
+BMI2 CHANGES_INLINE unsigned bmi2_select(uint64_t word, unsigned n)
+{
+    return (unsigned)__builtin_ctzll(_pdep_u64(1ull << n, word));
+}
+
+CHANGES(BMI2, bmi2, bmi2_select);
 
 #endif
+
+const struct changes *changes_best(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
+        return &changes_bmi2;
+#endif
+    return &changes_plain;
+}

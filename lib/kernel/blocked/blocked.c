@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernels of the blocked layout: what they share, and impl.h for each set of instructions.
+ *
+ * Adds to a part that only the caller touches: setting bits one by one is slow, for each store
+ * waits to know whether the one before went to the same byte. So a key's bits are combined first,
+ * from rows of one bit each, and go to their block at once.
+ *
+ * Adds to a body that others read: an atomic change waits for all that was begun before it and
+ * holds up all that comes after. So a group of keys is looked at first, which finds the words that
+ * lack bits, without a branch that depends on them; then these words are changed, one right after
+ * the other.
+ */
+#include "kernel/blocked/blocked.h"
+
+#include <string.h>
+
+#include "kernel/blocked/prefetch_ring.h"
+
+#define BLOOMFILE_BLOCK_SCALAR
+#if defined __x86_64__
+#define BLOOMFILE_BLOCK_AVX2   __attribute__((target("avx2,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
+#define BLOOMFILE_BLOCK_AVX512 __attribute__((target("avx512f,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
+#elif defined __aarch64__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define BLOOMFILE_BLOCK_NEON SHARED_WIDE_LOADS
+#endif
+#include <bloomfile_block.h>
+
+#define NAME_(isa)      #isa
+#define NAME(isa)       NAME_(isa)
+#define OF__(name, isa) name##_##isa
+#define OF_(name, isa)  OF__(name, isa)
+#define OF(name)        OF_(name, ISA)
+
+/* ---- of adds to a part */
+
+#define KERNEL_MANY      512 /* digests; making the rows pays for this many */
+#define KERNEL_AHEAD     64  /* digests whose lines are requested together, in a part beyond ... */
+#define KERNEL_FAR_BYTES (1 << 24)
+
+/* A block, at any address. */
+typedef uint64_t kernel_bits __attribute__((vector_size(PROBE_BLOCK_BYTES), aligned(1), may_alias));
+
+/* The blocks of the first KERNEL_AHEAD of n digests. */
+KERNEL_INLINE void kernel_request_part(const uint8_t *part, uint64_t first, uint64_t blocks,
+                                       const uint64_t *digests, size_t n)
+{
+    const bool split = (uintptr_t)part % PROBE_BLOCK_BYTES != 0;
+    for (size_t i = 0; i < n && i < KERNEL_AHEAD; i++) {
+        const uint8_t *block =
+            part + PROBE_BLOCK_BYTES * (probe_reduce(digests[i], blocks) - first);
+        __builtin_prefetch(block, 1);
+        if (split)
+            __builtin_prefetch(block + PROBE_BLOCK_BYTES - 1, 1);
+    }
+}
+
+KERNEL_INLINE void kernel_note_idle(struct kernel_idle *idle, uint64_t digest)
+{
+    if (idle->count < idle->most)
+        idle->digests[idle->count] = digest;
+    idle->count++;
+}
+
+/* All are idle, perhaps: for few it does not pay to know better. */
+KERNEL_INLINE void kernel_add_few(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k,
+                                  const uint64_t *digests, size_t n, struct kernel_idle *idle)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (idle != NULL)
+            kernel_note_idle(idle, digests[i]);
+        uint8_t *block = part + PROBE_BLOCK_BYTES * (probe_reduce(digests[i], blocks) - first);
+        uint64_t product = digests[i];
+        for (unsigned j = 0; j < k; j++) {
+            if (j % PROBE_SLICES == 0)
+                product *= PROBE_MULTIPLIER;
+            unsigned bit = probe_slice(product, j % PROBE_SLICES);
+            block[bit / 8] |= (uint8_t)(1u << bit % 8);
+        }
+    }
+}
+
+/* So that the number of slices is a constant in each. */
+#define KERNEL_ADD_CONSTANT_SLICES(slices)                                                         \
+    case slices:                                                                                   \
+        OF(add_slices)(part, first, blocks, rows, multiplier, slices, digests, n, idle);           \
+        break
+
+/* ---- of adds to a body that others read */
+
+#define KERNEL_WORDS (PROBE_BLOCK_BYTES / 8) /* of a block */
+#define KERNEL_GROUP 16                      /* keys looked at before their words are changed */
+#define KERNEL_LOOK  8 /* groups, in which none was repeated, to the next look */
+
+/* Words that lacked bits when read. */
+struct kernel_lacks {
+    size_t count;
+    uint8_t *word[KERNEL_GROUP * KERNEL_WORDS];
+    uint64_t bits[KERNEL_GROUP * KERNEL_WORDS];
+    uint8_t key[KERNEL_GROUP * KERNEL_WORDS];
+};
+
+KERNEL_INLINE uint8_t *kernel_block_in(uint8_t *body, uint64_t blocks, uint64_t digest)
+{
+    return body + PROBE_BLOCK_BYTES * probe_reduce(digest, blocks);
+}
+
+/* Sets the bits; keys that set one are new. Requests the lines of the `n` digests from `next` on
+ * meanwhile, one after each change: a burst of requests and the changes would wait for each
+ * other. */
+KERNEL_INLINE void kernel_set_lacks(const struct kernel_lacks *lacks, bool *is_new,
+                                    struct kernel_change *change, const struct kernel_view *view,
+                                    const uint64_t *next, size_t n)
+{
+    size_t requested = 0;
+    for (size_t i = 0; i < lacks->count; i++) {
+        uint64_t made = shared_set64(lacks->word[i], lacks->bits[i]);
+        change->ones += __builtin_popcountll(made);
+        is_new[lacks->key[i]] |= made != 0;
+        if (requested < n)
+            kernel_request(view, next[requested++]);
+    }
+    while (requested < n)
+        kernel_request(view, next[requested++]);
+}
+
+/* ---- requests ahead of lookups, for all */
+
+static void expect(const struct kernel_view *view, const uint64_t *digests, size_t n)
+{
+    for (size_t i = 0; i < n && !kernel_is_near(view); i++)
+        kernel_request_lines(view, digests[i], kernel_is_split(view));
+}
+
+/* ---- bit by bit: the definition */
+
+#define ISA    scalar
+#define TARGET BLOOMFILE_BLOCK_SCALAR
+#include "kernel/blocked/impl.h"
+
+#ifdef __x86_64__
+
+/* ---- a block is two registers */
+
+#define ISA    avx2
+#define TARGET BLOOMFILE_BLOCK_AVX2
+#include "kernel/blocked/impl.h"
+
+/* ---- a block is one register */
+
+#define ISA    avx512
+#define TARGET BLOOMFILE_BLOCK_AVX512
+#define WIDE
+#include "kernel/blocked/impl.h"
+#undef WIDE
+
+#endif
+
+/* ---- a block is a table of 64 bytes */
+
+#ifdef BLOOMFILE_BLOCK_NEON
+#define ISA    neon
+#define TARGET BLOOMFILE_BLOCK_NEON
+#include "kernel/blocked/impl.h"
+#endif

@@ -9,7 +9,6 @@
 #include "delta/make.h"
 #include "format/versioned_struct.h"
 #include "os/thread.h"
-#include "series/layers.h"
 
 #define INFO_LEAST VERSIONED_LEAST(struct bloomfile_patch_info, reserved)
 
@@ -25,47 +24,27 @@ static int check_shape(const struct header *base, const struct header *result)
     return base->header_size == result->header_size ? 0 : BLOOMFILE_EDIFFERENTFORM;
 }
 
-/* The images of a sealed filter: those of its layers, or itself. */
-struct images {
-    bloomfile *const *list;
-    size_t count;
-    bloomfile *alone;
-};
-
-static int images_of(const bloomfile *f, struct images *i)
+static int images_of(const bloomfile *f, struct handle_images *images)
 {
-    if (f->series == NULL && header_is_layer(&f->header))
-        return BLOOMFILE_ENOTONE;
-    if (f->series != NULL ? f->series->live : f->live != NULL)
-        return BLOOMFILE_ELIVE;
-    if (layout_of(f->header.layout)->solved)
-        return BLOOMFILE_ESOLVED;
-    *i = (struct images){ .count = 1, .alone = (bloomfile *)(uintptr_t)f }; /* is only read */
-    i->list = &i->alone;
-    if (f->series != NULL) {
-        const struct layers *l = layers_enter(f); /* a sealed series keeps them */
-        layers_leave(f, l);
-        i->list = l->list;
-        i->count = l->count;
-    }
-    return 0;
+    const int error = f->operations->images(f, images);
+    return error == 0 && layout_of(f->header.layout)->solved ? BLOOMFILE_ESOLVED : error;
 }
 
 static int delta(struct destination to, const bloomfile *base, const bloomfile *result,
                  unsigned threads)
 {
-    struct images from, into;
+    struct handle_images from, into;
     if (threads > TEAM_MOST)
         return BLOOMFILE_EPARAMS;
     int error = images_of(base, &from);
     if (error == 0)
         error = images_of(result, &into);
-    const bool series = base->series != NULL;
-    if (error == 0 && (from.count != into.count || series != (result->series != NULL)))
+    if (error == 0 && (from.count != into.count || from.layers != into.layers))
         error = BLOOMFILE_EDIFFERENTBITS;
     for (size_t i = 0; error == 0 && i < from.count; i++)
         error = check_shape(&from.list[i]->header, &into.list[i]->header);
-    return error != 0 ? error : make_patch(to, from.list, into.list, from.count, series, threads);
+    return error != 0 ? error
+                      : make_patch(to, from.list, into.list, from.count, from.layers, threads);
 }
 
 int bloomfile_delta(const char *path, const bloomfile *base, const bloomfile *result,
@@ -87,14 +66,14 @@ static int patch(struct destination to, const bloomfile *base, int fd, unsigned 
     struct input in;
     if (threads > TEAM_MOST)
         return BLOOMFILE_EPARAMS;
-    struct images from;
+    struct handle_images from;
     int error = images_of(base, &from);
     if (error == 0)
         error = source_destination(&to, &base, 1);
     if (error != 0)
         return error;
     input_start(&in, fd);
-    return apply_patch(to, from.list, from.count, base->series != NULL, &in, threads);
+    return apply_patch(to, from.list, from.count, from.layers, &in, threads);
 }
 
 int bloomfile_patch(const char *path, const bloomfile *base, int fd, unsigned threads,

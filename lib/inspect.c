@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Facts about a filter: its header fields, the statistics of its bits, and whether it is intact.
  */
-#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <math.h>
 #include <string.h>
@@ -9,10 +8,7 @@
 #include "format/decode.h"
 #include "format/ribbon.h"
 #include "format/versioned_struct.h"
-#include "handle/file_change.h"
-#include "image/body.h"
-#include "live/handle.h"
-#include "live/records.h"
+#include "handle/inspection.h"
 #include "os/thread.h"
 #include "series/layers.h"
 #include "sizing/sizing.h"
@@ -22,111 +18,12 @@
 
 /* ---- the header */
 
-static void info_from_header(const struct header *h, uint64_t image_size, uint64_t pages,
-                             struct bloomfile_info *info)
-{
-    const struct record *r = &h->record;
-    *info = (struct bloomfile_info){
-        .version = h->version,
-        .header_size = h->header_size,
-        .compat = h->compat,
-        .ro_compat = h->ro_compat,
-        .incompat = h->incompat,
-        .provenance = h->provenance,
-        .layout = h->layout,
-        .hash_id = h->hash_id,
-        .hashes = h->k,
-        .state = r->state,
-        .bits = h->m,
-        .bits_unfolded = h->m_unfolded,
-        .seed = h->seed,
-        .self_test = h->self_test,
-        .body_offset = h->body_offset,
-        .body_size = h->body_size,
-        .image_size = image_size,
-        .pages = pages,
-        .capacity = h->capacity,
-        .fpr = h->fpr,
-        .sequence = r->sequence,
-        .keys = r->n,
-        .ones = r->ones,
-        .overflow = r->overflow,
-        .keys_estimated = (r->flags & RECORD_N_ESTIMATED) != 0,
-        .body_crc = r->body_crc,
-        .writers = r->writers,
-        .framing = header_framing_kind(h),
-        .framing_size = header_framing_size(h),
-        .layers = h->layers,
-        .generations = h->generations,
-        .layer = h->layer,
-        .rest_size = h->rest_size,
-        .series = h->series,
-        .series_fpr = h->series_fpr,
-        .period = h->period,
-        .began = h->began,
-        .first_block = h->first_block,
-        .whole_blocks = h->whole_blocks,
-        .keys_read = h->keys_read,
-        .keys_elsewhere = h->keys_elsewhere,
-        .digest_sum = h->digest_sum,
-    };
-    memcpy(info->tag, h->tag, sizeof info->tag);
-    memcpy(info->boot_id, r->boot_id, sizeof info->boot_id);
-    memcpy(info->label, h->label, sizeof info->label);
-}
-
-static void get_info(const bloomfile *f, struct bloomfile_info *info)
-{
-    struct header h = f->header, now;
-    if (f->writing)
-        (void)live_load_counted(f, &h); /* as it was when opened, if it cannot be read */
-    else if (f->live != NULL && live_load(f, &now) == 0)
-        h.record = now.record;
-    info_from_header(&h, f->geometry.image_size, f->geometry.pages, info);
-    info->bad_pages = atomic_load(&f->guard->bad);
-}
-
-/* What a layer has more; what they all have is that of the first. */
-static void add_info(struct bloomfile_info *sum, const struct bloomfile_info *layer)
-{
-    sum->bits += layer->bits;
-    sum->bits_unfolded += layer->bits_unfolded;
-    sum->body_size += layer->body_size;
-    sum->image_size += layer->image_size;
-    sum->pages += layer->pages;
-    sum->capacity += layer->capacity;
-    sum->keys += layer->keys;
-    sum->ones += layer->ones;
-    sum->bad_pages += layer->bad_pages;
-    sum->keys_estimated |= layer->keys_estimated;
-    sum->hashes = layer->hashes; /* of the newest, as are these */
-    sum->sequence = layer->sequence;
-    sum->writers = layer->writers;
-    sum->layer = layer->layer;
-    if (layer->state == BLOOMFILE_POISONED)
-        sum->state = layer->state;
-}
-
-static void get_info_of_all(const bloomfile *f, struct bloomfile_info *sum)
-{
-    const struct layers *l = layers_enter(f);
-    get_info(l->list[0], sum);
-    for (size_t i = 1; i < l->count; i++) {
-        struct bloomfile_info layer;
-        get_info(l->list[i], &layer);
-        add_info(sum, &layer);
-    }
-    sum->fpr = sum->series_fpr;
-    sum->layers = (uint32_t)l->count;
-    layers_leave(f, l);
-}
-
 int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
 {
     if (!versioned_known(out->struct_size, INFO_LEAST))
         return BLOOMFILE_EPARAMS;
     struct bloomfile_info info;
-    (f->series != NULL ? get_info_of_all : get_info)(f, &info);
+    f->operations->info(f, &info);
     versioned_give(out, out->struct_size, &info, sizeof info);
     return 0;
 }
@@ -149,7 +46,7 @@ const bloomfile *bloomfile_layer(const bloomfile *f, size_t i)
 
 const void *bloomfile_body(const bloomfile *f, size_t *size)
 {
-    *size = f->series != NULL ? 0 : (size_t)f->geometry.need;
+    *size = (size_t)f->geometry.need; /* of a series 0 */
     return f->view.body;
 }
 
@@ -173,7 +70,7 @@ int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *o
     if (geometry_is_sound(h.layout, h.m, h.header_size))
         g = geometry_of(h.layout, h.m, h.header_size);
     struct bloomfile_info info;
-    info_from_header(&h, g.image_size, g.pages, &info);
+    inspection_info_of(&h, g.image_size, g.pages, &info);
     versioned_give(out, out->struct_size, &info, sizeof info);
     return faults.first;
 }
@@ -236,49 +133,12 @@ size_t bloomfile_fields(uint32_t header_size, uint32_t incompat, struct bloomfil
 
 /* ---- the bits */
 
-static void measure(const bloomfile *f, struct bloomfile_measurement *m)
-{
-    const struct header *h = &f->header;
-    const struct sizing *sizing = sizing_of(h->layout);
-    struct kernel_tally tally = { 0 };
-    map_expect(&f->map, MAP_SCAN);
-    f->kernel->tally(f->view.body, (size_t)f->geometry.need, &tally);
-    map_expect(&f->map, MAP_LOOKUPS);
-    *m = (struct bloomfile_measurement){
-        .ones = tally.ones,
-        .fill = (double)tally.ones / (double)h->m,
-        .fpr = sizing->measured(h->m, h->k, tally.ones, tally.blocks),
-        .keys_estimate = layout_of(h->layout)->solved
-                             ? (double)tally.keys
-                             : sizing->estimated_keys(h->m, h->k, tally.ones),
-    };
-}
-
-static void measure_all(const bloomfile *f, struct bloomfile_measurement *m)
-{
-    const struct layers *l = layers_enter(f);
-    double sure = 1; /* that no layer says "maybe" to an absent key */
-    uint64_t bits = 0;
-    *m = (struct bloomfile_measurement){ 0 };
-    for (size_t i = 0; i < l->count; i++) {
-        struct bloomfile_measurement one;
-        measure(l->list[i], &one);
-        m->ones += one.ones;
-        m->keys_estimate += one.keys_estimate;
-        sure *= 1 - one.fpr;
-        bits += l->list[i]->header.m;
-    }
-    m->fill = (double)m->ones / (double)bits;
-    m->fpr = 1 - sure;
-    layers_leave(f, l);
-}
-
 int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
 {
     if (!versioned_known(out->struct_size, MEASUREMENT_LEAST))
         return BLOOMFILE_EPARAMS;
     struct bloomfile_measurement m;
-    (f->series != NULL ? measure_all : measure)(f, &m);
+    f->operations->measure(f, &m);
     versioned_give(out, out->struct_size, &m, sizeof m);
     return 0;
 }
@@ -336,7 +196,7 @@ static struct bloomfile_solution read_solution(const bloomfile *f, const uint8_t
 
 int bloomfile_measure_page(const bloomfile *f, uint64_t page, struct bloomfile_solution *out)
 {
-    if (f->series != NULL || !layout_of(f->header.layout)->solved || page >= f->geometry.pages)
+    if (!layout_of(f->header.layout)->solved || page >= f->geometry.pages)
         return BLOOMFILE_EPARAMS;
     const uint64_t start = page * CHECKSUM_PAGE, rest = f->geometry.need - start;
     *out =
@@ -346,78 +206,9 @@ int bloomfile_measure_page(const bloomfile *f, uint64_t page, struct bloomfile_s
 
 /* ---- against the checksums */
 
-/* Describes an error that no byte of the body is to blame for. */
-static int blame(struct bloomfile_fault *fault, int error, const char *field, uint64_t offset)
-{
-    if (fault != NULL)
-        *fault = (struct bloomfile_fault){
-            .error = error, .offset = offset, .page = UINT64_MAX, .field = field
-        };
-    return error;
-}
-
-/* Whether the file was changed; *error and *fault say so then. */
-static bool is_changed(const bloomfile *f, int *error, struct bloomfile_fault *fault)
-{
-    const bool by_header = changed_header(f);
-    if (!by_header && !changed_in_place(f))
-        return false;
-    guard_distrust(f->guard, BLOOMFILE_ECHANGED);
-    *error = blame(fault, BLOOMFILE_ECHANGED, by_header ? "header" : "file", 0);
-    return true;
-}
-
-/* After the body was read: a page that was right before is wrong now, or was found so earlier. */
-static int blame_page(int error, struct bloomfile_fault *fault)
-{
-    if (error != BLOOMFILE_EPAGE)
-        return blame(fault, BLOOMFILE_ECHANGED, "file", 0);
-    if (fault != NULL)
-        fault->error = BLOOMFILE_ECHANGED;
-    return BLOOMFILE_ECHANGED;
-}
-
-static int verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
-{
-    if (f->live != NULL)
-        return blame(fault, BLOOMFILE_ELIVE, "state",
-                     header_record_offset(&f->header, f->header.in_force));
-    int error = 0;
-    if (is_changed(f, &error, fault))
-        return error;
-    map_expect(&f->map, MAP_SCAN);
-    error = body_verify(&f->header, f->view.body, f->guard, threads, fault);
-    map_expect(&f->map, MAP_LOOKUPS);
-    if (!is_changed(f, &error, fault) && changed_or_damaged_so_far(f) == BLOOMFILE_ECHANGED)
-        error = blame_page(error, fault);
-    return error;
-}
-
-/* Damage in one layer does not keep the others from being checked, which later lookups rely on. */
-static int verify_all(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
-{
-    const struct layers *l = layers_enter(f);
-    uint64_t start = 0;
-    int first = 0;
-    for (size_t i = 0; i < l->count; i++) {
-        const bloomfile *layer = l->list[i];
-        struct bloomfile_fault found;
-        const int error = verify(layer, threads, &found);
-        if (error != 0 && first == 0) {
-            first = error;
-            found.offset += start;
-            if (fault != NULL)
-                *fault = found;
-        }
-        start += header_layer_stride(&layer->header);
-    }
-    layers_leave(f, l);
-    return first;
-}
-
 int bloomfile_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
 {
     if (threads > TEAM_MOST)
-        return blame(fault, BLOOMFILE_EPARAMS, "threads", 0);
-    return (f->series != NULL ? verify_all : verify)(f, threads, fault);
+        return inspection_blame(fault, BLOOMFILE_EPARAMS, "threads", 0);
+    return f->operations->verify(f, threads, fault);
 }

@@ -9,15 +9,15 @@
 #include "format/hash.h"
 #include "format/min.h"
 #include "handle/creating.h"
-#include "handle/file_change.h"
 #include "handle/lookup.h"
-#include "handle/sync.h"
 #include "image/new_image.h"
 #include "image/params.h"
 #include "live/adding.h"
 #include "live/capacity.h"
+#include "live/file_change.h"
 #include "live/join.h"
 #include "live/records.h"
+#include "live/sync.h"
 #include "series/layers.h"
 #include "series/removal.h"
 #include "series/series.h"
@@ -75,20 +75,12 @@ int bloomfile_create_memory(bloomfile **out, const struct bloomfile_params *para
 
 /* ---- Adding keys to a live filter, one or many, and taking them back from a counting one. */
 
-static int addable(bloomfile *f)
-{
-    if (f->unnamed)
-        return BLOOMFILE_EHASH;
-    return f->series != NULL ? series_addable(f) : join_writable(f);
-}
-
 static int add_some(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
                     struct adding_done *done)
 {
-    if (f->unnamed)
+    if (!app_hash_is_named(f))
         return BLOOMFILE_EHASH;
-    return f->series != NULL ? series_add(f, digests, n, was_new, done)
-                             : adding(f, digests, n, was_new, done);
+    return f->operations->add(f, digests, n, was_new, done);
 }
 
 int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new)
@@ -102,7 +94,7 @@ int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new)
 
 int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new)
 {
-    if (f->app_hash)
+    if (hash_is_applications(f->header.hash_id))
         return BLOOMFILE_EHASH;
     return bloomfile_add_digest(f, hash_key(f->header.seed, key, size), was_new);
 }
@@ -125,7 +117,7 @@ int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t 
                           size_t *new_keys, size_t *done)
 {
     struct adding_done sum = { 0 };
-    int error = n == 0 ? addable(f) : 0;
+    int error = n == 0 ? add_some(f, NULL, 0, NULL, &sum) : 0;
     for (size_t at = 0, count; error == 0 && (count = MIN(n - at, ADDING_MOST)) > 0; at += count)
         error = add_some(f, digests + at, count, from(was_new, at), &sum);
     return report(sum, error, new_keys, done);
@@ -136,7 +128,9 @@ int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
 {
     uint64_t digests[LOOKUP_CHUNK];
     struct adding_done sum = { 0 };
-    int error = f->app_hash ? BLOOMFILE_EHASH : n == 0 ? addable(f) : 0;
+    int error = hash_is_applications(f->header.hash_id) ? BLOOMFILE_EHASH : 0;
+    if (error == 0 && n == 0)
+        error = add_some(f, NULL, 0, NULL, &sum);
     for (size_t at = 0, count; error == 0 && (count = MIN(n - at, LOOKUP_CHUNK)) > 0; at += count) {
         lookup_digests(f, keys + at, count, digests);
         error = add_some(f, digests, count, from(was_new, at), &sum);
@@ -148,25 +142,12 @@ int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
 {
     if (!layout_of(f->header.layout)->counts)
         return BLOOMFILE_ENOTCOUNTING;
-    int error = addable(f);
-    if (error == 0)
-        error = file_check(f->fd, &f->own);
-    if (error == 0)
-        error = session_lock_removal(f->session, f->fd);
-    if (error != 0)
-        return error;
-    struct kernel_change change = { 0 };
-    bool was_there = f->kernel->remove_shared(map_bytes(&f->map) + f->header.body_offset,
-                                              f->view.units, f->header.k, digest, &change);
-    shared_order();
-    session_unlock_removal(f->session, f->fd);
-    (void)session_count(f->session, &change);
-    return was_there ? 0 : BLOOMFILE_EABSENT;
+    return app_hash_is_named(f) ? f->operations->remove(f, digest) : BLOOMFILE_EHASH;
 }
 
 int bloomfile_remove(bloomfile *f, const void *key, size_t size)
 {
-    if (f->app_hash)
+    if (hash_is_applications(f->header.hash_id))
         return layout_of(f->header.layout)->counts ? BLOOMFILE_EHASH : BLOOMFILE_ENOTCOUNTING;
     return bloomfile_remove_digest(f, hash_key(f->header.seed, key, size));
 }
@@ -175,29 +156,17 @@ int bloomfile_remove(bloomfile *f, const void *key, size_t size)
 
 int bloomfile_sync(bloomfile *f)
 {
-    return f->series != NULL ? series_sync(f) : sync_all(f);
+    return f->operations->sync(f);
 }
 
 int bloomfile_finish(bloomfile *f)
 {
-    return f->series != NULL ? series_finish(f) : sync_finish(f);
+    return f->operations->finish(f);
 }
 
 bool bloomfile_is_stale(const bloomfile *f)
 {
-    return f->series != NULL ? series_is_stale(f) : changed_is_stale(f);
-}
-
-static void recheck(const bloomfile *f)
-{
-    if (f->series == NULL) {
-        guard_recheck(f->guard);
-        return;
-    }
-    const struct layers *l = layers_enter(f);
-    for (size_t i = 0; i < l->count; i++)
-        guard_recheck(l->list[i]->guard);
-    layers_leave(f, l);
+    return f->operations->is_stale(f);
 }
 
 int bloomfile_recheck(const bloomfile *f)
@@ -205,13 +174,13 @@ int bloomfile_recheck(const bloomfile *f)
     const int error = bloomfile_status(f);
     if (error != 0)
         return error;
-    recheck(f);
+    f->operations->recheck(f);
     return bloomfile_status(f);
 }
 
 int bloomfile_status(const bloomfile *f)
 {
-    const int error = f->series != NULL ? series_status(f) : changed_or_damaged(f);
+    const int error = f->operations->status(f);
     return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
 }
 
@@ -219,11 +188,7 @@ int bloomfile_status(const bloomfile *f)
 
 int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags)
 {
-    if (f->series != NULL)
-        return series_rescue(f, dst, flags);
-    if (header_is_layer(&f->header))
-        return BLOOMFILE_ENOTONE;
-    return rescue(new_image_to_file(dst, flags), f, 0, false);
+    return f->operations->rescue(f, dst, flags);
 }
 
 /* ---- Removing a filter, all files of a live series. */

@@ -12,7 +12,6 @@
 #include "format/versioned_struct.h"
 #include "handle/lookup.h"
 #include "handle/opening.h"
-#include "handle/unchecked.h"
 #include "live/handle.h"
 #include "os/file.h"
 #include "series/series.h"
@@ -77,12 +76,8 @@ int bloomfile_open_memory(bloomfile **out, const void *image, size_t size, unsig
 
 void bloomfile_close(bloomfile *f)
 {
-    if (f == NULL)
-        return;
-    if (f->series != NULL)
-        series_close(f);
-    else
-        opening_close(f);
+    if (f != NULL)
+        f->operations->close(f);
 }
 
 uint64_t bloomfile_seed(const bloomfile *f)
@@ -97,54 +92,27 @@ const char *bloomfile_kernel_name(const bloomfile *f)
 
 /* ---- Lookups, one or many. */
 
-/* A layer of a series has only some of its keys: bloomfile_layer() is not for lookups. */
-static bool knows_all_keys(const bloomfile *f)
-{
-    return f->series != NULL || !header_is_layer(&f->header);
-}
-
-static __attribute__((noinline)) bool in_doubt(const bloomfile *f, uint64_t digest)
-{
-    if (!knows_all_keys(f))
-        return true;
-    return f->series != NULL && !f->unnamed ? series_contains(f, digest)
-                                            : lookup_unchecked(f, digest);
-}
-
 /* Few instructions, so that the processor overlaps the cache misses of many calls. */
 bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
 {
-    if (!guard_all_good(&f->guard_storage))
-        return in_doubt(f, digest);
-    if (f->live == NULL)
+    if (guard_all_good(&f->guard_storage))
         return f->contains(&f->view, digest);
-    return lookup_live(f, digest);
+    return f->doubtful->contains(f, digest);
 }
 
 bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
 {
-    if (f->app_hash)
-        return app_hash_missed(f);
+    if (hash_is_applications(f->header.hash_id))
+        return app_hash_missed(f, 1, NULL) == 1;
     return bloomfile_contains_digest(f, hash_key(f->header.seed, key, size));
-}
-
-static __attribute__((noinline)) size_t many_in_doubt(const bloomfile *f, const uint64_t *digests,
-                                                      size_t n, bool *hits)
-{
-    if (!knows_all_keys(f))
-        return unchecked_all_maybe(n, hits);
-    return f->series != NULL && !f->unnamed ? series_contains_many(f, digests, n, hits)
-                                            : lookup_many_unchecked(f, digests, n, hits);
 }
 
 size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests, size_t n,
                                   bool *hits)
 {
-    if (!guard_all_good(&f->guard_storage))
-        return many_in_doubt(f, digests, n, hits);
-    if (f->live != NULL)
-        return lookup_many_live(f, digests, n, hits);
-    return f->kernel->contains_many(&f->view, digests, n, hits);
+    if (guard_all_good(&f->guard_storage))
+        return f->contains_many(&f->view, digests, n, hits);
+    return f->doubtful->contains_many(f, digests, n, hits);
 }
 
 size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *keys, size_t n,
@@ -152,8 +120,8 @@ size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *k
 {
     uint64_t digests[LOOKUP_CHUNK];
     size_t found = 0;
-    if (f->app_hash)
-        return app_hash_missed_many(f, n, hits);
+    if (hash_is_applications(f->header.hash_id))
+        return app_hash_missed(f, n, hits);
     for (size_t start = 0, count; (count = MIN(n - start, LOOKUP_CHUNK)) > 0; start += count) {
         lookup_digests(f, keys + start, count, digests);
         found += bloomfile_contains_digests(f, digests, count, hits != NULL ? hits + start : NULL);
@@ -301,7 +269,7 @@ int bloomfile_pin(const bloomfile *f, struct bloomfile_pinned *pin)
         p.doubts = (const void *)(uintptr_t)&f->guard_storage.doubts; /* atomic, as ours */
     }
     for (unsigned slot = 0; f->live != NULL && slot < 2; slot++)
-        p.state[slot] = (const void *)f->state[slot];
+        p.state[slot] = (const void *)f->live->state[slot];
     p.poisoned = BYTES_SWAP32(BLOOMFILE_POISONED);
     versioned_give(pin, pin->struct_size, &p, sizeof p);
     return 0;

@@ -1,140 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Sealing a live file in place, and sealed copies. */
+ * Sealing in place, and sealed copies. */
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "combine/combine.h"
-#include "handle/file_change.h"
-#include "image/body.h"
-#include "live/flush.h"
-#include "live/join.h"
-#include "live/protocol_lock.h"
-#include "live/records.h"
-#include "series/series.h"
-
-/* Turns the handle into that of a sealed filter. */
-static void become_sealed(bloomfile *f, const struct header *sealed)
-{
-    f->header = *sealed;
-    f->live = NULL;
-    guard_restart(f->guard, sealed->record.body_crc);
-    session_free(f->session);
-    f->session = NULL;
-    f->writing = false;
-}
-
-/* The body has the bits that its writers have counted; and no others, unless some of them have not
- * told their counts. */
-static int check_counts(const bloomfile *f, const struct record *recorded,
-                        const struct record *found)
-{
-    const bool all_told = recorded->writers <= 1 && (recorded->flags & RECORD_N_ESTIMATED) == 0;
-    const bool lost = !layout_of(f->header.layout)->counts && found->ones < recorded->ones;
-    const bool differ = recorded->ones != found->ones || recorded->overflow != found->overflow;
-    if (!(all_told ? differ : lost))
-        return 0;
-    guard_distrust(f->guard, BLOOMFILE_EBODY);
-    return BLOOMFILE_EBODY;
-}
-
-/* The steps of format-spec.md, section 13. Holds the locks of writers, syncs and records. */
-static int seal(bloomfile *f)
-{
-    struct header now;
-    int error = live_load_to_commit(f, &now);
-    if (error == 0)
-        error = flush_begin(f, &now);
-    if (error != 0)
-        return error;
-    struct header sealed = now;
-    struct kernel_change counted = session_counted(f->session);
-    sealed.in_force = 1 - now.in_force;
-    sealed.record = flush_ended(live_add_counts(&now, now.record, &counted));
-    const struct record recorded = sealed.record;
-    if (recorded.writers > 1)
-        sealed.record.flags |= RECORD_N_ESTIMATED;
-
-    map_expect(&f->map, MAP_SCAN);
-    /* seal 1: the page checksums. */
-    image_sum(&sealed, map_bytes(&f->map) + now.body_offset);
-    if ((sealed.record.flags & RECORD_N_ESTIMATED) != 0)
-        image_estimate_keys(&sealed);
-    error = flush_body(f, &now); /* seal 2: the body is on disk */
-    map_expect(&f->map, MAP_LOOKUPS);
-    if (error != 0)
-        return live_poison(f, &now, error);
-    error = check_counts(f, &recorded, &sealed.record);
-    if (error == 0) /* seal 3: over the record that is not in force */
-        error = record_write(f->fd, &f->own, &sealed, &sealed.record, f->map.bytes, now.in_force,
-                             1 - now.in_force);
-    if (error != 0) {
-        live_write(f, &now, flush_ended(now.record)); /* the sync that had begun has ended well */
-        return error;
-    }
-    error = map_sync(&f->map, HEADER_MAX); /* seal 4: before the other one is overwritten */
-    if (error != 0)
-        return live_poison(f, &now, error);
-    become_sealed(f, &sealed);
-    /* seal 5: the same over the other one; seal 6: it is on disk. */
-    error = record_write(f->fd, &f->own, &sealed, &sealed.record, f->map.bytes, now.in_force,
-                         now.in_force);
-    return error != 0 ? error : map_sync(&f->map, HEADER_MAX);
-}
-
-static int seal_locked(bloomfile *f)
-{
-    struct protocol_lock lock;
-    int error = protocol_lock_take(&lock, f);
-    if (error == 0)
-        error = protocol_lock_records(&lock);
-    if (error == 0)
-        error = seal(f);
-    protocol_lock_end(&lock);
-    return error;
-}
+#include "live/handle.h"
 
 int bloomfile_seal(bloomfile *f)
 {
-    uint64_t offset;
-    if (header_is_layer(&f->header))
-        return BLOOMFILE_ENOTONE;
-    int error = join_writable(f);
-    if (error == 0)
-        error = file_check(f->fd, &f->own);
-    if (error == 0)
-        error = lock_try(f->fd, LOCK_WRITERS, true); /* seal 0: nobody else may add */
-    if (error != 0)
-        return error;
-    /* Before taking the lock of syncs: it would make a reader take an abandoned mark for that of a
-     * sync. */
-    if (body_padding_is_clean(&f->header, f->view.body, &offset))
-        error = seal_locked(f);
-    else
-        guard_distrust(f->guard, error = BLOOMFILE_EBODY);
-    if (!f->writing)
-        lock_drop(f->fd, LOCK_WRITERS, 1);
-    else
-        lock_try(f->fd, LOCK_WRITERS, false);
-    if (error == 0)
-        changed_note_sealed(f);
-    return error != 0 ? error : join_check_path(f);
+    return f->operations->seal(f);
 }
 
 /* ---- copies */
-
-static int copy(const bloomfile *f, struct destination to)
-{
-    struct header h;
-    int error = source_destination(&to, &f, 1);
-    if (f->series != NULL)
-        return error != 0 ? error : series_copy(f, to);
-    if (header_is_layer(&f->header))
-        return BLOOMFILE_ENOTONE;
-    if (error == 0)
-        error = source_describe(f, &h);
-    return error != 0 ? error : combine_copy(&h, f, to);
-}
 
 int bloomfile_replace_only(bloomfile *f, int fd)
 {
@@ -147,15 +24,15 @@ int bloomfile_replace_only(bloomfile *f, int fd)
 
 int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags)
 {
-    return copy(f, new_image_to_file(path, flags));
+    return f->operations->copy(f, new_image_to_file(path, flags));
 }
 
 int bloomfile_seal_to_fd(int fd, const bloomfile *f, const char *spool)
 {
-    return copy(f, new_image_to_fd(fd, spool));
+    return f->operations->copy(f, new_image_to_fd(fd, spool));
 }
 
 int bloomfile_seal_to_memory(void **image, size_t *size, const bloomfile *f)
 {
-    return copy(f, new_image_to_memory(image, size));
+    return f->operations->copy(f, new_image_to_memory(image, size));
 }

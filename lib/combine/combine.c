@@ -11,12 +11,12 @@
 #include "format/hash.h"
 #include "format/min.h"
 #include "format/probe.h"
-#include "handle/file_change.h"
-#include "handle/sync.h"
 #include "image/body.h"
 #include "kernel/dispatch.h"
+#include "live/file_change.h"
 #include "live/join.h"
 #include "live/records.h"
+#include "live/sync.h"
 
 #define PIECE SOURCE_STRETCH /* bytes of the result, in cache */
 
@@ -272,18 +272,9 @@ int source_destination(struct destination *to, const bloomfile *const *sources, 
  * may have counted more. */
 static int load(const bloomfile *f, struct header *h, bool *others)
 {
-    struct header now;
-    uint32_t own = 0;
-    *h = f->header;
-    int error = 0;
-    if (f->writing) {
-        error = live_load_counted(f, h);
-        own = atomic_load(&f->session->joined); /* a child of fork() may not have */
-    } else if (f->live != NULL) {
-        error = live_load(f, &now);
-        if (error == 0)
-            h->record = now.record;
-    }
+    const int error = live_header_now(f, h);
+    /* A child of fork() may not have joined. */
+    const uint32_t own = handle_is_writing(f) && atomic_load(&f->live->session->joined);
     *others = h->record.writers > own;
     return error;
 }
@@ -310,8 +301,8 @@ int source_start(struct source *s, const bloomfile *f)
     bool others;
     s->counted = load(f, &then, &others) == 0;
     /* An unclean one that is accepted may have lost bits, until a writer joins. */
-    if (f->accept_unclean)
-        s->counted = s->counted && join_check_clean(f->fd, &then, false) == 0;
+    if (f->live->accept_unclean)
+        s->counted = s->counted && join_check_clean(f->live->fd, &then, false) == 0;
     s->counted_all = s->counted && !others && (then.record.flags & RECORD_N_ESTIMATED) == 0;
     s->recorded = then.record;
     return sync_prepare(f);
@@ -355,7 +346,7 @@ static bool lost_bits(const struct source *s)
 {
     struct header now;
     const struct record *then = &s->recorded;
-    if (s->counted_all && !s->f->writing && source_describe(s->f, &now) == 0 &&
+    if (s->counted_all && !handle_is_writing(s->f) && source_describe(s->f, &now) == 0 &&
         now.record.sequence == then->sequence)
         return s->tally.ones != then->ones || s->tally.overflow != then->overflow;
     return s->counted && !layout_of(s->f->header.layout)->counts && s->tally.ones < then->ones;

@@ -14,8 +14,8 @@
 
 #include "delta/encode.h"
 #include "format/patch.h"
-#include "handle/file_change.h"
 #include "image/body.h"
+#include "live/file_change.h"
 #include "os/file.h"
 #include "os/thread.h"
 

@@ -9,10 +9,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "handle/file_change.h"
 #include "handle/opening.h"
 #include "image/body.h"
 #include "image/params.h"
+#include "live/file_change.h"
+#include "live/join.h"
 #include "live/records.h"
 #include "os/file.h"
 #include "os/host.h"
@@ -77,7 +78,7 @@ static int open_new(bloomfile **out, int fd, const char *path, struct header *h,
         error = bloomfile_name_hash(f, h->hash_id, h->self_test);
     if (error != 0)
         return error;
-    f->in_memory = path == NULL;
+    f->live->in_memory = path == NULL;
     int own = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST);
     error = own < 0 ? errno : opening_join(f, own, flags);
     if (error == 0 && path != NULL)
@@ -85,7 +86,7 @@ static int open_new(bloomfile **out, int fd, const char *path, struct header *h,
     if (error == 0 && path != NULL)
         error = changed_note(f, path, &status);
     if (error != 0)
-        opening_close(f);
+        handle_close(f);
     else
         *out = f;
     return error;
@@ -105,7 +106,7 @@ static bool is_like(struct header one, struct header other)
 static int open_by_name(bloomfile **f, const char *path, unsigned flags)
 {
     const struct header made = (*f)->header;
-    opening_close(*f);
+    handle_close(*f);
     *f = NULL;
     int none, error = opening_by_path(f, path, flags | BLOOMFILE_WRITE | BLOOMFILE_APP_HASH, &none);
     if (error != 0)
@@ -114,7 +115,7 @@ static int open_by_name(bloomfile **f, const char *path, unsigned flags)
     if (error == 0)
         error = bloomfile_name_hash(*f, made.hash_id, made.self_test);
     if (error != 0) {
-        opening_close(*f);
+        handle_close(*f);
         *f = NULL;
     }
     return error;
@@ -147,7 +148,7 @@ int creating_after(bloomfile **out, const char *path, const char *like, struct h
     else
         publish_abandon(p);
     if (error != 0) {
-        opening_close(*out);
+        handle_close(*out);
         *out = NULL;
         return error;
     }

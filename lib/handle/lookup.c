@@ -1,42 +1,39 @@
 /* SPDX-License-Identifier: MIT
- * Lookups that must check more than bits: pages, the state of a live file, the range of a slice,
- * the application's hash. */
+ * Lookups that must check more than bits: the state of a live file, the range of a slice, the
+ * application's hash; and the choice among them. */
 #include "handle/lookup.h"
 
 #include <bloomfile_hash.h>
+#include <stddef.h>
 
 #include "handle/unchecked.h"
 #include "live/records.h"
 
-bool lookup_unchecked(const bloomfile *f, uint64_t digest)
+/* ---- Live files: the bits first, then the state of the file. */
+
+_Static_assert(offsetof(bloomfile, view) == 0, "a handle begins with its view");
+
+static const bloomfile *handle_of(const struct kernel_view *view)
 {
-    if (f->unnamed)
-        return app_hash_missed(f);
-    return header_is_slice(&f->header) ? slice_contains(f, digest) : unchecked_contains(f, digest);
+    return (const void *)view;
 }
 
-size_t lookup_many_unchecked(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+static bool live_contains(const struct kernel_view *view, uint64_t digest)
 {
-    if (f->unnamed)
-        return app_hash_missed_many(f, n, hits);
-    return header_is_slice(&f->header) ? slice_contains_many(f, digests, n, hits)
-                                       : unchecked_contains_many(f, digests, n, hits);
+    const bloomfile *f = handle_of(view);
+    return f->kernel->contains(view, digest) || live_in_doubt(f);
 }
 
-/* The bits first, then the state of the file. */
-bool lookup_live(const bloomfile *f, uint64_t digest)
+static size_t live_contains_many(const struct kernel_view *view, const uint64_t *digests, size_t n,
+                                 bool *hits)
 {
-    return f->contains(&f->view, digest) || live_in_doubt(f);
-}
-
-size_t lookup_many_live(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
-{
-    const size_t found = f->kernel->contains_many(&f->view, digests, n, hits);
+    const bloomfile *f = handle_of(view);
+    const size_t found = f->kernel->contains_many(view, digests, n, hits);
     return found < n && live_in_doubt(f) ? unchecked_all_maybe(n, hits) : found;
 }
 
-/* ---- Digests of other slices are left out; for the others, lookups are those in the whole
- * filter. */
+/* ---- Slices (format-spec.md, section 23): "maybe" to digests of other slices; lookups of its own
+ * digests are those in the whole filter. */
 
 static bool is_own(const bloomfile *f, uint64_t digest)
 {
@@ -44,14 +41,14 @@ static bool is_own(const bloomfile *f, uint64_t digest)
     return block < f->geometry.units;
 }
 
-bool slice_contains(const bloomfile *f, uint64_t digest)
+static bool slice_contains(const bloomfile *f, uint64_t digest)
 {
     if (!is_own(f, digest))
         return true;
     if (!guard_only_doubt(f->guard))
         return unchecked_contains(f, digest);
     const struct kernel_view view = unchecked_view(f);
-    return f->contains(&view, digest);
+    return f->kernel->contains(&view, digest);
 }
 
 static size_t own_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
@@ -81,7 +78,7 @@ static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t
     return n - count + hit;
 }
 
-size_t slice_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+static size_t slice_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
     size_t found = 0;
     for (size_t start = 0; start < n; start += UNCHECKED_CHUNK)
@@ -91,36 +88,105 @@ size_t slice_contains_many(const bloomfile *f, const uint64_t *digests, size_t n
     return found;
 }
 
-/* ---- A handle without a known hash is in doubt as a whole. */
+/* ---- Layers: a layer has only some of the keys of its series. */
 
-bool app_hash_missed(const bloomfile *f)
+static bool layer_contains(const bloomfile *f, uint64_t digest)
 {
-    atomic_store(&f->guard->unhashed, true);
+    (void)f;
+    (void)digest;
     return true;
 }
 
-size_t app_hash_missed_many(const bloomfile *f, size_t n, bool *hits)
+static size_t layer_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
-    if (n > 0)
-        app_hash_missed(f);
+    (void)f;
+    (void)digests;
     return unchecked_all_maybe(n, hits);
 }
 
-void app_hash_forget(bloomfile *f)
+/* ---- Handles whose application has not named its hash. */
+
+size_t app_hash_missed(const bloomfile *f, size_t n, bool *hits)
 {
-    if (!f->unnamed)
+    if (n > 0)
+        atomic_store(&f->guard->unhashed, true);
+    return unchecked_all_maybe(n, hits);
+}
+
+static bool unnamed_contains(const bloomfile *f, uint64_t digest)
+{
+    (void)digest;
+    return app_hash_missed(f, 1, NULL) == 1;
+}
+
+static size_t unnamed_contains_many(const bloomfile *f, const uint64_t *digests, size_t n,
+                                    bool *hits)
+{
+    (void)digests;
+    return app_hash_missed(f, n, hits);
+}
+
+/* ---- The choice. */
+
+static const struct doubtful_lookup in_pages = { unchecked_contains, unchecked_contains_many };
+static const struct doubtful_lookup in_slice = { slice_contains, slice_contains_many };
+static const struct doubtful_lookup in_layer = { layer_contains, layer_contains_many };
+static const struct doubtful_lookup unnamed = { unnamed_contains, unnamed_contains_many };
+
+static void forget_hash(bloomfile *f)
+{
+    if (f->doubtful != &unnamed)
         guard_doubt(f->guard);
-    f->unnamed = true;
+    f->doubtful = &unnamed;
+}
+
+static void start(bloomfile *f, const struct doubtful_lookup *named)
+{
+    f->doubtful = f->named = named;
+    if (hash_is_applications(f->header.hash_id))
+        forget_hash(f);
+}
+
+void lookup_sealed(bloomfile *f)
+{
+    f->contains = f->kernel->contains;
+    f->contains_many = f->kernel->contains_many;
+}
+
+/* Slices and layers are in doubt for good: the bits alone are no answer. The handle of a series
+ * reads those of its layers, and then their state: of single digests itself. */
+void lookup_start_image(bloomfile *f)
+{
+    const bool layer = header_is_layer(&f->header), slice = header_is_slice(&f->header);
+    lookup_sealed(f);
+    if (f->live != NULL && !layer)
+        f->contains = live_contains;
+    if (f->live != NULL)
+        f->contains_many = live_contains_many;
+    if (layer || slice)
+        guard_doubt(f->guard);
+    start(f, layer ? &in_layer : slice ? &in_slice : &in_pages);
+}
+
+void lookup_start_series(bloomfile *f, const struct doubtful_lookup *in_layers)
+{
+    guard_doubt(f->guard);
+    start(f, in_layers);
+}
+
+void app_hash_name_own(bloomfile *layer)
+{
+    (void)bloomfile_name_hash(layer, layer->header.hash_id, layer->header.self_test);
 }
 
 int bloomfile_name_hash(bloomfile *f, uint32_t hash_id, uint64_t self_test)
 {
-    app_hash_forget(f); /* a caller that ignores the error must never get a "no" */
+    forget_hash(f); /* a caller that ignores the error must never get a "no" */
     if (hash_id != f->header.hash_id)
         return BLOOMFILE_EHASH;
     if (self_test != f->header.self_test)
         return BLOOMFILE_ESELFTEST;
-    f->unnamed = false;
+    f->doubtful = f->named;
     guard_undoubt(f->guard);
     atomic_store(&f->guard->unhashed, false);
     return 0;

@@ -6,32 +6,27 @@
 #include "format/hash.h"
 #include "live/handle.h"
 
-/* The guard has doubts: of a slice or a layer, more than its permanent doubt. */
-bool lookup_unchecked(const bloomfile *f, uint64_t digest);
-size_t lookup_many_unchecked(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
+/* Chooses how a new handle of one image looks up; of a series, with the lookups in all layers. */
+void lookup_start_image(bloomfile *f);
+void lookup_start_series(bloomfile *f, const struct doubtful_lookup *in_layers);
 
-/* Of a live file. */
-bool lookup_live(const bloomfile *f, uint64_t digest);
-size_t lookup_many_live(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
-
-/* ---- Lookups in a slice of a filter (format-spec.md, section 23): "maybe" for what belongs to
- * another slice. */
-
-bool slice_contains(const bloomfile *f, uint64_t digest);
-
-/* hits may be NULL. Returns the number of hits. */
-size_t slice_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
+/* The file was sealed in place. */
+void lookup_sealed(bloomfile *f);
 
 /* ---- Which function makes the digests that a handle is given. */
 
-/* From now on no lookup answers "no", and nothing can be added. */
-void app_hash_forget(bloomfile *f);
+/* Whether it is known: one of the library's, or the application has named it. Until then no lookup
+ * answers "no", and nothing can be added. */
+static inline bool app_hash_is_named(const bloomfile *f)
+{
+    return f->doubtful == f->named;
+}
 
-/* Remembers a lookup whose digest is unknown. Returns true: "maybe". */
-bool app_hash_missed(const bloomfile *f);
+/* Names the hash of the file itself, of a layer: the handle of the series checks it. */
+void app_hash_name_own(bloomfile *layer);
 
-/* The same for n of them; hits may be NULL. Returns n. */
-size_t app_hash_missed_many(const bloomfile *f, size_t n, bool *hits);
+/* Remembers n lookups of keys whose digests are unknown; hits may be NULL. Returns n: "maybe". */
+size_t app_hash_missed(const bloomfile *f, size_t n, bool *hits);
 
 /* ---- Hashes a batch of keys, a chunk at a time before it is probed: hashing keys of mixed
  * lengths mispredicts branches, which would discard lookups begun behind it, but not cache

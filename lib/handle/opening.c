@@ -12,11 +12,12 @@
 
 #include "format/decode.h"
 #include "format/hash.h"
-#include "handle/file_change.h"
 #include "handle/lookup.h"
+#include "handle/operations.h"
 #include "image/body.h"
 #include "kernel/dispatch.h"
 #include "live/capacity.h"
+#include "live/file_change.h"
 #include "live/flush.h"
 #include "live/join.h"
 #include "os/file.h"
@@ -45,46 +46,35 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
         map_release(map);
         return ENOMEM;
     }
-    bool live = h->record.state == BLOOMFILE_LIVE;
-    f->fd = f->folder = -1;
+    const bool live = h->record.state == BLOOMFILE_LIVE;
+    f->folder = -1;
     f->map = *map;
     f->header = *h;
     f->geometry = geometry_of(h->layout, h->m, h->header_size);
     f->kernel = kernel_for(h->layout);
-    f->contains = f->kernel->contains;
     f->view = (struct kernel_view){ map->bytes + h->body_offset, f->geometry.units, h->k, NULL };
     if (f->kernel->solve != NULL)
         f->view.shapes = calloc((size_t)f->geometry.pages, sizeof *f->view.shapes);
-    f->copied = (flags & BLOOMFILE_COPY) != 0;
     f->guard = &f->guard_storage;
-    f->app_hash = hash_is_applications(h->hash_id);
     int error = guard_start(f->guard, f->view.body, h->body_size, h->record.body_crc,
                             live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
     if (f->kernel->solve != NULL && f->view.shapes == NULL)
         error = ENOMEM;
     f->guard->shapes = f->view.shapes;
     f->guard->lines = f->geometry.units;
-    if (f->app_hash)
-        app_hash_forget(f);
-    if (header_is_slice(h) || header_is_layer(h))
-        guard_doubt(f->guard); /* for good: only slice.c and series/lookup.c believe the bits */
-    if (live) {
-        f->live = map->bytes;
-        f->state[0] = header_state(f->live, 0);
-        f->state[1] = header_state(f->live, 1);
-        f->accept_unclean = (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0;
-        if (error == 0)
-            error = session_new(&f->session);
-        if (error == 0)
-            f->session->own = true;
-    }
+    if (live && error == 0)
+        error = live_new(&f->live, map->bytes);
+    if (live && error == 0)
+        f->live->accept_unclean = (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0;
+    f->operations = live ? &operations_live : &operations_sealed;
+    lookup_start_image(f);
     if (error == 0 && (flags & BLOOMFILE_VERIFY_FULL) != 0) {
         map_expect(&f->map, MAP_SCAN);
         error = body_verify(h, f->view.body, f->guard, 1, NULL);
         map_expect(&f->map, MAP_LOOKUPS);
     }
     if (error != 0) {
-        opening_close(f);
+        handle_close(f);
         return error;
     }
     *out = f;
@@ -94,19 +84,20 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
 int opening_join(bloomfile *f, int fd, unsigned flags)
 {
     bool layered;
-    f->exact = (flags & BLOOMFILE_ADD_EXACT) != 0;
-    f->alone = (flags & BLOOMFILE_SOLE_ADDER) != 0;
-    int error = f->fd == fd ? 0 : file_identify(fd, &f->own); /* it may be another one by now */
+    f->live->exact = (flags & BLOOMFILE_ADD_EXACT) != 0;
+    f->live->alone = (flags & BLOOMFILE_SOLE_ADDER) != 0;
+    /* It may be another one by now. */
+    int error = f->live->fd == fd ? 0 : file_identify(fd, &f->live->own);
     if (error != 0) {
         close(fd);
         return error;
     }
-    f->fd = fd;
-    f->limit = capacity_limit(&f->header, flags);
+    f->live->fd = fd;
+    f->live->limit = capacity_limit(&f->header, flags);
     error = filesystem_check(fd, &layered);
     if (error == 0)
         error = join_writers(f);
-    f->writing = error == 0;
+    f->live->writing = error == 0;
     return error;
 }
 
@@ -194,14 +185,14 @@ static int open_live(bloomfile **out, int fd, uint64_t length, unsigned flags)
         close(own);
         return error;
     }
-    error = file_identify(own, &(*out)->own);
+    error = file_identify(own, &(*out)->live->own);
     if (error != 0) {
-        opening_close(*out);
+        handle_close(*out);
         *out = NULL;
         close(own);
         return error;
     }
-    (*out)->fd = own;
+    (*out)->live->fd = own;
     return 0;
 }
 
@@ -249,17 +240,17 @@ static int open_once(bloomfile **out, const char *path, unsigned flags, int *res
     if (error == 0 && writing && !layer)
         error = opening_join(f, fd, flags);
     else if (error == 0 && writing)
-        f->fd = fd;
+        f->live->fd = fd;
     else
         close(fd);
-    if (error == 0 && f->fd == fd && !f->writing)
-        f->own = (struct file_identity){ status.st_dev, status.st_ino };
+    if (error == 0 && writing && layer)
+        f->live->own = (struct file_identity){ status.st_dev, status.st_ino };
     if (error == 0 && f->live != NULL)
-        error = file_stat(f->fd, &status); /* the inode of a layered file may have changed */
+        error = file_stat(f->live->fd, &status); /* the inode of a layered file may have changed */
     if (error == 0)
         error = changed_note(f, path, &status);
     if (error != 0)
-        opening_close(f);
+        handle_close(f);
     else
         *out = f;
     return error;
@@ -280,7 +271,7 @@ int opening_by_path(bloomfile **out, const char *path, unsigned flags, int *rest
         int error = open_once(out, path, flags, rest);
         if (error != 0 || !is_outdated(*out, writing) || (!writing && tries == OPEN_TRIES))
             return error;
-        opening_close(*out);
+        handle_close(*out);
         *out = NULL;
         if (*rest >= 0)
             close(*rest);
@@ -306,22 +297,4 @@ int opening_memory(bloomfile **out, const void *image, size_t size, unsigned fla
     if (copied)
         error = map_copy(&map, image, (size_t)size_of_image(&header), locked);
     return error != 0 ? error : opening_new(out, &header, &map, flags);
-}
-
-void opening_close(bloomfile *f)
-{
-    if (f == NULL)
-        return;
-    if (f->writing)
-        join_leave(f);
-    session_free(f->session);
-    guard_release(f->guard);
-    free(f->view.shapes);
-    map_release(&f->map);
-    if (f->fd >= 0 && file_check(f->fd, &f->own) != EBADF)
-        close(f->fd);
-    if (f->folder >= 0)
-        close(f->folder);
-    free(f->path);
-    free(f);
 }

@@ -26,7 +26,4 @@ int opening_range(bloomfile **out, int fd, const struct stat *status, uint64_t o
 /* The same in `size` bytes of memory. */
 int opening_memory(bloomfile **out, const void *image, size_t size, unsigned flags);
 
-/* Leaves the writers, and frees the handle. */
-void opening_close(bloomfile *f);
-
 #endif

@@ -15,7 +15,7 @@ static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *w
 {
     const struct kernel *kernel = f->kernel;
     uint8_t *body = map_bytes(&f->map) + f->header.body_offset;
-    (f->alone && kernel->add_alone != NULL ? kernel->add_alone : kernel->add_shared)(
+    (f->live->alone && kernel->add_alone != NULL ? kernel->add_alone : kernel->add_shared)(
         body, f->view.units, f->header.k, digests, n, was_new, change);
 }
 
@@ -35,10 +35,10 @@ static __attribute__((noinline)) int add_exactly(bloomfile *f, const uint64_t *d
             memset(was_new, 0, n * sizeof *was_new);
         return 0;
     }
-    int error = file_check(f->fd, &f->own);
+    int error = file_check(f->live->fd, &f->live->own);
     if (error == 0)
-        error = n == 1 ? session_lock_stripe(f->session, f->fd, digests[0])
-                       : session_lock_stripes(f->session, f->fd);
+        error = n == 1 ? session_lock_stripe(f->live->session, f->live->fd, digests[0])
+                       : session_lock_stripes(f->live->session, f->live->fd);
     if (error != 0)
         return error;
     /* grow 9: once more, under the lock */
@@ -46,9 +46,9 @@ static __attribute__((noinline)) int add_exactly(bloomfile *f, const uint64_t *d
     if (!succeeded)
         add_digests(f, digests, n, was_new, change);
     if (n == 1)
-        session_unlock_stripe(f->session, f->fd, digests[0]);
+        session_unlock_stripe(f->live->session, f->live->fd, digests[0]);
     else
-        session_unlock_stripes(f->session, f->fd);
+        session_unlock_stripes(f->live->session, f->live->fd);
     return succeeded ? ADDING_SUCCEEDED : 0;
 }
 
@@ -56,7 +56,7 @@ static inline int add_all(bloomfile *f, const uint64_t *digests, size_t n, bool 
                           struct adding_done *done)
 {
     struct kernel_change change = { 0 };
-    if (!f->exact) {
+    if (!f->live->exact) {
         add_digests(f, digests, n, was_new, &change);
     } else {
         const int error = add_exactly(f, digests, n, was_new, &change);
@@ -96,7 +96,7 @@ static __attribute__((noinline)) int add_in_parts(bloomfile *f, const uint64_t *
 int adding(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new, struct adding_done *done)
 {
     const int error = join_writable(f);
-    if (error != 0)
+    if (error != 0 || n == 0)
         return error;
     return capacity_has(f, n) ? add_all(f, digests, n, was_new, done)
                               : add_in_parts(f, digests, n, was_new, done);
@@ -107,4 +107,22 @@ int adding_late(bloomfile *f, const uint64_t *digests, size_t n)
     struct adding_done ignored = { 0 };
     const int error = join_writable(f);
     return error != 0 ? error : add_all(f, digests, n, NULL, &ignored);
+}
+
+int removing(bloomfile *f, uint64_t digest)
+{
+    int error = join_writable(f);
+    if (error == 0)
+        error = file_check(f->live->fd, &f->live->own);
+    if (error == 0)
+        error = session_lock_removal(f->live->session, f->live->fd);
+    if (error != 0)
+        return error;
+    struct kernel_change change = { 0 };
+    const bool was_there = f->kernel->remove_shared(map_bytes(&f->map) + f->header.body_offset,
+                                                    f->view.units, f->header.k, digest, &change);
+    shared_order();
+    session_unlock_removal(f->live->session, f->live->fd);
+    (void)session_count(f->live->session, &change);
+    return was_there ? 0 : BLOOMFILE_EABSENT;
 }

@@ -23,4 +23,7 @@ int adding(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
 /* Adds all of them, though the layer may be full. */
 int adding_late(bloomfile *f, const uint64_t *digests, size_t n);
 
+/* Takes one add of a key back, from a counting image. BLOOMFILE_EABSENT: it is certainly absent. */
+int removing(bloomfile *f, uint64_t digest);
+
 #endif

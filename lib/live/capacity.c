@@ -60,9 +60,9 @@ static uint64_t count_room(const bloomfile *f)
     if (live_count(f, &now) != 0)
         return 1; /* adding or syncing returns the error */
     const uint64_t keys = count_keys(f, &now), writers = now.writers > 1 ? now.writers : 1;
-    if (keys >= f->limit)
+    if (keys >= f->live->limit)
         return 0;
-    const uint64_t left = f->limit - keys, most = f->limit / OVERSHOOT;
+    const uint64_t left = f->live->limit - keys, most = f->live->limit / OVERSHOOT;
     const uint64_t room = (left < most ? left : most) / writers;
     return room > 0 ? room : 1;
 }
@@ -80,7 +80,7 @@ static size_t count_there(const bloomfile *f, const uint64_t *digests, size_t n)
 
 static int64_t take(const bloomfile *f, size_t some)
 {
-    struct session *s = f->session;
+    struct session *s = f->live->session;
     pthread_mutex_lock(&s->asking);
     int64_t room = session_take_room(s, some);
     if (room <= 0) {
@@ -100,11 +100,12 @@ void capacity_renew(const bloomfile *f)
 
 int capacity_take(const bloomfile *f, const uint64_t *digests, size_t *some)
 {
-    if (f->limit == CAPACITY_UNLIMITED) {
-        atomic_store(&f->session->has_room, true);
+    if (f->live->limit == CAPACITY_UNLIMITED) {
+        atomic_store(&f->live->session->has_room, true);
         return 0;
     }
-    const size_t there = atomic_load(&f->session->has_room) ? 0 : count_there(f, digests, *some);
+    const size_t there =
+        atomic_load(&f->live->session->has_room) ? 0 : count_there(f, digests, *some);
     const int64_t room = there > 0 ? (int64_t)there : take(f, *some);
     if (room <= 0)
         return BLOOMFILE_EFULL;

@@ -24,15 +24,15 @@ void capacity_renew(const bloomfile *f);
  * single key looks at a flag alone, which capacity_count() keeps. */
 static inline bool capacity_has(const bloomfile *f, size_t n)
 {
-    return n == 1 ? atomic_load_explicit(&f->session->has_room, memory_order_relaxed)
-                  : session_room(f->session) >= (int64_t)n;
+    return n == 1 ? atomic_load_explicit(&f->live->session->has_room, memory_order_relaxed)
+                  : session_room(f->live->session) >= (int64_t)n;
 }
 
 /* Counts what was added. */
 static inline void capacity_count(const bloomfile *f, const struct kernel_change *change)
 {
     const bool changed = change->keys != 0 || change->ones != 0 || change->overflow != 0;
-    if (changed && session_count(f->session, change) && f->limit != CAPACITY_UNLIMITED)
+    if (changed && session_count(f->live->session, change) && f->live->limit != CAPACITY_UNLIMITED)
         capacity_renew(f);
 }
 

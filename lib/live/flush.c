@@ -33,7 +33,7 @@ int flush_body(const bloomfile *f, const struct header *begun)
     if (error != 0)
         guard_distrust(f->guard, BLOOMFILE_EPOISONED);
     else
-        f->session->durable = begun->record.sequence + 1;
+        f->live->session->durable = begun->record.sequence + 1;
     return error;
 }
 
@@ -73,9 +73,9 @@ static int commit(const bloomfile *f, int body_error)
     if (body_error != 0)
         return live_poison(f, &now, body_error); /* sync 4: told, it poisons */
     /* sync 5: the counts, and the mark away. */
-    struct kernel_change counted = session_take(f->session, now.record.sequence);
+    struct kernel_change counted = session_take(f->live->session, now.record.sequence);
     error = flush_end(f, &now, live_add_counts(&now, now.record, &counted));
-    session_taken(f->session, error == 0);
+    session_taken(f->live->session, error == 0);
     return error;
 }
 
@@ -112,7 +112,7 @@ static int check_mark(const bloomfile *f)
         return error;
     const bool begun =
         now.record.state == BLOOMFILE_LIVE && (now.record.flags & RECORD_SYNC_BEGUN) != 0;
-    if (begun && !f->accept_unclean) {
+    if (begun && !f->live->accept_unclean) {
         guard_distrust(f->guard, BLOOMFILE_EUNCLEAN);
         return BLOOMFILE_EUNCLEAN;
     }
@@ -132,7 +132,7 @@ int flush_as_reader(const bloomfile *f)
     if (will_pass(lock.refused))
         error = lock.refused;
     if (error == 0) {
-        error = file_flush(f->fd);
+        error = file_flush(f->live->fd);
         error = error != 0 ? live_poison_as_reader(f, lock.fd, error) : check_mark(f);
     }
     protocol_lock_end(&lock);

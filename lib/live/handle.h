@@ -3,13 +3,15 @@
 #ifndef BLOOMFILE_LIVE_HANDLE_H
 #define BLOOMFILE_LIVE_HANDLE_H
 
-#include <bloomfile.h>
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <sys/types.h>
 #include <time.h>
 
 #include "format/header.h"
 #include "format/layout.h"
 #include "image/guard.h"
+#include "image/new_image.h"
 #include "kernel/kernel.h"
 #include "live/session.h"
 #include "os/file.h"
@@ -25,31 +27,76 @@ struct file_looks {
     struct timespec modified, touched; /* its contents; those, or its owner, mode or links */
 };
 
+/* What only a live file has. */
+struct live {
+    const uint8_t *header;   /* mapped */
+    const uint8_t *state[2]; /* where its records say what they are */
+    struct session *session;
+    int fd;                   /* which nobody else has */
+    struct file_identity own; /* of `fd` */
+    uint64_t limit;           /* of keys, of a writer: capacity_limit() */
+    int finished;             /* result of bloomfile_finish() */
+    bool writing;             /* one of the file's writers */
+    bool in_memory;           /* it ends with the processes that have it */
+    bool exact;               /* BLOOMFILE_ADD_EXACT */
+    bool alone;               /* BLOOMFILE_SOLE_ADDER */
+    bool accept_unclean;      /* BLOOMFILE_ACCEPT_UNCLEAN */
+};
+
+/* Lookups while the guard has doubts. hits may be NULL. contains_many() returns the number of hits.
+ */
+struct doubtful_lookup {
+    bool (*contains)(const bloomfile *f, uint64_t digest);
+    size_t (*contains_many)(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
+};
+
+/* The images of a sealed filter: its layers, or itself. */
+struct handle_images {
+    bloomfile *const *list;
+    size_t count;
+    bloomfile *alone;
+    bool layers;
+};
+
+struct adding_done;
+
+/* What the public functions do with each kind of handle: sealed, live, or a series. */
+struct handle_operations {
+    int (*add)(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+               struct adding_done *done); /* as adding(); n may be 0 */
+    int (*remove)(bloomfile *f, uint64_t digest);
+    int (*sync)(bloomfile *f);
+    int (*finish)(bloomfile *f);
+    int (*seal)(bloomfile *f);
+    int (*copy)(const bloomfile *f, struct destination to);
+    int (*rescue)(const bloomfile *f, const char *path, unsigned flags);
+    int (*status)(const bloomfile *f);
+    void (*recheck)(const bloomfile *f);
+    bool (*is_stale)(const bloomfile *f);
+    void (*info)(const bloomfile *f, struct bloomfile_info *info);
+    void (*measure)(const bloomfile *f, struct bloomfile_measurement *m);
+    int (*verify)(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault);
+    int (*images)(const bloomfile *f, struct handle_images *images); /* BLOOMFILE_ELIVE, _ENOTONE */
+    void (*close)(bloomfile *f);
+};
+
 struct series;
 
 struct bloomfile {
-    struct kernel_view view;                                           /* owns `shapes` */
-    bool (*contains)(const struct kernel_view *view, uint64_t digest); /* the kernel's */
+    struct kernel_view view; /* owns `shapes` */
+    /* Lookups while the guard has no doubts: those of the kernel, or of a live file. */
+    bool (*contains)(const struct kernel_view *view, uint64_t digest);
+    size_t (*contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n,
+                            bool *hits);
+    const struct doubtful_lookup *doubtful;
+    const struct doubtful_lookup *named; /* `doubtful`, once the application's hash is named */
+    const struct handle_operations *operations;
     const struct kernel *kernel;
-    struct guard *guard;     /* the part that lookups may write */
-    const uint8_t *live;     /* the mapped header of a live file; NULL: sealed */
-    const uint8_t *state[2]; /* where its records say what they are */
-    struct session *session; /* of a live file */
+    struct guard *guard;   /* the part that lookups may write */
+    struct live *live;     /* NULL: sealed, or a series */
     struct series *series; /* the layers; NULL: one filter. Of what else is here, it has the header
                               of the first layer, and `guard` as one that is always in doubt */
-    int fd;                /* of a live file, which nobody else has; else -1 */
-    struct file_identity own; /* of `fd` */
-    bool writing;             /* one of the file's writers */
-    bool in_memory;           /* live, and ends with the processes that have it */
-    int finished;             /* result of bloomfile_finish() */
-    bool exact;               /* BLOOMFILE_ADD_EXACT */
-    bool alone;               /* BLOOMFILE_SOLE_ADDER */
-    uint64_t limit;           /* of keys, of one that is open for writing: capacity_limit() */
-    bool accept_unclean;      /* BLOOMFILE_ACCEPT_UNCLEAN */
-    bool copied;              /* BLOOMFILE_COPY: the file may change */
-    bool app_hash;            /* the application hashes: keys have no digest here */
-    bool unnamed;             /* the application's hash is not named yet: digests mean nothing */
-    struct header header;     /* as it was when opened */
+    struct header header;  /* as it was when opened */
     struct geometry geometry;
     struct map map;
     char *path;               /* NULL: not opened by path */
@@ -58,5 +105,10 @@ struct bloomfile {
     struct publish_only only; /* what is made of it may replace: bloomfile_replace_only() */
     struct guard guard_storage;
 };
+
+static inline bool handle_is_writing(const bloomfile *f)
+{
+    return f->live != NULL && f->live->writing;
+}
 
 #endif

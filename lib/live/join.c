@@ -6,7 +6,9 @@
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "format/decode.h"
 #include "live/flush.h"
@@ -79,7 +81,7 @@ int join_check_clean(int fd, const struct header *h, bool accept_unclean)
 /* What is in memory survives no boot, so it need not be known which one this is. */
 static int identity(const bloomfile *f, uint8_t id[BOOT_ID_SIZE])
 {
-    if (!f->in_memory)
+    if (!f->live->in_memory)
         return boot_id(id);
     memset(id, 0xFF, BOOT_ID_SIZE);
     return 0;
@@ -95,7 +97,7 @@ static int enlist(const bloomfile *f)
     if (error == 0)
         error = live_load_to_commit(f, &now); /* join 4: it is live */
     if (error == 0)
-        error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
+        error = lock_held_by_others(f->live->fd, LOCK_WRITERS, &others);
     if (error != 0)
         return error;
 
@@ -104,7 +106,7 @@ static int enlist(const bloomfile *f)
     bool machine_died = !clean && memcmp(next.boot_id, boot, BOOT_ID_SIZE) != 0;
     bool sync_abandoned = !clean && (next.flags & RECORD_SYNC_BEGUN) != 0;
     /* join 5: what is unclean is refused, or accepted: then bits that were counted may be lost. */
-    if ((machine_died || sync_abandoned) && !f->accept_unclean)
+    if ((machine_died || sync_abandoned) && !f->live->accept_unclean)
         return BLOOMFILE_EUNCLEAN;
     if (machine_died || sync_abandoned)
         next.ones = next.overflow = 0;
@@ -126,20 +128,20 @@ static int enlist_between_syncs(const bloomfile *f)
         error = protocol_lock_records(&lock); /* join 3: nobody commits */
     if (error == 0)
         error = enlist(f);
-    if (error != 0 && file_check(f->fd, &f->own) != EBADF)
-        lock_drop(f->fd, LOCK_WRITERS, 1);
+    if (error != 0 && file_check(f->live->fd, &f->live->own) != EBADF)
+        lock_drop(f->live->fd, LOCK_WRITERS, 1);
     protocol_lock_end(&lock);
     return error;
 }
 
 int join_writers(const bloomfile *f)
 {
-    int error = file_check(f->fd, &f->own);
+    int error = file_check(f->live->fd, &f->live->own);
     if (error == 0)
-        error = lock_try(f->fd, LOCK_WRITERS, false); /* join 1: nobody seals */
+        error = lock_try(f->live->fd, LOCK_WRITERS, false); /* join 1: nobody seals */
     if (error == 0)
         error = enlist_between_syncs(f);
-    atomic_store(&f->session->joined, error == 0);
+    atomic_store(&f->live->session->joined, error == 0);
     return error;
 }
 
@@ -147,35 +149,35 @@ int join_writers(const bloomfile *f)
  * reports. */
 int join_open_own(const bloomfile *f)
 {
-    if (f->session->own)
+    if (f->live->session->own)
         return 0;
-    int error = file_check(f->fd, &f->own);
+    int error = file_check(f->live->fd, &f->live->own);
     if (error != 0)
         return error;
     /* Whoever has not joined a layer, or left it, may yet poison it. */
-    const bool writable = f->writing || file_is_writable(f->fd);
-    error = writable ? map_reopen(&f->map, f->fd) : file_reopen(f->fd);
-    if (error == EACCES && !f->writing)
-        error = file_reopen(f->fd);
-    f->session->own = error == 0;
+    const bool writable = f->live->writing || file_is_writable(f->live->fd);
+    error = writable ? map_reopen(&f->map, f->live->fd) : file_reopen(f->live->fd);
+    if (error == EACCES && !f->live->writing)
+        error = file_reopen(f->live->fd);
+    f->live->session->own = error == 0;
     return error;
 }
 
 static int join_after_fork(const bloomfile *f)
 {
-    pthread_mutex_lock(&f->session->syncs);
+    pthread_mutex_lock(&f->live->session->syncs);
     int error = join_open_own(f);
-    if (error == 0 && !atomic_load(&f->session->joined))
+    if (error == 0 && !atomic_load(&f->live->session->joined))
         error = join_writers(f);
-    pthread_mutex_unlock(&f->session->syncs);
+    pthread_mutex_unlock(&f->live->session->syncs);
     return error;
 }
 
 int join_writable(const bloomfile *f)
 {
-    if (!f->writing)
-        return f->live == NULL ? BLOOMFILE_ESEALED : BLOOMFILE_EREADONLY;
-    const bool joined = atomic_load_explicit(&f->session->joined, memory_order_acquire);
+    if (!f->live->writing)
+        return BLOOMFILE_EREADONLY;
+    const bool joined = atomic_load_explicit(&f->live->session->joined, memory_order_acquire);
     int error = joined || live_in_doubt(f) ? 0 : join_after_fork(f);
     if (error != 0)
         return error;
@@ -210,7 +212,7 @@ static int resign(const bloomfile *f)
     bool others;
     int error = live_load_to_commit(f, &now);
     if (error == 0)
-        error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
+        error = lock_held_by_others(f->live->fd, LOCK_WRITERS, &others);
     if (error != 0)
         return error;
     if (live_in_doubt(f)) {
@@ -219,7 +221,7 @@ static int resign(const bloomfile *f)
         const bool not_ours = error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EUNCLEAN;
         return not_ours ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
     }
-    struct kernel_change counted = session_counted(f->session);
+    struct kernel_change counted = session_counted(f->live->session);
     struct record next = live_add_counts(&now, now.record, &counted);
     if (next.writers > 0)
         next.writers--;
@@ -234,7 +236,7 @@ static int resign(const bloomfile *f)
 
 int join_leave(const bloomfile *f)
 {
-    if (!atomic_load(&f->session->joined))
+    if (!atomic_load(&f->live->session->joined))
         return 0;
     struct protocol_lock lock;
     int error = protocol_lock_take(&lock, f); /* leave 1: nobody else syncs or commits */
@@ -242,8 +244,8 @@ int join_leave(const bloomfile *f)
         error = protocol_lock_records(&lock);
     if (error == 0)
         error = resign(f);
-    if (file_check(f->fd, &f->own) != EBADF)
-        lock_drop(f->fd, LOCK_WRITERS, 1); /* leave 6: before the other two bytes */
+    if (file_check(f->live->fd, &f->live->own) != EBADF)
+        lock_drop(f->live->fd, LOCK_WRITERS, 1); /* leave 6: before the other two bytes */
     protocol_lock_end(&lock);
     return error;
 }
@@ -254,8 +256,50 @@ int join_check_path(const bloomfile *f)
     if (f->path == NULL)
         return 0;
     if (stat(f->path, &now) != 0)
-        return file_name_is_gone(errno, f->fd) ? BLOOMFILE_EREPLACED : 0;
-    int error = file_stat(f->fd, &own);
+        return file_name_is_gone(errno, f->live->fd) ? BLOOMFILE_EREPLACED : 0;
+    int error = file_stat(f->live->fd, &own);
     bool same = error != 0 || (own.st_dev == now.st_dev && own.st_ino == now.st_ino);
     return same ? error : BLOOMFILE_EREPLACED;
+}
+
+/* ---- the live part of a handle */
+
+int live_new(struct live **out, const uint8_t *header)
+{
+    struct live *l = *out = calloc(1, sizeof *l);
+    if (l == NULL)
+        return ENOMEM;
+    *l = (struct live){ .header = header,
+                        .state = { header_state(header, 0), header_state(header, 1) },
+                        .fd = -1 };
+    const int error = session_new(&l->session);
+    if (error == 0)
+        l->session->own = true;
+    return error;
+}
+
+void live_free(struct live *l)
+{
+    if (l == NULL)
+        return;
+    session_free(l->session);
+    if (l->fd >= 0 && file_check(l->fd, &l->own) != EBADF)
+        close(l->fd);
+    free(l);
+}
+
+void handle_close(bloomfile *f)
+{
+    if (f == NULL)
+        return;
+    if (handle_is_writing(f))
+        join_leave(f);
+    guard_release(f->guard);
+    free(f->view.shapes);
+    map_release(&f->map);
+    live_free(f->live);
+    if (f->folder >= 0)
+        close(f->folder);
+    free(f->path);
+    free(f);
 }

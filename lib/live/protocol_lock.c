@@ -47,10 +47,10 @@ static void watch_forks(void)
 /* What is opened must be the file of the handle, whose number may have been reused. */
 static int open_own(struct protocol_lock *t, const bloomfile *f, bool writable)
 {
-    int own, error = file_open_again(f->fd, writable, &own);
+    int own, error = file_open_again(f->live->fd, writable, &own);
     if (error != 0)
         return error;
-    t->unfit = file_check(own, &f->own);
+    t->unfit = file_check(own, &f->live->own);
     if (t->unfit != 0) {
         close(own);
         return t->unfit;
@@ -83,9 +83,9 @@ static int start(struct protocol_lock *t, const bloomfile *f, bool reads)
         open_for_call(t, f, reads);
     if (t->own || t->unfit != 0)
         return t->unfit;
-    const int error = file_check(f->fd, &f->own);
+    const int error = file_check(f->live->fd, &f->live->own);
     if (error == 0)
-        t->fd = f->fd;
+        t->fd = f->live->fd;
     return error;
 }
 

@@ -23,7 +23,7 @@ static bool fell(atomic_uint_least64_t *highest, uint64_t value)
  * this one; or both records were overwritten while they were read, and reading again helps. */
 static bool went_back(const bloomfile *f, const struct record *r)
 {
-    struct session *s = f->session;
+    struct session *s = f->live->session;
     /* A failed sealing is poisoned with a lower sequence than it had. */
     if (r->state == BLOOMFILE_POISONED)
         return false;
@@ -42,11 +42,11 @@ int live_load(const bloomfile *f, struct header *now)
 {
     struct header_faults faults;
     bool back = false;
-    if (!map_is_there(&f->map, f->live, HEADER_MAX))
+    if (!map_is_there(&f->map, f->live->header, HEADER_MAX))
         return BLOOMFILE_ETRUNCATED;
     for (int tries = 0; tries < HEADER_TRIES; tries++) {
         uint8_t bytes[HEADER_MAX];
-        memcpy(bytes, f->live, sizeof bytes);
+        memcpy(bytes, f->live->header, sizeof bytes);
         faults = (struct header_faults){ 0 };
         decode_header(bytes, f->geometry.image_size, now, &faults);
         back = faults.first == 0 && now->crc == f->header.crc && went_back(f, &now->record);
@@ -80,7 +80,7 @@ struct place {
 
 static struct place place_of(const bloomfile *f)
 {
-    return (struct place){ f->fd, &f->own, &f->map };
+    return (struct place){ f->live->fd, &f->live->own, &f->map };
 }
 
 /* commit 2: over the record that is not in force. */
@@ -123,7 +123,7 @@ static void poison_at(const bloomfile *f, int fd)
         return;
     if (map_file(&map, fd, 0, HEADER_MAX, (struct map_wish){ .writable = true }) == 0) {
         if (live_load_to_commit(f, &now) == 0)
-            poison((struct place){ fd, &f->own, &map }, &now);
+            poison((struct place){ fd, &f->live->own, &map }, &now);
         map_release(&map);
     }
 }
@@ -138,12 +138,12 @@ int live_poison_as_reader(const bloomfile *f, int fd, int error)
 /* commit 1: the writer of the record in force may have been killed before it was on disk. */
 static int sync_record_in_force(const bloomfile *f, struct header *now)
 {
-    if (f->session->durable == now->record.sequence + 1)
+    if (f->live->session->durable == now->record.sequence + 1)
         return 0;
     int error = map_sync(&f->map, HEADER_MAX);
     if (error != 0)
         return live_poison(f, now, error);
-    f->session->durable = now->record.sequence + 1;
+    f->live->session->durable = now->record.sequence + 1;
     return 0;
 }
 
@@ -166,7 +166,7 @@ int live_write(const bloomfile *f, struct header *now, struct record next)
         return error;
     now->record = next;
     now->in_force = 1 - now->in_force;
-    atomic_store(&f->session->sequences, next.sequence);
+    atomic_store(&f->live->session->sequences, next.sequence);
     return 0;
 }
 
@@ -179,7 +179,7 @@ int live_commit(const bloomfile *f, struct header *now, struct record next)
     error = map_sync(&f->map, HEADER_MAX); /* commit 3: it is on disk */
     if (error != 0)
         return live_poison(f, &before, error); /* commit 4: told, it poisons */
-    f->session->durable = now->record.sequence + 1;
+    f->live->session->durable = now->record.sequence + 1;
     return 0;
 }
 
@@ -209,26 +209,40 @@ struct record live_add_counts(const struct header *h, struct record r,
 int live_load_counted(const bloomfile *f, struct header *now)
 {
     struct header loaded;
-    pthread_mutex_lock(&f->session->counts);
+    pthread_mutex_lock(&f->live->session->counts);
     const int error = live_load(f, &loaded);
     if (error == 0)
         now->record = loaded.record;
-    const struct kernel_change missing = session_missing(f->session, now->record.sequence);
-    pthread_mutex_unlock(&f->session->counts);
+    const struct kernel_change missing = session_missing(f->live->session, now->record.sequence);
+    pthread_mutex_unlock(&f->live->session->counts);
     now->record = live_add_counts(now, now->record, &missing);
+    return error;
+}
+
+int live_header_now(const bloomfile *f, struct header *h)
+{
+    struct header now;
+    *h = f->header;
+    if (f->live == NULL)
+        return 0;
+    if (f->live->writing)
+        return live_load_counted(f, h);
+    const int error = live_load(f, &now);
+    if (error == 0)
+        h->record = now.record;
     return error;
 }
 
 int live_count(const bloomfile *f, struct record *counted)
 {
-    struct session *s = f->session;
+    struct session *s = f->live->session;
     struct session_last *last = &s->last;
     struct header now;
     uint64_t sequences[2];
     int error = 0;
     pthread_mutex_lock(&s->counts);
     for (unsigned slot = 0; slot < 2; slot++)
-        sequences[slot] = shared_load64(header_sequence(f->live, slot));
+        sequences[slot] = shared_load64(header_sequence(f->live->header, slot));
     if (!last->known || memcmp(sequences, last->sequences, sizeof sequences) != 0) {
         error = live_load(f, &now);
         last->known = error == 0;

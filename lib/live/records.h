@@ -29,8 +29,8 @@ static inline bool live_in_doubt(const bloomfile *f)
     shared_order();
     if (guard_distrusted(f->guard))
         return true;
-    if (shared_load32(f->state[0]) != BLOOMFILE_POISONED &&
-        shared_load32(f->state[1]) != BLOOMFILE_POISONED)
+    if (shared_load32(f->live->state[0]) != BLOOMFILE_POISONED &&
+        shared_load32(f->live->state[1]) != BLOOMFILE_POISONED)
         return false;
     /* For good: the page may be read anew from disk. */
     guard_distrust(f->guard, BLOOMFILE_EPOISONED);
@@ -42,8 +42,12 @@ static inline bool live_in_doubt(const bloomfile *f)
 static inline bool live_succeeded(const bloomfile *f)
 {
     shared_order();
-    return header_has_successor(f->live);
+    return header_has_successor(f->live->header);
 }
+
+/* The header of a sealed or live image with the record in force and what this handle has counted.
+ * After an error the record is that of the opening, but for those counts. */
+int live_header_now(const bloomfile *f, struct header *h);
 
 /* Decodes the header as live_load() does, and adds to its record what this handle has counted, even
  * while some of that is on its way to the record. After an error *now is unchanged but for that. */

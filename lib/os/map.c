@@ -70,7 +70,7 @@ static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, str
     void *base = mmap(NULL, size + before, access, MAP_SHARED, fd, (off_t)(offset - before));
     if (base == MAP_FAILED)
         return errno;
-    *map = (struct map){ base, size + before, (const uint8_t *)base + before };
+    *map = (struct map){ base, size + before, (const uint8_t *)base + before, false };
     int error = wish.locked ? lock_pages(map, size) : 0;
     if (error == 0 && (wish.resident || wish.locked))
         error = fetch_pages(map, fd, offset - before);
@@ -92,7 +92,7 @@ static int map_memory(struct map *map, size_t size, bool locked)
     const size_t before = huge > 0 ? -(uintptr_t)base % HUGE_PAGE : 0;
     if (huge > 0)
         madvise((uint8_t *)base + before, huge, MADV_HUGEPAGE);
-    *map = (struct map){ base, base_size, (const uint8_t *)base + before };
+    *map = (struct map){ base, base_size, (const uint8_t *)base + before, true };
     return locked ? lock_pages(map, size) : 0;
 }
 

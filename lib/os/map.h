@@ -11,6 +11,7 @@ struct map {
     void *base; /* NULL: the bytes are somebody else's */
     size_t base_size;
     const uint8_t *bytes;
+    bool copied; /* to private memory: the file may change */
 };
 
 /* How to have the bytes in memory. */

@@ -100,7 +100,9 @@ int series_copy(const bloomfile *f, struct destination to)
 {
     const struct layers *l;
     uint64_t size = 0;
-    int error = lookup_enter_all(f, &l);
+    int error = source_destination(&to, &f, 1);
+    if (error == 0)
+        error = lookup_enter_all(f, &l);
     if (error != 0)
         return error;
     for (size_t i = 0; i < l->count; i++)

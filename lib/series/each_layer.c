@@ -3,10 +3,11 @@
 #include <bloomfile_combine.h>
 #include <string.h>
 
-#include "handle/file_change.h"
-#include "handle/sync.h"
+#include "handle/inspection.h"
+#include "live/file_change.h"
 #include "live/join.h"
 #include "live/records.h"
+#include "live/sync.h"
 #include "series/files.h"
 #include "series/lookup.h"
 #include "series/series.h"
@@ -61,7 +62,7 @@ int series_finish(bloomfile *f)
     const struct layers *l = layers_enter(f);
     int error = atomic_load(&f->guard->error);
     for (size_t i = 0; i < l->count; i++) {
-        int of_layer = l->list[i]->writing ? writers_leave(l->list[i]) : 0;
+        int of_layer = handle_is_writing(l->list[i]) ? writers_leave(l->list[i]) : 0;
         error = error == 0 ? of_layer : error;
     }
     if (error == 0)
@@ -69,11 +70,6 @@ int series_finish(bloomfile *f)
     layers_leave(f, l);
     s->writing = false;
     return s->finished = error;
-}
-
-void series_close(bloomfile *f)
-{
-    layers_close(f);
 }
 
 /* ---- looking */
@@ -108,4 +104,101 @@ bool series_is_stale(const bloomfile *f)
         stale = files_check_names(f->series, l) == BLOOMFILE_EREPLACED;
     layers_leave(f, l);
     return stale;
+}
+
+void series_recheck(const bloomfile *f)
+{
+    const struct layers *l = layers_enter(f);
+    for (size_t i = 0; i < l->count; i++)
+        guard_recheck(l->list[i]->guard);
+    layers_leave(f, l);
+}
+
+/* ---- inspecting */
+
+/* What a layer has more; what they all have is that of the first. */
+static void add_info(struct bloomfile_info *sum, const struct bloomfile_info *layer)
+{
+    sum->bits += layer->bits;
+    sum->bits_unfolded += layer->bits_unfolded;
+    sum->body_size += layer->body_size;
+    sum->image_size += layer->image_size;
+    sum->pages += layer->pages;
+    sum->capacity += layer->capacity;
+    sum->keys += layer->keys;
+    sum->ones += layer->ones;
+    sum->bad_pages += layer->bad_pages;
+    sum->keys_estimated |= layer->keys_estimated;
+    sum->hashes = layer->hashes; /* of the newest, as are these */
+    sum->sequence = layer->sequence;
+    sum->writers = layer->writers;
+    sum->layer = layer->layer;
+    if (layer->state == BLOOMFILE_POISONED)
+        sum->state = layer->state;
+}
+
+void series_info(const bloomfile *f, struct bloomfile_info *sum)
+{
+    const struct layers *l = layers_enter(f);
+    inspection_info(l->list[0], sum);
+    for (size_t i = 1; i < l->count; i++) {
+        struct bloomfile_info layer;
+        inspection_info(l->list[i], &layer);
+        add_info(sum, &layer);
+    }
+    sum->fpr = sum->series_fpr;
+    sum->layers = (uint32_t)l->count;
+    layers_leave(f, l);
+}
+
+void series_measure(const bloomfile *f, struct bloomfile_measurement *m)
+{
+    const struct layers *l = layers_enter(f);
+    double sure = 1; /* that no layer says "maybe" to an absent key */
+    uint64_t bits = 0;
+    *m = (struct bloomfile_measurement){ 0 };
+    for (size_t i = 0; i < l->count; i++) {
+        struct bloomfile_measurement one;
+        inspection_measure(l->list[i], &one);
+        m->ones += one.ones;
+        m->keys_estimate += one.keys_estimate;
+        sure *= 1 - one.fpr;
+        bits += l->list[i]->header.m;
+    }
+    m->fill = (double)m->ones / (double)bits;
+    m->fpr = 1 - sure;
+    layers_leave(f, l);
+}
+
+/* Damage in one layer does not keep the others from being checked, which later lookups rely on. */
+int series_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
+{
+    const struct layers *l = layers_enter(f);
+    uint64_t start = 0;
+    int first = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const bloomfile *layer = l->list[i];
+        struct bloomfile_fault found;
+        const int error = layer->operations->verify(layer, threads, &found);
+        if (error != 0 && first == 0) {
+            first = error;
+            found.offset += start;
+            if (fault != NULL)
+                *fault = found;
+        }
+        start += header_layer_stride(&layer->header);
+    }
+    layers_leave(f, l);
+    return first;
+}
+
+/* A sealed series keeps its layers. */
+int series_images(const bloomfile *f, struct handle_images *images)
+{
+    if (f->series->live)
+        return BLOOMFILE_ELIVE;
+    const struct layers *l = layers_enter(f);
+    layers_leave(f, l);
+    *images = (struct handle_images){ .list = l->list, .count = l->count, .layers = true };
+    return 0;
 }

@@ -11,12 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bloomfile_hash.h>
-
 #include "format/bytes.h"
 #include "format/decode.h"
-#include "handle/file_change.h"
+#include "handle/lookup.h"
 #include "handle/opening.h"
+#include "live/file_change.h"
 #include "live/join.h"
 #include "live/records.h"
 #include "os/file.h"
@@ -64,11 +63,10 @@ static int open_layer(const struct series *s, const struct header *like, uint64_
         return error;
     const struct header *h = &(*out)->header;
     if (header_is_layer(h) && files_same_series(h, like) && files_slot(s, h->layer) == slot) {
-        if ((*out)->app_hash) /* the handle of the series asks whether it is the right one */
-            bloomfile_name_hash(*out, h->hash_id, h->self_test);
+        app_hash_name_own(*out);
         return 0;
     }
-    opening_close(*out);
+    handle_close(*out);
     *out = NULL;
     return BLOOMFILE_ESERIES;
 }
@@ -188,7 +186,7 @@ static struct layers *with(struct layers *l, bloomfile *layer)
     if (more != NULL)
         more->list[more->count++] = layer;
     else
-        opening_close(layer);
+        handle_close(layer);
     return more;
 }
 

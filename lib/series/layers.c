@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "handle/lookup.h"
 #include "handle/opening.h"
+#include "live/join.h"
 #include "os/memory.h"
 #include "os/path.h"
 
@@ -45,7 +45,7 @@ void layers_free(struct layers *l, const struct layers *kept)
 {
     for (size_t i = 0; i < l->count; i++)
         if (!has(kept, l->list[i]))
-            opening_close(l->list[i]);
+            handle_close(l->list[i]);
     free(l);
 }
 
@@ -115,17 +115,11 @@ static bloomfile *new_handle(const bloomfile *first)
     bloomfile *f = calloc(1, sizeof *f);
     if (f == NULL)
         return NULL;
-    f->fd = f->folder = -1;
+    f->folder = -1;
     f->header = first->header;
-    f->geometry = first->geometry;
     f->kernel = first->kernel;
-    f->contains = first->contains;
     f->view.k = first->view.k;
-    f->app_hash = first->app_hash;
     f->guard = &f->guard_storage;
-    guard_doubt(f->guard);
-    if (f->app_hash)
-        app_hash_forget(f);
     return f;
 }
 
@@ -136,7 +130,7 @@ int layers_start(bloomfile **out, bloomfile *first, const char *path, unsigned f
     *out = NULL;
     int error = f == NULL || l == NULL ? ENOMEM : new_series(&f->series, first, path);
     if (error != 0) {
-        opening_close(first);
+        handle_close(first);
         free(l);
         if (f != NULL)
             free_series(f->series);

@@ -44,7 +44,7 @@ static inline bloomfile *layers_newest(const struct layers *l)
 }
 
 /* Makes the handle of a series from its first layer, whose only owner it is from here on, also on
- * failure. path: for a live series in files. */
+ * failure; how it looks up is yet to be chosen. path: for a live series in files. */
 int layers_start(bloomfile **out, bloomfile *first, const char *path, unsigned flags);
 
 /* The same set with room for more; NULL: no memory. */

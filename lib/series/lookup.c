@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "handle/lookup.h"
 #include "handle/unchecked.h"
 #include "live/join.h"
 #include "live/records.h"
@@ -70,7 +69,7 @@ static bool one(const struct layers *l, uint64_t digest)
     for (size_t i = l->count; i-- > 0;) {
         const bloomfile *layer = l->list[i];
         if (guard_only_doubt(&layer->guard_storage) ? layer->contains(&layer->view, digest)
-                                                    : lookup_unchecked(layer, digest))
+                                                    : unchecked_contains(layer, digest))
             return true;
     }
     for (size_t i = l->count; i-- > 0;)
@@ -79,7 +78,7 @@ static bool one(const struct layers *l, uint64_t digest)
     return false;
 }
 
-bool series_contains(const bloomfile *f, uint64_t digest)
+static bool series_contains(const bloomfile *f, uint64_t digest)
 {
     for (;;) {
         const struct layers *l = layers_enter(f);
@@ -98,10 +97,8 @@ bool series_contains(const bloomfile *f, uint64_t digest)
 static size_t many(const bloomfile *layer, const uint64_t *digests, size_t n, bool *hits)
 {
     if (!guard_only_doubt(&layer->guard_storage))
-        return lookup_many_unchecked(layer, digests, n, hits);
-    if (layer->live != NULL)
-        return lookup_many_live(layer, digests, n, hits);
-    return layer->kernel->contains_many(&layer->view, digests, n, hits);
+        return unchecked_contains_many(layer, digests, n, hits);
+    return layer->contains_many(&layer->view, digests, n, hits);
 }
 
 /* Moves those that were not found to the front. */
@@ -175,7 +172,8 @@ static size_t chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool 
     }
 }
 
-size_t series_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+static size_t series_contains_many(const bloomfile *f, const uint64_t *digests, size_t n,
+                                   bool *hits)
 {
     bool own[ADDING_MOST];
     size_t found = 0;
@@ -184,6 +182,8 @@ size_t series_contains_many(const bloomfile *f, const uint64_t *digests, size_t 
                        hits != NULL ? hits + start : own);
     return found;
 }
+
+const struct doubtful_lookup lookup_in_layers = { series_contains, series_contains_many };
 
 /* ---- To the newest layer what no layer has. */
 
@@ -319,10 +319,4 @@ int series_add(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
             error = add_again(f, &t, &l);
     }
     return error;
-}
-
-int series_addable(bloomfile *f)
-{
-    struct adding_done none = { 0 };
-    return series_add(f, NULL, 0, NULL, &none);
 }

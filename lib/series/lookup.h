@@ -6,6 +6,9 @@
 #include "live/adding.h"
 #include "series/layers.h"
 
+/* Of the handle of a series. */
+extern const struct doubtful_lookup lookup_in_layers;
+
 /* Finds the layers that have come since; between layers_enter() and _leave() of this thread it must
  * not be called. An error becomes the handle's sticky one. */
 int lookup_follow(const bloomfile *f, const struct layers *seen);

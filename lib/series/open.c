@@ -6,16 +6,64 @@
 #include <unistd.h>
 
 #include "handle/creating.h"
-#include "handle/file_change.h"
+#include "handle/lookup.h"
 #include "handle/opening.h"
 #include "image/body.h"
+#include "live/file_change.h"
+#include "live/join.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "series/files.h"
+#include "series/lookup.h"
 #include "series/removal.h"
 #include "series/series.h"
 #include "series/succession.h"
 #include "series/writers.h"
+
+/* ---- the handle */
+
+/* The layout of a layer is never counting, and a series is sealed as a copy alone. */
+static int refuse_remove(bloomfile *f, uint64_t digest)
+{
+    (void)f;
+    (void)digest;
+    return BLOOMFILE_ENOTCOUNTING;
+}
+
+static int refuse_seal(bloomfile *f)
+{
+    (void)f;
+    return BLOOMFILE_ENOTONE;
+}
+
+static const struct handle_operations operations = {
+    .add = series_add,
+    .remove = refuse_remove,
+    .sync = series_sync,
+    .finish = series_finish,
+    .seal = refuse_seal,
+    .copy = series_copy,
+    .rescue = series_rescue,
+    .status = series_status,
+    .recheck = series_recheck,
+    .is_stale = series_is_stale,
+    .info = series_info,
+    .measure = series_measure,
+    .verify = series_verify,
+    .images = series_images,
+    .close = layers_close,
+};
+
+/* As layers_start(). */
+static int start(bloomfile **out, bloomfile *first, const char *path, unsigned flags)
+{
+    const int error = layers_start(out, first, path, flags);
+    if (error != 0)
+        return error;
+    (*out)->operations = &operations;
+    lookup_start_series(*out, &lookup_in_layers);
+    return 0;
+}
 
 /* ---- live */
 
@@ -45,12 +93,11 @@ int series_open_live(bloomfile **out, const char *path, unsigned flags)
     const struct header *h = &first->header;
     const bool fits = h->generations != 0 ? h->layer % h->generations == 0 : h->layer == 0;
     if (!fits) {
-        opening_close(first);
+        handle_close(first);
         return opened(out, NULL, BLOOMFILE_ESERIES);
     }
-    if (first->app_hash)
-        bloomfile_name_hash(first, h->hash_id, h->self_test);
-    int error = layers_start(&f, first, path, flags);
+    app_hash_name_own(first);
+    int error = start(&f, first, path, flags);
     if (error == 0)
         error = find(f);
     return opened(out, f, error);
@@ -129,9 +176,9 @@ int series_create(bloomfile **out, const char *path, const struct bloomfile_para
         error = create(&first, path, &h, flags);
     if (error != 0)
         return error;
-    error = layers_start(&f, first, path,
-                         (flags & ~BLOOMFILE_REPLACE) | (path != NULL ? BLOOMFILE_WRITE : 0) |
-                             (first->app_hash ? BLOOMFILE_APP_HASH : 0));
+    error = start(&f, first, path,
+                  (flags & ~BLOOMFILE_REPLACE) | (path != NULL ? BLOOMFILE_WRITE : 0) |
+                      (hash_is_applications(h.hash_id) ? BLOOMFILE_APP_HASH : 0));
     if (error == 0)
         f->series->writing = true;
     if (error == 0)
@@ -179,14 +226,13 @@ static int open_next(struct layers **l, struct place *p, unsigned flags)
         return error;
     const struct header *h = &next->header;
     if (!series_is_next(before, h)) {
-        opening_close(next);
+        handle_close(next);
         return BLOOMFILE_ESERIES;
     }
-    if (next->app_hash)
-        bloomfile_name_hash(next, h->hash_id, h->self_test);
+    app_hash_name_own(next);
     struct layers *more = layers_copy(*l, 1);
     if (more == NULL || changed_note_layer(next, (*l)->list[0]) != 0) {
-        opening_close(next);
+        handle_close(next);
         free(more);
         return ENOMEM;
     }
@@ -203,12 +249,11 @@ static int open_rest(bloomfile **out, struct place *p, unsigned flags)
     const struct header *h = &first->header;
     if (h->layers == 0 || h->layer != 0 || h->link != 0) {
         const int error = h->layers == 0 ? BLOOMFILE_ELIVE : BLOOMFILE_ESERIES;
-        opening_close(first);
+        handle_close(first);
         return opened(out, NULL, error);
     }
-    if (first->app_hash)
-        bloomfile_name_hash(first, h->hash_id, h->self_test);
-    int error = layers_start(&f, first, NULL, flags);
+    app_hash_name_own(first);
+    int error = start(&f, first, NULL, flags);
     if (error != 0)
         return opened(out, NULL, error);
     struct layers *known = layers_now(f), *l = layers_copy(known, 0);
@@ -228,7 +273,7 @@ int series_open_sealed(bloomfile **out, int fd, uint64_t offset, unsigned flags)
     if ((*out)->header.layers > 1) {
         int error = file_stat(fd, &p.status);
         if (error != 0) {
-            opening_close(*out);
+            handle_close(*out);
             return opened(out, NULL, error);
         }
     }

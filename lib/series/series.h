@@ -19,25 +19,19 @@ int series_create(bloomfile **out, const char *path, const struct bloomfile_para
 /* Whether a sealed layer's header may be that of the layer behind another one. */
 bool series_is_next(const struct header *before, const struct header *h);
 
-void series_close(bloomfile *f);
-
-bool series_contains(const bloomfile *f, uint64_t digest);
-size_t series_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
-
-/* 0, or the error that adding would return. */
-int series_addable(bloomfile *f);
-
-/* As adding(). */
+/* The operations of its handle. series_add(): as adding(). */
 int series_add(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
                struct adding_done *done);
-
 int series_sync(bloomfile *f);
 int series_finish(bloomfile *f);
-int series_status(const bloomfile *f);
-bool series_is_stale(const bloomfile *f);
-
-/* A sealed copy of all layers; a live copy, whatever state they are in. */
 int series_copy(const bloomfile *f, struct destination to);
 int series_rescue(const bloomfile *f, const char *path, unsigned flags);
+int series_status(const bloomfile *f);
+void series_recheck(const bloomfile *f);
+bool series_is_stale(const bloomfile *f);
+void series_info(const bloomfile *f, struct bloomfile_info *sum);
+void series_measure(const bloomfile *f, struct bloomfile_measurement *m);
+int series_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault);
+int series_images(const bloomfile *f, struct handle_images *images);
 
 #endif

@@ -123,7 +123,7 @@ static int make_file(const struct series *s, struct header *h)
     const bool replaces = s->generations != 0 && h->layer >= s->generations;
     int error = creating_file(&f, path, s->path, h, replaces ? BLOOMFILE_REPLACE : 0);
     if (error == 0)
-        opening_close(f);
+        handle_close(f);
     free(path);
     return error == EEXIST ? BLOOMFILE_ESERIES : error;
 }
@@ -140,7 +140,7 @@ static int flush_name(const struct series *s)
 static int check_only_name(const bloomfile *layer)
 {
     struct stat status;
-    int error = file_stat(layer->fd, &status);
+    int error = file_stat(layer->live->fd, &status);
     return error == 0 && status.st_nlink > 1 ? EMLINK : error;
 }
 
@@ -227,14 +227,14 @@ static int mark(const bloomfile *newest)
     struct header now;
     int error = live_load_to_commit(newest, &now);
     if (error == 0) /* grow 6: no exact adder is at work */
-        error = session_lock_stripes(newest->session, newest->fd);
+        error = session_lock_stripes(newest->live->session, newest->live->fd);
     if (error != 0)
         return error;
     /* grow 7: the successor bit. */
     struct record next = now.record;
     next.flags |= RECORD_SUCCEEDED;
     error = live_commit(newest, &now, next);
-    session_unlock_stripes(newest->session, newest->fd);
+    session_unlock_stripes(newest->live->session, newest->live->fd);
     return error;
 }
 
@@ -260,7 +260,7 @@ static int succeed(const bloomfile *f, const struct layers *l)
 static int make_mark_durable(const bloomfile *before)
 {
     struct protocol_lock lock;
-    pthread_mutex_lock(&before->session->syncs);
+    pthread_mutex_lock(&before->live->session->syncs);
     int error = join_open_own(before);
     if (error == 0) {
         error = protocol_lock_commit(&lock, before);
@@ -268,7 +268,7 @@ static int make_mark_durable(const bloomfile *before)
             error = live_make_durable(before);
         protocol_lock_end(&lock);
     }
-    pthread_mutex_unlock(&before->session->syncs);
+    pthread_mutex_unlock(&before->live->session->syncs);
     return error;
 }
 
@@ -281,12 +281,12 @@ static int succeed_locked(const bloomfile *f, const struct layers *l)
         error = make_mark_durable(l->list[l->count - 2]);
     if (error != 0)
         return error;
-    pthread_mutex_lock(&newest->session->syncs);
+    pthread_mutex_lock(&newest->live->session->syncs);
     error = protocol_lock_commit(&lock, newest); /* grow 2: one process at a time */
     if (error == 0)
         error = succeed(f, l);
     protocol_lock_end(&lock);
-    pthread_mutex_unlock(&newest->session->syncs);
+    pthread_mutex_unlock(&newest->live->session->syncs);
     return error;
 }
 
@@ -311,7 +311,7 @@ int succession_settle(const bloomfile *f, const struct layers *l)
     bloomfile *last = layers_newest(before);
     int error = 0;
     if (!live_succeeded(last)) {
-        error = last->writing ? 0 : opening_join(last, last->fd, f->series->flags);
+        error = last->live->writing ? 0 : opening_join(last, last->live->fd, f->series->flags);
         if (error == 0)
             error = succeed_locked(f, before);
     }

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "handle/file_change.h"
 #include "handle/opening.h"
-#include "handle/sync.h"
+#include "live/file_change.h"
 #include "live/records.h"
+#include "live/sync.h"
 #include "series/files.h"
 #include "series/succession.h"
 
@@ -25,7 +25,7 @@ static int check_mounts(const struct series *s, const struct layers *l)
 
 static int join(bloomfile *layer, unsigned flags)
 {
-    return layer->writing ? 0 : opening_join(layer, layer->fd, flags);
+    return layer->live->writing ? 0 : opening_join(layer, layer->live->fd, flags);
 }
 
 int writers_find(const bloomfile *f, const struct layers *known, struct layers **out)

@@ -18,7 +18,7 @@
 #include "faults.h"
 #include "format/bytes.h"
 #include "format/header.h"
-#include "handle/sync.h"
+#include "live/sync.h"
 
 enum {
     RECORDS = 1,

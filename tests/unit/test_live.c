@@ -220,7 +220,7 @@ static void a_sole_adder_adds_what_others_would(void **state)
         bloomfile *alone, *shared;
         assert_error(bloomfile_create_memory(&alone, &params, BLOOMFILE_SOLE_ADDER), 0);
         assert_error(bloomfile_create_memory(&shared, &params, 0), 0);
-        assert_false(shared->alone); /* else adds at the same time may undo one another */
+        assert_false(shared->live->alone); /* else adds at the same time may undo one another */
         struct watch watch = { .f = alone };
         pthread_t looker;
         assert_int_equal(pthread_create(&looker, NULL, look_for_what_is_added, &watch), 0);

@@ -347,7 +347,7 @@ static void a_page_that_the_file_has_lost_is_not_there(void **state)
     uint8_t *wide = mmap(NULL, 2 * grain, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(fd >= 0 && wide != MAP_FAILED);
     uint8_t *page = wide + -(uintptr_t)wide % grain;
-    const struct map map = { page, PAGE, page };
+    const struct map map = { .base = page, .base_size = PAGE, .bytes = page };
     assert_int_equal(ftruncate(fd, PAGE), 0);
     assert_ptr_equal(mmap(page, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0), page);
     assert_true(map_is_there(&map, page, PAGE));

@@ -10,6 +10,7 @@
 
 #include "faults.h"
 #include "handle/opening.h"
+#include "live/join.h"
 
 static struct bytes image, ribbon;
 static int descriptor;
@@ -282,7 +283,7 @@ static void a_reader_does_not_have_a_live_file_open_for_writing(void **state)
 {
     (void)state;
     bloomfile *f = opened("live", 0);
-    assert_int_equal(fcntl(f->fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+    assert_int_equal(fcntl(f->live->fd, F_GETFL) & O_ACCMODE, O_RDONLY);
     bloomfile_close(f);
 }
 
@@ -314,7 +315,7 @@ static int rest_of(uint64_t keys)
     free(series.data);
     int rest;
     assert_error(opening_by_path(&f, "short", 0, &rest), 0);
-    opening_close(f);
+    handle_close(f);
     assert_int_equal(unlink("short"), 0);
     return rest;
 }

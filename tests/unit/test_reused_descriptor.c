@@ -78,7 +78,7 @@ static void a_writer_writes_nothing_to_a_foreign_file(void **state)
     for (size_t way = 0; way <= ROWS(ways); way++)
         for (unsigned exact = 0; exact < 2; exact++) {
             bloomfile *f = create(BLOOMFILE_COUNTING, 0, exact ? BLOOMFILE_ADD_EXACT : 0);
-            const int fd = f->fd;
+            const int fd = f->live->fd;
             take_number(fd);
             assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), exact ? EBADF : 0);
             assert_error(bloomfile_remove_digest(f, number(0, 1)), EBADF);
@@ -117,7 +117,7 @@ static void a_child_of_fork_maps_no_foreign_file(void **state)
     (void)state;
     need_wipe_on_fork();
     bloomfile *f = create(BLOOMFILE_BLOCKED, 0, 0);
-    const int fd = f->fd;
+    const int fd = f->live->fd;
     take_number(fd);
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -136,7 +136,7 @@ static void a_reader_neither_syncs_nor_closes_a_foreign_file(void **state)
     (void)state;
     make_live("filter", BLOOMFILE_BLOCKED);
     bloomfile *f = opened("filter", 0);
-    const int fd = f->fd;
+    const int fd = f->live->fd;
     take_number(fd);
     assert_error(bloomfile_seal_to("copy", f, 0), EBADF);
     assert_error(bloomfile_status(f), EBADF);
@@ -150,7 +150,7 @@ static void a_closed_descriptor_is_an_error(void **state)
 {
     (void)state;
     bloomfile *f = create(BLOOMFILE_BLOCKED, 0, 0);
-    assert_int_equal(close(f->fd), 0);
+    assert_int_equal(close(f->live->fd), 0);
     assert_error(bloomfile_sync(f), EBADF);
     assert_error(bloomfile_status(f), EBADF);
     assert_error(bloomfile_finish(f), EBADF);

@@ -167,12 +167,12 @@ static bloomfile *filter;
 
 static void take_counts(void)
 {
-    session_take(filter->session, UINT64_MAX);
+    session_take(filter->live->session, UINT64_MAX);
 }
 
 static void give_counts_back(void)
 {
-    session_taken(filter->session, false);
+    session_taken(filter->live->session, false);
 }
 
 static void read_counts(void)
@@ -204,12 +204,12 @@ static void nobody_looks_at_counts_while_others_move_them(void **state)
     filter = opened("filter", BLOOMFILE_WRITE);
     for (size_t i = 0; i < ROWS(tasks); i++) {
         pthread_t thread;
-        pthread_mutex_lock(&filter->session->counts);
+        pthread_mutex_lock(&filter->live->session->counts);
         assert_int_equal(pthread_create(&thread, NULL, run_task, &tasks[i]), 0);
         while (tasks[i].id == 0)
             sched_yield();
         assert_true(falls_asleep(state_of(getpid(), tasks[i].id), &tasks[i].done));
-        pthread_mutex_unlock(&filter->session->counts);
+        pthread_mutex_unlock(&filter->live->session->counts);
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_true(tasks[i].done);
     }

@@ -45,7 +45,7 @@ class AddsOfTwo(Litmus):
 
     initial = {"a": 0, "b": 0}
     code = (("add_all", "shared_order()", "capacity_count("),
-            ("bloomfile_remove_digest", "shared_order()", "session_unlock_removal("),
+            ("removing", "shared_order()", "session_unlock_removal("),
             ("shared_order", "__atomic_thread_fence(__ATOMIC_SEQ_CST)"),
             ("shared_set64", "__atomic_fetch_or("))
     weakened = ("order of the first", "order of the second", "locked change")

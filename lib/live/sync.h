@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Syncing of one image, by a writer or before it is copied. */
-#ifndef BLOOMFILE_SYNC_H
-#define BLOOMFILE_SYNC_H
+#ifndef BLOOMFILE_LIVE_SYNC_H
+#define BLOOMFILE_LIVE_SYNC_H
 
 #include "live/handle.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Detection of files that were changed or replaced since they were opened. */
-#ifndef BLOOMFILE_HANDLE_FILE_CHANGE_H
-#define BLOOMFILE_HANDLE_FILE_CHANGE_H
+#ifndef BLOOMFILE_LIVE_FILE_CHANGE_H
+#define BLOOMFILE_LIVE_FILE_CHANGE_H
 
 #include <sys/stat.h>
 

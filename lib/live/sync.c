@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Syncing of one image: a writer commits, a reader does not. */
-#include "handle/sync.h"
+#include "live/sync.h"
 
-#include "handle/file_change.h"
+#include "live/file_change.h"
 #include "live/flush.h"
 #include "live/join.h"
 
@@ -10,21 +10,21 @@ int sync_prepare(const bloomfile *f)
 {
     if (live_in_doubt(f))
         return 0;
-    pthread_mutex_lock(&f->session->syncs);
+    pthread_mutex_lock(&f->live->session->syncs);
     int error = join_open_own(f);
-    pthread_mutex_unlock(&f->session->syncs);
+    pthread_mutex_unlock(&f->live->session->syncs);
     return error;
 }
 
 int sync_source(const bloomfile *f)
 {
-    pthread_mutex_lock(&f->session->syncs);
+    pthread_mutex_lock(&f->live->session->syncs);
     int error = join_open_own(f);
     if (error == 0)
         error = changed_or_damaged_so_far(f);
     if (error == 0)
-        error = atomic_load(&f->session->joined) ? flush_and_commit(f) : flush_as_reader(f);
-    pthread_mutex_unlock(&f->session->syncs);
+        error = atomic_load(&f->live->session->joined) ? flush_and_commit(f) : flush_as_reader(f);
+    pthread_mutex_unlock(&f->live->session->syncs);
     return error;
 }
 
@@ -40,14 +40,14 @@ int sync_all(bloomfile *f)
 
 int sync_finish(bloomfile *f)
 {
-    if (!f->writing)
-        return f->finished;
+    if (!f->live->writing)
+        return f->live->finished;
     const int before = changed_or_damaged(f);
     int error = join_leave(f);
-    f->writing = false;
-    atomic_store(&f->session->joined, false);
+    f->live->writing = false;
+    atomic_store(&f->live->session->joined, false);
     if (error == 0)
         error = before != 0 ? before : join_check_path(f);
-    f->finished = error;
+    f->live->finished = error;
     return error;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Detection of a changed file: device, inode, size, times and header bytes are compared with those
  * of the opening. */
-#include "handle/file_change.h"
+#include "live/file_change.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ static void note_looks(bloomfile *f, const struct stat *status)
     f->file = (struct file_looks){ .device = status->st_dev,
                                    .inode = status->st_ino,
                                    .size = status->st_size,
-                                   .final = f->live == NULL,
+                                   .final = f->header.record.state == BLOOMFILE_SEALED,
                                    .modified = status->st_mtim,
                                    .touched = status->st_ctim };
 }
@@ -41,7 +41,7 @@ int changed_note(bloomfile *f, const char *path, const struct stat *status)
 
 int changed_note_layer(bloomfile *layer, const bloomfile *first)
 {
-    if (first->path == NULL || first->copied)
+    if (first->path == NULL || first->map.copied)
         return 0;
     layer->path = strdup(first->path);
     layer->file = first->file;
@@ -53,7 +53,7 @@ void changed_note_sealed(bloomfile *f)
 {
     struct stat status;
     f->header.records_identical = true;
-    if (f->path != NULL && file_stat_now(f->fd, &status) == 0)
+    if (f->path != NULL && file_stat_now(f->live->fd, &status) == 0)
         note_looks(f, &status);
 }
 
@@ -62,7 +62,7 @@ void changed_note_sealed(bloomfile *f)
 static int check_size(const bloomfile *f)
 {
     off_t size;
-    const int error = file_check_size(f->fd, &f->own, &size);
+    const int error = file_check_size(f->live->fd, &f->live->own, &size);
     if (error != 0)
         return error;
     return size == (off_t)f->geometry.image_size ? 0 : BLOOMFILE_ECHANGED;
@@ -72,7 +72,7 @@ static int check_size(const bloomfile *f)
  * a live filter are refused for; 0, and *now is the header of a live filter. */
 static int check_header(const bloomfile *f, struct header *now)
 {
-    if (f->copied)
+    if (f->map.copied)
         return 0;
     if (!map_is_there(&f->map, f->map.bytes, f->header.header_size))
         return BLOOMFILE_ECHANGED;
@@ -116,7 +116,7 @@ bool changed_in_place(const bloomfile *f)
 {
     struct stat now;
     const struct file_looks *then = &f->file;
-    if (f->path == NULL || !then->final || f->copied || stat_path(f, &now) != 0 ||
+    if (f->path == NULL || !then->final || f->map.copied || stat_path(f, &now) != 0 ||
         now.st_dev != then->device || now.st_ino != then->inode)
         return false;
     if (was_rewritten(f, &now))
@@ -131,7 +131,7 @@ static bool changed_behind_copy(const bloomfile *f)
 {
     uint8_t bytes[HEADER_MAX];
     int fd;
-    if (!f->copied || file_open(f->path, false, &fd) != 0)
+    if (!f->map.copied || file_open(f->path, false, &fd) != 0)
         return false;
     const bool changed =
         file_read(fd, 0, bytes, f->header.header_size) != 0 || !header_is_still(&f->header, bytes);
@@ -176,7 +176,7 @@ bool changed_is_stale(const bloomfile *f)
         return false;
     const int error = stat_path(f, &now);
     if (error != 0)
-        return file_name_is_gone(error, f->fd);
+        return file_name_is_gone(error, f->live != NULL ? f->live->fd : -1);
     return file_changed(&f->file, &now) || changed_header(f) || changed_behind_copy(f) ||
            sealed_since(f);
 }
@@ -191,11 +191,11 @@ int changed_or_damaged_so_far(const bloomfile *f)
 static int find_abandoned(const bloomfile *f, const struct header *now, bool *abandoned)
 {
     int fd;
-    if (!f->writing)
-        return join_find_abandoned(f->fd, now, abandoned);
+    if (!f->live->writing)
+        return join_find_abandoned(f->live->fd, now, abandoned);
     /* It has not joined since a fork, so the lock may be its parent's, through the opening they
      * share. */
-    int error = file_open_again(f->fd, false, &fd);
+    int error = file_open_again(f->live->fd, false, &fd);
     if (error != 0)
         return error;
     error = join_find_abandoned(fd, now, abandoned);
@@ -208,8 +208,8 @@ static int find_abandoned(const bloomfile *f, const struct header *now, bool *ab
 static int check_abandoned(const bloomfile *f, const struct header *now)
 {
     bool abandoned = false;
-    if ((now->record.flags & RECORD_SYNC_BEGUN) == 0 || f->accept_unclean ||
-        atomic_load(&f->session->joined))
+    if ((now->record.flags & RECORD_SYNC_BEGUN) == 0 || f->live->accept_unclean ||
+        atomic_load(&f->live->session->joined))
         return 0;
     int error = find_abandoned(f, now, &abandoned);
     if (!abandoned)

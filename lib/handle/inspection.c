@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ * Inspection of one image: its header, its bits, and whether all of it is intact. */
+#include "handle/inspection.h"
+
+#include <string.h>
+
+#include "image/body.h"
+#include "live/file_change.h"
+#include "live/records.h"
+#include "sizing/sizing.h"
+
+/* ---- the header */
+
+void inspection_info_of(const struct header *h, uint64_t image_size, uint64_t pages,
+                        struct bloomfile_info *info)
+{
+    const struct record *r = &h->record;
+    *info = (struct bloomfile_info){
+        .version = h->version,
+        .header_size = h->header_size,
+        .compat = h->compat,
+        .ro_compat = h->ro_compat,
+        .incompat = h->incompat,
+        .provenance = h->provenance,
+        .layout = h->layout,
+        .hash_id = h->hash_id,
+        .hashes = h->k,
+        .state = r->state,
+        .bits = h->m,
+        .bits_unfolded = h->m_unfolded,
+        .seed = h->seed,
+        .self_test = h->self_test,
+        .body_offset = h->body_offset,
+        .body_size = h->body_size,
+        .image_size = image_size,
+        .pages = pages,
+        .capacity = h->capacity,
+        .fpr = h->fpr,
+        .sequence = r->sequence,
+        .keys = r->n,
+        .ones = r->ones,
+        .overflow = r->overflow,
+        .keys_estimated = (r->flags & RECORD_N_ESTIMATED) != 0,
+        .body_crc = r->body_crc,
+        .writers = r->writers,
+        .framing = header_framing_kind(h),
+        .framing_size = header_framing_size(h),
+        .layers = h->layers,
+        .generations = h->generations,
+        .layer = h->layer,
+        .rest_size = h->rest_size,
+        .series = h->series,
+        .series_fpr = h->series_fpr,
+        .period = h->period,
+        .began = h->began,
+        .first_block = h->first_block,
+        .whole_blocks = h->whole_blocks,
+        .keys_read = h->keys_read,
+        .keys_elsewhere = h->keys_elsewhere,
+        .digest_sum = h->digest_sum,
+    };
+    memcpy(info->tag, h->tag, sizeof info->tag);
+    memcpy(info->boot_id, r->boot_id, sizeof info->boot_id);
+    memcpy(info->label, h->label, sizeof info->label);
+}
+
+void inspection_info(const bloomfile *f, struct bloomfile_info *info)
+{
+    struct header h;
+    (void)live_header_now(f, &h); /* as it was when opened, if it cannot be read */
+    inspection_info_of(&h, f->geometry.image_size, f->geometry.pages, info);
+    info->bad_pages = atomic_load(&f->guard->bad);
+}
+
+/* ---- the bits */
+
+void inspection_measure(const bloomfile *f, struct bloomfile_measurement *m)
+{
+    const struct header *h = &f->header;
+    const struct sizing *sizing = sizing_of(h->layout);
+    struct kernel_tally tally = { 0 };
+    map_expect(&f->map, MAP_SCAN);
+    f->kernel->tally(f->view.body, (size_t)f->geometry.need, &tally);
+    map_expect(&f->map, MAP_LOOKUPS);
+    *m = (struct bloomfile_measurement){
+        .ones = tally.ones,
+        .fill = (double)tally.ones / (double)h->m,
+        .fpr = sizing->measured(h->m, h->k, tally.ones, tally.blocks),
+        .keys_estimate = layout_of(h->layout)->solved
+                             ? (double)tally.keys
+                             : sizing->estimated_keys(h->m, h->k, tally.ones),
+    };
+}
+
+/* ---- against the checksums */
+
+/* Describes an error that no byte of the body is to blame for. */
+int inspection_blame(struct bloomfile_fault *fault, int error, const char *field, uint64_t offset)
+{
+    if (fault != NULL)
+        *fault = (struct bloomfile_fault){
+            .error = error, .offset = offset, .page = UINT64_MAX, .field = field
+        };
+    return error;
+}
+
+/* Whether the file was changed; *error and *fault say so then. */
+static bool is_changed(const bloomfile *f, int *error, struct bloomfile_fault *fault)
+{
+    const bool by_header = changed_header(f);
+    if (!by_header && !changed_in_place(f))
+        return false;
+    guard_distrust(f->guard, BLOOMFILE_ECHANGED);
+    *error = inspection_blame(fault, BLOOMFILE_ECHANGED, by_header ? "header" : "file", 0);
+    return true;
+}
+
+/* After the body was read: a page that was right before is wrong now, or was found so earlier. */
+static int blame_page(int error, struct bloomfile_fault *fault)
+{
+    if (error != BLOOMFILE_EPAGE)
+        return inspection_blame(fault, BLOOMFILE_ECHANGED, "file", 0);
+    if (fault != NULL)
+        fault->error = BLOOMFILE_ECHANGED;
+    return BLOOMFILE_ECHANGED;
+}
+
+int inspection_verify_live(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
+{
+    (void)threads;
+    return inspection_blame(fault, BLOOMFILE_ELIVE, "state",
+                            header_record_offset(&f->header, f->header.in_force));
+}
+
+int inspection_verify_sealed(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
+{
+    int error = 0;
+    if (is_changed(f, &error, fault))
+        return error;
+    map_expect(&f->map, MAP_SCAN);
+    error = body_verify(&f->header, f->view.body, f->guard, threads, fault);
+    map_expect(&f->map, MAP_LOOKUPS);
+    if (!is_changed(f, &error, fault) && changed_or_damaged_so_far(f) == BLOOMFILE_ECHANGED)
+        error = blame_page(error, fault);
+    return error;
+}

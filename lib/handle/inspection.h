@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * Inspection of one image. */
+#ifndef BLOOMFILE_HANDLE_INSPECTION_H
+#define BLOOMFILE_HANDLE_INSPECTION_H
+
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+
+#include "live/handle.h"
+
+/* What a header says of an image of that size. */
+void inspection_info_of(const struct header *h, uint64_t image_size, uint64_t pages,
+                        struct bloomfile_info *info);
+
+/* Describes an error that no byte of the body is to blame for, and returns it. fault: or NULL. */
+int inspection_blame(struct bloomfile_fault *fault, int error, const char *field, uint64_t offset);
+
+/* As the public functions of these names. */
+void inspection_info(const bloomfile *f, struct bloomfile_info *info);
+void inspection_measure(const bloomfile *f, struct bloomfile_measurement *m);
+int inspection_verify_sealed(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault);
+int inspection_verify_live(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ * The rows of sealed and of live images. */
+#include "handle/operations.h"
+
+#include "combine/combine.h"
+#include "handle/inspection.h"
+#include "handle/sealing.h"
+#include "live/adding.h"
+#include "live/file_change.h"
+#include "live/join.h"
+#include "live/sync.h"
+
+/* ---- both */
+
+static int copy(const bloomfile *f, struct destination to)
+{
+    struct header h;
+    if (header_is_layer(&f->header))
+        return BLOOMFILE_ENOTONE;
+    int error = source_destination(&to, &f, 1);
+    if (error == 0)
+        error = source_describe(f, &h);
+    return error != 0 ? error : combine_copy(&h, f, to);
+}
+
+static int rescue_image(const bloomfile *f, const char *path, unsigned flags)
+{
+    if (header_is_layer(&f->header))
+        return BLOOMFILE_ENOTONE;
+    return rescue(new_image_to_file(path, flags), f, 0, false);
+}
+
+static void recheck(const bloomfile *f)
+{
+    guard_recheck(f->guard);
+}
+
+/* ---- sealed */
+
+static int refuse_add(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+                      struct adding_done *done)
+{
+    (void)f;
+    (void)digests;
+    (void)n;
+    (void)was_new;
+    (void)done;
+    return BLOOMFILE_ESEALED;
+}
+
+static int refuse_remove(bloomfile *f, uint64_t digest)
+{
+    (void)f;
+    (void)digest;
+    return BLOOMFILE_ESEALED;
+}
+
+static int refuse_sync(bloomfile *f)
+{
+    (void)f;
+    return BLOOMFILE_ESEALED;
+}
+
+static int refuse_seal(bloomfile *f)
+{
+    return header_is_layer(&f->header) ? BLOOMFILE_ENOTONE : BLOOMFILE_ESEALED;
+}
+
+static int finish_sealed(bloomfile *f)
+{
+    (void)f;
+    return 0;
+}
+
+static int sealed_images(const bloomfile *f, struct handle_images *images)
+{
+    if (header_is_layer(&f->header))
+        return BLOOMFILE_ENOTONE;
+    *images = (struct handle_images){ .count = 1, .alone = (bloomfile *)(uintptr_t)f };
+    images->list = &images->alone; /* is only read */
+    return 0;
+}
+
+const struct handle_operations operations_sealed = {
+    .add = refuse_add,
+    .remove = refuse_remove,
+    .sync = refuse_sync,
+    .finish = finish_sealed,
+    .seal = refuse_seal,
+    .copy = copy,
+    .rescue = rescue_image,
+    .status = changed_or_damaged,
+    .recheck = recheck,
+    .is_stale = changed_is_stale,
+    .info = inspection_info,
+    .measure = inspection_measure,
+    .verify = inspection_verify_sealed,
+    .images = sealed_images,
+    .close = handle_close,
+};
+
+/* ---- live */
+
+static int seal(bloomfile *f)
+{
+    const int error = sealing(f);
+    if (f->live == NULL)
+        f->operations = &operations_sealed;
+    return error;
+}
+
+static int live_images(const bloomfile *f, struct handle_images *images)
+{
+    (void)images;
+    return header_is_layer(&f->header) ? BLOOMFILE_ENOTONE : BLOOMFILE_ELIVE;
+}
+
+const struct handle_operations operations_live = {
+    .add = adding,
+    .remove = removing,
+    .sync = sync_all,
+    .finish = sync_finish,
+    .seal = seal,
+    .copy = copy,
+    .rescue = rescue_image,
+    .status = changed_or_damaged,
+    .recheck = recheck,
+    .is_stale = changed_is_stale,
+    .info = inspection_info,
+    .measure = inspection_measure,
+    .verify = inspection_verify_live,
+    .images = live_images,
+    .close = handle_close,
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * Sealing a live file in place. */
+#ifndef BLOOMFILE_HANDLE_SEALING_H
+#define BLOOMFILE_HANDLE_SEALING_H
+
+#include "live/handle.h"
+
+/* As bloomfile_seal(). If f->live is NULL afterwards, the handle is that of a sealed filter, even
+ * after an error. */
+int sealing(bloomfile *f);
+
+#endif

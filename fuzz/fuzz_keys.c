@@ -157,14 +157,14 @@ static bool append_fields(struct key_list *list, const struct keys_options *o,
 static struct key_list keys_due(const struct keys_options *o, const uint32_t *numbers)
 {
     struct key_list list = { 0 };
-    const uint8_t mark = (uint8_t)keys_end(o);
+    const uint8_t end_byte = (uint8_t)keys_end(o);
     for (const uint8_t *at = input, *end; at < input_end; at = end + 1) {
         if (o->record_size > 0 && (size_t)(input_end - at) < o->record_size) {
             list.is_trouble = true;
             break;
         }
         end = o->record_size > 0 ? at + o->record_size - 1
-                                 : memchr(at, mark, (size_t)(input_end - at));
+                                 : memchr(at, end_byte, (size_t)(input_end - at));
         end = end != NULL ? end : input_end;
         size_t size = (size_t)(end - at);
         if (o->record_size > 0)

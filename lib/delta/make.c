@@ -46,7 +46,7 @@ struct work {
     uint64_t at; /* bytes in the file before this patch */
     uint32_t features;
     uint64_t page, skip;  /* where the next part is looked for, what lies behind the last one */
-    uint64_t parts, turn; /* taken; written */
+    uint64_t parts, next; /* taken; written */
     uint64_t size;        /* of the patch so far */
 };
 
@@ -163,7 +163,7 @@ static bool take_part(struct work *w, struct assignment *a)
 static int write_part(struct work *w, const struct assignment *a, const uint8_t *part, size_t size)
 {
     pthread_mutex_lock(&w->lock);
-    while (w->error == 0 && w->turn != a->number)
+    while (w->error == 0 && w->next != a->number)
         pthread_cond_wait(&w->written, &w->lock);
     const uint64_t at = w->size;
     int error = w->error;
@@ -174,7 +174,7 @@ static int write_part(struct work *w, const struct assignment *a, const uint8_t 
         return error;
     pthread_mutex_lock(&w->lock);
     w->size += size;
-    w->turn++;
+    w->next++;
     pthread_cond_broadcast(&w->written);
     pthread_mutex_unlock(&w->lock);
     return 0;

@@ -107,7 +107,7 @@ static size_t split_bytewise(const struct split *s, struct bloomfile_key *keys)
 {
     size_t n = 0;
     for (const uint8_t *start = s->at, *at = s->at; start < s->end; start = ++at, n++) {
-        while (at < s->end && *at != s->mark)
+        while (at < s->end && *at != s->end_byte)
             at++;
         const bool cr = s->crlf && at > start && at[-1] == '\r';
         keys[n] = (struct bloomfile_key){ start, (size_t)(at - start) - cr };
@@ -142,7 +142,8 @@ static void check_bytes(const uint8_t *bytes, size_t size, uint8_t mark)
 #endif
         for (unsigned crlf = 0; crlf < 2; crlf++)
             check_split(
-                (struct split){ .at = bytes, .end = bytes + size, .mark = mark, .crlf = crlf != 0 },
+                (struct split){
+                    .at = bytes, .end = bytes + size, .end_byte = mark, .crlf = crlf != 0 },
                 maxima[i]);
     }
 }
@@ -199,7 +200,7 @@ static void every_byte_can_be_the_mark(void **state)
 static void whole_keys_end_with_the_last_mark(void **state)
 {
     (void)state;
-    const struct split lines = { .mark = '\n' }, records = { .record_size = 7 };
+    const struct split lines = { .end_byte = '\n' }, records = { .record_size = 7 };
     const uint8_t *text = (const uint8_t *)"one\ntwo\nthree";
     assert_int_equal(split_whole(&lines, text, 13, 0), 8);
     assert_int_equal(split_whole(&lines, text, 13, 7), 8);

@@ -32,7 +32,7 @@ struct work {
     bool all_read;       /* the input has no more */
     uint64_t unsynced;   /* keys since the last sync */
     struct overfull overfull;
-    bool told_of_crowd;
+    bool told_overfull;
     unsigned input_errors;
     struct cli_progress progress;
 };
@@ -198,10 +198,10 @@ static void watch_rate(struct work *w, bool at_end)
 {
     const struct add *a = w->add;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    if (a->remove || a->quiet || (w->told_of_crowd && !at_end) ||
+    if (a->remove || a->quiet || (w->told_overfull && !at_end) ||
         !overfull_look(&w->overfull, w->f, at_end))
         return;
-    w->told_of_crowd = true;
+    w->told_overfull = true;
     bloomfile_get_info(w->f, &info);
     info.keys = w->overfull.keys;
     info.keys_estimated = w->overfull.fill.estimated;

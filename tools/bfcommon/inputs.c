@@ -37,12 +37,12 @@ static uint64_t estimate_lines(const struct input *in, const struct keys_options
         return UINT64_MAX;
     if (form->record_size > 0)
         return size / form->record_size + 1;
-    uint8_t mark = keys_end(form);
+    uint8_t end_byte = keys_end(form);
     for (uint64_t i = 0; i < SAMPLES; i++) {
         uint64_t at = in->where.from + size / SAMPLES * i;
         ssize_t n = pread(in->where.fd, piece, sizeof(piece), (off_t)at);
         for (ssize_t j = 0; j < n; j++)
-            ends += piece[j] == mark;
+            ends += piece[j] == end_byte;
         sampled += n > 0 ? (uint64_t)n : 0;
     }
     if (sampled == 0)

@@ -53,7 +53,7 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
         cli_fail(ENOMEM, "cannot start reading %s", where->name);
     l->form = *form;
     l->whole = (struct split){ .record_size = form->record_size,
-                               .mark = keys_end(form),
+                               .end_byte = keys_end(form),
                                .crlf = form->crlf,
                                .fields = &l->form.fields,
                                .line = 1 };
@@ -138,7 +138,7 @@ static void take_header(struct lines *l)
 {
     struct split *s = &l->whole;
     char message[HEADER_LINE_MESSAGE];
-    const uint8_t *found = memchr(s->at, s->mark, (size_t)(s->end - s->at));
+    const uint8_t *found = memchr(s->at, s->end_byte, (size_t)(s->end - s->at));
     const uint8_t *end = found != NULL ? found : s->end;
     const struct bloomfile_key line = { s->at, (size_t)(end - s->at) };
     if (!header_line_take(l->where.header, l->where.name, line, s->crlf, message))
@@ -241,7 +241,7 @@ size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloo
     const size_t n = next(l, keys, whole, max);
     for (size_t i = 0; i < n; i++) {
         const uint8_t *line = whole[i].data;
-        whole[i].size -= whole[i].size > 0 && line[whole[i].size - 1] == l->whole.mark;
+        whole[i].size -= whole[i].size > 0 && line[whole[i].size - 1] == l->whole.end_byte;
     }
     return n;
 }

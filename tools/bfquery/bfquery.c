@@ -345,7 +345,7 @@ static void answer(void *query, struct batch *b)
         cli_fail(errno, "cannot write to standard output");
     if (q->request->most > 0 && q->matches == q->request->most)
         stop(q, b);
-    if (b->split.lacking != 0)
+    if (b->split.missing_field != 0)
         (void)conclude(q, 1); /* who calls ends the program, and what was answered stands */
 }
 

@@ -45,7 +45,7 @@ void batch_split(struct batch *b, struct keys *input, uint64_t seed)
     b->split = keys_split(input, &b->piece);
     const bool by_fields = split_has_fields(&b->split);
     b->count = 0;
-    while (b->split.at < b->split.end && b->split.lacking == 0) {
+    while (b->split.at < b->split.end && b->split.missing_field == 0) {
         if (b->count == b->room)
             make_room(b, by_fields);
         b->count += split_more(b, by_fields);

@@ -63,11 +63,11 @@ static bool has_quoted(const struct fields *f, const uint8_t *line, const uint8_
     return false;
 }
 
-static bool any_is_quoted(const struct fields *f, const uint8_t *bytes, size_t size, char mark)
+static bool any_is_quoted(const struct fields *f, const uint8_t *bytes, size_t size, char end_byte)
 {
     const uint8_t *line = bytes, *end = bytes + size, *line_end;
     for (; line < end; line = line_end + 1) {
-        line_end = memchr(line, mark, (size_t)(end - line));
+        line_end = memchr(line, end_byte, (size_t)(end - line));
         if (line_end == NULL)
             line_end = end;
         if (has_quoted(f, line, line_end))

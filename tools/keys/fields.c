@@ -78,7 +78,7 @@ const char *fields_missing(uint32_t word)
     return word < sizeof(words) / sizeof(words[0]) ? words[word] : NULL;
 }
 
-void fields_check(struct fields *f, char mark, bool fixed)
+void fields_check(struct fields *f, char end_byte, bool fixed)
 {
     if (fixed && (f->count > 0 || f->header))
         cli_usage("-x/--record-size and %s are mutually exclusive",
@@ -87,13 +87,13 @@ void fields_check(struct fields *f, char mark, bool fixed)
         cli_usage("%s needs --field", f->has_delimiter  ? "--delimiter"
                                       : f->missing != 0 ? "--missing"
                                                         : "--csv");
-    if (f->csv && mark != '\n')
+    if (f->csv && end_byte != '\n')
         cli_usage("-0/--null and --csv are mutually exclusive");
     if (!f->has_delimiter)
         f->delimiter = f->csv ? ',' : '\t';
     if (f->csv && (f->delimiter == '"' || f->delimiter == '\r'))
         cli_usage("--delimiter cannot be a quote or a carriage return with --csv");
-    if (f->count > 0 && f->delimiter == (uint8_t)mark)
+    if (f->count > 0 && f->delimiter == (uint8_t)end_byte)
         cli_usage("--delimiter cannot be the end of a line");
     fields_prepare(f);
 }
@@ -162,9 +162,9 @@ static uint32_t join(const struct fields *f, const uint8_t *start, const uint8_t
 {
     struct bloomfile_key found[FIELDS_MOST];
     uint8_t *to = *room;
-    const uint32_t lacking = find_all(f, start, end, limit, found);
-    if (lacking != 0)
-        return lacking;
+    const uint32_t missing_field = find_all(f, start, end, limit, found);
+    if (missing_field != 0)
+        return missing_field;
     for (uint32_t i = 0; i < f->count; i++) {
         if (i > 0)
             *to++ = f->delimiter;

@@ -47,8 +47,8 @@ void fields_take_delimiter(void *fields, char *value);
 const char *fields_missing(uint32_t word);
 
 /* Ends the program by cli_usage() if options are mutually exclusive; puts in the default delimiter.
- * `mark`: what ends a record; `fixed`: nothing does. */
-void fields_check(struct fields *f, char mark, bool fixed);
+ * `end_byte`: what ends a record; `fixed`: nothing does. */
+void fields_check(struct fields *f, char end_byte, bool fixed);
 
 /* Once the steps are there. fields_check() does it. */
 void fields_prepare(struct fields *f);

@@ -19,14 +19,14 @@
     "DLT"
 
 /* What files of other kinds begin with. */
-static const struct mark {
+static const struct signature {
     const char *bytes;
     size_t size;
     const char *what;    /* "it is ..." */
     const char *remedy;  /* of a list of keys; packed: the command that unpacks it to a pipe, */
     const char *to_file; /* and the one that makes a file of it; NULL: it is not packed */
     bool is_unpacked_by_z;
-} marks[] = {
+} signatures[] = {
     { "\x1F\x8B\x08", 3, "gzip-compressed", "gzip -dc", "gzip -dk", true },
     { "\x28\xB5\x2F\xFD", 4, "zstd-compressed", "zstd -dc", "zstd -d", true },
     { "\xFD"
@@ -39,7 +39,7 @@ static const struct mark {
     { "7z\xBC\xAF\x27\x1C", 6, "a 7-Zip archive", "7z e -so", "7z e", false },
 };
 
-static const struct mark filter_mark = {
+static const struct signature filter_signature = {
     FILTER_MAGIC,
     sizeof(FILTER_MAGIC) - 1,
     "a Bloom filter",
@@ -47,44 +47,46 @@ static const struct mark filter_mark = {
     NULL,
     false
 };
-static const struct mark patch_mark = { PATCH_MAGIC,
-                                        sizeof(PATCH_MAGIC) - 1,
-                                        "a patch between Bloom filters",
-                                        "bfdelta --apply applies it, bfdelta --info describes it",
-                                        NULL,
-                                        false };
+static const struct signature patch_signature = {
+    PATCH_MAGIC,
+    sizeof(PATCH_MAGIC) - 1,
+    "a patch between Bloom filters",
+    "bfdelta --apply applies it, bfdelta --info describes it",
+    NULL,
+    false
+};
 
 /* Text alone is wide: where keys are binary records, or end with zero bytes, these bytes are
  * nothing special. */
-static const struct mark wide[] = {
+static const struct signature wide[] = {
     { "\xFF\xFE", 2, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8", NULL, false },
     { "\xFE\xFF", 2, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8", NULL, false },
 };
-static const struct mark unmarked[] = {
+static const struct signature unmarked[] = {
     { "", 0, "UTF-16 text", "convert it: iconv -f UTF-16LE -t UTF-8", NULL, false },
     { "", 0, "UTF-16 text", "convert it: iconv -f UTF-16BE -t UTF-8", NULL, false },
 };
 
 /* Records may begin with the few bytes of a magic number by chance: the bytes behind it count, too.
  */
-static bool is_likely(const struct mark *mark, const uint8_t *bytes, size_t size)
+static bool is_likely(const struct signature *signature, const uint8_t *bytes, size_t size)
 {
-    if (mark->bytes[0] == 'B')
+    if (signature->bytes[0] == 'B')
         return size >= 10 && (memcmp(bytes + 4, "1AY&SY", 6) == 0 ||
                               memcmp(bytes + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
-    if (mark->bytes[0] == '\x1F') /* flags, extra flags, system */
+    if (signature->bytes[0] == '\x1F') /* flags, extra flags, system */
         return size < 10 || (bytes[3] < 32 && bytes[8] <= 4 && (bytes[9] < 14 || bytes[9] == 255));
     return true;
 }
 
-static bool begins(const struct mark *mark, const uint8_t *bytes, size_t size)
+static bool begins(const struct signature *signature, const uint8_t *bytes, size_t size)
 {
-    return size >= mark->size && memcmp(bytes, mark->bytes, mark->size) == 0 &&
-           is_likely(mark, bytes, size);
+    return size >= signature->size && memcmp(bytes, signature->bytes, signature->size) == 0 &&
+           is_likely(signature, bytes, size);
 }
 
-static const struct mark *find(const struct mark *list, size_t count, const uint8_t *bytes,
-                               size_t size)
+static const struct signature *find(const struct signature *list, size_t count,
+                                    const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < count; i++) {
         if (begins(&list[i], bytes, size))
@@ -94,7 +96,7 @@ static const struct mark *find(const struct mark *list, size_t count, const uint
 }
 
 /* Western text without a byte order mark: every other byte of what comes first is zero. */
-static const struct mark *find_unmarked(const uint8_t *bytes, size_t size)
+static const struct signature *find_unmarked(const uint8_t *bytes, size_t size)
 {
     enum {
         LEAST = 8,
@@ -121,14 +123,15 @@ bool input_type_is_patch(const uint8_t *bytes, size_t size)
 }
 
 /* NULL: it may be keys. */
-static const struct mark *find_kind(const struct keys_options *options, const uint8_t *bytes,
-                                    size_t size)
+static const struct signature *find_kind(const struct keys_options *options, const uint8_t *bytes,
+                                         size_t size)
 {
     if (input_type_is_filter(bytes, size))
-        return &filter_mark;
-    if (begins(&patch_mark, bytes, size))
-        return &patch_mark;
-    const struct mark *found = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
+        return &filter_signature;
+    if (begins(&patch_signature, bytes, size))
+        return &patch_signature;
+    const struct signature *found =
+        find(signatures, sizeof(signatures) / sizeof(signatures[0]), bytes, size);
     if (found == NULL && keys_are_lines(options))
         found = find(wide, sizeof(wide) / sizeof(wide[0]), bytes, size);
     if (found == NULL && keys_are_lines(options))
@@ -169,9 +172,9 @@ static void judge_ends(const char *name, const struct keys_options *options, con
 }
 
 /* `unpacked`: by -Z, once. */
-static void explain(const struct mark *found, bool unpacked, char reason[INPUT_TYPE_REASON])
+static void explain(const struct signature *found, bool unpacked, char reason[INPUT_TYPE_REASON])
 {
-    const bool is_ours = found == &filter_mark || found == &patch_mark;
+    const bool is_ours = found == &filter_signature || found == &patch_signature;
     if (is_ours)
         snprintf(reason, INPUT_TYPE_REASON,
                  "it is %s, not a list of keys (%s; --as-is uses its bytes as keys)", found->what,
@@ -196,7 +199,7 @@ bool input_type_judge(const char *name, const struct keys_options *options, cons
         return true;
     if (size > INPUT_TYPE_SIZE)
         size = INPUT_TYPE_SIZE;
-    const struct mark *found = find_kind(options, bytes, size);
+    const struct signature *found = find_kind(options, bytes, size);
     if (found != NULL) {
         explain(found, options->packed, reason);
         return false;
@@ -219,9 +222,10 @@ bool input_type_judge(const char *name, const struct keys_options *options, cons
 bool input_type_describe(const uint8_t *bytes, size_t size, uint64_t file_size, const char *path,
                          struct input_type_text *text)
 {
-    const struct mark *packed = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
+    const struct signature *packed =
+        find(signatures, sizeof(signatures) / sizeof(signatures[0]), bytes, size);
     const char *project = foreign_filter(bytes, size, file_size);
-    *text = (struct input_type_text){ .is_patch = begins(&patch_mark, bytes, size) };
+    *text = (struct input_type_text){ .is_patch = begins(&patch_signature, bytes, size) };
     if (text->is_patch) {
         snprintf(text->what, sizeof(text->what), "it is a patch, not a filter");
         snprintf(text->remedy, sizeof(text->remedy),

@@ -71,7 +71,7 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
     k->source = (struct source){ .packed = options->packed, .stoppable = options->stoppable };
     k->split = (struct split){
         .record_size = options->record_size,
-        .mark = keys_end(options),
+        .end_byte = keys_end(options),
         .crlf = options->crlf,
         .fields = &k->options.fields,
     };
@@ -196,11 +196,11 @@ static void keep_rest(struct keys *k, const struct keys_piece *p, size_t used)
 static void end_line(const struct keys *k, struct keys_piece *p, size_t used)
 {
     p->size = used;
-    if (used == 0 || p->bytes[used - 1] == k->split.mark)
+    if (used == 0 || p->bytes[used - 1] == k->split.end_byte)
         return;
     if (used == p->room)
         resize(k, p, used + 1);
-    p->bytes[p->size++] = k->split.mark;
+    p->bytes[p->size++] = k->split.end_byte;
 }
 
 /* The end of an input is that of the last line; an incomplete record, or one with an open quote, is
@@ -289,7 +289,7 @@ static void take_header(struct keys *k, struct keys_piece *p)
         return;
     k->headed = true;
     const struct fields *f = &k->options.fields;
-    const uint8_t *end = memchr(p->bytes, k->split.mark, p->size);
+    const uint8_t *end = memchr(p->bytes, k->split.end_byte, p->size);
     p->header = f->csv ? csv_first(f->delimiter, p->bytes, p->size) : (size_t)(end + 1 - p->bytes);
     p->is_first_header = k->header.bytes == NULL;
     const struct bloomfile_key line = { p->bytes, p->header - 1 };
@@ -370,7 +370,7 @@ void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
 /* --------------------------------------------------------------------------------------- keys */
 
 /* Nothing after it is read: the other inputs would lack the field too. */
-static void end_at_lacking(struct keys *k)
+static void end_at_missing(struct keys *k)
 {
     char reason[MISSING_FIELDS_SIZE];
     missing_fields_describe(&k->left, reason);
@@ -387,8 +387,8 @@ size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max)
             return n;
         keys_end_split(k, &k->left);
         k->left.skipped = 0;
-        if (k->left.lacking != 0)
-            end_at_lacking(k);
+        if (k->left.missing_field != 0)
+            end_at_missing(k);
         if (!keys_next_piece(k, &k->piece))
             return 0;
         k->left = keys_split(k, &k->piece);

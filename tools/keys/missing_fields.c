@@ -10,7 +10,7 @@
 
 void missing_fields_describe(const struct split *split, char text[MISSING_FIELDS_SIZE])
 {
-    if (split->lacking == FIELDS_MALFORMED)
+    if (split->missing_field == FIELDS_MALFORMED)
         snprintf(text, MISSING_FIELDS_SIZE,
                  "in the record that begins at line %" PRIu64
                  ", a closing quote is not followed by a delimiter" QUOTES_REMEDY,
@@ -20,7 +20,7 @@ void missing_fields_describe(const struct split *split, char text[MISSING_FIELDS
                  "line %" PRIu64 " has no field %" PRIu32
                  " (skip such lines: --missing skip; use an empty field: --missing empty; set the "
                  "field delimiter: --delimiter C)",
-                 split->line, split->lacking);
+                 split->line, split->missing_field);
 }
 
 void missing_fields_quote(uint64_t line, char text[MISSING_FIELDS_SIZE])
@@ -33,7 +33,7 @@ void missing_fields_quote(uint64_t line, char text[MISSING_FIELDS_SIZE])
 void missing_fields_check(const struct split *split, const char *path)
 {
     char text[MISSING_FIELDS_SIZE];
-    if (split->lacking == 0)
+    if (split->missing_field == 0)
         return;
     missing_fields_describe(split, text);
     cli_fail(0, "%s: %s", path, text);

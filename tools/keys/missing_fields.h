@@ -11,7 +11,7 @@ enum {
     MISSING_FIELDS_SIZE = 300
 };
 
-/* Why the split ended before its end: split->lacking. */
+/* Why the split ended before its end: split->missing_field. */
 void missing_fields_describe(const struct split *split, char text[MISSING_FIELDS_SIZE]);
 
 /* Of a quote in that line that is still open at the end of the input. */

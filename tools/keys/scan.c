@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The search for line ends and field delimiters: SSE2, AVX2, NEON, or eight bytes at a time. */
+ * The search for line ends and field delimiters, by SSE2, AVX2 and BMI2, or by memchr(). */
 #include "keys/scan.h"
 
 #include <string.h>
@@ -8,25 +8,25 @@
 #include <immintrin.h>
 #endif
 
-size_t scan_find_none(const uint8_t *at, const uint8_t *end, uint8_t mark,
+size_t scan_find_none(const uint8_t *at, const uint8_t *end, uint8_t wanted,
                       struct bloomfile_key *keys, size_t max)
 {
     (void)at;
     (void)end;
-    (void)mark;
+    (void)wanted;
     (void)keys;
     (void)max;
     return 0;
 }
 
-size_t scan_pick_plain(const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t mark,
+size_t scan_pick_plain(const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t wanted,
                        const uint32_t *numbers, size_t count, const uint8_t **found)
 {
     uint32_t number = 0;
     (void)limit;
     for (size_t i = 0; i < count; at = found[i++] + 1) {
         for (; number < numbers[i]; number++) {
-            found[i] = memchr(at, mark, (size_t)(end - at));
+            found[i] = memchr(at, wanted, (size_t)(end - at));
             if (found[i] == NULL)
                 return i;
             at = found[i] + 1;
@@ -38,80 +38,80 @@ size_t scan_pick_plain(const uint8_t *at, const uint8_t *end, const uint8_t *lim
 #ifdef __SSE2__
 
 enum {
-    AT_ONCE = 2 /* marks in a block that are noted whether they are there or not */
+    AT_ONCE = 2 /* matches in a block that are noted whether they are there or not */
 };
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define AVX2          __attribute__((target("avx2,bmi,popcnt")))
 #define PDEP          __attribute__((target("avx2,bmi,bmi2,popcnt")))
 
-/* Bit i is set where block[i] is the mark. */
-ALWAYS_INLINE uint64_t marks_sse2(const uint8_t *block, uint8_t mark)
+/* Bit i is set where block[i] equals `wanted`. */
+ALWAYS_INLINE uint64_t matches_sse2(const uint8_t *block, uint8_t wanted)
 {
-    const __m128i marks = _mm_set1_epi8((char)mark);
+    const __m128i all_wanted = _mm_set1_epi8((char)wanted);
     uint64_t found = 0;
-    for (unsigned i = 0; i < SCAN_BLOCK / sizeof(marks); i++) {
+    for (unsigned i = 0; i < SCAN_BLOCK / sizeof(all_wanted); i++) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)block + i);
-        uint32_t bits = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, marks));
-        found |= (uint64_t)bits << (i * sizeof(marks));
+        uint32_t bits = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, all_wanted));
+        found |= (uint64_t)bits << (i * sizeof(all_wanted));
     }
     return found;
 }
 
-AVX2 ALWAYS_INLINE uint64_t marks_avx2(const uint8_t *block, uint8_t mark)
+AVX2 ALWAYS_INLINE uint64_t matches_avx2(const uint8_t *block, uint8_t wanted)
 {
-    const __m256i marks = _mm256_set1_epi8((char)mark);
+    const __m256i all_wanted = _mm256_set1_epi8((char)wanted);
     uint64_t found = 0;
-    for (unsigned i = 0; i < SCAN_BLOCK / sizeof(marks); i++) {
+    for (unsigned i = 0; i < SCAN_BLOCK / sizeof(all_wanted); i++) {
         __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)block + i);
-        uint32_t bits = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, marks));
-        found |= (uint64_t)bits << (i * sizeof(marks));
+        uint32_t bits = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, all_wanted));
+        found |= (uint64_t)bits << (i * sizeof(all_wanted));
     }
     return found;
 }
 
-/* Which bytes are marks is nothing that a processor could foresee, so no branch depends on it until
- * a block has more than AT_ONCE. */
-ALWAYS_INLINE size_t find_by(uint64_t (*marks_in)(const uint8_t *, uint8_t), const uint8_t *at,
-                             const uint8_t *end, uint8_t mark, struct bloomfile_key *keys,
+/* A processor cannot predict which bytes match, so no branch depends on it until a block has more
+ * than AT_ONCE matches. */
+ALWAYS_INLINE size_t find_by(uint64_t (*matches_in)(const uint8_t *, uint8_t), const uint8_t *at,
+                             const uint8_t *end, uint8_t wanted, struct bloomfile_key *keys,
                              size_t max)
 {
     size_t n = 0;
     for (; end - at >= SCAN_BLOCK && max - n >= AT_ONCE; at += SCAN_BLOCK) {
-        uint64_t marks = marks_in(at, mark);
-        size_t last = n + (size_t)__builtin_popcountll(marks);
-        for (unsigned i = 0; i < AT_ONCE; i++, marks &= marks - 1)
-            keys[n + i].data = at + __builtin_ctzll(marks | 1ULL << (SCAN_BLOCK - 1));
-        for (size_t i = n + AT_ONCE; marks != 0 && i < max; i++, marks &= marks - 1)
-            keys[i].data = at + __builtin_ctzll(marks);
+        uint64_t matches = matches_in(at, wanted);
+        size_t last = n + (size_t)__builtin_popcountll(matches);
+        for (unsigned i = 0; i < AT_ONCE; i++, matches &= matches - 1)
+            keys[n + i].data = at + __builtin_ctzll(matches | 1ULL << (SCAN_BLOCK - 1));
+        for (size_t i = n + AT_ONCE; matches != 0 && i < max; i++, matches &= matches - 1)
+            keys[i].data = at + __builtin_ctzll(matches);
         n = last < max ? last : max;
     }
     return n;
 }
 
-size_t scan_find_sse2(const uint8_t *at, const uint8_t *end, uint8_t mark,
+size_t scan_find_sse2(const uint8_t *at, const uint8_t *end, uint8_t wanted,
                       struct bloomfile_key *keys, size_t max)
 {
-    return find_by(marks_sse2, at, end, mark, keys, max);
+    return find_by(matches_sse2, at, end, wanted, keys, max);
 }
 
-AVX2 size_t scan_find_avx2(const uint8_t *at, const uint8_t *end, uint8_t mark,
+AVX2 size_t scan_find_avx2(const uint8_t *at, const uint8_t *end, uint8_t wanted,
                            struct bloomfile_key *keys, size_t max)
 {
-    return find_by(marks_avx2, at, end, mark, keys, max);
+    return find_by(matches_avx2, at, end, wanted, keys, max);
 }
 
 /* Of the block from `at` on, as far as `end`; beyond `limit` nothing is read. */
-ALWAYS_INLINE uint64_t marks_before(uint64_t (*marks_in)(const uint8_t *, uint8_t),
-                                    const uint8_t *at, const uint8_t *end, const uint8_t *limit,
-                                    uint8_t mark)
+ALWAYS_INLINE uint64_t matches_before(uint64_t (*matches_in)(const uint8_t *, uint8_t),
+                                      const uint8_t *at, const uint8_t *end, const uint8_t *limit,
+                                      uint8_t wanted)
 {
     uint8_t rest[SCAN_BLOCK] = { 0 };
     const size_t size = (size_t)(end - at);
     const uint8_t *block = at;
     if (limit - at < SCAN_BLOCK)
         block = memcpy(rest, at, size);
-    const uint64_t marks = marks_in(block, mark);
-    return size < SCAN_BLOCK ? marks & ((UINT64_C(1) << size) - 1) : marks;
+    const uint64_t matches = matches_in(block, wanted);
+    return size < SCAN_BLOCK ? matches & ((UINT64_C(1) << size) - 1) : matches;
 }
 
 /* The place of the set bit that has that number of set bits below it. */
@@ -122,18 +122,18 @@ ALWAYS_INLINE unsigned bit_by_clearing(uint64_t bits, uint32_t below)
     return (unsigned)__builtin_ctzll(bits);
 }
 
-ALWAYS_INLINE size_t pick_by(uint64_t (*marks_in)(const uint8_t *, uint8_t),
+ALWAYS_INLINE size_t pick_by(uint64_t (*matches_in)(const uint8_t *, uint8_t),
                              unsigned (*bit)(uint64_t, uint32_t), const uint8_t *at,
-                             const uint8_t *end, const uint8_t *limit, uint8_t mark,
+                             const uint8_t *end, const uint8_t *limit, uint8_t wanted,
                              const uint32_t *numbers, size_t count, const uint8_t **found)
 {
-    uint32_t before = 1; /* marks in the blocks that are done, and one */
+    uint32_t before = 1; /* matches in the blocks that are done, and one */
     size_t i = 0;
     for (; i < count && at < end; at += SCAN_BLOCK) {
-        const uint64_t marks = marks_before(marks_in, at, end, limit, mark);
-        const uint32_t next = before + (uint32_t)__builtin_popcountll(marks);
+        const uint64_t matches = matches_before(matches_in, at, end, limit, wanted);
+        const uint32_t next = before + (uint32_t)__builtin_popcountll(matches);
         for (; i < count && numbers[i] < next; i++)
-            found[i] = at + bit(marks, numbers[i] - before);
+            found[i] = at + bit(matches, numbers[i] - before);
         before = next;
         if (end - at <= SCAN_BLOCK)
             break;
@@ -141,10 +141,10 @@ ALWAYS_INLINE size_t pick_by(uint64_t (*marks_in)(const uint8_t *, uint8_t),
     return i;
 }
 
-size_t scan_pick_sse2(const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t mark,
+size_t scan_pick_sse2(const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t wanted,
                       const uint32_t *numbers, size_t count, const uint8_t **found)
 {
-    return pick_by(marks_sse2, bit_by_clearing, at, end, limit, mark, numbers, count, found);
+    return pick_by(matches_sse2, bit_by_clearing, at, end, limit, wanted, numbers, count, found);
 }
 
 #ifdef __x86_64__
@@ -154,34 +154,33 @@ PDEP ALWAYS_INLINE unsigned bit_by_deposit(uint64_t bits, uint32_t below)
     return (unsigned)__builtin_ctzll(_pdep_u64(UINT64_C(1) << below, bits));
 }
 
-/* Lines of two blocks at most. Whether a mark is in the first or the second one nobody can foresee
- * either. */
-PDEP ALWAYS_INLINE size_t pick_of_two(const uint8_t *at, size_t size, uint8_t mark,
+/* Lines of two blocks at most. Which of them has a match cannot be predicted either. */
+PDEP ALWAYS_INLINE size_t pick_of_two(const uint8_t *at, size_t size, uint8_t wanted,
                                       const uint32_t *numbers, size_t count, const uint8_t **found)
 {
-    const uint64_t marks[2] = {
-        _bzhi_u64(marks_avx2(at, mark), (unsigned)size),
-        _bzhi_u64(marks_avx2(at + SCAN_BLOCK, mark),
+    const uint64_t matches[2] = {
+        _bzhi_u64(matches_avx2(at, wanted), (unsigned)size),
+        _bzhi_u64(matches_avx2(at + SCAN_BLOCK, wanted),
                   size > SCAN_BLOCK ? (unsigned)size - SCAN_BLOCK : 0),
     };
-    const uint32_t in_first = (uint32_t)__builtin_popcountll(marks[0]);
-    const uint32_t in_both = in_first + (uint32_t)__builtin_popcountll(marks[1]);
+    const uint32_t in_first = (uint32_t)__builtin_popcountll(matches[0]);
+    const uint32_t in_both = in_first + (uint32_t)__builtin_popcountll(matches[1]);
     size_t i = 0;
     for (; i < count && numbers[i] <= in_both; i++) {
         const uint32_t block = numbers[i] > in_first;
         const uint32_t below = numbers[i] - 1 - block * in_first;
-        found[i] = at + block * SCAN_BLOCK + bit_by_deposit(marks[block], below);
+        found[i] = at + block * SCAN_BLOCK + bit_by_deposit(matches[block], below);
     }
     return i;
 }
 
 PDEP size_t scan_pick_pdep(const uint8_t *at, const uint8_t *end, const uint8_t *limit,
-                           uint8_t mark, const uint32_t *numbers, size_t count,
+                           uint8_t wanted, const uint32_t *numbers, size_t count,
                            const uint8_t **found)
 {
     if (end - at <= 2 * SCAN_BLOCK && limit - at >= 2 * SCAN_BLOCK)
-        return pick_of_two(at, (size_t)(end - at), mark, numbers, count, found);
-    return pick_by(marks_avx2, bit_by_deposit, at, end, limit, mark, numbers, count, found);
+        return pick_of_two(at, (size_t)(end - at), wanted, numbers, count, found);
+    return pick_by(matches_avx2, bit_by_deposit, at, end, limit, wanted, numbers, count, found);
 }
 
 #endif

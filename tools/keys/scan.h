@@ -11,10 +11,10 @@ enum {
     SCAN_BLOCK = 64
 };
 
-/* Finds the marks in the whole blocks from `at` on, in order, and sets the data of keys[0 ..] to
+/* Finds the matches in the whole blocks from `at` on, in order, and sets the data of keys[0 ..] to
  * where they are. Returns how many there are; if that is more than max - 2, it may be fewer, but
  * the first ones. All of keys[0 .. max) is overwritten. */
-typedef size_t scan_find(const uint8_t *at, const uint8_t *end, uint8_t mark,
+typedef size_t scan_find(const uint8_t *at, const uint8_t *end, uint8_t wanted,
                          struct bloomfile_key *keys, size_t max);
 
 /* The fastest that this processor has. */
@@ -26,11 +26,12 @@ scan_find scan_find_none;
 scan_find scan_find_sse2, scan_find_avx2;
 #endif
 
-/* Finds some of the marks in [at, end) by their numbers, of which the first one is 1: sets found[i]
- * to where the numbers[i]th is. The numbers ascend. Returns how many there are; the others are
- * beyond the end. Up to `limit`, at least `end`, there are bytes that can be read. */
-typedef size_t scan_pick(const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t mark,
-                         const uint32_t *numbers, size_t count, const uint8_t **found);
+/* Finds some of the matches in [at, end) by their numbers, of which the first one is 1: sets
+ * found[i] to where the numbers[i]th is. The numbers ascend. Returns how many there are; the others
+ * are beyond the end. Up to `limit`, at least `end`, there are bytes that can be read. */
+typedef size_t scan_pick(const uint8_t *at, const uint8_t *end, const uint8_t *limit,
+                         uint8_t wanted, const uint32_t *numbers, size_t count,
+                         const uint8_t **found);
 
 scan_pick *scan_picker(void);
 

@@ -17,7 +17,7 @@ static struct bloomfile_key key_between(const uint8_t *start, const uint8_t *end
 /* As far as whole blocks go; the rest is the caller's. */
 static size_t split_blocks(struct split *s, struct bloomfile_key *keys, size_t max, bool crlf)
 {
-    const size_t n = scan_finder()(s->at, s->end, s->mark, keys, max);
+    const size_t n = scan_finder()(s->at, s->end, s->end_byte, keys, max);
     const uint8_t *at = s->at;
     for (size_t i = 0; i < n; i++) {
         const uint8_t *found = keys[i].data;
@@ -32,7 +32,7 @@ static size_t split_text(struct split *s, struct bloomfile_key *keys, size_t max
 {
     size_t n = split_blocks(s, keys, max, crlf);
     while (n < max && s->at < s->end) {
-        const uint8_t *found = memchr(s->at, s->mark, (size_t)(s->end - s->at));
+        const uint8_t *found = memchr(s->at, s->end_byte, (size_t)(s->end - s->at));
         keys[n++] = key_between(s->at, found != NULL ? found : s->end, crlf);
         s->at = found != NULL ? found + 1 : s->end;
     }
@@ -49,8 +49,8 @@ static size_t split_records(struct split *s, struct bloomfile_key *keys, size_t 
     return n;
 }
 
-/* Puts the keys of records in their place. Returns how many have one; with s->lacking, of those
- * before it. */
+/* Puts the keys of records in their place. Returns how many have one; with s->missing_field, of
+ * those before it. */
 static size_t take_fields(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
                           size_t records)
 {
@@ -59,14 +59,14 @@ static size_t take_fields(struct split *s, struct bloomfile_key *keys, struct bl
         const uint8_t *start = keys[i].data, *end = start + keys[i].size;
         const uint8_t *next = end < s->end ? end + 1 : end;
         const struct bloomfile_key whole = key_between(start, end, s->crlf);
-        const uint32_t lacking =
+        const uint32_t missing_field =
             fields_find(s->fields, start, start + whole.size, s->end, &s->room, &keys[n]);
-        if (lacking != 0 && s->fields->missing == FIELDS_SKIP) {
+        if (missing_field != 0 && s->fields->missing == FIELDS_SKIP) {
             s->skipped++;
             continue;
         }
-        if (lacking != 0) {
-            s->lacking = lacking;
+        if (missing_field != 0) {
+            s->missing_field = missing_field;
             return n;
         }
         if (lines != NULL)
@@ -80,18 +80,18 @@ static size_t split_csv(struct split *s, struct bloomfile_key *keys, struct bloo
                         size_t max)
 {
     size_t n = 0;
-    while (n < max && s->at < s->end && s->lacking == 0) {
+    while (n < max && s->at < s->end && s->missing_field == 0) {
         const uint8_t *start = s->at, *at = start;
-        const uint32_t lacking = csv_find(s->fields, &at, s->end, &s->room, &keys[n]);
+        const uint32_t missing_field = csv_find(s->fields, &at, s->end, &s->room, &keys[n]);
         s->at = at < s->end ? at + 1 : at;
-        if (lacking == 0 && lines != NULL)
+        if (missing_field == 0 && lines != NULL)
             lines[n] = (struct bloomfile_key){ start, (size_t)(s->at - start) };
-        if (lacking == 0) {
+        if (missing_field == 0) {
             n++;
-        } else if (lacking != FIELDS_MALFORMED && s->fields->missing == FIELDS_SKIP) {
+        } else if (missing_field != FIELDS_MALFORMED && s->fields->missing == FIELDS_SKIP) {
             s->skipped++;
         } else {
-            s->lacking = lacking;
+            s->missing_field = missing_field;
             s->line += split_count(s, s->first, (size_t)(start - s->first));
         }
     }
@@ -104,7 +104,7 @@ size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloo
     if (s->fields->csv)
         return split_csv(s, keys, lines, max);
     size_t n = 0, records = 1;
-    while (n == 0 && records > 0 && s->lacking == 0) {
+    while (n == 0 && records > 0 && s->missing_field == 0) {
         records = split_text(s, keys, max, false);
         n = take_fields(s, keys, lines, records);
     }
@@ -128,11 +128,11 @@ size_t split_count(const struct split *s, const uint8_t *bytes, size_t size)
     for (; size - i >= STEP; i += STEP) {
         uint8_t some = 0;
         for (size_t j = 0; j < STEP; j++)
-            some = (uint8_t)(some + (bytes[i + j] == s->mark));
+            some = (uint8_t)(some + (bytes[i + j] == s->end_byte));
         n += some;
     }
     for (; i < size; i++)
-        n += bytes[i] == s->mark;
+        n += bytes[i] == s->end_byte;
     return n;
 }
 
@@ -140,6 +140,6 @@ size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, siz
 {
     if (s->record_size > 0)
         return size - size % s->record_size;
-    const uint8_t *last = memrchr(bytes + seen, s->mark, size - seen);
+    const uint8_t *last = memrchr(bytes + seen, s->end_byte, size - seen);
     return last != NULL ? (size_t)(last + 1 - bytes) : 0;
 }

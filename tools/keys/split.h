@@ -9,11 +9,11 @@
 
 struct split {
     const uint8_t *at, *end; /* what is left: whole keys */
-    size_t record_size;      /* of each key; 0: keys end with `mark`, which the last may lack */
-    uint8_t mark;
-    bool crlf; /* a '\r' before the mark is no part of the key */
+    size_t record_size;      /* of each key; 0: keys end with `end_byte`, which the last may lack */
+    uint8_t end_byte;
+    bool crlf; /* a '\r' before `end_byte` is not part of the key */
 
-    /* Of records with fields, which have marks: */
+    /* Of records with fields, which end with `end_byte`: */
     const struct fields *fields; /* NULL, or none in it: keys are whole records */
     uint8_t *room;               /* fields_room() for what is left */
     uint64_t line;        /* the number of the next record; of CSV, at first and in the end */
@@ -22,13 +22,13 @@ struct split {
 
     /* The field that the record of that line lacks, and must not: all ends there. 0: none;
      * FIELDS_MALFORMED: it is no CSV. */
-    uint32_t lacking;
+    uint32_t missing_field;
 };
 
 /* The next keys, up to `max`, in keys[0 ..]. Returns how many, 0 at the end. */
 size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max);
 
-/* The same, and the records that they are from, with their marks, in lines[0 ..]. */
+/* The same, and the records that they are from, with their end bytes, in lines[0 ..]. */
 size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
                         size_t max);
 
@@ -37,11 +37,11 @@ static inline bool split_has_fields(const struct split *s)
     return s->fields != NULL && s->fields->count > 0;
 }
 
-/* How many records there are in bytes[0 .. size), all with their marks. */
+/* How many records there are in bytes[0 .. size), all with their end bytes. */
 size_t split_count(const struct split *s, const uint8_t *bytes, size_t size);
 
-/* How many bytes at the start of bytes[0 .. size) are whole keys, each with its mark. 0 too if the
- * last of them ends in the first `seen` bytes: the caller knows. */
+/* How many bytes at the start of bytes[0 .. size) are whole keys, each with its end byte. 0 too if
+ * the last of them ends in the first `seen` bytes: the caller knows. */
 size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, size_t seen);
 
 #endif

@@ -52,8 +52,6 @@ def library_sources():
     machine = "x86" if sys.maxsize < 2**32 and platform.machine() == "x86_64" else platform.machine()
     conditions = {
         "host_machine.cpu_family() == 'x86_64'": machine in ("x86_64", "AMD64"),
-        "host_machine.cpu_family() == 'aarch64' and host_machine.endian() == 'little'":
-            machine in ("aarch64", "arm64") and sys.byteorder == "little",
     }
     text = (LIBRARY / "lib/meson.build").read_text(encoding="utf-8")
     text = text[:text.index("\nlib_deps")]

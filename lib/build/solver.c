@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "format/checksum.h"
-#include "kernel/ribbon/solve_memory.h"
+#include "kernel/ribbon/ribbon.h"
 
 struct solver {
     const struct kernel *kernel;

@@ -77,12 +77,12 @@ static const struct choice counting[] = {
 
 static const struct choice ribbon[] = {
 #if defined(__x86_64__)
-    { &kernel_avx512_ribbon, has_vector_popcount },
-    { &kernel_avx2_ribbon, has_avx2 },
+    { &kernel_ribbon_avx512, has_vector_popcount },
+    { &kernel_ribbon_avx2, has_avx2 },
 #elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    { &kernel_neon_ribbon, always },
+    { &kernel_ribbon_neon, always },
 #endif
-    { &kernel_scalar_ribbon, always },
+    { &kernel_ribbon_scalar, always },
     { NULL, NULL },
 };
 

@@ -15,7 +15,7 @@
 #include "format/bytes.h"
 #include "format/header.h"
 #include "kernel/dispatch.h"
-#include "kernel/ribbon/solve_memory.h"
+#include "kernel/ribbon/ribbon.h"
 #include "plain_ribbon.h"
 
 enum {

@@ -4,24 +4,32 @@
 #ifndef BLOOMFILE_KERNEL_RIBBON_RIBBON_H
 #define BLOOMFILE_KERNEL_RIBBON_RIBBON_H
 
+#include "format/ribbon.h"
 #include "kernel/functions.h"
 
-/* Of the functions that lookup.h and solve.h define. */
-#define KERNEL_RIBBON(its_name)                                                                    \
-    {                                                                                              \
-        .name = (its_name), .density = KERNEL_LOCAL, .contains = contains,                         \
-        .contains_many = contains_many, .expect = kernel_expect_ribbon, .solve = solve,            \
-        .fold = kernel_fold_blocked, .tally = kernel_tally_ribbon                                  \
-    }
+extern const struct kernel kernel_ribbon_scalar;
+extern const struct kernel kernel_ribbon_avx2;   /* x86-64 */
+extern const struct kernel kernel_ribbon_avx512; /* x86-64 */
+extern const struct kernel kernel_ribbon_neon;   /* AArch64 */
 
-/* Reads the head of a page, and remembers it if the view can. */
-uint32_t kernel_ribbon_read(const struct kernel_view *view, uint64_t page);
+/* ---- memory in which a page is solved */
 
-void kernel_expect_ribbon(const struct kernel_view *view, const uint64_t *digests, size_t n);
+#define RIBBON_ROWS 96u /* left over from one block at most, and beginning in the next at most */
+#define RIBBON_KEYS (RIBBON_BLOCKS_MOST * RIBBON_SLOTS) /* more are never solved */
 
-extern const struct kernel kernel_scalar_ribbon;
-extern const struct kernel kernel_avx2_ribbon;   /* x86-64 */
-extern const struct kernel kernel_avx512_ribbon; /* x86-64 */
-extern const struct kernel kernel_neon_ribbon;   /* AArch64 */
+/* The rows of a block that lead, by slot; 0 where none does. */
+struct ribbon_leads {
+    uint64_t rows[RIBBON_SLOTS]; /* low half: this block; high half: the next */
+    uint32_t rights[RIBBON_SLOTS];
+};
+
+struct ribbon_solve_memory {
+    _Alignas(64) uint64_t rows[RIBBON_ROWS + 1]; /* of a block, while they are eliminated */
+    _Alignas(64) uint64_t rights[RIBBON_ROWS + 1];
+    uint64_t seedless[RIBBON_KEYS + 64], hashes[RIBBON_KEYS]; /* read in whole groups */
+    uint32_t counts[RIBBON_BLOCKS_MOST];
+    struct ribbon_leads leads[RIBBON_BLOCKS_MOST];
+    uint32_t columns[RIBBON_BLOCKS_MOST][RIBBON_COLUMNS_MOST];
+};
 
 #endif

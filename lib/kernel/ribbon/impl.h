@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernel of the layout ribbon for one set of instructions. ribbon.c includes this for each, and
+ * defines before
+ *
+ *     ISA       its name, which ends the names of all functions here: OF(name)
+ *     TARGET    the attributes that let a function use its instructions
+ *     OF(fits)  compares a key's equations with `count` columns (0 to 32) of its first block,
+ *               behind which those of the second one lie. It must not read outside of these
+ *               8 * count bytes: a load of a line that was not requested waits for it
+ *
+ * and, if batches compute for several keys at once what a lookup needs before it reads its columns,
+ *
+ *     LANES      64-bit numbers in a register
+ *     OF(lanes)  a type of so many
+ *     OF(times)  the products of the low halves of two of them
+ *
+ * and SET_SLOT, if it has an OF(set_slot) of its own.
+ */
+TARGET INLINE bool OF(answer)(const struct ribbon_query *q)
+{
+    return OF(fits)(q->columns, q->count, q->row, q->right);
+}
+
+/* Where the head of the page is not known. */
+TARGET static __attribute__((noinline)) bool OF(contains_unknown)(const struct kernel_view *view,
+                                                                  uint64_t digest)
+{
+    const struct ribbon_query q = ask(view, digest);
+    return OF(answer)(&q);
+}
+
+/* Few instructions, and no frame: the processor overlaps the cache misses of several calls. */
+TARGET static bool OF(contains)(const struct kernel_view *view, uint64_t digest)
+{
+    const uint64_t page = probe_reduce(digest, view->units) / RIBBON_LINES;
+    if (view->shapes == NULL)
+        return OF(contains_unknown)(view, digest);
+    const uint32_t shape = atomic_load_explicit(&view->shapes[page], memory_order_relaxed);
+    if (shape == 0)
+        return OF(contains_unknown)(view, digest);
+    const struct ribbon_query q = ask_page(view, page, ribbon_seedless(digest), shape);
+    return OF(answer)(&q);
+}
+
+TARGET INLINE size_t OF(one_by_one)(const struct kernel_view *view, const uint64_t *digests,
+                                    size_t n, bool *hits)
+{
+    struct ribbon_query ring[RIBBON_AHEAD];
+    const size_t first = n < RIBBON_AHEAD ? n : RIBBON_AHEAD;
+    size_t found = 0;
+    for (size_t i = 0; i < first; i++) {
+        ring[i] = ask(view, digests[i]);
+        request(ring[i].columns, ring[i].end);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct ribbon_query *q = &ring[i % RIBBON_AHEAD];
+        const bool hit = OF(answer)(q);
+        if (hits != NULL)
+            hits[i] = hit;
+        found += hit;
+        if (i + RIBBON_AHEAD < n) {
+            *q = ask(view, digests[i + RIBBON_AHEAD]);
+            request(q->columns, q->end);
+        }
+    }
+    return found;
+}
+
+/* ---- batches */
+
+#ifdef LANES
+
+#define lanes OF(lanes)
+
+TARGET INLINE lanes OF(low_half)(lanes a)
+{
+    return a & UINT32_MAX;
+}
+
+/* The high halves of the 128-bit products. */
+TARGET INLINE lanes OF(reduced)(lanes a, uint64_t by)
+{
+    const lanes b = by - (lanes){ 0 }, b1 = b >> 32, a1 = a >> 32;
+    const lanes cross = OF(times)(a1, b),
+                middle = OF(times)(a, b1) + (OF(times)(a, b) >> 32) + OF(low_half)(cross);
+    return OF(times)(a1, b1) + (cross >> 32) + (middle >> 32);
+}
+
+TARGET INLINE lanes OF(mixed)(lanes a, uint64_t by)
+{
+    return OF(reduced)(a, by) ^ a * by;
+}
+
+TARGET INLINE lanes OF(load)(const uint64_t *from)
+{
+    lanes a;
+    memcpy(&a, from, sizeof a);
+    return a;
+}
+
+TARGET INLINE void OF(store)(uint64_t *to, lanes a)
+{
+    memcpy(to, &a, sizeof a);
+}
+
+/* What a query consists of before the page's shape is known. */
+TARGET INLINE void OF(ask_for_page)(const struct kernel_view *view, const uint64_t *digests,
+                                    struct queries *q, unsigned at)
+{
+    const lanes digest = OF(load)(digests);
+    OF(store)(&q->columns[at], OF(reduced)(digest, view->units) / RIBBON_LINES);
+    OF(store)(&q->row[at], OF(mixed)(digest ^ RIBBON_MULTIPLIER, PROBE_MULTIPLIER));
+}
+
+/* ask_page(), for LANES of them. */
+TARGET INLINE void OF(ask_in_page)(const struct kernel_view *view, struct queries *q, unsigned at)
+{
+    const lanes page = OF(load)(&q->columns[at]), shape = OF(load)(&q->end[at]),
+                seedless = OF(load)(&q->row[at]);
+    const lanes blocks = shape & 511, seed = shape >> 9 & 127, fewest = shape >> 16 & 63,
+                few = shape >> 22;
+    const lanes hash = (seedless ^ seed * PROBE_MULTIPLIER) * RIBBON_MULTIPLIER;
+    const lanes block = OF(times)(hash >> 32, blocks - 1) >> 32;
+    const lanes beyond = block - few, is_few = -(beyond >> 63);
+    const lanes count = fewest + 1 + is_few;
+    const lanes columns = (uintptr_t)view->body + RIBBON_HEAD + page * CHECKSUM_PAGE +
+                          4 * (OF(times)(block, fewest) + (beyond & ~is_few));
+    OF(store)(&q->columns[at], columns);
+    OF(store)(&q->end[at], columns + 8 * count);
+    OF(store)(&q->row[at], OF(mixed)(hash ^ RIBBON_DIFFERENCE, PROBE_MULTIPLIER));
+    OF(store)(&q->right[at], hash);
+    OF(store)(&q->count[at], count);
+}
+
+/* Loops of their own, so that the processor overlaps the latencies of several steps of each. */
+TARGET static __attribute__((noinline)) void
+OF(ask_some)(const struct kernel_view *view, const uint64_t *digests, unsigned n, struct queries *q)
+{
+    for (unsigned i = 0; i < n; i += LANES)
+        OF(ask_for_page)(view, digests + i, q, i);
+    for (unsigned i = 0; i < n; i++)
+        q->end[i] = page_shape(view, q->columns[i]);
+    for (unsigned i = 0; i < n; i += LANES)
+        OF(ask_in_page)(view, q, i);
+}
+
+/* Answers `n` queries, and requests the lines of as many, or fewer, of the next: spread like this,
+ * requests seldom wait for each other. */
+TARGET static __attribute__((noinline)) size_t OF(answer_some)(const struct queries *q, unsigned n,
+                                                               bool *hits,
+                                                               const struct queries *next,
+                                                               unsigned n_next)
+{
+    size_t found = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (i < n_next)
+            request_of(next, i);
+        const struct ribbon_query one = query(q, i);
+        const bool hit = OF(answer)(&one);
+        if (hits != NULL)
+            hits[i] = hit;
+        found += hit;
+    }
+    return found;
+}
+
+/* Whole groups of LANES digests; the rest, and views that remember nothing, one by one. */
+TARGET static size_t OF(contains_many)(const struct kernel_view *given, const uint64_t *digests,
+                                       size_t n, bool *hits)
+{
+    const struct kernel_view copy = *given, *view = &copy; /* storing hits cannot change it */
+    const size_t groups = view->shapes != NULL ? n / LANES * LANES : 0;
+    struct queries queries[2], *asked = &queries[0], *next = &queries[1];
+    size_t found = 0;
+    OF(ask_some)(view, digests, lesser(groups), asked);
+    for (unsigned i = 0; i < lesser(groups); i++)
+        request_of(asked, i);
+    for (size_t i = 0; i < groups; i += UNDER_WAY) {
+        const unsigned n_asked = lesser(groups - i), n_next = lesser(groups - i - n_asked);
+        OF(ask_some)(view, digests + i + n_asked, n_next, next);
+        found += OF(answer_some)(asked, n_asked, hits != NULL ? hits + i : NULL, next, n_next);
+        struct queries *const answered = asked;
+        asked = next;
+        next = answered;
+    }
+    return found +
+           OF(one_by_one)(view, digests + groups, n - groups, hits != NULL ? hits + groups : NULL);
+}
+
+#undef lanes
+
+#else
+
+TARGET static size_t OF(contains_many)(const struct kernel_view *given, const uint64_t *digests,
+                                       size_t n, bool *hits)
+{
+    const struct kernel_view view = *given; /* storing hits cannot change it */
+    return OF(one_by_one)(&view, digests, n, hits);
+}
+
+#endif
+
+/* ---- solving a page */
+
+/* Clears a slot in all rows from `from` on by the row that leads it. Rows before that in the same
+ * group change too, and those beyond `to`: they are not read again. */
+TARGET INLINE void OF(clear_slot)(struct ribbon_solve_memory *r, unsigned slot, unsigned from,
+                                  unsigned to, uint64_t row, uint64_t right)
+{
+    ribbon_rows *const rows = (void *)r->rows, *const rights = (void *)r->rights;
+    for (unsigned g = from / GROUP; g < (to + GROUP - 1) / GROUP; g++) {
+        const ribbon_rows has = -(rows[g] >> slot & 1);
+        rows[g] ^= has & row;
+        rights[g] ^= has & right;
+    }
+}
+
+/* Makes each row of a block the leading one of its first slot, and clears that in the rows behind
+ * it. `n` rows are there; returns how many have no slot in this block, their part in the next block
+ * alone, or RIBBON_ROWS if they are dependent. */
+TARGET INLINE unsigned OF(eliminate)(struct ribbon_solve_memory *r, unsigned block, unsigned n)
+{
+    struct ribbon_leads *const leads = &r->leads[block];
+    uint64_t later[RIBBON_SLOTS], later_rights[RIBBON_SLOTS];
+    unsigned left = 0;
+    uint32_t slots = 0;
+    uint64_t row = r->rows[0], right = r->rights[0];
+    for (unsigned i = 0; i < n; i++) {
+        /* computed apart, since it would take long to arrive from the vectors */
+        uint64_t next = r->rows[i + 1], next_right = r->rights[i + 1];
+        if ((uint32_t)row == 0) {
+            if (row == 0 || left == RIBBON_SLOTS)
+                return RIBBON_ROWS;
+            later[left] = row >> RIBBON_SLOTS;
+            later_rights[left++] = right;
+        } else {
+            const unsigned slot = (unsigned)__builtin_ctzll(row);
+            OF(clear_slot)(r, slot, i + 2, n, row, right);
+            leads->rows[slot] = row;
+            leads->rights[slot] = (uint32_t)right;
+            slots |= 1u << slot;
+            const uint64_t has = -(next >> slot & 1);
+            next ^= has & row;
+            next_right ^= has & right;
+        }
+        row = next;
+        right = next_right;
+    }
+    for (uint32_t rest = ~slots; rest != 0; rest &= rest - 1) {
+        leads->rows[__builtin_ctz(rest)] = 0;
+        leads->rights[__builtin_ctz(rest)] = 0;
+    }
+    memcpy(r->rows, later, left * sizeof *later);
+    memcpy(r->rights, later_rights, left * sizeof *later);
+    return left;
+}
+
+/* Whether the rows are independent; then each has its slot. */
+TARGET INLINE bool OF(triangulate)(struct ribbon_solve_memory *r, unsigned blocks)
+{
+    unsigned rows = 0;
+    size_t next = 0;
+    for (unsigned b = 0; b < blocks; b++) {
+        for (const size_t end = r->counts[b]; next < end; next++) {
+            r->rows[rows] = ribbon_row(r->hashes[next]);
+            r->rights[rows++] = r->hashes[next];
+        }
+        rows = OF(eliminate)(r, b, rows);
+        if (rows == RIBBON_ROWS)
+            return false;
+    }
+    return rows == 0;
+}
+
+#ifndef SET_SLOT
+/* Sets a slot in eight columns, whose other slots in the row are known. */
+TARGET INLINE void OF(set_slot)(ribbon_rows *pairs, unsigned slot, uint64_t row, uint64_t rights)
+{
+    for (unsigned j = 0; j < GROUP; j++) {
+        const uint64_t odd = (unsigned)__builtin_parityll((*pairs)[j] & row) ^ rights >> j;
+        (*pairs)[j] |= (odd & 1) << slot;
+    }
+}
+#endif
+
+/* Eight columns of all blocks, from the last slot to the first; free slots stay 0. */
+TARGET INLINE void OF(substitute)(struct ribbon_solve_memory *r, unsigned blocks, unsigned first)
+{
+    ribbon_rows pairs = { 0 };
+    for (unsigned b = blocks; b-- > 0;) {
+        const struct ribbon_leads *const leads = &r->leads[b];
+        pairs <<= RIBBON_SLOTS;
+        for (unsigned slot = RIBBON_SLOTS; slot-- > 0;)
+            OF(set_slot)(&pairs, slot, leads->rows[slot], leads->rights[slot] >> first);
+        for (unsigned j = 0; j < GROUP; j++)
+            r->columns[b][first + j] = (uint32_t)pairs[j];
+    }
+}
+
+/* Whether the page, as a reader sees it, answers to all its keys. */
+TARGET INLINE bool OF(has_all)(const uint8_t *page, unsigned lines, const uint64_t *digests,
+                               size_t n)
+{
+    _Atomic uint32_t shape = 0;
+    const struct kernel_view view = { .body = page, .units = lines, .shapes = &shape };
+    return OF(contains_many)(&view, digests, n, NULL) == n;
+}
+
+TARGET static bool OF(solve)(uint8_t *page, unsigned lines, const uint64_t *digests, uint64_t keys,
+                             struct ribbon_solve_memory *r)
+{
+    const unsigned words = ribbon_words(lines);
+    unsigned blocks = ribbon_first_blocks(keys, words);
+    const size_t n = blocks <= words / 2 ? (size_t)keys : 0;
+    for (size_t i = 0; i < n; i++)
+        r->seedless[i] = ribbon_seedless(digests[i]);
+    for (; blocks <= words / 2; blocks++)
+        for (unsigned seed = 0; seed < RIBBON_SEEDS; seed++) {
+            count_keys(r, n, blocks, seed);
+            if (!may_fit(r, blocks))
+                continue;
+            sort_hashes(r, n, blocks, seed);
+            if (!OF(triangulate)(r, blocks))
+                continue;
+            const uint32_t shape = ribbon_shape(blocks, seed, words);
+            for (unsigned j = 0; j < ribbon_columns(shape, blocks - 1).count; j += GROUP)
+                OF(substitute)(r, blocks, j);
+            write_page(r, page, shape, n);
+            return OF(has_all)(page, lines, digests, n);
+        }
+    put64(page, ribbon_head(0, 0, keys));
+    return true;
+}
+
+const struct kernel OF(kernel_ribbon) = {
+    .name = NAME(ISA),
+    .density = KERNEL_LOCAL,
+    .contains = OF(contains),
+    .contains_many = OF(contains_many),
+    .expect = expect,
+    .solve = OF(solve),
+    .fold = kernel_fold_blocked,
+    .tally = kernel_tally_ribbon,
+};
+
+#undef ISA
+#undef TARGET
+#undef LANES
+#undef SET_SLOT

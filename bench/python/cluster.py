@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bloomfile.dask on worker processes of this machine, beside one process; and with a worker killed at each step.
+"""bloomfile.dask on worker processes of this machine, beside one process.
 
-Keys are lines of a file, of which each partition reads a stretch. All ways must make the same bytes, also where a worker died:
-the exit status is 1 if one did not, and 2 if the work could not be done. Bytes moved are what workers have sent to each other,
+Keys are lines of a file, of which each partition reads a stretch. All ways must make the same bytes: the exit status is 1 if
+one did not, and 2 if the work could not be done. Bytes moved are what workers have sent to each other,
 at most 8.5 a key. The memory of a worker is what it took beyond an idle one, at most.
 """
 
@@ -12,7 +12,6 @@ import contextlib
 import logging
 import os
 import pathlib
-import signal
 import subprocess
 import time
 import warnings
@@ -68,33 +67,12 @@ def sent(dask_worker):
     return dask_worker.transfer_outgoing_bytes_total
 
 
-def doom(log, step):
-    """At the step of this number, counted by all workers, one dies: if it is odd, with the work done."""
-    module, builder = bloomfile.dask, bloomfile.Builder
-
-    def doomed(name, function):
-        def run(*arguments):
-            with open(log, "ab", buffering=0) as file:
-                file.write(b".")
-                last = file.tell() == step
-            result = function(*arguments) if not last or step % 2 else None
-            if last:
-                pathlib.Path(f"{log}.killed").write_text(name, encoding="ascii")
-                os.kill(os.getpid(), signal.SIGKILL)
-            return result
-        return run
-    # What tasks call, and not tasks, for workers keep these as they were when they first had them.
-    module.hash_many = doomed("hash", bloomfile.hash_many)
-    module.split_digests = doomed("split", bloomfile.split_digests)
-    module.Builder = type("Builder", (builder,), {"count": doomed("count", builder.count), "finish": doomed("finish", builder.finish)})
-
-
 # ---- figures
 
 
 class Bench:
     def __init__(self, options, folder):
-        self.keys, self.kills, self.parts, self.workers = options.keys, options.kills, options.parts, options.workers
+        self.keys, self.parts, self.workers = options.keys, options.parts, options.workers
         self.folder = folder
 
     @contextlib.contextmanager
@@ -154,42 +132,6 @@ class Bench:
               f"the filter has {number(len(expected) / 1e6, 1)} MB.\n")
         print_table(("built by", ">seconds", ">bytes moved a key", ">MB a worker", "same bytes, few moved"), rows)
 
-    # ---- killing
-
-    def killed(self, path, count, step, expected, params):
-        """Where, and whether all is right all the same."""
-        made, log = self.folder / "made", self.folder / "steps"
-        with self.at_work():
-            self.client.run(doom, str(log), step)
-            bloomfile.dask.build(partitions(path, count, 8), str(made), RATE, framing="lines", slices=4, **params).close()
-        where = (self.folder / "steps.killed").read_text(encoding="ascii")
-        right = made.read_bytes() == expected
-        for name in "made", "steps", "steps.killed":
-            (self.folder / name).unlink()
-        alone = not list(self.folder.glob(".made*"))
-        return where, right and alone
-
-    def kill(self):
-        path, count = self.folder / "few", min(self.keys, 200_000)
-        write_keys(path, count)
-        with bloomfile.Builder(RATE, capacity=count, framing="lines") as builder:
-            builder.add_many(read(path, 0, count))
-            expected = self.folder / "expected"
-            builder.finish(expected)
-        results = {}
-        for turn in range(self.kills):
-            params = {"capacity": count} if turn % 2 else {}
-            steps = 8 + 8 + 4 if params else 8 + 8 + 2 + 2 + 4
-            where, right = self.killed(path, count, 1 + turn * (steps - 1) // max(self.kills - 1, 1), expected.read_bytes(), params)
-            results.setdefault((where, "given" if params else "counted"), []).append(right)
-        names = {"hash": "a partition is hashed", "split": "digests are shared out", "count": "a range is counted",
-                 "finish": "a slice is written"}
-        print_table(("a worker killed when", "n", ">times", ">right file"), [
-            (names[where], n, len(rights), sum(rights)) for where in names for (at, n), rights in sorted(results.items())
-            if at == where])
-        total = [right for rights in results.values() for right in rights]
-        print(f"{sum(total)} of {len(total)}: {verdict(all(total))}\n")
-
 
 def main(make_scratch):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0],
@@ -197,15 +139,11 @@ def main(make_scratch):
     parser.add_argument("-n", "--keys", type=report.whole, default=10_000_000, metavar="N")
     parser.add_argument("--parts", type=report.whole, default=20, metavar="N", help="partitions")
     parser.add_argument("--workers", type=report.whole, default=2, metavar="N")
-    parser.add_argument("--kills", type=int, default=20, metavar="N", help="builds with a worker killed; 0: no such builds")
     parser.add_argument("folder", nargs="?", help="for files")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     folder = make_scratch(options.folder, 64 * options.keys + (64 << 20))
-    bench = Bench(options, folder)
-    bench.figures()
-    if options.kills:
-        bench.kill()
+    Bench(options, folder).figures()
 
 
 if __name__ == "__main__":

@@ -63,14 +63,11 @@ class Calls:
         pointer, size, seconds = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double
         for name, result, arguments in (
                 ("open", pointer, (ctypes.c_char_p,)),
-                ("create", pointer, (ctypes.c_char_p, ctypes.c_uint64, seconds)),
                 ("close", None, (pointer,)), ("keys", pointer, (ctypes.c_char_p, pointer, size)),
                 ("free", None, (pointer,)), ("digests", None, (ctypes.c_uint64, pointer, size)),
                 ("contains", seconds, (pointer, pointer, size, pointer)),
                 ("contains_many", seconds, (pointer, pointer, size, pointer)),
                 ("contains_digests", seconds, (pointer, pointer, size, pointer)),
-                ("add", seconds, (pointer, pointer, size, pointer)),
-                ("add_many", seconds, (pointer, pointer, size, pointer)),
                 ("build", seconds, (pointer, size, seconds))):
             function = library["calls_" + name]
             function.restype, function.argtypes = result, arguments
@@ -343,56 +340,6 @@ def lists(ours, others, turns, sample):
                                                            for row in built.rows()])
 
 
-def adds(work, others, count, turns):
-    """The table of adding to live filters, which other processes could see."""
-    times = Times()
-    path = work / "live.bloom"
-    others = [other for other in others if other.adds and count <= other.most]
-    part = min(count, 10**6)
-
-    def one_by_one(made, keys):
-        for key in keys:
-            made.add(key)
-
-    for turn in range(turns):
-        keys = Keys(0, part)
-        for row, function in (("C: bloomfile_add()", calls.add), ("C: bloomfile_add_many()", calls.add_many)):
-            live = calls.create(bytes(path), count, RATE)
-            if live is None:
-                trouble("cannot make a live filter")
-            times.note(row, "new", keys.in_c(function, live)[0], part)
-            times.note(row, "known", keys.in_c(function, live)[0], part)
-            calls.close(live)
-        for row, function, given in (
-                ("bloomfile: `f.add(key)`", one_by_one, names),
-                ("bloomfile: `f.add_many(list)`", lambda live, keys: live.add_many(keys), names),
-                ("bloomfile: `f.add_records(buffer)`", lambda live, keys: live.add_records(keys, SIZE),
-                 lambda first, part: b"".join(names(first, part)))):
-            with bloomfile.LiveFilter.create(path, count, RATE, replace=True) as live:
-                for column in "new", "known":
-                    times.note(row, column, timed(function, live, given(0, part))[0], part)
-        with bloomfile.LiveFilter.in_memory(count, RATE, sole_adder=True) as live:
-            for column in "new", "known":
-                seconds = timed(live.add_many, names(0, part))[0]
-                times.note("bloomfile: in memory, sole adder, list", column, seconds, part)
-        for other in others:
-            if turn >= other.turns:
-                continue
-            few = min(part, other.asked)
-            rows = [(f"{other.name}: one by one", one_by_one)]
-            if type(other).add_all is not rivals.Rival.add_all:
-                rows.append((f"{other.name}: a list", other.add_all))
-            for row, function in rows:
-                fresh = other.make(count)
-                for column in "new", "known":
-                    times.note(row, column, timed(function, fresh, names(0, few))[0], few)
-    path.unlink(missing_ok=True)
-    print(f"#### Adding live, to filters for {power(count)} keys\n\n`known`: keys that were added before. Only bloomfile "
-          "tells which were new, and only its filters are in files that others see at once.\n")
-    print_table(["added", ">new, ns", ">known, ns"], [[row, times.cell(row, "new"), times.cell(row, "known")]
-                                                     for row in times.rows()])
-
-
 def main(make_scratch):
     global calls
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0],
@@ -422,8 +369,6 @@ def main(make_scratch):
         sealed.pop(options.large).close()
     for ours in sealed.values():
         lists(ours, found, options.turns, sample)
-    for count in options.keys:
-        adds(work, found, count, options.turns)
     for ours in sealed.values():
         ours.close()
 

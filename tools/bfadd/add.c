@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 1024,
     DESCRIPTION_SIZE = 5000, /* of trouble with a file */
     REMEDY_SIZE = 200
 };
@@ -259,12 +258,13 @@ static void take_input(struct work *w)
     struct keys_options options = a->keys;
     options.keep_going = true;
     struct keys *input = keys_new(&options, a->inputs, a->inputs_count);
-    struct bloomfile_key keys[BATCH];
+    struct bloomfile_key keys[KEYS_BATCH];
     w->progress.total = keys_total(input);
     w->progress.shown_ns = a->quiet ? -1 : 0;
     for (;;) {
-        bool to_sync = a->sync_every > 0 && a->sync_every - w->unsynced < BATCH;
-        size_t n = keys_next(input, keys, to_sync ? (size_t)(a->sync_every - w->unsynced) : BATCH);
+        bool to_sync = a->sync_every > 0 && a->sync_every - w->unsynced < KEYS_BATCH;
+        size_t n =
+            keys_next(input, keys, to_sync ? (size_t)(a->sync_every - w->unsynced) : KEYS_BATCH);
         if (n == 0)
             break;
         take_keys(w, keys, n);

@@ -42,7 +42,7 @@ static void hash_all(const struct filter *filter, const struct bloomfile_key *ke
 
 void filter_add(struct filter *filter, const struct bloomfile_key *keys, size_t n)
 {
-    bloomfile_digest digests[LINES_BATCH];
+    bloomfile_digest digests[KEYS_BATCH];
     size_t new_keys;
     hash_all(filter, keys, n, digests);
     int error = bloomfile_add_digests(filter->f, digests, n, NULL, &new_keys, NULL);
@@ -54,7 +54,7 @@ void filter_add(struct filter *filter, const struct bloomfile_key *keys, size_t 
 void filter_ask(const struct filter *filter, const struct bloomfile_key *keys, size_t n,
                 bool *passed)
 {
-    bloomfile_digest digests[LINES_BATCH];
+    bloomfile_digest digests[KEYS_BATCH];
     hash_all(filter, keys, n, digests);
     bloomfile_contains_digests(filter->f, digests, n, passed);
 }

@@ -20,7 +20,7 @@ void filter_make(struct filter *filter, uint64_t keys, uint64_t memory);
 
 void filter_add(struct filter *filter, const struct bloomfile_key *keys, size_t n);
 
-/* Sets passed[i] to whether keys[i] may have been added. At most LINES_BATCH of them. */
+/* Sets passed[i] to whether keys[i] may have been added. At most KEYS_BATCH of them. */
 void filter_ask(const struct filter *filter, const struct bloomfile_key *keys, size_t n,
                 bool *passed);
 

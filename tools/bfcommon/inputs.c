@@ -114,7 +114,7 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
 {
     if (!in->where.piped && !in->where.packed)
         return;
-    struct bloomfile_key keys[LINES_BATCH];
+    struct bloomfile_key keys[KEYS_BATCH];
     struct keys_options whole = *form;
     whole.crlf = false;                  /* a carriage return is taken off when the copy is read, */
     whole.fields = (struct fields){ 0 }; /* and fields are cut out then */
@@ -123,7 +123,7 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
     in->where.header = NULL;
     input_begin(in);
     struct lines *l = lines_open(&whole, &in->where);
-    for (size_t n; (n = lines_next(l, keys, LINES_BATCH)) > 0;) {
+    for (size_t n; (n = lines_next(l, keys, KEYS_BATCH)) > 0;) {
         for (size_t i = 0; i < n; i++)
             spool_add(copy, &keys[i]);
     }

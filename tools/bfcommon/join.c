@@ -108,7 +108,7 @@ static void merge_join(struct extsort *sorted, struct reader *right, unsigned wa
 
 struct extsort *join_sort(const struct job *job, const struct spool *s)
 {
-    struct bloomfile_key keys[LINES_BATCH];
+    struct bloomfile_key keys[KEYS_BATCH];
     struct stretch where = spool_all(s, ROOM);
     where.name = "sorting";
     where.silent = job->quiet;
@@ -116,7 +116,7 @@ struct extsort *join_sort(const struct job *job, const struct spool *s)
     struct extsort *sorted =
         extsort_new(job->folder, &s->form, (size_t)(needed < most ? needed : most));
     struct lines *l = lines_open(&s->form, &where);
-    for (size_t n; (n = lines_next(l, keys, LINES_BATCH)) > 0;) {
+    for (size_t n; (n = lines_next(l, keys, KEYS_BATCH)) > 0;) {
         for (size_t i = 0; i < n; i++)
             extsort_add(sorted, &keys[i]);
     }

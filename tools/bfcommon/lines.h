@@ -9,10 +9,6 @@
 #include "keys/header_line.h"
 #include "keys/keys.h"
 
-enum {
-    LINES_BATCH = 1024
-};
-
 struct stretch {
     const char *name; /* for messages */
     int fd;           /* -1: it is empty */

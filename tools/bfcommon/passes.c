@@ -40,8 +40,8 @@ size_t memory_of_key(uint64_t memory)
 /* Moves the keys that pass to the front; the others come behind them. Returns how many pass. */
 static size_t divide(const struct pass *p, struct bloomfile_key *keys, size_t n)
 {
-    bool passed[LINES_BATCH];
-    struct bloomfile_key others[LINES_BATCH];
+    bool passed[KEYS_BATCH];
+    struct bloomfile_key others[KEYS_BATCH];
     size_t kept = 0, dropped = 0;
     if (p->through == NULL)
         return n;
@@ -88,12 +88,12 @@ static void tell_skipped(const struct job *job, const struct pass *p, uint64_t s
 /* Returns how many lines passed. */
 static uint64_t run(const struct job *job, const struct pass *p)
 {
-    struct bloomfile_key keys[LINES_BATCH];
+    struct bloomfile_key keys[KEYS_BATCH];
     struct stretch from = *p->from;
     from.silent = from.silent || job->quiet;
     struct lines *l = lines_open(p->form, &from);
     uint64_t lines = 0, kept = 0;
-    for (size_t n; (n = lines_next(l, keys, LINES_BATCH)) > 0;) {
+    for (size_t n; (n = lines_next(l, keys, KEYS_BATCH)) > 0;) {
         size_t passed = divide(p, keys, n);
         if (p->into != NULL)
             filter_add(p->into, keys, passed);

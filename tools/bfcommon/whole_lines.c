@@ -13,12 +13,12 @@ enum {
 
 static struct filter filter_of(const struct job *job, const struct spool *keys)
 {
-    struct bloomfile_key some[LINES_BATCH];
+    struct bloomfile_key some[KEYS_BATCH];
     struct filter filter;
     const struct stretch where = spool_all(keys, ROOM);
     struct lines *l = lines_open(&keys->form, &where);
     filter_make(&filter, keys->keys, memory_of_filter(job->memory));
-    for (size_t n; (n = lines_next(l, some, LINES_BATCH)) > 0;)
+    for (size_t n; (n = lines_next(l, some, KEYS_BATCH)) > 0;)
         filter_add(&filter, some, n);
     lines_close(l);
     return filter;
@@ -27,14 +27,14 @@ static struct filter filter_of(const struct job *job, const struct spool *keys)
 /* The lines that may be wanted, each behind its key. */
 static struct spool *keep(const struct job *job, struct input *in, const struct filter *filter)
 {
-    struct bloomfile_key keys[LINES_BATCH], lines[LINES_BATCH];
-    bool passed[LINES_BATCH];
+    struct bloomfile_key keys[KEYS_BATCH], lines[KEYS_BATCH];
+    bool passed[KEYS_BATCH];
     struct spool *kept = spool_new(job->folder, &job->form);
     input_begin(in);
     struct stretch where = in->where;
     where.silent = where.silent || job->quiet;
     struct lines *l = lines_open(&in->form, &where);
-    for (size_t n; (n = lines_next_whole(l, keys, lines, LINES_BATCH)) > 0;) {
+    for (size_t n; (n = lines_next_whole(l, keys, lines, KEYS_BATCH)) > 0;) {
         filter_ask(filter, keys, n, passed);
         for (size_t i = 0; i < n; i++) {
             if (passed[i])

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 1024,
     READ_TRIES = 100, /* a record looks damaged for a moment while it is written */
     SHOWN_BYTES = 60
 };
@@ -131,12 +130,12 @@ static size_t count_own(const bloomfile *f, const struct bloomfile_key *keys, si
 static void check_keys(struct inspect_report *r, const bloomfile *f,
                        const struct inspect_options *options)
 {
-    struct bloomfile_key keys[BATCH];
-    bool hits[BATCH];
+    struct bloomfile_key keys[KEYS_BATCH];
+    bool hits[KEYS_BATCH];
     framing_check(r->path, f, &options->keys_form, FRAMING_LOOK_UP);
     struct keys *source = keys_new(&options->keys_form, &options->keys, 1);
     struct cli_progress progress = { .doing = "checking keys", .total = keys_total(source) };
-    for (size_t n; (n = keys_next(source, keys, BATCH)) > 0;) {
+    for (size_t n; (n = keys_next(source, keys, KEYS_BATCH)) > 0;) {
         if (bloomfile_contains_many(f, keys, n, hits) < n)
             for (size_t i = 0; i < n; i++)
                 if (!hits[i])

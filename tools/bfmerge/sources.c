@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 256,
     FIRST_ROOM = 16,
     LEAST_HEADER = 512,
     HEADER_SIZE = 4096,
@@ -254,7 +253,7 @@ static void add_listed(struct merge_sources *s, const char *list, const struct b
 void merge_sources_add_listed(struct merge_sources *s, const char *path, bool null)
 {
     struct keys_options options = { .null = null, .as_is = true };
-    struct bloomfile_key names[BATCH];
+    struct bloomfile_key names[KEYS_BATCH];
     char *copy = strdup(path);
     if (copy == NULL)
         no_memory();
@@ -262,7 +261,7 @@ void merge_sources_add_listed(struct merge_sources *s, const char *path, bool nu
         take_stdin(s);
     struct keys *list = keys_new(&options, &copy, 1);
     uint64_t number = 0;
-    for (size_t n; (n = keys_next(list, names, BATCH)) > 0;) {
+    for (size_t n; (n = keys_next(list, names, KEYS_BATCH)) > 0;) {
         for (size_t i = 0; i < n; i++)
             add_listed(s, keys_path(list), &names[i], ++number);
     }

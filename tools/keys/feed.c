@@ -7,10 +7,6 @@
 
 #include <pthread.h>
 
-enum {
-    BATCH = 1024
-};
-
 struct feed {
     bloomfile_builder *builder;
     pthread_mutex_t reading; /* held for all that follows */
@@ -59,10 +55,10 @@ static bool next_piece(struct feed *f, struct keys_piece *piece, const struct sh
 
 static struct share add_piece(const struct feed *f, const struct keys_piece *piece)
 {
-    struct bloomfile_key keys[BATCH];
+    struct bloomfile_key keys[KEYS_BATCH];
     struct share share = { .split = keys_split(f->input, piece) };
     size_t n;
-    while (share.error == 0 && (n = split_next(&share.split, keys, BATCH)) > 0) {
+    while (share.error == 0 && (n = split_next(&share.split, keys, KEYS_BATCH)) > 0) {
         share.error = bloomfile_builder_add_many(f->builder, keys, n);
         share.added += n;
     }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum {
-    BATCH = 1024,
     FIRST_SLOTS = 1024,
     FIRST_BYTES = 1 << 16
 };
@@ -117,11 +116,11 @@ struct key_list *key_list_read(struct key_list *list, const struct keys_options 
     all_or_nothing.keep_going = false;
     all_or_nothing.fields = (struct fields){ 0 }; /* it is a list of keys */
     struct keys *input = keys_new(&all_or_nothing, &path, 1);
-    struct bloomfile_key keys[BATCH];
+    struct bloomfile_key keys[KEYS_BATCH];
     size_t n;
     if (list == NULL)
         list = list_new();
-    while ((n = keys_next(input, keys, BATCH)) > 0) {
+    while ((n = keys_next(input, keys, KEYS_BATCH)) > 0) {
         for (size_t i = 0; i < n; i++)
             add(list, &keys[i]);
     }

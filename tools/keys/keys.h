@@ -11,6 +11,10 @@
 
 #include <bloomfile.h>
 
+enum {
+    KEYS_BATCH = 1024 /* keys that a loop takes at once */
+};
+
 struct keys;
 
 /* `paths` (count of them, "-" is standard input, count 0 too) are read one after the other. Ends

@@ -202,7 +202,7 @@ void body_check_join(struct body_check *check, const struct body_check *other)
         check->stain = other->stain;
 }
 
-struct crew {
+struct shared_check {
     struct body_check whole;
     _Atomic uint64_t next; /* next page to take */
     pthread_mutex_t lock;  /* on `whole` */
@@ -210,29 +210,29 @@ struct crew {
 
 static void check_stretches(void *context)
 {
-    struct crew *crew = context;
-    const uint64_t pages = crew->whole.pass.geometry.pages;
+    struct shared_check *shared = context;
+    const uint64_t pages = shared->whole.pass.geometry.pages;
     struct body_check own;
-    body_check_start(&own, crew->whole.h, crew->whole.body, crew->whole.guard);
-    for (uint64_t page; (page = atomic_fetch_add(&crew->next, STRETCH)) < pages;) {
+    body_check_start(&own, shared->whole.h, shared->whole.body, shared->whole.guard);
+    for (uint64_t page; (page = atomic_fetch_add(&shared->next, STRETCH)) < pages;) {
         body_check_skip(&own, page);
         body_check_pages(&own, own.body + page * CHECKSUM_PAGE,
                          pages - page < STRETCH ? pages - page : STRETCH);
     }
     body_check_skip(&own, pages);
-    pthread_mutex_lock(&crew->lock);
-    body_check_join(&crew->whole, &own);
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_lock(&shared->lock);
+    body_check_join(&shared->whole, &own);
+    pthread_mutex_unlock(&shared->lock);
 }
 
 int body_verify(const struct header *h, const uint8_t *body, struct guard *guard, unsigned threads,
                 struct bloomfile_fault *fault)
 {
-    struct crew crew = { .lock = PTHREAD_MUTEX_INITIALIZER };
-    body_check_start(&crew.whole, h, body, guard);
-    const uint64_t stretches = crew.whole.pass.geometry.pages / STRETCH + 1;
-    team_run(threads < stretches ? threads : (unsigned)stretches, check_stretches, &crew);
-    return body_check_end(&crew.whole, fault);
+    struct shared_check shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    body_check_start(&shared.whole, h, body, guard);
+    const uint64_t stretches = shared.whole.pass.geometry.pages / STRETCH + 1;
+    team_run(threads < stretches ? threads : (unsigned)stretches, check_stretches, &shared);
+    return body_check_end(&shared.whole, fault);
 }
 
 /* ---- A sealed image in memory: the computed part of its header, and the checksums behind its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Keys that are added and removed again, beside an exact count of them. */
-#include "crew.h"
 #include "support.h"
+#include "workers.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
@@ -202,19 +202,19 @@ static int add_and_remove(bloomfile *f, unsigned worker, void *context)
 static void removers_do_not_take_away_what_is_others_(void **state)
 {
     (void)state;
-    static const unsigned crews[][2] = { { 1, 4 }, { 4, 1 } };
-    for (size_t c = 0; c < ROWS(crews); c++) {
+    static const unsigned groups[][2] = { { 1, 4 }, { 4, 1 } };
+    for (size_t c = 0; c < ROWS(groups); c++) {
         bloomfile *f = make_filter(6000, 5);
         for (uint64_t i = 0; i < STAYING; i++)
             assert_error(add(f, i), 0);
         uint32_t before = body_sum(f);
         bloomfile_close(f);
         atomic_uint *missing = shared_memory(sizeof *missing);
-        crew_run(&(struct crew){ .processes = crews[c][0],
-                                 .threads = crews[c][1],
-                                 .path = "filter",
-                                 .work = add_and_remove,
-                                 .context = missing });
+        workers_run(&(struct workers){ .processes = groups[c][0],
+                                       .threads = groups[c][1],
+                                       .path = "filter",
+                                       .work = add_and_remove,
+                                       .context = missing });
         assert_int_equal(*missing, 0);
         release_shared_memory(missing, sizeof *missing);
         assert_error(bloomfile_open(&f, "filter", 0), 0);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "format/bytes.h"
-#include "meanwhile.h"
+#include "interleave.h"
 
 enum {
     PAGES = 200, /* of a body: shares for several threads, and several parts */

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "meanwhile.h"
+#include "interleave.h"
 
 #define KEYS 2000
 

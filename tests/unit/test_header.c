@@ -508,7 +508,7 @@ static void a_live_header_has_one_record(void **state)
         assert_int_equal(bytes[at], 0);
 }
 
-static void a_whole_filter_has_zeros_where_portions_have_fields(void **state)
+static void a_whole_filter_has_zeros_where_layers_and_slices_have_fields(void **state)
 {
     (void)state;
     struct header h = { .version = HEADER_VERSION,
@@ -588,7 +588,7 @@ int main(void)
         cmocka_unit_test(what_the_other_record_is_is_told),
         cmocka_unit_test(a_ribbon_is_never_live),
         cmocka_unit_test(a_live_header_has_one_record),
-        cmocka_unit_test(a_whole_filter_has_zeros_where_portions_have_fields),
+        cmocka_unit_test(a_whole_filter_has_zeros_where_layers_and_slices_have_fields),
         cmocka_unit_test(reserved_bytes_of_a_record_are_kept),
         cmocka_unit_test(a_header_is_still_what_it_was_if_its_bytes_are),
     };

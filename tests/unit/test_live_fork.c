@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Handles that are inherited by fork. */
-#include "crew.h"
 #include "support.h"
+#include "workers.h"
 
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -184,8 +184,8 @@ static void a_pool_of_children_shares_a_filter_in_memory(void **state)
     bloomfile *f;
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     for (unsigned exact = 0; exact < 2; exact++) {
-        crew_run(
-            &(struct crew){ .processes = 4, .threads = 2, .inherited = f, .work = add_thousand });
+        workers_run(&(struct workers){
+            .processes = 4, .threads = 2, .inherited = f, .work = add_thousand });
         assert_int_equal(info_of(f).keys, 8000);
         assert_int_equal(info_of(f).writers, 1);
         assert_has(f, 8000);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Adding processes are killed at random: every add that had returned is there, no lock remains, and
  * nothing has to be repaired. */
-#include "crew.h"
 #include "live_support.h"
+#include "workers.h"
 
 #include <bloomfile_live.h>
 #include <fcntl.h>

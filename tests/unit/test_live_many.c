@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Threads of several processes add to one filter at once: nothing is lost, and of all who add one
  * key somebody is told that it is new. */
-#include "crew.h"
 #include "support.h"
+#include "workers.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -22,7 +22,7 @@
 
 static const struct {
     unsigned processes, threads;
-} crews[] = { { 2, 2 }, { 4, 1 }, { 1, 4 } };
+} groups[] = { { 2, 2 }, { 4, 1 }, { 1, 4 } };
 
 static void make_filter(uint32_t layout, uint64_t capacity, double fpr)
 {
@@ -80,13 +80,13 @@ static void assert_million_of_each(unsigned workers, uint32_t layout)
 static void millions_of_keys_are_all_there_and_counted(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ROWS(crews); i++) {
+    for (size_t i = 0; i < ROWS(groups); i++) {
         const uint32_t layout = (uint32_t)(BLOOMFILE_BLOCKED + i);
-        unsigned workers = crews[i].processes * crews[i].threads;
+        unsigned workers = groups[i].processes * groups[i].threads;
         uint64_t *new_keys = shared_memory(workers * sizeof *new_keys);
         make_filter(layout, (uint64_t)workers * MILLION, 1e-9);
-        crew_run(&(struct crew){ crews[i].processes, crews[i].threads, "filter", 0, NULL,
-                                 add_own_million, new_keys });
+        workers_run(&(struct workers){ groups[i].processes, groups[i].threads, "filter", 0, NULL,
+                                       add_own_million, new_keys });
         for (unsigned w = 0; w < workers; w++)
             assert_int_equal(new_keys[w], MILLION);
         assert_million_of_each(workers, layout);
@@ -148,12 +148,12 @@ static void assert_told(const atomic_uchar *told, unsigned least, unsigned most)
 static void every_key_is_new_to_somebody(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ROWS(crews); i++) {
+    for (size_t i = 0; i < ROWS(groups); i++) {
         atomic_uchar *told = shared_memory(SAME);
         make_filter(BLOOMFILE_BLOCKED, SAME, 1e-9);
-        crew_run(&(struct crew){ crews[i].processes, crews[i].threads, "filter", 0, NULL,
-                                 add_same_keys, told });
-        assert_told(told, 1, crews[i].processes * crews[i].threads);
+        workers_run(&(struct workers){ groups[i].processes, groups[i].threads, "filter", 0, NULL,
+                                       add_same_keys, told });
+        assert_told(told, 1, groups[i].processes * groups[i].threads);
         release_shared_memory(told, SAME);
     }
 }
@@ -161,11 +161,11 @@ static void every_key_is_new_to_somebody(void **state)
 static void every_key_is_new_to_exactly_one_of_exact_adders(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ROWS(crews); i++) {
+    for (size_t i = 0; i < ROWS(groups); i++) {
         atomic_uchar *told = shared_memory(SAME);
         make_filter(BLOOMFILE_BLOCKED, SAME, 1e-9);
-        crew_run(&(struct crew){ crews[i].processes, crews[i].threads, "filter",
-                                 BLOOMFILE_ADD_EXACT, NULL, add_same_keys_in_batches, told });
+        workers_run(&(struct workers){ groups[i].processes, groups[i].threads, "filter",
+                                       BLOOMFILE_ADD_EXACT, NULL, add_same_keys_in_batches, told });
         assert_told(told, 1, 1);
         release_shared_memory(told, SAME);
         bloomfile *f;
@@ -218,7 +218,7 @@ static void a_live_filter_is_read_beside_adds(void **state)
         assert_error(
             bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE | BLOOMFILE_OVER_CAPACITY),
             0);
-        crew_run(&(struct crew){ 1, 3, "filter", 0, f, read_or_add, NULL });
+        workers_run(&(struct workers){ 1, 3, "filter", 0, f, read_or_add, NULL });
         bloomfile_close(f);
     }
 }
@@ -237,8 +237,8 @@ static void the_last_one_to_leave_leaves_it_clean(void **state)
     make_filter(BLOOMFILE_BLOCKED, 10000, 1e-9);
     for (uint64_t round = 0; round < 100; round++) {
         uint64_t first = round * 4;
-        crew_run(&(struct crew){ 4, 1, "filter", BLOOMFILE_ADD_EXACT * (round % 2), NULL, add_one,
-                                 &first });
+        workers_run(&(struct workers){ 4, 1, "filter", BLOOMFILE_ADD_EXACT * (round % 2), NULL,
+                                       add_one, &first });
         bloomfile *f;
         assert_error(bloomfile_open(&f, "filter", 0), 0);
         struct bloomfile_info info = info_of(f);

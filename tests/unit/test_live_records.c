@@ -14,8 +14,8 @@
 #include "faults.h"
 #include "format/bytes.h"
 #include "format/header.h"
+#include "interleave.h"
 #include "live/records.h"
-#include "meanwhile.h"
 #include "os/host.h"
 
 #define RECORD_SIZE (IN_FILE / 4)

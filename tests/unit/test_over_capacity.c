@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A filter of a fixed size refuses keys that would raise its rate above twice the target. */
-#include "crew.h"
 #include "live_support.h"
+#include "workers.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -225,8 +225,8 @@ static void several_writers_meet_the_limit_within_a_hundredth(void **state)
         double keys = 0;
         bloomfile_close(f);
         c->batch = rows[i].batch;
-        crew_run(&(struct crew){ rows[i].processes, WRITERS / rows[i].processes, "filter", 0, NULL,
-                                 add_until_full, c });
+        workers_run(&(struct workers){ rows[i].processes, WRITERS / rows[i].processes, "filter", 0,
+                                       NULL, add_until_full, c });
         for (unsigned w = 0; w < WRITERS; w++)
             keys += (double)c->keys[w];
         assert_true(fabs(keys / limit - 1) <= 0.01);

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "crew.h"
 #include "faults.h"
 #include "support.h"
+#include "workers.h"
 
 enum {
     FIRST = 24,

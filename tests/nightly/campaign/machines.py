@@ -41,7 +41,7 @@ LEFT_OUT = "consumers|install|subproject|cmake|prefix|python-packages|power-.*|b
 NOT_FOREIGN = "tools-bench_.*|tools-distributed_.*|tools-engine_.*|cplusplus|tools-linked"
 # The emulator cannot run the first ones; of the tools' tests, which take minutes, only those of golden files run.
 NOT_EMULATED = ("build-scale|changed-files|cold-lookups|create-faults|live-faults|live-fork|live-locks|live-many"
-                "|live-moments|memory-flags|others-meanwhile|memory-pages|open-faults|failed-writes|(view|query)-avx.*"
+                "|live-moments|memory-flags|interleaved|memory-pages|open-faults|failed-writes|(view|query)-avx.*"
                 "|tools-(?!cross$|golden$).*")
 
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Threads of several processes that start at once and work on one live filter. */
-#ifndef BLOOMFILE_TESTS_CREW_H
-#define BLOOMFILE_TESTS_CREW_H
+#ifndef BLOOMFILE_TESTS_WORKERS_H
+#define BLOOMFILE_TESTS_WORKERS_H
 
 #include <stddef.h>
 
 #include <bloomfile.h>
 
-struct crew {
+struct workers {
     unsigned processes, threads; /* of each process; with one process, the calling one works */
     const char *path;            /* each process opens it for writing, */
     unsigned flags;              /* with these flags too; */
@@ -19,7 +19,7 @@ struct crew {
 };
 
 /* Runs it, and asserts that all went well. */
-void crew_run(const struct crew *crew);
+void workers_run(const struct workers *job);
 
 /* Memory that children of fork() share, all zero. */
 void *shared_memory(size_t size);

@@ -210,7 +210,7 @@ static void a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest(voi
     free(image.data);
 }
 
-static void bytes_that_a_whole_filter_reserves_are_no_portion_s(void **state)
+static void bytes_reserved_in_a_whole_filter_are_not_fields_of_layers_or_slices(void **state)
 {
     (void)state;
     struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
@@ -225,7 +225,7 @@ static void bytes_that_a_whole_filter_reserves_are_no_portion_s(void **state)
     free(image.data);
 }
 
-static void a_portion_s_fields_have_no_room_in_an_embedded_header(void **state)
+static void an_embedded_header_has_no_fields_of_layers_or_slices(void **state)
 {
     (void)state;
     for (uint32_t incompat = 1; incompat <= 3; incompat++) {
@@ -272,8 +272,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_field_of_a_layer_or_slice_is_held_to_its_rule),
         cmocka_unit_test(a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest),
-        cmocka_unit_test(bytes_that_a_whole_filter_reserves_are_no_portion_s),
-        cmocka_unit_test(a_portion_s_fields_have_no_room_in_an_embedded_header),
+        cmocka_unit_test(bytes_reserved_in_a_whole_filter_are_not_fields_of_layers_or_slices),
+        cmocka_unit_test(an_embedded_header_has_no_fields_of_layers_or_slices),
         cmocka_unit_test(the_next_layer_begins_at_a_multiple_of_4096),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "format/header.h"
-#include "meanwhile.h"
+#include "interleave.h"
 
 enum {
     FIRST = 24,       /* capacity of the first layer */

@@ -4,8 +4,8 @@
  * noticed. */
 #include <bloomfile_live.h>
 
-#include "crew.h"
 #include "support.h"
+#include "workers.h"
 
 static void make_tiny_filter(uint32_t layout)
 {
@@ -34,11 +34,11 @@ static unsigned lost_in_a_round(uint32_t layout, unsigned processes, unsigned th
 {
     uint64_t first = round << 32;
     make_tiny_filter(layout);
-    crew_run(&(struct crew){ .processes = processes,
-                             .threads = threads,
-                             .path = "filter",
-                             .work = add_few,
-                             .context = &first });
+    workers_run(&(struct workers){ .processes = processes,
+                                   .threads = threads,
+                                   .path = "filter",
+                                   .work = add_few,
+                                   .context = &first });
     bloomfile *f;
     unsigned lost = 0;
     assert_error(bloomfile_open(&f, "filter", 0), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What others do in the middle of an operation. */
-#include "meanwhile.h"
+#include "interleave.h"
 
 #include <bloomfile.h>
 #include <errno.h>

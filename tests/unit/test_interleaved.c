@@ -17,8 +17,8 @@
 
 #include "format/bytes.h"
 #include "format/header.h"
+#include "interleave.h"
 #include "live/join.h"
-#include "meanwhile.h"
 #include "os/host.h"
 
 #define TEMPORARY ".bloomfile.000000000000.tmp"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What others do in the middle of an operation: between two of its system calls. */
-#ifndef BLOOMFILE_TESTS_MEANWHILE_H
-#define BLOOMFILE_TESTS_MEANWHILE_H
+#ifndef BLOOMFILE_TESTS_INTERLEAVE_H
+#define BLOOMFILE_TESTS_INTERLEAVE_H
 
 #include <stdint.h>
 #include <sys/types.h>

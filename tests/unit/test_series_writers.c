@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "crew.h"
 #include "support.h"
+#include "workers.h"
 
 enum {
     KEYS = 60000, /* of each worker */
@@ -70,12 +70,14 @@ static void assert_layers_are_full_and_no_more(const bloomfile *f, uint64_t all)
 static void nothing_is_lost_and_layers_are_filled(void **state)
 {
     (void)state;
-    static const unsigned crews[][2] = { { 1, 4 }, { 6, 1 }, { 3, 3 } };
-    for (size_t i = 0; i < ROWS(crews); i++) {
-        const unsigned workers = crews[i][0] * crews[i][1];
+    static const unsigned groups[][2] = { { 1, 4 }, { 6, 1 }, { 3, 3 } };
+    for (size_t i = 0; i < ROWS(groups); i++) {
+        const unsigned workers = groups[i][0] * groups[i][1];
         make(BLOOMFILE_GROW, FIRST);
-        crew_run(&(struct crew){
-            .processes = crews[i][0], .threads = crews[i][1], .path = "series", .work = add_own });
+        workers_run(&(struct workers){ .processes = groups[i][0],
+                                       .threads = groups[i][1],
+                                       .path = "series",
+                                       .work = add_own });
         bloomfile *f;
         assert_error(bloomfile_open(&f, "series", 0), 0);
         for (uint64_t key = 0; key < (uint64_t)workers * KEYS; key++)
@@ -109,12 +111,12 @@ static void each_key_is_new_to_exactly_one(void **state)
     const size_t size = (KEYS / 4 + 32) * sizeof(atomic_uint);
     atomic_uint *new_to = shared_memory(size);
     make(BLOOMFILE_GROW, 100);
-    crew_run(&(struct crew){ .processes = 4,
-                             .threads = 2,
-                             .path = "series",
-                             .flags = BLOOMFILE_ADD_EXACT,
-                             .work = add_same,
-                             .context = new_to });
+    workers_run(&(struct workers){ .processes = 4,
+                                   .threads = 2,
+                                   .path = "series",
+                                   .flags = BLOOMFILE_ADD_EXACT,
+                                   .work = add_same,
+                                   .context = new_to });
     unsigned missing = 0;
     for (unsigned i = 0; i < KEYS / 4; i++) {
         assert_true(new_to[i] <= 1);
@@ -168,8 +170,8 @@ static void a_key_just_added_is_found_while_others_forget(void **state)
     (void)state;
     for (uint32_t generations = 2; generations <= 8; generations *= 2) {
         make(generations, 3000);
-        crew_run(
-            &(struct crew){ .processes = 3, .threads = 2, .path = "series", .work = add_and_look });
+        workers_run(&(struct workers){
+            .processes = 3, .threads = 2, .path = "series", .work = add_and_look });
         assert_int_equal(system("rm series*"), 0);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Threads of several processes that start at once. */
-#include "crew.h"
+#include "workers.h"
 
 #include "support.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 struct worker {
-    const struct crew *crew;
+    const struct workers *job;
     bloomfile *filter;
     unsigned number;
     pthread_barrier_t *start;
@@ -35,54 +35,54 @@ static void *run_worker(void *argument)
 {
     struct worker *w = argument;
     pthread_barrier_wait(w->start);
-    w->result = w->crew->work(w->filter, w->number, w->crew->context);
+    w->result = w->job->work(w->filter, w->number, w->job->context);
     return NULL;
 }
 
-/* One process of the crew: 0 if all went well. */
-static int run_threads(const struct crew *crew, unsigned process, pthread_barrier_t *start)
+/* One process of the job: 0 if all went well. */
+static int run_threads(const struct workers *job, unsigned process, pthread_barrier_t *start)
 {
-    bloomfile *f = crew->inherited;
-    if (f == NULL && bloomfile_open(&f, crew->path, BLOOMFILE_WRITE | crew->flags) != 0)
+    bloomfile *f = job->inherited;
+    if (f == NULL && bloomfile_open(&f, job->path, BLOOMFILE_WRITE | job->flags) != 0)
         return 1;
-    struct worker *workers = calloc(crew->threads, sizeof *workers);
-    pthread_t *threads = calloc(crew->threads, sizeof *threads);
-    for (unsigned i = 0; i < crew->threads; i++) {
-        workers[i] = (struct worker){ crew, f, process * crew->threads + i, start, 0 };
+    struct worker *workers = calloc(job->threads, sizeof *workers);
+    pthread_t *threads = calloc(job->threads, sizeof *threads);
+    for (unsigned i = 0; i < job->threads; i++) {
+        workers[i] = (struct worker){ job, f, process * job->threads + i, start, 0 };
         if (pthread_create(&threads[i], NULL, run_worker, &workers[i]) != 0)
             abort();
     }
     int failed = 0;
-    for (unsigned i = 0; i < crew->threads; i++) {
+    for (unsigned i = 0; i < job->threads; i++) {
         pthread_join(threads[i], NULL);
         failed |= workers[i].result != 0;
     }
     free(workers);
     free(threads);
-    if (crew->inherited == NULL || crew->processes > 1)
+    if (job->inherited == NULL || job->processes > 1)
         bloomfile_close(f);
     return failed;
 }
 
-void crew_run(const struct crew *crew)
+void workers_run(const struct workers *job)
 {
     pthread_barrier_t *start = shared_memory(sizeof *start);
     pthread_barrierattr_t shared;
     pthread_barrierattr_init(&shared);
     pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
-    pthread_barrier_init(start, &shared, crew->processes * crew->threads);
-    if (crew->processes == 1) {
-        assert_int_equal(run_threads(crew, 0, start), 0);
+    pthread_barrier_init(start, &shared, job->processes * job->threads);
+    if (job->processes == 1) {
+        assert_int_equal(run_threads(job, 0, start), 0);
     } else {
-        for (unsigned i = 0; i < crew->processes; i++) {
+        for (unsigned i = 0; i < job->processes; i++) {
             pid_t child = fork();
             assert_true(child >= 0);
             if (child == 0) {
                 alarm(300);
-                _exit(run_threads(crew, i, start));
+                _exit(run_threads(job, i, start));
             }
         }
-        for (unsigned i = 0; i < crew->processes; i++) {
+        for (unsigned i = 0; i < job->processes; i++) {
             int status;
             assert_true(wait(&status) > 0);
             assert_int_equal(status, 0);

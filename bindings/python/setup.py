@@ -48,25 +48,10 @@ def version():
 
 
 def library_sources():
-    """The files that lib/meson.build names for this machine. A condition that is not known here is an error."""
-    machine = "x86" if sys.maxsize < 2**32 and platform.machine() == "x86_64" else platform.machine()
-    conditions = {
-        "host_machine.cpu_family() == 'x86_64'": machine in ("x86_64", "AMD64"),
-    }
+    """The files that lib/meson.build names."""
     text = (LIBRARY / "lib/meson.build").read_text(encoding="utf-8")
-    text = text[:text.index("\nlib_deps")]
-    sources, taken, before = [], [], False
-    for word, condition, files in re.findall(
-            r"^(if|elif|endif)\b *([^\n]*)$|^ *lib_sources \+?= files\((.*?)\)$", text, re.MULTILINE | re.DOTALL):
-        if word == "if":
-            taken = [conditions[condition.strip()]]
-        elif word == "elif":
-            taken.append(not any(taken) and conditions[condition.strip()])
-        elif word == "endif":
-            taken = []
-        elif not taken or taken[-1]:
-            sources += re.findall(r"'([^']+)'", files)
-    return [str(LIBRARY / "lib" / source) for source in sources]
+    files = re.match(r"lib_sources = files\((.*?)\n\)\nlib_deps", text, re.DOTALL)[1]
+    return [str(LIBRARY / "lib" / source) for source in re.findall(r"'([^']+)'", files)]
 
 
 class Build(build_ext):

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "format/layout.h"
-#include "kernel/blocked/blocked.h"
+#include "kernel/kernel.h"
 #include "kernel/ribbon/ribbon.h"
-#include "kernel/scattered/scattered.h"
 
 struct choice {
     const struct kernel *kernel;
@@ -62,16 +61,16 @@ static const struct choice blocked[] = {
 };
 static const struct choice classic[] = {
 #if defined(__x86_64__)
-    { &kernel_avx512_classic, has_x86_64_v4 },
+    { &kernel_classic_avx512, has_x86_64_v4 },
 #endif
-    { &kernel_scalar_classic, always },
+    { &kernel_classic_scalar, always },
     { NULL, NULL },
 };
 static const struct choice counting[] = {
 #if defined(__x86_64__)
-    { &kernel_avx512_counting, has_x86_64_v4 },
+    { &kernel_counting_avx512, has_x86_64_v4 },
 #endif
-    { &kernel_scalar_counting, always },
+    { &kernel_counting_scalar, always },
     { NULL, NULL },
 };
 

@@ -95,4 +95,51 @@ struct kernel {
     void (*project)(uint8_t *to, const uint8_t *from, size_t size);
 };
 
+/* ---- The kernels, one per instruction set and layout. Those of ribbon: ribbon.h. */
+
+extern const struct kernel kernel_blocked_scalar;
+extern const struct kernel kernel_blocked_avx2;   /* x86-64 */
+extern const struct kernel kernel_blocked_avx512; /* x86-64 */
+extern const struct kernel kernel_blocked_neon;   /* AArch64 */
+extern const struct kernel kernel_classic_scalar;
+extern const struct kernel kernel_classic_avx512; /* x86-64 */
+extern const struct kernel kernel_counting_scalar;
+extern const struct kernel kernel_counting_avx512; /* x86-64 */
+
+/* ---- Functions of several tables: scattered/add_private.c */
+void kernel_add_part_classic(uint8_t *part, uint64_t first, uint64_t last, uint64_t bits,
+                             unsigned k, const uint64_t *digests, size_t n,
+                             struct kernel_idle *idle);
+void kernel_add_part_counting(uint8_t *part, uint64_t first, uint64_t last, uint64_t counters,
+                              unsigned k, const uint64_t *digests, size_t n,
+                              struct kernel_idle *idle);
+void kernel_put_classic(uint8_t *part, const uint32_t *positions, size_t n);
+void kernel_put_counting(uint8_t *part, const uint32_t *positions, size_t n);
+
+/* ---- scattered/add_shared.c */
+void kernel_add_shared_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
+                               size_t n, bool *was_new, struct kernel_change *change);
+void kernel_add_alone_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
+                              size_t n, bool *was_new, struct kernel_change *change);
+void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
+                                const uint64_t *digests, size_t n, bool *was_new,
+                                struct kernel_change *change);
+bool kernel_remove_shared_counting(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
+                                   struct kernel_change *change);
+
+/* ---- fold/ */
+void kernel_fold_blocked(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
+                         uint64_t factor);
+void kernel_fold_classic(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
+                         uint64_t factor);
+void kernel_fold_counting(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
+                          uint64_t factor);
+void kernel_project_counting(uint8_t *to, const uint8_t *from, size_t size);
+
+/* ---- tally.c */
+void kernel_tally_blocked(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
+void kernel_tally_classic(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
+void kernel_tally_ribbon(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
+void kernel_tally_counting(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
+
 #endif

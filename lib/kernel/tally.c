@@ -3,7 +3,7 @@
  * for every processor, and for x86 processors that can count ones in one instruction, which is five
  * times as fast. With AVX-512, the ones of a block are counted at once, which is three times as
  * fast again. */
-#include "kernel/functions.h"
+#include "kernel/kernel.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>

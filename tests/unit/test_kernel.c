@@ -12,7 +12,7 @@
 #include "format/layout.h"
 #include "kernel/dispatch.h"
 #include "kernel/kernel.h"
-#include "kernel/scattered/scattered.h"
+#include "kernel/scattered/rounds.h"
 
 static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
 static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernel/dispatch.h"
-#include "kernel/functions.h"
+#include "kernel/kernel.h"
 
 #ifdef __x86_64__
 

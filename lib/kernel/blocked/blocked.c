@@ -11,7 +11,7 @@
  * lack bits, without a branch that depends on them; then these words are changed, one right after
  * the other.
  */
-#include "kernel/blocked/blocked.h"
+#include "kernel/kernel.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Folding of bits: ORs groups of them. */
 #include "kernel/fold/steps.h"
-#include "kernel/functions.h"
+#include "kernel/kernel.h"
 
 /* ---- by 2, 3 and 4 */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Folding of counters: adds groups of them, up to 15. */
 #include "kernel/fold/steps.h"
-#include "kernel/functions.h"
+#include "kernel/kernel.h"
 
 #define MOST 15 /* that a counter counts */
 

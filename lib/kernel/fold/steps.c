@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "format/probe.h"
+
 #define BUFFER 8192 /* bytes folded at once */
 #define SPARE  1024 /* that a step may read or make in addition */
 #define LINE   64   /* bytes of a cache line */
@@ -92,5 +94,48 @@ void fold_by_steps(const struct fold_layout *layout, uint8_t *to, const uint8_t 
             n = count - i;
         if (n > 0)
             layout->group(to, j, from, i, n);
+    }
+}
+
+/* ---- blocks, by OR */
+
+static void or_blocks(uint8_t *to, const uint8_t *from, uint64_t blocks)
+{
+    for (uint64_t i = 0; i < blocks * PROBE_BLOCK_BYTES; i++)
+        to[i] |= from[i];
+}
+
+static void or_into_one(uint8_t *to, const uint8_t *from, uint64_t blocks)
+{
+    uint64_t sum[PROBE_BLOCK_BYTES / 8];
+    for (unsigned w = 0; w < PROBE_BLOCK_BYTES / 8; w++)
+        sum[w] = get64(to + 8 * w);
+    for (; blocks > 0; blocks--, from += PROBE_BLOCK_BYTES)
+        for (unsigned w = 0; w < PROBE_BLOCK_BYTES / 8; w++)
+            sum[w] |= get64(from + 8 * w);
+    for (unsigned w = 0; w < PROBE_BLOCK_BYTES / 8; w++)
+        put64(to + 8 * w, sum[w]);
+}
+
+/* How many units from `first` on fold into the same one. */
+static inline uint64_t group(uint64_t first, uint64_t count, uint64_t factor)
+{
+    uint64_t rest = factor - first % factor;
+    return rest < count ? rest : count;
+}
+
+void kernel_fold_blocked(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
+                         uint64_t factor)
+{
+    if (factor == 1) {
+        or_blocks(to + first * PROBE_BLOCK_BYTES, from, count);
+        return;
+    }
+    to += first / factor * PROBE_BLOCK_BYTES;
+    for (uint64_t n = group(first, count, factor); count > 0; to += PROBE_BLOCK_BYTES) {
+        or_into_one(to, from, n);
+        from += n * PROBE_BLOCK_BYTES;
+        count -= n;
+        n = factor < count ? factor : count;
     }
 }

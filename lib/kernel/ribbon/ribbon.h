@@ -5,7 +5,7 @@
 #define BLOOMFILE_KERNEL_RIBBON_RIBBON_H
 
 #include "format/ribbon.h"
-#include "kernel/functions.h"
+#include "kernel/kernel.h"
 
 extern const struct kernel kernel_ribbon_scalar;
 extern const struct kernel kernel_ribbon_avx2;   /* x86-64 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Adds in the classic and the counting layout to a body that only the caller touches: plain stores,
  * many cache lines in flight. */
-#include "kernel/functions.h"
+#include "kernel/kernel.h"
 
 #include "format/probe.h"
 

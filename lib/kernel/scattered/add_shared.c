@@ -4,7 +4,7 @@
  * set one of its bits (raised one of its counters from 0), so at least one of those who add the
  * same new key learns that it is new. Nothing is written that is there already, so no page becomes
  * dirty. */
-#include "kernel/functions.h"
+#include "kernel/kernel.h"
 
 #include "format/bytes.h"
 #include "format/min.h"

@@ -18,6 +18,7 @@
 #include "format/probe.h"
 #include "kernel/kernel.h"
 
+#define KERNEL_CACHED_BYTES  (1 << 24) /* bodies up to this size stay in the last cache */
 #define KERNEL_ROUNDS_KEYS   512       /* keys in the rounds together */
 #define KERNEL_ROUNDS_AHEAD  96        /* lines under way */
 #define KERNEL_ROUNDS_NEAR   (1 << 18) /* bodies up to this size stay in a cache of the core */

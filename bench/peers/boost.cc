@@ -4,7 +4,7 @@
  */
 #include <boost/bloom.hpp>
 
-#include "peers/hashed.h"
+#include "peers/class.h"
 
 namespace
 {

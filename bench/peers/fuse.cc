@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "peers/hashed.h"
+#include "peers/class.h"
 
 namespace
 {

@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-#include "peers/hashed.h"
+#include "peers/class.h"
 
 #define PATH "inlined.bloom"
 

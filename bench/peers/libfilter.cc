@@ -5,7 +5,7 @@
  */
 #include <filter/block.h>
 
-#include "peers/hashed.h"
+#include "peers/class.h"
 
 namespace
 {

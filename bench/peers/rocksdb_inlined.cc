@@ -9,7 +9,7 @@
 #include <util/bloom_impl.h>
 #include <util/dynamic_bloom.h>
 
-#include "peers/hashed.h"
+#include "peers/class.h"
 
 namespace
 {

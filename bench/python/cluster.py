@@ -10,7 +10,6 @@ at most 8.5 a key. The memory of a worker is what it took beyond an idle one, at
 import argparse
 import contextlib
 import logging
-import os
 import pathlib
 import subprocess
 import time

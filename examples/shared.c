@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the programs around the examples share; not for copying. */
+ * Functions that the programs around the examples share; not for copying. */
 #include "shared.h"
 
 #include <err.h>

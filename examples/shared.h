@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the programs around the examples share: lines, rows as text, command lines, files. Nothing
- * here is about filters, and nothing is for copying. Trouble ends the program: a message, status 2.
+ * Functions that the programs around the examples share: lines, rows as text, command lines, files.
+ * Nothing here is about filters, and nothing is for copying. Trouble ends the program: a message,
+ * status 2.
  */
 #ifndef SHARED_H
 #define SHARED_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What all fuzz targets share. */
+ * Functions that all fuzz targets share. */
 #ifndef BLOOMFILE_FUZZ_TARGET_H
 #define BLOOMFILE_FUZZ_TARGET_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the programs that measure storage engines share: files that are not in memory.
+ * Functions that the programs that measure storage engines share: files that are not in memory.
  */
 #ifndef BLOOMFILE_BENCH_ENGINE_H
 #define BLOOMFILE_BENCH_ENGINE_H

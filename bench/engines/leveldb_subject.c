@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What was asked is counted, and handed on. */
+ * A filter policy of LevelDB that counts its calls and hands them on. */
 #include "leveldb_subject.h"
 
 #include <errno.h>

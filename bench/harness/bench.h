@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the benchmarks share: failing, time, keys.
+ * Functions that the benchmarks share: failing, time, keys.
  *
  * A benchmark that cannot do its work ends with exit status 2. Exit status 1 means that it did, and
  * that a figure missed its target.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a benchmark defines that is a program of its own; main() is in program.c.
+ * The definitions of a benchmark that is a program of its own; main() is in program.c.
  */
 #ifndef BLOOMFILE_BENCH_PROGRAM_H
 #define BLOOMFILE_BENCH_PROGRAM_H

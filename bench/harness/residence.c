@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * By mincore(), posix_fadvise() and /proc/self/io. */
+ * The pages of files in the page cache, by mincore(), posix_fadvise() and /proc/self/io. */
 #include "residence.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What of files is in the page cache. The tests use it too.
+ * The pages of files in the page cache. The tests use it too.
  */
 #ifndef BLOOMFILE_BENCH_RESIDENCE_H
 #define BLOOMFILE_BENCH_RESIDENCE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the machine can do, as contenders that answer nothing: reading and changing random lines of
- * a mapped file as large as a filter, hashing alone.
+ * The limits of the machine, as contenders that answer nothing: reading and changing random lines
+ * of a mapped file as large as a filter, hashing alone.
  *
  * The loops over lines stream through the same digests as lookups do, and find the line by the same
  * multiplication. What they return depends on all they read.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the database says of its rows, and whether that still holds. */
+ * The database's record of its rows, and the check that it still holds. */
 #include "database.h"
 
 #include <err.h>

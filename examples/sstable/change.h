@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the changes of a tablet are made of.
+ * The parts that the changes of a tablet are made of.
  */
 #ifndef CHANGE_H
 #define CHANGE_H

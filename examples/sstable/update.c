@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a change survives a kill at any moment: what makes the demonstration robust. */
+ * Changes that survive a kill at any moment, which makes the demonstration robust. */
 #include "change.h"
 
 #include <dirent.h>

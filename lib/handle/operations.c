@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The rows of sealed and of live images. */
+ * The operations of handles of one image: the rows of sealed and of live images. */
 #include "handle/operations.h"
 
 #include "combine/combine.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What others do in the middle of an operation. */
+ * Other processes' actions in the middle of an operation. */
 #include "interleave.h"
 
 #include <bloomfile.h>

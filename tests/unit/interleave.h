@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What others do in the middle of an operation: between two of its system calls. */
+ * Other processes' actions in the middle of an operation: between two of its system calls. */
 #ifndef BLOOMFILE_TESTS_INTERLEAVE_H
 #define BLOOMFILE_TESTS_INTERLEAVE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What tests of live filters share. */
+ * Functions that tests of live filters share. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>

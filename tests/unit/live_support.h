@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What tests of live filters share. Their filters hold the numbers 0 to LIVE_KEYS - 1. */
+ * Functions that tests of live filters share. Their filters hold the numbers 0 to LIVE_KEYS - 1. */
 #ifndef BLOOMFILE_TESTS_LIVE_SUPPORT_H
 #define BLOOMFILE_TESTS_LIVE_SUPPORT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which m and k the C library chooses: tests compare it with the library for Java and with the
+ * The m and k that the C library chooses: tests compare it with the library for Java and with the
  * second implementation in Python. Each line of standard input has a layout, n, a rate, m if that
  * is 0, and k or 0. For each, one line: m, k, the rate to expect, and how far single filters
  * scatter; or "none".

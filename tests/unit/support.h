@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What several test programs share. */
+ * Functions that several test programs share. */
 #ifndef BLOOMFILE_TESTS_SUPPORT_H
 #define BLOOMFILE_TESTS_SUPPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which pages lookups of many ask for, once the first one had to be waited for. The test
+ * The pages that batch lookups request, once the first one had to be waited for. The test
  * cold-lookups sees what a disk does then; here the test only claims that something was waited for.
  */
 #include "support.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How writing ends, and what is told of it; a file that is not the one at its path any more. */
+ * The end of writing, and its report; a file that is not the one at its path any more. */
 #include "live_support.h"
 
 #include <bloomfile_live.h>

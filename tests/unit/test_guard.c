@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is known of the pages of a body, and what follows from that for lookups. */
+ * Knowledge of the pages of a body, and what follows from it for lookups. */
 #include "support.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What grows keeps its bytes and is one mapping. */
+ * Memory that grows: it keeps its bytes and is one mapping. */
 #include "support.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a filter tells about itself: its header, whole or damaged, and what its bits say. */
+ * A filter's facts about itself: its header, whole or damaged, and what its bits say. */
 #include "support.h"
 
 #include <bloomfile_combine.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What others do in the middle of an operation: they write to the file, seal, poison or replace it,
- * while this one is between two of its system calls. */
+ * Other processes' actions in the middle of an operation: they write to the file, seal, poison or
+ * replace it, while this one is between two of its system calls. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a live filter is to one who makes it, adds to it and reads it. */
+ * A live filter as its creator, its writers and its readers see it. */
 #include "live_files.h"
 #include "support.h"
 

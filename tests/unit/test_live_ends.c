@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How the life of a filter ends: sealed, copied, rescued; after the machine died; poisoned. */
+ * The end of a live filter: sealed, copied, rescued; after the machine died; poisoned. */
 #include "live_files.h"
 #include "support.h"
 

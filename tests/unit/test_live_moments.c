@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What others do between two system calls of a writer: they leave, or replace the file. */
+ * Other processes' actions between two system calls of a writer: they leave, or replace the file.
+ */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>

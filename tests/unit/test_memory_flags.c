@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Where the bytes of a filter are in memory: BLOOMFILE_PREFAULT, _LOCK and _COPY. */
+ * The place of a filter's bytes in memory: BLOOMFILE_PREFAULT, _LOCK and _COPY. */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What may be opened, what is refused, and what a handle holds. */
+ * Files that may be opened, files that are refused, and the contents of a handle. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the builder makes of its parameters. */
+ * The builder's parameters, and what it makes of them. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>

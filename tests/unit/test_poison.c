@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What each msync is for, and what is left of a file when it fails (format-spec.md, section 13.4).
+ * The purpose of each msync, and what is left of a file when it fails (format-spec.md, section
+ * 13.4).
  */
 #include "live_support.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which cache lines batches request before they look up. */
+ * The cache lines that batches request before they look up. */
 #include "support.h"
 
 #include <string.h>

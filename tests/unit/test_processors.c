@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What older processors lack is done without: the features that GCC's run-time support has found
- * are taken away one by one. */
+ * Older processors, which lack instructions: the features that GCC's run-time support has found are
+ * taken away one by one. */
 #include "support.h"
 
 #include <stdlib.h>

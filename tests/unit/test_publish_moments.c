@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What stands at the path at each moment while a file is published there, and what others may do
- * meanwhile. */
+ * The file at a path at each moment while another is published there, and concurrent actions of
+ * other processes. */
 #include "scenarios.h"
 
 #include <dirent.h>

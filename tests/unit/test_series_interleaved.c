@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What others do to a series in the middle of an operation: they make layers, of which one may take
- * the place of another, poison them or take them away. Whoever was told that a key is added finds
- * it for as long as generations are kept. */
+ * Other processes' actions on a series in the middle of an operation: they make layers, of which
+ * one may take the place of another, poison them or take them away. Whoever was told that a key is
+ * added finds it for as long as generations are kept. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the threads of a process count, on its way to a record, and the locks between them. */
+ * The counts of the threads of a process, on their way to a record, and the locks between them. */
 #include "live_support.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * From keys and rate to bits and hashes. */
+ * Bits and hashes for a number of keys and a rate. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What happens to the disk. */
+ * The failures of the disk. */
 #include "disk.h"
 
 #include <err.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What happens to the disk, and what other programs do there. */
+ * The failures of the disk, and the work of other programs there. */
 #ifndef BAD_DISK_DISK_H
 #define BAD_DISK_DISK_H
 

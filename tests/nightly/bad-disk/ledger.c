@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What writers were told, in a file that outlives them. */
+ * The results reported to writers, in a file that outlives them. */
 #include "ledger.h"
 
 #include <err.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What writers were told, in memory that outlives them: a file on a disk that works. Each
+ * The results reported to writers, in memory that outlives them: a file on a disk that works. Each
  * writer counts its keys from 0, so one number says which of them are meant.
  */
 #ifndef BAD_DISK_LEDGER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a crowd has been told, and whether filters agree. */
+ * The results reported to a crowd, and the check that filters agree with them. */
 #include "crowd.h"
 
 #include <dirent.h>

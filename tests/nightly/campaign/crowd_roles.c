@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the processes of a crowd do. */
+ * The roles of the processes of a crowd. */
 #include "crowd.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is compared: one filter of one library, in a process of its own. A contender is a list of
- * functions; serve.c makes a program of it that the driver (bench-peers, peers.py) talks
+ * A contender in a comparison: one filter of one library, in a process of its own. A contender is a
+ * list of functions; serve.c makes a program of it that the driver (bench-peers, peers.py) talks
  * to.
  */
 #ifndef BLOOMFILE_BENCH_CONTENDER_H

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench-ribbon - the layout ribbon beside blocked at the same rate: sizes, rates, lookups
+ * bench-ribbon - the layout ribbon beside blocked at the same rate: sizes and lookups
  */
 #include <bloomfile_inspect.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/program.h"
 #include "harness/turns.h"
 
-static uint64_t table, turns, most_keys, absent;
-static const char *const tables[] = { "sizes", "lookups", NULL };
+static uint64_t turns, most_keys;
 
 /* A filter in memory. */
 struct subject {
@@ -51,49 +49,7 @@ static void drop(struct subject *s)
     free(s->image);
 }
 
-/* ---- sizes and rates */
-
-#define FACTOR      1.05 /* of log2(1 / rate), and so many bits more */
-#define BITS_MORE   0.05
-#define SAVED       0.29 /* of the bits of blocked, at least */
-#define SAVED_FROM  100000
-#define ERRORS_MOST 3
-
 static const double rates[] = { 0.01, 0.004, 0.001, 0.0001 };
-
-static void size_row(double rate, uint64_t keys)
-{
-    struct subject s = build(BLOOMFILE_RIBBON, keys, rate);
-    const double n = (double)keys, bits = (double)s.bits / n, bound = log2(1 / s.rate),
-                 blocked = (double)bloomfile_bits_for(BLOOMFILE_BLOCKED, keys, s.rate, 0) / n,
-                 saved = 1 - bits / blocked;
-    const uint64_t lost = keys - bench_count_hits(s.f, 0, keys);
-    const double measured = (double)bench_count_hits(s.f, keys, absent) / (double)absent,
-                 deviation = (measured - s.rate) / sqrt(s.rate * (1 - s.rate) / (double)absent);
-    const bool kept = bits <= FACTOR * bound + BITS_MORE && (keys < SAVED_FROM || saved >= SAVED) &&
-                      lost == 0 && fabs(deviation) <= ERRORS_MOST;
-    table_row("%g|%" PRIu64 "|%.3f|%.3f|%.3f|%.1f|%.5f|%.5f|%+.2f|%" PRIu64 "|%s", 100 * rate, keys,
-              bits, bits / bound, blocked, 100 * saved, 100 * s.rate, 100 * measured, deviation,
-              lost, table_verdict(kept));
-    drop(&s);
-}
-
-static void sizes(void)
-{
-    printf(
-        "bits at most %.2f log2(1 / rate) + %.2f, from %d keys on %.0f %% below blocked; %" PRIu64
-        " absent keys\n\n",
-        FACTOR, BITS_MORE, SAVED_FROM, 100 * SAVED, absent);
-    table_start(
-        ">target %%|>keys|>bits/key|>of log2(1/rate)|>blocked|>saved %%|>rate, from the heads %%|"
-        ">measured %%|>deviation, s.e.|>lost|verdict");
-    for (unsigned i = 0; i < sizeof rates / sizeof rates[0]; i++)
-        for (uint64_t keys = 10000; keys <= most_keys; keys *= 100)
-            size_row(rates[i], keys);
-    table_end();
-}
-
-/* ---- lookups */
 
 #define QUERIES      ((size_t)1 << 21)
 #define BATCH        4096
@@ -156,7 +112,7 @@ static void print_row(const struct turns *t, size_t row, uint64_t keys)
     table_row("%s", "");
 }
 
-static void lookups(void)
+static void run(void)
 {
     queries = bench_memory(malloc(QUERIES * sizeof *queries));
     bench_digests(0, (uint64_t)1 << 40, queries, QUERIES);
@@ -180,26 +136,12 @@ static void lookups(void)
     free(queries);
 }
 
-static void run(void)
-{
-    void (*const print[])(void) = { sizes, lookups };
-    for (unsigned i = 0; i < sizeof print / sizeof print[0]; i++)
-        if (table == 0 || table == i + 1)
-            print[i]();
-}
-
 const struct benchmark benchmark = {
     .what =
-            "Filters of the layout ribbon beside blocked ones of the same rate.\n"
-            "\n"
-            "  sizes      bits a key, the rate that the heads tell, and the one measured; lost keys\n"
-            "  lookups    the time of absent keys, in batches and one by one\n"
-            "\n",
+            "Filters of the layout ribbon beside blocked ones of the same rate.\n",
     .options = {
-        OPTION_WORD("table", &table, tables, "this alone"),
         OPTION_NUMBER("turns", &turns, 9, 5, 1, 101, "turns of lookups"),
-        OPTION_NUMBER("keys", &most_keys, 100000000, 1000000, 10000, 1000000000, "keys of the largest filters"),
-        OPTION_NUMBER("absent", &absent, 100000000, 10000000, 1000, UINT64_MAX >> 8, "absent keys of each size"),
+        OPTION_NUMBER("keys", &most_keys, 100000000, 1000000, 1000000, 1000000000, "keys of the largest filters"),
     },
     .run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "leveldb_subject.h"
+#include "leveldb.h"
 
 #include <leveldb/filter_policy.h>
 #include <leveldb/slice.h>

@@ -18,7 +18,6 @@
 #include "harness/residence.h"
 #include "harness/table.h"
 #include "harness/turns.h"
-#include "leveldb_subject.h"
 
 #define BATCH            1000
 #define STEP             500

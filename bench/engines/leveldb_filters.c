@@ -11,7 +11,6 @@
 #include "engine.h"
 #include "harness/bench.h"
 #include "harness/table.h"
-#include "leveldb_subject.h"
 
 #define ABSENT        4096 /* keys, a power of two */
 #define ASKED_OF_EACH 100  /* filters a round */

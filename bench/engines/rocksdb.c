@@ -2,22 +2,232 @@
  *
  * bench-rocksdb - what a filter in front of RocksDB saves, and costs
  */
-#include "rocksdb.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "engine.h"
+#include "guard.h"
 #include "harness/program.h"
 #include "harness/residence.h"
 #include "harness/turns.h"
 #include "shared.h"
 
-#define ROW_ROOM 700 /* bytes */
+#define ROW_ROOM           700 /* bytes */
+#define RIBBONS            2   /* layout */
+#define MEASURE_KEY_SIZE   16
+#define MEASURE_VALUE_SIZE 100
+
+/* Which filters stand in the way of a get. */
+enum measure_mode {
+    NO_FILTER,
+    ROCKSDB_FILTER = 1,
+    OUR_FILTER = 2,
+    BOTH_FILTERS = ROCKSDB_FILTER | OUR_FILTER,
+    MODES
+};
 
 static uint64_t rows, gets, cold_gets, rounds, layout;
 static const char *const layouts[] = { "blocked", "ribbon", NULL };
+
+/* ---- the rows: an SST file with RocksDB's filters and one without, a database of each, and our
+ * filter */
+
+#define POOL_SIZE ((size_t)1 << 20)
+
+static const char *const databases[] = { "plain", "bloom" };
+static const char *const sst_files[] = { "plain.sst", "bloom.sst" };
+static const char filter[] = "set.bloom";
+
+/* Row i has the key of 2 * i, as text that sorts as numbers do: keys of odd numbers are absent and
+ * lie between the others. */
+static void measure_key(char key[MEASURE_KEY_SIZE], uint64_t number)
+{
+    char text[MEASURE_KEY_SIZE + 8];
+    snprintf(text, sizeof text, "key %012" PRIu64, number % UINT64_C(1000000000000));
+    memcpy(key, text, MEASURE_KEY_SIZE);
+}
+
+/* Values that do not compress: pieces of random bytes. */
+static const char *value_of(uint64_t row)
+{
+    static char pool[POOL_SIZE + MEASURE_VALUE_SIZE];
+    if (pool[0] == '\0')
+        for (size_t i = 0; i < sizeof pool; i++)
+            pool[i] = (char)(bench_random(i) | 1);
+    return pool + row * MEASURE_VALUE_SIZE % POOL_SIZE;
+}
+
+/* Both of the rate of 10 bits a key in RocksDB's Bloom filter. */
+static rocksdb_filterpolicy_t *policy(void)
+{
+    return layout == RIBBONS ? rocksdb_filterpolicy_create_ribbon(10)
+                             : rocksdb_filterpolicy_create_bloom(10);
+}
+
+/* For files with RocksDB's filters, which are used if there is a policy, of whichever size; a block
+ * cache for readers. A policy is the table options' when they have taken it. */
+static rocksdb_options_t *options_for(bool filters, size_t cache_size)
+{
+    rocksdb_options_t *options = rocksdb_options_create();
+    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+    if (filters)
+        rocksdb_block_based_options_set_filter_policy(table, policy());
+    if (cache_size > 0) {
+        rocksdb_cache_t *cache = rocksdb_cache_create_lru(cache_size);
+        rocksdb_block_based_options_set_block_cache(table, cache);
+        rocksdb_cache_destroy(cache);
+    }
+    rocksdb_options_set_block_based_table_factory(options, table);
+    rocksdb_block_based_options_destroy(table);
+    return options;
+}
+
+static void add_rows(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, const char *path)
+{
+    for (uint64_t i = 0; i < rows; i++) {
+        char *error = NULL, key[MEASURE_KEY_SIZE];
+        measure_key(key, 2 * i);
+        rocksdb_sstfilewriter_put(sst, key, sizeof key, value_of(i), MEASURE_VALUE_SIZE, &error);
+        check_engine(error, "write", path);
+        if (builder != NULL)
+            check_bloomfile(bloomfile_builder_add(builder, key, sizeof key), "add a key for", path);
+    }
+}
+
+static void finish(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, const char *path)
+{
+    char *error = NULL;
+    rocksdb_sstfilewriter_finish(sst, &error);
+    check_engine(error, "write", path);
+    if (builder != NULL)
+        check_bloomfile(bloomfile_builder_finish(builder, filter, BLOOMFILE_REPLACE), "write",
+                        filter);
+}
+
+static double measure_write(enum measure_mode mode)
+{
+    const char *path = sst_files[mode & ROCKSDB_FILTER];
+    char *error = NULL;
+    rocksdb_envoptions_t *environment = rocksdb_envoptions_create();
+    rocksdb_options_t *options = options_for((mode & ROCKSDB_FILTER) != 0, 0);
+    rocksdb_sstfilewriter_t *sst = rocksdb_sstfilewriter_create(environment, options);
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    bloomfile_builder *builder = NULL;
+    params.layout = layout == RIBBONS ? BLOOMFILE_RIBBON : BLOOMFILE_BLOCKED;
+    value_of(0);
+    const double begin = bench_seconds();
+    if (mode & OUR_FILTER)
+        check_bloomfile(bloomfile_builder_new(&builder, &params), "begin a filter for", path);
+    rocksdb_sstfilewriter_open(sst, path, &error);
+    check_engine(error, "create", path);
+    add_rows(sst, builder, path);
+    finish(sst, builder, path);
+    const double seconds = bench_seconds() - begin;
+    bloomfile_builder_free(builder);
+    rocksdb_sstfilewriter_destroy(sst);
+    rocksdb_options_destroy(options);
+    rocksdb_envoptions_destroy(environment);
+    return seconds;
+}
+
+static void measure_ingest(void)
+{
+    rocksdb_options_t *options = rocksdb_options_create();
+    rocksdb_ingestexternalfileoptions_t *ingestion = rocksdb_ingestexternalfileoptions_create();
+    rocksdb_options_set_create_if_missing(options, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        char *error = NULL;
+        rocksdb_t *db = rocksdb_open(options, databases[i], &error);
+        check_engine(error, "create", databases[i]);
+        rocksdb_ingest_external_file(db, &sst_files[i], 1, ingestion, &error);
+        check_engine(error, "ingest", sst_files[i]);
+        rocksdb_close(db);
+    }
+    rocksdb_ingestexternalfileoptions_destroy(ingestion);
+    rocksdb_options_destroy(options);
+}
+
+/* ---- as a reader has them */
+
+/* A database as a reader has it. */
+struct opened {
+    struct guard guard;
+    rocksdb_options_t *options;
+    double seconds;      /* that opening took */
+    uint64_t read_bytes; /* by it, from disks */
+};
+
+/* As RocksDB does with its own filters, ours is read when it is opened. */
+static struct opened measure_open(enum measure_mode mode)
+{
+    struct opened o = { .options = options_for((mode & ROCKSDB_FILTER) != 0,
+                                               ((size_t)64 << 20) + rows * 256) };
+    const char *path = databases[mode & ROCKSDB_FILTER], *family = "default";
+    char *error = NULL;
+    const uint64_t bytes = residence_read_bytes();
+    const double begin = bench_seconds();
+    o.guard.db = rocksdb_open_for_read_only_column_families(
+        o.options, path, 1, &family, (const rocksdb_options_t *const *)&o.options, &o.guard.rows, 0,
+        &error);
+    check_engine(error, "open", path);
+    if (mode & OUR_FILTER)
+        check_bloomfile(bloomfile_open(&o.guard.filter, filter, BLOOMFILE_PREFAULT), "open",
+                        filter);
+    o.seconds = bench_seconds() - begin;
+    o.read_bytes = residence_read_bytes() - bytes;
+    o.guard.options = rocksdb_readoptions_create();
+    return o;
+}
+
+static void measure_close(struct opened *o)
+{
+    bloomfile_close(o->guard.filter);
+    rocksdb_readoptions_destroy(o->guard.options);
+    rocksdb_column_family_handle_destroy(o->guard.rows);
+    rocksdb_close(o->guard.db);
+    rocksdb_options_destroy(o->options);
+}
+
+static void measure_warm(const struct opened *o)
+{
+    char *error = NULL;
+    rocksdb_iterator_t *at = rocksdb_create_iterator(o->guard.db, o->guard.options);
+    for (rocksdb_iter_seek_to_first(at); rocksdb_iter_valid(at); rocksdb_iter_next(at))
+        ;
+    rocksdb_iter_get_error(at, &error);
+    check_engine(error, "read", "the rows");
+    rocksdb_iter_destroy(at);
+}
+
+static uint64_t file_bytes(const char *name)
+{
+    struct stat status;
+    bench_call(stat(name, &status), "find the size of a file");
+    return (uint64_t)status.st_size;
+}
+
+static uint64_t measure_filter_bytes(enum measure_mode mode)
+{
+    uint64_t bytes = 0;
+    if (mode & ROCKSDB_FILTER)
+        bytes += file_bytes(sst_files[1]) - file_bytes(sst_files[0]);
+    if (mode & OUR_FILTER)
+        bytes += file_bytes(filter);
+    return bytes;
+}
+
+static uint64_t measure_process_bytes(const struct opened *o)
+{
+    uint64_t bytes;
+    if (rocksdb_property_int(o->guard.db, "rocksdb.estimate-table-readers-mem", &bytes) != 0)
+        bench_fail(0, "ask RocksDB for the memory of its tables");
+    return bytes;
+}
+
+/* ---- figures */
 
 enum figure {
     WRITE,
@@ -175,7 +385,7 @@ static void cold_round(enum measure_mode mode, size_t round, bool present)
 {
     struct keys keys = choose(cold_gets, present, round);
     engine_evict(".");
-    struct opened opened = measure_open(mode, rows);
+    struct opened opened = measure_open(mode);
     const uint64_t bytes = residence_read_bytes();
     *measured_at(mode, present ? COLD_PRESENT : COLD_ABSENT, round) =
         time_gets(get_each, &opened.guard, &keys, present);
@@ -191,7 +401,7 @@ static void warm_round(const struct opened opened[MODES], size_t round)
     warm_gets(opened, round);
     for (unsigned i = 0; i < MODES; i++) {
         const enum measure_mode mode = turn(i, round);
-        struct opened again = measure_open(mode, rows);
+        struct opened again = measure_open(mode);
         *measured_at(mode, OPEN, round) = again.seconds;
         measure_close(&again);
         *measured_at(mode, FILTER_BYTES, round) = (double)measure_filter_bytes(mode);
@@ -204,10 +414,10 @@ static void measure(void)
     struct opened opened[MODES];
     for (size_t round = 0; round < rounds; round++)
         for (unsigned i = 0; i < MODES; i++)
-            *measured_at(turn(i, round), WRITE, round) = measure_write(turn(i, round), rows);
+            *measured_at(turn(i, round), WRITE, round) = measure_write(turn(i, round));
     measure_ingest();
     for (unsigned mode = 0; mode < MODES; mode++) {
-        opened[mode] = measure_open(mode, rows);
+        opened[mode] = measure_open(mode);
         measure_warm(&opened[mode]);
     }
     for (size_t round = 0; round < rounds; round++)
@@ -228,10 +438,8 @@ static const char *ratio(double a, double b)
 
 static void run(void)
 {
-    const bool ribbons = layout == 2;
+    const bool ribbons = layout == RIBBONS;
     measured = turns_new(MODES, FIGURES, rounds);
-    if (ribbons)
-        measure_ribbons();
     measure();
     printf("### bench-rocksdb: a %s in front of RocksDB, its own, and none\n\n",
            ribbons ? "ribbon" : "filter");

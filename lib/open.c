@@ -269,7 +269,7 @@ int bloomfile_pin(const bloomfile *f, struct bloomfile_pinned *pin)
         p.doubts = (const void *)(uintptr_t)&f->guard_storage.doubts; /* atomic, as ours */
     }
     for (unsigned slot = 0; f->live != NULL && slot < 2; slot++)
-        p.state[slot] = (const void *)f->live->state[slot];
+        p.state[slot] = (const void *)f->state[slot];
     p.poisoned = BYTES_SWAP32(BLOOMFILE_POISONED);
     versioned_give(pin, pin->struct_size, &p, sizeof p);
     return 0;

@@ -63,7 +63,7 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
     f->guard->shapes = f->view.shapes;
     f->guard->lines = f->geometry.units;
     if (live && error == 0)
-        error = live_new(&f->live, map->bytes);
+        error = live_new(f, map->bytes);
     if (live && error == 0)
         f->live->accept_unclean = (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0;
     f->operations = live ? &operations_live : &operations_sealed;

@@ -29,8 +29,7 @@ struct file_looks {
 
 /* What only a live file has. */
 struct live {
-    const uint8_t *header;   /* mapped */
-    const uint8_t *state[2]; /* where its records say what they are */
+    const uint8_t *header; /* mapped */
     struct session *session;
     int fd;                   /* which nobody else has */
     struct file_identity own; /* of `fd` */
@@ -92,8 +91,9 @@ struct bloomfile {
     const struct doubtful_lookup *named; /* `doubtful`, once the application's hash is named */
     const struct handle_operations *operations;
     const struct kernel *kernel;
-    struct guard *guard;   /* the part that lookups may write */
-    struct live *live;     /* NULL: sealed, or a series */
+    const uint8_t *state[2]; /* of a live file, where its records say what they are: for lookups */
+    struct guard *guard;     /* the part that lookups may write */
+    struct live *live;       /* NULL: sealed, or a series */
     struct series *series; /* the layers; NULL: one filter. Of what else is here, it has the header
                               of the first layer, and `guard` as one that is always in doubt */
     struct header header;  /* as it was when opened */

@@ -264,14 +264,14 @@ int join_check_path(const bloomfile *f)
 
 /* ---- the live part of a handle */
 
-int live_new(struct live **out, const uint8_t *header)
+int live_new(bloomfile *f, const uint8_t *header)
 {
-    struct live *l = *out = calloc(1, sizeof *l);
+    struct live *l = f->live = calloc(1, sizeof *l);
     if (l == NULL)
         return ENOMEM;
-    *l = (struct live){ .header = header,
-                        .state = { header_state(header, 0), header_state(header, 1) },
-                        .fd = -1 };
+    *l = (struct live){ .header = header, .fd = -1 };
+    for (unsigned slot = 0; slot < 2; slot++)
+        f->state[slot] = header_state(header, slot);
     const int error = session_new(&l->session);
     if (error == 0)
         l->session->own = true;

@@ -34,9 +34,9 @@ int join_check_path(const bloomfile *f);
 
 /* ---- The live part of a handle, and the end of a handle. */
 
-/* For a mapped header, without a descriptor. live_free() is due after an error, too, and closes the
- * descriptor. 0 or an errno. */
-int live_new(struct live **out, const uint8_t *header);
+/* Makes f->live for a mapped header, without a descriptor. live_free() is due after an error, too,
+ * and closes the descriptor. 0 or an errno. */
+int live_new(bloomfile *f, const uint8_t *header);
 void live_free(struct live *l);
 
 /* Leaves the writers, and frees the handle of one image. */

@@ -3,7 +3,6 @@
  * bfcommon - print the lines that files have in common, or that only the first one has
  */
 #include "bfcommon/join.h"
-#include "bfcommon/whole_lines.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "filters/params.h"

@@ -3,10 +3,13 @@
  * External sorting: any number of keys, bytewise, without repetitions, in a fixed amount of memory.
  * What does not fit goes to temporary files as sorted runs, which are merged.
  */
-#ifndef BLOOMFILE_TOOLS_EXTSORT_H
-#define BLOOMFILE_TOOLS_EXTSORT_H
+#ifndef TOOLS_BFCOMMON_EXTSORT_H
+#define TOOLS_BFCOMMON_EXTSORT_H
+
+#include <bloomfile.h>
 
 #include "bfcommon/lines.h"
+#include "bfcommon/spool.h"
 
 struct extsort;
 
@@ -26,5 +29,43 @@ void extsort_finish(struct extsort *s);
 bool extsort_next(struct extsort *s, struct bloomfile_key *key);
 
 void extsort_free(struct extsort *s);
+
+/* ---- Sorted runs of keys, read as one. */
+
+/* A file of runs, one after the other, each sorted and without repetitions. */
+struct runs {
+    struct spool *spool;
+    struct run_end {
+        uint64_t at;  /* in bytes */
+        uint32_t sum; /* of the run: spool_mark() */
+    } * ends;
+    size_t count;
+};
+
+struct merge;
+
+/* Merges the runs [first, first + count), each read with a buffer of `room` bytes or more. */
+struct merge *merge_open(const struct runs *runs, size_t first, size_t count, size_t room);
+
+/* The next key in order, each once; it stays valid until the next call. false: there is none. */
+bool merge_next(struct merge *m, struct bloomfile_key *key);
+
+void merge_close(struct merge *m); /* may be NULL */
+
+/* ---- Bytewise sorting, in place, of keys that lie in one piece of memory. */
+
+struct entry {
+    uint64_t chunk; /* for the sorting */
+    uint64_t at;    /* where the key lies, after its size */
+};
+
+enum {
+    ORDER_SIZE_BYTES = 4 /* of the size that stands before each key, a uint32_t */
+};
+
+/* The key at `at`. */
+struct bloomfile_key order_key(const uint8_t *memory, uint64_t at);
+
+void order_sort(const uint8_t *memory, struct entry *entries, size_t n);
 
 #endif

@@ -3,8 +3,8 @@
  * The second half of the comparison: the lines that the passes kept are sorted and compared line by
  * line.
  */
-#ifndef BLOOMFILE_TOOLS_COMMON_JOIN_H
-#define BLOOMFILE_TOOLS_COMMON_JOIN_H
+#ifndef TOOLS_BFCOMMON_JOIN_H
+#define TOOLS_BFCOMMON_JOIN_H
 
 #include "bfcommon/extsort.h"
 #include "bfcommon/passes.h"
@@ -22,5 +22,12 @@ struct extsort *join_sort(const struct job *job, const struct spool *s);
 void join_print(const struct job *job, uint64_t before, const struct bloomfile_key *line);
 
 void join_print_header(const struct job *job);
+
+/* ---- Whole lines, printed once the wanted keys are known, which are fields of them. */
+
+/* Prints the different lines of an input that have one of the keys, which are closed (fields.h), in
+ * order and each once; or with job->count_only none. Returns how many there are, and frees the
+ * spool. */
+uint64_t whole_lines(const struct job *job, struct input *in, struct spool *keys);
 
 #endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Lines of a file, one at a time, of any length. */
 #include "bfcommon/lines.h"
-#include "cli/await.h"
 #include "cli/cli.h"
 #include "keys/input_type.h"
-#include "keys/missing_fields.h"
 #include "keys/split.h"
 #include "keys/unpack.h"
 

@@ -6,7 +6,7 @@
 #ifndef BLOOMFILE_TOOLS_COMMON_LINES_H
 #define BLOOMFILE_TOOLS_COMMON_LINES_H
 
-#include "keys/header_line.h"
+#include "keys/fields.h"
 #include "keys/keys.h"
 
 struct stretch {

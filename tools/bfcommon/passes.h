@@ -3,10 +3,11 @@
  * The first half of the comparison: filters drop lines that are certainly not wanted, and the
  * remaining lines go to spools. No wanted line is dropped.
  */
-#ifndef BLOOMFILE_TOOLS_COMMON_PASSES_H
-#define BLOOMFILE_TOOLS_COMMON_PASSES_H
+#ifndef TOOLS_BFCOMMON_PASSES_H
+#define TOOLS_BFCOMMON_PASSES_H
 
-#include "bfcommon/filter.h"
+#include <bloomfile.h>
+
 #include "bfcommon/inputs.h"
 
 struct job {
@@ -38,5 +39,26 @@ struct parts {
     struct spool *others;   /* those lines of the others that matter for the doubtful ones */
 };
 struct parts passes_difference(const struct job *job);
+
+/* ---- A filter in memory, with a random seed: its false positives are different each time. */
+
+struct filter {
+    bloomfile *f;
+    uint64_t seed;
+    uint64_t size; /* bytes */
+    uint64_t keys; /* different ones, about */
+};
+
+/* For so many keys, if so much memory is enough for them; otherwise it is all used. Ends the
+ * program by cli_fail for lack of memory. */
+void filter_make(struct filter *filter, uint64_t keys, uint64_t memory);
+
+void filter_add(struct filter *filter, const struct bloomfile_key *keys, size_t n);
+
+/* Sets passed[i] to whether keys[i] may have been added. At most KEYS_BATCH of them. */
+void filter_ask(const struct filter *filter, const struct bloomfile_key *keys, size_t n,
+                bool *passed);
+
+void filter_free(struct filter *filter);
 
 #endif

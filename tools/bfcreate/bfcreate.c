@@ -5,7 +5,6 @@
 #include "bfcreate/create.h"
 #include "cli/cli.h"
 #include "filters/destination.h"
-#include "filters/generation_period.h"
 #include "filters/messages.h"
 #include "filters/params.h"
 

@@ -8,7 +8,6 @@
 #include "filters/params.h"
 #include "filters/same_file.h"
 #include "filters/target_file.h"
-#include "filters/too_large.h"
 #include "keys/feed.h"
 #include "os/file.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * The statistics of a filter's bits, layer by layer for a series, and in sum. */
-#include "bfinspect/inspect.h"
-
-#include "bfinspect/bus_errors.h"
-#include "cli/cli.h"
-#include "filters/series_files.h"
-#include "filters/writers.h"
-
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "bfinspect/bus_errors.h"
+#include "bfinspect/inspect.h"
+#include "cli/cli.h"
+#include "filters/series_files.h"
+#include "filters/target_file.h"
 
 /* --------------------------------------------------------------------------------- one of them */
 
@@ -159,4 +159,40 @@ void inspect_bodies(struct inspect_report *r, const bloomfile *f,
     r->solution = only->solution;
     r->verified = only->verified;
     r->map = only->map;
+}
+
+/* ---- The heads of a ribbon body's pages, in sum. */
+
+/* Of `count` values so far. */
+static void widen(struct inspect_range *range, uint64_t count, double least, double most)
+{
+    range->least = count == 0 ? least : fmin(range->least, least);
+    range->most = count == 0 ? most : fmax(range->most, most);
+}
+
+void inspect_solution(struct inspect_solution *s, const bloomfile *f)
+{
+    struct bloomfile_solution page;
+    uint64_t solved = 0;
+    double blocks = 0, columns = 0, further = 0;
+    *s = (struct inspect_solution){ 0 };
+    for (; bloomfile_measure_page(f, s->pages, &page) == 0; s->pages++) {
+        s->lines += page.lines;
+        if (page.blocks == 0) {
+            s->unsolved++;
+            continue;
+        }
+        s->reseeded += page.seed > 0;
+        s->enlarged += page.blocks_more > 0;
+        further += page.blocks_more;
+        blocks += page.blocks;
+        columns += page.columns * page.blocks;
+        widen(&s->blocks, solved, page.blocks, page.blocks);
+        widen(&s->columns, solved++, floor(page.columns), ceil(page.columns));
+    }
+    if (solved == 0)
+        return;
+    s->further = further / (double)solved;
+    s->blocks.mean = blocks / (double)solved;
+    s->columns.mean = columns / blocks;
 }

@@ -7,7 +7,7 @@
 #include "filters/framing.h"
 #include "filters/series_errors.h"
 #include "filters/series_files.h"
-#include "filters/writers.h"
+#include "filters/target_file.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_hash.h>

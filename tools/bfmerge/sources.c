@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The filters to merge: files, lists of files, and those in a stream. */
 #include "bfmerge/sources.h"
-#include "cli/await.h"
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "filters/framing.h"

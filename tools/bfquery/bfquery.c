@@ -3,7 +3,6 @@
  * bfquery - print the keys that may be, or are certainly not, in a filter or several
  */
 #include "bfquery/print.h"
-#include "cli/await.h"
 #include "cli/cli.h"
 #include "filters/messages.h"
 #include "filters/params.h"

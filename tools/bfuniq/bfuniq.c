@@ -2,13 +2,11 @@
  *
  * bfuniq - print each line the first time it is seen, in whatever order
  */
-#include "bfuniq/lost_lines.h"
 #include "bfuniq/repeated.h"
 #include "bfuniq/seen.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "filters/framing.h"
-#include "filters/generation_period.h"
 #include "filters/params.h"
 #include "filters/same_file.h"
 #include "keys/keys.h"

@@ -2,12 +2,6 @@
  * The filter of bfuniq: in memory, in a file, shared by processes; it grows, forgets, or is fixed.
  */
 #include "bfuniq/filter.h"
-#include "cli/cli.h"
-#include "filters/generation_period.h"
-#include "filters/messages.h"
-#include "filters/series_errors.h"
-#include "filters/too_large.h"
-#include "keys/input_type.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -16,6 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "cli/cli.h"
+#include "filters/messages.h"
+#include "filters/params.h"
+#include "filters/series_errors.h"
+#include "keys/input_type.h"
 
 enum {
     DEFAULT_FIRST = 1000 * 1000, /* of one that grows */
@@ -276,4 +276,53 @@ bloomfile *filter_open_or_create(const struct filter_plan *plan, const char *pat
             return f;
     }
     cli_fail(0, "cannot use %s: it disappeared while it was opened", path);
+}
+
+/* ---- Generations that ended early, by the time that each generation says it began. */
+
+static struct bloomfile_info info_of(const bloomfile *f, size_t layer)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(bloomfile_layer(f, layer), &info);
+    return info;
+}
+
+void early_generations_begin(struct early_generations *e, const bloomfile *f)
+{
+    const size_t layers = bloomfile_layers(f);
+    *e = (struct early_generations){ 0 };
+    if (layers == 0)
+        return;
+    const struct bloomfile_info newest = info_of(f, layers - 1);
+    e->watching = newest.period > 0;
+    e->newest = newest.layer;
+}
+
+static void warn(const char *name, uint64_t lasted, uint64_t period)
+{
+    char is[32], should_be[32];
+    cli_warn(0,
+             "%s: a generation was full after %s, not %s, so lines are forgotten sooner (to keep "
+             "them longer, increase -n)",
+             name, period_time(is, sizeof(is), lasted),
+             period_time(should_be, sizeof(should_be), period));
+}
+
+void early_generations_watch(struct early_generations *e, const bloomfile *f, const char *name)
+{
+    if (!e->watching)
+        return;
+    size_t layer = bloomfile_layers(f) - 1;
+    struct bloomfile_info now = info_of(f, layer);
+    const uint64_t newest = now.layer;
+    while (e->watching && layer > 0 && now.layer > e->newest) {
+        const struct bloomfile_info before = info_of(f, --layer);
+        const bool by_clock = now.began < before.began; /* which was set back */
+        if (!by_clock && now.began - before.began < now.period) {
+            warn(name, now.began - before.began, now.period);
+            e->watching = false;
+        }
+        now = before;
+    }
+    e->newest = newest;
 }

@@ -2,10 +2,11 @@
  *
  * The filter of bfuniq: made, or opened and compared with what the command line asks for.
  */
-#ifndef BLOOMFILE_TOOLS_UNIQ_FILTER_H
-#define BLOOMFILE_TOOLS_UNIQ_FILTER_H
+#ifndef TOOLS_BFUNIQ_FILTER_H
+#define TOOLS_BFUNIQ_FILTER_H
 
 #include <bloomfile.h>
+#include <stdbool.h>
 
 struct filter_plan {
     struct bloomfile_params
@@ -30,5 +31,19 @@ void filter_check_memory(const bloomfile *f, uint64_t lines);
 /* Ends the program: "cannot use FILE: it is sealed (what to do)". path NULL: of one in memory;
  * remedy NULL: the usual one. */
 _Noreturn void filter_fail(const char *what, const char *path, int error, const char *remedy);
+
+/* ---- Generations that ended early: they were full before their time was over, so lines are
+ * forgotten too soon. */
+
+struct early_generations {
+    bool watching;
+    uint64_t newest; /* generation that was looked at */
+};
+
+/* Watches a filter of which generations have a time; no other. */
+void early_generations_begin(struct early_generations *e, const bloomfile *f);
+
+/* Warns once, after keys have been added. */
+void early_generations_watch(struct early_generations *e, const bloomfile *f, const char *name);
 
 #endif

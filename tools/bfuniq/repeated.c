@@ -2,7 +2,6 @@
  * The file of repeated lines. The lines are copied, because the lines that are printed overwrite
  * them. */
 #include "bfuniq/repeated.h"
-#include "cli/await.h"
 #include "cli/cli.h"
 #include "filters/same_file.h"
 #include "filters/series_errors.h"

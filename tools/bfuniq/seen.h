@@ -3,10 +3,11 @@
  * The set of lines seen so far: a filter in memory or in a file. An error ends the program by
  * cli_fail, which closes it properly.
  */
-#ifndef BLOOMFILE_TOOLS_UNIQ_SEEN_H
-#define BLOOMFILE_TOOLS_UNIQ_SEEN_H
+#ifndef TOOLS_BFUNIQ_SEEN_H
+#define TOOLS_BFUNIQ_SEEN_H
 
-#include "bfuniq/early_generations.h"
+#include <bloomfile.h>
+
 #include "bfuniq/filter.h"
 #include "filters/overfull.h"
 
@@ -52,5 +53,23 @@ void seen_watch(struct seen *s, uint64_t taken);
 void seen_finish(struct seen *s);
 
 void seen_close(void);
+
+/* ---- The number of new lines that the filter took for repeated ones: an estimate from its
+ * rate while they came. */
+
+struct lost {
+    double rate;          /* when it was last computed */
+    uint64_t found, next; /* new lines since then, and how many make it worth computing again */
+    double lines;         /* the estimate, up to then */
+};
+
+/* Begins with the filter before the first line. */
+void lost_begin(struct lost *l, const bloomfile *f);
+
+/* Call after each batch, with the number of lines in it that the filter has found to be new. */
+void lost_watch(struct lost *l, const bloomfile *f, uint64_t found);
+
+/* The estimate, once there are no more lines. */
+double lost_lines(struct lost *l, const bloomfile *f);
 
 #endif

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Messages and standard output. The progress line never mixes with a message. */
 #include "cli/cli.h"
-#include "cli/await.h"
-#include "cli/fatal_signals.h"
 
 #include <bloomfile.h>
-
 #include <bsd/stdlib.h>
 #include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -20,6 +18,8 @@
 #include <unistd.h>
 #include <wchar.h>
 #include <wctype.h>
+
+#include "cli/fatal_signals.h"
 
 enum {
     MESSAGE_SIZE = 3 * 4096,
@@ -298,4 +298,31 @@ void cli_page_print(struct cli_page *p)
     const int error = cli_flush_stdout();
     if (error != 0)
         cannot_write(error);
+}
+
+/* ---- read() and write() that wait, by poll(), where the descriptor does not block. */
+
+ssize_t await_read(int fd, void *to, size_t size)
+{
+    ssize_t n;
+    while ((n = read(fd, to, size)) < 0) {
+        if (errno == EAGAIN)
+            poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1);
+        else if (errno != EINTR)
+            return n;
+    }
+    return n;
+}
+
+bool await_write(int fd, const void *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t n = write(fd, (const char *)bytes + done, size - done);
+        if (n < 0 && errno == EAGAIN)
+            poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+        else if (n < 0 && errno != EINTR)
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
 }

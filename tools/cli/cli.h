@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that all tools share: messages, numbers on the command line, standard output, progress.
+ * Functions that all tools share: messages, numbers on the command line, standard output, progress,
+ * and reading and writing that always waits.
  */
 #ifndef TOOLS_CLI_CLI_H
 #define TOOLS_CLI_CLI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /* Exit status for trouble; 0 and 1 are each tool's own. */
 #define CLI_TROUBLE 2
@@ -104,5 +107,14 @@ void cli_progress_end(struct cli_progress *p); /* erases the line */
 
 /* Shows a progress line of at most that many columns, instead of the one before; "": none. */
 void cli_show_progress(const char *text, size_t columns);
+
+/* ---- read() and write() that always wait: a program that shares a file may have made it one
+ * that does not. */
+
+/* As read(2), but it goes on after signals. */
+ssize_t await_read(int fd, void *to, size_t size);
+
+/* Writes all of it. false: errno says why not. */
+bool await_write(int fd, const void *bytes, size_t size);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
+#include <stdbool.h>
 
 /* Beyond this rate a filter is of no use. */
 #define MESSAGE_USELESS 0.5
@@ -64,5 +65,18 @@ void message_warnings(const char *path, const struct bloomfile_info *info,
  * promised), 812.8 KiB"; a rate that is not measured is the "expected false-positive rate". */
 void message_summary(const char *path, const struct bloomfile_info *info, struct message_rate rate,
                      uint64_t repeated);
+
+/* ---- Filters that cannot be made because of the size, or the rate, that was requested. */
+
+enum {
+    TOO_LARGE_TEXT = 160
+};
+
+/* What to add to the words for an error of making a filter: "-n 1000000000000 needs 1.2 TiB", or
+ * "the least for 100 keys is 5.42e-16%". false: neither -n, -m nor -p is the reason. */
+bool too_large_explain(const struct bloomfile_params *params, int error, char text[TOO_LARGE_TEXT]);
+
+/* The bytes that it needs; 0: not known. */
+double too_large_bytes(const struct bloomfile_params *params);
 
 #endif

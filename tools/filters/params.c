@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * Options about seeds, layouts, tags and threads. */
 #include "filters/params.h"
-#include "cli/cli.h"
 
+#include <bloomfile.h>
 #include <bloomfile_inspect.h>
-
 #include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+
+#include "cli/cli.h"
 
 enum {
     DEFAULT_THREADS = 16 /* at most */
@@ -61,4 +64,59 @@ uint32_t params_default_threads(void)
     if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) > DEFAULT_THREADS)
         return DEFAULT_THREADS;
     return (uint32_t)CPU_COUNT(&set);
+}
+
+/* ---- The length of a generation. Keys have the suffixes of all numbers, times have others:
+ * "m" would be either. */
+
+#define MOST_SECONDS (1ull << 32)
+#define MOST_DIGITS  10
+
+static const struct {
+    const char *suffix;
+    uint64_t seconds;
+} units[] = { { "s", 1 }, { "min", 60 }, { "h", 3600 }, { "d", 86400 } };
+
+enum {
+    UNITS = sizeof(units) / sizeof(units[0])
+};
+
+/* 0: it is no time. */
+static uint64_t time_of(const char *text)
+{
+    const size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > MOST_DIGITS)
+        return 0;
+    const uint64_t number = strtoull(text, NULL, 10);
+    for (size_t i = 0; i < UNITS; i++) {
+        const bool fits = number <= MOST_SECONDS / units[i].seconds;
+        if (fits && strcmp(text + digits, units[i].suffix) == 0)
+            return number * units[i].seconds;
+    }
+    return 0;
+}
+
+void period_take(const char *text, uint64_t *keys, uint64_t *seconds)
+{
+    const int digits = (int)strspn(text, "0123456789");
+    *keys = 0;
+    *seconds = time_of(text);
+    if (*seconds > 0)
+        return;
+    if (digits > 0 && strcmp(text + digits, "m") == 0)
+        cli_usage("--every %s may be minutes or millions: write %.*smin or %.*sM", text, digits,
+                  text, digits, text);
+    if (!cli_parse_count(text, keys) || *keys < 1 || *keys > BLOOMFILE_MAX_BITS)
+        cli_usage("--every takes a number of keys such as 10M, from 1 to 2^60, or a time such as"
+                  " 30s, 10min, 6h or 7d, not '%s'",
+                  text);
+}
+
+char *period_time(char *buffer, size_t size, uint64_t seconds)
+{
+    size_t unit = UNITS - 1;
+    while (unit > 0 && (seconds == 0 || seconds % units[unit].seconds != 0))
+        unit--;
+    snprintf(buffer, size, "%" PRIu64 "%s", seconds / units[unit].seconds, units[unit].suffix);
+    return buffer;
 }

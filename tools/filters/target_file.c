@@ -2,16 +2,8 @@
  * The file that a tool is about to create: checks whether it may be replaced, and the errors if
  * not. */
 #include "filters/target_file.h"
-#include "cli/cli.h"
-#include "filters/messages.h"
-#include "filters/series_errors.h"
-#include "filters/writers.h"
-#include "keys/input_type.h"
-
-#include "os/path.h"
 
 #include <bloomfile.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -19,6 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "cli/cli.h"
+#include "filters/messages.h"
+#include "filters/series_errors.h"
+#include "keys/input_type.h"
+#include "os/path.h"
 
 enum {
     HEADER_LEAST = 16 /* bytes: magic, version, size */
@@ -173,4 +171,26 @@ void target_check_old(const char *path)
     check_is_filter(path);
     check_is_no_series(path);
     check_unused(path);
+}
+
+/* ---- Writers of a live filter, by the lock that each of them holds. */
+
+/* They hold a lock on the first byte (format-spec.md, section 13). */
+bool writers_have(int fd)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool writers_have_file(const char *path)
+{
+    int fd;
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return false;
+    bool have = writers_have(fd);
+    close(fd);
+    return have;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file that a tool is about to create.
+ * The file that a tool is about to create, and who adds to a live filter.
  */
 #ifndef TOOLS_FILTERS_TARGET_FILE_H
 #define TOOLS_FILTERS_TARGET_FILE_H
@@ -24,5 +24,13 @@ void target_check_old_patch(const char *path);
 /* Whether keys would be lost with the file of that name. Those of a filter that cannot be opened
  * count, too. */
 bool target_has_keys(const char *path);
+
+/* ---- Detection of programs that are adding to a live filter. */
+
+/* Whether somebody has the file of this descriptor open for adding, or seals it. */
+bool writers_have(int fd);
+
+/* The same for a path; false too if it cannot be told. */
+bool writers_have_file(const char *path);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A piece of the input, with an array each for its keys and their answers. */
 #include "keys/batch.h"
-#include "cli/await.h"
 #include "cli/cli.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * Keys into a builder, by several threads with buffers of their own; the lock covers one read. */
 #include "keys/feed.h"
 #include "cli/cli.h"
-#include "keys/missing_fields.h"
+#include "keys/split.h"
 #include "os/thread.h"
 
 #include <pthread.h>

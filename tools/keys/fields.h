@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Keys that are fields of records: the numbers of the fields, the delimiter, and the treatment of
- * records that lack a field.
+ * records that lack a field; the header line.
  */
 #ifndef TOOLS_KEYS_FIELDS_H
 #define TOOLS_KEYS_FIELDS_H
 
-#include "keys/scan.h"
-
 #include <bloomfile.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "keys/scan.h"
 
 #define FIELDS_MALFORMED UINT32_MAX /* in place of the number of a missing field */
 
@@ -70,5 +73,28 @@ void fields_tell_skipped(const char *path, uint64_t records);
 /* The same if all were: the delimiter or the number must be wrong. That ends the program by
  * cli_fail, unless keep_going. */
 void fields_tell_none(const struct fields *f, const char *path, bool keep_going);
+
+/* ---- The header line: a first line that all inputs share, and that is not a key. */
+
+enum {
+    HEADER_LINE_MESSAGE = 9000 /* with two paths */
+};
+
+/* Begins as all zero. */
+struct header_line {
+    uint8_t *bytes; /* NULL: there has been none yet */
+    size_t size;
+    const char *path; /* of the input it is from */
+};
+
+/* Keeps the first one that comes, without what ends a line; with crlf, a carriage return there is
+ * no part of any. false if this is another, whose fields may be others too: the message says so. */
+bool header_line_take(struct header_line *h, const char *path, struct bloomfile_key line, bool crlf,
+                      char message[HEADER_LINE_MESSAGE]);
+
+/* Whether both name the key alike: the fields of it, by their numbers. Also true if either lacks
+ * one, or was not read. */
+bool header_line_has_same_key(const struct header_line *a, const struct header_line *b,
+                              const struct fields *fields, bool crlf);
 
 #endif

@@ -2,14 +2,15 @@
  * Inputs that do not look like keys, by magic numbers, UTF-16, carriage returns at all line ends,
  * and zero bytes. */
 #include "keys/input_type.h"
-#include "cli/cli.h"
-#include "keys/delimiter_check.h"
-#include "keys/foreign_filter.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "cli/cli.h"
 
 #define FILTER_MAGIC                                                                               \
     "\xBF"                                                                                         \
@@ -252,4 +253,176 @@ bool input_type_describe_file(const char *path, struct input_type_text *text)
         fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, start, sizeof(start)) : -1;
     close(fd); /* read only */
     return size > 0 && input_type_describe(start, (size_t)size, (uint64_t)st.st_size, path, text);
+}
+
+/* ---- Bloom filters of other projects, recognized by magic numbers and headers from which the
+ * size of the file follows. */
+
+#define LIBBLOOM_MAGIC "libbloom2"
+
+enum {
+    MOST_HASHES = 255,
+    HEADER_MOST = 40
+};
+
+static uint64_t big_endian(const uint8_t *bytes, size_t size)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+static uint64_t little_endian(const uint8_t *bytes)
+{
+    uint64_t value = 0;
+    for (size_t i = 8; i-- > 0;)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+static bool is_count_of_hashes(uint64_t number)
+{
+    return number >= 1 && number <= MOST_HASHES;
+}
+
+/* Whether so many words of 8 bytes, and there are some, fill the file behind its header. */
+static bool fills(uint64_t words, size_t header, uint64_t file_size)
+{
+    return words > 0 && file_size > header && (file_size - header) % 8 == 0 &&
+           words == (file_size - header) / 8;
+}
+
+/* A strategy, the number of hashes, the number of words. */
+static bool is_of_guava(const uint8_t *b, uint64_t size)
+{
+    return b[0] <= 1 && is_count_of_hashes(b[1]) && fills(big_endian(b + 2, 4), 6, size);
+}
+
+/* Version 1, hashes, words; or version 2, hashes, a seed, words. */
+static bool is_of_spark(const uint8_t *b, uint64_t size)
+{
+    const uint64_t version = big_endian(b, 4);
+    const size_t words = version == 1 ? 8 : 12;
+    return (version == 1 || version == 2) && is_count_of_hashes(big_endian(b + 4, 4)) &&
+           fills(big_endian(b + words, 4), words + 4, size);
+}
+
+/* m, k, and m again, of the bits. */
+static bool is_of_go(const uint8_t *b, uint64_t size)
+{
+    const uint64_t m = big_endian(b, 8);
+    return m > 0 && m < UINT64_MAX - 63 && m == big_endian(b + 16, 8) &&
+           is_count_of_hashes(big_endian(b + 8, 8)) && fills((m + 63) / 64, 24, size);
+}
+
+/* A rate, slices, bits of a slice, capacity, count; then the bits. */
+static bool is_of_pybloom(const uint8_t *b, uint64_t size)
+{
+    double rate;
+    uint64_t bits;
+    const uint64_t rate_bits = little_endian(b), slices = little_endian(b + 8);
+    memcpy(&rate, &rate_bits, sizeof(rate));
+    return rate > 0 && rate < 1 && is_count_of_hashes(slices) &&
+           !__builtin_mul_overflow(slices, little_endian(b + 16), &bits) && bits > 0 &&
+           size > HEADER_MOST && size - HEADER_MOST == bits / 8 + (bits % 8 != 0);
+}
+
+const char *foreign_filter(const uint8_t *bytes, size_t size, uint64_t file_size)
+{
+    uint8_t start[HEADER_MOST] = { 0 };
+    memcpy(start, bytes, size < sizeof(start) ? size : sizeof(start));
+    if (size >= sizeof(LIBBLOOM_MAGIC) - 1 &&
+        memcmp(start, LIBBLOOM_MAGIC, sizeof(LIBBLOOM_MAGIC) - 1) == 0)
+        return "libbloom";
+    return is_of_guava(start, file_size)     ? "Guava"
+           : is_of_spark(start, file_size)   ? "Apache Spark"
+           : is_of_go(start, file_size)      ? "bits-and-blooms (Go)"
+           : is_of_pybloom(start, file_size) ? "pybloom"
+                                             : NULL;
+}
+
+/* ---- Detection of a wrong field delimiter, by the bytes that tables have between columns and
+ * the first byte of each field. */
+
+static bool has_another(const uint8_t *bytes, size_t size)
+{
+    static const char likely[] = { ' ', ',', ';', '|', '\t' };
+    for (size_t i = 0; i < sizeof(likely); i++) {
+        if (has(bytes, size, likely[i]))
+            return true;
+    }
+    return false;
+}
+
+static const char *name_of(uint8_t delimiter, char quoted[4])
+{
+    switch (delimiter) {
+    case '\t':
+        return "tab";
+    case ' ':
+        return "blank";
+    case ',':
+        return "comma";
+    case ';':
+        return "semicolon";
+    }
+    if (delimiter < ' ' || delimiter > '~')
+        return "delimiter";
+    snprintf(quoted, 4, "'%c'", delimiter);
+    return quoted;
+}
+
+/* What lines without a delimiter are. NULL: an error, or left out, which is told at the end. */
+static const char *becomes(const struct fields *f)
+{
+    if (f->count == 1 && f->steps[0].number == 1)
+        return "each whole line is the key";
+    return f->missing == FIELDS_EMPTY ? "all fields but the first are empty" : NULL;
+}
+
+static bool has_quoted(const struct fields *f, const uint8_t *line, const uint8_t *end)
+{
+    struct fields one = { .count = 1, .missing = FIELDS_EMPTY, .delimiter = f->delimiter };
+    for (uint32_t i = 0; i < f->count; i++) {
+        struct bloomfile_key key;
+        uint8_t *no_room = NULL;
+        one.steps[0].number = f->steps[i].number;
+        fields_prepare(&one);
+        fields_find(&one, line, end, end, &no_room, &key);
+        if (key.size > 0 && *(const uint8_t *)key.data == '"')
+            return true;
+    }
+    return false;
+}
+
+static bool any_is_quoted(const struct fields *f, const uint8_t *bytes, size_t size, char end_byte)
+{
+    const uint8_t *line = bytes, *end = bytes + size, *line_end;
+    for (; line < end; line = line_end + 1) {
+        line_end = memchr(line, end_byte, (size_t)(end - line));
+        if (line_end == NULL)
+            line_end = end;
+        if (has_quoted(f, line, line_end))
+            return true;
+    }
+    return false;
+}
+
+void delimiter_check_warn(const char *name, const struct keys_options *options,
+                          const uint8_t *bytes, size_t size)
+{
+    const struct fields *f = &options->fields;
+    const uint8_t *last = memrchr(bytes, keys_end(options), size);
+    char quoted[4];
+    if (f->count == 0)
+        return;
+    if (last != NULL) /* what follows may be the beginning of a line */
+        size = (size_t)(last + 1 - bytes);
+    if (becomes(f) != NULL && !has(bytes, size, f->delimiter) && has_another(bytes, size))
+        cli_warn(0, "%s: no line has a %s, so %s (set the field delimiter: --delimiter C)", name,
+                 name_of(f->delimiter, quoted), becomes(f));
+    if (!f->csv && has(bytes, size, '"') && any_is_quoted(f, bytes, size, keys_end(options)))
+        cli_warn(0, "%s: fields are quoted, and the quotes become part of the key (%s)", name,
+                 options->no_csv ? "bfcommon cannot read CSV" : "add --csv to strip them");
 }

@@ -5,9 +5,10 @@
 #ifndef TOOLS_KEYS_INPUT_TYPE_H
 #define TOOLS_KEYS_INPUT_TYPE_H
 
-#include "keys/keys_options.h"
-
+#include <stddef.h>
 #include <stdint.h>
+
+#include "keys/keys_options.h"
 
 enum {
     INPUT_TYPE_SIZE = 1 << 16, /* more bytes than these are not looked at */
@@ -43,5 +44,18 @@ struct input_type_text {
 bool input_type_describe(const uint8_t *bytes, size_t size, uint64_t file_size, const char *path,
                          struct input_type_text *text);
 bool input_type_describe_file(const char *path, struct input_type_text *text);
+
+/* ---- Bloom filters in files of other projects, recognized by their first bytes and their
+ * size. */
+
+/* The name of the project; NULL: not known. `bytes`: the first 40 of the file, or all. */
+const char *foreign_filter(const uint8_t *bytes, size_t size, uint64_t file_size);
+
+/* ---- Detection of a wrong field delimiter, by the look of an input's fields. */
+
+/* Warns, of the lines that an input begins with, if none has the delimiter but some have another
+ * one, and keys come of them all the same; and if quotes become a part of keys. */
+void delimiter_check_warn(const char *name, const struct keys_options *options,
+                          const uint8_t *bytes, size_t size);
 
 #endif

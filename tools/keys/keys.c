@@ -4,10 +4,10 @@
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "keys/csv.h"
-#include "keys/header_line.h"
+#include "keys/fields.h"
 #include "keys/input_type.h"
-#include "keys/missing_fields.h"
 #include "keys/source.h"
+#include "keys/split.h"
 
 #include <errno.h>
 #include <stdatomic.h>

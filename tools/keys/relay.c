@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Keys through several threads, which pass on a ring of batches. */
 #include "keys/relay.h"
-#include "keys/missing_fields.h"
+#include "keys/split.h"
 #include "os/thread.h"
 
 #include <errno.h>

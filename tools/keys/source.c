@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Bytes of one input after another: read(), after poll() if the read can be interrupted. */
 #include "keys/source.h"
-#include "cli/await.h"
+#include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "keys/unpack.h"
 

@@ -2,10 +2,12 @@
  * Keys split at line ends and delimiters, without copying. */
 #include "keys/split.h"
 
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/cli.h"
 #include "keys/csv.h"
 #include "keys/scan.h"
-
-#include <string.h>
 
 static struct bloomfile_key key_between(const uint8_t *start, const uint8_t *end, bool crlf)
 {
@@ -142,4 +144,40 @@ size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, siz
         return size - size % s->record_size;
     const uint8_t *last = memrchr(bytes + seen, s->end_byte, size - seen);
     return last != NULL ? (size_t)(last + 1 - bytes) : 0;
+}
+
+/* ---- Errors of records that lack a field, with the number of the line and the remedy. */
+
+#define QUOTES_REMEDY                                                                              \
+    " (write a quote inside quotes twice; without --csv, quotes are ordinary bytes)"
+
+void missing_fields_describe(const struct split *split, char text[MISSING_FIELDS_SIZE])
+{
+    if (split->missing_field == FIELDS_MALFORMED)
+        snprintf(text, MISSING_FIELDS_SIZE,
+                 "in the record that begins at line %" PRIu64
+                 ", a closing quote is not followed by a delimiter" QUOTES_REMEDY,
+                 split->line);
+    else
+        snprintf(text, MISSING_FIELDS_SIZE,
+                 "line %" PRIu64 " has no field %" PRIu32
+                 " (skip such lines: --missing skip; use an empty field: --missing empty; set the "
+                 "field delimiter: --delimiter C)",
+                 split->line, split->missing_field);
+}
+
+void missing_fields_quote(uint64_t line, char text[MISSING_FIELDS_SIZE])
+{
+    snprintf(text, MISSING_FIELDS_SIZE,
+             "the quote that opens a field in line %" PRIu64 " is never closed" QUOTES_REMEDY,
+             line);
+}
+
+void missing_fields_check(const struct split *split, const char *path)
+{
+    char text[MISSING_FIELDS_SIZE];
+    if (split->missing_field == 0)
+        return;
+    missing_fields_describe(split, text);
+    cli_fail(0, "%s: %s", path, text);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys that stand one after the other in memory.
+ * Keys that stand one after the other in memory, and errors of records that lack one.
  */
 #ifndef TOOLS_KEYS_SPLIT_H
 #define TOOLS_KEYS_SPLIT_H
@@ -43,5 +43,20 @@ size_t split_count(const struct split *s, const uint8_t *bytes, size_t size);
 /* How many bytes at the start of bytes[0 .. size) are whole keys, each with its end byte. 0 too if
  * the last of them ends in the first `seen` bytes: the caller knows. */
 size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, size_t seen);
+
+/* ---- Errors of records that lack a field, or are not valid CSV. */
+
+enum {
+    MISSING_FIELDS_SIZE = 300
+};
+
+/* Why the split ended before its end: split->missing_field. */
+void missing_fields_describe(const struct split *split, char text[MISSING_FIELDS_SIZE]);
+
+/* Of a quote in that line that is still open at the end of the input. */
+void missing_fields_quote(uint64_t line, char text[MISSING_FIELDS_SIZE]);
+
+/* Ends the program by cli_fail if there is a field that the split ended at. */
+void missing_fields_check(const struct split *split, const char *path);
 
 #endif

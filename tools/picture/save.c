@@ -2,7 +2,6 @@
  * Writing of an image to a file that appears whole, or to standard output. */
 #include "picture/picture.h"
 
-#include "cli/await.h"
 #include "cli/cli.h"
 #include "filters/series_errors.h"
 

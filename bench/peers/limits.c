@@ -127,27 +127,6 @@ static size_t read_words(const void *filter, const struct keyset *keys)
     return (size_t)sum;
 }
 
-static size_t read_lines(const void *filter, const struct keyset *keys)
-{
-    const struct area *a = filter;
-    uint64_t sum = 0;
-    for (size_t i = 0; i < keys->count; i++) {
-        const uint64_t *line = line_of(a, keys->digests[i]);
-        for (size_t word = 0; word < WORDS; word++)
-            sum ^= line[word];
-    }
-    return (size_t)sum;
-}
-
-static size_t read_dependent(const void *filter, const struct keyset *keys)
-{
-    const struct area *a = filter;
-    uint64_t word = 0;
-    for (size_t i = 0; i < keys->count; i++)
-        word = *line_of(a, keys->digests[i] ^ word);
-    return (size_t)word;
-}
-
 /* How many of the keys have one `ahead` of them. */
 static size_t with_one_ahead(const struct area *a, const struct keyset *keys)
 {
@@ -249,10 +228,8 @@ const struct contender contenders[] = {
     AHEAD(128),
     AHEAD(192),
     AHEAD(256),
-    LIMIT("random lines, all 64 bytes", 0, create, NULL, NULL, read_lines, NULL),
     LIMIT("random lines, 3 words locked", 96, create, NULL, lock_3, NULL, read_ahead),
     LIMIT("random lines, 4 words locked", 96, create, NULL, lock_4, NULL, read_ahead),
-    LIMIT("random lines, dependent", 0, create, NULL, NULL, read_dependent, NULL),
     LIMIT("hashing", 0, create_hashing, NULL, NULL, hash, hash),
 };
 const size_t contenders_count = sizeof contenders / sizeof contenders[0];

@@ -22,6 +22,7 @@ TOOLS = PROGRAMS.parent / "tools"
 SECONDS, _, PEAK = range(3)  # of what bench-run writes
 MORE = 1.05, 64  # times the entropy, and bytes
 GB_A_SECOND = 1.0
+ZSTD_MOST = 10**7  # keys: more take it too long
 CHANGES = (("0.01 % more", 0, 1e-4), ("1 % more", 0, 1e-2), ("10 % more", 0, 1e-1),
            ("1 % others", 1e-2, 1e-2))
 
@@ -58,12 +59,12 @@ class Bench:
         self.o = options
         self.work = options.scratch(options.folder, 40 * options.keys * 2)
 
-    def run(self, turns, *command, before=()):
+    def run(self, turns, *command):
         """Medians of seconds and MiB."""
         figures = self.work / "figures"
         runs = []
         for _ in range(turns):
-            subprocess.run([*before, PROGRAMS / "bench-run", figures, *map(str, command)], check=True,
+            subprocess.run([PROGRAMS / "bench-run", figures, *map(str, command)], check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             runs.append([float(x) for x in figures.read_text().split()])
             figures.unlink()
@@ -82,9 +83,9 @@ class Bench:
     def ours(self, old, new, threads):
         """Times and memory of making and applying with so many threads."""
         patch, made = self.work / "patch", self.work / "made"
-        tool, before = TOOLS / "bfdelta", self.o.before.split()
-        make = self.run(self.o.runs, tool, "-qf", "-j", threads, old, new, patch, before=before)
-        apply = self.run(self.o.runs, tool, "-qf", "-j", threads, "--apply", "--discard", old, patch, made, before=before)
+        tool = TOOLS / "bfdelta"
+        make = self.run(self.o.runs, tool, "-qf", "-j", threads, old, new, patch)
+        apply = self.run(self.o.runs, tool, "-qf", "-j", threads, "--apply", "--discard", old, patch, made)
         if not filecmp.cmp(new, made, False):
             report.trouble("what was applied is not what was made")
         return patch.stat().st_size, make, apply
@@ -115,7 +116,7 @@ class Bench:
             apply = self.run(1, *words, "-d", "-s", old, patch, made)
             yield [label, "xdelta3 -9", "", "", "", bytes_, "", *times(size, make), *times(size, apply),
                    f"{max(make[1], apply[1]):.0f}", ""]
-        if shutil.which("zstd") and self.o.keys <= self.o.zstd_most:
+        if shutil.which("zstd") and self.o.keys <= ZSTD_MOST:
             words = "zstd", "-q", "-f", "--long=31"
             make = self.run(1, *words, "-19", f"--patch-from={old}", new, "-o", patch)
             bytes_ = patch.stat().st_size
@@ -132,8 +133,6 @@ def main(scratch):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("-n", "--keys", type=report.whole, default=10**7, help="in the old filter")
     parser.add_argument("-r", "--runs", type=report.whole, default=7)
-    parser.add_argument("--zstd-most", type=report.whole, default=10**7, help="for more keys zstd is left out")
-    parser.add_argument("--before", default="", help="a command that runs ours: chrt -f 50")
     parser.add_argument("folder", nargs="?")
     options = parser.parse_args()
     options.scratch = scratch

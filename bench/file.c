@@ -96,7 +96,7 @@ static void judge_if(bool judged, double least, double is)
 
 static void verify(void)
 {
-    bench_make_filter(path, BLOOMFILE_BLOCKED, mebibytes << 20, 6);
+    bench_make_filter(path, mebibytes << 20);
     printf("a filter of %" PRIu64 " MiB; medians of %" PRIu64 " turns\n\n", mebibytes, turns);
     struct turns t = turns_take(READERS, 1, turns, measure_reader);
     table_start("|>GB/s|>of zlib|>of one thread|target|verdict");

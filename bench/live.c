@@ -102,10 +102,7 @@ struct adding {
     unsigned workers;
     size_t keys;               /* of all workers */
     bloomfile_digest *digests; /* shared */
-    struct adding_shared {
-        pthread_mutex_t mutex;
-        uint64_t new_keys[CREW_MAX];
-    } * shared;
+    uint64_t *new_keys;        /* of each worker; shared */
 };
 
 /* A worker's part of the digests. */
@@ -124,7 +121,7 @@ static void prepare(void *context, unsigned worker)
     struct adding *a = context;
     bloomfile_digest *digests = a->digests + part_begin(a, worker);
     bench_digests(bloomfile_seed(a->f), part_begin(a, worker), digests, part_size(a, worker));
-    a->shared->new_keys[worker] = live_add(a->f, digests, 1);
+    a->new_keys[worker] = live_add(a->f, digests, 1);
     live_touch(a->f);
 }
 
@@ -138,35 +135,19 @@ static void leave(void *context, unsigned worker)
 static void add_batches(void *context, unsigned worker)
 {
     struct adding *a = context;
-    a->shared->new_keys[worker] +=
-        live_add(a->f, a->digests + part_begin(a, worker), part_size(a, worker));
-}
-
-static void add_one_by_one(struct adding *a, unsigned worker, bool locked)
-{
-    const bloomfile_digest *digest = a->digests + part_begin(a, worker);
-    const bloomfile_digest *end = digest + part_size(a, worker);
-    uint64_t new_keys = 0;
-    for (; digest < end; digest++) {
-        bool was_new;
-        if (locked)
-            bench_check(pthread_mutex_lock(&a->shared->mutex), "lock");
-        bench_check(bloomfile_add_digest(a->f, *digest, &was_new), "add a key");
-        if (locked)
-            bench_check(pthread_mutex_unlock(&a->shared->mutex), "unlock");
-        new_keys += was_new;
-    }
-    a->shared->new_keys[worker] += new_keys;
+    a->new_keys[worker] += live_add(a->f, a->digests + part_begin(a, worker), part_size(a, worker));
 }
 
 static void add_single(void *context, unsigned worker)
 {
-    add_one_by_one(context, worker, false);
-}
-
-static void add_locked(void *context, unsigned worker)
-{
-    add_one_by_one(context, worker, true);
+    struct adding *a = context;
+    const bloomfile_digest *digest = a->digests + part_begin(a, worker);
+    const bloomfile_digest *end = digest + part_size(a, worker);
+    for (; digest < end; digest++) {
+        bool was_new;
+        bench_check(bloomfile_add_digest(a->f, *digest, &was_new), "add a key");
+        a->new_keys[worker] += was_new;
+    }
 }
 
 static const struct way {
@@ -177,22 +158,12 @@ static const struct way {
 } ways[] = {
     { "batches of 1024", add_batches, 0, 1 },
     { "one by one", add_single, 0, 1 },
-    { "one by one, under a mutex", add_locked, 0, 2 },
     { "one by one, BLOOMFILE_ADD_EXACT", add_single, BLOOMFILE_ADD_EXACT, 16 },
     { "batches, BLOOMFILE_ADD_EXACT", add_batches, BLOOMFILE_ADD_EXACT, 2 },
 };
 enum {
     WAYS = sizeof ways / sizeof ways[0]
 };
-
-static void make_mutex(pthread_mutex_t *mutex)
-{
-    pthread_mutexattr_t shared;
-    bench_check(pthread_mutexattr_init(&shared), "make a mutex");
-    bench_check(pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED), "make a mutex");
-    bench_check(pthread_mutex_init(mutex, &shared), "make a mutex");
-    pthread_mutexattr_destroy(&shared);
-}
 
 enum figure {
     RATE, /* adds a second */
@@ -207,15 +178,15 @@ static void measure(size_t row, double *figures)
     const unsigned workers = sizes[row % SIZES];
     const size_t keys = (quick ? QUICK_KEYS : KEYS) / way->share;
     struct adding a = { live_create(scratch_folder(), way->flags), workers, keys,
-                        crew_memory(keys * sizeof *a.digests), crew_memory(sizeof *a.shared) };
+                        crew_memory(keys * sizeof *a.digests),
+                        crew_memory(CREW_MAX * sizeof *a.new_keys) };
     const struct crew crew = { workers, row / SIZES % 2 == 1, prepare, way->work, leave, &a };
     uint64_t new_keys = 0;
-    make_mutex(&a.shared->mutex);
     const struct crew_time time = crew_run(&crew);
     for (unsigned i = 0; i < workers; i++)
-        new_keys += a.shared->new_keys[i];
+        new_keys += a.new_keys[i];
     live_close(a.f, keys, new_keys);
-    crew_memory_free(a.shared, sizeof *a.shared);
+    crew_memory_free(a.new_keys, CREW_MAX * sizeof *a.new_keys);
     crew_memory_free(a.digests, keys * sizeof *a.digests);
     figures[RATE] = (double)keys / time.seconds;
     figures[COST] = 1e9 * time.processor_seconds / (double)keys;
@@ -425,7 +396,7 @@ const struct benchmark benchmark = {
     .what =
             "Adds to a live filter of 128 MiB.\n"
             "\n"
-            "  adds  by 1, 2 and 4 threads and processes; with a lock around each, for comparison\n"
+            "  adds  by 1, 2 and 4 threads and processes\n"
             "  disk  adds to a file in DIRECTORY, with and without sync\n"
             "\n"
             "The filters of the first are in /dev/shm, which no disk slows down. A key that was lost is trouble.\n",

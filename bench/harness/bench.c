@@ -101,26 +101,17 @@ uint64_t bench_random(uint64_t i)
     return bloomfile_hash(0, &i, sizeof i);
 }
 
-void *bench_random_bytes(size_t size)
-{
-    uint8_t *bytes = bench_memory(malloc(size));
-    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-        const uint64_t word = bench_random(at);
-        memcpy(bytes + at, &word, sizeof word);
-    }
-    return bytes;
-}
-
-void bench_make_filter(const char *path, uint32_t layout, size_t size, uint32_t hashes)
+void bench_make_filter(const char *path, size_t size)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    uint8_t *body = bench_random_bytes(size);
-    params.layout = layout;
-    params.bits = (uint64_t)size * (layout == BLOOMFILE_COUNTING ? 2 : 8);
-    params.hashes = hashes;
+    uint8_t *body = bench_memory(malloc(size));
+    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+        const uint64_t word = bench_random(at);
+        memcpy(body + at, &word, sizeof word);
+    }
+    params.bits = (uint64_t)size * 8;
+    params.hashes = 6;
     params.capacity = params.bits / 10;
-    for (size_t i = 0; i < size && layout == BLOOMFILE_COUNTING; i++)
-        body[i] &= 0x11;
     bench_check(
         bloomfile_assemble(path, &params, body, size, 0, params.capacity, BLOOMFILE_REPLACE),
         "make a filter");

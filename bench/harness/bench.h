@@ -42,16 +42,12 @@ double bench_median(double *values, size_t count);
 /* The i-th of a fixed sequence that looks random, in which no number comes twice. */
 uint64_t bench_random(uint64_t i);
 
-/* Of such numbers; a multiple of 8 bytes, from malloc(). */
-void *bench_random_bytes(size_t size);
-
 /* The digests of `count` keys under a seed. The keys are the numbers from `first` up, each as the 8
  * bytes it has in this machine's memory. */
 void bench_digests(uint64_t seed, uint64_t first, bloomfile_digest *digests, size_t count);
 
-/* Makes a filter file whose body is so large, as if of keys: half of the bits are ones, and
- * counters are 0 or 1. */
-void bench_make_filter(const char *path, uint32_t layout, size_t size, uint32_t hashes);
+/* Makes a blocked filter file whose body is so large, as if of keys: half of the bits are ones. */
+void bench_make_filter(const char *path, size_t size);
 
 /* Opens a filter file, or ends the program. */
 bloomfile *bench_open(const char *path, unsigned flags);

@@ -22,7 +22,6 @@ Program = collections.namedtuple("Program", "file needs limits slow kernels twin
 PROGRAMS = [
     Program("bench-limits", limits=True),
     Program("bench-contender-bloomfile", kernels=True),
-    Program("bench-peer-bloomfile-inlined", needs="C++", twin=True),
     Program("bench-peer-bloomfile-header", needs="C++", twin=True),
     Program("bench-peer-bloomfile-header-any", needs="C++", twin=True),
     Program("bench-peer-libbloom", needs="libbloom-dev", slow=True, at_once=True),

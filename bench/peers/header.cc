@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * bloomfile through bloomfile.hpp: with its lookups compiled into the caller, where that is
- * compiled for this machine's instructions, and without.
+ * compiled for this machine's instructions, and without. In the first case also with lookups of
+ * bloomfile_inline.h.
  */
 #include <bloomfile.hpp>
 #include <bloomfile_combine.h>
+#include <bloomfile_inline.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -129,7 +131,49 @@ struct filter {
     }
 };
 
+struct inlined {
+    static constexpr const char *name = "bloomfile blocked, inlined";
+
+    filter it;
+    bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
+
+    inlined(uint64_t capacity, double bits_per_key) : it(capacity, bits_per_key)
+    {
+    }
+
+    void add(uint64_t digest)
+    {
+        it.add(digest);
+    }
+
+    void add_many(const uint64_t *all, size_t n)
+    {
+        it.add_many(all, n);
+    }
+
+    bool finish()
+    {
+        return it.finish() && bloomfile_pin(it.f.get(), &pin) == 0;
+    }
+
+    bool has(uint64_t digest) const
+    {
+        return bloomfile_pinned_contains_digest(&pin, digest);
+    }
+
+    size_t has_many(const uint64_t *all, size_t n) const
+    {
+        bool hits[KEYSET_BATCH];
+        return bloomfile_pinned_contains_digests(&pin, all, n, hits);
+    }
+
+    uint64_t bytes() const
+    {
+        return it.bytes();
+    }
+};
+
 } // namespace
 
-const contender contenders[] = { contender_of<filter>("") };
-const size_t contenders_count = 1;
+const contender contenders[] = { contender_of<filter>(""), contender_of<inlined>("") };
+const size_t contenders_count = sizeof COMPILED_FOR > 1 ? 1 : 2;

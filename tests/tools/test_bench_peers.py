@@ -93,7 +93,7 @@ class PeersTest(DriverTest):
                 self.assertEqual((trial["form"], trial["keys"]), (form, 20000))
                 ours = [e for e in trial["entrants"] if e["name"].startswith("bloomfile")]
                 expected = {f"bloomfile {kind}" for kind in ("blocked", "classic", "counting", "ribbon", "blocked, live")}
-                if PEERS.with_name("bench-peer-bloomfile-inlined").exists():  # where there is C++
+                if PEERS.with_name("bench-peer-bloomfile-header").exists():  # where there is C++
                     expected |= {f"bloomfile blocked, {how}" for how in ("inlined", "C++", "C++, any")}
                 self.assertLessEqual(expected, {e["name"] for e in ours})
                 for entrant in ours:

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * bench-file - verifying a file, and building a large one.
+ * bench-file - verifying and opening a file, and building a large one.
  */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <libdeflate.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "harness/crew.h"
@@ -105,6 +110,78 @@ static void verify(void)
         table_cells("%s|%.2f|%.3f|%.3f|", readers[i].name, turns_median(&t, i, 0) / 1e9, zlib, one);
         judge_if(i == ONE_THREAD || i == TWO_THREADS, i == ONE_THREAD ? LEAST_ONE : LEAST_TWO,
                  i == ONE_THREAD ? zlib : one);
+    }
+    table_end();
+    free(t.values);
+}
+
+/* ---- open: beside the least that any reader of a mapped file does, in many short turns */
+
+#define OPEN_TURNS     1501
+#define OPENS          20
+#define TOLERATED_OPEN 2.0
+
+static void open_by_library(void)
+{
+    bloomfile_close(bench_open(path, 0));
+}
+
+static void open_and_look_up(void)
+{
+    bloomfile *f = bench_open(path, 0);
+    sink += bloomfile_contains_digest(f, 0);
+    bloomfile_close(f);
+}
+
+static void open_bare(void)
+{
+    struct stat status;
+    int fd = bench_call(open(path, O_RDONLY | O_CLOEXEC), "open the file");
+    bench_call(fstat(fd, &status), "fstat the file");
+    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (bytes == MAP_FAILED)
+        bench_fail(errno, "map the file");
+    (void)*(const volatile char *)bytes;
+    bench_call(munmap(bytes, (size_t)status.st_size), "unmap the file");
+    bench_call(close(fd), "close the file");
+}
+
+static const struct {
+    const char *name;
+    void (*once)(void);
+} ways[] = {
+    { "open, fstat, mmap, touch one page, munmap, close", open_bare },
+    { "bloomfile_open, bloomfile_close", open_by_library },
+    { "the same with one lookup, which checks its page", open_and_look_up },
+};
+
+enum {
+    BARE,
+    LIBRARY,
+    WAYS = sizeof ways / sizeof ways[0]
+};
+
+static void measure_opening(size_t way, double *microseconds)
+{
+    const double start = bench_seconds();
+    for (int i = 0; i < OPENS; i++)
+        ways[way].once();
+    *microseconds = (bench_seconds() - start) / OPENS * 1e6;
+}
+
+static void open_and_close(void)
+{
+    bench_make_filter(path, mebibytes << 20);
+    struct turns t = turns_take(WAYS, 1, OPEN_TURNS, measure_opening);
+    table_start("opening and closing, a body of %" PRIu64 " MiB|>median us|>ratio|target|verdict",
+                mebibytes);
+    for (size_t i = 0; i < WAYS; i++) {
+        const double ratio = turns_ratio(&t, i, BARE, 0);
+        table_cells("%s|%.2f|%.4f|", ways[i].name, turns_median(&t, i, 0), ratio);
+        if (i == LIBRARY)
+            table_row("<= %g|%s", TOLERATED_OPEN, table_verdict(ratio <= TOLERATED_OPEN));
+        else
+            table_row("|");
     }
     table_end();
     free(t.values);
@@ -229,11 +306,11 @@ static void scale(void)
 /* ---- all */
 
 static uint64_t chosen;
-static const char *const names[] = { "verify", "scale", NULL };
+static const char *const names[] = { "verify", "open", "scale", NULL };
 
 static void run(void)
 {
-    static void (*const cases[])(void) = { verify, scale };
+    static void (*const cases[])(void) = { verify, open_and_close, scale };
     if (chosen == 0)
         bench_fail(0, "run without --case");
     cases[chosen - 1]();
@@ -241,15 +318,16 @@ static void run(void)
 
 static uint64_t room(void)
 {
-    return chosen == 2 ? keys * sizeof(bloomfile_digest) + bits_for_keys() / 8 + (64u << 20)
+    return chosen == 3 ? keys * sizeof(bloomfile_digest) + bits_for_keys() / 8 + (64u << 20)
                        : (mebibytes + mebibytes / 100 + 1) << 20;
 }
 
 const struct benchmark benchmark = {
-    .what = "verify: checksums of a filter. scale: 5 * 10^9 keys into 4 GiB, with 8 bytes a key on the disk.\n",
+    .what = "verify: checksums of a filter. open: opening and closing it. scale: 5 * 10^9 keys into 4 GiB, with\n"
+            "8 bytes a key on the disk.\n",
     .options = {
         OPTION_WORD("case", &chosen, names, "what is measured"),
-        OPTION_NUMBER("mib", &mebibytes, 1024, 0, 1, 65536, "MiB of a filter: verify"),
+        OPTION_NUMBER("mib", &mebibytes, 1024, 0, 1, 65536, "MiB of a filter: verify, open"),
         OPTION_NUMBER("turns", &turns, 9, 0, 1, 1000, "turns: verify"),
         OPTION_NUMBER("keys", &keys, KEYS, 0, 1, 1000000000000, "keys: scale"),
         OPTION_NUMBER("memory", &memory, 4096, 0, 1, UINT64_MAX >> 20, "MiB of memory: scale"),

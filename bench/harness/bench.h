@@ -13,7 +13,7 @@
 #define BENCH_MISSED  1
 #define BENCH_TROUBLE 2
 
-/* "bench-open: cannot <what>: <words for error>" on stderr, then exit status 2. `error` is an errno
+/* "bench-live: cannot <what>: <words for error>" on stderr, then exit status 2. `error` is an errno
  * or a BLOOMFILE_E*; 0 leaves the words away. */
 _Noreturn void bench_fail(int error, const char *what);
 

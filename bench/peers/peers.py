@@ -18,7 +18,7 @@ import contenders
 import report
 from contenders import FORMS, HASHED, NO, NONE, OK
 
-QUICK, USUAL, FULL, SIZES, CPLUSPLUS = range(5)
+QUICK, USUAL, SIZES, CPLUSPLUS = range(4)
 QUERIES = 4 << 20
 SMALL_STRING = 1 << 20  # queries of strings, in filters that fit into caches
 LARGE, MIDDLE, SMALL, TINY = 10**8, 10**7, 10**6, 80000  # keys; at 10 bits 125 MB to 100 KB
@@ -43,7 +43,6 @@ PLANS = [  # the least scope that has it
     (QUICK, Plan(HASHED, LARGE, 10, True)),
     (USUAL, Plan(HASHED, LARGE, 16, True)),
     (USUAL, Plan(MIXED, LARGE, 10, True)),
-    (FULL, Plan(HASHED, 10 * LARGE, 10, True)),
 ]
 
 # What is asked for, as contenders know it.
@@ -445,7 +444,6 @@ def read_options():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     scope = parser.add_mutually_exclusive_group()
     scope.add_argument("--quick", dest="scope", action="store_const", const=QUICK, help="two cases")
-    scope.add_argument("--full", dest="scope", action="store_const", const=FULL, help="10^9 keys, too")
     scope.add_argument("--sizes", dest="scope", action="store_const", const=SIZES, help="digests, 0.1 to 125 MB")
     scope.add_argument("--cplusplus", dest="scope", action="store_const", const=CPLUSPLUS,
                        help="bloomfile.hpp beside the C interface and what is compiled into its caller")

@@ -19,7 +19,7 @@ class Made(ToolTest):
             self.assertEqual((report["record"]["n"], report["record"]["ones"]), (0, 0))
             self.assertEqual(self.query("-v", "live", stdin=lines(*KEYS)), KEYS)
 
-    def test_it_has_its_final_size_and_all_blocks(self):
+    def test_it_has_its_final_size_and_all_blocks(self):  # L9
         self.create_live("-m", "10M")
         status = (self.folder / "live").stat()
         report = self.inspected("live", "--quick")

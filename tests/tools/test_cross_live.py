@@ -60,7 +60,7 @@ class Results(CrossTest):
                 self.assertEqual(self.read("c"), self.read("python"))
                 self.output("bfquery", "--verify", "-q", "python", stdin=lines(*KEYS, *MORE))
 
-    def test_from_hand_to_hand(self):
+    def test_from_hand_to_hand(self):  # L23
         sealed = {layout: craft.make(layout, 30_720, 5, KEYS + MORE, capacity=1000, fpr=0.01,
                                      framing="lines")
                   for layout in LAYOUTS}
@@ -166,7 +166,7 @@ class Counting(CrossTest):
             self.remove(by, "live", [twice])
             self.agreed("live", [once])
 
-    def test_full_counters_stay(self):
+    def test_full_counters_stay(self):  # L6
         for by, other in ("c", "python"), ("python", "c"):
             self.make(by, "live", "counting", 101, 3)
             self.add(by, "live", [b"often"] * 14)
@@ -200,7 +200,7 @@ class Together(CrossTest):
         self.assertEqual((record["writers"], record["n"], record["boot_id"], record["flags"]),
                          (0, len(MORE), "00" * 16, 0))
 
-    def test_the_last_one_to_leave_is_the_python_one(self):
+    def test_the_last_one_to_leave_is_the_python_one(self):  # L2
         by_python = self.joined()
         by_python.add(KEYS)
         by_c = self.adder(*MORE)
@@ -335,7 +335,7 @@ class Together(CrossTest):
         self.output("bfadd", "-q", "--exact", "live", stdin=b"exact\n")
         self.agreed("live", [b"exact"])
 
-    def test_a_name_that_goes_to_another_file_while_one_joins(self):
+    def test_a_name_that_goes_to_another_file_while_one_joins(self):  # L4
         """That file is what is added to."""
         self.make("c", "other", "counting")
         with self.file().held(1):

@@ -199,7 +199,7 @@ class Records(TroubleTest):
                 self.both_refuse("live", error, rule)
                 self.assertEqual(self.read("live"), image)
 
-    def test_counts_that_leave_their_range(self):
+    def test_counts_that_leave_their_range(self):  # L22
         for by in "c", "python":
             self.write("live", craft.edit(self.image, record={"n": 2**64 - 3, "ones": 29_990}))
             self.add(by, "live", MORE)

@@ -268,7 +268,7 @@ class Forgetting(SeriesTest):
                 images = self.check([b"the next"])
                 self.assertEqual(images[-1].header["layer"], newest + 1)
 
-    def test_readers_that_are_open_see_new_generations(self):
+    def test_readers_that_are_open_see_new_generations(self):  # S7
         keys = numbered(300)
         for by in HANDS:
             self.make("c", generations=3)
@@ -367,7 +367,7 @@ class Trouble(SeriesTest):
         with self.assertRaises(FileNotFoundError):
             LiveSeries(self.path())
 
-    def test_a_layer_is_not_opened_by_its_own_name(self):
+    def test_a_layer_is_not_opened_by_its_own_name(self):  # S5
         self.check_refused("ESERIES", "live.1")
         self.check_refused("ESERIES", "live.2")
         for name in "live", "live.1":
@@ -436,7 +436,7 @@ class Trouble(SeriesTest):
                     writer.leave()
                 self.assertEqual(self.read("ring"), data)
 
-    def test_unclean(self):
+    def test_unclean(self):  # S4
         for number in range(3):
             self.change(number, boot_id=OTHER_BOOT)
             self.check_refused("EUNCLEAN")
@@ -465,7 +465,7 @@ class Trouble(SeriesTest):
                 spec_series.seal(self.path(), self.path("sealed"))
             self.assertFalse(self.path("sealed").exists())
 
-    def test_a_writer_that_was_killed(self):
+    def test_a_writer_that_was_killed(self):  # S11
         """Nothing is lost, and the next one leaves all layers clean."""
         for by in HANDS:
             writer = self.writer()

@@ -82,7 +82,7 @@ class InPlace(SealTest):
         self.output("bfseal", "live")
         self.check_sealed("live", KEYS + OTHERS[:3])
 
-    def test_readers_go_on(self):
+    def test_readers_go_on(self):  # R9
         self.filled()
         reader = self.start("bfquery", "live")
         self.feed(reader, KEYS[0])

@@ -319,7 +319,7 @@ class MountPoints(SeriesTest):
     def within(self, source="outside/live", name="inside/live"):
         return [*MOUNTED, source, name]
 
-    def test_a_series_that_is_one_is_not_opened_for_adding(self):
+    def test_a_series_that_is_one_is_not_opened_for_adding(self):  # S14
         (self.folder / "inside/live.1").unlink()
         for name, options in self.KINDS.items():
             with self.subTest(name):

@@ -62,7 +62,7 @@ static void a_key_goes_away_with_its_last_removal(void **state)
     bloomfile_close(f);
 }
 
-/* dablooms: the counter stops at 15, but is lowered from there. */
+/* L6, L8. dablooms: the counter stops at 15, but is lowered from there. */
 static void a_counter_that_was_full_never_loses_its_keys(void **state)
 {
     (void)state;
@@ -90,6 +90,7 @@ static uint32_t body_sum(const bloomfile *f)
     return crc;
 }
 
+/* L8. */
 static void a_key_that_is_certainly_absent_cannot_be_removed(void **state)
 {
     (void)state;
@@ -109,7 +110,8 @@ static void a_key_that_is_certainly_absent_cannot_be_removed(void **state)
     bloomfile_close(f);
 }
 
-/* With few counters a key falls on one of them more than once, and needs it to be that high. */
+/* L6, L8. With few counters a key falls on one of them more than once, and needs it to be that
+ * high. */
 static void a_counter_must_be_as_high_as_the_key_has_made_it(void **state)
 {
     (void)state;
@@ -223,6 +225,7 @@ static void removers_do_not_take_away_what_is_others_(void **state)
     }
 }
 
+/* L22. */
 static void counts_that_do_not_add_up_are_called_estimates(void **state)
 {
     (void)state;

@@ -281,6 +281,7 @@ static void change_page(const char *path, unsigned how)
     assert_int_equal(close(fd), 0);
 }
 
+/* L24. */
 static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **state)
 {
     (void)state;
@@ -399,6 +400,7 @@ static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
         }
 }
 
+/* L22. */
 static void bits_whose_loss_was_accepted_are_not_asked_for(void **state)
 {
     (void)state;

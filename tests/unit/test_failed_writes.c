@@ -74,7 +74,7 @@ static int copy_with(int (*copy)(const bloomfile *f), const bloomfile *f, struct
     return error;
 }
 
-/* Its mapping cannot be synced: msync() of it does nothing and says 0. */
+/* R10. Its mapping cannot be synced: msync() of it does nothing and says 0. */
 static void a_handle_for_reading_asks_its_descriptor_before_it_copies(void **state)
 {
     (void)state;
@@ -88,6 +88,7 @@ static void a_handle_for_reading_asks_its_descriptor_before_it_copies(void **sta
     }
 }
 
+/* R10, L20, L21. */
 static void a_copy_that_is_told_poisons_at_once(void **state)
 {
     (void)state;
@@ -122,6 +123,7 @@ static void one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so(void 
     }
 }
 
+/* L21. */
 static void one_that_has_no_descriptor_left_poisons_or_does_not_ask(void **state)
 {
     (void)state;
@@ -148,6 +150,25 @@ static void one_that_has_no_descriptor_left_poisons_or_does_not_ask(void **state
     }
 }
 
+/* L21. The rule of section 6 that refuses such a file is for writers. */
+static void reader_poisons_file_with_unknown_ro_compat_bit(void **state)
+{
+    (void)state;
+    bloomfile_close(writer);
+    writer = NULL;
+    bloomfile_close(reader);
+    struct bytes bytes = read_file("filter");
+    put32(bytes.data + AT_ro_compat, 1);
+    reseal_header(bytes.data);
+    write_file("filter", bytes.data, bytes.size);
+    free(bytes.data);
+    reader = opened("filter", 0);
+    assert_error(copy_with(seal_it_to, reader, once(ON_fdatasync, 1, EIO)), EIO);
+    assert_flawless(flaw_of_doubtful(reader));
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_EPOISONED);
+}
+
 /* Otherwise one could copy between the moment when another is told and that when it poisons. */
 static int held_while_syncing;
 static enum fault_call sync_call;
@@ -158,6 +179,7 @@ static void look_at_syncs(enum fault_call call)
         held_while_syncing = lock_on_byte(outsider, SYNCS);
 }
 
+/* R10, L14, L20. */
 static void nobody_copies_while_another_one_syncs(void **state)
 {
     (void)state;
@@ -244,6 +266,7 @@ static int sync_the_writer(const bloomfile *f)
     return bloomfile_sync(writer);
 }
 
+/* L3. */
 static void a_child_opens_the_file_anew_before_it_copies_or_syncs(void **state)
 {
     (void)state;
@@ -271,7 +294,7 @@ static void poison_at_call(enum fault_call call)
     set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
 }
 
-/* By another process whose sync failed, while the lock of records is free. */
+/* L19. By another process whose sync failed, while the lock of records is free. */
 static void what_is_poisoned_in_a_sync_is_not_vouched_for(void **state)
 {
     (void)state;
@@ -430,7 +453,7 @@ static void assert_unclean_if_marked(bool marked)
     assert_int_equal(unlink("copy"), 0);
 }
 
-/* It may have been told that a write has failed, and the kernel tells nobody else. */
+/* R5, L15. It may have been told that a write has failed, and the kernel tells nobody else. */
 static void a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean(void **state)
 {
     (void)state;
@@ -463,7 +486,7 @@ static const char *flaw_of_reader_of_unclean_file(bloomfile *f)
     return flaw_of_rescued(f);
 }
 
-/* But one that accepts what comes is not. */
+/* R11. But one that accepts what comes is not. */
 static void readers_of_then_are_told_that_it_is_unclean_and_rescue_it(void **state)
 {
     (void)state;
@@ -618,7 +641,7 @@ static void one_that_has_finished_poisons_if_it_is_told(void **state)
     bloomfile_close(finished);
 }
 
-/* Whoever has had it open since before is told, if there was anything to tell. */
+/* L18. Whoever has had it open since before is told, if there was anything to tell. */
 static void one_that_joined_before_makes_it_clean_again(void **state)
 {
     (void)state;
@@ -824,7 +847,8 @@ static int copy_it(bloomfile *f)
     return error;
 }
 
-/* It holds the opening that it shares with its parent, and no lock that the parent had in a sync.
+/* L3. It holds the opening that it shares with its parent, and no lock that the parent had in a
+ * sync.
  */
 static void a_child_that_only_looks_up_keeps_no_lock_of_a_sync(void **state)
 {
@@ -918,7 +942,7 @@ static int finish_beside_a_mark(struct faults faults)
     return error;
 }
 
-/* Who sees its lock takes the mark for its own. */
+/* L18. Who sees its lock takes the mark for its own. */
 static void one_that_leaves_others_syncs_before_it_takes_a_mark_out(void **state)
 {
     (void)state;
@@ -998,7 +1022,7 @@ static void look_at_status(enum fault_call call)
     }
 }
 
-/* It has a lower sequence than the sealed record, which a reader may have seen meanwhile. */
+/* L24. It has a lower sequence than the sealed record, which a reader may have seen meanwhile. */
 static void a_sealing_that_fails_is_poisoned_and_not_overwritten(void **state)
 {
     (void)state;
@@ -1057,6 +1081,7 @@ static void a_record_of_the_last_sequences_is_poisoned_all_the_same(void **state
 
 /* ---- a poison of which one record knows */
 
+/* R2, L21. */
 static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
 {
     (void)state;
@@ -1086,6 +1111,7 @@ static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
 
 /* ---- where a live file may be */
 
+/* R7. */
 static void file_systems_that_hosts_share_are_refused(void **state)
 {
     (void)state;
@@ -1135,6 +1161,7 @@ static void where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused(v
     assert_error(error, BLOOMFILE_EFILESYSTEM);
 }
 
+/* L12. */
 static void a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file(void **state)
 {
     (void)state;
@@ -1154,6 +1181,7 @@ int main(void)
         ON_NEW_FILTER(a_copy_that_is_told_poisons_at_once),
         ON_NEW_FILTER(one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so),
         ON_NEW_FILTER(one_that_has_no_descriptor_left_poisons_or_does_not_ask),
+        ON_NEW_FILTER(reader_poisons_file_with_unknown_ro_compat_bit),
         ON_NEW_FILTER(nobody_copies_while_another_one_syncs),
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs),
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies),

@@ -225,6 +225,7 @@ static void a_poison_that_comes_after_the_commit_is_told_by_sync(void **state)
     assert_error(with_others(sync_writer, ON_unlock, 3, poison_other_record), BLOOMFILE_EPOISONED);
 }
 
+/* R8. */
 static void a_poison_is_seen_by_whoever_asks_for_many(void **state)
 {
     (void)state;
@@ -234,6 +235,7 @@ static void a_poison_is_seen_by_whoever_asks_for_many(void **state)
     assert_int_equal(bloomfile_contains_digests(reader, absent, 2, NULL), 2);
 }
 
+/* R11. */
 static void records_that_are_both_damaged_are_told_and_not_written_over(void **state)
 {
     (void)state;
@@ -317,7 +319,7 @@ static void who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it(void **
     free(sound.data);
 }
 
-/* A sync holds the byte exclusively; joining and asking hold it shared. */
+/* R5, L2. A sync holds the byte exclusively; joining and asking hold it shared. */
 static void a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive(void **state)
 {
     (void)state;
@@ -423,6 +425,7 @@ static void writers_that_others_did_not_count_leave_all_the_same(void **state)
     assert_flawless(flaw_of_clean_file("live"));
 }
 
+/* L22. */
 static void counts_that_killed_writers_took_along_are_flagged(void **state)
 {
     (void)state;
@@ -450,6 +453,7 @@ static void a_clean_file_has_its_counts(void **state)
     assert_int_equal(info_of(writer).writers, 1);
 }
 
+/* R3. */
 static void nor_has_it_a_sync(void **state)
 {
     (void)state;
@@ -503,9 +507,11 @@ static void a_file_of_another_boot_that_is_accepted_has_no_exact_counts(void **s
 /* ---- waiting a moment */
 
 static void (*at_yield)(void);
+static unsigned yields;
 
 int sched_yield(void)
 {
+    yields++;
     void (*const act)(void) = at_yield;
     at_yield = NULL;
     if (act != NULL)
@@ -520,6 +526,7 @@ static void write_it_to_its_end(void)
     overwrite("live", 0, whole.data, IN_FILE);
 }
 
+/* R1. */
 static void a_record_that_is_half_written_is_read_once_more(void **state)
 {
     (void)state;
@@ -536,6 +543,19 @@ static void a_record_that_is_half_written_is_read_once_more(void **state)
     }
     assert_error(bloomfile_status(reader), 0);
     free(whole.data);
+}
+
+/* R1. */
+static void damaged_records_are_refused_after_100_reads(void **state)
+{
+    (void)state;
+    static int (*const runs[])(void) = { ask_reader, open_again };
+    damage_live();
+    for (size_t i = 0; i < ROWS(runs); i++) {
+        yields = 0;
+        assert_error(runs[i](), BLOOMFILE_ERECORD);
+        assert_int_equal(yields, 100);
+    }
 }
 
 static void a_record_that_is_whole_is_read_once(void **state)
@@ -826,7 +846,7 @@ static void a_path_that_cannot_be_followed_names_no_other_file(void **state)
     assert_error(bloomfile_sync(third), BLOOMFILE_EREPLACED);
 }
 
-/* Numbers of inodes are those of one file system. */
+/* L4. Numbers of inodes are those of one file system. */
 static void the_same_inode_of_another_device_is_another_file(void **state)
 {
     (void)state;
@@ -1075,6 +1095,7 @@ int main(void)
         ALONE(a_file_of_another_boot_that_is_accepted_has_no_exact_counts),
         ALONE(a_record_that_is_half_written_is_read_once_more),
         ALONE(so_is_one_with_a_mark),
+        ALONE(damaged_records_are_refused_after_100_reads),
         ALONE(a_record_that_is_whole_is_read_once),
         ALONE(a_record_that_seems_to_go_back_is_read_once_more),
         ALONE(the_sequence_of_another_filter_says_nothing_of_this_one),

@@ -126,7 +126,7 @@ static void set_sync_begun(uint8_t *record)
     record[RECORD_AT_flags] |= RECORD_SYNC_BEGUN;
 }
 
-/* The kernel may have told it of a failed write, and tells that only once. */
+/* R10, R11. The kernel may have told it of a failed write, and tells that only once. */
 static void what_a_writer_was_killed_syncing_is_not_copied(void **state)
 {
     (void)state;
@@ -176,6 +176,7 @@ static void a_reader_copies_what_a_killed_writer_has_left(void **state)
     bloomfile_close(copy);
 }
 
+/* R4, R6, L12. */
 static void after_the_machine_died_it_opens_only_if_that_is_accepted(void **state)
 {
     (void)state;
@@ -198,6 +199,7 @@ static void after_the_machine_died_it_opens_only_if_that_is_accepted(void **stat
     bloomfile_close(open_for("filter", BLOOMFILE_WRITE));
 }
 
+/* R8. */
 static void once_poisoned_everything_is_maybe(void **state)
 {
     (void)state;
@@ -236,7 +238,7 @@ static void once_poisoned_everything_is_maybe(void **state)
     bloomfile_close(open_for("rescued", 0));
 }
 
-/* The kernel may drop the page with the poisoned record, and read it as it is on disk. */
+/* R8. The kernel may drop the page with the poisoned record, and read it as it is on disk. */
 static void what_is_known_to_be_poisoned_stays_so(void **state)
 {
     (void)state;
@@ -263,6 +265,7 @@ static void overwrite(const char *path, struct bytes image)
     close(fd);
 }
 
+/* L11. */
 static void a_sealed_filter_in_its_place_is_left_alone(void **state)
 {
     (void)state;

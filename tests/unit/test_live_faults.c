@@ -427,7 +427,7 @@ static void plain_adds_and_lookups_make_no_system_call(void **state)
     assert_int_equal(unlink("filter"), 0);
 }
 
-/* The steps of the protocol that reach the disk. If the first flush fails, both records are
+/* L16. The steps of the protocol that reach the disk. If the first flush fails, both records are
  * poisoned, each by a write and a flush. */
 static void operations_write_and_flush_what_the_protocol_wants(void **state)
 {

@@ -152,6 +152,7 @@ static void assert_can_be_sealed(void)
     bloomfile_close(f);
 }
 
+/* L5. */
 static void adders_are_killed(void **state)
 {
     (void)state;

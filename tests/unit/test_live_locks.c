@@ -222,6 +222,7 @@ static void a_remover_holds_byte_2(void **state)
     bloomfile_close(writer);
 }
 
+/* L7. */
 static void an_exact_adder_holds_its_stripe_or_all(void **state)
 {
     (void)state;
@@ -315,6 +316,7 @@ static void a_sync_lets_go_of_no_adder_s_and_no_remover_s_byte(void **state)
 
 /* ---- others hold them */
 
+/* L1. */
 static void byte_0_held_by_others_is_busy_at_once(void **state)
 {
     (void)state;
@@ -391,6 +393,7 @@ static void assert_writer_waits_for(off_t byte, unsigned flags, int (*run)(void)
     bloomfile_close(inherited);
 }
 
+/* L1. */
 static void whoever_changes_records_waits_for_byte_1(void **state)
 {
     (void)state;
@@ -427,6 +430,7 @@ static void sealing_and_closing_wait_for_byte_1(void **state)
     assert_flawless(flaw_of_sealed_file("filter"));
 }
 
+/* L1, L8. */
 static void removers_wait_for_byte_2_and_adders_do_not(void **state)
 {
     (void)state;
@@ -452,7 +456,7 @@ static void exact_adders_wait_for_their_stripe_and_others_do_not(void **state)
     bloomfile_close(exact);
 }
 
-/* All stripes are held: whoever asked for one would wait until the alarm. */
+/* L7. All stripes are held: whoever asked for one would wait until the alarm. */
 static void exact_adders_of_keys_that_are_there_wait_for_nobody(void **state)
 {
     (void)state;
@@ -663,7 +667,7 @@ static void sync_meanwhile(enum fault_call call)
         ask_meanwhile(sync_it_too, 0); /* no opening of its own for the other one either */
 }
 
-/* The locks of the file are those of one opening, which do not keep its threads apart. */
+/* L14. The locks of the file are those of one opening, which do not keep its threads apart. */
 static void threads_sync_one_after_the_other(void **state)
 {
     (void)state;

@@ -77,6 +77,7 @@ static void assert_million_of_each(unsigned workers, uint32_t layout)
     bloomfile_close(f);
 }
 
+/* L22. */
 static void millions_of_keys_are_all_there_and_counted(void **state)
 {
     (void)state;
@@ -145,6 +146,7 @@ static void assert_told(const atomic_uchar *told, unsigned least, unsigned most)
     print_message("%llu keys were new to more than one\n", (unsigned long long)repeated);
 }
 
+/* L7. */
 static void every_key_is_new_to_somebody(void **state)
 {
     (void)state;
@@ -158,6 +160,7 @@ static void every_key_is_new_to_somebody(void **state)
     }
 }
 
+/* L7. */
 static void every_key_is_new_to_exactly_one_of_exact_adders(void **state)
 {
     (void)state;

@@ -35,7 +35,7 @@ static void close_last(enum fault_call call)
     }
 }
 
-/* As soon as a writer that leaves has let go of the records, the next one comes. */
+/* L13. As soon as a writer that leaves has let go of the records, the next one comes. */
 static void of_two_that_leave_one_after_the_other_the_last_leaves_it_clean(void **state)
 {
     (void)state;
@@ -49,6 +49,7 @@ static void of_two_that_leave_one_after_the_other_the_last_leaves_it_clean(void 
     assert_int_equal(info_of_file("filter").keys_estimated, 0);
 }
 
+/* L13. */
 static void nor_does_one_that_failed_to_join_keep_it_from_that(void **state)
 {
     (void)state;
@@ -217,6 +218,7 @@ static int open_while_replaced(bloomfile **f, unsigned times, void (*at_each_cal
     return error;
 }
 
+/* L4. */
 static void a_writer_ends_up_in_the_new_file(void **state)
 {
     (void)state;

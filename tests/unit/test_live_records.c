@@ -176,7 +176,7 @@ static void watch_writes(enum fault_call call)
     }
 }
 
-/* Those of a sync, and of the last one to leave: one to each slot. */
+/* L10. Those of a sync, and of the last one to leave: one to each slot. */
 static void a_torn_commit_leaves_the_one_before_in_force(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static unsigned flushes_to_make_durable(const bloomfile *f)
     return fault_calls(ON_msync);
 }
 
-/* Others may be killed before they have flushed theirs. */
+/* L10. Others may be killed before they have flushed theirs. */
 static void the_record_in_force_is_flushed_once_whoever_wrote_it(void **state)
 {
     (void)state;
@@ -421,6 +421,7 @@ static void assert_unknown_not_copied(const char *path, uint32_t flag_0)
     free(bytes.data);
 }
 
+/* L11. */
 static void commits_keep_what_they_do_not_know(void **state)
 {
     (void)state;
@@ -449,6 +450,7 @@ static void the_successor_bit_of_a_filter_that_is_no_layer_is_unknown(void **sta
     bloomfile_close(f);
 }
 
+/* L11, L23. */
 static void sealing_in_place_keeps_it_too(void **state)
 {
     (void)state;

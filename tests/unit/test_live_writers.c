@@ -71,6 +71,7 @@ static void a_plain_or_loses_adds(void **state)
 
 #else
 
+/* L5. */
 static void no_add_is_lost(void **state)
 {
     (void)state;

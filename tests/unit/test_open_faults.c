@@ -200,6 +200,7 @@ static void a_file_that_shrinks_meanwhile_is_truncated(void **state)
                          BLOOMFILE_ETRUNCATED);
 }
 
+/* R4, R6. */
 static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
 {
     (void)state;
@@ -220,7 +221,7 @@ static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
     bloomfile_close(f);
 }
 
-/* Through the layer that writers see, which is there once the file was opened for writing. */
+/* R7. Through the layer that writers see, which is there once the file was opened for writing. */
 static void a_live_file_of_a_layered_file_system_is_opened_for_writing_first(void **state)
 {
     (void)state;

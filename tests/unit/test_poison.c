@@ -86,6 +86,7 @@ static void assert_order(int (*run)(void), const unsigned *writes, unsigned coun
     assert_order(run, (const unsigned[]){ __VA_ARGS__ },                                           \
                  sizeof((const unsigned[]){ __VA_ARGS__ }) / sizeof(unsigned))
 
+/* L15, L16. */
 static void the_body_is_synced_before_the_record_that_tells_of_it(void **state)
 {
     (void)state;
@@ -122,6 +123,7 @@ static void assert_poisons(int (*run)(void), unsigned nth, bool tells)
     assert_int_equal(info_of_file("filter").state, BLOOMFILE_POISONED);
 }
 
+/* L17. */
 static void syncing_is_poisoned_by_the_body(void **state)
 {
     (void)state;
@@ -172,6 +174,7 @@ static void sealing_is_poisoned_by_the_first_record(void **state)
     assert_poisons(seal_writer, 2, true);
 }
 
+/* L24. */
 static void sealing_is_not_poisoned_by_the_second_record(void **state)
 {
     (void)state;
@@ -186,6 +189,7 @@ static void sealing_is_not_poisoned_by_the_second_record(void **state)
     assert_flawless(flaw_of_sealed_file("filter"));
 }
 
+/* L11. */
 static void what_others_do_with_a_poisoned_file_leaves_it_poisoned(void **state)
 {
     (void)state;
@@ -218,6 +222,7 @@ static void a_rescued_file_has_what_was_added_last(void **state)
     assert_flawless(flaw_of_sealed_file("rescued"));
 }
 
+/* L21. */
 static void both_records_are_poisoned_and_otherwise_as_before(void **state)
 {
     (void)state;
@@ -287,6 +292,7 @@ static void assert_doubts_after(int (*run)(void), struct faults faults, struct f
     assert_flawless(flaw_of_doubtful(reader));
 }
 
+/* L17. */
 static void a_poisoning_that_cannot_be_written_is_written_at_the_close(void **state)
 {
     (void)state;

@@ -75,6 +75,7 @@ static void a_poisoned_image_is_whole_but_not_opened(void **unused)
     free(image.data);
 }
 
+/* R2. */
 static void a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not(void **unused)
 {
     (void)unused;

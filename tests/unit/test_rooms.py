@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Includes and calls point one way: rooms of lib/ use what their READMEs allow, no files form a circle, and READMEs name
-the files that there are. Calls are read from the objects in the build folder BUILD_ROOT; without it they are left out."""
+"""Includes and calls point one way: rooms of lib/ use what their READMEs allow, no files form a circle, READMEs name the
+files that there are, and tests name the rules of format-spec.md. Calls are read from the objects in the build folder BUILD_ROOT; without it they are left out."""
 
 import os
 import re
@@ -182,6 +182,19 @@ class Rooms(unittest.TestCase):
                         for path in (ROOT / folder).rglob("meson.build"))
         names = [path.stem.removeprefix("test_") for path in (ROOT / "tests").rglob("test_*.py")]
         self.assertEqual([name for name in names if not re.search(rf"\b(test_)?{name}\b", known)], [])
+
+    def test_every_rule_of_the_specification_is_named_in_a_test(self):
+        """And every rule that a test or a model names exists. tests/spec implements the rules; READMEs show examples."""
+        text = (ROOT / "format-spec.md").read_text(encoding="utf-8")
+        rules = re.findall(r"^\| ([LRSV]\d+) \|", text, re.MULTILINE)
+        self.assertEqual(sorted(set(rules)), sorted(rules))
+        self.assertEqual({rule[0] for rule in rules}, set("LRSV"))
+        paths = [path for folder in ("tests", "doc/model") for path in (ROOT / folder).rglob("*")
+                 if path.suffix in {".c", ".cc", ".h", ".pml", ".py", ".tsv"}]
+        named = {path: set(re.findall(r"\b[LRSV][1-9]\d?\b", path.read_text(encoding="utf-8"))) for path in paths}
+        self.assertEqual({path: names for path in paths if (names := named[path] - set(rules))}, {}, "no such rule")
+        tests = [path for path in paths if ROOT / "tests" in path.parents and path.parent.name != "spec"]
+        self.assertEqual(sorted(set(rules).difference(*(named[path] for path in tests))), [], "no test names it")
 
 
 if __name__ == "__main__":

@@ -149,6 +149,7 @@ static void assert_left_as_it_may(int pieces)
         assert_sealed_whole();
 }
 
+/* L25. */
 static void wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed(void **state)
 {
     (void)state;
@@ -196,6 +197,7 @@ static void look_from_outside(enum fault_call call)
     (void)call;
 }
 
+/* R9. */
 static void readers_go_on_and_writers_are_told_busy_or_sealed(void **state)
 {
     (void)state;
@@ -295,7 +297,7 @@ static void one_that_is_under_way_is_not_completed(void **state)
     assert_int_equal(unlink("filter"), 0);
 }
 
-/* Section 6: a writer in place refuses a ro_compat bit that it does not know. */
+/* L25. Section 6: a writer in place refuses a ro_compat bit that it does not know. */
 static void a_file_with_an_unknown_feature_is_not_completed(void **state)
 {
     (void)state;
@@ -345,7 +347,7 @@ static void the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_afte
     assert_int_equal(unlink("filter"), 0);
 }
 
-/* The other one is the first where the second one is in force, and the other way round. */
+/* L25. The other one is the first where the second one is in force, and the other way round. */
 static void either_record_is_completed(void **state)
 {
     (void)state;

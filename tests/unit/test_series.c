@@ -201,6 +201,7 @@ static void what_is_made_does_not_depend_on_batches_or_on_where(void **state)
     free(expected.data);
 }
 
+/* S8. */
 static void a_key_is_new_only_if_no_layer_has_it(void **state)
 {
     (void)state;
@@ -221,7 +222,7 @@ static void a_key_is_new_only_if_no_layer_has_it(void **state)
     finish(f);
 }
 
-/* There is room in the one that it knows as the newest. */
+/* S8. There is room in the one that it knows as the newest. */
 static void a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new(void **state)
 {
     (void)state;
@@ -253,6 +254,7 @@ static void one_writer_fills_a_layer_to_the_last_key(void **state)
     }
 }
 
+/* S6. */
 static void a_reader_finds_what_was_added_to_layers_it_does_not_know(void **state)
 {
     (void)state;
@@ -269,6 +271,7 @@ static void a_reader_finds_what_was_added_to_layers_it_does_not_know(void **stat
     finish(f);
 }
 
+/* S1. */
 static void the_next_run_goes_on(void **state)
 {
     (void)state;
@@ -289,6 +292,7 @@ static void the_next_run_goes_on(void **state)
 
 /* ---- forgetting */
 
+/* S7. */
 static void a_key_stays_for_its_generations(void **state)
 {
     (void)state;
@@ -416,6 +420,7 @@ static int open_error(const char *path, unsigned flags)
     return error;
 }
 
+/* S2, S3, S5. */
 static void a_layer_that_is_missing_or_foreign_is_refused(void **state)
 {
     (void)state;
@@ -451,6 +456,7 @@ static void a_layer_that_is_missing_or_foreign_is_refused(void **state)
     assert_error(bloomfile_create(&f, "b", &params, 0), BLOOMFILE_ESERIES);
 }
 
+/* S2. */
 static void a_hole_in_the_ring_is_refused(void **state)
 {
     (void)state;
@@ -473,7 +479,7 @@ static void copy_file(const char *from, const char *to)
     free(bytes.data);
 }
 
-/* Each but the last has a successor, since keys were added to that. */
+/* S2. Each but the last has a successor, since keys were added to that. */
 static void an_older_copy_of_a_layer_is_refused(void **state)
 {
     (void)state;
@@ -576,7 +582,7 @@ static void an_unknown_flag_of_a_single_filter_stops_nobody(void **state)
     finish(f);
 }
 
-/* Older ones, too, have what is not on disk yet. */
+/* S12. Older ones, too, have what is not on disk yet. */
 static void a_sync_reaches_every_layer(void **state)
 {
     (void)state;
@@ -591,7 +597,7 @@ static void a_sync_reaches_every_layer(void **state)
     finish(f);
 }
 
-/* In doubt it has all keys, and so none was new. */
+/* S4. In doubt it has all keys, and so none was new. */
 static void nothing_is_added_beside_a_poisoned_layer(void **state)
 {
     (void)state;
@@ -608,7 +614,7 @@ static void nothing_is_added_beside_a_poisoned_layer(void **state)
     bloomfile_close(f);
 }
 
-/* By the lookup itself: nobody asks for the status before. */
+/* S4. By the lookup itself: nobody asks for the status before. */
 static void a_poisoned_layer_makes_lookups_maybe(void **state)
 {
     static const char *const names[] = { "one", "one.1", "one.2" };
@@ -633,6 +639,7 @@ static void a_poisoned_layer_makes_lookups_maybe(void **state)
     finish(f);
 }
 
+/* S6. */
 static void a_successor_that_cannot_be_found_makes_lookups_maybe(void **state)
 {
     (void)state;
@@ -653,6 +660,7 @@ static void a_successor_that_cannot_be_found_makes_lookups_maybe(void **state)
     bloomfile_close(f);
 }
 
+/* S14. */
 static void an_add_that_finds_no_room_is_refused_and_loses_nothing(void **state)
 {
     (void)state;
@@ -709,7 +717,7 @@ static void lose_name(unsigned how)
         assert_int_equal(rename("other", "lost"), 0);
 }
 
-/* Whoever opens the name finds none of the keys, also of those that are in a further layer. */
+/* S11. Whoever opens the name finds none of the keys, also of those that are in a further layer. */
 static void who_writes_to_a_series_that_lost_its_name_is_told(void **state)
 {
     (void)state;
@@ -764,6 +772,7 @@ static void a_link_that_leads_to_another_series_is_noticed(void **state)
     }
 }
 
+/* S14. */
 static void a_file_with_two_names_gets_no_successor(void **state)
 {
     (void)state;
@@ -898,6 +907,7 @@ static void a_mark_in_a_record_that_was_torn_stays(void **state)
 
 /* ---- what a series does not do */
 
+/* S13. */
 static void what_needs_one_filter_refuses_a_series(void **state)
 {
     (void)state;

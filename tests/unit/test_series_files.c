@@ -131,6 +131,7 @@ static void assert_each_is_foreign(const char *path, const char *file, const str
     free(sound.data);
 }
 
+/* S1, S3. */
 static void a_live_layer_that_differs_in_any_field_is_foreign(void **state)
 {
     (void)state;
@@ -202,7 +203,7 @@ static void a_sealed_series_is_no_layer(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
-/* Only its name leads to the others. */
+/* S5. Only its name leads to the others. */
 static void a_live_series_is_not_opened_by_a_descriptor(void **state)
 {
     (void)state;
@@ -643,6 +644,7 @@ static void one_file_replaces_no_series_of_several(void **state)
     }
 }
 
+/* S15. */
 static void a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on(void **state)
 {
     (void)state;
@@ -667,6 +669,7 @@ static void a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on(void **
         }
 }
 
+/* S15. */
 static void nothing_is_removed_while_it_has_writers_or_a_file_is_foreign(void **state)
 {
     (void)state;
@@ -695,6 +698,7 @@ static void nothing_is_removed_while_it_has_writers_or_a_file_is_foreign(void **
     assert_file_holds("keys", "a\nb\n", 4);
 }
 
+/* S15. */
 static void a_new_series_replaces_one_of_several_layers(void **state)
 {
     (void)state;
@@ -782,6 +786,7 @@ static void a_question_that_was_answered_holds_no_layer_open(void **state)
 
 /* ---- syncing */
 
+/* S12. */
 static void a_sync_flushes_no_layer_that_is_clean(void **state)
 {
     (void)state;

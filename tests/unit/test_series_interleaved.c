@@ -140,6 +140,7 @@ static int add_while_at_look(unsigned look, void (*act)(void))
 
 /* ---- who adds to a series that forgets */
 
+/* S10. */
 static void a_key_added_while_others_make_a_generation_has_its_time(void **state)
 {
     (void)state;
@@ -153,7 +154,7 @@ static void a_key_added_while_others_make_a_generation_has_its_time(void **state
             }
 }
 
-/* It is found in the oldest generation, which is given up at that moment. */
+/* S8. It is found in the oldest generation, which is given up at that moment. */
 static void a_key_that_is_forgotten_while_it_is_looked_for_is_added(void **state)
 {
     (void)state;
@@ -171,7 +172,7 @@ static int add_late(void)
     return add_while_at_look(2, make_one);
 }
 
-/* The key is in a layer that has a successor; whoever looks for that meets others again. */
+/* S10. The key is in a layer that has a successor; whoever looks for that meets others again. */
 static void a_late_key_follows_as_far_as_others_go(void **state)
 {
     (void)state;
@@ -279,7 +280,7 @@ static void add_it_too(void)
     assert_error(bloomfile_add_digest(other, number(0, KEY), NULL), 0);
 }
 
-/* The next layer has it when this one gets its lock. */
+/* S9. The next layer has it when this one gets its lock. */
 static void an_exact_adder_never_counts_what_the_next_layer_has(void **state)
 {
     (void)state;
@@ -307,7 +308,7 @@ static int add_keys(void)
     return error;
 }
 
-/* What the layer does not take, since it has a successor by now, the successor does. */
+/* S9. What the layer does not take, since it has a successor by now, the successor does. */
 static void what_an_exact_adder_is_told_is_added_is_there(void **state)
 {
     (void)state;
@@ -331,6 +332,7 @@ static int sync_it(void)
     return bloomfile_sync(writer);
 }
 
+/* S12. */
 static void a_sync_goes_on_to_the_layer_that_took_the_name(void **state)
 {
     (void)state;

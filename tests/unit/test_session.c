@@ -284,6 +284,7 @@ static bool keeps_out_who_wants_one(void)
     return error != 0;
 }
 
+/* L3. */
 static void who_holds_a_stripe_keeps_out_other_threads(void **state)
 {
     (void)state;

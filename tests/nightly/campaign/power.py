@@ -4,7 +4,7 @@
 # targets: tests/nightly/power/power-writer tests/nightly/power/power-writer-nosync tests/nightly/power/power-check tests/nightly/power/power-disk
 # targets: tools/bfcreate tools/bfdelta tools/bffold tools/bfinspect tools/bfmerge examples/guard
 # targets: examples/sstable/sstable examples/rocksdb/shipped examples/leveldb/levelfilter
-"""Power losses on ext4, XFS and Btrfs: nothing that was acknowledged as on disk may be lost.
+"""Power losses on ext4, XFS and Btrfs: nothing that was acknowledged as on disk may be lost (L16, L10).
 
 A case is a machine with a file system of its own, on which one program runs while the power fails again and again: the file
 system stops, with or without its journal, or the disk loses what was not flushed, all but some sectors, in any order,

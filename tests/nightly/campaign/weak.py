@@ -41,7 +41,7 @@ class Litmus:
 
 
 class AddsOfTwo(Litmus):
-    """live/adding.c, add 2: of two who add a key each and look for the other's, one finds it."""
+    """L5. live/adding.c, add 2: of two who add a key each and look for the other's, one finds it."""
 
     initial = {"a": 0, "b": 0}
     code = (("add_all", "shared_order()", "capacity_count("),
@@ -107,7 +107,7 @@ class AddIsTold(Litmus):
 
 
 class StateAfterBits(Litmus):
-    """live/records.h, live_in_doubt(), and bloomfile_inline.h: a page that was dropped after the poison is not believed."""
+    """R8. live/records.h, live_in_doubt(), and bloomfile_inline.h: a page that was dropped after the poison is not believed."""
 
     initial = {"bits": 1, "state": 1}
     code = (("live_in_doubt", "shared_order()", "guard_distrusted("),

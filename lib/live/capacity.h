@@ -28,7 +28,7 @@ static inline bool capacity_has(const bloomfile *f, size_t n)
                   : session_room(f->live->session) >= (int64_t)n;
 }
 
-/* Counts what was added. */
+/* Counts what was added, and takes room for the next key. */
 static inline void capacity_count(const bloomfile *f, const struct kernel_change *change)
 {
     const bool changed = change->keys != 0 || change->ones != 0 || change->overflow != 0;

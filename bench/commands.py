@@ -8,11 +8,13 @@ misses its target, and 2 if the work could not be done, or an answer is wrong.
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import shutil
 import statistics
 import subprocess
+import tempfile
 
 import report
 from report import print_table, trouble, verdict
@@ -223,6 +225,119 @@ def ribbon(o):
                   verdict(faster >= SHARED)]])
 
 
+# ---- uniq: bfuniq beside `sort -u` and awk, which are exact; how many lines it drops by mistake
+
+RATE = 0.001
+
+
+def block_rate(bits, k):
+    """fill^k of a block of 512 bits in which so many were set at random, by the variance of the fill to the second
+    order."""
+    empty, both = (1 - 1 / 512) ** bits, (1 - 2 / 512) ** bits
+    fill = 1 - empty
+    variance = (empty + 511 * both) / 512 - empty * empty
+    return fill ** k * (1 + k * (k - 1) / 2 * variance / (fill * fill)) if bits else 0
+
+
+def expected_drops(n, m, k, steps=1000):
+    """The sum of the rates at 0 to n - 1 keys. A rate is the mean over blocks with a Poisson number of keys."""
+    total = 0
+    for i in range(steps):
+        mean = (i + 0.5) * n / steps / (m / 512)
+        weight = math.exp(-mean)
+        for j in range(int(4 * mean + 40)):
+            total += weight * block_rate(k * j, k) * n / steps
+            weight *= mean / (j + 1)
+    return total
+
+
+def dropped(b, name):
+    """How many of the different lines are not in the output, which has no others, and each but once."""
+    lines = subprocess.run(["sh", "-c", 'sort -T "$3" "$1" | comm -3 "$2" -', "sh", b.work / f"{name}.out",
+                            b.work / "sort.out", b.work], capture_output=True, check=True).stdout.splitlines()
+    if any(line.startswith(b"\t") for line in lines):
+        trouble(f"{name} printed lines that it should not")
+    return len(lines)
+
+
+def uniq(o):
+    b = Bench(o.scratch(o.folder, o.quarter * 1200))
+    lines, parts = b.work / "lines", [b.work / f"part{i}" for i in range(4)]
+    different = 3 * o.quarter
+    # Each fourth line repeats one of the first of every four, before or after it.
+    for i in range(3):
+        b.generate(parts[i], o.quarter, i * o.quarter + 1)
+    subprocess.run(["shuf", f"--random-source={parts[1]}", "-o", parts[3], parts[0]], check=True)
+    with open(lines, "wb") as out:
+        subprocess.run(["paste", "-d", "\n", *parts], stdout=out, check=True)
+    for part in parts:
+        part.unlink()
+    b.read(lines)
+    with tempfile.TemporaryDirectory(prefix="bench.", dir="/dev/shm") as memory:
+        seen = pathlib.Path(memory) / "seen"
+        commands = [("bfuniq", "memory", ["-l", "blocked"]),
+                    ("bfuniq --filter, on disk", "disk", ["--filter", b.work / "seen"]),
+                    ("bfuniq --filter in /dev/shm", "shm", ["--filter", seen])]
+        commands = [(label, name, [TOOLS / "bfuniq", "-q", "--fixed", "-n", different, "-p", RATE, *options])
+                    for label, name, options in commands]
+        commands.append(("sort -u", "sort", ["sort", "-u", "-T", b.work]))
+        commands += [(f"{awk} '!s[$0]++'", awk, [awk, "!s[$0]++"]) for awk in ("mawk", "gawk")
+                     if shutil.which(awk)]
+        for _ in range(o.runs):
+            seen.unlink(missing_ok=True)
+            (b.work / "seen").unlink(missing_ok=True)
+            for _, name, command in commands:
+                b.run(name, *command, lines, output=b.work / f"{name}.out")
+        expected = expected_drops(different, json_number(b, seen, "m"), json_number(b, seen, "k"))
+    print(f"{b.lines} lines, {b.bytes / 1e6:.1f} MB, {b.bytes / b.lines:.1f} bytes per line; "
+          f"medians of {o.runs} runs\n")
+    rows = []
+    for label, name, _ in commands:
+        gone, ours = dropped(b, name), label.startswith("bfuniq")
+        rows.append([label, f"{b.median(name, SECONDS):.2f}", f"{b.lines / b.median(name, SECONDS) / 1e6:.2f}",
+                     f"{b.median(name, PROCESSOR):.2f}", f"{b.peak(name) * 1.048576:.1f}", different - gone,
+                     gone, f"{expected:.0f}" if ours else 0, f"<= {different * RATE:.0f}" if ours else 0])
+    print_table(["command", ">seconds", ">M lines/s", ">processor s", ">peak RSS, MB", ">printed", ">dropped",
+                 ">expected", ">promised"], rows)
+
+
+# ---- common: the lines that two files have in common, by bfcommon in bounded memory and by sorting both. Each file
+# has exactly one line in a hundred of the other, spread all over it.
+
+
+def common(o):
+    b = Bench(o.scratch(o.folder, o.lines * 320 + 16000000))
+    a, c = b.work / "a", b.work / "b"
+    # Lines 99, 198 ... and 100, 200 ...: those they share are the multiples of 9900.
+    b.generate(a, o.lines, 99, 99)
+    b.generate(c, o.lines, 100, 100)
+    shared = o.lines // 100
+    # As comm -12 <(sort a) <(sort b), in one pipeline that ends all at once; both sort at the same time.
+    sorting = ('sort -S "$2M" -T "$1" "$1/a" | '
+               '{ sort -S "$2M" -T "$1" "$1/b" | comm -12 /dev/fd/3 -; } 3<&0')
+    for name, *command in (("bfcommon", TOOLS / "bfcommon", "-q", "--memory", f"{o.memory}Mi", "--temp",
+                            b.work, a, c),
+                           ("comm", "sh", "-c", sorting, "sh", b.work, o.memory)):
+        b.read(c)
+        b.read(a)
+        b.run(name, *command, output=b.work / f"{name}.out")
+    if subprocess.run(["cmp", b.work / "bfcommon.out", b.work / "comm.out"]).returncode != 0:
+        verdict(False)
+    print(f"two files of {b.lines} lines, {b.bytes / 1e6:.1f} MB each, {shared} lines in common\n")
+    rows = []
+    for label, name in ((f"bfcommon --memory {o.memory}Mi", "bfcommon"),
+                        (f"sort -S {o.memory}M twice, comm", "comm")):
+        with open(b.work / f"{name}.out", "rb") as out:
+            found = sum(1 for _ in out)
+        right = found == shared
+        judged = name == "bfcommon"
+        rows.append([label, found, f"{b.median(name, SECONDS):.2f}", f"{b.ratio('comm', name):.2f}",
+                     f"{b.median(name, PROCESSOR):.2f}", f"{b.peak(name):.1f}",
+                     verdict(right and b.peak(name) <= o.memory + ALLOWED) if judged or not right else ""])
+    print_table(["command", ">found", ">seconds", ">times as fast as sorting", ">processor s",
+                 ">peak RSS, MiB", "verdict"], rows)
+
+
 # ----
 
 
@@ -232,6 +347,8 @@ CASES = {  # the function, and its numbers: letter, name, usual value, what it i
     "create": (create, [("p", "piped", 10**8, "lines from a pipe"), ("f", "filed", 10**7, "lines from a file"),
                         ("r", "runs", 3, "runs")]),
     "ribbon": (ribbon, [("n", "lines", 10**8, "lines"), ("r", "runs", 3, "runs")]),
+    "uniq": (uniq, [("n", "quarter", 5 * 10**6, "a quarter of the lines"), ("r", "runs", 3, "runs")]),
+    "common": (common, [("n", "lines", 5 * 10**7, "lines of each file"), ("m", "memory", 512, "MiB of memory")]),
 }
 
 

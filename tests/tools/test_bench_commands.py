@@ -27,11 +27,22 @@ class CommandsTest(unittest.TestCase):
                 if line.startswith("|") and "---" not in line]
         return {row[0]: dict(zip(rows[0], row)) for row in rows}, done
 
+    def test_common(self):
+        rows, _ = self.table("common", "-n", "20000", "-m", "16", statuses=(0,))
+        self.assertEqual({row["found"] for name, row in rows.items() if name != "command"}, {"200"})
+
     def test_ribbon(self):
         rows, done = self.table("ribbon", "-n", "20000", "-r", "1")
         self.assertEqual(rows["bfcreate -l blocked -j 2"]["of blocked"], "1.00")
         self.assertGreater(float(rows["bfcreate -l ribbon -j 1"]["of blocked"]), 0)
         self.assertIn("two threads, times as fast", done.stdout)
+
+    def test_uniq(self):
+        rows, _ = self.table("uniq", "-n", "10000", "-r", "1")
+        self.assertEqual((rows["sort -u"]["printed"], rows["sort -u"]["dropped"]), ("30000", "0"))
+        ours = rows["bfuniq"]
+        self.assertEqual(int(ours["printed"]) + int(ours["dropped"]), 30000)
+        self.assertLess(int(ours["expected"]), 30)
 
     def test_query(self):
         rows, done = self.table("query", "-n", "20000", "-g", "2000", "-r", "1")
@@ -40,18 +51,18 @@ class CommandsTest(unittest.TestCase):
         self.assertGreater(float(rows["grep -F -x -f"]["peak RSS, MiB"]), 0)
 
     def test_usage(self):
-        for words in [], ["other"], ["ribbon", "-n", "0"], ["query", "-g", "x"]:
+        for words in [], ["other"], ["uniq", "-n", "0"], ["query", "-g", "x"]:
             done = subprocess.run([COMMANDS, *words], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-        _, done = self.table("ribbon", "-n", str(10**12), statuses=(2,))
+        _, done = self.table("common", "-n", str(10**12), statuses=(2,))
         self.assertIn("name another folder", done.stderr)
 
     def test_stopped(self):
         """By whatever signal, nothing is left."""
         for number in signal.SIGTERM, signal.SIGKILL:
-            process = subprocess.Popen([COMMANDS, "ribbon", "-n", "2000000", self.folder],
+            process = subprocess.Popen([COMMANDS, "common", "-n", "2000000", self.folder],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            while not list(self.folder.glob("*/lines")):
+            while not list(self.folder.glob("*/a")):
                 self.assertIsNone(process.poll())
                 time.sleep(0.01)
             process.send_signal(number)

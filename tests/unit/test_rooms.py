@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Includes and calls point one way: rooms of lib/ use what their READMEs allow, no files form a circle, READMEs name the
-files that there are, and tests name the rules of format-spec.md. Calls are read from the objects in the build folder BUILD_ROOT; without it they are left out."""
+files that there are, and tests name the rules of format-spec.md. Calls are read from the objects in the build folder
+BUILD_ROOT; without it they are left out.
+
+No room outgrows tests/rooms.budget: its files and lines of code. A number there rises only in a commit whose message has
+a line "budget: why". With --budget, this program writes the numbers of today where they are lower."""
 
 import os
 import re
@@ -65,6 +69,39 @@ def strict_circle(edges):
             return sorted(str(p.relative_to(ROOT)) for p in below)
         for caller in leaves:
             del below[caller]
+
+
+BUDGET = ROOT / "tests" / "rooms.budget"
+CODE = {".c", ".h", ".cc", ".hpp", ".py", ".sh", ".java", ".scala", ".def"}
+
+
+def sizes():
+    """Files and lines of code by room: a folder of lib/, tools/ or tests/, or another folder of the top level."""
+    rooms = {}
+    for top in ("bench", "bindings", "examples", "fuzz", "include", "lib", "scripts", "tests", "tools"):
+        for path in (ROOT / top).rglob("*"):
+            parts = path.relative_to(ROOT).parts
+            if path.is_file() and "build" not in parts[2:] and (path.suffix in CODE or top == "scripts" and not path.suffix):
+                room = "/".join(parts[:2]) if top in ("lib", "tests", "tools") and len(parts) > 2 else top
+                files, lines = rooms.get(room, (0, 0))
+                rooms[room] = files + 1, lines + path.read_bytes().count(b"\n")
+    return rooms
+
+
+def budget(text):
+    rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    return {room: (int(files), int(lines)) for room, files, lines in rows}
+
+
+def write_budget():
+    old = budget(BUDGET.read_text(encoding="utf-8")) if BUDGET.exists() else {}
+    rows = [(room, *map(min, now, old.get(room, now))) for room, now in sorted(sizes().items())]
+    BUDGET.write_text("# Room, files and lines of code at most; see tests/unit/test_rooms.py.\n"
+                      + "".join(f"{room}\t{files}\t{lines}\n" for room, files, lines in rows), encoding="utf-8")
+
+
+def git(*words):
+    return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=True).stdout
 
 
 def listed(readme):
@@ -167,7 +204,30 @@ class Rooms(unittest.TestCase):
             if len(units) > 2:
                 self.assertEqual(listed(folder / "README.md"), units, folder.relative_to(ROOT))
 
+    def test_no_room_outgrows_its_budget(self):
+        most = budget(BUDGET.read_text(encoding="utf-8"))
+        for room, now in sizes().items():
+            for what, size, limit in zip(("files", "lines"), now, most.get(room, (0, 0))):
+                self.assertLessEqual(size, limit, f"{what} of {room}: make it smaller, or raise tests/rooms.budget "
+                                     'with a line "budget: why" in the message of the commit')
+
+    @unittest.skipUnless((ROOT / ".git").exists() and shutil.which("git"), "needs the history")
+    def test_a_budget_rises_only_with_a_reason(self):
+        name = "tests/rooms.budget"
+        changes = git("log", "-20", "--format=%H", "--", name).split()
+        for commit in changes:
+            parents = git("log", "-1", "--format=%P", commit).split()
+            if not parents or subprocess.run(["git", "-C", ROOT, "cat-file", "-e", f"{parents[0]}:{name}"],
+                                             capture_output=True).returncode != 0:
+                continue
+            old, new = budget(git("show", f"{parents[0]}:{name}")), budget(git("show", f"{commit}:{name}"))
+            rises = [room for room in new if room not in old or any(map(int.__gt__, new[room], old[room]))]
+            if rises:
+                self.assertRegex(git("log", "-1", "--format=%B", commit), r"(?m)^budget: \S", f"{commit} raises {rises}")
+
     def test_readmes_are_short(self):
+        lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+        self.assertLessEqual(len(lines), 160, "README.md")
         for readme in [*LIB.rglob("README.md"), *(ROOT / "tools").rglob("README.md")]:
             self.assertLessEqual(len(readme.read_text(encoding="utf-8").splitlines()), 20, readme)
 
@@ -198,4 +258,4 @@ class Rooms(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    sys.exit(write_budget() if sys.argv[1:] == ["--budget"] else unittest.main())

@@ -436,7 +436,7 @@ class Trouble(SeriesTest):
                     writer.leave()
                 self.assertEqual(self.read("ring"), data)
 
-    def test_unclean(self):  # S4
+    def test_unclean(self):  # S4, S11
         for number in range(3):
             self.change(number, boot_id=OTHER_BOOT)
             self.check_refused("EUNCLEAN")
@@ -465,7 +465,7 @@ class Trouble(SeriesTest):
                 spec_series.seal(self.path(), self.path("sealed"))
             self.assertFalse(self.path("sealed").exists())
 
-    def test_a_writer_that_was_killed(self):  # S11
+    def test_a_writer_that_was_killed(self):
         """Nothing is lost, and the next one leaves all layers clean."""
         for by in HANDS:
             writer = self.writer()

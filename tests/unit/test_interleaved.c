@@ -287,6 +287,7 @@ static void mark_sync_begun(void)
     change_record("live", slot, 48, 8, get64(id + 8));
 }
 
+/* L12. */
 static void a_sync_that_is_abandoned_before_it_joins_is_unclean(void **state)
 {
     (void)state;

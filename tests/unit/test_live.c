@@ -489,7 +489,7 @@ static void who_reads_cannot_write(void **state)
 
 /* ---- several handles */
 
-/* L5. */
+/* L2, L5. */
 static void readers_see_every_add_at_once(void **state)
 {
     (void)state;

@@ -70,7 +70,8 @@ class Kill(Campaign):
                 judge.accept(status, said)
             ended = [process for process, other in enumerate(others, 1) if self.end_other(judge, other, together)]
         judge.removing = range(1, processes)
-        judge.judge(killed=status == KILLED or together, ended=status == 0, others=ended)
+        # One that ends before it is killed promises no sound file if others are killed in a sync at that moment.
+        judge.judge(killed=status == KILLED or together, ended=status == 0 and not together, others=ended)
         if status != KILLED:
             judge.count("not reached")
         if processes > 1:

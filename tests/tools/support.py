@@ -292,6 +292,12 @@ class ToolTest(unittest.TestCase):
         """Waits until it has taken all that it was fed: what it does before it reads, it has done."""
         self.until(lambda: self.in_pipe(process.stdin) == 0, process)
 
+    def write_to(self, process, data):
+        """Writes bytes to its standard input and waits until it has read them: the files before it are open then."""
+        process.stdin.write(data)
+        process.stdin.flush()
+        self.until_read(process)
+
     def until_taken(self, process):
         """Waits until no signal is pending: the process has met those that were sent."""
         status = pathlib.Path(f"/proc/{process.pid}/status")

@@ -164,9 +164,7 @@ class Other(Created):
     def test_while_waiting_for_keys(self):
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL:
             process = self.start("new", stdin=subprocess.PIPE)
-            process.stdin.write(lines("a", "b"))
-            process.stdin.flush()
-            self.until_read(process)
+            self.write_to(process, lines("a", "b"))
             process.send_signal(number)
             self.assertEqual(process.wait(TIMEOUT), -number)
             process.stdin.close()

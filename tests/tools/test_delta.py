@@ -392,9 +392,7 @@ class Meanwhile(DeltaTest):
 
     def apply_slowly(self, *options, before=()):
         process = self.start("bfdelta", "--apply", *options, before=before)
-        process.stdin.write(self.patch[:60])
-        process.stdin.flush()
-        self.until_read(process)
+        self.write_to(process, self.patch[:60])
         return process
 
     def test_the_base_is_replaced(self):

@@ -245,9 +245,7 @@ class Inputs(KindTest):
                 self.assertEqual(self.said(tool, "--as-is", "-q", *words, *others, "keys"), "")
         process = self.start("bfcommon", *words, "-", "other")
         for piece in data[:5], data[5:]:
-            process.stdin.write(piece)
-            process.stdin.flush()
-            self.until_read(process)
+            self.write_to(process, piece)
         said = self.result(process)[2].decode()
         self.assertEqual(said, f"bfcommon: standard input: {message}\n" if message else "")
 
@@ -273,9 +271,7 @@ class Inputs(KindTest):
             self.write("other", b"other\0")
             process = self.start(tool, "-0", *words)
             for _ in range(200):
-                process.stdin.write(b"a line of a log\n" * 64)
-                process.stdin.flush()
-                self.until_read(process)
+                self.write_to(process, b"a line of a log\n" * 64)
             self.assertIn(b"newlines but no NUL bytes", process.stderr.readline())
             self.result(process)
 

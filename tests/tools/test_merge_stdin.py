@@ -52,9 +52,7 @@ class Streams(StreamTest):
 
     def test_standard_input_that_does_not_wait(self):
         process = self.start_unwaited("bfmerge", "merged", "-")
-        process.stdin.write(self.stream[:997])
-        process.stdin.flush()
-        self.until_read(process)
+        self.write_to(process, self.stream[:997])
         self.assertEqual(self.result(process, self.stream[997:]), (0, b"", b""))
         self.check("merged")
 

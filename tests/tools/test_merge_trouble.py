@@ -66,10 +66,11 @@ class Sources(TroubleTest):
     def shrunk(self, **options):
         """Status and message of one whose source is truncated when it has it open."""
         self.shard("short")
+        image = self.read("a")
         process = self.start("bfmerge", "new", "short", "-", **options)
-        self.until(lambda: "/short\n" in open(f"/proc/{process.pid}/maps").read(), process)
+        self.write_to(process, image[:100])
         os.truncate(self.folder / "short", 4096)
-        return self.result(process, self.read("a"))
+        return self.result(process, image[100:])
 
     def test_a_source_that_shrinks(self):
         expected = (2, b"", b"bfmerge: a filter to merge: the file shrank or its disk failed while "
@@ -196,9 +197,7 @@ class Destination(TroubleTest):
         self.shard("all", keys=KEYS[:10])
         process = self.start("bfmerge", "-q", "-f", "all", "all", "-")
         image = self.read("a")
-        process.stdin.write(image[:100])
-        process.stdin.flush()
-        self.until_read(process)
+        self.write_to(process, image[:100])
         self.shard("other", keys=KEYS[10:20])
         os.rename(self.folder / "other", self.folder / "all")
         self.assertEqual(self.result(process, image[100:]), (2, b"", b"bfmerge: cannot replace all: another "

@@ -67,10 +67,6 @@ class Overwritten(ToolTest):
                 self.overwrite()
                 self.check_asker(process)
 
-    def is_mapped(self, process):
-        with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:
-            return str(self.folder / "filter") in maps.read()
-
     def test_even_if_it_is_not_asked_any_more(self):
         process = self.asker()
         self.assertEqual(process.stdout.readline(), KEYS[0] + b"\n")
@@ -79,9 +75,7 @@ class Overwritten(ToolTest):
 
     def test_bfmerge_makes_nothing(self):
         process = self.start("bfmerge", "merged", "filter", "-")
-        process.stdin.write(self.mine[:4096])
-        process.stdin.flush()
-        self.until_read(process)  # so it has opened the filter
+        self.write_to(process, self.mine[:4096])  # so it has opened the filter
         self.overwrite()
         status, out, message = self.result(process, self.mine[4096:])
         self.assertEqual((status, out), (2, b""))
@@ -101,7 +95,7 @@ class Overwritten(ToolTest):
 
     def test_a_renamed_file_is_no_matter(self):
         process = self.asker()
-        self.until(lambda: self.is_mapped(process))
+        self.until_read(process)
         self.write("newer", self.other)
         os.rename(self.folder / "newer", self.folder / "filter")
         self.assertEqual(self.result(process), (0, lines(*KEYS), b""))
@@ -239,9 +233,7 @@ class WrittenInPlace(ToolTest):
         size = self.make("blocked")
         other = self.read("filter")
         process = self.start("bfmerge", "merged", "filter", "-")
-        process.stdin.write(other[:4096])
-        process.stdin.flush()
-        self.until_read(process)
+        self.write_to(process, other[:4096])
         self.change(self.touch, size)
         status, _, message = self.result(process, other[4096:])
         self.assertEqual(status, 2)

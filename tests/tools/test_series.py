@@ -31,9 +31,7 @@ class SeriesTest(ToolTest):
     def reader(self):
         """A bfquery that has opened the filter, and has read the "k" with which the first key begins."""
         process = self.start("bfquery", "live")
-        process.stdin.write(b"k")
-        process.stdin.flush()
-        self.until_read(process)
+        self.write_to(process, b"k")
         return process
 
     def message(self, tool, *arguments, **options):

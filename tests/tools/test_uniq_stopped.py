@@ -30,9 +30,7 @@ class Stopped(UniqTest):
             for words in ["--filter", f"seen {number}", "-n", "1000"], ["-n", "1000"]:
                 process = self.start(*words)
                 self.take_turn(process, b"a", b"b")
-                process.stdin.write(b"a part of a line")
-                process.stdin.flush()
-                self.until_read(process)
+                self.write_to(process, b"a part of a line")
                 self.assertEqual(self.stop(process, number), b"")
             self.check_closed(f"seen {number}")
             self.assertEqual(self.uniq("--filter", f"seen {number}", stdin=lines(
@@ -71,9 +69,7 @@ class Stopped(UniqTest):
 
     def test_counts_so_far(self):
         process = self.start("-c")
-        process.stdin.write(b"a\na\n")
-        process.stdin.flush()
-        self.until_read(process)
+        self.write_to(process, b"a\na\n")
         self.assertEqual(self.stop(process, signal.SIGINT), b"2 lines, 1 new, 1 repeated\n")
 
     def test_generations(self):

@@ -298,6 +298,27 @@ class ToolTest(unittest.TestCase):
         process.stdin.flush()
         self.until_read(process)
 
+    def until_asleep(self, process):
+        """Waits until all its threads sleep in system calls, and have slept through several looks."""
+        looks = []
+
+        def quiet():
+            texts = [task.read_text() for task in pathlib.Path(f"/proc/{process.pid}/task").glob("*/status")]
+            looks.append([text.partition("voluntary")[2] for text in texts if "State:\tS" in text] or looks)
+            return len(looks[-1]) == len(texts) and looks[-5:] == 5 * looks[-1:]
+        self.until(quiet, process)
+
+    def until_time_moves(self):
+        """Waits until a write to a file gets a later time than those before."""
+        times = set()
+
+        def moved():
+            self.write("probe", b"")
+            times.add((self.folder / "probe").stat().st_mtime_ns)
+            return len(times) > 1
+        self.until(moved)
+        (self.folder / "probe").unlink()
+
     def until_taken(self, process):
         """Waits until no signal is pending: the process has met those that were sent."""
         status = pathlib.Path(f"/proc/{process.pid}/status")

@@ -5,7 +5,6 @@ import contextlib
 import os
 import re
 import subprocess
-import time
 
 from support import GOLDEN, SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, lines, main, numbered
 
@@ -212,9 +211,7 @@ class NonBlocking(ToolTest):
         os.close(writer)
         os.set_blocking(reader, True)
         with open(reader, "rb") as pipe:
-            for _ in range(3):
-                self.assertIsNone(process.poll(), process.stderr.read() if process.poll() is not None else "")
-                time.sleep(0.02)
+            self.until_asleep(process)
             data = pipe.read()
         _, message = process.communicate(timeout=TIMEOUT)
         self.assertLess(process.returncode, 2, message)

@@ -5,7 +5,6 @@ import os
 import random
 import resource
 import threading
-import time
 import unittest
 
 from support import NAMESPACE, SANITIZED, ToolTest, craft, lines, main, needs, numbered
@@ -177,8 +176,9 @@ class ChangingInputs(ToolTest):
         os.mkfifo(self.folder / "fifo")
 
         def feed():
-            with open(self.folder / "fifo", "wb"):
-                time.sleep(0.1)
+            with open(self.folder / "fifo", "wb", buffering=0) as fifo:
+                fifo.write(b"first\n")
+                self.until(lambda: self.in_pipe(fifo) == 0)
                 change()
 
         thread = threading.Thread(target=feed)

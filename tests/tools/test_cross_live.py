@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from unittest import mock
 
@@ -304,8 +303,7 @@ class Together(CrossTest):
                 self.feed(process, key)
                 process.stdin.close()
                 self.until(lambda: not self.file().is_alone(), process)
-                time.sleep(0.3)
-                self.assertIsNone(process.poll(), byte)
+                self.until_asleep(process)
                 self.assertEqual(craft.body_of(self.read("live")), before)
             self.assertEqual(process.wait(), 0)
             self.assertNotEqual(craft.body_of(self.read("live")), before)
@@ -320,8 +318,7 @@ class Together(CrossTest):
             with self.file().held(held):
                 process = self.start(*tool, "live")
                 self.feed(process, key)
-                time.sleep(0.3)
-                self.assertIsNone(process.poll(), held)
+                self.until_asleep(process)
                 self.assertEqual(craft.body_of(self.read("live")), before)
             self.assertEqual(self.result(process)[0], 0)
             self.assertNotEqual(craft.body_of(self.read("live")), before)

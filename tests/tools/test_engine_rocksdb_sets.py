@@ -2,10 +2,8 @@
 """examples/rocksdb: rows that come after the filter, and sets that come after one another."""
 
 import os
-import random
 import shutil
 import subprocess
-import time
 import unittest
 
 from rocksdb_api import Database
@@ -188,24 +186,6 @@ class Sets(Shipped):
             self.refused("second/MANIFEST", "no list")
         os.unlink(self.folder / "second/MANIFEST")
         self.refused("second/MANIFEST", "No such file")
-
-    def test_killed(self):
-        """At any moment: one of the two sets is there, with all of its rows."""
-        seen = set()
-        for i in range(12 if SANITIZED else 40):
-            which = ["second", "first"][i % 2]
-            process = self.start("shipped", "ingest", which, "db")
-            time.sleep(random.uniform(0, 0.5 if SANITIZED else 0.06))
-            process.kill()
-            process.wait()
-            result = self.run_tool("shipped", "get", "db", "-", stdin=lines(*SEVERAL, *ABSENT))
-            self.assertEqual(result.returncode, 0, result)
-            self.assertIn(result.stdout, (lines(*rows(SEVERAL)), lines(*rows(ABSENT, self.OTHER))))
-            if result.stderr:
-                self.check_message("shipped", result.stderr, "another set", ALONE)
-            seen.add(result.stdout)
-        self.ingest("first")
-        self.check_first()
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_killed_at_each_call(self):

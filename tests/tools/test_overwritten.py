@@ -3,7 +3,6 @@
 
 import os
 import subprocess
-import time
 
 from support import ToolTest, craft, lines, main, numbered
 
@@ -121,7 +120,7 @@ class WrittenInPlace(ToolTest):
             self.output("bfcreate", "-q", "-l", kind, "filter", "keys")
         absent = self.output("bfquery", "-v", "filter", stdin=lines(*numbered(100, "absent ")))
         self.absent = absent.splitlines()[0]  # its answer shows that those before it were given
-        time.sleep(0.03)  # the file system's clock may tick a hundred times a second
+        self.until_time_moves()
         return (self.folder / "filter").stat().st_size
 
     @staticmethod

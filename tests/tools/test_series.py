@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 import unittest
 
 from support import NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, lines, main, needs, numbered, works
@@ -64,19 +63,6 @@ class AtOnce(SeriesTest):
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         status, out, message = self.result(reader, lines(*KEYS)[1:])
         self.assertEqual((status, out, message), (0, lines(*KEYS), b""))
-
-    def test_killed_again_and_again_it_goes_on(self):
-        self.create_live("--grow", "-n", 100, "-p", "1e-9")
-        self.write("keys", lines(*MANY))
-        for i in range(12):
-            writer = self.start("bfadd", "--sync", 1000, "--accept-unclean", "live", "keys")
-            time.sleep(0.01 + 0.03 * (i % 4))
-            writer.kill()
-            writer.wait()
-            self.output("bfquery", "--accept-unclean", "-q", "live", stdin=lines("nobody"), status=1)
-        self.output("bfadd", "-q", "--accept-unclean", "live", "keys")
-        self.has_all("live", MANY)
-        self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_killed_at_each_step_of_growing(self):

@@ -5,10 +5,9 @@ import os
 import re
 import resource
 import signal
-import time
 import unittest
 
-from support import (NAMESPACE, OLD, SANITIZED, SOURCE_ROOT, TIMEOUT, UNPRIVILEGED, WITHOUT_PROC, ToolTest, craft,
+from support import (NAMESPACE, OLD, SANITIZED, SOURCE_ROOT, UNPRIVILEGED, WITHOUT_PROC, ToolTest, craft,
                      lines, main, needs, numbered, works)
 
 KEYS = numbered(3000)
@@ -376,54 +375,39 @@ class StandardOutput(TargetTest):
 
 
 class Interrupted(TargetTest):
-    """At moments that are spread: the old file or the whole new one is there, and nothing else."""
-
-    SIGNALS = signal.SIGINT, signal.SIGKILL, signal.SIGTERM
-    STEPS = 10
+    """At each call that syncs or renames: the old file or the whole new one is there, and nothing else."""
 
     def names(self):
-        """But those that a kill leaves behind where a temporary file has one."""
+        """Without the temporary file, which has a name for a moment before it replaces another file."""
         return [name for name in self.snapshot() if not name.startswith(".bloomfile.")]
 
-    def check(self, command):
-        self.output(*with_dest(command, "new", "-q", "-f"))
-        whole, statuses = self.read("new"), set()
-        names = self.names()
-        for i in range(self.STEPS):
-            number = self.SIGNALS[i % 3]
-            self.write("new", OLD)
-            process = self.start(*with_dest(command, "new", "-q", "-f"))
-            time.sleep(0.02 * i)
-            process.send_signal(number)
-            process.wait(TIMEOUT)
-            statuses.add(process.returncode)
-            self.assertIn(process.returncode, (0, -number))
-            self.assertIn(self.read("new"), [whole] if process.returncode == 0 else [OLD, whole])
-            self.assertEqual(self.names(), names)
-        self.assertGreater(len(statuses), 1)
-
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_interrupted(self):
-        for name in "large", "large2":
-            self.create("-q", "-k", 5, "-m", "400M", "-n", "9M", "keys", name=name)
-        self.check(LARGE["merge"])
-        self.check(LARGE["fold"])
+        def check(name, command):
+            words = with_dest(command, "new", "-q", "-f")
+            self.output(*words)
+            whole, names = self.read("new"), self.names()
+            for number in signal.SIGINT, signal.SIGKILL, signal.SIGTERM:
+                left = set()
+                for at in range(100):
+                    self.write("new", OLD)
+                    process = self.stopped_at(at, lambda **environment: self.start(*words, env=environment))
+                    if process is None:
+                        break
+                    process.send_signal(number)
+                    process.send_signal(signal.SIGCONT)
+                    status = self.result(process)[0]
+                    self.assertIn(status, (0, -number))
+                    left.add(self.read("new"))
+                    self.assertIn(self.read("new"), [whole] if status == 0 else [OLD, whole])
+                    self.assertEqual(self.names(), names)
+                self.assertEqual(self.read("new"), whole)
+                self.assertIn(OLD if number == signal.SIGKILL else whole, left)
 
-    def test_sealing(self):
-        """By those signals whose default is to end. Where a temporary file has a name, the seal ends first."""
-        self.create_live("-m", "400M", name="large")
-        self.output(*with_dest(LARGE["seal"], "new", "-q"))
-        whole, before = self.read("new"), sorted(self.snapshot())
-        for i in range(6):
-            process = self.start(*with_dest(LARGE["seal"], "old", "-q", "-f"))
-            time.sleep(0.004 * (i + 1))
-            process.send_signal(signal.SIGINT if i % 2 else signal.SIGTERM)
-            process.wait(TIMEOUT)
-            self.assertEqual(sorted(self.snapshot()), before)
-            if self.read("old") == whole:
-                break
-            self.assertNotEqual(process.returncode, 0)
-            self.assertEqual(self.read("old"), OLD)
-        self.assertEqual(self.inspected("large")["verdict"], "live, clean")
+        self.make_large()
+        self.each(check, {name: LARGE[name] for name in ("merge", "fold", "patch")},
+                  {"seal": ["bfseal", "--discard", "live", DEST]})
+        self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
 
 if __name__ == "__main__":

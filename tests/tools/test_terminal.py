@@ -2,13 +2,11 @@
 """The tools on a terminal: progress, the summary, and what is kept away from it."""
 
 import errno
-import os
 import re
 import subprocess
 import threading
-import time
 
-from support import GOLDEN, SANITIZED, TIMEOUT, ToolTest, craft, lines, main, numbered
+from support import GOLDEN, SANITIZED, ToolTest, craft, lines, main, numbered
 from terminal import Screen
 
 KEYS = 100_000 if SANITIZED else 2_000_000
@@ -41,16 +39,16 @@ class Terminal(ToolTest):
                 self.skipTest("the file system has no such large files")
         return "-x256", "-j1", "-f", "new.bloom", "sparse"
 
-    def progress(self, pattern, columns=80):
-        """What bfcreate shows of an input of 16 GiB, until there are matches: these."""
+    def progress(self, pattern, words, columns=80, piece=b""):
+        """What bfcreate shows until there are matches, of an endless input of such pieces."""
         shown = threading.Event()
         with Screen(columns, lambda text: re.search(pattern, text) and shown.set()) as screen:
-            process = subprocess.Popen(self.command("bfcreate", *self.sparse(16)), stderr=screen.terminal,
+            process = subprocess.Popen(self.command("bfcreate", *words), stdin=subprocess.PIPE, stderr=screen.terminal,
                                        cwd=self.folder, env=self.environment())
-            self.assertTrue(shown.wait(TIMEOUT), (columns, screen.text))
-            process.kill()
-            process.wait(TIMEOUT)
-        return re.findall(pattern, screen.text)
+            self.addCleanup(self.end, process)
+            self.until(lambda: process.stdin.write(piece) is not None and shown.is_set(), process)
+            self.end(process)
+        return screen.text
 
     def test_rate_and_time_left(self):
         """At the beginning of a long input, and all along a shorter one."""
@@ -58,29 +56,15 @@ class Terminal(ToolTest):
                    rb"(\d+\.\d) ([MG])iB/s, (\d+):(\d\d) left: sparse *\r")
         _, seen = self.on_terminal("stderr", "bfcreate", *self.sparse(1 if SANITIZED else 2))
         for percent, size, speed, unit, minutes, seconds in (
-                self.progress(pattern) + re.findall(pattern, seen)):
+                re.findall(pattern, self.progress(pattern, self.sparse(16)) + seen)):
             whole = int(size) * (1024 if unit == b"M" else 1) / float(speed)
             left = 60 * int(minutes) + int(seconds)
             self.assertAlmostEqual(left, (1 - int(percent) / 100) * whole, delta=1 + whole / 20)
         self.assertNotRegex(seen, rb"keys, (10[1-9]|1[1-9]\d|[2-9]\d\d|\d{4})%")
 
     def test_rate_of_a_pipe(self):
-        reading, writing = os.pipe()
-        piece = lines(*[b"%099d" % i for i in range(4000)])
-
-        def feed():
-            with open(writing, "wb", buffering=0) as pipe:
-                for _ in range(4):
-                    pipe.write(piece)
-                    time.sleep(0.3)
-
-        thread = threading.Thread(target=feed)
-        thread.start()
-        with open(reading, "rb") as pipe:
-            _, seen = self.on_terminal("stderr", "bfcreate", "new.bloom", stdin=pipe)
-        thread.join()
-        self.assertRegex(seen, rb"\r0\.0 M keys, \d+\.\d KiB, 0\.0 M/s, \d+\.\d [KM]iB/s: "
-                               rb"standard input *\r")
+        seen = self.progress(rb"\r\d\.\d M keys, \d+\.\d [KM]iB, \d\.\d M/s, \d+\.\d [KM]iB/s: standard input *\r",
+                             ["new.bloom"], piece=lines(*[b"%099d" % i for i in range(4000)]))
         self.assertNotIn(b"left", seen)
 
     def test_progress_fits_the_terminal(self):
@@ -100,8 +84,8 @@ class Terminal(ToolTest):
                                (55, (keys, done + size, rate, left)),
                                (40, (keys, done + rb"(?:" + size + rb")?", left)),
                                (35, (keys, done, left)), (20, (done, left))):
-            found = self.progress(
-                rb"\r" + rb", ".join(shown) + rb"(?:: [spare]*)? *(?=\r)", columns)
+            pattern = rb"\r" + rb", ".join(shown) + rb"(?:: [spare]*)? *(?=\r)"
+            found = re.findall(pattern, self.progress(pattern, self.sparse(16), columns))
             self.assertLess(max(map(len, found)), columns + 1)
 
     def test_every_tool_that_reads_keys_shows_progress(self):

@@ -5,7 +5,6 @@ import random
 import signal
 import subprocess
 import threading
-import time
 
 from support import SANITIZED, TIMEOUT, ToolTest, craft, lines, main, numbered
 from uniq import UniqTest, repeated_ones
@@ -110,8 +109,7 @@ class Query(ToolTest):
         for threads in THREADS:
             process = self.start("bfquery", "-q", "-j", threads, "filter")
             for _ in range(20):
-                self.feed(process, b"nothing")
-                time.sleep(0.001)
+                self.write_to(process, b"nothing\n")
             self.feed(process, b"")
             self.assertEqual(process.wait(TIMEOUT), 0)
 

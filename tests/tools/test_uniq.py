@@ -5,7 +5,6 @@ import os
 import random
 import re
 import subprocess
-import time
 import unittest
 
 from support import BFUNIQ, SANITIZED, TIMEOUT, lines, main, numbered
@@ -213,7 +212,7 @@ class Trouble(UniqTest):
         os.set_blocking(sink, False)
         process = self.start(*EXACT, "keys", stdout=sink)
         os.close(sink)
-        time.sleep(0.2)
+        self.until_asleep(process)
         with open(source, "rb") as out:
             self.assertEqual(out.read(), lines(*keys))
         self.assertEqual(process.wait(TIMEOUT), 0)

@@ -6,7 +6,6 @@ import random
 import re
 import shutil
 import struct
-import time
 
 from support import SANITIZED, SOURCE_ROOT, TIMEOUT, UNPRIVILEGED, craft, lines, main, needs, numbered
 from uniq import UniqTest
@@ -62,9 +61,7 @@ class Windows(UniqTest):
             for some in 1, 37:
                 process = self.start(*map(str, words), "--repeated-to", "/dev/stderr")
                 for i in range(0, len(keys), some):
-                    process.stdin.write(lines(*keys[i:i + some]))
-                    process.stdin.flush()
-                    time.sleep(0.001)
+                    self.write_to(process, lines(*keys[i:i + some]))
                 self.assertEqual(process.communicate(timeout=TIMEOUT)[0], lines(*due))
 
     def test_in_files_over_several_runs(self):

@@ -79,7 +79,7 @@ static void write_bytes(const struct operation *o)
 static void verify(const struct operation *o)
 {
     (void)o;
-    bloomfile *f = bench_open(source_paths[0], 0);
+    bloomfile_filter *f = bench_open(source_paths[0], 0);
     bench_check(bloomfile_verify(f, 1, NULL), "verify a filter");
     bloomfile_close(f);
 }
@@ -100,20 +100,20 @@ static void combine_bytes(const struct operation *o)
 
 static void fold(const struct operation *o)
 {
-    bloomfile *f = bench_open(source_paths[0], 0);
-    bench_check(bloomfile_fold(result_path, f, o->factor, BLOOMFILE_REPLACE), "fold a filter");
+    bloomfile_filter *f = bench_open(source_paths[0], 0);
+    bench_check(bloomfile_fold(result_path, f, o->factor, BLOOMFILE_TO_REPLACE), "fold a filter");
     bloomfile_close(f);
 }
 
 static void unite(const struct operation *o)
 {
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
-    bloomfile *sources[SOURCES];
+    bloomfile_filter *sources[SOURCES];
     params.max_fpr = 1;
     for (unsigned i = 0; i < o->sources; i++)
         sources[i] = bench_open(source_paths[i], 0);
-    bench_check(bloomfile_merge(result_path, (const bloomfile *const *)sources, o->sources, &params,
-                                BLOOMFILE_REPLACE),
+    bench_check(bloomfile_merge(result_path, (const bloomfile_filter *const *)sources, o->sources,
+                                &params, BLOOMFILE_TO_REPLACE),
                 "merge filters");
     for (unsigned i = 0; i < o->sources; i++)
         bloomfile_close(sources[i]);
@@ -143,7 +143,7 @@ static const struct operation operations[] = {
 /* Bits of which half are ones; counters of 0 to 3. */
 static void fill(uint8_t *body, size_t size, uint32_t layout, uint64_t seed)
 {
-    const uint64_t mask = layout == BLOOMFILE_COUNTING ? 0x3333333333333333 : UINT64_MAX;
+    const uint64_t mask = layout == BLOOMFILE_LAYOUT_COUNTING ? 0x3333333333333333 : UINT64_MAX;
     for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
         const uint64_t word = bloomfile_hash(seed, &at, sizeof at) & mask;
         memcpy(body + at, &word, size - at < sizeof word ? size - at : sizeof word);
@@ -153,18 +153,21 @@ static void fill(uint8_t *body, size_t size, uint32_t layout, uint64_t seed)
 /* A body of at most that size which folds by many factors. */
 static void make_subject(uint32_t layout, size_t most)
 {
-    subject.unit_bits = layout == BLOOMFILE_BLOCKED ? 512 : layout == BLOOMFILE_CLASSIC ? 1 : 4;
+    subject.unit_bits = layout == BLOOMFILE_LAYOUT_BLOCKED   ? 512
+                        : layout == BLOOMFILE_LAYOUT_CLASSIC ? 1
+                                                             : 4;
     const uint64_t units = most * 8 / subject.unit_bits / FOLDS_BY * FOLDS_BY;
     subject.size = units * subject.unit_bits / 8;
     subject.params = (struct bloomfile_params)BLOOMFILE_PARAMS_INIT;
     subject.params.layout = layout;
-    subject.params.bits = layout == BLOOMFILE_BLOCKED ? units * 512 : units;
+    subject.params.bits = layout == BLOOMFILE_LAYOUT_BLOCKED ? units * 512 : units;
     subject.params.hashes = 7;
     subject.params.capacity = subject.params.bits / 10;
     for (unsigned i = 0; i < SOURCES; i++) {
         fill(subject.bodies[i], subject.size, layout, i + 1);
         bench_check(bloomfile_assemble(source_paths[i], &subject.params, subject.bodies[i],
-                                       subject.size, 0, subject.params.capacity, BLOOMFILE_REPLACE),
+                                       subject.size, 0, subject.params.capacity,
+                                       BLOOMFILE_TO_REPLACE),
                     "make a filter");
     }
 }
@@ -191,7 +194,7 @@ static void compare(uint32_t layout)
         const double ratio = turns_ratio(&t, i, 0, 0);
         table_cells("%s|%s|%.2f|%.3f|", bench_layout_name(layout), operations[i].name,
                     turns_median(&t, i, 0) / 1e9, ratio);
-        if (operations[i].judged && layout == BLOOMFILE_BLOCKED)
+        if (operations[i].judged && layout == BLOOMFILE_LAYOUT_BLOCKED)
             table_row(">= %.2f|%s", TARGET, table_verdict(ratio >= TARGET));
         else
             table_row("|");
@@ -208,7 +211,8 @@ static void run(void)
            " turns; bytes are those of the sources\n\n",
            mebibytes, turns);
     table_start("layout|operation|>GB/s|>of memcpy|target|verdict");
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
+         layout++) {
         make_subject(layout, mebibytes << 20);
         compare(layout);
     }

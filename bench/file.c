@@ -49,7 +49,8 @@ static void sum_with_libdeflate(const uint8_t *bytes, size_t size)
     sink += libdeflate_crc32(0, bytes, size);
 }
 
-static void read_body(const bloomfile *f, void (*read_bytes)(const uint8_t *bytes, size_t size))
+static void read_body(const bloomfile_filter *f,
+                      void (*read_bytes)(const uint8_t *bytes, size_t size))
 {
     size_t size;
     const uint8_t *bytes = bloomfile_body(f, &size);
@@ -69,19 +70,19 @@ static const struct {
     void (*read_bytes)(const uint8_t *bytes, size_t size); /* NULL: verified */
     unsigned threads, flags;
 } readers[READERS] = {
-    [ZLIB] = { "zlib's crc32", sum_with_zlib, 1, BLOOMFILE_PREFAULT },
-    { "libdeflate's crc32", sum_with_libdeflate, 1, BLOOMFILE_PREFAULT },
-    { "reading, summing words", read_words, 1, BLOOMFILE_PREFAULT },
-    [ONE_THREAD] = { "bloomfile_verify", NULL, 1, BLOOMFILE_PREFAULT },
-    [TWO_THREADS] = { "the same, 2 threads", NULL, 2, BLOOMFILE_PREFAULT },
-    { "the same, 4 threads", NULL, 4, BLOOMFILE_PREFAULT },
+    [ZLIB] = { "zlib's crc32", sum_with_zlib, 1, BLOOMFILE_OPEN_PREFAULT },
+    { "libdeflate's crc32", sum_with_libdeflate, 1, BLOOMFILE_OPEN_PREFAULT },
+    { "reading, summing words", read_words, 1, BLOOMFILE_OPEN_PREFAULT },
+    [ONE_THREAD] = { "bloomfile_verify", NULL, 1, BLOOMFILE_OPEN_PREFAULT },
+    [TWO_THREADS] = { "the same, 2 threads", NULL, 2, BLOOMFILE_OPEN_PREFAULT },
+    { "the same, 4 threads", NULL, 4, BLOOMFILE_OPEN_PREFAULT },
     { "1 thread, with page faults", NULL, 1, 0 },
     { "2 threads, with page faults", NULL, 2, 0 },
 };
 
 static void measure_reader(size_t row, double *rate)
 {
-    bloomfile *f = bench_open(path, readers[row].flags);
+    bloomfile_filter *f = bench_open(path, readers[row].flags);
     const double start = bench_seconds();
     if (readers[row].read_bytes != NULL)
         read_body(f, readers[row].read_bytes);
@@ -128,7 +129,7 @@ static void open_by_library(void)
 
 static void open_and_look_up(void)
 {
-    bloomfile *f = bench_open(path, 0);
+    bloomfile_filter *f = bench_open(path, 0);
     sink += bloomfile_contains_digest(f, 0);
     bloomfile_close(f);
 }
@@ -221,7 +222,7 @@ static void build_scale(void *context, unsigned worker)
     bloomfile_builder *builder;
     params.bits = bits_for_keys();
     params.capacity = keys;
-    params.hashes = bloomfile_hashes_for(BLOOMFILE_BLOCKED, params.bits, keys);
+    params.hashes = bloomfile_hashes_for(BLOOMFILE_LAYOUT_BLOCKED, params.bits, keys);
     params.memory = memory << 20;
     params.spool = ".";
     params.threads = (uint32_t)threads;
@@ -240,7 +241,7 @@ static void look_up_scale(void *context, unsigned worker)
     struct figures *figures = context;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    bloomfile *f = bench_open(path, BLOOMFILE_VERIFY_FULL);
+    bloomfile_filter *f = bench_open(path, BLOOMFILE_OPEN_VERIFY_FULL);
     bloomfile_get_info(f, &info);
     bench_check(bloomfile_measure(f, &measure), "measure the filter");
     const uint64_t some = keys < SAMPLE ? keys : SAMPLE;
@@ -274,12 +275,12 @@ static void print_rates(const struct figures *f)
 {
     const double measured = (double)f->hits / LOOKUPS;
     const double apart = (measured - f->exact) / sqrt(f->exact * (1 - f->exact) / LOOKUPS);
-    const uint32_t hashes = bloomfile_hashes_for(BLOOMFILE_BLOCKED, bits_for_keys(), keys);
+    const uint32_t hashes = bloomfile_hashes_for(BLOOMFILE_LAYOUT_BLOCKED, bits_for_keys(), keys);
     table_row("own keys found, of a sample|%.4f%%|100|%s",
               100 * (double)f->found / (double)f->looked_up,
               table_verdict(f->found == f->looked_up));
     table_row("rate, bloomfile_fpr_for()|%.4f%%||",
-              100 * bloomfile_fpr_for(BLOOMFILE_BLOCKED, bits_for_keys(), hashes, keys));
+              100 * bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, bits_for_keys(), hashes, keys));
     table_row("rate, exact from the bits|%.4f%%||", 100 * f->exact);
     table_row("rate, measured with 10^7 absent keys|%.4f%%||", 100 * measured);
     table_row("measured from exact|%.2f std. errors|-3 to 3|%s", apart,

@@ -32,10 +32,10 @@ static uint64_t table, quick;
 
 static char file[4096 + 16];
 
-static bloomfile *live_create(const char *folder, unsigned flags)
+static bloomfile_filter *live_create(const char *folder, unsigned flags)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    bloomfile *f;
+    bloomfile_filter *f;
     snprintf(file, sizeof file, "%s/live.bloom", folder);
     params.bits = LIVE_BITS;
     params.capacity = LIVE_CAPACITY;
@@ -47,7 +47,7 @@ static void check(uint64_t keys, uint64_t new_keys)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_digest digests[LIVE_BATCH];
-    bloomfile *f = bench_open(file, 0);
+    bloomfile_filter *f = bench_open(file, 0);
     for (uint64_t done = 0, n; done < keys; done += n) {
         n = keys - done < LIVE_BATCH ? keys - done : LIVE_BATCH;
         bench_digests(bloomfile_seed(f), done, digests, n);
@@ -60,14 +60,14 @@ static void check(uint64_t keys, uint64_t new_keys)
     bloomfile_close(f);
 }
 
-static void live_close(bloomfile *f, uint64_t keys, uint64_t new_keys)
+static void live_close(bloomfile_filter *f, uint64_t keys, uint64_t new_keys)
 {
     bloomfile_close(f);
     check(keys, new_keys);
     bench_call(unlink(file), "remove the filter");
 }
 
-static void live_touch(const bloomfile *f)
+static void live_touch(const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
@@ -76,7 +76,7 @@ static void live_touch(const bloomfile *f)
         bloomfile_contains_digest(f, step * page + step / 2);
 }
 
-static uint64_t live_add(bloomfile *f, const bloomfile_digest *digests, size_t count)
+static uint64_t live_add(bloomfile_filter *f, const bloomfile_digest *digests, size_t count)
 {
     uint64_t total = 0;
     for (size_t done = 0; done < count; done += LIVE_BATCH) {
@@ -98,7 +98,7 @@ static uint64_t live_add(bloomfile *f, const bloomfile_digest *digests, size_t c
 static const unsigned sizes[SIZES] = { 1, 2, 4 };
 
 struct adding {
-    bloomfile *f;
+    bloomfile_filter *f;
     unsigned workers;
     size_t keys;               /* of all workers */
     bloomfile_digest *digests; /* shared */
@@ -158,8 +158,8 @@ static const struct way {
 } ways[] = {
     { "batches of 1024", add_batches, 0, 1 },
     { "one by one", add_single, 0, 1 },
-    { "one by one, BLOOMFILE_ADD_EXACT", add_single, BLOOMFILE_ADD_EXACT, 16 },
-    { "batches, BLOOMFILE_ADD_EXACT", add_batches, BLOOMFILE_ADD_EXACT, 2 },
+    { "one by one, BLOOMFILE_OPEN_ADD_EXACT", add_single, BLOOMFILE_OPEN_ADD_EXACT, 16 },
+    { "batches, BLOOMFILE_OPEN_ADD_EXACT", add_batches, BLOOMFILE_OPEN_ADD_EXACT, 2 },
 };
 enum {
     WAYS = sizeof ways / sizeof ways[0]
@@ -229,7 +229,7 @@ struct row {
 };
 
 struct run {
-    bloomfile *f;
+    bloomfile_filter *f;
     double seconds, sync_every;
     double *batches; /* seconds that each took */
     size_t batches_done;

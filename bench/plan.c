@@ -231,7 +231,7 @@ static double time_build(const char *path, uint32_t i, uint32_t slices, uint64_t
         seconds += bench_processor_seconds() - begin;
     }
     const double begin = bench_processor_seconds();
-    bench_check(bloomfile_builder_finish(builder, path, BLOOMFILE_REPLACE), "build a slice");
+    bench_check(bloomfile_builder_finish(builder, path, BLOOMFILE_TO_REPLACE), "build a slice");
     seconds += bench_processor_seconds() - begin;
     bloomfile_builder_free(builder);
     return seconds;
@@ -243,7 +243,7 @@ static double time_join(void)
     enum {
         SLICES = 8
     };
-    bloomfile *slices[SLICES];
+    bloomfile_filter *slices[SLICES];
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     for (uint32_t i = 0; i < SLICES; i++) {
         char path[16];
@@ -253,13 +253,13 @@ static double time_join(void)
     }
     const double begin = bench_processor_seconds();
     /* Ends of slices are ends of pages, so a slice leaves out some of the digests above. */
-    bench_check(bloomfile_join("whole", (const bloomfile *const *)slices, SLICES,
-                               BLOOMFILE_ACCEPT_INCOMPLETE),
+    bench_check(bloomfile_join("whole", (const bloomfile_filter *const *)slices, SLICES,
+                               BLOOMFILE_JOIN_ACCEPT_INCOMPLETE),
                 "join");
     const double seconds = bench_processor_seconds() - begin;
     for (uint32_t i = 0; i < SLICES; i++)
         bloomfile_close(slices[i]);
-    bloomfile *whole = bench_open("whole", 0);
+    bloomfile_filter *whole = bench_open("whole", 0);
     bench_check(bloomfile_get_info(whole, &info), "ask a filter for its size");
     bloomfile_close(whole);
     return seconds / ((double)info.bits / 8);
@@ -280,7 +280,8 @@ static const char *amount(double bytes)
 
 static void plan_row(const struct costs *c, double all, double machines)
 {
-    const double whole = (double)bloomfile_bits_for(BLOOMFILE_BLOCKED, (uint64_t)all, RATE, 0) / 8;
+    const double whole =
+        (double)bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, (uint64_t)all, RATE, 0) / 8;
     const double line = (double)network * 1e9 / 8, disks = (double)disk * 1e6;
     const double each = all / machines, sent = 8 * each * (machines - 1) / machines;
     const double read = each * LINE / disks, hash = each * c->send / (double)cores;

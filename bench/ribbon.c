@@ -14,7 +14,7 @@ static uint64_t turns, most_keys;
 
 /* A filter in memory. */
 struct subject {
-    bloomfile *f;
+    bloomfile_filter *f;
     void *image;
     uint64_t bits;
     double rate; /* exact, from the bits or the heads */
@@ -35,7 +35,8 @@ static struct subject build(uint32_t layout, uint64_t keys, double rate)
     bench_add_keys(builder, 0, 0, keys);
     bench_check(bloomfile_builder_finish_memory(builder, &s.image, &size), "build a filter");
     bloomfile_builder_free(builder);
-    bench_check(bloomfile_open_memory(&s.f, s.image, size, BLOOMFILE_VERIFY_FULL), "open a filter");
+    bench_check(bloomfile_open_memory(&s.f, s.image, size, BLOOMFILE_OPEN_VERIFY_FULL),
+                "open a filter");
     bloomfile_get_info(s.f, &info);
     bench_check(bloomfile_measure(s.f, &measure), "measure a filter");
     s.bits = info.bits;
@@ -72,14 +73,14 @@ static struct subject subjects[ROWS];
 static bloomfile_digest *queries;
 static size_t sink;
 
-static void look_up_many(const bloomfile *f)
+static void look_up_many(const bloomfile_filter *f)
 {
     bool hits[BATCH];
     for (size_t i = 0; i < QUERIES; i += BATCH)
         sink += bloomfile_contains_digests(f, queries + i, BATCH, hits);
 }
 
-static void look_up_one(const bloomfile *f)
+static void look_up_one(const bloomfile_filter *f)
 {
     for (size_t i = 0; i < QUERIES; i++)
         sink += bloomfile_contains_digest(f, queries[i]);
@@ -87,7 +88,7 @@ static void look_up_one(const bloomfile *f)
 
 static void measure(size_t row, double *figures)
 {
-    static void (*const look_up[FIGURES])(const bloomfile *) = { look_up_many, look_up_one };
+    static void (*const look_up[FIGURES])(const bloomfile_filter *) = { look_up_many, look_up_one };
     for (size_t i = 0; i < FIGURES; i++) {
         const double start = bench_processor_seconds();
         look_up[i](subjects[row].f);
@@ -123,8 +124,8 @@ static void run(void)
     table_start("layout|>MB|>bits/key|>rate %%|>batch, ns|>least|>x||>one, ns|>least|>x|");
     for (unsigned i = 0; i < sizeof rates / sizeof rates[0]; i++)
         for (uint64_t keys = 1000000; keys <= most_keys; keys *= 10) {
-            subjects[RIBBON] = build(BLOOMFILE_RIBBON, keys, rates[i]);
-            subjects[BLOCKED] = build(BLOOMFILE_BLOCKED, keys, subjects[RIBBON].rate);
+            subjects[RIBBON] = build(BLOOMFILE_LAYOUT_RIBBON, keys, rates[i]);
+            subjects[BLOCKED] = build(BLOOMFILE_LAYOUT_BLOCKED, keys, subjects[RIBBON].rate);
             struct turns t = turns_take(ROWS, FIGURES, turns, measure);
             for (size_t row = 0; row < ROWS; row++)
                 print_row(&t, row, keys);

@@ -25,25 +25,26 @@
 
 /* Opens the filter, or makes it; another process may do the same at this moment. After the machine
  * went down, lines of the last moments may be printed again: here, that is no reason to stop. */
-static int open_or_create(bloomfile **out, const char *path)
+static int open_or_create(bloomfile_filter **out, const char *path)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = CAPACITY;
     params.fpr = 0.01;
-    params.series = BLOOMFILE_GROW;
+    params.series = BLOOMFILE_SERIES_GROW;
     int error;
     do {
         error = bloomfile_open(out, path,
-                               BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT | BLOOMFILE_ACCEPT_UNCLEAN);
+                               BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT |
+                                   BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
         if (error == ENOENT)
-            error = bloomfile_create(out, path, &params, BLOOMFILE_ADD_EXACT);
+            error = bloomfile_create(out, path, &params, BLOOMFILE_OPEN_ADD_EXACT);
     } while (error == EEXIST);
     return error;
 }
 
 int main(int argc, char **argv)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     char *line = NULL;
     size_t room = 0;
     ssize_t size;

@@ -187,8 +187,8 @@ bool parse_rate(const char *text, double *rate)
 
 bool parse_layout(const char *text, uint32_t *layout)
 {
-    *layout = strcmp(text, "ribbon") == 0 ? BLOOMFILE_RIBBON : BLOOMFILE_BLOCKED;
-    return *layout == BLOOMFILE_RIBBON || strcmp(text, "blocked") == 0;
+    *layout = strcmp(text, "ribbon") == 0 ? BLOOMFILE_LAYOUT_RIBBON : BLOOMFILE_LAYOUT_BLOCKED;
+    return *layout == BLOOMFILE_LAYOUT_RIBBON || strcmp(text, "blocked") == 0;
 }
 
 /* fclose() speaks of the last write alone. */

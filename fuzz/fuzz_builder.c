@@ -92,8 +92,8 @@ static bloomfile_builder *other_builder(struct bloomfile_params params, const st
 
 static void ask(struct made made, const struct keys *keys)
 {
-    bloomfile *f;
-    expect(bloomfile_open_memory(&f, made.image, made.size, BLOOMFILE_VERIFY_FULL) == 0);
+    bloomfile_filter *f;
+    expect(bloomfile_open_memory(&f, made.image, made.size, BLOOMFILE_OPEN_VERIFY_FULL) == 0);
     expect(bloomfile_contains_digests(f, keys->digests, keys->n, NULL) == keys->n);
     for (size_t i = 0; i < keys->n; i++)
         expect(bloomfile_contains_digest(f, keys->digests[i]));
@@ -101,16 +101,16 @@ static void ask(struct made made, const struct keys *keys)
 }
 
 /* A slice, which has no embedded form. */
-static bloomfile *slice_of_keys(struct bloomfile_params params, const struct keys *keys,
-                                unsigned choice)
+static bloomfile_filter *slice_of_keys(struct bloomfile_params params, const struct keys *keys,
+                                       unsigned choice)
 {
     const int fd = memfd_create("fuzz", 0);
     expect(fd >= 0);
     bloomfile_builder *b = other_builder(params, keys, choice);
     expect(bloomfile_builder_finish_fd(b, fd) == 0);
     bloomfile_builder_free(b);
-    bloomfile *f;
-    expect(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_VERIFY_FULL) == 0);
+    bloomfile_filter *f;
+    expect(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_VERIFY_FULL) == 0);
     close(fd);
     expect(bloomfile_contains_digests(f, keys->digests, keys->n, NULL) == keys->n);
     return f;
@@ -119,14 +119,14 @@ static bloomfile *slice_of_keys(struct bloomfile_params params, const struct key
 /* Each slice answers to the keys of all; their ranges are all digests. */
 static void slice(struct made whole, const struct keys *keys, unsigned choice)
 {
-    bloomfile *f, *slices[SLICES_MOST];
+    bloomfile_filter *f, *slices[SLICES_MOST];
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     expect(bloomfile_open_memory(&f, whole.image, whole.size, 0) == 0);
     expect(bloomfile_get_info(f, &info) == 0);
     bloomfile_close(f);
     const uint64_t pages = (info.bits / 512 + 63) / 64;
     const uint32_t most = pages < SLICES_MOST ? (uint32_t)pages : SLICES_MOST;
-    if (info.layout != BLOOMFILE_BLOCKED)
+    if (info.layout != BLOOMFILE_LAYOUT_BLOCKED)
         return;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = info.capacity;
@@ -147,8 +147,8 @@ static void slice(struct made whole, const struct keys *keys, unsigned choice)
     }
     expect(last == UINT64_MAX);
     struct made joined;
-    expect(bloomfile_join_memory(&joined.image, &joined.size, (const bloomfile *const *)slices,
-                                 params.slices, 0) == 0);
+    expect(bloomfile_join_memory(&joined.image, &joined.size,
+                                 (const bloomfile_filter *const *)slices, params.slices, 0) == 0);
     expect(joined.size == whole.size && memcmp(joined.image, whole.image, whole.size) == 0);
     bloomfile_free(joined.image);
     for (uint32_t i = 0; i < params.slices; i++)

@@ -21,7 +21,7 @@ struct verdict {
 };
 
 /* Closes the filter. */
-static struct verdict judge(int opened, bloomfile *f)
+static struct verdict judge(int opened, bloomfile_filter *f)
 {
     struct verdict v = { .opened = opened };
     bloomfile_digest digests[ASKED];
@@ -40,14 +40,14 @@ static struct verdict judge(int opened, bloomfile *f)
 
 static struct verdict in_memory(const uint8_t *image, size_t size, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     const int error = bloomfile_open_memory(&f, image, size, flags);
     return judge(error, f);
 }
 
 static struct verdict in_file(int fd, uint64_t offset, uint64_t length, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     const int error = bloomfile_open_fd(&f, fd, offset, length, flags);
     return judge(error, f);
 }
@@ -71,9 +71,9 @@ static void try_image(const uint8_t *image, size_t size, size_t before, size_t b
     expect_same(in_memory(data + before, size, flags), alone);
     const int fd = fd_of(data, all);
     expect_same(in_file(fd, before, size, flags), alone);
-    expect_same(in_file(fd, before, size, flags | BLOOMFILE_COPY), alone);
+    expect_same(in_file(fd, before, size, flags | BLOOMFILE_OPEN_COPY), alone);
     if (behind == 0)
-        expect_same(in_file(fd, before, BLOOMFILE_TO_END, flags), alone);
+        expect_same(in_file(fd, before, BLOOMFILE_FROM_REST, flags), alone);
     expect(in_file(fd, before, size + behind + 1, flags).opened == BLOOMFILE_ETRUNCATED);
     close(fd);
     free(data);
@@ -81,8 +81,8 @@ static void try_image(const uint8_t *image, size_t size, size_t before, size_t b
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const unsigned modes[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE,
-                                      BLOOMFILE_APP_HASH };
+    static const unsigned modes[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
+                                      BLOOMFILE_OPEN_APP_HASH };
     if (size < CHOICES)
         return 0;
     const unsigned flags = modes[data[1] % 4];

@@ -17,7 +17,7 @@
 #define HEADER 4096
 
 /* Folding by 1 leaves all as it is; what is damaged, solved, or a slice is not folded. */
-static void plan(const bloomfile *f, uint64_t ones, int verified)
+static void plan(const bloomfile_filter *f, uint64_t ones, int verified)
 {
     struct bloomfile_fold_choice choices[2];
     size_t count = 2;
@@ -25,9 +25,9 @@ static void plan(const bloomfile *f, uint64_t ones, int verified)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     expect(bloomfile_get_info(f, &info) == 0);
     if (bloomfile_traits_of(info.layout)->solved)
-        expect(error == BLOOMFILE_ESOLVED);
+        expect(error == BLOOMFILE_EISRIBBON);
     else if (info.whole_blocks != 0)
-        expect(error == BLOOMFILE_ENOTWHOLE);
+        expect(error == BLOOMFILE_EISSLICE);
     else
         expect(error == verified);
     if (error != 0)
@@ -38,7 +38,7 @@ static void plan(const bloomfile *f, uint64_t ones, int verified)
 }
 
 /* Where an answer may be "no". */
-static void ask_at_edges(const bloomfile *f)
+static void ask_at_edges(const bloomfile_filter *f)
 {
     bloomfile_digest first, last;
     bloomfile_slice_range(f, &first, &last);
@@ -50,7 +50,7 @@ static void ask_at_edges(const bloomfile *f)
 }
 
 /* Only a slice that is all of its whole can be joined alone, and answers as before then. */
-static void join(const bloomfile *f, int verified)
+static void join(const bloomfile_filter *f, int verified)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT, joined = BLOOMFILE_INFO_INIT;
     void *image = NULL;
@@ -63,9 +63,9 @@ static void join(const bloomfile *f, int verified)
         expect(error == verified);
     if (error != 0)
         return;
-    bloomfile *whole;
-    expect(bloomfile_open_memory(&whole, image, size, BLOOMFILE_APP_HASH | BLOOMFILE_VERIFY_FULL) ==
-           0);
+    bloomfile_filter *whole;
+    expect(bloomfile_open_memory(&whole, image, size,
+                                 BLOOMFILE_OPEN_APP_HASH | BLOOMFILE_OPEN_VERIFY_FULL) == 0);
     expect(bloomfile_get_info(whole, &joined) == 0);
     expect(joined.whole_blocks == 0 && joined.bits == info.bits && joined.ones == info.ones);
     if (info.hash_id >= BLOOMFILE_APP_HASH_FIRST)
@@ -96,11 +96,11 @@ static void join_header(const uint8_t *image, size_t size, const struct bloomfil
 }
 
 /* A series is whole, and not what is for one image. */
-static void use_layers(const bloomfile *f)
+static void use_layers(const bloomfile_filter *f)
 {
     struct bloomfile_fold_choice choice;
     size_t count = 1;
-    expect(bloomfile_fold_plan(f, 1000, &choice, &count) == BLOOMFILE_ENOTONE);
+    expect(bloomfile_fold_plan(f, 1000, &choice, &count) == BLOOMFILE_EISSERIES);
     for (size_t i = 0; i < bloomfile_layers(f); i++) {
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
         expect(bloomfile_get_info(bloomfile_layer(f, i), &info) == 0 && info.layer == i);
@@ -109,13 +109,13 @@ static void use_layers(const bloomfile *f)
 }
 
 /* An application's own hash: refused unless asked for, and "maybe" to all unless named. */
-static void name(bloomfile *f, const uint8_t *image, size_t size, unsigned flags)
+static void name(bloomfile_filter *f, const uint8_t *image, size_t size, unsigned flags)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
     if (info.hash_id < BLOOMFILE_APP_HASH_FIRST)
         return;
-    bloomfile *refused;
+    bloomfile_filter *refused;
     expect(bloomfile_open_memory(&refused, image, size, flags) == BLOOMFILE_EHASH);
     expect(bloomfile_contains_digest(f, 0) && bloomfile_contains_digest(f, UINT64_MAX / 3));
     expect(bloomfile_name_hash(f, info.hash_id, info.self_test + 1) == BLOOMFILE_ESELFTEST);
@@ -126,8 +126,8 @@ static void name(bloomfile *f, const uint8_t *image, size_t size, unsigned flags
 
 static void use(const uint8_t *image, size_t size, unsigned flags, int expected)
 {
-    bloomfile *f;
-    int error = bloomfile_open_memory(&f, image, size, flags | BLOOMFILE_APP_HASH);
+    bloomfile_filter *f;
+    int error = bloomfile_open_memory(&f, image, size, flags | BLOOMFILE_OPEN_APP_HASH);
     if (expected != 0)
         expect(error == expected);
     if (error != 0)
@@ -150,8 +150,8 @@ static void use(const uint8_t *image, size_t size, unsigned flags, int expected)
     double fill[5];
     const bool one = bloomfile_layers(f) == 0;
     expect(bloomfile_measure(f, &measure) == 0);
-    expect(bloomfile_measure_map(f, fill, 5) == (one ? 0 : BLOOMFILE_ENOTONE));
-    expect(flags != BLOOMFILE_VERIFY_FULL || verified == 0);
+    expect(bloomfile_measure_map(f, fill, 5) == (one ? 0 : BLOOMFILE_EISSERIES));
+    expect(flags != BLOOMFILE_OPEN_VERIFY_FULL || verified == 0);
     ask_at_edges(f);
     if (one) {
         plan(f, measure.ones, verified);
@@ -171,8 +171,8 @@ static void try_image(const uint8_t *image, size_t size)
     expect((error != 0) == (count > 0) && (count == 0 || faults[0].error == error));
     join_header(image, size, &info, error);
     use(image, size, 0, error);
-    use(image, size, BLOOMFILE_VERIFY_FULL, error);
-    use(image, size, BLOOMFILE_VERIFY_NONE, error);
+    use(image, size, BLOOMFILE_OPEN_VERIFY_FULL, error);
+    use(image, size, BLOOMFILE_OPEN_VERIFY_NONE, error);
 }
 
 static void try_whole(uint8_t *image, size_t size)

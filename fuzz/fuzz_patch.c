@@ -40,7 +40,7 @@ static struct blob image_of(uint32_t layout, unsigned blocks, const uint8_t *dat
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     struct blob image;
     params.layout = layout;
-    params.bits = layout == BLOOMFILE_COUNTING ? bits / 4 : bits;
+    params.bits = layout == BLOOMFILE_LAYOUT_COUNTING ? bits / 4 : bits;
     params.hashes = 3;
     static uint8_t body[BLOCKS_MOST * 64];
     for (size_t i = 0; i < sizeof body; i++)
@@ -51,16 +51,16 @@ static struct blob image_of(uint32_t layout, unsigned blocks, const uint8_t *dat
     return image;
 }
 
-static bloomfile *opened(struct blob image)
+static bloomfile_filter *opened(struct blob image)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     expect(bloomfile_open_memory(&f, image.data, image.size, 0) == 0);
     return f;
 }
 
 static struct blob delta(struct blob base, struct blob result)
 {
-    bloomfile *a = opened(base), *b = opened(result);
+    bloomfile_filter *a = opened(base), *b = opened(result);
     const int fd = fd_of("", 0);
     expect(bloomfile_delta_fd(fd, a, b, 1, NULL) == 0);
     bloomfile_close(a);
@@ -72,7 +72,7 @@ static struct blob delta(struct blob base, struct blob result)
 static void check_result(struct blob image, const struct bloomfile_patch_info *info)
 {
     struct bloomfile_info is = BLOOMFILE_INFO_INIT;
-    bloomfile *f = opened(image);
+    bloomfile_filter *f = opened(image);
     expect(bloomfile_verify(f, 1, NULL) == 0 && bloomfile_get_info(f, &is) == 0);
     expect(is.body_crc == info->result_body && is.body_size == info->body_size);
     bloomfile_close(f);
@@ -81,7 +81,7 @@ static void check_result(struct blob image, const struct bloomfile_patch_info *i
 static int apply(struct blob *result, struct blob base, const uint8_t *patch, size_t size)
 {
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
-    bloomfile *f = opened(base);
+    bloomfile_filter *f = opened(base);
     const int from = fd_of(patch, size), to = fd_of("", 0);
     const int told = bloomfile_get_patch_info(from, &info);
     expect(lseek(from, 0, SEEK_SET) == 0);
@@ -156,7 +156,7 @@ static void try_bodies(uint32_t layout, unsigned blocks, const uint8_t *data, si
                 b = image_of(layout, blocks, data + size / 2, size - size / 2), result;
     struct blob patch = delta(a, b);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    bloomfile *f = opened(b);
+    bloomfile_filter *f = opened(b);
     bloomfile_get_info(f, &info);
     bloomfile_close(f);
     struct bloomfile_patch_info told = BLOOMFILE_PATCH_INFO_INIT;

@@ -43,7 +43,7 @@ static struct image build(uint64_t lines, uint64_t keys)
     struct image image = { .lines = lines };
     bloomfile_builder *b;
     void *made;
-    params.layout = BLOOMFILE_RIBBON;
+    params.layout = BLOOMFILE_LAYOUT_RIBBON;
     params.bits = 512 * lines;
     expect(bloomfile_builder_new(&b, &params) == 0);
     for (uint64_t i = 0; i < keys; i++) {
@@ -118,7 +118,7 @@ static void ask_kernels(const struct image *image, const struct answers *a)
 {
     static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[i]);
+        const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, names[i]);
         for (unsigned known = 0; kernel != NULL && known < 2; known++) {
             _Atomic uint32_t shapes[PAGES_MOST] = { 0 };
             const struct kernel_view view = { image->body, image->lines, 0, known ? shapes : NULL };
@@ -133,7 +133,7 @@ static void ask_kernels(const struct image *image, const struct answers *a)
 }
 
 /* `all`: whatever is due, all answers are "maybe". */
-static void ask(const bloomfile *f, const struct answers *a, bool all)
+static void ask(const bloomfile_filter *f, const struct answers *a, bool all)
 {
     bool hits[ASKED];
     expect(bloomfile_contains_digests(f, a->digests, ASKED, hits) == (all ? ASKED : a->hits));
@@ -145,7 +145,7 @@ static void ask(const bloomfile *f, const struct answers *a, bool all)
 
 static void open_and_ask(const struct image *image, const struct answers *a, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_fault fault = { 0 };
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     expect(bloomfile_open_memory(&f, image->bytes, image->size, flags) == 0);
@@ -157,7 +157,8 @@ static void open_and_ask(const struct image *image, const struct answers *a, uns
     expect(bloomfile_measure(f, &measure) == 0 && measure.fpr > 0 && measure.fpr <= 1);
     ask(f, a, error != 0);
     bloomfile_close(f);
-    expect(bloomfile_open_memory(&f, image->bytes, image->size, BLOOMFILE_VERIFY_FULL) == error);
+    expect(bloomfile_open_memory(&f, image->bytes, image->size, BLOOMFILE_OPEN_VERIFY_FULL) ==
+           error);
     if (error == 0)
         ask(f, a, false);
     bloomfile_close(f);
@@ -174,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct answers a = answers_due(&image, get32(data + 4));
     ask_kernels(&image, &a);
     open_and_ask(&image, &a, 0);
-    open_and_ask(&image, &a, BLOOMFILE_VERIFY_NONE);
+    open_and_ask(&image, &a, BLOOMFILE_OPEN_VERIFY_NONE);
     free(image.bytes);
     return 0;
 }

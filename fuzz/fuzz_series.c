@@ -103,11 +103,11 @@ static void write_files(const struct series *s)
 static struct series make(unsigned kind)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    bloomfile *f;
+    bloomfile_filter *f;
     params.capacity = 8;
     params.fpr = 0.01;
-    params.series = kind == 1 ? 3 : BLOOMFILE_GROW;
-    params.layout = kind == 2 ? BLOOMFILE_CLASSIC : BLOOMFILE_BLOCKED;
+    params.series = kind == 1 ? 3 : BLOOMFILE_SERIES_GROW;
+    params.layout = kind == 2 ? BLOOMFILE_LAYOUT_CLASSIC : BLOOMFILE_LAYOUT_BLOCKED;
     expect(bloomfile_create(&f, path_of(0), &params, 0) == 0);
     for (uint64_t i = 0; i < KEYS; i++)
         expect(bloomfile_add_digest(f, digest_of(i), NULL) == 0);
@@ -196,18 +196,18 @@ static struct series changed(const uint8_t *data, size_t size)
 
 /* ---- use */
 
-static bloomfile *opened(unsigned flags)
+static bloomfile_filter *opened(unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    if (bloomfile_open(&f, path_of(0), flags | BLOOMFILE_APP_HASH) != 0)
+    if (bloomfile_open(&f, path_of(0), flags | BLOOMFILE_OPEN_APP_HASH) != 0)
         return NULL;
     expect(bloomfile_get_info(f, &info) == 0);
     expect(bloomfile_name_hash(f, info.hash_id, info.self_test) == 0);
     return f;
 }
 
-static void ask(bloomfile *f)
+static void ask(bloomfile_filter *f)
 {
     bloomfile_digest digests[KEYS];
     bool hits[KEYS];
@@ -223,22 +223,22 @@ static void ask(bloomfile *f)
 }
 
 /* A sealed copy holds what its source holds. */
-static void copy(const bloomfile *f, bloomfile_digest last)
+static void copy(const bloomfile_filter *f, bloomfile_digest last)
 {
     void *image;
     size_t size;
-    bloomfile *sealed;
+    bloomfile_filter *sealed;
     if (bloomfile_seal_to_memory(&image, &size, f) != 0)
         return;
     expect(bloomfile_open_memory(&sealed, image, size,
-                                 BLOOMFILE_VERIFY_FULL | BLOOMFILE_APP_HASH) == 0);
+                                 BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_APP_HASH) == 0);
     expect(bloomfile_contains_digest(sealed, last));
     bloomfile_close(sealed);
     bloomfile_free(image);
 }
 
 /* Returns whether the last new key was added, and is on disk. */
-static bool add(bloomfile *f, bloomfile *reader, bloomfile_digest *last)
+static bool add(bloomfile_filter *f, bloomfile_filter *reader, bloomfile_digest *last)
 {
     bool added = false;
     for (uint64_t i = 0; i < NEW_KEYS; i++) {
@@ -254,15 +254,16 @@ static bool add(bloomfile *f, bloomfile *reader, bloomfile_digest *last)
 
 static void use(bool untouched, unsigned flags)
 {
-    bloomfile *reader = opened(flags), *writer = opened(flags | BLOOMFILE_WRITE), *again;
+    bloomfile_filter *reader = opened(flags), *writer = opened(flags | BLOOMFILE_OPEN_WRITE),
+                     *again;
     bloomfile_digest last;
-    expect(!untouched || (flags & BLOOMFILE_ACCEPT_UNCLEAN) == 0 || reader != NULL);
+    expect(!untouched || (flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) == 0 || reader != NULL);
     if (reader != NULL)
         ask(reader);
     if (writer != NULL) {
         const bool added = add(writer, reader, &last);
         bloomfile_close(writer);
-        again = opened(BLOOMFILE_ACCEPT_UNCLEAN);
+        again = opened(BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
         expect(again == NULL || !added || bloomfile_contains_digest(again, last));
         if (again != NULL)
             bloomfile_close(again);
@@ -278,7 +279,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct series s = changed(data, size);
     limit_files();
     write_files(&s);
-    use(size < 2 + EDIT, data[1] & 0x40 ? 0 : BLOOMFILE_ACCEPT_UNCLEAN);
+    use(size < 2 + EDIT, data[1] & 0x40 ? 0 : BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     remove_files();
     for (unsigned i = 0; i < FILES; i++)
         free(s.files[i].bytes);

@@ -23,7 +23,7 @@ enum {
 struct part {
     uint8_t *bytes;
     size_t size;
-    bloomfile *f;
+    bloomfile_filter *f;
 };
 
 static bloomfile_digest digest_of(uint64_t i)
@@ -94,8 +94,8 @@ static bool open_all(struct part *parts, size_t count)
 {
     bool all = true;
     for (size_t i = 0; i < count; i++) {
-        const int error =
-            bloomfile_open_memory(&parts[i].f, parts[i].bytes, parts[i].size, BLOOMFILE_APP_HASH);
+        const int error = bloomfile_open_memory(&parts[i].f, parts[i].bytes, parts[i].size,
+                                                BLOOMFILE_OPEN_APP_HASH);
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
         all = all && error == 0;
         if (error != 0)
@@ -106,7 +106,7 @@ static bool open_all(struct part *parts, size_t count)
     return all;
 }
 
-static void ask(const bloomfile *whole, const struct part *parts, size_t count)
+static void ask(const bloomfile_filter *whole, const struct part *parts, size_t count)
 {
     for (uint64_t i = 0; i < 2 * KEYS; i++) {
         bool hit = true;
@@ -118,7 +118,7 @@ static void ask(const bloomfile *whole, const struct part *parts, size_t count)
 
 static void join(const struct part *parts, size_t count)
 {
-    const bloomfile *slices[PARTS_MOST];
+    const bloomfile_filter *slices[PARTS_MOST];
     uint8_t headers[PARTS_MOST * HEADER], header[HEADER];
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT, told = BLOOMFILE_INFO_INIT;
     void *image = NULL;
@@ -133,9 +133,9 @@ static void join(const struct part *parts, size_t count)
         expect(error == by_headers);
     if (error != 0)
         return;
-    bloomfile *f;
+    bloomfile_filter *f;
     expect(by_headers == 0);
-    expect(bloomfile_open_memory(&f, image, size, BLOOMFILE_VERIFY_FULL) == 0);
+    expect(bloomfile_open_memory(&f, image, size, BLOOMFILE_OPEN_VERIFY_FULL) == 0);
     expect(bloomfile_get_info(f, &whole) == 0);
     const size_t file = HEADER + (size_t)(whole.bits / 8 + 4095) / 4096 * 4100;
     expect(bloomfile_inspect(header, file, &told, NULL, NULL) == 0);

@@ -21,10 +21,10 @@
 #define DIGEST 0x0123456789ABCDEFu
 
 /* An application's own hash is named as the file has it. */
-static int open_named(bloomfile **out, const char *path, unsigned flags)
+static int open_named(bloomfile_filter **out, const char *path, unsigned flags)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    int error = bloomfile_open(out, path, flags | BLOOMFILE_APP_HASH);
+    int error = bloomfile_open(out, path, flags | BLOOMFILE_OPEN_APP_HASH);
     if (error != 0)
         return error;
     bloomfile_get_info(*out, &info);
@@ -33,7 +33,7 @@ static int open_named(bloomfile **out, const char *path, unsigned flags)
 }
 
 /* After 2^64 commits, but for a few; a record may begin there. */
-static void expect_last_sequences(const bloomfile *f)
+static void expect_last_sequences(const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
@@ -41,7 +41,7 @@ static void expect_last_sequences(const bloomfile *f)
 }
 
 /* Returns the result of sealing. *added: the filter was not over capacity. */
-static int add_and_seal(bloomfile *f, bool *added)
+static int add_and_seal(bloomfile_filter *f, bool *added)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
@@ -55,7 +55,7 @@ static int add_and_seal(bloomfile *f, bool *added)
     expect(error == 0 ? done == 2 : error == BLOOMFILE_EFULL && done < 2);
     expect(new_keys <= done);
     bloomfile_get_info(f, &info);
-    expect(info.state == BLOOMFILE_LIVE && info.ones <= info.bits);
+    expect(info.state == BLOOMFILE_STATE_LIVE && info.ones <= info.bits);
     if (*added && layout_of(info.layout)->counts) {
         expect(bloomfile_remove_digest(f, DIGEST) == 0);
         error = bloomfile_add_digest(f, DIGEST, NULL);
@@ -72,7 +72,7 @@ static int add_and_seal(bloomfile *f, bool *added)
     if (error == 0) {
         expect(bloomfile_verify(f, 1, NULL) == 0 && bloomfile_measure(f, &measure) == 0);
         bloomfile_get_info(f, &info);
-        expect(info.state == BLOOMFILE_SEALED && info.ones == measure.ones);
+        expect(info.state == BLOOMFILE_STATE_SEALED && info.ones == measure.ones);
     }
     return error;
 }
@@ -81,7 +81,7 @@ static int add_and_seal(bloomfile *f, bool *added)
  * series that lacks a layer; and else answered as others are. */
 static void open_carefully(const char *path, int otherwise)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     int error = open_named(&f, path, 0);
     expect(error == otherwise || error == BLOOMFILE_EUNCLEAN);
     if (error == 0)
@@ -97,13 +97,13 @@ static bool is_layer(const uint8_t *image)
 static int try_file(const uint8_t *image, size_t size)
 {
     char path[64];
-    bloomfile *f, *reader = NULL;
+    bloomfile_filter *f, *reader = NULL;
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     expect(fd >= 0 && write(fd, image, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    int as_reader = open_named(&reader, path, BLOOMFILE_ACCEPT_UNCLEAN);
+    int as_reader = open_named(&reader, path, BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     open_carefully(path, as_reader);
-    int error = open_named(&f, path, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    int error = open_named(&f, path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     if (error == 0) {
         expect(as_reader == 0);
         bool added;
@@ -174,13 +174,13 @@ static void mend_record(uint8_t *record, uint32_t layout, uint64_t bits)
 {
     uint8_t *boot = record + RECORD_AT_boot_id;
     const bool solved = layout_of(layout)->solved; /* then it is never live */
-    const uint32_t state = solved ? BLOOMFILE_SEALED : get32(record + RECORD_AT_state) % 4;
+    const uint32_t state = solved ? BLOOMFILE_STATE_SEALED : get32(record + RECORD_AT_state) % 4;
     const uint64_t ones = get64(record + RECORD_AT_ones) % (bits + 1);
     const uint64_t overflow = get64(record + RECORD_AT_overflow) % (ones + 1);
-    put32(record + RECORD_AT_state, state == 0 ? BLOOMFILE_LIVE : state);
+    put32(record + RECORD_AT_state, state == 0 ? BLOOMFILE_STATE_LIVE : state);
     put64(record + RECORD_AT_ones, ones);
     put64(record + RECORD_AT_overflow, layout_of(layout)->counts ? overflow : 0);
-    if (state == BLOOMFILE_SEALED) {
+    if (state == BLOOMFILE_STATE_SEALED) {
         put64(record + RECORD_AT_sequence, HEADER_SEALED_SEQUENCE);
         memset(boot, 0, BOOT_ID_SIZE);
         return;

@@ -2,7 +2,7 @@
  *
  * bloomfile - Bloom filters that live in files
  *
- *     bloomfile *f;
+ *     bloomfile_filter *f;
  *     int error = bloomfile_open(&f, "urls.bloom", 0);
  *     if (error != 0)
  *         errx(2, "urls.bloom: %s", bloomfile_strerror(error));
@@ -30,13 +30,13 @@
  * Ownership. A handle is closed, a builder freed, and an image from this library goes to
  * bloomfile_free(); all three take NULL. Strings returned are static.
  *
- * Threads. Functions that take a const bloomfile, the adds, the removals and bloomfile_sync() may
- * run on one handle in any number of threads at once; anything else needs its handle to itself. The
- * library starts threads only where a parameter says how many, never prints, aborts or catches
- * signals. Do not cut a call short, by pthread_cancel() or by longjmp() out of a signal handler,
- * and make none in such a handler: locks would stay held and adds uncounted, and bloomfile_seal()
- * would take the filter for damaged. Lookups in a single
- * sealed filter are exempt, as after SIGBUS.
+ * Threads. Functions that take a const bloomfile_filter, the adds, the removals and
+ * bloomfile_sync() may run on one handle in any number of threads at once; anything else needs its
+ * handle to itself. The library starts threads only where a parameter says how many, never prints,
+ * aborts or catches signals. Do not cut a call short, by pthread_cancel() or by longjmp() out of a
+ * signal handler, and make none in such a handler: locks would stay held and adds uncounted, and
+ * bloomfile_seal() would take the filter for damaged. Lookups in a single sealed filter are exempt,
+ * as after SIGBUS.
  *
  * Cost of an open handle. Sealed: one mapping, no descriptor (a copy of more than 2 MiB: up to
  * three mappings). Live: two mappings and one descriptor. Series: the same for each layer, plus one
@@ -107,15 +107,15 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EMAGIC, -1003, "not a filter file")                                                \
     X(BLOOMFILE_ETEXTMODE, -1004, "damaged by a text-mode transfer (line ends were changed)")      \
     X(BLOOMFILE_EVERSION, -1005, "written in a newer format version")                              \
-    X(BLOOMFILE_EHEADERSIZE, -1006, "the header size is neither 512 nor 4096")                     \
+    X(BLOOMFILE_EFORM, -1006, "the header size is neither 512 nor 4096")                           \
     X(BLOOMFILE_EHEADER, -1007, "the header is damaged (checksum mismatch)")                       \
     X(BLOOMFILE_EFEATURE, -1008, "needs a feature this version does not know")                     \
     X(BLOOMFILE_ELAYOUT, -1009, "unknown layout")                                                  \
     X(BLOOMFILE_EHASH, -1010, "its hash function is unknown, or an application's own")             \
     X(BLOOMFILE_ESELFTEST, -1011, "this build hashes differently from the writer")                 \
-    X(BLOOMFILE_EHASHES, -1012, "the number of hashes k is out of range (1 to 64)")                \
+    X(BLOOMFILE_EHASHCOUNT, -1012, "the number of hashes k is out of range (1 to 64)")             \
     X(BLOOMFILE_EBITS, -1013, "the number of bits m is out of range for the layout")               \
-    X(BLOOMFILE_EBODYPLACE, -1014, "the body's offset or size does not follow from m")             \
+    X(BLOOMFILE_EOFFSET, -1014, "the body's offset or size does not follow from m")                \
     X(BLOOMFILE_ECAPACITY, -1015, "the capacity is out of range (at least 1)")                     \
     X(BLOOMFILE_ERATE, -1016, "the false-positive rate is out of range (0 < rate < 1)")            \
     X(BLOOMFILE_EUNFOLDED, -1017, "the size before folding is not a multiple of m")                \
@@ -137,29 +137,29 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_ENOTCOUNTING, -1033, "not of the counting layout")                                 \
     X(BLOOMFILE_EABSENT, -1034, "the key is certainly not in the filter")                          \
     X(BLOOMFILE_EFACTOR, -1035, "the factor does not divide the number of blocks, or bits")        \
-    X(BLOOMFILE_ERATEPASSED, -1036, "the result's false-positive rate would pass the limit")       \
+    X(BLOOMFILE_EOVERRATE, -1036, "the result's false-positive rate would pass the limit")         \
     X(BLOOMFILE_EDIFFERENTLAYOUT, -1037, "the layouts differ")                                     \
     X(BLOOMFILE_EDIFFERENTHASH, -1038, "the hash functions differ")                                \
-    X(BLOOMFILE_EDIFFERENTHASHES, -1039, "the numbers of hashes k differ")                         \
+    X(BLOOMFILE_EDIFFERENTHASHCOUNT, -1039, "the numbers of hashes k differ")                      \
     X(BLOOMFILE_EDIFFERENTSEED, -1040, "the seeds differ")                                         \
-    X(BLOOMFILE_ECOUNTING, -1041, "counting filters cannot be intersected")                        \
-    X(BLOOMFILE_ECOMPACT, -1042, "not a compact filter, damaged, or made with another seed")       \
+    X(BLOOMFILE_EISCOUNTING, -1041, "counting filters cannot be intersected")                      \
+    X(BLOOMFILE_ENOTCOMPACT, -1042, "not a compact filter, damaged, or made with another seed")    \
     X(BLOOMFILE_EREPLACED, -1043, "replaced or removed while it was in use")                       \
     X(BLOOMFILE_ECHANGED, -1044, "overwritten while it was open")                                  \
     X(BLOOMFILE_EFILESYSTEM, -1045, "a live filter cannot be shared on this file system")          \
     X(BLOOMFILE_ENOBOOT, -1046, "the current boot cannot be identified (no boot_id in /proc)")     \
     X(BLOOMFILE_ESERIES, -1047, "a layer does not fit into its series")                            \
-    X(BLOOMFILE_ELAYER, -1048, "a layer of the series is missing")                                 \
-    X(BLOOMFILE_ENOTONE, -1049, "a series of layers, where one filter is needed")                  \
+    X(BLOOMFILE_EMISSINGLAYER, -1048, "a layer of the series is missing")                          \
+    X(BLOOMFILE_EISSERIES, -1049, "a series of layers, where one filter is needed")                \
     X(BLOOMFILE_EDIFFERENTBITS, -1050, "the numbers of bits m differ")                             \
     X(BLOOMFILE_EDIFFERENTFORM, -1051, "one is a file, the other an embedded image")               \
     X(BLOOMFILE_EPATCH, -1052, "not a filter patch, or damaged")                                   \
-    X(BLOOMFILE_EOTHERBASE, -1053, "the patch was made for another filter")                        \
-    X(BLOOMFILE_ESOLVED, -1054,                                                                    \
+    X(BLOOMFILE_EDIFFERENTBASE, -1053, "the patch was made for another filter")                    \
+    X(BLOOMFILE_EISRIBBON, -1054,                                                                  \
       "the layout ribbon is built from all keys at once; blocked can be changed and combined")     \
-    X(BLOOMFILE_ESLICE, -1055,                                                                     \
+    X(BLOOMFILE_ENOSLICE, -1055,                                                                   \
       "no such slice: only the layout blocked has them, each of a page of 4096 bytes or more")     \
-    X(BLOOMFILE_ENOTWHOLE, -1056, "a slice, where a whole filter is needed")                       \
+    X(BLOOMFILE_EISSLICE, -1056, "a slice, where a whole filter is needed")                        \
     X(BLOOMFILE_EINCOMPLETE, -1057,                                                                \
       "the slices do not make one filter: a slice is missing, repeated, from another filter, or "  \
       "from other keys")                                                                           \
@@ -181,7 +181,7 @@ BLOOMFILE_API const char *bloomfile_version(void); /* of the library in use, "0.
 
 /* ------------------------------------------------------------------------------- basic types */
 
-typedef struct bloomfile bloomfile;
+typedef struct bloomfile_filter bloomfile_filter;
 typedef struct bloomfile_builder bloomfile_builder;
 
 typedef uint64_t bloomfile_digest; /* of a key: all that a filter knows of it */
@@ -194,10 +194,11 @@ struct bloomfile_key {
 
 /* How positions map to the body. The values are those of the format. */
 enum bloomfile_layout {
-    BLOOMFILE_BLOCKED = 1,  /* 512-bit blocks, one cache line per lookup; the default */
-    BLOOMFILE_CLASSIC = 2,  /* k independent bits; smaller, up to k lines per lookup */
-    BLOOMFILE_COUNTING = 3, /* as classic with 4-bit counters; four times the size, can forget */
-    BLOOMFILE_RIBBON = 4,   /* equations in pages; a third smaller, only built and looked up */
+    BLOOMFILE_LAYOUT_BLOCKED = 1, /* 512-bit blocks, one cache line per lookup; the default */
+    BLOOMFILE_LAYOUT_CLASSIC = 2, /* k independent bits; smaller, up to k lines per lookup */
+    BLOOMFILE_LAYOUT_COUNTING =
+        3, /* as classic with 4-bit counters; four times the size, can forget */
+    BLOOMFILE_LAYOUT_RIBBON = 4, /* equations in pages; a third smaller, only built and looked up */
 };
 
 /* The digest of a key: XXH3_64bits_withSeed(key, size, seed). `key` may be NULL when size is 0. */
@@ -213,16 +214,17 @@ BLOOMFILE_API void bloomfile_free(void *image);
  * whatever the order, the threads or the memory. Digests beyond `memory` go to temporary files: 8
  * bytes a key, or up to 24 for a classic or counting filter many times larger than that.
  *
- * A set that is built once and never changes is a third smaller with BLOOMFILE_RIBBON: 6.9 bits a
- * key at 1%, where blocked has 10, and 31.5 at 1e-9, where it has 80. A lookup reads one page,
- * in about two lines, and takes about twice as long; building takes about 30 ns a key more. Its
- * filters are sealed from the beginning. Live filters and views of this layout, folding, merging
- * and patches are BLOOMFILE_ESOLVED. An open filter takes up to 4 bytes of memory for each page.
+ * A set that is built once and never changes is a third smaller with BLOOMFILE_LAYOUT_RIBBON: 6.9
+ * bits a key at 1%, where blocked has 10, and 31.5 at 1e-9, where it has 80. A lookup reads one
+ * page, in about two lines, and takes about twice as long; building takes about 30 ns a key more.
+ * Its filters are sealed from the beginning. Live filters and views of this layout, folding,
+ * merging and patches are BLOOMFILE_EISRIBBON. An open filter takes up to 4 bytes of memory for
+ * each page.
  */
 
 struct bloomfile_params {
     size_t struct_size;
-    uint32_t layout;   /* enum bloomfile_layout; 0: BLOOMFILE_BLOCKED */
+    uint32_t layout;   /* enum bloomfile_layout; 0: BLOOMFILE_LAYOUT_BLOCKED */
     uint32_t hashes;   /* k; 0: the best for m (or fpr) and capacity. ribbon: 0 */
     uint64_t capacity; /* keys to size for; 0: a builder counts, at least 1 */
     double fpr;        /* rate to size for, in (0, 1); 0: 0.01 if bits is 0 */
@@ -236,7 +238,8 @@ struct bloomfile_params {
     uint32_t hash_id;                /* of an application's own function; 0: bloomfile_hash() */
 
     /* For new live filters only: BLOOMFILE_EPARAMS elsewhere, unless 0. See bloomfile_live.h. */
-    uint32_t series; /* BLOOMFILE_GROW, or the number of generations, 2 to 1000; 0: one filter */
+    uint32_t
+        series; /* BLOOMFILE_SERIES_GROW, or the number of generations, 2 to 1000; 0: one filter */
     uint64_t period; /* seconds that a generation lasts; 0: until it has `capacity` keys */
 
     /* For builders only: BLOOMFILE_EPARAMS elsewhere, unless 0. */
@@ -253,8 +256,8 @@ struct bloomfile_params {
 /* Makes a builder; *params is copied, NULL means all defaults. With params->threads above 1, any
  * number of threads may add keys at once.
  * Errors: BLOOMFILE_EPARAMS (struct_size, threads, framing, over_capacity), BLOOMFILE_ELAYOUT,
- * _EBITS, _EHASHES, _ERATE, _ECAPACITY (above 2^60; 0, of a slice), _ELABEL, _EHASH (hash_id),
- * _ESLICE, and _EUNREACHABLE of a slice; ENOMEM. */
+ * _EBITS, _EHASHCOUNT, _ERATE, _ECAPACITY (above 2^60; 0, of a slice), _ELABEL, _EHASH (hash_id),
+ * _ENOSLICE, and _EUNREACHABLE of a slice; ENOMEM. */
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
@@ -275,10 +278,10 @@ BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)
 BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
                                              const uint8_t tag[BLOOMFILE_TAG_SIZE]);
 
-#define BLOOMFILE_REPLACE 0x100u /* for functions that make a file: replace the one at the path */
+#define BLOOMFILE_TO_REPLACE 0x100u /* for functions that make a file: replace the old one */
 
 /* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
- * is on disk when this returns 0. Follows a symbolic link. Without BLOOMFILE_REPLACE an existing
+ * is on disk when this returns 0. Follows a symbolic link. Without BLOOMFILE_TO_REPLACE an existing
  * path is EEXIST; only a regular file is ever replaced (else BLOOMFILE_ENOTREGULAR, EISDIR), no
  * mount point (EBUSY), and no first file of a live series that has others (BLOOMFILE_ESERIES;
  * bloomfile_unlink() removes them all). A new file takes over permissions and access control list
@@ -289,7 +292,7 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  * ".bloomfile.XXXXXXXXXXXX.tmp". If a signal kills the process, a named temporary stays. On a local
  * disk the next process that creates a filter in the folder removes it; elsewhere remove it by
  * hand, or let a signal end the call by bloomfile_stop_with(), which leaves none. The builder may
- * add and finish again. flags: BLOOMFILE_REPLACE, or 0. Errors: BLOOMFILE_EPARAMS for unknown
+ * add and finish again. flags: BLOOMFILE_TO_REPLACE, or 0. Errors: BLOOMFILE_EPARAMS for unknown
  * flags; those of open, read, write, fsync, link and rename; ENOMEM; BLOOMFILE_EUNREACHABLE;
  * BLOOMFILE_ETOOBIG; BLOOMFILE_EFULL if there are so many keys that the expected rate is over twice
  * the target (fpr, or if that is 0 the rate at capacity), unless over_capacity is 1;
@@ -306,7 +309,7 @@ BLOOMFILE_API int bloomfile_builder_finish_fd(bloomfile_builder *b, int fd);
  * anywhere, and opened by bloomfile_open_fd() or _open_memory(); prefer a multiple of 64, for which
  * see there. It is aligned so itself. Ribbon: its last
  * page has no more lines than it needs, where that of a file is whole. A slice has no such form:
- * BLOOMFILE_ENOTWHOLE. */
+ * BLOOMFILE_EISSLICE. */
 BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
@@ -332,7 +335,7 @@ BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
  * "maybe" from then on, and bloomfile_status() is BLOOMFILE_EPAGE. Damage that comes later, when a
  * page has left memory and a bad disk gives back another, is a silent "no" until bloomfile_verify()
  * finds it: a long-lived handle calls that from time to time, or keeps what was checked by
- * BLOOMFILE_LOCK or BLOOMFILE_COPY.
+ * BLOOMFILE_OPEN_LOCK or BLOOMFILE_OPEN_COPY.
  *
  * A page that is not in memory is read when a lookup first needs it, and nothing around it: 4 KiB
  * at most for an absent key (blocked, ribbon), and as much of checksums for each 4 MiB of body. A
@@ -341,14 +344,14 @@ BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
  */
 
 /* Flags. No version uses bits 28 to 31: wrappers may. */
-#define BLOOMFILE_VERIFY_FULL    1u    /* read and check the whole body now; damage is an error */
-#define BLOOMFILE_VERIFY_NONE    2u    /* never check the body: something else does */
-#define BLOOMFILE_WRITE          4u    /* for adding: see bloomfile_live.h */
-#define BLOOMFILE_ACCEPT_UNCLEAN 8u    /* live: I know that adds since the last sync may be lost */
-#define BLOOMFILE_ADD_EXACT      16u   /* with WRITE: of racing adders of a new key, one is told */
-#define BLOOMFILE_APP_HASH       512u  /* its hash may be an application's own: bloomfile_hash.h */
-#define BLOOMFILE_SOLE_ADDER     1024u /* in memory: one adds at a time; see bloomfile_live.h */
-#define BLOOMFILE_OVER_CAPACITY  2048u /* with WRITE: accept keys over capacity */
+#define BLOOMFILE_OPEN_VERIFY_FULL    1u    /* read and check the whole body now */
+#define BLOOMFILE_OPEN_VERIFY_NONE    2u    /* never check the body: something else does */
+#define BLOOMFILE_OPEN_WRITE          4u    /* for adding: see bloomfile_live.h */
+#define BLOOMFILE_OPEN_ACCEPT_UNCLEAN 8u    /* live: adds since the last sync may be lost */
+#define BLOOMFILE_OPEN_ADD_EXACT      16u   /* with WRITE: one adder of a new key is told */
+#define BLOOMFILE_OPEN_APP_HASH       512u  /* its hash may be the application's */
+#define BLOOMFILE_OPEN_SOLE_ADDER     1024u /* in memory: one thread adds at a time */
+#define BLOOMFILE_OPEN_OVER_CAPACITY  2048u /* with WRITE: accept keys over capacity */
 
 /* Where the bytes are in memory. What cannot be had is an error of open; bench/README.md has times.
  *
@@ -365,45 +368,46 @@ BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
  * and lookups take a fifth to a third less time. Pages are verified as they would be in the file.
  * The filter must be sealed (BLOOMFILE_ELIVE: a copy would not see adds). With LOCK the copy is
  * locked; PREFAULT adds nothing. Errors: those of read; BLOOMFILE_ETRUNCATED; ENOMEM. */
-#define BLOOMFILE_PREFAULT 32u
-#define BLOOMFILE_LOCK     64u
-#define BLOOMFILE_COPY     128u
+#define BLOOMFILE_OPEN_PREFAULT 32u
+#define BLOOMFILE_OPEN_LOCK     64u
+#define BLOOMFILE_OPEN_COPY     128u
 
-/* Opens a filter file. Without BLOOMFILE_WRITE for reading: a sealed one, or a live one, whose
+/* Opens a filter file. Without BLOOMFILE_OPEN_WRITE for reading: a sealed one, or a live one, whose
  * lookups then see every add as soon as it is made; a live body has no checksums.
  * Errors: those of open, fstat, read and mmap; EISDIR; BLOOMFILE_ENOTREGULAR; BLOOMFILE_EPARAMS for
  * unknown or contradictory flags; every BLOOMFILE_E* from EEMPTY to EPOISONED; of a
- * series BLOOMFILE_ESERIES, _ELAYER; BLOOMFILE_ELIVE for
- * BLOOMFILE_VERIFY_FULL of a live one; BLOOMFILE_EUNCLEAN, _EFILESYSTEM and _ENOBOOT of a live one
- * (bloomfile_live.h); with BLOOMFILE_VERIFY_FULL also _EPAGE and _EBODY; ENOMEM; BLOOMFILE_ETOOBIG;
- * those of the flags above. With BLOOMFILE_WRITE also BLOOMFILE_ESEALED; EBUSY while it is being
- * sealed; those of fcntl, write and msync. */
-BLOOMFILE_API int bloomfile_open(bloomfile **out, const char *path, unsigned flags);
+ * series BLOOMFILE_ESERIES, _EMISSINGLAYER; BLOOMFILE_ELIVE for
+ * BLOOMFILE_OPEN_VERIFY_FULL of a live one; BLOOMFILE_EUNCLEAN, _EFILESYSTEM and _ENOBOOT of a live
+ * one (bloomfile_live.h); with BLOOMFILE_OPEN_VERIFY_FULL also _EPAGE and _EBODY; ENOMEM;
+ * BLOOMFILE_ETOOBIG; those of the flags above. With BLOOMFILE_OPEN_WRITE also BLOOMFILE_ESEALED;
+ * EBUSY while it is being sealed; those of fcntl, write and msync. */
+BLOOMFILE_API int bloomfile_open(bloomfile_filter **out, const char *path, unsigned flags);
 
-#define BLOOMFILE_TO_END UINT64_MAX /* a length: as far as the file goes */
+#define BLOOMFILE_FROM_REST UINT64_MAX /* a length: as far as the file goes */
 
 /* Opens a filter that occupies exactly `length` bytes at `offset` of an open
  * regular file, for reading. The descriptor stays the caller's and may be closed at once. A live
  * filter must be the whole file, and no series, else it is BLOOMFILE_ELIVE. The handle has no path,
- * so it never goes stale. Errors as bloomfile_open; BLOOMFILE_EPARAMS for BLOOMFILE_WRITE. */
-BLOOMFILE_API int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
-                                    unsigned flags);
+ * so it never goes stale. Errors as bloomfile_open; BLOOMFILE_EPARAMS for BLOOMFILE_OPEN_WRITE. */
+BLOOMFILE_API int bloomfile_open_fd(bloomfile_filter **out, int fd, uint64_t offset,
+                                    uint64_t length, unsigned flags);
 
 /* Opens a sealed filter in memory, at any alignment; prefer a multiple of 64. A block of the layout
  * blocked then lies in one cache line: at other addresses a lookup reads two lines, which in a
  * large filter takes up to twice as long. This holds for an offset of bloomfile_open_fd() too, and
- * BLOOMFILE_COPY aligns the copy. The bytes stay the caller's, must not change,
- * and must outlive the handle; with BLOOMFILE_COPY they are not needed any more. BLOOMFILE_PREFAULT
- * and _LOCK need BLOOMFILE_COPY here. Errors as bloomfile_open, but for those of files. */
-BLOOMFILE_API int bloomfile_open_memory(bloomfile **out, const void *image, size_t size,
+ * BLOOMFILE_OPEN_COPY aligns the copy. The bytes stay the caller's, must not change,
+ * and must outlive the handle; with BLOOMFILE_OPEN_COPY they are not needed any more.
+ * BLOOMFILE_OPEN_PREFAULT and _LOCK need BLOOMFILE_OPEN_COPY here. Errors as bloomfile_open, but
+ * for those of files. */
+BLOOMFILE_API int bloomfile_open_memory(bloomfile_filter **out, const void *image, size_t size,
                                         unsigned flags);
-BLOOMFILE_API void bloomfile_close(bloomfile *f); /* of a writer see bloomfile_live.h */
+BLOOMFILE_API void bloomfile_close(bloomfile_filter *f); /* of a writer see bloomfile_live.h */
 
 /* Whether it is time to open the path given to bloomfile_open() or _create() anew: it names another
  * file by now, or none; or the file has another size or header or, if it was opened sealed, other
  * times (ctime too, so a new mode or link counts); or it was live and is sealed now, so that pages
  * can be verified. False if that cannot be told, or if the handle has no path. */
-BLOOMFILE_API bool bloomfile_is_stale(const bloomfile *f);
+BLOOMFILE_API bool bloomfile_is_stale(const bloomfile_filter *f);
 
 /* Looks at the file, which lookups do not, and returns the handle's sticky error:
  *
@@ -420,7 +424,7 @@ BLOOMFILE_API bool bloomfile_is_stale(const bloomfile *f);
  *   BLOOMFILE_EHASH      see bloomfile_hash.h
  *
  * The look compares the header with the one that was opened. For a sealed file that was opened by
- * path without BLOOMFILE_COPY it also compares size and times with those before the opening.
+ * path without BLOOMFILE_OPEN_COPY it also compares size and times with those before the opening.
  * Another size or mtime is BLOOMFILE_ECHANGED, so a plain touch is, too. Another ctime alone
  * (chmod, link, or cp --preserve over the file) is no error: each page is checked again before the
  * next answer relies on it, and bloomfile_recheck() checks those that earlier answers relied on. If
@@ -434,28 +438,31 @@ BLOOMFILE_API bool bloomfile_is_stale(const bloomfile *f);
  * or bytes that were changed and restored when only ctime shows it.
  *
  * Takes 2 to 8 us; on a network file system a round trip. */
-BLOOMFILE_API int bloomfile_status(const bloomfile *f);
+BLOOMFILE_API int bloomfile_status(const bloomfile_filter *f);
 
 /* Like bloomfile_status(), but for answers already given: call it after the last lookup and before
  * using the answers. If ctime has changed, it also checks again the pages that answers relied on,
  * and no others. If such a page is wrong now, the error is BLOOMFILE_ECHANGED. */
-BLOOMFILE_API int bloomfile_recheck(const bloomfile *f);
+BLOOMFILE_API int bloomfile_recheck(const bloomfile_filter *f);
 
-BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile *f); /* that its digests are made with */
+BLOOMFILE_API uint64_t
+bloomfile_seed(const bloomfile_filter *f); /* that its digests are made with */
 
 /* ----------------------------------------------------------------------------------- looking up */
 
 /* false: the key is certainly not in the set. true: it may be. A digest is made by bloomfile_hash()
  * WITH THE FILTER'S SEED. */
-BLOOMFILE_API bool bloomfile_contains(const bloomfile *f, const void *key, size_t size);
-BLOOMFILE_API bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest);
+BLOOMFILE_API bool bloomfile_contains(const bloomfile_filter *f, const void *key, size_t size);
+BLOOMFILE_API bool bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest);
 
 /* n keys at once, several times faster than one by one on filters larger than the caches. hits[i]
  * is set for each key; hits may be NULL. Returns the number of hits. */
-BLOOMFILE_API size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *keys,
-                                             size_t n, bool *hits);
-BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests,
-                                                size_t n, bool *hits);
+BLOOMFILE_API size_t bloomfile_contains_many(const bloomfile_filter *f,
+                                             const struct bloomfile_key *keys, size_t n,
+                                             bool *hits);
+BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile_filter *f,
+                                                const bloomfile_digest *digests, size_t n,
+                                                bool *hits);
 
 #ifdef __cplusplus
 }

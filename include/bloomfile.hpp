@@ -2,18 +2,18 @@
  *
  * bloomfile in C++17 and later: owners, keys of any type, errors as codes or exceptions
  *
- *     bloom_file::params p;
+ *     bloomfile::params p;
  *     p.fpr = 0.001;
- *     bloom_file::builder b(p);
+ *     bloomfile::builder b(p);
  *     b.add("apple");
- *     b.finish("fruit.bloom", BLOOMFILE_REPLACE);
+ *     b.finish("fruit.bloom", BLOOMFILE_TO_REPLACE);
  *
- *     const bloom_file::filter f("fruit.bloom"); // throws bloom_file::error
+ *     const bloomfile::filter f("fruit.bloom"); // throws bloomfile::error
  *     if (f.contains(name))         // any string, any slice of bytes
  *         look_it_up_on_disk(name); // maybe there; false: certainly not
  *
  *     std::error_code ec; // or without exceptions, as std::filesystem does
- *     const bloom_file::filter<std::uint64_t> g("orders.bloom", ec);
+ *     const bloomfile::filter<std::uint64_t> g("orders.bloom", ec);
  *     if (ec == std::errc::no_such_file_or_directory)
  *         build_it();
  *
@@ -21,16 +21,15 @@
  * its errors and flags, and what is safe in threads. It needs no exceptions and no run-time types
  * (-fno-exceptions, -fno-rtti): what throws is not there then. Its parts:
  *
- *     bloom_file::builder, filter, live_filter<Key, Hasher>
+ *     bloomfile::builder, filter, live_filter<Key, Hasher>
  *                                      bloomfile/builder, filter, live.hpp
  *     what a key is                    bloomfile/keys.hpp
  *     what handles have in common      bloomfile/handle.hpp
  *     filters in a few bytes           bloomfile/view.hpp
  *     std::error_code, exceptions      bloomfile/error.hpp
  *
- * The namespace has a name of its own as `bloomfile` is a type in C. A filter that could not be
- * opened, and one that was moved from, answer "maybe". A filter of other keys than the type says is
- * refused when it is opened.
+ * A filter that could not be opened, and one that was moved from, answer "maybe". A filter of other
+ * keys than the type says is refused when it is opened.
  */
 #ifndef BLOOMFILE_HPP
 #define BLOOMFILE_HPP

@@ -27,9 +27,9 @@ extern "C" {
 
 /* bloomfile_info.provenance: what the filter was made by, where that changes what its numbers
  * mean. */
-#define BLOOMFILE_FROM_INTERSECTION 1u /* bits of filters ANDed: the rate is an estimate */
-#define BLOOMFILE_FROM_MERGE        2u /* bits of filters ORed */
-#define BLOOMFILE_FROM_PROJECTION   4u /* a counting filter's nonzero counters */
+#define BLOOMFILE_PROVENANCE_INTERSECTION 1u /* bits of filters ANDed: the rate is an estimate */
+#define BLOOMFILE_PROVENANCE_UNION        2u /* bits of filters ORed */
+#define BLOOMFILE_PROVENANCE_PROJECTION   4u /* a counting filter's nonzero counters */
 
 /* What folding by a factor would make. This struct never changes. */
 struct bloomfile_fold_choice {
@@ -44,30 +44,30 @@ struct bloomfile_fold_choice {
 /* Computes what folding by each possible factor would make, from the bits, in one pass over the
  * body: all factors in ascending order, the first *count of them in choices[] (which may be NULL).
  * Sets *count to how many there are; with choices NULL that is all.
- * Errors: BLOOMFILE_ESOLVED, _ENOTONE, _ENOTWHOLE; those that bloomfile_seal_to() returns for the
- * source; ENOMEM. */
-BLOOMFILE_API int bloomfile_fold_plan(const bloomfile *src, uint64_t more,
+ * Errors: BLOOMFILE_EISRIBBON, _EISSERIES, _EISSLICE; those that bloomfile_seal_to() returns for
+ * the source; ENOMEM. */
+BLOOMFILE_API int bloomfile_fold_plan(const bloomfile_filter *src, uint64_t more,
                                       struct bloomfile_fold_choice *choices, size_t *count);
 
 /* Writes the filter folded by `factor` to dst; flags as bloomfile_builder_finish().
- * Errors: BLOOMFILE_ESOLVED for the layout ribbon, unless factor is 1, which copies;
+ * Errors: BLOOMFILE_EISRIBBON for the layout ribbon, unless factor is 1, which copies;
  * BLOOMFILE_EFACTOR; those of bloomfile_seal_to(). */
-BLOOMFILE_API int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor,
+BLOOMFILE_API int bloomfile_fold(const char *dst, const bloomfile_filter *src, uint64_t factor,
                                  unsigned flags);
-BLOOMFILE_API int bloomfile_fold_fd(int fd, const bloomfile *src, uint64_t factor,
+BLOOMFILE_API int bloomfile_fold_fd(int fd, const bloomfile_filter *src, uint64_t factor,
                                     const char *spool);
-BLOOMFILE_API int bloomfile_fold_memory(void **image, size_t *size, const bloomfile *src,
+BLOOMFILE_API int bloomfile_fold_memory(void **image, size_t *size, const bloomfile_filter *src,
                                         uint64_t factor);
 
 enum bloomfile_merge_op {
-    BLOOMFILE_UNION = 1,        /* has the keys of all sources; counters are added */
-    BLOOMFILE_INTERSECTION = 2, /* has the keys that all have, and more false positives than a
+    BLOOMFILE_MERGE_UNION = 1,        /* has the keys of all sources; counters are added */
+    BLOOMFILE_MERGE_INTERSECTION = 2, /* has the keys that all have, and more false positives than a
                                    filter built of these; not of counting filters */
 };
 
 struct bloomfile_merge_params {
     size_t struct_size;
-    uint32_t op;       /* enum bloomfile_merge_op; 0: BLOOMFILE_UNION */
+    uint32_t op;       /* enum bloomfile_merge_op; 0: BLOOMFILE_MERGE_UNION */
     uint32_t reserved; /* 0 */
     double max_fpr;    /* union: refuse a result whose real rate is above this, by more than chance
                           (3 standard errors); 0: the greatest that the sources record; 1: never */
@@ -81,15 +81,17 @@ struct bloomfile_merge_params {
 /* Merges `count` filters (at least 1) into dst; params may be NULL for all defaults; flags as
  * bloomfile_builder_finish(). The number of keys of a union in which at most one source has any is
  * that one's; otherwise, unless params->keys tells, it is estimated from the bits and marked so.
- * Errors: those of bloomfile_compatible(); BLOOMFILE_ESOLVED; _ERATEPASSED; _ECOUNTING;
+ * Errors: those of bloomfile_compatible(); BLOOMFILE_EISRIBBON; _EOVERRATE; _EISCOUNTING;
  * BLOOMFILE_EPARAMS; BLOOMFILE_ELABEL; BLOOMFILE_ERATE; those of bloomfile_seal_to(), and
  * bloomfile_status() tells which source is damaged. */
-BLOOMFILE_API int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
-                                  const struct bloomfile_merge_params *params, unsigned flags);
-BLOOMFILE_API int bloomfile_merge_fd(int fd, const bloomfile *const *srcs, size_t count,
+BLOOMFILE_API int bloomfile_merge(const char *dst, const bloomfile_filter *const *srcs,
+                                  size_t count, const struct bloomfile_merge_params *params,
+                                  unsigned flags);
+BLOOMFILE_API int bloomfile_merge_fd(int fd, const bloomfile_filter *const *srcs, size_t count,
                                      const struct bloomfile_merge_params *params);
-BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size, const bloomfile *const *srcs,
-                                         size_t count, const struct bloomfile_merge_params *params);
+BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size,
+                                         const bloomfile_filter *const *srcs, size_t count,
+                                         const struct bloomfile_merge_params *params);
 
 /* Slices. In the layout blocked a contiguous range of digests fills a contiguous range of blocks.
  * This lets several machines build one filter. The builder of slice i of `slices` has
@@ -99,28 +101,29 @@ BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size, const bloom
  * the same keys, repeated differently, make a different slice but the same whole filter. A slice is
  * a file of its own and may be served alone: it answers "maybe" for every digest outside its range.
  * It can be copied, verified and patched. Operations that need a whole filter return
- * BLOOMFILE_ENOTWHOLE.
+ * BLOOMFILE_EISSLICE.
  *
  * bloomfile_join() puts the slices together: byte for byte the filter that one build of all keys
  * makes.
  *
  *   slices   all slices of one filter, `count` of them (at least 1), in any order
- *   flags    BLOOMFILE_REPLACE, of bloomfile_join() alone, as bloomfile_builder_finish();
- *            BLOOMFILE_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below
+ *   flags    BLOOMFILE_TO_REPLACE, of bloomfile_join() alone, as bloomfile_builder_finish();
+ *            BLOOMFILE_JOIN_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below
  *
  * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, is given twice, or belongs to another
  * filter. Also if a slice left out keys and the slices were not all given the same number of keys
  * with the same sum of digests: no slice may then have those keys. BLOOMFILE_EPARAMS (count,
  * flags). Other errors as bloomfile_seal_to(); bloomfile_status() shows which slice is damaged. */
-BLOOMFILE_API int bloomfile_join(const char *dst, const bloomfile *const *slices, size_t count,
-                                 unsigned flags);
-BLOOMFILE_API int bloomfile_join_fd(int fd, const bloomfile *const *slices, size_t count,
+BLOOMFILE_API int bloomfile_join(const char *dst, const bloomfile_filter *const *slices,
+                                 size_t count, unsigned flags);
+BLOOMFILE_API int bloomfile_join_fd(int fd, const bloomfile_filter *const *slices, size_t count,
                                     unsigned flags, const char *spool);
-BLOOMFILE_API int bloomfile_join_memory(void **image, size_t *size, const bloomfile *const *slices,
-                                        size_t count, unsigned flags);
+BLOOMFILE_API int bloomfile_join_memory(void **image, size_t *size,
+                                        const bloomfile_filter *const *slices, size_t count,
+                                        unsigned flags);
 
 /* For bloomfile_join() and its siblings: join slices that left out keys which may be in none. */
-#define BLOOMFILE_ACCEPT_INCOMPLETE 0x200u
+#define BLOOMFILE_JOIN_ACCEPT_INCOMPLETE 0x200u
 
 /* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,
  * cut into `slices`, at most 65536 and at most one for each 4096 bytes; 0 if either is 0. Whether
@@ -139,35 +142,35 @@ BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uin
  * bodies in the order of their first_block, and then the checksums of their pages, 4 bytes each: a
  * slice has them behind its body, and in the whole they are the same numbers, little-endian, but
  * XORed with body_crc of the slice and with body_crc of the whole (bloomfile_info). Bodies are not
- * looked at: damage to one is found in the whole. flags: BLOOMFILE_ACCEPT_INCOMPLETE, or 0. Errors:
- * BLOOMFILE_EINCOMPLETE as bloomfile_join(), _EPARAMS (count is 0, flags), ENOMEM, and those of
- * bloomfile_inspect() for the first header that is not valid; `header` is untouched. */
+ * looked at: damage to one is found in the whole. flags: BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, or 0.
+ * Errors: BLOOMFILE_EINCOMPLETE as bloomfile_join(), _EPARAMS (count is 0, flags), ENOMEM, and
+ * those of bloomfile_inspect() for the first header that is not valid; `header` is untouched. */
 BLOOMFILE_API int bloomfile_join_headers(void *header, const void *headers, size_t count,
                                          unsigned flags);
 
 /* The digests for which a filter can answer "no": of a slice its own, otherwise all. */
-BLOOMFILE_API void bloomfile_slice_range(const bloomfile *f, bloomfile_digest *first,
+BLOOMFILE_API void bloomfile_slice_range(const bloomfile_filter *f, bloomfile_digest *first,
                                          bloomfile_digest *last);
 
 /* 0 if the two can be merged, whatever their sizes; otherwise in what they differ, the first of
- * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHES, _EDIFFERENTSEED;
- * BLOOMFILE_ENOTONE if one is a series, _ENOTWHOLE if one is a slice; BLOOMFILE_ESOLVED if they
+ * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED;
+ * BLOOMFILE_EISSERIES if one is a series, _EISSLICE if one is a slice; BLOOMFILE_EISRIBBON if they
  * differ in none of these, but are of the layout ribbon. */
-BLOOMFILE_API int bloomfile_compatible(const bloomfile *a, const bloomfile *b);
+BLOOMFILE_API int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b);
 
 /* The same for a counting filter, as a classic one a quarter the size: a bit is set where a counter
  * is above 0. It answers exactly as a classic filter with the same keys. Errors as
  * bloomfile_seal_to(); BLOOMFILE_ENOTCOUNTING. */
-BLOOMFILE_API int bloomfile_project(const char *path, const bloomfile *f, unsigned flags);
-BLOOMFILE_API int bloomfile_project_fd(int fd, const bloomfile *f, const char *spool);
-BLOOMFILE_API int bloomfile_project_memory(void **image, size_t *size, const bloomfile *f);
+BLOOMFILE_API int bloomfile_project(const char *path, const bloomfile_filter *f, unsigned flags);
+BLOOMFILE_API int bloomfile_project_fd(int fd, const bloomfile_filter *f, const char *spool);
+BLOOMFILE_API int bloomfile_project_memory(void **image, size_t *size, const bloomfile_filter *f);
 
 /* Publishes a sealed filter whose body was computed elsewhere, by a message-passing reduction for
  * example: `body` holds the bytes that m uses, (m + 7) / 8 of them, counting (m + 1) / 2: that is
  * body_size, or BLOOMFILE_EPARAMS.
- * params->bits and ->hashes must be given. provenance: BLOOMFILE_FROM_*, 0 if it is as if built
- * from its keys. keys: their number, UINT64_MAX if it is to be estimated from the ones.
- * Errors as bloomfile_builder_new() and _finish(); BLOOMFILE_ESOLVED; BLOOMFILE_EBODY for bits
+ * params->bits and ->hashes must be given. provenance: BLOOMFILE_PROVENANCE_*, 0 if it is as if
+ * built from its keys. keys: their number, UINT64_MAX if it is to be estimated from the ones.
+ * Errors as bloomfile_builder_new() and _finish(); BLOOMFILE_EISRIBBON; BLOOMFILE_EBODY for bits
  * beyond m, or none for one key or more; BLOOMFILE_EPARAMS for what is missing or unknown. */
 BLOOMFILE_API int bloomfile_assemble(const char *path, const struct bloomfile_params *params,
                                      const void *body, size_t body_size, uint32_t provenance,
@@ -183,7 +186,7 @@ BLOOMFILE_API int bloomfile_assemble_memory(void **image, size_t *size,
  * while the handle is open; those of a live filter change as keys are added. bloomfile_verify()
  * tells whether they are sound. NULL and 0 of a series, each layer of which has its own:
  * bloomfile_layer(). */
-BLOOMFILE_API const void *bloomfile_body(const bloomfile *f, size_t *size);
+BLOOMFILE_API const void *bloomfile_body(const bloomfile_filter *f, size_t *size);
 
 #ifdef __cplusplus
 }

@@ -31,24 +31,25 @@ extern "C" {
 #endif
 
 /* Writes the patch from `base` to `result` to a file; flags as bloomfile_builder_finish().
- * Errors: BLOOMFILE_ELIVE; BLOOMFILE_ESOLVED; BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH,
- * _EDIFFERENTHASHES, _EDIFFERENTSEED, _EDIFFERENTBITS, _EDIFFERENTFORM; those of
+ * Errors: BLOOMFILE_ELIVE; BLOOMFILE_EISRIBBON; BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH,
+ * _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED, _EDIFFERENTBITS, _EDIFFERENTFORM; those of
  * bloomfile_seal_to(), and bloomfile_status() tells which filter is damaged; BLOOMFILE_EPARAMS for
  * threads. */
-BLOOMFILE_API int bloomfile_delta(const char *path, const bloomfile *base, const bloomfile *result,
-                                  unsigned threads, unsigned flags);
-BLOOMFILE_API int bloomfile_delta_fd(int fd, const bloomfile *base, const bloomfile *result,
-                                     unsigned threads, const char *spool);
+BLOOMFILE_API int bloomfile_delta(const char *path, const bloomfile_filter *base,
+                                  const bloomfile_filter *result, unsigned threads, unsigned flags);
+BLOOMFILE_API int bloomfile_delta_fd(int fd, const bloomfile_filter *base,
+                                     const bloomfile_filter *result, unsigned threads,
+                                     const char *spool);
 
 /* Writes the result of a patch, which is read from the descriptor `patch` (a pipe will do), from
  * where it stands to the end. Nothing is written before the base was found to be the right one.
- * Errors: BLOOMFILE_EOTHERBASE; BLOOMFILE_EPATCH; of the patch also _EVERSION, _EFEATURE, _ELAYOUT,
- * _ETRUNCATED, _ETRAILING and those of read; BLOOMFILE_ELIVE; those of
+ * Errors: BLOOMFILE_EDIFFERENTBASE; BLOOMFILE_EPATCH; of the patch also _EVERSION, _EFEATURE,
+ * _ELAYOUT, _ETRUNCATED, _ETRAILING and those of read; BLOOMFILE_ELIVE; those of
  * bloomfile_seal_to(); BLOOMFILE_EPARAMS for threads. */
-BLOOMFILE_API int bloomfile_patch(const char *path, const bloomfile *base, int patch,
+BLOOMFILE_API int bloomfile_patch(const char *path, const bloomfile_filter *base, int patch,
                                   unsigned threads, unsigned flags);
-BLOOMFILE_API int bloomfile_patch_fd(int fd, const bloomfile *base, int patch, unsigned threads,
-                                     const char *spool);
+BLOOMFILE_API int bloomfile_patch_fd(int fd, const bloomfile_filter *base, int patch,
+                                     unsigned threads, const char *spool);
 
 /* What a patch says of itself. base_header and result_header are CRC-32s of the three checksums of
  * a header, base_body and result_body are bloomfile_info.body_crc. */

@@ -21,7 +21,7 @@
  *     err = bloomfile_builder_add_digests(b, digests, n);
  *
  *     // asking
- *     err = bloomfile_open(&f, "table.bloom", BLOOMFILE_APP_HASH);
+ *     err = bloomfile_open(&f, "table.bloom", BLOOMFILE_OPEN_APP_HASH);
  *     if (err == 0)
  *         err = bloomfile_name_hash(f, OUR_HASH, self_test);
  *     if (err != 0 || bloomfile_contains_digest(f, our_hash(key, size)))
@@ -52,7 +52,7 @@ extern "C" {
  * never work with a function of the application: their lookups answer "maybe" and set that sticky
  * error, the others return it. The handle is the caller's alone meanwhile.
  * Errors: BLOOMFILE_EHASH (another hash_id), BLOOMFILE_ESELFTEST (another self_test). */
-BLOOMFILE_API int bloomfile_name_hash(bloomfile *f, uint32_t hash_id, uint64_t self_test);
+BLOOMFILE_API int bloomfile_name_hash(bloomfile_filter *f, uint32_t hash_id, uint64_t self_test);
 
 #ifdef __cplusplus
 }

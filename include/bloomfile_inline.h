@@ -12,9 +12,9 @@
  * functions here answer by themselves while nothing is in doubt: the layout is blocked, each page
  * has been verified, a live file is not poisoned. In any other case they call the library. So a pin
  * answers as its handle would, in every state: damage is "maybe", bloomfile_status() tells of it,
- * and a live file that is poisoned meanwhile is noticed. Open with BLOOMFILE_VERIFY_FULL, or with
- * BLOOMFILE_VERIFY_NONE if something else verifies: without, each page is in doubt until a lookup
- * has touched it, and all lookups are the library's until every page was touched.
+ * and a live file that is poisoned meanwhile is noticed. Open with BLOOMFILE_OPEN_VERIFY_FULL, or
+ * with BLOOMFILE_OPEN_VERIFY_NONE if something else verifies: without, each page is in doubt until
+ * a lookup has touched it, and all lookups are the library's until every page was touched.
  *
  * Keys that are known beforehand are prefetched, in groups of 8 to 64:
  *
@@ -57,7 +57,7 @@ extern "C" {
 /* For the functions below only. */
 struct bloomfile_pinned {
     size_t struct_size;
-    const bloomfile *f;
+    const bloomfile_filter *f;
     const uint8_t *body;
     const uint64_t *doubts;   /* 0 there: nothing is in doubt */
     const uint32_t *state[2]; /* of a live file, in both of its records; else NULL */
@@ -83,7 +83,7 @@ static inline struct bloomfile_pinned bloomfile_pinned_init_()
 #endif
 
 /* Fills *pin from an open handle. Error: BLOOMFILE_EPARAMS for a wrong struct_size. */
-BLOOMFILE_API int bloomfile_pin(const bloomfile *f, struct bloomfile_pinned *pin);
+BLOOMFILE_API int bloomfile_pin(const bloomfile_filter *f, struct bloomfile_pinned *pin);
 
 /* ------------------------------------------------------------------------ parts of what follows */
 

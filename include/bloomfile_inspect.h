@@ -19,9 +19,9 @@ extern "C" {
  * n / 2^64 under every rate. The layout ribbon has no k: 0 stands for it. Its rate is the
  * expectation over how many keys fall into a page, and is never below 2^-32; a rate above 0.24 gets
  * the size of 0.24. Rates that differ by less than one part in 2^26 are equal. Only + - * / are
- * used, so every machine gets the same sizes. A `layout` of 0 means BLOOMFILE_BLOCKED. Sizing costs
- * 10 us to 10 ms, most for low rates: to make many filters of one size, do it once and pass bits
- * and hashes on.
+ * used, so every machine gets the same sizes. A `layout` of 0 means BLOOMFILE_LAYOUT_BLOCKED.
+ * Sizing costs 10 us to 10 ms, most for low rates: to make many filters of one size, do it once and
+ * pass bits and hashes on.
  */
 
 /* The least m for n keys at rate fpr, rounded up by at most 0.5% so that many fold factors exist.
@@ -78,9 +78,9 @@ enum bloomfile_framing {
 #define BLOOMFILE_MAX_FRAMING_SIZE 0xFFFFFFu /* bytes of a key */
 
 enum bloomfile_state {
-    BLOOMFILE_LIVE = 1,     /* writable, body not checksummed */
-    BLOOMFILE_SEALED = 2,   /* immutable, checksummed */
-    BLOOMFILE_POISONED = 3, /* a sync failed while it was live */
+    BLOOMFILE_STATE_LIVE = 1,     /* writable, body not checksummed */
+    BLOOMFILE_STATE_SEALED = 2,   /* immutable, checksummed */
+    BLOOMFILE_STATE_POISONED = 3, /* a sync failed while it was live */
 };
 
 /* The header's contents. O(1): nothing here is computed from the body. Of a live filter the commit
@@ -92,7 +92,7 @@ struct bloomfile_info {
     uint32_t compat;      /* feature words */
     uint32_t ro_compat;
     uint32_t incompat;
-    uint32_t provenance;    /* BLOOMFILE_FROM_* */
+    uint32_t provenance;    /* BLOOMFILE_PROVENANCE_* */
     uint32_t layout;        /* enum bloomfile_layout; any number in a header that is not valid */
     uint32_t hash_id;       /* 1: XXH3, 64 bits; others: bloomfile_hash.h */
     uint32_t hashes;        /* k; ribbon: 0 */
@@ -143,15 +143,15 @@ struct bloomfile_info {
 #define BLOOMFILE_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_info)
 
 /* Fills *info, up to info->struct_size bytes. Error: BLOOMFILE_EPARAMS (struct_size). */
-BLOOMFILE_API int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *info);
+BLOOMFILE_API int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile_info *info);
 
 /* bloomfile_layers() returns how many layers a series has at the moment, 0 if the filter is not a
  * series. bloomfile_layer() returns layer i, the oldest being 0; NULL if there is no such layer. It
  * is for the functions of this header: as it has only some of the series' keys, every lookup in it,
  * pinned or not, answers "maybe". Do not close it. It is valid until the handle of the series is
  * closed; if the series forgets, until any thread uses that handle for anything but inspecting. */
-BLOOMFILE_API size_t bloomfile_layers(const bloomfile *f);
-BLOOMFILE_API const bloomfile *bloomfile_layer(const bloomfile *f, size_t i);
+BLOOMFILE_API size_t bloomfile_layers(const bloomfile_filter *f);
+BLOOMFILE_API const bloomfile_filter *bloomfile_layer(const bloomfile_filter *f, size_t i);
 
 /* What the bits themselves say. Reads the whole body. */
 struct bloomfile_measurement {
@@ -168,12 +168,12 @@ struct bloomfile_measurement {
  * the mean over blocks of (ones in the block / 512)^k, for classic and counting (ones / m)^k, for
  * ribbon the mean over lines of 2^-(columns that a lookup there tests). Damage is not looked for.
  * Error: BLOOMFILE_EPARAMS (struct_size). */
-BLOOMFILE_API int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out);
+BLOOMFILE_API int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_measurement *out);
 
 /* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
  * (nonzero counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's.
- * Reads the whole body. Errors: BLOOMFILE_EPARAMS if cells is 0, _ENOTONE of a series. */
-BLOOMFILE_API int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells);
+ * Reads the whole body. Errors: BLOOMFILE_EPARAMS if cells is 0, _EISSERIES of a series. */
+BLOOMFILE_API int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells);
 
 /* A page of a layout that is solved, by its head. This struct never changes. */
 struct bloomfile_solution {
@@ -189,7 +189,7 @@ struct bloomfile_solution {
 /* Tells of a page of the body, from 0. Takes a microsecond. Damage is not looked for. Error:
  * BLOOMFILE_EPARAMS if there is no such page, or if the filter is a series or of a layout that is
  * not solved. */
-BLOOMFILE_API int bloomfile_measure_page(const bloomfile *f, uint64_t page,
+BLOOMFILE_API int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page,
                                          struct bloomfile_solution *out);
 
 /* One thing that is wrong with a file. */
@@ -209,7 +209,7 @@ struct bloomfile_fault {
  * them. SIGBUS (see bloomfile.h) may come in any of them.
  * Errors: BLOOMFILE_EPAGE, _EBODY, _ECHANGED (as bloomfile_status()); BLOOMFILE_ELIVE if the filter
  * is live, BLOOMFILE_EPARAMS (threads), and nothing is checked. *fault tells each of them. */
-BLOOMFILE_API int bloomfile_verify(const bloomfile *f, unsigned threads,
+BLOOMFILE_API int bloomfile_verify(const bloomfile_filter *f, unsigned threads,
                                    struct bloomfile_fault *fault);
 
 /* Decodes and checks the header of an image, whole or damaged; never reads the body. `size` is the
@@ -217,7 +217,7 @@ BLOOMFILE_API int bloomfile_verify(const bloomfile *f, unsigned threads,
  * what the bytes say, right or wrong; zero where there are no bytes. Fills up to *count faults, in
  * the order of the checks, and sets *count to how many there are in all (faults and count may both
  * be NULL). Returns BLOOMFILE_EPARAMS (struct_size), and nothing is filled; or the first fault's
- * error, which is what bloomfile_open_memory() would return with BLOOMFILE_APP_HASH, but for
+ * error, which is what bloomfile_open_memory() would return with BLOOMFILE_OPEN_APP_HASH, but for
  * BLOOMFILE_ELIVE and _EPOISONED (not faults of the bytes), or 0. */
 BLOOMFILE_API int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *info,
                                     struct bloomfile_fault *faults, size_t *count);
@@ -254,7 +254,7 @@ BLOOMFILE_API size_t bloomfile_fields(uint32_t header_size, uint32_t incompat,
  * the fastest that the processor has; all give the same answers. The environment variable
  * BLOOMFILE_KERNEL forces another one, for tests and comparisons; a name that this processor or
  * layout does not have is ignored. It is read once, when the first filter is opened or made. */
-BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile *f);
+BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile_filter *f);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,7 @@
  *     ...
  *     uint8_t *blob = calloc(1, view.size + BLOOMFILE_TRAILER_SIZE);
  *     bloomfile_view_add_digests(&view, blob, digests, n);
- *     bloomfile_view_seal(&view, seed, blob);            // self-describing now
+ *     bloomfile_view_write_trailer(&view, seed, blob); // self-describing now
  *     ...
  *     struct bloomfile_view found;
  *     bloomfile_view_open(&found, seed, blob, size);     // or "maybe" to all
@@ -49,13 +49,13 @@ struct bloomfile_view {
  * lookup); else blocked. For 20 to 1600 keys the rates are those of bloomfile_fpr_for()
  * (bench/README.md). Takes the time of bloomfile_bits_for(): for many filters, compute bits a key
  * and k once and use bloomfile_view_init().
- * Errors: BLOOMFILE_ELAYOUT, _ESOLVED (ribbon), _ECAPACITY (n not in 1 to 2^60), _ERATE,
+ * Errors: BLOOMFILE_ELAYOUT, _EISRIBBON (ribbon), _ECAPACITY (n not in 1 to 2^60), _ERATE,
  * _EUNREACHABLE, _ETOOBIG; the view then is one that answers "maybe" to everything. */
 BLOOMFILE_API int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n,
                                      double fpr);
 
-/* The shape of these numbers (layout not 0). Errors: BLOOMFILE_ELAYOUT, _ESOLVED, _EHASHES, _EBITS,
- * _ETOOBIG, and a view of "maybe". */
+/* The shape of these numbers (layout not 0). Errors: BLOOMFILE_ELAYOUT, _EISRIBBON, _EHASHCOUNT,
+ * _EBITS, _ETOOBIG, and a view of "maybe". */
 BLOOMFILE_API int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bits,
                                       uint32_t hashes);
 
@@ -78,14 +78,14 @@ BLOOMFILE_API size_t bloomfile_view_contains_digests(const struct bloomfile_view
 
 /* Completes the compact form: writes the trailer into the 8 bytes behind the body. `seed` is that
  * of the digests added. */
-BLOOMFILE_API void bloomfile_view_seal(const struct bloomfile_view *view, uint64_t seed,
-                                       void *blob);
+BLOOMFILE_API void bloomfile_view_write_trailer(const struct bloomfile_view *view, uint64_t seed,
+                                                void *blob);
 
 /* Takes the shape from a compact form of `size` bytes, whose body is then used where it lies:
  * `blob` is the body in the calls above. The checksum of all of it is verified, and that it was
  * made with this seed by a library that hashes as this one does: about 20 ns for 50 bytes, 75 ns
- * for 1 KB. Errors: BLOOMFILE_ECOMPACT (damaged, cut short, of another seed, or no such thing at
- * all); BLOOMFILE_EVERSION, _ELAYOUT, _EHASH, _EHASHES, _EBITS (of a writer that knows more than
+ * for 1 KB. Errors: BLOOMFILE_ENOTCOMPACT (damaged, cut short, of another seed, or no such thing at
+ * all); BLOOMFILE_EVERSION, _ELAYOUT, _EHASH, _EHASHCOUNT, _EBITS (of a writer that knows more than
  * this one); BLOOMFILE_ETOOBIG. *out then answers "maybe" to everything, so a caller who reports
  * nothing may ignore the error. */
 BLOOMFILE_API int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *blob,

@@ -11,8 +11,10 @@
 #include "image/new_image.h"
 #include "image/params.h"
 
-#define PROVENANCE (BLOOMFILE_FROM_INTERSECTION | BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_PROJECTION)
-#define PIECE      ((size_t)256 << 10)
+#define PROVENANCE                                                                                 \
+    (BLOOMFILE_PROVENANCE_INTERSECTION | BLOOMFILE_PROVENANCE_UNION |                              \
+     BLOOMFILE_PROVENANCE_PROJECTION)
+#define PIECE ((size_t)256 << 10)
 
 static int describe(struct header *h, const struct bloomfile_params *given, uint32_t provenance,
                     uint64_t keys)
@@ -20,8 +22,8 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
     struct bloomfile_params p;
     const bool known = keys != UINT64_MAX;
     int error = params_take(&p, given);
-    if (error == BLOOMFILE_EHASHES && layout_of(p.layout)->solved)
-        return BLOOMFILE_ESOLVED; /* every other layout needs k, this one has none */
+    if (error == BLOOMFILE_EHASHCOUNT && layout_of(p.layout)->solved)
+        return BLOOMFILE_EISRIBBON; /* every other layout needs k, this one has none */
     if (error != 0)
         return error;
     error = params_refuse_of_builder(&p);
@@ -30,14 +32,14 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
     if (error != 0)
         return error;
     if (layout_of(p.layout)->solved)
-        return BLOOMFILE_ESOLVED;
+        return BLOOMFILE_EISRIBBON;
     if (p.bits == 0 || p.hashes == 0 || (provenance & ~PROVENANCE) != 0)
         return BLOOMFILE_EPARAMS;
     if (known && keys > GEOMETRY_MAX_CAPACITY)
         return BLOOMFILE_ECAPACITY;
     error = params_plan(&p, known ? keys : 0, GEOMETRY_FILE_HEADER, h);
     h->provenance = provenance;
-    h->record.state = BLOOMFILE_SEALED;
+    h->record.state = BLOOMFILE_STATE_SEALED;
     h->record.flags = known ? 0 : RECORD_N_ESTIMATED;
     return error;
 }

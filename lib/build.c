@@ -264,7 +264,7 @@ static int make(bloomfile_builder *b, const struct runs *runs, uint64_t n, struc
     struct header h;
     struct new_image r = { 0 };
     int error = params_plan(&b->params, n, new_image_header_size(&to), &h);
-    h.record.state = BLOOMFILE_SEALED;
+    h.record.state = BLOOMFILE_STATE_SEALED;
     describe_input(b, &h);
     if (error == 0)
         error = new_image_start(&r, &h, to);

@@ -12,7 +12,7 @@
 #include "image/new_image.h"
 #include "sizing/sizing.h"
 
-static int fold(struct destination to, const bloomfile *src, uint64_t factor)
+static int fold(struct destination to, const bloomfile_filter *src, uint64_t factor)
 {
     struct combine_part part;
     struct combination c = { .parts = &part, .settle = combine_estimate };
@@ -20,7 +20,7 @@ static int fold(struct destination to, const bloomfile *src, uint64_t factor)
     if (refused != 0)
         return refused;
     if (factor != 1 && layout_of(src->header.layout)->solved)
-        return BLOOMFILE_ESOLVED;
+        return BLOOMFILE_EISRIBBON;
     if (factor == 0 || src->view.units % factor != 0)
         return BLOOMFILE_EFACTOR;
     int error = source_describe(src, &c.h);
@@ -29,7 +29,7 @@ static int fold(struct destination to, const bloomfile *src, uint64_t factor)
     if (error == 0)
         error = combine_add(&c, src, factor);
     if (error == 0) {
-        c.h.record.state = BLOOMFILE_SEALED;
+        c.h.record.state = BLOOMFILE_STATE_SEALED;
         c.h.m /= factor;
         error = combine_make(&c, to);
     }
@@ -37,17 +37,17 @@ static int fold(struct destination to, const bloomfile *src, uint64_t factor)
     return error;
 }
 
-int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor, unsigned flags)
+int bloomfile_fold(const char *dst, const bloomfile_filter *src, uint64_t factor, unsigned flags)
 {
     return fold(new_image_to_file(dst, flags), src, factor);
 }
 
-int bloomfile_fold_fd(int fd, const bloomfile *src, uint64_t factor, const char *spool)
+int bloomfile_fold_fd(int fd, const bloomfile_filter *src, uint64_t factor, const char *spool)
 {
     return fold(new_image_to_fd(fd, spool), src, factor);
 }
 
-int bloomfile_fold_memory(void **image, size_t *size, const bloomfile *src, uint64_t factor)
+int bloomfile_fold_memory(void **image, size_t *size, const bloomfile_filter *src, uint64_t factor)
 {
     return fold(new_image_to_memory(image, size), src, factor);
 }
@@ -56,7 +56,7 @@ int bloomfile_fold_memory(void **image, size_t *size, const bloomfile *src, uint
 
 #define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_merge_params, spool)
 
-int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
+int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b)
 {
     int error = header_refuse_partial(&a->header);
     if (error == 0)
@@ -64,7 +64,7 @@ int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
     if (error != 0)
         return error;
     error = combine_compatible(&a->header, &b->header);
-    return error == 0 && layout_of(a->header.layout)->solved ? BLOOMFILE_ESOLVED : error;
+    return error == 0 && layout_of(a->header.layout)->solved ? BLOOMFILE_EISRIBBON : error;
 }
 
 static int take_params(struct bloomfile_merge_params *p, const struct bloomfile_merge_params *given)
@@ -73,8 +73,8 @@ static int take_params(struct bloomfile_merge_params *p, const struct bloomfile_
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
         return BLOOMFILE_EPARAMS;
     if (p->op == 0)
-        p->op = BLOOMFILE_UNION;
-    if (p->op > BLOOMFILE_INTERSECTION || p->reserved != 0 || p->keys > GEOMETRY_MAX_CAPACITY)
+        p->op = BLOOMFILE_MERGE_UNION;
+    if (p->op > BLOOMFILE_MERGE_INTERSECTION || p->reserved != 0 || p->keys > GEOMETRY_MAX_CAPACITY)
         return BLOOMFILE_EPARAMS;
     if (!(p->max_fpr >= 0 && p->max_fpr <= 1))
         return BLOOMFILE_ERATE;
@@ -113,12 +113,12 @@ static void describe_also(struct header *h, const struct header *source)
         h->record = source->record;
 }
 
-static int describe(struct header *h, const bloomfile *const *srcs, size_t count,
+static int describe(struct header *h, const bloomfile_filter *const *srcs, size_t count,
                     const struct bloomfile_merge_params *p)
 {
     int error = header_refuse_partial(&srcs[0]->header);
     if (error == 0 && layout_of(srcs[0]->header.layout)->solved)
-        error = BLOOMFILE_ESOLVED;
+        error = BLOOMFILE_EISRIBBON;
     if (error == 0)
         error = source_describe(srcs[0], h);
     for (size_t i = 1; error == 0 && i < count; i++) {
@@ -131,16 +131,16 @@ static int describe(struct header *h, const bloomfile *const *srcs, size_t count
     }
     if (error != 0)
         return error;
-    if (p->op == BLOOMFILE_INTERSECTION && layout_of(h->layout)->counts)
-        return BLOOMFILE_ECOUNTING;
-    const bool intersection = p->op == BLOOMFILE_INTERSECTION;
-    h->provenance |= intersection ? BLOOMFILE_FROM_INTERSECTION : BLOOMFILE_FROM_MERGE;
+    if (p->op == BLOOMFILE_MERGE_INTERSECTION && layout_of(h->layout)->counts)
+        return BLOOMFILE_EISCOUNTING;
+    const bool intersection = p->op == BLOOMFILE_MERGE_INTERSECTION;
+    h->provenance |= intersection ? BLOOMFILE_PROVENANCE_INTERSECTION : BLOOMFILE_PROVENANCE_UNION;
     h->m_unfolded = h->m;
     memcpy(h->tag, p->tag, sizeof h->tag);
     memset(h->label, 0, sizeof h->label);
     if (p->label != NULL)
         memcpy(h->label, p->label, strlen(p->label));
-    h->record.state = BLOOMFILE_SEALED;
+    h->record.state = BLOOMFILE_STATE_SEALED;
     if (count > 1 && intersection)
         h->record.flags |= RECORD_N_ESTIMATED;
     if (p->keys != 0) {
@@ -160,7 +160,7 @@ static int settle_union(struct combination *c, const struct kernel_tally *tally)
     const struct sizing *sizing = sizing_of(h->layout);
     double fpr = sizing->measured(h->m, h->k, tally->ones, tally->blocks);
     double error = sizing->standard_error(h->m, h->k, tally->ones, tally->blocks);
-    return fpr - 3 * error > c->max_fpr ? BLOOMFILE_ERATEPASSED : 0;
+    return fpr - 3 * error > c->max_fpr ? BLOOMFILE_EOVERRATE : 0;
 }
 
 static int settle_intersection(struct combination *c, const struct kernel_tally *tally)
@@ -184,8 +184,8 @@ static int settle_intersection(struct combination *c, const struct kernel_tally 
     return 0;
 }
 
-static int combine(struct combination *c, struct destination to, const bloomfile *const *srcs,
-                   size_t count)
+static int combine(struct combination *c, struct destination to,
+                   const bloomfile_filter *const *srcs, size_t count)
 {
     int error = 0;
     for (size_t i = 0; error == 0 && i < count; i++) {
@@ -198,7 +198,7 @@ static int combine(struct combination *c, struct destination to, const bloomfile
     return error;
 }
 
-static int merge(struct destination to, const bloomfile *const *srcs, size_t count,
+static int merge(struct destination to, const bloomfile_filter *const *srcs, size_t count,
                  const struct bloomfile_merge_params *params)
 {
     struct bloomfile_merge_params p;
@@ -213,7 +213,7 @@ static int merge(struct destination to, const bloomfile *const *srcs, size_t cou
     if (error != 0)
         return error;
     to.spool = p.spool;
-    c.intersect = p.op == BLOOMFILE_INTERSECTION;
+    c.intersect = p.op == BLOOMFILE_MERGE_INTERSECTION;
     c.keys_told = p.keys != 0;
     c.settle = c.intersect ? settle_intersection : settle_union;
     c.max_fpr = p.max_fpr != 0 ? p.max_fpr : c.h.fpr;
@@ -225,20 +225,20 @@ static int merge(struct destination to, const bloomfile *const *srcs, size_t cou
     return error;
 }
 
-int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
+int bloomfile_merge(const char *dst, const bloomfile_filter *const *srcs, size_t count,
                     const struct bloomfile_merge_params *params, unsigned flags)
 {
     return merge(new_image_to_file(dst, flags), srcs, count, params);
 }
 
-int bloomfile_merge_fd(int fd, const bloomfile *const *srcs, size_t count,
+int bloomfile_merge_fd(int fd, const bloomfile_filter *const *srcs, size_t count,
                        const struct bloomfile_merge_params *params)
 {
     return merge(new_image_to_fd(fd, NULL), srcs, count, params);
 }
 
-int bloomfile_merge_memory(void **image, size_t *size, const bloomfile *const *srcs, size_t count,
-                           const struct bloomfile_merge_params *params)
+int bloomfile_merge_memory(void **image, size_t *size, const bloomfile_filter *const *srcs,
+                           size_t count, const struct bloomfile_merge_params *params)
 {
     return merge(new_image_to_memory(image, size), srcs, count, params);
 }
@@ -285,7 +285,7 @@ static int make_projection(struct source *s, struct new_image *r, struct header 
     return new_image_finish(r, h);
 }
 
-static int project(struct destination to, const bloomfile *f)
+static int project(struct destination to, const bloomfile_filter *f)
 {
     const uint32_t projection = layout_of(f->header.layout)->projection;
     if (projection == 0)
@@ -298,9 +298,9 @@ static int project(struct destination to, const bloomfile *f)
         error = source_destination(&to, &f, 1);
     if (error != 0)
         return error;
-    h.record.state = BLOOMFILE_SEALED;
+    h.record.state = BLOOMFILE_STATE_SEALED;
     h.layout = projection;
-    h.provenance |= BLOOMFILE_FROM_PROJECTION;
+    h.provenance |= BLOOMFILE_PROVENANCE_PROJECTION;
     error = source_start(&s, f);
     if (error == 0)
         error = new_image_start(&r, &h, to);
@@ -311,17 +311,17 @@ static int project(struct destination to, const bloomfile *f)
     return error;
 }
 
-int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
+int bloomfile_project(const char *path, const bloomfile_filter *f, unsigned flags)
 {
     return project(new_image_to_file(path, flags), f);
 }
 
-int bloomfile_project_fd(int fd, const bloomfile *f, const char *spool)
+int bloomfile_project_fd(int fd, const bloomfile_filter *f, const char *spool)
 {
     return project(new_image_to_fd(fd, spool), f);
 }
 
-int bloomfile_project_memory(void **image, size_t *size, const bloomfile *f)
+int bloomfile_project_memory(void **image, size_t *size, const bloomfile_filter *f)
 {
     return project(new_image_to_memory(image, size), f);
 }

@@ -24,14 +24,14 @@ static int check_shape(const struct header *base, const struct header *result)
     return base->header_size == result->header_size ? 0 : BLOOMFILE_EDIFFERENTFORM;
 }
 
-static int images_of(const bloomfile *f, struct handle_images *images)
+static int images_of(const bloomfile_filter *f, struct handle_images *images)
 {
     const int error = f->operations->images(f, images);
-    return error == 0 && layout_of(f->header.layout)->solved ? BLOOMFILE_ESOLVED : error;
+    return error == 0 && layout_of(f->header.layout)->solved ? BLOOMFILE_EISRIBBON : error;
 }
 
-static int delta(struct destination to, const bloomfile *base, const bloomfile *result,
-                 unsigned threads)
+static int delta(struct destination to, const bloomfile_filter *base,
+                 const bloomfile_filter *result, unsigned threads)
 {
     struct handle_images from, into;
     if (threads > TEAM_MOST)
@@ -47,21 +47,21 @@ static int delta(struct destination to, const bloomfile *base, const bloomfile *
                       : make_patch(to, from.list, into.list, from.count, from.layers, threads);
 }
 
-int bloomfile_delta(const char *path, const bloomfile *base, const bloomfile *result,
+int bloomfile_delta(const char *path, const bloomfile_filter *base, const bloomfile_filter *result,
                     unsigned threads, unsigned flags)
 {
     return delta(new_image_to_file(path, flags), base, result, threads);
 }
 
-int bloomfile_delta_fd(int fd, const bloomfile *base, const bloomfile *result, unsigned threads,
-                       const char *spool)
+int bloomfile_delta_fd(int fd, const bloomfile_filter *base, const bloomfile_filter *result,
+                       unsigned threads, const char *spool)
 {
     return delta(new_image_to_fd(fd, spool), base, result, threads);
 }
 
 /* ---- applying */
 
-static int patch(struct destination to, const bloomfile *base, int fd, unsigned threads)
+static int patch(struct destination to, const bloomfile_filter *base, int fd, unsigned threads)
 {
     struct input in;
     if (threads > TEAM_MOST)
@@ -76,13 +76,13 @@ static int patch(struct destination to, const bloomfile *base, int fd, unsigned 
     return apply_patch(to, from.list, from.count, from.layers, &in, threads);
 }
 
-int bloomfile_patch(const char *path, const bloomfile *base, int fd, unsigned threads,
+int bloomfile_patch(const char *path, const bloomfile_filter *base, int fd, unsigned threads,
                     unsigned flags)
 {
     return patch(new_image_to_file(path, flags), base, fd, threads);
 }
 
-int bloomfile_patch_fd(int fd, const bloomfile *base, int patch_fd, unsigned threads,
+int bloomfile_patch_fd(int fd, const bloomfile_filter *base, int patch_fd, unsigned threads,
                        const char *spool)
 {
     return patch(new_image_to_fd(fd, spool), base, patch_fd, threads);

@@ -18,7 +18,7 @@
 
 /* ---- the header */
 
-int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
+int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile_info *out)
 {
     if (!versioned_known(out->struct_size, INFO_LEAST))
         return BLOOMFILE_EPARAMS;
@@ -28,7 +28,7 @@ int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
     return 0;
 }
 
-size_t bloomfile_layers(const bloomfile *f)
+size_t bloomfile_layers(const bloomfile_filter *f)
 {
     if (f->series == NULL)
         return 0;
@@ -38,13 +38,13 @@ size_t bloomfile_layers(const bloomfile *f)
     return count;
 }
 
-const bloomfile *bloomfile_layer(const bloomfile *f, size_t i)
+const bloomfile_filter *bloomfile_layer(const bloomfile_filter *f, size_t i)
 {
     const struct layers *l = f->series != NULL ? layers_now(f) : NULL;
     return l != NULL && i < l->count ? l->list[i] : NULL;
 }
 
-const void *bloomfile_body(const bloomfile *f, size_t *size)
+const void *bloomfile_body(const bloomfile_filter *f, size_t *size)
 {
     *size = (size_t)f->geometry.need; /* of a series 0 */
     return f->view.body;
@@ -133,7 +133,7 @@ size_t bloomfile_fields(uint32_t header_size, uint32_t incompat, struct bloomfil
 
 /* ---- the bits */
 
-int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
+int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_measurement *out)
 {
     if (!versioned_known(out->struct_size, MEASUREMENT_LEAST))
         return BLOOMFILE_EPARAMS;
@@ -149,10 +149,10 @@ static uint64_t share(uint64_t total, uint64_t i, uint64_t cells)
     return total / cells * i + total % cells * i / cells;
 }
 
-int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
+int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells)
 {
     if (f->series != NULL)
-        return BLOOMFILE_ENOTONE;
+        return BLOOMFILE_EISSERIES;
     if (cells == 0)
         return BLOOMFILE_EPARAMS;
     const size_t grain = (size_t)geometry_bytes_of(f->header.layout, 1);
@@ -172,7 +172,8 @@ int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
 }
 
 /* The head of that page, which begins the bytes, and what it makes of the rate. */
-static struct bloomfile_solution read_solution(const bloomfile *f, const uint8_t *page, size_t size)
+static struct bloomfile_solution read_solution(const bloomfile_filter *f, const uint8_t *page,
+                                               size_t size)
 {
     struct kernel_tally tally = { 0 };
     const unsigned lines = (unsigned)(size / PROBE_BLOCK_BYTES), words = ribbon_words(lines);
@@ -194,7 +195,7 @@ static struct bloomfile_solution read_solution(const bloomfile *f, const uint8_t
     return solution;
 }
 
-int bloomfile_measure_page(const bloomfile *f, uint64_t page, struct bloomfile_solution *out)
+int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page, struct bloomfile_solution *out)
 {
     if (!layout_of(f->header.layout)->solved || page >= f->geometry.pages)
         return BLOOMFILE_EPARAMS;
@@ -206,7 +207,7 @@ int bloomfile_measure_page(const bloomfile *f, uint64_t page, struct bloomfile_s
 
 /* ---- against the checksums */
 
-int bloomfile_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
+int bloomfile_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_fault *fault)
 {
     if (threads > TEAM_MOST)
         return inspection_blame(fault, BLOOMFILE_EPARAMS, "threads", 0);

@@ -26,7 +26,7 @@ static int take(struct bloomfile_params *p, const struct bloomfile_params *given
 {
     int error = params_take(p, given);
     if (error == 0 && layout_of(p->layout)->solved)
-        error = BLOOMFILE_ESOLVED;
+        error = BLOOMFILE_EISRIBBON;
     if (error == 0)
         error = params_refuse_of_builder(p);
     return error == 0 && p->series == 0 ? params_refuse_of_live(p) : error;
@@ -39,12 +39,12 @@ static int plan(const struct bloomfile_params *p, unsigned flags, struct header 
     return error == 0 && capacity_limit(h, flags) < h->capacity ? BLOOMFILE_EFULL : error;
 }
 
-int bloomfile_create(bloomfile **out, const char *path, const struct bloomfile_params *params,
-                     unsigned flags)
+int bloomfile_create(bloomfile_filter **out, const char *path,
+                     const struct bloomfile_params *params, unsigned flags)
 {
     *out = NULL;
-    if (path == NULL ||
-        (flags & ~(BLOOMFILE_REPLACE | BLOOMFILE_ADD_EXACT | BLOOMFILE_OVER_CAPACITY)) != 0)
+    if (path == NULL || (flags & ~(BLOOMFILE_TO_REPLACE | BLOOMFILE_OPEN_ADD_EXACT |
+                                   BLOOMFILE_OPEN_OVER_CAPACITY)) != 0)
         return BLOOMFILE_EPARAMS;
     struct bloomfile_params p;
     struct header h;
@@ -58,10 +58,12 @@ int bloomfile_create(bloomfile **out, const char *path, const struct bloomfile_p
     return error != 0 ? error : creating_file(out, path, NULL, &h, flags);
 }
 
-int bloomfile_create_memory(bloomfile **out, const struct bloomfile_params *params, unsigned flags)
+int bloomfile_create_memory(bloomfile_filter **out, const struct bloomfile_params *params,
+                            unsigned flags)
 {
     *out = NULL;
-    if ((flags & ~(BLOOMFILE_ADD_EXACT | BLOOMFILE_SOLE_ADDER | BLOOMFILE_OVER_CAPACITY)) != 0)
+    if ((flags & ~(BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_SOLE_ADDER |
+                   BLOOMFILE_OPEN_OVER_CAPACITY)) != 0)
         return BLOOMFILE_EPARAMS;
     struct bloomfile_params p;
     struct header h;
@@ -75,7 +77,7 @@ int bloomfile_create_memory(bloomfile **out, const struct bloomfile_params *para
 
 /* ---- Adding keys to a live filter, one or many, and taking them back from a counting one. */
 
-static int add_some(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+static int add_some(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                     struct adding_done *done)
 {
     if (!app_hash_is_named(f))
@@ -83,7 +85,7 @@ static int add_some(bloomfile *f, const uint64_t *digests, size_t n, bool *was_n
     return f->operations->add(f, digests, n, was_new, done);
 }
 
-int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new)
+int bloomfile_add_digest(bloomfile_filter *f, bloomfile_digest digest, bool *was_new)
 {
     struct adding_done done = { 0 };
     int error = add_some(f, &digest, 1, NULL, &done);
@@ -92,7 +94,7 @@ int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new)
     return error;
 }
 
-int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new)
+int bloomfile_add(bloomfile_filter *f, const void *key, size_t size, bool *was_new)
 {
     if (hash_is_applications(f->header.hash_id))
         return BLOOMFILE_EHASH;
@@ -113,8 +115,8 @@ static int report(struct adding_done sum, int error, size_t *new_keys, size_t *d
     return error;
 }
 
-int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t n, bool *was_new,
-                          size_t *new_keys, size_t *done)
+int bloomfile_add_digests(bloomfile_filter *f, const bloomfile_digest *digests, size_t n,
+                          bool *was_new, size_t *new_keys, size_t *done)
 {
     struct adding_done sum = { 0 };
     int error = n == 0 ? add_some(f, NULL, 0, NULL, &sum) : 0;
@@ -123,8 +125,8 @@ int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t 
     return report(sum, error, new_keys, done);
 }
 
-int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n, bool *was_new,
-                       size_t *new_keys, size_t *done)
+int bloomfile_add_many(bloomfile_filter *f, const struct bloomfile_key *keys, size_t n,
+                       bool *was_new, size_t *new_keys, size_t *done)
 {
     uint64_t digests[LOOKUP_CHUNK];
     struct adding_done sum = { 0 };
@@ -138,14 +140,14 @@ int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
     return report(sum, error, new_keys, done);
 }
 
-int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
+int bloomfile_remove_digest(bloomfile_filter *f, bloomfile_digest digest)
 {
     if (!layout_of(f->header.layout)->counts)
         return BLOOMFILE_ENOTCOUNTING;
     return app_hash_is_named(f) ? f->operations->remove(f, digest) : BLOOMFILE_EHASH;
 }
 
-int bloomfile_remove(bloomfile *f, const void *key, size_t size)
+int bloomfile_remove(bloomfile_filter *f, const void *key, size_t size)
 {
     if (hash_is_applications(f->header.hash_id))
         return layout_of(f->header.layout)->counts ? BLOOMFILE_EHASH : BLOOMFILE_ENOTCOUNTING;
@@ -154,22 +156,22 @@ int bloomfile_remove(bloomfile *f, const void *key, size_t size)
 
 /* ---- Syncing a live filter, the end of writing to it, and how it is. */
 
-int bloomfile_sync(bloomfile *f)
+int bloomfile_sync(bloomfile_filter *f)
 {
     return f->operations->sync(f);
 }
 
-int bloomfile_finish(bloomfile *f)
+int bloomfile_finish(bloomfile_filter *f)
 {
     return f->operations->finish(f);
 }
 
-bool bloomfile_is_stale(const bloomfile *f)
+bool bloomfile_is_stale(const bloomfile_filter *f)
 {
     return f->operations->is_stale(f);
 }
 
-int bloomfile_recheck(const bloomfile *f)
+int bloomfile_recheck(const bloomfile_filter *f)
 {
     const int error = bloomfile_status(f);
     if (error != 0)
@@ -178,7 +180,7 @@ int bloomfile_recheck(const bloomfile *f)
     return bloomfile_status(f);
 }
 
-int bloomfile_status(const bloomfile *f)
+int bloomfile_status(const bloomfile_filter *f)
 {
     const int error = f->operations->status(f);
     return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
@@ -186,7 +188,7 @@ int bloomfile_status(const bloomfile *f)
 
 /* ---- Saving a live filter that cannot be written to disk any more. */
 
-int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags)
+int bloomfile_rescue(const char *dst, const bloomfile_filter *f, unsigned flags)
 {
     return f->operations->rescue(f, dst, flags);
 }

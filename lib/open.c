@@ -17,24 +17,25 @@
 #include "series/series.h"
 
 #define OPEN_FLAGS                                                                                 \
-    (BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE | BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN |  \
-     BLOOMFILE_ADD_EXACT | BLOOMFILE_PREFAULT | BLOOMFILE_LOCK | BLOOMFILE_COPY |                  \
-     BLOOMFILE_APP_HASH | BLOOMFILE_OVER_CAPACITY)
+    (BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_VERIFY_NONE | BLOOMFILE_OPEN_WRITE |              \
+     BLOOMFILE_OPEN_ACCEPT_UNCLEAN | BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_PREFAULT |          \
+     BLOOMFILE_OPEN_LOCK | BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_APP_HASH |                         \
+     BLOOMFILE_OPEN_OVER_CAPACITY)
 
 static bool flags_valid(unsigned flags, bool by_path)
 {
-    const unsigned verify = BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE;
-    bool writing = (flags & BLOOMFILE_WRITE) != 0;
+    const unsigned verify = BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_VERIFY_NONE;
+    bool writing = (flags & BLOOMFILE_OPEN_WRITE) != 0;
     if ((flags & ~OPEN_FLAGS) != 0 || (flags & verify) == verify)
         return false;
-    if (writing && (!by_path || (flags & (verify | BLOOMFILE_COPY)) != 0))
+    if (writing && (!by_path || (flags & (verify | BLOOMFILE_OPEN_COPY)) != 0))
         return false;
-    return writing || (flags & (BLOOMFILE_ADD_EXACT | BLOOMFILE_OVER_CAPACITY)) == 0;
+    return writing || (flags & (BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_OVER_CAPACITY)) == 0;
 }
 
 /* The layers of a series behind the first one, of which there is a handle; then the handle of all.
  */
-int bloomfile_open(bloomfile **out, const char *path, unsigned flags)
+int bloomfile_open(bloomfile_filter **out, const char *path, unsigned flags)
 {
     *out = NULL;
     if (!flags_valid(flags, true))
@@ -48,7 +49,8 @@ int bloomfile_open(bloomfile **out, const char *path, unsigned flags)
     return error;
 }
 
-int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length, unsigned flags)
+int bloomfile_open_fd(bloomfile_filter **out, int fd, uint64_t offset, uint64_t length,
+                      unsigned flags)
 {
     *out = NULL;
     if (!flags_valid(flags, false))
@@ -62,11 +64,11 @@ int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
                : error;
 }
 
-int bloomfile_open_memory(bloomfile **out, const void *image, size_t size, unsigned flags)
+int bloomfile_open_memory(bloomfile_filter **out, const void *image, size_t size, unsigned flags)
 {
     *out = NULL;
-    const bool held = (flags & (BLOOMFILE_LOCK | BLOOMFILE_PREFAULT)) != 0;
-    if (!flags_valid(flags, false) || (held && (flags & BLOOMFILE_COPY) == 0))
+    const bool held = (flags & (BLOOMFILE_OPEN_LOCK | BLOOMFILE_OPEN_PREFAULT)) != 0;
+    if (!flags_valid(flags, false) || (held && (flags & BLOOMFILE_OPEN_COPY) == 0))
         return BLOOMFILE_EPARAMS;
     int error = opening_memory(out, image, size, flags);
     return error == 0 && header_is_layer(&(*out)->header)
@@ -74,18 +76,18 @@ int bloomfile_open_memory(bloomfile **out, const void *image, size_t size, unsig
                : error;
 }
 
-void bloomfile_close(bloomfile *f)
+void bloomfile_close(bloomfile_filter *f)
 {
     if (f != NULL)
         f->operations->close(f);
 }
 
-uint64_t bloomfile_seed(const bloomfile *f)
+uint64_t bloomfile_seed(const bloomfile_filter *f)
 {
     return f->header.seed;
 }
 
-const char *bloomfile_kernel_name(const bloomfile *f)
+const char *bloomfile_kernel_name(const bloomfile_filter *f)
 {
     return f->kernel->name;
 }
@@ -93,30 +95,30 @@ const char *bloomfile_kernel_name(const bloomfile *f)
 /* ---- Lookups, one or many. */
 
 /* Few instructions, so that the processor overlaps the cache misses of many calls. */
-bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
+bool bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest)
 {
     if (guard_all_good(&f->guard_storage))
         return f->contains(&f->view, digest);
     return f->doubtful->contains(f, digest);
 }
 
-bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
+bool bloomfile_contains(const bloomfile_filter *f, const void *key, size_t size)
 {
     if (hash_is_applications(f->header.hash_id))
         return app_hash_missed(f, 1, NULL) == 1;
     return bloomfile_contains_digest(f, hash_key(f->header.seed, key, size));
 }
 
-size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests, size_t n,
-                                  bool *hits)
+size_t bloomfile_contains_digests(const bloomfile_filter *f, const bloomfile_digest *digests,
+                                  size_t n, bool *hits)
 {
     if (guard_all_good(&f->guard_storage))
         return f->contains_many(&f->view, digests, n, hits);
     return f->doubtful->contains_many(f, digests, n, hits);
 }
 
-size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *keys, size_t n,
-                               bool *hits)
+size_t bloomfile_contains_many(const bloomfile_filter *f, const struct bloomfile_key *keys,
+                               size_t n, bool *hits)
 {
     uint64_t digests[LOOKUP_CHUNK];
     size_t found = 0;
@@ -245,19 +247,19 @@ const char *bloomfile_version(void)
 #define PIN_LEAST VERSIONED_LEAST(struct bloomfile_pinned, blocks)
 
 #ifdef __SIZEOF_INT128__
-static bool can_inline(const bloomfile *f)
+static bool can_inline(const bloomfile_filter *f)
 {
-    return f->header.layout == BLOOMFILE_BLOCKED; /* what bloomfile_block.h looks up */
+    return f->header.layout == BLOOMFILE_LAYOUT_BLOCKED; /* what bloomfile_block.h looks up */
 }
 #else
-static bool can_inline(const bloomfile *f)
+static bool can_inline(const bloomfile_filter *f)
 {
     (void)f;
     return false;
 }
 #endif
 
-int bloomfile_pin(const bloomfile *f, struct bloomfile_pinned *pin)
+int bloomfile_pin(const bloomfile_filter *f, struct bloomfile_pinned *pin)
 {
     static const uint64_t always_in_doubt = 1;
     if (!versioned_known(pin->struct_size, PIN_LEAST))
@@ -270,7 +272,7 @@ int bloomfile_pin(const bloomfile *f, struct bloomfile_pinned *pin)
     }
     for (unsigned slot = 0; f->live != NULL && slot < 2; slot++)
         p.state[slot] = (const void *)f->state[slot];
-    p.poisoned = BYTES_SWAP32(BLOOMFILE_POISONED);
+    p.poisoned = BYTES_SWAP32(BLOOMFILE_STATE_POISONED);
     versioned_give(pin, pin->struct_size, &p, sizeof p);
     return 0;
 }

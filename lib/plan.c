@@ -218,14 +218,14 @@ static struct bloomfile_fold_choice choose(const struct header *h, const struct 
     };
 }
 
-int bloomfile_fold_plan(const bloomfile *src, uint64_t more, struct bloomfile_fold_choice *choices,
-                        size_t *count)
+int bloomfile_fold_plan(const bloomfile_filter *src, uint64_t more,
+                        struct bloomfile_fold_choice *choices, size_t *count)
 {
     const int refused = header_refuse_partial(&src->header);
     if (refused != 0)
         return refused;
     if (layout_of(src->header.layout)->solved)
-        return BLOOMFILE_ESOLVED;
+        return BLOOMFILE_EISRIBBON;
     if (choices == NULL) {
         *count = divisors_count(src->view.units);
         return 0;

@@ -19,7 +19,8 @@ uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest dig
     return partial_slice_of(blocks, probe_reduce(digest, blocks), slices);
 }
 
-void bloomfile_slice_range(const bloomfile *f, bloomfile_digest *first, bloomfile_digest *last)
+void bloomfile_slice_range(const bloomfile_filter *f, bloomfile_digest *first,
+                           bloomfile_digest *last)
 {
     const struct header *h = &f->header;
     *first = 0;
@@ -41,7 +42,7 @@ uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice)
 /* A slice, perhaps without its body. */
 struct part {
     const struct header *h;
-    const bloomfile *f; /* NULL: there is only the header */
+    const bloomfile_filter *f; /* NULL: there is only the header */
 };
 
 static uint64_t blocks_of(const struct part *p)
@@ -100,7 +101,7 @@ static bool have_all_keys(const struct part *parts, size_t count)
 static int check_parts(struct part *parts, size_t count, unsigned flags)
 {
     const int error = put_in_order(parts, count);
-    if (error != 0 || (flags & BLOOMFILE_ACCEPT_INCOMPLETE) != 0)
+    if (error != 0 || (flags & BLOOMFILE_JOIN_ACCEPT_INCOMPLETE) != 0)
         return error;
     return have_all_keys(parts, count) ? 0 : BLOOMFILE_EINCOMPLETE;
 }
@@ -127,7 +128,7 @@ static void describe_whole(struct header *h, const struct part *parts, size_t co
 
 /* ---- the whole */
 
-static int put_slice(struct new_image *r, const bloomfile *f)
+static int put_slice(struct new_image *r, const bloomfile_filter *f)
 {
     struct source s;
     uint8_t *stretch = malloc(SOURCE_STRETCH);
@@ -164,9 +165,10 @@ static int make_whole(struct destination to, const struct part *parts, size_t co
     return error;
 }
 
-static int join(struct destination to, const bloomfile *const *slices, size_t count, unsigned flags)
+static int join(struct destination to, const bloomfile_filter *const *slices, size_t count,
+                unsigned flags)
 {
-    if (count == 0 || (flags & ~(BLOOMFILE_REPLACE | BLOOMFILE_ACCEPT_INCOMPLETE)) != 0)
+    if (count == 0 || (flags & ~(BLOOMFILE_TO_REPLACE | BLOOMFILE_JOIN_ACCEPT_INCOMPLETE)) != 0)
         return BLOOMFILE_EPARAMS;
     struct part *parts = calloc(count, sizeof *parts);
     if (parts == NULL)
@@ -182,25 +184,26 @@ static int join(struct destination to, const bloomfile *const *slices, size_t co
     return error;
 }
 
-int bloomfile_join(const char *dst, const bloomfile *const *slices, size_t count, unsigned flags)
+int bloomfile_join(const char *dst, const bloomfile_filter *const *slices, size_t count,
+                   unsigned flags)
 {
-    const unsigned of_file = flags & BLOOMFILE_REPLACE;
+    const unsigned of_file = flags & BLOOMFILE_TO_REPLACE;
     return join(new_image_to_file(dst, of_file), slices, count, flags);
 }
 
-int bloomfile_join_fd(int fd, const bloomfile *const *slices, size_t count, unsigned flags,
+int bloomfile_join_fd(int fd, const bloomfile_filter *const *slices, size_t count, unsigned flags,
                       const char *spool)
 {
-    if ((flags & BLOOMFILE_REPLACE) != 0)
+    if ((flags & BLOOMFILE_TO_REPLACE) != 0)
         return BLOOMFILE_EPARAMS;
     return join(new_image_to_fd(fd, spool), slices, count, flags);
 }
 
-int bloomfile_join_memory(void **image, size_t *size, const bloomfile *const *slices, size_t count,
-                          unsigned flags)
+int bloomfile_join_memory(void **image, size_t *size, const bloomfile_filter *const *slices,
+                          size_t count, unsigned flags)
 {
     const struct destination to = new_image_to_memory(image, size);
-    return (flags & BLOOMFILE_REPLACE) != 0 ? BLOOMFILE_EPARAMS : join(to, slices, count, flags);
+    return (flags & BLOOMFILE_TO_REPLACE) != 0 ? BLOOMFILE_EPARAMS : join(to, slices, count, flags);
 }
 
 /* ---- from headers alone */
@@ -258,7 +261,7 @@ static int make_header(void *header, struct part *parts, size_t count, unsigned 
 
 int bloomfile_join_headers(void *header, const void *headers, size_t count, unsigned flags)
 {
-    if (count == 0 || (flags & ~BLOOMFILE_ACCEPT_INCOMPLETE) != 0)
+    if (count == 0 || (flags & ~BLOOMFILE_JOIN_ACCEPT_INCOMPLETE) != 0)
         return BLOOMFILE_EPARAMS;
     struct part *parts = calloc(count, sizeof *parts);
     struct header *decoded = calloc(count, sizeof *decoded);

@@ -20,9 +20,9 @@ int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bi
     if (!layout_known(layout))
         return BLOOMFILE_ELAYOUT;
     if (layout_of(layout)->solved)
-        return BLOOMFILE_ESOLVED;
+        return BLOOMFILE_EISRIBBON;
     if (hashes < 1 || hashes > BLOOMFILE_MAX_HASHES)
-        return BLOOMFILE_EHASHES;
+        return BLOOMFILE_EHASHCOUNT;
     if (!geometry_bits_valid(layout, bits))
         return BLOOMFILE_EBITS;
     const uint64_t units = geometry_units_of(layout, bits), size = geometry_bytes_of(layout, units);
@@ -44,7 +44,7 @@ int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n, 
     const bool chooses = layout == 0;
     uint32_t hashes = 0;
     if (chooses)
-        layout = BLOOMFILE_CLASSIC;
+        layout = BLOOMFILE_LAYOUT_CLASSIC;
     uint64_t bits = sizing_bits(layout, n, fpr, &hashes);
     if (chooses && bits >= CLASSIC_BITS) {
         layout = LAYOUT_DEFAULT;
@@ -87,7 +87,7 @@ size_t bloomfile_view_contains_digests(const struct bloomfile_view *view, const 
     return n;
 }
 
-void bloomfile_view_seal(const struct bloomfile_view *view, uint64_t seed, void *blob)
+void bloomfile_view_write_trailer(const struct bloomfile_view *view, uint64_t seed, void *blob)
 {
     if (view->kernel != NULL)
         compact_encode(blob, seed, view);
@@ -102,7 +102,7 @@ int bloomfile_view_open_trusted(struct bloomfile_view *out, const void *blob, si
     if (error == 0)
         error = bloomfile_view_init(out, claimed.layout, claimed.bits, claimed.hashes);
     if (error == 0 && out->size != claimed.size)
-        error = BLOOMFILE_ECOMPACT;
+        error = BLOOMFILE_ENOTCOMPACT;
     if (error != 0)
         *out = unknown;
     return error;
@@ -113,5 +113,5 @@ int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *b
     if (compact_is_whole(blob, size, seed))
         return bloomfile_view_open_trusted(out, blob, size);
     *out = unknown;
-    return BLOOMFILE_ECOMPACT;
+    return BLOOMFILE_ENOTCOMPACT;
 }

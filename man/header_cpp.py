@@ -6,7 +6,7 @@ import re
 
 from comments import COMMENT, Declaration, Group, Section, body_end, text_of, title_and_text, without
 
-NO_PART = re.compile(r"\b(?:BLOOM_FILE_PART_|BLOOMFILE_API|inline|constexpr|explicit|friend) |\[\[nodiscard\]\] | noexcept\b")
+NO_PART = re.compile(r"\b(?:BLOOMFILE_CPP_PART_|BLOOMFILE_API|inline|constexpr|explicit|friend) |\[\[nodiscard\]\] | noexcept\b")
 
 
 def declaration_end(text, at):
@@ -66,7 +66,7 @@ class CppHeader:
                 body = None
                 if text[end] == "{":
                     body, at = text[at:body_end(text, at) - 1], body_end(text, at)
-                if head.split() in (["namespace", "bloom_file"], ["inline", "namespace", "v1"]):
+                if head.split() in (["namespace", "bloomfile"], ["inline", "namespace", "v1"]):
                     groups += self.items(body, True)
                     continue
                 declared = self.declaration(head, body) if is_public else None

@@ -43,7 +43,7 @@ class Page:
     def synopsis(self):
         self.add(".Sh SYNOPSIS", f".In {self.header.name}")
         for declaration in self.header.declarations("class"):
-            self.add(f'.Vt "class bloom_file::{declaration.name};"')
+            self.add(f'.Vt "class bloomfile::{declaration.name};"')
         for function in self.header.declarations("function"):
             self.add(f".Ft {function.result}", f".Fo {function.name}",
                      *(f'.Fa "{argument}"' for argument in function.arguments or ["void"]), ".Fc")

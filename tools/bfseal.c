@@ -72,10 +72,10 @@ static void parse(struct request *r, int argc, char **argv)
 /* Opens the new file as any reader would, and describes it. */
 static void report(const struct request *r, const char *path)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
+    int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH);
     if (error != 0)
         cli_fail(error, "%s is sealed, but cannot be opened", path);
     if (!r->quiet) {
@@ -99,9 +99,10 @@ static void progress(const struct request *r, struct cli_progress *p)
 
 static void seal_in_place(const struct request *r)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct cli_progress p;
-    int error = bloomfile_open(&f, r->path, BLOOMFILE_WRITE | BLOOMFILE_APP_HASH | r->open_flags);
+    int error =
+        bloomfile_open(&f, r->path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH | r->open_flags);
     if (error == BLOOMFILE_ESEALED) {
         if (!r->quiet)
             cli_warn(0, "%s: already sealed", r->path);
@@ -120,7 +121,7 @@ static void seal_in_place(const struct request *r)
                  "cannot seal %s: other programs have it open for writing (to make a sealed copy, "
                  "name DEST)",
                  r->path);
-    if (error == BLOOMFILE_ENOTONE)
+    if (error == BLOOMFILE_EISSERIES)
         cli_fail(0,
                  "cannot seal %s in place: it is a series of layers in several files (seal it to "
                  "one file: bfseal %s "
@@ -132,7 +133,7 @@ static void seal_in_place(const struct request *r)
             "%s was replaced or removed during sealing; the file at that path is not the sealed"
             " filter",
             r->path);
-    if (error != 0 && info.state == BLOOMFILE_SEALED && !is_poisoned)
+    if (error != 0 && info.state == BLOOMFILE_STATE_SEALED && !is_poisoned)
         cli_fail(0,
                  "%s is sealed, but the last write of its header failed: %s (copy it to another "
                  "disk, and check the copy with bfinspect --verify)",
@@ -149,13 +150,13 @@ static void seal_in_place(const struct request *r)
 /* -------------------------------------------------------------------------------------- a copy */
 
 /* What is wrong with the source, and not with making the copy. */
-static bool is_of_source(const bloomfile *f, int error)
+static bool is_of_source(const bloomfile_filter *f, int error)
 {
     return error == BLOOMFILE_EPAGE || error == BLOOMFILE_EBODY || error == BLOOMFILE_EPOISONED ||
            error == BLOOMFILE_ECHANGED || error == bloomfile_status(f);
 }
 
-static int copy(const struct request *r, bloomfile *f)
+static int copy(const struct request *r, bloomfile_filter *f)
 {
     const bool to_stdout = destination_is_stdout(r->dest);
     const unsigned flags = destination_flags(r->force);
@@ -173,10 +174,10 @@ static int copy(const struct request *r, bloomfile *f)
 
 static void seal_copy(const struct request *r)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct cli_progress p;
-    int error = bloomfile_open(&f, r->path, BLOOMFILE_APP_HASH | r->open_flags);
+    int error = bloomfile_open(&f, r->path, BLOOMFILE_OPEN_APP_HASH | r->open_flags);
     if (error != 0)
         message_cannot_open(r->path, error);
     const bool same = same_file_is(r->dest, r->path);

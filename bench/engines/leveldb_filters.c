@@ -101,7 +101,7 @@ static double theory(const struct trial *t, int keys)
     if (bloomfile_view_open(&view, 0, f->bytes, f->size) == 0)
         return bloomfile_fpr_for(view.layout, view.bits, view.hashes, (uint64_t)keys);
     const uint32_t hashes = (uint8_t)f->bytes[f->size - 1];
-    return bloomfile_fpr_for(BLOOMFILE_CLASSIC, 8 * (f->size - 1), hashes, (uint64_t)keys);
+    return bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, 8 * (f->size - 1), hashes, (uint64_t)keys);
 }
 
 static void print(struct trial *t, int keys, uint64_t rounds)

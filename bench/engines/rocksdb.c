@@ -103,7 +103,7 @@ static void finish(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, con
     rocksdb_sstfilewriter_finish(sst, &error);
     check_engine(error, "write", path);
     if (builder != NULL)
-        check_bloomfile(bloomfile_builder_finish(builder, filter, BLOOMFILE_REPLACE), "write",
+        check_bloomfile(bloomfile_builder_finish(builder, filter, BLOOMFILE_TO_REPLACE), "write",
                         filter);
 }
 
@@ -116,7 +116,7 @@ static double measure_write(enum measure_mode mode)
     rocksdb_sstfilewriter_t *sst = rocksdb_sstfilewriter_create(environment, options);
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     bloomfile_builder *builder = NULL;
-    params.layout = layout == RIBBONS ? BLOOMFILE_RIBBON : BLOOMFILE_BLOCKED;
+    params.layout = layout == RIBBONS ? BLOOMFILE_LAYOUT_RIBBON : BLOOMFILE_LAYOUT_BLOCKED;
     value_of(0);
     const double begin = bench_seconds();
     if (mode & OUR_FILTER)
@@ -174,7 +174,7 @@ static struct opened measure_open(enum measure_mode mode)
         &error);
     check_engine(error, "open", path);
     if (mode & OUR_FILTER)
-        check_bloomfile(bloomfile_open(&o.guard.filter, filter, BLOOMFILE_PREFAULT), "open",
+        check_bloomfile(bloomfile_open(&o.guard.filter, filter, BLOOMFILE_OPEN_PREFAULT), "open",
                         filter);
     o.seconds = bench_seconds() - begin;
     o.read_bytes = residence_read_bytes() - bytes;

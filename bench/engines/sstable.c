@@ -93,7 +93,8 @@ static void fill_table(uint64_t table, struct stored *stored, struct row *row)
 static void make_tablets(mtbl_compression_type compression)
 {
     struct table_options beside = { .compression = compression,
-                                    .layout = layout == 2 ? BLOOMFILE_RIBBON : BLOOMFILE_BLOCKED,
+                                    .layout = layout == 2 ? BLOOMFILE_LAYOUT_RIBBON
+                                                          : BLOOMFILE_LAYOUT_BLOCKED,
                                     .fpr = 0.01 },
                          inside = beside;
     struct stored *stored = bench_memory(calloc(rows, sizeof *stored));

@@ -113,14 +113,14 @@ void bench_make_filter(const char *path, size_t size)
     params.hashes = 6;
     params.capacity = params.bits / 10;
     bench_check(
-        bloomfile_assemble(path, &params, body, size, 0, params.capacity, BLOOMFILE_REPLACE),
+        bloomfile_assemble(path, &params, body, size, 0, params.capacity, BLOOMFILE_TO_REPLACE),
         "make a filter");
     free(body);
 }
 
-bloomfile *bench_open(const char *path, unsigned flags)
+bloomfile_filter *bench_open(const char *path, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     bench_check(bloomfile_open(&f, path, flags), "open a filter");
     return f;
 }
@@ -143,7 +143,7 @@ void bench_add_keys(bloomfile_builder *builder, uint64_t seed, uint64_t first, u
     }
 }
 
-uint64_t bench_count_hits(const bloomfile *f, uint64_t first, uint64_t count)
+uint64_t bench_count_hits(const bloomfile_filter *f, uint64_t first, uint64_t count)
 {
     bloomfile_digest digests[CHUNK];
     uint64_t hits = 0;

@@ -50,13 +50,13 @@ void bench_digests(uint64_t seed, uint64_t first, bloomfile_digest *digests, siz
 void bench_make_filter(const char *path, size_t size);
 
 /* Opens a filter file, or ends the program. */
-bloomfile *bench_open(const char *path, unsigned flags);
+bloomfile_filter *bench_open(const char *path, unsigned flags);
 
 /* Adds keys first .. first + count - 1, hashed with `seed`. */
 void bench_add_keys(bloomfile_builder *builder, uint64_t seed, uint64_t first, uint64_t count);
 
 /* How many of the keys first .. first + count - 1 may be in the filter. */
-uint64_t bench_count_hits(const bloomfile *f, uint64_t first, uint64_t count);
+uint64_t bench_count_hits(const bloomfile_filter *f, uint64_t first, uint64_t count);
 
 /* "blocked", "classic" or "counting". */
 const char *bench_layout_name(uint32_t layout);

@@ -31,7 +31,7 @@ struct subject {
     struct bloomfile_params params;
     char path[32];
     bloomfile_builder *builder;
-    bloomfile *f;
+    bloomfile_filter *f;
 };
 
 _Static_assert(sizeof(struct keyset_key) == sizeof(struct bloomfile_key) &&
@@ -43,14 +43,14 @@ static const struct bloomfile_key *bloomfile_keys(const struct keyset *keys, siz
     return (const void *)(keys->keys + first);
 }
 
-static bool has_the_kernel(const bloomfile *f)
+static bool has_the_kernel(const bloomfile_filter *f)
 {
     const char *wanted = getenv("BLOOMFILE_KERNEL"), *name = bloomfile_kernel_name(f);
     return wanted == NULL || strcmp(wanted, name) == 0;
 }
 
 /* Maps every page. */
-static void warm_up(const bloomfile *f)
+static void warm_up(const bloomfile_filter *f)
 {
     size_t size;
     const volatile uint8_t *body = bloomfile_body(f, &size);
@@ -64,7 +64,8 @@ static void *create(unsigned layout, uint64_t capacity, double bits_per_key, enu
     struct subject *s = calloc(1, sizeof *s);
     if (s == NULL)
         return NULL;
-    const uint64_t unit = layout == BLOOMFILE_BLOCKED || layout == BLOOMFILE_RIBBON ? 512 : 8;
+    const uint64_t unit =
+        layout == BLOOMFILE_LAYOUT_BLOCKED || layout == BLOOMFILE_LAYOUT_RIBBON ? 512 : 8;
     s->params = (struct bloomfile_params)BLOOMFILE_PARAMS_INIT;
     s->params.layout = layout;
     s->params.capacity = capacity;
@@ -135,11 +136,11 @@ static bool seal(void *filter)
 {
     struct subject *s = filter;
     if (s->builder != NULL)
-        bench_check(bloomfile_builder_finish(s->builder, s->path, BLOOMFILE_REPLACE),
+        bench_check(bloomfile_builder_finish(s->builder, s->path, BLOOMFILE_TO_REPLACE),
                     "build a filter");
     bloomfile_builder_free(s->builder);
     s->builder = NULL;
-    int error = bloomfile_open(&s->f, s->path, BLOOMFILE_VERIFY_FULL);
+    int error = bloomfile_open(&s->f, s->path, BLOOMFILE_OPEN_VERIFY_FULL);
     if (error == BLOOMFILE_EPAGE) { /* lookups in doubt are wanted */
         error = bloomfile_open(&s->f, s->path, 0);
         if (error == 0)
@@ -154,7 +155,7 @@ static bool seal(void *filter)
 
 static void add_one(void *filter, const struct keyset *keys)
 {
-    bloomfile *f = ((struct subject *)filter)->f;
+    bloomfile_filter *f = ((struct subject *)filter)->f;
     for (size_t i = 0; i < keys->count; i++)
         bench_check(keys->digests != NULL
                         ? bloomfile_add_digest(f, keys->digests[i], NULL)
@@ -164,7 +165,7 @@ static void add_one(void *filter, const struct keyset *keys)
 
 static void add_batch(void *filter, const struct keyset *keys)
 {
-    bloomfile *f = ((struct subject *)filter)->f;
+    bloomfile_filter *f = ((struct subject *)filter)->f;
     bench_check(keys->digests != NULL
                     ? bloomfile_add_digests(f, keys->digests, keys->count, NULL, NULL, NULL)
                     : bloomfile_add_many(f, bloomfile_keys(keys, 0), keys->count, NULL, NULL, NULL),
@@ -175,7 +176,7 @@ static void add_batch(void *filter, const struct keyset *keys)
 
 static inline size_t look_up(const void *filter, const struct keyset *keys, const bool acting)
 {
-    const bloomfile *f = ((const struct subject *)filter)->f;
+    const bloomfile_filter *f = ((const struct subject *)filter)->f;
     const struct keyset all = *keys; /* which calls cannot change */
     size_t found = 0;
     for (size_t i = 0; i < all.count; i++) {
@@ -199,7 +200,7 @@ static size_t look_up_acting(const void *filter, const struct keyset *keys)
 
 static size_t look_up_batch(const void *filter, const struct keyset *keys)
 {
-    const bloomfile *f = ((const struct subject *)filter)->f;
+    const bloomfile_filter *f = ((const struct subject *)filter)->f;
     const struct keyset all = *keys;
     bool hits[KEYSET_BATCH];
     size_t found = 0;
@@ -226,10 +227,12 @@ static uint64_t bytes(const void *filter)
     }
 
 const struct contender contenders[] = {
-    CONTENDER("bloomfile blocked", BLOOMFILE_BLOCKED, create, build_one, build_batch, seal),
-    CONTENDER("bloomfile classic", BLOOMFILE_CLASSIC, create, build_one, build_batch, seal),
-    CONTENDER("bloomfile counting", BLOOMFILE_COUNTING, create, build_one, build_batch, seal),
-    CONTENDER("bloomfile ribbon", BLOOMFILE_RIBBON, create, build_one, build_batch, seal),
-    CONTENDER("bloomfile blocked, live", BLOOMFILE_BLOCKED, create_live, add_one, add_batch, NULL),
+    CONTENDER("bloomfile blocked", BLOOMFILE_LAYOUT_BLOCKED, create, build_one, build_batch, seal),
+    CONTENDER("bloomfile classic", BLOOMFILE_LAYOUT_CLASSIC, create, build_one, build_batch, seal),
+    CONTENDER("bloomfile counting", BLOOMFILE_LAYOUT_COUNTING, create, build_one, build_batch,
+              seal),
+    CONTENDER("bloomfile ribbon", BLOOMFILE_LAYOUT_RIBBON, create, build_one, build_batch, seal),
+    CONTENDER("bloomfile blocked, live", BLOOMFILE_LAYOUT_BLOCKED, create_live, add_one, add_batch,
+              NULL),
 };
 const size_t contenders_count = sizeof contenders / sizeof contenders[0];

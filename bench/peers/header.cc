@@ -27,7 +27,7 @@ struct range {
     struct iterator {
         const keyset_key *at;
 
-        bloom_file::bytes operator*() const
+        bloomfile::bytes operator*() const
         {
             return { at->data, at->size };
         }
@@ -54,10 +54,10 @@ struct range {
     }
 };
 
-bloom_file::params params_of(uint64_t capacity, double bits_per_key)
+bloomfile::params params_of(uint64_t capacity, double bits_per_key)
 {
-    bloom_file::params params;
-    params.layout = BLOOMFILE_BLOCKED;
+    bloomfile::params params;
+    params.layout = BLOOMFILE_LAYOUT_BLOCKED;
     params.capacity = capacity;
     params.bits = uint64_t(std::ceil(double(capacity) * bits_per_key / 512)) * 512;
     return params;
@@ -65,10 +65,10 @@ bloom_file::params params_of(uint64_t capacity, double bits_per_key)
 
 struct filter {
     static constexpr const char *name = "bloomfile blocked, C++" COMPILED_FOR;
-    using digests = bloom_file::span<const bloomfile_digest>;
+    using digests = bloomfile::span<const bloomfile_digest>;
 
-    bloom_file::builder<> builder;
-    bloom_file::filter<> f;
+    bloomfile::builder<> builder;
+    bloomfile::filter<> f;
 
     filter(uint64_t capacity, double bits_per_key) : builder(params_of(capacity, bits_per_key))
     {
@@ -96,8 +96,8 @@ struct filter {
 
     bool finish()
     {
-        builder.finish(PATH, BLOOMFILE_REPLACE);
-        f = bloom_file::filter(PATH, BLOOMFILE_VERIFY_FULL | BLOOMFILE_PREFAULT);
+        builder.finish(PATH, BLOOMFILE_TO_REPLACE);
+        f = bloomfile::filter(PATH, BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_PREFAULT);
         return unlink(PATH) == 0;
     }
 

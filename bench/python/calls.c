@@ -11,13 +11,13 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes" /* Python is the only caller */
 
-bloomfile *calls_open(const char *path)
+bloomfile_filter *calls_open(const char *path)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     return bloomfile_open(&f, path, 0) == 0 ? f : NULL;
 }
 
-void calls_close(bloomfile *f)
+void calls_close(bloomfile_filter *f)
 {
     bloomfile_close(f);
 }
@@ -44,7 +44,8 @@ void calls_digests(uint64_t first, uint64_t *digests, size_t n)
     bench_digests(0, first, digests, n);
 }
 
-double calls_contains(const bloomfile *f, const struct bloomfile_key *keys, size_t n, bool *hits)
+double calls_contains(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n,
+                      bool *hits)
 {
     double start = bench_seconds();
     for (size_t i = 0; i < n; i++)
@@ -52,7 +53,7 @@ double calls_contains(const bloomfile *f, const struct bloomfile_key *keys, size
     return bench_seconds() - start;
 }
 
-double calls_contains_many(const bloomfile *f, const struct bloomfile_key *keys, size_t n,
+double calls_contains_many(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n,
                            bool *hits)
 {
     double start = bench_seconds();
@@ -60,7 +61,8 @@ double calls_contains_many(const bloomfile *f, const struct bloomfile_key *keys,
     return bench_seconds() - start;
 }
 
-double calls_contains_digests(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+double calls_contains_digests(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                              bool *hits)
 {
     double start = bench_seconds();
     bloomfile_contains_digests(f, digests, n, hits);

@@ -28,7 +28,7 @@ struct reader reader_open(void)
 /* Whether the name FILTER could be followed to the file that it now stands for. */
 static bool reload(struct reader *r)
 {
-    bloomfile *newer;
+    bloomfile_filter *newer;
     if (bloomfile_open(&newer, FILTER, 0) != 0)
         return false;
     bloomfile_close(r->filter);
@@ -53,7 +53,7 @@ bool may_be_stored(struct reader *r, const struct order *order)
 
 /* ---- making the filter from the store */
 
-static int add_orders(bloomfile *filter, const struct order *orders, size_t count)
+static int add_orders(bloomfile_filter *filter, const struct order *orders, size_t count)
 {
     struct bloomfile_key keys[CHUNK];
     for (size_t i = 0; i < count; i++)
@@ -61,7 +61,7 @@ static int add_orders(bloomfile *filter, const struct order *orders, size_t coun
     return bloomfile_add_many(filter, keys, count, NULL, NULL, NULL);
 }
 
-static int add_all_orders(bloomfile *filter, const struct store *store)
+static int add_all_orders(bloomfile_filter *filter, const struct store *store)
 {
     const uint64_t count = store_count(store);
     struct order orders[CHUNK];
@@ -86,8 +86,8 @@ static void rebuild(const struct store *store)
     params.fpr = 0.01;
     params.label = "orders";
 
-    bloomfile *filter;
-    int error = bloomfile_create(&filter, FILTER_NEW, &params, BLOOMFILE_REPLACE);
+    bloomfile_filter *filter;
+    int error = bloomfile_create(&filter, FILTER_NEW, &params, BLOOMFILE_TO_REPLACE);
     if (error == 0)
         error = add_all_orders(filter, store);
     if (error == 0)
@@ -106,14 +106,15 @@ static void rebuild(const struct store *store)
 /* Adds that the machine's death may have lost had not reached the store (see writer_insert). But a
  * sound filter may be an older copy that was put back, or another store's: so it gets all orders,
  * which changes nothing if it has them. One that is missing or refused is made anew. */
-static bloomfile *open_writable(const struct store *store)
+static bloomfile_filter *open_writable(const struct store *store)
 {
-    bloomfile *filter;
-    if (bloomfile_open(&filter, FILTER, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN) != 0 ||
+    bloomfile_filter *filter;
+    if (bloomfile_open(&filter, FILTER, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN) !=
+            0 ||
         add_all_orders(filter, store) != 0) {
         bloomfile_close(filter);
         rebuild(store);
-        check_bloomfile(bloomfile_open(&filter, FILTER, BLOOMFILE_WRITE), "open", FILTER);
+        check_bloomfile(bloomfile_open(&filter, FILTER, BLOOMFILE_OPEN_WRITE), "open", FILTER);
     }
     return filter;
 }

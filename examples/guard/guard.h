@@ -16,7 +16,7 @@
 /* ---- a process that asks */
 
 struct reader {
-    bloomfile *filter;
+    bloomfile_filter *filter;
     uint64_t reloads; /* how often it has gone over to a larger one */
 };
 
@@ -29,7 +29,7 @@ bool may_be_stored(struct reader *r, const struct order *order);
 
 struct writer {
     const struct store *store;
-    bloomfile *filter;
+    bloomfile_filter *filter;
     uint64_t capacity; /* of the filter */
     uint64_t replaced; /* how often, by a larger one */
 };

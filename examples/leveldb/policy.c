@@ -23,7 +23,8 @@ struct policy *policy_new(int bits_per_key, struct policy_counts *counts)
     if (policy != NULL) {
         const uint32_t bits = (uint32_t)bits_per_key;
         *policy =
-            (struct policy){ bits, bloomfile_hashes_for(BLOOMFILE_CLASSIC, bits * 32, 32), counts };
+            (struct policy){ bits, bloomfile_hashes_for(BLOOMFILE_LAYOUT_CLASSIC, bits * 32, 32),
+                             counts };
     }
     return policy;
 }
@@ -54,12 +55,12 @@ static uint8_t *make(const struct policy *policy, const bloomfile_digest *digest
 {
     struct bloomfile_view view;
     const uint64_t bytes = ((uint64_t)n * policy->bits_per_key + 7) / 8;
-    if (bloomfile_view_init(&view, BLOOMFILE_CLASSIC, 8 * bytes, policy->hashes) != 0)
+    if (bloomfile_view_init(&view, BLOOMFILE_LAYOUT_CLASSIC, 8 * bytes, policy->hashes) != 0)
         return NULL;
     uint8_t *filter = calloc(1, view.size + BLOOMFILE_TRAILER_SIZE);
     if (filter != NULL) {
         bloomfile_view_add_digests(&view, filter, digests, n);
-        bloomfile_view_seal(&view, SEED, filter);
+        bloomfile_view_write_trailer(&view, SEED, filter);
         *size = view.size + BLOOMFILE_TRAILER_SIZE;
     }
     return filter;

@@ -8,20 +8,21 @@
 
 /* The library refuses what is damaged. That a sound filter is of these rows only its tag tells, and
  * a live one may still lack keys. */
-static const char *unfit(const bloomfile *filter, const uint8_t set[BLOOMFILE_TAG_SIZE])
+static const char *unfit(const bloomfile_filter *filter, const uint8_t set[BLOOMFILE_TAG_SIZE])
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(filter, &info);
-    if (info.state != BLOOMFILE_SEALED)
+    if (info.state != BLOOMFILE_STATE_SEALED)
         return "it is live, not sealed";
     if (memcmp(info.tag, set, BLOOMFILE_TAG_SIZE) != 0)
         return "it was made for another set of rows";
     return NULL;
 }
 
-bloomfile *guard_open(const char *path, const uint8_t set[BLOOMFILE_TAG_SIZE], const char **why)
+bloomfile_filter *guard_open(const char *path, const uint8_t set[BLOOMFILE_TAG_SIZE],
+                             const char **why)
 {
-    bloomfile *filter;
+    bloomfile_filter *filter;
     const int error = bloomfile_open(&filter, path, 0);
     *why = error != 0 ? bloomfile_strerror(error) : unfit(filter, set);
     if (*why == NULL)

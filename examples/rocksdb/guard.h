@@ -17,12 +17,13 @@ struct guard {
     rocksdb_t *db;
     rocksdb_column_family_handle_t *rows;
     rocksdb_readoptions_t *options;
-    bloomfile *filter; /* NULL: RocksDB is asked about every key */
+    bloomfile_filter *filter; /* NULL: RocksDB is asked about every key */
 };
 
 /* Opens a filter if it is sealed, and of the set that the database has. Otherwise returns NULL, and
  * *why tells what is wrong. */
-bloomfile *guard_open(const char *path, const uint8_t set[BLOOMFILE_TAG_SIZE], const char **why);
+bloomfile_filter *guard_open(const char *path, const uint8_t set[BLOOMFILE_TAG_SIZE],
+                             const char **why);
 
 /* The value, which the caller releases with rocksdb_pinnableslice_destroy(); NULL if there is none,
  * or *error is set. */

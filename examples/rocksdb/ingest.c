@@ -26,11 +26,11 @@ char *filter_path(const char *database)
     return path;
 }
 
-static bloomfile *open_filter(const char *folder, const struct identity *identity)
+static bloomfile_filter *open_filter(const char *folder, const struct identity *identity)
 {
     const char *why;
     char *path = join(folder, "/", SET_FILTER);
-    bloomfile *filter = guard_open(path, identity->bytes, &why);
+    bloomfile_filter *filter = guard_open(path, identity->bytes, &why);
     if (filter == NULL)
         errx(2, "cannot use %s: %s; ship the set again", path, why);
     free(path);
@@ -57,7 +57,8 @@ struct proof {
     uint64_t missing; /* rows whose keys the filter lacks */
 };
 
-static struct proof read_back(const struct database *d, unsigned set, const bloomfile *filter)
+static struct proof read_back(const struct database *d, unsigned set,
+                              const bloomfile_filter *filter)
 {
     struct proof proof = { .missing = 0 };
     struct identity_maker *maker = identity_begin();
@@ -83,7 +84,7 @@ static struct proof read_back(const struct database *d, unsigned set, const bloo
 /* A copy that was cut off or mixed with another set's files must not get a record. So the rows that
  * RocksDB gives are compared with what the batch job had, and with the filter. */
 static void prove(const struct database *d, unsigned set, const struct identity *identity,
-                  const bloomfile *filter, const char *folder)
+                  const bloomfile_filter *filter, const char *folder)
 {
     const struct proof proof = read_back(d, set, filter);
     if (memcmp(&proof.identity, identity, sizeof *identity) != 0)
@@ -97,9 +98,9 @@ static void prove(const struct database *d, unsigned set, const struct identity 
 }
 
 /* Verifies all of it on the way, and appears whole or not at all. */
-static void publish_filter(const bloomfile *filter, const char *path)
+static void publish_filter(const bloomfile_filter *filter, const char *path)
 {
-    check_bloomfile(bloomfile_seal_to(path, filter, BLOOMFILE_REPLACE), "write", path);
+    check_bloomfile(bloomfile_seal_to(path, filter, BLOOMFILE_TO_REPLACE), "write", path);
 }
 
 static unsigned other_set(unsigned set)
@@ -123,7 +124,7 @@ void ingest_set(const char *folder, const char *database)
 {
     char *path = filter_path(database);
     const struct manifest manifest = manifest_read(folder);
-    bloomfile *filter = open_filter(folder, &manifest.identity);
+    bloomfile_filter *filter = open_filter(folder, &manifest.identity);
     struct database d = database_open(database);
     const struct record current = record_read(&d);
     const unsigned set = ingest_rows(&d, &current, folder, &manifest);

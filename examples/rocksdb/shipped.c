@@ -43,7 +43,7 @@ static void take(bool right, const char *text, const char *what)
 static int ship(int argc, char **argv)
 {
     uint64_t file_bytes = (uint64_t)64 << 20;
-    uint32_t layout = BLOOMFILE_BLOCKED;
+    uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED;
     double rate = 0.01;
     opterr = 0;
     for (int option; (option = getopt(argc, argv, "b:l:p:")) != -1;) {

@@ -54,7 +54,7 @@ struct part {
  */
 static void merge_filters(struct table_writer *w, const struct part *part)
 {
-    const bloomfile *filters[MANIFEST_TABLES];
+    const bloomfile_filter *filters[MANIFEST_TABLES];
     for (size_t i = 0; i < part->count; i++) {
         filters[i] = part->tables[i].filter.handle;
         if (filters[i] == NULL) {

@@ -84,7 +84,7 @@ static enum filter_state state_for(int error)
 
 /* A sound filter may still not be this table's. With another seed it would be asked with digests
  * that mean nothing to it, and live ones have no checksums. */
-static enum filter_state judge(const bloomfile *filter, const struct filter_options *options,
+static enum filter_state judge(const bloomfile_filter *filter, const struct filter_options *options,
                                int *error)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -93,7 +93,7 @@ static enum filter_state judge(const bloomfile *filter, const struct filter_opti
         return FILTER_STALE;
     if (info.seed != options->seed)
         *error = BLOOMFILE_EDIFFERENTSEED;
-    else if (info.state != BLOOMFILE_SEALED)
+    else if (info.state != BLOOMFILE_STATE_SEALED)
         *error = BLOOMFILE_ELIVE;
     return state_for(*error);
 }

@@ -27,7 +27,7 @@ enum filter_state {
 };
 
 struct filter {
-    bloomfile *handle; /* NULL unless FILTER_IN_USE */
+    bloomfile_filter *handle; /* NULL unless FILTER_IN_USE */
     enum filter_state state;
     int error; /* why it is not in use: bloomfile_strerror(); 0: the state says it all */
     atomic_flag damage_told;
@@ -75,7 +75,7 @@ int filter_news_of_damage(struct filter *f);
 
 /* Whether the file was overwritten while it was open: then a "no" since the last call may be wrong,
  * so call this when the answers of a request are complete, and before they are used. Takes 2 to 8
- * us, and longer once if the file's ctime has changed; not needed with BLOOMFILE_COPY. */
+ * us, and longer once if the file's ctime has changed; not needed with BLOOMFILE_OPEN_COPY. */
 bool filter_was_overwritten(const struct filter *f);
 
 /* "stale" and so on. */

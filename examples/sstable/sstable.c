@@ -216,9 +216,9 @@ static void take_option(struct command_line *c, int option)
 
 int main(int argc, char **argv)
 {
-    struct command_line c = {
-        .table = { .compression = MTBL_COMPRESSION_ZSTD, .layout = BLOOMFILE_BLOCKED, .fpr = 0.01 }
-    };
+    struct command_line c = { .table = { .compression = MTBL_COMPRESSION_ZSTD,
+                                         .layout = BLOOMFILE_LAYOUT_BLOCKED,
+                                         .fpr = 0.01 } };
     const struct command *command = COMMANDS;
     take_descriptors();
     for (int option; (option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;)

@@ -71,7 +71,7 @@ void table_writer_add(struct table_writer *w, const struct row *row);
 
 /* Before the first row: the filter becomes the union of these, and is not built from the keys. If
  * that cannot be, this is said, and it is built all the same. */
-void table_writer_merge_filters(struct table_writer *w, const bloomfile *const *filters,
+void table_writer_merge_filters(struct table_writer *w, const bloomfile_filter *const *filters,
                                 size_t count);
 
 /* Publishes filter and table, which are on disk when it returns, and frees the writer. */

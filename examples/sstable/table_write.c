@@ -91,14 +91,15 @@ struct table_writer *table_writer_new(const char *directory, uint64_t number,
     return w;
 }
 
-void table_writer_merge_filters(struct table_writer *w, const bloomfile *const *filters,
+void table_writer_merge_filters(struct table_writer *w, const bloomfile_filter *const *filters,
                                 size_t count)
 {
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     memcpy(params.tag, w->footer.identity, sizeof params.tag);
     const int error =
-        w->embedded ? bloomfile_merge_memory(&w->image, &w->image_size, filters, count, &params)
-                    : bloomfile_merge(w->filter_path, filters, count, &params, BLOOMFILE_REPLACE);
+        w->embedded
+            ? bloomfile_merge_memory(&w->image, &w->image_size, filters, count, &params)
+            : bloomfile_merge(w->filter_path, filters, count, &params, BLOOMFILE_TO_REPLACE);
     if (error != 0) {
         warnx("%s: filters are not merged, it is built from the keys: %s", w->filter_path,
               bloomfile_strerror(error));
@@ -135,7 +136,7 @@ static int finish_filter(struct table_writer *w)
     if (!w->embedded)
         return w->builder == NULL
                    ? 0
-                   : bloomfile_builder_finish(w->builder, w->filter_path, BLOOMFILE_REPLACE);
+                   : bloomfile_builder_finish(w->builder, w->filter_path, BLOOMFILE_TO_REPLACE);
     if (w->builder != NULL)
         error = bloomfile_builder_finish_memory(w->builder, &w->image, &w->image_size);
     w->footer.image_size = w->image_size;

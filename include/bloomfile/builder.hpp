@@ -10,7 +10,7 @@
 
 #include <atomic>
 
-namespace bloom_file
+namespace bloomfile
 {
 inline namespace v1
 {
@@ -310,6 +310,6 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
 };
 
 } // namespace v1
-} // namespace bloom_file
+} // namespace bloomfile
 
 #endif

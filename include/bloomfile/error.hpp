@@ -11,7 +11,7 @@
 #include <system_error>
 #include <type_traits>
 
-namespace bloom_file
+namespace bloomfile
 {
 
 /* What the library has no number for. Its own numbers are negative. */
@@ -38,7 +38,7 @@ class category_type final : public std::error_category
             return "no filter is open here: opening it failed, or it was moved from";
         case errc::other_keys:
             return "the file does not say that its keys are records of this size "
-                   "(bloom_file::any_framing opens it all the same)";
+                   "(bloomfile::any_framing opens it all the same)";
         }
         return bloomfile_strerror(value);
     }
@@ -111,17 +111,17 @@ inline void check(int result, const char *attempt, const char *path = "")
 
 #endif
 
-} // namespace bloom_file
+} // namespace bloomfile
 
 /* So BLOOMFILE_EPAGE and its like are std::error_codes: if (ec == BLOOMFILE_EPAGE). */
 inline std::error_code make_error_code(bloomfile_error error) noexcept
 {
-    return bloom_file::code(error);
+    return bloomfile::code(error);
 }
 
 template <> struct std::is_error_code_enum<bloomfile_error> : std::true_type {
 };
-template <> struct std::is_error_code_enum<bloom_file::errc> : std::true_type {
+template <> struct std::is_error_code_enum<bloomfile::errc> : std::true_type {
 };
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <bloomfile/handle.hpp>
 
-namespace bloom_file
+namespace bloomfile
 {
 inline namespace v1
 {
@@ -29,7 +29,7 @@ inline constexpr bool is_leaving_owner_v =
  * BLOOMFILE_ESELFTEST or errc::other_keys.
  *
  * What can fail is there twice, as in std::filesystem: with a std::error_code, which it sets and
- * clears, or without one. Then it throws bloom_file::error, and is not there at all where
+ * clears, or without one. Then it throws bloomfile::error, and is not there at all where
  * exceptions are switched off. */
 template <class Key = bytes, class Hasher = hasher<Key>> class filter : public handle
 {
@@ -46,7 +46,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     /* As bloomfile_open(); flags are those of bloomfile.h, and any_framing. */
     filter(path_arg path, flag_bits flags, std::error_code &ec)
     {
-        bloomfile *f;
+        bloomfile_filter *f;
         const int error = bloomfile_open(&f, path.c_str(), flags_of(flags));
         admit(f, error, flags, ec);
     }
@@ -59,18 +59,18 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
                           std::error_code &ec)
     {
         filter made;
-        bloomfile *f;
+        bloomfile_filter *f;
         const int error = bloomfile_open_fd(&f, fd, offset, length, flags_of(flags));
         made.admit(f, error, flags, ec);
         return made;
     }
 
     /* As bloomfile_open_memory(): the image must outlive the filter, unless flags have
-     * BLOOMFILE_COPY. */
+     * BLOOMFILE_OPEN_COPY. */
     static filter from_memory(bytes image, flag_bits flags, std::error_code &ec)
     {
         filter made;
-        bloomfile *f;
+        bloomfile_filter *f;
         const int error = bloomfile_open_memory(&f, image.data(), image.size(), flags_of(flags));
         made.admit(f, error, flags, ec);
         return made;
@@ -80,11 +80,11 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     template <class Owner, class = std::enable_if_t<detail::is_leaving_owner_v<Owner>>>
     static filter from_memory(Owner &&made, flag_bits flags, std::error_code &ec)
     {
-        return from_memory(bytes(made), flags | BLOOMFILE_COPY, ec);
+        return from_memory(bytes(made), flags | BLOOMFILE_OPEN_COPY, ec);
     }
 
     /* Owns what the C interface has opened; after an error it is closed. */
-    static filter adopt(bloomfile *f, flag_bits flags, std::error_code &ec)
+    static filter adopt(bloomfile_filter *f, flag_bits flags, std::error_code &ec)
     {
         filter made;
         made.admit(f, f != nullptr ? 0 : BLOOMFILE_EPARAMS, flags, ec);
@@ -98,8 +98,8 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
         *this = filter(path, flags, ec);
         check(ec, "open", path.c_str());
     }
-    static filter from_fd(int fd, std::uint64_t offset = 0, std::uint64_t length = BLOOMFILE_TO_END,
-                          flag_bits flags = {})
+    static filter from_fd(int fd, std::uint64_t offset = 0,
+                          std::uint64_t length = BLOOMFILE_FROM_REST, flag_bits flags = {})
     {
         std::error_code ec;
         filter made = from_fd(fd, offset, length, flags, ec);
@@ -116,9 +116,9 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     template <class Owner, class = std::enable_if_t<detail::is_leaving_owner_v<Owner>>>
     static filter from_memory(Owner &&made, flag_bits flags = {})
     {
-        return from_memory(bytes(made), flags | BLOOMFILE_COPY);
+        return from_memory(bytes(made), flags | BLOOMFILE_OPEN_COPY);
     }
-    static filter adopt(bloomfile *f, flag_bits flags = {})
+    static filter adopt(bloomfile_filter *f, flag_bits flags = {})
     {
         std::error_code ec;
         filter made = adopt(f, flags, ec);
@@ -143,14 +143,14 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     bloomfile_digest digest(const Other &) const = delete;
 
     /* false: the key is certainly not in the set. true: it may be. */
-    [[nodiscard]] BLOOM_FILE_PART_ bool contains(argument key) const
+    [[nodiscard]] BLOOMFILE_CPP_PART_ bool contains(argument key) const
     {
         return contains_digest(digest(key));
     }
     template <class Other, class = detail::if_other_number_t<argument, Other>>
     bool contains(const Other &) const = delete;
     template <class A = argument, class = std::enable_if_t<std::is_same_v<A, bytes>>>
-    [[nodiscard]] BLOOM_FILE_PART_ bool contains(const void *key, std::size_t size) const
+    [[nodiscard]] BLOOMFILE_CPP_PART_ bool contains(const void *key, std::size_t size) const
     {
         return contains(bytes(key, size));
     }
@@ -159,21 +159,21 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
      * the set; hits[i] is set for each, as far as `hits` goes. If the keys or their Hasher throw an
      * exception, all from some key on are true. */
     template <class Keys>
-    BLOOM_FILE_PART_ std::size_t contains_many(const Keys &keys, span<bool> hits = {}) const
+    BLOOMFILE_CPP_PART_ std::size_t contains_many(const Keys &keys, span<bool> hits = {}) const
     {
         std::size_t found = 0;
         detail::presumed rest(hits);
         detail::each_chunk<recipe>(keys, seed(),
                                    [&](const bloomfile_digest *digests, std::size_t n)
-                                       BLOOM_FILE_LAMBDA_PART_ {
+                                       BLOOMFILE_CPP_LAMBDA_PART_ {
                                            found += contains_digests({ digests, n }, rest.next(n));
                                            return std::error_code();
                                        });
         rest.end();
         return found;
     }
-    BLOOM_FILE_PART_ std::size_t contains_many(std::initializer_list<Key> keys,
-                                               span<bool> hits = {}) const
+    BLOOMFILE_CPP_PART_ std::size_t contains_many(std::initializer_list<Key> keys,
+                                                  span<bool> hits = {}) const
     {
         return contains_many<std::initializer_list<Key>>(keys, hits);
     }
@@ -181,11 +181,11 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
   protected:
     static unsigned flags_of(unsigned flags) noexcept
     {
-        return (flags & ~any_framing) | (recipe::named ? BLOOMFILE_APP_HASH : 0);
+        return (flags & ~any_framing) | (recipe::named ? BLOOMFILE_OPEN_APP_HASH : 0);
     }
 
     /* Takes what was opened, and keeps it if it is a filter of these keys. */
-    void admit(bloomfile *f, int error, unsigned flags, std::error_code &ec)
+    void admit(bloomfile_filter *f, int error, unsigned flags, std::error_code &ec)
     {
         ec = code(error);
         take(f, ec);
@@ -211,6 +211,6 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
 };
 
 } // namespace v1
-} // namespace bloom_file
+} // namespace bloomfile
 
 #endif

@@ -11,9 +11,9 @@
 
 /* Lookups are compiled into the caller where that is compiled for processors with vectors, and call
  * the library elsewhere: see the costs in bloomfile_inline.h. */
-#define BLOOM_FILE_INLINED_ (BLOOMFILE_PINNED_INLINED_ != 0)
+#define BLOOMFILE_CPP_INLINED_ (BLOOMFILE_PINNED_INLINED_ != 0)
 
-namespace bloom_file
+namespace bloomfile
 {
 inline namespace v1
 {
@@ -48,13 +48,13 @@ class handle
 
     /* For the functions of the C interface; nullptr if none is open. release() gives it up, and
      * leaves it to the caller to close it. */
-    bloomfile *get() const noexcept
+    bloomfile_filter *get() const noexcept
     {
         return f_;
     }
-    [[nodiscard]] bloomfile *release() noexcept
+    [[nodiscard]] bloomfile_filter *release() noexcept
     {
-        bloomfile *f = std::exchange(f_, nullptr);
+        bloomfile_filter *f = std::exchange(f_, nullptr);
         pin_ = nothing();
         why_ = make_error_code(errc::closed);
         return f;
@@ -118,11 +118,11 @@ class handle
 
     /* Lookups of digests, which are made WITH THE FILTER'S SEED and its hash function. false: the
      * key is certainly not in the set. */
-    [[nodiscard]] BLOOM_FILE_PART_ bool contains_digest(bloomfile_digest digest) const noexcept
+    [[nodiscard]] BLOOMFILE_CPP_PART_ bool contains_digest(bloomfile_digest digest) const noexcept
     {
         /* As bloomfile_pinned_contains_digest(); that no filter is open is one more doubt, so that
          * what is open is not asked for that. */
-        if constexpr (BLOOM_FILE_INLINED_)
+        if constexpr (BLOOMFILE_CPP_INLINED_)
             if (bloomfile_pinned_sure_(&pin_)) {
                 const uint8_t *block = bloomfile_block_of(pin_.body, pin_.blocks, digest);
                 if (bloomfile_block_has(block, pin_.hashes, digest))
@@ -135,8 +135,8 @@ class handle
 
     /* Many at once, several times faster than one by one on filters larger than the caches. Returns
      * the number of hits; hits[i] is set for each, as far as `hits` goes. */
-    BLOOM_FILE_PART_ std::size_t contains_digests(span<const bloomfile_digest> digests,
-                                                  span<bool> hits = {}) const noexcept
+    BLOOMFILE_CPP_PART_ std::size_t contains_digests(span<const bloomfile_digest> digests,
+                                                     span<bool> hits = {}) const noexcept
     {
         const std::size_t n = digests.size(), told = hits.size() < n ? hits.size() : n;
         if (__builtin_expect(told != n && told != 0, 0))
@@ -146,7 +146,7 @@ class handle
     }
 
     /* Requests the cache line that a later lookup reads: see bloomfile_inline.h. */
-    BLOOM_FILE_PART_ void prefetch_digest(bloomfile_digest digest) const noexcept
+    BLOOMFILE_CPP_PART_ void prefetch_digest(bloomfile_digest digest) const noexcept
     {
         bloomfile_pinned_prefetch(&pin_, digest);
     }
@@ -172,7 +172,7 @@ class handle
     }
 
     /* Takes a filter in place of what is open here; or closes it, if there is an error. */
-    void take(bloomfile *f, std::error_code ec) noexcept
+    void take(bloomfile_filter *f, std::error_code ec) noexcept
     {
         close();
         why_ = ec;
@@ -203,27 +203,27 @@ class handle
         return pin;
     }
 
-    BLOOM_FILE_PART_ std::size_t many(const bloomfile_digest *digests, std::size_t n,
-                                      bool *hits) const noexcept
+    BLOOMFILE_CPP_PART_ std::size_t many(const bloomfile_digest *digests, std::size_t n,
+                                         bool *hits) const noexcept
     {
         if (__builtin_expect(f_ == nullptr, 0)) {
             for (std::size_t i = 0; hits != nullptr && i < n; i++)
                 hits[i] = true;
             return n;
         }
-        if constexpr (BLOOM_FILE_INLINED_)
+        if constexpr (BLOOMFILE_CPP_INLINED_)
             return bloomfile_pinned_contains_digests(&pin_, digests, n, hits);
         else
             return bloomfile_contains_digests(f_, digests, n, hits);
     }
 
-    bloomfile *f_ = nullptr;
+    bloomfile_filter *f_ = nullptr;
     bloomfile_pinned pin_ = nothing();
     std::uint64_t seed_ = 0;
     std::error_code why_ = make_error_code(errc::closed); /* no filter is open here */
 };
 
 } // namespace v1
-} // namespace bloom_file
+} // namespace bloomfile
 
 #endif

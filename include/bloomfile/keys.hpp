@@ -27,10 +27,10 @@
  *         static edge example() { return { 1, 2, true }; }
  *         static auto bytes_of(const edge &e)
  *         {
- *             return bloom_file::packed(e.from, e.to, e.directed);
+ *             return bloomfile::packed(e.from, e.to, e.directed);
  *         }
  *     };
- *     bloom_file::builder<edge, edge_hasher> b;
+ *     bloomfile::builder<edge, edge_hasher> b;
  *
  * std::hash is no hasher: it differs between libraries and their versions, and for integers it is
  * often the integer itself. A digest_of() that calls it is possible, and gets an `id` and an
@@ -60,13 +60,13 @@
  * processor a linker could take the same for callers that were compiled for another. The address of
  * one is that of a function of this object alone (clang), or does not link (gcc). */
 #if defined __clang__
-#define BLOOM_FILE_PART_ __attribute__((always_inline, internal_linkage)) inline
+#define BLOOMFILE_CPP_PART_ __attribute__((always_inline, internal_linkage)) inline
 #else
-#define BLOOM_FILE_PART_ __attribute__((always_inline, gnu_inline)) inline
+#define BLOOMFILE_CPP_PART_ __attribute__((always_inline, gnu_inline)) inline
 #endif
-#define BLOOM_FILE_LAMBDA_PART_ __attribute__((always_inline))
+#define BLOOMFILE_CPP_LAMBDA_PART_ __attribute__((always_inline))
 
-namespace bloom_file
+namespace bloomfile
 {
 inline namespace v1
 {
@@ -198,8 +198,8 @@ class path_arg
     const char *path_;
 };
 
-/* Flags of the C interface, which are unsigned: BLOOMFILE_VERIFY_FULL | BLOOMFILE_COPY. 0: none.
- * Neither a bool nor a number of another type is one. */
+/* Flags of the C interface, which are unsigned: BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_COPY.
+ * 0: none. Neither a bool nor a number of another type is one. */
 class flag_bits
 {
   public:
@@ -262,7 +262,7 @@ using if_other_number_t = std::enable_if_t<
 /* The bytes of a number, least significant first on every machine. */
 template <class T> struct little_endian {
     static_assert(std::is_integral_v<T> || std::is_enum_v<T>,
-                  "bloom_file::packed() takes integers, enumerations and std::arrays of bytes: "
+                  "bloomfile::packed() takes integers, enumerations and std::arrays of bytes: "
                   "floating point has two zeros, structs have padding, pointers mean nothing to "
                   "others");
     static constexpr std::size_t size = sizeof(T);
@@ -276,7 +276,7 @@ template <class T> struct little_endian {
 };
 
 template <class T, std::size_t N> struct little_endian<std::array<T, N>> {
-    static_assert(is_char_v<T>, "of arrays, bloom_file::packed() takes those of bytes");
+    static_assert(is_char_v<T>, "of arrays, bloomfile::packed() takes those of bytes");
     static constexpr std::size_t size = N;
     static void put(const std::array<T, N> &value, unsigned char *to) noexcept
     {
@@ -304,7 +304,7 @@ template <class... T> auto packed(const T &...members) noexcept
 /* The hasher of a key that names none. */
 template <class Key, class = void> struct hasher {
     static_assert(sizeof(Key) == 0,
-                  "bloom_file: it is not known what the bytes of this key are. Name a Hasher, "
+                  "bloomfile: it is not known what the bytes of this key are. Name a Hasher, "
                   "filter<Key, Hasher>: the head of bloomfile/keys.hpp tells what it must have");
 };
 
@@ -401,23 +401,23 @@ template <class Key, class Hasher> struct recipe {
     static constexpr auto record_size = static_cast<std::uint32_t>(named || any_bytes ? 0 : size);
 
     static_assert(by_bytes || has_digest_v<Hasher, argument>,
-                  "bloom_file: a Hasher has static bytes_of(key) or std::uint64_t digest_of(key, "
+                  "bloomfile: a Hasher has static bytes_of(key) or std::uint64_t digest_of(key, "
                   "seed). std::hash is none, as it differs between libraries: see the head of "
                   "bloomfile/keys.hpp");
     static_assert(named || by_bytes || !has_digest_v<Hasher, argument>,
-                  "bloom_file: a hash function of your own needs an `id` and an example(), by "
+                  "bloomfile: a hash function of your own needs an `id` and an example(), by "
                   "which files of another one are refused");
     static_assert(named || is_plain_v<Hasher> || !by_bytes,
-                  "bloom_file: give the Hasher an `id` and an example(), by which files of another "
+                  "bloomfile: give the Hasher an `id` and an example(), by which files of another "
                   "one are refused; or plain_bytes = true, if all programs agree on these bytes");
     static_assert(!named || has_example_v<Hasher>,
-                  "bloom_file: a Hasher with an `id` has a static example(), some key, whose "
+                  "bloomfile: a Hasher with an `id` has a static example(), some key, whose "
                   "digest files record");
     static_assert(!named || id >= BLOOMFILE_APP_HASH_FIRST,
-                  "bloom_file: an `id` is BLOOMFILE_APP_HASH_FIRST or above");
+                  "bloomfile: an `id` is BLOOMFILE_APP_HASH_FIRST or above");
     static_assert(named || any_bytes || !by_bytes || !is_plain_v<Hasher> ||
                       (size > 0 && size <= BLOOMFILE_MAX_FRAMING_SIZE),
-                  "bloom_file: bytes_of() of plain bytes returns a std::array, so that files can "
+                  "bloomfile: bytes_of() of plain bytes returns a std::array, so that files can "
                   "record its size; for keys of several sizes choose an `id`");
 
     static bloomfile_digest digest(argument key, std::uint64_t seed)
@@ -472,10 +472,10 @@ inline constexpr bool
 class presumed
 {
   public:
-    BLOOM_FILE_PART_ explicit presumed(span<bool> bools) noexcept : rest_(bools)
+    BLOOMFILE_CPP_PART_ explicit presumed(span<bool> bools) noexcept : rest_(bools)
     {
     }
-    BLOOM_FILE_PART_ ~presumed()
+    BLOOMFILE_CPP_PART_ ~presumed()
     {
         for (std::size_t i = 0; i < rest_.size(); i++)
             rest_.data()[i] = true;
@@ -484,14 +484,14 @@ class presumed
     presumed &operator=(const presumed &) = delete;
 
     /* Those of the next n keys, which are set. */
-    BLOOM_FILE_PART_ span<bool> next(std::size_t n) noexcept
+    BLOOMFILE_CPP_PART_ span<bool> next(std::size_t n) noexcept
     {
         const span<bool> these(rest_.data(), n < rest_.size() ? n : rest_.size());
         rest_ = rest_.from(n);
         return these;
     }
     /* No exception came; what is left was not asked for. */
-    BLOOM_FILE_PART_ void end() noexcept
+    BLOOMFILE_CPP_PART_ void end() noexcept
     {
         rest_ = {};
     }
@@ -506,15 +506,15 @@ inline constexpr std::size_t chunk = 2048, group = 64;
 static_assert(chunk % group == 0);
 
 template <class Recipe, class Keys, class Do>
-BLOOM_FILE_PART_ std::error_code each_chunk(const Keys &keys, std::uint64_t seed, Do what)
+BLOOMFILE_CPP_PART_ std::error_code each_chunk(const Keys &keys, std::uint64_t seed, Do what)
 {
     static_assert(!is_other_number_v<typename Recipe::argument, element_of_t<Keys>>,
-                  "bloom_file: these are not of the type of the keys, and would be converted to "
+                  "bloomfile: these are not of the type of the keys, and would be converted to "
                   "other keys. Write static_cast<Key>() where they are made");
     bloomfile_digest digests[chunk];
     bytes requested[group];
     std::size_t n = 0, held = 0;
-    const auto hash_held = [&]() BLOOM_FILE_LAMBDA_PART_ {
+    const auto hash_held = [&]() BLOOMFILE_CPP_LAMBDA_PART_ {
         for (std::size_t i = 0; i < held; i++)
             digests[n++] = bloomfile_hash(seed, requested[i].data(), requested[i].size());
         held = 0;
@@ -542,6 +542,6 @@ BLOOM_FILE_PART_ std::error_code each_chunk(const Keys &keys, std::uint64_t seed
 } // namespace detail
 
 } // namespace v1
-} // namespace bloom_file
+} // namespace bloomfile
 
 #endif

@@ -9,7 +9,7 @@
 #include <bloomfile/filter.hpp>
 #include <bloomfile_live.h>
 
-namespace bloom_file
+namespace bloomfile
 {
 inline namespace v1
 {
@@ -39,9 +39,9 @@ class live_filter : public filter<Key, Hasher>
         handle::swap(other);
     }
 
-    /* Opens one that is there, as bloomfile_open() with BLOOMFILE_WRITE. */
+    /* Opens one that is there, as bloomfile_open() with BLOOMFILE_OPEN_WRITE. */
     live_filter(path_arg path, flag_bits flags, std::error_code &ec)
-        : base(path, flags | BLOOMFILE_WRITE, ec)
+        : base(path, flags | BLOOMFILE_OPEN_WRITE, ec)
     {
     }
     live_filter(path_arg path, std::error_code &ec) : live_filter(path, {}, ec)
@@ -52,14 +52,14 @@ class live_filter : public filter<Key, Hasher>
     static live_filter create(path_arg path, const bloomfile_params &p, flag_bits flags,
                               std::error_code &ec)
     {
-        return make(p, ec, [&](bloomfile **f, const bloomfile_params *all) {
+        return make(p, ec, [&](bloomfile_filter **f, const bloomfile_params *all) {
             return bloomfile_create(f, path.c_str(), all, flags);
         });
     }
     static live_filter create_memory(const bloomfile_params &p, flag_bits flags,
                                      std::error_code &ec)
     {
-        return make(p, ec, [&](bloomfile **f, const bloomfile_params *all) {
+        return make(p, ec, [&](bloomfile_filter **f, const bloomfile_params *all) {
             return bloomfile_create_memory(f, all, flags);
         });
     }
@@ -76,7 +76,7 @@ class live_filter : public filter<Key, Hasher>
     bool add_digest(bloomfile_digest digest, std::error_code &ec) noexcept
     {
         bool was_new = true;
-        ec = with([&](bloomfile *f) { return bloomfile_add_digest(f, digest, &was_new); });
+        ec = with([&](bloomfile_filter *f) { return bloomfile_add_digest(f, digest, &was_new); });
         return was_new;
     }
 
@@ -122,7 +122,7 @@ class live_filter : public filter<Key, Hasher>
     void remove(argument key, std::error_code &ec)
     {
         const bloomfile_digest digest = this->digest(key);
-        ec = with([&](bloomfile *f) { return bloomfile_remove_digest(f, digest); });
+        ec = with([&](bloomfile_filter *f) { return bloomfile_remove_digest(f, digest); });
     }
 
     template <class Other, class = detail::if_other_number_t<argument, Other>>
@@ -152,11 +152,11 @@ class live_filter : public filter<Key, Hasher>
      * bloomfile_rescue(). */
     void seal_to(path_arg path, flag_bits flags, std::error_code &ec) const noexcept
     {
-        ec = with([&](bloomfile *f) { return bloomfile_seal_to(path.c_str(), f, flags); });
+        ec = with([&](bloomfile_filter *f) { return bloomfile_seal_to(path.c_str(), f, flags); });
     }
     void rescue(path_arg path, flag_bits flags, std::error_code &ec) const noexcept
     {
-        ec = with([&](bloomfile *f) { return bloomfile_rescue(path.c_str(), f, flags); });
+        ec = with([&](bloomfile_filter *f) { return bloomfile_rescue(path.c_str(), f, flags); });
     }
 
 #ifdef __cpp_exceptions
@@ -253,7 +253,7 @@ class live_filter : public filter<Key, Hasher>
     template <class Make> static live_filter make(bloomfile_params p, std::error_code &ec, Make how)
     {
         live_filter made;
-        bloomfile *f = nullptr;
+        bloomfile_filter *f = nullptr;
         int error = recipe::complete(p);
         if (error == 0)
             error = how(&f, &p);
@@ -274,7 +274,7 @@ class live_filter : public filter<Key, Hasher>
         bool told[detail::chunk];
         std::size_t fresh = 0, added = 0;
         if (!ec)
-            ec = with([&](bloomfile *f) {
+            ec = with([&](bloomfile_filter *f) {
                 return bloomfile_add_digests(f, digests, n, told, &fresh, &added);
             });
         for (std::size_t i = 0; i < n && i < was_new.size(); i++)
@@ -285,6 +285,6 @@ class live_filter : public filter<Key, Hasher>
 };
 
 } // namespace v1
-} // namespace bloom_file
+} // namespace bloomfile
 
 #endif

@@ -9,7 +9,7 @@
 #include <bloomfile/keys.hpp>
 #include <bloomfile_view.h>
 
-namespace bloom_file
+namespace bloomfile
 {
 inline namespace v1
 {
@@ -85,7 +85,7 @@ class view
         if (!fits(blob.size(), BLOOMFILE_TRAILER_SIZE))
             ec = make_error_code(errc::closed);
         else
-            bloomfile_view_seal(&shape_, seed, blob.data());
+            bloomfile_view_write_trailer(&shape_, seed, blob.data());
     }
 
     /* false: the key of this digest was certainly not added. */
@@ -111,6 +111,6 @@ class view
 };
 
 } // namespace v1
-} // namespace bloom_file
+} // namespace bloomfile
 
 #endif

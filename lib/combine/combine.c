@@ -86,7 +86,7 @@ static int put_pieces(struct new_image *r, struct combination *c, uint8_t *piece
     return 0;
 }
 
-int combine_add(struct combination *c, const bloomfile *f, uint64_t factor)
+int combine_add(struct combination *c, const bloomfile_filter *f, uint64_t factor)
 {
     struct combine_part *part = &c->parts[c->count++];
     part->factor = factor;
@@ -150,11 +150,11 @@ int combine_estimate(struct combination *c, const struct kernel_tally *tally)
     return 0;
 }
 
-int combine_copy(struct header *h, const bloomfile *f, struct destination to)
+int combine_copy(struct header *h, const bloomfile_filter *f, struct destination to)
 {
     struct combine_part part;
     struct combination c = { .h = *h, .parts = &part, .settle = combine_estimate };
-    c.h.record.state = BLOOMFILE_SEALED;
+    c.h.record.state = BLOOMFILE_STATE_SEALED;
     int error = combine_add(&c, f, 1);
     if (error == 0)
         error = combine_make(&c, to);
@@ -171,7 +171,7 @@ int combine_compatible(const struct header *x, const struct header *y)
         (hash_is_applications(x->hash_id) && x->self_test != y->self_test))
         return BLOOMFILE_EDIFFERENTHASH;
     if (x->k != y->k)
-        return BLOOMFILE_EDIFFERENTHASHES;
+        return BLOOMFILE_EDIFFERENTHASHCOUNT;
     return x->seed == y->seed ? 0 : BLOOMFILE_EDIFFERENTSEED;
 }
 
@@ -198,17 +198,17 @@ static int make_rescue(struct source *s, struct new_image *r, struct header *h, 
     return error != 0 ? error : new_image_finish(r, h);
 }
 
-int rescue(struct destination to, const bloomfile *f, uint64_t series, bool succeeded)
+int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bool succeeded)
 {
     struct header h;
     struct source s;
     struct new_image r = { 0 };
     bool unreadable = source_describe(f, &h) != 0; /* the page may be among those dropped */
-    if (f->live == NULL || h.record.state == BLOOMFILE_SEALED)
+    if (f->live == NULL || h.record.state == BLOOMFILE_STATE_SEALED)
         return BLOOMFILE_ESEALED;
     bool doubtful = unreadable || changed_or_damaged(f) != 0;
     h.series = series;
-    h.record.state = BLOOMFILE_LIVE;
+    h.record.state = BLOOMFILE_STATE_LIVE;
     h.record.sequence = 1;
     h.record.flags = RECORD_N_ESTIMATED | (succeeded ? RECORD_SUCCEEDED : 0);
     h.record.writers = 0;
@@ -239,7 +239,7 @@ static int find(const char *path, struct stat *status, bool *exists)
 }
 
 /* The path of a source leads to the old file by now, and did not when it was opened. */
-static int check_name(const bloomfile *f, const struct stat *old)
+static int check_name(const bloomfile_filter *f, const struct stat *old)
 {
     struct stat now;
     bool exists;
@@ -251,7 +251,7 @@ static int check_name(const bloomfile *f, const struct stat *old)
     return exists && is_file(old, now.st_dev, now.st_ino) ? BLOOMFILE_EREPLACED : 0;
 }
 
-int source_destination(struct destination *to, const bloomfile *const *sources, size_t count)
+int source_destination(struct destination *to, const bloomfile_filter *const *sources, size_t count)
 {
     int error = 0;
     if (to->kind != DESTINATION_FILE || to->path == NULL)
@@ -270,7 +270,7 @@ int source_destination(struct destination *to, const bloomfile *const *sources, 
 
 /* The header with the record in force and what this process has counted since. *others: writers
  * may have counted more. */
-static int load(const bloomfile *f, struct header *h, bool *others)
+static int load(const bloomfile_filter *f, struct header *h, bool *others)
 {
     const int error = live_header_now(f, h);
     /* A child of fork() may not have joined. */
@@ -279,7 +279,7 @@ static int load(const bloomfile *f, struct header *h, bool *others)
     return error;
 }
 
-int source_describe(const bloomfile *f, struct header *h)
+int source_describe(const bloomfile_filter *f, struct header *h)
 {
     bool others;
     int error = load(f, h, &others);
@@ -290,7 +290,7 @@ int source_describe(const bloomfile *f, struct header *h)
     return error;
 }
 
-int source_start(struct source *s, const bloomfile *f)
+int source_start(struct source *s, const bloomfile_filter *f)
 {
     *s = (struct source){ .f = f };
     body_check_start(&s->check, &f->header, f->view.body, f->guard);
@@ -355,7 +355,7 @@ static bool lost_bits(const struct source *s)
 /* A page that could not be written may have been dropped while it was read. */
 static int live_verdict(const struct source *s)
 {
-    const bloomfile *f = s->f;
+    const bloomfile_filter *f = s->f;
     int error = s->stained ? 0 : sync_source(f);
     if (!s->stained && error == 0)
         error = changed_or_damaged(f);

@@ -14,7 +14,7 @@
 
 /* As bloomfile_rescue() says. series: 0, or the identity of the one that the copy is a layer of;
  * succeeded: one that has a successor. */
-int rescue(struct destination to, const bloomfile *f, uint64_t series, bool succeeded);
+int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bool succeeded);
 
 /* ---- A filter that a new file is made from. Its body is read once, in order, into the
  * caller's buffer, where it is checked and used: the file may change at any moment. */
@@ -23,10 +23,11 @@ int rescue(struct destination to, const bloomfile *f, uint64_t series, bool succ
 
 /* The bits of provenance that are known; others are neither compared nor copied. */
 #define SOURCE_PROVENANCE                                                                          \
-    (BLOOMFILE_FROM_INTERSECTION | BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_PROJECTION)
+    (BLOOMFILE_PROVENANCE_INTERSECTION | BLOOMFILE_PROVENANCE_UNION |                              \
+     BLOOMFILE_PROVENANCE_PROJECTION)
 
 struct source {
-    const bloomfile *f;
+    const bloomfile_filter *f;
     struct body_check check; /* of a sealed one */
     uint64_t at;             /* bytes read */
     bool stained;            /* a bit beyond m was set, in the last page of a live one */
@@ -40,15 +41,16 @@ struct source {
  * otherwise the file that is at the destination now, if any.
  * BLOOMFILE_EREPLACED if a source was opened by a path that leads there and had another file then:
  * the result would lack the keys of the new one. */
-int source_destination(struct destination *to, const bloomfile *const *sources, size_t count);
+int source_destination(struct destination *to, const bloomfile_filter *const *sources,
+                       size_t count);
 
 /* Describes a file with the same keys and size: the static part, and the record's state, n and
  * flags. If the source's record cannot be read, that is an error and they are as at its opening. */
-int source_describe(const bloomfile *f, struct header *h);
+int source_describe(const bloomfile_filter *f, struct header *h);
 
 /* Starts reading. 0, or in a child of fork an error of opening the file again; source_release() is
  * due in any case. */
-int source_start(struct source *s, const bloomfile *f);
+int source_start(struct source *s, const bloomfile_filter *f);
 
 /* How many bytes to read next, of `size` in all. */
 size_t source_next(const struct source *s, uint64_t size);
@@ -91,13 +93,13 @@ struct combination {
 int combine_estimate(struct combination *c, const struct kernel_tally *tally);
 
 /* Makes a sealed copy of one image, which source_describe() has described in *h. */
-int combine_copy(struct header *h, const bloomfile *f, struct destination to);
+int combine_copy(struct header *h, const bloomfile_filter *f, struct destination to);
 
 /* Whether digests mean the same to both. 0, or a BLOOMFILE_EDIFFERENT*. */
 int combine_compatible(const struct header *x, const struct header *y);
 
 /* Adds a part: starts reading its source. 0, or an error of source_start(). */
-int combine_add(struct combination *c, const bloomfile *f, uint64_t factor);
+int combine_add(struct combination *c, const bloomfile_filter *f, uint64_t factor);
 
 /* Makes the result. 0, ENOMEM, an error of writing it, or the verdict on a damaged source. */
 int combine_make(struct combination *c, struct destination to);

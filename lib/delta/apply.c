@@ -27,7 +27,7 @@
 #define STRETCH_BYTES ((size_t)STRETCH * CHECKSUM_PAGE)
 
 struct work {
-    const bloomfile *base;
+    const bloomfile_filter *base;
     const struct changes *changes;
     enum cells_kind kind;
     uint64_t pages;
@@ -308,7 +308,7 @@ static int make_header(struct work *w)
         return BLOOMFILE_ECHANGED;
     if (w->head.base.header != patch_name_header(bytes, size) ||
         w->head.base.body != base->record.body_crc || w->head.features != w->features)
-        return BLOOMFILE_EOTHERBASE;
+        return BLOOMFILE_EDIFFERENTBASE;
     if (w->head.layout != base->layout || w->head.body_size != base->body_size)
         return BLOOMFILE_EPATCH;
     int error = patch_apply_edits(&w->head, bytes, w->bytes, size);
@@ -316,7 +316,7 @@ static int make_header(struct work *w)
         return error;
     struct header_faults faults = { .list = NULL };
     decode_header(w->bytes, header_whole_size(base), &w->result, &faults);
-    const bool sound = faults.first == 0 && w->result.record.state == BLOOMFILE_SEALED &&
+    const bool sound = faults.first == 0 && w->result.record.state == BLOOMFILE_STATE_SEALED &&
                        w->result.record.body_crc == w->head.result.body;
     return sound && same_shape(base, &w->result) && has_its_place(w, base) ? 0 : BLOOMFILE_EPATCH;
 }
@@ -338,8 +338,8 @@ static int begin(struct target *t)
     return error != 0 ? error : allocate_file(t->fd, t->whole, false);
 }
 
-static int apply_one(struct target *t, const bloomfile *base, uint32_t features, struct input *in,
-                     unsigned threads)
+static int apply_one(struct target *t, const bloomfile_filter *base, uint32_t features,
+                     struct input *in, unsigned threads)
 {
     struct work w = { .base = base,
                       .changes = changes_best(),
@@ -367,7 +367,7 @@ static int apply_one(struct target *t, const bloomfile *base, uint32_t features,
     return error;
 }
 
-int apply_patch(struct destination to, bloomfile *const *base, size_t count, bool series,
+int apply_patch(struct destination to, bloomfile_filter *const *base, size_t count, bool series,
                 struct input *in, unsigned threads)
 {
     struct target t = { .to = to, .whole = header_whole_size(&base[0]->header) };

@@ -8,7 +8,7 @@
 #include "live/handle.h"
 
 /* `in` is at its start; the base is sealed: one filter, or the layers of a series. */
-int apply_patch(struct destination to, bloomfile *const *base, size_t count, bool series,
+int apply_patch(struct destination to, bloomfile_filter *const *base, size_t count, bool series,
                 struct input *in, unsigned threads);
 
 #endif

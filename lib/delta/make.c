@@ -28,7 +28,7 @@ enum {
 };
 
 struct work {
-    const bloomfile *filters[BOTH];
+    const bloomfile_filter *filters[BOTH];
     struct encode_source source;
     enum cells_kind kind;
     uint64_t pages;
@@ -64,7 +64,7 @@ static void fail(struct work *w, int error)
 static void start_checks(const struct work *w, struct body_check *checks)
 {
     for (int i = 0; i < BOTH; i++) {
-        const bloomfile *f = w->filters[i];
+        const bloomfile_filter *f = w->filters[i];
         body_check_start(&checks[i], &f->header, f->view.body, f->guard);
     }
 }
@@ -201,7 +201,7 @@ static void encode(void *context)
 
 static int write_head(struct work *w)
 {
-    const bloomfile *base = w->filters[BASE], *result = w->filters[RESULT];
+    const bloomfile_filter *base = w->filters[BASE], *result = w->filters[RESULT];
     const uint32_t size = base->header.header_size;
     uint8_t headers[BOTH][HEADER_MAX], bytes[PATCH_HEAD_MOST];
     struct patch_head head;
@@ -284,7 +284,7 @@ static int make(struct work *w, struct target *t, unsigned threads)
     return error == 0 || found_damage(w) ? verdict(w) : error;
 }
 
-static int make_one(struct target *t, const bloomfile *base, const bloomfile *result,
+static int make_one(struct target *t, const bloomfile_filter *base, const bloomfile_filter *result,
                     uint32_t features, unsigned threads)
 {
     struct work w = { .filters = { base, result },
@@ -309,8 +309,8 @@ static int make_one(struct target *t, const bloomfile *base, const bloomfile *re
     return error;
 }
 
-int make_patch(struct destination to, bloomfile *const *base, bloomfile *const *result,
-               size_t count, bool series, unsigned threads)
+int make_patch(struct destination to, bloomfile_filter *const *base,
+               bloomfile_filter *const *result, size_t count, bool series, unsigned threads)
 {
     struct target t = { .to = to };
     int error = 0;

@@ -7,7 +7,7 @@
 #include "live/handle.h"
 
 /* One filter, or the layers of a series; all are sealed, and in pairs of the same shape. */
-int make_patch(struct destination to, bloomfile *const *base, bloomfile *const *result,
-               size_t count, bool series, unsigned threads);
+int make_patch(struct destination to, bloomfile_filter *const *base,
+               bloomfile_filter *const *result, size_t count, bool series, unsigned threads);
 
 #endif

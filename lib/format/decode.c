@@ -50,14 +50,14 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
         HEADER_FAULT(BLOOMFILE_ESELFTEST, self_test);
     const bool solved = known && layout_of(h->layout)->solved;
     if (solved ? h->k != 0 : h->k < 1 || h->k > BLOOMFILE_MAX_HASHES)
-        HEADER_FAULT(BLOOMFILE_EHASHES, k);
+        HEADER_FAULT(BLOOMFILE_EHASHCOUNT, k);
     bool bits_valid = known && geometry_bits_valid(h->layout, h->m);
     if (known && !bits_valid)
         HEADER_FAULT(BLOOMFILE_EBITS, m);
     if (h->body_offset != h->header_size)
-        HEADER_FAULT(BLOOMFILE_EBODYPLACE, body_offset);
+        HEADER_FAULT(BLOOMFILE_EOFFSET, body_offset);
     if (bits_valid && h->body_size != geometry_of(h->layout, h->m, h->header_size).body_size)
-        HEADER_FAULT(BLOOMFILE_EBODYPLACE, body_size);
+        HEADER_FAULT(BLOOMFILE_EOFFSET, body_size);
     if (h->capacity < 1 || h->capacity > GEOMETRY_MAX_CAPACITY)
         HEADER_FAULT(BLOOMFILE_ECAPACITY, capacity);
     if (get64(bytes + AT_fpr) >= HEADER_FPR_LIMIT)
@@ -96,8 +96,8 @@ static bool may_be_live(const struct header *h)
 static bool record_state_valid(const struct header *h)
 {
     const struct record *r = &h->record;
-    bool sealed = r->state == BLOOMFILE_SEALED;
-    if (!sealed && r->state != BLOOMFILE_LIVE && r->state != BLOOMFILE_POISONED)
+    bool sealed = r->state == BLOOMFILE_STATE_SEALED;
+    if (!sealed && r->state != BLOOMFILE_STATE_LIVE && r->state != BLOOMFILE_STATE_POISONED)
         return false;
     if (!sealed && (!may_be_live(h) || r->body_crc != 0))
         return false;
@@ -137,15 +137,16 @@ static void check_records(const uint8_t *bytes, struct header *h, struct header_
         header_fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
         return;
     }
-    if (h->record.state == BLOOMFILE_LIVE && records[other].state == BLOOMFILE_POISONED)
-        h->record.state = BLOOMFILE_POISONED;
+    if (h->record.state == BLOOMFILE_STATE_LIVE && records[other].state == BLOOMFILE_STATE_POISONED)
+        h->record.state = BLOOMFILE_STATE_POISONED;
     bool contradictory = intact[other] && records[0].sequence == records[1].sequence && !identical;
     if (contradictory)
         header_fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
     if (!record_state_valid(h))
         header_fault(faults, BLOOMFILE_ESTATE, half + size * now, names[now]);
-    bool seal_under_way = may_be_live(h) && intact[other] && records[other].state == BLOOMFILE_LIVE;
-    bool sealed = h->record.state == BLOOMFILE_SEALED;
+    bool seal_under_way =
+        may_be_live(h) && intact[other] && records[other].state == BLOOMFILE_STATE_LIVE;
+    bool sealed = h->record.state == BLOOMFILE_STATE_SEALED;
     if (sealed && !identical && !seal_under_way && !contradictory)
         header_fault(faults, BLOOMFILE_ERECORD, half + size * other, names[other]);
 }
@@ -154,7 +155,7 @@ bool decode_seal_unfinished(const struct header *h, const struct header_faults *
 {
     bool only_the_other = faults->count == 0 || (faults->count == 1 && !h->other_intact &&
                                                  faults->first == BLOOMFILE_ERECORD);
-    return only_the_other && may_be_live(h) && h->record.state == BLOOMFILE_SEALED &&
+    return only_the_other && may_be_live(h) && h->record.state == BLOOMFILE_STATE_SEALED &&
            !h->records_identical;
 }
 
@@ -179,7 +180,7 @@ void decode_header(const uint8_t *bytes, uint64_t image_size, struct header *h,
         return;
     }
     if (!geometry_header_known(h->header_size)) {
-        HEADER_FAULT(BLOOMFILE_EHEADERSIZE, header_size);
+        HEADER_FAULT(BLOOMFILE_EFORM, header_size);
         return;
     }
     if (have < h->header_size) {
@@ -255,24 +256,24 @@ static void check_slice(const struct header *h, struct header_faults *faults)
 {
     const uint64_t blocks = h->m / PROBE_BLOCK_BITS;
     if (h->header_size != GEOMETRY_FILE_HEADER) {
-        HEADER_FAULT(BLOOMFILE_ESLICE, header_size);
+        HEADER_FAULT(BLOOMFILE_ENOSLICE, header_size);
         return;
     }
     if (header_is_layer(h))
-        HEADER_FAULT(BLOOMFILE_ESLICE, incompat);
+        HEADER_FAULT(BLOOMFILE_ENOSLICE, incompat);
     if (layout_known(h->layout) && !layout_has_slices(h->layout))
-        HEADER_FAULT(BLOOMFILE_ESLICE, layout);
+        HEADER_FAULT(BLOOMFILE_ENOSLICE, layout);
     if (h->m_unfolded != h->m)
-        HEADER_FAULT(BLOOMFILE_ESLICE, m_unfolded);
+        HEADER_FAULT(BLOOMFILE_ENOSLICE, m_unfolded);
     if (h->first_block % PAGE_BLOCKS != 0)
-        HEADER_FAULT(BLOOMFILE_ESLICE, first_block);
+        HEADER_FAULT(BLOOMFILE_ENOSLICE, first_block);
     if (h->whole_blocks > BLOOMFILE_MAX_BITS / PROBE_BLOCK_BITS ||
         h->first_block >= h->whole_blocks)
-        HEADER_FAULT(BLOOMFILE_ESLICE, whole_blocks);
+        HEADER_FAULT(BLOOMFILE_ENOSLICE, whole_blocks);
     else if (blocks > h->whole_blocks - h->first_block)
-        HEADER_FAULT(BLOOMFILE_ESLICE, m);
+        HEADER_FAULT(BLOOMFILE_ENOSLICE, m);
     else if (blocks < h->whole_blocks - h->first_block && blocks % PAGE_BLOCKS != 0)
-        HEADER_FAULT(BLOOMFILE_ESLICE, m);
+        HEADER_FAULT(BLOOMFILE_ENOSLICE, m);
 }
 
 void partial_check(const uint8_t *bytes, const struct header *h, struct header_faults *faults)
@@ -286,7 +287,7 @@ void partial_check(const uint8_t *bytes, const struct header *h, struct header_f
 /* V29 and V30: what the static header says of the state, which it never changes. */
 static void check_layer_state(const struct header *h, struct header_faults *faults)
 {
-    const bool sealed = h->record.state == BLOOMFILE_SEALED;
+    const bool sealed = h->record.state == BLOOMFILE_STATE_SEALED;
     if (h->header_size == GEOMETRY_FILE_HEADER && sealed != (h->layers != 0))
         HEADER_FAULT(BLOOMFILE_ESERIES, layers);
 }

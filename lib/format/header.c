@@ -119,7 +119,7 @@ void header_encode(struct header *h, uint8_t *bytes)
     h->crc = checksum(bytes, half - 4);
     put32(bytes + half - 4, h->crc);
     header_encode_record(h, &h->record, NULL, bytes + half);
-    if (h->record.state == BLOOMFILE_SEALED)
+    if (h->record.state == BLOOMFILE_STATE_SEALED)
         memcpy(bytes + half + quarter, bytes + half, quarter);
 }
 
@@ -160,7 +160,7 @@ bool header_is_still(const struct header *h, const uint8_t *image)
     const uint32_t half = static_size(h->header_size), size = record_size(h->header_size);
     if (get32(image + half - 4) != h->crc || checksum(image, half - 4) != h->crc)
         return false;
-    if (h->record.state != BLOOMFILE_SEALED)
+    if (h->record.state != BLOOMFILE_STATE_SEALED)
         return true;
     uint8_t expected[HEADER_RECORD_MAX];
     const uint8_t *record = image + half + h->in_force * size;
@@ -270,7 +270,7 @@ bool compact_is_whole(const uint8_t *bytes, size_t size, uint64_t seed)
 int compact_decode(const uint8_t *bytes, size_t size, struct bloomfile_view *view)
 {
     if (size <= BLOOMFILE_TRAILER_SIZE)
-        return BLOOMFILE_ECOMPACT;
+        return BLOOMFILE_ENOTCOMPACT;
     const size_t body_size = size - BLOOMFILE_TRAILER_SIZE;
     const uint8_t *trailer = bytes + body_size;
     if (trailer[AT_VERSION] != VERSION)

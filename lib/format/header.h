@@ -241,7 +241,7 @@ static inline uint64_t header_range(const struct header *h)
 /* 0 if the image is a whole filter; otherwise the error for what needs one. */
 static inline int header_refuse_partial(const struct header *h)
 {
-    return header_is_layer(h) ? BLOOMFILE_ENOTONE : header_is_slice(h) ? BLOOMFILE_ENOTWHOLE : 0;
+    return header_is_layer(h) ? BLOOMFILE_EISSERIES : header_is_slice(h) ? BLOOMFILE_EISSLICE : 0;
 }
 
 /* From the beginning of a sealed layer to that of the next one. */
@@ -267,7 +267,7 @@ void compact_encode(uint8_t *bytes, uint64_t seed, const struct bloomfile_view *
 bool compact_is_whole(const uint8_t *bytes, size_t size, uint64_t seed);
 
 /* The shape that the trailer claims: a known layout; hashes, bits and size, which may contradict
- * each other. Errors: BLOOMFILE_ECOMPACT, _EVERSION, _ELAYOUT, _EHASH. */
+ * each other. Errors: BLOOMFILE_ENOTCOMPACT, _EVERSION, _ELAYOUT, _EHASH. */
 int compact_decode(const uint8_t *bytes, size_t size, struct bloomfile_view *view);
 
 #endif

@@ -8,9 +8,9 @@
 #include <bloomfile_inspect.h>
 
 enum {
-    LAYOUT_DEFAULT = BLOOMFILE_BLOCKED,
-    LAYOUT_END = BLOOMFILE_RIBBON + 1, /* above all layouts */
-    LAYOUT_UNIT_MOST = 64,             /* bytes of the largest unit */
+    LAYOUT_DEFAULT = BLOOMFILE_LAYOUT_BLOCKED,
+    LAYOUT_END = BLOOMFILE_LAYOUT_RIBBON + 1, /* above all layouts */
+    LAYOUT_UNIT_MOST = 64,                    /* bytes of the largest unit */
 };
 
 extern const struct bloomfile_traits layout_table[LAYOUT_END];

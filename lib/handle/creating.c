@@ -35,7 +35,7 @@ int creating_plan(const struct bloomfile_params *given, struct header *h)
 void creating_describe(struct header *h)
 {
     image_describe(h);
-    h->record = (struct record){ .state = BLOOMFILE_LIVE, .sequence = 1 };
+    h->record = (struct record){ .state = BLOOMFILE_STATE_LIVE, .sequence = 1 };
 }
 
 /* Like malloc(), takes no memory before it is touched, but refuses what could never be had. */
@@ -63,12 +63,13 @@ static int lay_out(int fd, bool on_disk, struct header *h, uint64_t size)
 }
 
 /* Opens a writer of the new file; the descriptor stays the caller's. */
-static int open_new(bloomfile **out, int fd, const char *path, struct header *h, unsigned flags)
+static int open_new(bloomfile_filter **out, int fd, const char *path, struct header *h,
+                    unsigned flags)
 {
     const uint64_t size = geometry_of(h->layout, h->m, h->header_size).image_size;
     struct map map;
     struct stat status;
-    bloomfile *f;
+    bloomfile_filter *f;
     int error = lay_out(fd, path != NULL, h, size);
     if (error == 0)
         error = map_file(&map, fd, 0, size, (struct map_wish){ .writable = true });
@@ -103,12 +104,14 @@ static bool is_like(struct header one, struct header other)
 
 /* The filter was opened before its file had a name, and others will open another inode by that
  * name: opens that one instead, before a key is added. A layer joins when it is added to. */
-static int open_by_name(bloomfile **f, const char *path, unsigned flags)
+static int open_by_name(bloomfile_filter **f, const char *path, unsigned flags)
 {
     const struct header made = (*f)->header;
     handle_close(*f);
     *f = NULL;
-    int none, error = opening_by_path(f, path, flags | BLOOMFILE_WRITE | BLOOMFILE_APP_HASH, &none);
+    int none,
+        error =
+            opening_by_path(f, path, flags | BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH, &none);
     if (error != 0)
         return error;
     error = is_like((*f)->header, made) ? 0 : EBUSY; /* another process has replaced it */
@@ -121,17 +124,17 @@ static int open_by_name(bloomfile **f, const char *path, unsigned flags)
     return error;
 }
 
-int creating_file(bloomfile **out, const char *path, const char *like, struct header *h,
+int creating_file(bloomfile_filter **out, const char *path, const char *like, struct header *h,
                   unsigned flags)
 {
     return creating_after(out, path, like, h, flags, NULL, NULL);
 }
 
-int creating_after(bloomfile **out, const char *path, const char *like, struct header *h,
+int creating_after(bloomfile_filter **out, const char *path, const char *like, struct header *h,
                    unsigned flags, int (*before)(const void *), const void *context)
 {
     struct publication *p;
-    int fd, error = publish_start_like(&p, path, (flags & BLOOMFILE_REPLACE) != 0, like, &fd);
+    int fd, error = publish_start_like(&p, path, (flags & BLOOMFILE_TO_REPLACE) != 0, like, &fd);
     if (error != 0)
         return error;
     error = open_new(out, fd, path, h, flags);
@@ -152,10 +155,10 @@ int creating_after(bloomfile **out, const char *path, const char *like, struct h
         *out = NULL;
         return error;
     }
-    return apart ? open_by_name(out, path, flags & ~BLOOMFILE_REPLACE) : 0;
+    return apart ? open_by_name(out, path, flags & ~BLOOMFILE_TO_REPLACE) : 0;
 }
 
-int creating_memory(bloomfile **out, struct header *h, unsigned flags)
+int creating_memory(bloomfile_filter **out, struct header *h, unsigned flags)
 {
     int fd = file_apart(memfd_create("bloomfile", MFD_CLOEXEC));
     if (fd < 0)

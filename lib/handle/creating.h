@@ -13,14 +13,14 @@ void creating_describe(struct header *h);
 
 /* Makes the file and opens it for writing; flags as bloomfile_create(). `like`: the absolute
  * path of a file in the same folder whose rights it gets, or NULL. */
-int creating_file(bloomfile **out, const char *path, const char *like, struct header *h,
+int creating_file(bloomfile_filter **out, const char *path, const char *like, struct header *h,
                   unsigned flags);
 
 /* The same; `before`, unless NULL, is called when all is done but to give the file its name. */
-int creating_after(bloomfile **out, const char *path, const char *like, struct header *h,
+int creating_after(bloomfile_filter **out, const char *path, const char *like, struct header *h,
                    unsigned flags, int (*before)(const void *), const void *context);
 
 /* The same in memory. */
-int creating_memory(bloomfile **out, struct header *h, unsigned flags);
+int creating_memory(bloomfile_filter **out, struct header *h, unsigned flags);
 
 #endif

@@ -64,7 +64,7 @@ void inspection_info_of(const struct header *h, uint64_t image_size, uint64_t pa
     memcpy(info->label, h->label, sizeof info->label);
 }
 
-void inspection_info(const bloomfile *f, struct bloomfile_info *info)
+void inspection_info(const bloomfile_filter *f, struct bloomfile_info *info)
 {
     struct header h;
     (void)live_header_now(f, &h); /* as it was when opened, if it cannot be read */
@@ -74,7 +74,7 @@ void inspection_info(const bloomfile *f, struct bloomfile_info *info)
 
 /* ---- the bits */
 
-void inspection_measure(const bloomfile *f, struct bloomfile_measurement *m)
+void inspection_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
 {
     const struct header *h = &f->header;
     const struct sizing *sizing = sizing_of(h->layout);
@@ -105,7 +105,7 @@ int inspection_blame(struct bloomfile_fault *fault, int error, const char *field
 }
 
 /* Whether the file was changed; *error and *fault say so then. */
-static bool is_changed(const bloomfile *f, int *error, struct bloomfile_fault *fault)
+static bool is_changed(const bloomfile_filter *f, int *error, struct bloomfile_fault *fault)
 {
     const bool by_header = changed_header(f);
     if (!by_header && !changed_in_place(f))
@@ -125,14 +125,16 @@ static int blame_page(int error, struct bloomfile_fault *fault)
     return BLOOMFILE_ECHANGED;
 }
 
-int inspection_verify_live(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
+int inspection_verify_live(const bloomfile_filter *f, unsigned threads,
+                           struct bloomfile_fault *fault)
 {
     (void)threads;
     return inspection_blame(fault, BLOOMFILE_ELIVE, "state",
                             header_record_offset(&f->header, f->header.in_force));
 }
 
-int inspection_verify_sealed(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
+int inspection_verify_sealed(const bloomfile_filter *f, unsigned threads,
+                             struct bloomfile_fault *fault)
 {
     int error = 0;
     if (is_changed(f, &error, fault))

@@ -16,9 +16,11 @@ void inspection_info_of(const struct header *h, uint64_t image_size, uint64_t pa
 int inspection_blame(struct bloomfile_fault *fault, int error, const char *field, uint64_t offset);
 
 /* As the public functions of these names. */
-void inspection_info(const bloomfile *f, struct bloomfile_info *info);
-void inspection_measure(const bloomfile *f, struct bloomfile_measurement *m);
-int inspection_verify_sealed(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault);
-int inspection_verify_live(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault);
+void inspection_info(const bloomfile_filter *f, struct bloomfile_info *info);
+void inspection_measure(const bloomfile_filter *f, struct bloomfile_measurement *m);
+int inspection_verify_sealed(const bloomfile_filter *f, unsigned threads,
+                             struct bloomfile_fault *fault);
+int inspection_verify_live(const bloomfile_filter *f, unsigned threads,
+                           struct bloomfile_fault *fault);
 
 #endif

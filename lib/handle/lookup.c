@@ -11,23 +11,23 @@
 
 /* ---- Live files: the bits first, then the state of the file. */
 
-_Static_assert(offsetof(bloomfile, view) == 0, "a handle begins with its view");
+_Static_assert(offsetof(bloomfile_filter, view) == 0, "a handle begins with its view");
 
-static const bloomfile *handle_of(const struct kernel_view *view)
+static const bloomfile_filter *handle_of(const struct kernel_view *view)
 {
     return (const void *)view;
 }
 
 static bool live_contains(const struct kernel_view *view, uint64_t digest)
 {
-    const bloomfile *f = handle_of(view);
+    const bloomfile_filter *f = handle_of(view);
     return f->kernel->contains(view, digest) || live_in_doubt(f);
 }
 
 static size_t live_contains_many(const struct kernel_view *view, const uint64_t *digests, size_t n,
                                  bool *hits)
 {
-    const bloomfile *f = handle_of(view);
+    const bloomfile_filter *f = handle_of(view);
     const size_t found = f->kernel->contains_many(view, digests, n, hits);
     return found < n && live_in_doubt(f) ? unchecked_all_maybe(n, hits) : found;
 }
@@ -35,13 +35,13 @@ static size_t live_contains_many(const struct kernel_view *view, const uint64_t 
 /* ---- Slices (format-spec.md, section 23): "maybe" to digests of other slices; lookups of its own
  * digests are those in the whole filter. */
 
-static bool is_own(const bloomfile *f, uint64_t digest)
+static bool is_own(const bloomfile_filter *f, uint64_t digest)
 {
     const uint64_t block = probe_reduce(digest, f->header.whole_blocks) - f->header.first_block;
     return block < f->geometry.units;
 }
 
-static bool slice_contains(const bloomfile *f, uint64_t digest)
+static bool slice_contains(const bloomfile_filter *f, uint64_t digest)
 {
     if (!is_own(f, digest))
         return true;
@@ -51,7 +51,8 @@ static bool slice_contains(const bloomfile *f, uint64_t digest)
     return f->kernel->contains(&view, digest);
 }
 
-static size_t own_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+static size_t own_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                                bool *hits)
 {
     if (!guard_only_doubt(f->guard))
         return unchecked_contains_many(f, digests, n, hits);
@@ -59,7 +60,8 @@ static size_t own_contains_many(const bloomfile *f, const uint64_t *digests, siz
     return f->kernel->contains_many(&view, digests, n, hits);
 }
 
-static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+static size_t contains_chunk(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                             bool *hits)
 {
     uint64_t own[UNCHECKED_CHUNK];
     size_t at[UNCHECKED_CHUNK], count = 0;
@@ -78,7 +80,8 @@ static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t
     return n - count + hit;
 }
 
-static size_t slice_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+static size_t slice_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                                  bool *hits)
 {
     size_t found = 0;
     for (size_t start = 0; start < n; start += UNCHECKED_CHUNK)
@@ -90,14 +93,15 @@ static size_t slice_contains_many(const bloomfile *f, const uint64_t *digests, s
 
 /* ---- Layers: a layer has only some of the keys of its series. */
 
-static bool layer_contains(const bloomfile *f, uint64_t digest)
+static bool layer_contains(const bloomfile_filter *f, uint64_t digest)
 {
     (void)f;
     (void)digest;
     return true;
 }
 
-static size_t layer_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+static size_t layer_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                                  bool *hits)
 {
     (void)f;
     (void)digests;
@@ -106,20 +110,20 @@ static size_t layer_contains_many(const bloomfile *f, const uint64_t *digests, s
 
 /* ---- Handles whose application has not named its hash. */
 
-size_t app_hash_missed(const bloomfile *f, size_t n, bool *hits)
+size_t app_hash_missed(const bloomfile_filter *f, size_t n, bool *hits)
 {
     if (n > 0)
         atomic_store(&f->guard->unhashed, true);
     return unchecked_all_maybe(n, hits);
 }
 
-static bool unnamed_contains(const bloomfile *f, uint64_t digest)
+static bool unnamed_contains(const bloomfile_filter *f, uint64_t digest)
 {
     (void)digest;
     return app_hash_missed(f, 1, NULL) == 1;
 }
 
-static size_t unnamed_contains_many(const bloomfile *f, const uint64_t *digests, size_t n,
+static size_t unnamed_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
                                     bool *hits)
 {
     (void)digests;
@@ -133,21 +137,21 @@ static const struct doubtful_lookup in_slice = { slice_contains, slice_contains_
 static const struct doubtful_lookup in_layer = { layer_contains, layer_contains_many };
 static const struct doubtful_lookup unnamed = { unnamed_contains, unnamed_contains_many };
 
-static void forget_hash(bloomfile *f)
+static void forget_hash(bloomfile_filter *f)
 {
     if (f->doubtful != &unnamed)
         guard_doubt(f->guard);
     f->doubtful = &unnamed;
 }
 
-static void start(bloomfile *f, const struct doubtful_lookup *named)
+static void start(bloomfile_filter *f, const struct doubtful_lookup *named)
 {
     f->doubtful = f->named = named;
     if (hash_is_applications(f->header.hash_id))
         forget_hash(f);
 }
 
-void lookup_sealed(bloomfile *f)
+void lookup_sealed(bloomfile_filter *f)
 {
     f->contains = f->kernel->contains;
     f->contains_many = f->kernel->contains_many;
@@ -155,7 +159,7 @@ void lookup_sealed(bloomfile *f)
 
 /* Slices and layers are in doubt for good: the bits alone are no answer. The handle of a series
  * reads those of its layers, and then their state: of single digests itself. */
-void lookup_start_image(bloomfile *f)
+void lookup_start_image(bloomfile_filter *f)
 {
     const bool layer = header_is_layer(&f->header), slice = header_is_slice(&f->header);
     lookup_sealed(f);
@@ -168,18 +172,18 @@ void lookup_start_image(bloomfile *f)
     start(f, layer ? &in_layer : slice ? &in_slice : &in_pages);
 }
 
-void lookup_start_series(bloomfile *f, const struct doubtful_lookup *in_layers)
+void lookup_start_series(bloomfile_filter *f, const struct doubtful_lookup *in_layers)
 {
     guard_doubt(f->guard);
     start(f, in_layers);
 }
 
-void app_hash_name_own(bloomfile *layer)
+void app_hash_name_own(bloomfile_filter *layer)
 {
     (void)bloomfile_name_hash(layer, layer->header.hash_id, layer->header.self_test);
 }
 
-int bloomfile_name_hash(bloomfile *f, uint32_t hash_id, uint64_t self_test)
+int bloomfile_name_hash(bloomfile_filter *f, uint32_t hash_id, uint64_t self_test)
 {
     forget_hash(f); /* a caller that ignores the error must never get a "no" */
     if (hash_id != f->header.hash_id)

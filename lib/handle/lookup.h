@@ -7,26 +7,26 @@
 #include "live/handle.h"
 
 /* Chooses how a new handle of one image looks up; of a series, with the lookups in all layers. */
-void lookup_start_image(bloomfile *f);
-void lookup_start_series(bloomfile *f, const struct doubtful_lookup *in_layers);
+void lookup_start_image(bloomfile_filter *f);
+void lookup_start_series(bloomfile_filter *f, const struct doubtful_lookup *in_layers);
 
 /* The file was sealed in place. */
-void lookup_sealed(bloomfile *f);
+void lookup_sealed(bloomfile_filter *f);
 
 /* ---- Which function makes the digests that a handle is given. */
 
 /* Whether it is known: one of the library's, or the application has named it. Until then no lookup
  * answers "no", and nothing can be added. */
-static inline bool app_hash_is_named(const bloomfile *f)
+static inline bool app_hash_is_named(const bloomfile_filter *f)
 {
     return f->doubtful == f->named;
 }
 
 /* Names the hash of the file itself, of a layer: the handle of the series checks it. */
-void app_hash_name_own(bloomfile *layer);
+void app_hash_name_own(bloomfile_filter *layer);
 
 /* Remembers n lookups of keys whose digests are unknown; hits may be NULL. Returns n: "maybe". */
-size_t app_hash_missed(const bloomfile *f, size_t n, bool *hits);
+size_t app_hash_missed(const bloomfile_filter *f, size_t n, bool *hits);
 
 /* ---- Hashes a batch of keys, a chunk at a time before it is probed: hashing keys of mixed
  * lengths mispredicts branches, which would discard lookups begun behind it, but not cache
@@ -45,8 +45,8 @@ static inline void lookup_request_keys(const struct bloomfile_key *keys, size_t 
     }
 }
 
-static inline void lookup_digests(const bloomfile *f, const struct bloomfile_key *keys, size_t n,
-                                  uint64_t *digests)
+static inline void lookup_digests(const bloomfile_filter *f, const struct bloomfile_key *keys,
+                                  size_t n, uint64_t *digests)
 {
     for (size_t start = 0; start < n; start += LOOKUP_GROUP) {
         const size_t end = n - start < LOOKUP_GROUP ? n : start + LOOKUP_GROUP;

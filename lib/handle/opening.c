@@ -28,25 +28,25 @@
 /* Whether these flags may use the filter of a valid header. fd: a whole file, or -1. */
 static int check_state(int fd, const struct header *h, unsigned flags)
 {
-    if (h->record.state == BLOOMFILE_POISONED)
+    if (h->record.state == BLOOMFILE_STATE_POISONED)
         return BLOOMFILE_EPOISONED;
-    if (h->record.state == BLOOMFILE_SEALED)
-        return (flags & BLOOMFILE_WRITE) != 0 ? BLOOMFILE_ESEALED : 0;
-    if (fd < 0 || (flags & (BLOOMFILE_VERIFY_FULL | BLOOMFILE_COPY)) != 0)
+    if (h->record.state == BLOOMFILE_STATE_SEALED)
+        return (flags & BLOOMFILE_OPEN_WRITE) != 0 ? BLOOMFILE_ESEALED : 0;
+    if (fd < 0 || (flags & (BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_COPY)) != 0)
         return BLOOMFILE_ELIVE;
-    if ((flags & BLOOMFILE_WRITE) != 0 && h->ro_compat != 0)
+    if ((flags & BLOOMFILE_OPEN_WRITE) != 0 && h->ro_compat != 0)
         return BLOOMFILE_EFEATURE;
-    return join_check_clean(fd, h, (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0);
+    return join_check_clean(fd, h, (flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) != 0);
 }
 
-int opening_new(bloomfile **out, const struct header *h, struct map *map, unsigned flags)
+int opening_new(bloomfile_filter **out, const struct header *h, struct map *map, unsigned flags)
 {
-    bloomfile *f = calloc(1, sizeof *f);
+    bloomfile_filter *f = calloc(1, sizeof *f);
     if (f == NULL) {
         map_release(map);
         return ENOMEM;
     }
-    const bool live = h->record.state == BLOOMFILE_LIVE;
+    const bool live = h->record.state == BLOOMFILE_STATE_LIVE;
     f->folder = -1;
     f->map = *map;
     f->header = *h;
@@ -57,7 +57,7 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
         f->view.shapes = calloc((size_t)f->geometry.pages, sizeof *f->view.shapes);
     f->guard = &f->guard_storage;
     int error = guard_start(f->guard, f->view.body, h->body_size, h->record.body_crc,
-                            live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
+                            live || (flags & BLOOMFILE_OPEN_VERIFY_NONE) != 0);
     if (f->kernel->solve != NULL && f->view.shapes == NULL)
         error = ENOMEM;
     f->guard->shapes = f->view.shapes;
@@ -65,10 +65,10 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
     if (live && error == 0)
         error = live_new(f, map->bytes);
     if (live && error == 0)
-        f->live->accept_unclean = (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0;
+        f->live->accept_unclean = (flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) != 0;
     f->operations = live ? &operations_live : &operations_sealed;
     lookup_start_image(f);
-    if (error == 0 && (flags & BLOOMFILE_VERIFY_FULL) != 0) {
+    if (error == 0 && (flags & BLOOMFILE_OPEN_VERIFY_FULL) != 0) {
         map_expect(&f->map, MAP_SCAN);
         error = body_verify(h, f->view.body, f->guard, 1, NULL);
         map_expect(&f->map, MAP_LOOKUPS);
@@ -81,11 +81,11 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
     return 0;
 }
 
-int opening_join(bloomfile *f, int fd, unsigned flags)
+int opening_join(bloomfile_filter *f, int fd, unsigned flags)
 {
     bool layered;
-    f->live->exact = (flags & BLOOMFILE_ADD_EXACT) != 0;
-    f->live->alone = (flags & BLOOMFILE_SOLE_ADDER) != 0;
+    f->live->exact = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0;
+    f->live->alone = (flags & BLOOMFILE_OPEN_SOLE_ADDER) != 0;
     /* It may be another one by now. */
     int error = f->live->fd == fd ? 0 : file_identify(fd, &f->live->own);
     if (error != 0) {
@@ -103,7 +103,7 @@ int opening_join(bloomfile *f, int fd, unsigned flags)
 
 static struct header_faults expected(unsigned flags)
 {
-    return (struct header_faults){ .xxh3_only = (flags & BLOOMFILE_APP_HASH) == 0 };
+    return (struct header_faults){ .xxh3_only = (flags & BLOOMFILE_OPEN_APP_HASH) == 0 };
 }
 
 /* Reads and validates the header of the image at `offset`. */
@@ -131,13 +131,13 @@ static uint64_t size_of_image(const struct header *h)
     return geometry_of(h->layout, h->m, h->header_size).image_size;
 }
 
-static int map_filter(bloomfile **out, int fd, uint64_t offset, const struct header *h,
+static int map_filter(bloomfile_filter **out, int fd, uint64_t offset, const struct header *h,
                       unsigned flags)
 {
-    const struct map_wish wish = { .writable = (flags & BLOOMFILE_WRITE) != 0,
-                                   .copied = (flags & BLOOMFILE_COPY) != 0,
-                                   .resident = (flags & BLOOMFILE_PREFAULT) != 0,
-                                   .locked = (flags & BLOOMFILE_LOCK) != 0 };
+    const struct map_wish wish = { .writable = (flags & BLOOMFILE_OPEN_WRITE) != 0,
+                                   .copied = (flags & BLOOMFILE_OPEN_COPY) != 0,
+                                   .resident = (flags & BLOOMFILE_OPEN_PREFAULT) != 0,
+                                   .locked = (flags & BLOOMFILE_OPEN_LOCK) != 0 };
     struct map map;
     int error = map_file(&map, fd, offset, size_of_image(h), wish);
     return error != 0 ? error : opening_new(out, h, &map, flags);
@@ -163,7 +163,7 @@ static int own_descriptor(int fd, int *own)
     return *own < 0 ? errno : 0;
 }
 
-static int map_own(bloomfile **out, int own, uint64_t length, unsigned flags)
+static int map_own(bloomfile_filter **out, int own, uint64_t length, unsigned flags)
 {
     struct header header;
     struct header_faults faults;
@@ -175,7 +175,7 @@ static int map_own(bloomfile **out, int own, uint64_t length, unsigned flags)
     return error;
 }
 
-static int open_live(bloomfile **out, int fd, uint64_t length, unsigned flags)
+static int open_live(bloomfile_filter **out, int fd, uint64_t length, unsigned flags)
 {
     int own, error = own_descriptor(fd, &own);
     if (error != 0)
@@ -196,43 +196,43 @@ static int open_live(bloomfile **out, int fd, uint64_t length, unsigned flags)
     return 0;
 }
 
-int opening_range(bloomfile **out, int fd, const struct stat *status, uint64_t offset,
+int opening_range(bloomfile_filter **out, int fd, const struct stat *status, uint64_t offset,
                   uint64_t length, unsigned flags)
 {
     uint64_t file_size = (uint64_t)status->st_size;
     if (offset > file_size)
         return BLOOMFILE_ETRUNCATED;
-    if (length == BLOOMFILE_TO_END)
+    if (length == BLOOMFILE_FROM_REST)
         length = file_size - offset;
     if (length > file_size - offset)
         return BLOOMFILE_ETRUNCATED;
 
     struct header header;
     struct header_faults faults;
-    bool writing = (flags & BLOOMFILE_WRITE) != 0;
+    bool writing = (flags & BLOOMFILE_OPEN_WRITE) != 0;
     int error = read_header(fd, offset, length, flags, &header, &faults);
     bool was_read = error == 0 || error == BLOOMFILE_ERECORD;
     if (writing && was_read && header.ro_compat == 0 && decode_seal_unfinished(&header, &faults))
         error = seal_recovery_complete(fd, &header);
     const bool whole_file = length == file_size;
-    if (error == 0 && header.record.state == BLOOMFILE_LIVE && whole_file && !writing)
+    if (error == 0 && header.record.state == BLOOMFILE_STATE_LIVE && whole_file && !writing)
         return open_live(out, fd, length, flags);
     if (error == 0)
         error = check_state(whole_file ? fd : -1, &header, flags);
     return error != 0 ? error : map_filter(out, fd, offset, &header, flags);
 }
 
-static int open_once(bloomfile **out, const char *path, unsigned flags, int *rest)
+static int open_once(bloomfile_filter **out, const char *path, unsigned flags, int *rest)
 {
-    bool writing = (flags & BLOOMFILE_WRITE) != 0;
-    bloomfile *f = NULL;
+    bool writing = (flags & BLOOMFILE_OPEN_WRITE) != 0;
+    bloomfile_filter *f = NULL;
     int fd, error = file_open(path, writing, &fd);
     if (error != 0)
         return error;
     struct stat status;
     error = file_stat_now(fd, &status); /* before the header is read */
     if (error == 0)
-        error = opening_range(&f, fd, &status, 0, BLOOMFILE_TO_END, flags);
+        error = opening_range(&f, fd, &status, 0, BLOOMFILE_FROM_REST, flags);
     if (error == 0 && f->header.layers > 1 && (*rest = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST)) < 0)
         error = errno;
     const bool layer =
@@ -258,14 +258,14 @@ static int open_once(bloomfile **out, const char *path, unsigned flags, int *res
 
 /* What is added must go to the file that has the name; a sealing that ended during the opening is
  * not to be taken for a later change. */
-static bool is_outdated(const bloomfile *f, bool writing)
+static bool is_outdated(const bloomfile_filter *f, bool writing)
 {
     return writing ? changed_is_stale(f) : changed_while_opened(f);
 }
 
-int opening_by_path(bloomfile **out, const char *path, unsigned flags, int *rest)
+int opening_by_path(bloomfile_filter **out, const char *path, unsigned flags, int *rest)
 {
-    const bool writing = (flags & BLOOMFILE_WRITE) != 0;
+    const bool writing = (flags & BLOOMFILE_OPEN_WRITE) != 0;
     *rest = -1;
     for (int tries = 1;; tries++) {
         int error = open_once(out, path, flags, rest);
@@ -281,9 +281,10 @@ int opening_by_path(bloomfile **out, const char *path, unsigned flags, int *rest
     }
 }
 
-int opening_memory(bloomfile **out, const void *image, size_t size, unsigned flags)
+int opening_memory(bloomfile_filter **out, const void *image, size_t size, unsigned flags)
 {
-    const bool copied = (flags & BLOOMFILE_COPY) != 0, locked = (flags & BLOOMFILE_LOCK) != 0;
+    const bool copied = (flags & BLOOMFILE_OPEN_COPY) != 0,
+               locked = (flags & BLOOMFILE_OPEN_LOCK) != 0;
     uint8_t bytes[HEADER_MAX];
     if (size > 0)
         memcpy(bytes, image, size < sizeof bytes ? size : sizeof bytes);

@@ -12,32 +12,32 @@
 
 /* ---- both */
 
-static int copy(const bloomfile *f, struct destination to)
+static int copy(const bloomfile_filter *f, struct destination to)
 {
     struct header h;
     if (header_is_layer(&f->header))
-        return BLOOMFILE_ENOTONE;
+        return BLOOMFILE_EISSERIES;
     int error = source_destination(&to, &f, 1);
     if (error == 0)
         error = source_describe(f, &h);
     return error != 0 ? error : combine_copy(&h, f, to);
 }
 
-static int rescue_image(const bloomfile *f, const char *path, unsigned flags)
+static int rescue_image(const bloomfile_filter *f, const char *path, unsigned flags)
 {
     if (header_is_layer(&f->header))
-        return BLOOMFILE_ENOTONE;
+        return BLOOMFILE_EISSERIES;
     return rescue(new_image_to_file(path, flags), f, 0, false);
 }
 
-static void recheck(const bloomfile *f)
+static void recheck(const bloomfile_filter *f)
 {
     guard_recheck(f->guard);
 }
 
 /* ---- sealed */
 
-static int refuse_add(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+static int refuse_add(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                       struct adding_done *done)
 {
     (void)f;
@@ -48,35 +48,35 @@ static int refuse_add(bloomfile *f, const uint64_t *digests, size_t n, bool *was
     return BLOOMFILE_ESEALED;
 }
 
-static int refuse_remove(bloomfile *f, uint64_t digest)
+static int refuse_remove(bloomfile_filter *f, uint64_t digest)
 {
     (void)f;
     (void)digest;
     return BLOOMFILE_ESEALED;
 }
 
-static int refuse_sync(bloomfile *f)
+static int refuse_sync(bloomfile_filter *f)
 {
     (void)f;
     return BLOOMFILE_ESEALED;
 }
 
-static int refuse_seal(bloomfile *f)
+static int refuse_seal(bloomfile_filter *f)
 {
-    return header_is_layer(&f->header) ? BLOOMFILE_ENOTONE : BLOOMFILE_ESEALED;
+    return header_is_layer(&f->header) ? BLOOMFILE_EISSERIES : BLOOMFILE_ESEALED;
 }
 
-static int finish_sealed(bloomfile *f)
+static int finish_sealed(bloomfile_filter *f)
 {
     (void)f;
     return 0;
 }
 
-static int sealed_images(const bloomfile *f, struct handle_images *images)
+static int sealed_images(const bloomfile_filter *f, struct handle_images *images)
 {
     if (header_is_layer(&f->header))
-        return BLOOMFILE_ENOTONE;
-    *images = (struct handle_images){ .count = 1, .alone = (bloomfile *)(uintptr_t)f };
+        return BLOOMFILE_EISSERIES;
+    *images = (struct handle_images){ .count = 1, .alone = (bloomfile_filter *)(uintptr_t)f };
     images->list = &images->alone; /* is only read */
     return 0;
 }
@@ -101,7 +101,7 @@ const struct handle_operations operations_sealed = {
 
 /* ---- live */
 
-static int seal(bloomfile *f)
+static int seal(bloomfile_filter *f)
 {
     const int error = sealing(f);
     if (f->live == NULL)
@@ -109,10 +109,10 @@ static int seal(bloomfile *f)
     return error;
 }
 
-static int live_images(const bloomfile *f, struct handle_images *images)
+static int live_images(const bloomfile_filter *f, struct handle_images *images)
 {
     (void)images;
-    return header_is_layer(&f->header) ? BLOOMFILE_ENOTONE : BLOOMFILE_ELIVE;
+    return header_is_layer(&f->header) ? BLOOMFILE_EISSERIES : BLOOMFILE_ELIVE;
 }
 
 const struct handle_operations operations_live = {

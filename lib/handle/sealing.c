@@ -13,7 +13,7 @@
 #include "live/records.h"
 
 /* Turns the handle into that of a sealed filter, but for what the last steps need. */
-static void become_sealed(bloomfile *f, const struct header *sealed)
+static void become_sealed(bloomfile_filter *f, const struct header *sealed)
 {
     f->header = *sealed;
     guard_restart(f->guard, sealed->record.body_crc);
@@ -23,7 +23,7 @@ static void become_sealed(bloomfile *f, const struct header *sealed)
 
 /* The body has the bits that its writers have counted; and no others, unless some of them have not
  * told their counts. */
-static int check_counts(const bloomfile *f, const struct record *recorded,
+static int check_counts(const bloomfile_filter *f, const struct record *recorded,
                         const struct record *found)
 {
     const bool all_told = recorded->writers <= 1 && (recorded->flags & RECORD_N_ESTIMATED) == 0;
@@ -36,7 +36,7 @@ static int check_counts(const bloomfile *f, const struct record *recorded,
 }
 
 /* The steps of format-spec.md, section 13. Holds the locks of writers, syncs and records. */
-static int seal(bloomfile *f)
+static int seal(bloomfile_filter *f)
 {
     struct header now;
     int error = live_load_to_commit(f, &now);
@@ -79,7 +79,7 @@ static int seal(bloomfile *f)
     return error != 0 ? error : map_sync(&f->map, HEADER_MAX);
 }
 
-static int seal_locked(bloomfile *f)
+static int seal_locked(bloomfile_filter *f)
 {
     struct protocol_lock lock;
     int error = protocol_lock_take(&lock, f);
@@ -91,11 +91,11 @@ static int seal_locked(bloomfile *f)
     return error;
 }
 
-int sealing(bloomfile *f)
+int sealing(bloomfile_filter *f)
 {
     uint64_t offset;
     if (header_is_layer(&f->header))
-        return BLOOMFILE_ENOTONE;
+        return BLOOMFILE_EISSERIES;
     int error = join_writable(f);
     if (error == 0)
         error = file_check(f->live->fd, &f->live->own);

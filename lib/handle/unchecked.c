@@ -23,18 +23,18 @@ static inline void next_round(const struct kernel_view *view, enum kernel_densit
 }
 
 /* The byte of the body that a lookup reads first; of a slice, for digests of its own. */
-static uint64_t first_byte(const bloomfile *f, uint64_t digest)
+static uint64_t first_byte(const bloomfile_filter *f, uint64_t digest)
 {
     const uint64_t unit = probe_reduce(digest, header_range(&f->header)) - f->header.first_block;
     return unit * f->geometry.unit_bits / 8;
 }
 
-static bool unit_is_good(const bloomfile *f, uint64_t digest)
+static bool unit_is_good(const bloomfile_filter *f, uint64_t digest)
 {
     return guard_ok(f->guard, first_byte(f, digest));
 }
 
-bool unchecked_contains(const bloomfile *f, uint64_t digest)
+bool unchecked_contains(const bloomfile_filter *f, uint64_t digest)
 {
     switch (f->kernel->density) {
     case KERNEL_BITS:
@@ -51,7 +51,7 @@ bool unchecked_contains(const bloomfile *f, uint64_t digest)
 /* ---- what comes from a disk */
 
 /* Starts reading the pages that the lookups need, and their checksums, all at once. */
-static void request_pages(const bloomfile *f, const uint64_t *digests, size_t n)
+static void request_pages(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
     /* Pages, counted from 1; all of them for a small file. */
     uint64_t requested[UNCHECKED_CHUNK] = { 0 };
@@ -67,7 +67,7 @@ static void request_pages(const bloomfile *f, const uint64_t *digests, size_t n)
 }
 
 /* Checks the page of a byte, and says whether that waited for a disk. */
-static bool is_cold(const bloomfile *f, uint64_t byte)
+static bool is_cold(const bloomfile_filter *f, uint64_t byte)
 {
     const long before = map_waits();
     guard_ok(f->guard, byte);
@@ -76,7 +76,7 @@ static bool is_cold(const bloomfile *f, uint64_t byte)
 
 /* If the first unchecked page comes from a disk, requests the others too. If it is in memory, that
  * would cost more than it saves. */
-void unchecked_announce(const bloomfile *f, const uint64_t *digests, size_t n)
+void unchecked_announce(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
     if (f->guard->trust)
         return;
@@ -97,7 +97,8 @@ size_t unchecked_all_maybe(size_t n, bool *hits)
 }
 
 /* Checks the pages first, then replaces the answers that depend on bad ones. */
-static size_t local_contains(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+static size_t local_contains(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                             bool *hits)
 {
     bool good[UNCHECKED_CHUNK], own[UNCHECKED_CHUNK];
     const struct kernel_view view = unchecked_view(f);
@@ -118,7 +119,8 @@ static size_t local_contains(const bloomfile *f, const uint64_t *digests, size_t
     return found;
 }
 
-static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+static size_t contains_chunk(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                             bool *hits)
 {
     const struct kernel_view view = unchecked_view(f);
     unchecked_announce(f, digests, n);
@@ -134,7 +136,8 @@ static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t
     }
 }
 
-size_t unchecked_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+size_t unchecked_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                               bool *hits)
 {
     if (guard_distrusted(f->guard))
         return unchecked_all_maybe(n, hits);

@@ -9,7 +9,7 @@
 
 /* For kernels of blocks. Of a slice it begins where the whole filter would: they find a digest's
  * block as in that one, so it is for digests of the slice only. */
-static inline struct kernel_view unchecked_view(const bloomfile *f)
+static inline struct kernel_view unchecked_view(const bloomfile_filter *f)
 {
     struct kernel_view view = f->view;
     if (header_is_slice(&f->header)) {
@@ -20,16 +20,17 @@ static inline struct kernel_view unchecked_view(const bloomfile *f)
     return view;
 }
 
-bool unchecked_contains(const bloomfile *f, uint64_t digest);
+bool unchecked_contains(const bloomfile_filter *f, uint64_t digest);
 
 /* hits may be NULL in each. Returns the number of hits. */
-size_t unchecked_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
+size_t unchecked_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                               bool *hits);
 
 #define UNCHECKED_CHUNK 1024 /* digests whose pages are checked before they are probed */
 
 /* If pages that the lookups of at most UNCHECKED_CHUNK digests need come from a disk: starts
  * reading all of them. */
-void unchecked_announce(const bloomfile *f, const uint64_t *digests, size_t n);
+void unchecked_announce(const bloomfile_filter *f, const uint64_t *digests, size_t n);
 
 /* "Maybe" to all n. Returns n. */
 size_t unchecked_all_maybe(size_t n, bool *hits);

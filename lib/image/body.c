@@ -255,7 +255,7 @@ void image_describe(struct header *h)
 void image_record(struct record *record, uint32_t body_crc, const struct kernel_tally *tally)
 {
     record->sequence = HEADER_SEALED_SEQUENCE;
-    record->state = BLOOMFILE_SEALED;
+    record->state = BLOOMFILE_STATE_SEALED;
     record->ones = tally->ones;
     record->overflow = tally->overflow;
     record->body_crc = body_crc;

@@ -36,7 +36,7 @@ int new_image_publication(struct publication **p, const struct destination *to, 
 {
     if (to->kind == DESTINATION_DESCRIPTOR)
         return publish_to_stream(p, to->fd, to->spool, fd);
-    if (to->path == NULL || (to->flags & ~BLOOMFILE_REPLACE) != 0)
+    if (to->path == NULL || (to->flags & ~BLOOMFILE_TO_REPLACE) != 0)
         return BLOOMFILE_EPARAMS;
     int error = replaced_check(to->path, to->flags);
     if (error == 0)
@@ -50,7 +50,7 @@ int new_image_publication(struct publication **p, const struct destination *to, 
 
 static int start_in_file(struct new_image *r, const struct geometry *g)
 {
-    const bool live = r->h->record.state == BLOOMFILE_LIVE;
+    const bool live = r->h->record.state == BLOOMFILE_STATE_LIVE;
     if (g->pages > SIZE_MAX / 4)
         return BLOOMFILE_ETOOBIG;
     if (!live && (r->checksums = malloc((size_t)g->pages * 4)) == NULL)
@@ -70,7 +70,7 @@ int new_image_start(struct new_image *r, struct header *h, struct destination to
     image_describe(h);
     *r = (struct new_image){ .to = to, .fd = -1, .h = h };
     if (in_memory && header_is_slice(h)) /* there is no room in an embedded header */
-        return BLOOMFILE_ENOTWHOLE;
+        return BLOOMFILE_EISSLICE;
     body_pass_start(&r->pass, h);
     const struct geometry *g = &r->pass.geometry;
     return in_memory ? start_in_memory(r, g) : start_in_file(r, g);
@@ -208,7 +208,7 @@ static int check_others(const char *path, unsigned end)
 int replaced_check(const char *path, unsigned flags)
 {
     struct header h = { 0 };
-    if ((flags & BLOOMFILE_REPLACE) == 0)
+    if ((flags & BLOOMFILE_TO_REPLACE) == 0)
         return 0;
     int error = read_file(path, &h);
     if (error != 0)

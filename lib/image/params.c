@@ -19,7 +19,7 @@
 static int check_slice(const struct bloomfile_params *p)
 {
     if (p->slice >= p->slices || p->slices > PARTIAL_MOST_SLICES || !layout_has_slices(p->layout))
-        return BLOOMFILE_ESLICE;
+        return BLOOMFILE_ENOSLICE;
     return p->capacity == 0 ? BLOOMFILE_ECAPACITY : 0;
 }
 
@@ -39,7 +39,7 @@ static int check(const struct bloomfile_params *p)
     if (p->bits != 0 && !geometry_bits_valid(p->layout, p->bits))
         return BLOOMFILE_EBITS;
     if (p->hashes > (layout_of(p->layout)->solved ? 0 : BLOOMFILE_MAX_HASHES))
-        return BLOOMFILE_EHASHES;
+        return BLOOMFILE_EHASHCOUNT;
     if (!(p->fpr == 0 || (p->fpr > 0 && p->fpr < 1)))
         return BLOOMFILE_ERATE;
     if (p->capacity > GEOMETRY_MAX_CAPACITY)
@@ -119,7 +119,7 @@ static int cut_slice(const struct bloomfile_params *p, struct header *h)
     h->first_block = partial_first_block(blocks, p->slice, p->slices);
     h->m = (end - h->first_block) * PROBE_BLOCK_BITS;
     const bool each_has_pages = partial_first_block(blocks, 1, p->slices) != 0;
-    return each_has_pages ? 0 : BLOOMFILE_ESLICE;
+    return each_has_pages ? 0 : BLOOMFILE_ENOSLICE;
 }
 
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,

@@ -15,7 +15,7 @@ int params_refuse_of_builder(const struct bloomfile_params *p);
 int params_refuse_of_live(const struct bloomfile_params *p);
 
 /* Sets all in *h that describes the filter, as image_describe() needs it, for n keys so far.
- * p->label is valid. 0, BLOOMFILE_EUNREACHABLE, or BLOOMFILE_ESLICE: there are fewer pages than
+ * p->label is valid. 0, BLOOMFILE_EUNREACHABLE, or BLOOMFILE_ENOSLICE: there are fewer pages than
  * slices. */
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
                 struct header *h);

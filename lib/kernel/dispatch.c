@@ -86,10 +86,10 @@ static const struct choice ribbon[] = {
 };
 
 static const struct choice *const choices[LAYOUT_END] = {
-    [BLOOMFILE_BLOCKED] = blocked,
-    [BLOOMFILE_CLASSIC] = classic,
-    [BLOOMFILE_COUNTING] = counting,
-    [BLOOMFILE_RIBBON] = ribbon,
+    [BLOOMFILE_LAYOUT_BLOCKED] = blocked,
+    [BLOOMFILE_LAYOUT_CLASSIC] = classic,
+    [BLOOMFILE_LAYOUT_COUNTING] = counting,
+    [BLOOMFILE_LAYOUT_RIBBON] = ribbon,
 };
 
 const struct kernel *kernel_named(uint32_t layout, const char *name)

@@ -10,7 +10,7 @@
 #include "live/records.h"
 
 /* add 1: sets the bits. */
-static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+static void add_digests(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                         struct kernel_change *change)
 {
     const struct kernel *kernel = f->kernel;
@@ -20,15 +20,16 @@ static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *w
 }
 
 /* Keys that are there are new to nobody, and adding them again changes nothing. */
-static bool are_there(const bloomfile *f, const uint64_t *digests, size_t n)
+static bool are_there(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
     return !layout_of(f->header.layout)->counts &&
            (n == 1 ? f->kernel->contains(&f->view, digests[0])
                    : f->kernel->contains_many(&f->view, digests, n, NULL) == n);
 }
 
-static __attribute__((noinline)) int add_exactly(bloomfile *f, const uint64_t *digests, size_t n,
-                                                 bool *was_new, struct kernel_change *change)
+static __attribute__((noinline)) int add_exactly(bloomfile_filter *f, const uint64_t *digests,
+                                                 size_t n, bool *was_new,
+                                                 struct kernel_change *change)
 {
     if (are_there(f, digests, n)) {
         if (was_new != NULL)
@@ -52,7 +53,7 @@ static __attribute__((noinline)) int add_exactly(bloomfile *f, const uint64_t *d
     return succeeded ? ADDING_SUCCEEDED : 0;
 }
 
-static inline int add_all(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+static inline int add_all(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                           struct adding_done *done)
 {
     struct kernel_change change = { 0 };
@@ -72,14 +73,14 @@ static inline int add_all(bloomfile *f, const uint64_t *digests, size_t n, bool 
 }
 
 /* format-spec.md, S10: late adds are added again, so keep them rare. */
-static bool is_left(const bloomfile *f)
+static bool is_left(const bloomfile_filter *f)
 {
     return header_is_layer(&f->header) && live_succeeded(f);
 }
 
 /* Out of line, so that the usual add saves fewer registers. */
-static __attribute__((noinline)) int add_in_parts(bloomfile *f, const uint64_t *digests, size_t n,
-                                                  bool *was_new, struct adding_done *done)
+static __attribute__((noinline)) int add_in_parts(bloomfile_filter *f, const uint64_t *digests,
+                                                  size_t n, bool *was_new, struct adding_done *done)
 {
     int error = 0;
     for (size_t at = 0, some; at < n && error == 0; at += some) {
@@ -93,7 +94,8 @@ static __attribute__((noinline)) int add_in_parts(bloomfile *f, const uint64_t *
     return error;
 }
 
-int adding(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new, struct adding_done *done)
+int adding(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
+           struct adding_done *done)
 {
     const int error = join_writable(f);
     if (error != 0 || n == 0)
@@ -102,14 +104,14 @@ int adding(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new, struc
                               : add_in_parts(f, digests, n, was_new, done);
 }
 
-int adding_late(bloomfile *f, const uint64_t *digests, size_t n)
+int adding_late(bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
     struct adding_done ignored = { 0 };
     const int error = join_writable(f);
     return error != 0 ? error : add_all(f, digests, n, NULL, &ignored);
 }
 
-int removing(bloomfile *f, uint64_t digest)
+int removing(bloomfile_filter *f, uint64_t digest)
 {
     int error = join_writable(f);
     if (error == 0)

@@ -17,13 +17,13 @@ struct adding_done {
 
 /* Adds n digests, ADDING_MOST at most, and to *done what was done. was_new may be NULL; it is set
  * for what was added. BLOOMFILE_EFULL: the next key is new, and capacity_limit() is reached. */
-int adding(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+int adding(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
            struct adding_done *done);
 
 /* Adds all of them, though the layer may be full. */
-int adding_late(bloomfile *f, const uint64_t *digests, size_t n);
+int adding_late(bloomfile_filter *f, const uint64_t *digests, size_t n);
 
 /* Takes one add of a key back, from a counting image. BLOOMFILE_EABSENT: it is certainly absent. */
-int removing(bloomfile *f, uint64_t digest);
+int removing(bloomfile_filter *f, uint64_t digest);
 
 #endif

@@ -17,7 +17,7 @@ uint64_t capacity_limit(const struct header *h, unsigned flags)
 {
     if (header_is_layer(h))
         return h->capacity;
-    return (flags & BLOOMFILE_OVER_CAPACITY) != 0 ? CAPACITY_UNLIMITED : image_most_keys(h);
+    return (flags & BLOOMFILE_OPEN_OVER_CAPACITY) != 0 ? CAPACITY_UNLIMITED : image_most_keys(h);
 }
 
 /* ---- of the image */
@@ -25,7 +25,7 @@ uint64_t capacity_limit(const struct header *h, unsigned flags)
 /* The keys that the ones show, and what they may be wrong by: in the whole body three times the
  * standard deviation of linear counting, 2/3 of the root of the keys for k from 4 on; in a sample
  * once that of the number of keys in it. Too high fills a layer less; too low would overfill it. */
-static uint64_t estimate(const bloomfile *f)
+static uint64_t estimate(const bloomfile_filter *f)
 {
     const struct header *h = &f->header;
     const uint64_t places = h->body_size / SAMPLE_SIZE;
@@ -45,7 +45,7 @@ static uint64_t estimate(const bloomfile *f)
 /* The record lacks the keys that other writers have not committed, and the counts of killed ones.
  * In the layout counting it may also have too many: other writers have removed keys since, or a
  * remover committed first, so that n stayed at 0 and then got the keys that it had removed. */
-static uint64_t count_keys(const bloomfile *f, const struct record *now)
+static uint64_t count_keys(const bloomfile_filter *f, const struct record *now)
 {
     if (now->writers <= 1 && (now->flags & RECORD_N_ESTIMATED) == 0)
         return now->n;
@@ -54,7 +54,7 @@ static uint64_t count_keys(const bloomfile *f, const struct record *now)
 }
 
 /* How many keys this process may add before it counts again; 0: the limit is reached. */
-static uint64_t count_room(const bloomfile *f)
+static uint64_t count_room(const bloomfile_filter *f)
 {
     struct record now;
     if (live_count(f, &now) != 0)
@@ -70,7 +70,7 @@ static uint64_t count_room(const bloomfile *f)
 /* ---- of the process */
 
 /* How many of the first keys are present: they are added without room. */
-static size_t count_there(const bloomfile *f, const uint64_t *digests, size_t n)
+static size_t count_there(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
     size_t there = 0;
     while (there < n && f->kernel->contains(&f->view, digests[there]))
@@ -78,7 +78,7 @@ static size_t count_there(const bloomfile *f, const uint64_t *digests, size_t n)
     return there;
 }
 
-static int64_t take(const bloomfile *f, size_t some)
+static int64_t take(const bloomfile_filter *f, size_t some)
 {
     struct session *s = f->live->session;
     pthread_mutex_lock(&s->asking);
@@ -93,12 +93,12 @@ static int64_t take(const bloomfile *f, size_t some)
     return room;
 }
 
-void capacity_renew(const bloomfile *f)
+void capacity_renew(const bloomfile_filter *f)
 {
     (void)take(f, 1);
 }
 
-int capacity_take(const bloomfile *f, const uint64_t *digests, size_t *some)
+int capacity_take(const bloomfile_filter *f, const uint64_t *digests, size_t *some)
 {
     if (f->live->limit == CAPACITY_UNLIMITED) {
         atomic_store(&f->live->session->has_room, true);

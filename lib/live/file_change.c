@@ -21,25 +21,25 @@ static uint64_t stamp_of(const struct stat *status)
     return (uint64_t)status->st_ctim.tv_sec * 1000000000u + (uint64_t)status->st_ctim.tv_nsec;
 }
 
-static void note_looks(bloomfile *f, const struct stat *status)
+static void note_looks(bloomfile_filter *f, const struct stat *status)
 {
     atomic_init(&f->guard->stamp, stamp_of(status));
     f->file = (struct file_looks){ .device = status->st_dev,
                                    .inode = status->st_ino,
                                    .size = status->st_size,
-                                   .final = f->header.record.state == BLOOMFILE_SEALED,
+                                   .final = f->header.record.state == BLOOMFILE_STATE_SEALED,
                                    .modified = status->st_mtim,
                                    .touched = status->st_ctim };
 }
 
-int changed_note(bloomfile *f, const char *path, const struct stat *status)
+int changed_note(bloomfile_filter *f, const char *path, const struct stat *status)
 {
     f->path = path_to_keep(path, &f->folder);
     note_looks(f, status);
     return f->path == NULL ? errno : 0;
 }
 
-int changed_note_layer(bloomfile *layer, const bloomfile *first)
+int changed_note_layer(bloomfile_filter *layer, const bloomfile_filter *first)
 {
     if (first->path == NULL || first->map.copied)
         return 0;
@@ -49,7 +49,7 @@ int changed_note_layer(bloomfile *layer, const bloomfile *first)
     return layer->path == NULL ? ENOMEM : 0;
 }
 
-void changed_note_sealed(bloomfile *f)
+void changed_note_sealed(bloomfile_filter *f)
 {
     struct stat status;
     f->header.records_identical = true;
@@ -59,7 +59,7 @@ void changed_note_sealed(bloomfile *f)
 
 /* ---- what is in it */
 
-static int check_size(const bloomfile *f)
+static int check_size(const bloomfile_filter *f)
 {
     off_t size;
     const int error = file_check_size(f->live->fd, &f->live->own, &size);
@@ -70,7 +70,7 @@ static int check_size(const bloomfile *f)
 
 /* Why the header in the mapping is not to be relied on: BLOOMFILE_ECHANGED, or what the records of
  * a live filter are refused for; 0, and *now is the header of a live filter. */
-static int check_header(const bloomfile *f, struct header *now)
+static int check_header(const bloomfile_filter *f, struct header *now)
 {
     if (f->map.copied)
         return 0;
@@ -85,7 +85,7 @@ static int check_header(const bloomfile *f, struct header *now)
     return error == BLOOMFILE_EHEADER ? BLOOMFILE_ECHANGED : error;
 }
 
-bool changed_header(const bloomfile *f)
+bool changed_header(const bloomfile_filter *f)
 {
     struct header now;
     return check_header(f, &now) == BLOOMFILE_ECHANGED;
@@ -97,14 +97,14 @@ static bool same_time(struct timespec a, struct timespec b)
 }
 
 /* Whoever completes an unfinished sealing writes to the file, too. */
-static bool was_rewritten(const bloomfile *f, const struct stat *now)
+static bool was_rewritten(const bloomfile_filter *f, const struct stat *now)
 {
     return now->st_size != f->file.size ||
            (f->header.records_identical && !same_time(now->st_mtim, f->file.modified));
 }
 
 /* Live files are on local file systems. */
-static int stat_path(const bloomfile *f, struct stat *now)
+static int stat_path(const bloomfile_filter *f, struct stat *now)
 {
     if (f->file.final)
         return file_stat_path_now(f->path, now);
@@ -112,7 +112,7 @@ static int stat_path(const bloomfile *f, struct stat *now)
 }
 
 /* What is mapped may have another name now, or none; then the file at the path tells nothing. */
-bool changed_in_place(const bloomfile *f)
+bool changed_in_place(const bloomfile_filter *f)
 {
     struct stat now;
     const struct file_looks *then = &f->file;
@@ -127,7 +127,7 @@ bool changed_in_place(const bloomfile *f)
 
 /* A copy does not hold the file's inode, so another file may have its number: only the header tells
  * a change within one tick of the file system's clock. */
-static bool changed_behind_copy(const bloomfile *f)
+static bool changed_behind_copy(const bloomfile_filter *f)
 {
     uint8_t bytes[HEADER_MAX];
     int fd;
@@ -141,14 +141,14 @@ static bool changed_behind_copy(const bloomfile *f)
 
 /* A sealing takes less from its first write to its last, which may come between two steps of an
  * opening. */
-static bool was_sealed_just_now(const bloomfile *f)
+static bool was_sealed_just_now(const bloomfile_filter *f)
 {
     struct timespec now;
     return clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0 ||
            f->file.modified.tv_sec + SEALING_SECONDS >= now.tv_sec;
 }
 
-bool changed_while_opened(const bloomfile *f)
+bool changed_while_opened(const bloomfile_filter *f)
 {
     return f->file.final && was_sealed_just_now(f) && changed_in_place(f);
 }
@@ -163,13 +163,13 @@ static bool file_changed(const struct file_looks *then, const struct stat *now)
 }
 
 /* A reader that opened it live checks no pages; one that opens it now will. */
-static bool sealed_since(const bloomfile *f)
+static bool sealed_since(const bloomfile_filter *f)
 {
     struct header now;
-    return f->live != NULL && live_load(f, &now) == 0 && now.record.state == BLOOMFILE_SEALED;
+    return f->live != NULL && live_load(f, &now) == 0 && now.record.state == BLOOMFILE_STATE_SEALED;
 }
 
-bool changed_is_stale(const bloomfile *f)
+bool changed_is_stale(const bloomfile_filter *f)
 {
     struct stat now;
     if (f->path == NULL)
@@ -181,14 +181,14 @@ bool changed_is_stale(const bloomfile *f)
            sealed_since(f);
 }
 
-int changed_or_damaged_so_far(const bloomfile *f)
+int changed_or_damaged_so_far(const bloomfile_filter *f)
 {
     int error = atomic_load(&f->guard->error);
     bool poisoned = error == 0 && f->live != NULL && live_in_doubt(f);
     return poisoned ? BLOOMFILE_EPOISONED : error;
 }
 
-static int find_abandoned(const bloomfile *f, const struct header *now, bool *abandoned)
+static int find_abandoned(const bloomfile_filter *f, const struct header *now, bool *abandoned)
 {
     int fd;
     if (!f->live->writing)
@@ -205,7 +205,7 @@ static int find_abandoned(const bloomfile *f, const struct header *now, bool *ab
 
 /* Whether a writer was killed in a sync or failed to poison the file. The kernel may have told it
  * of a failed write, and will not tell readers. Other writers learn of it at their next sync. */
-static int check_abandoned(const bloomfile *f, const struct header *now)
+static int check_abandoned(const bloomfile_filter *f, const struct header *now)
 {
     bool abandoned = false;
     if ((now->record.flags & RECORD_SYNC_BEGUN) == 0 || f->live->accept_unclean ||
@@ -219,7 +219,7 @@ static int check_abandoned(const bloomfile *f, const struct header *now)
 }
 
 /* Changed bytes are the worse news: they make all pages wrong, not only those found damaged. */
-int changed_or_damaged(const bloomfile *f)
+int changed_or_damaged(const bloomfile_filter *f)
 {
     struct header now;
     int error = check_header(f, &now);

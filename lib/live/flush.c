@@ -16,7 +16,7 @@
 /* sync 2: the mark. One that is there already belongs to a writer that is gone. This writer had the
  * file open before (a new one refuses, or was told to accept), so the kernel will report to it too.
  */
-int flush_begin(const bloomfile *f, struct header *now)
+int flush_begin(const bloomfile_filter *f, struct header *now)
 {
     struct record next = now->record;
     if (next.sequence >= LIVE_LAST_SEQUENCE - 1)
@@ -27,7 +27,7 @@ int flush_begin(const bloomfile *f, struct header *now)
     return live_write(f, now, next);
 }
 
-int flush_body(const bloomfile *f, const struct header *begun)
+int flush_body(const bloomfile_filter *f, const struct header *begun)
 {
     int error = map_sync(&f->map, f->map.base_size); /* sync 3: the body goes to disk */
     if (error != 0)
@@ -43,7 +43,7 @@ struct record flush_ended(struct record r)
     return r;
 }
 
-int flush_end(const bloomfile *f, struct header *now, struct record next)
+int flush_end(const bloomfile_filter *f, struct header *now, struct record next)
 {
     int error = live_commit(f, now, flush_ended(next));
     if (error != 0 && !live_in_doubt(f))
@@ -51,7 +51,7 @@ int flush_end(const bloomfile *f, struct header *now, struct record next)
     return error;
 }
 
-static int begin(const bloomfile *f, const struct protocol_lock *lock, struct header *now)
+static int begin(const bloomfile_filter *f, const struct protocol_lock *lock, struct header *now)
 {
     int error = protocol_lock_records(lock);
     if (error != 0)
@@ -64,7 +64,7 @@ static int begin(const bloomfile *f, const struct protocol_lock *lock, struct he
 }
 
 /* Holds LOCK_RECORDS. */
-static int commit(const bloomfile *f, int body_error)
+static int commit(const bloomfile_filter *f, int body_error)
 {
     struct header now;
     int error = live_load_to_commit(f, &now);
@@ -79,13 +79,13 @@ static int commit(const bloomfile *f, int body_error)
     return error;
 }
 
-static int end(const bloomfile *f, const struct protocol_lock *lock, int body_error)
+static int end(const bloomfile_filter *f, const struct protocol_lock *lock, int body_error)
 {
     int error = protocol_lock_records(lock);
     return error != 0 ? error : commit(f, body_error);
 }
 
-int flush_and_commit(const bloomfile *f)
+int flush_and_commit(const bloomfile_filter *f)
 {
     struct header now;
     struct protocol_lock lock;
@@ -104,14 +104,14 @@ int flush_and_commit(const bloomfile *f)
 
 /* Nobody is syncing: a mark belongs to a writer that is gone, and the kernel may have told it what
  * it did not tell us. */
-static int check_mark(const bloomfile *f)
+static int check_mark(const bloomfile_filter *f)
 {
     struct header now;
     int error = live_load(f, &now);
     if (error != 0)
         return error;
     const bool begun =
-        now.record.state == BLOOMFILE_LIVE && (now.record.flags & RECORD_SYNC_BEGUN) != 0;
+        now.record.state == BLOOMFILE_STATE_LIVE && (now.record.flags & RECORD_SYNC_BEGUN) != 0;
     if (begun && !f->live->accept_unclean) {
         guard_distrust(f->guard, BLOOMFILE_EUNCLEAN);
         return BLOOMFILE_EUNCLEAN;
@@ -125,7 +125,7 @@ static bool will_pass(int error)
 }
 
 /* It gets the means to poison before it asks, because the kernel tells it only once. */
-int flush_as_reader(const bloomfile *f)
+int flush_as_reader(const bloomfile_filter *f)
 {
     struct protocol_lock lock;
     int error = protocol_lock_read(&lock, f);

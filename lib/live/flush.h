@@ -11,23 +11,23 @@
 
 /* For a writer that holds LOCK_SYNCS and LOCK_RECORDS. Puts the mark into the record. The same
  * errors as live_write(). */
-int flush_begin(const bloomfile *f, struct header *now);
+int flush_begin(const bloomfile_filter *f, struct header *now);
 
 /* Syncs the body, and the record of *begun. After an error the handle is in doubt, and the caller
  * poisons. */
-int flush_body(const bloomfile *f, const struct header *begun);
+int flush_body(const bloomfile_filter *f, const struct header *begun);
 
 /* flush_ended(): the record of a sync that has ended. flush_end(): commits `next` as such, or if
  * that cannot be written, at least the end. */
 struct record flush_ended(struct record r);
-int flush_end(const bloomfile *f, struct header *now, struct record next);
+int flush_end(const bloomfile_filter *f, struct header *now, struct record next);
 
 /* A writer's whole sync. Takes and drops LOCK_SYNCS and, around each commit, LOCK_RECORDS. */
-int flush_and_commit(const bloomfile *f);
+int flush_and_commit(const bloomfile_filter *f);
 
 /* The same for a reader, which commits nothing: whether all bits that it can see are on disk.
  * BLOOMFILE_EPOISONED, _EUNCLEAN; an errno. */
-int flush_as_reader(const bloomfile *f);
+int flush_as_reader(const bloomfile_filter *f);
 
 /* ---- Sealing in place, the part that concerns the records (format-spec.md, section 13). */
 

@@ -37,23 +37,24 @@ struct live {
     int finished;             /* result of bloomfile_finish() */
     bool writing;             /* one of the file's writers */
     bool in_memory;           /* it ends with the processes that have it */
-    bool exact;               /* BLOOMFILE_ADD_EXACT */
-    bool alone;               /* BLOOMFILE_SOLE_ADDER */
-    bool accept_unclean;      /* BLOOMFILE_ACCEPT_UNCLEAN */
+    bool exact;               /* BLOOMFILE_OPEN_ADD_EXACT */
+    bool alone;               /* BLOOMFILE_OPEN_SOLE_ADDER */
+    bool accept_unclean;      /* BLOOMFILE_OPEN_ACCEPT_UNCLEAN */
 };
 
 /* Lookups while the guard has doubts. hits may be NULL. contains_many() returns the number of hits.
  */
 struct doubtful_lookup {
-    bool (*contains)(const bloomfile *f, uint64_t digest);
-    size_t (*contains_many)(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
+    bool (*contains)(const bloomfile_filter *f, uint64_t digest);
+    size_t (*contains_many)(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                            bool *hits);
 };
 
 /* The images of a sealed filter: its layers, or itself. */
 struct handle_images {
-    bloomfile *const *list;
+    bloomfile_filter *const *list;
     size_t count;
-    bloomfile *alone;
+    bloomfile_filter *alone;
     bool layers;
 };
 
@@ -61,27 +62,28 @@ struct adding_done;
 
 /* What the public functions do with each kind of handle: sealed, live, or a series. */
 struct handle_operations {
-    int (*add)(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+    int (*add)(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                struct adding_done *done); /* as adding(); n may be 0 */
-    int (*remove)(bloomfile *f, uint64_t digest);
-    int (*sync)(bloomfile *f);
-    int (*finish)(bloomfile *f);
-    int (*seal)(bloomfile *f);
-    int (*copy)(const bloomfile *f, struct destination to);
-    int (*rescue)(const bloomfile *f, const char *path, unsigned flags);
-    int (*status)(const bloomfile *f);
-    void (*recheck)(const bloomfile *f);
-    bool (*is_stale)(const bloomfile *f);
-    void (*info)(const bloomfile *f, struct bloomfile_info *info);
-    void (*measure)(const bloomfile *f, struct bloomfile_measurement *m);
-    int (*verify)(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault);
-    int (*images)(const bloomfile *f, struct handle_images *images); /* BLOOMFILE_ELIVE, _ENOTONE */
-    void (*close)(bloomfile *f);
+    int (*remove)(bloomfile_filter *f, uint64_t digest);
+    int (*sync)(bloomfile_filter *f);
+    int (*finish)(bloomfile_filter *f);
+    int (*seal)(bloomfile_filter *f);
+    int (*copy)(const bloomfile_filter *f, struct destination to);
+    int (*rescue)(const bloomfile_filter *f, const char *path, unsigned flags);
+    int (*status)(const bloomfile_filter *f);
+    void (*recheck)(const bloomfile_filter *f);
+    bool (*is_stale)(const bloomfile_filter *f);
+    void (*info)(const bloomfile_filter *f, struct bloomfile_info *info);
+    void (*measure)(const bloomfile_filter *f, struct bloomfile_measurement *m);
+    int (*verify)(const bloomfile_filter *f, unsigned threads, struct bloomfile_fault *fault);
+    int (*images)(const bloomfile_filter *f,
+                  struct handle_images *images); /* BLOOMFILE_ELIVE, _EISSERIES */
+    void (*close)(bloomfile_filter *f);
 };
 
 struct series;
 
-struct bloomfile {
+struct bloomfile_filter {
     struct kernel_view view; /* owns `shapes` */
     /* Lookups while the guard has no doubts: those of the kernel, or of a live file. */
     bool (*contains)(const struct kernel_view *view, uint64_t digest);
@@ -106,7 +108,7 @@ struct bloomfile {
     struct guard guard_storage;
 };
 
-static inline bool handle_is_writing(const bloomfile *f)
+static inline bool handle_is_writing(const bloomfile_filter *f)
 {
     return f->live != NULL && f->live->writing;
 }

@@ -41,7 +41,7 @@ int join_find_abandoned(int fd, const struct header *h, bool *abandoned)
     struct record now = h->record;
     unsigned tries = 0;
     *abandoned = false;
-    while (now.state == BLOOMFILE_LIVE && (now.flags & RECORD_SYNC_BEGUN) != 0) {
+    while (now.state == BLOOMFILE_STATE_LIVE && (now.flags & RECORD_SYNC_BEGUN) != 0) {
         const uint64_t seen = now.sequence;
         bool held;
         int error = lock_held_exclusively(fd, LOCK_SYNCS, &held);
@@ -79,7 +79,7 @@ int join_check_clean(int fd, const struct header *h, bool accept_unclean)
 /* ---- joining */
 
 /* What is in memory survives no boot, so it need not be known which one this is. */
-static int identity(const bloomfile *f, uint8_t id[BOOT_ID_SIZE])
+static int identity(const bloomfile_filter *f, uint8_t id[BOOT_ID_SIZE])
 {
     if (!f->live->in_memory)
         return boot_id(id);
@@ -88,7 +88,7 @@ static int identity(const bloomfile *f, uint8_t id[BOOT_ID_SIZE])
 }
 
 /* Holds LOCK_SYNCS, shared, and LOCK_RECORDS: nobody syncs. */
-static int enlist(const bloomfile *f)
+static int enlist(const bloomfile_filter *f)
 {
     struct header now;
     bool others;
@@ -120,7 +120,7 @@ static int enlist(const bloomfile *f)
     return live_commit(f, &now, flush_ended(next));
 }
 
-static int enlist_between_syncs(const bloomfile *f)
+static int enlist_between_syncs(const bloomfile_filter *f)
 {
     struct protocol_lock lock;
     int error = protocol_lock_join(&lock, f); /* join 2: nobody syncs */
@@ -134,7 +134,7 @@ static int enlist_between_syncs(const bloomfile *f)
     return error;
 }
 
-int join_writers(const bloomfile *f)
+int join_writers(const bloomfile_filter *f)
 {
     int error = file_check(f->live->fd, &f->live->own);
     if (error == 0)
@@ -147,7 +147,7 @@ int join_writers(const bloomfile *f)
 
 /* A child shares its parent's open file, and with it the parent's locks and the kernel's
  * reports. */
-int join_open_own(const bloomfile *f)
+int join_open_own(const bloomfile_filter *f)
 {
     if (f->live->session->own)
         return 0;
@@ -163,7 +163,7 @@ int join_open_own(const bloomfile *f)
     return error;
 }
 
-static int join_after_fork(const bloomfile *f)
+static int join_after_fork(const bloomfile_filter *f)
 {
     pthread_mutex_lock(&f->live->session->syncs);
     int error = join_open_own(f);
@@ -173,7 +173,7 @@ static int join_after_fork(const bloomfile *f)
     return error;
 }
 
-int join_writable(const bloomfile *f)
+int join_writable(const bloomfile_filter *f)
 {
     if (!f->live->writing)
         return BLOOMFILE_EREADONLY;
@@ -196,7 +196,7 @@ static struct record without_writers(struct record r)
     return r;
 }
 
-static int leave_synced(const bloomfile *f, struct header *now, struct record next)
+static int leave_synced(const bloomfile_filter *f, struct header *now, struct record next)
 {
     int error = flush_begin(f, now);
     if (error != 0)
@@ -206,7 +206,7 @@ static int leave_synced(const bloomfile *f, struct header *now, struct record ne
 }
 
 /* Holds LOCK_SYNCS and LOCK_RECORDS. */
-static int resign(const bloomfile *f)
+static int resign(const bloomfile_filter *f)
 {
     struct header now;
     bool others;
@@ -234,7 +234,7 @@ static int resign(const bloomfile *f)
     return others && !marked ? live_commit(f, &now, next) : leave_synced(f, &now, next);
 }
 
-int join_leave(const bloomfile *f)
+int join_leave(const bloomfile_filter *f)
 {
     if (!atomic_load(&f->live->session->joined))
         return 0;
@@ -250,7 +250,7 @@ int join_leave(const bloomfile *f)
     return error;
 }
 
-int join_check_path(const bloomfile *f)
+int join_check_path(const bloomfile_filter *f)
 {
     struct stat own, now;
     if (f->path == NULL)
@@ -264,7 +264,7 @@ int join_check_path(const bloomfile *f)
 
 /* ---- the live part of a handle */
 
-int live_new(bloomfile *f, const uint8_t *header)
+int live_new(bloomfile_filter *f, const uint8_t *header)
 {
     struct live *l = f->live = calloc(1, sizeof *l);
     if (l == NULL)
@@ -288,7 +288,7 @@ void live_free(struct live *l)
     free(l);
 }
 
-void handle_close(bloomfile *f)
+void handle_close(bloomfile_filter *f)
 {
     if (f == NULL)
         return;

@@ -45,7 +45,7 @@ static void watch_forks(void)
 }
 
 /* What is opened must be the file of the handle, whose number may have been reused. */
-static int open_own(struct protocol_lock *t, const bloomfile *f, bool writable)
+static int open_own(struct protocol_lock *t, const bloomfile_filter *f, bool writable)
 {
     int own, error = file_open_again(f->live->fd, writable, &own);
     if (error != 0)
@@ -60,7 +60,7 @@ static int open_own(struct protocol_lock *t, const bloomfile *f, bool writable)
     return 0;
 }
 
-static void open_for_call(struct protocol_lock *t, const bloomfile *f, bool reads)
+static void open_for_call(struct protocol_lock *t, const bloomfile_filter *f, bool reads)
 {
     pthread_mutex_lock(&openings.lock);
     t->refused = open_own(t, f, true);
@@ -74,7 +74,7 @@ static void open_for_call(struct protocol_lock *t, const bloomfile *f, bool read
 }
 
 /* Without an opening of its own, the lock uses that of the handle. */
-static int start(struct protocol_lock *t, const bloomfile *f, bool reads)
+static int start(struct protocol_lock *t, const bloomfile_filter *f, bool reads)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     *t = (struct protocol_lock){ .fd = -1, .refused = ENOMEM };
@@ -102,25 +102,25 @@ static void close_own(struct protocol_lock *t)
 
 /* ---- locks */
 
-int protocol_lock_take(struct protocol_lock *t, const bloomfile *f)
+int protocol_lock_take(struct protocol_lock *t, const bloomfile_filter *f)
 {
     const int error = start(t, f, false);
     return error != 0 ? error : lock_wait(t->fd, LOCK_SYNCS, 1);
 }
 
-int protocol_lock_join(struct protocol_lock *t, const bloomfile *f)
+int protocol_lock_join(struct protocol_lock *t, const bloomfile_filter *f)
 {
     const int error = start(t, f, false);
     return error != 0 ? error : lock_wait_shared(t->fd, LOCK_SYNCS);
 }
 
-int protocol_lock_read(struct protocol_lock *t, const bloomfile *f)
+int protocol_lock_read(struct protocol_lock *t, const bloomfile_filter *f)
 {
     const int error = start(t, f, true);
     return error != 0 ? error : lock_wait_shared(t->fd, LOCK_SYNCS);
 }
 
-int protocol_lock_commit(struct protocol_lock *t, const bloomfile *f)
+int protocol_lock_commit(struct protocol_lock *t, const bloomfile_filter *f)
 {
     const int error = start(t, f, false);
     return error != 0 ? error : protocol_lock_records(t);

@@ -21,15 +21,15 @@ struct protocol_lock {
 
 /* Waits for LOCK_SYNCS on the file of a handle, exclusively. 0 or an errno, EBADF if its descriptor
  * has another file; protocol_lock_end() is due in any case. */
-int protocol_lock_take(struct protocol_lock *t, const bloomfile *f);
+int protocol_lock_take(struct protocol_lock *t, const bloomfile_filter *f);
 
 /* The same, shared: for joining, and for a reader, which may be unable to open the file for
  * writing. */
-int protocol_lock_join(struct protocol_lock *t, const bloomfile *f);
-int protocol_lock_read(struct protocol_lock *t, const bloomfile *f);
+int protocol_lock_join(struct protocol_lock *t, const bloomfile_filter *f);
+int protocol_lock_read(struct protocol_lock *t, const bloomfile_filter *f);
 
 /* Waits for LOCK_RECORDS alone. */
-int protocol_lock_commit(struct protocol_lock *t, const bloomfile *f);
+int protocol_lock_commit(struct protocol_lock *t, const bloomfile_filter *f);
 
 /* Waits for LOCK_RECORDS as well, which takes a descriptor for writing; drops it. */
 int protocol_lock_records(const struct protocol_lock *t);

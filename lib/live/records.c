@@ -21,16 +21,16 @@ static bool fell(atomic_uint_least64_t *highest, uint64_t value)
 
 /* Whether the record cannot follow those that were read before. Then another file was copied over
  * this one; or both records were overwritten while they were read, and reading again helps. */
-static bool went_back(const bloomfile *f, const struct record *r)
+static bool went_back(const bloomfile_filter *f, const struct record *r)
 {
     struct session *s = f->live->session;
     /* A failed sealing is poisoned with a lower sequence than it had. */
-    if (r->state == BLOOMFILE_POISONED)
+    if (r->state == BLOOMFILE_STATE_POISONED)
         return false;
     if (fell(&s->sequences, r->sequence) || r->sequence < f->header.record.sequence)
         return true;
     /* Only the last writer to leave marks it clean, and this one has not left. */
-    if (r->state == BLOOMFILE_LIVE && atomic_load(&s->joined) && header_is_clean(r))
+    if (r->state == BLOOMFILE_STATE_LIVE && atomic_load(&s->joined) && header_is_clean(r))
         return true;
     /* Ones become fewer only if keys are removed or counts were lost. */
     const bool only_more =
@@ -38,7 +38,7 @@ static bool went_back(const bloomfile *f, const struct record *r)
     return only_more && (fell(&s->ones, r->ones) || r->ones < f->header.record.ones);
 }
 
-int live_load(const bloomfile *f, struct header *now)
+int live_load(const bloomfile_filter *f, struct header *now)
 {
     struct header_faults faults;
     bool back = false;
@@ -59,14 +59,14 @@ int live_load(const bloomfile *f, struct header *now)
     return back ? BLOOMFILE_ECHANGED : faults.first;
 }
 
-int live_load_to_commit(const bloomfile *f, struct header *now)
+int live_load_to_commit(const bloomfile_filter *f, struct header *now)
 {
     int error = live_load(f, now);
     if (error == BLOOMFILE_ECHANGED)
         guard_distrust(f->guard, error);
-    if (error != 0 || now->record.state == BLOOMFILE_LIVE)
+    if (error != 0 || now->record.state == BLOOMFILE_STATE_LIVE)
         return error;
-    return now->record.state == BLOOMFILE_SEALED ? BLOOMFILE_ESEALED : BLOOMFILE_EPOISONED;
+    return now->record.state == BLOOMFILE_STATE_SEALED ? BLOOMFILE_ESEALED : BLOOMFILE_EPOISONED;
 }
 
 /* ---- committing */
@@ -78,7 +78,7 @@ struct place {
     const struct map *map; /* of the header, at least, and writable */
 };
 
-static struct place place_of(const bloomfile *f)
+static struct place place_of(const bloomfile_filter *f)
 {
     return (struct place){ f->live->fd, &f->live->own, &f->map };
 }
@@ -98,7 +98,7 @@ static int write_record(struct place at, const struct header *now, const struct 
  * that was, too, poison 4: and to disk. */
 static void poison(struct place at, struct header *now)
 {
-    now->record.state = BLOOMFILE_POISONED;
+    now->record.state = BLOOMFILE_STATE_POISONED;
     for (unsigned slots = 0; slots < 2; slots++) {
         struct record poisoned = now->record;
         poisoned.sequence += 1 + slots;
@@ -108,14 +108,14 @@ static void poison(struct place at, struct header *now)
     }
 }
 
-int live_poison(const bloomfile *f, struct header *now, int error)
+int live_poison(const bloomfile_filter *f, struct header *now, int error)
 {
     guard_distrust(f->guard, BLOOMFILE_EPOISONED);
     poison(place_of(f), now);
     return error;
 }
 
-static void poison_at(const bloomfile *f, int fd)
+static void poison_at(const bloomfile_filter *f, int fd)
 {
     struct map map;
     struct header now;
@@ -128,7 +128,7 @@ static void poison_at(const bloomfile *f, int fd)
     }
 }
 
-int live_poison_as_reader(const bloomfile *f, int fd, int error)
+int live_poison_as_reader(const bloomfile_filter *f, int fd, int error)
 {
     guard_distrust(f->guard, BLOOMFILE_EPOISONED);
     poison_at(f, fd);
@@ -136,7 +136,7 @@ int live_poison_as_reader(const bloomfile *f, int fd, int error)
 }
 
 /* commit 1: the writer of the record in force may have been killed before it was on disk. */
-static int sync_record_in_force(const bloomfile *f, struct header *now)
+static int sync_record_in_force(const bloomfile_filter *f, struct header *now)
 {
     if (f->live->session->durable == now->record.sequence + 1)
         return 0;
@@ -147,14 +147,14 @@ static int sync_record_in_force(const bloomfile *f, struct header *now)
     return 0;
 }
 
-int live_make_durable(const bloomfile *f)
+int live_make_durable(const bloomfile_filter *f)
 {
     struct header now;
     int error = live_load_to_commit(f, &now);
     return error != 0 ? error : sync_record_in_force(f, &now);
 }
 
-int live_write(const bloomfile *f, struct header *now, struct record next)
+int live_write(const bloomfile_filter *f, struct header *now, struct record next)
 {
     if (now->record.sequence >= LIVE_LAST_SEQUENCE)
         return EOVERFLOW;
@@ -170,7 +170,7 @@ int live_write(const bloomfile *f, struct header *now, struct record next)
     return 0;
 }
 
-int live_commit(const bloomfile *f, struct header *now, struct record next)
+int live_commit(const bloomfile_filter *f, struct header *now, struct record next)
 {
     struct header before = *now;
     int error = live_write(f, now, next);
@@ -206,7 +206,7 @@ struct record live_add_counts(const struct header *h, struct record r,
     return r;
 }
 
-int live_load_counted(const bloomfile *f, struct header *now)
+int live_load_counted(const bloomfile_filter *f, struct header *now)
 {
     struct header loaded;
     pthread_mutex_lock(&f->live->session->counts);
@@ -219,7 +219,7 @@ int live_load_counted(const bloomfile *f, struct header *now)
     return error;
 }
 
-int live_header_now(const bloomfile *f, struct header *h)
+int live_header_now(const bloomfile_filter *f, struct header *h)
 {
     struct header now;
     *h = f->header;
@@ -233,7 +233,7 @@ int live_header_now(const bloomfile *f, struct header *h)
     return error;
 }
 
-int live_count(const bloomfile *f, struct record *counted)
+int live_count(const bloomfile_filter *f, struct record *counted)
 {
     struct session *s = f->live->session;
     struct session_last *last = &s->last;

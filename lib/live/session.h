@@ -123,8 +123,8 @@ void session_taken(struct session *s, bool committed);
  * held. */
 struct kernel_change session_missing(const struct session *s, uint64_t sequence);
 
-/* For BLOOMFILE_ADD_EXACT: keeps everybody else, here and in other processes, from adding keys of
- * the digest's stripe, or of any. 0, or an errno and nothing is held. */
+/* For BLOOMFILE_OPEN_ADD_EXACT: keeps everybody else, here and in other processes, from adding keys
+ * of the digest's stripe, or of any. 0, or an errno and nothing is held. */
 int session_lock_stripe(struct session *s, int fd, uint64_t digest);
 void session_unlock_stripe(struct session *s, int fd, uint64_t digest);
 int session_lock_stripes(struct session *s, int fd);

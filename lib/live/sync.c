@@ -6,7 +6,7 @@
 #include "live/flush.h"
 #include "live/join.h"
 
-int sync_prepare(const bloomfile *f)
+int sync_prepare(const bloomfile_filter *f)
 {
     if (live_in_doubt(f))
         return 0;
@@ -16,7 +16,7 @@ int sync_prepare(const bloomfile *f)
     return error;
 }
 
-int sync_source(const bloomfile *f)
+int sync_source(const bloomfile_filter *f)
 {
     pthread_mutex_lock(&f->live->session->syncs);
     int error = join_open_own(f);
@@ -28,7 +28,7 @@ int sync_source(const bloomfile *f)
     return error;
 }
 
-int sync_all(bloomfile *f)
+int sync_all(bloomfile_filter *f)
 {
     int error = join_writable(f);
     if (error == 0)
@@ -38,7 +38,7 @@ int sync_all(bloomfile *f)
     return error != 0 ? error : join_check_path(f);
 }
 
-int sync_finish(bloomfile *f)
+int sync_finish(bloomfile_filter *f)
 {
     if (!f->live->writing)
         return f->live->finished;

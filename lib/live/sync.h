@@ -8,14 +8,14 @@
 /* Call before reading bits that sync_source() will vouch for: from here on the kernel reports
  * failed writes to this process. In a child of fork(), the errors of opening the file anew; none if
  * the handle is in doubt already. */
-int sync_prepare(const bloomfile *f);
+int sync_prepare(const bloomfile_filter *f);
 
 /* Makes sure, for a copy, that all bits that a live handle can see are on disk. A writer commits.
  * BLOOMFILE_EPOISONED, _EUNCLEAN; in a child of fork() the errors of joining; an errno. */
-int sync_source(const bloomfile *f);
+int sync_source(const bloomfile_filter *f);
 
 /* As bloomfile_sync() and _finish() say. */
-int sync_all(bloomfile *f);
-int sync_finish(bloomfile *f);
+int sync_all(bloomfile_filter *f);
+int sync_finish(bloomfile_filter *f);
 
 #endif

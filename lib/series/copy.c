@@ -18,7 +18,7 @@
 #include "series/series.h"
 
 /* Where a layer ends, and where the one behind it begins. */
-static uint64_t image_size(const bloomfile *layer)
+static uint64_t image_size(const bloomfile_filter *layer)
 {
     const struct header *h = &layer->header;
     return geometry_of(h->layout, h->m, GEOMETRY_FILE_HEADER).image_size;
@@ -26,7 +26,7 @@ static uint64_t image_size(const bloomfile *layer)
 
 static uint64_t stride(const struct layers *l, size_t i)
 {
-    const bloomfile *layer = l->list[i];
+    const bloomfile_filter *layer = l->list[i];
     return i + 1 < l->count ? header_layer_stride(&layer->header) : image_size(layer);
 }
 
@@ -96,7 +96,7 @@ static int copy_to_memory(const struct layers *l, struct destination to, uint64_
     return 0;
 }
 
-int series_copy(const bloomfile *f, struct destination to)
+int series_copy(const bloomfile_filter *f, struct destination to)
 {
     const struct layers *l;
     uint64_t size = 0;
@@ -122,7 +122,7 @@ struct rescued {
     struct stat file;
 };
 
-static int make(struct rescued *r, const struct series *to, const bloomfile *layer,
+static int make(struct rescued *r, const struct series *to, const bloomfile_filter *layer,
                 uint64_t identity, bool succeeded, bool replace)
 {
     const struct header *h = &layer->header;
@@ -196,9 +196,9 @@ static int rescue_layers(const struct series *to, const struct layers *l, bool r
     return error;
 }
 
-int series_rescue(const bloomfile *f, const char *path, unsigned flags)
+int series_rescue(const bloomfile_filter *f, const char *path, unsigned flags)
 {
-    if (path == NULL || (flags & ~BLOOMFILE_REPLACE) != 0)
+    if (path == NULL || (flags & ~BLOOMFILE_TO_REPLACE) != 0)
         return BLOOMFILE_EPARAMS;
     if (!f->series->live)
         return BLOOMFILE_ESEALED;

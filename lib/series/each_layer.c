@@ -15,15 +15,15 @@
 
 /* ---- syncing */
 
-static bool is_clean(const bloomfile *layer)
+static bool is_clean(const bloomfile_filter *layer)
 {
     static const uint8_t clean[sizeof layer->header.record.boot_id];
     struct header now;
-    return live_load(layer, &now) == 0 && now.record.state == BLOOMFILE_LIVE &&
+    return live_load(layer, &now) == 0 && now.record.state == BLOOMFILE_STATE_LIVE &&
            memcmp(now.record.boot_id, clean, sizeof clean) == 0;
 }
 
-static int sync_layer(const bloomfile *layer)
+static int sync_layer(const bloomfile_filter *layer)
 {
     int error = is_clean(layer) ? 0 : sync_source(layer);
     return error != 0 ? error : changed_or_damaged(layer);
@@ -37,7 +37,7 @@ static int sync_layers(const struct series *s, const struct layers *l)
     return error != 0 ? error : files_check_names(s, l);
 }
 
-int series_sync(bloomfile *f)
+int series_sync(bloomfile_filter *f)
 {
     const struct layers *l;
     if (!f->series->writing)
@@ -54,7 +54,7 @@ int series_sync(bloomfile *f)
     }
 }
 
-int series_finish(bloomfile *f)
+int series_finish(bloomfile_filter *f)
 {
     struct series *s = f->series;
     if (!s->writing)
@@ -74,7 +74,7 @@ int series_finish(bloomfile *f)
 
 /* ---- looking */
 
-int series_status(const bloomfile *f)
+int series_status(const bloomfile_filter *f)
 {
     const struct layers *l;
     int error = lookup_enter_all(f, &l);
@@ -89,7 +89,7 @@ int series_status(const bloomfile *f)
 
 /* If a further layer cannot be opened, because its writer has died for example, the layers of a
  * growing series still tell: they keep their names. Those of generations do not. */
-bool series_is_stale(const bloomfile *f)
+bool series_is_stale(const bloomfile_filter *f)
 {
     const struct layers *l;
     const bool all = lookup_enter_all(f, &l) == 0;
@@ -106,7 +106,7 @@ bool series_is_stale(const bloomfile *f)
     return stale;
 }
 
-void series_recheck(const bloomfile *f)
+void series_recheck(const bloomfile_filter *f)
 {
     const struct layers *l = layers_enter(f);
     for (size_t i = 0; i < l->count; i++)
@@ -133,11 +133,11 @@ static void add_info(struct bloomfile_info *sum, const struct bloomfile_info *la
     sum->sequence = layer->sequence;
     sum->writers = layer->writers;
     sum->layer = layer->layer;
-    if (layer->state == BLOOMFILE_POISONED)
+    if (layer->state == BLOOMFILE_STATE_POISONED)
         sum->state = layer->state;
 }
 
-void series_info(const bloomfile *f, struct bloomfile_info *sum)
+void series_info(const bloomfile_filter *f, struct bloomfile_info *sum)
 {
     const struct layers *l = layers_enter(f);
     inspection_info(l->list[0], sum);
@@ -151,7 +151,7 @@ void series_info(const bloomfile *f, struct bloomfile_info *sum)
     layers_leave(f, l);
 }
 
-void series_measure(const bloomfile *f, struct bloomfile_measurement *m)
+void series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
 {
     const struct layers *l = layers_enter(f);
     double sure = 1; /* that no layer says "maybe" to an absent key */
@@ -171,13 +171,13 @@ void series_measure(const bloomfile *f, struct bloomfile_measurement *m)
 }
 
 /* Damage in one layer does not keep the others from being checked, which later lookups rely on. */
-int series_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
+int series_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_fault *fault)
 {
     const struct layers *l = layers_enter(f);
     uint64_t start = 0;
     int first = 0;
     for (size_t i = 0; i < l->count; i++) {
-        const bloomfile *layer = l->list[i];
+        const bloomfile_filter *layer = l->list[i];
         struct bloomfile_fault found;
         const int error = layer->operations->verify(layer, threads, &found);
         if (error != 0 && first == 0) {
@@ -193,7 +193,7 @@ int series_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *
 }
 
 /* A sealed series keeps its layers. */
-int series_images(const bloomfile *f, struct handle_images *images)
+int series_images(const bloomfile_filter *f, struct handle_images *images)
 {
     if (f->series->live)
         return BLOOMFILE_ELIVE;

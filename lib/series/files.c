@@ -47,7 +47,7 @@ bool files_same_series(const struct header *a, const struct header *b)
 /* ---- one layer */
 
 static int open_layer(const struct series *s, const struct header *like, uint64_t slot,
-                      bloomfile **out)
+                      bloomfile_filter **out)
 {
     *out = NULL;
     char *path = files_path(s, slot);
@@ -130,7 +130,7 @@ int files_check_mount(const struct series *s, uint64_t layer)
     return mounted ? EMLINK : 0;
 }
 
-bool files_passed_on(const struct series *s, const bloomfile *layer)
+bool files_passed_on(const struct series *s, const bloomfile_filter *layer)
 {
     struct header h;
     const uint64_t number = layer->header.layer;
@@ -180,7 +180,7 @@ static void wait_for_others(int tries)
 
 /* ---- growing: one behind the other */
 
-static struct layers *with(struct layers *l, bloomfile *layer)
+static struct layers *with(struct layers *l, bloomfile_filter *layer)
 {
     struct layers *more = layers_copy(l, 1);
     if (more != NULL)
@@ -192,7 +192,7 @@ static struct layers *with(struct layers *l, bloomfile *layer)
 
 static int find_next(const struct series *s, struct layers **l)
 {
-    bloomfile *next;
+    bloomfile_filter *next;
     const uint64_t slot = (*l)->count;
     int error =
         slot < HEADER_MOST_LAYERS ? open_layer(s, &(*l)->list[0]->header, slot, &next) : ENOENT;
@@ -218,12 +218,13 @@ static int find_growing(const struct series *s, struct layers **l)
         if (error == ENOENT && ++tries < tries_of(s))
             wait_for_others(tries); /* its successor had a name before it was marked */
     }
-    return BLOOMFILE_ELAYER;
+    return BLOOMFILE_EMISSINGLAYER;
 }
 
 /* ---- forgetting: a ring, in which a newer layer takes the place of an older one */
 
-static bloomfile *known_one(const struct series *s, const struct layers *known, uint64_t slot)
+static bloomfile_filter *known_one(const struct series *s, const struct layers *known,
+                                   uint64_t slot)
 {
     for (size_t i = 0; i < known->count; i++)
         if (files_slot(s, known->list[i]->header.layer) == slot)
@@ -233,8 +234,8 @@ static bloomfile *known_one(const struct series *s, const struct layers *known, 
 
 static int by_number(const void *a, const void *b)
 {
-    const uint64_t x = (*(bloomfile *const *)a)->header.layer;
-    const uint64_t y = (*(bloomfile *const *)b)->header.layer;
+    const uint64_t x = (*(bloomfile_filter *const *)a)->header.layer;
+    const uint64_t y = (*(bloomfile_filter *const *)b)->header.layer;
     return (x > y) - (x < y);
 }
 
@@ -242,7 +243,7 @@ static int find_all(const struct series *s, const struct layers *known, struct l
 {
     l->count = 0;
     for (uint64_t slot = 0; slot < s->generations; slot++) {
-        bloomfile *layer = known_one(s, known, slot);
+        bloomfile_filter *layer = known_one(s, known, slot);
         int error = 0;
         if (layer == NULL)
             error = open_layer(s, &known->list[0]->header, slot, &layer);
@@ -252,19 +253,19 @@ static int find_all(const struct series *s, const struct layers *known, struct l
             return error;
     }
     if (l->count == 0)
-        return BLOOMFILE_ELAYER;
+        return BLOOMFILE_EMISSINGLAYER;
     qsort(l->list, l->count, sizeof l->list[0], by_number);
     const uint64_t last = layers_newest(l)->header.layer;
     const uint64_t due = last < s->generations ? last + 1 : s->generations;
     if (l->count != due || l->list[0]->header.layer + due != last + 1)
-        return BLOOMFILE_ELAYER;
-    return live_succeeded(layers_newest(l)) ? BLOOMFILE_ELAYER : 0;
+        return BLOOMFILE_EMISSINGLAYER;
+    return live_succeeded(layers_newest(l)) ? BLOOMFILE_EMISSINGLAYER : 0;
 }
 
 static int find_forgetting(const struct series *s, const struct layers *known, struct layers **out)
 {
-    int error = BLOOMFILE_ELAYER;
-    for (int tries = 0; tries < tries_of(s) && error == BLOOMFILE_ELAYER; tries++) {
+    int error = BLOOMFILE_EMISSINGLAYER;
+    for (int tries = 0; tries < tries_of(s) && error == BLOOMFILE_EMISSINGLAYER; tries++) {
         if (tries > 0)
             wait_for_others(tries);
         struct layers *l = layers_copy(known, s->generations);
@@ -282,7 +283,7 @@ static int find_forgetting(const struct series *s, const struct layers *known, s
 /* ---- both */
 
 /* A writer that has not committed has set bits, but its keys are in no record. */
-static bool has_keys(const bloomfile *layer)
+static bool has_keys(const bloomfile_filter *layer)
 {
     struct header now;
     if (live_load(layer, &now) == 0 && (now.record.n > 0 || now.record.ones > 0))
@@ -298,7 +299,7 @@ static bool has_keys(const bloomfile *layer)
 static int check_marks(const struct series *s, const struct layers *l)
 {
     /* The mark is looked at again below: it is there before any key. */
-    const bool all = (s->flags & BLOOMFILE_ACCEPT_UNCLEAN) == 0 && l->count > 1 &&
+    const bool all = (s->flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) == 0 && l->count > 1 &&
                      !live_succeeded(l->list[l->count - 2]) && has_keys(layers_newest(l));
     for (size_t i = 0; i + (all ? 1 : 2) < l->count; i++)
         if (!live_succeeded(l->list[i]))

@@ -19,7 +19,8 @@ static inline uint64_t files_slot(const struct series *s, uint64_t layer)
 }
 
 /* Finds all layers that there are, those of `known` among them, which holds the first one at least.
- * The newest one has no successor. BLOOMFILE_ESERIES, _ELAYER, or what a layer is refused for. */
+ * The newest one has no successor. BLOOMFILE_ESERIES, _EMISSINGLAYER, or what a layer is refused
+ * for. */
 int files_find(const struct series *s, const struct layers *known, struct layers **out);
 
 /* Whether the file of a layer's slot is that layer, of the series of `like`; ENOENT: there is none,
@@ -34,7 +35,7 @@ int files_check_free(const char *path, uint64_t slot);
 int files_check_mount(const struct series *s, uint64_t layer);
 
 /* Whether a newer generation has the name of a layer by now. */
-bool files_passed_on(const struct series *s, const bloomfile *layer);
+bool files_passed_on(const struct series *s, const bloomfile_filter *layer);
 
 /* 0 if all layers have their names, or newer generations have, and if the name by which the series
  * was opened still leads there; otherwise BLOOMFILE_EREPLACED, an errno. */

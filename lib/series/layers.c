@@ -33,7 +33,7 @@ struct layers *layers_copy(const struct layers *l, size_t more)
     return copy;
 }
 
-static bool has(const struct layers *l, const bloomfile *layer)
+static bool has(const struct layers *l, const bloomfile_filter *layer)
 {
     for (size_t i = 0; l != NULL && i < l->count; i++)
         if (l->list[i] == layer)
@@ -85,7 +85,7 @@ static int note_path(struct series *s, const char *path)
     return s->path == NULL ? errno : 0;
 }
 
-static int new_series(struct series **out, const bloomfile *first, const char *path)
+static int new_series(struct series **out, const bloomfile_filter *first, const char *path)
 {
     struct series *s = calloc(1, sizeof *s);
     *out = s;
@@ -110,9 +110,9 @@ static void free_series(struct series *s)
 }
 
 /* Of the handle's own members lookups use none: it is always in doubt. */
-static bloomfile *new_handle(const bloomfile *first)
+static bloomfile_filter *new_handle(const bloomfile_filter *first)
 {
-    bloomfile *f = calloc(1, sizeof *f);
+    bloomfile_filter *f = calloc(1, sizeof *f);
     if (f == NULL)
         return NULL;
     f->folder = -1;
@@ -123,9 +123,9 @@ static bloomfile *new_handle(const bloomfile *first)
     return f;
 }
 
-int layers_start(bloomfile **out, bloomfile *first, const char *path, unsigned flags)
+int layers_start(bloomfile_filter **out, bloomfile_filter *first, const char *path, unsigned flags)
 {
-    bloomfile *f = new_handle(first);
+    bloomfile_filter *f = new_handle(first);
     struct layers *l = new_set(1, 0);
     *out = NULL;
     int error = f == NULL || l == NULL ? ENOMEM : new_series(&f->series, first, path);
@@ -149,7 +149,7 @@ int layers_start(bloomfile **out, bloomfile *first, const char *path, unsigned f
 
 /* Whoever begins is counted on the side of the newest set. So those on the other side become fewer
  * and are none in the end, however many threads go on looking up. */
-void layers_replace(const bloomfile *f, struct layers *next)
+void layers_replace(const bloomfile_filter *f, struct layers *next)
 {
     struct series *s = f->series;
     struct layers *last = layers_now(f);
@@ -158,7 +158,7 @@ void layers_replace(const bloomfile *f, struct layers *next)
     atomic_store(&s->now, (uintptr_t)next | next->side);
 }
 
-void layers_tidy(const bloomfile *f)
+void layers_tidy(const bloomfile_filter *f)
 {
     struct series *s = f->series;
     const struct layers *end = s->oldest;
@@ -171,7 +171,7 @@ void layers_tidy(const bloomfile *f)
     free_until(s, end);
 }
 
-void layers_close(bloomfile *f)
+void layers_close(bloomfile_filter *f)
 {
     struct series *s = f->series;
     free_until(s, NULL);

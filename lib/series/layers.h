@@ -13,7 +13,7 @@ struct layers {
     struct layers *newer; /* by which it was replaced */
     unsigned side;        /* which of series_process.users counts its users: 0 or 1 */
     size_t count;
-    bloomfile *list[]; /* oldest first */
+    bloomfile_filter *list[]; /* oldest first */
 };
 
 /* A process's own; fork() wipes it. */
@@ -38,26 +38,26 @@ struct series {
     int finished; /* result of bloomfile_finish() */
 };
 
-static inline bloomfile *layers_newest(const struct layers *l)
+static inline bloomfile_filter *layers_newest(const struct layers *l)
 {
     return l->list[l->count - 1];
 }
 
 /* Makes the handle of a series from its first layer, whose only owner it is from here on, also on
  * failure; how it looks up is yet to be chosen. path: for a live series in files. */
-int layers_start(bloomfile **out, bloomfile *first, const char *path, unsigned flags);
+int layers_start(bloomfile_filter **out, bloomfile_filter *first, const char *path, unsigned flags);
 
 /* The same set with room for more; NULL: no memory. */
 struct layers *layers_copy(const struct layers *l, size_t more);
 
-static inline struct layers *layers_now(const bloomfile *f)
+static inline struct layers *layers_now(const bloomfile_filter *f)
 {
     return (struct layers *)(atomic_load_explicit(&f->series->now, memory_order_acquire) &
                              ~(uintptr_t)1);
 }
 
 /* The set, whose layers stay open until layers_leave(). A growing series never closes any. */
-static inline const struct layers *layers_enter(const bloomfile *f)
+static inline const struct layers *layers_enter(const bloomfile_filter *f)
 {
     struct series *s = f->series;
     while (s->generations != 0) {
@@ -70,7 +70,7 @@ static inline const struct layers *layers_enter(const bloomfile *f)
     return layers_now(f);
 }
 
-static inline void layers_leave(const bloomfile *f, const struct layers *l)
+static inline void layers_leave(const bloomfile_filter *f, const struct layers *l)
 {
     if (f->series->generations != 0)
         atomic_fetch_sub(&f->series->process->users[l->side], 1);
@@ -79,12 +79,12 @@ static inline void layers_leave(const bloomfile *f, const struct layers *l)
 /* Makes `next` the set; and closes layers that are not in it any more and that nobody uses, the
  * calling thread included. For one thread at a time, which holds `finding`, or has the handle to
  * itself. */
-void layers_replace(const bloomfile *f, struct layers *next);
-void layers_tidy(const bloomfile *f);
+void layers_replace(const bloomfile_filter *f, struct layers *next);
+void layers_tidy(const bloomfile_filter *f);
 
 /* Closes those layers of a set that are not in another one, which may be NULL, and frees it. */
 void layers_free(struct layers *l, const struct layers *kept);
 
-void layers_close(bloomfile *f);
+void layers_close(bloomfile_filter *f);
 
 #endif

@@ -14,20 +14,20 @@
 
 /* ---- layers that have come since */
 
-static int find(const bloomfile *f, const struct layers *seen)
+static int find(const bloomfile_filter *f, const struct layers *seen)
 {
     struct series *s = f->series;
     struct layers *next = NULL;
     if (s->path == NULL)
-        return BLOOMFILE_ELAYER; /* that of the parent of this process */
+        return BLOOMFILE_EMISSINGLAYER; /* that of the parent of this process */
     int error = writers_find(f, seen, &next);
-    s->missing = error == BLOOMFILE_ELAYER;
+    s->missing = error == BLOOMFILE_EMISSINGLAYER;
     if (error == 0)
         layers_replace(f, next);
     return error;
 }
 
-int lookup_follow(const bloomfile *f, const struct layers *seen)
+int lookup_follow(const bloomfile_filter *f, const struct layers *seen)
 {
     struct series_process *p = f->series->process;
     pthread_mutex_lock(&p->finding);
@@ -43,7 +43,7 @@ int lookup_follow(const bloomfile *f, const struct layers *seen)
     return error;
 }
 
-int lookup_enter_all(const bloomfile *f, const struct layers **out)
+int lookup_enter_all(const bloomfile_filter *f, const struct layers **out)
 {
     for (;;) {
         *out = layers_enter(f);
@@ -56,7 +56,7 @@ int lookup_enter_all(const bloomfile *f, const struct layers **out)
     }
 }
 
-static bool is_newest(const bloomfile *layer)
+static bool is_newest(const bloomfile_filter *layer)
 {
     return layer->live == NULL || !live_succeeded(layer);
 }
@@ -67,7 +67,7 @@ static bool is_newest(const bloomfile *layer)
 static bool one(const struct layers *l, uint64_t digest)
 {
     for (size_t i = l->count; i-- > 0;) {
-        const bloomfile *layer = l->list[i];
+        const bloomfile_filter *layer = l->list[i];
         if (guard_only_doubt(&layer->guard_storage) ? layer->contains(&layer->view, digest)
                                                     : unchecked_contains(layer, digest))
             return true;
@@ -78,7 +78,7 @@ static bool one(const struct layers *l, uint64_t digest)
     return false;
 }
 
-static bool series_contains(const bloomfile *f, uint64_t digest)
+static bool series_contains(const bloomfile_filter *f, uint64_t digest)
 {
     for (;;) {
         const struct layers *l = layers_enter(f);
@@ -94,7 +94,7 @@ static bool series_contains(const bloomfile *f, uint64_t digest)
 
 /* ---- many */
 
-static size_t many(const bloomfile *layer, const uint64_t *digests, size_t n, bool *hits)
+static size_t many(const bloomfile_filter *layer, const uint64_t *digests, size_t n, bool *hits)
 {
     if (!guard_only_doubt(&layer->guard_storage))
         return unchecked_contains_many(layer, digests, n, hits);
@@ -158,7 +158,7 @@ size_t lookup_absent(const struct layers *l, const uint64_t *digests, size_t n, 
     return keep_absent(digests, hits, n, at, absent);
 }
 
-static size_t chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+static size_t chunk(const bloomfile_filter *f, const uint64_t *digests, size_t n, bool *hits)
 {
     for (;;) {
         const struct layers *l = layers_enter(f);
@@ -172,7 +172,7 @@ static size_t chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool 
     }
 }
 
-static size_t series_contains_many(const bloomfile *f, const uint64_t *digests, size_t n,
+static size_t series_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
                                    bool *hits)
 {
     bool own[ADDING_MOST];
@@ -189,7 +189,7 @@ const struct doubtful_lookup lookup_in_layers = { series_contains, series_contai
 
 #define MOVED ADDING_SUCCEEDED /* there is a newer layer, which is to be found first */
 
-static bool moved(const bloomfile *newest)
+static bool moved(const bloomfile_filter *newest)
 {
     return live_succeeded(newest);
 }
@@ -197,16 +197,16 @@ static bool moved(const bloomfile *newest)
 /* ---- the newest layer */
 
 /* 0 with the next layer there: MOVED. */
-static int succeed(const bloomfile *f, const struct layers *l)
+static int succeed(const bloomfile_filter *f, const struct layers *l)
 {
     const int error = succession(f, l);
     return error == 0 ? MOVED : error;
 }
 
 /* Before adding to it. */
-static int begin(const bloomfile *f, const struct layers *l)
+static int begin(const bloomfile_filter *f, const struct layers *l)
 {
-    bloomfile *newest = layers_newest(l);
+    bloomfile_filter *newest = layers_newest(l);
     int error = join_writable(newest);
     if (error == 0 && moved(newest))
         error = MOVED;
@@ -226,10 +226,10 @@ struct task {
 
 /* Adds the absent ones, as adding(). That the newest layer is full ends it only when a key comes
  * that no layer has: what is forgotten does not depend on where batches begin. */
-static int add_to_newest(const bloomfile *f, const struct layers *l, struct task *t,
+static int add_to_newest(const bloomfile_filter *f, const struct layers *l, struct task *t,
                          const uint64_t *absent, size_t n, bool *was_new, struct adding_done *some)
 {
-    bloomfile *newest = layers_newest(l);
+    bloomfile_filter *newest = layers_newest(l);
     int error = begin(f, l);
     if (error == 0)
         error = adding(newest, absent, n, was_new, some);
@@ -251,7 +251,7 @@ static int doubt_in_older(const struct layers *l)
 }
 
 /* After an error, what is left begins with the first key that was not added. */
-static int add_absent(const bloomfile *f, const struct layers *l, struct task *t)
+static int add_absent(const bloomfile_filter *f, const struct layers *l, struct task *t)
 {
     uint64_t absent[ADDING_MOST];
     size_t at[ADDING_MOST];
@@ -277,7 +277,7 @@ static int add_absent(const bloomfile *f, const struct layers *l, struct task *t
     return error;
 }
 
-static int add_once(const bloomfile *f, struct task *t, const struct layers **seen)
+static int add_once(const bloomfile_filter *f, struct task *t, const struct layers **seen)
 {
     const struct layers *l = *seen = layers_enter(f);
     int error = begin(f, l);
@@ -289,10 +289,10 @@ static int add_once(const bloomfile *f, struct task *t, const struct layers **se
 
 /* format-spec.md, S10: a layer that has a successor may be given up before what was added to it has
  * had its time. */
-static int add_again(const bloomfile *f, const struct task *t, const struct layers **seen)
+static int add_again(const bloomfile_filter *f, const struct task *t, const struct layers **seen)
 {
     const struct layers *l = *seen = layers_enter(f);
-    bloomfile *newest = layers_newest(l);
+    bloomfile_filter *newest = layers_newest(l);
     int error = adding_late(newest, t->again_digests, t->again);
     if (error == 0 && moved(newest))
         error = MOVED;
@@ -300,7 +300,7 @@ static int add_again(const bloomfile *f, const struct task *t, const struct laye
     return error;
 }
 
-int series_add(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+int series_add(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                struct adding_done *done)
 {
     struct task t = { .digests = digests, .n = n, .was_new = was_new, .done = done };

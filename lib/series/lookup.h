@@ -11,10 +11,10 @@ extern const struct doubtful_lookup lookup_in_layers;
 
 /* Finds the layers that have come since; between layers_enter() and _leave() of this thread it must
  * not be called. An error becomes the handle's sticky one. */
-int lookup_follow(const bloomfile *f, const struct layers *seen);
+int lookup_follow(const bloomfile_filter *f, const struct layers *seen);
 
 /* layers_enter(), with all layers that there are when it is called; left alone after an error. */
-int lookup_enter_all(const bloomfile *f, const struct layers **out);
+int lookup_enter_all(const bloomfile_filter *f, const struct layers **out);
 
 /* Leaves out those of n digests, ADDING_MOST at most, that a layer before the newest has: absent[]
  * has the others, at[] where in digests[] each was. Returns how many. */

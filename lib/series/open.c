@@ -23,17 +23,17 @@
 /* ---- the handle */
 
 /* The layout of a layer is never counting, and a series is sealed as a copy alone. */
-static int refuse_remove(bloomfile *f, uint64_t digest)
+static int refuse_remove(bloomfile_filter *f, uint64_t digest)
 {
     (void)f;
     (void)digest;
     return BLOOMFILE_ENOTCOUNTING;
 }
 
-static int refuse_seal(bloomfile *f)
+static int refuse_seal(bloomfile_filter *f)
 {
     (void)f;
-    return BLOOMFILE_ENOTONE;
+    return BLOOMFILE_EISSERIES;
 }
 
 static const struct handle_operations operations = {
@@ -55,7 +55,7 @@ static const struct handle_operations operations = {
 };
 
 /* As layers_start(). */
-static int start(bloomfile **out, bloomfile *first, const char *path, unsigned flags)
+static int start(bloomfile_filter **out, bloomfile_filter *first, const char *path, unsigned flags)
 {
     const int error = layers_start(out, first, path, flags);
     if (error != 0)
@@ -67,11 +67,11 @@ static int start(bloomfile **out, bloomfile *first, const char *path, unsigned f
 
 /* ---- live */
 
-static int find(bloomfile *f)
+static int find(bloomfile_filter *f)
 {
     struct series *s = f->series;
     struct layers *first = layers_now(f), *all;
-    s->writing = (s->flags & BLOOMFILE_WRITE) != 0;
+    s->writing = (s->flags & BLOOMFILE_OPEN_WRITE) != 0;
     int error = writers_find(f, first, &all);
     if (error != 0)
         return error;
@@ -79,7 +79,7 @@ static int find(bloomfile *f)
     return s->writing ? writers_clean(all, s->flags) : 0;
 }
 
-static int opened(bloomfile **out, bloomfile *f, int error)
+static int opened(bloomfile_filter **out, bloomfile_filter *f, int error)
 {
     *out = error == 0 ? f : NULL;
     if (error != 0 && f != NULL)
@@ -87,9 +87,9 @@ static int opened(bloomfile **out, bloomfile *f, int error)
     return error;
 }
 
-int series_open_live(bloomfile **out, const char *path, unsigned flags)
+int series_open_live(bloomfile_filter **out, const char *path, unsigned flags)
 {
-    bloomfile *f, *first = *out;
+    bloomfile_filter *f, *first = *out;
     const struct header *h = &first->header;
     const bool fits = h->generations != 0 ? h->layer % h->generations == 0 : h->layer == 0;
     if (!fits) {
@@ -122,7 +122,7 @@ static int remove_others(const void *old)
 }
 
 /* Another series of that name loses all layers but the first, which is replaced. */
-static int replace(bloomfile **first, const char *path, struct header *h, unsigned flags)
+static int replace(bloomfile_filter **first, const char *path, struct header *h, unsigned flags)
 {
     struct removal old;
     int error = removal_find(&old, path);
@@ -139,13 +139,13 @@ static int replace(bloomfile **first, const char *path, struct header *h, unsign
 
 /* A series that is there has further layers too, sooner or later: it is not they that stand in the
  * way, and who creates what is missing shall learn that it is there. */
-static int create(bloomfile **first, const char *path, struct header *h, unsigned flags)
+static int create(bloomfile_filter **first, const char *path, struct header *h, unsigned flags)
 {
     const struct removal none = { 0 };
     struct stat status;
     if (path == NULL)
         return creating_memory(first, h, flags);
-    if ((flags & BLOOMFILE_REPLACE) != 0)
+    if ((flags & BLOOMFILE_TO_REPLACE) != 0)
         return replace(first, path, h, flags);
     int error = stat(path, &status) == 0 ? EEXIST : check_names(path, h, &none);
     return error != 0 ? error : creating_file(first, path, NULL, h, flags);
@@ -161,24 +161,24 @@ static bool is_too_small(const struct header *h)
     return image_most_keys(&each) < h->capacity;
 }
 
-int series_create(bloomfile **out, const char *path, const struct bloomfile_params *p,
+int series_create(bloomfile_filter **out, const char *path, const struct bloomfile_params *p,
                   unsigned flags)
 {
     struct header h;
     uint64_t identity = 0;
-    bloomfile *first, *f = NULL;
+    bloomfile_filter *first, *f = NULL;
     int error = identity_new(&identity);
     if (error == 0)
         error = succession_first(p, identity, &h);
-    if (error == 0 && (flags & BLOOMFILE_OVER_CAPACITY) == 0 && is_too_small(&h))
+    if (error == 0 && (flags & BLOOMFILE_OPEN_OVER_CAPACITY) == 0 && is_too_small(&h))
         error = BLOOMFILE_EFULL;
     if (error == 0)
         error = create(&first, path, &h, flags);
     if (error != 0)
         return error;
     error = start(&f, first, path,
-                  (flags & ~BLOOMFILE_REPLACE) | (path != NULL ? BLOOMFILE_WRITE : 0) |
-                      (hash_is_applications(h.hash_id) ? BLOOMFILE_APP_HASH : 0));
+                  (flags & ~BLOOMFILE_TO_REPLACE) | (path != NULL ? BLOOMFILE_OPEN_WRITE : 0) |
+                      (hash_is_applications(h.hash_id) ? BLOOMFILE_OPEN_APP_HASH : 0));
     if (error == 0)
         f->series->writing = true;
     if (error == 0)
@@ -197,7 +197,7 @@ struct place {
     struct stat status;
 };
 
-static int open_at(bloomfile **out, const struct place *p, uint64_t size, unsigned flags)
+static int open_at(bloomfile_filter **out, const struct place *p, uint64_t size, unsigned flags)
 {
     return p->bytes != NULL ? opening_memory(out, p->bytes + p->at, (size_t)size, flags)
                             : opening_range(out, p->fd, &p->status, p->at, size, flags);
@@ -216,9 +216,9 @@ bool series_is_next(const struct header *before, const struct header *h)
 
 static int open_next(struct layers **l, struct place *p, unsigned flags)
 {
-    const bloomfile *last = layers_newest(*l);
+    const bloomfile_filter *last = layers_newest(*l);
     const struct header *before = &last->header;
-    bloomfile *next;
+    bloomfile_filter *next;
     const uint64_t stride = header_layer_stride(before);
     p->at += stride;
     int error = open_at(&next, p, before->rest_size - stride, flags);
@@ -243,9 +243,9 @@ static int open_next(struct layers **l, struct place *p, unsigned flags)
 }
 
 /* Takes over *out, the first layer. */
-static int open_rest(bloomfile **out, struct place *p, unsigned flags)
+static int open_rest(bloomfile_filter **out, struct place *p, unsigned flags)
 {
-    bloomfile *f, *first = *out;
+    bloomfile_filter *f, *first = *out;
     const struct header *h = &first->header;
     if (h->layers == 0 || h->layer != 0 || h->link != 0) {
         const int error = h->layers == 0 ? BLOOMFILE_ELIVE : BLOOMFILE_ESERIES;
@@ -267,7 +267,7 @@ static int open_rest(bloomfile **out, struct place *p, unsigned flags)
     return opened(out, f, error);
 }
 
-int series_open_sealed(bloomfile **out, int fd, uint64_t offset, unsigned flags)
+int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, unsigned flags)
 {
     struct place p = { .fd = fd, .at = offset };
     if ((*out)->header.layers > 1) {
@@ -280,7 +280,7 @@ int series_open_sealed(bloomfile **out, int fd, uint64_t offset, unsigned flags)
     return open_rest(out, &p, flags);
 }
 
-int series_open_memory(bloomfile **out, const void *image, size_t size, unsigned flags)
+int series_open_memory(bloomfile_filter **out, const void *image, size_t size, unsigned flags)
 {
     (void)size; /* it was compared with what the first header says */
     struct place p = { .fd = -1, .bytes = image };

@@ -26,7 +26,7 @@ static int open_file(struct removal_file *file, struct header *h)
         error = file_stat(file->fd, &file->status);
     if (error == 0)
         error = replaced_read_header(file->fd, (uint64_t)file->status.st_size, h);
-    return error == 0 && h->record.state != BLOOMFILE_SEALED ? refused : error;
+    return error == 0 && h->record.state != BLOOMFILE_STATE_SEALED ? refused : error;
 }
 
 /* Takes over the path. */

@@ -8,30 +8,30 @@
 
 /* Each takes the handle of the first layer and makes it that of the series, or closes it and sets
  * it to NULL. */
-int series_open_live(bloomfile **out, const char *path, unsigned flags);
-int series_open_sealed(bloomfile **out, int fd, uint64_t offset, unsigned flags);
-int series_open_memory(bloomfile **out, const void *image, size_t size, unsigned flags);
+int series_open_live(bloomfile_filter **out, const char *path, unsigned flags);
+int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, unsigned flags);
+int series_open_memory(bloomfile_filter **out, const void *image, size_t size, unsigned flags);
 
 /* A new live series with its first layer; path NULL: in memory. `p` is checked. */
-int series_create(bloomfile **out, const char *path, const struct bloomfile_params *p,
+int series_create(bloomfile_filter **out, const char *path, const struct bloomfile_params *p,
                   unsigned flags);
 
 /* Whether a sealed layer's header may be that of the layer behind another one. */
 bool series_is_next(const struct header *before, const struct header *h);
 
 /* The operations of its handle. series_add(): as adding(). */
-int series_add(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+int series_add(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                struct adding_done *done);
-int series_sync(bloomfile *f);
-int series_finish(bloomfile *f);
-int series_copy(const bloomfile *f, struct destination to);
-int series_rescue(const bloomfile *f, const char *path, unsigned flags);
-int series_status(const bloomfile *f);
-void series_recheck(const bloomfile *f);
-bool series_is_stale(const bloomfile *f);
-void series_info(const bloomfile *f, struct bloomfile_info *sum);
-void series_measure(const bloomfile *f, struct bloomfile_measurement *m);
-int series_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault);
-int series_images(const bloomfile *f, struct handle_images *images);
+int series_sync(bloomfile_filter *f);
+int series_finish(bloomfile_filter *f);
+int series_copy(const bloomfile_filter *f, struct destination to);
+int series_rescue(const bloomfile_filter *f, const char *path, unsigned flags);
+int series_status(const bloomfile_filter *f);
+void series_recheck(const bloomfile_filter *f);
+bool series_is_stale(const bloomfile_filter *f);
+void series_info(const bloomfile_filter *f, struct bloomfile_info *sum);
+void series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m);
+int series_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_fault *fault);
+int series_images(const bloomfile_filter *f, struct handle_images *images);
 
 #endif

@@ -34,7 +34,7 @@ static uint64_t now(void)
 int succession_first(const struct bloomfile_params *given, uint64_t identity, struct header *h)
 {
     struct bloomfile_params p = *given;
-    const bool grows = p.series == BLOOMFILE_GROW;
+    const bool grows = p.series == BLOOMFILE_SERIES_GROW;
     const double fpr = p.fpr != 0 ? p.fpr : SIZING_DEFAULT_FPR;
     if (layout_of(p.layout)->counts)
         return BLOOMFILE_ESERIES;
@@ -90,7 +90,7 @@ static uint64_t beginning(const struct header *from)
     return from->began + (skipped + 1) * from->period;
 }
 
-bool succession_is_due(const bloomfile *layer)
+bool succession_is_due(const bloomfile_filter *layer)
 {
     struct timespec t;
     const struct header *h = &layer->header;
@@ -116,12 +116,12 @@ static int plan_next(const struct header *from, struct header *h)
 /* grow 4: it is on disk before it has its name. */
 static int make_file(const struct series *s, struct header *h)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     char *path = files_path(s, h->layer);
     if (path == NULL)
         return ENOMEM;
     const bool replaces = s->generations != 0 && h->layer >= s->generations;
-    int error = creating_file(&f, path, s->path, h, replaces ? BLOOMFILE_REPLACE : 0);
+    int error = creating_file(&f, path, s->path, h, replaces ? BLOOMFILE_TO_REPLACE : 0);
     if (error == 0)
         handle_close(f);
     free(path);
@@ -137,7 +137,7 @@ static int flush_name(const struct series *s)
 
 /* A writer that opened the file by another name would look for the next layer under that name, and
  * make a second one. */
-static int check_only_name(const bloomfile *layer)
+static int check_only_name(const bloomfile_filter *layer)
 {
     struct stat status;
     int error = file_stat(layer->live->fd, &status);
@@ -179,7 +179,7 @@ static int check_free(const struct series *s, uint64_t next)
 static int see_to_file(const struct series *s, const struct layers *l)
 {
     struct header h;
-    const bloomfile *newest = layers_newest(l);
+    const bloomfile_filter *newest = layers_newest(l);
     int error = check_place(s, l);
     if (error != 0)
         return error;
@@ -196,13 +196,13 @@ static int see_to_file(const struct series *s, const struct layers *l)
 }
 
 /* In memory there is no name to find it by: children of fork() do not learn of it. */
-static int make_in_memory(const bloomfile *f, const struct layers *l, struct layers **out)
+static int make_in_memory(const bloomfile_filter *f, const struct layers *l, struct layers **out)
 {
     struct header h;
-    bloomfile *layer;
+    bloomfile_filter *layer;
     const uint32_t generations = f->series->generations;
     if (!f->series->process->own)
-        return BLOOMFILE_ELAYER;
+        return BLOOMFILE_EMISSINGLAYER;
     struct layers *next = layers_copy(l, 1);
     if (next == NULL)
         return ENOMEM;
@@ -222,7 +222,7 @@ static int make_in_memory(const bloomfile *f, const struct layers *l, struct lay
 
 /* ---- the mark */
 
-static int mark(const bloomfile *newest)
+static int mark(const bloomfile_filter *newest)
 {
     struct header now;
     int error = live_load_to_commit(newest, &now);
@@ -239,9 +239,9 @@ static int mark(const bloomfile *newest)
 }
 
 /* Holds the lock of records, so that one process at a time makes the file. */
-static int succeed(const bloomfile *f, const struct layers *l)
+static int succeed(const bloomfile_filter *f, const struct layers *l)
 {
-    const bloomfile *newest = layers_newest(l);
+    const bloomfile_filter *newest = layers_newest(l);
     struct layers *next = NULL;
     if (live_succeeded(newest))
         return 0;
@@ -257,7 +257,7 @@ static int succeed(const bloomfile *f, const struct layers *l)
 
 /* grow 1: so that of all layers but the last two it is on disk that they have a successor:
  * otherwise a loss of power might leave three layers of which the first has none. */
-static int make_mark_durable(const bloomfile *before)
+static int make_mark_durable(const bloomfile_filter *before)
 {
     struct protocol_lock lock;
     pthread_mutex_lock(&before->live->session->syncs);
@@ -272,9 +272,9 @@ static int make_mark_durable(const bloomfile *before)
     return error;
 }
 
-static int succeed_locked(const bloomfile *f, const struct layers *l)
+static int succeed_locked(const bloomfile_filter *f, const struct layers *l)
 {
-    const bloomfile *newest = layers_newest(l);
+    const bloomfile_filter *newest = layers_newest(l);
     struct protocol_lock lock;
     int error = 0;
     if (l->count > 1 && f->series->path != NULL)
@@ -290,7 +290,7 @@ static int succeed_locked(const bloomfile *f, const struct layers *l)
     return error;
 }
 
-int succession(const bloomfile *f, const struct layers *l)
+int succession(const bloomfile_filter *f, const struct layers *l)
 {
     struct series_process *p = f->series->process;
     pthread_mutex_lock(&p->finding);
@@ -300,7 +300,7 @@ int succession(const bloomfile *f, const struct layers *l)
     return error;
 }
 
-int succession_settle(const bloomfile *f, const struct layers *l)
+int succession_settle(const bloomfile_filter *f, const struct layers *l)
 {
     struct layers *before = l->count > 1 ? layers_copy(l, 0) : NULL;
     if (l->count < 2)
@@ -308,7 +308,7 @@ int succession_settle(const bloomfile *f, const struct layers *l)
     if (before == NULL)
         return ENOMEM;
     before->count--;
-    bloomfile *last = layers_newest(before);
+    bloomfile_filter *last = layers_newest(before);
     int error = 0;
     if (!live_succeeded(last)) {
         error = last->live->writing ? 0 : opening_join(last, last->live->fd, f->series->flags);

@@ -23,12 +23,12 @@ static int check_mounts(const struct series *s, const struct layers *l)
     return error;
 }
 
-static int join(bloomfile *layer, unsigned flags)
+static int join(bloomfile_filter *layer, unsigned flags)
 {
     return layer->live->writing ? 0 : opening_join(layer, layer->live->fd, flags);
 }
 
-int writers_find(const bloomfile *f, const struct layers *known, struct layers **out)
+int writers_find(const bloomfile_filter *f, const struct layers *known, struct layers **out)
 {
     const struct series *s = f->series;
     for (int tries = 0; tries < TRIES; tries++) {
@@ -53,7 +53,7 @@ int writers_find(const bloomfile *f, const struct layers *known, struct layers *
     return EBUSY;
 }
 
-int writers_leave(bloomfile *layer)
+int writers_leave(bloomfile_filter *layer)
 {
     const int error = sync_finish(layer);
     const bool moved = layer->header.generations != 0 && live_succeeded(layer);

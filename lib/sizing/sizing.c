@@ -21,10 +21,10 @@ static const double margin = 1.0 / (1 << 26);
 static const double ribbon_most = 0.24;
 
 static const struct sizing *const layouts[LAYOUT_END] = {
-    [BLOOMFILE_BLOCKED] = &rates_of_blocks,
-    [BLOOMFILE_CLASSIC] = &rates_of_cells,
-    [BLOOMFILE_COUNTING] = &rates_of_cells,
-    [BLOOMFILE_RIBBON] = &rates_of_ribbons,
+    [BLOOMFILE_LAYOUT_BLOCKED] = &rates_of_blocks,
+    [BLOOMFILE_LAYOUT_CLASSIC] = &rates_of_cells,
+    [BLOOMFILE_LAYOUT_COUNTING] = &rates_of_cells,
+    [BLOOMFILE_LAYOUT_RIBBON] = &rates_of_ribbons,
 };
 
 const struct sizing *sizing_of(uint32_t layout)

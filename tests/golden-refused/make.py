@@ -112,7 +112,7 @@ def header(out):
     def changed(image=CLASSIC, **fields):
         return edit(image, header=fields)
 
-    out.add("EHEADERSIZE", "V4", header_size_0=edit(CLASSIC, at={12: bytes(4)}, checksums=False),
+    out.add("EFORM", "V4", header_size_0=edit(CLASSIC, at={12: bytes(4)}, checksums=False),
             **{f"header_size_{size}": edit(CLASSIC, at={12: struct.pack("<I", size)},
                                            checksums=False)
                for size in (511, 1024, 8192, 2**32 - 1)})
@@ -123,7 +123,7 @@ def header(out):
     out.add("EVERSION", "V7", version_0=changed(version=0), version_2=changed(version=2),
             version_all_ones=changed(version=2**32 - 1),
             version_2_and_unknown_feature=changed(version=2, incompat=1))
-    out.add("ESLICE", "V33", incompat_bit_1=changed(incompat=2),
+    out.add("ENOSLICE", "V33", incompat_bit_1=changed(incompat=2),
             incompat_bits_0_and_1=changed(IN_FILE, incompat=3))
     out.add("EFEATURE", "V8", incompat_bit_2=changed(incompat=4), incompat_bits_0_and_2=changed(
                 IN_FILE, incompat=5),
@@ -138,14 +138,14 @@ def header(out):
     self_test = field(CLASSIC, "self_test")
     out.add("ESELFTEST", "V11", self_test_flipped=changed(self_test=self_test ^ 1),
             self_test_0=changed(self_test=0), seed_of_another_file=changed(seed=1))
-    out.add("EHASHES", "V12", layout_4=changed(layout=4), k_0=changed(k=0), k_65=changed(k=65),
+    out.add("EHASHCOUNT", "V12", layout_4=changed(layout=4), k_0=changed(k=0), k_65=changed(k=65),
             k_2_to_31=changed(k=2**31), k_all_ones=changed(k=2**32 - 1))
     out.add("EBITS", "V13", m_0=changed(m=0), m_2_to_60_plus_1=changed(m=2**60 + 1),
             m_all_ones=changed(m=2**64 - 1), blocked_m_0=changed(BLOCKED, m=0),
             blocked_m_511=changed(BLOCKED, m=511), blocked_m_513=changed(BLOCKED, m=513),
             blocked_m_2_to_60_plus_512=changed(BLOCKED, m=2**60 + 512), counting_m_0=changed(
                 COUNTING, m=0))
-    out.add("EBODYPLACE", "V14", body_offset_0=changed(body_offset=0),
+    out.add("EOFFSET", "V14", body_offset_0=changed(body_offset=0),
             body_offset_of_the_other_form=changed(body_offset=4096),
             body_offset_all_ones=changed(body_offset=2**64 - 1), body_size_0=changed(body_size=0),
             body_size_unit_too_many=changed(body_size=128), body_size_without_padding=changed(
@@ -294,7 +294,7 @@ def ribbon(out):
         return with_head(lambda head: head & ~0xFFFF | blocks)
 
     m, ones, H = field(RIBBON, "m"), field(RIBBON, "ones", 0), header_size(RIBBON)
-    out.add("EHASHES", "V12", ribbon_k_1=edit(RIBBON, header={"k": 1}))
+    out.add("EHASHCOUNT", "V12", ribbon_k_1=edit(RIBBON, header={"k": 1}))
     out.add("EBITS", "V13", ribbon_m_1=edit(RIBBON, header={"m": m + 1}),
             ribbon_m_0=edit(RIBBON, header={"m": 0}))
     out.add("EUNFOLDED", "V17", ribbon_folded=edit(RIBBON, header={"m_unfolded": 2 * m}))
@@ -389,7 +389,7 @@ def wrong_heads(out):
     out.add("EVERSION", "P2", version_0=head(version=0), version_2=head(version=2))
     out.add("EFEATURE", "P3", feature_2=head(features=4), feature_7=head(features=128))
     out.add("EPATCH", "P5", followed_but_of_no_layer=head(features=2))
-    out.add("EOTHERBASE", "P6", of_a_layer=head(features=1), of_a_layer_and_followed=head(features=3))
+    out.add("EDIFFERENTBASE", "P6", of_a_layer=head(features=1), of_a_layer_and_followed=head(features=3))
     out.add("ELAYOUT", "P4", layout_0=head(layout=0), layout_4=head(layout=4))
     at = len(good) - 5
     out.add("EPATCH", "P5", body_size_0=head(body_size=0), body_size_63=head(body_size=63),
@@ -398,7 +398,7 @@ def wrong_heads(out):
             body_size_of_65_bits=good[:27] + b"\xff" * 9 + b"\x02" + good[29:],
             head_crc_flipped=flip(good, at))
     names = struct.unpack("<4I", good[11:27])
-    out.add("EOTHERBASE", "P6", other_header=head(names=[names[0] ^ 1, *names[1:]]) + b"\1",
+    out.add("EDIFFERENTBASE", "P6", other_header=head(names=[names[0] ^ 1, *names[1:]]) + b"\1",
             other_body=head(names=[names[0], names[1] ^ 1, *names[2:]]) + b"\1")
     out.add("EPATCH", "P7", other_layout=head(layout=1) + b"\1", other_body_size=head(body_size=256) + b"\1")
     H = 512
@@ -490,7 +490,7 @@ def other_keys(out):
 
 def wrong_bases(out):
     """What the patch is does not matter."""
-    out.add("ESOLVED", "E.5", base=5, of_ribbon=head(RIBBON_OLD) + b"\1", text_for_ribbon=b"apple\n" * 9)
+    out.add("EISRIBBON", "E.5", base=5, of_ribbon=head(RIBBON_OLD) + b"\1", text_for_ribbon=b"apple\n" * 9)
 
 
 def of_layers(*heads):

@@ -59,11 +59,11 @@ alone() {
 # even by its address: it has the instructions of this processor.
 cat >address.cc <<'END'
 #include <bloomfile.hpp>
-using filter = bloom_file::filter<std::uint64_t>;
+using filter = bloomfile::filter<std::uint64_t>;
 bool (filter::*one)(const std::uint64_t &) const = &filter::contains;
 bool (filter::*digest)(bloomfile_digest) const noexcept = &filter::contains_digest;
-std::size_t (filter::*many)(const std::array<std::uint64_t, 2> &, bloom_file::span<bool>) const = &filter::contains_many;
-std::size_t (filter::*listed)(std::initializer_list<std::uint64_t>, bloom_file::span<bool>) const =
+std::size_t (filter::*many)(const std::array<std::uint64_t, 2> &, bloomfile::span<bool>) const = &filter::contains_many;
+std::size_t (filter::*listed)(std::initializer_list<std::uint64_t>, bloomfile::span<bool>) const =
     &filter::contains_many;
 void (filter::*prefetch)(bloomfile_digest) const noexcept = &filter::prefetch_digest;
 END
@@ -133,20 +133,20 @@ cat >wrong.cc <<'END'
 #include <vector>
 struct padded { int i; char c; };
 struct nameless { static std::uint64_t digest_of(int, std::uint64_t) { return 0; } };
-struct own_bytes { static auto bytes_of(const padded &p) { return bloom_file::packed(p.i, p.c); } };
+struct own_bytes { static auto bytes_of(const padded &p) { return bloomfile::packed(p.i, p.c); } };
 struct low { static constexpr unsigned id = 7; static padded example() { return {}; }
-             static auto bytes_of(const padded &p) { return bloom_file::packed(p.i, p.c); } };
+             static auto bytes_of(const padded &p) { return bloomfile::packed(p.i, p.c); } };
 struct lone { static constexpr unsigned id = BLOOMFILE_APP_HASH_FIRST;
-              static auto bytes_of(const padded &p) { return bloom_file::packed(p.i, p.c); } };
+              static auto bytes_of(const padded &p) { return bloomfile::packed(p.i, p.c); } };
 struct uneven { static constexpr bool plain_bytes = true;
                 static std::string bytes_of(const padded &) { return ""; } };
-template <class Key, class... Hasher> constexpr std::size_t size = sizeof(bloom_file::filter<Key, Hasher...>);
+template <class Key, class... Hasher> constexpr std::size_t size = sizeof(bloomfile::filter<Key, Hasher...>);
 auto a = size<padded> + size<float> + size<int, std::hash<int>> + size<int, nameless> + size<padded, own_bytes> +
          size<padded, low> + size<padded, lone> + size<padded, uneven>;
-auto b = bloom_file::packed(1.5);
-auto c = bloom_file::filter<std::uint64_t>().contains_many(std::vector<int>());
-auto d = bloom_file::filter<std::uint64_t>().contains(5);
-bloom_file::filter<> e("e", true);
+auto b = bloomfile::packed(1.5);
+auto c = bloomfile::filter<std::uint64_t>().contains_many(std::vector<int>());
+auto d = bloomfile::filter<std::uint64_t>().contains(5);
+bloomfile::filter<> e("e", true);
 END
 ! "${CXX:-c++}" -std=c++17 -I"$headers" -fsyntax-only wrong.cc 2>errors || fail "wrong.cc: compiles"
 tr -s '\n' ' ' <errors >said

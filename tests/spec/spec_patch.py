@@ -442,8 +442,8 @@ def apply_one(base, patch, features_due, before):
     features, layout, names, size, edits = take_head(patch)
     base_header, base_body, result_header, result_body = names
     body_crc = base.record["body_crc"]
-    need((name_of(header_of(base)), body_crc) == (base_header, base_body), "EOTHERBASE")
-    need(features == features_due, "EOTHERBASE")
+    need((name_of(header_of(base)), body_crc) == (base_header, base_body), "EDIFFERENTBASE")
+    need(features == features_due, "EDIFFERENTBASE")
     need((layout, size) == (h["layout"], h["body_size"]), "EPATCH")
     header = restored(edited(reduced(header_of(base), body_crc), edits), result_body)
     need(name_of(header) == result_header, "EPATCH")

@@ -204,7 +204,7 @@ class Image:
         need(data[:8] == MAGIC[:S], "ETEXTMODE rule V2" if text_mode else "EMAGIC rule V2")
         need(S >= 16, "ETRUNCATED rule V3")
         H = le(data, 12, 4)
-        need(H in (512, 4096), "EHEADERSIZE rule V4")
+        need(H in (512, 4096), "EFORM rule V4")
         need(S >= H, "ETRUNCATED rule V5")
         self.header = h = parse(HEADER, data[:H // 2])
         m, layout = h["m"], h["layout"]
@@ -217,11 +217,11 @@ class Image:
         of_application = h["hash_id"] >= APPLICATIONS
         need(h["hash_id"] == 1 or of_application and self.knows_applications, "EHASH rule V10")
         need(of_application or h["self_test"] == self_test(h["seed"]), "ESELFTEST rule V11")
-        need(h["k"] == 0 if layout == RIBBON else 1 <= h["k"] <= 64, "EHASHES rule V12")
+        need(h["k"] == 0 if layout == RIBBON else 1 <= h["k"] <= 64, "EHASHCOUNT rule V12")
         need(1 <= m <= 2**60, "EBITS rule V13")
         need(layout not in (BLOCKED, RIBBON) or m % 512 == 0, "EBITS rule V13")
         size = body_size(h)
-        need(h["body_offset"] == H and h["body_size"] == size, "EBODYPLACE rule V14")
+        need(h["body_offset"] == H and h["body_size"] == size, "EOFFSET rule V14")
         need(1 <= h["capacity"] <= 2**60, "ECAPACITY rule V15")
         need(h["fpr"] < 0x3FF0000000000000, "ERATE rule V16")
         need(m <= h["m_unfolded"] <= 2**60 and h["m_unfolded"] % m == 0, "EUNFOLDED rule V17")
@@ -241,9 +241,9 @@ class Image:
 
     def check_slice(self):
         """Section 23.1."""
-        self.need(spec_slice.has_shape_of_slice(self.header), "ESLICE rule V33")
+        self.need(spec_slice.has_shape_of_slice(self.header), "ENOSLICE rule V33")
         self.header.update(parse(spec_slice.FIELDS, self.data[:2048]))
-        self.need(spec_slice.is_in_its_whole(self.header), "ESLICE rule V34")
+        self.need(spec_slice.is_in_its_whole(self.header), "ENOSLICE rule V34")
 
     def check_layer(self):
         """Section 21.1, but for the record's state."""
@@ -370,11 +370,11 @@ class Image:
         return not self.page_is_right(number) or spec_ribbon.maybe(page, digest)
 
     def need_no_solution(self):
-        self.need(self.header["layout"] != RIBBON, "ESOLVED")
+        self.need(self.header["layout"] != RIBBON, "EISRIBBON")
         return self
 
     def need_whole(self):
-        self.need(not self.is_slice(), "ENOTWHOLE")
+        self.need(not self.is_slice(), "EISSLICE")
         return self
 
 
@@ -459,7 +459,7 @@ def load_one(path):
     """An image that is no series: section 21.6 has no such operation on them."""
     image = load(path)
     if isinstance(image, Series):
-        raise ValueError(f"{path}: BLOOMFILE_ENOTONE")
+        raise ValueError(f"{path}: BLOOMFILE_EISSERIES")
     return image
 
 

@@ -111,7 +111,7 @@ class LiveSeries:
                 return
             close(found)
             time.sleep(0.001)
-        raise ValueError(f"{self.name}: BLOOMFILE_ELAYER rule S2 {missing}")
+        raise ValueError(f"{self.name}: BLOOMFILE_EMISSINGLAYER rule S2 {missing}")
 
     def read_once(self, found):
         first = self.read_slot(0, found, None)
@@ -428,7 +428,7 @@ def copy_of(path, layer, accept_unclean):
             file.sync()
             image = read()
         image.need(live_words(image) == live_words(layer.image)
-                   and image.header["layer"] == header["layer"], "ELAYER")
+                   and image.header["layer"] == header["layer"], "EMISSINGLAYER")
         record = image.record
     finally:
         file.close()

@@ -103,7 +103,7 @@ class LiveImage(Image):
 
     def need_place(self, in_series):
         """A layer is not opened alone, and nothing else as a layer."""
-        self.need(self.is_layer() == in_series, "ESERIES rule S3" if in_series else "ENOTONE")
+        self.need(self.is_layer() == in_series, "ESERIES rule S3" if in_series else "EISSERIES")
 
     def is_live(self):
         return self.record["state"] == LIVE

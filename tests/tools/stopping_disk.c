@@ -119,39 +119,40 @@ static void find(const char *function, void *next)
     __typeof__(&(function)) next;                                                                  \
     find(#function, &next)
 
-int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags)
+int bloomfile_seal_to(const char *path, const bloomfile_filter *f, unsigned flags)
 {
     FIND_NEXT(bloomfile_seal_to);
     return next(path, f, flags);
 }
 
-int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
+int bloomfile_project(const char *path, const bloomfile_filter *f, unsigned flags)
 {
     FIND_NEXT(bloomfile_project);
     return next(path, f, flags);
 }
 
-int bloomfile_fold(const char *path, const bloomfile *f, uint64_t factor, unsigned flags)
+int bloomfile_fold(const char *path, const bloomfile_filter *f, uint64_t factor, unsigned flags)
 {
     FIND_NEXT(bloomfile_fold);
     return next(path, f, factor, flags);
 }
 
-int bloomfile_patch(const char *path, const bloomfile *f, int patch, unsigned threads,
+int bloomfile_patch(const char *path, const bloomfile_filter *f, int patch, unsigned threads,
                     unsigned flags)
 {
     FIND_NEXT(bloomfile_patch);
     return next(path, f, patch, threads, flags);
 }
 
-int bloomfile_merge(const char *path, const bloomfile *const *filters, size_t count,
+int bloomfile_merge(const char *path, const bloomfile_filter *const *filters, size_t count,
                     const struct bloomfile_merge_params *params, unsigned flags)
 {
     FIND_NEXT(bloomfile_merge);
     return next(path, filters, count, params, flags);
 }
 
-int bloomfile_join(const char *path, const bloomfile *const *slices, size_t count, unsigned flags)
+int bloomfile_join(const char *path, const bloomfile_filter *const *slices, size_t count,
+                   unsigned flags)
 {
     FIND_NEXT(bloomfile_join);
     return next(path, slices, count, flags);

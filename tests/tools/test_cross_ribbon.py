@@ -137,7 +137,7 @@ class CrossRibbon(ToolTest):
                     result = subprocess.run([sys.executable, "-B", craft.READER, *map(str, command)],
                                             cwd=self.folder, stderr=subprocess.PIPE)
                     self.assertEqual((result.returncode, result.stderr),
-                                     (2, b"source: BLOOMFILE_ESOLVED\n"))
+                                     (2, b"source: BLOOMFILE_EISRIBBON\n"))
         image = shaped(1, False)
         self.write("source", image)
         craft.reader("fold", 1, self.folder / "source", self.folder / "by-python")

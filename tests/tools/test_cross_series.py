@@ -119,7 +119,7 @@ class SeriesTest(ToolTest):
         self.assertIn(words, self.trouble("bfadd", name, stdin=b"a\n", changes=True))
 
     def words(self, error):
-        told = {"ELAYER": " is missing", "ESERIES": " layer ", "ENOTONE": "series of layers"}
+        told = {"EMISSINGLAYER": " is missing", "ESERIES": " layer ", "EISSERIES": "series of layers"}
         if error in told:  # the tools name the file that is to blame
             return told[error]
         text = (SOURCE_ROOT / "include" / "bloomfile.h").read_text()
@@ -357,7 +357,7 @@ class Trouble(SeriesTest):
         self.write(name, craft.edit(self.before[name], record=record))
 
     def test_files_that_are_missing(self):
-        for missing, error in (("live.1", "ELAYER"), ("live.2", "ELAYER")):
+        for missing, error in (("live.1", "EMISSINGLAYER"), ("live.2", "EMISSINGLAYER")):
             self.path(missing).unlink()
             self.check_refused(error)
             self.write(missing, self.before[missing])
@@ -372,7 +372,7 @@ class Trouble(SeriesTest):
         self.check_refused("ESERIES", "live.2")
         for name in "live", "live.1":
             for refused in spec_writer.Reader, spec_writer.Writer:
-                with self.assertRaisesRegex(ValueError, "ENOTONE"):
+                with self.assertRaisesRegex(ValueError, "EISSERIES"):
                     refused(self.path(name))
 
     def test_files_that_do_not_belong_there(self):
@@ -514,13 +514,13 @@ class Trouble(SeriesTest):
         writer.leave()
         os.rename(self.path("live.3"), self.path("gone"))
         self.assertTrue(reader.maybe(ABSENT[0]))
-        self.assertIn("ELAYER", str(reader.error))
+        self.assertIn("EMISSINGLAYER", str(reader.error))
         status, out, message = self.result(by_c, lines(ABSENT[0]))
         self.assertEqual((status, out), (2, lines(ABSENT[0])))
         self.check_message("bfquery", message, "live")
 
     def test_what_only_one_filter_can_do(self):
-        words = self.words("ENOTONE")
+        words = self.words("EISSERIES")
         self.seal("c")
         self.write("plain", craft.make("blocked", 512, 6))
         for series in "live", "sealed":
@@ -530,7 +530,7 @@ class Trouble(SeriesTest):
                 self.assertIn(words, self.trouble(tool, *arguments, names=[series]))
         self.assertIn("series of layers", self.trouble("bfseal", "live", changes=True))
         for command in "fold 1 sealed out", "union out sealed sealed":
-            with self.assertRaisesRegex(ValueError, "ENOTONE"):
+            with self.assertRaisesRegex(ValueError, "EISSERIES"):
                 name, *arguments = command.split()
                 getattr(spec_reader, name)(None, *(
                     self.path(word) if word in ("sealed", "out") else word for word in arguments))

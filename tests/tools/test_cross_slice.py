@@ -245,7 +245,7 @@ class CrossSlice(ToolTest):
             made.append(craft.edit(self.chosen.choice(images), header={
                 name: self.chosen.choice(values[name]) for name in fields}))
         expected = [(craft.refusal(image) or [None])[0] for image in made]
-        self.assertGreaterEqual({*expected}, {None, "BLOOMFILE_ESLICE", "BLOOMFILE_EFEATURE"})
+        self.assertGreaterEqual({*expected}, {None, "BLOOMFILE_ENOSLICE", "BLOOMFILE_EFEATURE"})
         self.assertEqual(self.errors(made), expected)
         for image, error in zip(made, expected):
             if error is None:
@@ -311,7 +311,7 @@ class CrossSlice(ToolTest):
                 with self.subTest(command, words=words, damaged=source != image):
                     names = ["source", "out"] if tool == "bffold" else ["out", "source"]
                     self.assertIn("a slice, where a whole filter is needed", self.trouble(tool, *words, *names))
-                    with self.assertRaisesRegex(ValueError, "BLOOMFILE_ENOTWHOLE"):
+                    with self.assertRaisesRegex(ValueError, "BLOOMFILE_EISSLICE"):
                         getattr(spec_reader, command)(None, *map(str, words[1:]), *(
                             self.folder / name for name in names))
 

@@ -21,8 +21,8 @@ GOOD = table(GOLDEN / "patches.tsv")
 BAD = table(REFUSED / "patches.tsv")
 LAYOUTS = "blocked", "classic", "counting"
 # Of errors that are not those of a patch alone.
-SAID = {"BLOOMFILE_EOTHERBASE": "already applied|is for a filter (of|with another) header|made for another filter",
-        "BLOOMFILE_ESOLVED": "the layout ribbon has no patches",
+SAID = {"BLOOMFILE_EDIFFERENTBASE": "already applied|is for a filter (of|with another) header|made for another filter",
+        "BLOOMFILE_EISRIBBON": "the layout ribbon has no patches",
         "BLOOMFILE_ELIVE": "it is live, and a patch needs sealed filters",
         "BLOOMFILE_EPAGE": "cannot read hurt: a page of the body is damaged"}
 
@@ -191,7 +191,7 @@ class Patches(DeltaTest):
         self.check_refused(live, "none", "BLOOMFILE_ELIVE")
         self.write("hurt", craft.flip((GOLDEN / "classic-embedded.bloom").read_bytes(), 512 + 20))
         for patch, error in (("patch-result-header-invalid", "EPATCH"), ("patch-to-another-k", "EPATCH"),
-                             ("patch-version-2", "EVERSION"), ("patch-other-header", "EOTHERBASE"),
+                             ("patch-version-2", "EVERSION"), ("patch-other-header", "EDIFFERENTBASE"),
                              ("patch-bit-beyond-m", "EPAGE")):
             self.check_refused("hurt", REFUSED / f"{patch}.patch", "BLOOMFILE_" + error)
 

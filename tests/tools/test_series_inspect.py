@@ -159,7 +159,7 @@ class InspectSeries(ToolTest):
         page, message = self.bad("live")
         self.assertTrue(page.startswith(f"live: {says}"))
         self.assertIn(says, message)
-        self.assertEqual(self.inspected("live")["error"], "BLOOMFILE_ELAYER")
+        self.assertEqual(self.inspected("live")["error"], "BLOOMFILE_EMISSINGLAYER")
         self.write("live.2", self.read("live.1"))
         self.assertIn("its layer live.2 is layer 1, not 2", self.bad("live")[1])
         (self.folder / "away").rename(self.folder / "live.2")

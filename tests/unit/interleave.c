@@ -111,7 +111,7 @@ void change_record(const char *path, unsigned slot, unsigned at, unsigned size, 
 void poison_records(const char *path)
 {
     for (unsigned slot = 0; slot < 2; slot++)
-        change_record(path, slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
+        change_record(path, slot, RECORD_AT_state, 4, BLOOMFILE_STATE_POISONED);
 }
 
 void damage_records(const char *path)

@@ -14,29 +14,29 @@ struct bloomfile_params sized(uint64_t capacity)
     return params;
 }
 
-bloomfile *create(const char *path, uint64_t capacity)
+bloomfile_filter *create(const char *path, uint64_t capacity)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = sized(capacity);
     assert_error(bloomfile_create(&f, path, &params, 0), 0);
     return f;
 }
 
-bloomfile *open_for(const char *path, unsigned flags)
+bloomfile_filter *open_for(const char *path, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, path, flags), 0);
     return f;
 }
 
 void assert_not_opened(const char *path, unsigned flags, int error)
 {
-    bloomfile *f = (void *)&f;
+    bloomfile_filter *f = (void *)&f;
     assert_error(bloomfile_open(&f, path, flags), error);
     assert_null(f);
 }
 
-void add(bloomfile *f, uint64_t from, uint64_t to)
+void add(bloomfile_filter *f, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++) {
         bool was_new = false;
@@ -45,7 +45,7 @@ void add(bloomfile *f, uint64_t from, uint64_t to)
     }
 }
 
-void assert_has(const bloomfile *f, uint64_t to)
+void assert_has(const bloomfile_filter *f, uint64_t to)
 {
     for (uint64_t i = 0; i < to; i++)
         assert_true(bloomfile_contains_digest(f, number(0, i)));

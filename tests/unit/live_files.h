@@ -7,14 +7,14 @@
 #include <bloomfile.h>
 
 struct bloomfile_params sized(uint64_t capacity);
-bloomfile *create(const char *path, uint64_t capacity);
-bloomfile *open_for(const char *path, unsigned flags);
+bloomfile_filter *create(const char *path, uint64_t capacity);
+bloomfile_filter *open_for(const char *path, unsigned flags);
 void assert_not_opened(const char *path, unsigned flags, int error);
 
 /* Adds keys from .. to - 1, each of which must be new. */
-void add(bloomfile *f, uint64_t from, uint64_t to);
+void add(bloomfile_filter *f, uint64_t from, uint64_t to);
 
 /* Keys 0 .. to - 1 are there, and another is not. */
-void assert_has(const bloomfile *f, uint64_t to);
+void assert_has(const bloomfile_filter *f, uint64_t to);
 
 #endif

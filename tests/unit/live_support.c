@@ -21,7 +21,7 @@ struct bloomfile_params live_params(uint32_t layout)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     /* The layout that pins look up by themselves. */
-    params.layout = getenv("ALL_BLOCKED") != NULL ? BLOOMFILE_BLOCKED : layout;
+    params.layout = getenv("ALL_BLOCKED") != NULL ? BLOOMFILE_LAYOUT_BLOCKED : layout;
     params.bits = LIVE_BITS;
     params.hashes = 6;
     return params;
@@ -29,27 +29,27 @@ struct bloomfile_params live_params(uint32_t layout)
 
 void make_live(const char *path, uint32_t layout)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = live_params(layout);
     assert_error(bloomfile_create(&f, path, &params, 0), 0);
     add_digests_of(f, 0, LIVE_KEYS);
     bloomfile_close(f);
 }
 
-bloomfile *opened(const char *path, unsigned flags)
+bloomfile_filter *opened(const char *path, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, path, flags), 0);
     return f;
 }
 
-void add_digests_of(bloomfile *f, uint64_t from, uint64_t to)
+void add_digests_of(bloomfile_filter *f, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
 }
 
-bool has_numbers(const bloomfile *f, uint64_t from, uint64_t to)
+bool has_numbers(const bloomfile_filter *f, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
         if (!bloomfile_contains_digest(f, number(0, i)))
@@ -60,13 +60,13 @@ bool has_numbers(const bloomfile *f, uint64_t from, uint64_t to)
 /* ---- handles */
 
 /* The absent number, and a present one, asked for together. */
-static size_t hits_of_both(const bloomfile *f)
+static size_t hits_of_both(const bloomfile_filter *f)
 {
     const uint64_t both[] = { number(0, ABSENT), number(0, LIVE_KEYS / 2) };
     return bloomfile_contains_digests(f, both, 2, NULL);
 }
 
-const char *flaw_of_sound(const bloomfile *f)
+const char *flaw_of_sound(const bloomfile_filter *f)
 {
     if (bloomfile_status(f) != 0)
         return "it has a sticky error";
@@ -77,7 +77,7 @@ const char *flaw_of_sound(const bloomfile *f)
     return NULL;
 }
 
-const char *flaw_of_doubtful(bloomfile *f)
+const char *flaw_of_doubtful(bloomfile_filter *f)
 {
     if (bloomfile_status(f) != BLOOMFILE_EPOISONED)
         return "its status is not EPOISONED";
@@ -99,24 +99,24 @@ const char *flaw_of_doubtful(bloomfile *f)
         return "poisoned, it can be synced";
     if (bloomfile_seal(f) != BLOOMFILE_EPOISONED)
         return "poisoned, it can be sealed";
-    if (info_of(f).layout == BLOOMFILE_COUNTING &&
+    if (info_of(f).layout == BLOOMFILE_LAYOUT_COUNTING &&
         bloomfile_remove(f, "", 0) != BLOOMFILE_EPOISONED)
         return "poisoned, it can be removed from";
     return NULL;
 }
 
-const char *flaw_of_rescued(const bloomfile *f)
+const char *flaw_of_rescued(const bloomfile_filter *f)
 {
     if (bloomfile_rescue("rescued", f, 0) != 0)
         return "it cannot be rescued";
     struct bloomfile_info info = info_of_file("rescued");
     if (info.sequence != 1 || info.writers != 0 || info.keys_estimated != 1)
         return "what was rescued is not as a new file";
-    bloomfile *rescued;
+    bloomfile_filter *rescued;
     if (bloomfile_open(&rescued, "rescued", 0) != BLOOMFILE_EUNCLEAN ||
-        bloomfile_open(&rescued, "rescued", BLOOMFILE_WRITE) != BLOOMFILE_EUNCLEAN)
+        bloomfile_open(&rescued, "rescued", BLOOMFILE_OPEN_WRITE) != BLOOMFILE_EUNCLEAN)
         return "what was rescued is not unclean";
-    const unsigned accepting = BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN;
+    const unsigned accepting = BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN;
     if (bloomfile_open(&rescued, "rescued", accepting) != 0)
         return "what was rescued cannot be opened";
     bloomfile_close(rescued);
@@ -167,11 +167,11 @@ void set_in_record(const char *path, unsigned slot, unsigned at, unsigned size, 
 
 static const char *flaw_of_opened(const char *path, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     if (bloomfile_open(&f, path, flags) != 0)
         return "it cannot be opened";
     const char *flaw = flaw_of_sound(f);
-    if (flaw == NULL && (flags & BLOOMFILE_WRITE) != 0 && info_of(f).writers != 1)
+    if (flaw == NULL && (flags & BLOOMFILE_OPEN_WRITE) != 0 && info_of(f).writers != 1)
         return "a writer that has gone is still counted, or still holds a lock";
     bloomfile_close(f);
     return flaw;
@@ -181,7 +181,7 @@ const char *flaw_of_live_file(const char *path)
 {
     const char *flaw = flaw_of_opened(path, 0);
     if (flaw == NULL)
-        flaw = flaw_of_opened(path, BLOOMFILE_WRITE);
+        flaw = flaw_of_opened(path, BLOOMFILE_OPEN_WRITE);
     return flaw != NULL ? flaw : flaw_of_clean_file(path);
 }
 
@@ -189,28 +189,28 @@ const char *flaw_of_clean_file(const char *path)
 {
     static const uint8_t zeros[16];
     struct bloomfile_info info = info_of_file(path);
-    if (info.state != BLOOMFILE_LIVE)
+    if (info.state != BLOOMFILE_STATE_LIVE)
         return "it is not live";
     return info.writers == 0 && memcmp(info.boot_id, zeros, 16) == 0 ? NULL : "it is not clean";
 }
 
 const char *flaw_of_sealed_file(const char *path)
 {
-    bloomfile *f;
-    if (bloomfile_open(&f, path, BLOOMFILE_WRITE) != BLOOMFILE_ESEALED)
+    bloomfile_filter *f;
+    if (bloomfile_open(&f, path, BLOOMFILE_OPEN_WRITE) != BLOOMFILE_ESEALED)
         return "it is not ESEALED";
     struct bytes bytes = read_file(path);
     bool alike = memcmp(record_at(bytes.data, 0), record_at(bytes.data, 1), IN_FILE / 4) == 0;
     free(bytes.data);
-    return alike ? flaw_of_opened(path, BLOOMFILE_VERIFY_FULL) : "its records differ";
+    return alike ? flaw_of_opened(path, BLOOMFILE_OPEN_VERIFY_FULL) : "its records differ";
 }
 
 const char *flaw_of_poisoned_file(const char *path)
 {
-    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_NONE, BLOOMFILE_WRITE,
-                                      BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN,
-                                      BLOOMFILE_ACCEPT_UNCLEAN };
-    bloomfile *f;
+    static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_NONE, BLOOMFILE_OPEN_WRITE,
+                                      BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN,
+                                      BLOOMFILE_OPEN_ACCEPT_UNCLEAN };
+    bloomfile_filter *f;
     for (size_t i = 0; i < ROWS(flags); i++)
         if (bloomfile_open(&f, path, flags[i]) != BLOOMFILE_EPOISONED || f != NULL)
             return "poisoned, it can be opened";
@@ -246,22 +246,22 @@ size_t mapped_sessions(void)
 
 /* ---- copies */
 
-int seal_it_to(const bloomfile *f)
+int seal_it_to(const bloomfile_filter *f)
 {
     return bloomfile_seal_to("copy", f, 0);
 }
 
-int fold_it(const bloomfile *f)
+int fold_it(const bloomfile_filter *f)
 {
     return bloomfile_fold("copy", f, 2, 0);
 }
 
-int merge_it(const bloomfile *f)
+int merge_it(const bloomfile_filter *f)
 {
     return bloomfile_merge("copy", &f, 1, NULL, 0);
 }
 
-int project_it(const bloomfile *f)
+int project_it(const bloomfile_filter *f)
 {
     return bloomfile_project("copy", f, 0);
 }
@@ -338,7 +338,7 @@ int begin_with_outsider(void **state)
 {
     if (enter_temp_dir(state) != 0)
         return -1;
-    make_live("filter", BLOOMFILE_COUNTING);
+    make_live("filter", BLOOMFILE_LAYOUT_COUNTING);
     outsider = open("filter", O_RDWR | O_CLOEXEC);
     return outsider < 0;
 }

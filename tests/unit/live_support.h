@@ -21,17 +21,17 @@ void make_live(const char *path, uint32_t layout);
 struct bloomfile_params live_params(uint32_t layout);
 
 /* Asserts that it can be opened. */
-bloomfile *opened(const char *path, unsigned flags);
+bloomfile_filter *opened(const char *path, unsigned flags);
 
-void add_digests_of(bloomfile *f, uint64_t from, uint64_t to);
-bool has_numbers(const bloomfile *f, uint64_t from, uint64_t to);
+void add_digests_of(bloomfile_filter *f, uint64_t from, uint64_t to);
+bool has_numbers(const bloomfile_filter *f, uint64_t from, uint64_t to);
 
 /* What is not as it must be, or NULL. Of a handle that can say no; */
-const char *flaw_of_sound(const bloomfile *f);
+const char *flaw_of_sound(const bloomfile_filter *f);
 /* of one of a poisoned file; */
-const char *flaw_of_doubtful(bloomfile *f);
+const char *flaw_of_doubtful(bloomfile_filter *f);
 /* of what bloomfile_rescue() makes of it; */
-const char *flaw_of_rescued(const bloomfile *f);
+const char *flaw_of_rescued(const bloomfile_filter *f);
 /* of files that nobody has open: live, with no lock left behind; clean; sealed; poisoned. */
 const char *flaw_of_live_file(const char *path);
 const char *flaw_of_clean_file(const char *path);
@@ -56,10 +56,10 @@ size_t mapped_files(void);
 size_t mapped_sessions(void);
 
 /* A copy of it as the file "copy": sealed, folded by 2, merged of it alone, projected. */
-int seal_it_to(const bloomfile *f);
-int fold_it(const bloomfile *f);
-int merge_it(const bloomfile *f);
-int project_it(const bloomfile *f);
+int seal_it_to(const bloomfile_filter *f);
+int fold_it(const bloomfile_filter *f);
+int merge_it(const bloomfile_filter *f);
+int project_it(const bloomfile_filter *f);
 
 /* ---- a test's own folder with the live filter "filter", and a descriptor of it that the library
  * knows nothing of */

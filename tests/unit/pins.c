@@ -10,12 +10,12 @@
 #include <bloomfile_inspect.h>
 #include <stdlib.h>
 
-bool __wrap_bloomfile_contains(const bloomfile *f, const void *key, size_t size);
-bool __wrap_bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest);
-size_t __wrap_bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests,
+bool __wrap_bloomfile_contains(const bloomfile_filter *f, const void *key, size_t size);
+bool __wrap_bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest);
+size_t __wrap_bloomfile_contains_digests(const bloomfile_filter *f, const bloomfile_digest *digests,
                                          size_t n, bool *hits);
 
-static struct bloomfile_pinned pinned(const bloomfile *f)
+static struct bloomfile_pinned pinned(const bloomfile_filter *f)
 {
     struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
     if (bloomfile_pin(f, &pin) != 0)
@@ -23,13 +23,13 @@ static struct bloomfile_pinned pinned(const bloomfile *f)
     return pin;
 }
 
-bool __wrap_bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
+bool __wrap_bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest)
 {
     const struct bloomfile_pinned pin = pinned(f);
     return bloomfile_pinned_contains_digest(&pin, digest);
 }
 
-size_t __wrap_bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests,
+size_t __wrap_bloomfile_contains_digests(const bloomfile_filter *f, const bloomfile_digest *digests,
                                          size_t n, bool *hits)
 {
     const struct bloomfile_pinned pin = pinned(f);
@@ -42,7 +42,7 @@ size_t __wrap_bloomfile_contains_digests(const bloomfile *f, const bloomfile_dig
 }
 
 /* A pin takes digests only, so keys of a filter with an application's hash go to the library. */
-bool __wrap_bloomfile_contains(const bloomfile *f, const void *key, size_t size)
+bool __wrap_bloomfile_contains(const bloomfile_filter *f, const void *key, size_t size)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     if (bloomfile_get_info(f, &info) != 0)

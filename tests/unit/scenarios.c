@@ -34,7 +34,7 @@ bool (*target_is_taken)(void);
 
 static struct bytes new_content;
 
-static bloomfile *sources[2];
+static bloomfile_filter *sources[2];
 static struct bytes images[2];
 
 static int build(const char *path, unsigned flags)
@@ -61,7 +61,7 @@ static int fold(const char *path, unsigned flags)
 
 static int merge(const char *path, unsigned flags)
 {
-    return bloomfile_merge(path, (const bloomfile *const *)sources, 2, NULL, flags);
+    return bloomfile_merge(path, (const bloomfile_filter *const *)sources, 2, NULL, flags);
 }
 
 static const struct {
@@ -74,7 +74,7 @@ static void make_sources(void)
 {
     for (size_t i = 0; i < 2; i++) {
         bloomfile_builder *b = new_builder((struct bloomfile_params){
-            .layout = BLOOMFILE_BLOCKED, .capacity = 60000, .hashes = 7 });
+            .layout = BLOOMFILE_LAYOUT_BLOCKED, .capacity = 60000, .hashes = 7 });
         add_numbers(b, 20000 * i, 20000 * (i + 1));
         images[i] = finish_image(b);
         bloomfile_builder_free(b);
@@ -159,7 +159,7 @@ static int run(const struct scenario *scenario, struct faults faults)
     faults.no_renameat2 = scenario->lacking.no_renameat2 && has_links;
     faults_begin(&faults);
     int error = ways[way].make(through_link ? link_to_target : target,
-                               scenario->replace ? BLOOMFILE_REPLACE : 0);
+                               scenario->replace ? BLOOMFILE_TO_REPLACE : 0);
     faults_end();
 
     pthread_sigmask(SIG_SETMASK, NULL, &mask_after);

@@ -43,7 +43,7 @@ bool lacks_kernel(void)
 {
     const char *wanted = getenv("BLOOMFILE_KERNEL");
     struct bytes image = image_from(small_recipes[0]);
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     const bool lacking = wanted != NULL && strcmp(wanted, bloomfile_kernel_name(f)) != 0;
     bloomfile_close(f);
     free(image.data);
@@ -56,7 +56,7 @@ void assert_verdict(const char *what, struct bytes image, int error, const char 
     struct bloomfile_fault fault = { 0 };
     size_t count = 1;
     int inspected = bloomfile_inspect(image.data, image.size, NULL, &fault, &count);
-    bloomfile *f = (void *)&fault;
+    bloomfile_filter *f = (void *)&fault;
     int opened = bloomfile_open_memory(&f, image.data, image.size, 0);
     if (inspected != error || opened != error)
         fail_msg("%s: inspected %s, opened %s, expected %s", what, bloomfile_errname(inspected),
@@ -113,7 +113,7 @@ struct bytes last_image(bloomfile_builder *b)
 
 struct bytes finish_file(bloomfile_builder *b)
 {
-    assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_TO_REPLACE), 0);
     assert_int_equal(entries_in_dir(), 1);
     struct bytes file = read_file("built");
     assert_int_equal(unlink("built"), 0);
@@ -127,14 +127,14 @@ void assert_bytes(struct bytes got, struct bytes expected)
     free(got.data);
 }
 
-bloomfile *open_image(struct bytes image, unsigned flags)
+bloomfile_filter *open_image(struct bytes image, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open_memory(&f, image.data, image.size, flags), 0);
     return f;
 }
 
-struct bloomfile_info info_of(const bloomfile *f)
+struct bloomfile_info info_of(const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
@@ -143,7 +143,7 @@ struct bloomfile_info info_of(const bloomfile *f)
 
 struct bloomfile_info verified_info(struct bytes image)
 {
-    bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+    bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_FULL);
     struct bloomfile_info info = info_of(f);
     bloomfile_close(f);
     return info;
@@ -151,7 +151,8 @@ struct bloomfile_info verified_info(struct bytes image)
 
 int publish_filter(const char *path, unsigned flags, uint64_t keys)
 {
-    bloomfile_builder *b = new_builder((struct bloomfile_params){ .layout = BLOOMFILE_CLASSIC });
+    bloomfile_builder *b =
+        new_builder((struct bloomfile_params){ .layout = BLOOMFILE_LAYOUT_CLASSIC });
     add_numbers(b, 0, keys);
     int error = bloomfile_builder_finish(b, path, flags);
     bloomfile_builder_free(b);
@@ -160,8 +161,8 @@ int publish_filter(const char *path, unsigned flags, uint64_t keys)
 
 void assert_filter_of(const char *path, uint64_t keys)
 {
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, path, BLOOMFILE_VERIFY_FULL), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open(&f, path, BLOOMFILE_OPEN_VERIFY_FULL), 0);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
     assert_int_equal(info.keys, keys);
@@ -172,13 +173,13 @@ void assert_filter_of(const char *path, uint64_t keys)
 
 struct bytes series_image(uint32_t layout, uint64_t keys)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     struct bytes image;
     void *data;
     params.layout = layout;
     params.capacity = 3000;
-    params.series = BLOOMFILE_GROW;
+    params.series = BLOOMFILE_SERIES_GROW;
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     for (uint64_t i = 0; i < keys; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
@@ -209,18 +210,18 @@ struct bytes with_file_header(struct bytes embedded)
 }
 
 const struct recipe small_recipes[3] = {
-    { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 67, 6, SMALL_KEYS, 0 },
-    { BLOOMFILE_CLASSIC, EMBEDDED, 8 * (4096 + 170) - 3, 5, SMALL_KEYS, 0 },
-    { BLOOMFILE_COUNTING, EMBEDDED, 2 * (4096 + 170) - 1, 5, SMALL_KEYS, 7 },
+    { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 67, 6, SMALL_KEYS, 0 },
+    { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 8 * (4096 + 170) - 3, 5, SMALL_KEYS, 0 },
+    { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 2 * (4096 + 170) - 1, 5, SMALL_KEYS, 7 },
 };
 
 struct bytes image_from(struct recipe recipe)
 {
-    bloomfile_builder *b = new_builder(
-        (struct bloomfile_params){ .layout = recipe.layout,
-                                   .bits = recipe.m,
-                                   .hashes = recipe.layout == BLOOMFILE_RIBBON ? 0 : recipe.k,
-                                   .seed = recipe.seed });
+    bloomfile_builder *b = new_builder((struct bloomfile_params){
+        .layout = recipe.layout,
+        .bits = recipe.m,
+        .hashes = recipe.layout == BLOOMFILE_LAYOUT_RIBBON ? 0 : recipe.k,
+        .seed = recipe.seed });
     add_numbers(b, 0, recipe.keys);
     struct bytes image = finish_image(b);
     bloomfile_builder_free(b);
@@ -307,14 +308,14 @@ static uint64_t g(uint64_t digest, unsigned i)
 void reference_positions(uint32_t layout, uint64_t m, uint32_t k, uint64_t digest, uint64_t *x)
 {
     for (unsigned i = 0; i < k; i++)
-        x[i] = layout == BLOOMFILE_BLOCKED
+        x[i] = layout == BLOOMFILE_LAYOUT_BLOCKED
                    ? mulhi(digest, m / 512) * 512 + (g(digest, 1 + i / 6) << 9 * (i % 6) >> 55)
                    : mulhi(g(digest, i), m);
 }
 
 unsigned reference_value(uint32_t layout, const uint8_t *body, uint64_t x)
 {
-    if (layout != BLOOMFILE_COUNTING)
+    if (layout != BLOOMFILE_LAYOUT_COUNTING)
         return (body[x / 8] & 1 << x % 8) != 0;
     return x % 2 == 0 ? body[x / 2] % 16u : body[x / 2] / 16u;
 }

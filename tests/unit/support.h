@@ -61,8 +61,8 @@ void assert_bytes(struct bytes got, struct bytes expected);
 int publish_filter(const char *path, unsigned flags, uint64_t keys);
 void assert_filter_of(const char *path, uint64_t keys);
 
-bloomfile *open_image(struct bytes image, unsigned flags);
-struct bloomfile_info info_of(const bloomfile *f);
+bloomfile_filter *open_image(struct bytes image, unsigned flags);
+struct bloomfile_info info_of(const bloomfile_filter *f);
 
 /* Of an image whose body has been verified. */
 struct bloomfile_info verified_info(struct bytes image);

@@ -24,7 +24,7 @@ static enum {
     OTHERS /* something always was */
 } disk;
 
-static bloomfile *filter;
+static bloomfile_filter *filter;
 
 static uint64_t pages_known(void)
 {
@@ -98,8 +98,8 @@ static int make_filter(void **state)
 {
     if (enter_temp_dir(state) != 0)
         return -1;
-    struct bytes image =
-        image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 512 * (uint64_t)BLOCKS, 6, 0, 0 });
+    struct bytes image = image_from(
+        (struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * (uint64_t)BLOCKS, 6, 0, 0 });
     write_file("filter", image.data, image.size);
     free(image.data);
     disk = WARM;
@@ -178,7 +178,7 @@ static void whoever_verifies_nothing_asks_for_nothing(void **state)
     static const uint64_t wanted[] = { 1, 2, 3, 4 };
     bloomfile_close(filter);
     damage_page(2);
-    assert_error(bloomfile_open(&filter, "filter", BLOOMFILE_VERIFY_NONE), 0);
+    assert_error(bloomfile_open(&filter, "filter", BLOOMFILE_OPEN_VERIFY_NONE), 0);
     assert_error(bloomfile_verify(filter, 1, NULL), BLOOMFILE_EPAGE);
     disk = OTHERS;
     assert_int_equal(look_up(wanted, ROWS(wanted)), 1);

@@ -22,7 +22,8 @@
 #define COUNT 300                 /* digests in each filter */
 #define BATCH 3000                /* digests asked at once, of which most are not in it */
 
-static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
+                                    BLOOMFILE_LAYOUT_COUNTING };
 
 static struct bloomfile_params params_of(uint32_t layout)
 {
@@ -60,7 +61,7 @@ static struct bytes image_of(uint32_t layout)
 
 /* ---- asking in every way there is: how many of BATCH are "maybe" */
 
-static size_t by_digest(const bloomfile *f)
+static size_t by_digest(const bloomfile_filter *f)
 {
     size_t found = 0;
     for (unsigned i = 0; i < BATCH; i++)
@@ -68,7 +69,7 @@ static size_t by_digest(const bloomfile *f)
     return found;
 }
 
-static size_t by_digests(const bloomfile *f)
+static size_t by_digests(const bloomfile_filter *f)
 {
     static uint64_t digests[BATCH];
     bool hits[BATCH] = { false };
@@ -82,7 +83,7 @@ static size_t by_digests(const bloomfile *f)
     return found;
 }
 
-static size_t by_key(const bloomfile *f)
+static size_t by_key(const bloomfile_filter *f)
 {
     size_t found = 0;
     for (unsigned i = 0; i < BATCH; i++)
@@ -90,7 +91,7 @@ static size_t by_key(const bloomfile *f)
     return found;
 }
 
-static size_t by_keys(const bloomfile *f)
+static size_t by_keys(const bloomfile_filter *f)
 {
     static unsigned numbers[BATCH];
     struct bloomfile_key keys[BATCH];
@@ -107,7 +108,7 @@ static size_t by_keys(const bloomfile *f)
     return found;
 }
 
-static void assert_never_no(const bloomfile *f)
+static void assert_never_no(const bloomfile_filter *f)
 {
     assert_int_equal(by_digest(f), BATCH);
     assert_int_equal(by_digests(f), BATCH);
@@ -116,7 +117,7 @@ static void assert_never_no(const bloomfile *f)
     assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
 }
 
-static void assert_answers(const bloomfile *f)
+static void assert_answers(const bloomfile_filter *f)
 {
     assert_in_range(by_digest(f), COUNT, COUNT + 60);
     assert_int_equal(by_digests(f), by_digest(f));
@@ -129,7 +130,7 @@ static void a_builder_takes_digests_only(void **state)
 {
     (void)state;
     for (unsigned many = 0; many < 2; many++) {
-        bloomfile_builder *b = new_builder(params_of(BLOOMFILE_BLOCKED));
+        bloomfile_builder *b = new_builder(params_of(BLOOMFILE_LAYOUT_BLOCKED));
         const struct bloomfile_key key = { "key", 3 };
         uint64_t digest = 5, count;
         assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
@@ -164,19 +165,19 @@ static void the_header_carries_the_name(void **state)
 static void who_does_not_ask_for_it_is_refused(void **state)
 {
     (void)state;
-    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE,
-                                      BLOOMFILE_COPY };
-    struct bytes image = image_of(BLOOMFILE_BLOCKED);
+    static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
+                                      BLOOMFILE_OPEN_COPY };
+    struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
     write_file("filter", image.data, image.size);
     int fd = open("filter", O_RDONLY);
     for (size_t i = 0; i < ROWS(flags); i++) {
-        bloomfile *f;
+        bloomfile_filter *f;
         assert_error(bloomfile_open(&f, "filter", flags[i]), BLOOMFILE_EHASH);
         assert_null(f);
-        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, flags[i]), BLOOMFILE_EHASH);
+        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, flags[i]), BLOOMFILE_EHASH);
         assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]), BLOOMFILE_EHASH);
-        const unsigned asked = flags[i] | BLOOMFILE_APP_HASH;
-        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, asked), 0);
+        const unsigned asked = flags[i] | BLOOMFILE_OPEN_APP_HASH;
+        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, asked), 0);
         bloomfile_close(f);
         assert_error(bloomfile_open_memory(&f, image.data, image.size, asked), 0);
         bloomfile_close(f);
@@ -191,13 +192,13 @@ static void who_does_not_ask_for_it_is_refused(void **state)
 static void the_refusal_is_that_of_rule_V10(void **state)
 {
     (void)state;
-    struct bytes image = image_of(BLOOMFILE_BLOCKED);
-    bloomfile *f;
+    struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
+    bloomfile_filter *f;
     put32(image.data + AT_k, 0); /* V12 */
     reseal_header(image.data);
     assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), BLOOMFILE_EHASH);
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_APP_HASH),
-                 BLOOMFILE_EHASHES);
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_APP_HASH),
+                 BLOOMFILE_EHASHCOUNT);
     put32(image.data + AT_layout, 9); /* V9 */
     reseal_header(image.data);
     assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), BLOOMFILE_ELAYOUT);
@@ -208,13 +209,13 @@ static void numbers_below_the_range_stay_unknown(void **state)
 {
     (void)state;
     static const uint32_t ids[] = { 0, 2, 0x7FFFFFFF };
-    struct bytes image = image_of(BLOOMFILE_CLASSIC);
+    struct bytes image = image_of(BLOOMFILE_LAYOUT_CLASSIC);
     for (size_t i = 0; i < ROWS(ids); i++) {
-        bloomfile *f;
+        bloomfile_filter *f;
         put32(image.data + AT_hash_id, ids[i]);
         reseal_header(image.data);
         assert_verdict("V10", image, BLOOMFILE_EHASH, "hash_id", AT_hash_id);
-        assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_APP_HASH),
+        assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_APP_HASH),
                      BLOOMFILE_EHASH);
     }
     free(image.data);
@@ -225,17 +226,17 @@ static void numbers_below_the_range_stay_unknown(void **state)
 static void only_the_right_name_gets_answers(void **state)
 {
     (void)state;
-    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE };
+    static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     for (size_t i = 0; i < ROWS(layouts) * ROWS(flags); i++) {
         struct bytes image = image_of(layouts[i % ROWS(layouts)]);
-        bloomfile *f = open_image(image, BLOOMFILE_APP_HASH | flags[i / ROWS(layouts)]);
+        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH | flags[i / ROWS(layouts)]);
         assert_never_no(f);
         assert_error(bloomfile_name_hash(f, OURS + 1, TEST), BLOOMFILE_EHASH);
         assert_never_no(f);
         assert_error(bloomfile_name_hash(f, OURS, TEST ^ 1), BLOOMFILE_ESELFTEST);
         assert_never_no(f);
         bloomfile_close(f);
-        f = open_image(image, BLOOMFILE_APP_HASH | flags[i / ROWS(layouts)]);
+        f = open_image(image, BLOOMFILE_OPEN_APP_HASH | flags[i / ROWS(layouts)]);
         assert_error(bloomfile_name_hash(f, 1, TEST), BLOOMFILE_EHASH);
         assert_int_equal(by_digest(f), BATCH);
         assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
@@ -250,8 +251,9 @@ static void only_the_right_name_gets_answers(void **state)
 static void a_wrong_name_silences_a_filter_of_xxh3_too(void **state)
 {
     (void)state;
-    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 51200, 6, 9, 0 });
-    bloomfile *f = open_image(image, BLOOMFILE_APP_HASH);
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 51200, 6, 9, 0 });
+    bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
     const uint64_t self_test = info_of(f).self_test;
     assert_in_range(by_digest(f), 0, 9);
     assert_in_range(by_key(f), 0, 9);
@@ -270,7 +272,7 @@ static void a_key_is_maybe_and_the_sticky_error_tells(void **state)
     for (size_t i = 0; i < ROWS(layouts); i++)
         for (unsigned batch = 0; batch < 2; batch++) {
             struct bytes image = image_of(layouts[i]);
-            bloomfile *f = open_image(image, BLOOMFILE_APP_HASH);
+            bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
             assert_error(bloomfile_name_hash(f, OURS, TEST), 0);
             assert_error(bloomfile_status(f), 0);
             assert_int_equal(bloomfile_contains_many(f, NULL, 0, NULL), 0);
@@ -286,9 +288,9 @@ static void a_key_is_maybe_and_the_sticky_error_tells(void **state)
 static void damage_is_told_before_a_missing_name(void **state)
 {
     (void)state;
-    struct bytes image = image_of(BLOOMFILE_BLOCKED);
+    struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
     image.data[EMBEDDED + 100] ^= 1;
-    bloomfile *f = open_image(image, BLOOMFILE_APP_HASH);
+    bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
     assert_never_no(f);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
     assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
@@ -300,9 +302,9 @@ static void damage_is_told_before_a_missing_name(void **state)
 
 static void assert_copy(const char *path, uint32_t layout)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, path, 0), BLOOMFILE_EHASH);
-    assert_error(bloomfile_open(&f, path, BLOOMFILE_APP_HASH | BLOOMFILE_VERIFY_FULL), 0);
+    assert_error(bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH | BLOOMFILE_OPEN_VERIFY_FULL), 0);
     assert_int_equal(info_of(f).layout, layout);
     assert_int_equal(info_of(f).hash_id, OURS);
     assert_int_equal(info_of(f).self_test, TEST);
@@ -319,8 +321,8 @@ static void folding_merging_copying_and_verifying_work_unnamed(void **state)
     for (size_t i = 0; i < ROWS(layouts); i++) {
         const uint32_t layout = layouts[i];
         struct bytes image = image_of(layout);
-        bloomfile *f = open_image(image, BLOOMFILE_APP_HASH);
-        const bloomfile *const both[] = { f, f };
+        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
+        const bloomfile_filter *const both[] = { f, f };
         struct bloomfile_merge_params how = BLOOMFILE_MERGE_PARAMS_INIT;
         struct bloomfile_measurement measured = BLOOMFILE_MEASUREMENT_INIT;
         double fill[7];
@@ -332,20 +334,20 @@ static void folding_merging_copying_and_verifying_work_unnamed(void **state)
         assert_error(bloomfile_measure_map(f, fill, ROWS(fill)), 0);
         assert_error(bloomfile_fold_plan(f, 0, NULL, &count), 0);
         assert_error(bloomfile_compatible(f, f), 0);
-        assert_error(bloomfile_fold("out", f, 2, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_fold("out", f, 2, BLOOMFILE_TO_REPLACE), 0);
         assert_copy("out", layout);
-        assert_error(bloomfile_seal_to("out", f, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_seal_to("out", f, BLOOMFILE_TO_REPLACE), 0);
         assert_copy("out", layout);
         how.max_fpr = 1;
-        assert_error(bloomfile_merge("out", both, 2, &how, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_merge("out", both, 2, &how, BLOOMFILE_TO_REPLACE), 0);
         assert_copy("out", layout);
-        how.op = BLOOMFILE_INTERSECTION;
-        if (layout != BLOOMFILE_COUNTING) {
-            assert_error(bloomfile_merge("out", both, 2, &how, BLOOMFILE_REPLACE), 0);
+        how.op = BLOOMFILE_MERGE_INTERSECTION;
+        if (layout != BLOOMFILE_LAYOUT_COUNTING) {
+            assert_error(bloomfile_merge("out", both, 2, &how, BLOOMFILE_TO_REPLACE), 0);
             assert_copy("out", layout);
         } else {
-            assert_error(bloomfile_project("out", f, BLOOMFILE_REPLACE), 0);
-            assert_copy("out", BLOOMFILE_CLASSIC);
+            assert_error(bloomfile_project("out", f, BLOOMFILE_TO_REPLACE), 0);
+            assert_copy("out", BLOOMFILE_LAYOUT_CLASSIC);
         }
         assert_never_no(f);
         bloomfile_close(f);
@@ -356,26 +358,26 @@ static void folding_merging_copying_and_verifying_work_unnamed(void **state)
 static void filters_of_unlike_functions_do_not_merge(void **state)
 {
     (void)state;
-    struct bloomfile_params params = params_of(BLOOMFILE_CLASSIC);
+    struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC);
     struct bytes images[4];
-    bloomfile *handles[4];
+    bloomfile_filter *handles[4];
     images[0] = image_with(params);
     params.self_test ^= 1;
     images[1] = image_with(params);
-    params = params_of(BLOOMFILE_CLASSIC);
+    params = params_of(BLOOMFILE_LAYOUT_CLASSIC);
     params.hash_id++;
     images[2] = image_with(params);
     params.hash_id = 0;
     params.self_test = 0;
     images[3] = image_with(params);
     for (unsigned i = 0; i < 4; i++)
-        handles[i] = open_image(images[i], BLOOMFILE_APP_HASH);
+        handles[i] = open_image(images[i], BLOOMFILE_OPEN_APP_HASH);
     for (unsigned i = 0; i < 4; i++)
         for (unsigned j = 0; j < 4; j++) {
-            const bloomfile *const both[] = { handles[i], handles[j] };
+            const bloomfile_filter *const both[] = { handles[i], handles[j] };
             const int expected = i == j ? 0 : BLOOMFILE_EDIFFERENTHASH;
             assert_error(bloomfile_compatible(handles[i], handles[j]), expected);
-            assert_error(bloomfile_merge("out", both, 2, NULL, BLOOMFILE_REPLACE), expected);
+            assert_error(bloomfile_merge("out", both, 2, NULL, BLOOMFILE_TO_REPLACE), expected);
         }
     for (unsigned i = 0; i < 4; i++) {
         bloomfile_close(handles[i]);
@@ -386,28 +388,28 @@ static void filters_of_unlike_functions_do_not_merge(void **state)
 static void a_body_made_elsewhere_is_named_by_its_params(void **state)
 {
     (void)state;
-    const struct bloomfile_params params = params_of(BLOOMFILE_COUNTING);
-    struct bytes image = image_of(BLOOMFILE_COUNTING);
+    const struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_COUNTING);
+    struct bytes image = image_of(BLOOMFILE_LAYOUT_COUNTING);
     assert_error(bloomfile_assemble("out", &params, image.data + EMBEDDED, 512 * 60 / 2, 0, COUNT,
-                                    BLOOMFILE_REPLACE),
+                                    BLOOMFILE_TO_REPLACE),
                  0);
-    assert_copy("out", BLOOMFILE_COUNTING);
+    assert_copy("out", BLOOMFILE_LAYOUT_COUNTING);
     free(image.data);
 }
 
 /* ---- live */
 
-static bloomfile *create_live(uint32_t layout)
+static bloomfile_filter *create_live(uint32_t layout)
 {
     const struct bloomfile_params params = params_of(layout);
-    bloomfile *f;
-    assert_error(bloomfile_create(&f, "live", &params, BLOOMFILE_REPLACE), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_create(&f, "live", &params, BLOOMFILE_TO_REPLACE), 0);
     for (unsigned i = 0; i < COUNT; i++)
         assert_error(bloomfile_add_digest(f, digest_of(i), NULL), 0);
     return f;
 }
 
-static void assert_takes_nothing(bloomfile *f, bool named)
+static void assert_takes_nothing(bloomfile_filter *f, bool named)
 {
     const struct bloomfile_key key = { "key", 3 };
     const uint64_t digest = 7;
@@ -426,12 +428,12 @@ static void assert_takes_nothing(bloomfile *f, bool named)
 static void a_live_filter_takes_digests_from_who_names_it(void **state)
 {
     (void)state;
-    bloomfile *f = create_live(BLOOMFILE_COUNTING);
+    bloomfile_filter *f = create_live(BLOOMFILE_LAYOUT_COUNTING);
     assert_answers(f);
     assert_takes_nothing(f, true);
     bloomfile_close(f);
-    assert_error(bloomfile_open(&f, "live", BLOOMFILE_WRITE), BLOOMFILE_EHASH);
-    assert_error(bloomfile_open(&f, "live", BLOOMFILE_WRITE | BLOOMFILE_APP_HASH), 0);
+    assert_error(bloomfile_open(&f, "live", BLOOMFILE_OPEN_WRITE), BLOOMFILE_EHASH);
+    assert_error(bloomfile_open(&f, "live", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH), 0);
     assert_takes_nothing(f, false);
     assert_never_no(f);
     assert_int_equal(info_of(f).keys, COUNT);
@@ -448,8 +450,8 @@ static void a_live_filter_takes_digests_from_who_names_it(void **state)
 static void a_filter_in_memory_takes_digests(void **state)
 {
     (void)state;
-    const struct bloomfile_params params = params_of(BLOOMFILE_BLOCKED);
-    bloomfile *f;
+    const struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
+    bloomfile_filter *f;
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     assert_error(bloomfile_add_digest(f, 5, NULL), 0);
     assert_true(bloomfile_contains_digest(f, 5));
@@ -463,9 +465,9 @@ static void sealing_in_place_does_not_loosen_a_tongue(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
-        bloomfile *f = create_live(layouts[i]);
+        bloomfile_filter *f = create_live(layouts[i]);
         bloomfile_close(f);
-        assert_error(bloomfile_open(&f, "live", BLOOMFILE_WRITE | BLOOMFILE_APP_HASH), 0);
+        assert_error(bloomfile_open(&f, "live", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH), 0);
         assert_error(bloomfile_seal(f), 0);
         assert_never_no(f);
         assert_error(bloomfile_verify(f, 1, NULL), 0);
@@ -478,16 +480,16 @@ static void sealing_in_place_does_not_loosen_a_tongue(void **state)
 static void live_sources_are_copied_and_rescued(void **state)
 {
     (void)state;
-    bloomfile *f = create_live(BLOOMFILE_BLOCKED), *copy;
+    bloomfile_filter *f = create_live(BLOOMFILE_LAYOUT_BLOCKED), *copy;
     bloomfile_close(f);
-    assert_error(bloomfile_open(&f, "live", BLOOMFILE_APP_HASH), 0);
+    assert_error(bloomfile_open(&f, "live", BLOOMFILE_OPEN_APP_HASH), 0);
     assert_never_no(f);
-    assert_error(bloomfile_seal_to("out", f, BLOOMFILE_REPLACE), 0);
-    assert_copy("out", BLOOMFILE_BLOCKED);
-    assert_error(bloomfile_rescue("out", f, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_seal_to("out", f, BLOOMFILE_TO_REPLACE), 0);
+    assert_copy("out", BLOOMFILE_LAYOUT_BLOCKED);
+    assert_error(bloomfile_rescue("out", f, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_close(f);
     assert_error(bloomfile_open(&copy, "out", 0), BLOOMFILE_EHASH);
-    assert_error(bloomfile_open(&copy, "out", BLOOMFILE_APP_HASH), 0);
+    assert_error(bloomfile_open(&copy, "out", BLOOMFILE_OPEN_APP_HASH), 0);
     assert_error(bloomfile_name_hash(copy, OURS, TEST), 0);
     assert_answers(copy);
     bloomfile_close(copy);
@@ -498,7 +500,8 @@ static void live_sources_are_copied_and_rescued(void **state)
 static const char *golden;
 
 /* Of the digests listed in a file, how many are "maybe". */
-static unsigned maybes_of(const bloomfile *f, const char *folder, const char *name, unsigned *count)
+static unsigned maybes_of(const bloomfile_filter *f, const char *folder, const char *name,
+                          unsigned *count)
 {
     char path[4096];
     unsigned found = 0;
@@ -517,9 +520,9 @@ static void assert_golden(const char *name, const char *keys, uint32_t hash_id, 
 {
     char path[4096];
     unsigned count;
-    bloomfile *f;
+    bloomfile_filter *f;
     snprintf(path, sizeof path, "%s/%s", golden, name);
-    assert_error(bloomfile_open(&f, path, BLOOMFILE_APP_HASH), 0);
+    assert_error(bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH), 0);
     assert_error(bloomfile_name_hash(f, hash_id, self_test), 0);
     const unsigned present = maybes_of(f, golden, keys, &count);
     assert_int_equal(present, count);

@@ -44,7 +44,7 @@ static struct big big_filter(uint32_t layout, uint64_t m, uint32_t k)
                                    .capacity = 5000000000,
                                    .m_unfolded = m,
                                    .record = { .sequence = HEADER_SEALED_SEQUENCE,
-                                               .state = BLOOMFILE_SEALED,
+                                               .state = BLOOMFILE_STATE_SEALED,
                                                .n = 4999999999 } } };
     big.geometry = geometry_of(layout, m, IN_FILE);
     big.header.body_size = big.geometry.body_size;
@@ -114,7 +114,7 @@ static void assert_big_filter_works(uint32_t layout, uint64_t m, uint32_t k)
     int fd = write_big(&big);
     if (fd < 0)
         skip();
-    bloomfile *f;
+    bloomfile_filter *f;
     if (SIZE_MAX <= UINT32_MAX) {
         assert_error(bloomfile_open(&f, "big", 0), BLOOMFILE_ETOOBIG);
         close(fd);
@@ -159,27 +159,28 @@ static void assert_big_filter_works(uint32_t layout, uint64_t m, uint32_t k)
 static void a_blocked_filter_of_more_than_2_to_the_36_bits_works(void **state)
 {
     (void)state;
-    assert_big_filter_works(BLOOMFILE_BLOCKED, (1ULL << 36) + 512 * 1001, 8);
+    assert_big_filter_works(BLOOMFILE_LAYOUT_BLOCKED, (1ULL << 36) + 512 * 1001, 8);
 }
 
 static void a_classic_filter_of_more_than_2_to_the_36_bits_works(void **state)
 {
     (void)state;
-    assert_big_filter_works(BLOOMFILE_CLASSIC, (1ULL << 36) + 4099, 4);
+    assert_big_filter_works(BLOOMFILE_LAYOUT_CLASSIC, (1ULL << 36) + 4099, 4);
 }
 
 static void a_filter_inside_a_file_begins_beyond_4_gib(void **state)
 {
     (void)state;
     struct bytes image =
-        image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512 * 10, 6, 50, 0 });
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 10, 6, 50, 0 });
     const uint64_t offset = (1ULL << 33) + 12345;
     int fd = open("container", O_RDWR | O_CREAT | O_TRUNC, 0666);
     assert_true(fd >= 0);
     if (pwrite(fd, image.data, image.size, (off_t)offset) != (ssize_t)image.size)
         skip();
-    bloomfile *f;
-    assert_error(bloomfile_open_fd(&f, fd, offset, BLOOMFILE_TO_END, BLOOMFILE_VERIFY_FULL), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open_fd(&f, fd, offset, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_VERIFY_FULL),
+                 0);
     close(fd);
     for (uint64_t i = 0; i < 50; i++)
         assert_true(bloomfile_contains_digest(f, number(0, i)));

@@ -17,9 +17,9 @@ static void assert_same(struct bytes a, struct bytes b)
 /* ---- same keys, same parameters, same bytes */
 
 static const struct bloomfile_params layouts[] = {
-    { .layout = BLOOMFILE_BLOCKED },
-    { .layout = BLOOMFILE_CLASSIC, .seed = 0x8182838485868788 },
-    { .layout = BLOOMFILE_COUNTING, .fpr = 0.3 },
+    { .layout = BLOOMFILE_LAYOUT_BLOCKED },
+    { .layout = BLOOMFILE_LAYOUT_CLASSIC, .seed = 0x8182838485868788 },
+    { .layout = BLOOMFILE_LAYOUT_COUNTING, .fpr = 0.3 },
 };
 
 static void the_order_of_keys_does_not_matter(void **state)
@@ -190,7 +190,7 @@ static void the_file_and_the_image_in_memory_have_the_same_body_and_parameters(v
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_builder *b = new_builder(layouts[i]);
         add_numbers(b, 0, 2000);
-        assert_error(bloomfile_builder_finish(b, "same", BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_builder_finish(b, "same", BLOOMFILE_TO_REPLACE), 0);
         struct bytes file = read_file("same"), image = last_image(b);
         struct bloomfile_info in_file = verified_info(file), embedded = verified_info(image);
         assert_int_equal(in_file.header_size, 4096);
@@ -234,7 +234,7 @@ static void a_filter_of_no_keys_says_no(void **state)
         assert_int_equal(info.keys, 0);
         assert_int_equal(info.ones, 0);
         assert_int_equal(info.capacity, 1);
-        bloomfile *f;
+        bloomfile_filter *f;
         assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), 0);
         assert_false(bloomfile_contains(f, NULL, 0));
         assert_false(bloomfile_contains(f, "key", 3));
@@ -247,7 +247,8 @@ static void every_number_of_bits_holds_its_keys(void **state)
 {
     (void)state;
     for (uint64_t m = 1; m < 140; m++) {
-        for (uint32_t layout = BLOOMFILE_CLASSIC; layout <= BLOOMFILE_COUNTING; layout++) {
+        for (uint32_t layout = BLOOMFILE_LAYOUT_CLASSIC; layout <= BLOOMFILE_LAYOUT_COUNTING;
+             layout++) {
             struct bytes image = image_from((struct recipe){ layout, EMBEDDED, m, 4, 5, m });
             struct bloomfile_info info = verified_info(image);
             assert_int_equal(info.bits, m);
@@ -266,12 +267,13 @@ static void every_number_of_bits_holds_its_keys(void **state)
 static void counters_count_positions_and_stop_at_15(void **state)
 {
     (void)state;
-    struct bytes image = image_from((struct recipe){ BLOOMFILE_COUNTING, EMBEDDED, 3, 2, 3, 0 });
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 3, 2, 3, 0 });
     const uint8_t *counters = image.data + EMBEDDED;
     assert_int_equal(counters[0] % 16 + counters[0] / 16 + counters[1], 2 * 3);
     assert_int_equal(verified_info(image).overflow, 0);
     free(image.data);
-    image = image_from((struct recipe){ BLOOMFILE_COUNTING, EMBEDDED, 3, 2, 100, 0 });
+    image = image_from((struct recipe){ BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 3, 2, 100, 0 });
     assert_int_equal(image.data[EMBEDDED], 0xFF);
     assert_int_equal(image.data[EMBEDDED + 1], 0x0F);
     assert_int_equal(verified_info(image).overflow, 3);

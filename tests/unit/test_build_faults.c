@@ -133,7 +133,7 @@ enum {
 static void whichever_call_fails_its_error_is_told_and_no_digest_is_lost(void **state)
 {
     (void)state;
-    const bool usual = params.layout == BLOOMFILE_BLOCKED && params.slices == 0;
+    const bool usual = params.layout == BLOOMFILE_LAYOUT_BLOCKED && params.slices == 0;
     const size_t tried = usual ? ROWS(rows) : ON_MEMORY;
     for (size_t i = 0; i < tried; i++) {
         assert_error(run((struct faults){ 0 }), 0);
@@ -188,7 +188,7 @@ static void nor_one_where_memory_is_not_limited(void **state)
 {
     (void)state;
     static const size_t numbers[] = { 1, KEYS };
-    static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_RIBBON };
+    static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_RIBBON };
     int (*const steps[])(bloomfile_builder * b, size_t n) = { count, finish };
     for (size_t t = 0; t < ON_MEMORY * ROWS(numbers) * ROWS(layouts) * ROWS(steps); t++) {
         const enum fault_call call = rows[t % ON_MEMORY].call;
@@ -207,7 +207,7 @@ static void nor_one_where_memory_is_not_limited(void **state)
             assert_error(error, fault_calls(call) >= nth ? ENOMEM : 0);
         }
         assert_error(count(b, n), 0);
-        assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_TO_REPLACE), 0);
         assert_int_equal(unlink("built"), 0);
         bloomfile_builder_free(b);
     }
@@ -217,7 +217,7 @@ static void nor_one_where_memory_is_not_limited(void **state)
 static void nor_one_of_a_ribbon(void **state)
 {
     struct bloomfile_params ribbon = params;
-    ribbon.layout = BLOOMFILE_RIBBON;
+    ribbon.layout = BLOOMFILE_LAYOUT_RIBBON;
     nor_one_of_another_filter(ribbon, state);
 }
 
@@ -348,7 +348,7 @@ static void what_changes_in_a_temporary_file_is_noticed(void **state)
 {
     (void)state;
     static void (*const damages[])(uint8_t *, size_t) = { zero, flip, shift };
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_RIBBON; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_RIBBON; layout++) {
         for (unsigned sized = 0; sized < 2; sized++) {
             struct bloomfile_params p = params;
             p.layout = layout;
@@ -425,7 +425,7 @@ static void no_more_threads_are_started_than_there_is_work_for(void **state)
         size_t keys;
         unsigned least, most; /* calls, in a few teams */
     } works[] = { { 0, 0, 0 }, { 1000, 0, 0 }, { KEYS, 5, 30 } };
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_RIBBON; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_RIBBON; layout++) {
         for (size_t i = 0; i < ROWS(works); i++) {
             faults_begin(&(struct faults){ 0 });
             bloomfile_builder *b =

@@ -80,14 +80,14 @@ static way *const ways[] = { none,          far_apart,      next_to_each_other,
 /* ---- builders */
 
 static const struct bloomfile_params kinds[] = {
-    { .layout = BLOOMFILE_BLOCKED },
-    { .layout = BLOOMFILE_BLOCKED, .capacity = KEYS, .fpr = 0.5 },      /* many set no bit */
-    { .layout = BLOOMFILE_BLOCKED, .capacity = KEYS, .bits = 512 * 3 }, /* most set none */
-    { .layout = BLOOMFILE_BLOCKED, .capacity = KEYS, .bits = 512 * 5001, .hashes = 17 },
-    { .layout = BLOOMFILE_CLASSIC },
-    { .layout = BLOOMFILE_CLASSIC, .capacity = KEYS },
-    { .layout = BLOOMFILE_COUNTING, .fpr = 0.1 },
-    { .layout = BLOOMFILE_COUNTING, .capacity = KEYS, .fpr = 0.1 },
+    { .layout = BLOOMFILE_LAYOUT_BLOCKED },
+    { .layout = BLOOMFILE_LAYOUT_BLOCKED, .capacity = KEYS, .fpr = 0.5 },      /* many set no bit */
+    { .layout = BLOOMFILE_LAYOUT_BLOCKED, .capacity = KEYS, .bits = 512 * 3 }, /* most set none */
+    { .layout = BLOOMFILE_LAYOUT_BLOCKED, .capacity = KEYS, .bits = 512 * 5001, .hashes = 17 },
+    { .layout = BLOOMFILE_LAYOUT_CLASSIC },
+    { .layout = BLOOMFILE_LAYOUT_CLASSIC, .capacity = KEYS },
+    { .layout = BLOOMFILE_LAYOUT_COUNTING, .fpr = 0.1 },
+    { .layout = BLOOMFILE_LAYOUT_COUNTING, .capacity = KEYS, .fpr = 0.1 },
 };
 
 static const struct how {
@@ -165,8 +165,8 @@ static void each_digest_counts_once(void **state)
     }
 }
 
-/* A filter of another size than planned has never been there: without BLOOMFILE_REPLACE the right
- * one could not follow it. */
+/* A filter of another size than planned has never been there: without BLOOMFILE_TO_REPLACE the
+ * right one could not follow it. */
 static void only_the_filter_of_the_right_size_is_published(void **state)
 {
     (void)state;

@@ -15,13 +15,13 @@
 static uint64_t digests[KEYS];
 
 static const struct bloomfile_params kinds[] = {
-    { .layout = BLOOMFILE_BLOCKED },
-    { .layout = BLOOMFILE_BLOCKED, .capacity = KEYS / 2, .fpr = 0.001, .over_capacity = 1 },
-    { .layout = BLOOMFILE_BLOCKED, .bits = 512 * 3001, .hashes = 13 },
-    { .layout = BLOOMFILE_CLASSIC, .seed = 7 },
-    { .layout = BLOOMFILE_CLASSIC, .bits = 1500001, .hashes = 5, .label = "odd" },
-    { .layout = BLOOMFILE_COUNTING, .fpr = 0.05 },
-    { .layout = BLOOMFILE_COUNTING, .bits = 75001, .hashes = 3 }, /* counters overflow */
+    { .layout = BLOOMFILE_LAYOUT_BLOCKED },
+    { .layout = BLOOMFILE_LAYOUT_BLOCKED, .capacity = KEYS / 2, .fpr = 0.001, .over_capacity = 1 },
+    { .layout = BLOOMFILE_LAYOUT_BLOCKED, .bits = 512 * 3001, .hashes = 13 },
+    { .layout = BLOOMFILE_LAYOUT_CLASSIC, .seed = 7 },
+    { .layout = BLOOMFILE_LAYOUT_CLASSIC, .bits = 1500001, .hashes = 5, .label = "odd" },
+    { .layout = BLOOMFILE_LAYOUT_COUNTING, .fpr = 0.05 },
+    { .layout = BLOOMFILE_LAYOUT_COUNTING, .bits = 75001, .hashes = 3 }, /* counters overflow */
 };
 
 /* ThreadSanitizer takes its time: one of each layout, and one in which counters overflow. */
@@ -230,8 +230,8 @@ static void digests_may_be_spread_unevenly(void **state)
     static shape *const shapes[] = { one_after_the_other, at_the_end, in_a_few_heaps,
                                      denser_and_denser,   all_equal,  at_both_ends };
     static const struct bloomfile_params crowded[] = {
-        { .layout = BLOOMFILE_BLOCKED, .bits = 512 * 3001, .hashes = 13 },
-        { .layout = BLOOMFILE_RIBBON, .bits = 512 * 3001 },
+        { .layout = BLOOMFILE_LAYOUT_BLOCKED, .bits = 512 * 3001, .hashes = 13 },
+        { .layout = BLOOMFILE_LAYOUT_RIBBON, .bits = 512 * 3001 },
     };
     uint64_t *values = calloc(KEYS, sizeof *values);
     assert_non_null(values);
@@ -279,8 +279,8 @@ static void no_digest_is_lost_between_parts(void **state)
         bloomfile_builder_free(b);
         assert_int_equal(verified_info(file).keys, EDGES);
         for (size_t i = 0; i < EDGES; i++)
-            assert_true(reference_contains(BLOOMFILE_BLOCKED, file.data + IN_FILE, params.bits, 4,
-                                           edges[i]));
+            assert_true(reference_contains(BLOOMFILE_LAYOUT_BLOCKED, file.data + IN_FILE,
+                                           params.bits, 4, edges[i]));
         free(file.data);
     }
     free(edges);
@@ -334,7 +334,7 @@ static int growth(uint32_t layout, struct how how)
                 digests[i] = random64(&random);
             add_array(b, digests, KEYS);
         }
-        if (bloomfile_builder_finish(b, "grown", BLOOMFILE_REPLACE) != 0)
+        if (bloomfile_builder_finish(b, "grown", BLOOMFILE_TO_REPLACE) != 0)
             _exit(255);
         _exit((int)(resident_mib() - before));
     }
@@ -351,15 +351,15 @@ static void no_more_memory_is_taken_than_allowed(void **state)
 #ifdef SANITIZED
     skip();
 #endif
-    assert_true(growth(BLOOMFILE_BLOCKED, (struct how){ 0, 0 }) > 20); /* 8 bytes a key */
-    static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING,
-                                        BLOOMFILE_RIBBON };
+    assert_true(growth(BLOOMFILE_LAYOUT_BLOCKED, (struct how){ 0, 0 }) > 20); /* 8 bytes a key */
+    static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
+                                        BLOOMFILE_LAYOUT_COUNTING, BLOOMFILE_LAYOUT_RIBBON };
     for (size_t i = 0; i < ROWS(layouts); i++) {
         assert_in_range(growth(layouts[i], (struct how){ 0, 8 * MIB }), 0, 11);
         assert_in_range(growth(layouts[i], (struct how){ 3, 8 * MIB }), 0, 11);
     }
     /* Fewer threads, since each has a page to solve. */
-    assert_in_range(growth(BLOOMFILE_RIBBON, (struct how){ 16, 8 * MIB }), 0, 11);
+    assert_in_range(growth(BLOOMFILE_LAYOUT_RIBBON, (struct how){ 16, 8 * MIB }), 0, 11);
 }
 
 int main(void)

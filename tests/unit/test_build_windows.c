@@ -34,11 +34,11 @@ static int fill_digests(void **state)
 
 /* Large for their keys, so that there are many parts. */
 static const struct bloomfile_params kinds[] = {
-    { .layout = BLOOMFILE_CLASSIC, .bits = 8 * 4 * MIB + 1, .hashes = 1 },
-    { .layout = BLOOMFILE_CLASSIC, .bits = 8 * 16 * MIB, .hashes = 7 },
-    { .layout = BLOOMFILE_CLASSIC, .bits = 8 * 9 * MIB - 77, .hashes = 13 },
-    { .layout = BLOOMFILE_COUNTING, .bits = 2 * 4 * MIB + 1, .hashes = 3 },
-    { .layout = BLOOMFILE_COUNTING, .bits = 2 * 20 * MIB - 4095, .hashes = 30 },
+    { .layout = BLOOMFILE_LAYOUT_CLASSIC, .bits = 8 * 4 * MIB + 1, .hashes = 1 },
+    { .layout = BLOOMFILE_LAYOUT_CLASSIC, .bits = 8 * 16 * MIB, .hashes = 7 },
+    { .layout = BLOOMFILE_LAYOUT_CLASSIC, .bits = 8 * 9 * MIB - 77, .hashes = 13 },
+    { .layout = BLOOMFILE_LAYOUT_COUNTING, .bits = 2 * 4 * MIB + 1, .hashes = 3 },
+    { .layout = BLOOMFILE_LAYOUT_COUNTING, .bits = 2 * 20 * MIB - 4095, .hashes = 30 },
 };
 
 static const struct how {
@@ -150,7 +150,7 @@ static void digests_are_not_read_for_each_part(void **state)
 /* ---- the file of positions */
 
 /* Small, so that it can be built often. */
-static const struct bloomfile_params few = { .layout = BLOOMFILE_COUNTING,
+static const struct bloomfile_params few = { .layout = BLOOMFILE_LAYOUT_COUNTING,
                                              .bits = 2 * 4 * MIB,
                                              .hashes = 2 };
 
@@ -271,7 +271,8 @@ static void parts_of_the_largest_bodies_fit_into_the_address_space(void **state)
 {
     (void)state;
     static const uint64_t bits[] = { 1ULL << 35, (1ULL << 35) + 1, BLOOMFILE_MAX_BITS };
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
+         layout++) {
         for (size_t i = 0; i < ROWS(bits); i++) {
             for (uint64_t memory = 0; memory <= 8 * MIB; memory += MIB) {
                 struct header h = {
@@ -301,12 +302,12 @@ static void parts_of_layouts_with_local_positions_fit_into_the_memory(void **sta
     (void)state;
     const uint64_t keys_of_page = 64 * MIB / (64 * MIB / 4096);
     for (unsigned threads = 1; threads <= 4; threads++) {
-        const struct parts blocked = local_parts(BLOOMFILE_BLOCKED, threads, 0);
+        const struct parts blocked = local_parts(BLOOMFILE_LAYOUT_BLOCKED, threads, 0);
         assert_true(blocked.window == 0 && blocked.size >= 32 * KIB);
         for (uint64_t memory = 32 * KIB; memory <= 4 * MIB; memory *= 2) {
-            const struct parts p = local_parts(BLOOMFILE_BLOCKED, threads, memory);
+            const struct parts p = local_parts(BLOOMFILE_LAYOUT_BLOCKED, threads, memory);
             assert_true(p.window == 0 && p.size <= memory && p.threads == threads);
-            const struct parts r = local_parts(BLOOMFILE_RIBBON, threads, memory);
+            const struct parts r = local_parts(BLOOMFILE_LAYOUT_RIBBON, threads, memory);
             const uint64_t all = threads * (memory + 1000 * READER_EACH), least = 4096;
             const uint64_t each = solver_needs(keys_of_page, r.size / 4096) + 1000 * READER_EACH;
             assert_true(r.window == 0 && r.size >= least);

@@ -43,7 +43,7 @@ static void build_sealed(const char *path, uint32_t layout, struct range keys)
 {
     bloomfile_builder *b = new_builder(shape_of(layout));
     add_numbers(b, keys.from, keys.to);
-    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_builder_free(b);
 }
 
@@ -51,8 +51,8 @@ static void build_live(const char *path, uint32_t layout, struct range keys)
 {
     struct bloomfile_params params = shape_of(layout);
     params.tag[0] = (uint8_t)(keys.from != before.from);
-    bloomfile *f;
-    assert_error(bloomfile_create(&f, path, &params, BLOOMFILE_REPLACE), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_create(&f, path, &params, BLOOMFILE_TO_REPLACE), 0);
     add_digests_of(f, keys.from, keys.to);
     bloomfile_close(f);
 }
@@ -60,7 +60,8 @@ static void build_live(const char *path, uint32_t layout, struct range keys)
 struct kind {
     const char *name;
     void (*build)(const char *path, uint32_t layout, struct range keys);
-    struct bytes images[BLOOMFILE_COUNTING + 1][2]; /* of each layout, once they were built */
+    struct bytes images[BLOOMFILE_LAYOUT_COUNTING + 1]
+                       [2]; /* of each layout, once they were built */
 };
 static struct kind sealed = { .name = "sealed", .build = build_sealed },
                    live = { .name = "live", .build = build_live };
@@ -79,7 +80,7 @@ static int free_images(void **state)
 {
     (void)state;
     struct kind *kinds[] = { &sealed, &live };
-    for (size_t i = 0; i < 2 * (BLOOMFILE_COUNTING + 1); i++)
+    for (size_t i = 0; i < 2 * (BLOOMFILE_LAYOUT_COUNTING + 1); i++)
         for (size_t k = 0; k < ROWS(kinds); k++)
             free(kinds[k]->images[i / 2][i % 2].data);
     return 0;
@@ -181,7 +182,7 @@ static void copy_damaged_over(struct kind *kind, uint32_t layout)
 static void seal(struct kind *kind, uint32_t layout)
 {
     (void)kind, (void)layout;
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, after.from, after.to);
     assert_error(bloomfile_seal(f), 0);
     bloomfile_close(f);
@@ -209,24 +210,24 @@ static const struct opening {
     unsigned flags;
 } openings[] = {
     { "plain", &sealed, 0 },
-    { "VERIFY_FULL", &sealed, BLOOMFILE_VERIFY_FULL },
-    { "VERIFY_NONE", &sealed, BLOOMFILE_VERIFY_NONE },
-    { "PREFAULT", &sealed, BLOOMFILE_PREFAULT },
-    { "LOCK", &sealed, BLOOMFILE_LOCK },
-    { "COPY", &sealed, BLOOMFILE_COPY },
-    { "COPY|LOCK", &sealed, BLOOMFILE_COPY | BLOOMFILE_LOCK },
-    { "COPY|VERIFY_FULL", &sealed, BLOOMFILE_COPY | BLOOMFILE_VERIFY_FULL },
-    { "COPY|VERIFY_NONE", &sealed, BLOOMFILE_COPY | BLOOMFILE_VERIFY_NONE },
+    { "VERIFY_FULL", &sealed, BLOOMFILE_OPEN_VERIFY_FULL },
+    { "VERIFY_NONE", &sealed, BLOOMFILE_OPEN_VERIFY_NONE },
+    { "PREFAULT", &sealed, BLOOMFILE_OPEN_PREFAULT },
+    { "LOCK", &sealed, BLOOMFILE_OPEN_LOCK },
+    { "COPY", &sealed, BLOOMFILE_OPEN_COPY },
+    { "COPY|LOCK", &sealed, BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_LOCK },
+    { "COPY|VERIFY_FULL", &sealed, BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_VERIFY_FULL },
+    { "COPY|VERIFY_NONE", &sealed, BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_VERIFY_NONE },
     { "plain", &live, 0 },
-    { "VERIFY_NONE", &live, BLOOMFILE_VERIFY_NONE },
-    { "ACCEPT_UNCLEAN", &live, BLOOMFILE_ACCEPT_UNCLEAN },
-    { "PREFAULT", &live, BLOOMFILE_PREFAULT },
-    { "LOCK", &live, BLOOMFILE_LOCK },
-    { "WRITE", &live, BLOOMFILE_WRITE },
-    { "WRITE|ADD_EXACT", &live, BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT },
-    { "WRITE|ACCEPT_UNCLEAN", &live, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN },
-    { "WRITE|PREFAULT", &live, BLOOMFILE_WRITE | BLOOMFILE_PREFAULT },
-    { "WRITE|LOCK", &live, BLOOMFILE_WRITE | BLOOMFILE_LOCK },
+    { "VERIFY_NONE", &live, BLOOMFILE_OPEN_VERIFY_NONE },
+    { "ACCEPT_UNCLEAN", &live, BLOOMFILE_OPEN_ACCEPT_UNCLEAN },
+    { "PREFAULT", &live, BLOOMFILE_OPEN_PREFAULT },
+    { "LOCK", &live, BLOOMFILE_OPEN_LOCK },
+    { "WRITE", &live, BLOOMFILE_OPEN_WRITE },
+    { "WRITE|ADD_EXACT", &live, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT },
+    { "WRITE|ACCEPT_UNCLEAN", &live, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN },
+    { "WRITE|PREFAULT", &live, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_PREFAULT },
+    { "WRITE|LOCK", &live, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_LOCK },
 };
 
 enum who {
@@ -256,10 +257,10 @@ static const struct change {
 
 static unsigned who_opens(const struct opening *o)
 {
-    return o->kind == &sealed ? SEALED : (o->flags & BLOOMFILE_WRITE) != 0 ? WRITERS : READERS;
+    return o->kind == &sealed ? SEALED : (o->flags & BLOOMFILE_OPEN_WRITE) != 0 ? WRITERS : READERS;
 }
 
-static bool all_may_be_there(const bloomfile *f, struct range keys)
+static bool all_may_be_there(const bloomfile_filter *f, struct range keys)
 {
     static uint64_t digests[2 * KEYS];
     const size_t n = (size_t)(keys.to - keys.from);
@@ -272,7 +273,7 @@ static bool all_may_be_there(const bloomfile *f, struct range keys)
 static void check_rule(const struct opening *o, const struct change *c, uint32_t layout)
 {
     make("filter", o->kind, layout, before);
-    bloomfile *f = opened("filter", o->flags);
+    bloomfile_filter *f = opened("filter", o->flags);
     assert_true(all_may_be_there(f, before)); /* and all pages are known */
     assert_int_equal(bloomfile_is_stale(f), 0);
     assert_error(bloomfile_status(f), 0);
@@ -303,18 +304,18 @@ static void every_open_flag_times_every_change(void **state)
                 if ((changes[c].who & who_opens(&openings[o])) != 0 &&
                     (changes[c].make != copy_damaged_over || kept))
                     check_rule(&openings[o], &changes[c],
-                               BLOOMFILE_BLOCKED + (uint32_t)(o + c) % 3);
+                               BLOOMFILE_LAYOUT_BLOCKED + (uint32_t)(o + c) % 3);
 }
 
 /* What a live file of the same shape is told by: the sequence of its records, which only grows. */
 static void an_older_copy_of_a_live_file_that_is_put_back_is_told(void **state)
 {
     (void)state;
-    static const unsigned flags[] = { 0, BLOOMFILE_WRITE };
+    static const unsigned flags[] = { 0, BLOOMFILE_OPEN_WRITE };
     for (size_t i = 0; i < ROWS(flags); i++) {
-        make("filter", &live, BLOOMFILE_BLOCKED, before);
+        make("filter", &live, BLOOMFILE_LAYOUT_BLOCKED, before);
         struct bytes older = read_file("filter");
-        bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+        bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
         add_digests_of(f, after.from, after.to);
         bloomfile_close(f);
 
@@ -334,8 +335,8 @@ static void make_with(const char *path, uint32_t layout, uint64_t from, uint64_t
                       bool seals)
 {
     struct bloomfile_params params = shape_of(layout);
-    bloomfile *f;
-    assert_error(bloomfile_create(&f, path, &params, BLOOMFILE_REPLACE), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_create(&f, path, &params, BLOOMFILE_TO_REPLACE), 0);
     for (uint64_t i = from; i < to; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
     for (unsigned i = 0; i < syncs; i++)
@@ -351,16 +352,16 @@ static void another_file_that_was_made_alike_is_told(void **state)
     (void)state;
     for (unsigned i = 0; i < 16; i++) {
         const bool writes = (i & 1) != 0, seals = (i & 2) != 0, fuller = (i & 4) != 0;
-        const uint32_t layout = (i & 8) != 0 ? BLOOMFILE_COUNTING : BLOOMFILE_CLASSIC;
-        if (!writes && (fuller || layout == BLOOMFILE_COUNTING))
+        const uint32_t layout = (i & 8) != 0 ? BLOOMFILE_LAYOUT_COUNTING : BLOOMFILE_LAYOUT_CLASSIC;
+        if (!writes && (fuller || layout == BLOOMFILE_LAYOUT_COUNTING))
             continue; /* a reader may take it for the one it opened */
         make_with("filter", layout, 0, KEYS, 0, false);
         make_with("other", layout, KEYS, fuller ? 3 * KEYS : KEYS + 7, 20,
                   seals); /* so it is ahead */
         struct bytes other = read_file("other");
-        bloomfile *f = opened("filter", writes ? BLOOMFILE_WRITE : 0);
+        bloomfile_filter *f = opened("filter", writes ? BLOOMFILE_OPEN_WRITE : 0);
         overwrite("filter", other.data, other.size, 0);
-        if (seals && writes && (fuller || layout == BLOOMFILE_COUNTING)) {
+        if (seals && writes && (fuller || layout == BLOOMFILE_LAYOUT_COUNTING)) {
             assert_error(bloomfile_sync(f), BLOOMFILE_ESEALED);
         } else {
             assert_int_equal(bloomfile_is_stale(f), 1);
@@ -379,8 +380,8 @@ static void another_file_that_was_made_alike_is_told(void **state)
 static void a_live_file_without_a_header_has_no_record(void **state)
 {
     (void)state;
-    make_live("filter", BLOOMFILE_BLOCKED);
-    bloomfile *f = opened("filter", 0);
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
+    bloomfile_filter *f = opened("filter", 0);
     struct header now;
     assert_error(live_load(f, &now), 0);
     assert_int_equal(truncate("filter", IN_FILE), 0);
@@ -398,21 +399,21 @@ static void a_live_file_without_a_header_has_no_record(void **state)
 static void a_part_of_a_file_tells_by_its_status_that_it_was_changed(void **state)
 {
     (void)state;
-    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE,
-                                      BLOOMFILE_LOCK, BLOOMFILE_COPY };
+    static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
+                                      BLOOMFILE_OPEN_LOCK, BLOOMFILE_OPEN_COPY };
     static const enum {
         OVERWRITTEN,
         TRUNCATED
     } ways[] = { OVERWRITTEN, TRUNCATED };
     const size_t offset = 12345;
-    make("newer", &sealed, BLOOMFILE_BLOCKED, after);
+    make("newer", &sealed, BLOOMFILE_LAYOUT_BLOCKED, after);
     struct bytes newer = read_file("newer");
     for (size_t i = 0; i < ROWS(flags) * ROWS(ways); i++) {
-        make("filter", &sealed, BLOOMFILE_BLOCKED, before);
+        make("filter", &sealed, BLOOMFILE_LAYOUT_BLOCKED, before);
         struct bytes older = read_file("filter");
         int fd = open("container", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         assert_int_equal(pwrite(fd, older.data, older.size, (off_t)offset), older.size);
-        bloomfile *f;
+        bloomfile_filter *f;
         const unsigned how = flags[i / ROWS(ways)];
         assert_error(bloomfile_open_fd(&f, fd, offset, older.size, how), 0);
         assert_true(all_may_be_there(f, before));
@@ -421,7 +422,7 @@ static void a_part_of_a_file_tells_by_its_status_that_it_was_changed(void **stat
         else
             assert_int_equal(ftruncate(fd, 0), 0);
         assert_int_equal(bloomfile_is_stale(f), 0);
-        assert_error(bloomfile_status(f), how == BLOOMFILE_COPY ? 0 : BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_status(f), how == BLOOMFILE_OPEN_COPY ? 0 : BLOOMFILE_ECHANGED);
         assert_true(all_may_be_there(f, before));
         bloomfile_close(f);
         close(fd);

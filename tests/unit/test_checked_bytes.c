@@ -97,7 +97,7 @@ uint32_t __wrap_libdeflate_crc32(uint32_t crc, const void *bytes, size_t size)
  * the next slice. */
 struct sources {
     struct bytes images[3];
-    bloomfile *filters[3];
+    bloomfile_filter *filters[3];
 };
 
 static int fold_by_1(const struct sources *s, struct bytes *to)
@@ -118,7 +118,7 @@ static int seal(const struct sources *s, struct bytes *to)
 static int combine(const struct sources *s, struct bytes *to, uint32_t op, int first, int second)
 {
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
-    const bloomfile *both[] = { s->filters[first], s->filters[second] };
+    const bloomfile_filter *both[] = { s->filters[first], s->filters[second] };
     params.op = op;
     params.max_fpr = 1;
     return bloomfile_merge_memory((void **)&to->data, &to->size, both, 2, &params);
@@ -126,17 +126,17 @@ static int combine(const struct sources *s, struct bytes *to, uint32_t op, int f
 
 static int unite(const struct sources *s, struct bytes *to)
 {
-    return combine(s, to, BLOOMFILE_UNION, 0, 1);
+    return combine(s, to, BLOOMFILE_MERGE_UNION, 0, 1);
 }
 
 static int unite_with(const struct sources *s, struct bytes *to)
 {
-    return combine(s, to, BLOOMFILE_UNION, 1, 0);
+    return combine(s, to, BLOOMFILE_MERGE_UNION, 1, 0);
 }
 
 static int intersect(const struct sources *s, struct bytes *to)
 {
-    return combine(s, to, BLOOMFILE_INTERSECTION, 1, 0);
+    return combine(s, to, BLOOMFILE_MERGE_INTERSECTION, 1, 0);
 }
 
 static int project(const struct sources *s, struct bytes *to)
@@ -146,7 +146,7 @@ static int project(const struct sources *s, struct bytes *to)
 
 static int join(const struct sources *s, struct bytes *to)
 {
-    const bloomfile *slices[] = { s->filters[0], s->filters[2] };
+    const bloomfile_filter *slices[] = { s->filters[0], s->filters[2] };
     return bloomfile_join_memory((void **)&to->data, &to->size, slices, SLICES, 0);
 }
 
@@ -233,7 +233,7 @@ static struct bytes build(uint32_t layout, uint64_t from, uint64_t to, uint32_t 
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.layout = layout;
     params.bits = PAGE * 8 * PAGES * (slice == SLICES ? 1 : SLICES);
-    if (layout == BLOOMFILE_COUNTING)
+    if (layout == BLOOMFILE_LAYOUT_COUNTING)
         params.bits /= 4;
     params.hashes = 4;
     params.capacity = KEYS;
@@ -271,7 +271,7 @@ static void check(const struct operation *o, uint32_t layout, enum moment moment
     struct sources s;
     struct bytes expected = { 0 }, got = { 0 };
     open_sources(&s, layout, o->of_slices);
-    assert_error(bloomfile_delta("patch", s.filters[0], s.filters[2], 1, BLOOMFILE_REPLACE),
+    assert_error(bloomfile_delta("patch", s.filters[0], s.filters[2], 1, BLOOMFILE_TO_REPLACE),
                  o->of_slices ? BLOOMFILE_EDIFFERENTBITS : 0);
     assert_error(o->run(&s, &expected), 0);
     begin(s.images[0].data + IN_FILE, moment);
@@ -280,7 +280,7 @@ static void check(const struct operation *o, uint32_t layout, enum moment moment
     end();
     if (strikes == 0)
         fail_msg("%s: no page was checked", o->name);
-    if (error != 0 && !(o->may_refuse && layout != BLOOMFILE_BLOCKED))
+    if (error != 0 && !(o->may_refuse && layout != BLOOMFILE_LAYOUT_BLOCKED))
         fail_msg("%s, layout %u: %s", o->name, layout, bloomfile_strerror(error));
     if (error == 0 && (got.size != expected.size || memcmp(got.data, expected.data, got.size) != 0))
         fail_msg("%s, layout %u: made from other bytes than were checked", o->name, layout);
@@ -292,11 +292,11 @@ static void check(const struct operation *o, uint32_t layout, enum moment moment
 static void result_is_made_from_the_bytes_that_were_checked(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++)
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (size_t i = 0; i < ROWS(operations); i++) {
             const struct operation *o = &operations[i];
-            const bool counts = layout == BLOOMFILE_COUNTING;
-            if ((o->of_slices && layout != BLOOMFILE_BLOCKED) || (o->bits_only && counts) ||
+            const bool counts = layout == BLOOMFILE_LAYOUT_COUNTING;
+            if ((o->of_slices && layout != BLOOMFILE_LAYOUT_BLOCKED) || (o->bits_only && counts) ||
                 (o->counters_only && !counts))
                 continue;
             check(o, layout, AFTER);
@@ -311,14 +311,14 @@ static void result_is_made_from_the_bytes_that_were_checked(void **state)
 static void sealing_counts_the_bytes_that_it_checks(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-        bloomfile *f;
+        bloomfile_filter *f;
         params.layout = layout;
         params.bits = PAGE * 8 * PAGES;
         params.hashes = 4;
         params.capacity = KEYS;
-        assert_error(bloomfile_create(&f, "live", &params, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_create(&f, "live", &params, BLOOMFILE_TO_REPLACE), 0);
         for (uint64_t i = 0; i < KEYS; i++)
             assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
         assert_error(bloomfile_sync(f), 0);

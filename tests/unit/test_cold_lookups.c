@@ -76,7 +76,7 @@ static int make_cold_filter(void **state)
     return drop();
 }
 
-static size_t look_up(const bloomfile *f, bool many)
+static size_t look_up(const bloomfile_filter *f, bool many)
 {
     uint64_t digests[LOOKUPS];
     size_t found = 0;
@@ -93,7 +93,7 @@ static size_t look_up(const bloomfile *f, bool many)
 static void have_code_in_memory(unsigned flags, bool many)
 {
     struct bytes image = image_from((struct recipe){ layout, EMBEDDED, 512 * 100, 6, 60, 0 });
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open_memory(&f, image.data, image.size, flags), 0);
     look_up(f, many);
     bloomfile_close(f);
@@ -111,7 +111,7 @@ static void assert_pages_read(unsigned flags, bool many, size_t at_most)
 {
     have_code_in_memory(flags, many);
     assert_int_equal(pages_in_cache(), 0);
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", flags), 0);
     const size_t opened = pages_in_cache();
     assert_in_range(opened, 1, HEADER_AT_MOST);
@@ -127,13 +127,13 @@ static void assert_pages_read(unsigned flags, bool many, size_t at_most)
 static void one_by_one_without_verification(void **state)
 {
     (void)state;
-    assert_pages_read(BLOOMFILE_VERIFY_NONE, false, LOOKUPS);
+    assert_pages_read(BLOOMFILE_OPEN_VERIFY_NONE, false, LOOKUPS);
 }
 
 static void many_without_verification(void **state)
 {
     (void)state;
-    assert_pages_read(BLOOMFILE_VERIFY_NONE, true, LOOKUPS);
+    assert_pages_read(BLOOMFILE_OPEN_VERIFY_NONE, true, LOOKUPS);
 }
 
 static void one_by_one_with_their_checksums(void **state)
@@ -150,7 +150,7 @@ static void many_with_their_checksums(void **state)
 
 static long waits_of_many(void)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct rusage before, after;
     const uid_t self = geteuid();
     assert_error(bloomfile_open(&f, "filter", 0), 0);
@@ -176,7 +176,7 @@ static void many_without_waiting_for_each(void **state)
 
 static unsigned requests_of_many(void)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     uint64_t digests[LOOKUPS];
     for (uint64_t i = 0; i < LOOKUPS; i++)
         digests[i] = digest_in_page(FIRST + i % FEW * STEP);
@@ -204,7 +204,7 @@ static void an_image_that_the_caller_has_mapped_is_only_read(void **state)
     const size_t size = (size_t)lseek(fd, 0, SEEK_END);
     void *image = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     assert_ptr_not_equal(image, MAP_FAILED);
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open_memory(&f, image, size, 0), 0);
     requests = 0;
     assert_int_equal(look_up(f, true), 0);
@@ -218,9 +218,9 @@ static void an_image_that_the_caller_has_mapped_is_only_read(void **state)
 static void the_whole_file_if_it_is_to_be_resident(void **state)
 {
     (void)state;
-    static const unsigned flags[] = { BLOOMFILE_PREFAULT, BLOOMFILE_COPY };
+    static const unsigned flags[] = { BLOOMFILE_OPEN_PREFAULT, BLOOMFILE_OPEN_COPY };
     for (size_t i = 0; i < ROWS(flags); i++) {
-        bloomfile *f;
+        bloomfile_filter *f;
         assert_int_equal(drop(), 0);
         assert_int_equal(pages_in_cache(), 0);
         assert_error(bloomfile_open(&f, "filter", flags[i]), 0);
@@ -264,9 +264,9 @@ int main(void)
     const char *why = obstacle();
     if (why != NULL)
         return skipped(why);
-    layout = BLOOMFILE_BLOCKED;
+    layout = BLOOMFILE_LAYOUT_BLOCKED;
     int failed = cmocka_run_group_tests_name("blocked", tests, NULL, NULL);
-    layout = BLOOMFILE_RIBBON;
+    layout = BLOOMFILE_LAYOUT_RIBBON;
     failed += cmocka_run_group_tests_name("ribbon", tests, NULL, NULL);
     return failed != 0;
 }

@@ -10,33 +10,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bloomfile *make_filter(uint64_t counters, uint32_t k)
+static bloomfile_filter *make_filter(uint64_t counters, uint32_t k)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    params.layout = BLOOMFILE_COUNTING;
+    params.layout = BLOOMFILE_LAYOUT_COUNTING;
     params.bits = counters;
     params.hashes = k;
-    assert_error(
-        bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE | BLOOMFILE_OVER_CAPACITY), 0);
+    assert_error(bloomfile_create(&f, "filter", &params,
+                                  BLOOMFILE_TO_REPLACE | BLOOMFILE_OPEN_OVER_CAPACITY),
+                 0);
     return f;
 }
 
-static int add(bloomfile *f, uint64_t i)
+static int add(bloomfile_filter *f, uint64_t i)
 {
     uint8_t room[8];
     struct bytes key = number_key(i, room);
     return bloomfile_add(f, key.data, key.size, NULL);
 }
 
-static int take_back(bloomfile *f, uint64_t i)
+static int take_back(bloomfile_filter *f, uint64_t i)
 {
     uint8_t room[8];
     struct bytes key = number_key(i, room);
     return bloomfile_remove(f, key.data, key.size);
 }
 
-static bool has(const bloomfile *f, uint64_t i)
+static bool has(const bloomfile_filter *f, uint64_t i)
 {
     uint8_t room[8];
     struct bytes key = number_key(i, room);
@@ -46,7 +47,7 @@ static bool has(const bloomfile *f, uint64_t i)
 static void a_key_goes_away_with_its_last_removal(void **state)
 {
     (void)state;
-    bloomfile *f = make_filter(10007, 7);
+    bloomfile_filter *f = make_filter(10007, 7);
     for (int times = 1; times <= 14; times++) {
         for (int i = 0; i < times; i++)
             assert_error(add(f, 1), 0);
@@ -66,7 +67,7 @@ static void a_key_goes_away_with_its_last_removal(void **state)
 static void a_counter_that_was_full_never_loses_its_keys(void **state)
 {
     (void)state;
-    bloomfile *f = make_filter(10007, 7);
+    bloomfile_filter *f = make_filter(10007, 7);
     for (int i = 0; i < 20; i++)
         assert_error(add(f, 1), 0);
     assert_int_equal(info_of(f).overflow, 7);
@@ -80,10 +81,10 @@ static void a_counter_that_was_full_never_loses_its_keys(void **state)
     bloomfile_close(f);
 }
 
-static uint32_t body_sum(const bloomfile *f)
+static uint32_t body_sum(const bloomfile_filter *f)
 {
-    assert_error(bloomfile_seal_to("copy", f, BLOOMFILE_REPLACE), 0);
-    bloomfile *copy;
+    assert_error(bloomfile_seal_to("copy", f, BLOOMFILE_TO_REPLACE), 0);
+    bloomfile_filter *copy;
     assert_error(bloomfile_open(&copy, "copy", 0), 0);
     uint32_t crc = info_of(copy).body_crc;
     bloomfile_close(copy);
@@ -94,7 +95,7 @@ static uint32_t body_sum(const bloomfile *f)
 static void a_key_that_is_certainly_absent_cannot_be_removed(void **state)
 {
     (void)state;
-    bloomfile *f = make_filter(1000, 5);
+    bloomfile_filter *f = make_filter(1000, 5);
     for (uint64_t i = 0; i < 60; i++)
         assert_error(add(f, i), 0);
     uint32_t before = body_sum(f);
@@ -115,7 +116,7 @@ static void a_key_that_is_certainly_absent_cannot_be_removed(void **state)
 static void a_counter_must_be_as_high_as_the_key_has_made_it(void **state)
 {
     (void)state;
-    bloomfile *f = make_filter(3, 4);
+    bloomfile_filter *f = make_filter(3, 4);
     unsigned refused_though_maybe = 0;
     for (uint64_t i = 0; i < 200; i++) {
         assert_error(add(f, i), 0);
@@ -136,7 +137,7 @@ static void a_counter_must_be_as_high_as_the_key_has_made_it(void **state)
 #define UNIVERSE   4000
 #define OPERATIONS 1000000
 
-static void assert_agrees(const bloomfile *f, const unsigned *count)
+static void assert_agrees(const bloomfile_filter *f, const unsigned *count)
 {
     for (uint64_t i = 0; i < UNIVERSE; i++)
         if (count[i] > 0)
@@ -145,7 +146,7 @@ static void assert_agrees(const bloomfile *f, const unsigned *count)
 
 static void operate(uint64_t counters, uint32_t k, unsigned most, bool overflows)
 {
-    bloomfile *f = make_filter(counters, k);
+    bloomfile_filter *f = make_filter(counters, k);
     unsigned *count = calloc(UNIVERSE, sizeof *count);
     uint64_t random = 1;
     for (unsigned i = 0; i < OPERATIONS; i++) {
@@ -189,7 +190,7 @@ static void a_million_operations_lose_nothing(void **state)
 
 #define STAYING 500
 
-static int add_and_remove(bloomfile *f, unsigned worker, void *context)
+static int add_and_remove(bloomfile_filter *f, unsigned worker, void *context)
 {
     atomic_uint *missing = context;
     for (uint64_t i = 0; i < 30000; i++) {
@@ -206,7 +207,7 @@ static void removers_do_not_take_away_what_is_others_(void **state)
     (void)state;
     static const unsigned groups[][2] = { { 1, 4 }, { 4, 1 } };
     for (size_t c = 0; c < ROWS(groups); c++) {
-        bloomfile *f = make_filter(6000, 5);
+        bloomfile_filter *f = make_filter(6000, 5);
         for (uint64_t i = 0; i < STAYING; i++)
             assert_error(add(f, i), 0);
         uint32_t before = body_sum(f);
@@ -229,9 +230,9 @@ static void removers_do_not_take_away_what_is_others_(void **state)
 static void counts_that_do_not_add_up_are_called_estimates(void **state)
 {
     (void)state;
-    bloomfile *adder = make_filter(1000, 5), *remover;
+    bloomfile_filter *adder = make_filter(1000, 5), *remover;
     assert_error(add(adder, 1), 0);
-    assert_error(bloomfile_open(&remover, "filter", BLOOMFILE_WRITE), 0);
+    assert_error(bloomfile_open(&remover, "filter", BLOOMFILE_OPEN_WRITE), 0);
     assert_error(take_back(remover, 1), 0);
     bloomfile_close(remover); /* 0 - 1 keys: the one was not committed yet */
     assert_error(bloomfile_open(&remover, "filter", 0), 0);
@@ -239,7 +240,7 @@ static void counts_that_do_not_add_up_are_called_estimates(void **state)
     assert_int_equal(info_of(remover).ones, 0);
     bloomfile_close(remover);
     bloomfile_close(adder);
-    assert_error(bloomfile_open(&adder, "filter", BLOOMFILE_WRITE), 0);
+    assert_error(bloomfile_open(&adder, "filter", BLOOMFILE_OPEN_WRITE), 0);
     assert_int_equal(info_of(adder).keys_estimated, 1);
     assert_error(bloomfile_seal(adder), 0);
     assert_int_equal(info_of(adder).keys, 0);
@@ -253,9 +254,9 @@ static void a_projection_is_the_plain_filter_of_the_same_keys(void **state)
     (void)state;
     static const uint64_t sizes[] = { 1, 2, 7, 8, 9, 4095, 32768, 100003, 9 * 4096 * 8 + 5 };
     for (size_t s = 0; s < ROWS(sizes); s++) {
-        bloomfile *f = make_filter(sizes[s], 5);
+        bloomfile_filter *f = make_filter(sizes[s], 5);
         bloomfile_builder *b = new_builder((struct bloomfile_params){
-            .layout = BLOOMFILE_CLASSIC, .bits = sizes[s], .hashes = 5 });
+            .layout = BLOOMFILE_LAYOUT_CLASSIC, .bits = sizes[s], .hashes = 5 });
         for (uint64_t i = 0; i < sizes[s] / 10 + 1; i++) {
             assert_error(add(f, i), 0);
             if (i % 3 == 0)
@@ -269,15 +270,15 @@ static void a_projection_is_the_plain_filter_of_the_same_keys(void **state)
         }
         if (info_of(f).overflow > 0)
             add_numbers(b, 5000000, 5000100);
-        assert_error(bloomfile_project("projection", f, BLOOMFILE_REPLACE), 0);
-        assert_error(bloomfile_builder_finish(b, "plain", BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_project("projection", f, BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_builder_finish(b, "plain", BLOOMFILE_TO_REPLACE), 0);
         struct bytes projection = read_file("projection"), plain = read_file("plain");
         assert_int_equal(projection.size, plain.size);
         assert_memory_equal(projection.data + IN_FILE, plain.data + IN_FILE, plain.size - IN_FILE);
-        bloomfile *p;
-        assert_error(bloomfile_open(&p, "projection", BLOOMFILE_VERIFY_FULL), 0);
-        assert_int_equal(info_of(p).layout, BLOOMFILE_CLASSIC);
-        assert_int_equal(info_of(p).provenance, BLOOMFILE_FROM_PROJECTION);
+        bloomfile_filter *p;
+        assert_error(bloomfile_open(&p, "projection", BLOOMFILE_OPEN_VERIFY_FULL), 0);
+        assert_int_equal(info_of(p).layout, BLOOMFILE_LAYOUT_CLASSIC);
+        assert_int_equal(info_of(p).provenance, BLOOMFILE_PROVENANCE_PROJECTION);
         assert_int_equal(info_of(p).keys, info_of(f).keys);
         bloomfile_close(p);
         free(projection.data);
@@ -290,7 +291,7 @@ static void a_projection_is_the_plain_filter_of_the_same_keys(void **state)
 static void only_counting_filters_forget(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 100;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);

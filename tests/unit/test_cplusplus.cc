@@ -66,9 +66,9 @@ std::filesystem::path in(const char *name)
     return scratch.path / name;
 }
 
-bloom_file::params with_fpr(double fpr)
+bloomfile::params with_fpr(double fpr)
 {
-    bloom_file::params p;
+    bloomfile::params p;
     p.fpr = fpr;
     return p;
 }
@@ -86,7 +86,7 @@ template <class Do> std::error_code thrown(Do what, const std::string &words = "
 {
     try {
         what();
-    } catch (const bloom_file::error &e) {
+    } catch (const bloomfile::error &e) {
         CHECK(std::string(e.what()).find(words) != std::string::npos);
         return e.code();
     }
@@ -111,34 +111,34 @@ struct slice {
 void test_errors()
 {
     std::error_code ec;
-    const bloom_file::filter none(in("none.bloom"), ec);
+    const bloomfile::filter none(in("none.bloom"), ec);
     CHECK(ec == std::errc::no_such_file_or_directory);
     CHECK(!none && none.contains("apple") && none.status() == ec);
-    CHECK(thrown([] { bloom_file::filter f(in("none.bloom")); },
+    CHECK(thrown([] { bloomfile::filter f(in("none.bloom")); },
                  "cannot open " + in("none.bloom").string()) == ec);
 
     std::FILE *text = std::fopen(in("text").c_str(), "w");
     CHECK(text != nullptr && std::fputs("not a filter", text) >= 0 && std::fclose(text) == 0);
-    const bloom_file::filter f(in("text"), ec);
+    const bloomfile::filter f(in("text"), ec);
     CHECK(ec == BLOOMFILE_EMAGIC && ec != BLOOMFILE_EEMPTY && f.contains("apple"));
     CHECK(ec.message() == bloomfile_strerror(BLOOMFILE_EMAGIC));
     CHECK(std::string(ec.category().name()) == "bloomfile");
-    CHECK(thrown([] { bloom_file::filter<int> g(in("text")); }, "not a filter file") == ec);
+    CHECK(thrown([] { bloomfile::filter<int> g(in("text")); }, "not a filter file") == ec);
 
-    bloom_file::builder<> b(with_fpr(2), ec);
+    bloomfile::builder<> b(with_fpr(2), ec);
     CHECK(ec == BLOOMFILE_ERATE);
     b.add("apple", ec);
     CHECK(ec == BLOOMFILE_ERATE);
     b.finish(in("none.bloom"), ec);
     CHECK(ec == BLOOMFILE_ERATE && !std::filesystem::exists(in("none.bloom")));
-    CHECK(thrown([] { bloom_file::builder<> c(with_fpr(2)); }) == BLOOMFILE_ERATE);
+    CHECK(thrown([] { bloomfile::builder<> c(with_fpr(2)); }) == BLOOMFILE_ERATE);
 
-    CHECK(bloom_file::code(0) == std::error_code() && !bloom_file::code(0));
-    CHECK(bloom_file::code(BLOOMFILE_EPARAMS) == std::errc::invalid_argument);
-    CHECK(make_error_code(bloom_file::errc::closed) == std::errc::bad_file_descriptor);
-    bloom_file::params wrong;
+    CHECK(bloomfile::code(0) == std::error_code() && !bloomfile::code(0));
+    CHECK(bloomfile::code(BLOOMFILE_EPARAMS) == std::errc::invalid_argument);
+    CHECK(make_error_code(bloomfile::errc::closed) == std::errc::bad_file_descriptor);
+    bloomfile::params wrong;
     wrong.struct_size = 1;
-    bloom_file::builder<> d(wrong, ec);
+    bloomfile::builder<> d(wrong, ec);
     CHECK(ec == BLOOMFILE_EPARAMS);
 }
 
@@ -150,25 +150,25 @@ constexpr bool
 /* What a key may be, and what not. */
 void test_arguments()
 {
-    using bloom_file::bytes;
+    using bloomfile::bytes;
     static_assert(!std::is_constructible_v<bytes, std::nullptr_t>);
     static_assert(!std::is_constructible_v<bytes, int>);
     static_assert(!std::is_constructible_v<bytes, std::vector<int>>);
     static_assert(!std::is_constructible_v<bytes, std::u16string>);
-    static_assert(!std::is_constructible_v<bloom_file::span<bool>, std::vector<bool> &>);
-    static_assert(!std::is_constructible_v<bloom_file::span<bool>, const std::vector<char> &>);
-    static_assert(!std::is_constructible_v<bloom_file::path_arg, std::string_view>);
-    static_assert(!std::is_copy_constructible_v<bloom_file::filter<>>);
-    static_assert(std::is_nothrow_move_assignable_v<bloom_file::live_filter<>>);
-    static_assert(std::is_move_constructible_v<bloom_file::builder<>>);
-    static_assert(can_swap<bloom_file::filter<int>, bloom_file::filter<int>>);
-    static_assert(!can_swap<bloom_file::filter<int>, bloom_file::filter<unsigned>>);
-    static_assert(!std::is_move_assignable_v<bloom_file::handle>);
+    static_assert(!std::is_constructible_v<bloomfile::span<bool>, std::vector<bool> &>);
+    static_assert(!std::is_constructible_v<bloomfile::span<bool>, const std::vector<char> &>);
+    static_assert(!std::is_constructible_v<bloomfile::path_arg, std::string_view>);
+    static_assert(!std::is_copy_constructible_v<bloomfile::filter<>>);
+    static_assert(std::is_nothrow_move_assignable_v<bloomfile::live_filter<>>);
+    static_assert(std::is_move_constructible_v<bloomfile::builder<>>);
+    static_assert(can_swap<bloomfile::filter<int>, bloomfile::filter<int>>);
+    static_assert(!can_swap<bloomfile::filter<int>, bloomfile::filter<unsigned>>);
+    static_assert(!std::is_move_assignable_v<bloomfile::handle>);
 
-    bloom_file::builder b;
+    bloomfile::builder b;
     b.add("apple");
-    b.finish(in("fruit.bloom"), BLOOMFILE_REPLACE);
-    const bloom_file::filter f(in("fruit.bloom").string());
+    b.finish(in("fruit.bloom"), BLOOMFILE_TO_REPLACE);
+    const bloomfile::filter f(in("fruit.bloom").string());
     const unsigned char raw[] = { 'a', 'p', 'p', 'l', 'e' };
     const char text[] = "apple";
     const std::vector<std::byte> array(reinterpret_cast<const std::byte *>(raw),
@@ -277,11 +277,11 @@ void test_keys_in_one_buffer()
     for (const auto &line : numbered("line ", 3000))
         text += line + '\n';
     std::istringstream first(text), again(text);
-    bloom_file::builder b(with_fpr(1e-6));
+    bloomfile::builder b(with_fpr(1e-6));
     b.add_many(viewed{ first });
     CHECK(b.count() == 3000);
-    const bloom_file::filter<> f =
-        bloom_file::filter<>::from_memory(b.finish_memory(), BLOOMFILE_COPY);
+    const bloomfile::filter<> f =
+        bloomfile::filter<>::from_memory(b.finish_memory(), BLOOMFILE_OPEN_COPY);
     CHECK(f.contains_many(numbered("line ", 3000)) == 3000);
     CHECK(f.contains_many(viewed{ again }) == 3000);
     const std::vector<std::string_view> views(40, "line 7");
@@ -290,7 +290,7 @@ void test_keys_in_one_buffer()
 
 void test_passing_keys()
 {
-    bloom_file::builder b(with_fpr(1e-6));
+    bloomfile::builder b(with_fpr(1e-6));
     std::string words;
     for (const std::string key : made{ "key-", 3000 })
         b.add(key);
@@ -299,8 +299,8 @@ void test_passing_keys()
     std::istringstream first(words), again(words);
     b.add_many(read{ first });
     CHECK(b.count() == 6000);
-    const bloom_file::filter<> f =
-        bloom_file::filter<>::from_memory(b.finish_memory(), BLOOMFILE_COPY);
+    const bloomfile::filter<> f =
+        bloomfile::filter<>::from_memory(b.finish_memory(), BLOOMFILE_OPEN_COPY);
     CHECK(f.contains_many(made{ "key-", 3000 }) == 3000 &&
           f.contains_many(made{ "absent-", 3000 }) < 5);
     CHECK(f.contains_many(read{ again }) == 3000);
@@ -351,19 +351,19 @@ struct remade {
 void test_answers(std::uint32_t layout, std::uint64_t seed)
 {
     const auto present = numbered("present ", 5000), absent = numbered("absent ", 5000);
-    bloom_file::params p = with_fpr(0.05);
+    bloomfile::params p = with_fpr(0.05);
     p.layout = layout;
     p.seed = seed;
-    bloom_file::builder b(p);
+    bloomfile::builder b(p);
     CHECK(b.seed() == seed);
     b.add_many(present);
     b.add_many({ "one", "two" });
     b.add_digests(std::vector{ b.digest("three") });
     CHECK(b.count() == 5003);
     b.set_tag({ 't', 'a', 'g' });
-    b.finish(in("answers.bloom"), BLOOMFILE_REPLACE);
+    b.finish(in("answers.bloom"), BLOOMFILE_TO_REPLACE);
 
-    const bloom_file::filter f(in("answers.bloom"), BLOOMFILE_VERIFY_FULL);
+    const bloomfile::filter f(in("answers.bloom"), BLOOMFILE_OPEN_VERIFY_FULL);
     CHECK(f && f.seed() == seed && f.info().keys == 5003 && f.info().tag[0] == 't' && !f.status());
     std::size_t found = 0;
     for (const auto *keys : { &present, &absent })
@@ -393,7 +393,7 @@ void test_answers(std::uint32_t layout, std::uint64_t seed)
     const std::list<std::string> linked(present.begin(), present.end());
     CHECK(f.contains_many(linked) == 5000 && f.contains_many(present) == 5000);
     CHECK(f.contains_many(remade{ &present }) == 5000);
-    bloom_file::builder again(with_fpr(1e-6));
+    bloomfile::builder again(with_fpr(1e-6));
     again.add_many(remade{ &present });
     CHECK(again.count() == 5000);
     std::vector<bloomfile_digest> digests;
@@ -405,46 +405,45 @@ void test_answers(std::uint32_t layout, std::uint64_t seed)
 /* Wherever the bytes come from. */
 void test_places()
 {
-    bloom_file::builder b(with_fpr(1e-6));
+    bloomfile::builder b(with_fpr(1e-6));
     b.add("apple");
-    bloom_file::image image = b.finish_memory();
-    bloom_file::filter f = bloom_file::filter<>::from_memory(image);
+    bloomfile::image image = b.finish_memory();
+    bloomfile::filter f = bloomfile::filter<>::from_memory(image);
     CHECK(f.contains("apple") && !f.contains("stone"));
-    bloom_file::filter kept = bloom_file::filter<>::from_memory(b.finish_memory());
+    bloomfile::filter kept = bloomfile::filter<>::from_memory(b.finish_memory());
     CHECK(kept.contains("apple") && !kept.contains("stone"));
-    static_assert(bloom_file::detail::is_leaving_owner_v<std::array<unsigned char, 4096>> &&
-                  !bloom_file::detail::is_leaving_owner_v<std::string_view>);
+    static_assert(bloomfile::detail::is_leaving_owner_v<std::array<unsigned char, 4096>> &&
+                  !bloomfile::detail::is_leaving_owner_v<std::string_view>);
     const auto *first = static_cast<const unsigned char *>(image.data());
-    bloom_file::filter copied =
-        bloom_file::filter<>::from_memory(std::vector<unsigned char>(first, first + image.size()));
+    bloomfile::filter copied =
+        bloomfile::filter<>::from_memory(std::vector<unsigned char>(first, first + image.size()));
     CHECK(copied.contains("apple") && !copied.contains("stone"));
-    CHECK(bloom_file::filter<>::from_memory({ image.data(), image.size() }).contains("apple"));
-    f = bloom_file::filter<>::from_memory(image, BLOOMFILE_COPY);
-    bloom_file::image moved(std::move(image));
+    CHECK(bloomfile::filter<>::from_memory({ image.data(), image.size() }).contains("apple"));
+    f = bloomfile::filter<>::from_memory(image, BLOOMFILE_OPEN_COPY);
+    bloomfile::image moved(std::move(image));
     CHECK(moved.size() > 512 && image.size() == 0 && image.data() == nullptr);
-    moved = bloom_file::image();
+    moved = bloomfile::image();
     CHECK(f.contains("apple") && !f.contains("stone"));
 
     const int fd = open(in("stream.bloom").c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
     CHECK(fd >= 0);
     b.finish_fd(fd);
-    f = bloom_file::filter<>::from_fd(fd);
+    f = bloomfile::filter<>::from_fd(fd);
     close(fd);
     CHECK(f.contains("apple") && !f.contains("stone"));
 
     std::error_code ec;
-    CHECK(bloom_file::filter<>::from_memory(bloom_file::bytes("x", 1), {}, ec).contains("stone") &&
+    CHECK(bloomfile::filter<>::from_memory(bloomfile::bytes("x", 1), {}, ec).contains("stone") &&
           ec);
-    CHECK(thrown([] { (void)bloom_file::filter<>::from_fd(-1); }) ==
-          std::errc::bad_file_descriptor);
-    bloomfile *raw;
+    CHECK(thrown([] { (void)bloomfile::filter<>::from_fd(-1); }) == std::errc::bad_file_descriptor);
+    bloomfile_filter *raw;
     CHECK(bloomfile_open(&raw, in("stream.bloom").c_str(), 0) == 0);
-    f = bloom_file::filter<>::adopt(raw);
+    f = bloomfile::filter<>::adopt(raw);
     CHECK(f.get() == raw && f.contains("apple") && !f.contains("stone"));
-    CHECK(!bloom_file::filter<>::adopt(nullptr, {}, ec) && ec == BLOOMFILE_EPARAMS);
+    CHECK(!bloomfile::filter<>::adopt(nullptr, {}, ec) && ec == BLOOMFILE_EPARAMS);
 }
 
-void expect_maybe(const bloom_file::filter<> &f)
+void expect_maybe(const bloomfile::filter<> &f)
 {
     bool hits[3] = {};
     CHECK(!f && f.get() == nullptr && f.contains("stone") && f.contains_digest(1));
@@ -460,10 +459,10 @@ void expect_maybe(const bloom_file::filter<> &f)
 /* As `cp -p` over the file. */
 void test_recheck_notices_a_write_that_puts_times_back()
 {
-    bloom_file::builder b;
+    bloomfile::builder b;
     b.add("apple");
     b.finish(in("over.bloom"));
-    bloom_file::filter f(in("over.bloom"));
+    bloomfile::filter f(in("over.bloom"));
     CHECK(!f.contains("stone") && !f.status() && !f.recheck());
     struct stat before;
     const int fd = open(in("over.bloom").c_str(), O_RDWR);
@@ -478,51 +477,51 @@ void test_recheck_notices_a_write_that_puts_times_back()
 
 void test_empty_handles()
 {
-    bloom_file::builder b;
+    bloomfile::builder b;
     b.add("apple");
     b.finish(in("moved.bloom"));
-    expect_maybe(bloom_file::filter());
-    bloom_file::filter f(in("moved.bloom"));
-    bloom_file::filter g(std::move(f));
+    expect_maybe(bloomfile::filter());
+    bloomfile::filter f(in("moved.bloom"));
+    bloomfile::filter g(std::move(f));
     expect_maybe(f);
-    CHECK(f.status() == bloom_file::errc::closed && !g.contains("stone") && !g.status());
+    CHECK(f.status() == bloomfile::errc::closed && !g.contains("stone") && !g.status());
     f = std::move(g);
     expect_maybe(g);
     CHECK(!f.contains("stone"));
     auto &same = f;
     f = std::move(same);
     CHECK(!f.contains("stone"));
-    bloomfile *raw = f.release();
+    bloomfile_filter *raw = f.release();
     expect_maybe(f);
     bloomfile_close(raw);
-    f = bloom_file::filter(in("moved.bloom"));
+    f = bloomfile::filter(in("moved.bloom"));
     CHECK(!f.contains("stone") && !f.is_stale());
     f.close();
     expect_maybe(f);
     f.close();
 
     std::error_code ec;
-    bloom_file::builder c(std::move(b));
+    bloomfile::builder c(std::move(b));
     b.add("pear", ec);
-    CHECK(ec == bloom_file::errc::closed && b.count(ec) == 0 && ec == bloom_file::errc::closed);
-    b.finish(in("moved.bloom"), BLOOMFILE_REPLACE, ec);
-    CHECK(ec == bloom_file::errc::closed && b.get() == nullptr);
+    CHECK(ec == bloomfile::errc::closed && b.count(ec) == 0 && ec == bloomfile::errc::closed);
+    b.finish(in("moved.bloom"), BLOOMFILE_TO_REPLACE, ec);
+    CHECK(ec == bloomfile::errc::closed && b.get() == nullptr);
     b = std::move(c);
     CHECK(b.count() == 1);
-    bloom_file::live_filter<> live;
-    CHECK(live.add("a", ec) && ec == bloom_file::errc::closed);
-    CHECK(thrown([&] { live.finish(); }) == bloom_file::errc::closed);
+    bloomfile::live_filter<> live;
+    CHECK(live.add("a", ec) && ec == bloomfile::errc::closed);
+    CHECK(thrown([&] { live.finish(); }) == bloomfile::errc::closed);
 }
 
 /* A filter that lacks keys is not published, however little the program looks at errors. */
 void test_failed_adds()
 {
     const std::string nowhere = in("no-such-folder").string();
-    bloom_file::params p;
+    bloomfile::params p;
     p.memory = 1 << 20;
     p.spool = nowhere.c_str();
     std::error_code ec;
-    bloom_file::builder b(p, ec);
+    bloomfile::builder b(p, ec);
     for (int i = 0; i < 1000000 && !ec; i++)
         b.add(std::to_string(i), ec);
     CHECK(ec == std::errc::no_such_file_or_directory);
@@ -553,9 +552,9 @@ struct odd_hasher {
 /* Keys that no answer was made of are presumed there, or new. */
 void test_lookups_and_live_adds_that_throw()
 {
-    bloom_file::params p;
+    bloomfile::params p;
     p.capacity = 10000;
-    auto f = bloom_file::live_filter<odd, odd_hasher>::create_memory(p);
+    auto f = bloomfile::live_filter<odd, odd_hasher>::create_memory(p);
     std::vector<odd> keys(5000, odd{ 3 });
     keys[4321].number = 4;
     for (const bool adding : { false, true }) {
@@ -611,9 +610,9 @@ constexpr bool swaps_v<One, Other,
 /* Keys of that type are taken, and of none that would be converted to it. */
 template <class Key, class... Others> constexpr bool takes_alone()
 {
-    using filter = bloom_file::filter<Key>;
-    using live = bloom_file::live_filter<Key>;
-    using builder = bloom_file::builder<Key>;
+    using filter = bloomfile::filter<Key>;
+    using live = bloomfile::live_filter<Key>;
+    using builder = bloomfile::builder<Key>;
     static_assert(looks_up_v<filter, Key> && looks_up_v<live, const Key &> &&
                   adds_v<builder, Key &> && adds_v<live, Key> && removes_v<live, Key>);
     return !(... || (looks_up_v<filter, Others> || looks_up_v<live, Others> ||
@@ -634,14 +633,14 @@ static_assert(takes_alone<std::uint64_t, double, float, bool, char, int, unsigne
 static_assert(takes_alone<std::int32_t, double, float, bool, unsigned, std::int64_t, short>());
 static_assert(takes_alone<bool, int, double, unsigned char>());
 static_assert(takes_alone<shade, int, std::uint16_t>());
-static_assert(looks_up_v<bloom_file::filter<std::uint64_t>, unsigned long long> &&
-              looks_up_v<bloom_file::filter<std::int64_t>, long long>);
+static_assert(looks_up_v<bloomfile::filter<std::uint64_t>, unsigned long long> &&
+              looks_up_v<bloomfile::filter<std::int64_t>, long long>);
 /* What has an operator for a key. */
 template <class Key, class... Others> constexpr bool takes_also()
 {
-    using live = bloom_file::live_filter<Key>;
-    return (... && (looks_up_v<bloom_file::filter<Key>, Others &> && looks_up_v<live, Others &> &&
-                    adds_v<bloom_file::builder<Key>, Others &> && adds_v<live, Others &> &&
+    using live = bloomfile::live_filter<Key>;
+    return (... && (looks_up_v<bloomfile::filter<Key>, Others &> && looks_up_v<live, Others &> &&
+                    adds_v<bloomfile::builder<Key>, Others &> && adds_v<live, Others &> &&
                     removes_v<live, Others &>));
 }
 static_assert(takes_also<std::uint64_t, std::atomic<std::uint64_t>, converts<std::uint64_t>,
@@ -649,31 +648,31 @@ static_assert(takes_also<std::uint64_t, std::atomic<std::uint64_t>, converts<std
                          std::reference_wrapper<const std::uint64_t>>());
 static_assert(takes_also<shade, converts<shade>, std::atomic<shade>>());
 static_assert(takes_also<bool, std::vector<bool>::reference>());
-static_assert(looks_up_v<bloom_file::filter<>, std::string> &&
-              looks_up_v<bloom_file::filter<>, const char *> &&
-              !looks_up_v<bloom_file::filter<>, int> && !looks_up_v<bloom_file::filter<>, bool>);
+static_assert(looks_up_v<bloomfile::filter<>, std::string> &&
+              looks_up_v<bloomfile::filter<>, const char *> &&
+              !looks_up_v<bloomfile::filter<>, int> && !looks_up_v<bloomfile::filter<>, bool>);
 
 template <class... Arguments>
-constexpr bool opens_v = std::is_constructible_v<bloom_file::filter<>, Arguments...>
-    &&std::is_constructible_v<bloom_file::live_filter<>, Arguments...>;
+constexpr bool opens_v = std::is_constructible_v<bloomfile::filter<>, Arguments...>
+    &&std::is_constructible_v<bloomfile::live_filter<>, Arguments...>;
 static_assert(opens_v<const char *> && opens_v<const char *, unsigned> &&
               opens_v<const char *, unsigned, std::error_code &> &&
               opens_v<const char *, std::error_code &>);
 template <class Wrong>
 constexpr bool no_flags_v =
-    !std::is_constructible_v<bloom_file::filter<>, const char *, Wrong> &&
-    !std::is_constructible_v<bloom_file::live_filter<>, const char *, Wrong, std::error_code &> &&
-    !std::is_convertible_v<Wrong, bloom_file::flag_bits>;
+    !std::is_constructible_v<bloomfile::filter<>, const char *, Wrong> &&
+    !std::is_constructible_v<bloomfile::live_filter<>, const char *, Wrong, std::error_code &> &&
+    !std::is_convertible_v<Wrong, bloomfile::flag_bits>;
 static_assert(opens_v<const char *, int> && opens_v<const char *, int, std::error_code &>);
 static_assert(no_flags_v<bool> && no_flags_v<char> && no_flags_v<long> && no_flags_v<float> &&
               no_flags_v<double> && no_flags_v<std::nullptr_t> && no_flags_v<std::uint64_t>);
-static_assert(bloom_file::flag_bits(0) == 0u && bloom_file::flag_bits(BLOOMFILE_COPY) != 0u);
+static_assert(bloomfile::flag_bits(0) == 0u && bloomfile::flag_bits(BLOOMFILE_OPEN_COPY) != 0u);
 
 /* 0 means no flags, as it does for C. */
 void test_no_flags()
 {
-    using bloom_file::filter;
-    using bloom_file::live_filter;
+    using bloomfile::filter;
+    using bloomfile::live_filter;
     std::error_code ec;
     bloomfile_params p = BLOOMFILE_PARAMS_INIT;
     p.capacity = 10;
@@ -685,11 +684,11 @@ void test_no_flags()
     CHECK(std::make_unique<filter<>>(in("plain.bloom"), 0)->contains("plum"));
 }
 
-static_assert(swaps_v<bloom_file::filter<>, bloom_file::filter<>> &&
-              swaps_v<bloom_file::live_filter<>, bloom_file::live_filter<>> &&
-              !swaps_v<bloom_file::live_filter<>, bloom_file::filter<>> &&
-              !swaps_v<bloom_file::filter<>, bloom_file::live_filter<>> &&
-              !swaps_v<bloom_file::filter<>, bloom_file::filter<int>>);
+static_assert(swaps_v<bloomfile::filter<>, bloomfile::filter<>> &&
+              swaps_v<bloomfile::live_filter<>, bloomfile::live_filter<>> &&
+              !swaps_v<bloomfile::live_filter<>, bloomfile::filter<>> &&
+              !swaps_v<bloomfile::filter<>, bloomfile::live_filter<>> &&
+              !swaps_v<bloomfile::filter<>, bloomfile::filter<int>>);
 
 /* What was hashed before it is not all added. */
 void test_adds_that_throw()
@@ -697,7 +696,7 @@ void test_adds_that_throw()
     std::vector<odd> keys(5000, odd{ 3 });
     keys[4321].number = 4;
     for (const bool one : { true, false }) {
-        bloom_file::builder<odd, odd_hasher> b;
+        bloomfile::builder<odd, odd_hasher> b;
         std::error_code ec;
         bool caught = false;
         b.add(odd{ 5 });
@@ -717,21 +716,21 @@ void test_adds_that_throw()
 
 void test_damage()
 {
-    bloom_file::builder b;
+    bloomfile::builder b;
     b.add_many(numbered("k", 20000));
     b.finish(in("damaged.bloom"));
     const int fd = open(in("damaged.bloom").c_str(), O_RDWR);
     const std::vector<char> zeros(4096);
     CHECK(fd >= 0 && pwrite(fd, zeros.data(), zeros.size(), 8192) == 4096);
     close(fd);
-    const bloom_file::filter f(in("damaged.bloom"));
+    const bloomfile::filter f(in("damaged.bloom"));
     CHECK(f.contains_many(numbered("k", 20000)) == 20000 && f.status() == BLOOMFILE_EPAGE);
     std::error_code ec;
     bloomfile_fault fault;
     f.verify(ec, 2, &fault);
     CHECK(ec == BLOOMFILE_EPAGE && fault.page == 1);
     CHECK(thrown([&] { f.verify(); }) == BLOOMFILE_EPAGE);
-    const bloom_file::filter g(in("damaged.bloom"), BLOOMFILE_VERIFY_FULL, ec);
+    const bloomfile::filter g(in("damaged.bloom"), BLOOMFILE_OPEN_VERIFY_FULL, ec);
     CHECK(ec == BLOOMFILE_EPAGE && g.contains("stone"));
 }
 
@@ -754,8 +753,8 @@ template <std::uint32_t number, bool turned> struct edge_hasher {
     }
     static auto bytes_of(const edge &e)
     {
-        return turned ? bloom_file::packed(e.to, e.from, e.directed)
-                      : bloom_file::packed(e.from, e.to, e.directed);
+        return turned ? bloomfile::packed(e.to, e.from, e.directed)
+                      : bloomfile::packed(e.from, e.to, e.directed);
     }
 };
 using edges = edge_hasher<0x9C41D2E7u, false>;
@@ -780,15 +779,15 @@ struct point_bytes {
     static constexpr bool plain_bytes = true;
     static auto bytes_of(const point &p)
     {
-        return bloom_file::packed(p.x, p.y);
+        return bloomfile::packed(p.x, p.y);
     }
 };
 
-template <class Key, class Hasher = bloom_file::hasher<Key>>
+template <class Key, class Hasher = bloomfile::hasher<Key>>
 std::error_code opening(const char *name)
 {
     std::error_code ec;
-    const bloom_file::filter<Key, Hasher> f(in(name), ec);
+    const bloomfile::filter<Key, Hasher> f(in(name), ec);
     if (ec)
         CHECK(!f && f.status() == ec && f.contains(Key{}));
     return ec;
@@ -796,20 +795,20 @@ std::error_code opening(const char *name)
 
 void test_keys_of_bytes()
 {
-    const auto bytes = bloom_file::packed(std::uint16_t{ 0x0102 }, colour::red, true,
-                                          std::array<char, 2>{ 'o', 'k' }, std::int32_t{ -2 });
+    const auto bytes = bloomfile::packed(std::uint16_t{ 0x0102 }, colour::red, true,
+                                         std::array<char, 2>{ 'o', 'k' }, std::int32_t{ -2 });
     const std::array<unsigned char, 11> wanted = { 2,   1,    0x34, 0x12, 1,   'o',
                                                    'k', 0xfe, 0xff, 0xff, 0xff };
     CHECK(bytes == wanted);
 
-    bloom_file::builder<std::uint64_t> b(with_fpr(1e-6));
+    bloomfile::builder<std::uint64_t> b(with_fpr(1e-6));
     std::vector<std::uint64_t> numbers;
     for (std::uint64_t i = 0; i < 2000; i++)
         numbers.push_back(i * i);
     b.add_many(numbers);
     b.add(std::uint64_t{ 1 } << 31);
     b.finish(in("numbers.bloom"));
-    const bloom_file::filter<std::uint64_t> f(in("numbers.bloom"));
+    const bloomfile::filter<std::uint64_t> f(in("numbers.bloom"));
     CHECK(f.contains_many(numbers) == 2000 && f.contains(1ull << 31) && !f.contains({ 2 }) &&
           !f.contains({ 10 }));
     CHECK(f.info().framing == BLOOMFILE_FIXED && f.info().framing_size == 8 &&
@@ -818,53 +817,53 @@ void test_keys_of_bytes()
     const std::atomic<std::uint64_t> one{ numbers[1999] };
     std::vector<std::reference_wrapper<std::uint64_t>> several(numbers.begin(), numbers.end());
     CHECK(f.contains(one) && f.contains_many(several) == 2000);
-    const bloom_file::filter g(in("numbers.bloom"));
+    const bloomfile::filter g(in("numbers.bloom"));
     CHECK(g.contains(nine) && bloomfile_contains(g.get(), nine, 8));
     CHECK(!opening<std::int64_t>("numbers.bloom"));
-    CHECK(opening<std::uint32_t>("numbers.bloom") == bloom_file::errc::other_keys);
-    CHECK((opening<point, point_bytes>("numbers.bloom") == bloom_file::errc::other_keys));
+    CHECK(opening<std::uint32_t>("numbers.bloom") == bloomfile::errc::other_keys);
+    CHECK((opening<point, point_bytes>("numbers.bloom") == bloomfile::errc::other_keys));
     CHECK((opening<edge, edges>("numbers.bloom") == BLOOMFILE_EHASH));
 
-    bloom_file::builder<point, point_bytes> points;
+    bloomfile::builder<point, point_bytes> points;
     points.add({ 1, -1 });
     points.finish(in("points.bloom"));
-    const bloom_file::filter<point, point_bytes> h(in("points.bloom"));
+    const bloomfile::filter<point, point_bytes> h(in("points.bloom"));
     CHECK(h.contains({ 1, -1 }) && !h.contains({ -1, 1 }));
 
     /* Nothing says what the keys of this one are. */
-    bloom_file::builder raw;
+    bloomfile::builder raw;
     raw.add(nine);
     raw.finish(in("raw.bloom"));
     CHECK(!opening<std::string>("raw.bloom"));
-    CHECK(opening<std::uint64_t>("raw.bloom") == bloom_file::errc::other_keys);
-    CHECK(thrown([] { bloom_file::filter<int> i(in("raw.bloom")); }, "any_framing") ==
-          bloom_file::errc::other_keys);
-    const bloom_file::filter<std::uint64_t> trusted(in("raw.bloom"),
-                                                    bloom_file::any_framing | BLOOMFILE_COPY);
+    CHECK(opening<std::uint64_t>("raw.bloom") == bloomfile::errc::other_keys);
+    CHECK(thrown([] { bloomfile::filter<int> i(in("raw.bloom")); }, "any_framing") ==
+          bloomfile::errc::other_keys);
+    const bloomfile::filter<std::uint64_t> trusted(in("raw.bloom"),
+                                                   bloomfile::any_framing | BLOOMFILE_OPEN_COPY);
     CHECK(trusted.contains({ 9 }) && !trusted.contains({ 8 }));
 
-    bloom_file::params p;
+    bloomfile::params p;
     p.framing = BLOOMFILE_LINES;
-    CHECK(thrown([&] { bloom_file::builder<int> c(p); }) == BLOOMFILE_EPARAMS);
+    CHECK(thrown([&] { bloomfile::builder<int> c(p); }) == BLOOMFILE_EPARAMS);
     p.framing = 0;
     p.hash_id = own_hasher::id;
-    CHECK(thrown([&] { bloom_file::builder<int> c(p); }) == BLOOMFILE_EHASH);
-    CHECK(thrown([&] { bloom_file::builder<> c(p); }) == BLOOMFILE_EHASH);
-    CHECK(thrown([&] { bloom_file::builder<edge, edges> c(p); }) == BLOOMFILE_EPARAMS);
+    CHECK(thrown([&] { bloomfile::builder<int> c(p); }) == BLOOMFILE_EHASH);
+    CHECK(thrown([&] { bloomfile::builder<> c(p); }) == BLOOMFILE_EHASH);
+    CHECK(thrown([&] { bloomfile::builder<edge, edges> c(p); }) == BLOOMFILE_EPARAMS);
 }
 
 void test_hashers_with_a_number()
 {
     for (std::uint64_t seed : { 0u, 77u }) {
-        bloom_file::params p = with_fpr(1e-6);
+        bloomfile::params p = with_fpr(1e-6);
         p.seed = seed;
-        bloom_file::builder<edge, edges> b(p);
+        bloomfile::builder<edge, edges> b(p);
         edge padded;
         std::memset(&padded, 0xff, sizeof padded);
         padded.from = 3, padded.to = 4, padded.directed = false;
         b.add(padded);
-        b.finish(in("edges.bloom"), BLOOMFILE_REPLACE);
-        const bloom_file::filter<edge, edges> f(in("edges.bloom"));
+        b.finish(in("edges.bloom"), BLOOMFILE_TO_REPLACE);
+        const bloomfile::filter<edge, edges> f(in("edges.bloom"));
         CHECK(f.contains({ 3, 4, false }) && !f.contains({ 4, 3, false }) &&
               !f.contains({ 3, 4, true }));
         CHECK(f.contains_many({ edge{ 3, 4, false }, edge{ 4, 4, false } }) == 1);
@@ -876,38 +875,38 @@ void test_hashers_with_a_number()
         CHECK(opening<std::string>("edges.bloom") == BLOOMFILE_EHASH);
         CHECK(opening<std::uint64_t>("edges.bloom") == BLOOMFILE_EHASH);
         std::error_code ec;
-        const bloom_file::filter<> g(in("edges.bloom"), BLOOMFILE_APP_HASH, ec);
+        const bloomfile::filter<> g(in("edges.bloom"), BLOOMFILE_OPEN_APP_HASH, ec);
         CHECK(ec == BLOOMFILE_EHASH && g.contains("stone"));
 
-        bloom_file::builder<int, own_hasher> c(p);
+        bloomfile::builder<int, own_hasher> c(p);
         c.add(5);
-        c.finish(in("own.bloom"), BLOOMFILE_REPLACE);
-        const bloom_file::filter<int, own_hasher> h(in("own.bloom"));
+        c.finish(in("own.bloom"), BLOOMFILE_TO_REPLACE);
+        const bloomfile::filter<int, own_hasher> h(in("own.bloom"));
         CHECK(h.contains(5) && !h.contains(6));
         CHECK(h.contains_digest(own_hasher::digest_of(5, seed)));
-        bloomfile *raw;
-        CHECK(bloomfile_open(&raw, in("own.bloom").c_str(), BLOOMFILE_APP_HASH) == 0);
-        auto adopted = bloom_file::filter<int, own_hasher>::adopt(raw);
+        bloomfile_filter *raw;
+        CHECK(bloomfile_open(&raw, in("own.bloom").c_str(), BLOOMFILE_OPEN_APP_HASH) == 0);
+        auto adopted = bloomfile::filter<int, own_hasher>::adopt(raw);
         CHECK(adopted.contains(5) && !adopted.contains(6));
 
-        auto live = bloom_file::live_filter<int, own_hasher>::create_memory([&] {
-            bloom_file::params q;
+        auto live = bloomfile::live_filter<int, own_hasher>::create_memory([&] {
+            bloomfile::params q;
             q.capacity = 100;
             q.seed = seed;
             return q;
         }());
         CHECK(live.add(5) && !live.add(5) && live.contains(5) && !live.contains(6));
-        live.seal_to(in("own.bloom"), BLOOMFILE_REPLACE);
+        live.seal_to(in("own.bloom"), BLOOMFILE_TO_REPLACE);
         CHECK((!opening<int, own_hasher>("own.bloom")));
     }
 }
 
 void test_live()
 {
-    bloom_file::params p;
+    bloomfile::params p;
     p.capacity = 50000;
     p.fpr = 1e-4;
-    auto f = bloom_file::live_filter<>::create(in("live.bloom"), p);
+    auto f = bloomfile::live_filter<>::create(in("live.bloom"), p);
     const auto keys = numbered("key ", 20000);
     constexpr int threads = 4;
     std::vector<std::thread> crew;
@@ -930,14 +929,14 @@ void test_live()
 
     const auto more = numbered("more ", 1200);
     bool was_new[1000] = {};
-    CHECK(f.add_many(more, bloom_file::span<bool>(was_new, 1000)) > 1190 && was_new[0] &&
+    CHECK(f.add_many(more, bloomfile::span<bool>(was_new, 1000)) > 1190 && was_new[0] &&
           was_new[999]);
     CHECK(f.add_many(more, was_new) == 0 && !was_new[0] && !was_new[999]);
     CHECK(f.add_many({ "more 1", "a", "a" }, was_new) == 1 && !was_new[0] && was_new[1] &&
           !was_new[2]);
     f.sync();
 
-    bloom_file::live_filter<> second(in("live.bloom"));
+    bloomfile::live_filter<> second(in("live.bloom"));
     CHECK(second.contains("a") && second.add("b") && f.contains("b"));
     second.finish();
     std::error_code ec;
@@ -950,18 +949,18 @@ void test_live()
     CHECK(thrown([&] { f.remove("a"); }) == BLOOMFILE_ENOTCOUNTING);
 
     f.seal_to(in("copy.bloom"));
-    CHECK(bloom_file::filter(in("copy.bloom")).contains_many(keys) == 20000);
+    CHECK(bloomfile::filter(in("copy.bloom")).contains_many(keys) == 20000);
     CHECK(thrown([&] { f.seal_to(in("copy.bloom")); }, in("copy.bloom").string()) ==
           std::errc::file_exists);
     f.rescue(in("rescued.bloom"));
-    CHECK(bloom_file::filter(in("rescued.bloom")).contains("b"));
+    CHECK(bloomfile::filter(in("rescued.bloom")).contains("b"));
     f.seal();
     CHECK(f.contains("b") && !f.contains("c") && f.contains_many(keys) == 20000 && !f.status());
-    CHECK(thrown([] { bloom_file::live_filter<> g(in("live.bloom")); }, "for writing") ==
+    CHECK(thrown([] { bloomfile::live_filter<> g(in("live.bloom")); }, "for writing") ==
           BLOOMFILE_ESEALED);
 
     /* The error of the end can be had, and again. */
-    auto replaced = bloom_file::live_filter<>::create(in("replaced.bloom"), p);
+    auto replaced = bloomfile::live_filter<>::create(in("replaced.bloom"), p);
     replaced.add("a");
     std::filesystem::rename(in("copy.bloom"), in("replaced.bloom"));
     replaced.finish(ec);
@@ -969,16 +968,16 @@ void test_live()
           replaced.is_stale());
     CHECK(thrown([&] { replaced.finish(); }) == BLOOMFILE_EREPLACED);
 
-    p.layout = BLOOMFILE_COUNTING;
-    auto counted = bloom_file::live_filter<std::uint32_t>::create_memory(p);
+    p.layout = BLOOMFILE_LAYOUT_COUNTING;
+    auto counted = bloomfile::live_filter<std::uint32_t>::create_memory(p);
     CHECK(counted.add(1u) && counted.contains(1u));
     counted.remove(1u);
     CHECK(!counted.contains(1u) && thrown([&] { counted.remove(1u); }) == BLOOMFILE_EABSENT);
-    bloom_file::filter<std::uint32_t> slow(
+    bloomfile::filter<std::uint32_t> slow(
         std::move(counted)); /* takes the filter, not the right to add */
     CHECK(!slow.contains(1u) && counted.contains(1u));
     CHECK(thrown([] {
-              (void)bloom_file::live_filter<>::create(in("x.bloom"), bloom_file::params());
+              (void)bloomfile::live_filter<>::create(in("x.bloom"), bloomfile::params());
           }) == BLOOMFILE_ECAPACITY);
 }
 
@@ -986,10 +985,10 @@ void test_live()
 /* Over capacity. */
 void test_full()
 {
-    bloom_file::params p;
+    bloomfile::params p;
     p.capacity = 5000;
     p.fpr = 0.01;
-    auto f = bloom_file::live_filter<>::create_memory(p);
+    auto f = bloomfile::live_filter<>::create_memory(p);
     const auto keys = numbered("k", 20000);
     bool was_new[20000] = {};
     std::error_code ec;
@@ -1002,22 +1001,22 @@ void test_full()
     try {
         f.add_many(keys);
         CHECK(false);
-    } catch (const bloom_file::add_error &e) {
+    } catch (const bloomfile::add_error &e) {
         CHECK(e.code() == BLOOMFILE_EFULL && e.done == done);
     }
-    auto accepts = bloom_file::live_filter<>::create_memory(p, BLOOMFILE_OVER_CAPACITY);
+    auto accepts = bloomfile::live_filter<>::create_memory(p, BLOOMFILE_OPEN_OVER_CAPACITY);
     accepts.add_many(keys, ec, &done);
     CHECK(!ec && done == keys.size());
 }
 
 void test_series()
 {
-    bloom_file::params p;
+    bloomfile::params p;
     p.capacity = 1000;
-    p.series = BLOOMFILE_GROW;
-    auto f = bloom_file::live_filter<>::create(in("grows.bloom"), p);
+    p.series = BLOOMFILE_SERIES_GROW;
+    auto f = bloomfile::live_filter<>::create(in("grows.bloom"), p);
     const auto keys = numbered("key ", 10000);
-    const bloom_file::filter reader(in("grows.bloom"));
+    const bloomfile::filter reader(in("grows.bloom"));
     for (const auto &key : keys) {
         f.add(key);
         CHECK(reader.contains(key));
@@ -1033,19 +1032,19 @@ void test_slices()
 {
     constexpr std::uint32_t slices = 3;
     const auto keys = numbered("key ", 20000);
-    bloom_file::params p;
+    bloomfile::params p;
     p.capacity = 20000;
-    bloom_file::builder whole(p);
+    bloomfile::builder whole(p);
     whole.add_many(keys);
     whole.finish(in("whole.bloom"));
-    const std::uint64_t bits = bloom_file::filter<>(in("whole.bloom")).info().bits;
+    const std::uint64_t bits = bloomfile::filter<>(in("whole.bloom")).info().bits;
 
-    std::vector<bloom_file::filter<>> parts;
+    std::vector<bloomfile::filter<>> parts;
     p.slices = slices;
     for (p.slice = 0; p.slice < slices; p.slice++) {
-        bloom_file::builder part(p);
+        bloomfile::builder part(p);
         part.add_many(keys);
-        part.finish(in("part.bloom"), BLOOMFILE_REPLACE);
+        part.finish(in("part.bloom"), BLOOMFILE_TO_REPLACE);
         parts.emplace_back(in("part.bloom"));
     }
     for (const auto &key : keys)
@@ -1057,25 +1056,25 @@ void test_slices()
             CHECK(i == own || parts[i].contains(key));
     }
 
-    const bloomfile *const list[] = { parts[2].get(), parts[0].get(), parts[1].get() };
-    bloom_file::check(bloomfile_join(in("joined.bloom").c_str(), list, slices, 0), "join slices");
+    const bloomfile_filter *const list[] = { parts[2].get(), parts[0].get(), parts[1].get() };
+    bloomfile::check(bloomfile_join(in("joined.bloom").c_str(), list, slices, 0), "join slices");
     const auto read = [](const char *name) {
         std::ifstream file(in(name), std::ios::binary);
         return std::string(std::istreambuf_iterator<char>(file), {});
     };
     CHECK(!read("whole.bloom").empty() && read("joined.bloom") == read("whole.bloom"));
     CHECK(thrown([&] {
-              bloom_file::check(bloomfile_join(in("x.bloom").c_str(), list, 2, 0), "join slices");
+              bloomfile::check(bloomfile_join(in("x.bloom").c_str(), list, 2, 0), "join slices");
           }) == BLOOMFILE_EINCOMPLETE);
     CHECK(thrown([&] {
-              bloom_file::builder part(p); /* p.slice is 3 */
-          }) == BLOOMFILE_ESLICE);
+              bloomfile::builder part(p); /* p.slice is 3 */
+          }) == BLOOMFILE_ENOSLICE);
 }
 
 void test_views()
 {
     std::error_code ec;
-    const bloom_file::view view(100, 0.01);
+    const bloomfile::view view(100, 0.01);
     std::vector<unsigned char> blob(view.compact_size());
     std::vector<bloomfile_digest> digests;
     for (const auto &key : numbered("k", 100))
@@ -1084,7 +1083,7 @@ void test_views()
     CHECK(!ec);
     view.seal(blob, 7, ec);
     CHECK(!ec);
-    const auto found = bloom_file::view::of(blob, 7);
+    const auto found = bloomfile::view::of(blob, 7);
     CHECK(found.size() == view.size() && found.get().bits == view.get().bits);
     std::size_t false_hits = 0;
     for (const auto &key : numbered("k", 100))
@@ -1093,16 +1092,16 @@ void test_views()
         false_hits += found.contains(blob, 7, key);
     CHECK(false_hits < 40);
 
-    const bloom_file::bytes less(blob.data(), view.size() - 1);
-    CHECK(found.contains(less, 7, "stone") && bloom_file::view().contains(blob, 7, "stone"));
+    const bloomfile::bytes less(blob.data(), view.size() - 1);
+    CHECK(found.contains(less, 7, "stone") && bloomfile::view().contains(blob, 7, "stone"));
     view.add_digests({ blob.data(), view.size() - 1 }, digests, ec);
-    CHECK(ec == bloom_file::errc::closed);
+    CHECK(ec == bloomfile::errc::closed);
     view.seal({ blob.data(), view.size() }, 7, ec);
-    CHECK(ec == bloom_file::errc::closed);
-    const auto other = bloom_file::view::of(blob, 8, ec);
-    CHECK(ec == BLOOMFILE_ECOMPACT && other.contains(blob, 8, "stone"));
-    CHECK(thrown([&] { (void)bloom_file::view::of(less, 7); }) == BLOOMFILE_ECOMPACT);
-    CHECK(thrown([] { bloom_file::view none(0, 0.01); }) == BLOOMFILE_ECAPACITY);
+    CHECK(ec == bloomfile::errc::closed);
+    const auto other = bloomfile::view::of(blob, 8, ec);
+    CHECK(ec == BLOOMFILE_ENOTCOMPACT && other.contains(blob, 8, "stone"));
+    CHECK(thrown([&] { (void)bloomfile::view::of(less, 7); }) == BLOOMFILE_ENOTCOMPACT);
+    CHECK(thrown([] { bloomfile::view none(0, 0.01); }) == BLOOMFILE_ECAPACITY);
 }
 
 } // namespace
@@ -1113,9 +1112,9 @@ int main()
     test_arguments();
     test_passing_keys();
     test_keys_in_one_buffer();
-    for (std::uint32_t layout :
-         { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING, BLOOMFILE_RIBBON })
-        test_answers(layout, layout == BLOOMFILE_CLASSIC ? 12345 : 0);
+    for (std::uint32_t layout : { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
+                                  BLOOMFILE_LAYOUT_COUNTING, BLOOMFILE_LAYOUT_RIBBON })
+        test_answers(layout, layout == BLOOMFILE_LAYOUT_CLASSIC ? 12345 : 0);
     test_places();
     test_empty_handles();
     test_recheck_notices_a_write_that_puts_times_back();

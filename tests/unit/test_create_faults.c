@@ -20,28 +20,28 @@
 
 #define OLD_CONTENT "the file that was there before"
 
-static bloomfile *source, *made;
+static bloomfile_filter *source, *made;
 static bool lists; /* the file system has them */
 
 static int create(unsigned flags)
 {
-    struct bloomfile_params params = live_params(BLOOMFILE_COUNTING);
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);
     return bloomfile_create(&made, "new", &params, flags);
 }
 
 static int create_new(void)
 {
-    return create(BLOOMFILE_ADD_EXACT);
+    return create(BLOOMFILE_OPEN_ADD_EXACT);
 }
 
 static int create_replacement(void)
 {
-    return create(BLOOMFILE_REPLACE);
+    return create(BLOOMFILE_TO_REPLACE);
 }
 
 static int create_in_memory(void)
 {
-    struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     return bloomfile_create_memory(&made, &params, 0);
 }
 
@@ -52,7 +52,7 @@ static int seal_to_new(void)
 
 static int seal_to_replacement(void)
 {
-    return bloomfile_seal_to("new", source, BLOOMFILE_REPLACE);
+    return bloomfile_seal_to("new", source, BLOOMFILE_TO_REPLACE);
 }
 
 static int project(void)
@@ -297,7 +297,7 @@ static void without_proc_the_access_control_list_is_found_by_the_path(void **sta
         write_file("new", OLD_CONTENT, strlen(OLD_CONTENT));
         assert_int_equal(chmod("new", 0640), 0);
         faults_begin(&faults);
-        int error = bloomfile_seal_to("new", source, BLOOMFILE_REPLACE);
+        int error = bloomfile_seal_to("new", source, BLOOMFILE_TO_REPLACE);
         faults_end();
         assert_error(error, 0);
         assert_int_equal(stat("new", &status), 0);
@@ -347,7 +347,7 @@ static void what_is_reserved_in_memory_is_given_back(void **state)
 {
     (void)state;
     const uint64_t size = (uint64_t)64 << 20;
-    struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     params.bits = 8 * size;
     const long before = pages_mapped();
     assert_error(bloomfile_create_memory(&made, &params, 0), 0);
@@ -393,15 +393,15 @@ static void a_program_inherits_no_descriptor_of_them(void **state)
 static void what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued(void **state)
 {
     (void)state;
-    make_live("other", BLOOMFILE_COUNTING);
-    bloomfile *reader = opened("other", 0), *writer = opened("other", BLOOMFILE_WRITE);
+    make_live("other", BLOOMFILE_LAYOUT_COUNTING);
+    bloomfile_filter *reader = opened("other", 0), *writer = opened("other", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_seal(writer), 0);
     bloomfile_close(writer);
     assert_error(bloomfile_rescue("new", reader, 0), BLOOMFILE_ESEALED);
     assert_int_equal(access("new", F_OK), -1);
     assert_error(bloomfile_seal_to("new", reader, 0), 0);
     assert_flawless(flaw_of_sealed_file("new"));
-    assert_error(bloomfile_project("new", reader, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_project("new", reader, BLOOMFILE_TO_REPLACE), 0);
     assert_flawless(flaw_of_sealed_file("new"));
     bloomfile_close(reader);
     assert_int_equal(unlink("new") | unlink("other"), 0);
@@ -412,10 +412,10 @@ static void a_source_that_cannot_be_synced_is_not_relied_on_any_more(void **stat
 {
     (void)state;
     int (*const copies[])(void) = { seal_to_new, project, rescue };
-    bloomfile *const sound = source;
+    bloomfile_filter *const sound = source;
     for (size_t i = 0; i < ROWS(copies); i++) {
-        make_live("other", BLOOMFILE_COUNTING);
-        source = opened("other", BLOOMFILE_WRITE);
+        make_live("other", BLOOMFILE_LAYOUT_COUNTING);
+        source = opened("other", BLOOMFILE_OPEN_WRITE);
         faults_begin(&(struct faults){ .call = ON_msync, .nth = 1, .error = EIO });
         int error = copies[i]();
         faults_end();
@@ -435,8 +435,8 @@ static void a_source_that_cannot_be_synced_is_not_relied_on_any_more(void **stat
 static void a_child_that_copies_does_not_take_its_count_for_exact(void **state)
 {
     (void)state;
-    make_live("other", BLOOMFILE_BLOCKED);
-    bloomfile *writer = opened("other", BLOOMFILE_WRITE);
+    make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
+    bloomfile_filter *writer = opened("other", BLOOMFILE_OPEN_WRITE);
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 20);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -444,7 +444,7 @@ static void a_child_that_copies_does_not_take_its_count_for_exact(void **state)
         _exit(bloomfile_seal_to("new", writer, 0) != 0);
     assert_child_succeeds(child);
     assert_int_equal(info_of_file("new").keys_estimated, 1);
-    assert_error(bloomfile_seal_to("new", writer, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_seal_to("new", writer, BLOOMFILE_TO_REPLACE), 0);
     assert_int_equal(info_of_file("new").keys_estimated, 0);
     assert_int_equal(info_of_file("new").keys, LIVE_KEYS + 20);
     bloomfile_close(writer);
@@ -458,7 +458,7 @@ static bool apart; /* no message could have gone to a file of the library so far
 
 static int open_to_add(void)
 {
-    return bloomfile_open(&made, "filter", BLOOMFILE_WRITE);
+    return bloomfile_open(&made, "filter", BLOOMFILE_OPEN_WRITE);
 }
 
 static int seal_to_stream(void)
@@ -521,7 +521,7 @@ static int create_linked_for(unsigned series, uint32_t hash_id, unsigned flags,
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 1000;
-    params.series = series == 0 ? 0 : BLOOMFILE_GROW;
+    params.series = series == 0 ? 0 : BLOOMFILE_SERIES_GROW;
     params.hash_id = hash_id;
     params.self_test = hash_id != 0 ? 77 : 0;
     made = (void *)&made;
@@ -541,7 +541,7 @@ static void where_a_link_is_an_inode_of_its_own_both_see_what_is_added(void **st
     (void)state;
     for (unsigned series = 0; series < 2; series++) {
         assert_error(create_linked(series, 0, fuse), 0);
-        bloomfile *other = opened("linked", BLOOMFILE_WRITE);
+        bloomfile_filter *other = opened("linked", BLOOMFILE_OPEN_WRITE);
         add_digests_of(other, 0, 10);
         add_digests_of(made, 10, 20);
         assert_true(has_numbers(made, 0, 20));
@@ -558,7 +558,7 @@ static void there_it_adds_exactly_if_and_only_if_it_was_told_to(void **state)
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
         const bool exact = i / 2 == 1;
-        assert_error(create_linked_for(i % 2, 0, exact ? BLOOMFILE_ADD_EXACT : 0, fuse), 0);
+        assert_error(create_linked_for(i % 2, 0, exact ? BLOOMFILE_OPEN_ADD_EXACT : 0, fuse), 0);
         add_digests_of(made, 0, 10);
         faults_begin(&(struct faults){ 0 });
         add_digests_of(made, 10, 11);
@@ -610,8 +610,8 @@ static void there_a_file_that_cannot_be_opened_is_no_filter_s_or_whole(void **st
             assert_int_equal(open_descriptors(), descriptors);
             assert_int_equal(mapped_files(), mappings);
             if (error == 0 || access("linked", F_OK) == 0) {
-                bloomfile *f;
-                const int again = bloomfile_open(&f, "linked", BLOOMFILE_WRITE);
+                bloomfile_filter *f;
+                const int again = bloomfile_open(&f, "linked", BLOOMFILE_OPEN_WRITE);
                 assert_error(again, error != 0 && again != 0 ? BLOOMFILE_EPOISONED : 0);
                 assert_true(again != 0 || has_numbers(f, 0, error == 0 ? 10 : 0));
                 bloomfile_close(f);
@@ -639,7 +639,7 @@ static void there_another_filter_that_has_got_the_name_is_not_added_to(void **st
         struct faults faults = fuse;
         faults.at_each_call = replace_linked;
         replaced = false;
-        make_live("other", BLOOMFILE_BLOCKED);
+        make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
         assert_error(create_linked(series, 0, faults), EBUSY);
         assert_null(made);
         assert_true(replaced);
@@ -652,7 +652,7 @@ static int prepare(void **state)
 {
     if (enter_temp_dir(state) != 0)
         return -1;
-    make_live("filter", BLOOMFILE_COUNTING);
+    make_live("filter", BLOOMFILE_LAYOUT_COUNTING);
     source = opened("filter", 0);
     return 0;
 }

@@ -18,14 +18,16 @@ enum {
 };
 
 static const struct recipe three_pages[] = {
-    { BLOOMFILE_BLOCKED, IN_FILE, 512 * 64 * 3, 6, 3000, 0 },
-    { BLOOMFILE_CLASSIC, IN_FILE, 8 * PAGE * 3, 5, 3000, 0 },
-    { BLOOMFILE_COUNTING, IN_FILE, 2 * PAGE * 3, 5, 3000, 0 },
-    { BLOOMFILE_RIBBON, IN_FILE, 512 * 64 * 3, 0, 3000, 0 },
+    { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 64 * 3, 6, 3000, 0 },
+    { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 8 * PAGE * 3, 5, 3000, 0 },
+    { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 2 * PAGE * 3, 5, 3000, 0 },
+    { BLOOMFILE_LAYOUT_RIBBON, IN_FILE, 512 * 64 * 3, 0, 3000, 0 },
 };
 
 /* Of small_recipes, and one more: two pages, of which the second is short. */
-static const struct recipe small_ribbon = { BLOOMFILE_RIBBON, EMBEDDED, 512 * 66, 0, KEYS, 0 };
+static const struct recipe small_ribbon = {
+    BLOOMFILE_LAYOUT_RIBBON, EMBEDDED, 512 * 66, 0, KEYS, 0
+};
 
 enum {
     SMALL = ROWS(small_recipes) + 1
@@ -46,12 +48,12 @@ static uint64_t absent(const struct recipe *recipe, uint64_t i)
 static bool may_be_there(const struct recipe *recipe, struct bytes image, uint64_t bad_page,
                          uint64_t digest, bool *touches_bad_page)
 {
-    if (recipe->layout == BLOOMFILE_RIBBON) {
+    if (recipe->layout == BLOOMFILE_LAYOUT_RIBBON) {
         *touches_bad_page = plain_mulhi(digest, recipe->m / 512) / 64 == bad_page;
         return *touches_bad_page ||
                plain_body_has(image.data + recipe->header_size, recipe->m / 512, digest);
     }
-    unsigned per_byte = recipe->layout == BLOOMFILE_COUNTING ? 2 : 8;
+    unsigned per_byte = recipe->layout == BLOOMFILE_LAYOUT_COUNTING ? 2 : 8;
     uint64_t x[BLOOMFILE_MAX_HASHES];
     reference_positions(recipe->layout, recipe->m, recipe->k, digest, x);
     bool maybe = true;
@@ -69,7 +71,7 @@ static void assert_answers_follow_section_12(const struct recipe *recipe, struct
                                              uint64_t bad_page)
 {
     for (unsigned many = 0; many < 2; many++) {
-        bloomfile *f = open_image(image, 0);
+        bloomfile_filter *f = open_image(image, 0);
         bool any_touched = false;
         for (uint64_t i = 0; i < KEYS + ABSENT; i++) {
             uint64_t digest = i < KEYS ? number(recipe->seed, i) : absent(recipe, i - KEYS);
@@ -98,8 +100,8 @@ static void assert_answers_follow_section_12(const struct recipe *recipe, struct
 static void assert_verification_names(const struct recipe *recipe, struct bytes image,
                                       uint64_t bad_page)
 {
-    bloomfile *f = (void *)&image;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL),
+    bloomfile_filter *f = (void *)&image;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_FULL),
                  BLOOMFILE_EPAGE);
     assert_null(f);
 
@@ -171,7 +173,7 @@ static void swapped_pages_are_both_bad_and_the_third_is_not(void **state)
         memcpy(page, body, PAGE);
         memcpy(body, body + PAGE, PAGE);
         memcpy(body + PAGE, page, PAGE);
-        bloomfile *f = open_image(image, 0);
+        bloomfile_filter *f = open_image(image, 0);
         for (uint64_t i = 0; i < three_pages[r].keys; i++)
             assert_true(bloomfile_contains_digest(f, number(0, i)));
         assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
@@ -202,7 +204,7 @@ static void a_page_of_another_filter_of_the_same_shape_is_bad(void **state)
                 assert_answers_follow_section_12(&three_pages[r], image, 0);
             }
         }
-        bloomfile *f = open_image(image, 0);
+        bloomfile_filter *f = open_image(image, 0);
         for (uint64_t i = 0; i < three_pages[r].keys; i++)
             assert_true(bloomfile_contains_digest(f, number(0, i)));
         assert_int_equal(info_of(f).bad_pages, 3);
@@ -217,7 +219,7 @@ static void a_page_found_bad_stays_bad(void **state)
     (void)state;
     struct bytes image = image_from(three_pages[0]);
     image.data[IN_FILE] ^= 1;
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
     image.data[IN_FILE] ^= 1;
     assert_error(bloomfile_verify(f, 1, NULL), 0);
@@ -235,11 +237,11 @@ static void unverified_pages_are_believed_until_a_verification_finds_them_bad(vo
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         struct bytes image = image_from(three_pages[r]);
         memset(image.data + IN_FILE + PAGE, 0, PAGE);
-        bloomfile *f = open_image(image, BLOOMFILE_VERIFY_NONE);
+        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_NONE);
         unsigned lost = 0;
         for (uint64_t i = 0; i < three_pages[r].keys; i++)
             lost += !bloomfile_contains_digest(f, number(0, i));
-        if (three_pages[r].layout == BLOOMFILE_RIBBON)
+        if (three_pages[r].layout == BLOOMFILE_LAYOUT_RIBBON)
             assert_int_equal(lost, 0); /* a head of zeros is none */
         else
             assert_true(lost > three_pages[r].keys / 10);
@@ -264,11 +266,11 @@ static void unverified_pages_are_believed_until_a_verification_finds_them_bad(vo
 static void an_undamaged_filter_has_no_doubts(void **state)
 {
     (void)state;
-    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE };
+    static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     for (size_t r = 0; r < ROWS(small_recipes); r++) {
         struct bytes image = image_from(small_recipes[r]);
         for (size_t i = 0; i < ROWS(flags); i++) {
-            bloomfile *f = open_image(image, flags[i]);
+            bloomfile_filter *f = open_image(image, flags[i]);
             for (unsigned round = 0; round < 2; round++) {
                 for (uint64_t key = 0; key < ABSENT; key++) {
                     uint64_t digest = absent(&small_recipes[r], key);

@@ -23,10 +23,11 @@ enum {
 };
 
 static const struct recipe recipes[] = {
-    { BLOOMFILE_BLOCKED, IN_FILE, 512 * 64 * PAGES, 6, KEYS, 0 },
-    { BLOOMFILE_CLASSIC, IN_FILE, 8 * (PAGE * PAGES), 5, KEYS, 0 },
-    { BLOOMFILE_COUNTING, IN_FILE, 2 * (PAGE * PAGES), 5, KEYS, 0 },
-    { BLOOMFILE_RIBBON, IN_FILE, 512 * 64 * PAGES, 0, KEYS, 0 }, /* the last: it is never live */
+    { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 64 * PAGES, 6, KEYS, 0 },
+    { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 8 * (PAGE * PAGES), 5, KEYS, 0 },
+    { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 2 * (PAGE * PAGES), 5, KEYS, 0 },
+    { BLOOMFILE_LAYOUT_RIBBON, IN_FILE, 512 * 64 * PAGES, 0, KEYS,
+      0 }, /* the last: it is never live */
 };
 
 enum {
@@ -44,17 +45,17 @@ static void zero_page(const char *path, uint64_t page)
 }
 
 /* The time of the file does not count then. */
-static bloomfile *opened_as_a_part(const char *path)
+static bloomfile_filter *opened_as_a_part(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
-    bloomfile *f;
-    assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, 0), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, 0), 0);
     assert_int_equal(close(fd), 0);
     return f;
 }
 
-static void assert_all_may_be_there(const bloomfile *f)
+static void assert_all_may_be_there(const bloomfile_filter *f)
 {
     static uint64_t digests[KEYS];
     for (uint64_t i = 0; i < KEYS; i++) {
@@ -74,7 +75,7 @@ static void write_filter(const struct recipe *recipe)
 }
 
 struct watch {
-    bloomfile *f;
+    bloomfile_filter *f;
     atomic_bool found; /* by bloomfile_verify(): from then on no key may be missing */
     atomic_bool stop;
     atomic_uint rounds, lost;
@@ -141,7 +142,7 @@ static void damage_to_the_file_does_not_reach_a_copy(void **state)
     (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         write_filter(&recipes[r]);
-        bloomfile *f = opened("filter", BLOOMFILE_COPY);
+        bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_COPY);
         zero_page("filter", BAD_PAGE);
         assert_all_may_be_there(f);
         assert_error(bloomfile_verify(f, 1, NULL), 0);
@@ -155,9 +156,9 @@ static void verify_tells_that_the_header_is_another(void **state)
     (void)state;
     struct bloomfile_fault fault;
     write_filter(&recipes[0]);
-    bloomfile *f = opened("filter", 0);
-    struct bytes other =
-        image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, recipes[0].m, 6, KEYS - 1, 0 });
+    bloomfile_filter *f = opened("filter", 0);
+    struct bytes other = image_from(
+        (struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, recipes[0].m, 6, KEYS - 1, 0 });
     int fd = open("filter", O_WRONLY | O_CLOEXEC);
     assert_int_equal(pwrite(fd, other.data, other.size, 0), other.size);
     assert_int_equal(close(fd), 0);
@@ -185,7 +186,7 @@ static void a_bad_page_stays_bad_when_it_is_as_it_was(void **state)
     for (size_t r = 0; r < ROWS(recipes); r++) {
         write_filter(&recipes[r]);
         struct bytes image = read_file("filter");
-        bloomfile *f = opened("filter", 0);
+        bloomfile_filter *f = opened("filter", 0);
         const size_t sound = bloomfile_contains_digests(f, digests, ROWS(digests), NULL);
         bloomfile_close(f);
         zero_page("filter", BAD_PAGE);
@@ -210,22 +211,22 @@ static void a_bad_page_stays_bad_when_it_is_as_it_was(void **state)
 
 /* ---- sealing */
 
-static bloomfile *open_live(uint32_t layout, uint64_t m)
+static bloomfile_filter *open_live(uint32_t layout, uint64_t m)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.layout = layout;
     params.bits = m;
     params.hashes = 5;
     params.capacity = KEYS;
-    bloomfile *f;
-    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_TO_REPLACE), 0);
     add_digests_of(f, 0, KEYS);
     return f;
 }
 
 static void assert_verified_once_sealed(const struct recipe *recipe, uint64_t page)
 {
-    bloomfile *f = open_live(recipe->layout, recipe->m);
+    bloomfile_filter *f = open_live(recipe->layout, recipe->m);
     assert_all_may_be_there(f);
     assert_error(bloomfile_seal(f), 0);
     assert_error(bloomfile_status(f), 0);
@@ -249,7 +250,7 @@ static void a_page_that_was_read_while_live_is_verified_once_it_is_sealed(void *
 {
     (void)state;
     for (size_t r = 0; r < LIVE; r++) {
-        bloomfile *f = open_live(recipes[r].layout, recipes[r].m);
+        bloomfile_filter *f = open_live(recipes[r].layout, recipes[r].m);
         assert_error(bloomfile_seal(f), 0);
         assert_all_may_be_there(f);
         assert_error(bloomfile_status(f), 0);
@@ -287,11 +288,11 @@ static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **
     (void)state;
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 3; how++) {
-            bloomfile *f = open_live(recipes[r].layout, recipes[r].m);
+            bloomfile_filter *f = open_live(recipes[r].layout, recipes[r].m);
             assert_error(bloomfile_finish(f), 0);
             bloomfile_close(f);
             change_page("filter", how);
-            assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), 0);
+            assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
             assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
             assert_error(bloomfile_status(f), BLOOMFILE_EBODY);
             assert_all_may_be_there(f);
@@ -307,14 +308,15 @@ static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **
 static void a_body_that_has_not_the_bits_that_were_counted_is_not_copied(void **state)
 {
     (void)state;
-    static int (*const ways[])(const bloomfile *f) = { seal_it_to, fold_it, merge_it, project_it };
+    static int (*const ways[])(const bloomfile_filter *f) = { seal_it_to, fold_it, merge_it,
+                                                              project_it };
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 3; how++)
             for (size_t w = 0; w < ROWS(ways); w++) {
-                const bool counts = recipes[r].layout == BLOOMFILE_COUNTING;
+                const bool counts = recipes[r].layout == BLOOMFILE_LAYOUT_COUNTING;
                 if (ways[w] == project_it && !counts)
                     continue;
-                bloomfile *f = open_live(recipes[r].layout, recipes[r].m);
+                bloomfile_filter *f = open_live(recipes[r].layout, recipes[r].m);
                 assert_error(bloomfile_finish(f), 0);
                 bloomfile_close(f);
                 f = opened("filter", 0);
@@ -326,7 +328,7 @@ static void a_body_that_has_not_the_bits_that_were_counted_is_not_copied(void **
                 assert_error(bloomfile_status(f), BLOOMFILE_EBODY);
                 assert_all_may_be_there(f);
                 bloomfile_close(f);
-                f = opened("filter", BLOOMFILE_WRITE);
+                f = opened("filter", BLOOMFILE_OPEN_WRITE);
                 assert_error(ways[w](f), counts || how == 2 ? 0 : BLOOMFILE_EBODY);
                 bloomfile_close(f);
                 unlink("copy");
@@ -339,7 +341,7 @@ static void add_and_be_killed(void)
 {
     const pid_t child = fork();
     if (child == 0) {
-        bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+        bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
         for (uint64_t i = 0; i < 10; i++)
             bloomfile_add_digest(f, number(7, i), NULL);
         _exit(0);
@@ -349,7 +351,7 @@ static void add_and_be_killed(void)
 
 static void finish_and_be_killed(const struct recipe *recipe)
 {
-    bloomfile *f = open_live(recipe->layout, recipe->m);
+    bloomfile_filter *f = open_live(recipe->layout, recipe->m);
     assert_error(bloomfile_finish(f), 0);
     bloomfile_close(f);
     add_and_be_killed();
@@ -360,9 +362,9 @@ static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
     (void)state;
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 3; how++) {
-            const bool told = recipes[r].layout != BLOOMFILE_COUNTING && how < 1;
+            const bool told = recipes[r].layout != BLOOMFILE_LAYOUT_COUNTING && how < 1;
             finish_and_be_killed(&recipes[r]);
-            bloomfile *f = opened("filter", 0);
+            bloomfile_filter *f = opened("filter", 0);
             assert_error(seal_it_to(f), 0);
             assert_int_equal(unlink("copy"), 0);
             change_page("filter", how);
@@ -370,11 +372,12 @@ static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
             assert_int_equal(access("copy", F_OK), told ? -1 : 0);
             bloomfile_close(f);
             unlink("copy");
-            f = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN); /* which it is not */
+            f = opened("filter", BLOOMFILE_OPEN_ACCEPT_UNCLEAN); /* which it is not */
             assert_error(seal_it_to(f), told ? BLOOMFILE_EBODY : 0);
             bloomfile_close(f);
             unlink("copy");
-            f = opened("filter", BLOOMFILE_WRITE); /* and it is known that counts are missing */
+            f = opened("filter",
+                       BLOOMFILE_OPEN_WRITE); /* and it is known that counts are missing */
             assert_error(bloomfile_finish(f), 0);
             bloomfile_close(f);
             f = opened("filter", 0);
@@ -385,7 +388,7 @@ static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
 
             finish_and_be_killed(&recipes[r]);
             change_page("filter", how);
-            f = opened("filter", BLOOMFILE_WRITE);
+            f = opened("filter", BLOOMFILE_OPEN_WRITE);
             assert_error(bloomfile_seal(f), told ? BLOOMFILE_EBODY : 0);
             bloomfile_close(f);
             assert_int_equal(unlink("filter"), 0);
@@ -414,9 +417,9 @@ static void bits_whose_loss_was_accepted_are_not_asked_for(void **state)
                               RECORD_SYNC_BEGUN);
             set_in_record("filter", slot_in_force("filter"), RECORD_AT_writers, 4, 0);
             zero_page("filter", BAD_PAGE);
-            bloomfile *f;
+            bloomfile_filter *f;
             assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_EUNCLEAN);
-            f = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN);
+            f = opened("filter", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
             assert_error(seal_it_to(f), 0);
             assert_int_equal(unlink("copy"), 0);
             assert_error(bloomfile_rescue("saved", f, 0), 0);
@@ -426,14 +429,14 @@ static void bits_whose_loss_was_accepted_are_not_asked_for(void **state)
             assert_int_equal(unlink("copy"), 0);
             assert_int_equal(unlink("saved"), 0);
             bloomfile_close(f);
-            f = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+            f = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
             assert_int_equal(info_of(f).ones, 0);
             assert_error(seal_it_to(f), 0);
             assert_int_equal(unlink("copy"), 0);
             add_digests_of(f, KEYS, KEYS + 10);
             assert_error(bloomfile_finish(f), 0);
             bloomfile_close(f);
-            f = opened("filter", BLOOMFILE_WRITE);
+            f = opened("filter", BLOOMFILE_OPEN_WRITE);
             assert_true(info_of(f).ones > 0 && info_of(f).keys_estimated);
             assert_error(seal_it_to(f), 0);
             assert_int_equal(unlink("copy"), 0);
@@ -447,7 +450,7 @@ static void bits_whose_loss_was_accepted_are_not_asked_for(void **state)
 static void nor_is_one_that_was_changed_otherwise_too_and_that_is_told(void **state)
 {
     (void)state;
-    bloomfile *f = open_live(recipes[0].layout, recipes[0].m);
+    bloomfile_filter *f = open_live(recipes[0].layout, recipes[0].m);
     assert_error(bloomfile_finish(f), 0);
     bloomfile_close(f);
     f = opened("filter", 0);
@@ -465,7 +468,7 @@ static void a_counter_that_is_stuck_no_more_is_not_sealed(void **state)
 {
     (void)state;
     uint8_t body[PAGES * PAGE];
-    bloomfile *f = open_live(recipes[2].layout, recipes[2].m);
+    bloomfile_filter *f = open_live(recipes[2].layout, recipes[2].m);
     for (int i = 0; i < 20; i++)
         assert_error(bloomfile_add_digest(f, number(0, 0), NULL), 0);
     assert_error(bloomfile_finish(f), 0);
@@ -480,7 +483,7 @@ static void a_counter_that_is_stuck_no_more_is_not_sealed(void **state)
     body[i] &= 0xFE;
     assert_int_equal(pwrite(fd, &body[i], 1, (off_t)(IN_FILE + i)), 1);
     assert_int_equal(close(fd), 0);
-    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), 0);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
     assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
     bloomfile_close(f);
 }

@@ -17,7 +17,8 @@
 #include "format/bytes.h"
 #include "format/checksum.h"
 
-static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
+                                    BLOOMFILE_LAYOUT_COUNTING };
 
 /* ---- patches in memory */
 
@@ -42,8 +43,8 @@ static struct bytes all_of(int fd)
 
 static int delta_of(struct bytes *patch, struct bytes base, struct bytes result, unsigned threads)
 {
-    bloomfile *a = open_image(base, BLOOMFILE_APP_HASH),
-              *b = open_image(result, BLOOMFILE_APP_HASH);
+    bloomfile_filter *a = open_image(base, BLOOMFILE_OPEN_APP_HASH),
+                     *b = open_image(result, BLOOMFILE_OPEN_APP_HASH);
     const int fd = new_fd((struct bytes){ NULL, 0 });
     int error = bloomfile_delta_fd(fd, a, b, threads, NULL);
     *patch = all_of(fd);
@@ -54,7 +55,7 @@ static int delta_of(struct bytes *patch, struct bytes base, struct bytes result,
 
 static int patched(struct bytes *result, struct bytes base, struct bytes patch, unsigned threads)
 {
-    bloomfile *a = open_image(base, BLOOMFILE_APP_HASH);
+    bloomfile_filter *a = open_image(base, BLOOMFILE_OPEN_APP_HASH);
     const int to = new_fd((struct bytes){ NULL, 0 }), from = new_fd(patch);
     int error = bloomfile_patch_fd(to, a, from, threads, NULL);
     *result = all_of(to);
@@ -105,9 +106,9 @@ static void assert_trip(struct bytes base, struct bytes result)
 static uint64_t bits_of(uint32_t layout, uint64_t pages)
 {
     const uint64_t bits = pages * 32768;
-    return layout == BLOOMFILE_COUNTING  ? bits / 4 - 3
-           : layout == BLOOMFILE_CLASSIC ? bits - 7
-                                         : bits;
+    return layout == BLOOMFILE_LAYOUT_COUNTING  ? bits / 4 - 3
+           : layout == BLOOMFILE_LAYOUT_CLASSIC ? bits - 7
+                                                : bits;
 }
 
 /* A body in which each cell is as likely to be set as `odds` of 256 says. */
@@ -119,7 +120,7 @@ static struct bytes image_of_chance(uint32_t layout, uint64_t bits, unsigned odd
     params.bits = bits;
     params.hashes = 3;
     params.seed = hash_seed;
-    const unsigned cell = layout == BLOOMFILE_COUNTING ? 4 : 1;
+    const unsigned cell = layout == BLOOMFILE_LAYOUT_COUNTING ? 4 : 1;
     uint8_t *body = calloc(1, (size_t)(bits * cell / 8 + 1));
     assert_non_null(body);
     for (uint64_t i = 0; i < bits; i++)
@@ -211,7 +212,7 @@ enum {
 static struct bytes image_with_ones(size_t pages, unsigned ones, size_t another)
 {
     const struct bloomfile_params params = { .struct_size = sizeof params,
-                                             .layout = BLOOMFILE_CLASSIC,
+                                             .layout = BLOOMFILE_LAYOUT_CLASSIC,
                                              .bits = PAGES_OF_PARTS * 32768,
                                              .hashes = 1 };
     struct bytes image;
@@ -281,7 +282,7 @@ static void every_byte_of_the_header_comes_out(void **state)
     assert_trip(base, cut_off);
     assert_trip(cut_off, base);
     struct bytes patch = delta(base, result);
-    assert_refused(cut_off, patch, BLOOMFILE_EOTHERBASE);
+    assert_refused(cut_off, patch, BLOOMFILE_EDIFFERENTBASE);
     free(patch.data);
     free(cut_off.data);
     free(base.data);
@@ -368,9 +369,11 @@ static void bodies_that_change_between_the_passes_have_no_patch(void **state)
     (void)state;
     static uint8_t bodies[ENCODE_BOTH][BODY + 4 * BODY_PAGES];
     uint8_t *old = bodies[ENCODE_OLD], *new = bodies[ENCODE_NEW];
-    const struct header h = {
-        .header_size = 4096, .layout = BLOOMFILE_BLOCKED, .m = 8 * BODY, .k = 1, .body_size = BODY
-    };
+    const struct header h = { .header_size = 4096,
+                              .layout = BLOOMFILE_LAYOUT_BLOCKED,
+                              .m = 8 * BODY,
+                              .k = 1,
+                              .body_size = BODY };
     struct guard guards[ENCODE_BOTH];
     struct body_check checks[ENCODE_BOTH];
     for (int i = 0; i < ENCODE_BOTH; i++) {
@@ -471,13 +474,13 @@ static void patches_are_those_of_the_text(void **state)
 static void filters_of_another_shape_are_refused(void **state)
 {
     (void)state;
-    const struct recipe recipe = { BLOOMFILE_CLASSIC, EMBEDDED, 1000, 3, 10, 0 };
+    const struct recipe recipe = { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1000, 3, 10, 0 };
     struct recipe others[] = { recipe, recipe, recipe, recipe };
-    others[0].layout = BLOOMFILE_COUNTING;
+    others[0].layout = BLOOMFILE_LAYOUT_COUNTING;
     others[1].k = 4;
     others[2].seed = 1;
     others[3].m = 1001;
-    static const int errors[] = { BLOOMFILE_EDIFFERENTLAYOUT, BLOOMFILE_EDIFFERENTHASHES,
+    static const int errors[] = { BLOOMFILE_EDIFFERENTLAYOUT, BLOOMFILE_EDIFFERENTHASHCOUNT,
                                   BLOOMFILE_EDIFFERENTSEED, BLOOMFILE_EDIFFERENTBITS };
     struct bytes base = image_from(recipe), patch;
     for (size_t i = 0; i < ROWS(others); i++) {
@@ -502,7 +505,7 @@ static void live_filters_are_refused(void **state)
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.bits = 512;
     params.hashes = 3;
-    bloomfile *live, *sealed;
+    bloomfile_filter *live, *sealed;
     assert_error(bloomfile_create(&live, "live.bloom", &params, 0), 0);
     assert_int_equal(publish_filter("sealed.bloom", 0, 10), 0);
     assert_error(bloomfile_open(&sealed, "sealed.bloom", 0), 0);
@@ -518,8 +521,8 @@ static void live_filters_are_refused(void **state)
 static void a_damaged_filter_is_refused(void **state)
 {
     (void)state;
-    struct bytes base = with_keys(BLOOMFILE_BLOCKED, 512 * 500, 0, 9000),
-                 result = with_keys(BLOOMFILE_BLOCKED, 512 * 500, 0, 9100),
+    struct bytes base = with_keys(BLOOMFILE_LAYOUT_BLOCKED, 512 * 500, 0, 9000),
+                 result = with_keys(BLOOMFILE_LAYOUT_BLOCKED, 512 * 500, 0, 9100),
                  patch = delta(base, result), nothing;
     for (size_t at = EMBEDDED; at < base.size; at += 977) {
         base.data[at] ^= 4;
@@ -548,14 +551,15 @@ static void a_damaged_filter_is_refused(void **state)
 static void another_base_is_refused(void **state)
 {
     (void)state;
-    struct bytes base = with_keys(BLOOMFILE_CLASSIC, 9999, 0, 500),
-                 result = with_keys(BLOOMFILE_CLASSIC, 9999, 0, 501),
-                 third = with_keys(BLOOMFILE_CLASSIC, 9999, 0, 502), patch = delta(base, result);
-    assert_refused(result, patch, BLOOMFILE_EOTHERBASE);
-    assert_refused(third, patch, BLOOMFILE_EOTHERBASE);
+    struct bytes base = with_keys(BLOOMFILE_LAYOUT_CLASSIC, 9999, 0, 500),
+                 result = with_keys(BLOOMFILE_LAYOUT_CLASSIC, 9999, 0, 501),
+                 third = with_keys(BLOOMFILE_LAYOUT_CLASSIC, 9999, 0, 502),
+                 patch = delta(base, result);
+    assert_refused(result, patch, BLOOMFILE_EDIFFERENTBASE);
+    assert_refused(third, patch, BLOOMFILE_EDIFFERENTBASE);
     base.data[128] = 'x'; /* the label: the same keys, but not that file */
     reseal_header(base.data);
-    assert_refused(base, patch, BLOOMFILE_EOTHERBASE);
+    assert_refused(base, patch, BLOOMFILE_EDIFFERENTBASE);
     free(patch.data);
     free(base.data);
     free(result.data);
@@ -593,7 +597,8 @@ static void every_damaged_byte_and_every_cut_is_refused(void **state)
 static void what_is_short_and_no_patch_is_no_patch(void **state)
 {
     (void)state;
-    struct bytes base = with_keys(BLOOMFILE_BLOCKED, bits_of(BLOOMFILE_BLOCKED, 1), 0, 9),
+    struct bytes base = with_keys(BLOOMFILE_LAYOUT_BLOCKED, bits_of(BLOOMFILE_LAYOUT_BLOCKED, 1), 0,
+                                  9),
                  patch = delta(base, base);
     patch.data[0] ^= 1;
     for (size_t size = 0; size < 27; size++)
@@ -648,7 +653,7 @@ static void the_result_may_take_the_place_of_its_base(void **state)
     (void)state;
     assert_int_equal(publish_filter("old.bloom", 0, 1000), 0);
     struct bytes old = read_file("old.bloom");
-    bloomfile *base, *result, *reader;
+    bloomfile_filter *base, *result, *reader;
     assert_error(bloomfile_open(&base, "old.bloom", 0), 0);
     struct bloomfile_info info = info_of(base);
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -663,14 +668,14 @@ static void the_result_may_take_the_place_of_its_base(void **state)
     assert_error(bloomfile_open(&result, "new.bloom", 0), 0);
     assert_error(bloomfile_delta("patch", base, result, 1, 0), 0);
     assert_error(bloomfile_delta("patch", base, result, 1, 0), EEXIST);
-    assert_error(bloomfile_delta("patch", base, result, 1, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_delta("patch", base, result, 1, BLOOMFILE_TO_REPLACE), 0);
     assert_error(bloomfile_open(&reader, "old.bloom", 0), 0);
 
     int fd = open("patch", O_RDONLY);
     assert_error(bloomfile_patch("old.bloom", base, fd, 1, 0), EEXIST);
     assert_file_holds("old.bloom", old.data, old.size);
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-    assert_error(bloomfile_patch("old.bloom", base, fd, 1, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_patch("old.bloom", base, fd, 1, BLOOMFILE_TO_REPLACE), 0);
     close(fd);
     struct bytes new = read_file("new.bloom");
     assert_file_holds("old.bloom", new.data, new.size);
@@ -689,7 +694,7 @@ static void descriptors_that_cannot_be_read_are_an_error(void **state)
 {
     (void)state;
     struct bytes base = image_from(small_recipes[0]);
-    bloomfile *f = open_image(base, 0);
+    bloomfile_filter *f = open_image(base, 0);
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     const size_t before = open_descriptors();
     assert_error(bloomfile_patch("x", f, -1, 1, 0), EBADF);
@@ -709,7 +714,7 @@ static void descriptors_that_cannot_be_read_are_an_error(void **state)
 static void layers_of_a_series_are_patched_one_by_one(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         struct bytes old = series_image(layout, 10000), new = series_image(layout, 15000);
         assert_trip(old, new);
         assert_trip(old, old);
@@ -720,7 +725,7 @@ static void layers_of_a_series_are_patched_one_by_one(void **state)
         assert_error(bloomfile_get_patch_info(fd, &info), 0);
         assert_int_equal(info.layers, 3);
         close(fd);
-        assert_refused(new, patch, BLOOMFILE_EOTHERBASE);
+        assert_refused(new, patch, BLOOMFILE_EDIFFERENTBASE);
         for (size_t size = 0; size < patch.size; size += size < 200 ? 1 : 97)
             assert_refused(old, (struct bytes){ patch.data, size }, BLOOMFILE_ETRUNCATED);
         for (size_t at = 0; at < patch.size; at += at < 100 ? 1 : 101) {
@@ -739,17 +744,18 @@ static void layers_of_a_series_are_patched_one_by_one(void **state)
 static void series_of_other_shapes_have_no_patch(void **state)
 {
     (void)state;
-    struct bytes two = series_image(BLOOMFILE_BLOCKED, 5000), patch,
-                 three = series_image(BLOOMFILE_BLOCKED, 10000), one = image_from(small_recipes[0]);
+    struct bytes two = series_image(BLOOMFILE_LAYOUT_BLOCKED, 5000), patch,
+                 three = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10000),
+                 one = image_from(small_recipes[0]);
     assert_error(delta_of(&patch, two, three, 1), BLOOMFILE_EDIFFERENTBITS);
     free(patch.data);
     assert_error(delta_of(&patch, one, three, 1), BLOOMFILE_EDIFFERENTBITS);
     free(patch.data);
     patch = delta(two, two);
-    assert_refused(one, patch, BLOOMFILE_EOTHERBASE);
+    assert_refused(one, patch, BLOOMFILE_EDIFFERENTBASE);
     free(patch.data);
     patch = delta(one, one);
-    assert_refused(two, patch, BLOOMFILE_EOTHERBASE);
+    assert_refused(two, patch, BLOOMFILE_EDIFFERENTBASE);
     free(patch.data);
     free(one.data);
     free(two.data);

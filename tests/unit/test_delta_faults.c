@@ -19,19 +19,19 @@ enum {
     SHARES = 3,  /* threads that they are enough for */
 };
 
-static bloomfile *base, *result; /* files "base" and "result" */
-static int patch_fd;             /* what turns one into the other */
+static bloomfile_filter *base, *result; /* files "base" and "result" */
+static int patch_fd;                    /* what turns one into the other */
 
 static void make_file(const char *path, uint32_t layout, uint64_t from, uint64_t to)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.layout = layout;
-    params.bits = layout == BLOOMFILE_COUNTING ? PAGES * 8192 : PAGES * 32768;
+    params.bits = layout == BLOOMFILE_LAYOUT_COUNTING ? PAGES * 8192 : PAGES * 32768;
     params.hashes = 3;
     params.capacity = 40000;
     bloomfile_builder *b = new_builder(params);
     add_numbers(b, from, to);
-    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_builder_free(b);
 }
 
@@ -41,7 +41,7 @@ static void begin(uint32_t layout)
     make_file("result", layout, 5000, 25000);
     base = opened("base", 0);
     result = opened("result", 0);
-    assert_error(bloomfile_delta("patch", base, result, 1, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_delta("patch", base, result, 1, BLOOMFILE_TO_REPLACE), 0);
     patch_fd = open("patch", O_RDONLY);
     assert_true(patch_fd >= 0);
 }
@@ -107,7 +107,8 @@ static void try_all(enum fault_call call, int error, int (*act)(unsigned threads
 static void whatever_fails_is_an_error(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
+         layout++) {
         begin(layout);
         for (size_t i = 0; i < ROWS(all); i++)
             for (unsigned threads = 1; threads <= SHARES; threads += SHARES - 1) {
@@ -130,7 +131,7 @@ static void whatever_fails_is_an_error(void **state)
 static void a_read_that_is_interrupted_is_done_again(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_BLOCKED);
+    begin(BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes image = read_file("result");
     const struct faults none = { 0 };
     assert_error(with(&none, describe, 1), 0);
@@ -150,7 +151,7 @@ static void a_read_that_is_interrupted_is_done_again(void **state)
 static void a_patch_that_is_not_there_yet_is_waited_for(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_BLOCKED);
+    begin(BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes patch = read_file("patch"), image = read_file("result");
     const size_t half = patch.size / 2;
     int ends[2];
@@ -180,7 +181,7 @@ static void a_patch_that_is_not_there_yet_is_waited_for(void **state)
 static void threads_that_cannot_be_had_are_not_missed(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_CLASSIC);
+    begin(BLOOMFILE_LAYOUT_CLASSIC);
     for (unsigned nth = 1; nth < SHARES; nth++) {
         const struct faults faults = from_then_on(ON_pthread_create, nth, EAGAIN);
         struct bytes patch = read_file("patch"), image = read_file("result");
@@ -200,9 +201,9 @@ static void threads_that_cannot_be_had_are_not_missed(void **state)
 static void an_end_that_cannot_be_read_is_an_error(void **state)
 {
     (void)state;
-    make_file("base", BLOOMFILE_BLOCKED, 0, 10);
+    make_file("base", BLOOMFILE_LAYOUT_BLOCKED, 0, 10);
     base = opened("base", 0);
-    assert_error(bloomfile_delta("patch", base, base, 1, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_delta("patch", base, base, 1, BLOOMFILE_TO_REPLACE), 0);
     patch_fd = open("patch", O_RDONLY);
     result = NULL;
     const struct faults second = once(ON_read, 2, EIO);
@@ -242,7 +243,7 @@ static void write_meanwhile(enum fault_call call)
 static void assert_told(int (*act)(unsigned threads), const char *path, enum fault_call call,
                         unsigned nth, off_t at, size_t size, int expected)
 {
-    begin(BLOOMFILE_CLASSIC);
+    begin(BLOOMFILE_LAYOUT_CLASSIC);
     meanwhile.path = path;
     meanwhile.call = call;
     meanwhile.left = nth - 1;
@@ -300,7 +301,7 @@ static void nor_have_those_that_are_as_before_in_the_end(void **state)
     static const char *const paths[] = { "base", "result" };
     const struct faults faults = { .at_each_call = change_label_for_a_while };
     for (size_t i = 0; i < ROWS(paths); i++) {
-        begin(BLOOMFILE_CLASSIC);
+        begin(BLOOMFILE_LAYOUT_CLASSIC);
         changed_path = paths[i];
         assert_error(with(&faults, make, 1), BLOOMFILE_ECHANGED);
         assert_int_equal(access("made", F_OK), -1);
@@ -314,7 +315,7 @@ static void nor_have_those_that_are_as_before_in_the_end(void **state)
 static void all_threads_stop_at_first_bad_page(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_BLOCKED);
+    begin(BLOOMFILE_LAYOUT_BLOCKED);
     end();
     struct bytes image = read_file("base");
     image.data[IN_FILE + 100] ^= 1;
@@ -335,9 +336,9 @@ static void all_threads_stop_at_first_bad_page(void **state)
 static void a_series_whose_first_layer_is_bad_has_no_patch(void **state)
 {
     (void)state;
-    struct bytes image = series_image(BLOOMFILE_BLOCKED, 10000);
+    struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10000);
     image.data[IN_FILE] ^= 1;
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     assert_error(bloomfile_delta("made", f, f, 1, 0), BLOOMFILE_EPAGE);
     assert_int_equal(access("made", F_OK), -1);
     bloomfile_close(f);
@@ -362,7 +363,7 @@ static void remove_made(void)
 static void stopped_at_any_call_no_temporary_file_stays(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_CLASSIC);
+    begin(BLOOMFILE_LAYOUT_CLASSIC);
     stopped_at_any_call(make_with_threads, remove_made);
     stopped_at_any_call(apply_with_threads, remove_made);
     end();

@@ -107,7 +107,7 @@ static struct bytes copy_of(struct bytes b)
 /* Nothing is left of what is refused; otherwise `result` comes out. */
 static void assert_patched(struct bytes base, struct bytes patch, struct bytes result, int expected)
 {
-    bloomfile *f = open_image(base, BLOOMFILE_APP_HASH);
+    bloomfile_filter *f = open_image(base, BLOOMFILE_OPEN_APP_HASH);
     const int to = new_fd((struct bytes){ NULL, 0 }), from = new_fd(patch);
     assert_error(bloomfile_patch_fd(to, f, from, 1, NULL), expected);
     const size_t size = (size_t)lseek(to, 0, SEEK_END);
@@ -136,7 +136,7 @@ static void assert_forged(struct bytes base, struct bytes result, struct twist t
 
 /* ---- one filter */
 
-static const struct recipe blocked = { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 80, 3, 60, 0 };
+static const struct recipe blocked = { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 80, 3, 60, 0 };
 
 static void the_head_agrees_with_its_base(void **state)
 {
@@ -147,13 +147,13 @@ static void the_head_agrees_with_its_base(void **state)
         int error;
     } rows[] = {
         { { .layout = 0 }, 0 }, /* what is forged is right otherwise */
-        { { .layout = BLOOMFILE_CLASSIC }, BLOOMFILE_EPATCH },
+        { { .layout = BLOOMFILE_LAYOUT_CLASSIC }, BLOOMFILE_EPATCH },
         { { .body_size = 64 }, BLOOMFILE_EPATCH },
         { { .body_size = 1 }, BLOOMFILE_EPATCH },
         { { .body_size = -80 * 64 }, BLOOMFILE_EPATCH },
-        { { .features = PATCH_OF_LAYER }, BLOOMFILE_EOTHERBASE },
-        { { .base_header = 1 }, BLOOMFILE_EOTHERBASE },
-        { { .base_body = 1 }, BLOOMFILE_EOTHERBASE },
+        { { .features = PATCH_OF_LAYER }, BLOOMFILE_EDIFFERENTBASE },
+        { { .base_header = 1 }, BLOOMFILE_EDIFFERENTBASE },
+        { { .base_body = 1 }, BLOOMFILE_EDIFFERENTBASE },
         { { .result_body = 1 }, BLOOMFILE_EPATCH },
         { { .no_edits = true }, BLOOMFILE_EPATCH },
     };
@@ -207,7 +207,7 @@ static void no_header(uint8_t *image)
 
 static void another_layout(uint8_t *image)
 {
-    put32(image + AT_layout, BLOOMFILE_CLASSIC);
+    put32(image + AT_layout, BLOOMFILE_LAYOUT_CLASSIC);
 }
 
 static void fewer_bits(uint8_t *image)
@@ -241,7 +241,7 @@ static void another_self_test(uint8_t *image)
 static void live(uint8_t *image)
 {
     put_in_records(image, RECORD_AT_sequence, 1, 8);
-    put_in_records(image, RECORD_AT_state, BLOOMFILE_LIVE, 4);
+    put_in_records(image, RECORD_AT_state, BLOOMFILE_STATE_LIVE, 4);
     put_in_records(image, RECORD_AT_body_crc, 0, 4);
 }
 
@@ -288,8 +288,8 @@ static void unclean_end(uint8_t *image)
 static void the_result_agrees_with_its_base(void **state)
 {
     (void)state;
-    const struct recipe classic = { BLOOMFILE_CLASSIC, EMBEDDED, 39998, 3, 60, 0 },
-                        counting = { BLOOMFILE_COUNTING, EMBEDDED, 10000, 3, 60, 0 };
+    const struct recipe classic = { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 39998, 3, 60, 0 },
+                        counting = { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 10000, 3, 60, 0 };
     const struct {
         struct recipe recipe;
         bool file;
@@ -503,7 +503,7 @@ static void a_layer_stays_where_it_is(void **state)
         { 0, add_to_layers }, { 0, add_to_layer },    { 0, add_to_link }, { 1, add_to_link },
         { 1, add_to_layers }, { 2, take_from_layer }, { 2, no_layer },
     };
-    struct bytes base = series_image(BLOOMFILE_BLOCKED, KEYS_OF_THREE);
+    struct bytes base = series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS_OF_THREE);
     struct bytes patch = patch_of_series(base, base, PATCH_OF_LAYER);
     assert_patched(base, patch, base, 0);
     free(patch.data);
@@ -525,9 +525,9 @@ static void a_layer_stays_where_it_is(void **state)
 static void what_follows_a_layer_is_a_layer(void **state)
 {
     (void)state;
-    struct bytes base = series_image(BLOOMFILE_BLOCKED, KEYS_OF_THREE),
+    struct bytes base = series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS_OF_THREE),
                  patch = patch_of_series(base, base, 0);
-    assert_patched(base, patch, base, BLOOMFILE_EOTHERBASE);
+    assert_patched(base, patch, base, BLOOMFILE_EDIFFERENTBASE);
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     const int fd = new_fd(patch);
     assert_error(bloomfile_get_patch_info(fd, &info), BLOOMFILE_EPATCH);
@@ -540,19 +540,19 @@ static void what_follows_a_layer_is_a_layer(void **state)
 static void a_layer_is_no_filter(void **state)
 {
     (void)state;
-    struct bytes image = series_image(BLOOMFILE_BLOCKED, KEYS_OF_THREE),
-                 short_one = series_image(BLOOMFILE_BLOCKED, 10);
-    bloomfile *f = open_image(image, 0), *one = open_image(short_one, 0);
-    const bloomfile *layer = bloomfile_layer(f, 1);
+    struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS_OF_THREE),
+                 short_one = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10);
+    bloomfile_filter *f = open_image(image, 0), *one = open_image(short_one, 0);
+    const bloomfile_filter *layer = bloomfile_layer(f, 1);
     const int nothing = new_fd((struct bytes){ NULL, 0 });
-    assert_error(bloomfile_delta_fd(nothing, layer, layer, 1, NULL), BLOOMFILE_ENOTONE);
-    assert_error(bloomfile_delta_fd(nothing, f, layer, 1, NULL), BLOOMFILE_ENOTONE);
-    assert_error(bloomfile_patch_fd(nothing, layer, nothing, 1, NULL), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_delta_fd(nothing, layer, layer, 1, NULL), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_delta_fd(nothing, f, layer, 1, NULL), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_patch_fd(nothing, layer, nothing, 1, NULL), BLOOMFILE_EISSERIES);
     assert_int_equal(bloomfile_layers(one), 1);
     struct bytes whole = copy_of(short_one);
     no_layer(whole.data);
     reseal_header(whole.data);
-    bloomfile *alone = open_image(whole, 0);
+    bloomfile_filter *alone = open_image(whole, 0);
     assert_error(bloomfile_delta_fd(nothing, one, alone, 1, NULL), BLOOMFILE_EDIFFERENTBITS);
     assert_error(bloomfile_delta_fd(nothing, alone, one, 1, NULL), BLOOMFILE_EDIFFERENTBITS);
     assert_int_equal(lseek(nothing, 0, SEEK_END), 0);
@@ -569,7 +569,7 @@ static void threads_have_a_limit(void **state)
 {
     (void)state;
     struct bytes base = image_from(blocked);
-    bloomfile *f = open_image(base, 0);
+    bloomfile_filter *f = open_image(base, 0);
     assert_error(bloomfile_patch("x", f, -1, 1025, 0), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_patch_fd(-1, f, -1, 1025, NULL), BLOOMFILE_EPARAMS);
     assert_int_equal(access("x", F_OK), -1);

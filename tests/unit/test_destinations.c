@@ -18,7 +18,7 @@
 
 #define KEYS 2000
 
-static bloomfile *source, *others[2], *live;
+static bloomfile_filter *source, *others[2], *live;
 static bloomfile_builder *builder;
 static struct bloomfile_params body_params = BLOOMFILE_PARAMS_INIT;
 static const void *body;
@@ -74,7 +74,7 @@ static int project(struct place *to)
 
 static int merge(struct place *to)
 {
-    const bloomfile *const all[] = { source, others[0], others[1] };
+    const bloomfile_filter *const all[] = { source, others[0], others[1] };
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     params.max_fpr = 1;
     params.label = "of three";
@@ -113,10 +113,10 @@ static struct bloomfile_params params_of(uint32_t layout)
                                       .spool = "." };
 }
 
-static bloomfile *sealed(const char *path, uint64_t from)
+static bloomfile_filter *sealed(const char *path, uint64_t from)
 {
-    bloomfile *f;
-    bloomfile_builder *b = new_builder(params_of(BLOOMFILE_BLOCKED));
+    bloomfile_filter *f;
+    bloomfile_builder *b = new_builder(params_of(BLOOMFILE_LAYOUT_BLOCKED));
     add_numbers(b, from, from + KEYS);
     assert_error(bloomfile_builder_finish(b, path, 0), 0);
     bloomfile_builder_free(b);
@@ -131,15 +131,15 @@ static int make_sources(void **state)
     source = sealed("source", 0);
     others[0] = sealed("other", 500);
     others[1] = sealed("another", 100);
-    struct bloomfile_params params = params_of(BLOOMFILE_COUNTING);
+    struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_COUNTING);
     params.spool = NULL;
     assert_error(bloomfile_create(&live, "live", &params, 0), 0);
     for (uint64_t i = 0; i < KEYS; i++)
         assert_error(bloomfile_add_digest(live, number(0, i), NULL), 0);
-    builder = new_builder(params_of(BLOOMFILE_CLASSIC));
+    builder = new_builder(params_of(BLOOMFILE_LAYOUT_CLASSIC));
     add_numbers(builder, 0, KEYS);
     body = bloomfile_body(source, &body_size);
-    body_params = params_of(BLOOMFILE_BLOCKED);
+    body_params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
     body_params.spool = NULL;
     return 0;
 }
@@ -175,7 +175,7 @@ static void assert_same_filter(const char *what, struct bytes embedded, struct b
     assert_int_equal(a.image_size, embedded.size);
     assert_int_equal(b.header_size, IN_FILE);
     const size_t used =
-        (size_t)(a.layout == BLOOMFILE_COUNTING ? (a.bits + 1) / 2 : (a.bits + 7) / 8);
+        (size_t)(a.layout == BLOOMFILE_LAYOUT_COUNTING ? (a.bits + 1) / 2 : (a.bits + 7) / 8);
     assert_memory_equal(embedded.data + EMBEDDED, file.data + IN_FILE, used);
 }
 
@@ -256,7 +256,7 @@ static void a_spool_that_is_no_folder_is_an_error_and_memory_needs_none(void **s
 {
     (void)state;
     bloomfile_builder *b = builder;
-    struct bloomfile_params params = params_of(BLOOMFILE_BLOCKED);
+    struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
     params.spool = "absent";
     builder = new_builder(params);
     struct place to = stream(), memory = { .kind = TO_MEMORY };
@@ -276,7 +276,7 @@ static void a_spool_that_is_no_folder_is_an_error_and_memory_needs_none(void **s
 static void a_spool_for_a_merge_that_needs_none_is_refused(void **state)
 {
     (void)state;
-    const bloomfile *const all[] = { source };
+    const bloomfile_filter *const all[] = { source };
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     params.spool = ".";
     void *image = &image;
@@ -408,10 +408,10 @@ static int make_file(void)
 
 static void remove_made(void)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     if (access("made", F_OK) != 0)
         return;
-    assert_error(bloomfile_open(&f, "made", BLOOMFILE_VERIFY_FULL), 0);
+    assert_error(bloomfile_open(&f, "made", BLOOMFILE_OPEN_VERIFY_FULL), 0);
     bloomfile_close(f);
     assert_int_equal(unlink("made"), 0);
 }

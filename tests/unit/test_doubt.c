@@ -47,7 +47,8 @@ static bool is_listed_by_digest(const char *name)
     return strstr(name, ".digests") != NULL;
 }
 
-static bloomfile_digest digest_in(const bloomfile *f, const struct bloomfile_key *key, bool listed)
+static bloomfile_digest digest_in(const bloomfile_filter *f, const struct bloomfile_key *key,
+                                  bool listed)
 {
     char digits[17] = "";
     if (!listed)
@@ -57,7 +58,7 @@ static bloomfile_digest digest_in(const bloomfile *f, const struct bloomfile_key
 }
 
 /* How many keys of a list are "maybe", the same by every function. */
-static size_t maybes(const bloomfile *f, const char *name, bool batch_first)
+static size_t maybes(const bloomfile_filter *f, const char *name, bool batch_first)
 {
     static bool one[KEYS_MOST], many[KEYS_MOST], by_key[KEYS_MOST];
     static bloomfile_digest digests[KEYS_MOST];
@@ -121,7 +122,7 @@ static int error_named(const char *name)
     return 0;
 }
 
-static void state_names(bloomfile *f, char *names, char *errors)
+static void state_names(bloomfile_filter *f, char *names, char *errors)
 {
     if (strcmp(names, "-") == 0)
         return;
@@ -133,7 +134,8 @@ static void state_names(bloomfile *f, char *names, char *errors)
     }
 }
 
-static void check_answers(const bloomfile *f, char *const *row, int expected, bool batch_first)
+static void check_answers(const bloomfile_filter *f, char *const *row, int expected,
+                          bool batch_first)
 {
     const char *absent =
         is_listed_by_digest(row[A_LIST]) ? "keys/absent.digests" : "keys/absent.keys";
@@ -141,7 +143,7 @@ static void check_answers(const bloomfile *f, char *const *row, int expected, bo
     assert_int_equal(maybes(f, row[A_LIST], batch_first), length_of(row[A_LIST]));
 }
 
-static void check_verification(const bloomfile *f, char *const *row, unsigned threads)
+static void check_verification(const bloomfile_filter *f, char *const *row, unsigned threads)
 {
     struct bloomfile_fault fault = { .page = 0 };
     const int error = bloomfile_verify(f, threads, &fault);
@@ -161,15 +163,15 @@ static void check_row(char *const *row, unsigned turn)
     snprintf(path, sizeof path, "%s/golden-refused/%s", tests_folder, row[A_FILE]);
     const bool refused = access(path, F_OK) == 0;
     struct bytes image = read_golden(refused ? "golden-refused" : "golden", row[A_FILE]);
-    bloomfile *f;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_APP_HASH), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_APP_HASH), 0);
     state_names(f, names, errors);
     check_answers(f, row, MAYBES, turn % 2 == 1);
     check_verification(f, row, turn);
     check_answers(f, row, MAYBES_VERIFIED, turn % 2 == 1);
     bloomfile_close(f);
 
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_APP_HASH), 0);
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_APP_HASH), 0);
     snprintf(names, sizeof names, "%s", row[NAMES]);
     snprintf(errors, sizeof errors, "%s", row[NAME_ERRORS]);
     state_names(f, names, errors);

@@ -35,14 +35,14 @@ static void the_values_are_part_of_the_abi(void **state)
     (void)state;
     assert_int_equal(BLOOMFILE_EEMPTY, -1001);
     assert_int_equal(BLOOMFILE_EMAGIC, -1003);
-    assert_int_equal(BLOOMFILE_EHASHES, -1012);
+    assert_int_equal(BLOOMFILE_EHASHCOUNT, -1012);
     assert_int_equal(BLOOMFILE_ERECORD, -1021);
     assert_int_equal(BLOOMFILE_EPAGE, -1025);
     assert_int_equal(BLOOMFILE_EUNREACHABLE, -1029);
     assert_int_equal(BLOOMFILE_EUNCLEAN, -1030);
     assert_int_equal(BLOOMFILE_EABSENT, -1034);
-    assert_int_equal(BLOOMFILE_ECOUNTING, -1041);
-    assert_int_equal(BLOOMFILE_ECOMPACT, -1042);
+    assert_int_equal(BLOOMFILE_EISCOUNTING, -1041);
+    assert_int_equal(BLOOMFILE_ENOTCOMPACT, -1042);
 }
 
 static void no_error_is_called_so(void **state)

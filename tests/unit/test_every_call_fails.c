@@ -32,11 +32,11 @@ enum {
 
 static uint64_t digests[KEYS];
 static struct bytes live_image, sealed_image;
-static bloomfile *reader, *writer, *sealed;
+static bloomfile_filter *reader, *writer, *sealed;
 static struct bytes half_images[2];
-static bloomfile *halves[2]; /* the slices of a filter */
+static bloomfile_filter *halves[2]; /* the slices of a filter */
 static struct bytes larger_image;
-static bloomfile *larger; /* than the sealed one: it has more keys */
+static bloomfile_filter *larger; /* than the sealed one: it has more keys */
 
 static void make_halves(void)
 {
@@ -62,9 +62,9 @@ static int prepare(void **state)
     for (size_t i = 0; i < KEYS; i++)
         digests[i] = random64(&random);
     make_halves();
-    make_live("live", BLOOMFILE_COUNTING);
+    make_live("live", BLOOMFILE_LAYOUT_COUNTING);
     live_image = read_file("live");
-    struct recipe recipe = { BLOOMFILE_CLASSIC, IN_FILE, BITS, 5, LIVE_KEYS, 0 };
+    struct recipe recipe = { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, BITS, 5, LIVE_KEYS, 0 };
     sealed_image = image_from(recipe);
     recipe.keys *= 2;
     larger_image = image_from(recipe);
@@ -78,7 +78,7 @@ static void begin(void)
     write_file("sealed", sealed_image.data, sealed_image.size);
     sealed = opened("sealed", 0);
     reader = opened("live", 0);
-    writer = opened("live", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    writer = opened("live", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
 }
 
 static void end(void)
@@ -130,15 +130,15 @@ static int fold_live(void)
 
 static int unite(void)
 {
-    const bloomfile *const both[] = { reader, writer };
+    const bloomfile_filter *const both[] = { reader, writer };
     return bloomfile_merge("made", both, 2, NULL, 0);
 }
 
 static int intersect(void)
 {
-    const bloomfile *const both[] = { larger, sealed };
+    const bloomfile_filter *const both[] = { larger, sealed };
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
-    params.op = BLOOMFILE_INTERSECTION;
+    params.op = BLOOMFILE_MERGE_INTERSECTION;
     return bloomfile_merge("made", both, 2, &params, 0);
 }
 
@@ -185,7 +185,7 @@ static int add_many_exactly(void)
 static int assemble(void)
 {
     const struct bloomfile_params params = {
-        .struct_size = sizeof params, .bits = BITS, .hashes = 5, .layout = BLOOMFILE_CLASSIC
+        .struct_size = sizeof params, .bits = BITS, .hashes = 5, .layout = BLOOMFILE_LAYOUT_CLASSIC
     };
     size_t size;
     const void *body = bloomfile_body(sealed, &size);
@@ -194,8 +194,9 @@ static int assemble(void)
 
 static int open_copy(void)
 {
-    bloomfile *f;
-    int error = bloomfile_open_memory(&f, sealed_image.data, sealed_image.size, BLOOMFILE_COPY);
+    bloomfile_filter *f;
+    int error =
+        bloomfile_open_memory(&f, sealed_image.data, sealed_image.size, BLOOMFILE_OPEN_COPY);
     bloomfile_close(f);
     return error;
 }
@@ -219,7 +220,7 @@ static int build_at(const char *path)
     if (error == 0)
         error = bloomfile_builder_add_digests(b, digests, MANY);
     if (error == 0)
-        error = bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE);
+        error = bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE);
     bloomfile_builder_free(b);
     return error;
 }
@@ -260,7 +261,7 @@ static int build(struct bloomfile_params params)
 
 static int join(void)
 {
-    return bloomfile_join("made", (const bloomfile *const *)halves, 2, 0);
+    return bloomfile_join("made", (const bloomfile_filter *const *)halves, 2, 0);
 }
 
 static int join_headers(void)
@@ -274,8 +275,10 @@ static int join_headers(void)
 /* The last of them is smaller. */
 static int build_in_windows(void)
 {
-    return build((struct bloomfile_params){
-        .layout = BLOOMFILE_CLASSIC, .bits = 8 * (4 << 20) - 77, .hashes = 9, .memory = 1 << 20 });
+    return build((struct bloomfile_params){ .layout = BLOOMFILE_LAYOUT_CLASSIC,
+                                            .bits = 8 * (4 << 20) - 77,
+                                            .hashes = 9,
+                                            .memory = 1 << 20 });
 }
 
 static int build_in_buffers(void)
@@ -377,14 +380,15 @@ static bool fails_at(const struct operation *op, enum fault_call call, unsigned 
         fail_msg("%s: call %u of %s fails, %s is told", op->what, nth, fault_name(call),
                  bloomfile_errname(told));
     if (op->makes_a_file && made_one) { /* the folder could not be synced afterwards */
-        bloomfile *made = opened("made", BLOOMFILE_VERIFY_FULL);
+        bloomfile_filter *made = opened("made", BLOOMFILE_OPEN_VERIFY_FULL);
         assert_true(has_numbers(made, 0, LIVE_KEYS));
         bloomfile_close(made);
         if (op->run != copy_as_writer) /* whose count is an estimate if the record is not there */
             assert_file_holds("made", expected.data, expected.size);
     }
     assert_no_key_is_lost(op->what, call, nth);
-    const bool sealed_now = info_of(writer).state == BLOOMFILE_SEALED; /* then it needs none */
+    const bool sealed_now =
+        info_of(writer).state == BLOOMFILE_STATE_SEALED; /* then it needs none */
     assert_int_equal(open_descriptors() + sealed_now, descriptors);
     assert_int_equal(mapped_files(), maps);
     end();
@@ -423,9 +427,9 @@ static void a_boot_identity_that_is_none_is_told(void **state)
     };
     write_file("live", live_image.data, live_image.size);
     for (size_t i = 0; i < ROWS(texts); i++) {
-        bloomfile *f;
+        bloomfile_filter *f;
         faults_begin(&(struct faults){ .text_read = texts[i] });
-        int error = bloomfile_open(&f, "live", BLOOMFILE_WRITE);
+        int error = bloomfile_open(&f, "live", BLOOMFILE_OPEN_WRITE);
         faults_end();
         assert_error(error, BLOOMFILE_ENOBOOT);
         assert_flawless(flaw_of_clean_file("live"));
@@ -460,7 +464,7 @@ static void a_boot_identity_may_come_in_pieces(void **state)
 static void where_it_cannot_be_told_what_file_system_it_is(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     write_file("live", live_image.data, live_image.size);
     struct faults faults = once(ON_fstatfs64, 1, EINTR);
     faults_begin(&faults);
@@ -472,7 +476,7 @@ static void where_it_cannot_be_told_what_file_system_it_is(void **state)
     faults = (struct faults){ .no_unnamed_files = true, .file_system = NFS };
     faults_begin(&faults);
     assert_error(publish_filter("there", 0, 10), 0);
-    assert_error(publish_filter("there", BLOOMFILE_REPLACE, 20), 0);
+    assert_error(publish_filter("there", BLOOMFILE_TO_REPLACE, 20), 0);
     faults_end();
     assert_filter_of("there", 20);
     assert_int_equal(entries_in_dir(), 2);
@@ -483,7 +487,7 @@ static void where_it_cannot_be_told_what_file_system_it_is(void **state)
 static void a_descriptor_of_its_own_cannot_be_had(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     write_file("live", live_image.data, live_image.size);
     struct faults faults = once(ON_open64, 2, EACCES), besides = once(ON_fcntl64, 1, EMFILE);
     faults.besides = &besides;
@@ -597,7 +601,7 @@ static void at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one(void **st
     assert_error(error, EIO);
     assert_int_not_equal(bloomfile_status(reader), 0);
     assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "live", 0), BLOOMFILE_EPOISONED);
     end();
 }

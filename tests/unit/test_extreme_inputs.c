@@ -65,12 +65,12 @@ static void counts_that_leave_their_range_are_estimated(void **state)
 static void a_sealed_record_names_no_writers_and_no_boot(void **state)
 {
     (void)state;
-    struct record r = { .n = 5, .sequence = 9, .state = BLOOMFILE_LIVE, .writers = 3 };
+    struct record r = { .n = 5, .sequence = 9, .state = BLOOMFILE_STATE_LIVE, .writers = 3 };
     memset(r.boot_id, 0xEE, sizeof r.boot_id);
     image_record(&r, 7, &(struct kernel_tally){ .ones = 30, .overflow = 2 });
     struct record expected = { .n = 5,
                                .sequence = HEADER_SEALED_SEQUENCE,
-                               .state = BLOOMFILE_SEALED,
+                               .state = BLOOMFILE_STATE_SEALED,
                                .ones = 30,
                                .overflow = 2,
                                .body_crc = 7 };
@@ -81,7 +81,8 @@ static void a_sealed_record_names_no_writers_and_no_boot(void **state)
 static void a_full_filter_has_at_least_the_keys_of_one_bit_less(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
+         layout++) {
         struct header h = { .layout = layout, .m = 1024, .k = 5, .record = { .ones = 1024 } };
         image_estimate_keys(&h);
         const uint64_t full = h.record.n;
@@ -95,7 +96,8 @@ static void a_full_filter_has_at_least_the_keys_of_one_bit_less(void **state)
 static void keys_are_estimated_to_the_nearest_one(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
+         layout++) {
         for (uint64_t ones = 1; ones < 1024; ones++) {
             struct header h = { .layout = layout, .m = 1024, .k = 5, .record = { .ones = ones } };
             image_estimate_keys(&h);
@@ -109,7 +111,8 @@ static void keys_are_estimated_to_the_nearest_one(void **state)
 static int make_wrong_image(struct destination to)
 {
     static const uint8_t page[CHECKSUM_PAGE] = { 0 };
-    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512, 3, 1, 0 });
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 3, 1, 0 });
     struct header h;
     struct header_faults faults = { 0 };
     struct new_image r;
@@ -126,7 +129,7 @@ static int make_wrong_image(struct destination to)
     new_image_abandon(&r);
     if (h.header_size == EMBEDDED) {
         memcpy(image.data, bytes, EMBEDDED);
-        bloomfile *f;
+        bloomfile_filter *f;
         assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), error);
     }
     free(image.data);
@@ -147,7 +150,7 @@ static void what_a_reader_would_refuse_is_not_published(void **state)
 static void a_seal_is_unfinished_only_if_nothing_else_is_wrong(void **state)
 {
     (void)state;
-    const struct header sealed = { .header_size = IN_FILE, .record.state = BLOOMFILE_SEALED };
+    const struct header sealed = { .header_size = IN_FILE, .record.state = BLOOMFILE_STATE_SEALED };
     static const struct {
         size_t count;
         int first;
@@ -170,7 +173,7 @@ static void a_seal_is_unfinished_only_if_nothing_else_is_wrong(void **state)
     const struct header_faults none = { 0 };
     struct header embedded = sealed, live = sealed;
     embedded.header_size = EMBEDDED;
-    live.record.state = BLOOMFILE_LIVE;
+    live.record.state = BLOOMFILE_STATE_LIVE;
     assert_false(decode_seal_unfinished(&embedded, &none));
     assert_false(decode_seal_unfinished(&live, &none));
 }
@@ -179,8 +182,9 @@ static void a_seal_is_unfinished_only_if_nothing_else_is_wrong(void **state)
 static void one_byte_of_the_header_makes_it_another(void **state)
 {
     (void)state;
-    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512, 6, 5, 0 });
-    bloomfile *f = open_image(image, 0);
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 5, 0 });
+    bloomfile_filter *f = open_image(image, 0);
     assert_error(bloomfile_status(f), 0);
     image.data[130] ^= 1;
     assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
@@ -192,13 +196,13 @@ static void one_byte_of_the_header_makes_it_another(void **state)
 static void who_does_not_know_how_to_write_it_may_read_it(void **state)
 {
     (void)state;
-    make_live("newer", BLOOMFILE_BLOCKED);
+    make_live("newer", BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes bytes = read_file("newer");
     put32(bytes.data + AT_ro_compat, 1);
     reseal_header(bytes.data);
     write_file("newer", bytes.data, bytes.size);
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, "newer", BLOOMFILE_WRITE), BLOOMFILE_EFEATURE);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open(&f, "newer", BLOOMFILE_OPEN_WRITE), BLOOMFILE_EFEATURE);
     f = opened("newer", 0);
     assert_true(has_numbers(f, 0, LIVE_KEYS));
     bloomfile_close(f);
@@ -208,19 +212,19 @@ static void who_does_not_know_how_to_write_it_may_read_it(void **state)
 static void bits_beyond_m_are_not_sealed_in(void **state)
 {
     (void)state;
-    bloomfile *f;
-    struct bloomfile_params params = live_params(BLOOMFILE_CLASSIC);
+    bloomfile_filter *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_CLASSIC);
     params.bits = 1001;
     assert_error(bloomfile_create(&f, "spilled", &params, 0), 0);
     int fd = open("spilled", O_RDWR | O_CLOEXEC);
     assert_int_equal(pwrite(fd, "\x80", 1, IN_FILE + 1001 / 8), 1);
-    bloomfile *r = opened("spilled", 0);
+    bloomfile_filter *r = opened("spilled", 0);
     assert_error(bloomfile_seal_to("copy", r, 0), BLOOMFILE_EBODY);
     assert_error(bloomfile_status(r), BLOOMFILE_EBODY);
     assert_true(bloomfile_contains_digest(r, number(0, ABSENT)));
     bloomfile_close(r);
     assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
-    assert_int_equal(info_of(f).state, BLOOMFILE_LIVE);
+    assert_int_equal(info_of(f).state, BLOOMFILE_STATE_LIVE);
     assert_error(bloomfile_status(f), BLOOMFILE_EBODY);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
     assert_int_equal(pwrite(fd, "\0", 1, IN_FILE + 1001 / 8), 1);
@@ -243,10 +247,11 @@ static void a_page_found_bad_is_no_longer_trusted(void **state)
     bool hits[KEYS];
     for (uint64_t i = 0; i < KEYS; i++)
         digests[i] = number(0, i);
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
+         layout++) {
         struct bytes image = image_from((struct recipe){ layout, EMBEDDED, 512 * 300, 5, KEYS, 0 });
         memset(image.data + EMBEDDED + 4096, 0, 4096);
-        bloomfile *f = open_image(image, BLOOMFILE_VERIFY_NONE);
+        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_NONE);
         assert_in_range(bloomfile_contains_digests(f, digests, KEYS, hits), 0, KEYS - 1);
         assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
         assert_int_equal(bloomfile_contains_digests(f, digests, KEYS, hits), KEYS);
@@ -260,8 +265,8 @@ static void a_page_found_bad_is_no_longer_trusted(void **state)
 static void a_full_counter_has_all_keys_and_stays(void **state)
 {
     (void)state;
-    bloomfile *f;
-    struct bloomfile_params params = live_params(BLOOMFILE_COUNTING);
+    bloomfile_filter *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);
     params.bits = 1;
     params.hashes = 20;
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
@@ -278,18 +283,19 @@ static void a_full_counter_has_all_keys_and_stays(void **state)
 static void who_has_not_named_the_hash_can_neither_ask_nor_remove(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_RIBBON; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_RIBBON; layout++) {
         bloomfile_builder *b = new_builder((struct bloomfile_params){
             .layout = layout, .hash_id = BLOOMFILE_APP_HASH_FIRST, .self_test = 7 });
         struct bytes image = finish_image(b);
-        bloomfile *f = open_image(image, BLOOMFILE_APP_HASH);
+        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
         assert_int_equal(bloomfile_contains_digests(f, NULL, 0, NULL), 0);
         assert_error(bloomfile_status(f), 0);
         const uint64_t one = 1;
         assert_int_equal(bloomfile_contains_digests(f, &one, 1, NULL), 1);
         assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
-        assert_error(bloomfile_remove(f, "key", 3),
-                     layout == BLOOMFILE_COUNTING ? BLOOMFILE_EHASH : BLOOMFILE_ENOTCOUNTING);
+        assert_error(bloomfile_remove(f, "key", 3), layout == BLOOMFILE_LAYOUT_COUNTING
+                                                        ? BLOOMFILE_EHASH
+                                                        : BLOOMFILE_ENOTCOUNTING);
         bloomfile_close(f);
         bloomfile_builder_free(b);
         free(image.data);
@@ -303,8 +309,8 @@ static struct bloomfile_info info_of_union(struct bytes a, struct bytes b)
 {
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     params.max_fpr = 0.5;
-    bloomfile *first = open_image(a, 0), *second = open_image(b, 0);
-    const bloomfile *const both[] = { first, second };
+    bloomfile_filter *first = open_image(a, 0), *second = open_image(b, 0);
+    const bloomfile_filter *const both[] = { first, second };
     struct bytes result;
     void *made;
     assert_error(bloomfile_merge_memory(&made, &result.size, both, 2, &params), 0);
@@ -319,7 +325,8 @@ static struct bloomfile_info info_of_union(struct bytes a, struct bytes b)
 static void empty_filters_unite_to_an_empty_one(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
+         layout++) {
         struct bytes image = image_from((struct recipe){ layout, EMBEDDED, 1024, 3, 0, 0 });
         struct bloomfile_info info = info_of_union(image, image);
         assert_int_equal(info.ones, 0);
@@ -332,8 +339,10 @@ static void empty_filters_unite_to_an_empty_one(void **state)
 static void a_union_promises_the_worst_rate_of_its_sources(void **state)
 {
     (void)state;
-    struct bytes good = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
-    struct bytes bad = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 5120, 3, 8, 0 });
+    struct bytes good =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
+    struct bytes bad =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 5120, 3, 8, 0 });
     put64(good.data + AT_fpr, 0x3F50624DD2F1A9FC); /* 0.001 */
     put64(bad.data + AT_fpr, 0x3FB999999999999A);  /* 0.1 */
     reseal_header(good.data);
@@ -348,7 +357,8 @@ static void a_union_promises_the_worst_rate_of_its_sources(void **state)
 static void no_known_keys_may_still_be_some(void **state)
 {
     (void)state;
-    struct bytes some = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
+    struct bytes some =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
     struct bytes unknown = { malloc(some.size), some.size };
     memcpy(unknown.data, some.data, some.size);
     for (unsigned slot = 0; slot < 2; slot++) {
@@ -365,11 +375,12 @@ static void no_known_keys_may_still_be_some(void **state)
 static void full_filters_have_all_in_common(void **state)
 {
     (void)state;
-    struct bytes image = image_from((struct recipe){ BLOOMFILE_CLASSIC, EMBEDDED, 64, 6, 999, 0 });
-    bloomfile *f = open_image(image, 0);
-    const bloomfile *const both[] = { f, f };
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 64, 6, 999, 0 });
+    bloomfile_filter *f = open_image(image, 0);
+    const bloomfile_filter *const both[] = { f, f };
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
-    params.op = BLOOMFILE_INTERSECTION;
+    params.op = BLOOMFILE_MERGE_INTERSECTION;
     params.max_fpr = 1;
     struct bytes result;
     void *made;
@@ -388,7 +399,7 @@ static void what_cannot_be_meant_is_not_assembled(void **state)
     void *image;
     size_t size;
     const struct bloomfile_params sound = {
-        .struct_size = sizeof sound, .bits = 512, .hashes = 3, .layout = BLOOMFILE_BLOCKED
+        .struct_size = sizeof sound, .bits = 512, .hashes = 3, .layout = BLOOMFILE_LAYOUT_BLOCKED
     };
     struct bloomfile_params wrong[3] = { sound, sound, sound };
     wrong[0].struct_size = 3;
@@ -469,7 +480,7 @@ static void many_threads_share_little_memory_for_partitions(void **state)
     assert_error(bloomfile_builder_count(b, &count), 0);
     assert_int_equal(count, KEYS);
     struct bytes image = finish_image(b);
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     assert_int_equal(bloomfile_contains_digests(f, digests, KEYS, NULL), KEYS);
     bloomfile_close(f);
     free(image.data);
@@ -481,9 +492,10 @@ static void many_threads_share_little_memory_for_partitions(void **state)
 static void memory_that_is_too_short_for_windows_makes_passes(void **state)
 {
     (void)state;
-    const struct header h = {
-        .layout = BLOOMFILE_CLASSIC, .m = 8 * 64 * (uint64_t)MIB, .k = 7, .header_size = IN_FILE
-    };
+    const struct header h = { .layout = BLOOMFILE_LAYOUT_CLASSIC,
+                              .m = 8 * 64 * (uint64_t)MIB,
+                              .k = 7,
+                              .header_size = IN_FILE };
     struct fill_plan plan = { .threads = 1, .room = 100, .part = 64 << 10 };
     assert_int_equal(parts_plan(&h, 1000000, &plan, false).window, 0);
     plan = (struct fill_plan){ .threads = 1, .room = 100000, .part = 8 << 10 };

@@ -26,13 +26,13 @@ enum {
     NOBODY = 65534
 };
 
-static bloomfile *reader, *writer;
+static bloomfile_filter *reader, *writer;
 
 static int begin(void **state)
 {
     const int result = begin_with_outsider(state);
     reader = opened("filter", 0);
-    writer = opened("filter", BLOOMFILE_WRITE);
+    writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     return result;
 }
 
@@ -45,13 +45,13 @@ static int end(void **state)
 
 /* ---- copies */
 
-static int rescue_it(const bloomfile *f)
+static int rescue_it(const bloomfile_filter *f)
 {
     return bloomfile_rescue("copy", f, 0);
 }
 
-static int (*const copies[])(const bloomfile *f) = { seal_it_to, fold_it, merge_it, project_it,
-                                                     rescue_it };
+static int (*const copies[])(const bloomfile_filter *f) = { seal_it_to, fold_it, merge_it,
+                                                            project_it, rescue_it };
 
 static void start_anew(void)
 {
@@ -60,13 +60,14 @@ static void start_anew(void)
     close(outsider);
     unlink("filter");
     unlink("copy");
-    make_live("filter", BLOOMFILE_COUNTING);
+    make_live("filter", BLOOMFILE_LAYOUT_COUNTING);
     reader = opened("filter", 0);
-    writer = opened("filter", BLOOMFILE_WRITE);
+    writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     outsider = open("filter", O_RDWR | O_CLOEXEC);
 }
 
-static int copy_with(int (*copy)(const bloomfile *f), const bloomfile *f, struct faults faults)
+static int copy_with(int (*copy)(const bloomfile_filter *f), const bloomfile_filter *f,
+                     struct faults faults)
 {
     faults_begin(&faults);
     int error = copy(f);
@@ -95,7 +96,7 @@ static void a_copy_that_is_told_poisons_at_once(void **state)
     for (size_t i = 0; i < 2 * ROWS(copies); i++) {
         const bool reads = i % 2 == 0;
         const enum fault_call call = reads ? ON_fdatasync : ON_msync;
-        bloomfile *f = reads ? reader : writer;
+        bloomfile_filter *f = reads ? reader : writer;
         assert_error(copy_with(copies[i / 2], f, once(call, 1, EIO)), EIO);
         assert_int_equal(access("copy", F_OK), -1);
         assert_flawless(flaw_of_poisoned_file("filter"));
@@ -165,7 +166,7 @@ static void reader_poisons_file_with_unknown_ro_compat_bit(void **state)
     reader = opened("filter", 0);
     assert_error(copy_with(seal_it_to, reader, once(ON_fdatasync, 1, EIO)), EIO);
     assert_flawless(flaw_of_doubtful(reader));
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_EPOISONED);
 }
 
@@ -200,8 +201,8 @@ static void nobody_copies_while_another_one_syncs(void **state)
 
 /* ---- children of fork: what they are told, the parent is not */
 
-static void in_a_child(bloomfile *f, int (*copy)(const bloomfile *f), enum fault_call call,
-                       int expected)
+static void in_a_child(bloomfile_filter *f, int (*copy)(const bloomfile_filter *f),
+                       enum fault_call call, int expected)
 {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -260,7 +261,7 @@ static void a_child_in_doubt_opens_nothing_anew_and_rescues_it(void **state)
     }
 }
 
-static int sync_the_writer(const bloomfile *f)
+static int sync_the_writer(const bloomfile_filter *f)
 {
     (void)f;
     return bloomfile_sync(writer);
@@ -291,7 +292,7 @@ static void poison_at_call(enum fault_call call)
         return;
     const unsigned slot = slot_in_force("filter");
     set_in_record("filter", slot, RECORD_AT_flags, 4, RECORD_SYNC_BEGUN);
-    set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
+    set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_STATE_POISONED);
 }
 
 /* L19. By another process whose sync failed, while the lock of records is free. */
@@ -300,7 +301,7 @@ static void what_is_poisoned_in_a_sync_is_not_vouched_for(void **state)
     (void)state;
     static const enum fault_call at[] = { ON_fdatasync, ON_unlock, ON_unlock, ON_unlock };
     for (unsigned i = 0; i < ROWS(at); i++, start_anew()) {
-        bloomfile *f = i == 0 ? reader : writer;
+        bloomfile_filter *f = i == 0 ? reader : writer;
         poisoned_at = at[i];
         calls_before = i == 0 ? 0 : i - 1;
         faults_begin(&(struct faults){ .at_each_call = poison_at_call });
@@ -344,7 +345,8 @@ static void die_at_last_call(enum fault_call call)
 
 static struct faults until_death; /* what goes wrong before */
 
-static _Noreturn void run_and_die_at(bloomfile *f, unsigned nth, int (*run)(bloomfile *f))
+static _Noreturn void run_and_die_at(bloomfile_filter *f, unsigned nth,
+                                     int (*run)(bloomfile_filter *f))
 {
     calls_left = nth;
     until_death.at_each_call = die_at_last_call;
@@ -365,14 +367,14 @@ static bool has_died(pid_t child)
 
 /* A child opens the file, adds, and dies at the n-th call of what it does then; false: it did not.
  */
-static bool dies_at(unsigned nth, int (*run)(bloomfile *f))
+static bool dies_at(unsigned nth, int (*run)(bloomfile_filter *f))
 {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         alarm(20);
-        bloomfile *f;
-        if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != 0 ||
+        bloomfile_filter *f;
+        if (bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE) != 0 ||
             bloomfile_add_digest(f, number(0, 500), NULL) != 0)
             _exit(2);
         run_and_die_at(f, nth, run);
@@ -393,7 +395,7 @@ static void start_pipes(void)
 }
 
 /* A child that inherits the handle, and tells its status when it is asked. */
-static void start_watcher(bloomfile *f)
+static void start_watcher(bloomfile_filter *f)
 {
     watcher.process = fork();
     assert_true(watcher.process >= 0);
@@ -438,17 +440,17 @@ static bool has_mark(void)
 
 static void assert_unclean_if_marked(bool marked)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     const int expected = marked ? BLOOMFILE_EUNCLEAN : 0;
-    for (unsigned flags = 0; flags <= BLOOMFILE_WRITE; flags += BLOOMFILE_WRITE) {
+    for (unsigned flags = 0; flags <= BLOOMFILE_OPEN_WRITE; flags += BLOOMFILE_OPEN_WRITE) {
         assert_error(bloomfile_open(&f, "filter", flags), expected);
         bloomfile_close(f);
     }
-    f = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN);
+    f = opened("filter", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_error(bloomfile_seal_to("copy", f, 0), 0);
     assert_true(has_numbers(f, 500, 501));
     bloomfile_close(f);
-    bloomfile_close(opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN));
+    bloomfile_close(opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN));
     assert_flawless(flaw_of_live_file("filter")); /* that speaks for everybody */
     assert_int_equal(unlink("copy"), 0);
 }
@@ -457,7 +459,7 @@ static void assert_unclean_if_marked(bool marked)
 static void a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean(void **state)
 {
     (void)state;
-    int (*const ways[])(bloomfile * f) = { bloomfile_sync, bloomfile_finish };
+    int (*const ways[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish };
     unsigned marked = 0;
     bloomfile_close(writer);
     writer = NULL;
@@ -474,7 +476,7 @@ static void a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean(void 
     assert_true(marked >= 6);
 }
 
-static const char *flaw_of_reader_of_unclean_file(bloomfile *f)
+static const char *flaw_of_reader_of_unclean_file(bloomfile_filter *f)
 {
     if (bloomfile_status(f) != BLOOMFILE_EUNCLEAN)
         return "its status is not EUNCLEAN";
@@ -494,7 +496,7 @@ static void readers_of_then_are_told_that_it_is_unclean_and_rescue_it(void **sta
     bloomfile_close(writer);
     writer = NULL;
     for (unsigned nth = 1; dies_at(nth, bloomfile_sync); nth++) {
-        bloomfile *accepting = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN);
+        bloomfile_filter *accepting = opened("filter", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
         assert_flawless(flaw_of_sound(accepting));
         bloomfile_close(accepting);
         marked += has_mark();
@@ -535,14 +537,14 @@ static void readers_are_told_where_no_file_can_be_opened(void **state)
 static void accept_it_once_syncs_may_go_on(enum fault_call call)
 {
     if (call == ON_unlock && writer == NULL)
-        writer = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+        writer = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
 }
 
 static void who_accepts_it_meanwhile_does_so_for_no_reader(void **state)
 {
     (void)state;
-    int (*const ways[])(const bloomfile *f) = { seal_it_to, fold_it, merge_it, project_it,
-                                                sync_source };
+    int (*const ways[])(const bloomfile_filter *f) = { seal_it_to, fold_it, merge_it, project_it,
+                                                       sync_source };
     for (size_t i = 0; i < ROWS(ways); i++) {
         unsigned nth = 1;
         bloomfile_close(writer);
@@ -617,7 +619,7 @@ static void one_that_has_finished_is_told_as_readers_are(void **state)
 {
     (void)state;
     unsigned nth = 1;
-    bloomfile *finished = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *finished = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_finish(finished), 0);
     while (dies_at(nth, bloomfile_sync) && !has_mark())
         nth++;
@@ -630,7 +632,7 @@ static void one_that_has_finished_is_told_as_readers_are(void **state)
 static void one_that_has_finished_poisons_if_it_is_told(void **state)
 {
     (void)state;
-    bloomfile *finished = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *finished = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_finish(finished), 0);
     struct faults faults = once(ON_fdatasync, 1, EIO);
     const struct faults forbidden = from_then_on(ON_open64, 1, EACCES);
@@ -647,11 +649,11 @@ static void one_that_joined_before_makes_it_clean_again(void **state)
     (void)state;
     unsigned marked = 0;
     for (unsigned nth = 1; dies_at(nth, bloomfile_sync); nth++) {
-        bloomfile *f;
+        bloomfile_filter *f;
         if (!has_mark())
             continue;
         marked++;
-        assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), BLOOMFILE_EUNCLEAN);
+        assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), BLOOMFILE_EUNCLEAN);
         assert_error(bloomfile_sync(writer), 0);
         assert_false(has_mark());
         bloomfile_close(opened("filter", 0));
@@ -664,22 +666,22 @@ static void one_that_joined_before_makes_it_clean_again(void **state)
 
 static void assert_opens(int expected)
 {
-    bloomfile *f;
-    for (unsigned flags = 0; flags <= BLOOMFILE_WRITE; flags += BLOOMFILE_WRITE) {
+    bloomfile_filter *f;
+    for (unsigned flags = 0; flags <= BLOOMFILE_OPEN_WRITE; flags += BLOOMFILE_OPEN_WRITE) {
         assert_error(bloomfile_open(&f, "filter", flags), expected);
         bloomfile_close(f);
     }
 }
 
 /* As dies_at(), but the one that dies has a child, which goes on. */
-static bool dies_as_a_parent(unsigned nth, unsigned flags, int (*run)(bloomfile *f))
+static bool dies_as_a_parent(unsigned nth, unsigned flags, int (*run)(bloomfile_filter *f))
 {
     start_pipes();
     pid_t parent = fork();
     assert_true(parent >= 0);
     if (parent == 0) {
         alarm(20);
-        bloomfile *f;
+        bloomfile_filter *f;
         if (bloomfile_open(&f, "filter", flags) != 0)
             _exit(2);
         start_watcher(f);
@@ -690,7 +692,7 @@ static bool dies_as_a_parent(unsigned nth, unsigned flags, int (*run)(bloomfile 
 
 /* ---- forked while it syncs */
 
-static bloomfile *shared_writer;
+static bloomfile_filter *shared_writer;
 static int answers[2];
 
 /* What another thread may do at any time. The child goes on adding once its parent is dead. */
@@ -719,7 +721,7 @@ static bool forks_at(unsigned nth, int *error)
     if (parent == 0) {
         alarm(20);
         close(answers[0]);
-        if (bloomfile_open(&shared_writer, "filter", BLOOMFILE_WRITE) != 0 ||
+        if (bloomfile_open(&shared_writer, "filter", BLOOMFILE_OPEN_WRITE) != 0 ||
             bloomfile_add_digest(shared_writer, number(0, 500), NULL) != 0)
             _exit(2);
         calls_left = nth;
@@ -814,7 +816,7 @@ static void a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_aba
     (void)state;
     bloomfile_close(writer);
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_N_ESTIMATED);
-    writer = opened("filter", BLOOMFILE_WRITE);
+    writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(status_in_child(), 0);
     for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
         nth++;
@@ -840,7 +842,7 @@ static void one_that_may_not_write_any_more_is_told_too(void **state)
     assert_int_equal(chmod("filter", 0666), 0);
 }
 
-static int copy_it(bloomfile *f)
+static int copy_it(bloomfile_filter *f)
 {
     int error = bloomfile_seal_to("copy", f, 0);
     unlink("copy");
@@ -854,13 +856,13 @@ static void a_child_that_only_looks_up_keeps_no_lock_of_a_sync(void **state)
 {
     (void)state;
     static const struct {
-        int (*run)(bloomfile *f);
+        int (*run)(bloomfile_filter *f);
         unsigned flags;
         bool read_only;
-    } ways[] = { { bloomfile_sync, BLOOMFILE_WRITE, false },
-                 { bloomfile_finish, BLOOMFILE_WRITE, false },
-                 { bloomfile_seal, BLOOMFILE_WRITE, false },
-                 { copy_it, BLOOMFILE_WRITE, false },
+    } ways[] = { { bloomfile_sync, BLOOMFILE_OPEN_WRITE, false },
+                 { bloomfile_finish, BLOOMFILE_OPEN_WRITE, false },
+                 { bloomfile_seal, BLOOMFILE_OPEN_WRITE, false },
+                 { copy_it, BLOOMFILE_OPEN_WRITE, false },
                  { copy_it, 0, false },
                  { copy_it, 0, true } };
     unsigned marked = 0;
@@ -931,7 +933,7 @@ static void where_the_file_cannot_be_opened_anew_it_syncs_all_the_same(void **st
 static int finish_beside_a_mark(struct faults faults)
 {
     unsigned nth = 1;
-    bloomfile *leaving = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *leaving = opened("filter", BLOOMFILE_OPEN_WRITE);
     while (dies_at(nth, bloomfile_sync) && !has_mark())
         nth++;
     assert_true(has_mark());
@@ -958,7 +960,7 @@ static void one_that_leaves_others_syncs_before_it_takes_a_mark_out(void **state
 
 static void open_it_for_reading(enum fault_call call)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     if (call == ON_unlock || call == ON_fcntl64)
         return; /* the lock may not be there yet, or any more, but the mark neither */
     assert_error(bloomfile_open(&f, "filter", 0), 0);
@@ -988,15 +990,15 @@ static void look_for_a_lock_of_syncs(enum fault_call call)
 static void one_that_refuses_to_seal_does_so_before_it_locks(void **state)
 {
     (void)state;
-    struct bloomfile_params params = live_params(BLOOMFILE_CLASSIC);
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_CLASSIC);
     params.bits = 1001;
-    bloomfile *f;
+    bloomfile_filter *f;
     bloomfile_close(writer);
     bloomfile_close(reader);
     close(outsider);
-    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_TO_REPLACE), 0);
     reader = opened("filter", 0);
-    writer = opened("filter", BLOOMFILE_WRITE);
+    writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     bloomfile_close(f);
     outsider = open("filter", O_RDWR | O_CLOEXEC);
     for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
@@ -1018,7 +1020,7 @@ static void look_at_status(enum fault_call call)
 {
     if (call == ON_msync && fault_calls(call) == 1) {
         assert_int_equal(bloomfile_is_stale(reader), 1);
-        saw_it_sealed = info_of(reader).state == BLOOMFILE_SEALED;
+        saw_it_sealed = info_of(reader).state == BLOOMFILE_STATE_SEALED;
     }
 }
 
@@ -1055,7 +1057,7 @@ static void a_record_of_sequence_0_is_synced_like_others(void **state)
         write_file("filter", bytes.data, bytes.size);
         free(bytes.data);
         faults_begin(&(struct faults){ 0 });
-        int error = bloomfile_open(&writer, "filter", BLOOMFILE_WRITE);
+        int error = bloomfile_open(&writer, "filter", BLOOMFILE_OPEN_WRITE);
         faults_end();
         assert_error(error, 0);
         assert_int_equal(fault_calls(ON_msync), 2); /* the one in force, and the new one */
@@ -1098,7 +1100,7 @@ static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
         struct bytes bytes = read_file("filter");
         unsigned poisoned = 0;
         for (unsigned slot = 0; slot < 2; slot++)
-            if (get32(record_at(bytes.data, slot) + 8) == BLOOMFILE_POISONED)
+            if (get32(record_at(bytes.data, slot) + 8) == BLOOMFILE_STATE_POISONED)
                 poisoned |= 1u << slot;
         free(bytes.data);
         assert_true(poisoned == 1 || poisoned == 2);
@@ -1121,13 +1123,14 @@ static void file_systems_that_hosts_share_are_refused(void **state)
         0xBACBACBC, 0x7C7C6673, 0x00C0FFEE, 0x20030528, 0x19830326, 0xAAD7AAEA, 0xBEEFDEAD,
         0x61636673, 0xA501FCF5, 0x013111A8, 0x0000564C, 0x61756673
     };
-    bloomfile *f;
-    struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    bloomfile_filter *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(publish_filter("sealed", 0, LIVE_KEYS), 0);
     for (size_t i = 0; i < ROWS(shared); i++) {
         faults_begin(&(struct faults){ .file_system = shared[i] });
         int reading = bloomfile_open(&f, "filter", 0);
-        int writing = bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+        int writing =
+            bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
         int creating = bloomfile_create(&f, "new", &params, 0);
         int sealed = bloomfile_open(&f, "sealed", 0);
         faults_end();
@@ -1143,7 +1146,7 @@ static void file_systems_that_hosts_share_are_refused(void **state)
 static void where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     struct faults faults = { .file_system = 0x794C7630 };
     faults_begin(&faults);
     int error = bloomfile_open(&f, "filter", 0);
@@ -1165,10 +1168,10 @@ static void where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused(v
 static void a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     struct faults faults = once(ON_open64, 2, ENOENT);
     faults_begin(&faults);
-    int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+    int error = bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE);
     faults_end();
     assert_error(error, BLOOMFILE_ENOBOOT);
 }

@@ -13,14 +13,14 @@
 
 #include "faults.h"
 
-static bloomfile *writer;
+static bloomfile_filter *writer;
 
 static int begin(void **state)
 {
     if (enter_temp_dir(state) != 0)
         return -1;
-    make_live("filter", BLOOMFILE_BLOCKED);
-    writer = opened("filter", BLOOMFILE_WRITE);
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
+    writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     return 0;
 }
 
@@ -46,7 +46,7 @@ static void finishing_leaves_a_clean_file_and_a_handle_for_reading(void **state)
     assert_error(bloomfile_finish(writer), 0);
     assert_error(bloomfile_seal_to("copy", writer, 0), 0);
 
-    bloomfile *next = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *next = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(info_of(next).writers, 1);
     add_digests_of(next, 500, 510);
     assert_true(has_numbers(writer, 500, 510));
@@ -77,7 +77,7 @@ static void a_child_of_a_finished_writer_needs_no_right_to_write(void **state)
 static void a_handle_for_reading_has_nothing_to_finish(void **state)
 {
     (void)state;
-    bloomfile *reader = opened("filter", 0);
+    bloomfile_filter *reader = opened("filter", 0);
     assert_error(bloomfile_finish(reader), 0);
     assert_flawless(flaw_of_sound(reader));
     bloomfile_close(reader);
@@ -104,7 +104,7 @@ static void finishing_tells_what_failed(void **state)
         bloomfile_close(writer);
         if (rows[i].call == ON_msync)
             break;
-        writer = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+        writer = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     }
     writer = NULL;
     assert_flawless(flaw_of_poisoned_file("filter"));
@@ -121,7 +121,8 @@ static void what_could_not_be_written_can_be_rescued_after_finishing(void **stat
     assert_error(error, EIO);
     assert_error(bloomfile_status(writer), BLOOMFILE_EPOISONED);
     assert_error(bloomfile_rescue("rescued", writer, 0), 0);
-    bloomfile *rescued = opened("rescued", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    bloomfile_filter *rescued =
+        opened("rescued", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_true(has_numbers(rescued, 0, LIVE_KEYS + 50));
     bloomfile_close(rescued);
 }
@@ -130,7 +131,7 @@ static void what_could_not_be_written_can_be_rescued_after_finishing(void **stat
 
 static void replace_it(void)
 {
-    make_live("other", BLOOMFILE_BLOCKED);
+    make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
     assert_int_equal(rename("other", "filter"), 0);
 }
 
@@ -164,8 +165,8 @@ static void a_writer_is_told_that_its_file_was_replaced(void **state)
         assert_int_equal(info_of(writer).keys, LIVE_KEYS + 11);
         bloomfile_close(writer);
         unlink("filter");
-        make_live("filter", BLOOMFILE_BLOCKED);
-        writer = opened("filter", BLOOMFILE_WRITE);
+        make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
+        writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     }
 }
 
@@ -174,7 +175,7 @@ static void a_writer_that_may_not_look_is_told_of_a_file_without_a_name(void **s
 {
     (void)state;
     const struct faults no_right = from_then_on(ON_stat64, 1, EACCES);
-    bloomfile *reader = opened("filter", 0);
+    bloomfile_filter *reader = opened("filter", 0);
     for (unsigned removed = 0; removed < 2; removed++) {
         const int expected = removed ? BLOOMFILE_EREPLACED : 0;
         if (removed)
@@ -199,7 +200,7 @@ static void a_writer_is_told_that_an_older_copy_was_put_over_its_file(void **sta
     bloomfile_close(writer);
     struct bytes backup = read_file("filter");
     for (unsigned asked = 0; asked < 2; asked++) {
-        writer = opened("filter", BLOOMFILE_WRITE);
+        writer = opened("filter", BLOOMFILE_OPEN_WRITE);
         add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 10);
         int fd = open("filter", O_RDWR);
         assert_int_equal(pwrite(fd, backup.data, backup.size, 0), backup.size);
@@ -234,8 +235,8 @@ static void a_writer_is_told_that_its_file_was_cut(void **state)
 static void a_writer_of_memory_is_never_replaced(void **state)
 {
     (void)state;
-    bloomfile *f;
-    struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    bloomfile_filter *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     assert_error(bloomfile_sync(f), 0);
     assert_error(bloomfile_finish(f), 0);

@@ -20,19 +20,19 @@ struct shape {
 
 /* Some larger than what is read at once; some whose counters overflow. */
 static const struct shape shapes[] = {
-    { BLOOMFILE_BLOCKED, 1, 512, 5 },
-    { BLOOMFILE_BLOCKED, 7, 512 * 60, 900 },
-    { BLOOMFILE_BLOCKED, 6, 512 * 97, 900 },
-    { BLOOMFILE_BLOCKED, 8, 512 * 12600, 30000 },
-    { BLOOMFILE_BLOCKED, 64, 512 * 30, 40 },
-    { BLOOMFILE_CLASSIC, 3, 1, 1 },
-    { BLOOMFILE_CLASSIC, 3, 30030, 300 },
-    { BLOOMFILE_CLASSIC, 7, 8 * 3 * 5 * 7 * 11 * 13 * 29, 3000 },
-    { BLOOMFILE_CLASSIC, 5, 5040 * 601, 20000 },
-    { BLOOMFILE_COUNTING, 5, 10100, 2000 },
-    { BLOOMFILE_COUNTING, 4, 1001, 90 },
-    { BLOOMFILE_COUNTING, 5, 2 * 630630, 30000 },
-    { BLOOMFILE_COUNTING, 64, 840, 60 },
+    { BLOOMFILE_LAYOUT_BLOCKED, 1, 512, 5 },
+    { BLOOMFILE_LAYOUT_BLOCKED, 7, 512 * 60, 900 },
+    { BLOOMFILE_LAYOUT_BLOCKED, 6, 512 * 97, 900 },
+    { BLOOMFILE_LAYOUT_BLOCKED, 8, 512 * 12600, 30000 },
+    { BLOOMFILE_LAYOUT_BLOCKED, 64, 512 * 30, 40 },
+    { BLOOMFILE_LAYOUT_CLASSIC, 3, 1, 1 },
+    { BLOOMFILE_LAYOUT_CLASSIC, 3, 30030, 300 },
+    { BLOOMFILE_LAYOUT_CLASSIC, 7, 8 * 3 * 5 * 7 * 11 * 13 * 29, 3000 },
+    { BLOOMFILE_LAYOUT_CLASSIC, 5, 5040 * 601, 20000 },
+    { BLOOMFILE_LAYOUT_COUNTING, 5, 10100, 2000 },
+    { BLOOMFILE_LAYOUT_COUNTING, 4, 1001, 90 },
+    { BLOOMFILE_LAYOUT_COUNTING, 5, 2 * 630630, 30000 },
+    { BLOOMFILE_LAYOUT_COUNTING, 64, 840, 60 },
 };
 
 static struct bloomfile_params params_of(const struct shape *s, uint64_t bits)
@@ -52,26 +52,26 @@ static void build(const char *path, const struct shape *s, uint64_t bits, uint64
 {
     bloomfile_builder *b = new_builder(params_of(s, bits));
     add_numbers(b, 0, keys);
-    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_builder_free(b);
 }
 
-static bloomfile *opened(const char *path)
+static bloomfile_filter *opened(const char *path)
 {
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, path, BLOOMFILE_VERIFY_FULL), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open(&f, path, BLOOMFILE_OPEN_VERIFY_FULL), 0);
     return f;
 }
 
 static uint64_t units_of(const struct shape *s)
 {
-    return s->layout == BLOOMFILE_BLOCKED ? s->bits / 512 : s->bits;
+    return s->layout == BLOOMFILE_LAYOUT_BLOCKED ? s->bits / 512 : s->bits;
 }
 
 /* Equal but for the header, of which only m before folding differs. */
 static void assert_as_built(const char *folded, const char *built, uint64_t bits)
 {
-    bloomfile *a = opened(folded), *b = opened(built);
+    bloomfile_filter *a = opened(folded), *b = opened(built);
     struct bloomfile_info x = info_of(a), y = info_of(b);
     assert_int_equal(x.bits_unfolded, bits);
     x.bits_unfolded = y.bits_unfolded;
@@ -91,12 +91,12 @@ static void folding_makes_what_the_keys_make_at_that_size(void **state)
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
         build("source", s, s->bits, s->keys);
-        bloomfile *source = opened("source");
+        bloomfile_filter *source = opened("source");
         for (uint64_t factor = 1; factor <= units_of(s); factor++) {
             int expected = units_of(s) % factor == 0 ? 0 : BLOOMFILE_EFACTOR;
             if (expected != 0 && factor > 100)
                 continue;
-            assert_error(bloomfile_fold("folded", source, factor, BLOOMFILE_REPLACE), expected);
+            assert_error(bloomfile_fold("folded", source, factor, BLOOMFILE_TO_REPLACE), expected);
             if (expected != 0)
                 continue;
             build("built", s, s->bits / factor, s->keys);
@@ -113,12 +113,12 @@ static void folding_twice_is_folding_by_the_product(void **state)
         if (units_of(&shapes[i]) % 30 != 0)
             continue;
         build("source", &shapes[i], shapes[i].bits, shapes[i].keys);
-        bloomfile *source = opened("source");
-        assert_error(bloomfile_fold("five", source, 5, BLOOMFILE_REPLACE), 0);
-        assert_error(bloomfile_fold("fifteen", source, 15, BLOOMFILE_REPLACE), 0);
+        bloomfile_filter *source = opened("source");
+        assert_error(bloomfile_fold("five", source, 5, BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_fold("fifteen", source, 15, BLOOMFILE_TO_REPLACE), 0);
         bloomfile_close(source);
         source = opened("five");
-        assert_error(bloomfile_fold("five", source, 3, BLOOMFILE_REPLACE), 0); /* over itself */
+        assert_error(bloomfile_fold("five", source, 3, BLOOMFILE_TO_REPLACE), 0); /* over itself */
         bloomfile_close(source);
         struct bytes once = read_file("fifteen");
         assert_file_holds("five", once.data, once.size);
@@ -132,7 +132,7 @@ static void the_plan_tells_what_each_fold_will_measure(void **state)
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
         build("source", s, s->bits, s->keys);
-        bloomfile *source = opened("source");
+        bloomfile_filter *source = opened("source");
         size_t count, room;
         assert_error(bloomfile_fold_plan(source, 0, NULL, &count), 0);
         struct bloomfile_fold_choice *plan = calloc(count, sizeof *plan);
@@ -146,8 +146,8 @@ static void the_plan_tells_what_each_fold_will_measure(void **state)
             const struct bloomfile_fold_choice *c = &plan[next++];
             assert_int_equal(c->factor, factor);
             assert_int_equal(c->bits, s->bits / factor);
-            assert_error(bloomfile_fold("folded", source, factor, BLOOMFILE_REPLACE), 0);
-            bloomfile *folded = opened("folded");
+            assert_error(bloomfile_fold("folded", source, factor, BLOOMFILE_TO_REPLACE), 0);
+            bloomfile_filter *folded = opened("folded");
             struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
             assert_error(bloomfile_measure(folded, &m), 0);
             assert_int_equal(c->image_size, info_of(folded).image_size);
@@ -166,7 +166,7 @@ static void a_plan_takes_no_more_than_there_is_room_for(void **state)
 {
     (void)state;
     build("source", &shapes[1], shapes[1].bits, 100);
-    bloomfile *source = opened("source");
+    bloomfile_filter *source = opened("source");
     struct bloomfile_fold_choice plan[3] = { { .factor = 99 }, { .factor = 99 }, { .factor = 99 } };
     size_t count = 2;
     assert_error(bloomfile_fold_plan(source, 0, plan, &count), 0);
@@ -186,9 +186,9 @@ static double rate_with_more(const struct shape *s, uint64_t bits, uint64_t more
         bloomfile_builder *b = new_builder(params_of(s, bits));
         add_numbers(b, 0, s->keys);
         add_numbers(b, 1000000 * (i + 1), 1000000 * (i + 1) + more);
-        assert_error(bloomfile_builder_finish(b, "more", BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_builder_finish(b, "more", BLOOMFILE_TO_REPLACE), 0);
         bloomfile_builder_free(b);
-        bloomfile *f = opened("more");
+        bloomfile_filter *f = opened("more");
         struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
         assert_error(bloomfile_measure(f, &m), 0);
         sum += m.fpr;
@@ -201,13 +201,13 @@ static void the_plan_foresees_the_rate_with_more_keys(void **state)
 {
     (void)state;
     static const struct shape cases[] = {
-        { BLOOMFILE_BLOCKED, 7, 512 * 240, 3000 },
-        { BLOOMFILE_CLASSIC, 7, 120000, 3000 },
-        { BLOOMFILE_COUNTING, 4, 60000, 3000 },
+        { BLOOMFILE_LAYOUT_BLOCKED, 7, 512 * 240, 3000 },
+        { BLOOMFILE_LAYOUT_CLASSIC, 7, 120000, 3000 },
+        { BLOOMFILE_LAYOUT_COUNTING, 4, 60000, 3000 },
     };
     for (size_t i = 0; i < ROWS(cases); i++) {
         build("source", &cases[i], cases[i].bits, cases[i].keys);
-        bloomfile *source = opened("source");
+        bloomfile_filter *source = opened("source");
         struct bloomfile_fold_choice plan[5];
         size_t count = ROWS(plan);
         assert_error(bloomfile_fold_plan(source, 4000, plan, &count), 0);
@@ -234,8 +234,8 @@ static void an_embedded_filter_folds_too(void **state)
         bloomfile_builder_free(b);
         uint8_t *odd = malloc(image.size + 1);
         memcpy(odd + 1, image.data, image.size);
-        bloomfile *source = open_image((struct bytes){ odd + 1, image.size }, 0);
-        assert_error(bloomfile_fold("folded", source, 3, BLOOMFILE_REPLACE), 0);
+        bloomfile_filter *source = open_image((struct bytes){ odd + 1, image.size }, 0);
+        assert_error(bloomfile_fold("folded", source, 3, BLOOMFILE_TO_REPLACE), 0);
         build("built", s, s->bits / 3, s->keys);
         assert_as_built("folded", "built", s->bits);
         bloomfile_close(source);
@@ -252,13 +252,13 @@ static void a_live_filter_folds_as_it_is(void **state)
         if (units_of(s) % 2 != 0)
             continue;
         struct bloomfile_params params = params_of(s, s->bits);
-        bloomfile *live;
-        assert_error(
-            bloomfile_create(&live, "live", &params, BLOOMFILE_REPLACE | BLOOMFILE_OVER_CAPACITY),
-            0);
+        bloomfile_filter *live;
+        assert_error(bloomfile_create(&live, "live", &params,
+                                      BLOOMFILE_TO_REPLACE | BLOOMFILE_OPEN_OVER_CAPACITY),
+                     0);
         for (uint64_t key = 0; key < s->keys; key++)
             assert_error(bloomfile_add_digest(live, number(42, key), NULL), 0);
-        assert_error(bloomfile_fold("folded", live, 2, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_fold("folded", live, 2, BLOOMFILE_TO_REPLACE), 0);
         build("built", s, s->bits / 2, s->keys);
         struct bytes one = read_file("folded"), other = read_file("built");
         assert_int_equal(one.size, other.size);
@@ -273,8 +273,8 @@ static void bits_beyond_those_of_a_live_filter_are_not_passed_on(void **state)
 {
     (void)state;
     struct bloomfile_params params = params_of(&shapes[6], shapes[6].bits); /* ends within a byte */
-    bloomfile *live;
-    assert_error(bloomfile_create(&live, "live", &params, BLOOMFILE_REPLACE), 0);
+    bloomfile_filter *live;
+    assert_error(bloomfile_create(&live, "live", &params, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_close(live);
     int fd = open("live", O_WRONLY);
     assert_int_equal(pwrite(fd, "\x80", 1, IN_FILE + (off_t)params.bits / 8), 1);
@@ -295,14 +295,15 @@ static void damage_of_the_source_is_not_passed_on(void **state)
         const struct shape *s = &shapes[i];
         build("source", s, s->bits, s->keys);
         struct bytes image = read_file("source");
-        const size_t last =
-            (size_t)((s->layout == BLOOMFILE_COUNTING ? (s->bits + 1) / 2 : (s->bits + 7) / 8) - 1);
+        const size_t last = (size_t)((s->layout == BLOOMFILE_LAYOUT_COUNTING ? (s->bits + 1) / 2
+                                                                             : (s->bits + 7) / 8) -
+                                     1);
         const size_t places[] = { IN_FILE, IN_FILE + last / 2, IN_FILE + last, image.size - 1 };
         for (size_t p = 0; p < ROWS(places); p++) {
             image.data[places[p]] ^= 0x10;
             write_file("damaged", image.data, image.size);
             image.data[places[p]] ^= 0x10;
-            bloomfile *f;
+            bloomfile_filter *f;
             size_t count = 1;
             struct bloomfile_fold_choice choice;
             assert_error(bloomfile_open(&f, "damaged", 0), 0);
@@ -330,7 +331,7 @@ static void a_body_that_contradicts_its_header_is_not_passed_on(void **state)
         }
         write_file("damaged", image.data, image.size);
         free(image.data);
-        bloomfile *f;
+        bloomfile_filter *f;
         size_t count = 1;
         struct bloomfile_fold_choice choice;
         assert_error(bloomfile_open(&f, "damaged", 0), 0);
@@ -351,7 +352,7 @@ static void damage_after_a_verification_is_not_passed_on(void **state)
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
         build("source", s, s->bits, s->keys);
-        bloomfile *f = opened("source");
+        bloomfile_filter *f = opened("source");
         int fd = open("source", O_RDWR);
         uint8_t byte;
         assert_int_equal(pread(fd, &byte, 1, IN_FILE), 1);
@@ -370,8 +371,8 @@ static void the_result_goes_to_a_descriptor_as_well(void **state)
 {
     (void)state;
     build("source", &shapes[1], shapes[1].bits, 900);
-    bloomfile *source = opened("source");
-    assert_error(bloomfile_fold("folded", source, 4, BLOOMFILE_REPLACE), 0);
+    bloomfile_filter *source = opened("source");
+    assert_error(bloomfile_fold("folded", source, 4, BLOOMFILE_TO_REPLACE), 0);
     int fd = open("stream", O_RDWR | O_CREAT | O_TRUNC, 0600);
     assert_int_equal(write(fd, "before", 6), 6);
     size_t entries = entries_in_dir(), descriptors = open_descriptors();
@@ -398,8 +399,8 @@ static void a_pipe_that_does_not_block_gets_all_of_it(void **state)
 {
     (void)state;
     build("source", &shapes[3], shapes[3].bits, shapes[3].keys);
-    bloomfile *source = opened("source");
-    assert_error(bloomfile_fold("folded", source, 1, BLOOMFILE_REPLACE), 0);
+    bloomfile_filter *source = opened("source");
+    assert_error(bloomfile_fold("folded", source, 1, BLOOMFILE_TO_REPLACE), 0);
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
@@ -426,14 +427,14 @@ static void other_errors_leave_nothing_behind(void **state)
 {
     (void)state;
     build("source", &shapes[1], shapes[1].bits, 900);
-    bloomfile *source = opened("source");
+    bloomfile_filter *source = opened("source");
     size_t entries = entries_in_dir();
     assert_error(bloomfile_fold("result", source, 0, 0), BLOOMFILE_EFACTOR);
     assert_error(bloomfile_fold("result", source, 61, 0), BLOOMFILE_EFACTOR);
     assert_error(bloomfile_fold("result", source, 120, 0), BLOOMFILE_EFACTOR);
     assert_error(bloomfile_fold("source", source, 2, 0), EEXIST);
     assert_error(bloomfile_fold("missing/result", source, 2, 0), ENOENT);
-    assert_error(bloomfile_fold("result", source, 2, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_fold("result", source, 2, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
     assert_int_equal(entries_in_dir(), entries);
     bloomfile_close(source);
 }

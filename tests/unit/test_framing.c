@@ -28,7 +28,7 @@ static const struct {
 static struct bloomfile_params params_of(uint32_t framing, uint32_t size)
 {
     return (struct bloomfile_params){ .struct_size = sizeof(struct bloomfile_params),
-                                      .layout = BLOOMFILE_COUNTING,
+                                      .layout = BLOOMFILE_LAYOUT_COUNTING,
                                       .bits = 1000,
                                       .hashes = 4,
                                       .framing = framing,
@@ -44,7 +44,7 @@ static struct bytes image_of(struct bloomfile_params params)
     return image;
 }
 
-static void assert_framing(const bloomfile *f, uint32_t kind, uint32_t size)
+static void assert_framing(const bloomfile_filter *f, uint32_t kind, uint32_t size)
 {
     const struct bloomfile_info info = info_of(f);
     assert_int_equal(info.framing, kind);
@@ -54,7 +54,7 @@ static void assert_framing(const bloomfile *f, uint32_t kind, uint32_t size)
 
 static void assert_file_framing(const char *path, uint32_t kind, uint32_t size)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, path, 0), 0);
     assert_framing(f, kind, size);
     bloomfile_close(f);
@@ -67,7 +67,7 @@ static void each_framing_is_recorded(void **state)
         struct bytes image = image_of(params_of(framings[i].kind, framings[i].size));
         assert_int_equal(get32(image.data + COMPAT), 1);
         assert_int_equal(get32(image.data + FRAMING), framings[i].stored);
-        bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_FULL);
         assert_framing(f, framings[i].kind, framings[i].size);
         bloomfile_close(f);
         free(image.data);
@@ -93,7 +93,7 @@ static void what_is_no_framing_is_refused_as_a_parameter(void **state)
         struct bloomfile_params params = params_of(wrong[i][0], wrong[i][1]);
         bloomfile_builder *b;
         assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EPARAMS);
-        bloomfile *f;
+        bloomfile_filter *f;
         assert_error(bloomfile_create(&f, "never", &params, 0), BLOOMFILE_EPARAMS);
     }
     assert_int_equal(entries_in_dir(), 0);
@@ -116,8 +116,8 @@ static void values_that_are_none_count_as_unknown(void **state)
         assert_int_equal(info.framing, BLOOMFILE_FRAMING_UNKNOWN);
         assert_int_equal(info.framing_size, 0);
         assert_int_equal(info.compat, rows[i].compat);
-        bloomfile *f = open_image(image, 0);
-        assert_error(bloomfile_fold("copy", f, 1, BLOOMFILE_REPLACE), 0);
+        bloomfile_filter *f = open_image(image, 0);
+        assert_error(bloomfile_fold("copy", f, 1, BLOOMFILE_TO_REPLACE), 0);
         assert_file_framing("copy", BLOOMFILE_FRAMING_UNKNOWN, 0);
         bloomfile_close(f);
         free(image.data);
@@ -128,11 +128,11 @@ static void a_live_file_and_its_copies_keep_it(void **state)
 {
     (void)state;
     const struct bloomfile_params params = params_of(BLOOMFILE_FIXED, 16);
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "live", &params, 0), 0);
     assert_framing(f, BLOOMFILE_FIXED, 16);
     assert_error(bloomfile_add(f, "key", 3, NULL), 0);
-    assert_error(bloomfile_seal_to("copy", f, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_seal_to("copy", f, BLOOMFILE_TO_REPLACE), 0);
     assert_file_framing("copy", BLOOMFILE_FIXED, 16);
     assert_error(bloomfile_seal(f), 0);
     assert_framing(f, BLOOMFILE_FIXED, 16);
@@ -145,16 +145,16 @@ static void folding_projecting_and_assembling_keep_it(void **state)
     (void)state;
     const struct bloomfile_params params = params_of(BLOOMFILE_NULL, 0);
     struct bytes image = image_of(params);
-    bloomfile *f = open_image(image, 0);
-    assert_error(bloomfile_fold("folded", f, 5, BLOOMFILE_REPLACE), 0);
+    bloomfile_filter *f = open_image(image, 0);
+    assert_error(bloomfile_fold("folded", f, 5, BLOOMFILE_TO_REPLACE), 0);
     assert_file_framing("folded", BLOOMFILE_NULL, 0);
-    assert_error(bloomfile_project("projected", f, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_project("projected", f, BLOOMFILE_TO_REPLACE), 0);
     assert_file_framing("projected", BLOOMFILE_NULL, 0);
     bloomfile_close(f);
     free(image.data);
     static const uint8_t body[500];
     assert_error(
-        bloomfile_assemble("assembled", &params, body, sizeof body, 0, 0, BLOOMFILE_REPLACE), 0);
+        bloomfile_assemble("assembled", &params, body, sizeof body, 0, 0, BLOOMFILE_TO_REPLACE), 0);
     assert_file_framing("assembled", BLOOMFILE_NULL, 0);
 }
 
@@ -162,15 +162,15 @@ static void assert_merged(uint32_t op, const uint32_t (*sources)[2], size_t coun
 {
     const struct bloomfile_merge_params how = { .struct_size = sizeof how, .op = op, .max_fpr = 1 };
     struct bytes images[3];
-    bloomfile *handles[3] = { NULL };
+    bloomfile_filter *handles[3] = { NULL };
     for (size_t i = 0; i < count; i++) {
         struct bloomfile_params params = params_of(sources[i][0], sources[i][1]);
-        params.layout = BLOOMFILE_CLASSIC;
+        params.layout = BLOOMFILE_LAYOUT_CLASSIC;
         images[i] = image_of(params);
         handles[i] = open_image(images[i], 0);
     }
-    assert_error(bloomfile_merge("merged", (const bloomfile *const *)handles, count, &how,
-                                 BLOOMFILE_REPLACE),
+    assert_error(bloomfile_merge("merged", (const bloomfile_filter *const *)handles, count, &how,
+                                 BLOOMFILE_TO_REPLACE),
                  0);
     assert_file_framing("merged", kind, kind == BLOOMFILE_FIXED ? sources[0][1] : 0);
     for (size_t i = 0; i < count; i++) {
@@ -199,8 +199,8 @@ static void a_union_of_unlike_framings_has_none(void **state)
         { { { 1, 0 }, { 1, 0 }, { 3, 0 } }, 3, 0 },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
-        assert_merged(BLOOMFILE_UNION, rows[i].sources, rows[i].count, rows[i].kind);
-        assert_merged(BLOOMFILE_INTERSECTION, rows[i].sources, rows[i].count, rows[i].kind);
+        assert_merged(BLOOMFILE_MERGE_UNION, rows[i].sources, rows[i].count, rows[i].kind);
+        assert_merged(BLOOMFILE_MERGE_INTERSECTION, rows[i].sources, rows[i].count, rows[i].kind);
     }
 }
 

@@ -13,9 +13,12 @@
 #include "format/header.h"
 
 static const struct recipe recipes[] = {
-    { BLOOMFILE_CLASSIC, EMBEDDED, 100, 3, 5, 0 }, { BLOOMFILE_BLOCKED, EMBEDDED, 1024, 6, 5, 7 },
-    { BLOOMFILE_COUNTING, EMBEDDED, 99, 4, 5, 0 }, { BLOOMFILE_CLASSIC, IN_FILE, 100, 3, 5, 7 },
-    { BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 }, { BLOOMFILE_COUNTING, IN_FILE, 99, 4, 5, 7 },
+    { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 100, 3, 5, 0 },
+    { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 1024, 6, 5, 7 },
+    { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 99, 4, 5, 0 },
+    { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 100, 3, 5, 7 },
+    { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 1024, 6, 5, 0 },
+    { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 99, 4, 5, 7 },
 };
 
 /* ---- V1 to V6: before the fields can be believed */
@@ -95,7 +98,7 @@ static void fewer_than_16_bytes_are_too_few_whatever_they_say(void **state)
     memset(image.data + AT_version, 0xFF, 8);
     for (image.size = 1; image.size < 16; image.size++)
         assert_verdict("V3", image, BLOOMFILE_ETRUNCATED, "size", image.size);
-    assert_verdict("V4", image, BLOOMFILE_EHEADERSIZE, "header_size", AT_header_size);
+    assert_verdict("V4", image, BLOOMFILE_EFORM, "header_size", AT_header_size);
     free(image.data);
 }
 
@@ -129,7 +132,7 @@ static void a_header_size_other_than_512_and_4096_is_refused(void **state)
         struct bytes image = image_from(recipes[r]);
         for (size_t i = 0; i < ROWS(sizes); i++) {
             put32(image.data + AT_header_size, sizes[i]);
-            assert_verdict("V4", image, BLOOMFILE_EHEADERSIZE, "header_size", AT_header_size);
+            assert_verdict("V4", image, BLOOMFILE_EFORM, "header_size", AT_header_size);
             struct bloomfile_info info = BLOOMFILE_INFO_INIT;
             bloomfile_inspect(image.data, image.size, &info, NULL, NULL);
             assert_int_equal(info.header_size, sizes[i]);
@@ -170,8 +173,8 @@ static const struct row {
         uint64_t value;
     } changes[2];
 } rows[] = {
-#define BLOCKED              1u << BLOOMFILE_BLOCKED
-#define SCATTERED            1u << BLOOMFILE_CLASSIC | 1u << BLOOMFILE_COUNTING
+#define BLOCKED              1u << BLOOMFILE_LAYOUT_BLOCKED
+#define SCATTERED            1u << BLOOMFILE_LAYOUT_CLASSIC | 1u << BLOOMFILE_LAYOUT_COUNTING
 #define VALID                0, NULL, 0
 #define REFUSED(error, name) BLOOMFILE_##error, #name, AT_##name
 #define SET(name, value)                                                                           \
@@ -191,14 +194,14 @@ static const struct row {
     { "V10 2", 0, REFUSED(EHASH, hash_id), { SET(hash_id, 2) } },
     { "V11 0", 0, REFUSED(ESELFTEST, self_test), { SET(self_test, 0) } },
     { "V11 another seed", 0, REFUSED(ESELFTEST, self_test), { SET(seed, 1) } },
-    { "V12 0", 0, REFUSED(EHASHES, k), { SET(k, 0) } },
+    { "V12 0", 0, REFUSED(EHASHCOUNT, k), { SET(k, 0) } },
     { "V12 1", 0, VALID, { SET(k, 1) } },
     { "V12 64", 0, VALID, { SET(k, 64) } },
-    { "V12 65", 0, REFUSED(EHASHES, k), { SET(k, 65) } },
-    { "V12 257", 0, REFUSED(EHASHES, k), { SET(k, 257) } },
-    { "V12 65537", 0, REFUSED(EHASHES, k), { SET(k, 65537) } },
-    { "V12 2^31", 0, REFUSED(EHASHES, k), { SET(k, 1u << 31) } },
-    { "V12 2^32-1", 0, REFUSED(EHASHES, k), { SET(k, UINT32_MAX) } },
+    { "V12 65", 0, REFUSED(EHASHCOUNT, k), { SET(k, 65) } },
+    { "V12 257", 0, REFUSED(EHASHCOUNT, k), { SET(k, 257) } },
+    { "V12 65537", 0, REFUSED(EHASHCOUNT, k), { SET(k, 65537) } },
+    { "V12 2^31", 0, REFUSED(EHASHCOUNT, k), { SET(k, 1u << 31) } },
+    { "V12 2^32-1", 0, REFUSED(EHASHCOUNT, k), { SET(k, UINT32_MAX) } },
     { "V13 0", 0, REFUSED(EBITS, m), { SET(m, 0) } },
     { "V13 2^60+1", 0, REFUSED(EBITS, m), { SET(m, P60 + 1) } },
     { "V13 2^60+512", 0, REFUSED(EBITS, m), { SET(m, P60 + 512) } },
@@ -209,16 +212,16 @@ static const struct row {
     { "V13 511, blocked", BLOCKED, REFUSED(EBITS, m), { SET(m, 511) } },
     { "V13 513, blocked", BLOCKED, REFUSED(EBITS, m), { SET(m, 513) } },
     { "V13 1280, blocked", BLOCKED, REFUSED(EBITS, m), { SET(m, 1280) } },
-    { "V14 m needs more", 0, REFUSED(EBODYPLACE, body_size), { SET(m, 131072) } },
-    { "V14 m 2^60", 0, REFUSED(EBODYPLACE, body_size), { SET(m, P60) } },
-    { "V14 0", 0, REFUSED(EBODYPLACE, body_offset), { SET(body_offset, 0) } },
-    { "V14 513", 0, REFUSED(EBODYPLACE, body_offset), { SET(body_offset, 513) } },
-    { "V14 2^32+512", 0, REFUSED(EBODYPLACE, body_offset), { SET(body_offset, 0x100000200) } },
-    { "V14 2^64-64", 0, REFUSED(EBODYPLACE, body_offset), { SET(body_offset, UINT64_MAX - 63) } },
-    { "V14 size 0", 0, REFUSED(EBODYPLACE, body_size), { SET(body_size, 0) } },
-    { "V14 size 63", 0, REFUSED(EBODYPLACE, body_size), { SET(body_size, 63) } },
-    { "V14 size 8192", 0, REFUSED(EBODYPLACE, body_size), { SET(body_size, 8192) } },
-    { "V14 sum is 0", 0, REFUSED(EBODYPLACE, body_size), { SET(body_size, UINT64_MAX - 511) } },
+    { "V14 m needs more", 0, REFUSED(EOFFSET, body_size), { SET(m, 131072) } },
+    { "V14 m 2^60", 0, REFUSED(EOFFSET, body_size), { SET(m, P60) } },
+    { "V14 0", 0, REFUSED(EOFFSET, body_offset), { SET(body_offset, 0) } },
+    { "V14 513", 0, REFUSED(EOFFSET, body_offset), { SET(body_offset, 513) } },
+    { "V14 2^32+512", 0, REFUSED(EOFFSET, body_offset), { SET(body_offset, 0x100000200) } },
+    { "V14 2^64-64", 0, REFUSED(EOFFSET, body_offset), { SET(body_offset, UINT64_MAX - 63) } },
+    { "V14 size 0", 0, REFUSED(EOFFSET, body_size), { SET(body_size, 0) } },
+    { "V14 size 63", 0, REFUSED(EOFFSET, body_size), { SET(body_size, 63) } },
+    { "V14 size 8192", 0, REFUSED(EOFFSET, body_size), { SET(body_size, 8192) } },
+    { "V14 sum is 0", 0, REFUSED(EOFFSET, body_size), { SET(body_size, UINT64_MAX - 511) } },
     { "V15 0", 0, REFUSED(ECAPACITY, capacity), { SET(capacity, 0) } },
     { "V15 1", 0, VALID, { SET(capacity, 1) } },
     { "V15 2^60", 0, VALID, { SET(capacity, P60) } },
@@ -249,9 +252,9 @@ static const struct row {
     { "V9, V10", 0, REFUSED(ELAYOUT, layout), { SET(layout, 9), SET(hash_id, 9) } },
     { "V10, V11", 0, REFUSED(EHASH, hash_id), { SET(hash_id, 9), SET(self_test, 9) } },
     { "V11, V12", 0, REFUSED(ESELFTEST, self_test), { SET(self_test, 9), SET(k, 0) } },
-    { "V12, V13", 0, REFUSED(EHASHES, k), { SET(k, 0), SET(m, 0) } },
+    { "V12, V13", 0, REFUSED(EHASHCOUNT, k), { SET(k, 0), SET(m, 0) } },
     { "V13, V14", 0, REFUSED(EBITS, m), { SET(m, 0), SET(body_size, 0) } },
-    { "V14, V15", 0, REFUSED(EBODYPLACE, body_size), { SET(body_size, 0), SET(capacity, 0) } },
+    { "V14, V15", 0, REFUSED(EOFFSET, body_size), { SET(body_size, 0), SET(capacity, 0) } },
     { "V15, V16", 0, REFUSED(ECAPACITY, capacity), { SET(capacity, 0), SET(fpr, UINT64_MAX) } },
     { "V16, V17", 0, REFUSED(ERATE, fpr), { SET(fpr, UINT64_MAX), SET(m_unfolded, 0) } },
     { "V17, V18", 0, REFUSED(EUNFOLDED, m_unfolded), { SET(m_unfolded, 0), { AT_label, 4, 1 } } },
@@ -285,7 +288,7 @@ static void each_field_is_held_to_its_rule(void **state)
 static void a_ribbon_is_never_folded(void **state)
 {
     (void)state;
-    static const struct recipe ribbon = { BLOOMFILE_RIBBON, EMBEDDED, 512 * 8, 0, 5, 0 };
+    static const struct recipe ribbon = { BLOOMFILE_LAYOUT_RIBBON, EMBEDDED, 512 * 8, 0, 5, 0 };
     struct bytes image = image_from(ribbon);
     assert_verdict("V17 of a ribbon", image, 0, NULL, 0);
     for (uint64_t times = 2; times < 5; times++) {
@@ -300,7 +303,8 @@ static void a_ribbon_is_never_folded(void **state)
 static void no_filter_was_larger_than_the_largest(void **state)
 {
     (void)state;
-    struct bytes image = image_from((struct recipe){ BLOOMFILE_CLASSIC, EMBEDDED, 17, 3, 1, 0 });
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 17, 3, 1, 0 });
     put64(image.data + AT_m_unfolded, P60 + 1 - 17);
     reseal_header(image.data);
     assert_verdict("V17 2^60-16", image, 0, NULL, 0);
@@ -357,12 +361,12 @@ static void the_smallest_filters_are_valid(void **state)
 {
     (void)state;
     static const struct recipe smallest[] = {
-        { BLOOMFILE_CLASSIC, EMBEDDED, 1, 1, 0, 0 },
-        { BLOOMFILE_CLASSIC, IN_FILE, 1, 64, 1, 0 },
-        { BLOOMFILE_COUNTING, EMBEDDED, 1, 1, 1, 0 },
-        { BLOOMFILE_COUNTING, IN_FILE, 1, 1, 0, 0 },
-        { BLOOMFILE_BLOCKED, EMBEDDED, 512, 64, 1, 0 },
-        { BLOOMFILE_BLOCKED, IN_FILE, 512, 1, 0, 0 },
+        { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1, 1, 0, 0 },
+        { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 1, 64, 1, 0 },
+        { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 1, 1, 1, 0 },
+        { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 1, 1, 0, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 64, 1, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512, 1, 0, 0 },
     };
     for (size_t r = 0; r < ROWS(smallest); r++) {
         struct bytes image = image_from(smallest[r]);
@@ -381,7 +385,7 @@ static void the_largest_filters_lack_their_bytes_but_nothing_else(void **state)
         put64(image.data + AT_m, P60);
         put64(image.data + AT_m_unfolded, P60);
         put64(image.data + AT_body_size,
-              recipes[r].layout == BLOOMFILE_COUNTING ? 1ULL << 59 : 1ULL << 57);
+              recipes[r].layout == BLOOMFILE_LAYOUT_COUNTING ? 1ULL << 59 : 1ULL << 57);
         reseal_header(image.data);
         assert_verdict("V13 2^60", image, BLOOMFILE_ETRUNCATED, "size", image.size);
         free(image.data);
@@ -416,7 +420,7 @@ static void what_is_encoded_is_decoded(void **state)
         .compat = 0x80000001,
         .ro_compat = 0x80000002,
         .provenance = 0x80000004,
-        .layout = BLOOMFILE_COUNTING,
+        .layout = BLOOMFILE_LAYOUT_COUNTING,
         .hash_id = HASH_XXH3_64,
         .k = 7,
         .m = 1001,
@@ -429,7 +433,7 @@ static void what_is_encoded_is_decoded(void **state)
         .tag = { 0xFF, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
         .label = "label",
         .record = { .sequence = HEADER_SEALED_SEQUENCE,
-                    .state = BLOOMFILE_SEALED,
+                    .state = BLOOMFILE_STATE_SEALED,
                     .flags = 0x80000001,
                     .n = 0x1112131415161718,
                     .ones = 900,
@@ -459,7 +463,7 @@ static void what_the_other_record_is_is_told(void **state)
     assert_true(whole.other_intact && whole.records_identical);
     assert_false(decode_seal_unfinished(&whole, &none));
     put64(record_at(image.data, 1) + RECORD_AT_sequence, 5);
-    put32(record_at(image.data, 1) + RECORD_AT_state, BLOOMFILE_POISONED);
+    put32(record_at(image.data, 1) + RECORD_AT_state, BLOOMFILE_STATE_POISONED);
     reseal_record(image.data, 1);
     for (unsigned damaged = 0; damaged < 2; damaged++) {
         struct header h;
@@ -481,13 +485,14 @@ static void a_ribbon_is_never_live(void **state)
     static const struct {
         uint32_t layout, k;
         int error;
-    } kinds[] = { { BLOOMFILE_RIBBON, 0, BLOOMFILE_ESTATE }, { BLOOMFILE_BLOCKED, 6, 0 } };
+    } kinds[] = { { BLOOMFILE_LAYOUT_RIBBON, 0, BLOOMFILE_ESTATE },
+                  { BLOOMFILE_LAYOUT_BLOCKED, 6, 0 } };
     for (size_t i = 0; i < ROWS(kinds); i++) {
         struct bytes image =
             image_from((struct recipe){ kinds[i].layout, IN_FILE, 1024, kinds[i].k, 5, 0 });
         memset(record_at(image.data, 0), 0, IN_FILE / 2);
         put64(record_at(image.data, 0) + RECORD_AT_sequence, 1);
-        put32(record_at(image.data, 0) + RECORD_AT_state, BLOOMFILE_LIVE);
+        put32(record_at(image.data, 0) + RECORD_AT_state, BLOOMFILE_STATE_LIVE);
         reseal_header(image.data);
         assert_error(bloomfile_inspect(image.data, image.size, NULL, NULL, NULL), kinds[i].error);
         free(image.data);
@@ -499,11 +504,11 @@ static void a_live_header_has_one_record(void **state)
     (void)state;
     struct header h = { .version = HEADER_VERSION,
                         .header_size = IN_FILE,
-                        .record = { .sequence = 1, .state = BLOOMFILE_LIVE } };
+                        .record = { .sequence = 1, .state = BLOOMFILE_STATE_LIVE } };
     uint8_t bytes[IN_FILE];
     memset(bytes, 0xEE, sizeof bytes);
     header_encode(&h, bytes);
-    assert_int_equal(get32(bytes + IN_FILE / 2 + RECORD_AT_state), BLOOMFILE_LIVE);
+    assert_int_equal(get32(bytes + IN_FILE / 2 + RECORD_AT_state), BLOOMFILE_STATE_LIVE);
     for (size_t at = 3 * IN_FILE / 4; at < sizeof bytes; at++)
         assert_int_equal(bytes[at], 0);
 }
@@ -546,7 +551,7 @@ static void a_header_is_still_what_it_was_if_its_bytes_are(void **state)
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(recipes[4]);
         put64(record_at(image.data, !slot) + RECORD_AT_sequence, 5);
-        put32(record_at(image.data, !slot) + RECORD_AT_state, BLOOMFILE_LIVE);
+        put32(record_at(image.data, !slot) + RECORD_AT_state, BLOOMFILE_STATE_LIVE);
         reseal_record(image.data, !slot);
         struct header h;
         struct header_faults faults = { 0 };

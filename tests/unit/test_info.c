@@ -17,7 +17,7 @@
 static struct bytes described_image(void)
 {
     struct bloomfile_params params = {
-        .layout = BLOOMFILE_COUNTING,
+        .layout = BLOOMFILE_LAYOUT_COUNTING,
         .capacity = 123,
         .fpr = 0.25,
         .bits = 1000,
@@ -32,7 +32,7 @@ static struct bytes described_image(void)
     bloomfile_builder_free(b);
     put32(image.data + AT_compat, 0xC0000001);
     put32(image.data + AT_ro_compat, 0xC0000002);
-    put32(image.data + AT_provenance, BLOOMFILE_FROM_MERGE);
+    put32(image.data + AT_provenance, BLOOMFILE_PROVENANCE_UNION);
     put64(image.data + AT_m_unfolded, 5000);
     for (unsigned slot = 0; slot < 2; slot++)
         record_at(image.data, slot)[RECORD_AT_flags] = RECORD_N_ESTIMATED;
@@ -48,11 +48,11 @@ static void assert_described(const struct bloomfile_info *info, struct bytes ima
     assert_int_equal(info->compat, 0xC0000001);
     assert_int_equal(info->ro_compat, 0xC0000002);
     assert_int_equal(info->incompat, 0);
-    assert_int_equal(info->provenance, BLOOMFILE_FROM_MERGE);
-    assert_int_equal(info->layout, BLOOMFILE_COUNTING);
+    assert_int_equal(info->provenance, BLOOMFILE_PROVENANCE_UNION);
+    assert_int_equal(info->layout, BLOOMFILE_LAYOUT_COUNTING);
     assert_int_equal(info->hash_id, 1);
     assert_int_equal(info->hashes, 3);
-    assert_int_equal(info->state, BLOOMFILE_SEALED);
+    assert_int_equal(info->state, BLOOMFILE_STATE_SEALED);
     assert_int_equal(info->bits, 1000);
     assert_int_equal(info->bits_unfolded, 5000);
     assert_int_equal(info->seed, 0x8182838485868788);
@@ -79,7 +79,7 @@ static void the_info_is_what_the_header_says(void **state)
 {
     (void)state;
     struct bytes image = described_image();
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
     assert_described(&info, image);
@@ -96,7 +96,7 @@ static void a_caller_of_a_later_version_gets_zeros_in_what_is_unknown(void **sta
 {
     (void)state;
     struct bytes image = described_image();
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
     assert_error(bloomfile_get_info(f, &whole), 0);
     union {
@@ -151,7 +151,7 @@ static void a_struct_size_that_was_never_set_is_refused_and_nothing_is_written(v
 {
     (void)state;
     struct bytes image = described_image();
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     static const size_t sizes[] = {
         0, 1, sizeof(size_t), sizeof(struct bloomfile_measurement) - 1, 1025, SIZE_MAX / 3, SIZE_MAX
     };
@@ -181,9 +181,9 @@ static void all_faults_are_listed_in_the_order_of_the_rules(void **state)
     (void)state;
     static const char *const fields[] = { "magic", "header_crc", "version",  "k",
                                           "fpr",   "size",       "record 0", "record 1" };
-    static const int errors[] = { BLOOMFILE_EMAGIC,  BLOOMFILE_EHEADER, BLOOMFILE_EVERSION,
-                                  BLOOMFILE_EHASHES, BLOOMFILE_ERATE,   BLOOMFILE_ETRAILING,
-                                  BLOOMFILE_ERECORD, BLOOMFILE_ERECORD };
+    static const int errors[] = { BLOOMFILE_EMAGIC,     BLOOMFILE_EHEADER, BLOOMFILE_EVERSION,
+                                  BLOOMFILE_EHASHCOUNT, BLOOMFILE_ERATE,   BLOOMFILE_ETRAILING,
+                                  BLOOMFILE_ERECORD,    BLOOMFILE_ERECORD };
     struct bytes image = described_image();
     image.data[0] = 0;
     image.data[AT_version] = 9;
@@ -263,7 +263,7 @@ static void a_header_cut_short_is_told_as_far_as_there_are_bytes(void **state)
         assert_error(bloomfile_inspect(start, size, &info, NULL, NULL),
                      size == 0 ? BLOOMFILE_EEMPTY : BLOOMFILE_ETRUNCATED);
         assert_int_equal(info.version, size > AT_version);
-        assert_int_equal(info.layout, size > AT_layout ? BLOOMFILE_COUNTING : 0);
+        assert_int_equal(info.layout, size > AT_layout ? BLOOMFILE_LAYOUT_COUNTING : 0);
         assert_int_equal(info.hashes, size > AT_k ? 3 : 0);
         assert_int_equal(info.capacity, size > AT_capacity ? 123 : 0);
         assert_int_equal(info.label[0], size > AT_label ? 'l' : 0);
@@ -277,7 +277,7 @@ static void a_header_cut_short_is_told_as_far_as_there_are_bytes(void **state)
 
 static struct bloomfile_measurement measured(struct bytes image)
 {
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     assert_error(bloomfile_measure(f, &measure), 0);
     bloomfile_close(f);
@@ -294,16 +294,16 @@ static void the_real_rate_follows_from_the_bits(void **state)
 {
     (void)state;
     static const struct recipe recipes[] = {
-        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 80, 6, 4000, 0 },
-        { BLOOMFILE_BLOCKED, IN_FILE, 512 * 3, 3, 60, 0 },
-        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 400, 40, 2000, 0 },
-        { BLOOMFILE_CLASSIC, EMBEDDED, 40003, 6, 4000, 0 },
-        { BLOOMFILE_COUNTING, IN_FILE, 39999, 6, 4000, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 80, 6, 4000, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 3, 3, 60, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 400, 40, 2000, 0 },
+        { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 40003, 6, 4000, 0 },
+        { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 39999, 6, 4000, 0 },
     };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         const struct recipe *recipe = &recipes[r];
         struct bytes image = image_from(*recipe);
-        const uint64_t stretch = recipe->layout == BLOOMFILE_BLOCKED ? 512 : recipe->m;
+        const uint64_t stretch = recipe->layout == BLOOMFILE_LAYOUT_BLOCKED ? 512 : recipe->m;
         double rate = 0;
         uint64_t ones = 0;
         for (uint64_t start = 0; start < recipe->m; start += stretch) {
@@ -326,9 +326,9 @@ static void an_empty_body_never_lies_and_a_full_one_always(void **state)
 {
     (void)state;
     static const struct recipe recipes[] = {
-        { BLOOMFILE_BLOCKED, EMBEDDED, 512, 6, 0, 0 },
-        { BLOOMFILE_CLASSIC, EMBEDDED, 1, 6, 0, 0 },
-        { BLOOMFILE_COUNTING, EMBEDDED, 1, 6, 0, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 0, 0 },
+        { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1, 6, 0, 0 },
+        { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 1, 6, 0, 0 },
     };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct recipe recipe = recipes[r];
@@ -349,13 +349,13 @@ static void a_map_of_cells_adds_up_to_the_fill(void **state)
 {
     (void)state;
     static const struct recipe recipes[] = {
-        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 7, 3, 300, 0 },
-        { BLOOMFILE_CLASSIC, EMBEDDED, 8 * 77, 3, 100, 0 },
-        { BLOOMFILE_COUNTING, EMBEDDED, 2 * 77, 3, 30, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 7, 3, 300, 0 },
+        { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 8 * 77, 3, 100, 0 },
+        { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 2 * 77, 3, 30, 0 },
     };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
-        bloomfile *f = open_image(image, 0);
+        bloomfile_filter *f = open_image(image, 0);
         static const size_t counts[] = { 1, 7, 77, 770 };
         for (size_t c = 0; c < ROWS(counts); c++) {
             double fill[770], sum = 0;
@@ -375,10 +375,11 @@ static void a_map_of_cells_adds_up_to_the_fill(void **state)
 static void the_map_shows_where_the_ones_are_and_nothing_beyond_m(void **state)
 {
     (void)state;
-    struct bytes image = image_from((struct recipe){ BLOOMFILE_CLASSIC, EMBEDDED, 35, 1, 0, 0 });
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 35, 1, 0, 0 });
     memcpy(image.data + EMBEDDED, "\xFF\x00\x0F\x00\x07", 5);
-    bloomfile *f;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_NONE), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_NONE), 0);
     double fill[5];
     assert_error(bloomfile_measure_map(f, fill, 5), 0);
     static const double expected[] = { 1, 0, 0.5, 0, 1 };
@@ -394,8 +395,8 @@ static void a_result_has_no_features_but_those_it_was_made_with(void **state)
 {
     (void)state;
     struct bytes image = described_image(), made[2];
-    bloomfile *f = open_image(image, 0);
-    const bloomfile *const sources[] = { f };
+    bloomfile_filter *f = open_image(image, 0);
+    const bloomfile_filter *const sources[] = { f };
     assert_error(bloomfile_project_memory((void **)&made[0].data, &made[0].size, f), 0);
     assert_error(bloomfile_merge_memory((void **)&made[1].data, &made[1].size, sources, 1, NULL),
                  0);

@@ -24,22 +24,22 @@ enum {
 
 /* ---- which lookups reach the library: calls from this program go through these */
 
-bool __real_bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest);
-size_t __real_bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests,
+bool __real_bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest);
+size_t __real_bloomfile_contains_digests(const bloomfile_filter *f, const bloomfile_digest *digests,
                                          size_t n, bool *hits);
-bool __wrap_bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest);
-size_t __wrap_bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests,
+bool __wrap_bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest);
+size_t __wrap_bloomfile_contains_digests(const bloomfile_filter *f, const bloomfile_digest *digests,
                                          size_t n, bool *hits);
 
 static unsigned calls;
 
-bool __wrap_bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
+bool __wrap_bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest)
 {
     calls++;
     return __real_bloomfile_contains_digest(f, digest);
 }
 
-size_t __wrap_bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests,
+size_t __wrap_bloomfile_contains_digests(const bloomfile_filter *f, const bloomfile_digest *digests,
                                          size_t n, bool *hits)
 {
     calls++;
@@ -55,7 +55,7 @@ static void assert_no_calls(void)
         assert_true(calls > 0);
 }
 
-static struct bloomfile_pinned pinned(const bloomfile *f)
+static struct bloomfile_pinned pinned(const bloomfile_filter *f)
 {
     struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
     assert_error(bloomfile_pin(f, &pin), 0);
@@ -64,7 +64,7 @@ static struct bloomfile_pinned pinned(const bloomfile *f)
 }
 
 /* Asserts that the pin answers as the library does, to digests that are in and to others. */
-static void assert_same_answers(const struct bloomfile_pinned *pin, const bloomfile *f)
+static void assert_same_answers(const struct bloomfile_pinned *pin, const bloomfile_filter *f)
 {
     for (uint64_t i = 0; i < 2 * KEYS; i += GROUP) {
         uint64_t digests[GROUP];
@@ -116,8 +116,8 @@ static void pin_that_was_never_filled_answers_maybe(void **state)
                      ROWS(hits));
     pin.struct_size = 1; /* nor does a failure fill it */
     const struct bytes image =
-        image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512 * 64, 4, 10, 0 });
-    bloomfile *f = open_image(image, 0);
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 64, 4, 10, 0 });
+    bloomfile_filter *f = open_image(image, 0);
     assert_error(bloomfile_pin(f, &pin), BLOOMFILE_EPARAMS);
     assert_maybe(&pin, 0, KEYS);
     bloomfile_close(f);
@@ -133,8 +133,8 @@ static void a_verified_filter_is_answered_without_a_call(void **state)
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k += k < 20 ? 1 : 11) {
         for (unsigned i = 0; i < ROWS(blocks); i++) {
             struct bytes image = image_from((struct recipe){
-                BLOOMFILE_BLOCKED, EMBEDDED, 512 * blocks[i], k, blocks[i] * 8, k });
-            bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+                BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * blocks[i], k, blocks[i] * 8, k });
+            bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_FULL);
             const struct bloomfile_pinned pin = pinned(f);
             assert_same_answers(&pin, f);
             assert_no_calls();
@@ -147,20 +147,22 @@ static void a_verified_filter_is_answered_without_a_call(void **state)
 static void other_layouts_and_large_batches_are_the_librarys(void **state)
 {
     (void)state;
-    static const uint32_t layouts[] = { BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING, BLOOMFILE_RIBBON };
+    static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_LAYOUT_COUNTING,
+                                        BLOOMFILE_LAYOUT_RIBBON };
     uint64_t digests[GROUP + 1] = { 0 };
     for (unsigned i = 0; i < ROWS(layouts); i++) {
         struct bytes image =
             image_from((struct recipe){ layouts[i], EMBEDDED, 512 * 200, 5, KEYS, 0 });
-        bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_FULL);
         const struct bloomfile_pinned pin = pinned(f);
         assert_same_answers(&pin, f);
         assert_true(calls > KEYS);
         bloomfile_close(f);
         free(image.data);
     }
-    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512, 6, 10, 0 });
-    bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 10, 0 });
+    bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_FULL);
     const struct bloomfile_pinned pin = pinned(f);
     bloomfile_pinned_contains_digests(&pin, digests, GROUP, NULL);
     assert_no_calls();
@@ -174,8 +176,9 @@ static void other_layouts_and_large_batches_are_the_librarys(void **state)
 static void a_size_that_no_version_has_is_refused(void **state)
 {
     (void)state;
-    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512, 6, 10, 0 });
-    bloomfile *f = open_image(image, 0);
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 10, 0 });
+    bloomfile_filter *f = open_image(image, 0);
     struct bloomfile_pinned pin = { .struct_size = 4 };
     assert_error(bloomfile_pin(f, &pin), BLOOMFILE_EPARAMS);
     bloomfile_close(f);
@@ -184,7 +187,9 @@ static void a_size_that_no_version_has_is_refused(void **state)
 
 /* ---- damage */
 
-static const struct recipe in_file = { BLOOMFILE_BLOCKED, IN_FILE, 512 * 64 * PAGES, 6, KEYS, 0 };
+static const struct recipe in_file = {
+    BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 64 * PAGES, 6, KEYS, 0
+};
 
 static void write_filter(void)
 {
@@ -207,7 +212,7 @@ static void pages_are_checked_before_a_no_relies_on_them(void **state)
     (void)state;
     write_filter();
     zero_body();
-    bloomfile *f = opened("filter", 0);
+    bloomfile_filter *f = opened("filter", 0);
     const struct bloomfile_pinned pin = pinned(f);
     assert_maybe(&pin, 0, KEYS);
     assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
@@ -218,7 +223,7 @@ static void when_all_pages_are_checked_calls_end(void **state)
 {
     (void)state;
     write_filter();
-    bloomfile *f = opened("filter", 0);
+    bloomfile_filter *f = opened("filter", 0);
     const struct bloomfile_pinned pin = pinned(f);
     assert_same_answers(&pin, f);
     assert_true(calls > 0);
@@ -232,7 +237,7 @@ static void damage_found_later_reaches_an_older_pin(void **state)
 {
     (void)state;
     write_filter();
-    bloomfile *f = opened("filter", BLOOMFILE_VERIFY_FULL);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_VERIFY_FULL);
     const struct bloomfile_pinned pin = pinned(f);
     assert_maybe(&pin, 0, KEYS);
     zero_body();
@@ -252,7 +257,7 @@ static void a_hash_that_is_not_named_any_more_answers_maybe(void **state)
     bloomfile_builder *b = new_builder(params);
     struct bytes image = finish_image(b);
     bloomfile_builder_free(b);
-    bloomfile *f = open_image(image, BLOOMFILE_APP_HASH | BLOOMFILE_VERIFY_FULL);
+    bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH | BLOOMFILE_OPEN_VERIFY_FULL);
     const struct bloomfile_pinned pin = pinned(f);
     assert_maybe(&pin, 0, 10);
     assert_error(bloomfile_name_hash(f, 0x80000001, 5), 0);
@@ -272,8 +277,9 @@ static void a_hash_that_is_not_named_any_more_answers_maybe(void **state)
 static void adds_of_others_are_seen_at_once(void **state)
 {
     (void)state;
-    make_live("filter", BLOOMFILE_BLOCKED);
-    bloomfile *reader = opened("filter", 0), *writer = opened("filter", BLOOMFILE_WRITE);
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
+    bloomfile_filter *reader = opened("filter", 0),
+                     *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct bloomfile_pinned pin = pinned(reader);
     assert_false(bloomfile_pinned_contains_digest(&pin, number(0, ABSENT)));
     add_digests_of(writer, ABSENT, ABSENT + 1);
@@ -289,18 +295,18 @@ static void a_poison_is_noticed_after_every_miss(void **state)
 {
     (void)state;
     for (unsigned slot = 0; slot < 2; slot++) {
-        make_live("filter", BLOOMFILE_BLOCKED);
-        bloomfile *f = opened("filter", 0);
+        make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
+        bloomfile_filter *f = opened("filter", 0);
         const struct bloomfile_pinned pin = pinned(f);
         const uint64_t digest = number(0, ABSENT);
         assert_false(bloomfile_pinned_contains_digest(&pin, digest));
         assert_int_equal(bloomfile_pinned_contains_digests(&pin, &digest, 1, NULL), 0);
-        set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
+        set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_STATE_POISONED);
         if (slot == 0)
             assert_true(bloomfile_pinned_contains_digest(&pin, digest));
         else
             assert_int_equal(bloomfile_pinned_contains_digests(&pin, &digest, 1, NULL), 1);
-        set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_LIVE);
+        set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_STATE_LIVE);
         assert_maybe(&pin, ABSENT, ABSENT + 10); /* for good */
         assert_error(bloomfile_status(f), BLOOMFILE_EPOISONED);
         bloomfile_close(f);
@@ -311,8 +317,8 @@ static void a_poison_is_noticed_after_every_miss(void **state)
 static void a_pin_outlives_sealing(void **state)
 {
     (void)state;
-    make_live("filter", BLOOMFILE_BLOCKED);
-    bloomfile *reader = opened("filter", 0), *f = opened("filter", BLOOMFILE_WRITE);
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
+    bloomfile_filter *reader = opened("filter", 0), *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct bloomfile_pinned pin = pinned(f), other = pinned(reader);
     assert_error(bloomfile_seal(f), 0);
     assert_maybe(&pin, 0, LIVE_KEYS);
@@ -328,11 +334,11 @@ static void a_pin_outlives_sealing(void **state)
 
 /* Asserts that no lookup in a layer's handle says "no" to keys of other layers, or to any key, and
  * that the series still does. */
-static void assert_layers_answer_maybe(bloomfile *f)
+static void assert_layers_answer_maybe(bloomfile_filter *f)
 {
     assert_true(bloomfile_layers(f) > 1);
     for (size_t i = 0; i < bloomfile_layers(f); i++) {
-        const bloomfile *layer = bloomfile_layer(f, i);
+        const bloomfile_filter *layer = bloomfile_layer(f, i);
         const struct bloomfile_pinned pin = pinned(layer);
         assert_maybe(&pin, 0, KEYS);
         assert_maybe(&pin, ABSENT, ABSENT + 100);
@@ -366,16 +372,16 @@ static void assert_layers_answer_maybe(bloomfile *f)
 static void no_lookup_in_a_layer_of_a_live_series_says_no(void **state)
 {
     (void)state;
-    static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC };
-    static const uint32_t kinds[] = { BLOOMFILE_GROW, 3 };
+    static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC };
+    static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 3 };
     for (unsigned i = 0; i < 8; i++) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
         params.layout = layouts[i % 2];
         params.series = kinds[i / 2 % 2];
         params.capacity = 500;
-        bloomfile *f;
+        bloomfile_filter *f;
         assert_error(i < 4 ? bloomfile_create_memory(&f, &params, 0)
-                           : bloomfile_create(&f, "series", &params, BLOOMFILE_REPLACE),
+                           : bloomfile_create(&f, "series", &params, BLOOMFILE_TO_REPLACE),
                      0);
         add_digests_of(f, 0, KEYS);
         assert_layers_answer_maybe(f);
@@ -390,14 +396,15 @@ static void no_lookup_in_a_layer_of_a_live_series_says_no(void **state)
 static void no_lookup_in_a_layer_of_a_sealed_series_says_no(void **state)
 {
     (void)state;
-    static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC };
-    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE,
-                                      BLOOMFILE_COPY | BLOOMFILE_VERIFY_FULL };
+    static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC };
+    static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
+                                      BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_VERIFY_FULL };
     for (unsigned i = 0; i < ROWS(layouts); i++) {
         struct bytes image = series_image(layouts[i], 2 * KEYS);
         write_file("series", image.data, image.size);
         for (unsigned j = 0; j < ROWS(flags); j++) {
-            bloomfile *f = opened("series", flags[j]), *in_memory = open_image(image, flags[j]);
+            bloomfile_filter *f = opened("series", flags[j]),
+                             *in_memory = open_image(image, flags[j]);
             assert_layers_answer_maybe(f);
             assert_error(bloomfile_verify(f, 1, NULL), 0);
             assert_layers_answer_maybe(f);

@@ -23,20 +23,20 @@
 
 #define TEMPORARY ".bloomfile.000000000000.tmp"
 
-static bloomfile *reader, *writer, *third, *sealed;
+static bloomfile_filter *reader, *writer, *third, *sealed;
 
 static int prepare(void **state)
 {
     if (enter_temp_dir(state) != 0)
         return -1;
     struct bytes image =
-        image_from((struct recipe){ BLOOMFILE_CLASSIC, IN_FILE, 8 * 5000, 5, LIVE_KEYS, 0 });
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 8 * 5000, 5, LIVE_KEYS, 0 });
     write_file("sealed", image.data, image.size);
     free(image.data);
-    make_live("live", BLOOMFILE_COUNTING);
+    make_live("live", BLOOMFILE_LAYOUT_COUNTING);
     sealed = opened("sealed", 0);
     reader = opened("live", 0);
-    writer = opened("live", BLOOMFILE_WRITE);
+    writer = opened("live", BLOOMFILE_OPEN_WRITE);
     return 0;
 }
 
@@ -65,7 +65,7 @@ static void add_one(void)
 
 static void join_them(void)
 {
-    third = opened("live", BLOOMFILE_WRITE);
+    third = opened("live", BLOOMFILE_OPEN_WRITE);
 }
 
 static void seal_in_place(void)
@@ -75,7 +75,7 @@ static void seal_in_place(void)
 
 static void poison_other_record(void)
 {
-    change_record("live", 1 - slot_in_force("live"), 8, 4, BLOOMFILE_POISONED);
+    change_record("live", 1 - slot_in_force("live"), 8, 4, BLOOMFILE_STATE_POISONED);
 }
 
 static void damage_live(void)
@@ -108,7 +108,7 @@ static int project_writer(void)
 
 static int unite_writer(void)
 {
-    const bloomfile *const all[] = { writer };
+    const bloomfile_filter *const all[] = { writer };
     return bloomfile_merge("made", all, 1, NULL, 0);
 }
 
@@ -261,7 +261,7 @@ static int open_again(void)
 
 static int join_as_third(void)
 {
-    return bloomfile_open(&third, "live", BLOOMFILE_WRITE);
+    return bloomfile_open(&third, "live", BLOOMFILE_OPEN_WRITE);
 }
 
 static void a_file_that_is_sealed_while_it_is_opened_is_opened_sealed(void **state)
@@ -272,7 +272,7 @@ static void a_file_that_is_sealed_while_it_is_opened_is_opened_sealed(void **sta
     const size_t before = open_descriptors();
     assert_error(with_others(open_again, ON_fstatfs64, 1, seal_in_place), 0);
     assert_int_equal(open_descriptors(), before - 1); /* a sealed file needs none */
-    assert_int_equal(info_of(reader).state, BLOOMFILE_SEALED);
+    assert_int_equal(info_of(reader).state, BLOOMFILE_STATE_SEALED);
     assert_true(has_numbers(reader, 0, LIVE_KEYS));
 }
 
@@ -297,7 +297,7 @@ static void a_sync_that_is_abandoned_before_it_joins_is_unclean(void **state)
 
 static int opened_with(struct faults faults)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     faults_begin(&faults);
     int error = bloomfile_open(&f, "live", 0);
     faults_end();
@@ -438,8 +438,8 @@ static void counts_that_killed_writers_took_along_are_flagged(void **state)
         assert_int_equal(info_of_file("live").keys_estimated, gone > 0);
         close_all();
         assert_int_equal(unlink("live"), 0);
-        make_live("live", BLOOMFILE_COUNTING);
-        writer = opened("live", BLOOMFILE_WRITE);
+        make_live("live", BLOOMFILE_LAYOUT_COUNTING);
+        writer = opened("live", BLOOMFILE_OPEN_WRITE);
     }
 }
 
@@ -449,7 +449,7 @@ static void a_clean_file_has_its_counts(void **state)
     (void)state;
     close_all();
     change_record("live", slot_in_force("live"), 64, 4, 3);
-    writer = opened("live", BLOOMFILE_WRITE);
+    writer = opened("live", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(info_of(writer).keys_estimated, 0);
     assert_int_equal(info_of(writer).writers, 1);
 }
@@ -460,7 +460,7 @@ static void nor_has_it_a_sync(void **state)
     (void)state;
     close_all();
     change_record("live", slot_in_force("live"), 12, 4, RECORD_SYNC_BEGUN);
-    writer = opened("live", BLOOMFILE_WRITE);
+    writer = opened("live", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_status(writer), 0);
 }
 
@@ -499,8 +499,8 @@ static void a_file_of_another_boot_that_is_accepted_has_no_exact_counts(void **s
     close_all();
     change_record("live", slot_in_force("live"), 40, 8, 12345);
     assert_int_equal(info_of_file("live").writers, 0);
-    assert_error(bloomfile_open(&third, "live", BLOOMFILE_WRITE), BLOOMFILE_EUNCLEAN);
-    third = opened("live", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_error(bloomfile_open(&third, "live", BLOOMFILE_OPEN_WRITE), BLOOMFILE_EUNCLEAN);
+    third = opened("live", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_int_equal(info_of(third).keys_estimated, 1);
     assert_int_equal(info_of(third).writers, 1);
 }
@@ -722,8 +722,8 @@ static void a_link_that_leads_to_another_file_is_stale(void **state)
     const char *const others[] = { "copy", fd >= 0 ? elsewhere : "copy" };
     for (size_t i = 0; i < ROWS(others); i++) {
         make_symlink("live", "link");
-        bloomfile *f = opened("link", 0);
-        third = opened("link", BLOOMFILE_WRITE);
+        bloomfile_filter *f = opened("link", 0);
+        third = opened("link", BLOOMFILE_OPEN_WRITE);
         assert_int_equal(bloomfile_is_stale(f), 0);
         assert_error(bloomfile_sync(third), 0);
         assert_int_equal(unlink("link"), 0);
@@ -745,8 +745,8 @@ static void a_folder_that_becomes_a_file_has_no_filter_in_it(void **state)
 {
     (void)state;
     assert_int_equal(mkdir("folder", 0700), 0);
-    make_live("folder/live", BLOOMFILE_BLOCKED);
-    third = opened("folder/live", BLOOMFILE_WRITE);
+    make_live("folder/live", BLOOMFILE_LAYOUT_BLOCKED);
+    third = opened("folder/live", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(rename("folder", "moved"), 0);
     write_file("folder", "", 0);
     assert_int_not_equal(bloomfile_is_stale(third), 0);
@@ -781,7 +781,7 @@ static void a_file_behind_a_copy_is_looked_at_itself(void **state)
     static void (*const acts[])(void) = { rewrite_label, cut_header };
     for (size_t i = 0; i < ROWS(acts); i++) {
         struct bytes image = read_file("sealed");
-        third = opened("sealed", BLOOMFILE_COPY);
+        third = opened("sealed", BLOOMFILE_OPEN_COPY);
         assert_int_equal(ask_whether_stale(), 0);
         assert_int_equal(with_others(ask_whether_stale, ON_pread64, 1, acts[i]), 1);
         bloomfile_close(third);
@@ -838,7 +838,7 @@ static void a_path_that_cannot_be_followed_names_no_other_file(void **state)
 {
     (void)state;
     make_symlink("live", "link");
-    third = opened("link", BLOOMFILE_WRITE);
+    third = opened("link", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(unlink("link"), 0);
     make_symlink("link", "link");
     assert_error(bloomfile_sync(third), 0);
@@ -912,10 +912,10 @@ static void descriptor_0_is_one_like_any_other(void **state)
     static const struct {
         const char *path;
         unsigned flags;
-    } rows[] = { { "live", BLOOMFILE_WRITE }, { "live", 0 } };
+    } rows[] = { { "live", BLOOMFILE_OPEN_WRITE }, { "live", 0 } };
     pid_t child = fork();
     if (child == 0) {
-        bloomfile *f;
+        bloomfile_filter *f;
         close(0);
         bool failed = false;
         for (size_t i = 0; i < ROWS(rows); i++) {
@@ -1028,13 +1028,13 @@ static void rights_that_cannot_be_known_or_kept_are_taken_away(void **state)
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct stat status;
-        assert_error(publish_filter("new", BLOOMFILE_REPLACE, 5), 0);
+        assert_error(publish_filter("new", BLOOMFILE_TO_REPLACE, 5), 0);
         set_mode("new", 0664);
         struct faults faults = from_then_on(rows[i].call, 1, rows[i].first);
         const struct faults besides = from_then_on(rows[i].besides, 1, rows[i].second);
         faults.besides = &besides;
         faults_begin(&faults);
-        int error = publish_filter("new", BLOOMFILE_REPLACE, 10);
+        int error = publish_filter("new", BLOOMFILE_TO_REPLACE, 10);
         faults_end();
         assert_error(error, rows[i].error);
         assert_filter_of("new", error == 0 ? 10 : 5);
@@ -1056,7 +1056,7 @@ static void a_list_of_rights_goes_with_the_group(void **state)
         skip(); /* this file system has none */
     const struct faults faults = from_then_on(ON_fchown, 1, EPERM);
     faults_begin(&faults);
-    assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+    assert_error(publish_filter("new", BLOOMFILE_TO_REPLACE, 10), 0);
     faults_end();
     assert_true(getxattr("new", "system.posix_acl_access", NULL, 0) < 0);
     struct stat status;

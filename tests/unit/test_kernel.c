@@ -15,7 +15,8 @@
 #include "kernel/scattered/rounds.h"
 
 static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
-static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
+                                    BLOOMFILE_LAYOUT_COUNTING };
 
 /* Calls check(kernel, layout) for every kernel there is. */
 static void for_all_kernels(void (*check)(const struct kernel *kernel, uint32_t layout))
@@ -53,7 +54,7 @@ static struct random_body random_body(uint32_t layout, uint64_t m, unsigned k, s
     uint8_t *body = b.memory + misalignment;
     memset(body, 0, size);
     for (uint64_t x = 0; x < m; x++) {
-        const bool counting = layout == BLOOMFILE_COUNTING;
+        const bool counting = layout == BLOOMFILE_LAYOUT_COUNTING;
         const unsigned per_byte = counting ? 2 : 8, width = counting ? 4 : 1;
         const unsigned value = counting ? 1 + (unsigned)(random64(state) % 15) : 1;
         if ((double)(random64(state) >> 11) < density * 0x1p53)
@@ -142,7 +143,7 @@ static void lookups_in_tiny_bodies_agree(const struct kernel *kernel, uint32_t l
     uint64_t state = layout;
     assert_ptr_not_equal(memory, MAP_FAILED);
     assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
-    for (uint64_t m = 1; m < 600 && layout != BLOOMFILE_BLOCKED; m++)
+    for (uint64_t m = 1; m < 600 && layout != BLOOMFILE_LAYOUT_BLOCKED; m++)
         for (size_t i = 0; i < ROWS(ks); i++) {
             const struct geometry geometry = geometry_of(layout, m, EMBEDDED);
             uint8_t *body = memory + page - geometry.need;
@@ -167,7 +168,7 @@ static void lookups_in_tiny_bodies_agree(const struct kernel *kernel, uint32_t l
 /* One bit at a time: each bit of a block is wanted by digests that want no other. */
 static void a_single_bit_is_found(const struct kernel *kernel, uint32_t layout)
 {
-    if (layout != BLOOMFILE_BLOCKED)
+    if (layout != BLOOMFILE_LAYOUT_BLOCKED)
         return;
     uint64_t state = 1;
     unsigned found = 0;
@@ -200,11 +201,11 @@ static void add_slowly(uint32_t layout, uint8_t *body, uint64_t m, unsigned k, u
             *is_new = true;
             change->ones++;
         }
-        if (layout != BLOOMFILE_COUNTING)
+        if (layout != BLOOMFILE_LAYOUT_COUNTING)
             body[x / 8] |= (uint8_t)(1u << x % 8);
         else if (before < 15)
             body[x / 2] = (uint8_t)(body[x / 2] + (1u << 4 * (x % 2)));
-        change->overflow += layout == BLOOMFILE_COUNTING && before == 14;
+        change->overflow += layout == BLOOMFILE_LAYOUT_COUNTING && before == 14;
     }
     change->keys += *is_new;
 }
@@ -238,7 +239,7 @@ static void assert_adds_agree(add_function *add, uint32_t layout, uint64_t m, un
 
     const struct kernel_change none = { 0 };
     change = none;
-    if (layout != BLOOMFILE_COUNTING) {
+    if (layout != BLOOMFILE_LAYOUT_COUNTING) {
         add(body, geometry.units, k, digests, n, NULL, &change);
         assert_memory_equal(&change, &none, sizeof change);
         assert_memory_equal(body, expected, size);
@@ -296,7 +297,7 @@ static void fold_slowly(uint32_t layout, uint8_t *to, const uint8_t *from, uint6
 {
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t j = (first + i) / factor;
-        if (layout == BLOOMFILE_COUNTING) {
+        if (layout == BLOOMFILE_LAYOUT_COUNTING) {
             const unsigned shift = 4 * (j % 2), old = to[j / 2] >> shift & 15;
             unsigned sum = old + (from[i / 2] >> 4 * (i % 2) & 15u);
             sum = sum < 15 ? sum : 15;
@@ -314,7 +315,7 @@ static void assert_folds_agree(uint32_t layout, uint64_t first, uint64_t count, 
     enum {
         EDGE = 16 /* beyond what is folded */
     };
-    const uint64_t units_a_byte = layout == BLOOMFILE_COUNTING ? 2 : 8;
+    const uint64_t units_a_byte = layout == BLOOMFILE_LAYOUT_COUNTING ? 2 : 8;
     const size_t from_size = (size_t)((count + units_a_byte - 1) / units_a_byte);
     const size_t size = (size_t)((count + first) / factor / units_a_byte + EDGE);
     uint8_t *from = malloc(from_size > 0 ? from_size : 1), *to = malloc(size);
@@ -346,7 +347,7 @@ static void assert_folds_agree(uint32_t layout, uint64_t first, uint64_t count, 
 static void folds_agree(void **state)
 {
     (void)state;
-    static const uint32_t bitwise[] = { BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+    static const uint32_t bitwise[] = { BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_LAYOUT_COUNTING };
     for (uint64_t factor = 2; factor < 80; factor++) {
         for (uint64_t i = 0; i < 40; i++) {
             const uint64_t most = 64 * factor + i * 97 < 6000 ? 64 * factor + i * 97 : 6000;
@@ -362,8 +363,8 @@ static void folds_agree(void **state)
             for (uint64_t first = 0; first < 4; first++)
                 assert_folds_agree(bitwise[l], first * 8, 200000 + first, factors[i]);
     for (uint64_t count = 0; count < 300; count++) {
-        assert_folds_agree(BLOOMFILE_CLASSIC, count % 10 * 8, count, 1);
-        assert_folds_agree(BLOOMFILE_COUNTING, count % 10 * 2, count, 1);
+        assert_folds_agree(BLOOMFILE_LAYOUT_CLASSIC, count % 10 * 8, count, 1);
+        assert_folds_agree(BLOOMFILE_LAYOUT_COUNTING, count % 10 * 2, count, 1);
     }
 }
 
@@ -429,14 +430,14 @@ static void assert_chosen(const char *wanted, uint32_t layout, const struct kern
 static void the_environment_names_a_kernel_and_is_read_once(void **state)
 {
     (void)state;
-    const struct kernel *fastest = kernel_named(BLOOMFILE_BLOCKED, NULL);
+    const struct kernel *fastest = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, NULL);
     for (size_t i = 0; i < ROWS(names); i++) {
-        const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
-        assert_chosen(names[i], BLOOMFILE_BLOCKED, kernel != NULL ? kernel : fastest);
+        const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
+        assert_chosen(names[i], BLOOMFILE_LAYOUT_BLOCKED, kernel != NULL ? kernel : fastest);
     }
-    assert_null(kernel_named(BLOOMFILE_BLOCKED, "abacus"));
-    assert_chosen("abacus", BLOOMFILE_BLOCKED, fastest);
-    assert_chosen("", BLOOMFILE_BLOCKED, fastest);
+    assert_null(kernel_named(BLOOMFILE_LAYOUT_BLOCKED, "abacus"));
+    assert_chosen("abacus", BLOOMFILE_LAYOUT_BLOCKED, fastest);
+    assert_chosen("", BLOOMFILE_LAYOUT_BLOCKED, fastest);
     for (size_t i = 0; i < ROWS(layouts); i++)
         assert_chosen("scalar", layouts[i], kernel_named(layouts[i], "scalar"));
 }

@@ -40,7 +40,7 @@ static void assert_many_as_each(const struct kernel *kernel, unsigned k)
         assert_memory_equal(at_once + 1, one_by_one, PART * 64);
         for (size_t i = 0; i < n; i++) {
             uint64_t x[BLOOMFILE_MAX_HASHES];
-            reference_positions(BLOOMFILE_BLOCKED, BLOCKS * 512, k, digests[i], x);
+            reference_positions(BLOOMFILE_LAYOUT_BLOCKED, BLOCKS * 512, k, digests[i], x);
             for (unsigned j = 0; j < k; j++)
                 assert_true(one_by_one[x[j] / 8 - FIRST * 64] >> x[j] % 8 & 1);
         }
@@ -51,7 +51,7 @@ static void many_keys_set_what_each_sets(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROWS(names); i++) {
-        const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
+        const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
         for (unsigned k = 1; kernel != NULL && k <= BLOOMFILE_MAX_HASHES; k++)
             assert_many_as_each(kernel, k);
     }
@@ -97,7 +97,7 @@ static void digests_that_set_no_bit_are_noted(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROWS(names); i++) {
-        const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
+        const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
         for (unsigned k = 1; kernel != NULL && k <= PROBE_SLICES; k++)
             assert_idle(kernel, k);
     }
@@ -108,7 +108,7 @@ static void a_key_is_new_if_it_sets_a_bit(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROWS(names); i++) {
-        const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
+        const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
         static _Alignas(64) uint8_t body[BLOCKS * 64], before[BLOCKS * 64];
         struct kernel_change change = { 0 };
         int64_t keys = 0;
@@ -140,7 +140,7 @@ static void nothing_is_read_behind_the_last_digest(void **state)
     for (size_t i = 1; i <= most; i++)
         end[-(ptrdiff_t)i] = random64(&random);
     for (size_t i = 0; i < ROWS(names); i++) {
-        const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
+        const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
         struct kernel_change change = { 0 };
         for (size_t n = 1; kernel != NULL && n <= most; n++)
             kernel->add_shared(body, part / 64, 3, end - n, n, NULL, &change);
@@ -160,9 +160,12 @@ static void a_part_of_a_scattered_layout_gets_what_is_its_own(void **state)
         PARTS = 4,
         STEP = SIZE / PARTS
     };
-    static const unsigned units_per_byte[] = { [BLOOMFILE_CLASSIC] = 8, [BLOOMFILE_COUNTING] = 2 };
+    static const unsigned units_per_byte[] = {
+        [BLOOMFILE_LAYOUT_CLASSIC] = 8, [BLOOMFILE_LAYOUT_COUNTING] = 2
+    };
     static uint8_t whole[SIZE], parts[SIZE + 1];
-    for (uint32_t layout = BLOOMFILE_CLASSIC; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_CLASSIC; layout <= BLOOMFILE_LAYOUT_COUNTING;
+         layout++) {
         const struct kernel *kernel = kernel_named(layout, "scalar");
         const uint64_t units = (uint64_t)SIZE * units_per_byte[layout], some = units / PARTS;
         memset(whole, 0, sizeof whole);

@@ -56,8 +56,8 @@ static const struct {
 };
 
 static const struct recipe recipes[] = {
-    { BLOOMFILE_BLOCKED, EMBEDDED, 512, 6, 1, 0 },
-    { BLOOMFILE_CLASSIC, IN_FILE, 100, 3, 1, 0 },
+    { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 1, 0 },
+    { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 100, 3, 1, 0 },
 };
 
 static void each_label_is_taken_or_refused_by_a_reader(void **state)

@@ -59,7 +59,7 @@ static pid_t start_child(unsigned nth, int which, bool no_unnamed_files)
     until_signal = nth;
     signal_then = which;
     faults_begin(&faults);
-    _exit(publish_filter("old", BLOOMFILE_REPLACE, 20) != 0);
+    _exit(publish_filter("old", BLOOMFILE_TO_REPLACE, 20) != 0);
 }
 
 static bool killed(pid_t child)
@@ -77,7 +77,7 @@ static void what_a_kill_leaves_is_removed_by_the_next_one(void **state)
         unsigned left = 0, nth = 0;
         while (killed(start_child(nth++, SIGKILL, named))) {
             left += temporaries();
-            assert_error(publish_filter("next", BLOOMFILE_REPLACE, 10), 0);
+            assert_error(publish_filter("next", BLOOMFILE_TO_REPLACE, 10), 0);
             assert_int_equal(temporaries(), 0);
             assert_int_equal(entries_in_dir(), 2);
         }
@@ -125,7 +125,7 @@ static void a_file_that_is_being_made_stays(void **state)
                 break;
             }
             const unsigned before = temporaries();
-            assert_error(publish_filter("next", BLOOMFILE_REPLACE, 10), 0);
+            assert_error(publish_filter("next", BLOOMFILE_TO_REPLACE, 10), 0);
             stayed += temporaries();
             removed += before - temporaries();
             assert_int_equal(kill(child, SIGCONT), 0);
@@ -161,7 +161,7 @@ static void where_there_are_no_locks_nothing_is_removed_and_nothing_left(void **
         struct faults faults = from_then_on(ON_flock, 1, ENOLCK);
         faults.no_unnamed_files = named != 0;
         faults_begin(&faults);
-        assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+        assert_error(publish_filter("new", BLOOMFILE_TO_REPLACE, 10), 0);
         faults_end();
         assert_true(fault_calls(ON_getrandom) > 0);
         assert_int_equal(access(fixed_name(5), F_OK), 0);
@@ -180,7 +180,7 @@ static void a_name_that_somebody_else_holds_at_once_is_given_up(void **state)
     assert_error(publish_filter("new", 0, 10), 0);
     faults_end();
     assert_int_equal(temporaries(), 1);
-    assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+    assert_error(publish_filter("new", BLOOMFILE_TO_REPLACE, 10), 0);
     assert_int_equal(entries_in_dir(), 1);
 }
 
@@ -205,12 +205,12 @@ static void what_is_no_leftover_stays(void **state)
     }
     const size_t entries = entries_in_dir();
     assert_error(publish_filter("new", 0, 10), 0);
-    assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+    assert_error(publish_filter("new", BLOOMFILE_TO_REPLACE, 10), 0);
     assert_int_equal(entries_in_dir(), entries + 1);
     assert_file_holds("precious", "bytes", 5);
 
     close(fd);
-    assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+    assert_error(publish_filter("new", BLOOMFILE_TO_REPLACE, 10), 0);
     assert_int_equal(access(fixed_name(0), F_OK), -1);
     assert_int_equal(access(fixed_name(4), F_OK), others ? 0 : -1);
 }
@@ -227,7 +227,7 @@ static void publish_and_be_killed(unsigned seed)
         until_signal = (unsigned)(random64(&random) % 600);
         signal_then = SIGKILL;
         faults_begin(&faults);
-        int error = publish_filter(path, BLOOMFILE_REPLACE, 10);
+        int error = publish_filter(path, BLOOMFILE_TO_REPLACE, 10);
         faults_end();
         if (error != 0)
             _exit(1);
@@ -286,7 +286,7 @@ static void another_maker_s_file_is_never_published_nor_removed(void **state)
     struct faults faults = { .no_unnamed_files = true, .at_each_call = take_over_name };
     taken_over = false;
     faults_begin(&faults);
-    int error = publish_filter("old", BLOOMFILE_REPLACE, 20);
+    int error = publish_filter("old", BLOOMFILE_TO_REPLACE, 20);
     faults_end();
     assert_true(taken_over);
     assert_error(error, EBUSY);

@@ -167,7 +167,7 @@ static void a_part_of_a_filter_is_a_maybe(void **state)
         assert_unusable(filter.data, filter.size - i, 0);
         assert_unusable(filter.data + i, filter.size - i, 0);
     }
-    assert_unusable(filter.data, 0, BLOOMFILE_ECOMPACT);
+    assert_unusable(filter.data, 0, BLOOMFILE_ENOTCOMPACT);
     free(filter.data);
 }
 
@@ -200,7 +200,7 @@ static void any_other_version_byte_is_a_maybe(void **state)
     assert_int_equal(*version, 1);
     for (int later = 2; later < 256; later++) {
         *version = (uint8_t)later;
-        assert_unusable(filter.data, filter.size, BLOOMFILE_ECOMPACT);
+        assert_unusable(filter.data, filter.size, BLOOMFILE_ENOTCOMPACT);
     }
     free(filter.data);
 }
@@ -228,10 +228,10 @@ static void another_seed_is_a_maybe(void **state)
     struct bloomfile_view view;
     const bloomfile_digest digest = bloomfile_hash(1, "key", 3);
     uint8_t filter[64 + TRAILER] = { 0 };
-    assert_error(bloomfile_view_init(&view, BLOOMFILE_CLASSIC, 512, 7), 0);
+    assert_error(bloomfile_view_init(&view, BLOOMFILE_LAYOUT_CLASSIC, 512, 7), 0);
     bloomfile_view_add_digests(&view, filter, &digest, 1);
-    bloomfile_view_seal(&view, 1, filter);
-    assert_unusable(filter, sizeof filter, BLOOMFILE_ECOMPACT);
+    bloomfile_view_write_trailer(&view, 1, filter);
+    assert_unusable(filter, sizeof filter, BLOOMFILE_ENOTCOMPACT);
 }
 
 static void without_memory_there_is_no_filter_and_that_is_a_maybe(void **state)
@@ -250,7 +250,7 @@ static void without_memory_there_is_no_filter_and_that_is_a_maybe(void **state)
         assert_null(policy_create_filter(policy, &key, &(size_t){ 3 }, 1, &size));
         faults_end();
         assert_int_equal(size, 0);
-        assert_unusable((const uint8_t *)"", size, BLOOMFILE_ECOMPACT);
+        assert_unusable((const uint8_t *)"", size, BLOOMFILE_ENOTCOMPACT);
     }
 }
 

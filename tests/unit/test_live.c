@@ -31,13 +31,13 @@ static void a_new_filter_is_empty_whole_and_clean_once_closed(void **state)
 {
     (void)state;
     struct bloomfile_params params = sized(1000);
-    bloomfile *f;
+    bloomfile_filter *f;
     params.label = "seen";
     params.seed = 7;
     memset(params.tag, 3, sizeof params.tag);
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     struct bloomfile_info info = info_of(f);
-    assert_int_equal(info.state, BLOOMFILE_LIVE);
+    assert_int_equal(info.state, BLOOMFILE_STATE_LIVE);
     assert_int_equal(info.keys, 0);
     assert_int_equal(info.writers, 1);
     assert_memory_not_equal(info.boot_id, zeros, sizeof zeros);
@@ -61,7 +61,7 @@ static void a_new_filter_is_empty_whole_and_clean_once_closed(void **state)
 static void parameters_that_will_not_do_make_nothing(void **state)
 {
     (void)state;
-    bloomfile *f = (void *)&f;
+    bloomfile_filter *f = (void *)&f;
     struct bloomfile_params params = sized(0);
     assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_ECAPACITY);
     assert_null(f);
@@ -73,18 +73,21 @@ static void parameters_that_will_not_do_make_nothing(void **state)
     params.fpr = 1e-300;
     assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_EUNREACHABLE);
     params = sized(10);
-    static const unsigned flags[] = { BLOOMFILE_WRITE, BLOOMFILE_ACCEPT_UNCLEAN, 1u << 31 };
+    static const unsigned flags[] = { BLOOMFILE_OPEN_WRITE, BLOOMFILE_OPEN_ACCEPT_UNCLEAN,
+                                      1u << 31 };
     for (size_t i = 0; i < ROWS(flags); i++)
         assert_error(bloomfile_create(&f, "filter", &params, flags[i]), BLOOMFILE_EPARAMS);
     for (size_t i = 0; i < ROWS(flags); i++)
         assert_error(bloomfile_create_memory(&f, &params, flags[i]), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_create_memory(&f, &params, BLOOMFILE_REPLACE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_create_memory(&f, &params, BLOOMFILE_TO_REPLACE), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_create(&f, NULL, &params, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_SOLE_ADDER), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_OPEN_SOLE_ADDER),
+                 BLOOMFILE_EPARAMS);
     assert_error(bloomfile_create(&f, "", &params, 0), ENOENT);
     assert_error(bloomfile_create(&f, "missing/filter", &params, 0), ENOENT);
     make_pipe("pipe", 0600);
-    assert_error(bloomfile_create(&f, "pipe", &params, BLOOMFILE_REPLACE), BLOOMFILE_ENOTREGULAR);
+    assert_error(bloomfile_create(&f, "pipe", &params, BLOOMFILE_TO_REPLACE),
+                 BLOOMFILE_ENOTREGULAR);
     assert_int_equal(unlink("pipe"), 0);
     assert_int_equal(entries_in_dir(), 0);
 }
@@ -95,7 +98,7 @@ enum {
 };
 
 static struct {
-    bloomfile *f;
+    bloomfile_filter *f;
     pthread_mutex_t lock;
     pthread_cond_t turn;
     uint64_t next; /* thread to add; THREADS: all have */
@@ -126,7 +129,7 @@ static void what_each_of_many_threads_adds_is_counted_once(void **state)
     pthread_t threads[THREADS];
     void *failed;
     line.f = create("filter", 100000);
-    bloomfile *alone = create("alone", 100000);
+    bloomfile_filter *alone = create("alone", 100000);
     add(alone, 0, THREADS * EACH);
     for (uint64_t i = 0; i < THREADS; i++) {
         numbers[i] = i;
@@ -155,13 +158,13 @@ static void what_each_of_many_threads_adds_is_counted_once(void **state)
 static void a_filter_is_replaced_only_if_asked(void **state)
 {
     (void)state;
-    bloomfile *old = create("filter", 1000), *f;
+    bloomfile_filter *old = create("filter", 1000), *f;
     add(old, 0, 10);
     struct bloomfile_params params = sized(50);
     assert_error(bloomfile_create(&f, "filter", &params, 0), EEXIST);
     assert_null(f);
     assert_int_equal(bloomfile_is_stale(old), 0);
-    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_TO_REPLACE), 0);
     assert_int_equal(bloomfile_is_stale(old), 1);
     assert_int_equal(bloomfile_is_stale(f), 0);
     add(old, 10, 20); /* to the file that has no name any more */
@@ -177,7 +180,7 @@ static void a_filter_in_memory_is_like_any_other(void **state)
     (void)state;
     size_t descriptors = open_descriptors();
     struct bloomfile_params params = sized(1000);
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     add(f, 0, 500);
     assert_has(f, 500);
@@ -193,7 +196,7 @@ static void a_filter_in_memory_is_like_any_other(void **state)
 }
 
 struct watch {
-    const bloomfile *f;
+    const bloomfile_filter *f;
     atomic_size_t added;
     atomic_bool lost;
 };
@@ -214,11 +217,12 @@ static void *look_for_what_is_added(void *argument)
 static void a_sole_adder_adds_what_others_would(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
+         layout++) {
         struct bloomfile_params params = sized(LONE_ADDS);
         params.layout = layout;
-        bloomfile *alone, *shared;
-        assert_error(bloomfile_create_memory(&alone, &params, BLOOMFILE_SOLE_ADDER), 0);
+        bloomfile_filter *alone, *shared;
+        assert_error(bloomfile_create_memory(&alone, &params, BLOOMFILE_OPEN_SOLE_ADDER), 0);
         assert_error(bloomfile_create_memory(&shared, &params, 0), 0);
         assert_false(shared->live->alone); /* else adds at the same time may undo one another */
         struct watch watch = { .f = alone };
@@ -233,8 +237,8 @@ static void a_sole_adder_adds_what_others_would(void **state)
         }
         assert_int_equal(pthread_join(looker, NULL), 0);
         assert_false(atomic_load(&watch.lost));
-        assert_error(bloomfile_seal_to("alone", alone, BLOOMFILE_REPLACE), 0);
-        assert_error(bloomfile_seal_to("shared", shared, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_seal_to("alone", alone, BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_seal_to("shared", shared, BLOOMFILE_TO_REPLACE), 0);
         struct bytes one = read_file("alone"), other = read_file("shared");
         assert_int_equal(one.size, other.size);
         assert_memory_equal(one.data, other.data, one.size);
@@ -258,7 +262,7 @@ static void a_filter_larger_than_all_memory_is_refused(void **state)
 {
     (void)state;
     allow_files_of_any_size();
-    bloomfile *f = (void *)&f;
+    bloomfile_filter *f = (void *)&f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.bits = 1ULL << 59;
     assert_error(bloomfile_create_memory(&f, &params, 0),
@@ -270,7 +274,7 @@ static void a_filter_larger_than_all_memory_is_refused(void **state)
 static void one_that_the_system_would_never_give_is_refused(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     allow_files_of_any_size();
     for (uint64_t size = 1ULL << 30; size < 1ULL << 44 && size < SIZE_MAX / 2; size *= 2) {
@@ -289,12 +293,12 @@ static void one_that_the_system_would_never_give_is_refused(void **state)
 static void of_bits_alone_the_capacity_is_what_keeps_the_rate(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++)
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint32_t hashes = 0; hashes <= 3; hashes += 3)
             for (size_t r = 0; r < 2; r++) {
                 struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
                 struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-                bloomfile *f;
+                bloomfile_filter *f;
                 params.layout = layout;
                 params.bits = 512 * 100;
                 params.hashes = hashes;
@@ -321,20 +325,20 @@ static void bits_alone_have_a_key_at_least_and_one_for_each_at_most(void **state
     for (uint64_t bits = 1; bits <= 1000; bits += 999) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-        bloomfile *f;
-        params.layout = BLOOMFILE_CLASSIC;
+        bloomfile_filter *f;
+        params.layout = BLOOMFILE_LAYOUT_CLASSIC;
         params.bits = bits;
         params.fpr = bits == 1 ? 0.01 : 0.9;
         assert_error(bloomfile_create_memory(&f, &params, 0), bits == 1 ? BLOOMFILE_EFULL : 0);
         bloomfile_close(f);
-        assert_error(bloomfile_create_memory(&f, &params, BLOOMFILE_OVER_CAPACITY), 0);
+        assert_error(bloomfile_create_memory(&f, &params, BLOOMFILE_OPEN_OVER_CAPACITY), 0);
         bloomfile_get_info(f, &info);
         assert_int_equal(info.capacity, bits);
         bloomfile_close(f);
     }
 }
 
-static void assert_works(bloomfile *f, int error)
+static void assert_works(bloomfile_filter *f, int error)
 {
     const bool works = error == 0 && bloomfile_add_digest(f, number(0, 1), NULL) == 0 &&
                        bloomfile_contains_digest(f, number(0, 1));
@@ -347,7 +351,7 @@ static void assert_works(bloomfile *f, int error)
 static void who_has_closed_the_standard_streams_can_make_one(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = sized(1000);
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     bloomfile_close(f);
@@ -372,7 +376,7 @@ static void who_has_closed_the_standard_streams_can_make_one(void **state)
 static void a_limit_on_files_is_an_error_of_memory_and_no_signal(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     struct rlimit before;
     struct bloomfile_params params = sized(1000000);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -380,8 +384,8 @@ static void a_limit_on_files_is_an_error_of_memory_and_no_signal(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     const int error = bloomfile_create_memory(&f, &params, 0);
     params.capacity = 1000;
-    params.series = BLOOMFILE_GROW;
-    bloomfile *grown;
+    params.series = BLOOMFILE_SERIES_GROW;
+    bloomfile_filter *grown;
     int added = bloomfile_create_memory(&grown, &params, 0);
     uint64_t n = 0;
     while (added == 0 && n < 1000000)
@@ -402,7 +406,7 @@ static void a_limit_on_files_is_an_error_of_memory_and_no_signal(void **state)
 static void what_only_builders_use_is_refused_and_not_ignored(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     const struct bloomfile_params given[] = {
         { .struct_size = sizeof *given, .capacity = 10, .memory = 1 << 20 },
         { .struct_size = sizeof *given, .capacity = 10, .spool = "." },
@@ -420,7 +424,7 @@ static void what_only_builders_use_is_refused_and_not_ignored(void **state)
 static void an_add_tells_whether_it_was_new(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000);
+    bloomfile_filter *f = create("filter", 1000);
     uint8_t *large = calloc(1, 1 << 20);
     const struct bloomfile_key keys[] = { { "a", 1 },  { "b", 1 },         { "a", 1 },   { "", 0 },
                                           { NULL, 0 }, { large, 1 << 20 }, { "a\0b", 3 } };
@@ -447,14 +451,14 @@ static void an_add_tells_whether_it_was_new(void **state)
 static void the_bits_are_those_of_a_filter_that_is_built(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++)
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k += 7) {
             struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
             params.layout = layout;
             params.bits = 512 * 133;
             params.hashes = k;
             params.capacity = 1000;
-            bloomfile *f;
+            bloomfile_filter *f;
             bloomfile_builder *b = new_builder(params);
             assert_error(bloomfile_create(&f, "live", &params, 0), 0);
             for (uint64_t i = 0; i < 1000; i++)
@@ -478,7 +482,7 @@ static void the_bits_are_those_of_a_filter_that_is_built(void **state)
 static void who_reads_cannot_write(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
+    bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     assert_error(bloomfile_add(reader, "a", 1, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_add_many(reader, NULL, 0, NULL, NULL, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_sync(reader), BLOOMFILE_EREADONLY);
@@ -493,8 +497,8 @@ static void who_reads_cannot_write(void **state)
 static void readers_see_every_add_at_once(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
-    bloomfile *other = open_for("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
+    bloomfile_filter *other = open_for("filter", BLOOMFILE_OPEN_WRITE);
     for (uint64_t i = 0; i < 100; i++) {
         add(i % 2 == 0 ? f : other, i, i + 1);
         assert_has(reader, i + 1);
@@ -519,9 +523,9 @@ static void readers_see_every_add_at_once(void **state)
 static void a_live_filter_is_a_file_of_its_own_without_checksums(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000), *g;
+    bloomfile_filter *f = create("filter", 1000), *g;
     add(f, 0, 10);
-    assert_not_opened("filter", BLOOMFILE_VERIFY_FULL, BLOOMFILE_ELIVE);
+    assert_not_opened("filter", BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_ELIVE);
     struct bloomfile_fault fault = { 0 };
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ELIVE);
     assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_ELIVE);
@@ -529,14 +533,14 @@ static void a_live_filter_is_a_file_of_its_own_without_checksums(void **state)
     assert_string_equal(fault.field, "state");
     assert_true(fault.offset == IN_FILE / 2 || fault.offset == IN_FILE / 4 * 3); /* a record */
     assert_int_equal(fault.page, UINT64_MAX);
-    bloomfile_close(open_for("filter", BLOOMFILE_VERIFY_NONE));
+    bloomfile_close(open_for("filter", BLOOMFILE_OPEN_VERIFY_NONE));
     struct bytes image = read_file("filter");
     assert_error(bloomfile_open_memory(&g, image.data, image.size, 0), BLOOMFILE_ELIVE);
 
     int fd = open("filter", O_RDWR);
-    assert_error(bloomfile_open_fd(&g, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_WRITE),
+    assert_error(bloomfile_open_fd(&g, fd, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_WRITE),
                  BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_open_fd(&g, fd, 0, BLOOMFILE_TO_END, 0), 0);
+    assert_error(bloomfile_open_fd(&g, fd, 0, BLOOMFILE_FROM_REST, 0), 0);
     close(fd);
     assert_has(g, 10);
     bloomfile_close(g);

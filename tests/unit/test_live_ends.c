@@ -17,24 +17,25 @@
 static void sealing_ends_writing(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
+    bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     add(f, 0, 300);
-    bloomfile *other = open_for("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *other = open_for("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_seal(f), EBUSY);
     add(f, 300, 301);
     bloomfile_close(other);
     assert_error(bloomfile_seal(f), 0);
     assert_error(bloomfile_verify(f, 1, NULL), 0);
-    assert_int_equal(info_of(f).state, BLOOMFILE_SEALED);
-    assert_int_equal(info_of(reader).state, BLOOMFILE_SEALED);
+    assert_int_equal(info_of(f).state, BLOOMFILE_STATE_SEALED);
+    assert_int_equal(info_of(reader).state, BLOOMFILE_STATE_SEALED);
     assert_has(f, 301);
     assert_has(reader, 301);
     assert_error(bloomfile_add(f, "a", 1, NULL), BLOOMFILE_ESEALED);
     assert_error(bloomfile_sync(f), BLOOMFILE_ESEALED);
     assert_error(bloomfile_seal(f), BLOOMFILE_ESEALED);
     assert_error(bloomfile_rescue("rescued", f, 0), BLOOMFILE_ESEALED);
-    assert_not_opened("filter", BLOOMFILE_WRITE, BLOOMFILE_ESEALED);
-    assert_not_opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN, BLOOMFILE_ESEALED);
+    assert_not_opened("filter", BLOOMFILE_OPEN_WRITE, BLOOMFILE_ESEALED);
+    assert_not_opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN,
+                      BLOOMFILE_ESEALED);
     bloomfile_close(f);
     bloomfile_close(reader);
     assert_filter_of("filter", 301);
@@ -43,11 +44,11 @@ static void sealing_ends_writing(void **state)
 static void a_sealed_copy_is_the_same_as_sealing_in_place(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000);
+    bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 300);
     assert_error(bloomfile_seal_to("copy", f, 0), 0);
     assert_error(bloomfile_seal_to("copy", f, 0), EEXIST);
-    assert_error(bloomfile_seal_to("copy", f, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_seal_to("copy", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_seal(f), 0);
     assert_error(bloomfile_seal_to("copy of sealed", f, 0), 0);
     bloomfile_close(f);
@@ -66,11 +67,11 @@ static void a_sealed_copy_is_the_same_as_sealing_in_place(void **state)
 static void a_copy_of_a_filter_in_use_has_an_estimated_count(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000), *other = open_for("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = create("filter", 1000), *other = open_for("filter", BLOOMFILE_OPEN_WRITE);
     add(f, 0, 200);
     add(other, 200, 300);
     assert_error(bloomfile_seal_to("copy", f, 0), 0);
-    bloomfile *copy = open_for("copy", BLOOMFILE_VERIFY_FULL);
+    bloomfile_filter *copy = open_for("copy", BLOOMFILE_OPEN_VERIFY_FULL);
     assert_has(copy, 300);
     assert_in_range(info_of(copy).keys, 295,
                     305); /* from the ones: 100 of them are not committed */
@@ -83,11 +84,11 @@ static void a_copy_of_a_filter_in_use_has_an_estimated_count(void **state)
 static void a_rescued_filter_goes_on_elsewhere(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000);
+    bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 200);
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
     assert_error(bloomfile_rescue("rescued", f, 0), EEXIST);
-    bloomfile *rescued = open_for("rescued", BLOOMFILE_WRITE);
+    bloomfile_filter *rescued = open_for("rescued", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(info_of(rescued).keys_estimated, 1);
     add(rescued, 200, 400);
     assert_has(rescued, 400);
@@ -118,7 +119,7 @@ static void set_other_boot(uint8_t *record)
 
 static void set_poisoned(uint8_t *record)
 {
-    record[RECORD_AT_state] = BLOOMFILE_POISONED;
+    record[RECORD_AT_state] = BLOOMFILE_STATE_POISONED;
 }
 
 static void set_sync_begun(uint8_t *record)
@@ -139,7 +140,7 @@ static void what_a_writer_was_killed_syncing_is_not_copied(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     for (unsigned accepting = 0; accepting < 2; accepting++) {
-        bloomfile *f = open_for("filter", accepting ? BLOOMFILE_ACCEPT_UNCLEAN : 0);
+        bloomfile_filter *f = open_for("filter", accepting ? BLOOMFILE_OPEN_ACCEPT_UNCLEAN : 0);
         change_records("filter", set_sync_begun);
         const int error = accepting ? 0 : BLOOMFILE_EUNCLEAN;
         assert_error(bloomfile_seal_to("copy", f, 0), error);
@@ -165,13 +166,14 @@ static void a_reader_copies_what_a_killed_writer_has_left(void **state)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    bloomfile *next = open_for("filter", BLOOMFILE_WRITE), *reader = open_for("filter", 0);
+    bloomfile_filter *next = open_for("filter", BLOOMFILE_OPEN_WRITE),
+                     *reader = open_for("filter", 0);
     add(next, 50, 60);
     assert_int_equal(info_of(reader).keys_estimated, 1);
     assert_error(bloomfile_seal_to("copy", reader, 0), 0);
     bloomfile_close(next);
     bloomfile_close(reader);
-    bloomfile *copy = open_for("copy", BLOOMFILE_VERIFY_FULL);
+    bloomfile_filter *copy = open_for("copy", BLOOMFILE_OPEN_VERIFY_FULL);
     assert_has(copy, 60);
     bloomfile_close(copy);
 }
@@ -180,34 +182,34 @@ static void a_reader_copies_what_a_killed_writer_has_left(void **state)
 static void after_the_machine_died_it_opens_only_if_that_is_accepted(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000);
+    bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 50);
     bloomfile_close(f);
     change_records("filter", set_other_boot);
     assert_not_opened("filter", 0, BLOOMFILE_EUNCLEAN);
-    assert_not_opened("filter", BLOOMFILE_WRITE, BLOOMFILE_EUNCLEAN);
-    f = open_for("filter", BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_not_opened("filter", BLOOMFILE_OPEN_WRITE, BLOOMFILE_EUNCLEAN);
+    f = open_for("filter", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_has(f, 50);
     bloomfile_close(f);
     assert_not_opened("filter", 0, BLOOMFILE_EUNCLEAN);
 
-    f = open_for("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    f = open_for("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_int_equal(info_of(f).keys_estimated, 1);
     assert_int_equal(info_of(f).writers, 1);
     bloomfile_close(open_for("filter", 0));
     bloomfile_close(f);
-    bloomfile_close(open_for("filter", BLOOMFILE_WRITE));
+    bloomfile_close(open_for("filter", BLOOMFILE_OPEN_WRITE));
 }
 
 /* R8. */
 static void once_poisoned_everything_is_maybe(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
+    bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     add(f, 0, 50);
     assert_int_equal(bloomfile_status(reader), 0);
     change_records("filter", set_poisoned); /* as another writer would */
-    bloomfile *const handles[] = { f, reader };
+    bloomfile_filter *const handles[] = { f, reader };
     for (size_t i = 0; i < ROWS(handles); i++) {
         uint64_t digests[300];
         bool hits[300] = { false };
@@ -225,14 +227,15 @@ static void once_poisoned_everything_is_maybe(void **state)
     assert_error(bloomfile_sync(f), BLOOMFILE_EPOISONED);
     assert_error(bloomfile_seal(f), BLOOMFILE_EPOISONED);
     assert_not_opened("filter", 0, BLOOMFILE_EPOISONED);
-    assert_not_opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN, BLOOMFILE_EPOISONED);
+    assert_not_opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN,
+                      BLOOMFILE_EPOISONED);
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
     bloomfile_close(f);
     bloomfile_close(reader);
     assert_not_opened("filter", 0, BLOOMFILE_EPOISONED);
     assert_not_opened("rescued", 0, BLOOMFILE_EUNCLEAN);
-    assert_not_opened("rescued", BLOOMFILE_WRITE, BLOOMFILE_EUNCLEAN);
-    f = open_for("rescued", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_not_opened("rescued", BLOOMFILE_OPEN_WRITE, BLOOMFILE_EUNCLEAN);
+    f = open_for("rescued", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_has(f, 50);
     bloomfile_close(f);
     bloomfile_close(open_for("rescued", 0));
@@ -242,7 +245,7 @@ static void once_poisoned_everything_is_maybe(void **state)
 static void what_is_known_to_be_poisoned_stays_so(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
+    bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     struct bytes before = read_file("filter");
     change_records("filter", set_poisoned);
     assert_true(bloomfile_contains(reader, "never added", 11));
@@ -269,7 +272,7 @@ static void overwrite(const char *path, struct bytes image)
 static void a_sealed_filter_in_its_place_is_left_alone(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000);
+    bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 100);
     assert_error(bloomfile_seal_to("copy", f, 0), 0);
     struct bytes copy = read_file("copy");
@@ -285,7 +288,7 @@ static void another_filter_in_its_place_is_not_copied(void **state)
 {
     (void)state;
     struct bloomfile_params params = sized(1000);
-    bloomfile *f = create("filter", 1000), *other;
+    bloomfile_filter *f = create("filter", 1000), *other;
     add(f, 0, 100);
     params.seed = 1;
     assert_error(bloomfile_create(&other, "other", &params, 0), 0);
@@ -310,7 +313,7 @@ static void set_no_ones(uint8_t *record)
 static void a_rescued_filter_has_the_counts_of_the_record(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000), *rescued;
+    bloomfile_filter *f = create("filter", 1000), *rescued;
     add(f, 0, 200);
     bloomfile_close(f);
     change_records("filter", set_no_ones);
@@ -318,7 +321,7 @@ static void a_rescued_filter_has_the_counts_of_the_record(void **state)
     assert_error(bloomfile_rescue("rescued", f, 0), BLOOMFILE_EBODY); /* bits are not as counted */
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
     assert_not_opened("rescued", 0, BLOOMFILE_EUNCLEAN);
-    rescued = open_for("rescued", BLOOMFILE_ACCEPT_UNCLEAN);
+    rescued = open_for("rescued", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_int_equal(info_of(rescued).keys, 200);
     assert_int_equal(info_of(rescued).keys_estimated, 1);
     bloomfile_close(rescued);
@@ -328,7 +331,7 @@ static void a_rescued_filter_has_the_counts_of_the_record(void **state)
 static void a_filter_that_another_has_sealed_needs_no_rescue(void **state)
 {
     (void)state;
-    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
+    bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     assert_error(bloomfile_seal(f), 0);
     assert_error(bloomfile_rescue("rescued", reader, 0), BLOOMFILE_ESEALED);
     assert_int_equal(entries_in_dir(), 1);

@@ -14,7 +14,7 @@
 #include "faults.h"
 #include "format/probe.h"
 
-#define LAYOUT    BLOOMFILE_COUNTING
+#define LAYOUT    BLOOMFILE_LAYOUT_COUNTING
 #define REMOVABLE LIVE_KEYS       /* a number that is there besides */
 #define NEW       (LIVE_KEYS + 1) /* one that is added */
 
@@ -25,7 +25,7 @@ enum outcome {
 };
 
 /* Who has "filter" open. */
-static bloomfile *reader, *writer, *second;
+static bloomfile_filter *reader, *writer, *second;
 
 /* What an operation did. */
 struct done {
@@ -50,7 +50,7 @@ static void note(int told)
 
 static void open_second(void)
 {
-    note(bloomfile_open(&second, "filter", BLOOMFILE_WRITE));
+    note(bloomfile_open(&second, "filter", BLOOMFILE_OPEN_WRITE));
 }
 
 static void add_exactly(void)
@@ -138,11 +138,13 @@ static const struct operation {
     bool silent;              /* it has no way to tell an error */
 } operations[] = {
     { "opening for writing", 0, open_second, poisoned_by_msync, 3, false },
-    { "adding exactly", BLOOMFILE_ADD_EXACT, add_exactly, poisoned_by_msync, 0, false },
-    { "adding many exactly", BLOOMFILE_ADD_EXACT, add_many_exactly, poisoned_by_msync, 0, false },
+    { "adding exactly", BLOOMFILE_OPEN_ADD_EXACT, add_exactly, poisoned_by_msync, 0, false },
+    { "adding many exactly", BLOOMFILE_OPEN_ADD_EXACT, add_many_exactly, poisoned_by_msync, 0,
+      false },
     { "removing", 0, remove_key, poisoned_by_msync, 0, false },
     { "adding after fork", 0, add_in_child, poisoned_by_msync, 2, false },
-    { "adding exactly after fork", BLOOMFILE_ADD_EXACT, add_in_child, poisoned_by_msync, 2, false },
+    { "adding exactly after fork", BLOOMFILE_OPEN_ADD_EXACT, add_in_child, poisoned_by_msync, 2,
+      false },
     { "syncing", 0, sync_it, poisoned_by_msync, 1, false },
     { "sealing", 0, seal_it, sealed_by_first_record, 1, false },
     { "closing", 0, close_it, poisoned_by_msync, 1, true },
@@ -152,14 +154,14 @@ static void begin(const struct operation *op)
 {
     make_live("filter", LAYOUT);
     reader = opened("filter", 0);
-    writer = opened("filter", BLOOMFILE_WRITE | op->flags);
+    writer = opened("filter", BLOOMFILE_OPEN_WRITE | op->flags);
     second = NULL;
     add_digests_of(writer, REMOVABLE, REMOVABLE + 1);
 }
 
 /* ---- what must hold afterwards: NULL, or what does not */
 
-static const char *flaw_of_handle(bloomfile *f, enum outcome outcome)
+static const char *flaw_of_handle(bloomfile_filter *f, enum outcome outcome)
 {
     if (f == NULL)
         return NULL;
@@ -212,11 +214,11 @@ static bool left_unclean(const struct operation *op, const struct faults *faults
 
 static const char *flaw_of_unclean_file(void)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     if (bloomfile_open(&f, "filter", 0) != BLOOMFILE_EUNCLEAN ||
-        bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != BLOOMFILE_EUNCLEAN)
+        bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE) != BLOOMFILE_EUNCLEAN)
         return "it is not unclean";
-    bloomfile_close(opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN));
+    bloomfile_close(opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN));
     return flaw_of_live_file("filter");
 }
 
@@ -256,7 +258,7 @@ static const char *run(const struct operation *op, struct faults faults, int exp
     const char *flaw = done->told != expected ? bloomfile_errname(done->told) : NULL;
     if (flaw == NULL && leaves_the_mark(op, &faults))
         flaw = flaw_of_reader_beside_a_mark();
-    bloomfile *const handles[] = { reader, writer, second };
+    bloomfile_filter *const handles[] = { reader, writer, second };
     for (size_t i = 0; i < ROWS(handles) && flaw == NULL; i++)
         flaw = flaw_of_handle(handles[i], outcome);
     if (flaw == NULL)
@@ -338,7 +340,7 @@ static int finish_with(struct faults faults, unsigned calls[FAULT_CALL_COUNT])
     note(error);
     memcpy(calls, done->calls, sizeof done->calls);
     close_all();
-    const bool poisoned = info_of_file("filter").state == BLOOMFILE_POISONED;
+    const bool poisoned = info_of_file("filter").state == BLOOMFILE_STATE_POISONED;
     assert_int_equal(poisoned, faults.nth != 0 && faults.call == ON_msync);
     assert_int_equal(unlink("filter"), 0);
     return error;
@@ -478,7 +480,7 @@ static uint64_t digest_at(uint64_t counters, uint64_t one, uint64_t other)
 static void counts_that_cancel_out_outlive_a_failed_sync(void **state)
 {
     (void)state;
-    struct bloomfile_params params = live_params(BLOOMFILE_COUNTING);
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);
     params.hashes = 2;
     for (unsigned nth = 1; nth <= 4; nth++) {
         assert_error(bloomfile_create(&writer, "filter", &params, 0), 0);

@@ -13,20 +13,20 @@ static const struct bloomfile_params params = { .struct_size = sizeof params,
                                                 .capacity = 100000,
                                                 .fpr = 1e-9 };
 
-static void add(bloomfile *f, uint64_t from, uint64_t to)
+static void add(bloomfile_filter *f, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
 }
 
-static void assert_has(const bloomfile *f, uint64_t to)
+static void assert_has(const bloomfile_filter *f, uint64_t to)
 {
     for (uint64_t i = 0; i < to; i++)
         assert_true(bloomfile_contains_digest(f, number(0, i)));
 }
 
 /* Runs it in a child, with the handle that it inherits. */
-static void in_a_child(bloomfile *f, void (*run)(bloomfile *f))
+static void in_a_child(bloomfile_filter *f, void (*run)(bloomfile_filter *f))
 {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -40,7 +40,7 @@ static void in_a_child(bloomfile *f, void (*run)(bloomfile *f))
     assert_int_equal(status, 0);
 }
 
-static void add_more_and_close(bloomfile *f)
+static void add_more_and_close(bloomfile_filter *f)
 {
     if (info_of(f).keys != 1000) /* the parent's are counted by the parent alone */
         _exit(1);
@@ -55,7 +55,7 @@ static void add_more_and_close(bloomfile *f)
 static void a_child_s_adds_are_counted_once(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     add(f, 0, 1000);
     assert_error(bloomfile_sync(f), 0);
@@ -70,7 +70,7 @@ static void a_child_s_adds_are_counted_once(void **state)
     bloomfile_close(f);
 }
 
-static void only_close(bloomfile *f)
+static void only_close(bloomfile_filter *f)
 {
     bloomfile_close(f);
 }
@@ -78,7 +78,7 @@ static void only_close(bloomfile *f)
 static void what_the_parent_has_not_committed_a_child_does_not_commit(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     add(f, 0, 700);
     in_a_child(f, only_close);
@@ -88,7 +88,7 @@ static void what_the_parent_has_not_committed_a_child_does_not_commit(void **sta
     bloomfile_close(f);
 }
 
-static void only_look(bloomfile *f)
+static void only_look(bloomfile_filter *f)
 {
     if (!bloomfile_contains_digest(f, number(0, 5)) || bloomfile_status(f) != 0)
         _exit(1);
@@ -97,7 +97,7 @@ static void only_look(bloomfile *f)
 static void a_child_that_only_looks_up_does_not_join(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     add(f, 0, 10);
     in_a_child(f, only_look);
@@ -105,7 +105,7 @@ static void a_child_that_only_looks_up_does_not_join(void **state)
     bloomfile_close(f);
 }
 
-static void try_to_seal(bloomfile *f)
+static void try_to_seal(bloomfile_filter *f)
 {
     if (bloomfile_seal(f) != EBUSY)
         _exit(1);
@@ -114,13 +114,13 @@ static void try_to_seal(bloomfile *f)
 static void parent_and_child_are_two_writers(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     in_a_child(f, try_to_seal);
     bloomfile_close(f);
 }
 
-static void wait_to_be_killed(bloomfile *f)
+static void wait_to_be_killed(bloomfile_filter *f)
 {
     if (bloomfile_add_digest(f, 1, NULL) != 0)
         _exit(1);
@@ -139,7 +139,7 @@ static void a_child_s_locks_are_its_own(void **state)
     pid_t parent = fork();
     assert_true(parent >= 0);
     if (parent == 0) {
-        bloomfile *f;
+        bloomfile_filter *f;
         if (bloomfile_create(&f, "filter", &params, 0) != 0)
             _exit(1);
         pid_t child = fork();
@@ -153,8 +153,8 @@ static void a_child_s_locks_are_its_own(void **state)
     pid_t child;
     assert_int_equal(read(grandchild[0], &child, sizeof child), sizeof child);
     assert_int_equal(waitpid(parent, &status, 0), parent);
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
     assert_error(bloomfile_seal(f), EBUSY); /* the child still is a writer */
     assert_int_equal(kill(child, SIGKILL), 0);
     int error;
@@ -169,7 +169,7 @@ static void a_child_s_locks_are_its_own(void **state)
     close(grandchild[1]);
 }
 
-static int add_thousand(bloomfile *f, unsigned worker, void *context)
+static int add_thousand(bloomfile_filter *f, unsigned worker, void *context)
 {
     (void)context;
     for (uint64_t i = 0; i < 1000; i++)
@@ -181,7 +181,7 @@ static int add_thousand(bloomfile *f, unsigned worker, void *context)
 static void a_pool_of_children_shares_a_filter_in_memory(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     for (unsigned exact = 0; exact < 2; exact++) {
         workers_run(&(struct workers){

@@ -29,7 +29,7 @@ struct adder {
 
 static void make_filter(uint32_t layout)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.layout = layout;
     params.capacity = ADDERS * (ROUNDS + 1) * 1000;
@@ -39,11 +39,11 @@ static void make_filter(uint32_t layout)
 
 static _Noreturn void add_for_ever(struct adder *a, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     alarm(200);
     if (bloomfile_open(&f, "filter",
-                       BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN | BLOOMFILE_OVER_CAPACITY |
-                           flags) != 0)
+                       BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN |
+                           BLOOMFILE_OPEN_OVER_CAPACITY | flags) != 0)
         _exit(1);
     atomic_store(&a->opened, 1);
     for (unsigned i = 0;; i++) {
@@ -79,7 +79,7 @@ static void kill_adder(struct adder *a)
     assert_int_equal(WTERMSIG(status), SIGKILL);
 }
 
-static void assert_all_there(const bloomfile *f, const struct adder *a)
+static void assert_all_there(const bloomfile_filter *f, const struct adder *a)
 {
     unsigned added = atomic_load(&a->added);
     for (unsigned i = 0; i < added; i++)
@@ -89,21 +89,23 @@ static void assert_all_there(const bloomfile *f, const struct adder *a)
 /* Whoever comes next opens it like any other, at once, unless somebody was killed in a sync. */
 static void assert_open_for_writing(unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     alarm(20);
-    int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE | flags);
+    int error = bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE | flags);
     if (error == BLOOMFILE_EUNCLEAN)
-        error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN | flags);
+        error = bloomfile_open(&f, "filter",
+                               BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN | flags);
     assert_error(error, 0);
     assert_error(bloomfile_add(f, "key", 3, NULL), 0);
     bloomfile_close(f);
     alarm(0);
 }
 
-static bloomfile *opened_after_kills(void)
+static bloomfile_filter *opened_after_kills(void)
 {
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN),
+                 0);
     return f;
 }
 
@@ -111,7 +113,7 @@ static void nothing_is_lost(unsigned flags, uint32_t layout, unsigned rounds)
 {
     uint64_t random = SEED_STATE, acknowledged = 0;
     struct adder *adders = shared_memory(ADDERS * sizeof *adders);
-    bloomfile *reader;
+    bloomfile_filter *reader;
     make_filter(layout);
     assert_error(bloomfile_open(&reader, "filter", 0), 0);
     for (unsigned i = 0; i < ADDERS; i++)
@@ -142,12 +144,12 @@ static void nothing_is_lost(unsigned flags, uint32_t layout, unsigned rounds)
 
 static void assert_can_be_sealed(void)
 {
-    bloomfile *f = opened_after_kills();
+    bloomfile_filter *f = opened_after_kills();
     assert_int_equal(info_of(f).writers, 1);
     assert_int_equal(info_of(f).keys_estimated, 1);
     assert_error(bloomfile_seal(f), 0);
     bloomfile_close(f);
-    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_VERIFY_FULL), 0);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_VERIFY_FULL), 0);
     assert_int_equal(info_of(f).keys_estimated, 1);
     bloomfile_close(f);
 }
@@ -156,21 +158,21 @@ static void assert_can_be_sealed(void)
 static void adders_are_killed(void **state)
 {
     (void)state;
-    nothing_is_lost(0, BLOOMFILE_BLOCKED, ROUNDS);
+    nothing_is_lost(0, BLOOMFILE_LAYOUT_BLOCKED, ROUNDS);
     assert_can_be_sealed();
 }
 
 static void exact_adders_are_killed(void **state)
 {
     (void)state;
-    nothing_is_lost(BLOOMFILE_ADD_EXACT, BLOOMFILE_BLOCKED, ROUNDS / 3);
+    nothing_is_lost(BLOOMFILE_OPEN_ADD_EXACT, BLOOMFILE_LAYOUT_BLOCKED, ROUNDS / 3);
     assert_can_be_sealed();
 }
 
 static void adders_to_counters_are_killed(void **state)
 {
     (void)state;
-    nothing_is_lost(0, BLOOMFILE_COUNTING, ROUNDS / 3);
+    nothing_is_lost(0, BLOOMFILE_LAYOUT_COUNTING, ROUNDS / 3);
     assert_can_be_sealed();
 }
 
@@ -178,9 +180,9 @@ static void adders_to_counters_are_killed(void **state)
 
 static _Noreturn void add_exactly_for_ever(atomic_uint *added)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     alarm(200);
-    if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT) != 0)
+    if (bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT) != 0)
         _exit(1);
     uint64_t digests[1000];
     for (uint64_t i = 0;; i++) {
@@ -197,10 +199,10 @@ static pid_t start_adding(void)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        bloomfile *f;
+        bloomfile_filter *f;
         uint64_t digests[2] = { 1, 2 };
         alarm(60);
-        if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT) != 0)
+        if (bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT) != 0)
             _exit(1);
         _exit(bloomfile_add_digests(f, digests, 2, NULL, NULL, NULL) != 0);
     }
@@ -215,7 +217,7 @@ static void the_lock_of_a_killed_holder_is_free(void **state)
         ENOUGH = 3,
         MOST_ROUNDS = 5000
     };
-    make_filter(BLOOMFILE_COUNTING); /* whose keys take the lock when they are there, too */
+    make_filter(BLOOMFILE_LAYOUT_COUNTING); /* whose keys take the lock when they are there, too */
     atomic_uint *added = shared_memory(sizeof *added);
     const int fd = open("filter", O_RDWR | O_CLOEXEC);
     unsigned held = 0;

@@ -82,10 +82,10 @@ static void watch(enum fault_call call, unsigned nth)
 static void a_writer_at_rest_holds_byte_0_shared_and_a_reader_none(void **state)
 {
     (void)state;
-    bloomfile *reader = opened("filter", 0);
+    bloomfile_filter *reader = opened("filter", 0);
     look();
     assert_seen(F_UNLCK, F_UNLCK, 1, 0);
-    bloomfile *writer = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     look();
     assert_seen(F_RDLCK, F_UNLCK, 1, 0);
     assert_error(bloomfile_sync(writer), 0);
@@ -101,11 +101,11 @@ static void records_are_written_and_synced_under_byte_1(void **state)
 {
     (void)state;
     static const enum fault_call calls[] = { ON_pwrite64, ON_msync };
-    bloomfile *writer;
+    bloomfile_filter *writer;
     for (size_t i = 0; i < ROWS(calls); i++) {
         unsigned nth = calls[i] == ON_msync ? 2 : 1; /* the body's is not held up */
         watch(calls[i], 1);
-        int error = bloomfile_open(&writer, "filter", BLOOMFILE_WRITE);
+        int error = bloomfile_open(&writer, "filter", BLOOMFILE_OPEN_WRITE);
         faults_end();
         assert_error(error, 0);
         assert_seen_syncing(F_RDLCK, F_WRLCK, F_RDLCK);
@@ -126,7 +126,7 @@ static void records_are_written_and_synced_under_byte_1(void **state)
 static void adders_are_not_held_up_while_the_body_is_synced(void **state)
 {
     (void)state;
-    bloomfile *writer = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     watch(ON_msync, 1);
     int error = bloomfile_sync(writer);
     faults_end();
@@ -139,7 +139,7 @@ static void a_sealer_holds_bytes_0_1_and_3_exclusively(void **state)
 {
     (void)state;
     for (unsigned nth = 1; nth <= 3; nth++) {
-        bloomfile *writer = opened("filter", BLOOMFILE_WRITE);
+        bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
         watch(ON_msync, nth);
         int error = bloomfile_seal(writer);
         faults_end();
@@ -150,7 +150,7 @@ static void a_sealer_holds_bytes_0_1_and_3_exclusively(void **state)
         bloomfile_close(writer);
         close(outsider);
         assert_int_equal(unlink("filter"), 0);
-        make_live("filter", BLOOMFILE_COUNTING);
+        make_live("filter", BLOOMFILE_LAYOUT_COUNTING);
         outsider = open("filter", O_RDWR | O_CLOEXEC);
     }
 }
@@ -159,7 +159,7 @@ static void a_sealer_holds_bytes_0_1_and_3_exclusively(void **state)
 static void a_sealer_that_fails_shares_byte_0_again(void **state)
 {
     (void)state;
-    bloomfile *writer = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct faults faults = once(ON_pwrite64, 1, ENOSPC);
     faults_begin(&faults);
     int error = bloomfile_seal(writer);
@@ -167,14 +167,15 @@ static void a_sealer_that_fails_shares_byte_0_again(void **state)
     assert_error(error, ENOSPC);
     look();
     assert_seen(F_RDLCK, F_UNLCK, 1, 0);
-    bloomfile_close(opened("filter", BLOOMFILE_WRITE));
+    bloomfile_close(opened("filter", BLOOMFILE_OPEN_WRITE));
     bloomfile_close(writer);
 }
 
 static void a_reader_poisons_under_byte_1(void **state)
 {
     (void)state;
-    bloomfile *writer = opened("filter", BLOOMFILE_WRITE), *reader = opened("filter", 0);
+    bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE),
+                     *reader = opened("filter", 0);
     const size_t descriptors = open_descriptors(), mapped = mapped_files();
     struct bytes before = read_file("filter");
     const unsigned slot = slot_in_force("filter");
@@ -211,7 +212,7 @@ static void a_remover_holds_byte_2(void **state)
     (void)state;
     uint8_t room[8];
     struct bytes key = number_key(3, room);
-    bloomfile *writer = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     watch(ON_unlock, 1);
     int error = bloomfile_remove(writer, key.data, key.size);
     faults_end();
@@ -226,7 +227,7 @@ static void a_remover_holds_byte_2(void **state)
 static void an_exact_adder_holds_its_stripe_or_all(void **state)
 {
     (void)state;
-    bloomfile *writer = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (uint64_t i = 0; i < 200; i++) {
         uint64_t digest = i == 0 ? 0 : i == 1 ? UINT64_MAX : number(0, i);
         int byte = STRIPES + (int)(digest >> 58);
@@ -247,7 +248,7 @@ static void an_exact_adder_holds_its_stripe_or_all(void **state)
     bloomfile_close(writer);
 }
 
-static bloomfile *inherited;
+static bloomfile_filter *inherited;
 
 static int remove_next(void)
 {
@@ -270,7 +271,7 @@ static void add_and_remove_beside(enum fault_call call)
 static void who_lets_go_of_one_byte_keeps_the_others(void **state)
 {
     (void)state;
-    inherited = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (uint64_t stripe = 4; stripe < 64; stripe += 59) {
         looks = 0;
         faults_begin(&(struct faults){ .at_each_call = add_and_remove_beside });
@@ -302,7 +303,7 @@ static const struct faults syncs_beside = { .at_each_call = sync_beside };
 static void a_sync_lets_go_of_no_adder_s_and_no_remover_s_byte(void **state)
 {
     (void)state;
-    inherited = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (int byte = REMOVERS; byte <= STRIPES; byte += STRIPES - REMOVERS) {
         looks = 0;
         faults_begin(&syncs_beside);
@@ -320,15 +321,15 @@ static void a_sync_lets_go_of_no_adder_s_and_no_remover_s_byte(void **state)
 static void byte_0_held_by_others_is_busy_at_once(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_int_equal(lock_byte(outsider, F_WRLCK, WRITERS), 0);
-    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), EBUSY);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), EBUSY);
     assert_null(f);
     assert_flawless(flaw_of_clean_file("filter"));
     bloomfile_close(opened("filter", 0));
 
     assert_int_equal(lock_byte(outsider, F_RDLCK, WRITERS), 0);
-    f = opened("filter", BLOOMFILE_WRITE);
+    f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_seal(f), EBUSY);
     add_digests_of(f, 0, 1);
     assert_int_equal(lock_byte(outsider, F_UNLCK, WRITERS), 0);
@@ -353,8 +354,8 @@ static void assert_waits_for(off_t byte, int (*run)(void))
 
 static int open_it(void)
 {
-    bloomfile *f;
-    return bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != 0;
+    bloomfile_filter *f;
+    return bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE) != 0;
 }
 
 static int sync_it(void)
@@ -388,7 +389,7 @@ static int add_it(void)
 /* In a child that inherits a writer, and so joins before anything else. */
 static void assert_writer_waits_for(off_t byte, unsigned flags, int (*run)(void))
 {
-    inherited = opened("filter", BLOOMFILE_WRITE | flags);
+    inherited = opened("filter", BLOOMFILE_OPEN_WRITE | flags);
     assert_waits_for(byte, run);
     bloomfile_close(inherited);
 }
@@ -407,14 +408,14 @@ static void whoever_changes_records_waits_for_byte_1(void **state)
  * for it; until then nothing may happen. */
 static int open_and(int (*run)(void))
 {
-    if (bloomfile_open(&inherited, "filter", BLOOMFILE_WRITE) != 0)
+    if (bloomfile_open(&inherited, "filter", BLOOMFILE_OPEN_WRITE) != 0)
         return 1;
     if (lock_byte(outsider, F_WRLCK, RECORDS) != 0)
         return 1;
     pid_t child = fork();
     if (child == 0)
         _exit(!falls_asleep(state_of(getppid(), getppid()), NULL) ||
-              info_of_file("filter").state != BLOOMFILE_LIVE ||
+              info_of_file("filter").state != BLOOMFILE_STATE_LIVE ||
               info_of_file("filter").writers != 1 || lock_byte(outsider, F_UNLCK, RECORDS) != 0);
     int status, failed = run();
     return failed || waitpid(child, &status, 0) != child || status != 0;
@@ -436,7 +437,7 @@ static void removers_wait_for_byte_2_and_adders_do_not(void **state)
     (void)state;
     assert_writer_waits_for(REMOVERS, 0, remove_it);
     assert_int_equal(lock_byte(outsider, F_WRLCK, REMOVERS), 0);
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     add_digests_of(f, 0, 10);
     bloomfile_close(f);
 }
@@ -444,12 +445,12 @@ static void removers_wait_for_byte_2_and_adders_do_not(void **state)
 static void exact_adders_wait_for_their_stripe_and_others_do_not(void **state)
 {
     (void)state;
-    assert_writer_waits_for(STRIPES + 7, BLOOMFILE_ADD_EXACT, add_it);
+    assert_writer_waits_for(STRIPES + 7, BLOOMFILE_OPEN_ADD_EXACT, add_it);
     assert_int_equal(lock_byte(outsider, F_WRLCK, STRIPES + 7), 0);
-    bloomfile *plain = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *plain = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_add_digest(plain, (uint64_t)7 << 58, NULL), 0);
     bloomfile_close(plain);
-    bloomfile *exact = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    bloomfile_filter *exact = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (uint64_t stripe = 0; stripe < 64; stripe++)
         if (stripe != 7)
             assert_error(bloomfile_add_digest(exact, stripe << 58, NULL), 0);
@@ -463,9 +464,9 @@ static void exact_adders_of_keys_that_are_there_wait_for_nobody(void **state)
     bool was_new[100];
     size_t new_keys = 1;
     uint64_t digests[ROWS(was_new)];
-    make_live("blocked", BLOOMFILE_BLOCKED);
+    make_live("blocked", BLOOMFILE_LAYOUT_BLOCKED);
     const int other = open("blocked", O_RDWR | O_CLOEXEC);
-    bloomfile *f = opened("blocked", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    bloomfile_filter *f = opened("blocked", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (size_t i = 0; i < ROWS(digests); i++)
         digests[i] = number(0, i);
     assert_error(bloomfile_add_digests(f, digests, ROWS(digests), NULL, NULL, NULL), 0);
@@ -485,7 +486,7 @@ static void exact_adders_of_keys_that_are_there_wait_for_nobody(void **state)
     close(other);
 }
 
-static void assert_adds_the_others(bloomfile *f, size_t n, uint64_t there)
+static void assert_adds_the_others(bloomfile_filter *f, size_t n, uint64_t there)
 {
     uint64_t digests[4];
     bool was_new[4];
@@ -503,8 +504,8 @@ static void assert_adds_the_others(bloomfile *f, size_t n, uint64_t there)
 static void an_exact_batch_of_which_some_keys_are_there_adds_the_others(void **state)
 {
     (void)state;
-    make_live("blocked", BLOOMFILE_BLOCKED);
-    bloomfile *f = opened("blocked", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    make_live("blocked", BLOOMFILE_LAYOUT_BLOCKED);
+    bloomfile_filter *f = opened("blocked", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (size_t n = 1; n <= 4; n++)
         for (uint64_t there = 0; there < n; there++)
             assert_adds_the_others(f, n, there);
@@ -531,7 +532,7 @@ static void a_lock_that_is_not_had_is_not_held_in_the_process(void **state)
 {
     (void)state;
     static int (*const runs[])(void) = { add_it, add_two, remove_next };
-    inherited = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     alarm(20);
     for (size_t i = 0; i < ROWS(runs); i++) {
         const struct faults faults = once(ON_fcntl64, 1, ENOLCK);
@@ -573,7 +574,7 @@ static void fork_while_it_syncs(enum fault_call call)
 static void a_child_that_is_made_in_a_sync_syncs_and_forks(void **state)
 {
     (void)state;
-    inherited = opened("filter", BLOOMFILE_WRITE);
+    inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     forked = false;
     faults_begin(&(struct faults){ .at_each_call = fork_while_it_syncs });
     int error = bloomfile_sync(inherited);
@@ -671,7 +672,7 @@ static void sync_meanwhile(enum fault_call call)
 static void threads_sync_one_after_the_other(void **state)
 {
     (void)state;
-    inherited = opened("filter", BLOOMFILE_WRITE);
+    inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     struct faults faults = once(ON_open64, 1, EMFILE);
     faults.at_each_call = sync_meanwhile;
     faults_begin(&faults);
@@ -724,7 +725,7 @@ static void a_fork_waits_until_an_opening_is_known(void **state)
     static int (*const run)(void) = sync_it;
     pthread_t thread;
     void *failed;
-    inherited = opened("filter", BLOOMFILE_WRITE);
+    inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     faults_begin(&(struct faults){ .at_each_call = wait_for_a_fork });
     assert_int_equal(pthread_create(&thread, NULL, run_it, (void *)(uintptr_t)&run), 0);
     while (!atomic_load(&opening))
@@ -766,7 +767,7 @@ static void before_fork(void)
 static void an_opening_is_not_closed_during_a_fork(void **state)
 {
     (void)state;
-    inherited = opened("filter", BLOOMFILE_WRITE);
+    inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     faults_begin(&(struct faults){ .at_each_call = wait_for_fork });
     start_asked(sync_it_too);
     atomic_store(&may_run, true);
@@ -786,7 +787,7 @@ static void an_opening_is_not_closed_during_a_fork(void **state)
 /* ---- openings of several threads */
 
 static int blocked_sync; /* a descriptor that keeps a sync of the other file waiting */
-static bloomfile *others;
+static bloomfile_filter *others;
 static pthread_t waiting;
 
 static void *sync_the_other_file(void *unused)
@@ -810,10 +811,10 @@ static void begin_another_sync(enum fault_call call)
 static void a_child_has_no_opening_of_any_sync(void **state)
 {
     (void)state;
-    make_live("other", BLOOMFILE_BLOCKED);
+    make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
     blocked_sync = open("other", O_RDWR | O_CLOEXEC);
-    inherited = opened("filter", BLOOMFILE_WRITE);
-    others = opened("other", BLOOMFILE_WRITE);
+    inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
+    others = opened("other", BLOOMFILE_OPEN_WRITE);
     const size_t descriptors = open_descriptors();
     alarm(20);
     faults_begin(&(struct faults){ .at_each_call = begin_another_sync });
@@ -847,8 +848,8 @@ static void count_descriptors(enum fault_call call)
 /* Before anything else is done with live files. */
 static int where_forks_cannot_be_watched(void)
 {
-    bloomfile *f;
-    const struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    bloomfile_filter *f;
+    const struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     struct faults faults = once(ON_pthread_atfork, 1, ENOMEM);
     faults.at_each_call = count_descriptors;
     faults_begin(&faults);
@@ -874,7 +875,7 @@ static void where_forks_cannot_be_watched_nothing_is_opened_for_a_sync(void **st
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     if (status != 0)
-        make_live("another", BLOOMFILE_BLOCKED); /* tells of a system without live filters */
+        make_live("another", BLOOMFILE_LAYOUT_BLOCKED); /* tells of a system without live filters */
     assert_int_equal(status, 0);
 }
 
@@ -890,9 +891,9 @@ static void a_killed_holder_lets_go(void **state)
     assert_true(child >= 0);
     if (child == 0) {
         alarm(20);
-        bloomfile *f;
+        bloomfile_filter *f;
         int fd = open("filter", O_RDWR);
-        bool holds = bloomfile_open(&f, "filter", BLOOMFILE_WRITE) == 0 &&
+        bool holds = bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE) == 0 &&
                      bloomfile_add_digest(f, number(0, 500), NULL) == 0;
         for (int i = 1; i < BYTES; i++)
             holds = holds && lock_byte(fd, F_WRLCK, i) == 0;
@@ -902,14 +903,14 @@ static void a_killed_holder_lets_go(void **state)
             pause();
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);
-    bloomfile *reader = opened("filter", 0);
+    bloomfile_filter *reader = opened("filter", 0);
     assert_int_equal(info_of(reader).writers, 1);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     look();
     assert_seen(F_UNLCK, F_UNLCK, 1, 0);
 
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     assert_true(bloomfile_contains_digest(f, number(0, 500)));
     assert_int_equal(info_of(f).writers, 1);
     assert_int_equal(info_of(f).keys_estimated, 1);

@@ -26,18 +26,18 @@ static const struct {
 
 static void make_filter(uint32_t layout, uint64_t capacity, double fpr)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.layout = layout;
     params.capacity = capacity;
     params.fpr = fpr;
-    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_close(f);
 }
 
 /* ---- a million keys of each thread's own */
 
-static int add_own_million(bloomfile *f, unsigned worker, void *context)
+static int add_own_million(bloomfile_filter *f, unsigned worker, void *context)
 {
     uint64_t digests[BATCH], *new_keys = context;
     bool was_new[BATCH];
@@ -58,7 +58,7 @@ static int add_own_million(bloomfile *f, unsigned worker, void *context)
 
 static void assert_million_of_each(unsigned workers, uint32_t layout)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", 0), 0);
     uint64_t digests[BATCH];
     for (uint64_t i = 0; i < (uint64_t)workers * MILLION; i += BATCH) {
@@ -82,7 +82,7 @@ static void millions_of_keys_are_all_there_and_counted(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROWS(groups); i++) {
-        const uint32_t layout = (uint32_t)(BLOOMFILE_BLOCKED + i);
+        const uint32_t layout = (uint32_t)(BLOOMFILE_LAYOUT_BLOCKED + i);
         unsigned workers = groups[i].processes * groups[i].threads;
         uint64_t *new_keys = shared_memory(workers * sizeof *new_keys);
         make_filter(layout, (uint64_t)workers * MILLION, 1e-9);
@@ -99,7 +99,7 @@ static void millions_of_keys_are_all_there_and_counted(void **state)
 
 #define SAME ((1u << 20) / (SLOWER > 1 ? 16 : 1))
 
-static int add_same_keys(bloomfile *f, unsigned worker, void *context)
+static int add_same_keys(bloomfile_filter *f, unsigned worker, void *context)
 {
     atomic_uchar *told = context;
     for (uint32_t i = 0; i < SAME; i++) {
@@ -113,7 +113,7 @@ static int add_same_keys(bloomfile *f, unsigned worker, void *context)
     return 0;
 }
 
-static int add_same_keys_in_batches(bloomfile *f, unsigned worker, void *context)
+static int add_same_keys_in_batches(bloomfile_filter *f, unsigned worker, void *context)
 {
     atomic_uchar *told = context;
     uint64_t digests[BATCH / 10];
@@ -152,7 +152,7 @@ static void every_key_is_new_to_somebody(void **state)
     (void)state;
     for (size_t i = 0; i < ROWS(groups); i++) {
         atomic_uchar *told = shared_memory(SAME);
-        make_filter(BLOOMFILE_BLOCKED, SAME, 1e-9);
+        make_filter(BLOOMFILE_LAYOUT_BLOCKED, SAME, 1e-9);
         workers_run(&(struct workers){ groups[i].processes, groups[i].threads, "filter", 0, NULL,
                                        add_same_keys, told });
         assert_told(told, 1, groups[i].processes * groups[i].threads);
@@ -166,12 +166,13 @@ static void every_key_is_new_to_exactly_one_of_exact_adders(void **state)
     (void)state;
     for (size_t i = 0; i < ROWS(groups); i++) {
         atomic_uchar *told = shared_memory(SAME);
-        make_filter(BLOOMFILE_BLOCKED, SAME, 1e-9);
+        make_filter(BLOOMFILE_LAYOUT_BLOCKED, SAME, 1e-9);
         workers_run(&(struct workers){ groups[i].processes, groups[i].threads, "filter",
-                                       BLOOMFILE_ADD_EXACT, NULL, add_same_keys_in_batches, told });
+                                       BLOOMFILE_OPEN_ADD_EXACT, NULL, add_same_keys_in_batches,
+                                       told });
         assert_told(told, 1, 1);
         release_shared_memory(told, SAME);
-        bloomfile *f;
+        bloomfile_filter *f;
         assert_error(bloomfile_open(&f, "filter", 0), 0);
         assert_int_equal(info_of(f).keys, SAME);
         bloomfile_close(f);
@@ -183,7 +184,7 @@ static void every_key_is_new_to_exactly_one_of_exact_adders(void **state)
 #define ADDS (200000 / SLOWER)
 
 /* Under ThreadSanitizer: no plain load of what others add to. */
-static int read_all(const bloomfile *f)
+static int read_all(const bloomfile_filter *f)
 {
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     double fill[3];
@@ -193,10 +194,10 @@ static int read_all(const bloomfile *f)
     int error = bloomfile_measure(f, &measure);
     if (error == 0)
         error = bloomfile_measure_map(f, fill, ROWS(fill));
-    return error != 0 ? error : bloomfile_seal_to("copy", f, BLOOMFILE_REPLACE);
+    return error != 0 ? error : bloomfile_seal_to("copy", f, BLOOMFILE_TO_REPLACE);
 }
 
-static int read_or_add(bloomfile *f, unsigned worker, void *context)
+static int read_or_add(bloomfile_filter *f, unsigned worker, void *context)
 {
     (void)context;
     int error = 0;
@@ -212,15 +213,16 @@ static void a_live_filter_is_read_beside_adds(void **state)
 {
     (void)state;
     static const uint64_t bits[] = { 512 * 3, 8 * 200 - 3, 2 * 200 - 1 };
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
+         layout++) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
         params.layout = layout;
-        params.bits = bits[layout - BLOOMFILE_BLOCKED];
+        params.bits = bits[layout - BLOOMFILE_LAYOUT_BLOCKED];
         params.hashes = 4;
-        bloomfile *f;
-        assert_error(
-            bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE | BLOOMFILE_OVER_CAPACITY),
-            0);
+        bloomfile_filter *f;
+        assert_error(bloomfile_create(&f, "filter", &params,
+                                      BLOOMFILE_TO_REPLACE | BLOOMFILE_OPEN_OVER_CAPACITY),
+                     0);
         workers_run(&(struct workers){ 1, 3, "filter", 0, f, read_or_add, NULL });
         bloomfile_close(f);
     }
@@ -228,7 +230,7 @@ static void a_live_filter_is_read_beside_adds(void **state)
 
 /* ---- all leave at once */
 
-static int add_one(bloomfile *f, unsigned worker, void *context)
+static int add_one(bloomfile_filter *f, unsigned worker, void *context)
 {
     return bloomfile_add_digest(f, number(1, *(uint64_t *)context + worker), NULL);
 }
@@ -237,12 +239,12 @@ static void the_last_one_to_leave_leaves_it_clean(void **state)
 {
     (void)state;
     static const uint8_t clean[16];
-    make_filter(BLOOMFILE_BLOCKED, 10000, 1e-9);
+    make_filter(BLOOMFILE_LAYOUT_BLOCKED, 10000, 1e-9);
     for (uint64_t round = 0; round < 100; round++) {
         uint64_t first = round * 4;
-        workers_run(&(struct workers){ 4, 1, "filter", BLOOMFILE_ADD_EXACT * (round % 2), NULL,
+        workers_run(&(struct workers){ 4, 1, "filter", BLOOMFILE_OPEN_ADD_EXACT * (round % 2), NULL,
                                        add_one, &first });
-        bloomfile *f;
+        bloomfile_filter *f;
         assert_error(bloomfile_open(&f, "filter", 0), 0);
         struct bloomfile_info info = info_of(f);
         assert_memory_equal(info.boot_id, clean, sizeof clean);

@@ -25,7 +25,7 @@ enum {
 
 /* ---- others leave */
 
-static bloomfile *last;
+static bloomfile_filter *last;
 
 static void close_last(enum fault_call call)
 {
@@ -39,8 +39,8 @@ static void close_last(enum fault_call call)
 static void of_two_that_leave_one_after_the_other_the_last_leaves_it_clean(void **state)
 {
     (void)state;
-    bloomfile *first = opened("filter", BLOOMFILE_WRITE);
-    last = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *first = opened("filter", BLOOMFILE_OPEN_WRITE);
+    last = opened("filter", BLOOMFILE_OPEN_WRITE);
     faults_begin(&(struct faults){ .at_each_call = close_last });
     bloomfile_close(first);
     faults_end();
@@ -53,12 +53,12 @@ static void of_two_that_leave_one_after_the_other_the_last_leaves_it_clean(void 
 static void nor_does_one_that_failed_to_join_keep_it_from_that(void **state)
 {
     (void)state;
-    bloomfile *f;
-    last = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f;
+    last = opened("filter", BLOOMFILE_OPEN_WRITE);
     struct faults faults = once(ON_pwrite64, 1, EIO);
     faults.at_each_call = close_last;
     faults_begin(&faults);
-    int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+    int error = bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE);
     faults_end();
     assert_error(error, EIO);
     bloomfile_close(last);
@@ -66,7 +66,7 @@ static void nor_does_one_that_failed_to_join_keep_it_from_that(void **state)
     assert_int_equal(info_of_file("filter").keys_estimated, 0);
 }
 
-static int fail_to_join(bloomfile *inherited)
+static int fail_to_join(bloomfile_filter *inherited)
 {
     struct faults faults = once(ON_pwrite64, 1, EIO);
     faults_begin(&faults);
@@ -81,7 +81,7 @@ static void a_child_that_failed_to_join_is_in_nobodys_way(void **state)
     int ready[2], go[2];
     char byte;
     assert_int_equal(pipe(ready) | pipe(go), 0);
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -102,7 +102,7 @@ static void a_child_that_failed_to_join_is_in_nobodys_way(void **state)
     close(go[0]);
 }
 
-static bloomfile *inherited;
+static bloomfile_filter *inherited;
 static pthread_t second;
 static atomic_int second_id;
 static atomic_bool second_started;
@@ -129,7 +129,7 @@ static void have_a_second_thread_wait(enum fault_call call)
 static void of_two_threads_of_a_child_one_joins_for_both(void **state)
 {
     (void)state;
-    inherited = opened("filter", BLOOMFILE_WRITE);
+    inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -150,12 +150,12 @@ static void of_two_threads_of_a_child_one_joins_for_both(void **state)
 static void no_count_is_lost_between_one_that_leaves_and_one_that_joins(void **state)
 {
     (void)state;
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, LIVE_KEYS, LIVE_KEYS + 20);
     assert_int_equal(lock_byte(outsider, F_RDLCK, WRITERS), 0);
     bloomfile_close(f);
     assert_int_equal(lock_byte(outsider, F_UNLCK, WRITERS), 0);
-    f = opened("filter", BLOOMFILE_WRITE);
+    f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(info_of(f).keys, LIVE_KEYS + 20);
     assert_int_equal(info_of(f).keys_estimated, 0);
     bloomfile_close(f);
@@ -164,7 +164,7 @@ static void no_count_is_lost_between_one_that_leaves_and_one_that_joins(void **s
 
 /* ---- counts */
 
-static bloomfile *syncing;
+static bloomfile_filter *syncing;
 static unsigned looks;
 
 static void expect_all_keys(enum fault_call call)
@@ -178,7 +178,7 @@ static void expect_all_keys(enum fault_call call)
 static void no_count_is_missing_while_it_goes_to_the_record(void **state)
 {
     (void)state;
-    syncing = opened("filter", BLOOMFILE_WRITE);
+    syncing = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(syncing, LIVE_KEYS, LIVE_KEYS + 20);
     looks = 0;
     faults_begin(&(struct faults){ .at_each_call = expect_all_keys });
@@ -209,11 +209,12 @@ static void replace(enum fault_call call)
     }
 }
 
-static int open_while_replaced(bloomfile **f, unsigned times, void (*at_each_call)(enum fault_call))
+static int open_while_replaced(bloomfile_filter **f, unsigned times,
+                               void (*at_each_call)(enum fault_call))
 {
     replacements_left = times;
     faults_begin(&(struct faults){ .at_each_call = at_each_call });
-    int error = bloomfile_open(f, "filter", BLOOMFILE_WRITE);
+    int error = bloomfile_open(f, "filter", BLOOMFILE_OPEN_WRITE);
     faults_end();
     return error;
 }
@@ -223,8 +224,8 @@ static void a_writer_ends_up_in_the_new_file(void **state)
 {
     (void)state;
     replacement = "new";
-    make_live("new", BLOOMFILE_BLOCKED);
-    bloomfile *f, *old = opened("filter", 0), *new = opened("new", 0);
+    make_live("new", BLOOMFILE_LAYOUT_BLOCKED);
+    bloomfile_filter *f, *old = opened("filter", 0), *new = opened("new", 0);
     size_t descriptors = open_descriptors();
     assert_error(open_while_replaced(&f, 1, replace), 0);
     assert_int_equal(bloomfile_is_stale(f), 0);
@@ -244,7 +245,7 @@ static void a_sealed_file_in_its_place_is_told(void **state)
     (void)state;
     replacement = "new";
     assert_error(publish_filter("new", 0, LIVE_KEYS), 0);
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(open_while_replaced(&f, 1, replace), BLOOMFILE_ESEALED);
     assert_null(f);
 }
@@ -258,7 +259,7 @@ static void remove_path(enum fault_call call)
 static void a_file_that_was_removed_is_not_written_to(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(open_while_replaced(&f, 0, remove_path), ENOENT);
     assert_null(f);
     assert_int_equal(entries_in_dir(), 0);
@@ -267,7 +268,7 @@ static void a_file_that_was_removed_is_not_written_to(void **state)
 static void replace_by_new_one(enum fault_call call)
 {
     if (call == ON_stat64) {
-        make_live("new", BLOOMFILE_CLASSIC);
+        make_live("new", BLOOMFILE_LAYOUT_CLASSIC);
         assert_int_equal(rename("new", "filter"), 0);
     }
 }
@@ -275,7 +276,7 @@ static void replace_by_new_one(enum fault_call call)
 static void a_file_that_is_replaced_over_and_over_is_busy(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     size_t descriptors = open_descriptors();
     assert_error(open_while_replaced(&f, 0, replace_by_new_one), EBUSY);
     assert_null(f);
@@ -285,7 +286,7 @@ static void a_file_that_is_replaced_over_and_over_is_busy(void **state)
 
 /* ---- keys come while the filter is copied */
 
-static bloomfile *source;
+static bloomfile_filter *source;
 
 static void add_key(enum fault_call call)
 {
@@ -295,28 +296,28 @@ static void add_key(enum fault_call call)
     source = NULL;
 }
 
-static int seal_copy(const bloomfile *f)
+static int seal_copy(const bloomfile_filter *f)
 {
-    return bloomfile_seal_to("copy", f, BLOOMFILE_REPLACE);
+    return bloomfile_seal_to("copy", f, BLOOMFILE_TO_REPLACE);
 }
 
-static int project_copy(const bloomfile *f)
+static int project_copy(const bloomfile_filter *f)
 {
-    return bloomfile_project("copy", f, BLOOMFILE_REPLACE);
+    return bloomfile_project("copy", f, BLOOMFILE_TO_REPLACE);
 }
 
-static int merge_copy(const bloomfile *f)
+static int merge_copy(const bloomfile_filter *f)
 {
-    return bloomfile_merge("copy", &f, 1, NULL, BLOOMFILE_REPLACE);
+    return bloomfile_merge("copy", &f, 1, NULL, BLOOMFILE_TO_REPLACE);
 }
 
 static void the_number_of_keys_of_a_copy_is_exact_or_an_estimate(void **state)
 {
     (void)state;
-    int (*const ways[])(const bloomfile *f) = { seal_copy, project_copy, merge_copy };
+    int (*const ways[])(const bloomfile_filter *f) = { seal_copy, project_copy, merge_copy };
     for (size_t i = 0; i < ROWS(ways); i++) {
-        make_live("copied", BLOOMFILE_COUNTING);
-        bloomfile *f = opened("copied", BLOOMFILE_WRITE);
+        make_live("copied", BLOOMFILE_LAYOUT_COUNTING);
+        bloomfile_filter *f = opened("copied", BLOOMFILE_OPEN_WRITE);
         assert_error(ways[i](f), 0);
         assert_int_equal(info_of_file("copy").keys_estimated, 0);
         assert_int_equal(info_of_file("copy").keys, info_of(f).keys);

@@ -24,7 +24,7 @@ static int begin(void **state)
 {
     if (enter_temp_dir(state) != 0)
         return -1;
-    make_live("filter", BLOOMFILE_BLOCKED);
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     return 0;
 }
 
@@ -34,8 +34,8 @@ static int begin(void **state)
 static void a_new_file_has_one_record_that_nobody_has_joined(void **state)
 {
     (void)state;
-    bloomfile *f;
-    struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    bloomfile_filter *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_create(&f, "new", &params, 0), 0);
     const int fd = open("new", O_RDONLY | O_CLOEXEC);
     bool apart;
@@ -49,7 +49,7 @@ static void a_new_file_has_one_record_that_nobody_has_joined(void **state)
     uint8_t first[RECORD_SIZE] = { 0 };
     const uint8_t *record = record_at(image.data, 0);
     put64(first + RECORD_AT_sequence, 1);
-    put32(first + RECORD_AT_state, BLOOMFILE_LIVE);
+    put32(first + RECORD_AT_state, BLOOMFILE_STATE_LIVE);
     memcpy(first + RECORD_AT_header_crc, image.data + IN_FILE / 2 - 4, 4);
     memcpy(first + RECORD_SIZE - 4, record + RECORD_SIZE - 4, 4);
     assert_memory_equal(record, first, sizeof first);
@@ -87,13 +87,13 @@ static void assert_in_force(const struct torn *torn, const uint8_t *record)
 {
     assert_int_equal(pwrite(torn->fd, record, RECORD_SIZE, place_of(torn->slot)), RECORD_SIZE);
     bool whole = memcmp(record, torn->new, RECORD_SIZE) == 0;
-    bloomfile *f;
+    bloomfile_filter *f;
     if (get32(record + RECORD_AT_state) ==
-        BLOOMFILE_POISONED) { /* whatever else is wrong with it */
+        BLOOMFILE_STATE_POISONED) { /* whatever else is wrong with it */
         assert_error(bloomfile_open(&f, "torn", 0), BLOOMFILE_EPOISONED);
         return;
     }
-    f = opened("torn", BLOOMFILE_ACCEPT_UNCLEAN); /* one that syncs is not there any more */
+    f = opened("torn", BLOOMFILE_OPEN_ACCEPT_UNCLEAN); /* one that syncs is not there any more */
     struct bloomfile_info info = info_of(f);
     assert_as_in(&info, whole ? &torn->new_info : &torn->old_info);
     assert_true(bloomfile_contains_digest(f, number(0, 0)));
@@ -130,7 +130,7 @@ static void assert_writer_goes_on(const struct torn *torn)
     memcpy(record, torn->new, RECORD_SIZE / 2);
     memset(record + RECORD_SIZE / 2, 0xA5, RECORD_SIZE / 2);
     assert_in_force(torn, record);
-    bloomfile *f = opened("torn", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    bloomfile_filter *f = opened("torn", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_int_equal(info_of(f).sequence, torn->old_info.sequence + 1);
     bloomfile_close(f);
     assert_flawless(flaw_of_live_file("torn"));
@@ -180,9 +180,9 @@ static void watch_writes(enum fault_call call)
 static void a_torn_commit_leaves_the_one_before_in_force(void **state)
 {
     (void)state;
-    static int (*const runs[])(bloomfile * f) = { bloomfile_sync, bloomfile_finish };
+    static int (*const runs[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish };
     for (size_t r = 0; r < ROWS(runs); r++) {
-        bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+        bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
         add_digests_of(f, 1000 + 20 * r, 1020 + 20 * r);
         writes = slots_written = 0;
         faults_begin(&(struct faults){ .at_each_call = watch_writes });
@@ -205,13 +205,13 @@ static void a_torn_commit_leaves_the_one_before_in_force(void **state)
 static void a_torn_first_commit_leaves_a_file_as_it_was_created(void **state)
 {
     (void)state;
-    bloomfile *f = opened("filter", 0);
+    bloomfile_filter *f = opened("filter", 0);
     assert_error(bloomfile_rescue("new", f, 0), 0);
     bloomfile_close(f);
     struct bytes before = read_file("new");
     for (unsigned i = 0; i < RECORD_SIZE; i++)
         assert_int_equal(record_at(before.data, 1)[i], 0);
-    f = opened("new", BLOOMFILE_WRITE);
+    f = opened("new", BLOOMFILE_OPEN_WRITE);
     struct bytes after = read_file("new");
     assert_atomic(before, after);
     bloomfile_close(f);
@@ -226,9 +226,9 @@ static void both_records_damaged_are_refused(void **state)
     record_at(bytes.data, 0)[RECORD_AT_n] ^= 1;
     record_at(bytes.data, 1)[RECORD_AT_n] ^= 1;
     write_file("filter", bytes.data, bytes.size);
-    static const unsigned flags[] = { 0, BLOOMFILE_WRITE,
-                                      BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN };
-    bloomfile *f;
+    static const unsigned flags[] = { 0, BLOOMFILE_OPEN_WRITE,
+                                      BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN };
+    bloomfile_filter *f;
     for (size_t i = 0; i < ROWS(flags); i++)
         assert_error(bloomfile_open(&f, "filter", flags[i]), BLOOMFILE_ERECORD);
     assert_file_holds("filter", bytes.data, bytes.size);
@@ -239,7 +239,7 @@ static void both_records_damaged_are_refused(void **state)
 static void a_record_of_one_s_own_is_the_least_that_may_be_there(void **state)
 {
     (void)state;
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct bytes before = read_file("filter");
     assert_error(bloomfile_finish(f), 0);
     overwrite("filter", 0, before.data, IN_FILE);
@@ -250,7 +250,7 @@ static void a_record_of_one_s_own_is_the_least_that_may_be_there(void **state)
 
 /* ---- on disk */
 
-static unsigned flushes_to_make_durable(const bloomfile *f)
+static unsigned flushes_to_make_durable(const bloomfile_filter *f)
 {
     faults_begin(&(struct faults){ 0 });
     int error = live_make_durable(f);
@@ -263,7 +263,7 @@ static unsigned flushes_to_make_durable(const bloomfile *f)
 static void the_record_in_force_is_flushed_once_whoever_wrote_it(void **state)
 {
     (void)state;
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(flushes_to_make_durable(f), 0);
     for (unsigned i = 0; i < 3; i++) {
         const unsigned slot = slot_in_force("filter");
@@ -285,8 +285,8 @@ static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
     (void)state;
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 3);
     struct bytes before = read_file("filter");
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), EOVERFLOW);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), EOVERFLOW);
     assert_null(f);
     assert_file_holds("filter", before.data, before.size);
     f = opened("filter", 0);
@@ -302,7 +302,7 @@ static void with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal(vo
 {
     (void)state;
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 4);
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, 1000, 1020);
     struct bytes before = read_file("filter");
     assert_error(bloomfile_sync(f), EOVERFLOW);
@@ -325,16 +325,16 @@ static void with_two_sequences_left_no_mark_is_written(void **state)
 {
     (void)state;
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 5);
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     struct bytes before = read_file("filter");
     assert_error(bloomfile_sync(f), EOVERFLOW);
     assert_file_holds("filter", before.data, before.size);
     bloomfile_close(f);
     free(before.data);
     assert_int_equal(unlink("filter"), 0);
-    make_live("filter", BLOOMFILE_BLOCKED);
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 6);
-    f = opened("filter", BLOOMFILE_WRITE);
+    f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_sync(f), 0);
     assert_int_equal(info_of_file("filter").sequence, UINT64_MAX - 3);
     bloomfile_close(f);
@@ -344,7 +344,7 @@ static void a_writer_that_cannot_tell_that_it_leaves_loses_no_key(void **state)
 {
     (void)state;
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 4);
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, 1000, 1020);
     bloomfile_close(f);
     assert_int_equal(info_of_file("filter").sequence, UINT64_MAX - 3);
@@ -359,7 +359,7 @@ static void assert_poisoned_twice(uint64_t after)
     struct bytes bytes = read_file("filter");
     for (unsigned slot = 0; slot < 2; slot++) {
         const uint8_t *record = record_at(bytes.data, slot);
-        assert_int_equal(get32(record + RECORD_AT_state), BLOOMFILE_POISONED);
+        assert_int_equal(get32(record + RECORD_AT_state), BLOOMFILE_STATE_POISONED);
         assert_true(get64(record) == after + 1 || get64(record) == after + 2);
     }
     free(bytes.data);
@@ -372,10 +372,11 @@ static void whatever_a_writer_may_do_leaves_two_sequences_to_poison_with(void **
     for (unsigned left = 4; left < 9; left++) {
         if (left > 4) {
             unlink("filter");
-            make_live("filter", BLOOMFILE_BLOCKED);
+            make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
         }
         set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - left);
-        bloomfile *writer = opened("filter", BLOOMFILE_WRITE), *reader = opened("filter", 0);
+        bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE),
+                         *reader = opened("filter", 0);
         while (bloomfile_sync(writer) == 0)
             ;
         const uint64_t last = info_of_file("filter").sequence;
@@ -426,7 +427,7 @@ static void commits_keep_what_they_do_not_know(void **state)
 {
     (void)state;
     fill_what_is_unknown();
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_unknown_kept("filter", slot_in_force("filter"), 0);
     for (unsigned i = 0; i < 3; i++) {
         assert_error(bloomfile_sync(f), 0);
@@ -442,7 +443,7 @@ static void the_successor_bit_of_a_filter_that_is_no_layer_is_unknown(void **sta
 {
     (void)state;
     set_in_record("filter", 1 - slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_SUCCEEDED);
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     struct bytes bytes = read_file("filter");
     const uint8_t *record = record_at(bytes.data, slot_in_force("filter"));
     assert_int_equal(get32(record + RECORD_AT_flags), 0);
@@ -455,7 +456,7 @@ static void sealing_in_place_keeps_it_too(void **state)
 {
     (void)state;
     fill_what_is_unknown();
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_seal(f), 0);
     bloomfile_close(f);
     assert_flawless(flaw_of_sealed_file("filter"));
@@ -467,7 +468,7 @@ static void copies_do_not_have_it(void **state)
 {
     (void)state;
     fill_what_is_unknown();
-    bloomfile *f = opened("filter", 0);
+    bloomfile_filter *f = opened("filter", 0);
     assert_error(bloomfile_seal_to("sealed", f, 0), 0);
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
     bloomfile_close(f);

@@ -9,18 +9,18 @@
 
 static void make_tiny_filter(uint32_t layout)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.layout = layout;
     params.bits = 1 << 14;
     params.hashes = 8;
-    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_close(f);
 }
 
 #define FEW 200
 
-static int add_few(bloomfile *f, unsigned worker, void *context)
+static int add_few(bloomfile_filter *f, unsigned worker, void *context)
 {
     uint64_t first = *(uint64_t *)context + (uint64_t)worker * FEW;
     for (uint64_t i = first; i < first + FEW; i++)
@@ -39,7 +39,7 @@ static unsigned lost_in_a_round(uint32_t layout, unsigned processes, unsigned th
                                    .path = "filter",
                                    .work = add_few,
                                    .context = &first });
-    bloomfile *f;
+    bloomfile_filter *f;
     unsigned lost = 0;
     assert_error(bloomfile_open(&f, "filter", 0), 0);
     for (uint64_t i = 0; i < processes * threads * FEW; i++)
@@ -53,7 +53,8 @@ static unsigned lost_in_rounds(unsigned processes, unsigned threads, unsigned ro
 {
     unsigned lost = 0;
     for (unsigned round = 0; round < rounds && lost == 0; round++)
-        for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++)
+        for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC;
+             layout++)
             lost += lost_in_a_round(layout, processes, threads, round);
     return lost;
 }

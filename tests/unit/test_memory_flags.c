@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The place of a filter's bytes in memory: BLOOMFILE_PREFAULT, _LOCK and _COPY. */
+ * The place of a filter's bytes in memory: BLOOMFILE_OPEN_PREFAULT, _LOCK and _COPY. */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>
@@ -18,9 +18,9 @@
 #include "live/handle.h"
 
 enum {
-    PREFAULT = BLOOMFILE_PREFAULT,
-    LOCK = BLOOMFILE_LOCK,
-    COPY = BLOOMFILE_COPY,
+    PREFAULT = BLOOMFILE_OPEN_PREFAULT,
+    LOCK = BLOOMFILE_OPEN_LOCK,
+    COPY = BLOOMFILE_OPEN_COPY,
     KEYS = 1500,
     QUERIES = 4000,
     PAGE = 4096,
@@ -33,10 +33,10 @@ static const unsigned all_flags[] = { PREFAULT,        LOCK,        COPY,
 
 /* Of several pages. */
 static const struct recipe recipes[] = {
-    { BLOOMFILE_BLOCKED, IN_FILE, 512 * 333, 4, KEYS, 0 },
-    { BLOOMFILE_CLASSIC, EMBEDDED, 8 * 20001 - 3, 4, KEYS, 7 },
-    { BLOOMFILE_COUNTING, EMBEDDED, 2 * 20001 - 1, 4, KEYS, 0 },
-    { BLOOMFILE_RIBBON, EMBEDDED, 512 * 333, 0, KEYS, 0 },
+    { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 333, 4, KEYS, 0 },
+    { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 8 * 20001 - 3, 4, KEYS, 7 },
+    { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 2 * 20001 - 1, 4, KEYS, 0 },
+    { BLOOMFILE_LAYOUT_RIBBON, EMBEDDED, 512 * 333, 0, KEYS, 0 },
 };
 
 static void write_filter(const struct recipe *recipe)
@@ -48,7 +48,7 @@ static void write_filter(const struct recipe *recipe)
 
 /* ---- answers */
 
-static void assert_same_answers(const bloomfile *f, const bloomfile *plain)
+static void assert_same_answers(const bloomfile_filter *f, const bloomfile_filter *plain)
 {
     static uint64_t digests[QUERIES];
     static bool hits[QUERIES], expected[QUERIES];
@@ -74,7 +74,7 @@ static void assert_flags_change_no_answer(struct bytes image, size_t offset)
     write_file("part", file.data, file.size);
     int fd = open("part", O_RDONLY);
     for (size_t i = 0; i < ROWS(all_flags); i++) {
-        bloomfile *f, *plain = open_image(image, 0);
+        bloomfile_filter *f, *plain = open_image(image, 0);
         assert_error(bloomfile_open(&f, "filter", all_flags[i]), 0);
         assert_same_answers(f, plain);
         bloomfile_close(f);
@@ -108,11 +108,11 @@ static void full_verification_looks_at_the_copy(void **state)
     (void)state;
     struct bytes image = image_from(recipes[0]);
     write_file("filter", image.data, image.size);
-    bloomfile_close(opened("filter", COPY | BLOOMFILE_VERIFY_FULL));
+    bloomfile_close(opened("filter", COPY | BLOOMFILE_OPEN_VERIFY_FULL));
     image.data[IN_FILE + PAGE * BAD_PAGE] ^= 1;
     write_file("filter", image.data, image.size);
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, "filter", COPY | BLOOMFILE_VERIFY_FULL), BLOOMFILE_EPAGE);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open(&f, "filter", COPY | BLOOMFILE_OPEN_VERIFY_FULL), BLOOMFILE_EPAGE);
     free(image.data);
 }
 
@@ -123,8 +123,8 @@ static void an_image_in_memory_can_be_copied_and_is_not_needed_then(void **state
     for (size_t r = 0; r < ROWS(recipes); r++) {
         for (size_t i = 0; i < ROWS(copying); i++) {
             struct bytes image = image_from(recipes[r]), again = image_from(recipes[r]);
-            bloomfile *plain = open_image(again, 0);
-            bloomfile *f = open_image(image, copying[i]);
+            bloomfile_filter *plain = open_image(again, 0);
+            bloomfile_filter *f = open_image(image, copying[i]);
             memset(image.data, 0, image.size);
             assert_same_answers(f, plain);
             assert_int_equal((uintptr_t)f->view.body % 64, 0);
@@ -140,7 +140,7 @@ static void memory_of_the_callers_is_his_to_lock(void **state)
 {
     (void)state;
     struct bytes image = image_from(recipes[0]);
-    bloomfile *f;
+    bloomfile_filter *f;
     for (unsigned i = 0; i < 3; i++) {
         static const unsigned flags[] = { PREFAULT, LOCK, PREFAULT | LOCK };
         assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]),
@@ -153,12 +153,12 @@ static void memory_of_the_callers_is_his_to_lock(void **state)
 static void a_live_filter_may_be_resident_but_not_a_copy(void **state)
 {
     (void)state;
-    bloomfile *f;
-    make_live("live", BLOOMFILE_BLOCKED);
+    bloomfile_filter *f;
+    make_live("live", BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_open(&f, "live", COPY), BLOOMFILE_ELIVE);
-    assert_error(bloomfile_open(&f, "live", COPY | BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
-    bloomfile *reader = opened("live", PREFAULT | LOCK);
-    bloomfile *writer = opened("live", PREFAULT | LOCK | BLOOMFILE_WRITE);
+    assert_error(bloomfile_open(&f, "live", COPY | BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
+    bloomfile_filter *reader = opened("live", PREFAULT | LOCK);
+    bloomfile_filter *writer = opened("live", PREFAULT | LOCK | BLOOMFILE_OPEN_WRITE);
     add_digests_of(writer, LIVE_KEYS, 2 * LIVE_KEYS);
     assert_true(has_numbers(reader, 0, 2 * LIVE_KEYS));
     bloomfile_close(reader);
@@ -168,7 +168,7 @@ static void a_live_filter_may_be_resident_but_not_a_copy(void **state)
 
 /* ---- the file changes */
 
-static bool all_may_be_there(const bloomfile *f)
+static bool all_may_be_there(const bloomfile_filter *f)
 {
     for (uint64_t i = 0; i < KEYS; i++)
         if (!bloomfile_contains_digest(f, number(0, i)))
@@ -180,7 +180,7 @@ static bool all_may_be_there(const bloomfile *f)
 static int signal_after_truncation(unsigned flags)
 {
     write_filter(&recipes[0]);
-    bloomfile *f = opened("filter", flags);
+    bloomfile_filter *f = opened("filter", flags);
     assert_int_equal(truncate("filter", 0), 0);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -207,7 +207,7 @@ static void a_copy_is_stale_when_its_path_names_another_file(void **state)
 {
     (void)state;
     write_filter(&recipes[0]);
-    bloomfile *f = opened("filter", COPY);
+    bloomfile_filter *f = opened("filter", COPY);
     assert_int_equal(bloomfile_is_stale(f), 0);
     assert_int_equal(rename("filter", "older"), 0);
     write_filter(&recipes[1]);
@@ -222,7 +222,7 @@ static void a_copy_is_stale_when_only_the_header_of_its_file_differs(void **stat
     struct bytes image = image_from(recipes[0]);
     struct stat status;
     write_file("filter", image.data, image.size);
-    bloomfile *f = opened("filter", COPY);
+    bloomfile_filter *f = opened("filter", COPY);
     image.data[AT_label] ^= 1;
     write_file("filter", image.data, image.size);
     assert_int_equal(stat("filter", &status), 0);
@@ -248,7 +248,8 @@ static void more_handles_can_be_open_than_descriptors(void **state)
         DESCRIPTORS = 64,
         HANDLES = 2 * DESCRIPTORS
     };
-    struct bytes images[] = { image_from(recipes[0]), series_image(BLOOMFILE_BLOCKED, 10000) };
+    struct bytes images[] = { image_from(recipes[0]),
+                              series_image(BLOOMFILE_LAYOUT_BLOCKED, 10000) };
     struct rlimit before, few;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     few = (struct rlimit){ DESCRIPTORS, before.rlim_max };
@@ -256,7 +257,7 @@ static void more_handles_can_be_open_than_descriptors(void **state)
         static const unsigned flags[] = { COPY, 0 };
         write_file("filter", images[i].data, images[i].size);
         for (size_t j = 0; j < ROWS(flags); j++) {
-            bloomfile *all[HANDLES];
+            bloomfile_filter *all[HANDLES];
             const size_t descriptors = open_descriptors();
             assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
             int error = 0;
@@ -277,7 +278,7 @@ static void more_handles_can_be_open_than_descriptors(void **state)
 
 /* Asserts that no more is mapped than the copy needs, but for what aligns it to a huge page, and
  * that huge pages are requested for its own bytes only. */
-static void assert_no_huge_page_around(const bloomfile *f, size_t size)
+static void assert_no_huge_page_around(const bloomfile_filter *f, size_t size)
 {
     const uintptr_t first = (uintptr_t)f->map.bytes, end = first + size;
     const uintptr_t base = (uintptr_t)f->map.base, base_end = base + f->map.base_size;
@@ -312,10 +313,12 @@ static void a_copy_takes_no_huge_page_that_it_does_not_fill(void **state)
                                       2 * HUGE_PAGE,
                                       5 * HUGE_PAGE + 100000 };
     for (size_t i = 0; i < ROWS(sizes); i++) {
-        const struct recipe recipe = { BLOOMFILE_BLOCKED, IN_FILE, sizes[i] / 64 * 512, 4, 100, 0 };
+        const struct recipe recipe = {
+            BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, sizes[i] / 64 * 512, 4, 100, 0
+        };
         struct bytes image = image_from(recipe);
         write_file("filter", image.data, image.size);
-        bloomfile *by_path = opened("filter", COPY), *of_memory = open_image(image, COPY);
+        bloomfile_filter *by_path = opened("filter", COPY), *of_memory = open_image(image, COPY);
         assert_no_huge_page_around(by_path, image.size);
         assert_no_huge_page_around(of_memory, image.size);
         bloomfile_close(by_path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The pages of BLOOMFILE_PREFAULT, _LOCK and _COPY, and what keeps them from being had. */
+ * The pages of BLOOMFILE_OPEN_PREFAULT, _LOCK and _COPY, and what keeps them from being had. */
 #include "live_support.h"
 
 #include <errno.h>
@@ -18,9 +18,9 @@
 #include "os/map.h"
 
 enum {
-    PREFAULT = BLOOMFILE_PREFAULT,
-    LOCK = BLOOMFILE_LOCK,
-    COPY = BLOOMFILE_COPY,
+    PREFAULT = BLOOMFILE_OPEN_PREFAULT,
+    LOCK = BLOOMFILE_OPEN_LOCK,
+    COPY = BLOOMFILE_OPEN_COPY,
     KEYS = 1500,
     PAGE = 4096,
     NOBODY = 65534
@@ -30,7 +30,7 @@ static const unsigned all_flags[] = { PREFAULT,        LOCK,        COPY,
                                       PREFAULT | LOCK, LOCK | COPY, PREFAULT | LOCK | COPY };
 
 /* Of several pages. */
-static const struct recipe recipe = { BLOOMFILE_BLOCKED, IN_FILE, 512 * 333, 4, KEYS, 0 };
+static const struct recipe recipe = { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 333, 4, KEYS, 0 };
 
 static void write_filter(void)
 {
@@ -39,9 +39,9 @@ static void write_filter(void)
     free(image.data);
 }
 
-static bloomfile *open_with(unsigned flags, const struct faults *faults, int expected)
+static bloomfile_filter *open_with(unsigned flags, const struct faults *faults, int expected)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     const size_t descriptors = open_descriptors(), mapped = mapped_files();
     faults_begin(faults);
     int error = bloomfile_open(&f, "filter", flags);
@@ -53,7 +53,7 @@ static bloomfile *open_with(unsigned flags, const struct faults *faults, int exp
     return f;
 }
 
-static bool all_may_be_there(const bloomfile *f)
+static bool all_may_be_there(const bloomfile_filter *f)
 {
     for (uint64_t i = 0; i < KEYS; i++)
         if (!bloomfile_contains_digest(f, number(0, i)))
@@ -66,7 +66,7 @@ static bool all_may_be_there(const bloomfile *f)
 #define ALL SIZE_MAX
 
 /* How many pages of the image this process can use without a fault. */
-static size_t present_pages(const bloomfile *f)
+static size_t present_pages(const bloomfile_filter *f)
 {
     FILE *pagemap = fopen("/proc/self/pagemap", "rb");
     if (pagemap == NULL)
@@ -91,7 +91,7 @@ static void assert_all_present(const char *path, unsigned flags, const struct fa
 {
     bool present = false;
     for (int tries = 0; tries < 10 && !present; tries++) {
-        bloomfile *f;
+        bloomfile_filter *f;
         faults_begin(faults);
         const int error = bloomfile_open(&f, path, flags);
         faults_end();
@@ -107,13 +107,13 @@ static void pages_are_there_before_they_are_used(void **state)
     (void)state;
     static const struct faults none;
     write_filter();
-    bloomfile *f = opened("filter", 0);
+    bloomfile_filter *f = opened("filter", 0);
     assert_int_equal(present_pages(f), 0);
     bloomfile_close(f);
     for (size_t i = 0; i < ROWS(all_flags); i++)
         assert_all_present("filter", all_flags[i], &none);
-    make_live("live", BLOOMFILE_BLOCKED);
-    assert_all_present("live", BLOOMFILE_WRITE | PREFAULT, &none);
+    make_live("live", BLOOMFILE_LAYOUT_BLOCKED);
+    assert_all_present("live", BLOOMFILE_OPEN_WRITE | PREFAULT, &none);
 }
 
 static void an_old_kernel_gets_its_pages_touched(void **state)
@@ -124,7 +124,7 @@ static void an_old_kernel_gets_its_pages_touched(void **state)
     static const unsigned flags[] = { PREFAULT, LOCK, COPY };
     for (size_t i = 0; i < ROWS(flags); i++) {
         assert_all_present("filter", flags[i], &faults);
-        bloomfile *f = open_with(flags[i], &faults, 0);
+        bloomfile_filter *f = open_with(flags[i], &faults, 0);
         assert_true(all_may_be_there(f));
         bloomfile_close(f);
     }
@@ -146,12 +146,12 @@ static size_t locked_kilobytes(void)
 }
 
 /* Those of each layer, or of a single filter. */
-static size_t pages_of(const bloomfile *f)
+static size_t pages_of(const bloomfile_filter *f)
 {
     const size_t layers = bloomfile_layers(f);
     size_t pages = 0;
     for (size_t i = 0; i == 0 || i < layers; i++) {
-        const bloomfile *one = layers == 0 ? f : bloomfile_layer(f, i);
+        const bloomfile_filter *one = layers == 0 ? f : bloomfile_layer(f, i);
         pages += (size_t)((one->geometry.image_size + PAGE - 1) / PAGE);
     }
     return pages;
@@ -161,13 +161,13 @@ static void locked_pages_are_those_of_the_image_until_it_is_closed(void **state)
 {
     (void)state;
     static const unsigned locking[] = { LOCK, LOCK | COPY };
-    struct bytes series = series_image(BLOOMFILE_BLOCKED, 9000);
+    struct bytes series = series_image(BLOOMFILE_LAYOUT_BLOCKED, 9000);
     write_filter();
     write_file("series", series.data, series.size);
     const size_t before = locked_kilobytes();
     for (size_t i = 0; i < 5; i++) {
-        bloomfile *f = i < 4 ? opened(i < 2 ? "filter" : "series", locking[i % 2])
-                             : open_image(series, locking[1]);
+        bloomfile_filter *f = i < 4 ? opened(i < 2 ? "filter" : "series", locking[i % 2])
+                                    : open_image(series, locking[1]);
         assert_int_equal(bloomfile_layers(f) > 1, i >= 2);
         if (sysconf(_SC_PAGESIZE) == PAGE)
             assert_int_equal(locked_kilobytes() - before, pages_of(f) * PAGE / 1024);
@@ -181,16 +181,20 @@ static void locked_pages_are_those_of_the_image_until_it_is_closed(void **state)
 static void only_what_is_to_be_locked_or_copied_is(void **state)
 {
     (void)state;
-    static const unsigned flags[] = {
-        0,    BLOOMFILE_VERIFY_FULL,        BLOOMFILE_VERIFY_NONE, PREFAULT,
-        COPY, COPY | BLOOMFILE_VERIFY_FULL, COPY | PREFAULT,       COPY | LOCK
-    };
+    static const unsigned flags[] = { 0,
+                                      BLOOMFILE_OPEN_VERIFY_FULL,
+                                      BLOOMFILE_OPEN_VERIFY_NONE,
+                                      PREFAULT,
+                                      COPY,
+                                      COPY | BLOOMFILE_OPEN_VERIFY_FULL,
+                                      COPY | PREFAULT,
+                                      COPY | LOCK };
     write_filter();
     struct bytes image = read_file("filter");
     for (size_t i = 0; i < 2 * ROWS(flags); i++) {
         const unsigned how = flags[i / 2];
         const bool in_memory = i % 2 == 1;
-        bloomfile *f;
+        bloomfile_filter *f;
         if (in_memory && how == PREFAULT)
             continue;
         faults_begin(&(struct faults){ 0 });
@@ -215,11 +219,11 @@ static int error_with_limit(rlim_t limit, unsigned flags)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        bloomfile *f;
+        bloomfile_filter *f;
         if (setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ limit, limit }) != 0 ||
             (geteuid() == 0 && (setgroups(0, NULL) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0)))
             _exit(255);
-        int error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, flags);
+        int error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, flags);
         bloomfile_close(f);
         _exit(error);
     }
@@ -266,7 +270,7 @@ static void what_fails_is_told(void **state)
     write_filter();
     for (size_t i = 0; i < ROWS(rows); i++) {
         const size_t locked = locked_kilobytes();
-        bloomfile *f = open_with(rows[i].flags, &rows[i].faults, rows[i].error);
+        bloomfile_filter *f = open_with(rows[i].flags, &rows[i].faults, rows[i].error);
         if (f == NULL)
             assert_int_equal(locked_kilobytes(), locked);
         if (f != NULL)
@@ -290,7 +294,7 @@ static void a_file_that_shrinks_while_it_is_fetched_is_an_error(void **state)
     old.at_each_call = truncate_it;
     for (size_t i = 0; i < 2 * ROWS(fetching); i++) {
         write_filter();
-        bloomfile *f;
+        bloomfile_filter *f;
         faults_begin(i % 2 == 0 ? &shrinking : &old);
         int error = bloomfile_open(&f, "filter", fetching[i / 2]);
         faults_end();
@@ -322,7 +326,7 @@ static void a_truncated_file_is_told_and_no_signal(void **state)
     for (size_t i = 0; i < ROWS(refusals); i++) {
         const struct faults none = { 0 }, faults = from_then_on(ON_madvise, 1, refusals[i]);
         write_filter();
-        bloomfile *f = open_with(0, &none, 0);
+        bloomfile_filter *f = open_with(0, &none, 0);
         faults_begin(refusals[i] != 0 ? &faults : &none);
         int before = bloomfile_status(f);
         int shorter = truncate("filter", 0);

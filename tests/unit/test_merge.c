@@ -11,12 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
+                                    BLOOMFILE_LAYOUT_COUNTING };
 
 /* So many bits, or counters, for a number of units that is none of the layout's limits. */
 static uint64_t bits_of(uint32_t layout, uint64_t units)
 {
-    return layout == BLOOMFILE_BLOCKED ? 512 * units : 40 * units;
+    return layout == BLOOMFILE_LAYOUT_BLOCKED ? 512 * units : 40 * units;
 }
 
 static struct bloomfile_params params_of(uint32_t layout, uint64_t bits)
@@ -33,7 +34,7 @@ static void build_params(const char *path, struct bloomfile_params params, uint6
 {
     bloomfile_builder *b = new_builder(params);
     add_numbers(b, from, to);
-    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_builder_free(b);
 }
 
@@ -42,9 +43,9 @@ static void build(const char *path, uint32_t layout, uint64_t bits, uint64_t fro
     build_params(path, params_of(layout, bits), from, to);
 }
 
-static bloomfile *opened(const char *path)
+static bloomfile_filter *opened(const char *path)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, path, 0), 0);
     return f;
 }
@@ -52,21 +53,21 @@ static bloomfile *opened(const char *path)
 /* Merges the filters at the paths, up to a NULL. */
 static int merge(const char *dst, const char *const *paths, struct bloomfile_merge_params params)
 {
-    const bloomfile *srcs[8] = { NULL };
+    const bloomfile_filter *srcs[8] = { NULL };
     size_t count = 0;
     for (; paths[count] != NULL; count++)
         srcs[count] = opened(paths[count]);
     params.struct_size = sizeof params;
-    int error = bloomfile_merge(dst, srcs, count, &params, BLOOMFILE_REPLACE);
+    int error = bloomfile_merge(dst, srcs, count, &params, BLOOMFILE_TO_REPLACE);
     while (count > 0)
-        bloomfile_close((bloomfile *)(uintptr_t)srcs[--count]);
+        bloomfile_close((bloomfile_filter *)(uintptr_t)srcs[--count]);
     return error;
 }
 
 static struct bloomfile_info info_at(const char *path)
 {
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, path, BLOOMFILE_VERIFY_FULL), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open(&f, path, BLOOMFILE_OPEN_VERIFY_FULL), 0);
     struct bloomfile_info info = info_of(f);
     bloomfile_close(f);
     return info;
@@ -112,7 +113,7 @@ static void a_union_is_one_build_of_all_keys_at_the_common_size(void **state)
             struct bloomfile_info info = info_at("union");
             assert_int_equal(info.bits, bits_of(layouts[l], sizes[i][3]));
             assert_int_equal(info.bits_unfolded, info.bits);
-            assert_int_equal(info.provenance, BLOOMFILE_FROM_MERGE);
+            assert_int_equal(info.provenance, BLOOMFILE_PROVENANCE_UNION);
             assert_int_equal(info.keys_estimated, 1);
         }
 }
@@ -124,11 +125,11 @@ static void keys_that_several_have_count_once_but_in_counters(void **state)
     for (size_t l = 0; l < ROWS(layouts); l++) {
         build("a", layouts[l], bits_of(layouts[l], 30), 0, 300);
         assert_error(merge("union", twice, (struct bloomfile_merge_params){ 0 }), 0);
-        if (layouts[l] != BLOOMFILE_COUNTING) {
+        if (layouts[l] != BLOOMFILE_LAYOUT_COUNTING) {
             assert_same_body("union", "a");
             continue;
         }
-        bloomfile *once = opened("a"), *both = opened("union");
+        bloomfile_filter *once = opened("a"), *both = opened("union");
         size_t size;
         const uint8_t *x = bloomfile_body(once, &size), *y = bloomfile_body(both, &size);
         assert_int_equal(size, 600);
@@ -149,19 +150,20 @@ static void an_intersection_has_the_bits_that_all_have(void **state)
         build("a", layout, bits_of(layout, 180), 0, 400);
         build("b", layout, bits_of(layout, 90), 200, 600);
         build("c", layout, bits_of(layout, 60), 300, 500);
-        assert_error(
-            merge("both", abc, (struct bloomfile_merge_params){ .op = BLOOMFILE_INTERSECTION }), 0);
-        bloomfile *both = opened("both");
+        assert_error(merge("both", abc,
+                           (struct bloomfile_merge_params){ .op = BLOOMFILE_MERGE_INTERSECTION }),
+                     0);
+        bloomfile_filter *both = opened("both");
         struct bloomfile_info info = info_at("both");
         assert_int_equal(info.bits, bits_of(layout, 30));
-        assert_int_equal(info.provenance, BLOOMFILE_FROM_INTERSECTION);
+        assert_int_equal(info.provenance, BLOOMFILE_PROVENANCE_INTERSECTION);
         assert_int_equal(info.keys_estimated, 1);
         uint8_t expected[512 * 30 / 8];
         memset(expected, 0xFF, sizeof expected);
         for (size_t i = 0; i < 3; i++) {
-            bloomfile *f = opened(abc[i]);
+            bloomfile_filter *f = opened(abc[i]);
             assert_error(
-                bloomfile_fold("folded", f, info_of(f).bits / info.bits, BLOOMFILE_REPLACE), 0);
+                bloomfile_fold("folded", f, info_of(f).bits / info.bits, BLOOMFILE_TO_REPLACE), 0);
             bloomfile_close(f);
             f = opened("folded");
             size_t size;
@@ -214,11 +216,11 @@ static void sources_without_keys_leave_n_as_the_specification_says(void **state)
         build("c", layouts[l], bits, 0, 0);
         assert_error(merge("union", empty, (struct bloomfile_merge_params){ 0 }), 0);
         assert_keys("union", 0, false);
-        if (layouts[l] == BLOOMFILE_COUNTING)
+        if (layouts[l] == BLOOMFILE_LAYOUT_COUNTING)
             continue;
         for (unsigned swapped = 0; swapped < 2; swapped++) {
             const char *const sources[] = { ab[swapped], ab[1 - swapped], NULL };
-            const struct bloomfile_merge_params how = { .op = BLOOMFILE_INTERSECTION };
+            const struct bloomfile_merge_params how = { .op = BLOOMFILE_MERGE_INTERSECTION };
             assert_error(merge("both", sources, how), 0);
             assert_keys("both", 0, true);
         }
@@ -230,15 +232,17 @@ static void the_keys_of_an_intersection_are_estimated_without_chance(void **stat
     (void)state;
     static const char *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < 2; l++) {
-        const uint64_t bits = bits_of(BLOOMFILE_BLOCKED, 400);
+        const uint64_t bits = bits_of(BLOOMFILE_LAYOUT_BLOCKED, 400);
         build("a", layouts[l], bits, 0, 20000);
         build("b", layouts[l], bits, 15000, 35000);
-        assert_error(
-            merge("both", ab, (struct bloomfile_merge_params){ .op = BLOOMFILE_INTERSECTION }), 0);
+        assert_error(merge("both", ab,
+                           (struct bloomfile_merge_params){ .op = BLOOMFILE_MERGE_INTERSECTION }),
+                     0);
         assert_true(fabs((double)info_at("both").keys / 5000 - 1) < 0.15);
         build("b", layouts[l], bits, 20000, 40000);
-        assert_error(
-            merge("both", ab, (struct bloomfile_merge_params){ .op = BLOOMFILE_INTERSECTION }), 0);
+        assert_error(merge("both", ab,
+                           (struct bloomfile_merge_params){ .op = BLOOMFILE_MERGE_INTERSECTION }),
+                     0);
         assert_true(info_at("both").keys < 1000);
     }
 }
@@ -246,7 +250,7 @@ static void the_keys_of_an_intersection_are_estimated_without_chance(void **stat
 static void the_header_tells_where_it_comes_from(void **state)
 {
     (void)state;
-    struct bloomfile_params params = params_of(BLOOMFILE_CLASSIC, 12000);
+    struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC, 12000);
     params.capacity = 10;
     params.fpr = 0.4;
     params.label = "of a";
@@ -266,28 +270,30 @@ static void the_header_tells_where_it_comes_from(void **state)
     assert_string_equal(info.label, "new");
     assert_int_equal(info.tag[0], 5);
     static const char *const again[] = { "union", "c", NULL };
-    assert_error(
-        merge("union", again, (struct bloomfile_merge_params){ .op = BLOOMFILE_INTERSECTION }), 0);
+    assert_error(merge("union", again,
+                       (struct bloomfile_merge_params){ .op = BLOOMFILE_MERGE_INTERSECTION }),
+                 0);
     info = info_at("union"); /* over a source */
-    assert_int_equal(info.provenance, BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_INTERSECTION);
+    assert_int_equal(info.provenance,
+                     BLOOMFILE_PROVENANCE_UNION | BLOOMFILE_PROVENANCE_INTERSECTION);
     assert_string_equal(info.label, "");
 }
 
 static void filters_that_differ_are_refused(void **state)
 {
     (void)state;
-    struct bloomfile_params params = params_of(BLOOMFILE_BLOCKED, 5120);
+    struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED, 5120);
     build_params("a", params, 0, 10);
     static const struct {
         uint32_t layout, hashes;
         uint64_t seed;
         int error;
     } others[] = {
-        { BLOOMFILE_CLASSIC, 5, 0, BLOOMFILE_EDIFFERENTLAYOUT },
-        { BLOOMFILE_CLASSIC, 6, 1, BLOOMFILE_EDIFFERENTLAYOUT },
-        { BLOOMFILE_BLOCKED, 6, 0, BLOOMFILE_EDIFFERENTHASHES },
-        { BLOOMFILE_BLOCKED, 5, 1, BLOOMFILE_EDIFFERENTSEED },
-        { BLOOMFILE_BLOCKED, 5, 0, 0 },
+        { BLOOMFILE_LAYOUT_CLASSIC, 5, 0, BLOOMFILE_EDIFFERENTLAYOUT },
+        { BLOOMFILE_LAYOUT_CLASSIC, 6, 1, BLOOMFILE_EDIFFERENTLAYOUT },
+        { BLOOMFILE_LAYOUT_BLOCKED, 6, 0, BLOOMFILE_EDIFFERENTHASHCOUNT },
+        { BLOOMFILE_LAYOUT_BLOCKED, 5, 1, BLOOMFILE_EDIFFERENTSEED },
+        { BLOOMFILE_LAYOUT_BLOCKED, 5, 0, 0 },
     };
     static const char *const aab[] = { "a", "a", "b", NULL };
     for (size_t i = 0; i < ROWS(others); i++) {
@@ -295,7 +301,7 @@ static void filters_that_differ_are_refused(void **state)
         params.hashes = others[i].hashes;
         params.seed = others[i].seed;
         build_params("b", params, 0, 10);
-        bloomfile *a = opened("a"), *b = opened("b");
+        bloomfile_filter *a = opened("a"), *b = opened("b");
         assert_error(bloomfile_compatible(a, b), others[i].error);
         assert_error(bloomfile_compatible(b, a), others[i].error);
         bloomfile_close(a);
@@ -313,7 +319,7 @@ static void wrong_parameters_are_refused(void **state)
     char too_long[BLOOMFILE_MAX_LABEL + 2] = "";
     memset(too_long, 'x', sizeof too_long - 1);
     unlink("union");
-    build("a", BLOOMFILE_COUNTING, 1000, 0, 10);
+    build("a", BLOOMFILE_LAYOUT_COUNTING, 1000, 0, 10);
     const struct {
         struct bloomfile_merge_params params;
         int error;
@@ -326,13 +332,13 @@ static void wrong_parameters_are_refused(void **state)
         { { .max_fpr = NAN }, BLOOMFILE_ERATE },
         { { .label = "\n" }, BLOOMFILE_ELABEL },
         { { .label = too_long }, BLOOMFILE_ELABEL },
-        { { .op = 2 }, BLOOMFILE_ECOUNTING },
+        { { .op = 2 }, BLOOMFILE_EISCOUNTING },
     };
     for (size_t i = 0; i < ROWS(rows); i++)
         assert_error(merge("union", aa, rows[i].params), rows[i].error);
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
-    bloomfile *a = opened("a");
-    const bloomfile *const one[] = { a };
+    bloomfile_filter *a = opened("a");
+    const bloomfile_filter *const one[] = { a };
     assert_error(bloomfile_merge("union", one, 0, NULL, 0), BLOOMFILE_EPARAMS);
     params.struct_size--;
     assert_error(bloomfile_merge("union", one, 1, &params, 0), BLOOMFILE_EPARAMS);
@@ -355,10 +361,9 @@ static void a_union_that_would_pass_the_rate_is_refused(void **state)
         assert_error(merge("union", ab, (struct bloomfile_merge_params){ 0 }), 0);
         unlink("union");
         build_params("b", params, 10000, 26000);
-        assert_error(merge("union", ab, (struct bloomfile_merge_params){ 0 }),
-                     BLOOMFILE_ERATEPASSED);
+        assert_error(merge("union", ab, (struct bloomfile_merge_params){ 0 }), BLOOMFILE_EOVERRATE);
         assert_error(merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = 0.02 }),
-                     BLOOMFILE_ERATEPASSED);
+                     BLOOMFILE_EOVERRATE);
         assert_int_equal(access("union", F_OK), -1);
         assert_error(merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = 0.05 }), 0);
         assert_error(merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = 1 }), 0);
@@ -366,12 +371,12 @@ static void a_union_that_would_pass_the_rate_is_refused(void **state)
 }
 
 /* Of the rate of a filter, from the definitions. */
-static double standard_error(const bloomfile *f)
+static double standard_error(const bloomfile_filter *f)
 {
     const struct bloomfile_info info = info_of(f);
     size_t size;
     const uint8_t *body = bloomfile_body(f, &size);
-    const size_t block = info.layout == BLOOMFILE_BLOCKED ? 64 : size, count = size / block;
+    const size_t block = info.layout == BLOOMFILE_LAYOUT_BLOCKED ? 64 : size, count = size / block;
     double sum = 0, squares = 0;
     for (size_t i = 0; i < count; i++) {
         int ones = 0;
@@ -381,7 +386,7 @@ static double standard_error(const bloomfile *f)
         sum += rate;
         squares += rate * rate;
     }
-    if (info.layout == BLOOMFILE_BLOCKED)
+    if (info.layout == BLOOMFILE_LAYOUT_BLOCKED)
         return sqrt((squares - sum * sum / (double)count)) / (double)count;
     const double fill = (double)info.ones / (double)info.bits;
     return info.hashes * pow(fill, info.hashes - 1) * sqrt(fill * (1 - fill) / (double)info.bits);
@@ -392,11 +397,11 @@ static void chance_is_allowed_for_up_to_3_standard_errors(void **state)
     (void)state;
     static const char *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < 2; l++) {
-        const uint64_t bits = bits_of(BLOOMFILE_BLOCKED, 200);
+        const uint64_t bits = bits_of(BLOOMFILE_LAYOUT_BLOCKED, 200);
         build("a", layouts[l], bits, 0, 5000);
         build("b", layouts[l], bits, 5000, 10000);
         assert_error(merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = 1 }), 0);
-        bloomfile *f = opened("union");
+        bloomfile_filter *f = opened("union");
         struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
         assert_error(bloomfile_measure(f, &m), 0);
         const double least = m.fpr - 3 * standard_error(f);
@@ -406,7 +411,7 @@ static void chance_is_allowed_for_up_to_3_standard_errors(void **state)
             merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = least * 1.001 }), 0);
         assert_error(
             merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = least * 0.999 }),
-            BLOOMFILE_ERATEPASSED);
+            BLOOMFILE_EOVERRATE);
     }
 }
 
@@ -415,7 +420,7 @@ static void a_damaged_source_is_found_and_named(void **state)
     (void)state;
     for (size_t l = 0; l < ROWS(layouts); l++)
         for (size_t bad = 0; bad < 3; bad++) {
-            const bloomfile *srcs[3];
+            const bloomfile_filter *srcs[3];
             for (size_t i = 0; i < 3; i++) {
                 build(abc[i], layouts[l], bits_of(layouts[l], 900), 0, 1000);
                 struct bytes image = read_file(abc[i]);
@@ -429,7 +434,7 @@ static void a_damaged_source_is_found_and_named(void **state)
             assert_int_equal(entries_in_dir(), entries);
             for (size_t i = 0; i < 3; i++) {
                 assert_error(bloomfile_status(srcs[i]), i == bad ? BLOOMFILE_EPAGE : 0);
-                bloomfile_close((bloomfile *)(uintptr_t)srcs[i]);
+                bloomfile_close((bloomfile_filter *)(uintptr_t)srcs[i]);
             }
         }
 }
@@ -442,22 +447,22 @@ static void a_body_computed_elsewhere_becomes_the_same_filter(void **state)
         for (size_t i = 0; i < ROWS(units); i++) {
             struct bloomfile_params params =
                 params_of(layouts[l], bits_of(layouts[l], units[i]) -
-                                          (layouts[l] == BLOOMFILE_BLOCKED ? 0 : 3));
+                                          (layouts[l] == BLOOMFILE_LAYOUT_BLOCKED ? 0 : 3));
             build_params("built", params, 0, 5 * units[i]);
-            bloomfile *f = opened("built");
+            bloomfile_filter *f = opened("built");
             size_t size;
             const void *body = bloomfile_body(f, &size);
-            assert_error(
-                bloomfile_assemble("made", &params, body, size, 0, 5 * units[i], BLOOMFILE_REPLACE),
-                0);
+            assert_error(bloomfile_assemble("made", &params, body, size, 0, 5 * units[i],
+                                            BLOOMFILE_TO_REPLACE),
+                         0);
             struct bytes built = read_file("built");
             assert_file_holds("made", built.data, built.size);
             free(built.data);
-            assert_error(bloomfile_assemble("made", &params, body, size, BLOOMFILE_FROM_MERGE,
-                                            UINT64_MAX, BLOOMFILE_REPLACE),
+            assert_error(bloomfile_assemble("made", &params, body, size, BLOOMFILE_PROVENANCE_UNION,
+                                            UINT64_MAX, BLOOMFILE_TO_REPLACE),
                          0);
             assert_same_body("made", "built");
-            assert_int_equal(info_at("made").provenance, BLOOMFILE_FROM_MERGE);
+            assert_int_equal(info_at("made").provenance, BLOOMFILE_PROVENANCE_UNION);
             assert_int_equal(info_at("made").keys_estimated, 1);
             bloomfile_close(f);
         }
@@ -466,15 +471,15 @@ static void a_body_computed_elsewhere_becomes_the_same_filter(void **state)
 static void an_estimate_is_the_capacity_if_none_is_told(void **state)
 {
     (void)state;
-    struct bloomfile_params params = params_of(BLOOMFILE_BLOCKED, 51200);
+    struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED, 51200);
     build_params("built", params, 0, 3000);
-    bloomfile *f = opened("built");
+    bloomfile_filter *f = opened("built");
     size_t size;
     const void *body = bloomfile_body(f, &size);
     params.capacity = 0;
     for (int told = 0; told < 2; told++) {
         assert_error(bloomfile_assemble("made", &params, body, size, 0, told ? 3000 : UINT64_MAX,
-                                        BLOOMFILE_REPLACE),
+                                        BLOOMFILE_TO_REPLACE),
                      0);
         struct bloomfile_info info = info_at("made");
         assert_int_equal(info.capacity, info.keys);
@@ -486,7 +491,7 @@ static void an_estimate_is_the_capacity_if_none_is_told(void **state)
 static void a_body_that_cannot_be_is_refused(void **state)
 {
     (void)state;
-    struct bloomfile_params params = params_of(BLOOMFILE_CLASSIC, 101);
+    struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC, 101);
     uint8_t body[13] = { 0 };
     unlink("made");
     body[12] = 0x20;
@@ -504,7 +509,7 @@ static void a_body_that_cannot_be_is_refused(void **state)
                  BLOOMFILE_EPARAMS);
     params.hashes = 65;
     assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),
-                 BLOOMFILE_EHASHES);
+                 BLOOMFILE_EHASHCOUNT);
     params.hashes = 5;
     params.bits = 0;
     assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),
@@ -524,13 +529,14 @@ static void a_body_without_ones_has_no_keys(void **state)
     static const uint8_t body[512] = { 0 };
     for (size_t l = 0; l < ROWS(layouts); l++) {
         struct bloomfile_params params = params_of(layouts[l], 512);
-        const size_t size = layouts[l] == BLOOMFILE_COUNTING ? 256 : 64;
+        const size_t size = layouts[l] == BLOOMFILE_LAYOUT_COUNTING ? 256 : 64;
         unlink("made");
         assert_error(bloomfile_assemble("made", &params, body, size, 0, 1, 0), BLOOMFILE_EBODY);
         assert_int_equal(access("made", F_OK), -1);
         assert_error(bloomfile_assemble("made", &params, body, size, 0, 0, 0), 0);
         assert_error(
-            bloomfile_assemble("made", &params, body, size, 0, UINT64_MAX, BLOOMFILE_REPLACE), 0);
+            bloomfile_assemble("made", &params, body, size, 0, UINT64_MAX, BLOOMFILE_TO_REPLACE),
+            0);
         assert_int_equal(info_at("made").keys, 0);
     }
 }

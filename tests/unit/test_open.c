@@ -11,10 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct recipe in_file = { BLOOMFILE_BLOCKED, IN_FILE, 512 * 100, 6, 500, 0 };
-static const struct recipe embedded = { BLOOMFILE_CLASSIC, EMBEDDED, 30011, 5, 500, 3 };
+static const struct recipe in_file = { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 100, 6, 500, 0 };
+static const struct recipe embedded = { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 30011, 5, 500, 3 };
 
-static void assert_answers(const bloomfile *f, const struct recipe *recipe, struct bytes image)
+static void assert_answers(const bloomfile_filter *f, const struct recipe *recipe,
+                           struct bytes image)
 {
     for (uint64_t i = 0; i < 2 * recipe->keys; i++) {
         uint64_t digest = number(recipe->seed, i);
@@ -26,7 +27,7 @@ static void assert_answers(const bloomfile *f, const struct recipe *recipe, stru
     assert_int_equal(bloomfile_status(f), 0);
 }
 
-static const unsigned all_flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE };
+static const unsigned all_flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
 
 /* ---- from a path */
 
@@ -38,7 +39,7 @@ static void a_file_is_opened_by_its_path(void **state)
         struct bytes image = image_from(*recipes[r]);
         write_file("filter", image.data, image.size);
         for (size_t i = 0; i < ROWS(all_flags); i++) {
-            bloomfile *f;
+            bloomfile_filter *f;
             assert_error(bloomfile_open(&f, "filter", all_flags[i]), 0);
             assert_answers(f, recipes[r], image);
             bloomfile_close(f);
@@ -54,7 +55,7 @@ static void an_open_filter_outlives_its_name_and_holds_no_descriptor(void **stat
     write_file("filter", image.data, image.size);
     int free_before = dup(0);
     close(free_before);
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", 0), 0);
     int free_after = dup(0);
     close(free_after);
@@ -84,7 +85,7 @@ static void a_filter_is_mapped_until_it_is_closed(void **state)
     struct bytes image = image_from(in_file);
     write_file("mapped filter", image.data, image.size);
     free(image.data);
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "mapped filter", 0), 0);
     assert_int_equal(mappings_of("/mapped filter"), 1);
     bloomfile_close(f);
@@ -93,7 +94,7 @@ static void a_filter_is_mapped_until_it_is_closed(void **state)
 
 static void assert_not_opened(const char *path, unsigned flags, int error)
 {
-    bloomfile *f = (void *)&f;
+    bloomfile_filter *f = (void *)&f;
     assert_error(bloomfile_open(&f, path, flags), error);
     assert_null(f);
 }
@@ -123,33 +124,34 @@ static void a_path_that_leads_nowhere_is_refused(void **state)
 static void unknown_and_contradictory_flags_are_refused(void **state)
 {
     (void)state;
-    static const unsigned flags[] = { BLOOMFILE_SOLE_ADDER,
-                                      BLOOMFILE_WRITE | BLOOMFILE_SOLE_ADDER,
+    static const unsigned flags[] = { BLOOMFILE_OPEN_SOLE_ADDER,
+                                      BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_SOLE_ADDER,
                                       1u << 11,
                                       1u << 31,
-                                      BLOOMFILE_REPLACE,
-                                      BLOOMFILE_ADD_EXACT,
-                                      BLOOMFILE_WRITE | BLOOMFILE_VERIFY_FULL,
-                                      BLOOMFILE_WRITE | BLOOMFILE_VERIFY_NONE,
-                                      BLOOMFILE_WRITE | BLOOMFILE_COPY,
-                                      BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE };
+                                      BLOOMFILE_TO_REPLACE,
+                                      BLOOMFILE_OPEN_ADD_EXACT,
+                                      BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_VERIFY_FULL,
+                                      BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_VERIFY_NONE,
+                                      BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_COPY,
+                                      BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_VERIFY_NONE };
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
     int fd = open("filter", O_RDONLY);
     for (size_t i = 0; i < ROWS(flags); i++) {
         assert_not_opened("filter", flags[i], BLOOMFILE_EPARAMS);
-        bloomfile *f = (void *)&f;
+        bloomfile_filter *f = (void *)&f;
         assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]),
                      BLOOMFILE_EPARAMS);
         assert_null(f);
         f = (void *)&f;
-        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, flags[i]), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, flags[i]),
+                     BLOOMFILE_EPARAMS);
         assert_null(f);
     }
-    bloomfile *none;
-    assert_error(bloomfile_open_memory(&none, image.data, image.size, BLOOMFILE_WRITE),
+    bloomfile_filter *none;
+    assert_error(bloomfile_open_memory(&none, image.data, image.size, BLOOMFILE_OPEN_WRITE),
                  BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_open_fd(&none, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_WRITE),
+    assert_error(bloomfile_open_fd(&none, fd, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_WRITE),
                  BLOOMFILE_EPARAMS);
     close(fd);
     free(image.data);
@@ -158,7 +160,7 @@ static void unknown_and_contradictory_flags_are_refused(void **state)
 static void every_truncation_is_refused(void **state)
 {
     (void)state;
-    static const struct recipe small = { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 70, 6, 50, 0 };
+    static const struct recipe small = { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 70, 6, 50, 0 };
     struct bytes image = image_from(small);
     write_file("filter", image.data, image.size);
     for (size_t size = image.size; size-- > 0;) {
@@ -187,8 +189,8 @@ static void a_damaged_body_is_refused_at_once_only_if_asked(void **state)
     struct bytes image = image_from(in_file);
     image.data[IN_FILE + 5000] ^= 0x20;
     write_file("filter", image.data, image.size);
-    assert_not_opened("filter", BLOOMFILE_VERIFY_FULL, BLOOMFILE_EPAGE);
-    bloomfile *f;
+    assert_not_opened("filter", BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_EPAGE);
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", 0), 0);
     bloomfile_close(f);
     free(image.data);
@@ -207,14 +209,14 @@ static void a_filter_is_opened_at_any_offset_of_a_file(void **state)
             int fd = open("container", O_RDWR | O_CREAT | O_TRUNC, 0666);
             assert_true(fd >= 0);
             assert_int_equal(pwrite(fd, image.data, image.size, (off_t)offsets[i]), image.size);
-            bloomfile *to_the_end;
-            assert_error(bloomfile_open_fd(&to_the_end, fd, offsets[i], BLOOMFILE_TO_END, 0), 0);
+            bloomfile_filter *to_the_end;
+            assert_error(bloomfile_open_fd(&to_the_end, fd, offsets[i], BLOOMFILE_FROM_REST, 0), 0);
             assert_int_equal(pwrite(fd, "more", 4, (off_t)(offsets[i] + image.size)), 4);
-            bloomfile *f;
-            assert_error(bloomfile_open_fd(&f, fd, offsets[i], image.size, BLOOMFILE_VERIFY_FULL),
-                         0);
-            bloomfile *none;
-            assert_error(bloomfile_open_fd(&none, fd, offsets[i], BLOOMFILE_TO_END, 0),
+            bloomfile_filter *f;
+            assert_error(
+                bloomfile_open_fd(&f, fd, offsets[i], image.size, BLOOMFILE_OPEN_VERIFY_FULL), 0);
+            bloomfile_filter *none;
+            assert_error(bloomfile_open_fd(&none, fd, offsets[i], BLOOMFILE_FROM_REST, 0),
                          BLOOMFILE_ETRAILING);
             assert_error(bloomfile_open_fd(&none, fd, offsets[i], image.size + 1, 0),
                          BLOOMFILE_ETRAILING);
@@ -244,22 +246,22 @@ static void a_range_outside_of_the_file_is_refused(void **state)
     } rows[] = {
         { 0, 0, BLOOMFILE_EEMPTY },
         { size, 0, BLOOMFILE_EEMPTY },
-        { size, BLOOMFILE_TO_END, BLOOMFILE_EEMPTY },
+        { size, BLOOMFILE_FROM_REST, BLOOMFILE_EEMPTY },
         { size + 1, 0, BLOOMFILE_ETRUNCATED },
-        { size + 1, BLOOMFILE_TO_END, BLOOMFILE_ETRUNCATED },
+        { size + 1, BLOOMFILE_FROM_REST, BLOOMFILE_ETRUNCATED },
         { size, 1, BLOOMFILE_ETRUNCATED },
         { 0, size + 1, BLOOMFILE_ETRUNCATED },
         { 1, size, BLOOMFILE_ETRUNCATED },
         { UINT64_MAX, 0, BLOOMFILE_ETRUNCATED },
         { UINT64_MAX, 2, BLOOMFILE_ETRUNCATED },
-        { UINT64_MAX, BLOOMFILE_TO_END, BLOOMFILE_ETRUNCATED },
+        { UINT64_MAX, BLOOMFILE_FROM_REST, BLOOMFILE_ETRUNCATED },
         { 4096, UINT64_MAX - 4095, BLOOMFILE_ETRUNCATED },
         { 0, UINT64_MAX - 1, BLOOMFILE_ETRUNCATED },
         { 1ULL << 63, 1ULL << 63, BLOOMFILE_ETRUNCATED },
     };
     int fd = open("filter", O_RDONLY);
     for (size_t i = 0; i < ROWS(rows); i++) {
-        bloomfile *f = (void *)&f;
+        bloomfile_filter *f = (void *)&f;
         assert_error(bloomfile_open_fd(&f, fd, rows[i].offset, rows[i].length, 0), rows[i].error);
         assert_null(f);
     }
@@ -273,14 +275,14 @@ static void a_descriptor_that_cannot_be_read_is_refused(void **state)
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
     free(image.data);
-    bloomfile *f;
-    assert_error(bloomfile_open_fd(&f, -1, 0, BLOOMFILE_TO_END, 0), EBADF);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open_fd(&f, -1, 0, BLOOMFILE_FROM_REST, 0), EBADF);
     int write_only = open("filter", O_WRONLY), directory = open(".", O_RDONLY), pipes[2];
-    assert_error(bloomfile_open_fd(&f, write_only, 0, BLOOMFILE_TO_END, 0), EBADF);
-    assert_error(bloomfile_open_fd(&f, directory, 0, BLOOMFILE_TO_END, 0), EISDIR);
-    assert_error(bloomfile_open_fd(&f, directory, 1 << 30, BLOOMFILE_TO_END, 0), EISDIR);
+    assert_error(bloomfile_open_fd(&f, write_only, 0, BLOOMFILE_FROM_REST, 0), EBADF);
+    assert_error(bloomfile_open_fd(&f, directory, 0, BLOOMFILE_FROM_REST, 0), EISDIR);
+    assert_error(bloomfile_open_fd(&f, directory, 1 << 30, BLOOMFILE_FROM_REST, 0), EISDIR);
     assert_int_equal(pipe(pipes), 0);
-    assert_error(bloomfile_open_fd(&f, pipes[0], 0, BLOOMFILE_TO_END, 0), BLOOMFILE_ENOTREGULAR);
+    assert_error(bloomfile_open_fd(&f, pipes[0], 0, BLOOMFILE_FROM_REST, 0), BLOOMFILE_ENOTREGULAR);
     assert_null(f);
     close(write_only);
     close(directory);
@@ -294,9 +296,9 @@ static void an_image_in_memory_is_opened_at_any_alignment(void **state)
 {
     (void)state;
     static const struct recipe recipes[] = {
-        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 10, 6, 50, 0 },
-        { BLOOMFILE_CLASSIC, EMBEDDED, 1001, 5, 50, 3 },
-        { BLOOMFILE_COUNTING, EMBEDDED, 1001, 5, 50, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 10, 6, 50, 0 },
+        { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1001, 5, 50, 3 },
+        { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 1001, 5, 50, 0 },
     };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
@@ -304,7 +306,7 @@ static void an_image_in_memory_is_opened_at_any_alignment(void **state)
             uint8_t *copy = malloc(image.size + shift);
             assert_non_null(copy);
             memcpy(copy + shift, image.data, image.size);
-            bloomfile *f;
+            bloomfile_filter *f;
             assert_error(bloomfile_open_memory(&f, copy + shift, image.size, 0), 0);
             assert_answers(f, &recipes[r], image);
             assert_error(bloomfile_verify(f, 1, NULL), 0);
@@ -319,7 +321,7 @@ static void an_image_in_memory_is_opened_at_any_alignment(void **state)
 static void no_bytes_in_memory_are_an_empty_image(void **state)
 {
     (void)state;
-    bloomfile *f = (void *)&f;
+    bloomfile_filter *f = (void *)&f;
     assert_error(bloomfile_open_memory(&f, NULL, 0, 0), BLOOMFILE_EEMPTY);
     assert_null(f);
 }

@@ -15,22 +15,22 @@
 static struct bytes image, ribbon;
 static int descriptor;
 static char *absolute_path;
-static bloomfile *writer; /* of "live", which is not clean therefore */
+static bloomfile_filter *writer; /* of "live", which is not clean therefore */
 
 static int prepare(void **state)
 {
     if (enter_temp_dir(state) != 0)
         return -1;
-    image = image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 512 * 200, 6, 500, 0 });
-    ribbon = image_from((struct recipe){ BLOOMFILE_RIBBON, EMBEDDED, 512 * 200, 0, 500, 0 });
+    image = image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 200, 6, 500, 0 });
+    ribbon = image_from((struct recipe){ BLOOMFILE_LAYOUT_RIBBON, EMBEDDED, 512 * 200, 0, 500, 0 });
     write_file("filter", image.data, image.size);
-    struct bytes series = series_image(BLOOMFILE_BLOCKED, 9000);
+    struct bytes series = series_image(BLOOMFILE_LAYOUT_BLOCKED, 9000);
     write_file("series", series.data, series.size);
     free(series.data);
     descriptor = open("filter", O_RDONLY);
     absolute_path = realpath("filter", NULL);
-    make_live("live", BLOOMFILE_BLOCKED);
-    writer = opened("live", BLOOMFILE_WRITE);
+    make_live("live", BLOOMFILE_LAYOUT_BLOCKED);
+    writer = opened("live", BLOOMFILE_OPEN_WRITE);
     return descriptor < 0 || absolute_path == NULL;
 }
 
@@ -44,66 +44,67 @@ static int clean_up(void **state)
     return leave_temp_dir(state);
 }
 
-static int open_by_path(bloomfile **f)
+static int open_by_path(bloomfile_filter **f)
 {
     return bloomfile_open(f, "filter", 0);
 }
 
-static int open_by_absolute_path(bloomfile **f)
+static int open_by_absolute_path(bloomfile_filter **f)
 {
     return bloomfile_open(f, absolute_path, 0);
 }
 
-static int open_by_descriptor(bloomfile **f)
+static int open_by_descriptor(bloomfile_filter **f)
 {
-    return bloomfile_open_fd(f, descriptor, 0, BLOOMFILE_TO_END, BLOOMFILE_VERIFY_FULL);
+    return bloomfile_open_fd(f, descriptor, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_VERIFY_FULL);
 }
 
-static int open_in_memory(bloomfile **f)
+static int open_in_memory(bloomfile_filter **f)
 {
-    return bloomfile_open_memory(f, image.data, image.size, BLOOMFILE_VERIFY_NONE);
+    return bloomfile_open_memory(f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_NONE);
 }
 
-static int open_copied_from_memory(bloomfile **f)
+static int open_copied_from_memory(bloomfile_filter **f)
 {
-    return bloomfile_open_memory(f, image.data, image.size, BLOOMFILE_COPY | BLOOMFILE_LOCK);
+    return bloomfile_open_memory(f, image.data, image.size,
+                                 BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_LOCK);
 }
 
-static int open_ribbon(bloomfile **f)
+static int open_ribbon(bloomfile_filter **f)
 {
     return bloomfile_open_memory(f, ribbon.data, ribbon.size, 0);
 }
 
-static int open_locked(bloomfile **f)
+static int open_locked(bloomfile_filter **f)
 {
-    return bloomfile_open(f, "filter", BLOOMFILE_LOCK);
+    return bloomfile_open(f, "filter", BLOOMFILE_OPEN_LOCK);
 }
 
-static int open_copied(bloomfile **f)
+static int open_copied(bloomfile_filter **f)
 {
-    return bloomfile_open(f, "filter", BLOOMFILE_COPY | BLOOMFILE_LOCK);
+    return bloomfile_open(f, "filter", BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_LOCK);
 }
 
-static int open_live(bloomfile **f)
+static int open_live(bloomfile_filter **f)
 {
     return bloomfile_open(f, "live", 0);
 }
 
-static int open_series(bloomfile **f)
+static int open_series(bloomfile_filter **f)
 {
     return bloomfile_open(f, "series", 0);
 }
 
-static int (*const openings[])(bloomfile **f) = { open_by_path,          open_by_descriptor,
-                                                  open_by_absolute_path, open_locked,
-                                                  open_copied,           open_in_memory,
-                                                  open_ribbon,           open_live,
-                                                  open_series,           open_copied_from_memory };
+static int (*const openings[])(bloomfile_filter **f) = {
+    open_by_path, open_by_descriptor,     open_by_absolute_path, open_locked,
+    open_copied,  open_in_memory,         open_ribbon,           open_live,
+    open_series,  open_copied_from_memory
+};
 
-static int open_with(int (*open_it)(bloomfile **f), struct faults faults)
+static int open_with(int (*open_it)(bloomfile_filter **f), struct faults faults)
 {
     size_t descriptors = open_descriptors();
-    bloomfile *f = (void *)&f;
+    bloomfile_filter *f = (void *)&f;
     faults_begin(&faults);
     errno = 0;
     int error = open_it(&f);
@@ -117,13 +118,13 @@ static int open_with(int (*open_it)(bloomfile **f), struct faults faults)
 }
 
 /* A live file is opened once more, for a descriptor of its own; the one there is will do. */
-static bool does_without(int (*open_it)(bloomfile **f), const struct faults *faults)
+static bool does_without(int (*open_it)(bloomfile_filter **f), const struct faults *faults)
 {
     return open_it == open_live && faults->call == ON_open64 && faults->nth == 2 &&
            faults->error == EACCES && !faults->for_ever;
 }
 
-static int expected(int (*open_it)(bloomfile **f), struct faults faults)
+static int expected(int (*open_it)(bloomfile_filter **f), struct faults faults)
 {
     return does_without(open_it, &faults) ? 0 : faults.error;
 }
@@ -204,7 +205,7 @@ static void a_file_that_shrinks_meanwhile_is_truncated(void **state)
 static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     static const char *const texts[] = { "01234567-89ab", "0123456:-89ab-cdef-0123-456789abcdef",
                                          "g1234567-89ab-cdef-0123-456789abcdef0" };
     for (size_t i = 0; i < ROWS(texts); i++)
@@ -214,7 +215,7 @@ static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
     assert_error(open_with(open_live, from_then_on(ON_open64, 2, ENOENT)), BLOOMFILE_ENOBOOT);
     struct faults faults = from_then_on(ON_open64, 2, ENOENT);
     faults_begin(&faults);
-    int error = bloomfile_open(&f, "live", BLOOMFILE_ACCEPT_UNCLEAN);
+    int error = bloomfile_open(&f, "live", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     faults_end();
     assert_error(error, 0);
     assert_int_equal(fault_calls(ON_open64), 2);
@@ -266,8 +267,8 @@ static void copy_up(enum fault_call call)
 static void a_file_that_its_opening_copies_up_is_not_stale(void **state)
 {
     (void)state;
-    bloomfile *f;
-    make_live("layered", BLOOMFILE_BLOCKED);
+    bloomfile_filter *f;
+    make_live("layered", BLOOMFILE_LAYOUT_BLOCKED);
     seen_below = dup(descriptor); /* the next one */
     close(seen_below);
     faults_begin(&(struct faults){ .file_system = 0x794c7630, .at_each_call = copy_up });
@@ -283,7 +284,7 @@ static void a_file_that_its_opening_copies_up_is_not_stale(void **state)
 static void a_reader_does_not_have_a_live_file_open_for_writing(void **state)
 {
     (void)state;
-    bloomfile *f = opened("live", 0);
+    bloomfile_filter *f = opened("live", 0);
     assert_int_equal(fcntl(f->live->fd, F_GETFL) & O_ACCMODE, O_RDONLY);
     bloomfile_close(f);
 }
@@ -294,11 +295,12 @@ static void a_copied_descriptor_is_not_that_of_a_standard_stream(void **state)
     (void)state;
     pid_t child = fork();
     if (child == 0) {
-        bloomfile *f;
+        bloomfile_filter *f;
         int fd = open("live", O_RDONLY);
         close(0);
         faults_begin(&(struct faults){ .call = ON_open64, .nth = 1, .error = ENOENT });
-        int error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_ACCEPT_UNCLEAN);
+        int error =
+            bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
         faults_end();
         const bool has_it = error == 0 && fcntl(0, F_GETFD) < 0 && has_numbers(f, 0, LIVE_KEYS) &&
                             bloomfile_status(f) == 0;
@@ -310,8 +312,8 @@ static void a_copied_descriptor_is_not_that_of_a_standard_stream(void **state)
 
 static int rest_of(uint64_t keys)
 {
-    bloomfile *f;
-    struct bytes series = series_image(BLOOMFILE_BLOCKED, keys);
+    bloomfile_filter *f;
+    struct bytes series = series_image(BLOOMFILE_LAYOUT_BLOCKED, keys);
     write_file("short", series.data, series.size);
     free(series.data);
     int rest;
@@ -343,7 +345,7 @@ static void
 it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", 0), 0);
     static const int errors[] = { EACCES, EIO, ENOMEM };
     for (size_t i = 0; i < ROWS(errors); i++) {

@@ -33,21 +33,21 @@ static const struct bloomfile_params shapes[] = {
     { SHAPE, .capacity = 1, .fpr = 0.01 },
     { SHAPE, .capacity = 1000, .fpr = 0.01 },
     { SHAPE, .capacity = 30000, .fpr = 1e-9 },
-    { SHAPE, .capacity = 1000, .fpr = 0.2, .layout = BLOOMFILE_CLASSIC },
+    { SHAPE, .capacity = 1000, .fpr = 0.2, .layout = BLOOMFILE_LAYOUT_CLASSIC },
     { SHAPE, .capacity = 20000, .bits = 1 << 17, .hashes = 3 },
     { SHAPE, .bits = 1 << 17 },
-    { SHAPE, .capacity = 3000, .fpr = 0.001, .layout = BLOOMFILE_COUNTING },
+    { SHAPE, .capacity = 3000, .fpr = 0.001, .layout = BLOOMFILE_LAYOUT_COUNTING },
 };
 
-static bloomfile *made(const struct bloomfile_params *p, unsigned flags)
+static bloomfile_filter *made(const struct bloomfile_params *p, unsigned flags)
 {
-    bloomfile *f;
-    assert_error(bloomfile_create(&f, "filter", p, BLOOMFILE_REPLACE | flags), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_create(&f, "filter", p, BLOOMFILE_TO_REPLACE | flags), 0);
     return f;
 }
 
 /* Adds until EFULL, in batches of that size. Returns the next number; counts the new ones. */
-static uint64_t fill(bloomfile *f, size_t batch, uint64_t *new_keys)
+static uint64_t fill(bloomfile_filter *f, size_t batch, uint64_t *new_keys)
 {
     bloomfile_digest digests[5000];
     bool was_new[ROWS(digests)];
@@ -77,7 +77,7 @@ static uint64_t fill(bloomfile *f, size_t batch, uint64_t *new_keys)
     return next;
 }
 
-static void assert_goes_on(bloomfile *f, uint64_t refused)
+static void assert_goes_on(bloomfile_filter *f, uint64_t refused)
 {
     bool was_new = true;
     assert_error(bloomfile_add_digest(f, number(0, refused), NULL), BLOOMFILE_EFULL);
@@ -86,7 +86,7 @@ static void assert_goes_on(bloomfile *f, uint64_t refused)
     assert_false(was_new);
     assert_error(bloomfile_status(f), 0);
     assert_error(bloomfile_sync(f), 0);
-    assert_error(bloomfile_seal_to("sealed", f, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_seal_to("sealed", f, BLOOMFILE_TO_REPLACE), 0);
 }
 
 static void one_writer_meets_the_limit_exactly(void **state)
@@ -99,7 +99,7 @@ static void one_writer_meets_the_limit_exactly(void **state)
                 if (exact != 0 && (batches[j] == 1 || shapes[i].capacity > 1000))
                     continue;
                 uint64_t new_keys;
-                bloomfile *f = made(&shapes[i], exact * BLOOMFILE_ADD_EXACT);
+                bloomfile_filter *f = made(&shapes[i], exact * BLOOMFILE_OPEN_ADD_EXACT);
                 const struct bloomfile_info info = info_of(f);
                 const uint64_t next = fill(f, batches[j], &new_keys);
                 assert_int_equal(new_keys, limit_of(&info));
@@ -115,10 +115,10 @@ static void a_filter_that_is_opened_full_stays_full(void **state)
 {
     (void)state;
     uint64_t new_keys;
-    bloomfile *f = made(&shapes[1], 0);
+    bloomfile_filter *f = made(&shapes[1], 0);
     const uint64_t next = fill(f, 100, &new_keys);
     bloomfile_close(f);
-    f = opened("filter", BLOOMFILE_WRITE);
+    f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_goes_on(f, next);
     assert_error(bloomfile_seal(f), 0);
     bloomfile_close(f);
@@ -128,15 +128,16 @@ static void over_capacity_flag_lifts_the_limit(void **state)
 {
     (void)state;
     uint64_t new_keys;
-    bloomfile *f = made(&shapes[1], 0), *reader;
+    bloomfile_filter *f = made(&shapes[1], 0), *reader;
     const uint64_t next = fill(f, 100, &new_keys);
     bloomfile_close(f);
-    assert_error(bloomfile_open(&reader, "filter", BLOOMFILE_OVER_CAPACITY), BLOOMFILE_EPARAMS);
-    f = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_OVER_CAPACITY);
+    assert_error(bloomfile_open(&reader, "filter", BLOOMFILE_OPEN_OVER_CAPACITY),
+                 BLOOMFILE_EPARAMS);
+    f = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_OVER_CAPACITY);
     for (uint64_t i = 0; i < 5000; i++)
         assert_error(bloomfile_add_digest(f, number(0, next + i), NULL), 0);
     bloomfile_close(f);
-    assert_error(bloomfile_create_memory(&f, &shapes[1], BLOOMFILE_OVER_CAPACITY), 0);
+    assert_error(bloomfile_create_memory(&f, &shapes[1], BLOOMFILE_OPEN_OVER_CAPACITY), 0);
     bloomfile_digest digests[5000];
     for (uint64_t i = 0; i < ROWS(digests); i++)
         digests[i] = number(0, i);
@@ -152,7 +153,7 @@ static void removals_make_room(void **state)
     (void)state;
     uint64_t new_keys;
     bool was_new = true;
-    bloomfile *f = made(&shapes[6], 0);
+    bloomfile_filter *f = made(&shapes[6], 0);
     const uint64_t next = fill(f, 1, &new_keys);
     assert_error(bloomfile_add_digest(f, number(0, 5), &was_new), 0);
     assert_false(was_new);
@@ -184,7 +185,7 @@ struct crowded {
 };
 
 /* Goes on until all have met the limit, so that none has left when another one does. */
-static int add_until_full(bloomfile *f, unsigned worker, void *context)
+static int add_until_full(bloomfile_filter *f, unsigned worker, void *context)
 {
     struct crowded *c = context;
     bloomfile_digest digests[1000];
@@ -212,14 +213,18 @@ static void several_writers_meet_the_limit_within_a_hundredth(void **state)
         uint64_t batch;
     } rows[] = {
         { { SHAPE, .capacity = 1000000, .fpr = 0.01 }, WRITERS, 1000 },
-        { { SHAPE, .capacity = 300000, .fpr = 0.001, .layout = BLOOMFILE_CLASSIC }, WRITERS, 1 },
-        { { SHAPE, .capacity = 300000, .fpr = 0.01, .layout = BLOOMFILE_COUNTING }, WRITERS, 100 },
+        { { SHAPE, .capacity = 300000, .fpr = 0.001, .layout = BLOOMFILE_LAYOUT_CLASSIC },
+          WRITERS,
+          1 },
+        { { SHAPE, .capacity = 300000, .fpr = 0.01, .layout = BLOOMFILE_LAYOUT_COUNTING },
+          WRITERS,
+          100 },
         { { SHAPE, .capacity = 300000, .fpr = 0.01 }, 1, 1 },
         { { SHAPE, .capacity = 300000, .fpr = 0.01 }, 1, 1000 },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct crowded *c = shared_memory(sizeof *c);
-        bloomfile *f = made(&rows[i].params, 0);
+        bloomfile_filter *f = made(&rows[i].params, 0);
         const struct bloomfile_info info = info_of(f);
         const double limit = (double)limit_of(&info);
         double keys = 0;
@@ -238,12 +243,12 @@ static void several_writers_meet_the_limit_within_a_hundredth(void **state)
 static void a_writer_that_joins_late_leaves_the_limit_within_a_hundredth(void **state)
 {
     (void)state;
-    bloomfile *first = made(&shapes[1], 0);
+    bloomfile_filter *first = made(&shapes[1], 0);
     const struct bloomfile_info info = info_of(first);
     const double limit = (double)limit_of(&info);
     uint64_t keys;
     assert_error(bloomfile_add_digest(first, number(1, 0), NULL), 0);
-    bloomfile *second = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *second = opened("filter", BLOOMFILE_OPEN_WRITE);
     (void)fill(second, 1, &keys);
     keys++;
     int error = 0;
@@ -261,11 +266,11 @@ static void a_writer_that_joins_late_leaves_the_limit_within_a_hundredth(void **
 /* ---- removals by others */
 
 /* Adds until EFULL, and has another writer remove all of that. */
-static bloomfile *emptied_by_other(bloomfile **remover)
+static bloomfile_filter *emptied_by_other(bloomfile_filter **remover)
 {
     uint64_t new_keys;
-    bloomfile *f = made(&shapes[6], 0);
-    *remover = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = made(&shapes[6], 0);
+    *remover = opened("filter", BLOOMFILE_OPEN_WRITE);
     const uint64_t next = fill(f, 100, &new_keys);
     assert_error(bloomfile_sync(f), 0);
     for (uint64_t i = 0; i < next; i++)
@@ -273,7 +278,7 @@ static bloomfile *emptied_by_other(bloomfile **remover)
     return f;
 }
 
-static void assert_room_for_all(bloomfile *f)
+static void assert_room_for_all(bloomfile_filter *f)
 {
     const struct bloomfile_info info = info_of(f);
     const double limit = (double)limit_of(&info);
@@ -285,7 +290,7 @@ static void assert_room_for_all(bloomfile *f)
 static void keys_removed_by_a_writer_that_has_not_committed_make_room(void **state)
 {
     (void)state;
-    bloomfile *remover, *f = emptied_by_other(&remover);
+    bloomfile_filter *remover, *f = emptied_by_other(&remover);
     assert_room_for_all(f);
     bloomfile_close(remover);
     bloomfile_close(f);
@@ -295,13 +300,13 @@ static void keys_removed_before_they_were_committed_make_room(void **state)
 {
     (void)state;
     uint64_t new_keys;
-    bloomfile *f = made(&shapes[6], 0), *remover = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_filter *f = made(&shapes[6], 0), *remover = opened("filter", BLOOMFILE_OPEN_WRITE);
     const uint64_t next = fill(f, 100, &new_keys);
     for (uint64_t i = 0; i < next; i++)
         assert_error(bloomfile_remove_digest(remover, number(0, i)), 0);
     bloomfile_close(remover);
     bloomfile_close(f);
-    f = opened("filter", BLOOMFILE_WRITE);
+    f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(info_of(f).keys_estimated, 1);
     assert_int_equal(info_of(f).keys, new_keys); /* of none that are there */
     assert_room_for_all(f);
@@ -317,31 +322,31 @@ static void a_live_filter_that_cannot_reach_its_capacity_is_not_made(void **stat
         { SHAPE, .capacity = 100000, .bits = 1 << 17, .fpr = 0.01 },
         { SHAPE, .capacity = 1000, .bits = 1024, .fpr = 1e-9 },
         { SHAPE, .bits = 512, .hashes = 1, .fpr = 1e-9 },
-        { SHAPE, .capacity = 1000, .bits = 1024, .fpr = 0.01, .layout = BLOOMFILE_COUNTING },
+        { SHAPE, .capacity = 1000, .bits = 1024, .fpr = 0.01, .layout = BLOOMFILE_LAYOUT_COUNTING },
         { SHAPE, .capacity = 1000, .bits = 10240, .fpr = 0.01, .series = 10 },
     };
     for (size_t i = 0; i < ROWS(too_small); i++) {
-        bloomfile *f = (void *)state;
+        bloomfile_filter *f = (void *)state;
         assert_error(bloomfile_create(&f, "filter", &too_small[i], 0), BLOOMFILE_EFULL);
         assert_null(f);
         assert_error(bloomfile_create_memory(&f, &too_small[i], 0), BLOOMFILE_EFULL);
         assert_null(f);
         assert_int_equal(entries_in_dir(), 0);
-        assert_error(bloomfile_create_memory(&f, &too_small[i], BLOOMFILE_OVER_CAPACITY), 0);
+        assert_error(bloomfile_create_memory(&f, &too_small[i], BLOOMFILE_OPEN_OVER_CAPACITY), 0);
         assert_error(bloomfile_add_digest(f, number(0, 0), NULL), 0);
         bloomfile_close(f);
     }
 }
 
-/* Such a file may have been made with BLOOMFILE_OVER_CAPACITY. */
+/* Such a file may have been made with BLOOMFILE_OPEN_OVER_CAPACITY. */
 static void a_filter_that_cannot_reach_its_capacity_is_full_at_its_limit(void **state)
 {
     (void)state;
     const struct bloomfile_params small = { SHAPE, .capacity = 100000, .bits = 1 << 17,
                                             .fpr = 0.01 };
     uint64_t new_keys;
-    bloomfile_close(made(&small, BLOOMFILE_OVER_CAPACITY));
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_close(made(&small, BLOOMFILE_OPEN_OVER_CAPACITY));
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct bloomfile_info info = info_of(f);
     const uint64_t next = fill(f, 1, &new_keys);
     assert_int_equal(new_keys, limit_of(&info));
@@ -368,7 +373,7 @@ static int build(const struct bloomfile_params *p, uint64_t keys)
         const bloomfile_digest digest = number(0, i);
         assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
     }
-    const int error = bloomfile_builder_finish(b, "built", BLOOMFILE_REPLACE);
+    const int error = bloomfile_builder_finish(b, "built", BLOOMFILE_TO_REPLACE);
     void *image;
     size_t size;
     assert_error(bloomfile_builder_finish_memory(b, &image, &size), error);
@@ -383,7 +388,7 @@ static void a_builder_makes_no_filter_over_capacity(void **state)
     for (size_t i = 1; i < ROWS(shapes); i++) {
         if (shapes[i].capacity == 0)
             continue; /* that many keys as come are its capacity */
-        bloomfile *f = made(&shapes[i], 0);
+        bloomfile_filter *f = made(&shapes[i], 0);
         const struct bloomfile_info info = info_of(f);
         const uint64_t limit = limit_of(&info);
         bloomfile_close(f);

@@ -47,16 +47,16 @@ static void each_wrong_parameter_has_its_error(void **state)
         { "layout 2^32-1", { WITH, .layout = UINT32_MAX }, BLOOMFILE_ELAYOUT },
         { "513 bits, blocked", { WITH, .bits = 513 }, BLOOMFILE_EBITS },
         { "1 bit, blocked", { WITH, .bits = 1 }, BLOOMFILE_EBITS },
-        { "1 bit, classic", { WITH, .bits = 1, .layout = BLOOMFILE_CLASSIC }, 0 },
+        { "1 bit, classic", { WITH, .bits = 1, .layout = BLOOMFILE_LAYOUT_CLASSIC }, 0 },
         { "2^60 bits", { WITH, .bits = 1ULL << 60 }, 0 },
         { "2^60+512 bits", { WITH, .bits = (1ULL << 60) + 512 }, BLOOMFILE_EBITS },
         { "2^60+1 bits, classic",
-          { WITH, .bits = (1ULL << 60) + 1, .layout = BLOOMFILE_CLASSIC },
+          { WITH, .bits = (1ULL << 60) + 1, .layout = BLOOMFILE_LAYOUT_CLASSIC },
           BLOOMFILE_EBITS },
         { "2^64-512 bits", { WITH, .bits = UINT64_MAX - 511 }, BLOOMFILE_EBITS },
         { "64 hashes", { WITH, .hashes = 64 }, 0 },
-        { "65 hashes", { WITH, .hashes = 65 }, BLOOMFILE_EHASHES },
-        { "2^31 hashes", { WITH, .hashes = 1u << 31 }, BLOOMFILE_EHASHES },
+        { "65 hashes", { WITH, .hashes = 65 }, BLOOMFILE_EHASHCOUNT },
+        { "2^31 hashes", { WITH, .hashes = 1u << 31 }, BLOOMFILE_EHASHCOUNT },
         { "rate 1", { WITH, .fpr = 1 }, BLOOMFILE_ERATE },
         { "rate -1", { WITH, .fpr = -1 }, BLOOMFILE_ERATE },
         { "rate nan", { WITH, .fpr = NAN }, BLOOMFILE_ERATE },
@@ -97,11 +97,13 @@ static void flags_of_opening_are_none_of_finishing(void **state)
     (void)state;
     bloomfile_builder *b;
     assert_error(bloomfile_builder_new(&b, NULL), 0);
-    assert_error(bloomfile_builder_finish(b, "never", BLOOMFILE_VERIFY_FULL), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_builder_finish(b, "never", BLOOMFILE_VERIFY_NONE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_builder_finish(b, "never", BLOOMFILE_OPEN_VERIFY_FULL),
+                 BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_builder_finish(b, "never", BLOOMFILE_OPEN_VERIFY_NONE),
+                 BLOOMFILE_EPARAMS);
     bloomfile_builder_free(b);
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, "never", BLOOMFILE_REPLACE), BLOOMFILE_EPARAMS);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open(&f, "never", BLOOMFILE_TO_REPLACE), BLOOMFILE_EPARAMS);
 }
 
 static void minus_zero_is_no_rate(void **state)
@@ -162,11 +164,11 @@ static void what_is_not_said_is_derived(void **state)
     bloomfile_builder_free(b);
     struct bloomfile_info info = verified_info(image);
     free(image.data);
-    assert_int_equal(info.layout, BLOOMFILE_BLOCKED);
+    assert_int_equal(info.layout, BLOOMFILE_LAYOUT_BLOCKED);
     assert_int_equal(info.capacity, 1000);
     assert_true(info.fpr == 0.01);
     assert_int_equal(info.seed, 0);
-    assert_int_equal(info.bits, bloomfile_bits_for(BLOOMFILE_BLOCKED, 1000, 0.01, 0));
+    assert_int_equal(info.bits, bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, 0));
     assert_int_equal(info.bits_unfolded, info.bits);
     assert_string_equal(info.label, "");
 }
@@ -174,7 +176,7 @@ static void what_is_not_said_is_derived(void **state)
 static void capacity_rate_bits_and_hashes_combine(void **state)
 {
     (void)state;
-    for (uint32_t l = BLOOMFILE_BLOCKED; l <= BLOOMFILE_COUNTING; l++) {
+    for (uint32_t l = BLOOMFILE_LAYOUT_BLOCKED; l <= BLOOMFILE_LAYOUT_COUNTING; l++) {
         struct bloomfile_info info =
             built((struct bloomfile_params){ .layout = l, .capacity = 5000, .fpr = 0.02 }, 10);
         assert_int_equal(info.capacity, 5000);

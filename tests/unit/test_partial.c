@@ -33,22 +33,22 @@ static const struct base {
     struct change changes[6];
 } bases[] = {
 #define LAYER_OF(layout, k)                                                                        \
-    { BLOOMFILE_##layout, IN_FILE, 1024, (k), 5, 0 }, false,                                       \
+    { BLOOMFILE_LAYOUT_##layout, IN_FILE, 1024, (k), 5, 0 }, false,                                \
     {                                                                                              \
         SET(incompat, 1), SET(layers, 1), SET(rest_size, OWN)                                      \
     }
 #define SLICE_OF(layout, m, k, of)                                                                 \
-    { BLOOMFILE_##layout, IN_FILE, (m), (k), 5, 0 }, false,                                        \
+    { BLOOMFILE_LAYOUT_##layout, IN_FILE, (m), (k), 5, 0 }, false,                                 \
     {                                                                                              \
         SET(incompat, 2), SET(first_block, 64), SET(whole_blocks, (of))                            \
     }
     { LAYER_OF(BLOCKED, 6) },
 #define SEALED &bases[0]
-    { { BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 },
+    { { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 1024, 6, 5, 0 },
       true,
       { SET(incompat, 1), SET(series, IDENTITY), SET(fpr, RATE), SET(series_fpr, RATE) } },
 #define GROWING &bases[1]
-    { { BLOOMFILE_CLASSIC, IN_FILE, 1024, 6, 5, 0 },
+    { { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 1024, 6, 5, 0 },
       true,
       { SET(incompat, 1), SET(series, IDENTITY), SET(generations, 2), SET(layer, 5),
         SET(period, 60), SET(began, 1) } },
@@ -57,9 +57,9 @@ static const struct base {
 #define SLICE &bases[3]
     { SLICE_OF(BLOCKED, 512 * 100, 6, 164) },
 #define LAST_SLICE &bases[4]
-    { { BLOOMFILE_BLOCKED, EMBEDDED, 1024, 6, 5, 0 }, false, { SET(incompat, 1) } },
+    { { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 1024, 6, 5, 0 }, false, { SET(incompat, 1) } },
 #define EMBEDDED_LAYER &bases[5]
-    { { BLOOMFILE_BLOCKED, EMBEDDED, 1024, 6, 5, 0 }, false, { SET(incompat, 2) } },
+    { { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 1024, 6, 5, 0 }, false, { SET(incompat, 2) } },
 #define EMBEDDED_SLICE &bases[6]
     { LAYER_OF(CLASSIC, 6) },
 #define CLASSIC_LAYER &bases[7]
@@ -133,24 +133,24 @@ static const struct row {
       CHANGE(SET(layers, 2), SET(rest_size, 3 * 4096 + 1)) },
     { "V32 below 1", SEALED, VALID, CHANGE(SET(series_fpr, 0x3FEFFFFFFFFFFFFF)) },
     { "V32 1", SEALED, REFUSED(ESERIES, series_fpr), CHANGE(SET(series_fpr, 0x3FF0000000000000)) },
-    { "V33 embedded", EMBEDDED_SLICE, REFUSED(ESLICE, header_size), CHANGE(SET(fpr, RATE)) },
-    { "V33 layer", SLICE, REFUSED(ESLICE, incompat), CHANGE(SET(incompat, 3)) },
-    { "V33 classic", CLASSIC_SLICE, REFUSED(ESLICE, layout), CHANGE(SET(fpr, RATE)) },
-    { "V33 ribbon", RIBBON_SLICE, REFUSED(ESLICE, layout), CHANGE(SET(fpr, RATE)) },
+    { "V33 embedded", EMBEDDED_SLICE, REFUSED(ENOSLICE, header_size), CHANGE(SET(fpr, RATE)) },
+    { "V33 layer", SLICE, REFUSED(ENOSLICE, incompat), CHANGE(SET(incompat, 3)) },
+    { "V33 classic", CLASSIC_SLICE, REFUSED(ENOSLICE, layout), CHANGE(SET(fpr, RATE)) },
+    { "V33 ribbon", RIBBON_SLICE, REFUSED(ENOSLICE, layout), CHANGE(SET(fpr, RATE)) },
     { "V9 before V33", SLICE, REFUSED(ELAYOUT, layout), CHANGE(SET(layout, 99)) },
     { "V9, no slice's", SLICE, REFUSED(ELAYOUT, layout), CHANGE(SET(layout, 1u << 30)) },
-    { "V33 folded", SLICE, REFUSED(ESLICE, m_unfolded), CHANGE(SET(m_unfolded, 512 * 256)) },
+    { "V33 folded", SLICE, REFUSED(ENOSLICE, m_unfolded), CHANGE(SET(m_unfolded, 512 * 256)) },
     { "V34 from 0", SLICE, VALID, CHANGE(SET(first_block, 0)) },
-    { "V34 from 1", SLICE, REFUSED(ESLICE, first_block), CHANGE(SET(first_block, 1)) },
-    { "V34 from 63", SLICE, REFUSED(ESLICE, first_block), CHANGE(SET(first_block, 63)) },
+    { "V34 from 1", SLICE, REFUSED(ENOSLICE, first_block), CHANGE(SET(first_block, 1)) },
+    { "V34 from 63", SLICE, REFUSED(ENOSLICE, first_block), CHANGE(SET(first_block, 63)) },
     { "V34 of 2^51", SLICE, VALID, CHANGE(SET(whole_blocks, 1ULL << 51)) },
-    { "V34 2^51+1", SLICE, REFUSED(ESLICE, whole_blocks),
+    { "V34 2^51+1", SLICE, REFUSED(ENOSLICE, whole_blocks),
       CHANGE(SET(whole_blocks, (1ULL << 51) + 1)) },
-    { "V34 behind", SLICE, REFUSED(ESLICE, whole_blocks), CHANGE(SET(whole_blocks, 64)) },
-    { "V34 behind, by 1", SLICE, REFUSED(ESLICE, whole_blocks), CHANGE(SET(whole_blocks, 63)) },
+    { "V34 behind", SLICE, REFUSED(ENOSLICE, whole_blocks), CHANGE(SET(whole_blocks, 64)) },
+    { "V34 behind, by 1", SLICE, REFUSED(ENOSLICE, whole_blocks), CHANGE(SET(whole_blocks, 63)) },
     { "V34 up to the end", SLICE, VALID, CHANGE(SET(whole_blocks, 192)) },
-    { "V34 beyond it", SLICE, REFUSED(ESLICE, m), CHANGE(SET(whole_blocks, 191)) },
-    { "V34 part of a page", LAST_SLICE, REFUSED(ESLICE, m), CHANGE(SET(whole_blocks, 165)) },
+    { "V34 beyond it", SLICE, REFUSED(ENOSLICE, m), CHANGE(SET(whole_blocks, 191)) },
+    { "V34 part of a page", LAST_SLICE, REFUSED(ENOSLICE, m), CHANGE(SET(whole_blocks, 165)) },
 };
 
 static void change(uint8_t *image, const struct change *changes, size_t count)
@@ -170,7 +170,7 @@ static struct bytes image_of(const struct row *row)
     if (row->base->live) {
         memset(record_at(image.data, 0), 0, IN_FILE / 2);
         put64(record_at(image.data, 0) + RECORD_AT_sequence, 1);
-        put32(record_at(image.data, 0) + RECORD_AT_state, BLOOMFILE_LIVE);
+        put32(record_at(image.data, 0) + RECORD_AT_state, BLOOMFILE_STATE_LIVE);
     }
     reseal_header(image.data);
     return image;
@@ -213,7 +213,8 @@ static void a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest(voi
 static void bytes_reserved_in_a_whole_filter_are_not_fields_of_layers_or_slices(void **state)
 {
     (void)state;
-    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
     memset(image.data + AT_series, 0xFF, IN_FILE / 2 - AT_series);
     reseal_header(image.data);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -230,7 +231,7 @@ static void an_embedded_header_has_no_fields_of_layers_or_slices(void **state)
     (void)state;
     for (uint32_t incompat = 1; incompat <= 3; incompat++) {
         struct bytes image =
-            image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 1024, 6, 5, 0 });
+            image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 1024, 6, 5, 0 });
         put32(image.data + AT_incompat, incompat);
         put64(image.data + AT_series, UINT64_MAX);
         reseal_header(image.data);
@@ -260,7 +261,7 @@ static void the_next_layer_begins_at_a_multiple_of_4096(void **state)
         { 64 * 4097, 4103 * 4096 },
     };
     for (size_t i = 0; i < ROWS(layers); i++) {
-        const struct header h = { .layout = BLOOMFILE_BLOCKED,
+        const struct header h = { .layout = BLOOMFILE_LAYOUT_BLOCKED,
                                   .m = 512 * layers[i].blocks,
                                   .header_size = IN_FILE };
         assert_int_equal(header_layer_stride(&h), layers[i].size);

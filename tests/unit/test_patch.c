@@ -71,11 +71,11 @@ static void each_byte_of_the_start_is_held_to_its_rule(void **state)
         { 9, 4, BLOOMFILE_EFEATURE },
         { 9, 0x80, BLOOMFILE_EFEATURE },
         { 10, 0, BLOOMFILE_ELAYOUT },
-        { 10, BLOOMFILE_COUNTING, 0 },
+        { 10, BLOOMFILE_LAYOUT_COUNTING, 0 },
         { 10, 5, BLOOMFILE_ELAYOUT },
-        { 10, BLOOMFILE_RIBBON, BLOOMFILE_ELAYOUT },
+        { 10, BLOOMFILE_LAYOUT_RIBBON, BLOOMFILE_ELAYOUT },
     };
-    struct patch_head head = { .layout = BLOOMFILE_CLASSIC,
+    struct patch_head head = { .layout = BLOOMFILE_LAYOUT_CLASSIC,
                                .base = { 0x01020304, 0x05060708 },
                                .result = { 0x11121314, 0x15161718 } };
     uint8_t whole[PATCH_HEAD_MOST];
@@ -115,7 +115,7 @@ static struct patch_name name_of(uint8_t *image, uint32_t size)
 /* Headers that differ in bytes here and there, and side by side. */
 static struct pair pair_of(uint32_t header_size)
 {
-    const struct recipe recipe = { BLOOMFILE_BLOCKED, header_size, 1024, 6, 5, 0 };
+    const struct recipe recipe = { BLOOMFILE_LAYOUT_BLOCKED, header_size, 1024, 6, 5, 0 };
     struct recipe other = recipe;
     other.keys = 9;
     struct pair p = { .base = image_from(recipe), .result = image_from(other) };
@@ -164,7 +164,8 @@ static void edits_make_one_header_of_the_other(void **state)
 static void edits_are_as_few_bytes_as_can_be(void **state)
 {
     (void)state;
-    struct bytes base = image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
+    struct bytes base =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
     uint8_t result[IN_FILE];
     memcpy(result, base.data, sizeof result);
     result[AT_tag] = result[AT_tag + 3] = result[AT_tag + 7] = 1;
@@ -184,7 +185,8 @@ static void a_second_record_that_changes_like_the_first_takes_no_edit(void **sta
     (void)state;
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
         const uint32_t size = header_sizes[i], last = size / 4 - 5;
-        struct bytes base = image_from((struct recipe){ BLOOMFILE_BLOCKED, size, 1024, 6, 5, 0 });
+        struct bytes base =
+            image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, size, 1024, 6, 5, 0 });
         uint8_t result[IN_FILE], edits[PATCH_NUMBER_MOST + 2];
         memcpy(result, base.data, size);
         record_at(result, 0)[last] = record_at(result, 1)[last] = 0x55;
@@ -247,7 +249,7 @@ static void a_size_that_is_cut_short_is_refused(void **state)
     enum {
         LONG = 128 /* so that its size takes two bytes */
     };
-    const struct recipe recipe = { BLOOMFILE_BLOCKED, EMBEDDED, 1024, 6, 5, 0 };
+    const struct recipe recipe = { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 1024, 6, 5, 0 };
     struct pair p = { .base = image_from(recipe), .result = image_from(recipe) };
     uint8_t header[IN_FILE + GUARD];
     memset(p.result.data + AT_tag, 0x55, LONG);

@@ -15,15 +15,15 @@
 #include "format/bytes.h"
 #include "format/header.h"
 
-static bloomfile *reader, *writer, *other;
+static bloomfile_filter *reader, *writer, *other;
 
 static int begin(void **state)
 {
     if (enter_temp_dir(state) != 0)
         return -1;
-    make_live("filter", BLOOMFILE_COUNTING);
+    make_live("filter", BLOOMFILE_LAYOUT_COUNTING);
     reader = opened("filter", 0);
-    writer = opened("filter", BLOOMFILE_WRITE);
+    writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     other = NULL;
     return 0;
 }
@@ -48,7 +48,7 @@ static int seal_writer(void)
 
 static int open_other(void)
 {
-    return bloomfile_open(&other, "filter", BLOOMFILE_WRITE);
+    return bloomfile_open(&other, "filter", BLOOMFILE_OPEN_WRITE);
 }
 
 static int close_writer(void)
@@ -113,14 +113,14 @@ static void assert_poisons(int (*run)(void), unsigned nth, bool tells)
     int error = run();
     faults_end();
     assert_error(error, tells ? EIO : 0);
-    bloomfile *const handles[] = { reader, writer, other };
+    bloomfile_filter *const handles[] = { reader, writer, other };
     for (size_t i = 0; i < ROWS(handles); i++)
         if (handles[i] != NULL) {
             assert_flawless(flaw_of_doubtful(handles[i]));
             assert_flawless(flaw_of_rescued(handles[i]));
         }
     assert_flawless(flaw_of_poisoned_file("filter"));
-    assert_int_equal(info_of_file("filter").state, BLOOMFILE_POISONED);
+    assert_int_equal(info_of_file("filter").state, BLOOMFILE_STATE_POISONED);
 }
 
 /* L17. */
@@ -214,7 +214,8 @@ static void a_rescued_file_has_what_was_added_last(void **state)
     assert_poisons(sync_writer, 1, true);
     assert_error(bloomfile_rescue("rescued", reader, 0), 0);
     assert_error(bloomfile_rescue("rescued", writer, 0), EEXIST);
-    bloomfile *rescued = opened("rescued", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    bloomfile_filter *rescued =
+        opened("rescued", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_true(has_numbers(rescued, 0, LIVE_KEYS + 50));
     add_digests_of(rescued, 200, 210);
     assert_error(bloomfile_seal(rescued), 0);
@@ -238,7 +239,7 @@ static void both_records_are_poisoned_and_otherwise_as_before(void **state)
     assert_int_equal(get64(record_at(after.data, 1 - slot) + RECORD_AT_sequence), order + 3);
     for (unsigned i = 0; i < 2; i++) {
         uint8_t *record = record_at(after.data, i);
-        assert_int_equal(get32(record + RECORD_AT_state), BLOOMFILE_POISONED);
+        assert_int_equal(get32(record + RECORD_AT_state), BLOOMFILE_STATE_POISONED);
         assert_int_equal(get32(record + RECORD_AT_flags),
                          get32(old + RECORD_AT_flags) | RECORD_SYNC_BEGUN);
         memcpy(record, old, RECORD_AT_n); /* sequence, state, and flags */
@@ -260,7 +261,7 @@ static void readers_in_other_processes_notice(void **state)
     if (child == 0) {
         alarm(20);
         close(go[1]);
-        bloomfile *own;
+        bloomfile_filter *own;
         bool sound = bloomfile_open(&own, "filter", 0) == 0 && flaw_of_sound(own) == NULL &&
                      write(ready[1], "", 1) == 1 && read(go[0], &byte, 1) == 0;
         _exit(!sound || flaw_of_doubtful(own) != NULL);

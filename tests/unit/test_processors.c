@@ -47,7 +47,7 @@ static int restore(void **state)
 
 static const char *fastest(void)
 {
-    return kernel_named(BLOOMFILE_BLOCKED, NULL)->name;
+    return kernel_named(BLOOMFILE_LAYOUT_BLOCKED, NULL)->name;
 }
 
 static void a_kernel_is_chosen_that_the_processor_can_run(void **state)
@@ -57,12 +57,12 @@ static void a_kernel_is_chosen_that_the_processor_can_run(void **state)
     if ((before >> AVX512F & 1) != 0)
         assert_string_equal(fastest(), "avx512");
     __cpu_model.features[0] &= ~(1u << AVX512F);
-    assert_null(kernel_named(BLOOMFILE_BLOCKED, "avx512"));
+    assert_null(kernel_named(BLOOMFILE_LAYOUT_BLOCKED, "avx512"));
     for (size_t i = 0; i < ROWS(needed); i++) {
         const unsigned all = __cpu_model.features[0];
         __cpu_model.features[0] &= ~(1u << needed[i]);
         assert_string_equal(fastest(), "scalar");
-        assert_null(kernel_named(BLOOMFILE_BLOCKED, "avx2"));
+        assert_null(kernel_named(BLOOMFILE_LAYOUT_BLOCKED, "avx2"));
         __cpu_model.features[0] = before & ~(1u << needed[i]);
         assert_string_equal(fastest(), "scalar");
         __cpu_model.features[0] = all;
@@ -72,7 +72,7 @@ static void a_kernel_is_chosen_that_the_processor_can_run(void **state)
 static void kernels_of_other_layouts_need_more_of_avx512(void **state)
 {
     (void)state;
-    static const uint32_t layouts[] = { BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+    static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_LAYOUT_COUNTING };
     static const enum feature needed[] = { AVX512F, AVX512VL, AVX512BW, AVX512DQ, POPCNT };
     unsigned all = 0;
     for (size_t i = 0; i < ROWS(needed); i++)
@@ -94,8 +94,8 @@ static void the_fastest_of_ribbon_counts_ones_in_vectors(void **state)
     static const enum feature needed[] = { AVX512F, AVX512VL, AVX512BW, AVX512DQ, AVX512VPOPCNTDQ };
     for (size_t i = 0; i < ROWS(needed); i++) {
         __cpu_model.features[0] = before & ~(1u << needed[i]);
-        assert_string_not_equal(kernel_named(BLOOMFILE_RIBBON, NULL)->name, "avx512");
-        assert_null(kernel_named(BLOOMFILE_RIBBON, "avx512"));
+        assert_string_not_equal(kernel_named(BLOOMFILE_LAYOUT_RIBBON, NULL)->name, "avx512");
+        assert_null(kernel_named(BLOOMFILE_LAYOUT_RIBBON, "avx512"));
         __cpu_model.features[0] = before;
     }
 }

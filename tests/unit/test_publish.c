@@ -73,7 +73,7 @@ static void an_existing_file_is_kept_unless_told_otherwise(void **state)
     write_file("old", "old content", 11);
     assert_error(publish_filter("old", 0, 10), EEXIST);
     assert_file_holds("old", "old content", 11);
-    assert_error(publish_filter("old", BLOOMFILE_REPLACE, 20), 0);
+    assert_error(publish_filter("old", BLOOMFILE_TO_REPLACE, 20), 0);
     assert_filter_of("old", 20);
     assert_error(publish_filter("old", 0, 30), EEXIST);
     assert_filter_of("old", 20);
@@ -83,7 +83,7 @@ static void an_existing_file_is_kept_unless_told_otherwise(void **state)
 static void replacing_what_is_not_there_makes_it(void **state)
 {
     (void)state;
-    assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+    assert_error(publish_filter("new", BLOOMFILE_TO_REPLACE, 10), 0);
     assert_filter_of("new", 10);
     assert_int_equal(entries_in_dir(), 1);
 }
@@ -95,7 +95,7 @@ static void a_replacement_keeps_the_permissions(void **state)
     for (size_t i = 0; i < ROWS(modes); i++) {
         write_file("old", "", 0);
         set_mode("old", modes[i]);
-        assert_error(publish_filter("old", BLOOMFILE_REPLACE, 10), 0);
+        assert_error(publish_filter("old", BLOOMFILE_TO_REPLACE, 10), 0);
         assert_int_equal(status_of("old").st_mode, S_IFREG | modes[i]);
         assert_int_equal(unlink("old"), 0);
     }
@@ -124,7 +124,7 @@ static void a_replacement_keeps_the_owner_where_that_is_allowed(void **state)
     write_file("old", "", 0);
     if (chown("old", NOBODY, NOBODY) != 0)
         skip();
-    assert_error(publish_filter("old", BLOOMFILE_REPLACE, 10), 0);
+    assert_error(publish_filter("old", BLOOMFILE_TO_REPLACE, 10), 0);
     assert_int_equal(status_of("old").st_uid, NOBODY);
     assert_int_equal(status_of("old").st_gid, NOBODY);
 }
@@ -137,7 +137,7 @@ static int replace_as_nobody(void)
     if (setgroups(in_group, &group) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
         setresuid(NOBODY, NOBODY, NOBODY) != 0)
         return CANNOT;
-    return publish_filter("old", BLOOMFILE_REPLACE, 10) == 0 ? AS_EXPECTED : NOT_AS_EXPECTED;
+    return publish_filter("old", BLOOMFILE_TO_REPLACE, 10) == 0 ? AS_EXPECTED : NOT_AS_EXPECTED;
 }
 
 static void a_group_s_rights_stay_with_the_group(void **state)
@@ -199,7 +199,7 @@ static void a_replacement_keeps_the_access_control_list(void **state)
     const mode_t mode = status_of("old").st_mode;
     const size_t size = list_of("old", before);
     assert_true(size > 0);
-    assert_error(publish_filter("old", BLOOMFILE_REPLACE, 10), 0);
+    assert_error(publish_filter("old", BLOOMFILE_TO_REPLACE, 10), 0);
     assert_filter_of("old", 10);
     assert_int_equal(status_of("old").st_mode, mode);
     assert_int_equal(list_of("old", after), size);
@@ -213,7 +213,7 @@ static void a_replacement_gets_no_list_from_its_folder(void **state)
     write_file("old", "", 0);
     set_mode("old", 0660);
     give_list(".", "system.posix_acl_default", 6, 6);
-    assert_error(publish_filter("old", BLOOMFILE_REPLACE, 10), 0);
+    assert_error(publish_filter("old", BLOOMFILE_TO_REPLACE, 10), 0);
     assert_int_equal(list_of("old", list), 0);
     assert_int_equal(status_of("old").st_mode, S_IFREG | 0660);
     assert_error(publish_filter("new", 0, 10), 0);
@@ -261,9 +261,9 @@ static void a_replacement_is_another_file_so_the_old_one_lives_on(void **state)
     (void)state;
     assert_error(publish_filter("name", 0, 10), 0);
     make_hard_link("name", "old");
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "name", 0), 0);
-    assert_error(publish_filter("name", BLOOMFILE_REPLACE, 10000), 0);
+    assert_error(publish_filter("name", BLOOMFILE_TO_REPLACE, 10000), 0);
     assert_filter_of("old", 10);
     assert_filter_of("name", 10000);
     assert_error(bloomfile_verify(f, 1, NULL), 0);
@@ -274,7 +274,7 @@ static void unknown_flags_are_refused(void **state)
 {
     (void)state;
     assert_error(publish_filter("new", 2, 10), BLOOMFILE_EPARAMS);
-    assert_error(publish_filter("new", 1u << 31 | BLOOMFILE_REPLACE, 10), BLOOMFILE_EPARAMS);
+    assert_error(publish_filter("new", 1u << 31 | BLOOMFILE_TO_REPLACE, 10), BLOOMFILE_EPARAMS);
     assert_int_equal(entries_in_dir(), 0);
 }
 
@@ -288,7 +288,7 @@ static void a_symbolic_link_is_followed(void **state)
     make_symlink("elsewhere/target", "link");
     make_symlink("link", "link to link");
     assert_error(publish_filter("link to link", 0, 10), EEXIST);
-    assert_error(publish_filter("link to link", BLOOMFILE_REPLACE, 10), 0);
+    assert_error(publish_filter("link to link", BLOOMFILE_TO_REPLACE, 10), 0);
     assert_filter_of("elsewhere/target", 10);
     assert_true(S_ISLNK(status_of("link").st_mode));
     assert_true(S_ISLNK(status_of("link to link").st_mode));
@@ -302,9 +302,9 @@ static void a_symbolic_link_to_nothing_is_an_error(void **state)
     (void)state;
     make_symlink("missing", "link");
     assert_error(publish_filter("link", 0, 10), ENOENT);
-    assert_error(publish_filter("link", BLOOMFILE_REPLACE, 10), ENOENT);
+    assert_error(publish_filter("link", BLOOMFILE_TO_REPLACE, 10), ENOENT);
     make_symlink("loop", "loop");
-    assert_error(publish_filter("loop", BLOOMFILE_REPLACE, 10), ELOOP);
+    assert_error(publish_filter("loop", BLOOMFILE_TO_REPLACE, 10), ELOOP);
     assert_int_equal(entries_in_dir(), 2);
 }
 
@@ -315,7 +315,7 @@ static void assert_never_replaced(const char *path, int error)
     struct stat before = status_of(path);
     size_t entries = entries_in_dir();
     assert_error(publish_filter(path, 0, 10), error);
-    assert_error(publish_filter(path, BLOOMFILE_REPLACE, 10), error);
+    assert_error(publish_filter(path, BLOOMFILE_TO_REPLACE, 10), error);
     struct stat after = status_of(path);
     assert_int_equal(after.st_ino, before.st_ino);
     assert_int_equal(after.st_mode, before.st_mode);
@@ -356,11 +356,11 @@ static void a_directory_that_is_missing_is_an_error(void **state)
 {
     (void)state;
     assert_error(publish_filter("missing/new", 0, 10), ENOENT);
-    assert_error(publish_filter("missing/new", BLOOMFILE_REPLACE, 10), ENOENT);
-    assert_error(publish_filter("", BLOOMFILE_REPLACE, 10), ENOENT);
+    assert_error(publish_filter("missing/new", BLOOMFILE_TO_REPLACE, 10), ENOENT);
+    assert_error(publish_filter("", BLOOMFILE_TO_REPLACE, 10), ENOENT);
     assert_error(publish_filter("/missing/new", 0, 10), ENOENT);
     write_file("file", "", 0);
-    assert_error(publish_filter("file/new", BLOOMFILE_REPLACE, 10), ENOTDIR);
+    assert_error(publish_filter("file/new", BLOOMFILE_TO_REPLACE, 10), ENOTDIR);
     assert_int_equal(entries_in_dir(), 1);
 }
 
@@ -371,11 +371,11 @@ static void the_longest_name_is_taken_and_a_longer_one_is_not(void **state)
     memset(name, 'n', sizeof name);
     name[NAME_MAX] = '\0';
     assert_error(publish_filter(name, 0, 10), 0);
-    assert_error(publish_filter(name, BLOOMFILE_REPLACE, 20), 0);
+    assert_error(publish_filter(name, BLOOMFILE_TO_REPLACE, 20), 0);
     assert_filter_of(name, 20);
     name[NAME_MAX] = 'n';
     name[NAME_MAX + 1] = '\0';
-    assert_error(publish_filter(name, BLOOMFILE_REPLACE, 10), ENAMETOOLONG);
+    assert_error(publish_filter(name, BLOOMFILE_TO_REPLACE, 10), ENAMETOOLONG);
     assert_int_equal(entries_in_dir(), 1);
 }
 
@@ -384,7 +384,7 @@ static int publish_without_permission(void)
     if (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) != 0)
         return CANNOT;
     return publish_filter("new", 0, 10) != EACCES ||
-           publish_filter("old", BLOOMFILE_REPLACE, 10) != EACCES;
+           publish_filter("old", BLOOMFILE_TO_REPLACE, 10) != EACCES;
 }
 
 static void a_directory_that_is_not_writable_is_an_error(void **state)
@@ -409,7 +409,7 @@ static int publish_past_the_size_limit(void)
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
         return CANNOT;
     return publish_filter("new", 0, 100) != EFBIG ||
-           publish_filter("old", BLOOMFILE_REPLACE, 100) != EFBIG;
+           publish_filter("old", BLOOMFILE_TO_REPLACE, 100) != EFBIG;
 }
 
 static void a_file_that_would_be_too_large_is_an_error(void **state)

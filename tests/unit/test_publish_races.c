@@ -48,7 +48,7 @@ static void of_several_that_do_not_replace_one_wins(void **state)
 static int replace_over_and_over(void)
 {
     for (unsigned i = 0; i < 20; i++)
-        if (publish_filter("hot", BLOOMFILE_REPLACE, 1000 + i) != 0)
+        if (publish_filter("hot", BLOOMFILE_TO_REPLACE, 1000 + i) != 0)
             return NOT_AS_EXPECTED;
     return AS_EXPECTED;
 }
@@ -65,8 +65,8 @@ static void a_reader_sees_a_whole_file_while_others_replace_it(void **state)
     }
     unsigned opened = 0;
     for (unsigned running = 2; running > 0; opened++) {
-        bloomfile *f;
-        assert_error(bloomfile_open(&f, "hot", BLOOMFILE_VERIFY_FULL), 0);
+        bloomfile_filter *f;
+        assert_error(bloomfile_open(&f, "hot", BLOOMFILE_OPEN_VERIFY_FULL), 0);
         assert_true(bloomfile_contains_digest(f, number(0, opened % 1000)));
         bloomfile_close(f);
         int status;

@@ -25,7 +25,7 @@ static void assert_agrees_with_reference(struct recipe recipe)
     };
     recipe.keys = keys_for_even_odds(recipe.m, recipe.k);
     struct bytes image = image_from(recipe);
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     for (uint64_t i = 0; i < recipe.keys; i++)
         assert_true(bloomfile_contains_digest(f, number(recipe.seed, i)));
     unsigned found = 0;
@@ -52,7 +52,7 @@ static void blocked_lookups_agree_with_the_specification(void **state)
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
         for (size_t i = 0; i < ROWS(blocks); i++)
             assert_agrees_with_reference(
-                (struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512 * blocks[i], k, 0, k });
+                (struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * blocks[i], k, 0, k });
 }
 
 static void classic_lookups_agree_with_the_specification(void **state)
@@ -62,7 +62,7 @@ static void classic_lookups_agree_with_the_specification(void **state)
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
         for (size_t i = 0; i < ROWS(bits); i++)
             assert_agrees_with_reference(
-                (struct recipe){ BLOOMFILE_CLASSIC, EMBEDDED, bits[i], k, 0, k });
+                (struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, bits[i], k, 0, k });
 }
 
 static void counting_lookups_agree_with_the_specification(void **state)
@@ -72,7 +72,7 @@ static void counting_lookups_agree_with_the_specification(void **state)
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
         for (size_t i = 0; i < ROWS(counters); i++)
             assert_agrees_with_reference(
-                (struct recipe){ BLOOMFILE_COUNTING, IN_FILE, counters[i], k, 0, k });
+                (struct recipe){ BLOOMFILE_LAYOUT_COUNTING, IN_FILE, counters[i], k, 0, k });
 }
 
 /* ---- many at once */
@@ -82,9 +82,9 @@ enum {
 };
 
 static const struct recipe several_pages[] = {
-    { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 300, 3, 60000, 0 },
-    { BLOOMFILE_CLASSIC, EMBEDDED, 512 * 300, 3, 60000, 0 },
-    { BLOOMFILE_COUNTING, EMBEDDED, 512 * 100, 3, 20000, 0 },
+    { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 300, 3, 60000, 0 },
+    { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 512 * 300, 3, 60000, 0 },
+    { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 512 * 100, 3, 20000, 0 },
 };
 
 static void assert_many_as_one_by_one(const struct recipe *recipe, struct bytes image,
@@ -99,7 +99,7 @@ static void assert_many_as_one_by_one(const struct recipe *recipe, struct bytes 
         keys[i] = (struct bloomfile_key){ key.data, key.size };
         digests[i] = number(recipe->seed, recipe->keys - 100 + i);
     }
-    bloomfile *one_by_one = open_image(image, flags);
+    bloomfile_filter *one_by_one = open_image(image, flags);
     for (size_t c = 0; c < ROWS(counts); c++) {
         size_t n = counts[c], expected = 0;
         for (size_t i = 0; i < n; i++)
@@ -107,7 +107,7 @@ static void assert_many_as_one_by_one(const struct recipe *recipe, struct bytes 
         if (n == MOST)
             assert_in_range(expected, 200, MOST - 100);
         for (unsigned by_key = 0; by_key < 2; by_key++) {
-            bloomfile *f = open_image(image, flags);
+            bloomfile_filter *f = open_image(image, flags);
             bool hits[MOST + 1];
             memset(hits, 0xEE, sizeof hits);
             assert_int_equal(by_key ? bloomfile_contains_many(f, keys, n, hits)
@@ -133,7 +133,7 @@ static void many_lookups_answer_as_one_by_one(void **state)
     for (size_t r = 0; r < ROWS(several_pages); r++) {
         struct bytes image = image_from(several_pages[r]);
         assert_many_as_one_by_one(&several_pages[r], image, 0);
-        assert_many_as_one_by_one(&several_pages[r], image, BLOOMFILE_VERIFY_FULL);
+        assert_many_as_one_by_one(&several_pages[r], image, BLOOMFILE_OPEN_VERIFY_FULL);
         image.data[EMBEDDED + 5000] ^= 2;
         assert_many_as_one_by_one(&several_pages[r], image, 0);
         free(image.data);
@@ -146,7 +146,7 @@ static void no_keys_may_be_null(void **state)
     (void)state;
     for (size_t r = 0; r < ROWS(several_pages); r++) {
         struct bytes image = image_from(several_pages[r]);
-        bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_FULL);
         assert_int_equal(bloomfile_contains_digests(f, NULL, 0, NULL), 0);
         assert_int_equal(bloomfile_contains_many(f, NULL, 0, NULL), 0);
         bloomfile_close(f);
@@ -173,7 +173,7 @@ static void many_keys_may_differ_in_length(void **state)
         assert_error(bloomfile_builder_add(b, keys[i].data, keys[i].size), 0);
     struct bytes image = finish_image(b);
     bloomfile_builder_free(b);
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     bool hits[LONGEST + 1];
     bloomfile_contains_many(f, keys, LONGEST + 1, hits);
     for (size_t i = 0; i <= LONGEST; i++) {
@@ -190,7 +190,7 @@ static void nothing_is_read_behind_the_last_key(void **state)
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = 512 * 8, .hashes = 8 });
     add_numbers(b, 0, 1);
     struct bytes image = last_image(b);
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t room[8],
         *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -211,8 +211,8 @@ static void nothing_is_read_behind_the_last_key(void **state)
 static void nor_behind_the_last_digest(void **state)
 {
     (void)state;
-    static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING,
-                                        BLOOMFILE_RIBBON };
+    static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
+                                        BLOOMFILE_LAYOUT_COUNTING, BLOOMFILE_LAYOUT_RIBBON };
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t *pages =
         mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -223,7 +223,7 @@ static void nor_behind_the_last_digest(void **state)
         struct bytes image =
             image_from((struct recipe){ layouts[i], EMBEDDED, 512 * 640, 4, 8192, 0 });
         image.data[image.size / 2] ^= 1;
-        bloomfile *f = open_image(image, 0);
+        bloomfile_filter *f = open_image(image, 0);
         for (size_t n = 1; n <= page / sizeof *digests; n++) {
             digests[-(ptrdiff_t)n] = number(0, n - 1);
             assert_int_equal(bloomfile_contains_digests(f, digests - n, n, NULL), n);
@@ -241,7 +241,7 @@ static void the_empty_key_is_a_key(void **state)
     assert_error(bloomfile_builder_add(b, NULL, 0), 0);
     struct bytes image = finish_image(b);
     bloomfile_builder_free(b);
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     assert_true(bloomfile_contains(f, NULL, 0));
     assert_true(bloomfile_contains(f, "", 0));
     assert_false(bloomfile_contains(f, "", 1));
@@ -256,8 +256,8 @@ static void the_answers_depend_on_the_seed(void **state)
 {
     (void)state;
     struct bytes image =
-        image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512 * 100, 8, 100, 77 });
-    bloomfile *f = open_image(image, 0);
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 100, 8, 100, 77 });
+    bloomfile_filter *f = open_image(image, 0);
     for (uint64_t i = 0; i < 100; i++) {
         uint8_t room[8];
         struct bytes key = number_key(i, room);
@@ -277,7 +277,7 @@ static void the_kernel_has_a_name(void **state)
 {
     (void)state;
     struct bytes image = image_from(several_pages[1]);
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     assert_string_not_equal(bloomfile_kernel_name(f), "");
     bloomfile_close(f);
     free(image.data);
@@ -292,7 +292,7 @@ enum {
 };
 
 struct job {
-    const bloomfile *f;
+    const bloomfile_filter *f;
     const struct recipe *recipe;
     const uint8_t *body;
     uint64_t first;
@@ -302,7 +302,7 @@ struct job {
 /* A bit in the bad page counts as one. */
 static bool expected_answer(const struct job *job, uint64_t digest)
 {
-    unsigned per_byte = job->recipe->layout == BLOOMFILE_COUNTING ? 2 : 8;
+    unsigned per_byte = job->recipe->layout == BLOOMFILE_LAYOUT_COUNTING ? 2 : 8;
     uint64_t x[BLOOMFILE_MAX_HASHES];
     reference_positions(job->recipe->layout, job->recipe->m, job->recipe->k, digest, x);
     for (unsigned i = 0; i < job->recipe->k; i++)
@@ -343,7 +343,7 @@ static void threads_share_a_lazily_verified_handle(void **state)
         const struct recipe *recipe = &several_pages[r / 2];
         struct bytes image = image_from(*recipe);
         memset(image.data + EMBEDDED + PAGE * BAD_PAGE, 0, 100);
-        bloomfile *f = open_image(image, 0);
+        bloomfile_filter *f = open_image(image, 0);
         pthread_t threads[THREADS];
         struct job jobs[THREADS];
         for (unsigned t = 0; t < THREADS; t++) {
@@ -374,7 +374,7 @@ static pthread_barrier_t start;
 /* Digests spread evenly over the blocks: one for each page, in order. */
 static void *touch_every_page(void *argument)
 {
-    const bloomfile *f = argument;
+    const bloomfile_filter *f = argument;
     pthread_barrier_wait(&start);
     for (uint64_t page = 0; page < MANY_PAGES; page++)
         bloomfile_contains_digest(f, UINT64_MAX / MANY_PAGES * page + 1000000);
@@ -385,12 +385,12 @@ static void a_page_is_counted_once_however_many_threads_check_it(void **state)
 {
     (void)state;
     struct bytes image = image_from(
-        (struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 8 * PAGE * MANY_PAGES, 3, 60000, 0 });
+        (struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 8 * PAGE * MANY_PAGES, 3, 60000, 0 });
     for (unsigned round = 0; round < 2 * ROUNDS; round++) {
         const bool damaged = round >= ROUNDS;
         if (round == ROUNDS)
             memset(image.data + IN_FILE, 0xEE, PAGE);
-        bloomfile *f = open_image(image, 0);
+        bloomfile_filter *f = open_image(image, 0);
         pthread_t threads[THREADS];
         assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
         for (unsigned t = 0; t < THREADS; t++)

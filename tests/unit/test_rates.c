@@ -33,11 +33,11 @@ static void the_published_table_is_met(void **state)
         { 2, 1, 39.3 },     { 2, 2, 40.0 },     { 2, 5, 65.2 },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
-        double rate =
-            bloomfile_fpr_for(BLOOMFILE_CLASSIC, rows[i].bits_per_key * 80000, rows[i].k, 80000);
+        double rate = bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, rows[i].bits_per_key * 80000,
+                                        rows[i].k, 80000);
         assert_close(100 * rate, rows[i].percent, 0.007, "published");
-        assert_true(bloomfile_fpr_for(BLOOMFILE_COUNTING, rows[i].bits_per_key * 80000, rows[i].k,
-                                      80000) == rate);
+        assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_COUNTING, rows[i].bits_per_key * 80000,
+                                      rows[i].k, 80000) == rate);
     }
 }
 
@@ -64,7 +64,7 @@ static void tiny_filters_have_the_enumerated_rate(void **state)
     for (unsigned m = 1; m <= 5; m++)
         for (unsigned k = 1; k <= 3; k++)
             for (unsigned n = 1; k * (n + 1) <= 8; n++)
-                assert_close(bloomfile_fpr_for(BLOOMFILE_CLASSIC, m, k, n),
+                assert_close(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, m, k, n),
                              enumerated_rate(m, k, n), 1e-12, "enumerated");
 }
 
@@ -100,7 +100,7 @@ static void classic_rates_are_the_mean_over_the_ones(void **state)
             const unsigned k = hashes[h];
             for (unsigned n = 1; n * k < 2 * cells[c]; n = n * 3 / 2 + 1) {
                 double tolerance = n * k <= 2048 ? 1e-9 : k <= 20 ? 2e-4 : 5e-3;
-                assert_close(bloomfile_fpr_for(BLOOMFILE_CLASSIC, cells[c], k, n),
+                assert_close(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, cells[c], k, n),
                              with_equal_digests(occupied_rate(&o, n * k, k), n), tolerance,
                              "classic");
             }
@@ -134,7 +134,7 @@ static void blocked_rates_are_the_mean_over_the_keys_of_a_block(void **state)
     };
     for (size_t i = 0; i < ROWS(rows); i++)
         assert_close(
-            bloomfile_fpr_for(BLOOMFILE_BLOCKED, 512 * rows[i].blocks, rows[i].k, rows[i].n),
+            bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * rows[i].blocks, rows[i].k, rows[i].n),
             with_equal_digests(blocked_rate(rows[i].blocks, rows[i].k, rows[i].n), rows[i].n), 1e-7,
             "blocked");
 }
@@ -149,9 +149,9 @@ static void low_rates_of_crowded_blocks_are_summed_to_nine_digits(void **state)
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct sizing_memo memo;
         memo.cover.k = 0;
-        assert_close(
-            sizing_of(BLOOMFILE_BLOCKED)->expected(&memo, rows[i].blocks, rows[i].k, rows[i].n),
-            blocked_rate(rows[i].blocks, rows[i].k, rows[i].n), 1e-9, "crowded");
+        assert_close(sizing_of(BLOOMFILE_LAYOUT_BLOCKED)
+                         ->expected(&memo, rows[i].blocks, rows[i].k, rows[i].n),
+                     blocked_rate(rows[i].blocks, rows[i].k, rows[i].n), 1e-9, "crowded");
     }
 }
 
@@ -160,18 +160,18 @@ static void real_rates_scatter_as_far_as_computed(void **state)
 {
     (void)state;
     static const struct recipe recipes[] = {
-        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 6, 7, 300, 0 },
-        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 31, 8, 1000, 0 },
-        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 300, 4, 40000, 0 },
-        { BLOOMFILE_CLASSIC, EMBEDDED, 2880, 7, 300, 0 },
-        { BLOOMFILE_CLASSIC, EMBEDDED, 12960, 30, 300, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 6, 7, 300, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 31, 8, 1000, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 300, 4, 40000, 0 },
+        { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 2880, 7, 300, 0 },
+        { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 12960, 30, 300, 0 },
     };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct recipe recipe = recipes[r];
         double sum = 0, squares = 0;
         for (recipe.seed = 0; recipe.seed < 200; recipe.seed++) {
             struct bytes image = image_from(recipe);
-            bloomfile *f;
+            bloomfile_filter *f;
             struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
             assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), 0);
             assert_error(bloomfile_measure(f, &m), 0);
@@ -185,10 +185,10 @@ static void real_rates_scatter_as_far_as_computed(void **state)
                      bloomfile_fpr_spread(recipe.layout, recipe.m, recipe.k, recipe.keys), 0.25,
                      "spread");
     }
-    assert_true(bloomfile_fpr_spread(BLOOMFILE_BLOCKED, 5120, 6, 0) == 0);
-    assert_true(bloomfile_fpr_spread(BLOOMFILE_BLOCKED, 512, 64, UINT64_MAX) == 0);
-    assert_true(isnan(bloomfile_fpr_spread(BLOOMFILE_RIBBON, 5120, 0, 10)));
-    assert_true(isnan(bloomfile_fpr_spread(BLOOMFILE_CLASSIC, 0, 1, 1)));
+    assert_true(bloomfile_fpr_spread(BLOOMFILE_LAYOUT_BLOCKED, 5120, 6, 0) == 0);
+    assert_true(bloomfile_fpr_spread(BLOOMFILE_LAYOUT_BLOCKED, 512, 64, UINT64_MAX) == 0);
+    assert_true(isnan(bloomfile_fpr_spread(BLOOMFILE_LAYOUT_RIBBON, 5120, 0, 10)));
+    assert_true(isnan(bloomfile_fpr_spread(BLOOMFILE_LAYOUT_CLASSIC, 0, 1, 1)));
 }
 
 static void further_keys_of_an_empty_body_are_all_its_keys(void **state)
@@ -197,9 +197,10 @@ static void further_keys_of_an_empty_body_are_all_its_keys(void **state)
     const uint64_t blocks[513] = { [0] = 100 };
     for (uint32_t k = 1; k <= 20; k += 5)
         for (uint64_t n = 1; n < 20000; n *= 6)
-            assert_close(with_equal_digests(
-                             sizing_of(BLOOMFILE_BLOCKED)->after(512 * 100, k, 0, blocks, n), n),
-                         bloomfile_fpr_for(BLOOMFILE_BLOCKED, 512 * 100, k, n), 1e-7, "after");
+            assert_close(
+                with_equal_digests(
+                    sizing_of(BLOOMFILE_LAYOUT_BLOCKED)->after(512 * 100, k, 0, blocks, n), n),
+                bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * 100, k, n), 1e-7, "after");
 }
 
 static void large_filters_have_the_limit_s_rate(void **state)
@@ -209,7 +210,7 @@ static void large_filters_have_the_limit_s_rate(void **state)
     for (uint64_t n = 100000; n <= 1ULL << 54; n *= 37)
         for (size_t i = 0; i < ROWS(bits_per_key); i++)
             for (uint32_t k = 1; k <= 12; k++)
-                assert_close(bloomfile_fpr_for(BLOOMFILE_CLASSIC,
+                assert_close(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC,
                                                (uint64_t)(bits_per_key[i] * (double)n), k, n),
                              with_equal_digests(pow(-expm1(-(double)k / bits_per_key[i]), k), n),
                              1e-3, "limit");
@@ -221,21 +222,21 @@ static void no_rate_is_above_1(void **state)
     for (uint64_t m = 1; m <= 1000; m += m / 16 + 1)
         for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
             for (uint64_t n = 1; n < 1ULL << 62; n += n / 2 + 1)
-                assert_true(bloomfile_fpr_for(BLOOMFILE_CLASSIC, m, k, n) <= 1);
+                assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, m, k, n) <= 1);
 }
 
 static void tiny_rates_are_not_lost_in_rounding(void **state)
 {
     (void)state;
     for (uint64_t n = 1; n < 1000000; n = n * 5 + 2)
-        assert_close(bloomfile_fpr_for(BLOOMFILE_CLASSIC, BLOOMFILE_MAX_BITS, 1, n),
+        assert_close(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_MAX_BITS, 1, n),
                      ldexp((double)n, -60) + ldexp((double)n, -64), 1e-6, "tiny");
 }
 
 static void a_rate_grows_with_the_keys_and_shrinks_with_the_bits(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         double last = 0;
         for (uint64_t n = 1; n < 1ULL << 50; n += n / 3 + 1) {
             double rate = bloomfile_fpr_for(layout, 512 * 1000, 6, n);
@@ -255,7 +256,7 @@ static void a_rate_grows_with_the_keys_and_shrinks_with_the_bits(void **state)
 static void no_keys_have_no_false_positives(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++)
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint64_t m = 512; m <= BLOOMFILE_MAX_BITS; m *= 512)
             assert_true(bloomfile_fpr_for(layout, m, 6, 0) == 0);
 }
@@ -265,9 +266,9 @@ static void a_small_filter_lies_as_often_as_computed(void **state)
 {
     (void)state;
     static const struct recipe recipes[] = {
-        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 8, 6, 400, 0 },
-        { BLOOMFILE_CLASSIC, EMBEDDED, 1000, 7, 100, 0 },
-        { BLOOMFILE_COUNTING, EMBEDDED, 500, 3, 100, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 8, 6, 400, 0 },
+        { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1000, 7, 100, 0 },
+        { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 500, 3, 100, 0 },
     };
     enum {
         FILTERS = 50,
@@ -279,7 +280,7 @@ static void a_small_filter_lies_as_often_as_computed(void **state)
         for (uint64_t i = 0; i < FILTERS; i++) {
             recipe.seed = i;
             struct bytes image = image_from(recipe);
-            bloomfile *f;
+            bloomfile_filter *f;
             assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), 0);
             uint64_t random = i;
             for (unsigned query = 0; query < QUERIES; query++)

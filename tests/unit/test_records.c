@@ -9,9 +9,9 @@
 #include "format/bytes.h"
 #include "format/header.h"
 
-static const struct recipe in_file = { BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 };
-static const struct recipe embedded = { BLOOMFILE_CLASSIC, EMBEDDED, 100, 3, 5, 7 };
-static const struct recipe counting = { BLOOMFILE_COUNTING, IN_FILE, 99, 4, 5, 0 };
+static const struct recipe in_file = { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 1024, 6, 5, 0 };
+static const struct recipe embedded = { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 100, 3, 5, 7 };
+static const struct recipe counting = { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 99, 4, 5, 0 };
 
 static const char *const slot_names[] = { "record 0", "record 1" };
 
@@ -30,8 +30,8 @@ static void commit(struct bytes image, unsigned slot, uint64_t order, uint32_t w
 static struct bytes live_image(void)
 {
     struct bytes image = image_from(in_file);
-    commit(image, 0, 4, BLOOMFILE_LIVE);
-    commit(image, 1, 5, BLOOMFILE_LIVE);
+    commit(image, 0, 4, BLOOMFILE_STATE_LIVE);
+    commit(image, 1, 5, BLOOMFILE_STATE_LIVE);
     return image;
 }
 
@@ -45,7 +45,7 @@ static uint64_t sequence_in_force(struct bytes image)
 
 static void assert_open_error(struct bytes image, int error)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), error);
     assert_null(f);
 }
@@ -58,7 +58,7 @@ static void a_live_image_is_whole_but_not_opened(void **unused)
     struct bytes image = live_image();
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
-    assert_int_equal(info.state, BLOOMFILE_LIVE);
+    assert_int_equal(info.state, BLOOMFILE_STATE_LIVE);
     assert_int_equal(info.sequence, 5);
     assert_int_equal(info.boot_id[15], 0xB1);
     assert_open_error(image, BLOOMFILE_ELIVE);
@@ -69,7 +69,7 @@ static void a_poisoned_image_is_whole_but_not_opened(void **unused)
 {
     (void)unused;
     struct bytes image = live_image();
-    commit(image, 0, 6, BLOOMFILE_POISONED);
+    commit(image, 0, 6, BLOOMFILE_STATE_POISONED);
     assert_int_equal(sequence_in_force(image), 6);
     assert_open_error(image, BLOOMFILE_EPOISONED);
     free(image.data);
@@ -82,12 +82,12 @@ static void a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = live_image();
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-        commit(image, slot, 6, BLOOMFILE_POISONED);
-        commit(image, 1 - slot, 7, BLOOMFILE_LIVE);
+        commit(image, slot, 6, BLOOMFILE_STATE_POISONED);
+        commit(image, 1 - slot, 7, BLOOMFILE_STATE_LIVE);
         assert_int_equal(sequence_in_force(image), 7);
         assert_open_error(image, BLOOMFILE_EPOISONED);
         assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
-        assert_int_equal(info.state, BLOOMFILE_POISONED); /* as opening says */
+        assert_int_equal(info.state, BLOOMFILE_STATE_POISONED); /* as opening says */
         record_at(image.data, slot)[1000] ^= 1;
         assert_open_error(image, BLOOMFILE_EPOISONED);
         free(image.data);
@@ -102,8 +102,8 @@ static void the_higher_sequence_is_in_force_in_either_slot(void **unused)
     };
     for (size_t i = 0; i < ROWS(orders); i++) {
         struct bytes image = live_image();
-        commit(image, 0, orders[i][0], BLOOMFILE_LIVE);
-        commit(image, 1, orders[i][1], BLOOMFILE_LIVE);
+        commit(image, 0, orders[i][0], BLOOMFILE_STATE_LIVE);
+        commit(image, 1, orders[i][1], BLOOMFILE_STATE_LIVE);
         uint64_t higher = orders[i][0] > orders[i][1] ? orders[i][0] : orders[i][1];
         assert_int_equal(sequence_in_force(image), higher);
         free(image.data);
@@ -134,7 +134,7 @@ static void a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force(
     uint8_t *record = record_at(image.data, 0), before[IN_FILE / 4], after[sizeof before];
     const unsigned size = sizeof before;
     memcpy(before, record, size);
-    commit(image, 0, 6, BLOOMFILE_LIVE);
+    commit(image, 0, 6, BLOOMFILE_STATE_LIVE);
     put64(record + RECORD_AT_n, 77);
     memset(record + 100, 0xEE, 800);
     reseal_record(image.data, 0);
@@ -196,7 +196,7 @@ static void different_records_with_equal_sequences_are_refused(void **unused)
 {
     (void)unused;
     struct bytes image = live_image();
-    commit(image, 0, 5, BLOOMFILE_LIVE);
+    commit(image, 0, 5, BLOOMFILE_STATE_LIVE);
     assert_verdict("V21 live", image, BLOOMFILE_ERECORD, "record 1", 3 * IN_FILE / 4);
     free(image.data);
 
@@ -244,9 +244,9 @@ static const struct row {
 } rows[] = {
 #define SET(name, value) RECORD_AT_##name, sizeof((struct record *)0)->name, (value)
 #define UNCHANGED        0, 0, 0
-#define AS_LIVE          5, BLOOMFILE_LIVE
-#define AS_POISONED      5, BLOOMFILE_POISONED
-#define AS_SEALED        SEALED, BLOOMFILE_SEALED
+#define AS_LIVE          5, BLOOMFILE_STATE_LIVE
+#define AS_POISONED      5, BLOOMFILE_STATE_POISONED
+#define AS_SEALED        SEALED, BLOOMFILE_STATE_SEALED
 #define REFUSED          BLOOMFILE_ESTATE
     { "V22 state 0", &in_file, 5, 0, UNCHANGED, REFUSED },
     { "V22 state 4", &in_file, 5, 4, UNCHANGED, REFUSED },
@@ -327,7 +327,7 @@ static void every_flipped_bit_of_a_sealed_header_is_refused(void **unused)
         unsigned refused = 0;
         for (unsigned bit = 0; bit < 8 * recipes[r]->header_size; bit++) {
             image.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-            bloomfile *f;
+            bloomfile_filter *f;
             int error = bloomfile_open_memory(&f, image.data, image.size, 0);
             refused += error != 0 && f == NULL &&
                        bloomfile_inspect(image.data, image.size, NULL, NULL, NULL) == error;
@@ -357,7 +357,7 @@ static void a_damaged_live_record_beside_a_sealed_one_is_refused(void **unused)
     (void)unused;
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
-        commit(image, slot, 9, BLOOMFILE_LIVE);
+        commit(image, slot, 9, BLOOMFILE_STATE_LIVE);
         record_at(image.data, slot)[500] ^= 0x10;
         assert_verdict("V24", image, BLOOMFILE_ERECORD, slot_names[slot],
                        IN_FILE / 2 + slot * (IN_FILE / 4));
@@ -370,11 +370,11 @@ static void a_sealing_that_was_interrupted_between_its_two_writes_is_sealed(void
     (void)unused;
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
-        commit(image, slot, 9, BLOOMFILE_LIVE);
+        commit(image, slot, 9, BLOOMFILE_STATE_LIVE);
         assert_verdict("V24 the other is live", image, 0, NULL, 0);
-        commit(image, slot, UINT64_MAX - 1, BLOOMFILE_LIVE);
+        commit(image, slot, UINT64_MAX - 1, BLOOMFILE_STATE_LIVE);
         assert_verdict("V24 the other is live, last sequence", image, 0, NULL, 0);
-        bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_FULL);
         assert_true(bloomfile_contains_digest(f, number(0, 0)));
         bloomfile_close(f);
         free(image.data);
@@ -390,10 +390,10 @@ static void any_other_record_beside_a_sealed_one_is_refused(void **unused)
         uint64_t order;
         uint32_t as;
     } others[] = {
-        { "V24 poisoned", &in_file, 9, BLOOMFILE_POISONED },
-        { "V24 sealed, lower sequence", &in_file, 9, BLOOMFILE_SEALED },
+        { "V24 poisoned", &in_file, 9, BLOOMFILE_STATE_POISONED },
+        { "V24 sealed, lower sequence", &in_file, 9, BLOOMFILE_STATE_SEALED },
         { "V24 unknown state", &in_file, 9, 4 },
-        { "V24 live, embedded", &embedded, 9, BLOOMFILE_LIVE },
+        { "V24 live, embedded", &embedded, 9, BLOOMFILE_STATE_LIVE },
     };
     for (unsigned slot = 0; slot < 2; slot++) {
         for (size_t i = 0; i < ROWS(others); i++) {

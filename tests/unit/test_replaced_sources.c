@@ -24,7 +24,7 @@ enum {
 };
 
 static const char target[] = "target";
-static bloomfile *source, *more, *slices[2], *counting;
+static bloomfile_filter *source, *more, *slices[2], *counting;
 static int patch;
 static bool local;
 
@@ -32,7 +32,7 @@ static void make(const char *path, struct bloomfile_params params, uint64_t keys
 {
     bloomfile_builder *b = new_builder(params);
     add_numbers(b, 0, keys);
-    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_builder_free(b);
 }
 
@@ -65,7 +65,7 @@ static void make_slices(void)
 static void make_patch(void)
 {
     make("result", shape, OLD_KEYS + 10);
-    bloomfile *result = opened("result", 0);
+    bloomfile_filter *result = opened("result", 0);
     assert_error(bloomfile_delta("patch", source, result, 1, 0), 0);
     bloomfile_close(result);
     patch = open("patch", O_RDONLY | O_CLOEXEC);
@@ -102,40 +102,40 @@ static int clean_up(void **state)
 
 static int unite(void)
 {
-    const bloomfile *const all[] = { more, source };
-    return bloomfile_merge(target, all, 2, NULL, BLOOMFILE_REPLACE);
+    const bloomfile_filter *const all[] = { more, source };
+    return bloomfile_merge(target, all, 2, NULL, BLOOMFILE_TO_REPLACE);
 }
 
 static int fold(void)
 {
-    return bloomfile_fold(target, source, 2, BLOOMFILE_REPLACE);
+    return bloomfile_fold(target, source, 2, BLOOMFILE_TO_REPLACE);
 }
 
 static int copy(void)
 {
-    return bloomfile_seal_to(target, source, BLOOMFILE_REPLACE);
+    return bloomfile_seal_to(target, source, BLOOMFILE_TO_REPLACE);
 }
 
 static int apply(void)
 {
     assert_int_equal(lseek(patch, 0, SEEK_SET), 0);
-    return bloomfile_patch(target, source, patch, 1, BLOOMFILE_REPLACE);
+    return bloomfile_patch(target, source, patch, 1, BLOOMFILE_TO_REPLACE);
 }
 
 static int join(void)
 {
-    return bloomfile_join(target, (const bloomfile *const *)slices, 2, BLOOMFILE_REPLACE);
+    return bloomfile_join(target, (const bloomfile_filter *const *)slices, 2, BLOOMFILE_TO_REPLACE);
 }
 
 static int project(void)
 {
-    return bloomfile_project(target, counting, BLOOMFILE_REPLACE);
+    return bloomfile_project(target, counting, BLOOMFILE_TO_REPLACE);
 }
 
 static void make_counting(void)
 {
     struct bloomfile_params params = shape;
-    params.layout = BLOOMFILE_COUNTING;
+    params.layout = BLOOMFILE_LAYOUT_COUNTING;
     make(target, params, OLD_KEYS);
     counting = opened(target, 0);
 }
@@ -232,8 +232,8 @@ static void a_destination_that_is_removed_or_written_to_is_not_replaced(void **s
 
 static int unite_into_new(void)
 {
-    const bloomfile *const all[] = { more, source };
-    return bloomfile_merge("new", all, 2, NULL, BLOOMFILE_REPLACE);
+    const bloomfile_filter *const all[] = { more, source };
+    return bloomfile_merge("new", all, 2, NULL, BLOOMFILE_TO_REPLACE);
 }
 
 static void make_new(void)
@@ -258,7 +258,7 @@ static void a_destination_that_appears_is_kept(void **state)
 
 static int copy_to_new(void)
 {
-    return bloomfile_seal_to("new", source, BLOOMFILE_REPLACE);
+    return bloomfile_seal_to("new", source, BLOOMFILE_TO_REPLACE);
 }
 
 /* Of all sources the second one says so. */
@@ -355,7 +355,7 @@ static void waiter_sees_the_file_that_the_lock_holder_published(void **state)
 
 static int build(void)
 {
-    return publish_filter(target, BLOOMFILE_REPLACE, NEW_KEYS);
+    return publish_filter(target, BLOOMFILE_TO_REPLACE, NEW_KEYS);
 }
 
 static void a_lock_that_another_program_keeps_delays_a_merge(void **state)

@@ -50,7 +50,7 @@ static void assert_untouched(int fd)
 
 /* ---- handles */
 
-static bloomfile *create(uint32_t layout, uint32_t series, unsigned flags)
+static bloomfile_filter *create(uint32_t layout, uint32_t series, unsigned flags)
 {
     struct bloomfile_params params = live_params(layout);
     params.series = series;
@@ -59,7 +59,7 @@ static bloomfile *create(uint32_t layout, uint32_t series, unsigned flags)
         params.hashes = 0;
         params.capacity = 1000;
     }
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, flags), 0);
     add_digests_of(f, 0, LIVE_KEYS);
     return f;
@@ -73,11 +73,12 @@ static void remove_files(void)
 static void a_writer_writes_nothing_to_a_foreign_file(void **state)
 {
     (void)state;
-    static int (*const ways[])(bloomfile * f) = { bloomfile_sync, bloomfile_finish,
-                                                  bloomfile_seal };
+    static int (*const ways[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish,
+                                                         bloomfile_seal };
     for (size_t way = 0; way <= ROWS(ways); way++)
         for (unsigned exact = 0; exact < 2; exact++) {
-            bloomfile *f = create(BLOOMFILE_COUNTING, 0, exact ? BLOOMFILE_ADD_EXACT : 0);
+            bloomfile_filter *f =
+                create(BLOOMFILE_LAYOUT_COUNTING, 0, exact ? BLOOMFILE_OPEN_ADD_EXACT : 0);
             const int fd = f->live->fd;
             take_number(fd);
             assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), exact ? EBADF : 0);
@@ -96,7 +97,7 @@ static void a_writer_writes_nothing_to_a_foreign_file(void **state)
 static void a_series_writes_nothing_to_a_foreign_file(void **state)
 {
     (void)state;
-    bloomfile *f = create(BLOOMFILE_BLOCKED, BLOOMFILE_GROW, 0);
+    bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_SERIES_GROW, 0);
     int fd = -1;
     for (int i = 3; i < 100; i++) {
         struct stat own, of_path;
@@ -116,7 +117,7 @@ static void a_child_of_fork_maps_no_foreign_file(void **state)
 {
     (void)state;
     need_wipe_on_fork();
-    bloomfile *f = create(BLOOMFILE_BLOCKED, 0, 0);
+    bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, 0, 0);
     const int fd = f->live->fd;
     take_number(fd);
     const pid_t child = fork();
@@ -134,8 +135,8 @@ static void a_child_of_fork_maps_no_foreign_file(void **state)
 static void a_reader_neither_syncs_nor_closes_a_foreign_file(void **state)
 {
     (void)state;
-    make_live("filter", BLOOMFILE_BLOCKED);
-    bloomfile *f = opened("filter", 0);
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
+    bloomfile_filter *f = opened("filter", 0);
     const int fd = f->live->fd;
     take_number(fd);
     assert_error(bloomfile_seal_to("copy", f, 0), EBADF);
@@ -149,7 +150,7 @@ static void a_reader_neither_syncs_nor_closes_a_foreign_file(void **state)
 static void a_closed_descriptor_is_an_error(void **state)
 {
     (void)state;
-    bloomfile *f = create(BLOOMFILE_BLOCKED, 0, 0);
+    bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, 0, 0);
     assert_int_equal(close(f->live->fd), 0);
     assert_error(bloomfile_sync(f), EBADF);
     assert_error(bloomfile_status(f), EBADF);

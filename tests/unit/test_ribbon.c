@@ -129,7 +129,7 @@ static void assert_solution(unsigned lines, const uint64_t *digests, size_t n)
     uint8_t expected[PAGE];
     plain_solution(expected, lines, digests, n);
     for (size_t i = 0; i < ROWS(names); i++) {
-        const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[i]);
+        const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, names[i]);
         if (kernel == NULL)
             continue;
         struct ribbon_solve_memory *memory = new_memory();
@@ -211,7 +211,7 @@ static void the_last_seed_is_tried(void **state)
     enum {
         KEYS = 93
     };
-    const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, "scalar");
+    const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, "scalar");
     struct ribbon_solve_memory *memory = new_memory();
     uint64_t random = 25, digests[KEYS];
     uint8_t page[128] = { 0 };
@@ -240,7 +240,7 @@ static void more_keys_are_not_counted_than_a_head_can_tell(void **state)
     struct ribbon_solve_memory *memory = new_memory();
     (void)state;
     for (size_t k = 0; k < ROWS(names); k++) {
-        const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[k]);
+        const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, names[k]);
         for (size_t i = 0; kernel != NULL && i < ROWS(counts); i++) {
             uint8_t page[64] = { 0 };
             assert_true(kernel->solve(page, 1, NULL, counts[i], memory));
@@ -256,7 +256,7 @@ static void a_page_that_has_not_its_keys_is_noticed(void **state)
     struct ribbon_solve_memory *memory = new_memory();
     (void)state;
     for (size_t k = 0; k < ROWS(names); k++) {
-        const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[k]);
+        const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, names[k]);
         uint64_t random = 26, digests[PAGE / 8];
         for (size_t i = 0; i < ROWS(digests); i++)
             digests[i] = random64(&random);
@@ -303,7 +303,7 @@ static void assert_lookups_agree(uint64_t lines, uint64_t head, uint64_t *state)
         expected[i] = plain_body_has(body, lines, digests[i]);
     }
     for (size_t k = 0; k < ROWS(names); k++) {
-        const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[k]);
+        const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, names[k]);
         for (unsigned known = 0; kernel != NULL && known < 2; known++) {
             _Atomic uint32_t shapes[8] = { 0 };
             const struct kernel_view view = { body, lines, 0, known ? shapes : NULL };
@@ -349,7 +349,7 @@ static void assert_each_kernel_says(const uint8_t *page, uint64_t digest, bool a
         digests[i] = digest;
     assert_int_equal(plain_page_has(page, 64, digest), answer);
     for (size_t k = 0; k < ROWS(names); k++) {
-        const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[k]);
+        const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, names[k]);
         _Atomic uint32_t shape = 0;
         const struct kernel_view view = { page, 64, 0, &shape };
         if (kernel == NULL)
@@ -397,11 +397,11 @@ static void every_column_counts(void **state)
 
 /* ---- filters */
 
-static const struct bloomfile_params ribbon = { .layout = BLOOMFILE_RIBBON };
+static const struct bloomfile_params ribbon = { .layout = BLOOMFILE_LAYOUT_RIBBON };
 
 static struct bytes filter_of(struct bloomfile_params params, uint64_t keys)
 {
-    params.layout = BLOOMFILE_RIBBON;
+    params.layout = BLOOMFILE_LAYOUT_RIBBON;
     bloomfile_builder *b = new_builder(params);
     add_numbers(b, 0, keys);
     return last_image(b);
@@ -409,7 +409,7 @@ static struct bytes filter_of(struct bloomfile_params params, uint64_t keys)
 
 static void assert_has(struct bytes image, uint64_t keys)
 {
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     for (uint64_t i = 0; i < keys; i++)
         assert_true(bloomfile_contains_digest(f, number(0, i)));
     assert_error(bloomfile_status(f), 0);
@@ -425,7 +425,7 @@ static void keys_are_found_and_others_at_the_rate_of_the_heads(void **state)
         for (size_t k = 0; k < ROWS(keys); k++) {
             const uint64_t n = keys[k], queries = 200000;
             struct bytes image = filter_of((struct bloomfile_params){ .fpr = rates[r] }, n);
-            bloomfile *f = open_image(image, 0);
+            bloomfile_filter *f = open_image(image, 0);
             assert_has(image, n);
             assert_int_equal(verified_info(image).keys, n);
             struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
@@ -447,7 +447,7 @@ static void keys_are_found_and_others_at_the_rate_of_the_heads(void **state)
         }
 }
 
-static unsigned unsolved_pages(const bloomfile *f)
+static unsigned unsolved_pages(const bloomfile_filter *f)
 {
     unsigned count = 0;
     struct bloomfile_solution page;
@@ -464,7 +464,7 @@ static void high_rates_are_kept_without_an_unsolved_page(void **state)
     for (uint64_t n = 13000; n < 60000; n += n / 12)
         for (size_t r = 0; r < ROWS(rates); r++) {
             struct bytes image = filter_of((struct bloomfile_params){ .fpr = rates[r] }, n);
-            bloomfile *f = open_image(image, 0);
+            bloomfile_filter *f = open_image(image, 0);
             struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
             assert_error(bloomfile_measure(f, &m), 0);
             assert_true(m.fpr <= rates[r] * 1.05);
@@ -483,7 +483,7 @@ static void the_same_keys_make_the_same_bytes(void **state)
     for (size_t s = 0; s < ROWS(sizes); s++)
         for (unsigned threads = 0; threads <= 3; threads += 3)
             for (unsigned little = 0; little < 2; little++) {
-                struct bloomfile_params params = { .layout = BLOOMFILE_RIBBON,
+                struct bloomfile_params params = { .layout = BLOOMFILE_LAYOUT_RIBBON,
                                                    .threads = threads,
                                                    .memory = little };
                 bloomfile_builder *plain = new_builder(ribbon), *other = new_builder(params);
@@ -526,8 +526,8 @@ static void a_page_of_too_many_keys_leaves_others_theirs(void **state)
     for (size_t i = 0; i < KEYS; i++)
         digests[i] =
             random64(&random) / 3 + (i < CROWD ? UINT64_MAX / 3 : i % 2 * (UINT64_MAX / 3 * 2));
-    bloomfile_builder *b =
-        new_builder((struct bloomfile_params){ .layout = BLOOMFILE_RIBBON, .bits = 512 * 64 * 3 });
+    bloomfile_builder *b = new_builder(
+        (struct bloomfile_params){ .layout = BLOOMFILE_LAYOUT_RIBBON, .bits = 512 * 64 * 3 });
     assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
     struct bytes image = last_image(b);
     const uint8_t *const body = image.data + EMBEDDED;
@@ -562,7 +562,7 @@ static void a_page_is_checked_before_the_first_answer(void **state)
     (void)state;
     for (size_t at = 0; at < size; at += 251) {
         image.data[EMBEDDED + at] ^= (uint8_t)(1 << at % 8);
-        bloomfile *f = open_image(image, 0), *batch = open_image(image, 0);
+        bloomfile_filter *f = open_image(image, 0), *batch = open_image(image, 0);
         bloomfile_digest digests[KEYS];
         for (uint64_t i = 0; i < KEYS; i++)
             digests[i] = number(0, i);
@@ -580,21 +580,21 @@ static void a_page_is_checked_before_the_first_answer(void **state)
 /* Bytes that were bad for a while, in a disk's or the memory's way, do not outlive verification. */
 static void verification_ends_what_was_read_while_it_was_bad(void **state)
 {
-    static const unsigned flags[] = { BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE };
+    static const unsigned flags[] = { BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     enum {
         KEYS = 6000
     };
     (void)state;
     for (size_t i = 0; i < ROWS(flags); i++) {
         struct bytes image = filter_of(ribbon, KEYS);
-        bloomfile *f = open_image(image, flags[i]);
+        bloomfile_filter *f = open_image(image, flags[i]);
         bloomfile_digest digests[KEYS];
         for (uint64_t key = 0; key < KEYS; key++)
             digests[key] = number(0, key);
         image.data[EMBEDDED + 2] ^= 1; /* the seed of the first page */
         const size_t found = bloomfile_contains_digests(f, digests, KEYS, NULL);
         image.data[EMBEDDED + 2] ^= 1;
-        assert_true(flags[i] == BLOOMFILE_VERIFY_FULL ? found == KEYS : found < KEYS);
+        assert_true(flags[i] == BLOOMFILE_OPEN_VERIFY_FULL ? found == KEYS : found < KEYS);
         assert_error(bloomfile_verify(f, 0, NULL), 0);
         assert_int_equal(bloomfile_contains_digests(f, digests, KEYS, NULL), KEYS);
         bloomfile_close(f);
@@ -607,7 +607,7 @@ static void a_page_of_zeros_says_maybe_unchecked(void **state)
 {
     struct bytes image = filter_of(ribbon, 6000);
     memset(image.data + EMBEDDED, 0, PAGE);
-    bloomfile *f = open_image(image, BLOOMFILE_VERIFY_NONE);
+    bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_NONE);
     (void)state;
     for (uint64_t i = 0; i < 6000; i++)
         assert_true(bloomfile_contains_digest(f, number(0, i)));
@@ -617,7 +617,7 @@ static void a_page_of_zeros_says_maybe_unchecked(void **state)
 
 static void assert_contradiction(struct bytes image, const char *field)
 {
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     struct bloomfile_fault fault;
     assert_error(bloomfile_verify(f, 0, &fault), BLOOMFILE_EBODY);
     assert_string_equal(fault.field, field);
@@ -669,7 +669,7 @@ static unsigned first_blocks(uint64_t keys)
 /* In sum what the filter says of itself; alone, what its head does. */
 static void assert_pages_tell(struct bytes image, uint64_t keys)
 {
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     const struct bloomfile_info info = info_of(f);
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
     struct bloomfile_solution page;
@@ -713,7 +713,7 @@ static void pages_tell_of_themselves(void **state)
         free(image.data);
     }
     struct bytes image = last_image(new_builder((struct bloomfile_params){ .fpr = 0.01 }));
-    bloomfile *blocked = open_image(image, 0);
+    bloomfile_filter *blocked = open_image(image, 0);
     struct bloomfile_solution page;
     assert_error(bloomfile_measure_page(blocked, 0, &page), BLOOMFILE_EPARAMS);
     bloomfile_close(blocked);
@@ -746,11 +746,12 @@ static void a_page_may_have_more_keys_than_its_head_can_tell(void **state)
 static void what_needs_the_keys_is_refused(void **state)
 {
     struct bytes image = filter_of(ribbon, 100), made;
-    bloomfile *f = open_image(image, 0), *live;
-    const bloomfile *const sources[] = { f };
-    const struct bloomfile_params params = {
-        .struct_size = sizeof params, .layout = BLOOMFILE_RIBBON, .capacity = 100, .bits = 512
-    };
+    bloomfile_filter *f = open_image(image, 0), *live;
+    const bloomfile_filter *const sources[] = { f };
+    const struct bloomfile_params params = { .struct_size = sizeof params,
+                                             .layout = BLOOMFILE_LAYOUT_RIBBON,
+                                             .capacity = 100,
+                                             .bits = 512 };
     struct bloomfile_params growing = params, hashed = params;
     struct bloomfile_merge_params merging = BLOOMFILE_MERGE_PARAMS_INIT;
     struct bloomfile_view view;
@@ -758,23 +759,23 @@ static void what_needs_the_keys_is_refused(void **state)
     void *memory;
     size_t size;
     (void)state;
-    growing.series = BLOOMFILE_GROW;
-    assert_error(bloomfile_create(&live, "live", &params, 0), BLOOMFILE_ESOLVED);
-    assert_error(bloomfile_create(&live, "live", &growing, 0), BLOOMFILE_ESOLVED);
-    assert_error(bloomfile_create_memory(&live, &params, 0), BLOOMFILE_ESOLVED);
-    assert_error(bloomfile_fold_memory(&memory, &size, f, 2), BLOOMFILE_ESOLVED);
-    assert_error(bloomfile_fold_plan(f, 0, NULL, &size), BLOOMFILE_ESOLVED);
-    assert_error(bloomfile_compatible(f, f), BLOOMFILE_ESOLVED);
-    assert_error(bloomfile_merge_memory(&memory, &size, sources, 1, &merging), BLOOMFILE_ESOLVED);
+    growing.series = BLOOMFILE_SERIES_GROW;
+    assert_error(bloomfile_create(&live, "live", &params, 0), BLOOMFILE_EISRIBBON);
+    assert_error(bloomfile_create(&live, "live", &growing, 0), BLOOMFILE_EISRIBBON);
+    assert_error(bloomfile_create_memory(&live, &params, 0), BLOOMFILE_EISRIBBON);
+    assert_error(bloomfile_fold_memory(&memory, &size, f, 2), BLOOMFILE_EISRIBBON);
+    assert_error(bloomfile_fold_plan(f, 0, NULL, &size), BLOOMFILE_EISRIBBON);
+    assert_error(bloomfile_compatible(f, f), BLOOMFILE_EISRIBBON);
+    assert_error(bloomfile_merge_memory(&memory, &size, sources, 1, &merging), BLOOMFILE_EISRIBBON);
     assert_error(bloomfile_project_memory(&memory, &size, f), BLOOMFILE_ENOTCOUNTING);
     assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 0, 0),
-                 BLOOMFILE_ESOLVED);
+                 BLOOMFILE_EISRIBBON);
     hashed.hashes = 5;
     assert_error(bloomfile_assemble("made", &hashed, body, sizeof body, 0, 0, 0),
-                 BLOOMFILE_ESOLVED);
-    assert_error(bloomfile_view_init(&view, BLOOMFILE_RIBBON, 512, 0), BLOOMFILE_ESOLVED);
+                 BLOOMFILE_EISRIBBON);
+    assert_error(bloomfile_view_init(&view, BLOOMFILE_LAYOUT_RIBBON, 512, 0), BLOOMFILE_EISRIBBON);
     assert_true(bloomfile_view_contains_digest(&view, body, 1));
-    assert_error(bloomfile_delta("made", f, f, 0, 0), BLOOMFILE_ESOLVED);
+    assert_error(bloomfile_delta("made", f, f, 0, 0), BLOOMFILE_EISRIBBON);
     assert_error(bloomfile_add(f, "key", 3, NULL), BLOOMFILE_ESEALED);
     assert_error(bloomfile_remove(f, "key", 3), BLOOMFILE_ENOTCOUNTING);
     made = (struct bytes){ .size = 0 };
@@ -788,13 +789,13 @@ static void k_is_none(void **state)
 {
     bloomfile_builder *b;
     const struct bloomfile_params params = { .struct_size = sizeof params,
-                                             .layout = BLOOMFILE_RIBBON,
+                                             .layout = BLOOMFILE_LAYOUT_RIBBON,
                                              .hashes = 1 };
     (void)state;
-    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EHASHES);
-    assert_int_equal(bloomfile_bits_for(BLOOMFILE_RIBBON, 1000, 0.01, 7), 0);
-    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_RIBBON, 51200, 1000), 0);
-    assert_true(isnan(bloomfile_fpr_for(BLOOMFILE_RIBBON, 51200, 7, 1000)));
+    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EHASHCOUNT);
+    assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 0.01, 7), 0);
+    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_LAYOUT_RIBBON, 51200, 1000), 0);
+    assert_true(isnan(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 51200, 7, 1000)));
 }
 
 static void sizes_keep_the_rate_and_are_least(void **state)
@@ -803,26 +804,28 @@ static void sizes_keep_the_rate_and_are_least(void **state)
     (void)state;
     for (size_t r = 0; r < ROWS(rates); r++)
         for (uint64_t n = 1; n < 1000000000u; n *= 9) {
-            const uint64_t bits = bloomfile_bits_for(BLOOMFILE_RIBBON, n, rates[r], 0);
+            const uint64_t bits = bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, n, rates[r], 0);
             assert_true(bits >= 512 && bits % 512 == 0);
-            assert_true(bloomfile_fpr_for(BLOOMFILE_RIBBON, bits, 0, n) <= rates[r] * 1.0000001);
+            assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, bits, 0, n) <=
+                        rates[r] * 1.0000001);
             assert_true(bits == 512 ||
-                        bloomfile_fpr_for(BLOOMFILE_RIBBON, bits - 512, 0, n) > rates[r]);
+                        bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, bits - 512, 0, n) > rates[r]);
             if (n > 100000)
                 assert_true((double)bits / (double)n <= -1.08 * log2(rates[r]));
         }
-    assert_int_equal(bloomfile_bits_for(BLOOMFILE_RIBBON, 1000, 1e-10, 0), 0); /* 32 columns */
-    assert_true(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512, 0, 1ULL << 40) == 1);
-    assert_true(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512 * 6400, 0, 1ULL << 40) == 1);
+    assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 1e-10, 0),
+                     0); /* 32 columns */
+    assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 1ULL << 40) == 1);
+    assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512 * 6400, 0, 1ULL << 40) == 1);
     /* A line, three blocks of 4, 5 and 5 columns, and keys whose first block is one of the first
      * two. */
-    assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512, 0, 70) - 0.046875) < 1e-6);
+    assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 70) - 0.046875) < 1e-6);
     /* As ever, so that the same keys make the same bytes. */
-    assert_int_equal(bloomfile_bits_for(BLOOMFILE_RIBBON, 10942651, 0.2, 0), 53808 * 512);
+    assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, 10942651, 0.2, 0), 53808 * 512);
     /* Pages of 15000 to 16000 keys take more blocks than those of 15000. */
-    assert_int_equal(bloomfile_bits_for(BLOOMFILE_RIBBON, 1215847, 0.24, 0), 5199 * 512);
+    assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, 1215847, 0.24, 0), 5199 * 512);
     /* Seven blocks of 2 columns, as many as a line has room for. */
-    assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512, 0, 215) - 0.25) < 1e-6);
+    assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 215) - 0.25) < 1e-6);
 }
 
 /* Over a binomial distribution of the keys. */
@@ -836,8 +839,8 @@ static void the_rate_of_several_pages_is_the_mean_of_theirs(void **state)
         double mean = 0;
         for (double j = 0; j <= n; j++)
             mean += exp(lgamma(n + 1) - lgamma(j + 1) - lgamma(n - j + 1) - n * log(2)) *
-                    bloomfile_fpr_for(BLOOMFILE_RIBBON, page, 0, (uint64_t)j);
-        const double rate = bloomfile_fpr_for(BLOOMFILE_RIBBON, 2 * page, 0, keys[i]);
+                    bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, page, 0, (uint64_t)j);
+        const double rate = bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 2 * page, 0, keys[i]);
         assert_true(fabs(rate - mean) <= 1e-8 * mean + ldexp(n, -64));
     }
 }

@@ -47,8 +47,8 @@ static void wait_for_the_others(void)
 static int add_keys(unsigned adder)
 {
     for (unsigned i = 0; i < MOST_ADDS;) {
-        bloomfile *f;
-        int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+        bloomfile_filter *f;
+        int error = bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE);
         if (error == BLOOMFILE_ESEALED)
             return 0;
         if (error == EBUSY) {
@@ -71,8 +71,8 @@ static int add_keys(unsigned adder)
 static int seal_it(void)
 {
     for (;;) {
-        bloomfile *f;
-        int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+        bloomfile_filter *f;
+        int error = bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE);
         if (error == BLOOMFILE_ESEALED)
             return 0;
         if (error == 0)
@@ -92,7 +92,7 @@ static int seal_it(void)
 }
 
 /* The keys whose adds have returned by now. */
-static bool has_added(const bloomfile *f, const unsigned *added)
+static bool has_added(const bloomfile_filter *f, const unsigned *added)
 {
     for (unsigned adder = 0; adder < ADDERS; adder++)
         if (!has_numbers(f, key_of(adder, 0), key_of(adder, added[adder])))
@@ -102,11 +102,12 @@ static bool has_added(const bloomfile *f, const unsigned *added)
 
 static bool sealed_is_whole(void)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     unsigned added[ADDERS];
     for (unsigned adder = 0; adder < ADDERS; adder++)
         added[adder] = atomic_load(&race->added[adder]);
-    bool whole = bloomfile_open(&f, "filter", BLOOMFILE_VERIFY_FULL) == 0 && has_added(f, added);
+    bool whole =
+        bloomfile_open(&f, "filter", BLOOMFILE_OPEN_VERIFY_FULL) == 0 && has_added(f, added);
     bloomfile_close(f);
     return whole;
 }
@@ -117,10 +118,10 @@ static int read_all_the_time(void)
         unsigned added[ADDERS];
         for (unsigned adder = 0; adder < ADDERS; adder++)
             added[adder] = atomic_load(&race->added[adder]);
-        bloomfile *f;
+        bloomfile_filter *f;
         if (bloomfile_open(&f, "filter", 0) != 0)
             return 1;
-        sealed = info_of(f).state == BLOOMFILE_SEALED;
+        sealed = info_of(f).state == BLOOMFILE_STATE_SEALED;
         bool right = has_added(f, added) && bloomfile_status(f) == 0;
         bloomfile_close(f);
         if (!right || (sealed && !sealed_is_whole()))
@@ -141,7 +142,7 @@ static int take_part(unsigned who)
 
 static void race_once(void)
 {
-    make_live("filter", BLOOMFILE_BLOCKED);
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     atomic_store(&race->started, 0);
     atomic_store(&race->sealed, false);
     for (unsigned adder = 0; adder < ADDERS; adder++)

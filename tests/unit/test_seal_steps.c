@@ -22,7 +22,8 @@
 #define PIECES      (RECORD_SIZE / PIECE)
 #define ADDED       20 /* keys more than LIVE_KEYS that the sealer adds before */
 
-static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
+                                    BLOOMFILE_LAYOUT_COUNTING };
 
 /* Gives the record in force, of which sealing makes both records, reserved bytes that the other one
  * does not have. */
@@ -64,8 +65,8 @@ static int seal_and_die_at(unsigned nth)
     assert_true(child >= 0);
     if (child == 0) {
         alarm(20);
-        bloomfile *f;
-        if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != 0)
+        bloomfile_filter *f;
+        if (bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE) != 0)
             _exit(FAILED);
         for (uint64_t i = LIVE_KEYS; i < LIVE_KEYS + ADDED; i++)
             if (bloomfile_add_digest(f, number(0, i), NULL) != 0)
@@ -87,7 +88,7 @@ static int seal_and_die_at(unsigned nth)
 static void assert_sealed_whole(void)
 {
     assert_flawless(flaw_of_sealed_file("filter"));
-    bloomfile *f = opened("filter", BLOOMFILE_VERIFY_FULL);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_VERIFY_FULL);
     assert_true(has_numbers(f, 0, LIVE_KEYS + ADDED));
     assert_error(bloomfile_verify(f, 1, NULL), 0);
     bloomfile_close(f);
@@ -96,17 +97,17 @@ static void assert_sealed_whole(void)
 /* unclean: one that has begun to sync is not there any more. */
 static void assert_live_and_can_be_sealed(bool unclean)
 {
-    bloomfile *f;
-    const unsigned accepting = unclean ? BLOOMFILE_ACCEPT_UNCLEAN : 0;
+    bloomfile_filter *f;
+    const unsigned accepting = unclean ? BLOOMFILE_OPEN_ACCEPT_UNCLEAN : 0;
     if (unclean) {
         assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_EUNCLEAN);
-        assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), BLOOMFILE_EUNCLEAN);
+        assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), BLOOMFILE_EUNCLEAN);
     }
     f = opened("filter", accepting);
-    assert_int_equal(info_of(f).state, BLOOMFILE_LIVE);
+    assert_int_equal(info_of(f).state, BLOOMFILE_STATE_LIVE);
     assert_true(has_numbers(f, 0, LIVE_KEYS + ADDED));
     bloomfile_close(f);
-    f = opened("filter", BLOOMFILE_WRITE | accepting);
+    f = opened("filter", BLOOMFILE_OPEN_WRITE | accepting);
     assert_int_equal(info_of(f).keys_estimated, 1);
     add_digests_of(f, 900, 901);
     assert_flawless(flaw_of_sound(f));
@@ -119,8 +120,8 @@ static void assert_live_and_can_be_sealed(bool unclean)
 /* The other record is the live one still. */
 static void assert_sealed_and_can_be_completed(void)
 {
-    bloomfile *f = opened("filter", BLOOMFILE_VERIFY_FULL);
-    assert_int_equal(info_of(f).state, BLOOMFILE_SEALED);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_VERIFY_FULL);
+    assert_int_equal(info_of(f).state, BLOOMFILE_STATE_SEALED);
     assert_true(has_numbers(f, 0, LIVE_KEYS + ADDED));
     bloomfile_close(f);
     assert_sealed_whole(); /* an attempt to open it for writing completes it */
@@ -129,9 +130,9 @@ static void assert_sealed_and_can_be_completed(void)
 static void assert_torn_and_can_be_completed(void)
 {
     struct bytes before = read_file("filter");
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_ERECORD);
-    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_VERIFY_FULL), BLOOMFILE_ERECORD);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_VERIFY_FULL), BLOOMFILE_ERECORD);
     assert_file_holds("filter", before.data, before.size);
     free(before.data);
     assert_sealed_whole();
@@ -158,7 +159,7 @@ static void wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed(void
         int pieces = 0;
         for (unsigned nth = 1; pieces != COMPLETE; nth++) {
             make_live("filter", layouts[i]);
-            bloomfile *reader = opened("filter", 0);
+            bloomfile_filter *reader = opened("filter", 0);
             pieces = seal_and_die_at(nth);
             assert_true(has_numbers(reader, 0, LIVE_KEYS + ADDED));
             assert_left_as_it_may(pieces == COMPLETE ? 3 * PIECES : pieces);
@@ -176,15 +177,15 @@ static void wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed(void
 
 /* ---- what others see of one that is under way */
 
-static bloomfile *reader;
+static bloomfile_filter *reader;
 
 static void look_from_outside(enum fault_call call)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     unsigned written = fault_calls(ON_pwrite64);
     assert_flawless(flaw_of_sound(reader));
     assert_error(bloomfile_open(&f, "filter", 0), 0);
-    assert_int_equal(info_of(f).state, written < 2 ? BLOOMFILE_LIVE : BLOOMFILE_SEALED);
+    assert_int_equal(info_of(f).state, written < 2 ? BLOOMFILE_STATE_LIVE : BLOOMFILE_STATE_SEALED);
     assert_flawless(flaw_of_sound(f));
     if (written > 1)
         assert_error(bloomfile_verify(f, 1, NULL), 0);
@@ -192,7 +193,7 @@ static void look_from_outside(enum fault_call call)
     if (fault_calls(ON_fcntl64) == 0)
         return; /* not locked yet */
     int expected = written < 3 ? EBUSY : BLOOMFILE_ESEALED;
-    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), expected);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), expected);
     pieces_written = written;
     (void)call;
 }
@@ -204,7 +205,7 @@ static void readers_go_on_and_writers_are_told_busy_or_sealed(void **state)
     for (size_t i = 0; i < ROWS(layouts); i++) {
         make_live("filter", layouts[i]);
         reader = opened("filter", 0);
-        bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+        bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
         faults_begin(&(struct faults){ .at_each_call = look_from_outside });
         int error = bloomfile_seal(f);
         faults_end();
@@ -224,7 +225,7 @@ static void readers_go_on_and_writers_are_told_busy_or_sealed(void **state)
 static void leave_torn(int pieces)
 {
     for (unsigned nth = 2 * PIECES + pieces;; nth++) {
-        make_live("filter", BLOOMFILE_BLOCKED);
+        make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
         if (seal_and_die_at(nth) == 2 * PIECES + pieces)
             return;
         assert_int_equal(unlink("filter"), 0);
@@ -242,10 +243,11 @@ static void change_file(const char *path, uint64_t at, uint8_t bits)
 static void assert_refused_untouched(int error)
 {
     struct bytes before = read_file("filter");
-    bloomfile *f;
+    bloomfile_filter *f;
     size_t descriptors = open_descriptors();
-    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), error);
-    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN), error);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), error);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN),
+                 error);
     assert_int_equal(open_descriptors(), descriptors);
     assert_int_equal(mapped_files(), 0);
     assert_file_holds("filter", before.data, before.size);
@@ -255,7 +257,7 @@ static void assert_refused_untouched(int error)
 static void a_body_that_does_not_verify_is_not_completed(void **state)
 {
     (void)state;
-    make_live("filter", BLOOMFILE_BLOCKED);
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     struct bloomfile_info info = info_of_file("filter");
     assert_int_equal(unlink("filter"), 0);
     for (int pieces = 0; pieces <= 5; pieces += 5) {
@@ -307,10 +309,10 @@ static void a_file_with_an_unknown_feature_is_not_completed(void **state)
     reseal_header(bytes.data);
     write_file("filter", bytes.data, bytes.size);
     free(bytes.data);
-    bloomfile_close(opened("filter", BLOOMFILE_VERIFY_FULL));
-    bloomfile *f;
+    bloomfile_close(opened("filter", BLOOMFILE_OPEN_VERIFY_FULL));
+    bloomfile_filter *f;
     struct bytes before = read_file("filter");
-    assert_true(bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != 0);
+    assert_true(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE) != 0);
     assert_file_holds("filter", before.data, before.size);
     free(before.data);
     assert_int_equal(unlink("filter"), 0);
@@ -326,9 +328,9 @@ static void note_flush(enum fault_call call)
 
 static int open_to_complete(void (*at_each_call)(enum fault_call call))
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     faults_begin(&(struct faults){ .at_each_call = at_each_call });
-    int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+    int error = bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE);
     faults_end();
     return error;
 }
@@ -399,8 +401,8 @@ static void act_before_the_lock(enum fault_call call)
 
 static void complete_it(void)
 {
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), BLOOMFILE_ESEALED);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESEALED);
 }
 
 static void damage_magic(void)
@@ -478,9 +480,9 @@ static void whatever_fails_in_completing_it_can_be_completed_later(void **state)
             leave_torn(5);
             size_t descriptors = open_descriptors();
             struct faults faults = once(rows[i].call, nth, rows[i].error);
-            bloomfile *f;
+            bloomfile_filter *f;
             faults_begin(&faults);
-            int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+            int error = bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE);
             bool struck = fault_calls(rows[i].call) >= nth;
             faults_end();
             assert_error(error, struck ? rows[i].error : BLOOMFILE_ESEALED);

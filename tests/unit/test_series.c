@@ -32,9 +32,9 @@ static struct bloomfile_params series_params(uint32_t series)
     return params;
 }
 
-static bloomfile *create(const char *path, uint32_t series)
+static bloomfile_filter *create(const char *path, uint32_t series)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = series_params(series);
     assert_error(path != NULL ? bloomfile_create(&f, path, &params, 0)
                               : bloomfile_create_memory(&f, &params, 0),
@@ -43,7 +43,7 @@ static bloomfile *create(const char *path, uint32_t series)
 }
 
 /* Returns how many were new. */
-static size_t add_numbers_to(bloomfile *f, uint64_t from, uint64_t to, size_t batch)
+static size_t add_numbers_to(bloomfile_filter *f, uint64_t from, uint64_t to, size_t batch)
 {
     uint64_t digests[5000];
     size_t sum = 0;
@@ -58,7 +58,7 @@ static size_t add_numbers_to(bloomfile *f, uint64_t from, uint64_t to, size_t ba
     return sum;
 }
 
-static size_t absent_of(const bloomfile *f, uint64_t from, uint64_t to)
+static size_t absent_of(const bloomfile_filter *f, uint64_t from, uint64_t to)
 {
     uint64_t digests[1000];
     size_t found = 0;
@@ -81,7 +81,7 @@ static size_t absent_of(const bloomfile *f, uint64_t from, uint64_t to)
     return (size_t)(to - from) - found;
 }
 
-static void finish(bloomfile *f)
+static void finish(bloomfile_filter *f)
 {
     assert_error(bloomfile_finish(f), 0);
     bloomfile_close(f);
@@ -104,14 +104,14 @@ static void wait_for(pid_t child)
 
 static void make_grown(const char *path)
 {
-    bloomfile *f = create(path, BLOOMFILE_GROW);
+    bloomfile_filter *f = create(path, BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, MANY, 300);
     finish(f);
 }
 
 /* ---- growing */
 
-static double measured_rate(const bloomfile *f)
+static double measured_rate(const bloomfile_filter *f)
 {
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
     assert_error(bloomfile_measure(f, &m), 0);
@@ -132,7 +132,7 @@ static void add_up(struct bloomfile_info *sum, const struct bloomfile_info *laye
 static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
 {
     (void)state;
-    bloomfile *f = create("grow", BLOOMFILE_GROW);
+    bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW);
     const size_t new_keys = add_numbers_to(f, 0, MANY, 1);
     struct bloomfile_info sum = info_of(f);
     assert_true(new_keys <= MANY && new_keys > MANY * 99 / 100);
@@ -180,11 +180,11 @@ static void what_is_made_does_not_depend_on_batches_or_on_where(void **state)
         for (int in_memory = 0; in_memory < 2; in_memory++) {
             char path[20];
             snprintf(path, sizeof path, "batches-%zu", i);
-            bloomfile *f = create(in_memory ? NULL : path, BLOOMFILE_GROW);
+            bloomfile_filter *f = create(in_memory ? NULL : path, BLOOMFILE_SERIES_GROW);
             add_numbers_to(f, 0, MANY, batches[i]);
             add_numbers_to(f, 0, MANY, batches[i]);
             struct bytes sealed;
-            assert_error(bloomfile_seal_to("sealed", f, BLOOMFILE_REPLACE), 0);
+            assert_error(bloomfile_seal_to("sealed", f, BLOOMFILE_TO_REPLACE), 0);
             sealed = read_file("sealed");
             void *image;
             size_t size;
@@ -205,7 +205,7 @@ static void what_is_made_does_not_depend_on_batches_or_on_where(void **state)
 static void a_key_is_new_only_if_no_layer_has_it(void **state)
 {
     (void)state;
-    bloomfile *f = create("new", BLOOMFILE_GROW);
+    bloomfile_filter *f = create("new", BLOOMFILE_SERIES_GROW);
     const size_t new_keys = add_numbers_to(f, 0, MANY, 64);
     const struct bloomfile_info before = info_of(f);
     assert_int_equal(add_numbers_to(f, 0, MANY, 100), 0);
@@ -226,7 +226,8 @@ static void a_key_is_new_only_if_no_layer_has_it(void **state)
 static void a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new(void **state)
 {
     (void)state;
-    bloomfile *f = create("two", BLOOMFILE_GROW), *other = opened("two", BLOOMFILE_WRITE);
+    bloomfile_filter *f = create("two", BLOOMFILE_SERIES_GROW),
+                     *other = opened("two", BLOOMFILE_OPEN_WRITE);
     bool was_new = true;
     for (int i = 0; i < 2; i++)
         assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
@@ -244,8 +245,8 @@ static void one_writer_fills_a_layer_to_the_last_key(void **state)
     (void)state;
     static const uint64_t capacities[] = { 599, 999, 1001 };
     for (size_t i = 0; i < ROWS(capacities); i++) {
-        bloomfile *f;
-        struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+        bloomfile_filter *f;
+        struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
         params.capacity = capacities[i];
         assert_error(bloomfile_create_memory(&f, &params, 0), 0);
         add_numbers_to(f, 0, 2 * capacities[i], 1);
@@ -258,7 +259,7 @@ static void one_writer_fills_a_layer_to_the_last_key(void **state)
 static void a_reader_finds_what_was_added_to_layers_it_does_not_know(void **state)
 {
     (void)state;
-    bloomfile *f = create("read", BLOOMFILE_GROW), *r = opened("read", 0);
+    bloomfile_filter *f = create("read", BLOOMFILE_SERIES_GROW), *r = opened("read", 0);
     for (uint64_t i = 0; i < MANY; i++) {
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
         assert_true(bloomfile_contains_digest(r, number(0, i)));
@@ -276,7 +277,7 @@ static void the_next_run_goes_on(void **state)
 {
     (void)state;
     make_grown("again");
-    bloomfile *f = opened("again", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    bloomfile_filter *f = opened("again", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (size_t i = 0; i + 1 < bloomfile_layers(f); i++) /* joined when they are added to */
         assert_int_equal(info_of(bloomfile_layer(f, i)).writers, 0);
     assert_int_equal(add_numbers_to(f, 0, MANY, 200), 0);
@@ -301,7 +302,7 @@ static void a_key_stays_for_its_generations(void **state)
         char path[20];
         snprintf(path, sizeof path, "forget-%zu", g);
         const uint32_t all = generations[g];
-        bloomfile *f = create(path, all), *r = opened(path, 0);
+        bloomfile_filter *f = create(path, all), *r = opened(path, 0);
         assert_true(info_of(bloomfile_layer(f, 0)).fpr == 0.01 / all); /* and all keep the rate */
         const size_t least = (all - 1) * FIRST, end = 10 * all * FIRST;
         bool *was_new = calloc(end, sizeof *was_new);
@@ -320,7 +321,7 @@ static void a_key_stays_for_its_generations(void **state)
         assert_int_equal(bloomfile_is_stale(r), 0);
         bloomfile_close(r);
         finish(f);
-        assert_int_equal(info_of(f = opened(path, BLOOMFILE_WRITE)).generations, all);
+        assert_int_equal(info_of(f = opened(path, BLOOMFILE_OPEN_WRITE)).generations, all);
         assert_true(absent_of(f, end - least, end) < least / 50);
         finish(f);
     }
@@ -329,7 +330,7 @@ static void a_key_stays_for_its_generations(void **state)
 static void what_is_there_begins_no_generation(void **state)
 {
     (void)state;
-    bloomfile *f = create("same", 2);
+    bloomfile_filter *f = create("same", 2);
     size_t new_keys = 0;
     uint64_t last = 0;
     while (new_keys < 2 * FIRST)
@@ -358,7 +359,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 static void a_generation_ends_when_its_time_is_up(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = series_params(3);
     params.period = 1;
     assert_error(bloomfile_create(&f, "time", &params, 0), 0);
@@ -383,7 +384,7 @@ static void a_generation_that_began_ahead_of_the_clock_ends_at_the_next_add(void
         bool ends;
     } rows[] = { { 100, 3600, true }, { 100, 12, true }, { 100, 8, false }, { 1, 3, true } };
     for (size_t i = 0; i < ROWS(rows); i++) {
-        bloomfile *f;
+        bloomfile_filter *f;
         struct bloomfile_params params = series_params(3);
         params.period = rows[i].period;
         seconds_gone = rows[i].ahead;
@@ -414,7 +415,7 @@ static void a_generation_that_began_ahead_of_the_clock_ends_at_the_next_add(void
 
 static int open_error(const char *path, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     int error = bloomfile_open(&f, path, flags);
     bloomfile_close(f);
     return error;
@@ -426,10 +427,10 @@ static void a_layer_that_is_missing_or_foreign_is_refused(void **state)
     (void)state;
     make_grown("a");
     make_grown("b");
-    for (unsigned flags = 0; flags <= BLOOMFILE_WRITE; flags += BLOOMFILE_WRITE) {
+    for (unsigned flags = 0; flags <= BLOOMFILE_OPEN_WRITE; flags += BLOOMFILE_OPEN_WRITE) {
         assert_error(open_error("a.1", flags), BLOOMFILE_ESERIES);
         assert_int_equal(rename("a.2", "kept"), 0);
-        assert_error(open_error("a", flags), BLOOMFILE_ELAYER);
+        assert_error(open_error("a", flags), BLOOMFILE_EMISSINGLAYER);
         make_hard_link("b.2", "a.2");
         assert_error(open_error("a", flags), BLOOMFILE_ESERIES);
         assert_int_equal(unlink("a.2"), 0);
@@ -440,15 +441,15 @@ static void a_layer_that_is_missing_or_foreign_is_refused(void **state)
         assert_error(open_error("a", flags), BLOOMFILE_EMAGIC);
         assert_int_equal(rename("kept", "a.2"), 0);
         assert_int_equal(rename("a.5", "kept"), 0);
-        assert_error(open_error("a", flags), BLOOMFILE_ELAYER);
+        assert_error(open_error("a", flags), BLOOMFILE_EMISSINGLAYER);
         assert_int_equal(rename("kept", "a.5"), 0);
-        make_live("a.6", BLOOMFILE_BLOCKED);
+        make_live("a.6", BLOOMFILE_LAYOUT_BLOCKED);
         assert_error(open_error("a", flags), BLOOMFILE_ESERIES);
         assert_int_equal(unlink("a.6"), 0);
         assert_error(open_error("a", flags), 0);
     }
-    bloomfile *f;
-    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    bloomfile_filter *f;
+    struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
     assert_error(bloomfile_create(&f, "b", &params, 0), EEXIST);
     assert_int_equal(unlink("b"), 0);
     assert_error(bloomfile_create(&f, "b", &params, 0), BLOOMFILE_ESERIES);
@@ -460,13 +461,13 @@ static void a_layer_that_is_missing_or_foreign_is_refused(void **state)
 static void a_hole_in_the_ring_is_refused(void **state)
 {
     (void)state;
-    bloomfile *f = create("ring", 3);
+    bloomfile_filter *f = create("ring", 3);
     add_numbers_to(f, 0, 7 * FIRST + 10, 100);
     finish(f);
     static const char *const names[] = { "ring", "ring.1", "ring.2" };
     for (size_t i = 0; i < ROWS(names); i++) {
         assert_int_equal(rename(names[i], "kept"), 0);
-        assert_error(open_error("ring", 0), i == 0 ? ENOENT : BLOOMFILE_ELAYER);
+        assert_error(open_error("ring", 0), i == 0 ? ENOENT : BLOOMFILE_EMISSINGLAYER);
         assert_int_equal(rename("kept", names[i]), 0);
     }
     assert_error(open_error("ring", 0), 0);
@@ -483,21 +484,21 @@ static void copy_file(const char *from, const char *to)
 static void an_older_copy_of_a_layer_is_refused(void **state)
 {
     (void)state;
-    static const uint32_t kinds[] = { BLOOMFILE_GROW, 6 };
+    static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 6 };
     for (size_t i = 0; i < ROWS(kinds); i++)
         for (uint64_t layers = 2; layers < 5; layers++) {
-            bloomfile *f = create("old", kinds[i]);
+            bloomfile_filter *f = create("old", kinds[i]);
             add_numbers_to(f, 0, FIRST / 2, 10);
             finish(f);
             copy_file("old", "kept");
-            f = opened("old", BLOOMFILE_WRITE);
+            f = opened("old", BLOOMFILE_OPEN_WRITE);
             for (uint64_t at = FIRST / 2; bloomfile_layers(f) < layers; at++)
                 assert_error(bloomfile_add_digest(f, number(0, at), NULL), 0);
             finish(f);
             assert_error(open_error("old", 0), 0);
             assert_int_equal(rename("kept", "old"), 0);
             assert_error(open_error("old", 0), BLOOMFILE_ESERIES);
-            assert_error(open_error("old", BLOOMFILE_WRITE), BLOOMFILE_ESERIES);
+            assert_error(open_error("old", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESERIES);
             for (char name[] = "old.1"; name[4] < '5'; name[4]++)
                 unlink(name);
             assert_int_equal(unlink("old"), 0);
@@ -508,13 +509,13 @@ static void an_older_copy_of_a_layer_is_refused(void **state)
 static void the_newest_generation_is_not_replaced_by_that_of_a_copy(void **state)
 {
     (void)state;
-    bloomfile *f = create("ring", 2);
+    bloomfile_filter *f = create("ring", 2);
     add_numbers_to(f, 0, FIRST + FIRST / 2, 10);
     assert_error(bloomfile_sync(f), 0);
-    bloomfile *reader = opened("ring", 0);
+    bloomfile_filter *reader = opened("ring", 0);
     copy_file("ring", "clone");
     copy_file("ring.1", "clone.1");
-    bloomfile *clone = opened("clone", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    bloomfile_filter *clone = opened("clone", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     add_numbers_to(clone, 2 * FIRST, 5 * FIRST, 10);
     finish(clone);
     assert_int_equal(rename("clone.1", "ring.1"), 0);
@@ -530,8 +531,8 @@ static void the_newest_generation_is_not_replaced_by_that_of_a_copy(void **state
 /* Whoever opens the series looks behind its last layer. */
 static void assert_stops_growing(const char *path, int error, uint64_t layers)
 {
-    bloomfile *f;
-    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    bloomfile_filter *f;
+    struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
     params.capacity = 2;
     uint64_t n = 0;
     int added = 0;
@@ -542,7 +543,7 @@ static void assert_stops_growing(const char *path, int error, uint64_t layers)
     assert_int_equal(bloomfile_layers(f), layers);
     assert_int_equal(absent_of(f, 0, n), 0);
     finish(f);
-    f = opened(path, BLOOMFILE_WRITE);
+    f = opened(path, BLOOMFILE_OPEN_WRITE);
     assert_int_equal(bloomfile_layers(f), layers);
     assert_int_equal(absent_of(f, 0, n), 0);
     finish(f);
@@ -561,8 +562,8 @@ static void no_layer_is_made_that_would_keep_all_from_opening_it(void **state)
                          missing ? 10 : 9); /* up to .8, since .10 is too long */
     if (missing)
         return;
-    bloomfile *f;
-    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    bloomfile_filter *f;
+    struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
     name[NAME_MAX - 2] = 'n';
     name[NAME_MAX - 1] = '\0';
     assert_error(bloomfile_create(&f, name, &params, 0), ENAMETOOLONG);
@@ -573,10 +574,10 @@ static void an_unknown_flag_of_a_single_filter_stops_nobody(void **state)
 {
     (void)state;
     bool was_new;
-    make_live("single", BLOOMFILE_BLOCKED);
+    make_live("single", BLOOMFILE_LAYOUT_BLOCKED);
     for (unsigned slot = 0; slot < 2; slot++)
         set_in_record("single", slot, RECORD_AT_flags, 4, RECORD_SUCCEEDED);
-    bloomfile *f = opened("single", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    bloomfile_filter *f = opened("single", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), &was_new), 0);
     assert_true(was_new);
     finish(f);
@@ -586,7 +587,7 @@ static void an_unknown_flag_of_a_single_filter_stops_nobody(void **state)
 static void a_sync_reaches_every_layer(void **state)
 {
     (void)state;
-    bloomfile *f = create("sync", BLOOMFILE_GROW);
+    bloomfile_filter *f = create("sync", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, 4 * FIRST, 100);
     assert_int_equal(bloomfile_layers(f), 3);
     for (size_t i = 0; i < 3; i++) {
@@ -602,11 +603,11 @@ static void nothing_is_added_beside_a_poisoned_layer(void **state)
 {
     (void)state;
     bool was_new = true;
-    bloomfile *f = create("bad", BLOOMFILE_GROW);
+    bloomfile_filter *f = create("bad", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, 4 * FIRST, 100);
     assert_int_equal(bloomfile_layers(f), 3);
     for (unsigned slot = 0; slot < 2; slot++)
-        set_in_record("bad", slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
+        set_in_record("bad", slot, RECORD_AT_state, 4, BLOOMFILE_STATE_POISONED);
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), &was_new), BLOOMFILE_EPOISONED);
     assert_error(bloomfile_status(f), BLOOMFILE_EPOISONED);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
@@ -620,21 +621,21 @@ static void a_poisoned_layer_makes_lookups_maybe(void **state)
     static const char *const names[] = { "one", "one.1", "one.2" };
     const bloomfile_digest absent = number(0, ABSENT);
     (void)state;
-    bloomfile *f = create("one", BLOOMFILE_GROW);
+    bloomfile_filter *f = create("one", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, 4 * FIRST, 100);
     for (size_t layer = 0; layer < ROWS(names); layer++)
         for (unsigned batch = 0; batch < 2; batch++) {
-            bloomfile *r = opened("one", 0);
+            bloomfile_filter *r = opened("one", 0);
             assert_false(bloomfile_contains_digest(r, absent));
             for (unsigned slot = 0; slot < 2; slot++)
-                set_in_record(names[layer], slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
+                set_in_record(names[layer], slot, RECORD_AT_state, 4, BLOOMFILE_STATE_POISONED);
             assert_true(batch ? bloomfile_contains_digests(r, &absent, 1, NULL) == 1
                               : bloomfile_contains_digest(r, absent));
             assert_error(bloomfile_status(r), BLOOMFILE_EPOISONED);
-            assert_int_equal(info_of(r).state, BLOOMFILE_POISONED);
+            assert_int_equal(info_of(r).state, BLOOMFILE_STATE_POISONED);
             bloomfile_close(r);
             for (unsigned slot = 0; slot < 2; slot++)
-                set_in_record(names[layer], slot, RECORD_AT_state, 4, BLOOMFILE_LIVE);
+                set_in_record(names[layer], slot, RECORD_AT_state, 4, BLOOMFILE_STATE_LIVE);
         }
     finish(f);
 }
@@ -643,14 +644,14 @@ static void a_poisoned_layer_makes_lookups_maybe(void **state)
 static void a_successor_that_cannot_be_found_makes_lookups_maybe(void **state)
 {
     (void)state;
-    bloomfile *f = create("gone", BLOOMFILE_GROW), *r = opened("gone", 0);
+    bloomfile_filter *f = create("gone", BLOOMFILE_SERIES_GROW), *r = opened("gone", 0);
     add_numbers_to(f, 0, FIRST + 10, 10);
     assert_int_equal(rename("gone.1", "kept"), 0);
     alarm(20); /* a wait for each of these would take 100 s */
     for (uint64_t i = 0; i < 1000; i++)
         assert_true(bloomfile_contains_digest(r, number(0, ABSENT + i)));
     alarm(0);
-    assert_error(bloomfile_status(r), BLOOMFILE_ELAYER);
+    assert_error(bloomfile_status(r), BLOOMFILE_EMISSINGLAYER);
     assert_int_equal(rename("kept", "gone.1"), 0);
     assert_false(bloomfile_contains_digest(r, number(0, ABSENT)));
     assert_true(bloomfile_contains_digest(r, number(0, FIRST + 5)));
@@ -664,7 +665,7 @@ static void a_successor_that_cannot_be_found_makes_lookups_maybe(void **state)
 static void an_add_that_finds_no_room_is_refused_and_loses_nothing(void **state)
 {
     (void)state;
-    bloomfile *f = create("full", BLOOMFILE_GROW);
+    bloomfile_filter *f = create("full", BLOOMFILE_SERIES_GROW);
     assert_int_equal(mkdir("full.1", 0700), 0);
     uint64_t i = 0;
     int error = 0;
@@ -690,8 +691,8 @@ static void who_grows_a_series_that_was_replaced_leaves_the_new_one_alone(void *
     (void)state;
     uint64_t at = 0;
     int error = 0;
-    bloomfile *f = create("replaced", BLOOMFILE_GROW);
-    finish(create("new", BLOOMFILE_GROW));
+    bloomfile_filter *f = create("replaced", BLOOMFILE_SERIES_GROW);
+    finish(create("new", BLOOMFILE_SERIES_GROW));
     assert_int_equal(rename("new", "replaced"), 0);
     while (error == 0 && at < MANY)
         error = bloomfile_add_digest(f, number(0, at++), NULL);
@@ -699,7 +700,7 @@ static void who_grows_a_series_that_was_replaced_leaves_the_new_one_alone(void *
     assert_int_equal(absent_of(f, 0, at - 1), 0);
     bloomfile_close(f);
     assert_int_equal(access("replaced.1", F_OK), -1);
-    finish(opened("replaced", BLOOMFILE_WRITE));
+    finish(opened("replaced", BLOOMFILE_OPEN_WRITE));
     f = create("gone", 2);
     assert_int_equal(unlink("gone"), 0);
     for (at = 0, error = 0; error == 0 && at < MANY;)
@@ -721,14 +722,14 @@ static void lose_name(unsigned how)
 static void who_writes_to_a_series_that_lost_its_name_is_told(void **state)
 {
     (void)state;
-    static const uint32_t kinds[] = { BLOOMFILE_GROW, 3 };
+    static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 3 };
     for (size_t i = 0; i < ROWS(kinds); i++)
         for (unsigned how = 0; how < 2; how++) {
-            bloomfile *f = create("lost", kinds[i]), *g;
+            bloomfile_filter *f = create("lost", kinds[i]), *g;
             add_numbers_to(f, 0, FIRST + 10, 10);
             assert_int_equal(bloomfile_layers(f), 2);
-            make_live("other", BLOOMFILE_BLOCKED);
-            assert_error(bloomfile_open(&g, "lost", BLOOMFILE_WRITE), 0);
+            make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
+            assert_error(bloomfile_open(&g, "lost", BLOOMFILE_OPEN_WRITE), 0);
             assert_error(bloomfile_sync(f), 0);
             assert_int_equal(bloomfile_is_stale(g), 0);
             lose_name(how);
@@ -749,13 +750,13 @@ static void who_writes_to_a_series_that_lost_its_name_is_told(void **state)
 static void a_link_that_leads_to_another_series_is_noticed(void **state)
 {
     (void)state;
-    static const uint32_t kinds[] = { BLOOMFILE_GROW, 2 };
+    static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 2 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
         uint64_t at = 0;
         finish(create("one", kinds[i]));
         finish(create("two", kinds[i]));
         make_symlink("one", "link");
-        bloomfile *f = opened("link", BLOOMFILE_WRITE);
+        bloomfile_filter *f = opened("link", BLOOMFILE_OPEN_WRITE);
         while (info_of(f).layer < 2)
             assert_error(bloomfile_add_digest(f, number(0, at++), NULL), 0);
         assert_int_equal(bloomfile_is_stale(f), 0);
@@ -776,7 +777,7 @@ static void a_link_that_leads_to_another_series_is_noticed(void **state)
 static void a_file_with_two_names_gets_no_successor(void **state)
 {
     (void)state;
-    bloomfile *f = create("one", BLOOMFILE_GROW);
+    bloomfile_filter *f = create("one", BLOOMFILE_SERIES_GROW);
     uint64_t i = 0;
     int error = 0;
     make_hard_link("one", "two");
@@ -794,7 +795,7 @@ static void a_file_with_two_names_gets_no_successor(void **state)
 static void new_layers_have_the_rights_of_the_first(void **state)
 {
     (void)state;
-    bloomfile *f = create("rights", BLOOMFILE_GROW);
+    bloomfile_filter *f = create("rights", BLOOMFILE_SERIES_GROW);
     struct stat status;
     set_mode("rights", 0640);
     add_numbers_to(f, 0, FIRST + 10, 10);
@@ -807,7 +808,7 @@ static void new_layers_have_the_rights_of_the_first(void **state)
 static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
 {
     (void)state;
-    bloomfile *f = create("mark", BLOOMFILE_GROW);
+    bloomfile_filter *f = create("mark", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST + 10, 10);
     finish(f);
     struct bytes first = read_file("mark");
@@ -819,8 +820,8 @@ static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
     free(first.data);
     /* The second one has keys, so the first is older; or lost the mark with the power. */
     assert_error(open_error("mark", 0), BLOOMFILE_ESERIES);
-    assert_error(open_error("mark", BLOOMFILE_WRITE), BLOOMFILE_ESERIES);
-    f = opened("mark", BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_error(open_error("mark", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESERIES);
+    f = opened("mark", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_int_equal(absent_of(f, 0, FIRST + 10), 0);
     bloomfile_close(f);
     for (unsigned slot = 0; slot < 2; slot++) {
@@ -837,23 +838,23 @@ static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
     assert_int_equal(bloomfile_layers(f), 2);
     assert_int_equal(absent_of(f, 0, FIRST), 0);
     bloomfile_close(f);
-    f = opened("mark", BLOOMFILE_WRITE); /* which sets it */
+    f = opened("mark", BLOOMFILE_OPEN_WRITE); /* which sets it */
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
     finish(f);
     assert_int_equal(unlink("mark.1"), 0);
-    assert_error(open_error("mark", 0), BLOOMFILE_ELAYER);
+    assert_error(open_error("mark", 0), BLOOMFILE_EMISSINGLAYER);
 }
 
 static void a_writer_leaves_the_layers_before_the_newest_as_they_are(void **state)
 {
     (void)state;
-    bloomfile *f = create("left", BLOOMFILE_GROW);
+    bloomfile_filter *f = create("left", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST + 10, 10);
     finish(f);
     const struct bytes before = read_file("left");
     const uint8_t *record = record_at(before.data, slot_in_force("left"));
     assert_int_equal(get32(record + RECORD_AT_flags), RECORD_SUCCEEDED);
-    f = opened("left", BLOOMFILE_WRITE);
+    f = opened("left", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(bloomfile_layers(f), 2);
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
     assert_file_holds("left", before.data, before.size);
@@ -882,12 +883,12 @@ static void tear_the_mark(const char *path)
 static void a_mark_in_a_record_that_was_torn_stays(void **state)
 {
     (void)state;
-    finish(create("torn", BLOOMFILE_GROW));
-    bloomfile *f = opened("torn", BLOOMFILE_WRITE);
+    finish(create("torn", BLOOMFILE_SERIES_GROW));
+    bloomfile_filter *f = opened("torn", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
     pid_t child = fork();
     if (child == 0) {
-        bloomfile *maker = opened("torn", BLOOMFILE_WRITE);
+        bloomfile_filter *maker = opened("torn", BLOOMFILE_OPEN_WRITE);
         add_numbers_to(maker, 0, FIRST + 10, 10);
         _exit(0);
     }
@@ -898,7 +899,7 @@ static void a_mark_in_a_record_that_was_torn_stays(void **state)
     const unsigned now = slot_in_force("torn");
     assert_true((record_at(image.data, now)[RECORD_AT_flags] & RECORD_SUCCEEDED) != 0);
     free(image.data);
-    f = opened("torn", BLOOMFILE_WRITE);
+    f = opened("torn", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(bloomfile_layers(f), 2);
     assert_int_equal(absent_of(f, 0, FIRST + 10), 0);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
@@ -912,29 +913,29 @@ static void what_needs_one_filter_refuses_a_series(void **state)
 {
     (void)state;
     make_grown("many");
-    bloomfile *f = opened("many", BLOOMFILE_WRITE);
-    const bloomfile *const both[2] = { f, f };
+    bloomfile_filter *f = opened("many", BLOOMFILE_OPEN_WRITE);
+    const bloomfile_filter *const both[2] = { f, f };
     const struct bloomfile_merge_params merge = BLOOMFILE_MERGE_PARAMS_INIT;
     size_t count = 0, size;
     double fill[3];
     struct bloomfile_solution solution;
     for (int layer = 0; layer < 2; layer++) {
-        const bloomfile *one = layer ? bloomfile_layer(f, 0) : f;
-        assert_error(bloomfile_fold("x", one, 1, 0), BLOOMFILE_ENOTONE);
-        assert_error(bloomfile_fold_plan(one, 0, NULL, &count), BLOOMFILE_ENOTONE);
-        assert_error(bloomfile_compatible(one, one), BLOOMFILE_ENOTONE);
+        const bloomfile_filter *one = layer ? bloomfile_layer(f, 0) : f;
+        assert_error(bloomfile_fold("x", one, 1, 0), BLOOMFILE_EISSERIES);
+        assert_error(bloomfile_fold_plan(one, 0, NULL, &count), BLOOMFILE_EISSERIES);
+        assert_error(bloomfile_compatible(one, one), BLOOMFILE_EISSERIES);
         assert_error(bloomfile_project("x", one, 0), BLOOMFILE_ENOTCOUNTING);
     }
-    assert_error(bloomfile_merge("x", both, 1, &merge, 0), BLOOMFILE_ENOTONE);
-    assert_error(bloomfile_merge("x", both, 2, &merge, 0), BLOOMFILE_ENOTONE);
-    assert_error(bloomfile_seal_to("x", bloomfile_layer(f, 1), 0), BLOOMFILE_ENOTONE);
-    assert_error(bloomfile_rescue("x", bloomfile_layer(f, 1), 0), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_merge("x", both, 1, &merge, 0), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_merge("x", both, 2, &merge, 0), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_seal_to("x", bloomfile_layer(f, 1), 0), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_rescue("x", bloomfile_layer(f, 1), 0), BLOOMFILE_EISSERIES);
     assert_error(bloomfile_seal_to(NULL, f, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_seal_to("x", f, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_seal_to("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_rescue("x", f, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_seal(f), BLOOMFILE_ENOTONE);
-    assert_error(bloomfile_measure_map(f, fill, 3), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_rescue("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_seal(f), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_measure_map(f, fill, 3), BLOOMFILE_EISSERIES);
     assert_error(bloomfile_measure_page(f, 0, &solution), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_remove_digest(f, 1), BLOOMFILE_ENOTCOUNTING);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ELIVE);
@@ -952,7 +953,7 @@ static void a_handle_without_writing_says_why_it_cannot_add(void **state)
         int expected;
     } rows[] = { { "many", BLOOMFILE_EREADONLY }, { "sealed", BLOOMFILE_ESEALED } };
     make_grown("many");
-    bloomfile *f = opened("many", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("many", BLOOMFILE_OPEN_WRITE);
     const uint64_t keys = info_of(f).keys;
     size_t added = 0;
     assert_error(bloomfile_add_digests(f, NULL, 0, NULL, &added, NULL), 0);
@@ -976,12 +977,12 @@ static void parameters_that_contradict_a_series_are_refused(void **state)
         uint64_t bits, period, capacity;
         int error;
     } rows[] = {
-        { BLOOMFILE_GROW, BLOOMFILE_COUNTING, 0, 0, 0, 10, BLOOMFILE_ESERIES },
-        { 2, BLOOMFILE_COUNTING, 0, 0, 0, 10, BLOOMFILE_ESERIES },
-        { BLOOMFILE_GROW, 0, 3, 0, 0, 10, BLOOMFILE_EPARAMS },
-        { BLOOMFILE_GROW, 0, 0, 512, 0, 10, BLOOMFILE_EPARAMS },
-        { BLOOMFILE_GROW, 0, 0, 0, 5, 10, BLOOMFILE_EPARAMS },
-        { BLOOMFILE_GROW, 0, 0, 0, 0, 0, BLOOMFILE_ECAPACITY },
+        { BLOOMFILE_SERIES_GROW, BLOOMFILE_LAYOUT_COUNTING, 0, 0, 0, 10, BLOOMFILE_ESERIES },
+        { 2, BLOOMFILE_LAYOUT_COUNTING, 0, 0, 0, 10, BLOOMFILE_ESERIES },
+        { BLOOMFILE_SERIES_GROW, 0, 3, 0, 0, 10, BLOOMFILE_EPARAMS },
+        { BLOOMFILE_SERIES_GROW, 0, 0, 512, 0, 10, BLOOMFILE_EPARAMS },
+        { BLOOMFILE_SERIES_GROW, 0, 0, 0, 5, 10, BLOOMFILE_EPARAMS },
+        { BLOOMFILE_SERIES_GROW, 0, 0, 0, 0, 0, BLOOMFILE_ECAPACITY },
         { 2, 0, 0, 512, 0, 0, BLOOMFILE_ECAPACITY },
         { 1001, 0, 0, 0, 0, 10, BLOOMFILE_EPARAMS },
         { 0, 0, 0, 0, 5, 10, BLOOMFILE_EPARAMS },
@@ -995,12 +996,12 @@ static void parameters_that_contradict_a_series_are_refused(void **state)
         params.bits = rows[i].bits;
         params.period = rows[i].period;
         params.capacity = rows[i].capacity;
-        bloomfile *f;
+        bloomfile_filter *f;
         assert_error(bloomfile_create_memory(&f, &params, 0), rows[i].error);
         bloomfile_close(f);
     }
     bloomfile_builder *b;
-    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
     assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EPARAMS);
 }
 
@@ -1009,7 +1010,7 @@ static void parameters_that_contradict_a_series_are_refused(void **state)
 static struct bytes sealed_series(void)
 {
     make_grown("live");
-    bloomfile *f = opened("live", 0);
+    bloomfile_filter *f = opened("live", 0);
     assert_error(bloomfile_seal_to("sealed", f, 0), 0);
     bloomfile_close(f);
     return read_file("sealed");
@@ -1017,20 +1018,20 @@ static struct bytes sealed_series(void)
 
 static int memory_error(struct bytes image)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     int error = bloomfile_open_memory(&f, image.data, image.size, 0);
     bloomfile_close(f);
     return error;
 }
 
-static void assert_sealed_series(bloomfile *f)
+static void assert_sealed_series(bloomfile_filter *f)
 {
     assert_int_equal(bloomfile_layers(f), 6);
     assert_int_equal(absent_of(f, 0, MANY), 0);
     assert_true(absent_of(f, ABSENT, ABSENT + 1000) > 900);
     assert_error(bloomfile_verify(f, 2, NULL), 0);
     assert_error(bloomfile_status(f), 0);
-    assert_int_equal(info_of(f).state, BLOOMFILE_SEALED);
+    assert_int_equal(info_of(f).state, BLOOMFILE_STATE_SEALED);
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
     assert_error(bloomfile_measure(f, &m), 0);
     assert_int_equal(m.ones, info_of(f).ones);
@@ -1045,7 +1046,7 @@ static void the_number_of_keys_of_a_series_is_estimated(void **state)
 {
     (void)state;
     struct bytes image = sealed_series();
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     const uint64_t rest = info_of(bloomfile_layer(f, 0)).rest_size;
     const size_t second = (size_t)(rest - info_of(bloomfile_layer(f, 1)).rest_size);
     assert_int_equal(info_of(f).keys_estimated, 0);
@@ -1065,12 +1066,12 @@ static void a_sealed_series_is_one_file_or_a_part_of_one(void **state)
 {
     (void)state;
     struct bytes image = sealed_series();
-    bloomfile *f;
-    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE,
-                                      BLOOMFILE_COPY, BLOOMFILE_PREFAULT };
+    bloomfile_filter *f;
+    static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
+                                      BLOOMFILE_OPEN_COPY, BLOOMFILE_OPEN_PREFAULT };
     for (size_t i = 0; i < ROWS(flags); i++)
         assert_sealed_series(opened("sealed", flags[i]));
-    assert_error(open_error("sealed", BLOOMFILE_WRITE), BLOOMFILE_ESEALED);
+    assert_error(open_error("sealed", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESEALED);
     for (size_t i = 0; i < 4; i++) {
         assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]), 0);
         assert_sealed_series(f);
@@ -1082,7 +1083,8 @@ static void a_sealed_series_is_one_file_or_a_part_of_one(void **state)
     fflush(other);
     assert_error(bloomfile_open_fd(&f, fileno(other), 6, image.size, 0), 0);
     assert_sealed_series(f);
-    assert_error(bloomfile_open_fd(&f, fileno(other), 6, BLOOMFILE_TO_END, 0), BLOOMFILE_ETRAILING);
+    assert_error(bloomfile_open_fd(&f, fileno(other), 6, BLOOMFILE_FROM_REST, 0),
+                 BLOOMFILE_ETRAILING);
     fclose(other);
     free(image.data);
 }
@@ -1105,7 +1107,7 @@ static void a_sealed_series_that_lacks_a_layer_is_refused(void **state)
     assert_error(memory_error((struct bytes){ image.data + first, image.size - first }),
                  BLOOMFILE_ESERIES);
     /* Of another series of the same shape; its bits differ. */
-    bloomfile *f = create(NULL, BLOOMFILE_GROW);
+    bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
     void *foreign;
     size_t size;
     add_numbers_to(f, MANY, 2 * MANY, 300);
@@ -1126,7 +1128,7 @@ static void damage_in_one_layer_makes_only_its_page_doubtful(void **state)
     struct bytes image = sealed_series();
     const size_t first = whole_size_of(image.data);
     memset(image.data + first + IN_FILE, 0, 512);
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_fault fault;
     assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), 0);
     assert_int_equal(absent_of(f, 0, MANY), 0);
@@ -1135,7 +1137,7 @@ static void damage_in_one_layer_makes_only_its_page_doubtful(void **state)
     assert_int_equal(fault.offset, first + IN_FILE);
     assert_int_equal(fault.page, 0);
     bloomfile_close(f);
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL),
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_FULL),
                  BLOOMFILE_EPAGE);
     free(image.data);
 }
@@ -1159,10 +1161,10 @@ static void a_series_is_rescued_to_where_a_link_leads(void **state)
     (void)state;
     make_grown("old");
     assert_int_equal(mkdir("there", 0700), 0);
-    finish(create("there/new", BLOOMFILE_GROW));
+    finish(create("there/new", BLOOMFILE_SERIES_GROW));
     make_symlink("there/new", "link");
-    bloomfile *f = opened("old", BLOOMFILE_WRITE);
-    assert_error(bloomfile_rescue("link", f, BLOOMFILE_REPLACE), 0);
+    bloomfile_filter *f = opened("old", BLOOMFILE_OPEN_WRITE);
+    assert_error(bloomfile_rescue("link", f, BLOOMFILE_TO_REPLACE), 0);
     finish(f);
     assert_int_equal(access("there/new.1", F_OK), 0);
     assert_int_equal(access("link.1", F_OK), -1);
@@ -1175,14 +1177,14 @@ static void a_rescued_series_has_all_keys_and_another_identity(void **state)
 {
     (void)state;
     make_grown("old");
-    bloomfile *f = opened("old", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("old", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_rescue("new", f, 0), 0);
     assert_error(bloomfile_rescue("new", f, 0), EEXIST);
-    assert_error(bloomfile_rescue("new", f, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_rescue("new", f, BLOOMFILE_TO_REPLACE), 0);
     assert_all_marked_but_the_last("new", bloomfile_layers(f));
     const uint64_t identity = info_of(f).series;
     finish(f);
-    f = opened("new", BLOOMFILE_WRITE);
+    f = opened("new", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(absent_of(f, 0, MANY), 0);
     assert_true(info_of(f).series != identity);
     add_numbers_to(f, MANY, 3 * MANY, 100);
@@ -1193,7 +1195,7 @@ static void a_rescued_series_has_all_keys_and_another_identity(void **state)
 static void a_child_makes_layers_that_its_parent_finds(void **state)
 {
     (void)state;
-    bloomfile *f = create("family", BLOOMFILE_GROW);
+    bloomfile_filter *f = create("family", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST / 2, 10);
     pid_t child = fork();
     if (child == 0) {
@@ -1212,17 +1214,17 @@ static void a_layer_has_no_room_for_what_another_writer_has_added(void **state)
     (void)state;
     static const uint64_t capacities[] = { 20000, 600000 };
     for (size_t i = 0; i < ROWS(capacities); i++) {
-        bloomfile *f;
+        bloomfile_filter *f;
         const uint64_t full = capacities[i] / 200 * 199, more = capacities[i] / 20;
-        struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+        struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
         params.capacity = capacities[i];
         params.fpr = 0.1;
-        assert_error(bloomfile_create(&f, "shared", &params, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_create(&f, "shared", &params, BLOOMFILE_TO_REPLACE), 0);
         add_numbers_to(f, 0, full, 5000);
         assert_int_equal(bloomfile_layers(f), 1);
         pid_t child = fork();
         if (child == 0) {
-            bloomfile *other = opened("shared", BLOOMFILE_WRITE);
+            bloomfile_filter *other = opened("shared", BLOOMFILE_OPEN_WRITE);
             add_numbers_to(other, full, full + more, 1000);
             _exit(bloomfile_layers(other) != 2 || bloomfile_finish(other) != 0);
         }
@@ -1241,12 +1243,12 @@ static void two_writers_fill_a_layer_but_for_a_few_keys(void **state)
     enum {
         CAPACITY = 600000
     };
-    bloomfile *f, *other;
-    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    bloomfile_filter *f, *other;
+    struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
     params.capacity = CAPACITY;
     params.fpr = 0.1;
     assert_error(bloomfile_create(&f, "shared", &params, 0), 0);
-    other = opened("shared", BLOOMFILE_WRITE);
+    other = opened("shared", BLOOMFILE_OPEN_WRITE);
     size_t new_keys = 0;
     uint64_t at = 0;
     for (; bloomfile_layers(f) == 1; at += 1000)
@@ -1260,7 +1262,7 @@ static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
 {
     (void)state;
     need_proc();
-    bloomfile *f = create(NULL, BLOOMFILE_GROW);
+    bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
     int go[2], ready[2];
     char byte = 0;
     assert_int_equal(pipe(go), 0);
@@ -1272,8 +1274,8 @@ static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
         good &= !bloomfile_contains_digest(f, number(0, ABSENT + 1));
         good &= write(ready[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1;
         good &= bloomfile_contains_digest(f, number(0, MANY - 1));
-        good &= bloomfile_status(f) == BLOOMFILE_ELAYER;
-        good &= bloomfile_add_digest(f, number(0, MANY + 1), NULL) == BLOOMFILE_ELAYER;
+        good &= bloomfile_status(f) == BLOOMFILE_EMISSINGLAYER;
+        good &= bloomfile_add_digest(f, number(0, MANY + 1), NULL) == BLOOMFILE_EMISSINGLAYER;
         bloomfile_close(f);
         _exit(!good);
     }
@@ -1295,7 +1297,7 @@ static void in_memory_a_child_makes_no_layer(void **state)
     (void)state;
     need_wipe_on_fork();
     need_proc();
-    bloomfile *f = create(NULL, BLOOMFILE_GROW);
+    bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST / 2, 10);
     pid_t child = fork();
     if (child == 0) {
@@ -1303,7 +1305,7 @@ static void in_memory_a_child_makes_no_layer(void **state)
         uint64_t i = 0;
         while (error == 0 && i < 2 * FIRST)
             error = bloomfile_add_digest(f, number(0, ABSENT + i++), NULL);
-        _exit(error != BLOOMFILE_ELAYER || i < FIRST / 4 || absent_of(f, 0, FIRST / 2) != 0);
+        _exit(error != BLOOMFILE_EMISSINGLAYER || i < FIRST / 4 || absent_of(f, 0, FIRST / 2) != 0);
     }
     wait_for(child);
     assert_int_equal(bloomfile_layers(f), 1);
@@ -1318,14 +1320,14 @@ static void in_memory_a_child_makes_no_layer(void **state)
 static void a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer(void **state)
 {
     (void)state;
-    static const uint32_t kinds[] = { BLOOMFILE_GROW, 4 };
+    static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 4 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
-        bloomfile *f = create("two", kinds[i]), *four = create("four", kinds[i]);
+        bloomfile_filter *f = create("two", kinds[i]), *four = create("four", kinds[i]);
         add_numbers_to(f, 0, FIRST + 10, 10);
         for (uint64_t at = 0; bloomfile_layers(four) < 4; at++)
             assert_error(bloomfile_add_digest(four, number(0, at), NULL), 0);
         finish(four);
-        assert_error(bloomfile_rescue("four", f, BLOOMFILE_REPLACE), BLOOMFILE_ESERIES);
+        assert_error(bloomfile_rescue("four", f, BLOOMFILE_TO_REPLACE), BLOOMFILE_ESERIES);
         four = opened("four", 0);
         assert_int_equal(bloomfile_layers(four), 4);
         bloomfile_close(four);
@@ -1336,7 +1338,7 @@ static void a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer(void **
         assert_int_equal(rename("new.2", "new.3"), 0);
         assert_error(bloomfile_rescue("new", f, 0), i == 0 ? 0 : BLOOMFILE_ESERIES);
         assert_int_equal(unlink("new.3"), 0);
-        assert_error(bloomfile_rescue("new", f, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_rescue("new", f, BLOOMFILE_TO_REPLACE), 0);
         bloomfile_close(opened("new", 0));
         finish(f);
         assert_int_equal(system("rm two* four* new*"), 0);
@@ -1349,7 +1351,7 @@ static void a_set_whose_newest_layer_is_the_last_is_followed_by_none(void **stat
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 100;
     params.series = 3;
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     for (uint64_t i = 0; i < 1000; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
@@ -1361,8 +1363,8 @@ static void a_set_whose_newest_layer_is_the_last_is_followed_by_none(void **stat
 static void an_application_s_hash_is_named_once_for_all_layers(void **state)
 {
     (void)state;
-    bloomfile *f;
-    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    bloomfile_filter *f;
+    struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
     params.hash_id = 0x80000005;
     params.self_test = 77;
     assert_error(bloomfile_create(&f, "hash", &params, 0), 0);
@@ -1370,13 +1372,13 @@ static void an_application_s_hash_is_named_once_for_all_layers(void **state)
     assert_int_equal(absent_of(f, 0, MANY), 0);
     assert_error(bloomfile_seal_to("sealed", f, 0), 0);
     finish(f);
-    f = opened("sealed", BLOOMFILE_APP_HASH);
+    f = opened("sealed", BLOOMFILE_OPEN_APP_HASH);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
     assert_error(bloomfile_name_hash(f, 0x80000005, 77), 0);
     assert_false(bloomfile_contains_digest(f, number(0, ABSENT)));
     bloomfile_close(f);
     assert_error(open_error("hash", 0), BLOOMFILE_EHASH);
-    f = opened("hash", BLOOMFILE_APP_HASH);
+    f = opened("hash", BLOOMFILE_OPEN_APP_HASH);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
     assert_error(bloomfile_name_hash(f, 0x80000005, 78), BLOOMFILE_ESELFTEST);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
@@ -1392,14 +1394,14 @@ static void nothing_is_left_open(void **state)
 {
     (void)state;
     const size_t before = open_descriptors();
-    for (uint32_t series = BLOOMFILE_GROW; series < 4; series++) {
-        bloomfile *f = create(NULL, series);
+    for (uint32_t series = BLOOMFILE_SERIES_GROW; series < 4; series++) {
+        bloomfile_filter *f = create(NULL, series);
         add_numbers_to(f, 0, MANY, 100);
         if (series > 1) /* what is forgotten takes no memory */
             assert_true(open_descriptors() <= before + series + 2);
         bloomfile_close(f);
         f = create("open", series);
-        bloomfile *r = opened("open", 0);
+        bloomfile_filter *r = opened("open", 0);
         add_numbers_to(f, 0, MANY, 100);
         assert_error(bloomfile_status(r), 0);
         absent_of(r, 0, MANY);

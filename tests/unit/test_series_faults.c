@@ -25,9 +25,9 @@ static struct bloomfile_params params_of(uint32_t series)
     return params;
 }
 
-static bloomfile *create(const char *path, uint32_t series)
+static bloomfile_filter *create(const char *path, uint32_t series)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     const struct bloomfile_params params = params_of(series);
     assert_error(path != NULL ? bloomfile_create(&f, path, &params, 0)
                               : bloomfile_create_memory(&f, &params, 0),
@@ -35,13 +35,13 @@ static bloomfile *create(const char *path, uint32_t series)
     return f;
 }
 
-static void add(bloomfile *f, uint64_t from, uint64_t to)
+static void add(bloomfile_filter *f, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
 }
 
-static void assert_has(const bloomfile *f, uint64_t from, uint64_t to)
+static void assert_has(const bloomfile_filter *f, uint64_t from, uint64_t to)
 {
     bool hit;
     for (uint64_t i = from; i < to; i++) {
@@ -56,14 +56,14 @@ static void assert_has(const bloomfile *f, uint64_t from, uint64_t to)
 
 static uint32_t kind; /* of series */
 static bool in_files;
-static bloomfile *writer, *reader, *made;
+static bloomfile_filter *writer, *reader, *made;
 static struct bytes sealed;
 static uint64_t added; /* keys so far */
 
 static uint64_t remembered(void)
 {
     const uint64_t least = (uint64_t)(kind - 1) * FIRST;
-    return kind == BLOOMFILE_GROW || added < least ? 0 : added - least;
+    return kind == BLOOMFILE_SERIES_GROW || added < least ? 0 : added - least;
 }
 
 static int create_it(void)
@@ -89,7 +89,7 @@ static int open_it(void)
 
 static int open_to_write(void)
 {
-    return bloomfile_open(&made, "series", BLOOMFILE_WRITE);
+    return bloomfile_open(&made, "series", BLOOMFILE_OPEN_WRITE);
 }
 
 static int open_sealed(void)
@@ -105,7 +105,7 @@ static int open_sealed_memory(void)
 static int open_sealed_fd(void)
 {
     int fd = open("sealed", O_RDONLY | O_CLOEXEC);
-    int error = fd < 0 ? errno : bloomfile_open_fd(&made, fd, 0, BLOOMFILE_TO_END, 0);
+    int error = fd < 0 ? errno : bloomfile_open_fd(&made, fd, 0, BLOOMFILE_FROM_REST, 0);
     if (fd >= 0)
         close(fd);
     return error;
@@ -246,7 +246,7 @@ static bool makes_an_empty_one(const struct operation *op)
 /* If it does not open, the operation returned an error. */
 static void assert_is_whole_if_it_opens(const struct operation *op, int returned)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     if (access("made", F_OK) != 0)
         return;
     int error = bloomfile_open(&f, "made", 0);
@@ -302,13 +302,13 @@ static void fail_each_call(const struct operation *op)
 static void no_call_that_fails_loses_a_key(void **state)
 {
     (void)state;
-    bloomfile *f = create(NULL, BLOOMFILE_GROW);
+    bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
     void *image;
     add(f, 0, 3 * FIRST + 5);
     assert_error(bloomfile_seal_to_memory(&image, &sealed.size, f), 0);
     sealed.data = image;
     bloomfile_close(f);
-    for (kind = BLOOMFILE_GROW; kind <= 2; kind++)
+    for (kind = BLOOMFILE_SERIES_GROW; kind <= 2; kind++)
         for (int where = MEMORY; where >= FILES; where--)
             for (size_t i = 0; i < ROWS(operations); i++) {
                 in_files = where == FILES;
@@ -323,7 +323,7 @@ static void no_call_that_fails_loses_a_key(void **state)
 static void a_rescue_has_the_layers_that_others_have_made(void **state)
 {
     (void)state;
-    bloomfile *f = create("grown", BLOOMFILE_GROW), *r = opened("grown", 0), *saved;
+    bloomfile_filter *f = create("grown", BLOOMFILE_SERIES_GROW), *r = opened("grown", 0), *saved;
     add(f, 0, 4 * FIRST);
     assert_error(bloomfile_rescue("saved", r, 0), 0);
     saved = opened("saved", 0);
@@ -333,11 +333,11 @@ static void a_rescue_has_the_layers_that_others_have_made(void **state)
     bloomfile_close(r);
 
     bloomfile_close(f);
-    f = create("lost", BLOOMFILE_GROW);
+    f = create("lost", BLOOMFILE_SERIES_GROW);
     r = opened("lost", 0);
     add(f, 0, 2 * FIRST);
     assert_int_equal(rename("lost.1", "kept"), 0);
-    assert_error(bloomfile_rescue("none", r, 0), BLOOMFILE_ELAYER);
+    assert_error(bloomfile_rescue("none", r, 0), BLOOMFILE_EMISSINGLAYER);
     assert_int_not_equal(access("none", F_OK), 0);
     assert_error(bloomfile_rescue("all", f, 0), 0); /* it has that layer open */
     assert_has(f, 0, 2 * FIRST);
@@ -348,12 +348,12 @@ static void a_rescue_has_the_layers_that_others_have_made(void **state)
 static void what_is_no_live_series_or_no_path_is_not_rescued(void **state)
 {
     (void)state;
-    bloomfile *f = create("live", BLOOMFILE_GROW), *s;
+    bloomfile_filter *f = create("live", BLOOMFILE_SERIES_GROW), *s;
     add(f, 0, 2 * FIRST);
     assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_rescue("x", f, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_rescue("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_seal_to(NULL, f, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_seal_to("x", f, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_seal_to("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_seal_to("sealed", f, 0), 0);
     s = opened("sealed", 0);
     assert_error(bloomfile_rescue("x", s, 0), BLOOMFILE_ESEALED);

@@ -31,7 +31,7 @@ static struct bloomfile_params params_of(uint32_t series)
     params.capacity = FIRST;
     params.fpr = 0.0001;
     params.series = series;
-    params.period = series == BLOOMFILE_GROW ? 0 : 1000000;
+    params.period = series == BLOOMFILE_SERIES_GROW ? 0 : 1000000;
     params.framing = FRAMING;
     params.hash_id = 0x80000005; /* whose self-test nobody computes */
     params.self_test = 77;
@@ -39,9 +39,9 @@ static struct bloomfile_params params_of(uint32_t series)
 }
 
 /* Of so many layers. */
-static bloomfile *create(const char *path, uint32_t series, size_t layers)
+static bloomfile_filter *create(const char *path, uint32_t series, size_t layers)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     const struct bloomfile_params params = params_of(series);
     assert_error(bloomfile_create(&f, path, &params, 0), 0);
     for (uint64_t i = 0; bloomfile_layers(f) < layers; i++)
@@ -49,7 +49,7 @@ static bloomfile *create(const char *path, uint32_t series, size_t layers)
     return f;
 }
 
-static void finish(bloomfile *f)
+static void finish(bloomfile_filter *f)
 {
     assert_error(bloomfile_finish(f), 0);
     bloomfile_close(f);
@@ -57,16 +57,16 @@ static void finish(bloomfile *f)
 
 static int open_error(const char *path, unsigned flags)
 {
-    bloomfile *f;
-    const int error = bloomfile_open(&f, path, flags | BLOOMFILE_APP_HASH);
+    bloomfile_filter *f;
+    const int error = bloomfile_open(&f, path, flags | BLOOMFILE_OPEN_APP_HASH);
     bloomfile_close(f);
     return error;
 }
 
-static bloomfile *open_writer(const char *path)
+static bloomfile_filter *open_writer(const char *path)
 {
-    bloomfile *f = opened(path, BLOOMFILE_WRITE | BLOOMFILE_APP_HASH);
-    const struct bloomfile_params params = params_of(BLOOMFILE_GROW);
+    bloomfile_filter *f = opened(path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH);
+    const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
     assert_error(bloomfile_name_hash(f, params.hash_id, params.self_test), 0);
     return f;
 }
@@ -102,7 +102,7 @@ static void change_file(const char *path, const struct change *c)
     }
 
 static const struct change of_all[] = {
-    CHANGE(layout, 4, BLOOMFILE_CLASSIC),
+    CHANGE(layout, 4, BLOOMFILE_LAYOUT_CLASSIC),
     CHANGE(hash_id, 4, 0x80000006),
     CHANGE(self_test, 8, 78),
     CHANGE(seed, 8, 1),
@@ -121,13 +121,13 @@ static void assert_each_is_foreign(const char *path, const char *file, const str
     assert_error(open_error(path, 0), 0);
     for (size_t i = 0; i < n; i++) {
         change_file(file, &changes[i]);
-        for (unsigned flags = 0; flags <= BLOOMFILE_WRITE; flags += BLOOMFILE_WRITE)
+        for (unsigned flags = 0; flags <= BLOOMFILE_OPEN_WRITE; flags += BLOOMFILE_OPEN_WRITE)
             if (open_error(path, flags) != BLOOMFILE_ESERIES)
                 fail_msg("%s differs: %s", changes[i].name,
                          bloomfile_strerror(open_error(path, flags)));
         write_file(file, sound.data, sound.size);
     }
-    assert_error(open_error(path, BLOOMFILE_WRITE), 0);
+    assert_error(open_error(path, BLOOMFILE_OPEN_WRITE), 0);
     free(sound.data);
 }
 
@@ -137,7 +137,7 @@ static void a_live_layer_that_differs_in_any_field_is_foreign(void **state)
     (void)state;
     static const struct change of_live[] = { CHANGE(series, 8, 1), CHANGE(layer, 8, 2) };
     static const struct change of_ring[] = { CHANGE(period, 8, 7), CHANGE(generations, 4, 5) };
-    finish(create("grow", BLOOMFILE_GROW, 3));
+    finish(create("grow", BLOOMFILE_SERIES_GROW, 3));
     assert_each_is_foreign("grow", "grow.1", of_all, ROWS(of_all));
     assert_each_is_foreign("grow", "grow.1", of_live, ROWS(of_live));
     finish(create("ring", 3, 3));
@@ -148,8 +148,8 @@ static void a_live_layer_that_differs_in_any_field_is_foreign(void **state)
 
 static int memory_error(struct bytes image)
 {
-    bloomfile *f;
-    const int error = bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_APP_HASH);
+    bloomfile_filter *f;
+    const int error = bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_APP_HASH);
     bloomfile_close(f);
     return error;
 }
@@ -172,7 +172,7 @@ static void a_sealed_layer_that_differs_in_any_field_is_foreign(void **state)
     static const struct change of_second[] = { CHANGE(layers, 4, 7), CHANGE(layer, 8, 2),
                                                CHANGE(link, 8, 1) };
     static const struct change of_first[] = { CHANGE(layer, 8, 1), CHANGE(link, 8, 1) };
-    bloomfile *f = create("grow", BLOOMFILE_GROW, 3);
+    bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 3);
     assert_error(bloomfile_seal_to("sealed", f, 0), 0);
     finish(f);
     struct bytes image = read_file("sealed");
@@ -194,12 +194,12 @@ static void a_sealed_layer_that_differs_in_any_field_is_foreign(void **state)
 static void a_sealed_series_is_no_layer(void **state)
 {
     (void)state;
-    bloomfile *f = create("grow", BLOOMFILE_GROW, 3);
+    bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 3);
     assert_error(bloomfile_seal_to("grow.3", f, 0), 0);
     finish(f);
     const size_t before = open_descriptors();
     assert_error(open_error("grow", 0), BLOOMFILE_ESERIES);
-    assert_error(open_error("grow", BLOOMFILE_WRITE), BLOOMFILE_ESERIES);
+    assert_error(open_error("grow", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESERIES);
     assert_int_equal(open_descriptors(), before);
 }
 
@@ -207,11 +207,11 @@ static void a_sealed_series_is_no_layer(void **state)
 static void a_live_series_is_not_opened_by_a_descriptor(void **state)
 {
     (void)state;
-    bloomfile *none;
-    finish(create("grow", BLOOMFILE_GROW, 2));
+    bloomfile_filter *none;
+    finish(create("grow", BLOOMFILE_SERIES_GROW, 2));
     int fd = open("grow", O_RDONLY | O_CLOEXEC);
     const size_t before = open_descriptors();
-    assert_error(bloomfile_open_fd(&none, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_APP_HASH),
+    assert_error(bloomfile_open_fd(&none, fd, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_APP_HASH),
                  BLOOMFILE_ELIVE);
     assert_null(none);
     assert_int_equal(open_descriptors(), before);
@@ -222,17 +222,17 @@ static void a_live_series_is_not_opened_by_a_descriptor(void **state)
 static void an_older_copy_of_a_layer_is_refused(void **state)
 {
     (void)state;
-    finish(create("grow", BLOOMFILE_GROW, 3));
+    finish(create("grow", BLOOMFILE_SERIES_GROW, 3));
     for (unsigned slot = 0; slot < 2; slot++)
         set_in_record("grow", slot, RECORD_AT_flags, 4, 0);
     assert_error(open_error("grow", 0), BLOOMFILE_ESERIES);
-    assert_error(open_error("grow", BLOOMFILE_WRITE), BLOOMFILE_ESERIES);
+    assert_error(open_error("grow", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESERIES);
 }
 
 static void a_ring_that_is_gone_says_no_to_nothing(void **state)
 {
     (void)state;
-    bloomfile *f, *r;
+    bloomfile_filter *f, *r;
     struct bloomfile_params params = params_of(2);
     params.hash_id = 0;
     params.self_test = 0;
@@ -243,14 +243,14 @@ static void a_ring_that_is_gone_says_no_to_nothing(void **state)
     finish(f);
     assert_int_equal(unlink("ring") | unlink("ring.1"), 0);
     assert_true(has_numbers(r, ABSENT, ABSENT + 10));
-    assert_error(bloomfile_status(r), BLOOMFILE_ELAYER);
+    assert_error(bloomfile_status(r), BLOOMFILE_EMISSINGLAYER);
     bloomfile_close(r);
 }
 
 /* ---- in the way of the next layer */
 
 /* Adds until an error; returns that, or 0 after as many as make another layer. */
-static int fill(bloomfile *f)
+static int fill(bloomfile_filter *f)
 {
     int error = 0;
     for (uint64_t i = 0; error == 0 && i <= FIRST; i++)
@@ -260,7 +260,7 @@ static int fill(bloomfile *f)
 
 static void assert_in_the_way(uint32_t series, struct bytes file, const struct change *c)
 {
-    bloomfile *f = create("series", series, 1);
+    bloomfile_filter *f = create("series", series, 1);
     struct bytes next = { malloc(file.size), file.size };
     assert_non_null(next.data);
     memcpy(next.data, file.data, file.size);
@@ -284,7 +284,7 @@ static void what_is_not_the_next_layer_stays_and_stops_adds(void **state)
         CHANGE(layer, 8, 2),    CHANGE(tag, 8, 1),    CHANGE(version, 4, 2),
         CHANGE(incompat, 4, 0), CHANGE(series, 8, 1),
     };
-    for (uint32_t series = BLOOMFILE_GROW; series <= 2; series++) {
+    for (uint32_t series = BLOOMFILE_SERIES_GROW; series <= 2; series++) {
         finish(create("like", series, 2));
         struct bytes next = read_file("like.1");
         for (size_t i = 0; i < ROWS(changes); i++)
@@ -292,7 +292,7 @@ static void what_is_not_the_next_layer_stays_and_stops_adds(void **state)
         free(next.data);
         assert_int_equal(unlink("like") | unlink("like.1"), 0);
     }
-    bloomfile *f = create("series", BLOOMFILE_GROW, 1);
+    bloomfile_filter *f = create("series", BLOOMFILE_SERIES_GROW, 1);
     write_file("series.1", "short", 5);
     assert_error(fill(f), BLOOMFILE_ESERIES);
     assert_file_holds("series.1", "short", 5);
@@ -303,12 +303,12 @@ static void what_is_not_the_next_layer_stays_and_stops_adds(void **state)
 static void a_next_layer_whose_records_are_damaged_is_not_made_anew(void **state)
 {
     (void)state;
-    finish(create("series", BLOOMFILE_GROW, 2));
+    finish(create("series", BLOOMFILE_SERIES_GROW, 2));
     for (unsigned slot = 0; slot < 2; slot++)
         set_in_record("series", slot, RECORD_AT_flags, 4, 0);
     struct bytes next = read_file("series.1");
     assert_int_equal(rename("series.1", "kept"), 0);
-    bloomfile *f = open_writer("series");
+    bloomfile_filter *f = open_writer("series");
     for (unsigned slot = 0; slot < 2; slot++)
         memset(record_at(next.data, slot) + RECORD_AT_n, 0xFF, 8);
     write_file("series.1", next.data, next.size);
@@ -332,7 +332,7 @@ static void a_thousand_layers_are_the_most(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     if (limit.rlim_max < 2 * HEADER_MOST_LAYERS)
         skip();
-    finish(create("grow", BLOOMFILE_GROW, 2));
+    finish(create("grow", BLOOMFILE_SERIES_GROW, 2));
     struct bytes layer = read_file("grow");
     for (unsigned i = 1; i < HEADER_MOST_LAYERS; i++) {
         char path[20];
@@ -342,7 +342,7 @@ static void a_thousand_layers_are_the_most(void **state)
         change_image(layer.data, &(struct change){ "layer", AT_layer, 8, i });
         write_file(path, layer.data, layer.size);
     }
-    bloomfile *f = open_writer("grow");
+    bloomfile_filter *f = open_writer("grow");
     assert_int_equal(bloomfile_layers(f), HEADER_MOST_LAYERS);
     assert_error(fill(f), BLOOMFILE_ESERIES);
     assert_int_equal(access("grow.1000", F_OK), -1);
@@ -362,11 +362,11 @@ static void who_cannot_plan_the_next_layer_adds_nothing(void **state)
         { CHANGE(fpr, 8, 0x0010000000000000), BLOOMFILE_EUNREACHABLE },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
-        finish(create("grow", BLOOMFILE_GROW, 1));
+        finish(create("grow", BLOOMFILE_SERIES_GROW, 1));
         change_file("grow", &rows[i].change);
         for (unsigned slot = 0; slot < 2; slot++)
             set_in_record("grow", slot, RECORD_AT_n, 8, 1ULL << 60);
-        bloomfile *f = open_writer("grow");
+        bloomfile_filter *f = open_writer("grow");
         assert_error(bloomfile_add_digest(f, number(0, 1), NULL), rows[i].error);
         assert_error(bloomfile_status(f), 0);
         finish(f);
@@ -375,19 +375,19 @@ static void who_cannot_plan_the_next_layer_adds_nothing(void **state)
     }
 }
 
-static int create_of_rate(bloomfile **f, double fpr)
+static int create_of_rate(bloomfile_filter **f, double fpr)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = FIRST;
     params.fpr = fpr;
-    params.series = BLOOMFILE_GROW;
+    params.series = BLOOMFILE_SERIES_GROW;
     return bloomfile_create_memory(f, &params, 0);
 }
 
 static void a_rate_that_the_next_layer_cannot_reach_ends_a_series(void **state)
 {
     (void)state;
-    bloomfile *f;
+    bloomfile_filter *f;
     double low = 1e-300, high = 0.01; /* the lowest rate that the first layer reaches */
     assert_error(create_of_rate(&f, low), BLOOMFILE_EUNREACHABLE);
     for (int i = 0; i < 1100 && high / low > 1.01; i++) {
@@ -410,13 +410,13 @@ static void a_rate_that_the_next_layer_cannot_reach_ends_a_series(void **state)
 static void a_body_without_a_zero_takes_keys_all_the_same(void **state)
 {
     (void)state;
-    bloomfile *f, *second;
+    bloomfile_filter *f, *second;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 1000000;
     params.bits = 512;
     params.series = 2;
     assert_error(bloomfile_create(&f, "ring", &params, 0), 0);
-    second = opened("ring", BLOOMFILE_WRITE);
+    second = opened("ring", BLOOMFILE_OPEN_WRITE);
     for (uint64_t i = 0; i < 10000; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
     assert_error(bloomfile_add_digest(second, number(0, ABSENT), NULL), 0);
@@ -429,8 +429,8 @@ static void a_body_without_a_zero_takes_keys_all_the_same(void **state)
 static void a_number_that_is_interrupted_is_asked_for_again(void **state)
 {
     (void)state;
-    bloomfile *f;
-    const struct bloomfile_params params = params_of(BLOOMFILE_GROW);
+    bloomfile_filter *f;
+    const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
     const struct faults faults = once(ON_getrandom, 1, EINTR);
     faults_begin(&faults);
     const int error = bloomfile_create(&f, "grow", &params, 0);
@@ -443,8 +443,8 @@ static void a_number_that_is_interrupted_is_asked_for_again(void **state)
 static void without_an_identity_no_series_is_made(void **state)
 {
     (void)state;
-    bloomfile *f;
-    const struct bloomfile_params params = params_of(BLOOMFILE_GROW);
+    bloomfile_filter *f;
+    const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
     const struct faults faults = once(ON_getrandom, 1, EIO);
     faults_begin(&faults);
     const int error = bloomfile_create(&f, "grow", &params, 0);
@@ -458,7 +458,7 @@ static void why_there_is_no_memory_for_a_copy_is_told(void **state)
     (void)state;
     void *image;
     size_t size;
-    bloomfile *f = create("grow", BLOOMFILE_GROW, 2);
+    bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 2);
     const struct faults faults = once(ON_memfd_create, 1, EMFILE);
     faults_begin(&faults);
     const int error = bloomfile_seal_to_memory(&image, &size, f);
@@ -476,7 +476,7 @@ static void a_link_in_a_folder_that_is_none_any_more_leads_nowhere(void **state)
     finish(create("ring", 2, 2));
     assert_int_equal(mkdir("folder", 0700), 0);
     make_symlink("../ring", "folder/link");
-    bloomfile *f = open_writer("folder/link");
+    bloomfile_filter *f = open_writer("folder/link");
     for (uint64_t i = 0; info_of(f).layer < 3; i++)
         assert_error(bloomfile_add_digest(f, number(1, i), NULL), 0);
     assert_error(bloomfile_sync(f), 0);
@@ -490,9 +490,9 @@ static void a_link_in_a_folder_that_is_none_any_more_leads_nowhere(void **state)
 static void a_name_that_cannot_be_looked_at_is_not_gone(void **state)
 {
     (void)state;
-    finish(create("grow", BLOOMFILE_GROW, 2));
+    finish(create("grow", BLOOMFILE_SERIES_GROW, 2));
     make_symlink("grow", "link");
-    bloomfile *f = open_writer("link");
+    bloomfile_filter *f = open_writer("link");
     const struct faults faults = from_then_on(ON_stat64, 1, EACCES);
     faults_begin(&faults);
     const int error = bloomfile_sync(f), stale = bloomfile_is_stale(f);
@@ -507,14 +507,14 @@ static void a_name_that_cannot_be_looked_at_is_not_gone(void **state)
 static void in_a_folder_without_a_path_layers_stay_in_it(void **state)
 {
     (void)state;
-    static const uint32_t kinds[] = { BLOOMFILE_GROW, 2 };
+    static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 2 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
         const struct faults faults = from_then_on(ON_getcwd, 1, ENOENT);
         assert_int_equal(mkdir("inner", 0700), 0);
         assert_int_equal(chdir("inner"), 0);
         finish(create("live", kinds[i], 1));
         faults_begin(&faults);
-        bloomfile *f = open_writer("live");
+        bloomfile_filter *f = open_writer("live");
         faults_end();
         assert_int_equal(chdir(".."), 0);
         for (uint64_t k = 0; info_of(f).layer < 3; k++)
@@ -533,11 +533,11 @@ static void in_a_folder_without_a_path_a_link_leads_to_no_series(void **state)
 {
     (void)state;
     const struct faults faults = from_then_on(ON_getcwd, 1, ENOENT);
-    bloomfile *f;
-    finish(create("one", BLOOMFILE_GROW, 1));
+    bloomfile_filter *f;
+    finish(create("one", BLOOMFILE_SERIES_GROW, 1));
     make_symlink("one", "link");
     faults_begin(&faults);
-    const int error = bloomfile_open(&f, "link", BLOOMFILE_WRITE | BLOOMFILE_APP_HASH);
+    const int error = bloomfile_open(&f, "link", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH);
     faults_end();
     assert_error(error, EACCES);
 }
@@ -548,11 +548,13 @@ static void in_a_folder_without_a_path_a_link_leads_to_no_series(void **state)
 static const struct {
     uint32_t series;
     uint64_t newest;
-} removed[] = { { BLOOMFILE_GROW, 0 }, { BLOOMFILE_GROW, 3 }, { 3, 1 }, { 3, 3 }, { 3, 5 } };
+} removed[] = {
+    { BLOOMFILE_SERIES_GROW, 0 }, { BLOOMFILE_SERIES_GROW, 3 }, { 3, 1 }, { 3, 3 }, { 3, 5 }
+};
 
-static bloomfile *make_removed(size_t i)
+static bloomfile_filter *make_removed(size_t i)
 {
-    bloomfile *f = create("series", removed[i].series, 1);
+    bloomfile_filter *f = create("series", removed[i].series, 1);
     for (uint64_t k = 0; info_of(f).layer < removed[i].newest; k++)
         assert_error(bloomfile_add_digest(f, number(0, k), NULL), 0);
     return f;
@@ -567,7 +569,7 @@ static void unlink_removes_all_files_of_a_filter(void **state)
         assert_int_equal(entries_in_dir(), 0);
         assert_error(bloomfile_unlink("series"), ENOENT);
     }
-    bloomfile *f = make_removed(1);
+    bloomfile_filter *f = make_removed(1);
     assert_error(bloomfile_seal_to("sealed", f, 0), 0);
     finish(f);
     set_mode("sealed", 0444);
@@ -577,7 +579,7 @@ static void unlink_removes_all_files_of_a_filter(void **state)
     assert_int_equal(access("sealed", F_OK), -1);
     assert_int_equal(unlink("link"), -1);
     assert_error(bloomfile_unlink("series"), 0);
-    make_live("live", BLOOMFILE_BLOCKED);
+    make_live("live", BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_unlink("live"), 0);
     assert_int_equal(entries_in_dir(), 0);
     assert_error(bloomfile_unlink(NULL), BLOOMFILE_EPARAMS);
@@ -597,13 +599,13 @@ static void unlink_removes_links_and_the_files_that_they_lead_to(void **state)
 static void a_link_to_nothing_beyond_the_next_layer_bars_no_removal(void **state)
 {
     (void)state;
-    bloomfile *other;
+    bloomfile_filter *other;
     for (int replaces = 0; replaces < 2; replaces++) {
-        const struct bloomfile_params grow = params_of(BLOOMFILE_GROW);
+        const struct bloomfile_params grow = params_of(BLOOMFILE_SERIES_GROW);
         finish(make_removed(1));
         make_symlink("nowhere", "series.9");
         if (replaces) {
-            assert_error(bloomfile_create(&other, "series", &grow, BLOOMFILE_REPLACE), 0);
+            assert_error(bloomfile_create(&other, "series", &grow, BLOOMFILE_TO_REPLACE), 0);
             finish(other);
             assert_int_equal(entries_in_dir(), 2);
         }
@@ -620,22 +622,22 @@ static void one_file_replaces_no_series_of_several(void **state)
     struct bloomfile_params one = BLOOMFILE_PARAMS_INIT;
     one.capacity = 10;
     for (size_t i = 0; i < ROWS(removed); i++) {
-        bloomfile *f = make_removed(i), *other;
+        bloomfile_filter *f = make_removed(i), *other;
         bloomfile_builder *b;
         const size_t layers = bloomfile_layers(f);
         const int expected = layers > 1 ? BLOOMFILE_ESERIES : 0;
         assert_error(bloomfile_seal_to("sealed", f, 0), 0);
         if (layers > 1)
-            assert_error(bloomfile_seal_to("series", f, BLOOMFILE_REPLACE), BLOOMFILE_ESERIES);
+            assert_error(bloomfile_seal_to("series", f, BLOOMFILE_TO_REPLACE), BLOOMFILE_ESERIES);
         finish(f);
         make_symlink("series", "link");
         assert_error(bloomfile_builder_new(&b, &one), 0);
-        const int created = bloomfile_create(&other, "link", &one, BLOOMFILE_REPLACE);
+        const int created = bloomfile_create(&other, "link", &one, BLOOMFILE_TO_REPLACE);
         assert_error(created, expected);
         if (created == 0)
             finish(other);
-        assert_error(bloomfile_builder_finish(b, "series", BLOOMFILE_REPLACE), expected);
-        assert_error(bloomfile_builder_finish(b, "link", BLOOMFILE_REPLACE), expected);
+        assert_error(bloomfile_builder_finish(b, "series", BLOOMFILE_TO_REPLACE), expected);
+        assert_error(bloomfile_builder_finish(b, "link", BLOOMFILE_TO_REPLACE), expected);
         bloomfile_builder_free(b);
         assert_int_equal(entries_in_dir(), layers + 2);
         assert_error(bloomfile_unlink("link"), 0);
@@ -650,7 +652,7 @@ static void a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on(void **
     (void)state;
     for (size_t i = 0; i < ROWS(removed); i++)
         for (unsigned nth = 1; nth <= 4; nth++) {
-            bloomfile *reader;
+            bloomfile_filter *reader;
             finish(make_removed(i));
             const struct faults faults = once(ON_unlink, nth, EIO);
             faults_begin(&faults);
@@ -661,8 +663,8 @@ static void a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on(void **
                 continue;
             }
             assert_error(error, EIO);
-            const int opens = bloomfile_open(&reader, "series", BLOOMFILE_APP_HASH);
-            assert_error(opens, nth == 1 ? 0 : BLOOMFILE_ELAYER);
+            const int opens = bloomfile_open(&reader, "series", BLOOMFILE_OPEN_APP_HASH);
+            assert_error(opens, nth == 1 ? 0 : BLOOMFILE_EMISSINGLAYER);
             bloomfile_close(reader);
             assert_error(bloomfile_unlink("series"), 0);
             assert_int_equal(entries_in_dir(), 0);
@@ -673,12 +675,12 @@ static void a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on(void **
 static void nothing_is_removed_while_it_has_writers_or_a_file_is_foreign(void **state)
 {
     (void)state;
-    bloomfile *f = make_removed(1), *reader;
+    bloomfile_filter *f = make_removed(1), *reader;
     assert_error(bloomfile_unlink("series"), EBUSY);
     assert_error(bloomfile_unlink("series.1"), BLOOMFILE_ESERIES);
     finish(f);
     assert_error(bloomfile_unlink("series.1"), BLOOMFILE_ESERIES);
-    make_live("series.4", BLOOMFILE_BLOCKED);
+    make_live("series.4", BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_unlink("series"), BLOOMFILE_ESERIES);
     write_file("series.4", "keys", 4);
     assert_error(bloomfile_unlink("series"), BLOOMFILE_EMAGIC);
@@ -686,8 +688,8 @@ static void nothing_is_removed_while_it_has_writers_or_a_file_is_foreign(void **
     make_symlink("nowhere", "series.4");
     assert_error(bloomfile_unlink("series"), BLOOMFILE_ESERIES);
     assert_int_equal(unlink("series.4"), 0);
-    const struct bloomfile_params params = params_of(BLOOMFILE_GROW);
-    assert_error(bloomfile_open(&reader, "series", BLOOMFILE_APP_HASH), 0);
+    const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
+    assert_error(bloomfile_open(&reader, "series", BLOOMFILE_OPEN_APP_HASH), 0);
     assert_error(bloomfile_name_hash(reader, params.hash_id, params.self_test), 0);
     assert_error(bloomfile_unlink("series"), 0);
     assert_true(bloomfile_contains_digest(reader, number(0, 0)));
@@ -703,23 +705,23 @@ static void a_new_series_replaces_one_of_several_layers(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROWS(removed); i++) {
-        const struct bloomfile_params grow = params_of(BLOOMFILE_GROW), five = params_of(5);
-        bloomfile *f = make_removed(i), *other;
+        const struct bloomfile_params grow = params_of(BLOOMFILE_SERIES_GROW), five = params_of(5);
+        bloomfile_filter *f = make_removed(i), *other;
         const size_t layers = bloomfile_layers(f);
         if (layers > 1)
-            assert_error(bloomfile_create(&other, "series", &grow, BLOOMFILE_REPLACE), EBUSY);
+            assert_error(bloomfile_create(&other, "series", &grow, BLOOMFILE_TO_REPLACE), EBUSY);
         finish(f);
         const struct faults full = once(ON_fallocate64, 1, ENOSPC);
         faults_begin(&full);
-        int error = bloomfile_create(&other, "series", &five, BLOOMFILE_REPLACE);
+        int error = bloomfile_create(&other, "series", &five, BLOOMFILE_TO_REPLACE);
         faults_end();
         assert_error(error, ENOSPC);
         assert_int_equal(entries_in_dir(), layers);
         write_file("series.4", "", 0);
-        error = bloomfile_create(&other, "series", &five, BLOOMFILE_REPLACE);
+        error = bloomfile_create(&other, "series", &five, BLOOMFILE_TO_REPLACE);
         assert_error(error, BLOOMFILE_ESERIES);
         assert_int_equal(unlink("series.4"), 0);
-        assert_error(bloomfile_create(&other, "series", &five, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_create(&other, "series", &five, BLOOMFILE_TO_REPLACE), 0);
         assert_int_equal(bloomfile_layers(other), 1);
         assert_false(bloomfile_contains_digest(other, number(0, 0)));
         finish(other);
@@ -737,9 +739,9 @@ static void a_layer_that_is_known_is_not_opened_again(void **state)
     enum {
         GENERATIONS = 5
     };
-    bloomfile *f = create("ring", GENERATIONS, GENERATIONS), *r;
-    r = opened("ring", BLOOMFILE_APP_HASH);
-    const bloomfile *known[GENERATIONS];
+    bloomfile_filter *f = create("ring", GENERATIONS, GENERATIONS), *r;
+    r = opened("ring", BLOOMFILE_OPEN_APP_HASH);
+    const bloomfile_filter *known[GENERATIONS];
     for (size_t i = 0; i < GENERATIONS; i++)
         known[i] = bloomfile_layer(r, i);
     assert_error(fill(f), 0);
@@ -751,12 +753,12 @@ static void a_layer_that_is_known_is_not_opened_again(void **state)
     finish(f);
 }
 
-static int save(const bloomfile *f)
+static int save(const bloomfile_filter *f)
 {
     return bloomfile_rescue("saved", f, 0);
 }
 
-static int ask_whether_stale(const bloomfile *f)
+static int ask_whether_stale(const bloomfile_filter *f)
 {
     return bloomfile_is_stale(f);
 }
@@ -765,9 +767,10 @@ static int ask_whether_stale(const bloomfile *f)
 static void a_question_that_was_answered_holds_no_layer_open(void **state)
 {
     (void)state;
-    int (*const questions[])(const bloomfile *f) = { bloomfile_status, ask_whether_stale, save };
+    int (*const questions[])(const bloomfile_filter *f) = { bloomfile_status, ask_whether_stale,
+                                                            save };
     for (size_t i = 0; i < ROWS(questions); i++) {
-        bloomfile *f = create("ring", 2, 2), *r = opened("ring", BLOOMFILE_APP_HASH);
+        bloomfile_filter *f = create("ring", 2, 2), *r = opened("ring", BLOOMFILE_OPEN_APP_HASH);
         const struct bloomfile_info info = info_of(f);
         assert_error(bloomfile_name_hash(r, info.hash_id, info.self_test), 0);
         assert_error(questions[i](r), 0);
@@ -790,8 +793,8 @@ static void a_question_that_was_answered_holds_no_layer_open(void **state)
 static void a_sync_flushes_no_layer_that_is_clean(void **state)
 {
     (void)state;
-    finish(create("grow", BLOOMFILE_GROW, 4));
-    bloomfile *f = open_writer("grow");
+    finish(create("grow", BLOOMFILE_SERIES_GROW, 4));
+    bloomfile_filter *f = open_writer("grow");
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
     faults_begin(&(struct faults){ 0 });
     const int error = bloomfile_sync(f);
@@ -805,7 +808,7 @@ static void a_sync_flushes_no_layer_that_is_clean(void **state)
 
 /* ---- children of fork */
 
-static int sync_in_child(bloomfile *f, struct faults faults)
+static int sync_in_child(bloomfile_filter *f, struct faults faults)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -826,7 +829,7 @@ static void a_child_opens_each_layer_anew_before_it_syncs_it(void **state)
 {
     (void)state;
     need_wipe_on_fork();
-    bloomfile *f = create("series", BLOOMFILE_GROW, 3);
+    bloomfile_filter *f = create("series", BLOOMFILE_SERIES_GROW, 3);
     assert_int_equal(sync_in_child(f, (struct faults){ 0 }), 0);
     for (unsigned nth = 1; nth <= 3; nth++)
         assert_int_equal(sync_in_child(f, once(ON_dup3, nth, EMFILE)), 0);
@@ -835,7 +838,7 @@ static void a_child_opens_each_layer_anew_before_it_syncs_it(void **state)
 
 /* Adds until there is one more layer. Returns the error. *reopened: how often a layer was opened
  * anew. */
-static int grow(bloomfile *f, const struct faults *faults, unsigned *reopened)
+static int grow(bloomfile_filter *f, const struct faults *faults, unsigned *reopened)
 {
     const size_t layers = bloomfile_layers(f);
     int error = 0;
@@ -851,7 +854,7 @@ static void a_child_opens_the_layer_anew_whose_mark_it_makes_durable(void **stat
 {
     (void)state;
     need_wipe_on_fork();
-    bloomfile *f = create("series", BLOOMFILE_GROW, 3);
+    bloomfile_filter *f = create("series", BLOOMFILE_SERIES_GROW, 3);
     const pid_t child = fork();
     if (child == 0) {
         alarm(20);
@@ -871,7 +874,7 @@ static void a_child_that_cannot_open_a_layer_anew_does_not_grow(void **state)
     (void)state;
     need_wipe_on_fork();
     for (unsigned nth = 1; nth <= 2; nth++) {
-        bloomfile *f = create("series", BLOOMFILE_GROW, 3);
+        bloomfile_filter *f = create("series", BLOOMFILE_SERIES_GROW, 3);
         const pid_t child = fork();
         if (child == 0) {
             const struct faults faults = once(ON_dup3, nth, EMFILE);
@@ -892,7 +895,8 @@ static void a_child_that_is_told_of_a_failed_write_poisons_the_layer(void **stat
 {
     (void)state;
     need_wipe_on_fork();
-    bloomfile *other = create("series", BLOOMFILE_GROW, 3), *f = open_writer("series");
+    bloomfile_filter *other = create("series", BLOOMFILE_SERIES_GROW, 3),
+                     *f = open_writer("series");
     const pid_t child = fork();
     if (child == 0) {
         const struct faults faults = once(ON_msync, 1, EIO); /* of the mark in that layer */

@@ -22,7 +22,7 @@ enum {
     MANY = 5          /* or so many from it on */
 };
 
-static bloomfile *writer, *other, *reader;
+static bloomfile_filter *writer, *other, *reader;
 static unsigned made; /* generations by the others */
 static uint64_t at;   /* their next key */
 static bool making;   /* they are at it: nobody comes between */
@@ -54,9 +54,9 @@ static void begin(uint32_t series, unsigned flags)
     params.capacity = FIRST;
     params.fpr = 0.0001;
     params.series = series;
-    params.period = series == BLOOMFILE_GROW ? 0 : PERIOD;
-    assert_error(bloomfile_create(&other, "series", &params, flags & ~BLOOMFILE_WRITE), 0);
-    writer = opened("series", BLOOMFILE_WRITE | flags);
+    params.period = series == BLOOMFILE_SERIES_GROW ? 0 : PERIOD;
+    assert_error(bloomfile_create(&other, "series", &params, flags & ~BLOOMFILE_OPEN_WRITE), 0);
+    writer = opened("series", BLOOMFILE_OPEN_WRITE | flags);
     reader = opened("series", 0);
     made = 0;
     making = false;
@@ -96,7 +96,7 @@ static void make_two(void)
     make_one();
 }
 
-static bool finds(const bloomfile *f, uint64_t key)
+static bool finds(const bloomfile_filter *f, uint64_t key)
 {
     return bloomfile_contains_digest(f, number(0, key));
 }
@@ -104,7 +104,7 @@ static bool finds(const bloomfile *f, uint64_t key)
 /* For whoever opens it now: readers of long ago have older generations too. */
 static bool is_kept(uint64_t key)
 {
-    bloomfile *f = opened("series", 0);
+    bloomfile_filter *f = opened("series", 0);
     const bool found = finds(f, key);
     bloomfile_close(f);
     return found;
@@ -147,7 +147,7 @@ static void a_key_added_while_others_make_a_generation_has_its_time(void **state
     for (unsigned exact = 0; exact < 2; exact++)
         for (uint32_t generations = 2; generations <= 3; generations++)
             for (unsigned look = 1; look <= 2; look++) {
-                begin(generations, exact ? BLOOMFILE_ADD_EXACT : 0);
+                begin(generations, exact ? BLOOMFILE_OPEN_ADD_EXACT : 0);
                 assert_error(add_while_at_look(look, make_one), 0);
                 assert_has_its_time(KEY);
                 end();
@@ -200,10 +200,10 @@ static void a_late_key_that_cannot_follow_is_refused(void **state)
 {
     (void)state;
     begin(2, 0);
-    assert_error(add_while_at_look(2, make_one_and_hide_it), BLOOMFILE_ELAYER);
+    assert_error(add_while_at_look(2, make_one_and_hide_it), BLOOMFILE_EMISSINGLAYER);
     assert_true(finds(reader, KEY));
     assert_true(finds(reader, KEY + 1)); /* it may be in the layer that is not there */
-    assert_error(bloomfile_status(writer), BLOOMFILE_ELAYER);
+    assert_error(bloomfile_status(writer), BLOOMFILE_EMISSINGLAYER);
     end();
 }
 
@@ -284,7 +284,7 @@ static void add_it_too(void)
 static void an_exact_adder_never_counts_what_the_next_layer_has(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_GROW, BLOOMFILE_ADD_EXACT);
+    begin(BLOOMFILE_SERIES_GROW, BLOOMFILE_OPEN_ADD_EXACT);
     assert_error(with_others(add_key, ON_fcntl64, 1, add_it_too), 0);
     const uint64_t keys = at - ABSENT + 1;
     assert_error(bloomfile_finish(writer), 0);
@@ -314,7 +314,7 @@ static void what_an_exact_adder_is_told_is_added_is_there(void **state)
     (void)state;
     int (*const ways[])(void) = { add_key, add_keys };
     for (size_t i = 0; i < ROWS(ways); i++) {
-        begin(BLOOMFILE_GROW, BLOOMFILE_ADD_EXACT);
+        begin(BLOOMFILE_SERIES_GROW, BLOOMFILE_OPEN_ADD_EXACT);
         assert_error(with_others(ways[i], ON_fcntl64, 1, make_one), 0);
         const uint64_t keys = i == 0 ? 1 : MANY;
         assert_true(has_numbers(reader, KEY, KEY + keys));
@@ -360,7 +360,7 @@ static void a_sync_of_what_is_gone_says_so(void **state)
     assert_int_equal(rename("kept", "series.1"), 0);
     make_two();
     take_newest_away();
-    assert_error(sync_it(), BLOOMFILE_ELAYER);
+    assert_error(sync_it(), BLOOMFILE_EMISSINGLAYER);
     end();
 }
 
@@ -370,7 +370,7 @@ static void a_sync_tells_of_older_layers_that_are_bad(void **state)
     static void (*const acts[])(const char *path) = { poison_records, damage_records };
     static const int errors[] = { BLOOMFILE_EPOISONED, BLOOMFILE_ERECORD };
     for (size_t i = 0; i < ROWS(acts); i++) {
-        begin(BLOOMFILE_GROW, 0);
+        begin(BLOOMFILE_SERIES_GROW, 0);
         make_one();
         assert_error(add_key(), 0);
         acts[i]("series");
@@ -386,7 +386,7 @@ static void a_sync_tells_of_older_layers_that_are_bad(void **state)
 static void a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_GROW, 0);
+    begin(BLOOMFILE_SERIES_GROW, 0);
     damage_records("series");
     for (uint64_t i = 0; i < 2 * FIRST; i++)
         assert_error(bloomfile_add_digest(writer, number(0, i), NULL), 0);
@@ -459,7 +459,7 @@ static void nor_when_one_is_made_while_it_is_asked(void **state)
     assert_int_equal(bloomfile_is_stale(reader), 0);
     assert_int_equal(with_others(is_stale, ON_stat64, 1, make_three), 0);
     end();
-    begin(BLOOMFILE_GROW, 0);
+    begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
     assert_int_equal(unlink("series"), 0);
     assert_int_equal(bloomfile_is_stale(reader), 1);
@@ -470,7 +470,7 @@ static void nor_when_one_is_made_while_it_is_asked(void **state)
 static void nor_because_the_next_layer_cannot_be_opened(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_GROW, 0);
+    begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
     poison_records("series.1");
     assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
@@ -509,7 +509,7 @@ static void put_file_in_the_way(void)
 static void what_takes_the_next_name_meanwhile_stays(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_GROW, 0);
+    begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(fill, naming(), 1, put_file_in_the_way), BLOOMFILE_ESERIES);
     assert_file_holds("series.1", "", 0);
     assert_error(bloomfile_status(reader), 0);
@@ -522,7 +522,7 @@ static void what_takes_the_next_name_meanwhile_stays(void **state)
 static void a_layer_that_is_poisoned_gets_no_mark(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_GROW, 0);
+    begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(fill, naming(), 1, poison_first), BLOOMFILE_EPOISONED);
     assert_true(finds(reader, ABSENT));
     assert_error(bloomfile_finish(writer), BLOOMFILE_EPOISONED);
@@ -549,7 +549,7 @@ static void no_third_layer_follows_a_first_one_that_turns_bad(void **state)
     static void (*const acts[])(void) = { poison_first, damage_records_of_first };
     static const int errors[] = { BLOOMFILE_EPOISONED, BLOOMFILE_ERECORD };
     for (size_t i = 0; i < ROWS(acts); i++) {
-        begin(BLOOMFILE_GROW, 0);
+        begin(BLOOMFILE_SERIES_GROW, 0);
         make_one();
         assert_error(add_key(), 0);
         assert_error(with_others(fill_second, ON_fcntl64, 1, acts[i]), errors[i]);
@@ -565,10 +565,10 @@ static void no_third_layer_follows_a_first_one_that_turns_bad(void **state)
 /* By a path from the root, so that stat() looks at files only. */
 static int open_to_write(void)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     char *path = realpath("series", NULL);
     assert_non_null(path);
-    const int error = bloomfile_open(&f, path, BLOOMFILE_WRITE);
+    const int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_WRITE);
     free(path);
     bloomfile_close(f);
     return error;
@@ -582,7 +582,7 @@ static void take_first_away(void)
 static void a_series_that_goes_while_it_is_opened_to_write_is_not_opened(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_GROW, 0);
+    begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(open_to_write, ON_stat64, 2, take_first_away), EBUSY);
     end();
 }
@@ -596,7 +596,7 @@ static void damage_first(void)
 static void an_older_layer_that_is_damaged_while_it_is_opened_is_refused(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_GROW, 0);
+    begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
     assert_error(with_others(open_to_write, ON_stat64, 3, damage_first), BLOOMFILE_ERECORD);
     end();
@@ -629,7 +629,7 @@ static bool first_has_mark(void)
 /* Opens it to write with that fault, or is told; afterwards it has all its keys. */
 static int open_without_mark(struct faults faults)
 {
-    begin(BLOOMFILE_GROW, 0);
+    begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
     assert_error(bloomfile_finish(other), 0);
     assert_error(bloomfile_finish(writer), 0);
@@ -638,7 +638,7 @@ static int open_without_mark(struct faults faults)
     const int error = open_to_write();
     faults_end();
     assert_true(error != 0 || first_has_mark());
-    bloomfile *f = opened("series", 0);
+    bloomfile_filter *f = opened("series", 0);
     assert_true(has_numbers(f, ABSENT, at - 1)); /* without that of the second layer */
     bloomfile_close(f);
     assert_error(open_to_write(), 0);
@@ -690,7 +690,7 @@ static int create_it(void)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = FIRST;
-    params.series = BLOOMFILE_GROW;
+    params.series = BLOOMFILE_SERIES_GROW;
     return bloomfile_create(&writer, "series", &params, 0);
 }
 
@@ -698,7 +698,7 @@ static uint64_t grown; /* keys that the first layer has had */
 
 static void grow_and_be_killed(void)
 {
-    bloomfile *f = opened("series", BLOOMFILE_WRITE);
+    bloomfile_filter *f = opened("series", BLOOMFILE_OPEN_WRITE);
     while (bloomfile_layers(f) < 2)
         assert_error(bloomfile_add_digest(f, number(0, grown++), NULL), 0);
     grown--;
@@ -739,7 +739,7 @@ static void take_the_name_of_a_rescued_layer(void)
 static void a_rescue_that_fails_takes_nothing_of_others_away(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_GROW, 0);
+    begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
     assert_error(with_others_and(once(naming(), 2, EIO), rescue_it, naming(), 2,
                                  take_the_name_of_a_rescued_layer),
@@ -752,7 +752,7 @@ static void a_rescue_that_fails_takes_nothing_of_others_away(void **state)
 
 static void remove_all_or_none(void)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     const bool whole = access("saved", F_OK) == 0;
     assert_int_equal(access("saved.1", F_OK) == 0, whole);
     if (!whole)
@@ -776,7 +776,7 @@ static void remove_copy(void)
 static void stopped_at_any_call_a_rescue_is_whole_or_none(void **state)
 {
     (void)state;
-    begin(BLOOMFILE_GROW, 0);
+    begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
     stopped_at_any_call(rescue_it, remove_all_or_none);
     stopped_at_any_call(copy_it, remove_copy);

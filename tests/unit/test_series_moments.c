@@ -22,7 +22,7 @@ enum {
 
 static void make(uint32_t series)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = FIRST;
     params.fpr = 0.0001;
@@ -31,9 +31,9 @@ static void make(uint32_t series)
     bloomfile_close(f);
 }
 
-static bloomfile *open_series(unsigned flags)
+static bloomfile_filter *open_series(unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "series", flags), 0);
     return f;
 }
@@ -42,10 +42,10 @@ static bloomfile *open_series(unsigned flags)
 static uint64_t remembered(uint32_t series, uint64_t added)
 {
     const uint64_t least = (uint64_t)(series - 1) * FIRST;
-    return series == BLOOMFILE_GROW || added < least ? 0 : added - least;
+    return series == BLOOMFILE_SERIES_GROW || added < least ? 0 : added - least;
 }
 
-static void assert_has(const bloomfile *f, uint64_t from, uint64_t to)
+static void assert_has(const bloomfile_filter *f, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
         assert_true(bloomfile_contains_digest(f, number(0, i)));
@@ -64,9 +64,9 @@ static void kill_at_last_call(enum fault_call call)
 
 static _Noreturn void add_until_killed(atomic_uint *added, unsigned calls, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     calls_left = calls;
-    if (bloomfile_open(&f, "series", BLOOMFILE_WRITE | flags) != 0)
+    if (bloomfile_open(&f, "series", BLOOMFILE_OPEN_WRITE | flags) != 0)
         _exit(1);
     faults_begin(&(struct faults){ .at_each_call = kill_at_last_call });
     for (uint64_t i = 0; i < KEYS; i++) {
@@ -92,7 +92,7 @@ static bool was_killed(pid_t child)
 static bool kill_at(uint32_t series, unsigned call, unsigned flags, atomic_uint *added)
 {
     make(series);
-    bloomfile *reader = open_series(0);
+    bloomfile_filter *reader = open_series(0);
     *added = 0;
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -101,10 +101,10 @@ static bool kill_at(uint32_t series, unsigned call, unsigned flags, atomic_uint 
     const bool killed = was_killed(child);
     assert_has(reader, remembered(series, *added), *added);
     bloomfile_close(reader);
-    reader = open_series(BLOOMFILE_ACCEPT_UNCLEAN);
+    reader = open_series(BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_has(reader, remembered(series, *added), *added);
 
-    bloomfile *f = open_series(BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN | flags);
+    bloomfile_filter *f = open_series(BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN | flags);
     for (uint64_t i = *added; i < 2 * KEYS; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
     assert_has(f, remembered(series, 2 * KEYS), 2 * KEYS);
@@ -116,7 +116,7 @@ static bool kill_at(uint32_t series, unsigned call, unsigned flags, atomic_uint 
     assert_int_equal(system("rm -f .bloomfile.*"),
                      0); /* of a kill, where a temporary file has a name */
     assert_int_equal(entries_in_dir(), layers);
-    bloomfile_close(open_series(BLOOMFILE_WRITE)); /* nothing is unclean any more */
+    bloomfile_close(open_series(BLOOMFILE_OPEN_WRITE)); /* nothing is unclean any more */
     assert_int_equal(system("rm series*"), 0);
     return killed;
 }
@@ -125,10 +125,10 @@ static void a_writer_may_be_killed_at_any_call(void **state)
 {
     (void)state;
     atomic_uint *added = shared_memory(sizeof *added);
-    for (uint32_t series = BLOOMFILE_GROW; series <= 3; series++)
-        for (unsigned exact = 0; exact <= (series == BLOOMFILE_GROW); exact++) {
+    for (uint32_t series = BLOOMFILE_SERIES_GROW; series <= 3; series++)
+        for (unsigned exact = 0; exact <= (series == BLOOMFILE_SERIES_GROW); exact++) {
             unsigned call = 1;
-            while (kill_at(series, call, exact * BLOOMFILE_ADD_EXACT, added))
+            while (kill_at(series, call, exact * BLOOMFILE_OPEN_ADD_EXACT, added))
                 call++;
             assert_true(call > 60);
         }
@@ -138,7 +138,7 @@ static void a_writer_may_be_killed_at_any_call(void **state)
 /* ---- calls that fail */
 
 /* Adds each key until it has been added; after an error that stays, none. Returns how many. */
-static uint64_t add_stubbornly(bloomfile *f, bool *failed)
+static uint64_t add_stubbornly(bloomfile_filter *f, bool *failed)
 {
     for (uint64_t i = 0; i < KEYS; i++) {
         int error = 1;
@@ -157,7 +157,7 @@ static bool fail_writer(uint32_t series, struct faults faults)
 {
     make(series);
     const size_t before = open_descriptors();
-    bloomfile *f = open_series(BLOOMFILE_WRITE), *reader = open_series(0);
+    bloomfile_filter *f = open_series(BLOOMFILE_OPEN_WRITE), *reader = open_series(0);
     bool failed = false;
     faults_begin(&faults);
     const uint64_t added = add_stubbornly(f, &failed);
@@ -185,7 +185,7 @@ static bool fail_reader(uint32_t series, struct faults faults)
 {
     make(series);
     const size_t before = open_descriptors();
-    bloomfile *reader = open_series(0), *f = open_series(BLOOMFILE_WRITE);
+    bloomfile_filter *reader = open_series(0), *f = open_series(BLOOMFILE_OPEN_WRITE);
     bool failed = false;
     const uint64_t added = add_stubbornly(f, &failed);
     assert_int_equal(added, KEYS);
@@ -204,7 +204,7 @@ static bool fail_reader(uint32_t series, struct faults faults)
 static void each_call_fails(bool (*trial)(uint32_t series, struct faults faults))
 {
     for (unsigned call = 0; call < ON_unlock; call++)
-        for (uint32_t series = BLOOMFILE_GROW; series <= 2; series++) {
+        for (uint32_t series = BLOOMFILE_SERIES_GROW; series <= 2; series++) {
             unsigned nth = 1;
             while (trial(series, once(call, nth, call % 2 ? EIO : ENOMEM)) && nth < MOST_CALLS)
                 nth++;
@@ -229,8 +229,8 @@ static void lookups_survive_each_call_that_fails(void **state)
 static void a_rescue_without_memory_leaves_nothing(void **state)
 {
     (void)state;
-    make(BLOOMFILE_GROW);
-    bloomfile *f = open_series(BLOOMFILE_WRITE);
+    make(BLOOMFILE_SERIES_GROW);
+    bloomfile_filter *f = open_series(BLOOMFILE_OPEN_WRITE);
     for (uint64_t i = 0; i < KEYS; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
     const size_t before = entries_in_dir();
@@ -248,12 +248,12 @@ static void a_rescue_without_memory_leaves_nothing(void **state)
     bloomfile_close(f);
 }
 
-static bloomfile *filled(const char *path, uint64_t seed)
+static bloomfile_filter *filled(const char *path, uint64_t seed)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = FIRST;
-    params.series = BLOOMFILE_GROW;
+    params.series = BLOOMFILE_SERIES_GROW;
     assert_error(bloomfile_create(&f, path, &params, 0), 0);
     for (uint64_t i = 0; i < KEYS; i++)
         assert_error(bloomfile_add_digest(f, number(seed, i), NULL), 0);
@@ -262,7 +262,7 @@ static bloomfile *filled(const char *path, uint64_t seed)
 
 static void assert_is_whole(const char *path, uint64_t seed)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, path, 0), 0);
     for (uint64_t i = 0; i < KEYS; i++)
         assert_true(bloomfile_contains_digest(f, number(seed, i)));
@@ -273,7 +273,7 @@ static void assert_is_whole(const char *path, uint64_t seed)
 static void a_rescue_that_is_not_flushed_leaves_all_or_nothing(void **state)
 {
     (void)state;
-    bloomfile *f = filled("series", 1);
+    bloomfile_filter *f = filled("series", 1);
     const size_t before = entries_in_dir();
     unsigned nothing = 0, all = 0;
     for (unsigned nth = 1, error = EIO; error != 0; nth++) {
@@ -300,23 +300,23 @@ static void a_rescue_that_is_not_flushed_leaves_all_or_nothing(void **state)
 static void a_rescue_that_fails_leaves_what_it_was_to_replace(void **state)
 {
     (void)state;
-    bloomfile *f = filled("series", 1), *none;
+    bloomfile_filter *f = filled("series", 1), *none;
     bloomfile_close(filled("old", 2));
     const size_t before = entries_in_dir();
     for (unsigned nth = 1, error = ENOSPC; error != 0; nth++) {
         const struct faults faults = once(ON_pwrite64, nth, ENOSPC);
         faults_begin(&faults);
-        error = bloomfile_rescue("old", f, BLOOMFILE_REPLACE);
+        error = bloomfile_rescue("old", f, BLOOMFILE_TO_REPLACE);
         faults_end();
         assert_is_whole("old", error != 0 ? 2 : 1);
         assert_int_equal(entries_in_dir(), before);
     }
     const struct faults second_name = once(ON_renameat, 2, EIO);
     faults_begin(&second_name);
-    assert_error(bloomfile_rescue("old", f, BLOOMFILE_REPLACE), EIO);
+    assert_error(bloomfile_rescue("old", f, BLOOMFILE_TO_REPLACE), EIO);
     faults_end();
     assert_error(bloomfile_open(&none, "old", 0), BLOOMFILE_ESERIES);
-    assert_error(bloomfile_rescue("old", f, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_rescue("old", f, BLOOMFILE_TO_REPLACE), 0);
     assert_is_whole("old", 1);
     bloomfile_close(f);
 }

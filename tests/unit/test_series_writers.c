@@ -22,7 +22,7 @@ enum {
 
 static void make(uint32_t series, uint64_t capacity)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = capacity;
     params.fpr = 0.01;
@@ -33,7 +33,7 @@ static void make(uint32_t series, uint64_t capacity)
 
 /* ---- keys of their own */
 
-static int add_own(bloomfile *f, unsigned worker, void *context)
+static int add_own(bloomfile_filter *f, unsigned worker, void *context)
 {
     const uint64_t first = (uint64_t)worker * KEYS;
     (void)context;
@@ -51,7 +51,7 @@ static int add_own(bloomfile *f, unsigned worker, void *context)
     return bloomfile_contains_digest(f, number(0, first)) ? 0 : 4;
 }
 
-static void assert_layers_are_full_and_no_more(const bloomfile *f, uint64_t all)
+static void assert_layers_are_full_and_no_more(const bloomfile_filter *f, uint64_t all)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < bloomfile_layers(f); i++) {
@@ -73,12 +73,12 @@ static void nothing_is_lost_and_layers_are_filled(void **state)
     static const unsigned groups[][2] = { { 1, 4 }, { 6, 1 }, { 3, 3 } };
     for (size_t i = 0; i < ROWS(groups); i++) {
         const unsigned workers = groups[i][0] * groups[i][1];
-        make(BLOOMFILE_GROW, FIRST);
+        make(BLOOMFILE_SERIES_GROW, FIRST);
         workers_run(&(struct workers){ .processes = groups[i][0],
                                        .threads = groups[i][1],
                                        .path = "series",
                                        .work = add_own });
-        bloomfile *f;
+        bloomfile_filter *f;
         assert_error(bloomfile_open(&f, "series", 0), 0);
         for (uint64_t key = 0; key < (uint64_t)workers * KEYS; key++)
             if (!bloomfile_contains_digest(f, number(0, key)))
@@ -91,7 +91,7 @@ static void nothing_is_lost_and_layers_are_filled(void **state)
 
 /* ---- the same keys */
 
-static int add_same(bloomfile *f, unsigned worker, void *context)
+static int add_same(bloomfile_filter *f, unsigned worker, void *context)
 {
     atomic_uint *new_to = context;
     for (uint64_t i = 0; i < KEYS / 4; i++) {
@@ -110,11 +110,11 @@ static void each_key_is_new_to_exactly_one(void **state)
     (void)state;
     const size_t size = (KEYS / 4 + 32) * sizeof(atomic_uint);
     atomic_uint *new_to = shared_memory(size);
-    make(BLOOMFILE_GROW, 100);
+    make(BLOOMFILE_SERIES_GROW, 100);
     workers_run(&(struct workers){ .processes = 4,
                                    .threads = 2,
                                    .path = "series",
-                                   .flags = BLOOMFILE_ADD_EXACT,
+                                   .flags = BLOOMFILE_OPEN_ADD_EXACT,
                                    .work = add_same,
                                    .context = new_to });
     unsigned missing = 0;
@@ -128,7 +128,7 @@ static void each_key_is_new_to_exactly_one(void **state)
 
 /* ---- forgetting */
 
-static struct bloomfile_info info_of_series(const bloomfile *f)
+static struct bloomfile_info info_of_series(const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
@@ -137,17 +137,17 @@ static struct bloomfile_info info_of_series(const bloomfile *f)
 
 /* Whoever is held back between the two may find that the others have begun so many layers that its
  * key is forgotten again. */
-static bool may_be_forgotten(const bloomfile *reader, uint64_t newest_before)
+static bool may_be_forgotten(const bloomfile_filter *reader, uint64_t newest_before)
 {
     const struct bloomfile_info now = info_of_series(reader);
     return now.layer >= newest_before + now.generations;
 }
 
-static int add_and_look(bloomfile *f, unsigned worker, void *context)
+static int add_and_look(bloomfile_filter *f, unsigned worker, void *context)
 {
     (void)context;
     const uint64_t first = (uint64_t)worker * KEYS;
-    bloomfile *reader;
+    bloomfile_filter *reader;
     if (bloomfile_open(&reader, "series", 0) != 0)
         return 1;
     for (uint64_t i = first; i < first + KEYS / 4; i++) {
@@ -185,9 +185,10 @@ struct adder {
 
 static _Noreturn void add_for_ever(struct adder *a, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     alarm(200);
-    if (bloomfile_open(&f, "series", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN | flags) != 0)
+    if (bloomfile_open(&f, "series",
+                       BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN | flags) != 0)
         _exit(1);
     for (unsigned i = 0;; i++) {
         if (bloomfile_add_digest(f, number(0, a->first + i), NULL) != 0)
@@ -220,11 +221,11 @@ static void killed_growers_lose_nothing(void **state)
     struct adder *adders = shared_memory(ADDERS * sizeof *adders);
     uint64_t next = 0, random = 7;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        bloomfile *r;
-        make(BLOOMFILE_GROW, 64); /* most of the time it grows */
+        bloomfile_filter *r;
+        make(BLOOMFILE_SERIES_GROW, 64); /* most of the time it grows */
         assert_error(bloomfile_open(&r, "series", 0), 0);
         for (unsigned i = 0; i < ADDERS; i++)
-            next = start(&adders[i], next, round % 2 ? BLOOMFILE_ADD_EXACT : 0);
+            next = start(&adders[i], next, round % 2 ? BLOOMFILE_OPEN_ADD_EXACT : 0);
         usleep((useconds_t)(random64(&random) % 30000));
         for (unsigned i = 0; i < ADDERS; i++) {
             int status;
@@ -233,8 +234,9 @@ static void killed_growers_lose_nothing(void **state)
             if (!WIFSIGNALED(status))
                 fail_msg("an adder ended with %d", WEXITSTATUS(status));
         }
-        bloomfile *f;
-        assert_error(bloomfile_open(&f, "series", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN), 0);
+        bloomfile_filter *f;
+        assert_error(
+            bloomfile_open(&f, "series", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN), 0);
         for (unsigned i = 0; i < ADDERS; i++)
             for (uint64_t key = 0; key < adders[i].added; key++) {
                 assert_true(bloomfile_contains_digest(r, number(0, adders[i].first + key)));
@@ -269,7 +271,7 @@ static void *look_and_inspect(void *series)
 }
 
 /* In memory nothing waits for a disk, so that somebody looks up at any moment. */
-static void add_a_generation(bloomfile *f, uint64_t *next)
+static void add_a_generation(bloomfile_filter *f, uint64_t *next)
 {
     for (const uint64_t end = *next + FIRST; *next < end; ++*next)
         assert_error(bloomfile_add_digest(f, number(0, *next), NULL), 0);
@@ -285,7 +287,7 @@ static void forgotten_layers_are_closed_whoever_looks_up(void **state)
     };
     (void)state;
     pthread_t threads[THREADS];
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = FIRST;
     params.series = GENERATIONS;

@@ -163,7 +163,7 @@ static void a_record_lacks_what_it_was_written_before(void **state)
     assert_counts(session_missing(session, 8), 2, 40, 300);
 }
 
-static bloomfile *filter;
+static bloomfile_filter *filter;
 
 static void take_counts(void)
 {
@@ -201,7 +201,7 @@ static void nobody_looks_at_counts_while_others_move_them(void **state)
     struct task tasks[] = { { .run = take_counts },
                             { .run = give_counts_back },
                             { .run = read_counts } };
-    filter = opened("filter", BLOOMFILE_WRITE);
+    filter = opened("filter", BLOOMFILE_OPEN_WRITE);
     for (size_t i = 0; i < ROWS(tasks); i++) {
         pthread_t thread;
         pthread_mutex_lock(&filter->live->session->counts);

@@ -12,7 +12,7 @@ static const double margin = 1.0 / (1 << 26);
 
 static uint64_t unit_of(uint32_t layout)
 {
-    return layout == BLOOMFILE_BLOCKED ? 512 : 1;
+    return layout == BLOOMFILE_LAYOUT_BLOCKED ? 512 : 1;
 }
 
 /* The rate of the best k. */
@@ -29,7 +29,7 @@ static void as_many_bits_as_said_keep_the_rate_and_fewer_do_not(void **state)
     (void)state;
     static const uint64_t counts[] = { 1, 2, 100, 586, 1000000, 100000000000 };
     static const double rates[] = { 0.5, 0.01, 0.0001, 1e-6 };
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         for (size_t i = 0; i < ROWS(counts); i++) {
             for (size_t r = 0; r < ROWS(rates); r++) {
                 uint64_t m = bloomfile_bits_for(layout, counts[i], rates[r], 0);
@@ -48,7 +48,7 @@ static void as_many_bits_as_said_keep_the_rate_and_fewer_do_not(void **state)
 static void as_many_bits_as_said_keep_the_rate_for_given_hashes(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         for (uint32_t k = 1; k <= 20; k++) {
             uint64_t m = bloomfile_bits_for(layout, 20000, 0.01, k);
             uint64_t units = m / unit_of(layout), fewer = units - units / 200 - 1;
@@ -61,7 +61,7 @@ static void as_many_bits_as_said_keep_the_rate_for_given_hashes(void **state)
 static void the_hashes_chosen_have_the_lowest_rate(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++)
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++)
         for (uint64_t m = 512; m <= 512 << 12; m *= 4)
             for (uint64_t n = 1; n < m; n = n * 5 / 2 + 1)
                 assert_true(bloomfile_fpr_for(layout, m, bloomfile_hashes_for(layout, m, n), n) <=
@@ -77,9 +77,10 @@ static void no_other_number_of_hashes_needs_fewer_bits(void **state)
         double fpr;
     } rows[] = { { 52, 0.0124 }, { 115, 0.01493 }, { 5, 2.95e-12 }, { 7, 8.89e-10 } };
     for (size_t i = 0; i < ROWS(rows); i++) {
-        const uint64_t m = bloomfile_bits_for(BLOOMFILE_BLOCKED, rows[i].n, rows[i].fpr, 0);
+        const uint64_t m = bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, rows[i].n, rows[i].fpr, 0);
         for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
-            assert_true(bloomfile_bits_for(BLOOMFILE_BLOCKED, rows[i].n, rows[i].fpr, k) >= m);
+            assert_true(bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, rows[i].n, rows[i].fpr, k) >=
+                        m);
     }
 }
 
@@ -96,12 +97,12 @@ static void sizes_do_not_depend_on_what_was_in_memory(void **state)
     (void)state;
     for (uint32_t k = 1; k <= 20; k++) {
         fill_stack(0);
-        const uint64_t bits = bloomfile_bits_for(BLOOMFILE_BLOCKED, 1000, 0.01, k);
-        const double rate = bloomfile_fpr_for(BLOOMFILE_BLOCKED, 512 * 30, k, 1000);
+        const uint64_t bits = bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, k);
+        const double rate = bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * 30, k, 1000);
         fill_stack(k);
-        assert_int_equal(bloomfile_bits_for(BLOOMFILE_BLOCKED, 1000, 0.01, k), bits);
+        assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, k), bits);
         fill_stack(k);
-        assert_true(bloomfile_fpr_for(BLOOMFILE_BLOCKED, 512 * 30, k, 1000) == rate);
+        assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * 30, k, 1000) == rate);
     }
 }
 
@@ -109,29 +110,31 @@ static void counters_are_as_many_as_classic_bits(void **state)
 {
     (void)state;
     for (uint64_t n = 1; n < 1ULL << 40; n *= 77) {
-        uint64_t m = bloomfile_bits_for(BLOOMFILE_CLASSIC, n, 0.02, 0);
-        assert_int_equal(bloomfile_bits_for(BLOOMFILE_COUNTING, n, 0.02, 0), m);
-        assert_int_equal(bloomfile_hashes_for(BLOOMFILE_COUNTING, m, n),
-                         bloomfile_hashes_for(BLOOMFILE_CLASSIC, m, n));
+        uint64_t m = bloomfile_bits_for(BLOOMFILE_LAYOUT_CLASSIC, n, 0.02, 0);
+        assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_COUNTING, n, 0.02, 0), m);
+        assert_int_equal(bloomfile_hashes_for(BLOOMFILE_LAYOUT_COUNTING, m, n),
+                         bloomfile_hashes_for(BLOOMFILE_LAYOUT_CLASSIC, m, n));
     }
 }
 
 static void ten_bits_a_key_are_about_one_percent(void **state)
 {
     (void)state;
-    assert_in_range(bloomfile_bits_for(BLOOMFILE_CLASSIC, 1000000, 0.01, 0), 9585000, 9640000);
-    assert_in_range(bloomfile_bits_for(BLOOMFILE_BLOCKED, 1000000, 0.01, 0), 9800000, 10200000);
-    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_CLASSIC, 10000000, 1000000), 7);
+    assert_in_range(bloomfile_bits_for(BLOOMFILE_LAYOUT_CLASSIC, 1000000, 0.01, 0), 9585000,
+                    9640000);
+    assert_in_range(bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000000, 0.01, 0), 9800000,
+                    10200000);
+    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_LAYOUT_CLASSIC, 10000000, 1000000), 7);
 }
 
 static void more_keys_or_a_lower_rate_need_no_fewer_bits(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         uint64_t last = 0;
         for (uint64_t n = 1; n < 1ULL << 55; n = n * 5 + 1) {
             uint64_t m = bloomfile_bits_for(layout, n, 0.02, 0);
-            assert_true(m > last || (layout == BLOOMFILE_BLOCKED && m == 512));
+            assert_true(m > last || (layout == BLOOMFILE_LAYOUT_BLOCKED && m == 512));
             last = m;
         }
         last = 0;
@@ -154,7 +157,7 @@ static unsigned divisors(uint64_t x)
 static void large_sizes_have_many_divisors(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         for (uint64_t n = 100; n < 1ULL << 40; n *= 7) {
             uint64_t units = bloomfile_bits_for(layout, n, 0.01, 0) / unit_of(layout);
             static const struct {
@@ -181,7 +184,7 @@ static void large_sizes_have_many_divisors(void **state)
 static void arguments_out_of_range_have_no_answer(void **state)
 {
     (void)state;
-    const uint32_t classic = BLOOMFILE_CLASSIC, unknown = 5;
+    const uint32_t classic = BLOOMFILE_LAYOUT_CLASSIC, unknown = 5;
     assert_int_equal(bloomfile_bits_for(unknown, 10, 0.01, 0), 0);
     assert_int_equal(bloomfile_bits_for(classic, 0, 0.01, 0), 0);
     assert_int_equal(bloomfile_bits_for(classic, (1ULL << 60) + 1, 0.9, 0), 0);
@@ -193,14 +196,14 @@ static void arguments_out_of_range_have_no_answer(void **state)
     assert_true(isnan(bloomfile_fpr_for(unknown, 512, 1, 1)));
     assert_true(isnan(bloomfile_fpr_for(classic, 0, 1, 1)));
     assert_true(isnan(bloomfile_fpr_for(classic, BLOOMFILE_MAX_BITS + 1, 1, 1)));
-    assert_true(isnan(bloomfile_fpr_for(BLOOMFILE_BLOCKED, 513, 1, 1)));
+    assert_true(isnan(bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 513, 1, 1)));
     assert_true(isnan(bloomfile_fpr_for(classic, 512, 0, 1)));
     assert_true(isnan(bloomfile_fpr_for(classic, 512, 65, 1)));
 
     assert_int_equal(bloomfile_hashes_for(unknown, 512, 1), 0);
     assert_int_equal(bloomfile_hashes_for(classic, 0, 1), 0);
     assert_int_equal(bloomfile_hashes_for(classic, 512, 0), 0);
-    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_BLOCKED, 511, 1), 0);
+    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_LAYOUT_BLOCKED, 511, 1), 0);
     assert_int_equal(bloomfile_hashes_for(classic, BLOOMFILE_MAX_BITS + 1, 1), 0);
 }
 
@@ -209,11 +212,11 @@ static void layout_0_is_blocked(void **state)
     (void)state;
     const uint32_t none = 0;
     assert_int_equal(bloomfile_bits_for(none, 1000, 0.01, 0),
-                     bloomfile_bits_for(BLOOMFILE_BLOCKED, 1000, 0.01, 0));
+                     bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, 0));
     assert_true(bloomfile_fpr_for(none, 5120, 6, 500) ==
-                bloomfile_fpr_for(BLOOMFILE_BLOCKED, 5120, 6, 500));
+                bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 5120, 6, 500));
     assert_int_equal(bloomfile_hashes_for(none, 5120, 500),
-                     bloomfile_hashes_for(BLOOMFILE_BLOCKED, 5120, 500));
+                     bloomfile_hashes_for(BLOOMFILE_LAYOUT_BLOCKED, 5120, 500));
 }
 
 static void extreme_arguments_have_answers_that_keep_the_promise(void **state)
@@ -231,9 +234,10 @@ static void extreme_arguments_have_answers_that_keep_the_promise(void **state)
         { 1, 4.9e-324, false, false },      { 1ULL << 58, 0.02, false, false },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
-        for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+        for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC;
+             layout++) {
             uint64_t m = bloomfile_bits_for(layout, rows[i].n, rows[i].rate, 0);
-            bool reachable = layout == BLOOMFILE_BLOCKED ? rows[i].blocked : rows[i].classic;
+            bool reachable = layout == BLOOMFILE_LAYOUT_BLOCKED ? rows[i].blocked : rows[i].classic;
             assert_int_equal(m != 0, reachable);
             if (!reachable)
                 continue;
@@ -248,7 +252,7 @@ static void extreme_arguments_have_answers_that_keep_the_promise(void **state)
 static void the_most_keys_that_fit_are_not_rounded_out_of_the_limits(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         uint64_t fits = 1ULL << 58, too_many = 1ULL << 60;
         while (too_many - fits > 1) {
             uint64_t n = fits + (too_many - fits) / 2;
@@ -262,14 +266,15 @@ static void the_most_keys_that_fit_are_not_rounded_out_of_the_limits(void **stat
         assert_true(bloomfile_fpr_for(layout, m, 1, fits) <= 0.5 * (1 + margin));
     }
     /* Of 720720 * 2^9 the next multiple is beyond them, of 720720 * 2^8 it is not. */
-    assert_int_equal(bloomfile_bits_for(BLOOMFILE_BLOCKED, 751210847354748928, 0.5, 1),
+    assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 751210847354748928, 0.5, 1),
                      1152921478826557440);
 }
 
 static void more_keys_than_bits_fill_a_filter(void **state)
 {
     (void)state;
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
+         layout++) {
         assert_true(bloomfile_fpr_for(layout, 512, 64, UINT64_MAX) == 1);
         assert_true(bloomfile_fpr_for(layout, 1024, 1, UINT64_MAX) == 1);
         assert_int_equal(bloomfile_hashes_for(layout, 512, UINT64_MAX), 1);
@@ -279,7 +284,7 @@ static void more_keys_than_bits_fill_a_filter(void **state)
 static uint64_t bits_planned(uint64_t keys, uint32_t header_size)
 {
     const struct bloomfile_params given = { .struct_size = sizeof given,
-                                            .layout = BLOOMFILE_RIBBON,
+                                            .layout = BLOOMFILE_LAYOUT_RIBBON,
                                             .capacity = keys };
     struct bloomfile_params p;
     struct header h;

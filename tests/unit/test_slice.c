@@ -55,7 +55,7 @@ static bloomfile_builder *filled(struct bloomfile_params params, uint64_t keys)
 static void build(const char *path, uint32_t slice, uint32_t slices)
 {
     bloomfile_builder *b = filled(params_of(slice, slices), KEYS);
-    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_builder_free(b);
 }
 
@@ -72,28 +72,29 @@ static void build_all(uint32_t slices)
         build(slice_path(i), i, slices);
 }
 
-static bloomfile *opened(const char *path, unsigned flags)
+static bloomfile_filter *opened(const char *path, unsigned flags)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, path, flags), 0);
     return f;
 }
 
-static void open_all(bloomfile **list, uint32_t slices, unsigned flags)
+static void open_all(bloomfile_filter **list, uint32_t slices, unsigned flags)
 {
     for (uint32_t i = 0; i < slices; i++)
         list[i] = opened(slice_path(i), flags);
 }
 
-static void close_all(bloomfile **list, uint32_t slices)
+static void close_all(bloomfile_filter **list, uint32_t slices)
 {
     for (uint32_t i = 0; i < slices; i++)
         bloomfile_close(list[i]);
 }
 
-static int join(const char *path, bloomfile **list, uint32_t slices)
+static int join(const char *path, bloomfile_filter **list, uint32_t slices)
 {
-    return bloomfile_join(path, (const bloomfile *const *)list, slices, BLOOMFILE_REPLACE);
+    return bloomfile_join(path, (const bloomfile_filter *const *)list, slices,
+                          BLOOMFILE_TO_REPLACE);
 }
 
 /* ---- building and joining */
@@ -105,24 +106,25 @@ static void test_they_make_the_whole(void **state)
     struct bytes whole = read_file("whole");
     const uint32_t counts[] = { 1, 2, 3, 5, 13, 14 }; /* it has 14 pages */
     for (size_t c = 0; c < ROWS(counts); c++) {
-        bloomfile *list[MOST];
+        bloomfile_filter *list[MOST];
         const uint32_t slices = counts[c];
         build_all(slices);
         open_all(list, slices, 0);
-        bloomfile *turned = list[0]; /* in any order */
+        bloomfile_filter *turned = list[0]; /* in any order */
         list[0] = list[slices - 1];
         list[slices - 1] = turned;
         assert_error(join("joined", list, slices), 0);
         assert_file_holds("joined", whole.data, whole.size);
 
         int fd = open("stream", O_RDWR | O_CREAT | O_TRUNC, 0600);
-        assert_error(bloomfile_join_fd(fd, (const bloomfile *const *)list, slices, 0, NULL), 0);
+        assert_error(bloomfile_join_fd(fd, (const bloomfile_filter *const *)list, slices, 0, NULL),
+                     0);
         close(fd);
         assert_file_holds("stream", whole.data, whole.size);
         struct bytes embedded, same;
         void *image;
-        assert_error(bloomfile_join_memory(&image, &embedded.size, (const bloomfile *const *)list,
-                                           slices, 0),
+        assert_error(bloomfile_join_memory(&image, &embedded.size,
+                                           (const bloomfile_filter *const *)list, slices, 0),
                      0);
         embedded.data = image;
         same = last_image(filled(params_of(0, 0), KEYS));
@@ -141,7 +143,7 @@ static void test_however_it_is_built(void **state)
     bloomfile_builder *plain = new_builder(params);
     for (int turn = 0; turn < 41; turn++)
         add_numbers(plain, 0, KEYS);
-    assert_error(bloomfile_builder_finish(plain, "slice", BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_builder_finish(plain, "slice", BLOOMFILE_TO_REPLACE), 0);
     bloomfile_builder_free(plain);
     struct bytes expected = read_file("slice");
     params.threads = 2;
@@ -188,7 +190,7 @@ static void build_of(uint32_t slice, uint64_t first, uint64_t count, unsigned ti
     bloomfile_builder *b = new_builder(params_of(slice, 2));
     for (unsigned i = 0; i < times; i++)
         add_numbers(b, first, count);
-    assert_error(bloomfile_builder_finish(b, slice_path(slice), BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_builder_finish(b, slice_path(slice), BLOOMFILE_TO_REPLACE), 0);
     bloomfile_builder_free(b);
 }
 
@@ -202,15 +204,16 @@ static void build_of_own(uint32_t slice, uint32_t of, const uint64_t *more, size
             assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
     }
     assert_error(bloomfile_builder_add_digests(b, more, count), 0);
-    assert_error(bloomfile_builder_finish(b, slice_path(slice), BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_builder_finish(b, slice_path(slice), BLOOMFILE_TO_REPLACE), 0);
     bloomfile_builder_free(b);
 }
 
-/* By each function; what is made with BLOOMFILE_ACCEPT_INCOMPLETE is the same for all errors. */
+/* By each function; what is made with BLOOMFILE_JOIN_ACCEPT_INCOMPLETE is the same for all errors.
+ */
 static int join_both(void)
 {
-    bloomfile *list[2];
-    const bloomfile *const *slices = (const bloomfile *const *)list;
+    bloomfile_filter *list[2];
+    const bloomfile_filter *const *slices = (const bloomfile_filter *const *)list;
     struct bytes images[2];
     uint8_t header[PAGE], *headers = read_slices(images, 2);
     void *image;
@@ -222,7 +225,7 @@ static int join_both(void)
     bloomfile_free(image);
     assert_error(bloomfile_join_headers(header, headers, 2, 0), error);
 
-    const unsigned as_is = BLOOMFILE_ACCEPT_INCOMPLETE, replace = BLOOMFILE_REPLACE;
+    const unsigned as_is = BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, replace = BLOOMFILE_TO_REPLACE;
     assert_error(bloomfile_join("joined", slices, 2, as_is | replace), 0);
     assert_error(bloomfile_join_fd(fd, slices, 2, as_is, NULL), 0);
     assert_error(bloomfile_join_memory(&image, &size, slices, 2, as_is), 0);
@@ -278,7 +281,7 @@ static void test_both_count_and_sum_are_compared(void **state)
         for (uint32_t i = 0; i < 2; i++) {
             bloomfile_builder *b = new_builder(params_of(i, 2));
             assert_error(bloomfile_builder_add_digests(b, given[i], i == 0 ? 2 : 2 + more), 0);
-            assert_error(bloomfile_builder_finish(b, slice_path(i), BLOOMFILE_REPLACE), 0);
+            assert_error(bloomfile_builder_finish(b, slice_path(i), BLOOMFILE_TO_REPLACE), 0);
             bloomfile_builder_free(b);
             if (i == 1)
                 assert_error(join_both(), more == 0 ? 0 : BLOOMFILE_EINCOMPLETE);
@@ -286,7 +289,7 @@ static void test_both_count_and_sum_are_compared(void **state)
     const bloomfile_digest other[2] = { 5, UINT64_MAX };
     bloomfile_builder *b = new_builder(params_of(1, 2));
     assert_error(bloomfile_builder_add_digests(b, other, 2), 0);
-    assert_error(bloomfile_builder_finish(b, slice_path(1), BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_builder_finish(b, slice_path(1), BLOOMFILE_TO_REPLACE), 0);
     bloomfile_builder_free(b);
     assert_error(join_both(), BLOOMFILE_EINCOMPLETE);
 }
@@ -302,7 +305,7 @@ static void test_what_a_slice_says_of_its_keys(void **state)
     }
     build_of(0, 0, KEYS, 3);
     build("whole", 0, 0);
-    bloomfile *f = opened(slice_path(0), 0), *whole = opened("whole", 0);
+    bloomfile_filter *f = opened(slice_path(0), 0), *whole = opened("whole", 0);
     const struct bloomfile_info info = info_of(f), of_whole = info_of(whole);
     assert_int_equal(info.keys, own);
     assert_int_equal(info.keys_read, 3 * KEYS);
@@ -324,11 +327,12 @@ static void test_sizes(void **state)
     bloomfile_builder *of_whole = filled(params, KEYS);
     struct bytes whole = finish_file(of_whole);
     bloomfile_builder_free(of_whole);
-    bloomfile *list[7];
+    bloomfile_filter *list[7];
     params.slices = 7;
     for (params.slice = 0; params.slice < 7; params.slice++) {
         bloomfile_builder *b = filled(params, KEYS);
-        assert_error(bloomfile_builder_finish(b, slice_path(params.slice), BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_builder_finish(b, slice_path(params.slice), BLOOMFILE_TO_REPLACE),
+                     0);
         bloomfile_builder_free(b);
     }
     open_all(list, 7, 0);
@@ -349,17 +353,18 @@ static void test_params(void **state)
         uint64_t bits, capacity;
         int error;
     } rows[] = {
-        { BLOOMFILE_BLOCKED, 14, 15, shape_bits, KEYS, BLOOMFILE_ESLICE }, /* 14 pages */
-        { BLOOMFILE_BLOCKED, 5, 5, shape_bits, KEYS, BLOOMFILE_ESLICE },
-        { BLOOMFILE_BLOCKED, 1, 0, shape_bits, KEYS, BLOOMFILE_ESLICE },
-        { BLOOMFILE_BLOCKED, 0, 65537, 1ULL << 50, KEYS, BLOOMFILE_ESLICE },
-        { BLOOMFILE_BLOCKED, 65535, 65536, 1ULL << 50, KEYS, 0 },
-        { BLOOMFILE_BLOCKED, 0, 2, shape_bits, 0, BLOOMFILE_ECAPACITY }, /* it is in the header */
-        { BLOOMFILE_BLOCKED, 0, 2, shape_bits, 0, BLOOMFILE_ECAPACITY },
-        { BLOOMFILE_BLOCKED, 0, 2, 0, 0, BLOOMFILE_ECAPACITY },
-        { BLOOMFILE_CLASSIC, 0, 2, shape_bits, KEYS, BLOOMFILE_ESLICE },
-        { BLOOMFILE_COUNTING, 0, 2, shape_bits, KEYS, BLOOMFILE_ESLICE },
-        { BLOOMFILE_RIBBON, 0, 2, shape_bits, KEYS, BLOOMFILE_ESLICE },
+        { BLOOMFILE_LAYOUT_BLOCKED, 14, 15, shape_bits, KEYS, BLOOMFILE_ENOSLICE }, /* 14 pages */
+        { BLOOMFILE_LAYOUT_BLOCKED, 5, 5, shape_bits, KEYS, BLOOMFILE_ENOSLICE },
+        { BLOOMFILE_LAYOUT_BLOCKED, 1, 0, shape_bits, KEYS, BLOOMFILE_ENOSLICE },
+        { BLOOMFILE_LAYOUT_BLOCKED, 0, 65537, 1ULL << 50, KEYS, BLOOMFILE_ENOSLICE },
+        { BLOOMFILE_LAYOUT_BLOCKED, 65535, 65536, 1ULL << 50, KEYS, 0 },
+        { BLOOMFILE_LAYOUT_BLOCKED, 0, 2, shape_bits, 0,
+          BLOOMFILE_ECAPACITY }, /* it is in the header */
+        { BLOOMFILE_LAYOUT_BLOCKED, 0, 2, shape_bits, 0, BLOOMFILE_ECAPACITY },
+        { BLOOMFILE_LAYOUT_BLOCKED, 0, 2, 0, 0, BLOOMFILE_ECAPACITY },
+        { BLOOMFILE_LAYOUT_CLASSIC, 0, 2, shape_bits, KEYS, BLOOMFILE_ENOSLICE },
+        { BLOOMFILE_LAYOUT_COUNTING, 0, 2, shape_bits, KEYS, BLOOMFILE_ENOSLICE },
+        { BLOOMFILE_LAYOUT_RIBBON, 0, 2, shape_bits, KEYS, BLOOMFILE_ENOSLICE },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -374,14 +379,14 @@ static void test_params(void **state)
         bloomfile_builder_free(b);
     }
     struct bloomfile_params params = params_of(0, 2);
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "live", &params, 0), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_create_memory(&f, &params, 0), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_assemble("whole", &params, "", 0, 0, 0, 0), BLOOMFILE_EPARAMS);
     bloomfile_builder *b = filled(params, 10);
     void *image;
     size_t size;
-    assert_error(bloomfile_builder_finish_memory(b, &image, &size), BLOOMFILE_ENOTWHOLE);
+    assert_error(bloomfile_builder_finish_memory(b, &image, &size), BLOOMFILE_EISSLICE);
     assert_null(image);
     bloomfile_builder_free(b);
 }
@@ -483,8 +488,8 @@ static void test_headers_refused(void **state)
 
 /* ---- looking up */
 
-static void check_answers(const bloomfile *f, const bloomfile *whole, const uint64_t *digests,
-                          size_t n)
+static void check_answers(const bloomfile_filter *f, const bloomfile_filter *whole,
+                          const uint64_t *digests, size_t n)
 {
     bool hits[4000], many[4000];
     bloomfile_digest first, last;
@@ -519,12 +524,13 @@ static void check_answers(const bloomfile *f, const bloomfile *whole, const uint
 static void test_answers(void **state)
 {
     (void)state;
-    bloomfile *list[MOST], *whole;
+    bloomfile_filter *list[MOST], *whole;
     uint64_t digests[4000], random = 7;
     build("whole", 0, 0);
     whole = opened("whole", 0);
     build_all(5);
-    const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE, BLOOMFILE_COPY };
+    const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
+                               BLOOMFILE_OPEN_COPY };
     for (size_t mode = 0; mode < ROWS(flags); mode++) {
         open_all(list, 5, flags[mode]);
         bloomfile_digest next = 0;
@@ -559,7 +565,7 @@ static void test_where_it_lies(void **state)
     build("whole", 0, 0);
     build("slice", 1, 3);
     struct bytes slice = read_file("slice");
-    bloomfile *whole = opened("whole", 0), *f;
+    bloomfile_filter *whole = opened("whole", 0), *f;
     uint64_t digests[4000];
     for (size_t i = 0; i < ROWS(digests); i++)
         digests[i] = number(42, KEYS - 2000 + i);
@@ -579,9 +585,9 @@ static void test_where_it_lies(void **state)
 
 static size_t found_there(struct bytes image, const uint64_t *digests, size_t n)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     bool hits[100];
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_NONE), 0);
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_NONE), 0);
     const size_t found = bloomfile_contains_digests(f, digests, n, hits);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(bloomfile_contains_digest(f, digests[i]), hits[i]);
@@ -626,7 +632,7 @@ static void test_damage(void **state)
         memcpy(kept, bytes, PAGE);
         memset(bytes, 0, PAGE);
         for (int batch = 0; batch < 2; batch++) {
-            bloomfile *f;
+            bloomfile_filter *f;
             assert_error(bloomfile_open_memory(&f, slice.data, slice.size, 0), 0);
             if (batch)
                 bloomfile_contains_digests(f, digests, KEYS, hits);
@@ -637,7 +643,7 @@ static void test_damage(void **state)
             assert_int_equal(bloomfile_contains_digests(f, digests, KEYS, NULL), KEYS);
             void *image;
             size_t size;
-            const bloomfile *alone = f;
+            const bloomfile_filter *alone = f;
             assert_error(bloomfile_join_memory(&image, &size, &alone, 1, 0), BLOOMFILE_EINCOMPLETE);
             bloomfile_close(f);
         }
@@ -651,31 +657,32 @@ static void test_damage(void **state)
 static void test_incomplete(void **state)
 {
     (void)state;
-    bloomfile *list[MOST];
+    bloomfile_filter *list[MOST];
     build_all(5);
     open_all(list, 5, 0);
     assert_error(join("joined", list, 0), BLOOMFILE_EPARAMS);
     assert_error(join("joined", list, 4), BLOOMFILE_EINCOMPLETE);
     assert_error(join("joined", list + 1, 4), BLOOMFILE_EINCOMPLETE);
-    bloomfile *twice[6] = { list[0], list[1], list[2], list[2], list[3], list[4] };
+    bloomfile_filter *twice[6] = { list[0], list[1], list[2], list[2], list[3], list[4] };
     assert_error(join("joined", twice, 6), BLOOMFILE_EINCOMPLETE);
-    bloomfile *in_place_of_another[5] = { list[0], list[1], list[1], list[3], list[4] };
+    bloomfile_filter *in_place_of_another[5] = { list[0], list[1], list[1], list[3], list[4] };
     assert_error(join("joined", in_place_of_another, 5), BLOOMFILE_EINCOMPLETE);
-    bloomfile *gap[4] = { list[0], list[1], list[3], list[4] };
+    bloomfile_filter *gap[4] = { list[0], list[1], list[3], list[4] };
     assert_error(join("joined", gap, 4), BLOOMFILE_EINCOMPLETE);
     build("whole", 0, 0);
-    bloomfile *with_whole[6] = { list[0], list[1], list[2], list[3], list[4], opened("whole", 0) };
+    bloomfile_filter *with_whole[6] = { list[0], list[1], list[2],
+                                        list[3], list[4], opened("whole", 0) };
     assert_error(join("joined", with_whole, 6), BLOOMFILE_EINCOMPLETE);
     assert_error(join("joined", with_whole + 5, 1), BLOOMFILE_EINCOMPLETE);
     bloomfile_close(with_whole[5]);
     struct bloomfile_params tiny = BLOOMFILE_PARAMS_INIT; /* of not even one block */
-    tiny.layout = BLOOMFILE_CLASSIC;
+    tiny.layout = BLOOMFILE_LAYOUT_CLASSIC;
     tiny.bits = 64;
     tiny.hashes = 1;
     bloomfile_builder *no_slice = new_builder(tiny);
     assert_error(bloomfile_builder_finish(no_slice, "tiny", 0), 0);
     bloomfile_builder_free(no_slice);
-    bloomfile *alone = opened("tiny", 0);
+    bloomfile_filter *alone = opened("tiny", 0);
     assert_error(join("joined", &alone, 1), BLOOMFILE_EINCOMPLETE);
     bloomfile_close(alone);
 
@@ -708,9 +715,9 @@ static void test_incomplete(void **state)
             params.bits = shape_bits + 512;
         }
         bloomfile_builder *b = filled(params, KEYS);
-        assert_error(bloomfile_builder_finish(b, "foreign", BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_builder_finish(b, "foreign", BLOOMFILE_TO_REPLACE), 0);
         bloomfile_builder_free(b);
-        bloomfile *own = list[2];
+        bloomfile_filter *own = list[2];
         list[2] = opened("foreign", 0);
         assert_error(join("joined", list, 5), BLOOMFILE_EINCOMPLETE);
         bloomfile_close(list[2]);
@@ -726,27 +733,28 @@ static int join_edited_from(uint32_t first, size_t at, unsigned size, uint64_t v
                             struct bloomfile_info *whole)
 {
     struct bytes images[2];
-    bloomfile *list[2];
+    bloomfile_filter *list[2];
     for (uint32_t i = 0; i < 2; i++) {
         images[i] = read_file(slice_path(i));
         for (unsigned slot = 0; i >= first && slot < (at < PAGE / 2 ? 1 : 2); slot++)
             for (unsigned byte = 0; byte < size; byte++)
                 images[i].data[at + PAGE / 4 * slot + byte] = (uint8_t)(value >> 8 * byte);
         reseal_header(images[i].data);
-        assert_error(
-            bloomfile_open_memory(&list[i], images[i].data, images[i].size, BLOOMFILE_APP_HASH), 0);
+        assert_error(bloomfile_open_memory(&list[i], images[i].data, images[i].size,
+                                           BLOOMFILE_OPEN_APP_HASH),
+                     0);
     }
     void *image;
     size_t made;
     uint8_t headers[2][PAGE], header[PAGE];
-    int error = bloomfile_join_memory(&image, &made, (const bloomfile *const *)list, 2, 0);
+    int error = bloomfile_join_memory(&image, &made, (const bloomfile_filter *const *)list, 2, 0);
     memcpy(headers[0], images[0].data, PAGE);
     memcpy(headers[1], images[1].data, PAGE);
     assert_error(bloomfile_join_headers(header, headers, 2, 0), error);
     if (error == 0) {
-        bloomfile *f;
+        bloomfile_filter *f;
         struct bloomfile_info alone = BLOOMFILE_INFO_INIT;
-        assert_error(bloomfile_open_memory(&f, image, made, BLOOMFILE_APP_HASH), 0);
+        assert_error(bloomfile_open_memory(&f, image, made, BLOOMFILE_OPEN_APP_HASH), 0);
         assert_error(bloomfile_get_info(f, whole), 0);
         assert_error(bloomfile_inspect(header, shape_file_size, &alone, NULL, NULL), 0);
         assert_true(alone.keys == whole->keys && alone.keys_estimated == whole->keys_estimated);
@@ -777,7 +785,7 @@ static void test_other_functions_and_origins(void **state)
         bloomfile_builder *b = new_builder(params);
         const bloomfile_digest digest = i == 0 ? 0 : UINT64_MAX;
         assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
-        assert_error(bloomfile_builder_finish(b, slice_path(i), BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_builder_finish(b, slice_path(i), BLOOMFILE_TO_REPLACE), 0);
         bloomfile_builder_free(b);
     }
     assert_error(join_edited(AT_self_test, 8, 7, &whole), 0);
@@ -787,10 +795,10 @@ static void test_other_functions_and_origins(void **state)
                  BLOOMFILE_EINCOMPLETE);
     assert_error(join_edited(AT_seed, 8, 43, &whole), BLOOMFILE_EINCOMPLETE);
     assert_error(join_edited(AT_tag + 15, 1, 1, &whole), BLOOMFILE_EINCOMPLETE);
-    assert_error(join_edited(AT_provenance, 4, BLOOMFILE_FROM_MERGE, &whole),
+    assert_error(join_edited(AT_provenance, 4, BLOOMFILE_PROVENANCE_UNION, &whole),
                  BLOOMFILE_EINCOMPLETE);
-    assert_error(join_edited_from(0, AT_provenance, 4, BLOOMFILE_FROM_MERGE, &whole), 0);
-    assert_int_equal(whole.provenance, BLOOMFILE_FROM_MERGE);
+    assert_error(join_edited_from(0, AT_provenance, 4, BLOOMFILE_PROVENANCE_UNION, &whole), 0);
+    assert_int_equal(whole.provenance, BLOOMFILE_PROVENANCE_UNION);
     assert_error(join_edited(AT_provenance, 4, 0xFFFFFFF8, &whole), 0);
     assert_int_equal(whole.provenance, 0);
 }
@@ -801,7 +809,7 @@ static void test_sum_of_keys(void **state)
     (void)state;
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
     build_all(2);
-    bloomfile *first = opened(slice_path(0), 0);
+    bloomfile_filter *first = opened(slice_path(0), 0);
     assert_error(bloomfile_get_info(first, &whole), 0);
     bloomfile_close(first);
     const uint64_t most = UINT64_MAX - whole.keys, told[] = { most, most + 1, UINT64_MAX };
@@ -816,7 +824,7 @@ static void test_sum_of_keys(void **state)
 static void test_joining_damage(void **state)
 {
     (void)state;
-    bloomfile *list[MOST];
+    bloomfile_filter *list[MOST];
     build_all(5);
     struct bytes slice = read_file(slice_path(3));
     slice.data[IN_FILE + 5000] ^= 1;
@@ -834,26 +842,26 @@ static void test_what_needs_a_whole(void **state)
 {
     (void)state;
     build_all(2);
-    bloomfile *list[2];
+    bloomfile_filter *list[2];
     open_all(list, 2, 0);
-    const bloomfile *const *srcs = (const bloomfile *const *)list;
+    const bloomfile_filter *const *srcs = (const bloomfile_filter *const *)list;
     size_t count = 0;
-    assert_error(bloomfile_fold("out", list[0], 1, 0), BLOOMFILE_ENOTWHOLE);
-    assert_error(bloomfile_fold_plan(list[0], 0, NULL, &count), BLOOMFILE_ENOTWHOLE);
-    assert_error(bloomfile_merge("out", srcs, 2, NULL, 0), BLOOMFILE_ENOTWHOLE);
-    assert_error(bloomfile_merge("out", srcs, 1, NULL, 0), BLOOMFILE_ENOTWHOLE);
-    assert_error(bloomfile_compatible(list[0], list[1]), BLOOMFILE_ENOTWHOLE);
+    assert_error(bloomfile_fold("out", list[0], 1, 0), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_fold_plan(list[0], 0, NULL, &count), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_merge("out", srcs, 2, NULL, 0), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_merge("out", srcs, 1, NULL, 0), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_compatible(list[0], list[1]), BLOOMFILE_EISSLICE);
     build("whole", 0, 0);
-    bloomfile *whole = opened("whole", 0);
-    assert_error(bloomfile_compatible(list[0], whole), BLOOMFILE_ENOTWHOLE);
-    assert_error(bloomfile_compatible(whole, list[0]), BLOOMFILE_ENOTWHOLE);
+    bloomfile_filter *whole = opened("whole", 0);
+    assert_error(bloomfile_compatible(list[0], whole), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_compatible(whole, list[0]), BLOOMFILE_EISSLICE);
     bloomfile_close(whole);
     assert_error(bloomfile_project("out", list[0], 0), BLOOMFILE_ENOTCOUNTING);
     void *image;
     size_t size;
-    assert_error(bloomfile_seal_to_memory(&image, &size, list[0]), BLOOMFILE_ENOTWHOLE);
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, slice_path(0), BLOOMFILE_WRITE), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_seal_to_memory(&image, &size, list[0]), BLOOMFILE_EISSLICE);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open(&f, slice_path(0), BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESEALED);
     assert_error(bloomfile_seal_to("copy", list[0], 0), 0);
     struct bytes copy = read_file("copy");
     assert_file_holds(slice_path(0), copy.data, copy.size);
@@ -870,12 +878,12 @@ static void test_patches(void **state)
     bloomfile_builder *b = filled(params_of(2, 5), KEYS + 200);
     assert_error(bloomfile_builder_finish(b, "tomorrow", 0), 0);
     bloomfile_builder_free(b);
-    bloomfile *list[MOST], *tomorrow = opened("tomorrow", 0);
+    bloomfile_filter *list[MOST], *tomorrow = opened("tomorrow", 0);
     open_all(list, 5, 0);
     assert_error(bloomfile_delta("patch", list[1], tomorrow, 1, 0), BLOOMFILE_EDIFFERENTBITS);
     assert_error(bloomfile_delta("patch", list[2], tomorrow, 1, 0), 0);
     int fd = open("patch", O_RDONLY);
-    assert_error(bloomfile_patch("result", list[1], fd, 1, 0), BLOOMFILE_EOTHERBASE);
+    assert_error(bloomfile_patch("result", list[1], fd, 1, 0), BLOOMFILE_EDIFFERENTBASE);
     lseek(fd, 0, SEEK_SET);
     assert_error(bloomfile_patch("result", list[2], fd, 1, 0), 0);
     close(fd);
@@ -923,8 +931,8 @@ static void test_rules(void **state)
                                 : strcmp(rows[i].field, "m") == 0 ? AT_m
                                 : rows[i].field[0] == 'f'         ? FIRST_BLOCK
                                                                   : WHOLE_BLOCKS;
-        assert_verdict("place", image, rows[i].field != NULL ? BLOOMFILE_ESLICE : 0, rows[i].field,
-                       offset);
+        assert_verdict("place", image, rows[i].field != NULL ? BLOOMFILE_ENOSLICE : 0,
+                       rows[i].field, offset);
     }
     put64(image.data + FIRST_BLOCK, first);
     put64(image.data + WHOLE_BLOCKS, 13 * 64 + 7);
@@ -933,10 +941,10 @@ static void test_rules(void **state)
         int error;
         const char *field;
     } words[] = {
-        { AT_incompat, 3, BLOOMFILE_ESLICE, "incompat" },
+        { AT_incompat, 3, BLOOMFILE_ENOSLICE, "incompat" },
         { AT_incompat, 6, BLOOMFILE_EFEATURE, "incompat" },
-        { AT_layout, BLOOMFILE_CLASSIC, BLOOMFILE_ESLICE, "layout" },
-        { AT_m_unfolded, 2 * 512 * 5 * 64, BLOOMFILE_ESLICE, "m_unfolded" },
+        { AT_layout, BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_ENOSLICE, "layout" },
+        { AT_m_unfolded, 2 * 512 * 5 * 64, BLOOMFILE_ENOSLICE, "m_unfolded" },
     };
     for (size_t i = 0; i < ROWS(words); i++) {
         const uint32_t kept = get32(image.data + words[i].at);
@@ -949,7 +957,7 @@ static void test_rules(void **state)
     reseal_header(image.data);
     for (unsigned slot = 0; slot < 2; slot++) {
         put64(record_at(image.data, slot) + RECORD_AT_sequence, 5);
-        put32(record_at(image.data, slot) + RECORD_AT_state, BLOOMFILE_LIVE);
+        put32(record_at(image.data, slot) + RECORD_AT_state, BLOOMFILE_STATE_LIVE);
         put32(record_at(image.data, slot) + RECORD_AT_body_crc, 0);
         reseal_record(image.data, slot);
     }
@@ -967,7 +975,7 @@ static void test_whole_pages(void **state)
     assert_verdict("last", image, 0, NULL, 0);
     put64(image.data + WHOLE_BLOCKS, 14 * 64);
     reseal_header(image.data);
-    assert_verdict("not last", image, BLOOMFILE_ESLICE, "m", AT_m);
+    assert_verdict("not last", image, BLOOMFILE_ENOSLICE, "m", AT_m);
     free(image.data);
 }
 
@@ -989,7 +997,7 @@ static void test_cuts_of_the_text(void **state)
                    &params.slices, digest, &slice, &first, &own) != 6)
             continue;
         assert_int_equal(bloomfile_slice_of(m, params.slices, hex(digest)), slice);
-        params.layout = BLOOMFILE_BLOCKED;
+        params.layout = BLOOMFILE_LAYOUT_BLOCKED;
         params.bits = m;
         params.hashes = 1;
         params.slice = slice;

@@ -256,7 +256,7 @@ static void the_file_of_section_19_is_what_the_builder_makes(void **state)
     assert_int_equal(expected.size, 0x244);
     struct bloomfile_params params = {
         .struct_size = sizeof params,
-        .layout = BLOOMFILE_CLASSIC,
+        .layout = BLOOMFILE_LAYOUT_CLASSIC,
         .capacity = 10,
         .fpr = 0.05,
         .bits = 100,
@@ -283,8 +283,8 @@ static void the_file_of_section_19_opens_verifies_and_answers(void **state)
 {
     (void)state;
     struct bytes image = spec_whole_file();
-    bloomfile *f;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_FULL), 0);
     assert_error(bloomfile_verify(f, 1, NULL), 0);
     for (size_t i = 0; i < ROWS(tiny_keys); i++)
         assert_true(bloomfile_contains(f, tiny_keys[i].data, tiny_keys[i].size));

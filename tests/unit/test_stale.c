@@ -10,14 +10,14 @@
 
 #include "live/handle.h"
 
-static const struct recipe in_file = { BLOOMFILE_BLOCKED, IN_FILE, 512 * 100, 6, 500, 0 };
+static const struct recipe in_file = { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 100, 6, 500, 0 };
 
 static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **state)
 {
     (void)state;
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
-    bloomfile *f, *again;
+    bloomfile_filter *f, *again;
     assert_error(bloomfile_open(&f, "filter", 0), 0);
     assert_int_equal(bloomfile_is_stale(f), 0);
 
@@ -40,10 +40,10 @@ static void a_relative_path_is_that_of_the_directory_where_it_was_opened(void **
     struct bytes image = image_from(in_file);
     assert_int_equal(mkdir("dir", 0777), 0);
     write_file("dir/filter", image.data, image.size);
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "dir/filter", 0), 0);
     char *path = realpath("dir/filter", NULL);
-    bloomfile *by_absolute_path;
+    bloomfile_filter *by_absolute_path;
     assert_error(bloomfile_open(&by_absolute_path, path, 0), 0);
     assert_int_equal(chdir("dir"), 0);
     assert_int_equal(bloomfile_is_stale(f), 0);
@@ -66,7 +66,7 @@ static void a_symbolic_link_is_stale_when_it_leads_elsewhere(void **state)
     write_file("one", image.data, image.size);
     write_file("two", image.data, image.size);
     make_symlink("one", "link");
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "link", 0), 0);
     assert_int_equal(bloomfile_is_stale(f), 0);
     assert_int_equal(unlink("link"), 0);
@@ -85,7 +85,7 @@ static void a_size_that_differs_is_a_change_without_another_time(void **state)
     (void)state;
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
-    bloomfile *f;
+    bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", 0), 0);
     for (int by = -1; by <= 1; by++) {
         f->file.size = (off_t)image.size + by;

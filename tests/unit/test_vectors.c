@@ -83,17 +83,17 @@ static void the_self_tests_are_those_of_the_library(void **state)
 
 static uint32_t layout_named(const char *name)
 {
-    return strcmp(name, "blocked") == 0   ? BLOOMFILE_BLOCKED
-           : strcmp(name, "classic") == 0 ? BLOOMFILE_CLASSIC
-           : strcmp(name, "ribbon") == 0  ? BLOOMFILE_RIBBON
-                                          : BLOOMFILE_COUNTING;
+    return strcmp(name, "blocked") == 0   ? BLOOMFILE_LAYOUT_BLOCKED
+           : strcmp(name, "classic") == 0 ? BLOOMFILE_LAYOUT_CLASSIC
+           : strcmp(name, "ribbon") == 0  ? BLOOMFILE_LAYOUT_RIBBON
+                                          : BLOOMFILE_LAYOUT_COUNTING;
 }
 
 static void probe(uint32_t layout, uint64_t m, unsigned k, uint64_t digest, uint64_t *positions)
 {
     uint64_t g = digest;
     for (unsigned i = 0; i < k; i++) {
-        if (layout != BLOOMFILE_BLOCKED) {
+        if (layout != BLOOMFILE_LAYOUT_BLOCKED) {
             positions[i] = probe_reduce(g, m);
             g *= PROBE_MULTIPLIER;
             continue;
@@ -115,7 +115,7 @@ static void assert_kernel_sets(uint32_t layout, uint64_t m, unsigned k, uint64_t
     assert_non_null(body);
     assert_non_null(expected);
     for (unsigned i = 0; i < k; i++)
-        if (layout == BLOOMFILE_COUNTING)
+        if (layout == BLOOMFILE_LAYOUT_COUNTING)
             expected[positions[i]]++;
         else
             expected[positions[i]] = 1;
@@ -233,11 +233,11 @@ static unsigned folded_value(const struct body_vector *source, const uint8_t *bo
 {
     unsigned sum = 0;
     for (uint64_t i = 0; i < f; i++) {
-        uint64_t x =
-            source->layout == BLOOMFILE_BLOCKED ? (j / 512 * f + i) * 512 + j % 512 : j * f + i;
+        uint64_t x = source->layout == BLOOMFILE_LAYOUT_BLOCKED ? (j / 512 * f + i) * 512 + j % 512
+                                                                : j * f + i;
         sum += reference_value(source->layout, body, x);
     }
-    unsigned most = source->layout == BLOOMFILE_COUNTING ? 15 : 1;
+    unsigned most = source->layout == BLOOMFILE_LAYOUT_COUNTING ? 15 : 1;
     return sum < most ? sum : most;
 }
 
@@ -503,7 +503,7 @@ static void the_sealed_series_are_opened(void **state)
         struct bytes series = series_of(layers, count);
         assert_int_equal(series.size, size);
         assert_int_equal(bloomfile_hash(0, series.data, series.size), hex(digest));
-        bloomfile *f;
+        bloomfile_filter *f;
         assert_error(bloomfile_open_memory(&f, series.data, series.size, 0), 0);
         assert_error(bloomfile_verify(f, 1, NULL), 0);
         assert_int_equal(bloomfile_layers(f), count);
@@ -542,7 +542,7 @@ static struct bytes changed_image(const char *line)
 /* What opening or verifying says. */
 static int refusal_of(struct bytes image)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     int error = bloomfile_open_memory(&f, image.data, image.size, 0);
     if (error == 0)
         error = bloomfile_verify(f, 1, NULL);

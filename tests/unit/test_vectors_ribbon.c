@@ -18,7 +18,7 @@ static struct bytes image_of(unsigned lines, uint64_t seed, unsigned keys)
 {
     assert_true(keys <= sizeof test_string);
     bloomfile_builder *b = new_builder((struct bloomfile_params){
-        .layout = BLOOMFILE_RIBBON, .bits = 512 * (uint64_t)lines, .seed = seed });
+        .layout = BLOOMFILE_LAYOUT_RIBBON, .bits = 512 * (uint64_t)lines, .seed = seed });
     for (unsigned i = 0; i < keys; i++)
         assert_error(bloomfile_builder_add(b, test_string, i), 0);
     return last_image(b);
@@ -26,7 +26,7 @@ static struct bytes image_of(unsigned lines, uint64_t seed, unsigned keys)
 
 static unsigned maybes(struct bytes image)
 {
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     unsigned count = 0;
     for (uint64_t i = 1; i <= 4096; i++)
         count += bloomfile_contains_digest(f, i * C);
@@ -74,7 +74,7 @@ static struct bytes unsolved_image(unsigned lines, unsigned blocks, unsigned pag
 static bool answer(struct bytes image, uint64_t digest)
 {
     reseal_body(image.data);
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     const bool maybe = bloomfile_contains_digest(f, digest);
     bloomfile_close(f);
     return maybe;
@@ -145,7 +145,7 @@ static void the_rates_are_those_of_the_columns(void **state)
             continue;
         struct bytes image = unsolved_image(lines, blocks, 0);
         const double rate = (double)sum / 0x1p32 / (blocks - 1);
-        bloomfile *f = open_image(image, 0);
+        bloomfile_filter *f = open_image(image, 0);
         struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
         assert_error(bloomfile_measure(f, &measure), 0);
         bloomfile_close(f);

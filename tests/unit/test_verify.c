@@ -22,7 +22,7 @@ enum {
     BODY_CRC = 56
 };
 
-static void assert_everything_may_be_there(const bloomfile *f)
+static void assert_everything_may_be_there(const bloomfile_filter *f)
 {
     bool hits[ABSENT];
     uint64_t digests[ABSENT];
@@ -36,8 +36,8 @@ static void assert_everything_may_be_there(const bloomfile *f)
 /* Releases the image. */
 static void assert_contradiction(struct bytes image, const char *field, uint64_t offset)
 {
-    bloomfile *f;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL),
+    bloomfile_filter *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_FULL),
                  BLOOMFILE_EBODY);
     assert_null(f);
     f = open_image(image, 0);
@@ -52,7 +52,7 @@ static void assert_contradiction(struct bytes image, const char *field, uint64_t
     assert_everything_may_be_there(f);
     bloomfile_close(f);
 
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_NONE), 0);
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_NONE), 0);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EBODY);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EBODY);
     assert_everything_may_be_there(f);
@@ -88,7 +88,7 @@ static void the_record_of_another_body_makes_every_page_bad(void **state)
     (void)state;
     for (size_t r = 0; r < ROWS(small_recipes); r++) {
         struct bytes image = with_record_changed(&small_recipes[r], BODY_CRC, 1);
-        bloomfile *f = open_image(image, 0);
+        bloomfile_filter *f = open_image(image, 0);
         assert_everything_may_be_there(f);
         assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
         assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
@@ -103,7 +103,7 @@ static void the_status_is_the_first_damage_met(void **state)
     (void)state;
     struct bytes image = with_record_changed(&small_recipes[0], ONES, 1);
     image.data[EMBEDDED] ^= 1;
-    bloomfile *f = open_image(image, 0);
+    bloomfile_filter *f = open_image(image, 0);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
     image.data[EMBEDDED] ^= 1;
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EBODY);
@@ -126,11 +126,17 @@ static void ones_beyond_m_are_found(void **state)
         size_t first, last; /* bytes of the body that have room for a one beyond m */
         bool counted;       /* the first is used in part: its ones are among those of the record */
     } padded[] = {
-        { { BLOOMFILE_BLOCKED, IN_FILE, 512 * 65, 6, KEYS, 0 }, 65 * 64, 2 * PAGE - 1, false },
-        { { BLOOMFILE_CLASSIC, IN_FILE, 8 * PAGE - 80, 6, KEYS, 0 }, PAGE - 10, PAGE - 1, false },
-        { { BLOOMFILE_CLASSIC, EMBEDDED, 8 * 70 - 1, 6, KEYS, 0 }, 69, 127, true },
-        { { BLOOMFILE_COUNTING, EMBEDDED, 2 * 70, 6, KEYS, 0 }, 70, 127, false },
-        { { BLOOMFILE_COUNTING, IN_FILE, 2 * 70 - 1, 6, KEYS, 0 }, 69, PAGE - 1, true },
+        { { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 65, 6, KEYS, 0 },
+          65 * 64,
+          2 * PAGE - 1,
+          false },
+        { { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 8 * PAGE - 80, 6, KEYS, 0 },
+          PAGE - 10,
+          PAGE - 1,
+          false },
+        { { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 8 * 70 - 1, 6, KEYS, 0 }, 69, 127, true },
+        { { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 2 * 70, 6, KEYS, 0 }, 70, 127, false },
+        { { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 2 * 70 - 1, 6, KEYS, 0 }, 69, PAGE - 1, true },
     };
     for (size_t r = 0; r < ROWS(padded); r++) {
         const struct recipe *recipe = &padded[r].recipe;
@@ -157,7 +163,7 @@ static void the_last_page_alone_tells_of_ones_beyond_m(void **state)
     const size_t last = 70; /* used in part */
     for (size_t i = 0; i < ROWS(page_counts); i++) {
         const uint64_t m = 8 * (PAGE * (page_counts[i] - 1) + last) + 7;
-        const struct header h = { .layout = BLOOMFILE_CLASSIC,
+        const struct header h = { .layout = BLOOMFILE_LAYOUT_CLASSIC,
                                   .m = m,
                                   .header_size = IN_FILE,
                                   .body_size = PAGE * page_counts[i] };

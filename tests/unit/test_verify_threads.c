@@ -20,9 +20,9 @@ enum {
 
 /* The last page is shorter than the others, and its last byte is used in part. */
 static const struct recipe recipes[] = {
-    { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 64 * PAGES - 512 * 7, 6, KEYS, 0 },
-    { BLOOMFILE_CLASSIC, EMBEDDED, 8 * (PAGE * PAGES - 170) - 3, 5, KEYS, 0 },
-    { BLOOMFILE_COUNTING, IN_FILE, 2 * (PAGE * PAGES - 170) - 1, 5, KEYS, 7 },
+    { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 64 * PAGES - 512 * 7, 6, KEYS, 0 },
+    { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 8 * (PAGE * PAGES - 170) - 3, 5, KEYS, 0 },
+    { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 2 * (PAGE * PAGES - 170) - 1, 5, KEYS, 7 },
 };
 static struct bytes images[ROWS(recipes)];
 
@@ -58,7 +58,7 @@ static void assert_fault_is(const struct bloomfile_fault *fault, int error, cons
 static void assert_fault(size_t r, int error, const char *field, uint64_t page, uint64_t bad_pages)
 {
     for (size_t t = 0; t < ROWS(all_threads); t++) {
-        bloomfile *f = open_image(images[r], 0);
+        bloomfile_filter *f = open_image(images[r], 0);
         struct bloomfile_fault fault = { 0 };
         assert_error(bloomfile_verify(f, all_threads[t], &fault), error);
         assert_int_equal(fault.error, error);
@@ -77,7 +77,7 @@ static void a_sound_body_is_sound_and_all_of_it_is_known_to_be(void **state)
     (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         for (size_t t = 0; t < ROWS(all_threads); t++) {
-            bloomfile *f = open_image(images[r], 0);
+            bloomfile_filter *f = open_image(images[r], 0);
             assert_false(guard_all_good(f->guard));
             assert_error(bloomfile_verify(f, all_threads[t], NULL), 0);
             assert_true(guard_all_good(f->guard));
@@ -161,7 +161,7 @@ static void swapped_stretches_are_found_though_they_are_whole(void **state)
 static void so_many_threads_and_no_more(void **state)
 {
     (void)state;
-    bloomfile *f = open_image(images[0], 0);
+    bloomfile_filter *f = open_image(images[0], 0);
     struct bloomfile_fault fault = { .error = 77 };
     assert_error(bloomfile_verify(f, 1025, &fault), BLOOMFILE_EPARAMS);
     assert_fault_is(&fault, BLOOMFILE_EPARAMS, "threads", 0);
@@ -184,7 +184,7 @@ static void refused_threads_are_not_missed(void **state)
     (void)state;
     images[0].data[EMBEDDED + 4000 * PAGE] ^= 1;
     for (unsigned nth = 1; nth < 4; nth++) {
-        bloomfile *f = open_image(images[0], 0);
+        bloomfile_filter *f = open_image(images[0], 0);
         struct bloomfile_fault fault;
         struct faults faults = from_then_on(ON_pthread_create, nth, EAGAIN);
         faults_begin(&faults);
@@ -201,7 +201,7 @@ static void refused_threads_are_not_missed(void **state)
 
 static void *look_up(void *argument)
 {
-    const bloomfile *f = argument;
+    const bloomfile_filter *f = argument;
     uint64_t digests[1000];
     size_t found = 0;
     for (uint64_t from = 0; from < KEYS; from += ROWS(digests)) {
@@ -218,7 +218,7 @@ static void lookups_go_on_meanwhile(void **state)
     for (size_t r = 0; r < ROWS(recipes); r++) {
         uint8_t *byte = images[r].data + recipes[r].header_size + 3000 * PAGE;
         *byte ^= 1;
-        bloomfile *f = open_image(images[r], 0);
+        bloomfile_filter *f = open_image(images[r], 0);
         pthread_t reader;
         assert_int_equal(pthread_create(&reader, NULL, look_up, f), 0);
         struct bloomfile_fault fault;

@@ -12,7 +12,8 @@
 #include "format/bytes.h"
 #include "format/checksum.h"
 
-static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
+                                    BLOOMFILE_LAYOUT_COUNTING };
 
 static struct bloomfile_view view_of(uint32_t layout, uint64_t bits, uint32_t hashes)
 {
@@ -31,7 +32,7 @@ static struct bytes compact_of(const struct bloomfile_view *view, uint64_t seed,
         const uint64_t digest = number(seed, i);
         bloomfile_view_add_digests(view, blob.data, &digest, 1);
     }
-    bloomfile_view_seal(view, seed, blob.data);
+    bloomfile_view_write_trailer(view, seed, blob.data);
     return blob;
 }
 
@@ -58,14 +59,14 @@ static void a_shape_keeps_the_rate(void **state)
         double fpr;
         uint32_t expected;
     } rows[] = {
-        { 0, 1, 0.01, BLOOMFILE_CLASSIC },
-        { 0, 30, 0.01, BLOOMFILE_CLASSIC },
-        { 0, 850, 0.01, BLOOMFILE_CLASSIC },
-        { 0, 860, 0.01, BLOOMFILE_BLOCKED },
-        { 0, 1000000, 0.001, BLOOMFILE_BLOCKED },
-        { BLOOMFILE_BLOCKED, 30, 0.01, BLOOMFILE_BLOCKED },
-        { BLOOMFILE_COUNTING, 30, 0.01, BLOOMFILE_COUNTING },
-        { BLOOMFILE_CLASSIC, 1000000, 0.001, BLOOMFILE_CLASSIC },
+        { 0, 1, 0.01, BLOOMFILE_LAYOUT_CLASSIC },
+        { 0, 30, 0.01, BLOOMFILE_LAYOUT_CLASSIC },
+        { 0, 850, 0.01, BLOOMFILE_LAYOUT_CLASSIC },
+        { 0, 860, 0.01, BLOOMFILE_LAYOUT_BLOCKED },
+        { 0, 1000000, 0.001, BLOOMFILE_LAYOUT_BLOCKED },
+        { BLOOMFILE_LAYOUT_BLOCKED, 30, 0.01, BLOOMFILE_LAYOUT_BLOCKED },
+        { BLOOMFILE_LAYOUT_COUNTING, 30, 0.01, BLOOMFILE_LAYOUT_COUNTING },
+        { BLOOMFILE_LAYOUT_CLASSIC, 1000000, 0.001, BLOOMFILE_LAYOUT_CLASSIC },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct bloomfile_view view;
@@ -74,7 +75,7 @@ static void a_shape_keeps_the_rate(void **state)
         assert_int_equal(view.bits, bloomfile_bits_for(view.layout, rows[i].n, rows[i].fpr, 0));
         assert_true(bloomfile_fpr_for(view.layout, view.bits, view.hashes, rows[i].n) <=
                     rows[i].fpr);
-        const uint64_t per_byte = view.layout == BLOOMFILE_COUNTING ? 2 : 8;
+        const uint64_t per_byte = view.layout == BLOOMFILE_LAYOUT_COUNTING ? 2 : 8;
         assert_int_equal(view.size, (view.bits + per_byte - 1) / per_byte);
     }
 }
@@ -87,8 +88,8 @@ static void a_shape_that_is_chosen_is_one_that_can_be_asked_for(void **state)
     for (uint64_t n = 2; n < 3000; n++) {
         struct bloomfile_view chosen, asked;
         const double fpr = rates[n % ROWS(rates)];
-        const uint64_t bits = bloomfile_bits_for(BLOOMFILE_CLASSIC, n, fpr, 0);
-        const uint32_t layout = bits < 8192 ? BLOOMFILE_CLASSIC : BLOOMFILE_BLOCKED;
+        const uint64_t bits = bloomfile_bits_for(BLOOMFILE_LAYOUT_CLASSIC, n, fpr, 0);
+        const uint32_t layout = bits < 8192 ? BLOOMFILE_LAYOUT_CLASSIC : BLOOMFILE_LAYOUT_BLOCKED;
         assert_error(bloomfile_view_for(&chosen, 0, n, fpr), 0);
         assert_error(bloomfile_view_for(&asked, layout, n, fpr), 0);
         assert_int_equal(chosen.layout, layout);
@@ -107,15 +108,15 @@ static void a_shape_that_is_not_possible_is_an_error_and_answers_maybe(void **st
     } explicit_ones[] = {
         { 0, 7, 512, BLOOMFILE_ELAYOUT },
         { 5, 7, 512, BLOOMFILE_ELAYOUT },
-        { BLOOMFILE_RIBBON, 0, 512, BLOOMFILE_ESOLVED },
-        { BLOOMFILE_BLOCKED, 7, 511, BLOOMFILE_EBITS },
-        { BLOOMFILE_CLASSIC, 7, 0, BLOOMFILE_EBITS },
-        { BLOOMFILE_CLASSIC, 7, BLOOMFILE_MAX_BITS + 1, BLOOMFILE_EBITS },
-        { BLOOMFILE_CLASSIC, 0, 100, BLOOMFILE_EHASHES },
-        { BLOOMFILE_COUNTING, 65, 100, BLOOMFILE_EHASHES },
+        { BLOOMFILE_LAYOUT_RIBBON, 0, 512, BLOOMFILE_EISRIBBON },
+        { BLOOMFILE_LAYOUT_BLOCKED, 7, 511, BLOOMFILE_EBITS },
+        { BLOOMFILE_LAYOUT_CLASSIC, 7, 0, BLOOMFILE_EBITS },
+        { BLOOMFILE_LAYOUT_CLASSIC, 7, BLOOMFILE_MAX_BITS + 1, BLOOMFILE_EBITS },
+        { BLOOMFILE_LAYOUT_CLASSIC, 0, 100, BLOOMFILE_EHASHCOUNT },
+        { BLOOMFILE_LAYOUT_COUNTING, 65, 100, BLOOMFILE_EHASHCOUNT },
     };
     for (size_t i = 0; i < ROWS(explicit_ones); i++) {
-        struct bloomfile_view view = view_of(BLOOMFILE_CLASSIC, 8, 1);
+        struct bloomfile_view view = view_of(BLOOMFILE_LAYOUT_CLASSIC, 8, 1);
         assert_error(bloomfile_view_init(&view, explicit_ones[i].layout, explicit_ones[i].bits,
                                          explicit_ones[i].hashes),
                      explicit_ones[i].error);
@@ -129,17 +130,17 @@ static void a_shape_that_is_not_possible_is_an_error_and_answers_maybe(void **st
         int error;
     } derived[] = {
         { 5, 10, 0.01, BLOOMFILE_ELAYOUT },
-        { BLOOMFILE_RIBBON, 10, 0.01, BLOOMFILE_ESOLVED },
+        { BLOOMFILE_LAYOUT_RIBBON, 10, 0.01, BLOOMFILE_EISRIBBON },
         { 0, 0, 0.01, BLOOMFILE_ECAPACITY },
         { 0, (1ULL << 60) + 1, 0.01, BLOOMFILE_ECAPACITY },
         { 0, 10, 0, BLOOMFILE_ERATE },
         { 0, 10, 1, BLOOMFILE_ERATE },
         { 0, 10, (double)NAN, BLOOMFILE_ERATE },
         { 0, 1000, 1e-17, BLOOMFILE_EUNREACHABLE },
-        { BLOOMFILE_BLOCKED, 1000, 1e-17, BLOOMFILE_EUNREACHABLE },
+        { BLOOMFILE_LAYOUT_BLOCKED, 1000, 1e-17, BLOOMFILE_EUNREACHABLE },
     };
     for (size_t i = 0; i < ROWS(derived); i++) {
-        struct bloomfile_view view = view_of(BLOOMFILE_CLASSIC, 8, 1);
+        struct bloomfile_view view = view_of(BLOOMFILE_LAYOUT_CLASSIC, 8, 1);
         assert_error(bloomfile_view_for(&view, derived[i].layout, derived[i].n, derived[i].fpr),
                      derived[i].error);
         assert_int_equal(view.size, 0);
@@ -156,11 +157,11 @@ static void a_view_that_nobody_made_answers_maybe_and_adds_nothing(void **state)
     memset(blob, 255, sizeof blob);
     assert_all_maybe(&zero, blob);
     bloomfile_view_add_digests(&zero, blob, &digest, 1);
-    bloomfile_view_seal(&zero, 0, blob);
+    bloomfile_view_write_trailer(&zero, 0, blob);
     for (size_t i = 0; i < sizeof blob; i++)
         assert_int_equal(blob[i], 0);
     struct bloomfile_view view;
-    assert_error(bloomfile_view_open(&view, 0, blob, sizeof blob), BLOOMFILE_ECOMPACT);
+    assert_error(bloomfile_view_open(&view, 0, blob, sizeof blob), BLOOMFILE_ENOTCOMPACT);
     assert_all_maybe(&view, blob);
 }
 
@@ -179,7 +180,7 @@ static void answers_are_those_of_the_specification_at_any_alignment(void **state
         for (unsigned s = 0; s < ROWS(sizes); s++)
             for (unsigned k = 1; k <= 64; k = 2 * k + 1) {
                 const uint64_t m = sizes[s];
-                if (layouts[l] == BLOOMFILE_BLOCKED && m % 512 != 0)
+                if (layouts[l] == BLOOMFILE_LAYOUT_BLOCKED && m % 512 != 0)
                     continue;
                 const struct bloomfile_view view = view_of(layouts[l], m, k);
                 const struct recipe recipe = { layouts[l], EMBEDDED, m, k, 200, 5 };
@@ -220,7 +221,7 @@ static void adds_of_many_are_those_of_each(void **state)
     for (size_t i = 0; i < ROWS(layouts); i++)
         for (uint64_t bytes = 1u << 13; bytes <= 1u << 25; bytes <<= 12)
             for (uint32_t k = 1; k <= 15; k += 7) {
-                const uint64_t units = bytes * (layouts[i] == BLOOMFILE_COUNTING ? 2 : 8);
+                const uint64_t units = bytes * (layouts[i] == BLOOMFILE_LAYOUT_COUNTING ? 2 : 8);
                 const struct bloomfile_view view = view_of(layouts[i], units, k);
                 uint8_t *body = calloc(1, view.size), *expected = calloc(1, view.size);
                 assert_non_null(body);
@@ -268,7 +269,7 @@ static void a_compact_filter_tells_its_shape(void **state)
     (void)state;
     for (unsigned l = 0; l < ROWS(layouts); l++)
         for (uint64_t m = 512; m <= 530; m++) {
-            if (layouts[l] == BLOOMFILE_BLOCKED && m % 512 != 0)
+            if (layouts[l] == BLOOMFILE_LAYOUT_BLOCKED && m % 512 != 0)
                 continue;
             const struct bloomfile_view view = view_of(layouts[l], m, 7);
             struct bytes blob = compact_of(&view, 9, 30);
@@ -286,7 +287,7 @@ static void a_compact_filter_tells_its_shape(void **state)
 
 static void assert_refused(const void *blob, size_t size, uint64_t seed, int expected)
 {
-    struct bloomfile_view view = view_of(BLOOMFILE_CLASSIC, 8, 1);
+    struct bloomfile_view view = view_of(BLOOMFILE_LAYOUT_CLASSIC, 8, 1);
     int error = bloomfile_view_open(&view, seed, blob, size);
     if (expected != 0)
         assert_error(error, expected);
@@ -297,7 +298,7 @@ static void assert_refused(const void *blob, size_t size, uint64_t seed, int exp
 
 static void assert_trusted_refused(const void *blob, size_t size, int expected)
 {
-    struct bloomfile_view view = view_of(BLOOMFILE_CLASSIC, 8, 1);
+    struct bloomfile_view view = view_of(BLOOMFILE_LAYOUT_CLASSIC, 8, 1);
     assert_error(bloomfile_view_open_trusted(&view, blob, size), expected);
     assert_all_maybe(&view, blob);
 }
@@ -305,7 +306,7 @@ static void assert_trusted_refused(const void *blob, size_t size, int expected)
 static void any_damage_answers_maybe(void **state)
 {
     (void)state;
-    const struct bloomfile_view view = view_of(BLOOMFILE_CLASSIC, 300, 7);
+    const struct bloomfile_view view = view_of(BLOOMFILE_LAYOUT_CLASSIC, 300, 7);
     struct bytes blob = compact_of(&view, 0, 30);
     for (size_t bit = 0; bit < 8 * blob.size; bit++) {
         blob.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -321,12 +322,12 @@ static void any_damage_answers_maybe(void **state)
         assert_refused(cut, size, 0, 0);
         free(cut);
     }
-    assert_refused(blob.data, blob.size, 1, BLOOMFILE_ECOMPACT);
-    assert_refused(NULL, 0, 0, BLOOMFILE_ECOMPACT);
+    assert_refused(blob.data, blob.size, 1, BLOOMFILE_ENOTCOMPACT);
+    assert_refused(NULL, 0, 0, BLOOMFILE_ENOTCOMPACT);
     memset(blob.data, 0, blob.size);
-    assert_refused(blob.data, blob.size, 0, BLOOMFILE_ECOMPACT);
+    assert_refused(blob.data, blob.size, 0, BLOOMFILE_ENOTCOMPACT);
     memset(blob.data, 255, blob.size);
-    assert_refused(blob.data, blob.size, 0, BLOOMFILE_ECOMPACT);
+    assert_refused(blob.data, blob.size, 0, BLOOMFILE_ENOTCOMPACT);
     free(blob.data);
 }
 
@@ -348,18 +349,18 @@ static void what_is_not_understood_answers_maybe(void **state)
         { 1, { 1, 0x82, 1, 7 }, BLOOMFILE_EBITS },
         { 1, { 1, 0xF2, 1, 7 }, BLOOMFILE_EBITS },
         { 1, { 1, 0x23, 1, 7 }, BLOOMFILE_EBITS },
-        { 64, { 1, 1, 1, 0 }, BLOOMFILE_EHASHES },
-        { 64, { 1, 1, 1, 65 }, BLOOMFILE_EHASHES },
-        { 2, { 1, 0x82, 1, 7 }, BLOOMFILE_ECOMPACT },
-        { 2, { 1, 0x23, 1, 7 }, BLOOMFILE_ECOMPACT },
+        { 64, { 1, 1, 1, 0 }, BLOOMFILE_EHASHCOUNT },
+        { 64, { 1, 1, 1, 65 }, BLOOMFILE_EHASHCOUNT },
+        { 2, { 1, 0x82, 1, 7 }, BLOOMFILE_ENOTCOMPACT },
+        { 2, { 1, 0x23, 1, 7 }, BLOOMFILE_ENOTCOMPACT },
         /* Several at once: the order is that of the rules for images. */
         { 63, { 9, 9, 9, 0 }, BLOOMFILE_EVERSION },
         { 63, { 1, 9, 9, 0 }, BLOOMFILE_ELAYOUT },
         { 63, { 1, 1, 9, 0 }, BLOOMFILE_EHASH },
-        { 63, { 1, 1, 1, 0 }, BLOOMFILE_EHASHES },
+        { 63, { 1, 1, 1, 0 }, BLOOMFILE_EHASHCOUNT },
         { 63, { 1, 1, 1, 7 }, BLOOMFILE_EBITS },
     };
-    const struct bloomfile_view any = view_of(BLOOMFILE_BLOCKED, 512, 7);
+    const struct bloomfile_view any = view_of(BLOOMFILE_LAYOUT_BLOCKED, 512, 7);
     struct bytes blob = compact_of(&any, 3, 0);
     const uint32_t mark = checksum(blob.data, 68) ^ get32(blob.data + 68);
     for (size_t i = 0; i < ROWS(rows); i++) {
@@ -374,7 +375,7 @@ static void what_is_not_understood_answers_maybe(void **state)
     memset(blob.data, 0, blob.size);
     assert_trusted_refused(blob.data, blob.size, BLOOMFILE_EVERSION);
     for (size_t size = 0; size <= BLOOMFILE_TRAILER_SIZE; size++)
-        assert_trusted_refused(blob.data, size, BLOOMFILE_ECOMPACT);
+        assert_trusted_refused(blob.data, size, BLOOMFILE_ENOTCOMPACT);
     free(blob.data);
 }
 
@@ -395,16 +396,16 @@ static void the_vectors_of_annex_b_are_those_of_the_library(void **state)
                    layout, &m, &k, seed_digits, &keys, &maybe, expected) != 7)
             continue;
         const uint64_t seed = hex(seed_digits);
-        const struct bloomfile_view view = view_of(layout[0] == 'b'   ? BLOOMFILE_BLOCKED
-                                                   : layout[1] == 'l' ? BLOOMFILE_CLASSIC
-                                                                      : BLOOMFILE_COUNTING,
+        const struct bloomfile_view view = view_of(layout[0] == 'b'   ? BLOOMFILE_LAYOUT_BLOCKED
+                                                   : layout[1] == 'l' ? BLOOMFILE_LAYOUT_CLASSIC
+                                                                      : BLOOMFILE_LAYOUT_COUNTING,
                                                    m, k);
         struct bytes blob = compact_of(&view, seed, 0);
         for (unsigned i = 0; i < keys; i++) {
             const uint64_t digest = bloomfile_hash(seed, test_string, i);
             bloomfile_view_add_digests(&view, blob.data, &digest, 1);
         }
-        bloomfile_view_seal(&view, seed, blob.data);
+        bloomfile_view_write_trailer(&view, seed, blob.data);
         char digits[512] = "";
         for (size_t i = 0; i < blob.size; i++)
             snprintf(digits + 2 * i, 3, "%02x", blob.data[i]);

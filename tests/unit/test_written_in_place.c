@@ -52,9 +52,10 @@ static struct bytes images[KINDS];
 static struct bytes build(enum kind kind)
 {
     if (kind == SERIES)
-        return series_image(BLOOMFILE_BLOCKED, KEYS);
+        return series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS);
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    params.layout = kind == SLICE ? BLOOMFILE_BLOCKED : BLOOMFILE_BLOCKED + (uint32_t)kind;
+    params.layout =
+        kind == SLICE ? BLOOMFILE_LAYOUT_BLOCKED : BLOOMFILE_LAYOUT_BLOCKED + (uint32_t)kind;
     if (kind == SLICE) {
         params.capacity = KEYS;
         params.slices = 2;
@@ -95,7 +96,7 @@ static void make(enum kind kind)
 
 static uint64_t digests[2 * KEYS];
 
-static size_t count_hits(const bloomfile *f, uint64_t from, uint64_t to)
+static size_t count_hits(const bloomfile_filter *f, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
         digests[i] = number(0, i);
@@ -103,13 +104,13 @@ static size_t count_hits(const bloomfile *f, uint64_t from, uint64_t to)
 }
 
 /* Lookups in all pages. */
-static void look_up_all(const bloomfile *f)
+static void look_up_all(const bloomfile_filter *f)
 {
     assert_int_equal(count_hits(f, 0, KEYS), KEYS);
     assert_true(count_hits(f, KEYS, 2 * KEYS) < KEYS);
 }
 
-static void assert_all_maybe(const bloomfile *f)
+static void assert_all_maybe(const bloomfile_filter *f)
 {
     assert_int_equal(count_hits(f, 0, 2 * KEYS), 2 * KEYS);
     for (uint64_t i = KEYS; i < KEYS + 100; i++)
@@ -209,15 +210,15 @@ static const char *const way_names[] = {
     "touched",
 };
 
-static const unsigned mapped[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE,
-                                   BLOOMFILE_PREFAULT, BLOOMFILE_LOCK };
+static const unsigned mapped[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
+                                   BLOOMFILE_OPEN_PREFAULT, BLOOMFILE_OPEN_LOCK };
 
 /* ---- size or time of modification */
 
 static void check_reported(enum kind kind, size_t way, unsigned flags, bool by_verify)
 {
     make(kind);
-    bloomfile *f = opened("filter", flags);
+    bloomfile_filter *f = opened("filter", flags);
     look_up_all(f);
     assert_error(bloomfile_status(f), 0);
     assert_error(bloomfile_recheck(f), 0);
@@ -266,7 +267,7 @@ static void damage_by_writing_in_place_is_not_called_damage(void **state)
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
-        bloomfile *f = opened("filter", 0);
+        bloomfile_filter *f = opened("filter", 0);
         zero_body(&images[kind]);
         assert_int_equal(count_hits(f, 0, KEYS), KEYS);
         assert_true(info_of(f).bad_pages > 0);
@@ -280,7 +281,7 @@ static void a_copy_is_not_changed_with_its_file(void **state)
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
-        bloomfile *f = opened("filter", BLOOMFILE_COPY);
+        bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_COPY);
         zero_body(&images[kind]);
         look_up_all(f);
         assert_error(bloomfile_recheck(f), 0);
@@ -292,8 +293,8 @@ static void a_copy_is_not_changed_with_its_file(void **state)
 static void the_writer_that_sealed_it_reports_it(void **state)
 {
     (void)state;
-    make_live("filter", BLOOMFILE_BLOCKED);
-    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_seal(f), 0);
     wait_for_file_times();
     assert_true(has_numbers(f, 0, LIVE_KEYS));
@@ -314,7 +315,7 @@ static void change_mode(void)
     wait_for_file_times();
 }
 
-static void check_again(const bloomfile *f)
+static void check_again(const bloomfile_filter *f)
 {
     assert_error(bloomfile_status(f), 0);
     assert_int_equal(bloomfile_is_stale(f), 1);
@@ -329,7 +330,7 @@ static void another_mode_link_or_name_is_no_change(void **state)
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (size_t i = 0; i < ROWS(mapped); i++) {
             make(kind);
-            bloomfile *f = opened("filter", mapped[i]);
+            bloomfile_filter *f = opened("filter", mapped[i]);
             look_up_all(f);
             change_mode();
             check_again(f);
@@ -371,7 +372,7 @@ enum look {
     LOOKS
 };
 
-static int find(const bloomfile *f, enum look look)
+static int find(const bloomfile_filter *f, enum look look)
 {
     if (look == BY_RECHECK)
         return bloomfile_recheck(f);
@@ -391,7 +392,7 @@ static void a_page_that_was_right_before_is_changed_and_not_damaged(void **state
         for (unsigned look = 0; look < LOOKS; look++)
             for (unsigned full = 0; full < 2; full++) {
                 make(kind);
-                bloomfile *f = opened("filter", full ? BLOOMFILE_VERIFY_FULL : 0);
+                bloomfile_filter *f = opened("filter", full ? BLOOMFILE_OPEN_VERIFY_FULL : 0);
                 look_up_all(f);
                 write_and_restore_time(look % 2 == 0 ? zero_page : zero_body, kind);
                 assert_error(find(f, look), BLOOMFILE_ECHANGED);
@@ -408,7 +409,7 @@ static void a_page_that_was_never_checked_is_damaged(void **state)
     if (!time_of_change_is_kept())
         skip();
     make(CLASSIC);
-    bloomfile *f = opened("filter", 0);
+    bloomfile_filter *f = opened("filter", 0);
     assert_error(bloomfile_status(f), 0);
     write_and_restore_time(zero_page, CLASSIC);
     assert_error(bloomfile_recheck(f), 0);
@@ -425,7 +426,7 @@ static void a_file_renamed_over_it_is_a_replacement(void **state)
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
-        bloomfile *f = opened("filter", 0);
+        bloomfile_filter *f = opened("filter", 0);
         look_up_all(f);
         write_file("newer", images[CLASSIC].data, images[CLASSIC].size);
         assert_int_equal(rename("newer", "filter"), 0);
@@ -445,8 +446,8 @@ static void a_descriptor_s_header_alone_counts(void **state)
     (void)state;
     make(BLOCKED);
     int fd = open("filter", O_RDONLY | O_CLOEXEC);
-    bloomfile *f;
-    assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, 0), 0);
+    bloomfile_filter *f;
+    assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, 0), 0);
     assert_int_equal(close(fd), 0);
     look_up_all(f);
     touch(NULL);

@@ -13,7 +13,7 @@
 
 struct worker {
     const struct workers *job;
-    bloomfile *filter;
+    bloomfile_filter *filter;
     unsigned number;
     pthread_barrier_t *start;
     int result;
@@ -42,8 +42,8 @@ static void *run_worker(void *argument)
 /* One process of the job: 0 if all went well. */
 static int run_threads(const struct workers *job, unsigned process, pthread_barrier_t *start)
 {
-    bloomfile *f = job->inherited;
-    if (f == NULL && bloomfile_open(&f, job->path, BLOOMFILE_WRITE | job->flags) != 0)
+    bloomfile_filter *f = job->inherited;
+    if (f == NULL && bloomfile_open(&f, job->path, BLOOMFILE_OPEN_WRITE | job->flags) != 0)
         return 1;
     struct worker *workers = calloc(job->threads, sizeof *workers);
     pthread_t *threads = calloc(job->threads, sizeof *threads);

@@ -11,10 +11,10 @@ struct workers {
     unsigned processes, threads; /* of each process; with one process, the calling one works */
     const char *path;            /* each process opens it for writing, */
     unsigned flags;              /* with these flags too; */
-    bloomfile *inherited;        /* or, if not NULL, uses this handle */
+    bloomfile_filter *inherited; /* or, if not NULL, uses this handle */
     /* Runs in each thread, numbered from 0 over all processes. Must not use cmocka. 0: all went
      * well. */
-    int (*work)(bloomfile *f, unsigned number, void *context);
+    int (*work)(bloomfile_filter *f, unsigned number, void *context);
     void *context; /* in shared memory, if processes are to write to it */
 };
 

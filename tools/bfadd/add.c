@@ -25,7 +25,7 @@ enum {
 
 struct work {
     const struct add *add;
-    bloomfile *f;
+    bloomfile_filter *f;
     uint64_t read, done; /* keys; those that were new, or removed */
     uint64_t taken;      /* keys that the filter accepted: the first ones read */
     bool all_read;       /* the input has no more */
@@ -37,7 +37,7 @@ struct work {
 };
 
 /* Closes the filter first, or its writer would be taken for one that was killed. */
-static void check_kind(const struct add *a, bloomfile *f)
+static void check_kind(const struct add *a, bloomfile_filter *f)
 {
     char why[FRAMING_WHY];
     if (!framing_explain(f, &a->keys, a->remove ? FRAMING_LOOK_UP : FRAMING_ADD, why))
@@ -46,11 +46,11 @@ static void check_kind(const struct add *a, bloomfile *f)
     cli_fail(0, "%s %s", a->path, why);
 }
 
-static bloomfile *open_filter(const struct add *a)
+static bloomfile_filter *open_filter(const struct add *a)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    int error = bloomfile_open(&f, a->path, BLOOMFILE_WRITE | a->open_flags);
+    int error = bloomfile_open(&f, a->path, BLOOMFILE_OPEN_WRITE | a->open_flags);
     if (error != 0)
         message_cannot_open(a->path, error);
     check_kind(a, f);

@@ -27,7 +27,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "exact", NULL,
            "if several processes add a new key at the same moment, count it once (all of them must"
            " use --exact)",
-           OPTIONS_BITS(struct add, open_flags, BLOOMFILE_ADD_EXACT)),
+           OPTIONS_BITS(struct add, open_flags, BLOOMFILE_OPEN_ADD_EXACT)),
     OPTION(0, "sync", "N", "write to disk after every N keys (default: only at the end)",
            OPTIONS_COUNT(struct add, sync_every, "keys", 1, UINT64_MAX)),
     OPTION(0, "rescue", "NEWFILE",
@@ -35,7 +35,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_STRING(struct add, rescue, "the name of a file"), .value = OPTIONS_A_FILTER),
     PARAMS_ACCEPT_UNCLEAN(struct add, open_flags, "FILE"),
     OPTION(0, "overfull", NULL, PARAMS_OVERFULL,
-           OPTIONS_BITS(struct add, open_flags, BLOOMFILE_OVER_CAPACITY)),
+           OPTIONS_BITS(struct add, open_flags, BLOOMFILE_OPEN_OVER_CAPACITY)),
     OPTIONS_TITLE("Other:"),
     PARAMS_QUIET_VERBOSE(struct add, PARAMS_QUIET_KEYS),
     OPTIONS_END,
@@ -61,9 +61,9 @@ static void parse(struct add *a, int argc, char **argv)
     const int first = options_parse(&options, a, argc, argv);
     if (first == argc || argv[first][0] == '\0')
         cli_usage("the name of the filter file is missing");
-    if (a->remove && (a->open_flags & BLOOMFILE_ADD_EXACT) != 0)
+    if (a->remove && (a->open_flags & BLOOMFILE_OPEN_ADD_EXACT) != 0)
         cli_usage("--exact and --remove are mutually exclusive");
-    if (a->remove && (a->open_flags & BLOOMFILE_OVER_CAPACITY) != 0)
+    if (a->remove && (a->open_flags & BLOOMFILE_OPEN_OVER_CAPACITY) != 0)
         cli_usage("--overfull and --remove are mutually exclusive");
     keys_options_check(&a->keys);
     message_order = "the filter comes first: bfadd FILE KEYFILE...";

@@ -43,7 +43,7 @@ struct parts passes_difference(const struct job *job);
 /* ---- A filter in memory, with a random seed: its false positives are different each time. */
 
 struct filter {
-    bloomfile *f;
+    bloomfile_filter *f;
     uint64_t seed;
     uint64_t size; /* bytes */
     uint64_t keys; /* different ones, about */

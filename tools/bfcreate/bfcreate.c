@@ -135,7 +135,7 @@ static void check_slice(const struct create *c)
         return;
     if (c->live)
         cli_usage("--slice is for filters of keys, not for live ones");
-    if (c->params.layout != BLOOMFILE_BLOCKED)
+    if (c->params.layout != BLOOMFILE_LAYOUT_BLOCKED)
         cli_usage("--slice is for the layout blocked: the layout %s has no slices",
                   bloomfile_traits_of(c->params.layout)->name);
     if (c->params.capacity == 0)
@@ -169,7 +169,7 @@ static void parse(struct create *c, int argc, char **argv)
     c->inputs = argv + first + 1;
     c->inputs_count = argc - first - 1;
     if (c->params.layout == 0)
-        c->params.layout = BLOOMFILE_BLOCKED;
+        c->params.layout = BLOOMFILE_LAYOUT_BLOCKED;
     check_solved(c);
     create_check_series(c);
     check_slice(c);

@@ -31,10 +31,10 @@ static void summarize(const struct create *c, const struct bloomfile_info *info)
 static _Noreturn void refuse_over_capacity(const struct create *c,
                                            const struct bloomfile_params *params)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     char is[32], promised[32];
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    const int error = bloomfile_create_memory(&f, params, BLOOMFILE_OVER_CAPACITY);
+    const int error = bloomfile_create_memory(&f, params, BLOOMFILE_OPEN_OVER_CAPACITY);
     if (error != 0)
         create_fail(c, error);
     bloomfile_get_info(f, &info);
@@ -51,7 +51,7 @@ static _Noreturn void refuse_over_capacity(const struct create *c,
 
 void create_live(const struct create *c)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = c->params;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct cli_progress progress = { .doing = "allocating the filter ...",
@@ -61,8 +61,8 @@ void create_live(const struct create *c)
     cli_progress_step(&progress);
     fatal_signals_catch();
     int error = bloomfile_create(&f, c->path, &params,
-                                 (c->force ? BLOOMFILE_REPLACE : 0) |
-                                     (c->overfull ? BLOOMFILE_OVER_CAPACITY : 0));
+                                 (c->force ? BLOOMFILE_TO_REPLACE : 0) |
+                                     (c->overfull ? BLOOMFILE_OPEN_OVER_CAPACITY : 0));
     if (error == BLOOMFILE_EFULL)
         refuse_over_capacity(c, &params);
     if (error != 0)
@@ -101,7 +101,7 @@ static void check_size(const struct create *c, const char *option)
     if (c->params.bits != 0 || c->params.hashes != 0)
         cli_usage("%s sizes each layer by -n and -p: leave out %s", option,
                   c->params.bits != 0 ? "-m/--bits" : "-k/--hashes");
-    if (c->params.layout == BLOOMFILE_COUNTING)
+    if (c->params.layout == BLOOMFILE_LAYOUT_COUNTING)
         cli_usage("%s does not work with -l counting: it cannot know which layer holds a key",
                   option);
 }
@@ -124,7 +124,7 @@ void create_check_series(struct create *c)
     if (forgets)
         take_every(c);
     if (c->grow)
-        c->params.series = BLOOMFILE_GROW;
+        c->params.series = BLOOMFILE_SERIES_GROW;
     if (c->grow && c->params.capacity == 0)
         c->params.capacity = CREATE_FIRST_LAYER;
 }

@@ -25,14 +25,14 @@ static void take_its_like(struct bloomfile_params *p)
         p->bits = bloomfile_bits_for(p->layout, p->capacity, p->fpr, 0);
         p->bits = (p->bits + PAGE_BITS - 1) / PAGE_BITS * PAGE_BITS;
     }
-    p->layout = BLOOMFILE_BLOCKED;
+    p->layout = BLOOMFILE_LAYOUT_BLOCKED;
     p->hashes = 1;
 }
 
 int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
                             struct bloomfile_info *info)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_params params = c->params;
     params.memory = params.threads = 0;
     params.spool = NULL;
@@ -44,7 +44,7 @@ int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
     if (bloomfile_traits_of(params.layout)->solved)
         take_its_like(&params);
     if (error == 0)
-        error = bloomfile_create_memory(&f, &params, BLOOMFILE_OVER_CAPACITY);
+        error = bloomfile_create_memory(&f, &params, BLOOMFILE_OPEN_OVER_CAPACITY);
     if (error != 0)
         return error;
     bloomfile_get_info(f, info);

@@ -60,7 +60,7 @@ static void check_size(const struct create *c)
     double fpr = p->fpr > 0 ? p->fpr : CREATE_DEFAULT_FPR;
     if (p->bits != 0 || bloomfile_bits_for(p->layout, keys, fpr, p->hashes) != 0)
         return;
-    if (bloomfile_bits_for(BLOOMFILE_BLOCKED, keys, fpr, 0) != 0 && p->hashes == 0)
+    if (bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, keys, fpr, 0) != 0 && p->hashes == 0)
         cli_fail(0,
                  "cannot make the filter: the layout %s cannot reach so low a rate (use -l blocked "
                  "or -l classic)",
@@ -207,7 +207,7 @@ static void publish(const struct create *c, bloomfile_builder *builder)
 /* Opens the new file as any reader would. */
 static void inspect_file(const char *path, struct bloomfile_info *info)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     int error = bloomfile_open(&f, path, 0);
     if (error != 0)
         cli_fail(error, "%s is written, but cannot be opened", path);
@@ -257,7 +257,7 @@ void create_sealed(const struct create *c)
     framing_record(&params, &keys);
     share_memory(c, &params, &keys);
     int error = bloomfile_builder_new(&builder, &params);
-    if (error == BLOOMFILE_ESLICE)
+    if (error == BLOOMFILE_ENOSLICE)
         create_fail_for_slices(c);
     if (error != 0)
         create_fail(c, error);

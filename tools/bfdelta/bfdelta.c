@@ -134,17 +134,17 @@ static void check_no_patch(const struct request *r, const char *attempt, const c
                  r->mode == APPLY ? "OLD PATCH NEW" : "OLD NEW PATCH");
 }
 
-static bloomfile *open_filter(const struct request *r, const char *path)
+static bloomfile_filter *open_filter(const struct request *r, const char *path)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
+    int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH);
     if (error != 0) {
         check_no_patch(r, "open", path);
         message_cannot_open(path, error);
     }
     bloomfile_get_info(f, &info);
-    if (info.state != BLOOMFILE_SEALED)
+    if (info.state != BLOOMFILE_STATE_SEALED)
         cli_fail(0,
                  "cannot compare %s: it is live, and a patch needs sealed filters (seal a copy: "
                  "bfseal %s COPY)",
@@ -156,7 +156,7 @@ static bloomfile *open_filter(const struct request *r, const char *path)
 }
 
 /* Ends the program if one of the filters is what went wrong. */
-static void check_damage(const char *path, const bloomfile *f)
+static void check_damage(const char *path, const bloomfile_filter *f)
 {
     const int error = bloomfile_status(f);
     if (error != 0)
@@ -176,7 +176,7 @@ static bool tells(const struct request *r)
 
 /* ------------------------------------------------------------------------------------- making */
 
-static void report_patch(const struct request *r, const bloomfile *new)
+static void report_patch(const struct request *r, const bloomfile_filter *new)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     char size[32], whole[32], share[32];
@@ -191,7 +191,7 @@ static void report_patch(const struct request *r, const bloomfile *new)
 static void make(const struct request *r)
 {
     struct cli_progress p;
-    bloomfile *old = open_filter(r, r->old), *new = open_filter(r, r->new);
+    bloomfile_filter *old = open_filter(r, r->old), *new = open_filter(r, r->new);
     const char *inputs[] = { r->old, r->new };
     for (int i = 0; i < 2; i++)
         if (same_file_is(r->patch, inputs[i]))
@@ -244,8 +244,8 @@ static int open_patch(const char *path)
 
 static bool is_filter(const char *path)
 {
-    bloomfile *f;
-    if (bloomfile_open(&f, path, BLOOMFILE_APP_HASH) != 0)
+    bloomfile_filter *f;
+    if (bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH) != 0)
         return false;
     bloomfile_close(f);
     return true;
@@ -319,7 +319,7 @@ static void describe(const struct request *r)
 /* ----------------------------------------------------------------------------------- applying */
 
 /* A patch that was applied before is the likely reason. A pipe cannot be read again. */
-static _Noreturn void fail_for_base(const struct request *r, const bloomfile *old)
+static _Noreturn void fail_for_base(const struct request *r, const bloomfile_filter *old)
 {
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     struct bloomfile_info is = BLOOMFILE_INFO_INIT;
@@ -327,7 +327,7 @@ static _Noreturn void fail_for_base(const struct request *r, const bloomfile *ol
     if (strcmp(r->patch, "-") == 0 || !is_patch(r->patch) ||
         bloomfile_get_patch_info(open_patch(r->patch), &info) != 0)
         cli_fail(0, "cannot apply %s to %s: %s (if it was not applied already, copy NEW instead)",
-                 patch_name(r->patch), r->old, bloomfile_strerror(BLOOMFILE_EOTHERBASE));
+                 patch_name(r->patch), r->old, bloomfile_strerror(BLOOMFILE_EDIFFERENTBASE));
     if (info.result_body == is.body_crc && info.base_body != is.body_crc)
         cli_fail(0, "cannot apply %s to %s: the patch was already applied", r->patch, r->old);
     if (info.base_body == is.body_crc)
@@ -344,10 +344,10 @@ static _Noreturn void fail_for_base(const struct request *r, const bloomfile *ol
 
 static void report_result(const struct request *r)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    int error = bloomfile_open(&f, r->new, BLOOMFILE_APP_HASH);
+    int error = bloomfile_open(&f, r->new, BLOOMFILE_OPEN_APP_HASH);
     if (error != 0)
         cli_fail(error, "%s was created, but cannot be opened", r->new);
     if (tells(r)) {
@@ -363,7 +363,7 @@ static void apply(const struct request *r)
     struct cli_progress p;
     if (!destination_is_stdout(r->new) && !same_file_is(r->new, r->patch))
         check_no_patch(r, "create", r->new);
-    bloomfile *old = open_filter(r, r->old);
+    bloomfile_filter *old = open_filter(r, r->old);
     const int patch = open_patch(r->patch);
     if (destination_is_stdout(r->new) && same_file_is(r->new, r->old))
         cli_fail(0, "cannot write to standard output: it is the filter to change");
@@ -379,7 +379,7 @@ static void apply(const struct request *r)
     int error = destination_is_stdout(r->new)
                     ? bloomfile_patch_fd(STDOUT_FILENO, old, patch, r->threads, NULL)
                     : bloomfile_patch(r->new, old, patch, r->threads, destination_flags(r->force));
-    if (error == BLOOMFILE_EOTHERBASE)
+    if (error == BLOOMFILE_EDIFFERENTBASE)
         fail_for_base(r, old);
     if (error != 0)
         check_damage(r->old, old);

@@ -17,7 +17,7 @@ enum {
 bool shape_is_to_blame(int error)
 {
     return error == BLOOMFILE_EDIFFERENTLAYOUT || error == BLOOMFILE_EDIFFERENTHASH ||
-           error == BLOOMFILE_EDIFFERENTHASHES || error == BLOOMFILE_EDIFFERENTSEED ||
+           error == BLOOMFILE_EDIFFERENTHASHCOUNT || error == BLOOMFILE_EDIFFERENTSEED ||
            error == BLOOMFILE_EDIFFERENTBITS || error == BLOOMFILE_EDIFFERENTFORM;
 }
 
@@ -32,8 +32,8 @@ static bool is_of_bfcreate(const struct bloomfile_info *info)
     return info->layers == 0 && info->whole_blocks == 0 && info->hash_id < BLOOMFILE_APP_HASH_FIRST;
 }
 
-_Noreturn void shape_fail(int error, const char *old_name, const bloomfile *old,
-                          const char *new_name, const bloomfile *new)
+_Noreturn void shape_fail(int error, const char *old_name, const bloomfile_filter *old,
+                          const char *new_name, const bloomfile_filter *new)
 {
     struct bloomfile_info a = BLOOMFILE_INFO_INIT, b = BLOOMFILE_INFO_INIT;
     char why[WHY_SIZE], advice[ADVICE_SIZE];

@@ -11,7 +11,7 @@
 bool shape_is_to_blame(int error);
 
 /* Ends the program with that error, and tells what to do. */
-_Noreturn void shape_fail(int error, const char *old_name, const bloomfile *old,
-                          const char *new_name, const bloomfile *new);
+_Noreturn void shape_fail(int error, const char *old_name, const bloomfile_filter *old,
+                          const char *new_name, const bloomfile_filter *new);
 
 #endif

@@ -161,7 +161,7 @@ static void warn(const struct request *r, const struct fold_plan *p,
  * the plan. */
 static void report(const struct request *r, const struct fold_plan *p)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     const struct bloomfile_fold_choice *c = &p->choices[p->chosen];
@@ -173,7 +173,7 @@ static void report(const struct request *r, const struct fold_plan *p)
             summarize(r, p, c->image_size, c->fpr);
         return;
     }
-    int error = bloomfile_open(&f, r->dest, BLOOMFILE_APP_HASH);
+    int error = bloomfile_open(&f, r->dest, BLOOMFILE_OPEN_APP_HASH);
     if (error != 0)
         cli_fail(error, "%s was created, but cannot be opened", r->dest);
     bloomfile_get_info(f, &info);
@@ -186,20 +186,20 @@ static void report(const struct request *r, const struct fold_plan *p)
 
 /* ------------------------------------------------------------------------------------- folding */
 
-static void check_loss(const struct request *r, const bloomfile *f)
+static void check_loss(const struct request *r, const bloomfile_filter *f)
 {
     const struct lost_keys lost = { r->dest, r->path, f, r->force, r->discard };
     lost_keys_check(&lost);
 }
 
-static void check_dest(const struct request *r, const bloomfile *f)
+static void check_dest(const struct request *r, const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
     bool same = same_file_is(r->dest, r->path);
     if (same && destination_is_stdout(r->dest))
         cli_fail(0, "cannot write to standard output: it is the filter to fold");
-    if (same && info.state == BLOOMFILE_LIVE)
+    if (same && info.state == BLOOMFILE_STATE_LIVE)
         cli_fail(0, "cannot create %s: it is the live filter to fold (write to another file)",
                  r->dest);
     if (r->svg != NULL)
@@ -215,7 +215,7 @@ static void step(const struct request *r, struct cli_progress *progress, const c
     cli_progress_step(progress);
 }
 
-static int fold(const struct request *r, bloomfile *f, uint64_t factor)
+static int fold(const struct request *r, bloomfile_filter *f, uint64_t factor)
 {
     destination_hold(r->dest, f);
     destination_check_again(r->dest);
@@ -230,11 +230,11 @@ int main(int argc, char **argv)
     struct request r = { .wish.more = FOLD_AS_MANY };
     struct fold_plan plan;
     struct cli_progress progress;
-    bloomfile *f;
+    bloomfile_filter *f;
     cli_start(argv[0]);
     parse(&r, argc, argv);
     cli_catch_bus_error(r.path);
-    int error = bloomfile_open(&f, r.path, BLOOMFILE_APP_HASH | r.open_flags);
+    int error = bloomfile_open(&f, r.path, BLOOMFILE_OPEN_APP_HASH | r.open_flags);
     if (error != 0)
         message_cannot_open(r.path, error);
     message_if_series("fold", r.path, f);

@@ -36,7 +36,7 @@ struct fold_plan {
 /* Verifies the filter, computes what each factor makes of it and chooses one. Ends the program if
  * that cannot be done. */
 void fold_plan_make(struct fold_plan *p, const struct fold_wish *wish, const char *path,
-                    const bloomfile *f);
+                    const bloomfile_filter *f);
 
 /* Ends the program if no factor will do. Unless `quiet`, tells if only a copy will, and why. */
 void fold_plan_check(const struct fold_plan *p, const struct fold_wish *wish, bool quiet);

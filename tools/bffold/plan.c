@@ -40,7 +40,7 @@ static size_t choose(const struct fold_wish *wish, const struct fold_plan *p)
 }
 
 /* A live filter that is in use has keys that are not recorded yet. */
-static uint64_t count_keys(const bloomfile *f, const struct bloomfile_info *info)
+static uint64_t count_keys(const bloomfile_filter *f, const struct bloomfile_info *info)
 {
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     if (info->keys_estimated == 0 && info->writers == 0)
@@ -50,7 +50,7 @@ static uint64_t count_keys(const bloomfile *f, const struct bloomfile_info *info
 }
 
 void fold_plan_make(struct fold_plan *p, const struct fold_wish *wish, const char *path,
-                    const bloomfile *f)
+                    const bloomfile_filter *f)
 {
     *p = (struct fold_plan){ .path = path, .info = BLOOMFILE_INFO_INIT, .all = wish->all };
     bloomfile_get_info(f, &p->info);

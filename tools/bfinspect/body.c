@@ -22,7 +22,7 @@ static void add_fault(struct inspect_report *r, struct inspect_layer *l,
         r->faults[r->fault_count++] = fault;
 }
 
-static void verify(struct inspect_report *r, struct inspect_layer *l, const bloomfile *f,
+static void verify(struct inspect_report *r, struct inspect_layer *l, const bloomfile_filter *f,
                    unsigned threads)
 {
     struct bloomfile_fault fault;
@@ -45,23 +45,23 @@ bool inspect_is_clean(const struct bloomfile_info *info)
  * that all writers have left in order; else at least as many (format-spec.md, 10.3). A writer that
  * came and went meanwhile leaves another record. */
 static bool ones_are_right(const struct inspect_report *r, const struct inspect_layer *l,
-                           const bloomfile *f)
+                           const bloomfile_filter *f)
 {
     struct bloomfile_info now = BLOOMFILE_INFO_INIT;
     const uint64_t found = l->measure.ones, told = l->info.ones;
     bloomfile_get_info(f, &now);
-    if (l->info.state == BLOOMFILE_SEALED ||
+    if (l->info.state == BLOOMFILE_STATE_SEALED ||
         (now.sequence == l->info.sequence && now.keys_estimated == 0 && inspect_is_clean(&now)))
         return found == told;
-    return found >= told || r->unclean || l->info.layout == BLOOMFILE_COUNTING;
+    return found >= told || r->unclean || l->info.layout == BLOOMFILE_LAYOUT_COUNTING;
 }
 
 /* The body is not what the record says: the first fault is the one that a reader who looks at all
  * of it meets first (format-spec.md, section 10.4). A live body has nothing else to tell by. */
-static void explain_ones(struct inspect_report *r, struct inspect_layer *l, const bloomfile *f,
-                         unsigned threads)
+static void explain_ones(struct inspect_report *r, struct inspect_layer *l,
+                         const bloomfile_filter *f, unsigned threads)
 {
-    if (!l->verified && l->info.state == BLOOMFILE_SEALED)
+    if (!l->verified && l->info.state == BLOOMFILE_STATE_SEALED)
         verify(r, l, f, threads);
     if (l->error == 0)
         add_fault(
@@ -69,7 +69,7 @@ static void explain_ones(struct inspect_report *r, struct inspect_layer *l, cons
             (struct bloomfile_fault){ BLOOMFILE_EBODY, l->info.body_offset, UINT64_MAX, "ones" });
 }
 
-static void measure(struct inspect_report *r, struct inspect_layer *l, const bloomfile *f,
+static void measure(struct inspect_report *r, struct inspect_layer *l, const bloomfile_filter *f,
                     const struct inspect_options *options)
 {
     struct cli_progress progress = { .doing = "counting bits" };
@@ -89,10 +89,10 @@ static void measure(struct inspect_report *r, struct inspect_layer *l, const blo
         explain_ones(r, l, f, options->threads);
 }
 
-static void read_one(struct inspect_report *r, struct inspect_layer *l, const bloomfile *f,
+static void read_one(struct inspect_report *r, struct inspect_layer *l, const bloomfile_filter *f,
                      const struct inspect_options *options)
 {
-    if (options->verify && l->info.state == BLOOMFILE_SEALED)
+    if (options->verify && l->info.state == BLOOMFILE_STATE_SEALED)
         verify(r, l, f, options->threads);
     if (!options->quick && !bus_error_failed())
         measure(r, l, f, options);
@@ -121,7 +121,7 @@ static void sum_up(struct inspect_report *r)
     r->measure.fpr = 1 - sure;
 }
 
-static void list_layers(struct inspect_report *r, const bloomfile *f)
+static void list_layers(struct inspect_report *r, const bloomfile_filter *f)
 {
     r->layer_count = bloomfile_layers(f);
     r->layers = calloc(r->layer_count + 1, sizeof(*r->layers));
@@ -141,7 +141,7 @@ static void list_layers(struct inspect_report *r, const bloomfile *f)
     }
 }
 
-void inspect_bodies(struct inspect_report *r, const bloomfile *f,
+void inspect_bodies(struct inspect_report *r, const bloomfile_filter *f,
                     const struct inspect_options *options)
 {
     list_layers(r, f);
@@ -170,7 +170,7 @@ static void widen(struct inspect_range *range, uint64_t count, double least, dou
     range->most = count == 0 ? most : fmax(range->most, most);
 }
 
-void inspect_solution(struct inspect_solution *s, const bloomfile *f)
+void inspect_solution(struct inspect_solution *s, const bloomfile_filter *f)
 {
     struct bloomfile_solution page;
     uint64_t solved = 0;

@@ -115,7 +115,7 @@ static void judge_trailing(struct inspect_report *r)
 static void judge_fields(struct inspect_report *r)
 {
     bool damaged = has_fault(r, BLOOMFILE_EHEADER) || has_fault(r, BLOOMFILE_EMAGIC) ||
-                   has_fault(r, BLOOMFILE_ERECORD) || has_fault(r, BLOOMFILE_EHEADERSIZE);
+                   has_fault(r, BLOOMFILE_ERECORD) || has_fault(r, BLOOMFILE_EFORM);
     const char *before = damaged ? "damaged header: " : "invalid header: ";
     for (size_t i = 0; i < r->fault_count; i++) {
         const struct bloomfile_fault *f = &r->faults[i];

@@ -135,11 +135,11 @@ void inspect_read(struct inspect_report *r, const struct inspect_options *option
 void inspect_free(struct inspect_report *r);
 
 /* Verifies and measures the body, or that of each layer, as far as the options ask. */
-void inspect_bodies(struct inspect_report *r, const bloomfile *f,
+void inspect_bodies(struct inspect_report *r, const bloomfile_filter *f,
                     const struct inspect_options *options);
 
 /* Of all pages. */
-void inspect_solution(struct inspect_solution *s, const bloomfile *f);
+void inspect_solution(struct inspect_solution *s, const bloomfile_filter *f);
 
 /* Whether the file is one layer of a live series, and not the one by which that is opened. */
 bool inspect_is_part(const struct inspect_report *r);

@@ -172,7 +172,7 @@ static void put_record(json *object, const struct inspect_report *r)
 
 static void put_live(json *object, const struct inspect_report *r)
 {
-    if (r->depth < INSPECT_HEADER || r->info.state != BLOOMFILE_LIVE) {
+    if (r->depth < INSPECT_HEADER || r->info.state != BLOOMFILE_STATE_LIVE) {
         put_null(object, "live");
         return;
     }

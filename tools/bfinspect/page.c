@@ -64,7 +64,7 @@ static void put_keys(FILE *out, const struct inspect_report *r)
 static void put_rate(FILE *out, const struct inspect_report *r)
 {
     char promised[SHORT] = "none", real[SHORT] = "not measured", fill[SHORT];
-    bool estimate = (r->info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0;
+    bool estimate = (r->info.provenance & BLOOMFILE_PROVENANCE_INTERSECTION) != 0;
     if (r->info.fpr > 0)
         cli_percent(promised, sizeof(promised), r->info.fpr);
     if (r->measured && !is_solved(r))
@@ -88,7 +88,7 @@ static void put_body_state(FILE *out, const struct inspect_report *r)
                  r->faults[0].offset);
     if (r->depth < INSPECT_BODY)
         row(out, "body", "not read");
-    else if (!is_damaged(r) && r->info.state == BLOOMFILE_LIVE)
+    else if (!is_damaged(r) && r->info.state == BLOOMFILE_STATE_LIVE)
         row(out, "body", "without checksums until it is sealed");
     else if (r->verified && r->info.pages == 1)
         row(out, "body", "verified, its only page is good");
@@ -231,7 +231,7 @@ static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
             framing_text(framing, sizeof(framing), info->framing, info->framing_size));
     put_origin(out, info);
     row(out, "state", "%s", text_state(state, sizeof(state), info->state));
-    if (info->state == BLOOMFILE_LIVE)
+    if (info->state == BLOOMFILE_STATE_LIVE)
         row(out, "writers", "%" PRIu32 "%s", info->writers,
             info->writers > 0 && !r->in_use ? ", killed" : "");
     put_hex(out, "boot id", info->boot_id, sizeof(info->boot_id));

@@ -78,7 +78,7 @@ static void advise_for_keys(struct inspect_report *r, uint64_t recorded)
     const uint64_t keys = estimate > recorded + recorded / 10 ? estimate : recorded;
     if (!is_saturated(r))
         verdict_advise(r, "rebuild it for %" PRIu64 " keys or more (bfcreate --capacity)", keys);
-    else if (r->info.state == BLOOMFILE_LIVE)
+    else if (r->info.state == BLOOMFILE_STATE_LIVE)
         verdict_advise(r, "its bits do not show the number of keys: add all keys to a filter that "
                           "grows (bfcreate --live --grow)");
     else
@@ -146,7 +146,7 @@ static void judge_use(struct inspect_report *r)
 {
     const struct bloomfile_info *info = &r->info;
     char real[32];
-    const bool live = info->state == BLOOMFILE_LIVE; /* keys may come */
+    const bool live = info->state == BLOOMFILE_STATE_LIVE; /* keys may come */
     const double rate = r->measured ? r->measure.fpr : recorded_rate(info);
     if (!live && message_is_empty(info) && (!r->measured || r->measure.keys_estimate == 0)) {
         verdict_add(r, "empty: lookups return no for %s",

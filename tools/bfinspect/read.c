@@ -114,7 +114,7 @@ static void note_missing(struct inspect_report *r, const struct bloomfile_key *k
 }
 
 /* How many belong to the slice, if it is one. */
-static size_t count_own(const bloomfile *f, const struct bloomfile_key *keys, size_t n)
+static size_t count_own(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n)
 {
     size_t own = 0;
     bloomfile_digest first, last;
@@ -127,7 +127,7 @@ static size_t count_own(const bloomfile *f, const struct bloomfile_key *keys, si
     return own;
 }
 
-static void check_keys(struct inspect_report *r, const bloomfile *f,
+static void check_keys(struct inspect_report *r, const bloomfile_filter *f,
                        const struct inspect_options *options)
 {
     struct bloomfile_key keys[KEYS_BATCH];
@@ -157,7 +157,7 @@ bool inspect_hash_is_applications(const struct inspect_report *r)
     return r->info.hash_id >= BLOOMFILE_APP_HASH_FIRST;
 }
 
-static void read_mapping(struct inspect_report *r, const bloomfile *f,
+static void read_mapping(struct inspect_report *r, const bloomfile_filter *f,
                          const struct inspect_options *options)
 {
     inspect_bodies(r, f, options);
@@ -173,7 +173,7 @@ static void read_mapping(struct inspect_report *r, const bloomfile *f,
         r->size = r->info.image_size; /* of all files */
 }
 
-static void salvage_body(const bloomfile *f)
+static void salvage_body(const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     size_t used;
@@ -183,7 +183,7 @@ static void salvage_body(const bloomfile *f)
 }
 
 /* What was read of a file that shrank is forgotten. */
-static void read_shrinking(struct inspect_report *r, const bloomfile *f,
+static void read_shrinking(struct inspect_report *r, const bloomfile_filter *f,
                            const struct inspect_options *options)
 {
     const struct inspect_report before = *r;
@@ -206,7 +206,7 @@ static bool same_time(struct timespec a, struct timespec b)
 }
 
 /* By path, so that the library notices if it is written to; *r: since its header was read. */
-static int open_sealed(struct inspect_report *r, int fd, unsigned flags, bloomfile **f)
+static int open_sealed(struct inspect_report *r, int fd, unsigned flags, bloomfile_filter **f)
 {
     struct stat now;
     const int error = bloomfile_open(f, r->path, flags);
@@ -214,29 +214,30 @@ static int open_sealed(struct inspect_report *r, int fd, unsigned flags, bloomfi
         stat(r->path, &now) == 0 && now.st_dev == r->stat.st_dev && now.st_ino == r->stat.st_ino;
     if (!same) { /* it was replaced: what was opened first is inspected */
         bloomfile_close(*f);
-        return bloomfile_open_fd(f, fd, 0, BLOOMFILE_TO_END, flags);
+        return bloomfile_open_fd(f, fd, 0, BLOOMFILE_FROM_REST, flags);
     }
     r->rewritten = now.st_size != r->stat.st_size || !same_time(now.st_mtim, r->stat.st_mtim);
     return error;
 }
 
 /* The layers of a live series are found by the name of the first. */
-static int open_as(struct inspect_report *r, int fd, unsigned flags, bloomfile **f)
+static int open_as(struct inspect_report *r, int fd, unsigned flags, bloomfile_filter **f)
 {
     if (r->info.series != 0)
         return bloomfile_open(f, r->path, flags);
-    return r->info.state == BLOOMFILE_SEALED ? open_sealed(r, fd, flags, f)
-                                             : bloomfile_open_fd(f, fd, 0, BLOOMFILE_TO_END, flags);
+    return r->info.state == BLOOMFILE_STATE_SEALED
+               ? open_sealed(r, fd, flags, f)
+               : bloomfile_open_fd(f, fd, 0, BLOOMFILE_FROM_REST, flags);
 }
 
-static bloomfile *open_filter(struct inspect_report *r, int fd, unsigned open_flags)
+static bloomfile_filter *open_filter(struct inspect_report *r, int fd, unsigned open_flags)
 {
-    bloomfile *f;
-    r->in_use = r->info.state == BLOOMFILE_LIVE && writers_have(fd);
-    r->error = open_as(r, fd, BLOOMFILE_APP_HASH, &f);
+    bloomfile_filter *f;
+    r->in_use = r->info.state == BLOOMFILE_STATE_LIVE && writers_have(fd);
+    r->error = open_as(r, fd, BLOOMFILE_OPEN_APP_HASH, &f);
     r->unclean = r->error == BLOOMFILE_EUNCLEAN;
     if (r->unclean && open_flags != 0)
-        r->error = open_as(r, fd, BLOOMFILE_APP_HASH | open_flags, &f);
+        r->error = open_as(r, fd, BLOOMFILE_OPEN_APP_HASH | open_flags, &f);
     if (r->error != 0)
         r->is_explained = layers_explain(r->path, r->error, r->explanation);
     return f;
@@ -249,7 +250,7 @@ bool inspect_is_part(const struct inspect_report *r)
 
 static void read_body(struct inspect_report *r, int fd, const struct inspect_options *options)
 {
-    bloomfile *f = open_filter(r, fd, options->open_flags);
+    bloomfile_filter *f = open_filter(r, fd, options->open_flags);
     if (f == NULL)
         return;
     r->depth = INSPECT_BODY;

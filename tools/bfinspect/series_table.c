@@ -95,14 +95,14 @@ static const char *place(const struct inspect_layer *l, char text[SHORT])
 
 static const char *state(const struct inspect_layer *l, char text[SHORT])
 {
-    if (l->info.state == BLOOMFILE_POISONED)
+    if (l->info.state == BLOOMFILE_STATE_POISONED)
         return "poisoned";
     if (l->info.bad_pages > 0)
         snprintf(text, SHORT, "%" PRIu64 " of %" PRIu64 " page%s bad", l->info.bad_pages,
                  l->info.pages, cli_s(l->info.pages));
     else if (l->error != 0)
         snprintf(text, SHORT, "damaged");
-    else if (l->info.state == BLOOMFILE_LIVE)
+    else if (l->info.state == BLOOMFILE_STATE_LIVE)
         return l->in_use ? "open for writing" : inspect_is_clean(&l->info) ? "clean" : "not clean";
     else
         return l->verified ? "good" : "not verified";

@@ -119,7 +119,7 @@ static void judge_live(struct inspect_report *r, bool verify)
 
 static void judge_sound(struct inspect_report *r, bool verify)
 {
-    const bool live = r->info.state == BLOOMFILE_LIVE;
+    const bool live = r->info.state == BLOOMFILE_STATE_LIVE;
     if (live)
         judge_live(r, verify);
     verdict_promises(r);
@@ -129,7 +129,7 @@ static void judge_sound(struct inspect_report *r, bool verify)
                 r->verified   ? "healthy"
                 : r->measured ? "healthy header and fill, body not verified"
                               : "healthy header, body not read");
-    if ((r->info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0)
+    if ((r->info.provenance & BLOOMFILE_PROVENANCE_INTERSECTION) != 0)
         verdict_add(r, "; an intersection, so its rate is only an estimate");
 }
 

@@ -173,7 +173,7 @@ static void check_layout(const struct request *r, const struct merge_sources *s)
     if (r->mode == PROJECT && traits->projection == 0)
         cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot project %s", s->list[0].name);
     if (r->mode == INTERSECT && traits->counts)
-        cli_fail(BLOOMFILE_ECOUNTING, "cannot intersect %s", s->list[0].name);
+        cli_fail(BLOOMFILE_EISCOUNTING, "cannot intersect %s", s->list[0].name);
 }
 
 /* The keys of a union of sources that share none; 0: not known. */
@@ -228,8 +228,8 @@ static _Noreturn void fail_for_rate(const struct request *r, const struct merge_
 
 static int join(const struct request *r, const struct merge_sources *s, unsigned flags)
 {
-    const bloomfile **filters = merge_sources_filters(s);
-    const unsigned accept = r->as_is ? BLOOMFILE_ACCEPT_INCOMPLETE : 0;
+    const bloomfile_filter **filters = merge_sources_filters(s);
+    const unsigned accept = r->as_is ? BLOOMFILE_JOIN_ACCEPT_INCOMPLETE : 0;
     int error = destination_is_stdout(r->dest)
                     ? bloomfile_join_fd(STDOUT_FILENO, filters, s->count, accept, NULL)
                     : bloomfile_join(r->dest, filters, s->count, flags | accept);
@@ -241,7 +241,7 @@ static int make(const struct request *r, const struct merge_sources *s)
 {
     const bool to_stdout = destination_is_stdout(r->dest);
     const unsigned flags = destination_flags(r->force);
-    bloomfile *first = s->list[0].filter;
+    bloomfile_filter *first = s->list[0].filter;
     struct bloomfile_merge_params params = r->params;
     const struct merge_dest dest = dest_of(r);
     destination_hold(r->dest, first);
@@ -252,9 +252,9 @@ static int make(const struct request *r, const struct merge_sources *s)
                          : bloomfile_project(r->dest, first, flags);
     if (r->mode == SLICES)
         return join(r, s, flags);
-    params.op = r->mode == INTERSECT ? BLOOMFILE_INTERSECTION : BLOOMFILE_UNION;
+    params.op = r->mode == INTERSECT ? BLOOMFILE_MERGE_INTERSECTION : BLOOMFILE_MERGE_UNION;
     params.keys = count_keys(r, s);
-    const bloomfile **filters = merge_sources_filters(s);
+    const bloomfile_filter **filters = merge_sources_filters(s);
     int error = to_stdout ? bloomfile_merge_fd(STDOUT_FILENO, filters, s->count, &params)
                           : bloomfile_merge(r->dest, filters, s->count, &params, flags);
     free(filters);
@@ -268,7 +268,7 @@ static void merge(const struct request *r, const struct merge_sources *s)
     int error = make(r, s);
     if (error != 0)
         merge_sources_check_damage(s);
-    if (error == BLOOMFILE_ERATEPASSED)
+    if (error == BLOOMFILE_EOVERRATE)
         fail_for_rate(r, s);
     if (error != 0)
         destination_fail(r->dest, error);
@@ -298,10 +298,10 @@ static void warn(const struct request *r, const struct bloomfile_info *info,
 /* Opens the new file as any reader would, and describes it. */
 static void report(const struct request *r)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    int error = bloomfile_open(&f, r->dest, BLOOMFILE_APP_HASH);
+    int error = bloomfile_open(&f, r->dest, BLOOMFILE_OPEN_APP_HASH);
     if (error != 0)
         cli_fail(error, "%s was created, but cannot be opened", r->dest);
     if (!r->quiet) {
@@ -312,7 +312,7 @@ static void report(const struct request *r)
         warn(r, &info, rate);
         if (summary)
             message_summary(r->dest, &info, rate, 0);
-        if (summary && (info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0)
+        if (summary && (info.provenance & BLOOMFILE_PROVENANCE_INTERSECTION) != 0)
             cli_warn(0, "%s: an intersection, so its rate is only an estimate", r->dest);
     }
     bloomfile_close(f);

@@ -18,21 +18,21 @@ enum {
 };
 
 /* Opens the first source that is a file. NULL: there is none, or it cannot be opened. */
-static bloomfile *open_first(const struct merge_dest *d)
+static bloomfile_filter *open_first(const struct merge_dest *d)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     if (d->src_count == 0 || strcmp(d->src[0], "-") == 0)
         return NULL;
-    return bloomfile_open(&f, d->src[0], BLOOMFILE_APP_HASH) == 0 ? f : NULL;
+    return bloomfile_open(&f, d->src[0], BLOOMFILE_OPEN_APP_HASH) == 0 ? f : NULL;
 }
 
 /* Whether DEST can be merged with the first source. `first`: NULL if it is not open. */
-static bool can_join(const struct merge_dest *d, const bloomfile *first)
+static bool can_join(const struct merge_dest *d, const bloomfile_filter *first)
 {
-    bloomfile *dest, *own = first == NULL ? open_first(d) : NULL;
-    const bloomfile *source = first != NULL ? first : own;
+    bloomfile_filter *dest, *own = first == NULL ? open_first(d) : NULL;
+    const bloomfile_filter *source = first != NULL ? first : own;
     bool can = d->is_union && source != NULL;
-    if (can && bloomfile_open(&dest, d->path, BLOOMFILE_APP_HASH) == 0) {
+    if (can && bloomfile_open(&dest, d->path, BLOOMFILE_OPEN_APP_HASH) == 0) {
         can = bloomfile_compatible(dest, source) == 0;
         bloomfile_close(dest);
     } else {
@@ -51,7 +51,7 @@ static bool is_plain(const char *name)
 }
 
 /* Only a union of sealed sources can have its keys. */
-static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile *first)
+static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile_filter *first)
 {
     char command[COMMAND_SIZE] = "";
     const char *src = d->src_count == 1 && !d->lists ? d->src[0] : "SRC...";
@@ -71,7 +71,7 @@ static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile 
 }
 
 /* `first`: the first source, NULL if it is not open. */
-static void check(const struct merge_dest *d, bool is_source, const bloomfile *first)
+static void check(const struct merge_dest *d, bool is_source, const bloomfile_filter *first)
 {
     struct stat st;
     if (stat(d->path, &st) != 0)
@@ -123,7 +123,7 @@ static void check_live_sources(const struct merge_dest *d, const struct merge_so
 {
     for (size_t i = 0; i < s->count; i++) {
         const struct merge_source *source = &s->list[i];
-        if (source->is_file && source->info.state == BLOOMFILE_LIVE &&
+        if (source->is_file && source->info.state == BLOOMFILE_STATE_LIVE &&
             same_file_is(d->path, source->name))
             cli_fail(0, "cannot create %s: it is a filter to merge, and live", d->path);
     }

@@ -33,7 +33,8 @@ static _Noreturn void no_memory(void)
 /* ------------------------------------------------------------------------------------- opening */
 
 /* Takes over the filter; `file` NULL: it is none. */
-static void put(struct merge_sources *s, char *name, bloomfile *filter, const struct stat *file)
+static void put(struct merge_sources *s, char *name, bloomfile_filter *filter,
+                const struct stat *file)
 {
     if (s->count == s->room) {
         s->room = s->room == 0 ? FIRST_ROOM : 2 * s->room;
@@ -46,9 +47,9 @@ static void put(struct merge_sources *s, char *name, bloomfile *filter, const st
     *source = (struct merge_source){ .name = name, .filter = filter, .info = BLOOMFILE_INFO_INIT };
     bloomfile_get_info(filter, &source->info);
     if (bloomfile_traits_of(source->info.layout)->solved && !s->slices)
-        message_fail(BLOOMFILE_ESOLVED, "cannot merge", name);
+        message_fail(BLOOMFILE_EISRIBBON, "cannot merge", name);
     if (source->info.whole_blocks > 0 && !s->slices)
-        message_fail(BLOOMFILE_ENOTWHOLE, "cannot merge", name);
+        message_fail(BLOOMFILE_EISSLICE, "cannot merge", name);
     if (file != NULL) {
         source->is_file = true;
         source->device = file->st_dev;
@@ -161,7 +162,7 @@ static uint64_t take_header(struct stream *s)
         error = bloomfile_inspect(header, size_of(&info), &info, NULL, NULL);
     if (error != 0)
         fail_for_image(s, error);
-    if (info.state == BLOOMFILE_LIVE)
+    if (info.state == BLOOMFILE_STATE_LIVE)
         fail_for_image(s, BLOOMFILE_ELIVE);
     return size_of(&info);
 }
@@ -178,9 +179,9 @@ static void take_body(struct stream *s, uint64_t size)
 
 static void put_image(const struct stream *s, struct merge_sources *sources, uint64_t size)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     char *name;
-    int error = bloomfile_open_fd(&f, s->spool, s->begin, size, BLOOMFILE_APP_HASH);
+    int error = bloomfile_open_fd(&f, s->spool, s->begin, size, BLOOMFILE_OPEN_APP_HASH);
     if (error != 0)
         fail_for_image(s, error);
     if (asprintf(&name, "standard input, filter %" PRIu64, s->number) < 0)
@@ -219,14 +220,14 @@ static void take_stdin(struct merge_sources *s)
 
 void merge_sources_add(struct merge_sources *s, const char *path)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct stat file;
     if (strcmp(path, "-") == 0) {
         take_stdin(s);
         read_stdin(s);
         return;
     }
-    int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH | s->open_flags);
+    int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH | s->open_flags);
     if (error != 0)
         message_cannot_open(path, error);
     if (stat(path, &file) != 0)
@@ -326,7 +327,7 @@ static _Noreturn void fail_for_difference(const struct merge_source *first,
     case BLOOMFILE_EDIFFERENTHASH:
         cli_fail(0, "cannot merge %s: hash function %" PRIu32 ", but %s: hash function %" PRIu32,
                  other->name, b->hash_id, first->name, a->hash_id);
-    case BLOOMFILE_EDIFFERENTHASHES:
+    case BLOOMFILE_EDIFFERENTHASHCOUNT:
         cli_fail(0,
                  "cannot merge %s: k = %" PRIu32 ", but %s: k = %" PRIu32
                  " (build them with the same -n, or the same -k)",
@@ -374,9 +375,9 @@ void merge_sources_check_damage(const struct merge_sources *s)
     }
 }
 
-const bloomfile **merge_sources_filters(const struct merge_sources *s)
+const bloomfile_filter **merge_sources_filters(const struct merge_sources *s)
 {
-    const bloomfile **filters = calloc(s->count, sizeof(*filters));
+    const bloomfile_filter **filters = calloc(s->count, sizeof(*filters));
     if (filters == NULL)
         no_memory();
     for (size_t i = 0; i < s->count; i++)

@@ -13,7 +13,7 @@
 
 struct merge_source {
     char *name; /* for messages */
-    bloomfile *filter;
+    bloomfile_filter *filter;
     struct bloomfile_info info;
     bool is_file;
     dev_t device; /* of a file */
@@ -47,7 +47,7 @@ void merge_sources_compare_framing(const struct merge_sources *s);
 void merge_sources_check_damage(const struct merge_sources *s);
 
 /* The handles in order, from malloc(). */
-const bloomfile **merge_sources_filters(const struct merge_sources *s);
+const bloomfile_filter **merge_sources_filters(const struct merge_sources *s);
 
 void merge_sources_close(struct merge_sources *s);
 

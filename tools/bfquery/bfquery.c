@@ -83,7 +83,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "all", NULL, "a key matches only if every filter may contain it",
            OPTIONS_FLAG(struct request, filters.all), .rival = 'a'),
     OPTION(0, "verify", NULL, "check the whole filter first, not only the pages used",
-           OPTIONS_BITS(struct request, open_flags, BLOOMFILE_VERIFY_FULL)),
+           OPTIONS_BITS(struct request, open_flags, BLOOMFILE_OPEN_VERIFY_FULL)),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "FILE"),
     OPTIONS_TITLE("Output:"),
     OPTION(

@@ -123,7 +123,7 @@ bool filters_has(const struct batch *b, size_t filter, size_t key)
 /* -------------------------------------------------------------------------------------- damage */
 
 /* Tells the user if the filter turned out to be damaged. Returns the error. */
-static int tell_damage(const char *path, const bloomfile *f)
+static int tell_damage(const char *path, const bloomfile_filter *f)
 {
     int error = bloomfile_recheck(f);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;

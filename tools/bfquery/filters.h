@@ -11,7 +11,7 @@
 
 struct filters_one {
     const char *path;
-    bloomfile *f;
+    bloomfile_filter *f;
     uint64_t seed;
     uint64_t matches; /* for the caller */
 };

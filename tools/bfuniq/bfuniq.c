@@ -78,7 +78,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            .value = OPTIONS_A_FILTER),
     PARAMS_ACCEPT_UNCLEAN(struct request, seen.plan.open_flags, "FILE"),
     OPTION(0, "overfull", NULL, "with --fixed: " PARAMS_OVERFULL,
-           OPTIONS_BITS(struct request, seen.plan.open_flags, BLOOMFILE_OVER_CAPACITY)),
+           OPTIONS_BITS(struct request, seen.plan.open_flags, BLOOMFILE_OPEN_OVER_CAPACITY)),
     OPTIONS_TITLE("Output:"),
     OPTION('c', "count", NULL, "print only the number of lines, new lines and repeated lines",
            OPTIONS_FLAG(struct request, count)),
@@ -118,13 +118,13 @@ static void check_memory_options(struct request *r)
     struct filter_plan *plan = &r->seen.plan;
     uint64_t keys = 0;
     const bool forgets = r->generations > 0;
-    if ((plan->open_flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0 && r->seen.path == NULL)
+    if ((plan->open_flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) != 0 && r->seen.path == NULL)
         cli_usage("--accept-unclean needs --filter");
     if (forgets != (r->every != NULL))
         cli_usage("--generations and --every must be used together");
     if (r->fixed && forgets)
         cli_usage("--fixed and --generations are mutually exclusive");
-    if ((plan->open_flags & BLOOMFILE_OVER_CAPACITY) != 0 && !r->fixed)
+    if ((plan->open_flags & BLOOMFILE_OPEN_OVER_CAPACITY) != 0 && !r->fixed)
         cli_usage("--overfull needs --fixed: other filters cannot be over capacity");
     if (forgets)
         period_take(r->every, &keys, &plan->params.period);
@@ -133,7 +133,7 @@ static void check_memory_options(struct request *r)
                   "--every to a time",
                   r->every);
     plan->has_kind = forgets || r->fixed;
-    plan->params.series = r->fixed ? 0 : forgets ? (uint32_t)r->generations : BLOOMFILE_GROW;
+    plan->params.series = r->fixed ? 0 : forgets ? (uint32_t)r->generations : BLOOMFILE_SERIES_GROW;
     if (keys > 0)
         plan->params.capacity = keys;
 }

@@ -30,7 +30,7 @@ static struct bloomfile_params with_defaults(const struct filter_plan *plan)
 {
     struct bloomfile_params params = plan->params;
     if (params.capacity == 0)
-        params.capacity = params.series == BLOOMFILE_GROW ? DEFAULT_FIRST : DEFAULT_FIXED;
+        params.capacity = params.series == BLOOMFILE_SERIES_GROW ? DEFAULT_FIRST : DEFAULT_FIXED;
     if (params.fpr == 0)
         params.fpr = default_fpr;
     return params;
@@ -78,19 +78,19 @@ static void check_plan(const struct bloomfile_params *params)
     check_size(bytes, why);
 }
 
-bloomfile *filter_in_memory(const struct filter_plan *plan)
+bloomfile_filter *filter_in_memory(const struct filter_plan *plan)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     const struct bloomfile_params params = with_defaults(plan);
     check_plan(&params);
     int error = bloomfile_create_memory(
-        &f, &params, BLOOMFILE_SOLE_ADDER | (plan->open_flags & BLOOMFILE_OVER_CAPACITY));
+        &f, &params, BLOOMFILE_OPEN_SOLE_ADDER | (plan->open_flags & BLOOMFILE_OPEN_OVER_CAPACITY));
     if (error != 0)
         fail_to_make("a filter in memory", &params, error);
     return f;
 }
 
-void filter_check_memory(const bloomfile *f, uint64_t lines)
+void filter_check_memory(const bloomfile_filter *f, uint64_t lines)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     char stopped[64] = "";
@@ -129,7 +129,7 @@ static void compare_rates(const char *path, double made, double wanted)
 /* How an option would have made it. */
 static const char *kind_of(uint32_t series, char text[VALUE_SIZE])
 {
-    if (series > BLOOMFILE_GROW)
+    if (series > BLOOMFILE_SERIES_GROW)
         snprintf(text, VALUE_SIZE, "--generations %" PRIu32, series);
     else
         snprintf(text, VALUE_SIZE, "%s", series == 0 ? "--fixed" : "growing");
@@ -146,7 +146,9 @@ static void compare_kinds(const char *path, uint32_t made, uint32_t wanted)
 
 static uint32_t series_of(const struct bloomfile_info *info)
 {
-    return info->layers == 0 ? 0 : info->generations == 0 ? BLOOMFILE_GROW : info->generations;
+    return info->layers == 0        ? 0
+           : info->generations == 0 ? BLOOMFILE_SERIES_GROW
+                                    : info->generations;
 }
 
 static const char *every_of(uint64_t period, uint64_t capacity, char text[VALUE_SIZE])
@@ -171,7 +173,7 @@ static void compare_periods(const char *path, const struct bloomfile_info *first
         compare_numbers(path, "-n", first->capacity, wanted->capacity);
 }
 
-static void check(const struct filter_plan *plan, const char *path, const bloomfile *f)
+static void check(const struct filter_plan *plan, const char *path, const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT, first = BLOOMFILE_INFO_INIT;
     const struct bloomfile_params *wanted = &plan->params;
@@ -230,10 +232,11 @@ static _Noreturn void fail_to_use(const char *path, int error)
 }
 
 /* NULL: there is none. */
-static bloomfile *open_file(const struct filter_plan *plan, const char *path)
+static bloomfile_filter *open_file(const struct filter_plan *plan, const char *path)
 {
-    bloomfile *f;
-    int error = bloomfile_open(&f, path, BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT | plan->open_flags);
+    bloomfile_filter *f;
+    int error = bloomfile_open(&f, path,
+                               BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT | plan->open_flags);
     if (error == ENOENT) {
         message_check_name(path);
         return NULL;
@@ -245,17 +248,18 @@ static bloomfile *open_file(const struct filter_plan *plan, const char *path)
 }
 
 /* NULL: there is one by now. */
-static bloomfile *create_file(const struct filter_plan *plan, const char *path)
+static bloomfile_filter *create_file(const struct filter_plan *plan, const char *path)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     char others[LAYERS_TEXT];
     const struct bloomfile_params params = with_defaults(plan);
     if (layers_leads_nowhere(path))
         cli_fail(0, "cannot make %s: it is a dangling symbolic link", path);
     if (layers_claim(path, others))
         cli_fail(0, "cannot make %s: %s", path, others);
-    int error = bloomfile_create(
-        &f, path, &params, BLOOMFILE_ADD_EXACT | (plan->open_flags & BLOOMFILE_OVER_CAPACITY));
+    int error = bloomfile_create(&f, path, &params,
+                                 BLOOMFILE_OPEN_ADD_EXACT |
+                                     (plan->open_flags & BLOOMFILE_OPEN_OVER_CAPACITY));
     if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
         cli_fail(0,
                  "cannot make %s: %s exists, and later layers need that name (restore %s if it was"
@@ -266,10 +270,10 @@ static bloomfile *create_file(const struct filter_plan *plan, const char *path)
     return f;
 }
 
-bloomfile *filter_open_or_create(const struct filter_plan *plan, const char *path)
+bloomfile_filter *filter_open_or_create(const struct filter_plan *plan, const char *path)
 {
     for (int tries = 0; tries < TRIES; tries++) {
-        bloomfile *f = open_file(plan, path);
+        bloomfile_filter *f = open_file(plan, path);
         if (f == NULL)
             f = create_file(plan, path);
         if (f != NULL)
@@ -280,14 +284,14 @@ bloomfile *filter_open_or_create(const struct filter_plan *plan, const char *pat
 
 /* ---- Generations that ended early, by the time that each generation says it began. */
 
-static struct bloomfile_info info_of(const bloomfile *f, size_t layer)
+static struct bloomfile_info info_of(const bloomfile_filter *f, size_t layer)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(bloomfile_layer(f, layer), &info);
     return info;
 }
 
-void early_generations_begin(struct early_generations *e, const bloomfile *f)
+void early_generations_begin(struct early_generations *e, const bloomfile_filter *f)
 {
     const size_t layers = bloomfile_layers(f);
     *e = (struct early_generations){ 0 };
@@ -308,7 +312,8 @@ static void warn(const char *name, uint64_t lasted, uint64_t period)
              period_time(should_be, sizeof(should_be), period));
 }
 
-void early_generations_watch(struct early_generations *e, const bloomfile *f, const char *name)
+void early_generations_watch(struct early_generations *e, const bloomfile_filter *f,
+                             const char *name)
 {
     if (!e->watching)
         return;

@@ -18,15 +18,15 @@ struct filter_plan {
 
 /* Makes a filter by the plan in memory, with defaults for what it leaves open. Trouble ends the
  * program by cli_fail, here and below. */
-bloomfile *filter_in_memory(const struct filter_plan *plan);
+bloomfile_filter *filter_in_memory(const struct filter_plan *plan);
 
 /* Opens a file for adding, made by the plan if there is none. One that contradicts the plan is
  * trouble. */
-bloomfile *filter_open_or_create(const struct filter_plan *plan, const char *path);
+bloomfile_filter *filter_open_or_create(const struct filter_plan *plan, const char *path);
 
 /* Ends the program if a filter in memory has become larger than the machine, after so many lines.
  */
-void filter_check_memory(const bloomfile *f, uint64_t lines);
+void filter_check_memory(const bloomfile_filter *f, uint64_t lines);
 
 /* Ends the program: "cannot use FILE: it is sealed (what to do)". path NULL: of one in memory;
  * remedy NULL: the usual one. */
@@ -41,9 +41,10 @@ struct early_generations {
 };
 
 /* Watches a filter of which generations have a time; no other. */
-void early_generations_begin(struct early_generations *e, const bloomfile *f);
+void early_generations_begin(struct early_generations *e, const bloomfile_filter *f);
 
 /* Warns once, after keys have been added. */
-void early_generations_watch(struct early_generations *e, const bloomfile *f, const char *name);
+void early_generations_watch(struct early_generations *e, const bloomfile_filter *f,
+                             const char *name);
 
 #endif

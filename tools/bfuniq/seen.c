@@ -240,7 +240,7 @@ enum {
 };
 
 /* `more`: keys that are not counted, as their bits were set. The bits are those of all. */
-static double rate_of(const bloomfile *layer, double more)
+static double rate_of(const bloomfile_filter *layer, double more)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(layer, &info);
@@ -248,7 +248,7 @@ static double rate_of(const bloomfile *layer, double more)
 }
 
 /* By the number of keys; of a series, that any layer has the line. */
-static double rate_now(const bloomfile *f, double lost)
+static double rate_now(const bloomfile_filter *f, double lost)
 {
     const size_t layers = bloomfile_layers(f);
     double none = layers == 0 ? 1 - rate_of(f, lost) : 1;
@@ -257,12 +257,12 @@ static double rate_now(const bloomfile *f, double lost)
     return 1 - none;
 }
 
-void lost_begin(struct lost *l, const bloomfile *f)
+void lost_begin(struct lost *l, const bloomfile_filter *f)
 {
     *l = (struct lost){ .rate = rate_now(f, 0), .next = LEAST_STEP };
 }
 
-static void add_up(struct lost *l, const bloomfile *f)
+static void add_up(struct lost *l, const bloomfile_filter *f)
 {
     const double now = rate_now(f, l->lines), rate = (l->rate + now) / 2;
     l->lines += rate < 1 ? (double)l->found * rate / (1 - rate) : 0;
@@ -270,7 +270,7 @@ static void add_up(struct lost *l, const bloomfile *f)
     l->found = 0;
 }
 
-void lost_watch(struct lost *l, const bloomfile *f, uint64_t found)
+void lost_watch(struct lost *l, const bloomfile_filter *f, uint64_t found)
 {
     l->found += found;
     if (l->found < l->next)
@@ -279,7 +279,7 @@ void lost_watch(struct lost *l, const bloomfile *f, uint64_t found)
     l->next += l->next / STEPS;
 }
 
-double lost_lines(struct lost *l, const bloomfile *f)
+double lost_lines(struct lost *l, const bloomfile_filter *f)
 {
     add_up(l, f);
     return l->lines;

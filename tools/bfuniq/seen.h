@@ -18,7 +18,7 @@ struct seen {
     const char *path; /* NULL: memory */
     bool quiet;       /* no warnings */
 
-    bloomfile *f;
+    bloomfile_filter *f;
     bool fixed;                     /* one filter, which can be overfull */
     bool forgets;                   /* what was seen may be new again at once */
     size_t layers;                  /* of one in memory, as last watched */
@@ -64,12 +64,12 @@ struct lost {
 };
 
 /* Begins with the filter before the first line. */
-void lost_begin(struct lost *l, const bloomfile *f);
+void lost_begin(struct lost *l, const bloomfile_filter *f);
 
 /* Call after each batch, with the number of lines in it that the filter has found to be new. */
-void lost_watch(struct lost *l, const bloomfile *f, uint64_t found);
+void lost_watch(struct lost *l, const bloomfile_filter *f, uint64_t found);
 
 /* The estimate, once there are no more lines. */
-double lost_lines(struct lost *l, const bloomfile *f);
+double lost_lines(struct lost *l, const bloomfile_filter *f);
 
 #endif

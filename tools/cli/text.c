@@ -134,9 +134,9 @@ char *text_layout(char *text, size_t size, uint32_t layout)
 
 char *text_state(char *text, size_t size, uint32_t state)
 {
-    static const char *const names[] = {
-        [BLOOMFILE_LIVE] = "live", [BLOOMFILE_SEALED] = "sealed", [BLOOMFILE_POISONED] = "poisoned"
-    };
+    static const char *const names[] = { [BLOOMFILE_STATE_LIVE] = "live",
+                                         [BLOOMFILE_STATE_SEALED] = "sealed",
+                                         [BLOOMFILE_STATE_POISONED] = "poisoned" };
     const bool known = state < sizeof(names) / sizeof(names[0]);
     return name_or_number(text, size, known ? names[state] : NULL, state);
 }

@@ -66,7 +66,7 @@ void destination_check_kind_again(const char *dest, enum destination_kind kind)
     (kind == DESTINATION_PATCH ? target_check_old_patch : target_check_old)(dest);
 }
 
-void destination_hold(const char *dest, bloomfile *f)
+void destination_hold(const char *dest, bloomfile_filter *f)
 {
     if (destination_is_stdout(dest))
         return;
@@ -82,7 +82,7 @@ void destination_hold(const char *dest, bloomfile *f)
 
 unsigned destination_flags(bool force)
 {
-    return force ? BLOOMFILE_REPLACE : 0;
+    return force ? BLOOMFILE_TO_REPLACE : 0;
 }
 
 const char *destination_name(const char *dest)

@@ -30,7 +30,7 @@ void destination_check_kind_again(const char *dest, enum destination_kind kind);
 
 /* Lets what is made of `f` replace only the file that is there now, or none. Call it before the
  * last look at that file: another program that puts a file there later keeps it. */
-void destination_hold(const char *dest, bloomfile *f);
+void destination_hold(const char *dest, bloomfile_filter *f);
 
 /* For the library's function that makes a file. */
 unsigned destination_flags(bool force);

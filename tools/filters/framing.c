@@ -45,7 +45,7 @@ static struct framing of_keys(const struct keys_options *keys)
     return (struct framing){ keys->crlf ? BLOOMFILE_LINES_CRLF : BLOOMFILE_LINES, 0 };
 }
 
-static struct framing of_filter(const bloomfile *f)
+static struct framing of_filter(const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
@@ -101,8 +101,8 @@ static void put_remedy(char remedy[REMEDY_SIZE], enum framing_use use, struct fr
                  keys.size);
 }
 
-bool framing_explain(const bloomfile *f, const struct keys_options *keys, enum framing_use use,
-                     char why[FRAMING_WHY])
+bool framing_explain(const bloomfile_filter *f, const struct keys_options *keys,
+                     enum framing_use use, char why[FRAMING_WHY])
 {
     const struct framing recorded = of_filter(f), wanted = of_keys(keys);
     char text[2][DESCRIPTION_SIZE], remedy[REMEDY_SIZE];
@@ -115,7 +115,7 @@ bool framing_explain(const bloomfile *f, const struct keys_options *keys, enum f
     return true;
 }
 
-void framing_check(const char *path, const bloomfile *f, const struct keys_options *keys,
+void framing_check(const char *path, const bloomfile_filter *f, const struct keys_options *keys,
                    enum framing_use use)
 {
     char why[FRAMING_WHY];
@@ -123,8 +123,8 @@ void framing_check(const char *path, const bloomfile *f, const struct keys_optio
         cli_fail(0, "%s %s", path, why);
 }
 
-bool framing_compare_filters(const char *path, const bloomfile *f, const char *other_path,
-                             const bloomfile *other)
+bool framing_compare_filters(const char *path, const bloomfile_filter *f, const char *other_path,
+                             const bloomfile_filter *other)
 {
     const struct framing a = of_filter(f), b = of_filter(other);
     char text[2][DESCRIPTION_SIZE];

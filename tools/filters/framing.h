@@ -28,16 +28,16 @@ void framing_record(struct bloomfile_params *params, const struct keys_options *
  * kind: its delimiter is not part of a key. Fields fit every filter. Then `why` begins with
  * "holds".
  */
-bool framing_explain(const bloomfile *f, const struct keys_options *keys, enum framing_use use,
-                     char why[FRAMING_WHY]);
+bool framing_explain(const bloomfile_filter *f, const struct keys_options *keys,
+                     enum framing_use use, char why[FRAMING_WHY]);
 
 /* Ends the program if it does. A filter that is open for writing must be closed before: use
  * framing_explain(). */
-void framing_check(const char *path, const bloomfile *f, const struct keys_options *keys,
+void framing_check(const char *path, const bloomfile_filter *f, const struct keys_options *keys,
                    enum framing_use use);
 
 /* Warns if the filters record keys of different kinds. Returns whether they do. */
-bool framing_compare_filters(const char *path, const bloomfile *f, const char *other_path,
-                             const bloomfile *other);
+bool framing_compare_filters(const char *path, const bloomfile_filter *f, const char *other_path,
+                             const bloomfile_filter *other);
 
 #endif

@@ -31,7 +31,7 @@ static const double accident = 1e-9;
 bool lost_keys_is_live(const char *path)
 {
     const struct layers_one one = layers_look(path, 0);
-    return one.error == 0 && one.info.state == BLOOMFILE_LIVE;
+    return one.error == 0 && one.info.state == BLOOMFILE_STATE_LIVE;
 }
 
 bool lost_keys_are_in(const char *path)
@@ -59,7 +59,8 @@ static uint8_t cells(const uint8_t *body, size_t size, bool counts, size_t at)
     return counted(body + 4 * at, size - 4 * at < 4 ? size - 4 * at : 4);
 }
 
-static bool has_all_cells(const bloomfile *f, bool counts, const bloomfile *part, bool part_counts)
+static bool has_all_cells(const bloomfile_filter *f, bool counts, const bloomfile_filter *part,
+                          bool part_counts)
 {
     size_t size, part_size;
     const uint8_t *body = bloomfile_body(f, &size), *of_part = bloomfile_body(part, &part_size);
@@ -71,7 +72,7 @@ static bool has_all_cells(const bloomfile *f, bool counts, const bloomfile *part
     return lacking == 0;
 }
 
-static bool has_same_body(const bloomfile *a, const bloomfile *b)
+static bool has_same_body(const bloomfile_filter *a, const bloomfile_filter *b)
 {
     size_t size, other_size;
     const void *body = bloomfile_body(a, &size), *other = bloomfile_body(b, &other_size);
@@ -80,7 +81,7 @@ static bool has_same_body(const bloomfile *a, const bloomfile *b)
 
 /* By the rate, as keys of one block go together; and by the ones, as those of many keys coincide.
  */
-static double chance_of(const bloomfile *f, const bloomfile *part)
+static double chance_of(const bloomfile_filter *f, const bloomfile_filter *part)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT, of_part = m;
@@ -90,8 +91,8 @@ static double chance_of(const bloomfile *f, const bloomfile *part)
     return fmax(pow(m.fpr, (double)info.keys), pow(m.fill, (double)of_part.ones));
 }
 
-static struct match match_cells(const bloomfile *f, bool counts, const bloomfile *part,
-                                bool part_counts)
+static struct match match_cells(const bloomfile_filter *f, bool counts,
+                                const bloomfile_filter *part, bool part_counts)
 {
     struct match m = { .chance = 1 };
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -104,16 +105,16 @@ static struct match match_cells(const bloomfile *f, bool counts, const bloomfile
 }
 
 /* The same of `f` as it would be folded. */
-static struct match match_folded(const bloomfile *f, uint64_t factor, bool counts,
-                                 const bloomfile *part)
+static struct match match_folded(const bloomfile_filter *f, uint64_t factor, bool counts,
+                                 const bloomfile_filter *part)
 {
     void *image;
     size_t size;
-    bloomfile *folded;
+    bloomfile_filter *folded;
     struct match m = { .chance = 1 };
     if (bloomfile_fold_memory(&image, &size, f, factor) != 0)
         return m;
-    if (bloomfile_open_memory(&folded, image, size, BLOOMFILE_APP_HASH) == 0) {
+    if (bloomfile_open_memory(&folded, image, size, BLOOMFILE_OPEN_APP_HASH) == 0) {
         m = match_cells(folded, counts, part, counts);
         bloomfile_close(folded);
     }
@@ -136,7 +137,7 @@ static bool has_more_keys(const struct bloomfile_info *old, const struct bloomfi
 
 /* Whether one filter may be a copy, fold or projection of the other, made before that got more
  * keys. */
-static struct match match_one(const bloomfile *old, const bloomfile *f)
+static struct match match_one(const bloomfile_filter *old, const bloomfile_filter *f)
 {
     struct bloomfile_info a = BLOOMFILE_INFO_INIT, b = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(old, &a);
@@ -157,7 +158,7 @@ static struct match match_one(const bloomfile *old, const bloomfile *f)
     return match_cells(f, of_b->counts, old, of_a->counts);
 }
 
-static struct match match_layer(const bloomfile *layer, const bloomfile *f)
+static struct match match_layer(const bloomfile_filter *layer, const bloomfile_filter *f)
 {
     struct match best = { .chance = 1 };
     for (size_t i = 0; i < bloomfile_layers(f) && !best.same; i++) {
@@ -170,7 +171,7 @@ static struct match match_layer(const bloomfile *layer, const bloomfile *f)
 
 /* `old` is sound. A series that forgets may have forgotten a layer. That all layers are covered is
  * less of an accident than that one is. */
-static bool is_earlier(const bloomfile *old, const bloomfile *f)
+static bool is_earlier(const bloomfile_filter *old, const bloomfile_filter *f)
 {
     const size_t layers = bloomfile_layers(old);
     if ((layers > 0) != (bloomfile_layers(f) > 0))
@@ -188,8 +189,8 @@ static bool is_earlier(const bloomfile *old, const bloomfile *f)
 
 static bool keeps_keys(const struct lost_keys *l)
 {
-    bloomfile *old;
-    if (l->source == NULL || bloomfile_open(&old, l->dest, BLOOMFILE_APP_HASH) != 0)
+    bloomfile_filter *old;
+    if (l->source == NULL || bloomfile_open(&old, l->dest, BLOOMFILE_OPEN_APP_HASH) != 0)
         return false;
     const bool keeps = bloomfile_verify(old, 1, NULL) == 0 && is_earlier(old, l->source);
     bloomfile_close(old);

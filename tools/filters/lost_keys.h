@@ -16,8 +16,8 @@
 
 struct lost_keys {
     const char *dest;
-    const char *path;        /* of the filter whose keys the new one has */
-    const bloomfile *source; /* the same, open; NULL: the new one may lack some of them */
+    const char *path;               /* of the filter whose keys the new one has */
+    const bloomfile_filter *source; /* the same, open; NULL: the new one may lack some of them */
     bool force, discard;
 };
 

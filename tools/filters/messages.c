@@ -23,9 +23,9 @@ const char *message_advice(int error)
         return " (mount /proc)";
     case BLOOMFILE_ESEALED:
         return " (create a filter for adding: bfcreate --live -n N NEWFILE)";
-    case BLOOMFILE_ESOLVED:
+    case BLOOMFILE_EISRIBBON:
         return " (build a filter from the keys with bfcreate)";
-    case BLOOMFILE_ENOTWHOLE:
+    case BLOOMFILE_EISSLICE:
         return " (join all slices: bfmerge --slices)";
     case BLOOMFILE_EFILESYSTEM:
         return " (keep it on a local disk, or use a sealed copy)";
@@ -118,7 +118,7 @@ void message_cannot_create(const char *path, int error)
     message_fail(error, "cannot create", path);
 }
 
-void message_if_series(const char *attempt, const char *path, const bloomfile *f)
+void message_if_series(const char *attempt, const char *path, const bloomfile_filter *f)
 {
     if (bloomfile_layers(f) > 0)
         cli_fail(
@@ -209,16 +209,16 @@ static const double default_fpr = 0.01;
 static double rate_of(const struct bloomfile_params *p)
 {
     const double fpr = p->fpr > 0 ? p->fpr : default_fpr;
-    return p->series == BLOOMFILE_GROW ? fpr / 8 : p->series > 0 ? fpr / p->series : fpr;
+    return p->series == BLOOMFILE_SERIES_GROW ? fpr / 8 : p->series > 0 ? fpr / p->series : fpr;
 }
 
 double too_large_bytes(const struct bloomfile_params *p)
 {
-    const uint32_t layout = p->layout != 0 ? p->layout : BLOOMFILE_BLOCKED;
+    const uint32_t layout = p->layout != 0 ? p->layout : BLOOMFILE_LAYOUT_BLOCKED;
     const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
     const uint64_t bits =
         p->bits > 0 ? p->bits : bloomfile_bits_for(layout, p->capacity, rate_of(p), p->hashes);
-    const double filters = p->series > 1 && p->series != BLOOMFILE_GROW ? p->series : 1;
+    const double filters = p->series > 1 && p->series != BLOOMFILE_SERIES_GROW ? p->series : 1;
     return filters * (double)bits * traits->cell_bits / 8;
 }
 

@@ -38,7 +38,7 @@ _Noreturn void message_cannot_create(const char *path, int error);
 _Noreturn void message_replaced(const char *path);
 
 /* Ends the program if a filter that is to become one is a series: "cannot fold x: ...". */
-void message_if_series(const char *attempt, const char *path, const bloomfile *f);
+void message_if_series(const char *attempt, const char *path, const bloomfile_filter *f);
 
 /* How much better or worse than promised a filter is. */
 struct message_rate {

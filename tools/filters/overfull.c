@@ -29,7 +29,7 @@ static bool is_too_small(const struct bloomfile_info *info, double promised)
     return rate > 1.05 * promised;
 }
 
-void overfull_begin(struct overfull *c, const bloomfile *f)
+void overfull_begin(struct overfull *c, const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
@@ -61,7 +61,7 @@ static bool is_worth_reading(const struct overfull *c, const struct bloomfile_in
            added > info->capacity / 64;
 }
 
-bool overfull_look(struct overfull *c, const bloomfile *f, bool anyway)
+bool overfull_look(struct overfull *c, const bloomfile_filter *f, bool anyway)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
@@ -80,7 +80,7 @@ bool overfull_look(struct overfull *c, const bloomfile *f, bool anyway)
 }
 
 /* The count that led to the refusal lacks no keys of other writers, nor those of killed ones. */
-const char *overfull_describe(const bloomfile *f, char *buffer, size_t size)
+const char *overfull_describe(const bloomfile_filter *f, char *buffer, size_t size)
 {
     char target[32];
     struct key_count fill = { 0 };
@@ -99,7 +99,7 @@ const char *overfull_describe(const bloomfile *f, char *buffer, size_t size)
 /* ---- The number of keys in a filter, estimated from the bits as seldom as the growth of the
  * count allows. */
 
-static uint64_t estimate(const bloomfile *f, const struct bloomfile_info *info)
+static uint64_t estimate(const bloomfile_filter *f, const struct bloomfile_info *info)
 {
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
     int error = bloomfile_measure(f, &m);
@@ -117,7 +117,7 @@ static uint64_t pace(const struct bloomfile_info *info, uint64_t keys, uint64_t 
     return (closer > least ? closer : least) / writers + 1;
 }
 
-uint64_t key_count_of(struct key_count *fill, const bloomfile *f, uint64_t limit)
+uint64_t key_count_of(struct key_count *fill, const bloomfile_filter *f, uint64_t limit)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);

@@ -19,7 +19,7 @@ struct key_count {
 };
 
 /* The keys in the filter. Estimates come the closer, the nearer that is to `limit`. */
-uint64_t key_count_of(struct key_count *fill, const bloomfile *f, uint64_t limit);
+uint64_t key_count_of(struct key_count *fill, const bloomfile_filter *f, uint64_t limit);
 
 /* ---- Whether a filter has more keys than it was made for. */
 
@@ -42,16 +42,16 @@ struct overfull {
 bool overfull_is_over(double rate, double promised);
 
 /* Begins to watch a filter that is open for adding. */
-void overfull_begin(struct overfull *c, const bloomfile *f);
+void overfull_begin(struct overfull *c, const bloomfile_filter *f);
 
 /* To be called now and then: whether it has more keys than planned, or a rate above the promised
  * one. Measures what the bits say of the rate, which reads all of them, if the rate may be twice
  * the promised one by now; with `anyway`, if it may be above it. */
-bool overfull_look(struct overfull *c, const bloomfile *f, bool anyway);
+bool overfull_look(struct overfull *c, const bloomfile_filter *f, bool anyway);
 
 /* Why a filter refuses new keys (BLOOMFILE_EFULL): "12000 keys in a filter sized for 10000, and
  * another key would raise its expected false-positive rate above twice the target of 1%". "about",
  * if the number was estimated from the bits. */
-const char *overfull_describe(const bloomfile *f, char *buffer, size_t size);
+const char *overfull_describe(const bloomfile_filter *f, char *buffer, size_t size);
 
 #endif

@@ -32,7 +32,7 @@
 /* `file` is the name of the operand in the usage. */
 #define PARAMS_ACCEPT_UNCLEAN(request, field, file)                                                \
     OPTION(0, "accept-unclean", NULL, "use " file " even if a crash may have lost recent keys",    \
-           OPTIONS_BITS(request, field, BLOOMFILE_ACCEPT_UNCLEAN))
+           OPTIONS_BITS(request, field, BLOOMFILE_OPEN_ACCEPT_UNCLEAN))
 
 /* How --help says which forms of numbers all tools take. */
 #define PARAMS_NUMBERS "Numbers may be written as 80k, 10M, 2Gi or 1e9"

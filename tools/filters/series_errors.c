@@ -131,7 +131,7 @@ static bool search_growing(const struct search *s, int error)
     }
     if (error == BLOOMFILE_ESERIES && !marked)
         return blame_older(s, slot - 2);
-    return error == BLOOMFILE_ELAYER && last.succeeded && blame_missing(s, slot);
+    return error == BLOOMFILE_EMISSINGLAYER && last.succeeded && blame_missing(s, slot);
 }
 
 static bool search_ring(const struct search *s, int error)
@@ -157,7 +157,7 @@ static bool search_ring(const struct search *s, int error)
             return blame_older(s, slot);
     }
     const uint64_t next = end % slots;
-    return error == BLOOMFILE_ELAYER && newest.succeeded &&
+    return error == BLOOMFILE_EMISSINGLAYER && newest.succeeded &&
            (layers_look_at_slot(s->path, next).error == ENOENT
                 ? blame_missing(s, next)
                 : blame(s, next, "is an older layer, replaced since", "restore the right file"));

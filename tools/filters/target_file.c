@@ -35,7 +35,7 @@ static void check_folder(const char *path, const char *file)
 
 bool target_has_keys(const char *path)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     int error = bloomfile_open(&f, path, 0);
     if (error != 0)
@@ -78,8 +78,8 @@ static _Noreturn void fail_for_kind(const char *path, const char *kind)
  * Returns what opening it did. */
 static int check_is_filter(const char *path)
 {
-    bloomfile *f;
-    int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
+    bloomfile_filter *f;
+    int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH);
     if (error == 0)
         bloomfile_close(f);
     if (error == BLOOMFILE_EMAGIC || (error == BLOOMFILE_ETRUNCATED && has_no_header(path)))

@@ -60,7 +60,8 @@ static int find_median(struct picture *p)
     return 0;
 }
 
-static int measure_bits(struct picture *p, const struct bloomfile_info *info, const bloomfile *f)
+static int measure_bits(struct picture *p, const struct bloomfile_info *info,
+                        const bloomfile_filter *f)
 {
     static const struct picture_words words = { "fill", "emptier", "fuller", "no bit set", 1 };
     size_t cells = p->columns * p->rows;
@@ -81,7 +82,7 @@ struct pages {
 
 /* The mean of the pages from `first` to before `end`, and of the last one, which may be short, by
  * their lines. */
-static double columns_of(const bloomfile *f, uint64_t first, uint64_t end, struct pages *sum)
+static double columns_of(const bloomfile_filter *f, uint64_t first, uint64_t end, struct pages *sum)
 {
     struct bloomfile_solution page;
     double columns = 0, lines = 0;
@@ -105,7 +106,7 @@ static double page_scatter(const struct pages *sum)
     return sqrt(1 / keys + (1. / 12 + further * (1 + further)) / (blocks * blocks));
 }
 
-static int measure_pages(struct picture *p, const bloomfile *f)
+static int measure_pages(struct picture *p, const bloomfile_filter *f)
 {
     static const struct picture_words words = { "columns", "less", "more", "not solved", 32 };
     const size_t cells = p->columns * p->rows;
@@ -120,7 +121,7 @@ static int measure_pages(struct picture *p, const bloomfile *f)
     return error;
 }
 
-static int measure(struct picture *p, const bloomfile *f)
+static int measure(struct picture *p, const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
@@ -132,7 +133,7 @@ static int measure(struct picture *p, const bloomfile *f)
                                                     : measure_bits(p, &info, f);
 }
 
-static size_t most_cells(const bloomfile *f, size_t wanted)
+static size_t most_cells(const bloomfile_filter *f, size_t wanted)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
@@ -148,7 +149,7 @@ unsigned picture_label_width(uint64_t pages)
     return (unsigned)snprintf(NULL, 0, "%" PRIu64, pages) + 2;
 }
 
-int picture_for_terminal(struct picture *p, const bloomfile *f, size_t width)
+int picture_for_terminal(struct picture *p, const bloomfile_filter *f, size_t width)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
@@ -160,7 +161,7 @@ int picture_for_terminal(struct picture *p, const bloomfile *f, size_t width)
     return measure(p, f);
 }
 
-int picture_for_image(struct picture *p, const bloomfile *f)
+int picture_for_image(struct picture *p, const bloomfile_filter *f)
 {
     size_t cells = most_cells(f, IMAGE_COLUMNS * IMAGE_ROWS);
     p->columns = (size_t)ceil(sqrt((double)cells * IMAGE_COLUMNS / IMAGE_ROWS));

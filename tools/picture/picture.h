@@ -39,8 +39,8 @@ struct picture_words {
 
 /* For a terminal of `width` columns, and for an image. ENOMEM or an error of
  * bloomfile_measure_map(). */
-int picture_for_terminal(struct picture *p, const bloomfile *f, size_t width);
-int picture_for_image(struct picture *p, const bloomfile *f);
+int picture_for_terminal(struct picture *p, const bloomfile_filter *f, size_t width);
+int picture_for_image(struct picture *p, const bloomfile_filter *f);
 void picture_free(struct picture *p);
 
 /* A cell's distance from the median, in scatters. */

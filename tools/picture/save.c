@@ -26,8 +26,8 @@ static bool is_stdout(const char *path)
 /* Or may be one, if it cannot be read. Not one that is empty. */
 static bool is_filter(const char *path)
 {
-    bloomfile *f;
-    const int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
+    bloomfile_filter *f;
+    const int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH);
     if (error == 0)
         bloomfile_close(f);
     if (error > 0)

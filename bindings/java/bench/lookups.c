@@ -37,11 +37,11 @@ static double least(int round, double before, double taken)
 
 int main(int argc, char **argv)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     int error;
     if (argc != 3)
         return 2;
-    if ((error = bloomfile_open(&f, argv[1], BLOOMFILE_VERIFY_FULL)) != 0) {
+    if ((error = bloomfile_open(&f, argv[1], BLOOMFILE_OPEN_VERIFY_FULL)) != 0) {
         fprintf(stderr, "lookups: cannot open %s: %s\n", argv[1], bloomfile_strerror(error));
         return 2;
     }

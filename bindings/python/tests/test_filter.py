@@ -119,7 +119,7 @@ class Building(Case):
                 (errors.ERATE, {"fpr": 0}), (errors.ERATE, {"fpr": 1.0}), (errors.ERATE, {"fpr": -0.1}),
                 (errors.ERATE, {"fpr": float("nan")}), (ValueError, {"layout": "black"}), (TypeError, {"layout": 1}),
                 (errors.EBITS, {"bits": 511}), (OverflowError, {"bits": -1}), (OverflowError, {"bits": 1 << 64}),
-                (errors.EHASHES, {"hashes": 65}), (OverflowError, {"hashes": 1 << 32}), (OverflowError, {"seed": 1 << 64}),
+                (errors.EHASHCOUNT, {"hashes": 65}), (OverflowError, {"hashes": 1 << 32}), (OverflowError, {"seed": 1 << 64}),
                 (TypeError, {"seed": 0.5}), (errors.ELABEL, {"label": "x" * 113}), (ValueError, {"label": "a\0b"}),
                 (ValueError, {"tag": bytes(17)}), (TypeError, {"tag": "text"}), (errors.EPARAMS, {"threads": 1025}),
                 (ValueError, {"framing": "pages"}), (TypeError, {"nonsense": 1}), (FileNotFoundError, {"spool": "/none"})]:
@@ -251,7 +251,7 @@ class Opening(Case):
                 bloomfile.Filter(path)
 
     def test_every_error_has_its_class(self):
-        for name in "EEMPTY", "EPAGE", "ESOLVED":
+        for name in "EEMPTY", "EPAGE", "EISRIBBON":
             self.assertTrue(issubclass(getattr(errors, name), bloomfile.Error))
         self.assertEqual(errors.EPAGE.code, -1025)
         self.assertGreater(len(errors.__all__), 50)

@@ -178,7 +178,7 @@ class Adding(Case):
                          ("live", 0.001, "classic", "seen", 1, "null"))
         self.assertRaises(FileExistsError, bloomfile.LiveFilter.create, f.path, 10)
         for error, params in [
-                (errors.ESOLVED, {"layout": "ribbon"}), (ValueError, {"generations": 1}), (errors.ESERIES, {"generations": 1001}),
+                (errors.EISRIBBON, {"layout": "ribbon"}), (ValueError, {"generations": 1}), (errors.ESERIES, {"generations": 1001}),
                 (ValueError, {"grow": True, "generations": 3}), (ValueError, {"generations": 3, "every": 0.5}),
                 (TypeError, {"generations": 3, "every": "1d"}), (OverflowError, {"generations": 3, "every": -5}),
                 (errors.EPARAMS, {"every": 60}), (TypeError, {"threads": 2}), (errors.ESERIES, {"grow": True, "layout": "counting"})]:
@@ -220,7 +220,7 @@ class Series(Case):
                 self.assertEqual(reader.contains_many(keys), b"\1" * 20_000)
                 self.assertLess(sum(reader.contains_many(f"no {i}" for i in range(10_000))), 150)
             self.assertEqual(sum(f.add_many(keys)), 0)
-            self.assertRaises(errors.ENOTONE, f.seal)
+            self.assertRaises(errors.EISSERIES, f.seal)
             f.seal_to(self.path)
         with bloomfile.Filter(self.path, verify=True) as sealed:
             self.assertEqual(sealed.contains_many(keys), b"\1" * 20_000)

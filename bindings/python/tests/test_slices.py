@@ -122,11 +122,11 @@ class Slices(Case):
         for what in (lambda: bloomfile.fold(made, part), lambda: bloomfile.fold(made, part, 2), lambda: bloomfile.fold_plan(part),
                      lambda: bloomfile.fold(made, part, max_fpr=0.5), lambda: bloomfile.merge(made, [part]),
                      lambda: bloomfile.merge(made, [part, self.path]), lambda: bloomfile.merge(made, [self.path, part])):
-            with self.assertRaises(errors.ENOTWHOLE) as raised:
+            with self.assertRaises(errors.EISSLICE) as raised:
                 what()
             self.assertEqual(raised.exception.path, str(part))
         with bloomfile.Builder(slice=0, slices=2, **SIZE) as builder:
-            self.assertRaises(errors.ENOTWHOLE, builder.to_bytes)
+            self.assertRaises(errors.EISSLICE, builder.to_bytes)
         with self.assertRaises(errors.ENOTCOUNTING) as raised:
             bloomfile.project(made, self.path)
         self.assertEqual(raised.exception.path, str(self.path))
@@ -134,10 +134,10 @@ class Slices(Case):
 
     def test_no_such_slice(self):
         for error, params in [
-                (errors.ESLICE, {"slice": 5, "slices": 5}), (errors.ESLICE, {"slice": 1}), (errors.ESLICE, {"slices": 65537}),
-                (errors.ESLICE, {"slices": 100}), (errors.ECAPACITY, {"slices": 2, "capacity": 0}),
+                (errors.ENOSLICE, {"slice": 5, "slices": 5}), (errors.ENOSLICE, {"slice": 1}), (errors.ENOSLICE, {"slices": 65537}),
+                (errors.ENOSLICE, {"slices": 100}), (errors.ECAPACITY, {"slices": 2, "capacity": 0}),
                 (OverflowError, {"slice": -1}), (OverflowError, {"slices": 1 << 32}),
-                *((errors.ESLICE, {"slices": 2, "layout": layout}) for layout in ("classic", "counting", "ribbon"))]:
+                *((errors.ENOSLICE, {"slices": 2, "layout": layout}) for layout in ("classic", "counting", "ribbon"))]:
             with self.subTest(params):
                 self.assertRaises(error, bloomfile.Builder, **{**SIZE, **params})
         for bits, slices in (0, 1), (511, 1), (1000, 1), (512, 0), (512, 2), (4096 * 8 * 2, 3), (1 << 40, 65537):

@@ -82,7 +82,7 @@ class Combined(Case):
         self.assertEqual(raised.exception.path, str(other))
         self.assertRaises(FileExistsError, bloomfile.merge, paths[0], paths)
         self.assertRaises(FileNotFoundError, bloomfile.merge, self.path, [*paths, self.folder / "none"])
-        self.assertRaises(errors.ERATEPASSED, bloomfile.merge, self.path, paths, max_fpr=1e-9)
+        self.assertRaises(errors.EOVERRATE, bloomfile.merge, self.path, paths, max_fpr=1e-9)
         self.assertRaises(errors.EPARAMS, bloomfile.merge, self.path, [])
         self.assertRaises(ValueError, bloomfile.merge, self.path, paths, op="xor")
         for srcs in paths[0], str(paths[0]), [5], 5:
@@ -108,7 +108,7 @@ class Combined(Case):
         self.assertGreater(len(plan), 5)
         self.assertEqual(sorted(choice.factor for choice in plan), [choice.factor for choice in plan])
         self.assertRaises(errors.EFACTOR, bloomfile.fold, self.path, large, 10**9 + 7, replace=True)
-        self.assertRaises(errors.ERATEPASSED, bloomfile.fold, self.path, large, max_fpr=1e-30, replace=True)
+        self.assertRaises(errors.EOVERRATE, bloomfile.fold, self.path, large, max_fpr=1e-30, replace=True)
         self.assertRaises(TypeError, bloomfile.fold, self.path, large, 2, max_fpr=0.1)
         with bloomfile.Filter(self.path) as f:
             self.assertEqual(f.contains_many(WORDS), b"\1" * len(WORDS))
@@ -125,9 +125,9 @@ class Combined(Case):
         with open(patch, "rb") as file, bloomfile.Filter(old) as base:
             bloomfile.patch(self.path, base, file, threads=2, replace=True)
         self.assertEqual(self.path.read_bytes(), new.read_bytes())
-        self.assertRaises(errors.EOTHERBASE, bloomfile.patch, self.folder / "x", new, patch)
+        self.assertRaises(errors.EDIFFERENTBASE, bloomfile.patch, self.folder / "x", new, patch)
         self.assertRaises(errors.EPATCH, bloomfile.patch, self.folder / "x", old, new)
-        self.assertRaises(errors.EDIFFERENTHASHES, bloomfile.delta, self.folder / "x", old, self.shards(hashes=6)[0])
+        self.assertRaises(errors.EDIFFERENTHASHCOUNT, bloomfile.delta, self.folder / "x", old, self.shards(hashes=6)[0])
         self.assertRaises((TypeError, AttributeError), bloomfile.patch, self.folder / "x", old, None)
 
 

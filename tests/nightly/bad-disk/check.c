@@ -55,7 +55,7 @@ static void count(const char *name, contains *has, const void *filter, char **nu
 
 static void check_handle(const char *path, char **numbers)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     int error = bloomfile_open(&f, path, 0);
     printf("open %s\n", bloomfile_errname(error));
@@ -64,7 +64,7 @@ static void check_handle(const char *path, char **numbers)
     count("missing", handle_contains, f, numbers);
     printf("status %s\n", bloomfile_errname(bloomfile_status(f)));
     bloomfile_get_info(f, &info);
-    if (info.state == BLOOMFILE_SEALED)
+    if (info.state == BLOOMFILE_STATE_SEALED)
         printf("verify %s\n", bloomfile_errname(bloomfile_verify(f, 1, NULL)));
     bloomfile_close(f);
 }

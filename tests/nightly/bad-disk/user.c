@@ -50,7 +50,7 @@ struct user {
     unsigned writer;
     char **scripts;
     int scripts_count;
-    bloomfile *filter;
+    bloomfile_filter *filter;
 };
 
 /* A script that runs, and what it has started. */
@@ -75,11 +75,11 @@ static bool create(struct user *u, unsigned layout)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.layout = layout;
-    params.bits = layout == BLOOMFILE_COUNTING ? 1 << 24 : 1 << 26;
+    params.bits = layout == BLOOMFILE_LAYOUT_COUNTING ? 1 << 24 : 1 << 26;
     params.hashes = 4;
     params.capacity = WRITERS * KEYS;
-    return ledger_count(u->ledger,
-                        bloomfile_create(&u->filter, u->path, &params, BLOOMFILE_OVER_CAPACITY));
+    return ledger_count(
+        u->ledger, bloomfile_create(&u->filter, u->path, &params, BLOOMFILE_OPEN_OVER_CAPACITY));
 }
 
 static void add(struct user *u, unsigned count)
@@ -99,7 +99,7 @@ static void add(struct user *u, unsigned count)
 }
 
 /* A call that says that all is on disk. */
-static bool promising(struct user *u, int (*call)(bloomfile *))
+static bool promising(struct user *u, int (*call)(bloomfile_filter *))
 {
     unsigned added[WRITERS];
     ledger_added(u->ledger, added);
@@ -116,7 +116,7 @@ static void seal(struct user *u)
         u->ledger->sealed = 1;
 }
 
-static int make_copy(const char *path, const bloomfile *f, const char *how)
+static int make_copy(const char *path, const bloomfile_filter *f, const char *how)
 {
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     params.max_fpr = 1;
@@ -251,7 +251,7 @@ static bool run_word(struct run *r, const char *word, const char *argument)
     if (strcmp(word, "create") == 0)
         return create(u, (unsigned)number);
     if (strcmp(word, "open") == 0)
-        return open_filter(u, BLOOMFILE_WRITE | BLOOMFILE_OVER_CAPACITY);
+        return open_filter(u, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_OVER_CAPACITY);
     if (strcmp(word, "read") == 0)
         return open_filter(u, 0);
     if (strcmp(word, "add") == 0)

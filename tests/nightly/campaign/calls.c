@@ -42,7 +42,7 @@ static struct told {
 } * told;
 
 static unsigned process;
-static bloomfile *sources[2], *writer, *made;
+static bloomfile_filter *sources[2], *writer, *made;
 static bloomfile_builder *builder;
 static int patch = -1;
 static struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -117,7 +117,9 @@ static void need_patch(void)
 
 static void write_to(const char *path, unsigned flags)
 {
-    must(bloomfile_open(&writer, path, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN | flags), path);
+    must(
+        bloomfile_open(&writer, path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN | flags),
+        path);
 }
 
 static void need_writer(void)
@@ -127,7 +129,7 @@ static void need_writer(void)
 
 static void need_exact_writer(void)
 {
-    write_to("live", BLOOMFILE_ADD_EXACT);
+    write_to("live", BLOOMFILE_OPEN_ADD_EXACT);
 }
 
 static void need_counting_writer(void)
@@ -162,7 +164,7 @@ static int builder_finish(void)
 
 static int builder_replace(void)
 {
-    return bloomfile_builder_finish(builder, "out", BLOOMFILE_REPLACE);
+    return bloomfile_builder_finish(builder, "out", BLOOMFILE_TO_REPLACE);
 }
 
 static int builder_finish_fd(void)
@@ -184,12 +186,12 @@ static int create(void)
 
 static int create_replace(void)
 {
-    return create_live("out", BLOOMFILE_REPLACE);
+    return create_live("out", BLOOMFILE_TO_REPLACE);
 }
 
 static int create_series(void)
 {
-    params.series = BLOOMFILE_GROW;
+    params.series = BLOOMFILE_SERIES_GROW;
     return create_live("out", 0);
 }
 
@@ -268,7 +270,7 @@ static int close_it(void)
 
 static int open_to_write(void)
 {
-    return bloomfile_open(&made, "live", BLOOMFILE_WRITE);
+    return bloomfile_open(&made, "live", BLOOMFILE_OPEN_WRITE);
 }
 
 static int seal(void)
@@ -283,7 +285,7 @@ static int seal_to(void)
 
 static int seal_to_replace(void)
 {
-    return bloomfile_seal_to("out", sources[0], BLOOMFILE_REPLACE);
+    return bloomfile_seal_to("out", sources[0], BLOOMFILE_TO_REPLACE);
 }
 
 static int seal_to_fd(void)
@@ -298,7 +300,7 @@ static int rescue(void)
 
 static int rescue_replace(void)
 {
-    return bloomfile_rescue("out", sources[0], BLOOMFILE_REPLACE);
+    return bloomfile_rescue("out", sources[0], BLOOMFILE_TO_REPLACE);
 }
 
 static int fold(void)
@@ -311,9 +313,9 @@ static int fold_fd(void)
     return bloomfile_fold_fd(STDOUT_FILENO, sources[0], 4, ".");
 }
 
-static const bloomfile *const *both(void)
+static const bloomfile_filter *const *both(void)
 {
-    return (const bloomfile *const *)sources;
+    return (const bloomfile_filter *const *)sources;
 }
 
 static int merge(void)
@@ -324,7 +326,7 @@ static int merge(void)
 /* Over a source of it. */
 static int merge_replace(void)
 {
-    return bloomfile_merge("a", both(), 2, NULL, BLOOMFILE_REPLACE);
+    return bloomfile_merge("a", both(), 2, NULL, BLOOMFILE_TO_REPLACE);
 }
 
 static int merge_fd(void)
@@ -396,7 +398,7 @@ static int apply_replace(void)
 {
     return lseek(patch, 0, SEEK_SET) != 0
                ? errno
-               : bloomfile_patch("a", sources[0], patch, 1, BLOOMFILE_REPLACE);
+               : bloomfile_patch("a", sources[0], patch, 1, BLOOMFILE_TO_REPLACE);
 }
 
 static int apply_fd(void)

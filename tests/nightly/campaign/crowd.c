@@ -322,7 +322,7 @@ static void no_temporary_files(void)
 }
 
 /* Whoever comes next goes on. */
-static void go_on(bloomfile *f, unsigned epoch)
+static void go_on(bloomfile_filter *f, unsigned epoch)
 {
     const struct told told = told_now(epoch);
     bool was_new;
@@ -340,7 +340,7 @@ static void go_on(bloomfile *f, unsigned epoch)
 
 static void check_end(void)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     unsigned epoch;
     crowd->over = false; /* no error is forgiven any more */
     f = open_present(0, &epoch);
@@ -358,7 +358,7 @@ static void check_end(void)
     if (!crowd->plan.last_kill)
         check_counts("the filter at the end", f, epoch);
     bloomfile_close(f);
-    f = open_present(BLOOMFILE_WRITE, &epoch);
+    f = open_present(BLOOMFILE_OPEN_WRITE, &epoch);
     if (f != NULL) {
         go_on(f, epoch);
         bloomfile_close(f);
@@ -368,7 +368,7 @@ static void check_end(void)
         found("the filter cannot be opened after the end");
     expect("a copy at the end", bloomfile_seal_to("last", f, 0));
     bloomfile_close(f);
-    expect("opening the last copy", bloomfile_open(&f, "last", BLOOMFILE_VERIFY_FULL));
+    expect("opening the last copy", bloomfile_open(&f, "last", BLOOMFILE_OPEN_VERIFY_FULL));
     if (!forgets())
         check_all("the last copy", f, f, epoch, &told);
     bloomfile_close(f);
@@ -389,7 +389,7 @@ static void print(void)
 /* In a process of its own, which found() ends. */
 static _Noreturn void oversee(void)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     here = &crowd->places[PROCESSES - 1];
     tally = here->tallies[0];
     chance_begin(crowd->plan.seed);
@@ -414,7 +414,7 @@ int main(int count, char **arguments)
     crowd->plan = (struct plan){
         .seed = 1,
         .milliseconds = 2000,
-        .layout = BLOOMFILE_BLOCKED,
+        .layout = BLOOMFILE_LAYOUT_BLOCKED,
         .writers = 2,
         .threads = 2,
         .queriers = 1,

@@ -30,7 +30,7 @@ struct plan {
     unsigned writers, threads, queriers, copiers;
     unsigned capacity;  /* keys of a filter; of a series: of its first layer */
     unsigned total;     /* keys after which it is replaced */
-    unsigned exact;     /* 1: BLOOMFILE_ADD_EXACT */
+    unsigned exact;     /* 1: BLOOMFILE_OPEN_ADD_EXACT */
     unsigned batch;     /* keys, at most */
     unsigned syncs;     /* one in so many batches; 0: none */
     unsigned kills;     /* one in so many milliseconds; 0: none */
@@ -153,15 +153,15 @@ uint64_t key_digest(unsigned epoch, unsigned worker, uint64_t sequence);
 /* ---- files */
 
 const char *path_of(unsigned epoch);
-unsigned epoch_of(const bloomfile *f);
+unsigned epoch_of(const bloomfile_filter *f);
 struct bloomfile_params params_of(unsigned epoch);
 
 /* Opens the present filter. NULL: not now; it is sealed, or being sealed or replaced. */
-bloomfile *open_present(unsigned flags, unsigned *epoch);
+bloomfile_filter *open_present(unsigned flags, unsigned *epoch);
 
 /* Whether an error of a call with a filter of this epoch is one that the manual allows now; if not,
  * ends all. */
-void allow(const char *what, int error, const bloomfile *f, unsigned epoch);
+void allow(const char *what, int error, const bloomfile_filter *f, unsigned epoch);
 
 void enter_sync(void);
 void leave_sync(void);
@@ -169,7 +169,7 @@ void leave_sync(void);
 /* ---- the rule */
 
 /* Looks up some keys that somebody was told of, in one of all ways. */
-void look(const bloomfile *f, unsigned epoch);
+void look(const bloomfile_filter *f, unsigned epoch);
 
 /* What was told of an epoch until now, for check_all() of a copy that is made later. */
 struct told {
@@ -179,11 +179,11 @@ struct told {
 struct told told_now(unsigned epoch);
 
 /* All of these keys, or a million of them, are there. `live` is what f is a copy of, or f. */
-void check_all(const char *what, const bloomfile *f, const bloomfile *live, unsigned epoch,
-               const struct told *told);
+void check_all(const char *what, const bloomfile_filter *f, const bloomfile_filter *live,
+               unsigned epoch, const struct told *told);
 
 /* The counts of a filter to which nobody adds any more. */
-void check_counts(const char *what, const bloomfile *f, unsigned epoch);
+void check_counts(const char *what, const bloomfile_filter *f, unsigned epoch);
 
 /* ---- roles; each returns when crowd->over */
 

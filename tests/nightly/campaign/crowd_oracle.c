@@ -118,14 +118,14 @@ unsigned workers(void)
 
 bool forgets(void)
 {
-    return crowd->plan.series > BLOOMFILE_GROW;
+    return crowd->plan.series > BLOOMFILE_SERIES_GROW;
 }
 
 /* A counting filter forgets keys, and so takes more than it has room for. */
 uint64_t quota(void)
 {
     const uint64_t own = crowd->plan.total / workers();
-    return forgets() ? UINT64_MAX : crowd->plan.layout == BLOOMFILE_COUNTING ? 4 * own : own;
+    return forgets() ? UINT64_MAX : crowd->plan.layout == BLOOMFILE_LAYOUT_COUNTING ? 4 * own : own;
 }
 
 bool all_done(unsigned epoch)
@@ -177,7 +177,7 @@ struct bloomfile_params params_of(unsigned epoch)
     return params;
 }
 
-static struct bloomfile_info info_of(const bloomfile *f)
+static struct bloomfile_info info_of(const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     const int error = bloomfile_get_info(f, &info);
@@ -186,7 +186,7 @@ static struct bloomfile_info info_of(const bloomfile *f)
     return info;
 }
 
-unsigned epoch_of(const bloomfile *f)
+unsigned epoch_of(const bloomfile_filter *f)
 {
     unsigned epoch;
     const struct bloomfile_info info = info_of(f);
@@ -208,13 +208,13 @@ void leave_sync(void)
 
 /* ---- errors */
 
-static bool replaced(const bloomfile *f, unsigned epoch)
+static bool replaced(const bloomfile_filter *f, unsigned epoch)
 {
     return crowd->epoch != epoch || (f != NULL && bloomfile_is_stale(f) != 0);
 }
 
 /* The files of older series are removed. */
-static bool allowed(int error, const bloomfile *f, unsigned epoch)
+static bool allowed(int error, const bloomfile_filter *f, unsigned epoch)
 {
     switch (error) {
     case BLOOMFILE_EUNCLEAN: /* a filter that is being opened may be the next one already */
@@ -222,7 +222,7 @@ static bool allowed(int error, const bloomfile *f, unsigned epoch)
         return era(epoch)->unclean > 0 || (f == NULL && era(epoch + 1)->unclean > 0);
     case BLOOMFILE_EREPLACED:
         return replaced(f, epoch);
-    case BLOOMFILE_ELAYER:
+    case BLOOMFILE_EMISSINGLAYER:
     case BLOOMFILE_ESERIES:
     case ENOENT:
     case EBUSY: /* a writer that looked for them often enough */
@@ -233,7 +233,7 @@ static bool allowed(int error, const bloomfile *f, unsigned epoch)
 }
 
 /* Who has killed somebody counts that a moment later. */
-void allow(const char *what, int error, const bloomfile *f, unsigned epoch)
+void allow(const char *what, int error, const bloomfile_filter *f, unsigned epoch)
 {
     for (unsigned waits = 0; error != 0 && !allowed(error, f, epoch); waits++) {
         if (crowd->over)
@@ -246,7 +246,7 @@ void allow(const char *what, int error, const bloomfile *f, unsigned epoch)
     }
 }
 
-static int open_marked(bloomfile **f, const char *path, unsigned flags)
+static int open_marked(bloomfile_filter **f, const char *path, unsigned flags)
 {
     atomic_store(&here->opening, 1);
     enter_sync();
@@ -258,18 +258,18 @@ static int open_marked(bloomfile **f, const char *path, unsigned flags)
     return error;
 }
 
-bloomfile *open_present(unsigned flags, unsigned *epoch)
+bloomfile_filter *open_present(unsigned flags, unsigned *epoch)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     const unsigned present = crowd->epoch;
     int error = open_marked(&f, path_of(present), flags);
     if (error == BLOOMFILE_EUNCLEAN) {
         allow("opening", error, NULL, present);
         tally[UNCLEAN]++;
-        error = open_marked(&f, path_of(present), flags | BLOOMFILE_ACCEPT_UNCLEAN);
+        error = open_marked(&f, path_of(present), flags | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     }
     const bool sealed = error == EBUSY || error == BLOOMFILE_ESEALED;
-    if (!sealed || crowd->plan.seals == 0 || (flags & BLOOMFILE_WRITE) == 0)
+    if (!sealed || crowd->plan.seals == 0 || (flags & BLOOMFILE_OPEN_WRITE) == 0)
         allow("opening", error, NULL, present);
     if (error != 0)
         return NULL;
@@ -279,7 +279,8 @@ bloomfile *open_present(unsigned flags, unsigned *epoch)
 
 /* ---- the rule */
 
-static void missing(const char *what, const bloomfile *f, unsigned epoch, unsigned w, uint64_t i)
+static void missing(const char *what, const bloomfile_filter *f, unsigned epoch, unsigned w,
+                    uint64_t i)
 {
     const struct progress *p = &era(epoch)->progress[w];
     if (i < p->removing) /* it may have been removed meanwhile */
@@ -292,7 +293,7 @@ static void missing(const char *what, const bloomfile *f, unsigned epoch, unsign
           info.layers, era(epoch)->killed);
 }
 
-static void look_one_by_one(const bloomfile *f, const uint64_t *ids, const uint64_t *digests,
+static void look_one_by_one(const bloomfile_filter *f, const uint64_t *ids, const uint64_t *digests,
                             size_t n, bool *hits, bool by_digest)
 {
     const uint64_t begun = time_begin();
@@ -304,8 +305,8 @@ static void look_one_by_one(const bloomfile *f, const uint64_t *ids, const uint6
     }
 }
 
-static void look_through_pin(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits,
-                             bool together)
+static void look_through_pin(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                             bool *hits, bool together)
 {
     struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
     const int error = bloomfile_pin(f, &pin);
@@ -317,7 +318,7 @@ static void look_through_pin(const bloomfile *f, const uint64_t *digests, size_t
         hits[i] = bloomfile_pinned_contains_digest(&pin, digests[i]);
 }
 
-static void look_in_one_way(const bloomfile *f, const uint64_t *ids, const uint64_t *digests,
+static void look_in_one_way(const bloomfile_filter *f, const uint64_t *ids, const uint64_t *digests,
                             size_t n, bool *hits)
 {
     struct bloomfile_key keys[BATCH_MOST];
@@ -360,15 +361,15 @@ static uint64_t number_of(uint64_t id)
 }
 
 /* The newest layer there is: a lookup that says no has looked for it. */
-static uint64_t newest_of(const bloomfile *live)
+static uint64_t newest_of(const bloomfile_filter *live)
 {
     (void)bloomfile_contains_digest(live, key_digest(0, COMMON - 1, 0));
     return info_of(live).layer;
 }
 
 /* A key that was new is found until G - 1 further generations have begun. */
-static void look_at_note(const bloomfile *f, const bloomfile *live, unsigned epoch, unsigned w,
-                         uint64_t number)
+static void look_at_note(const bloomfile_filter *f, const bloomfile_filter *live, unsigned epoch,
+                         unsigned w, uint64_t number)
 {
     uint64_t ids[NOTE_KEYS], digests[NOTE_KEYS];
     bool hits[NOTE_KEYS];
@@ -386,7 +387,7 @@ static void look_at_note(const bloomfile *f, const bloomfile *live, unsigned epo
             missing("a filter that forgets", f, epoch, w, number_of(ids[i]));
 }
 
-void look(const bloomfile *f, unsigned epoch)
+void look(const bloomfile_filter *f, unsigned epoch)
 {
     uint64_t ids[BATCH_MOST], digests[BATCH_MOST];
     bool hits[BATCH_MOST];
@@ -419,7 +420,7 @@ struct told told_now(unsigned epoch)
     return told;
 }
 
-static void check_worker(const char *what, const bloomfile *f, unsigned epoch, unsigned w,
+static void check_worker(const char *what, const bloomfile_filter *f, unsigned epoch, unsigned w,
                          uint64_t added)
 {
     uint64_t digests[BATCH_MOST];
@@ -440,7 +441,7 @@ static void check_worker(const char *what, const bloomfile *f, unsigned epoch, u
 }
 
 /* Otherwise every answer could be "maybe", and nothing would be lost. */
-static void check_rate(const char *what, const bloomfile *f, unsigned epoch)
+static void check_rate(const char *what, const bloomfile_filter *f, unsigned epoch)
 {
     enum {
         ABSENT = 5000
@@ -451,13 +452,13 @@ static void check_rate(const char *what, const bloomfile *f, unsigned epoch)
     const struct bloomfile_info info = info_of(f);
     const bool fuller =
         info.bits != info.bits_unfolded || /* or with keys that were removed since */
-        (info.provenance != 0 && info.layout == BLOOMFILE_COUNTING);
+        (info.provenance != 0 && info.layout == BLOOMFILE_LAYOUT_COUNTING);
     if (hits > 50 && bloomfile_status(f) == 0 && !fuller)
         found("%s says maybe to %u of %u keys that nobody added", what, hits, ABSENT);
 }
 
-void check_all(const char *what, const bloomfile *f, const bloomfile *live, unsigned epoch,
-               const struct told *told)
+void check_all(const char *what, const bloomfile_filter *f, const bloomfile_filter *live,
+               unsigned epoch, const struct told *told)
 {
     for (unsigned w = 0; w < workers() && forgets(); w++)
         for (uint64_t back = 0, n = told->added[w] / NOTE_KEYS; back < 100 && back < n; back++) {
@@ -474,7 +475,7 @@ void check_all(const char *what, const bloomfile *f, const bloomfile *live, unsi
     check_rate(what, f, epoch);
 }
 
-void check_counts(const char *what, const bloomfile *f, unsigned epoch)
+void check_counts(const char *what, const bloomfile_filter *f, unsigned epoch)
 {
     const struct bloomfile_info info = info_of(f);
     uint64_t fresh = 0;
@@ -482,7 +483,7 @@ void check_counts(const char *what, const bloomfile *f, unsigned epoch)
         return;
     for (unsigned w = 0; w < workers(); w++)
         fresh += era(epoch)->progress[w].fresh;
-    const bool counting = crowd->plan.layout == BLOOMFILE_COUNTING;
+    const bool counting = crowd->plan.layout == BLOOMFILE_LAYOUT_COUNTING;
     if (info.keys_estimated != 0 ? !counting : !counting && info.keys != fresh)
         found("%s has %llu keys%s, but %llu were new", what, (unsigned long long)info.keys,
               info.keys_estimated ? ", estimated" : "", (unsigned long long)fresh);

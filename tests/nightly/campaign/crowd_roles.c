@@ -23,7 +23,7 @@ static void expect(const char *what, int error)
 }
 
 /* Ends writing, too. */
-static void leave(bloomfile *f, unsigned epoch)
+static void leave(bloomfile_filter *f, unsigned epoch)
 {
     enter_sync();
     const int error = bloomfile_finish(f);
@@ -35,7 +35,7 @@ static void leave(bloomfile *f, unsigned epoch)
 /* ------------------------------------------------------------------ writers */
 
 struct writing {
-    bloomfile *f;
+    bloomfile_filter *f;
     unsigned epoch;
     atomic_bool leave; /* for all threads */
 };
@@ -46,7 +46,7 @@ struct worker {
     uint64_t seed;
 };
 
-static int add_one_by_one(bloomfile *f, struct progress *p, const uint64_t *ids,
+static int add_one_by_one(bloomfile_filter *f, struct progress *p, const uint64_t *ids,
                           const uint64_t *digests, size_t n, bool *was_new, bool by_digest)
 {
     const uint64_t begun = time_begin();
@@ -65,7 +65,7 @@ static int add_one_by_one(bloomfile *f, struct progress *p, const uint64_t *ids,
     return 0;
 }
 
-static int add_together(bloomfile *f, const uint64_t *ids, const uint64_t *digests, size_t n,
+static int add_together(bloomfile_filter *f, const uint64_t *ids, const uint64_t *digests, size_t n,
                         bool *was_new, bool by_digest)
 {
     struct bloomfile_key keys[BATCH_MOST];
@@ -170,7 +170,7 @@ static int turn(const struct writing *s, unsigned w, struct progress *p)
     int error = add_some(s, w, p);
     if (error == 0)
         error = add_common(s, p);
-    if (error == 0 && crowd->plan.layout == BLOOMFILE_COUNTING)
+    if (error == 0 && crowd->plan.layout == BLOOMFILE_LAYOUT_COUNTING)
         error = remove_some(s, w, p);
     if (error == 0 && below(4) == 0)
         look(s->f, s->epoch);
@@ -196,7 +196,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-static void write_with(bloomfile *f, unsigned epoch, unsigned process)
+static void write_with(bloomfile_filter *f, unsigned epoch, unsigned process)
 {
     struct writing s = { .f = f, .epoch = epoch };
     struct worker members[THREADS];
@@ -235,7 +235,7 @@ static void leak(void)
 static void query_once(unsigned rounds)
 {
     unsigned epoch;
-    bloomfile *f = open_present(0, &epoch);
+    bloomfile_filter *f = open_present(0, &epoch);
     if (f == NULL)
         return;
     tally[RELOADS]++;
@@ -254,8 +254,8 @@ static void query_once(unsigned rounds)
 
 void write_for_ever(unsigned process)
 {
-    const unsigned flags = BLOOMFILE_WRITE | BLOOMFILE_OVER_CAPACITY |
-                           (crowd->plan.exact != 0 ? BLOOMFILE_ADD_EXACT : 0);
+    const unsigned flags = BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_OVER_CAPACITY |
+                           (crowd->plan.exact != 0 ? BLOOMFILE_OPEN_ADD_EXACT : 0);
     while (!crowd->over) {
         unsigned epoch;
         rest();
@@ -263,7 +263,7 @@ void write_for_ever(unsigned process)
             query_once(200);
             continue;
         }
-        bloomfile *f = open_present(flags, &epoch);
+        bloomfile_filter *f = open_present(flags, &epoch);
         if (f == NULL)
             usleep(1000);
         else
@@ -282,7 +282,7 @@ void query_for_ever(void)
 /* ------------------------------------------------------------------ copies */
 
 struct copying {
-    bloomfile *f; /* live, or sealed by now */
+    bloomfile_filter *f; /* live, or sealed by now */
     unsigned epoch;
     unsigned before; /* the epoch of the last copy, or NO_EPOCH */
     char copy[40], older[40], result[40], patch[40];
@@ -291,8 +291,8 @@ struct copying {
 static void check_copy(const struct copying *c, const char *what, const char *path,
                        const struct told *told)
 {
-    bloomfile *f;
-    const int error = bloomfile_open(&f, path, BLOOMFILE_VERIFY_FULL);
+    bloomfile_filter *f;
+    const int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_VERIFY_FULL);
     if (error != 0)
         found("%s: %s", what, bloomfile_errname(error));
     check_all(what, f, c->f, c->epoch, told);
@@ -302,8 +302,8 @@ static void check_copy(const struct copying *c, const char *what, const char *pa
 static void check_image(const struct copying *c, const char *what, void *image, size_t size,
                         const struct told *told)
 {
-    bloomfile *f;
-    const int error = bloomfile_open_memory(&f, image, size, BLOOMFILE_VERIFY_FULL);
+    bloomfile_filter *f;
+    const int error = bloomfile_open_memory(&f, image, size, BLOOMFILE_OPEN_VERIFY_FULL);
     if (error != 0)
         found("%s: %s", what, bloomfile_errname(error));
     check_all(what, f, c->f, c->epoch, told);
@@ -317,7 +317,7 @@ static int copy(struct copying *c)
     if (c->before != NO_EPOCH && rename(c->copy, c->older) != 0)
         found("%s cannot be renamed", c->copy);
     c->before = NO_EPOCH;
-    const int error = bloomfile_seal_to(c->copy, c->f, BLOOMFILE_REPLACE);
+    const int error = bloomfile_seal_to(c->copy, c->f, BLOOMFILE_TO_REPLACE);
     if (error != 0)
         return error;
     check_copy(c, "a sealed copy", c->copy, &told);
@@ -353,7 +353,7 @@ static int fold(struct copying *c)
     const uint64_t factor = choices[below(count < 12 ? count : 12)].factor;
     free(choices);
     if (error == 0)
-        error = bloomfile_fold(c->result, c->f, factor, BLOOMFILE_REPLACE);
+        error = bloomfile_fold(c->result, c->f, factor, BLOOMFILE_TO_REPLACE);
     if (error != 0)
         return error;
     check_copy(c, "a folded copy", c->result, &told);
@@ -364,15 +364,15 @@ static int fold(struct copying *c)
 /* With an older copy, which it has all keys of. */
 static int merge(struct copying *c)
 {
-    bloomfile *older;
+    bloomfile_filter *older;
     if (c->before != c->epoch)
         return 0;
     const struct told told = told_now(c->epoch);
     expect("opening a copy", bloomfile_open(&older, c->copy, 0));
-    const bloomfile *both[] = { older, c->f };
+    const bloomfile_filter *both[] = { older, c->f };
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     params.max_fpr = 1;
-    const int error = bloomfile_merge(c->result, both, 2, &params, BLOOMFILE_REPLACE);
+    const int error = bloomfile_merge(c->result, both, 2, &params, BLOOMFILE_TO_REPLACE);
     bloomfile_close(older);
     if (error != 0)
         return error;
@@ -383,10 +383,10 @@ static int merge(struct copying *c)
 
 static int project(struct copying *c)
 {
-    if (crowd->plan.layout != BLOOMFILE_COUNTING)
+    if (crowd->plan.layout != BLOOMFILE_LAYOUT_COUNTING)
         return 0;
     const struct told told = told_now(c->epoch);
-    const int error = bloomfile_project(c->result, c->f, BLOOMFILE_REPLACE);
+    const int error = bloomfile_project(c->result, c->f, BLOOMFILE_TO_REPLACE);
     if (error != 0)
         return error;
     check_copy(c, "a projection", c->result, &told);
@@ -410,10 +410,10 @@ static bool same_bytes(const char *one, const char *other)
     return same;
 }
 
-static void apply(const struct copying *c, const bloomfile *base)
+static void apply(const struct copying *c, const bloomfile_filter *base)
 {
     const int fd = open(c->patch, O_RDONLY | O_CLOEXEC);
-    expect("bloomfile_patch", bloomfile_patch(c->result, base, fd, 1, BLOOMFILE_REPLACE));
+    expect("bloomfile_patch", bloomfile_patch(c->result, base, fd, 1, BLOOMFILE_TO_REPLACE));
     close(fd);
     if (!same_bytes(c->result, c->copy))
         found("a patched copy has other bytes");
@@ -423,7 +423,7 @@ static void apply(const struct copying *c, const bloomfile *base)
 /* A second copy, made of the first by a patch. */
 static int patch(struct copying *c)
 {
-    bloomfile *base, *result;
+    bloomfile_filter *base, *result;
     if (c->before != c->epoch)
         return 0;
     int error = copy(c);
@@ -432,7 +432,7 @@ static int patch(struct copying *c)
     expect("opening a base", bloomfile_open(&base, c->older, 0));
     expect("opening a result", bloomfile_open(&result, c->copy, 0));
     const bool grown = bloomfile_layers(base) != bloomfile_layers(result);
-    error = bloomfile_delta(c->patch, base, result, 1, BLOOMFILE_REPLACE);
+    error = bloomfile_delta(c->patch, base, result, 1, BLOOMFILE_TO_REPLACE);
     if (error == 0)
         apply(c, base);
     else if (error != BLOOMFILE_EDIFFERENTBITS || !grown)
@@ -446,18 +446,18 @@ static int rescue(struct copying *c)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     expect("bloomfile_get_info", bloomfile_get_info(c->f, &info));
-    if (info.state == BLOOMFILE_SEALED)
+    if (info.state == BLOOMFILE_STATE_SEALED)
         return 0;
     const struct told told = told_now(c->epoch);
-    int error = bloomfile_rescue(c->result, c->f, BLOOMFILE_REPLACE);
+    int error = bloomfile_rescue(c->result, c->f, BLOOMFILE_TO_REPLACE);
     if (error == BLOOMFILE_ESEALED && crowd->plan.seals != 0)
         return 0;
     if (error != 0)
         return error;
-    bloomfile *f;
-    error = bloomfile_open(&f, c->result, BLOOMFILE_WRITE);
+    bloomfile_filter *f;
+    error = bloomfile_open(&f, c->result, BLOOMFILE_OPEN_WRITE);
     if (error == BLOOMFILE_EUNCLEAN && era(c->epoch)->unclean > 0)
-        error = bloomfile_open(&f, c->result, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+        error = bloomfile_open(&f, c->result, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     expect("opening what was rescued", error);
     check_all("what was rescued", f, c->f, c->epoch, &told);
     expect("finishing what was rescued", bloomfile_finish(f));
@@ -483,7 +483,7 @@ void copy_for_ever(unsigned process)
     while (!crowd->over) {
         rest();
         const bool writes = below(4) == 0;
-        c.f = open_present(writes ? BLOOMFILE_WRITE : 0, &c.epoch);
+        c.f = open_present(writes ? BLOOMFILE_OPEN_WRITE : 0, &c.epoch);
         int error = 0;
         for (uint64_t n = 1 + below(3); c.f != NULL && n > 0 && error == 0 && !crowd->over; n--) {
             if (writes)
@@ -507,7 +507,7 @@ static void seal(unsigned epoch)
 {
     for (unsigned attempts = 0; attempts < 100 && !crowd->over; attempts++) {
         unsigned opened;
-        bloomfile *f = open_present(BLOOMFILE_WRITE, &opened);
+        bloomfile_filter *f = open_present(BLOOMFILE_OPEN_WRITE, &opened);
         if (f == NULL || opened != epoch) {
             bloomfile_close(f);
             return;
@@ -542,14 +542,14 @@ static void remove_series(unsigned epoch)
 
 static void make(unsigned epoch)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     const struct bloomfile_params params = params_of(epoch);
     const bool aside = crowd->plan.series == 0 && below(2) != 0;
     memset(era(epoch), 0, sizeof *era(epoch));
     atomic_store(&here->opening, 1);
     enter_sync();
     expect("bloomfile_create",
-           bloomfile_create(&f, aside ? "next" : path_of(epoch), &params, BLOOMFILE_REPLACE));
+           bloomfile_create(&f, aside ? "next" : path_of(epoch), &params, BLOOMFILE_TO_REPLACE));
     atomic_store(&here->epoch, epoch);
     leave_sync();
     atomic_store(&here->opening, 0);
@@ -565,7 +565,7 @@ static void replace(unsigned epoch)
     unsigned opened;
     if (crowd->plan.seals != 0)
         seal(epoch);
-    bloomfile *old = open_present(0, &opened);
+    bloomfile_filter *old = open_present(0, &opened);
     if (old == NULL)
         return;
     if (opened != epoch) { /* made by one who was killed then */

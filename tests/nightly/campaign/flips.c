@@ -69,7 +69,7 @@ static void read_keys(const char *name)
 /* ---------------------------------------------------------------------------------- ways to ask */
 
 /* The digests of all keys for this filter; the caller frees them. */
-static bloomfile_digest *digests_for(const bloomfile *f)
+static bloomfile_digest *digests_for(const bloomfile_filter *f)
 {
     bloomfile_digest *digests = room(count, sizeof *digests);
     for (size_t i = 0; i < count; i++)
@@ -78,7 +78,7 @@ static bloomfile_digest *digests_for(const bloomfile *f)
     return digests;
 }
 
-static bool singly(const bloomfile *f)
+static bool singly(const bloomfile_filter *f)
 {
     bool all = true;
     for (size_t i = 0; i < count && all; i++)
@@ -87,7 +87,7 @@ static bool singly(const bloomfile *f)
     return all;
 }
 
-static bool in_a_batch(const bloomfile *f)
+static bool in_a_batch(const bloomfile_filter *f)
 {
     bloomfile_digest *digests = digests_for(f);
     const bool all = bloomfile_contains_digests(f, digests, count, NULL) == count;
@@ -95,7 +95,7 @@ static bool in_a_batch(const bloomfile *f)
     return all;
 }
 
-static bool inlined(const bloomfile *f)
+static bool inlined(const bloomfile_filter *f)
 {
     struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
     if (bloomfile_pin(f, &pin) != 0)
@@ -112,9 +112,9 @@ static bool inlined(const bloomfile *f)
     return found == 3 * count;
 }
 
-static int opened(bloomfile **f, unsigned flags)
+static int opened(bloomfile_filter **f, unsigned flags)
 {
-    int error = bloomfile_open(f, path, flags | (given ? BLOOMFILE_APP_HASH : 0));
+    int error = bloomfile_open(f, path, flags | (given ? BLOOMFILE_OPEN_APP_HASH : 0));
     if (error == 0 && given && (error = bloomfile_name_hash(*f, hash_id, self_test)) != 0)
         bloomfile_close(*f);
     return error;
@@ -123,12 +123,12 @@ static int opened(bloomfile **f, unsigned flags)
 /* Copies must be refused, or have all keys: nobody can tell any more that something was wrong. */
 static bool copy_is_right(int error, void *image, size_t image_size)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     if (error != 0)
         return true;
-    bool right =
-        bloomfile_open_memory(&f, image, image_size,
-                              BLOOMFILE_VERIFY_FULL | (given ? BLOOMFILE_APP_HASH : 0)) == 0;
+    bool right = bloomfile_open_memory(&f, image, image_size,
+                                       BLOOMFILE_OPEN_VERIFY_FULL |
+                                           (given ? BLOOMFILE_OPEN_APP_HASH : 0)) == 0;
     if (right) {
         right = (!given || bloomfile_name_hash(f, hash_id, self_test) == 0) && singly(f);
         bloomfile_close(f);
@@ -137,7 +137,7 @@ static bool copy_is_right(int error, void *image, size_t image_size)
     return right;
 }
 
-static bool copies_are_right(const bloomfile *f)
+static bool copies_are_right(const bloomfile_filter *f)
 {
     void *image = NULL;
     size_t image_size = 0;
@@ -155,20 +155,20 @@ static bool copies_are_right(const bloomfile *f)
 
 static const struct way {
     const char *name;
-    bool (*all)(const bloomfile *f);
+    bool (*all)(const bloomfile_filter *f);
     unsigned flags;
 } ways[] = {
     { "singly", singly, 0 },           { "batch", in_a_batch, 0 },
-    { "inline", inlined, 0 },          { "copy-flag", singly, BLOOMFILE_COPY },
+    { "inline", inlined, 0 },          { "copy-flag", singly, BLOOMFILE_OPEN_COPY },
     { "copies", copies_are_right, 0 },
 };
 
 static const char *judge(char *buffer, size_t room_in_it)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     bool told = false, refused = true;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (live && ways[i].flags == BLOOMFILE_COPY)
+        if (live && ways[i].flags == BLOOMFILE_OPEN_COPY)
             continue;
         if (opened(&f, ways[i].flags) != 0)
             continue;
@@ -188,7 +188,7 @@ static const char *judge(char *buffer, size_t room_in_it)
         if (error == 0)
             return "unseen verify";
     }
-    if (!live && opened(&f, BLOOMFILE_VERIFY_FULL) == 0) {
+    if (!live && opened(&f, BLOOMFILE_OPEN_VERIFY_FULL) == 0) {
         bloomfile_close(f);
         return "unseen full";
     }
@@ -246,7 +246,7 @@ int main(int argc, char **argv)
     damaged = room(size, 1);
     if (pread(target, whole, size, 0) != (ssize_t)size)
         err(2, "%s", argv[2]);
-    bloomfile *f;
+    bloomfile_filter *f;
     if (opened(&f, 0) != 0 || !singly(f) || bloomfile_status(f) != 0)
         errx(2, "%s is not whole before it is damaged", path);
     live = bloomfile_verify(f, 1, NULL) == BLOOMFILE_ELIVE;

@@ -18,7 +18,7 @@
 #define BATCH   512
 #define THREADS 3
 #define LIVE    1
-#define GONE    3 /* BLOOMFILE_POISONED */
+#define GONE    3 /* BLOOMFILE_STATE_POISONED */
 
 struct place {
     _Alignas(64) uint64_t a;

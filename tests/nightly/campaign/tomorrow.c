@@ -40,7 +40,7 @@ static void say(int error)
     printf(" %s", error != 0 ? bloomfile_errname(error) : "ok");
 }
 
-static void say_answers(const bloomfile *f)
+static void say_answers(const bloomfile_filter *f)
 {
     uLong sum = crc32(0, NULL, 0);
     for (size_t i = 0; i < key_count; i++) {
@@ -62,7 +62,7 @@ static void say_image(int error, void *image, size_t size)
 
 static void ask(const char *path)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     void *image = NULL;
     size_t size = 0;
     int error = bloomfile_open(&f, path, 0);
@@ -73,15 +73,15 @@ static void ask(const char *path)
     say_answers(f);
     error = bloomfile_fold_memory(&image, &size, f, 1);
     say_image(error, error == 0 ? image : NULL, size);
-    error = bloomfile_merge_memory(&image, &size, (const bloomfile *const[]){ f }, 1, NULL);
+    error = bloomfile_merge_memory(&image, &size, (const bloomfile_filter *const[]){ f }, 1, NULL);
     say_image(error, error == 0 ? image : NULL, size);
     bloomfile_close(f);
 }
 
 static void write_to(const char *path)
 {
-    bloomfile *f;
-    int error = bloomfile_open(&f, path, BLOOMFILE_WRITE | BLOOMFILE_OVER_CAPACITY);
+    bloomfile_filter *f;
+    int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_OVER_CAPACITY);
     say(error);
     if (error != 0)
         return;

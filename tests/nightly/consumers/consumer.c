@@ -30,12 +30,12 @@ int publish(const char *path)
     for (int i = 0; i < KEYS && error == 0; i++)
         error = bloomfile_builder_add(b, fruit[i], strlen(fruit[i]));
     if (error == 0)
-        error = bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE);
+        error = bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE);
     bloomfile_builder_free(b);
     return error;
 }
 
-static void ask(const bloomfile *f)
+static void ask(const bloomfile_filter *f)
 {
     const struct bloomfile_key keys[KEYS] = { { "apple", 5 }, { "stone", 5 }, { "pear", 4 } };
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -50,10 +50,10 @@ int main(int argc, char **argv)
 {
     const char *path = argc > 1 ? argv[1] : "fruit.bloom";
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    bloomfile *f = NULL;
+    bloomfile_filter *f = NULL;
     int error = publish(path);
     if (error == 0)
-        error = bloomfile_open(&f, path, BLOOMFILE_VERIFY_FULL);
+        error = bloomfile_open(&f, path, BLOOMFILE_OPEN_VERIFY_FULL);
     if (error == 0)
         error = bloomfile_measure(f, &measure);
     if (error == 0)

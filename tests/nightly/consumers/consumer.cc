@@ -22,14 +22,20 @@ void check(int error)
 }
 
 struct release {
-    void operator()(bloomfile *f) const { bloomfile_close(f); }
-    void operator()(bloomfile_builder *b) const { bloomfile_builder_free(b); }
+    void operator()(bloomfile_filter *f) const
+    {
+        bloomfile_close(f);
+    }
+    void operator()(bloomfile_builder *b) const
+    {
+        bloomfile_builder_free(b);
+    }
 };
 
 void publish(const std::string &path)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    params.layout = BLOOMFILE_CLASSIC;
+    params.layout = BLOOMFILE_LAYOUT_CLASSIC;
     params.fpr = 1e-6;
     params.label = "fruit";
     bloomfile_builder *made;
@@ -37,7 +43,7 @@ void publish(const std::string &path)
     const std::unique_ptr<bloomfile_builder, release> builder(made);
     for (const std::string key : { "apple", "pear", "quince" })
         check(bloomfile_builder_add(made, key.data(), key.size()));
-    check(bloomfile_builder_finish(made, path.c_str(), BLOOMFILE_REPLACE));
+    check(bloomfile_builder_finish(made, path.c_str(), BLOOMFILE_TO_REPLACE));
 }
 
 class filter
@@ -45,8 +51,8 @@ class filter
   public:
     explicit filter(const std::string &path)
     {
-        bloomfile *opened;
-        check(bloomfile_open(&opened, path.c_str(), BLOOMFILE_VERIFY_FULL));
+        bloomfile_filter *opened;
+        check(bloomfile_open(&opened, path.c_str(), BLOOMFILE_OPEN_VERIFY_FULL));
         f.reset(opened);
     }
 
@@ -72,7 +78,7 @@ class filter
     }
 
   private:
-    std::unique_ptr<bloomfile, release> f;
+    std::unique_ptr<bloomfile_filter, release> f;
 };
 
 } // namespace

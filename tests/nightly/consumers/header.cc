@@ -10,12 +10,12 @@ namespace
 
 void publish(const char *path, std::error_code &ec)
 {
-    bloom_file::params params;
+    bloomfile::params params;
     params.fpr = 1e-6;
     params.label = "fruit";
-    bloom_file::builder b(params, ec);
+    bloomfile::builder b(params, ec);
     b.add_many({ "apple", "pear", "quince" }, ec);
-    b.finish(path, BLOOMFILE_REPLACE, ec);
+    b.finish(path, BLOOMFILE_TO_REPLACE, ec);
 }
 
 } // namespace
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     const char *path = argc > 1 ? argv[1] : "fruit.bloom";
     std::error_code ec;
     publish(path, ec);
-    const bloom_file::filter f(path, BLOOMFILE_VERIFY_FULL, ec);
+    const bloomfile::filter f(path, BLOOMFILE_OPEN_VERIFY_FULL, ec);
     if (ec) {
         std::fprintf(stderr, "%s: %s\n", path, ec.message().c_str());
         return 1;

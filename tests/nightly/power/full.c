@@ -23,13 +23,13 @@ static int create(const char *path, const char *bits)
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.bits = strtoull(bits, NULL, 10);
     params.hashes = 4;
-    bloomfile *f;
+    bloomfile_filter *f;
     int error = bloomfile_create(&f, path, &params, 0);
     bloomfile_close(f);
     return error;
 }
 
-static int add_batch(bloomfile *f, uint64_t first, size_t count)
+static int add_batch(bloomfile_filter *f, uint64_t first, size_t count)
 {
     uint64_t numbers[BATCH];
     struct bloomfile_key keys[BATCH];
@@ -43,8 +43,8 @@ static int add_batch(bloomfile *f, uint64_t first, size_t count)
 static int add(const char *path, const char *number)
 {
     const uint64_t keys = strtoull(number, NULL, 10);
-    bloomfile *f;
-    int error = bloomfile_open(&f, path, BLOOMFILE_WRITE);
+    bloomfile_filter *f;
+    int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_WRITE);
     for (uint64_t key = 0; key < keys && error == 0; key += BATCH)
         error = add_batch(f, key, keys - key < BATCH ? (size_t)(keys - key) : BATCH);
     if (error == 0)
@@ -56,8 +56,8 @@ static int add(const char *path, const char *number)
 static int seal(const char *path, const char *unused)
 {
     (void)unused;
-    bloomfile *f;
-    int error = bloomfile_open(&f, path, BLOOMFILE_WRITE);
+    bloomfile_filter *f;
+    int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_WRITE);
     if (error == 0)
         error = bloomfile_seal(f);
     bloomfile_close(f);
@@ -66,7 +66,7 @@ static int seal(const char *path, const char *unused)
 
 static int copy(const char *path, const char *to)
 {
-    bloomfile *f;
+    bloomfile_filter *f;
     int error = bloomfile_open(&f, path, 0);
     if (error == 0)
         error = bloomfile_seal_to(to, f, 0);

@@ -31,7 +31,7 @@ struct writer {
     uint64_t bits, step;
     unsigned syncs, sessions;
     bool seals;
-    bloomfile *filter;
+    bloomfile_filter *filter;
     _Atomic uint64_t added;  /* keys below this one have been added */
     _Atomic uint64_t synced; /* and are on disk */
     atomic_bool stop;
@@ -110,25 +110,26 @@ static int create(struct writer *w, unsigned flags)
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.label = w->label;
     if (w->layout == GROWS) {
-        params.series = BLOOMFILE_GROW;
+        params.series = BLOOMFILE_SERIES_GROW;
         params.capacity = w->bits / 2000;
     } else {
         params.layout = w->layout;
         params.bits = w->bits;
         params.hashes = 4;
     }
-    return bloomfile_create(&w->filter, w->path, &params, flags | BLOOMFILE_OVER_CAPACITY);
+    return bloomfile_create(&w->filter, w->path, &params, flags | BLOOMFILE_OPEN_OVER_CAPACITY);
 }
 
 static void start(struct writer *w)
 {
     bool replaces = strcmp(w->start, "replace") == 0;
     bool creates = replaces || strcmp(w->start, "create") == 0;
-    unsigned accepts = strcmp(w->start, "accept") == 0 ? BLOOMFILE_ACCEPT_UNCLEAN : 0;
+    unsigned accepts = strcmp(w->start, "accept") == 0 ? BLOOMFILE_OPEN_ACCEPT_UNCLEAN : 0;
     say(creates ? "creating" : "opening", w->added);
-    int error = creates ? create(w, replaces ? BLOOMFILE_REPLACE : 0)
-                        : bloomfile_open(&w->filter, w->path,
-                                         BLOOMFILE_WRITE | BLOOMFILE_OVER_CAPACITY | accepts);
+    int error = creates
+                    ? create(w, replaces ? BLOOMFILE_TO_REPLACE : 0)
+                    : bloomfile_open(&w->filter, w->path,
+                                     BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_OVER_CAPACITY | accepts);
     if (error != 0)
         fail("start", error);
     say(creates ? "created" : "opened", w->added);

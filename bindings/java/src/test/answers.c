@@ -23,7 +23,7 @@ static const char *name_of(int error)
     return error < 0 ? bloomfile_errname(error) : error > 0 ? strerror(error) : "0";
 }
 
-static void print_answers(const bloomfile *f)
+static void print_answers(const bloomfile_filter *f)
 {
     for (size_t i = 0; i < count; i += 4) {
         unsigned four = 0;
@@ -39,7 +39,7 @@ int main(void)
     while (fgets(line, sizeof line, stdin) != NULL && line[0] != '\n' && count < DIGESTS)
         digests[count++] = strtoull(line, NULL, 16);
     while (fgets(line, sizeof line, stdin) != NULL) {
-        bloomfile *f;
+        bloomfile_filter *f;
         line[strcspn(line, "\n")] = '\0';
         int error = bloomfile_open(&f, line, 0);
         if (error == 0) {

@@ -112,7 +112,7 @@ def _factor(dst, filters, max_fpr):
     limit = filters[0].info().fpr if max_fpr is None else max_fpr
     factors = [factor for factor, _, _, _, fpr, _ in _core.fold_plan(filters, 0) if fpr <= limit]
     if not factors and max_fpr is not None:
-        raise errors.ERATEPASSED(_os.fsdecode(dst))
+        raise errors.EOVERRATE(_os.fsdecode(dst))
     return max(factors, default=1)
 
 

@@ -20,7 +20,7 @@ struct work {
     const char *name;
     size_t count;
     struct turn **turns;
-    const bloomfile **filters;
+    const bloomfile_filter **filters;
     PyObject *sources; /* a tuple */
     PyObject *asked;   /* a parameter that may be refused, as text; or NULL */
 };
@@ -68,7 +68,7 @@ static bool work_enter(struct work *w)
 
 /* Damage is that of a source, and so is a form that does not go with the function: a series, a
  * slice, a layout. Everything else concerns the result, if there is one. */
-static bool is_of_source(int error, const bloomfile *f)
+static bool is_of_source(int error, const bloomfile_filter *f)
 {
     return bloomfile_status(f) != 0 || error == BLOOMFILE_ENOTCOUNTING ||
            (error < 0 && bloomfile_compatible(f, f) == error);
@@ -108,7 +108,7 @@ static void work_free(struct work *w)
 
 static unsigned flags_of(int replace)
 {
-    return replace ? BLOOMFILE_REPLACE : 0;
+    return replace ? BLOOMFILE_TO_REPLACE : 0;
 }
 
 /* ---- folding */
@@ -133,7 +133,7 @@ static PyObject *choice_list(const struct bloomfile_fold_choice *choices, size_t
 }
 
 /* All choices: how many there are is told by a first call, which reads nothing. */
-static int plan(const bloomfile *f, uint64_t more, struct bloomfile_fold_choice **choices,
+static int plan(const bloomfile_filter *f, uint64_t more, struct bloomfile_fold_choice **choices,
                 size_t *count)
 {
     *choices = NULL;
@@ -254,7 +254,7 @@ static PyObject *join(PyObject *module, PyObject *args)
                          &replace) &&
         (w.asked = PyUnicode_FromString("slices is empty")) != NULL &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
-        const unsigned accept = accept_incomplete ? BLOOMFILE_ACCEPT_INCOMPLETE : 0;
+        const unsigned accept = accept_incomplete ? BLOOMFILE_JOIN_ACCEPT_INCOMPLETE : 0;
         WITHOUT_GIL(const int error =
                         bloomfile_join(w.name, w.filters, w.count, flags_of(replace) | accept));
         result = work_end(&w, error);

@@ -84,11 +84,11 @@ struct number {
 /* "bits=100"; NULL for other errors. */
 static PyObject *number_asked(int error, const struct bloomfile_params *p)
 {
-    const bool grows = p->series == BLOOMFILE_GROW;
+    const bool grows = p->series == BLOOMFILE_SERIES_GROW;
     const struct number numbers[] = {
         { BLOOMFILE_ECAPACITY, true, "capacity", p->capacity, NULL },
         { BLOOMFILE_EBITS, p->bits > 0, "bits", p->bits, NULL }, /* 0: not given */
-        { BLOOMFILE_EHASHES, p->hashes > 0, "hashes", p->hashes, NULL },
+        { BLOOMFILE_EHASHCOUNT, p->hashes > 0, "hashes", p->hashes, NULL },
         { BLOOMFILE_EPARAMS, p->threads > 1024, "threads", p->threads, "at most 1024" },
         { BLOOMFILE_EPARAMS, p->framing == BLOOMFILE_FIXED && p->framing_size == 0, "framing", 0,
           "records have at least one byte" },
@@ -97,8 +97,8 @@ static PyObject *number_asked(int error, const struct bloomfile_params *p)
         { BLOOMFILE_EPARAMS, p->bits > 0 && grows, "bits", p->bits, "not with grow" },
         { BLOOMFILE_EPARAMS, p->hashes > 0 && grows, "hashes", p->hashes, "not with grow" },
         { BLOOMFILE_EPARAMS, p->series > 0 && !grows, "generations", p->series, NULL },
-        { BLOOMFILE_ESLICE, p->slices > 0 && p->slice >= p->slices, "slice", p->slice, NULL },
-        { BLOOMFILE_ESLICE, true, "slices", p->slices, NULL },
+        { BLOOMFILE_ENOSLICE, p->slices > 0 && p->slice >= p->slices, "slice", p->slice, NULL },
+        { BLOOMFILE_ENOSLICE, true, "slices", p->slices, NULL },
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const struct number *n = &numbers[i];

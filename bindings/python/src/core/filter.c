@@ -41,7 +41,7 @@ static PyObject *absolute(PyObject *path)
     return result;
 }
 
-bool filter_adopt(struct filter *self, bloomfile *f, PyObject *path, unsigned flags)
+bool filter_adopt(struct filter *self, bloomfile_filter *f, PyObject *path, unsigned flags)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     PyObject *place = path != NULL ? absolute(path) : NULL;
@@ -56,7 +56,7 @@ bool filter_adopt(struct filter *self, bloomfile *f, PyObject *path, unsigned fl
     self->absolute = place;
     self->flags = flags;
     self->born = turn_born();
-    self->adds_wait = (flags & BLOOMFILE_ADD_EXACT) != 0 || info.series != 0;
+    self->adds_wait = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0 || info.series != 0;
     self->told = false;
     turn_begin(&self->turn, f);
     return true;
@@ -85,14 +85,14 @@ static void release_image(struct filter *self)
     self->held = false;
 }
 
-void filter_close(struct filter *self, bloomfile *f)
+void filter_close(struct filter *self, bloomfile_filter *f)
 {
     WITHOUT_GIL(bloomfile_close(f));
     release_image(self);
 }
 
 /* Whoever drops a writer instead of closing it cannot learn what failed, but by these ways. */
-static void drop(struct filter *self, bloomfile *f)
+static void drop(struct filter *self, bloomfile_filter *f)
 {
     int error = 0;
     if (self->writes && self->path != NULL && !self->finished) {
@@ -115,7 +115,7 @@ static void dealloc(struct filter *self)
     if (self->weak != NULL)
         PyObject_ClearWeakRefs((PyObject *)self);
     PyErr_Fetch(&exception, &value, &traceback);
-    bloomfile *f = turn_close(&self->turn);
+    bloomfile_filter *f = turn_close(&self->turn);
     if (f != NULL)
         drop(self, f);
     release_image(self);
@@ -147,11 +147,12 @@ static unsigned flags_of(const struct opening *o)
 {
     unsigned flags = 0;
     if (o->verify != Py_None)
-        flags |= PyObject_IsTrue(o->verify) ? BLOOMFILE_VERIFY_FULL : BLOOMFILE_VERIFY_NONE;
-    flags |= o->prefault ? BLOOMFILE_PREFAULT : 0;
-    flags |= o->lock ? BLOOMFILE_LOCK : 0;
-    flags |= o->copy ? BLOOMFILE_COPY : 0;
-    flags |= o->accept_unclean ? BLOOMFILE_ACCEPT_UNCLEAN : 0;
+        flags |=
+            PyObject_IsTrue(o->verify) ? BLOOMFILE_OPEN_VERIFY_FULL : BLOOMFILE_OPEN_VERIFY_NONE;
+    flags |= o->prefault ? BLOOMFILE_OPEN_PREFAULT : 0;
+    flags |= o->lock ? BLOOMFILE_OPEN_LOCK : 0;
+    flags |= o->copy ? BLOOMFILE_OPEN_COPY : 0;
+    flags |= o->accept_unclean ? BLOOMFILE_OPEN_ACCEPT_UNCLEAN : 0;
     return flags;
 }
 
@@ -174,7 +175,7 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
     int result = -1;
     PyObject *bytes = NULL;
     if (check_verify(&o) && !filter_is_open(self) && (bytes = path_bytes(path)) != NULL) {
-        bloomfile *f;
+        bloomfile_filter *f;
         const char *name = PyBytes_AsString(bytes);
         WITHOUT_GIL(const int error = bloomfile_open(&f, name, flags_of(&o)));
         if (error != 0)
@@ -200,7 +201,7 @@ static PyObject *from_bytes(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (self == NULL)
         return NULL;
     if (PyObject_GetBuffer(image, &self->image, PyBUF_SIMPLE) == 0) {
-        bloomfile *f;
+        bloomfile_filter *f;
         self->held = true;
         WITHOUT_GIL(const int error = bloomfile_open_memory(&f, self->image.buf,
                                                             (size_t)self->image.len, flags_of(&o)));
@@ -221,7 +222,7 @@ static PyObject *from_fd(PyTypeObject *type, PyObject *args, PyObject *keywords)
     static char *names[] = { "fd", "offset", "length", "verify", "prefault", "lock", "copy", NULL };
     struct opening o = OPENING_INIT;
     PyObject *file, *size = Py_None;
-    uint64_t offset = 0, length = BLOOMFILE_TO_END;
+    uint64_t offset = 0, length = BLOOMFILE_FROM_REST;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&O$Oppp:from_fd", names, &file,
                                      convert_u64, &offset, &size, &o.verify, &o.prefault, &o.lock,
                                      &o.copy) ||
@@ -231,7 +232,7 @@ static PyObject *from_fd(PyTypeObject *type, PyObject *args, PyObject *keywords)
     struct filter *self = fd >= 0 ? filter_make(type) : NULL;
     if (self == NULL)
         return NULL;
-    bloomfile *f;
+    bloomfile_filter *f;
     WITHOUT_GIL(const int error = bloomfile_open_fd(&f, fd, offset, length, flags_of(&o)));
     if (error != 0)
         error_raise(self->state, error, NULL);
@@ -248,7 +249,7 @@ static int contains(struct filter *self, PyObject *object)
     struct key key;
     if (!key_get(&key, object))
         return -1;
-    const bloomfile *f = turn_ready(&self->turn);
+    const bloomfile_filter *f = turn_ready(&self->turn);
     const int result = f == NULL ? -1 : bloomfile_contains(f, key.data, (size_t)key.size);
     key_drop(&key);
     return result;
@@ -263,7 +264,7 @@ static PyObject *contains_method(struct filter *self, PyObject *object)
 static PyObject *contains_digest(struct filter *self, PyObject *object)
 {
     uint64_t digest;
-    const bloomfile *f = convert_u64(object, &digest) ? turn_ready(&self->turn) : NULL;
+    const bloomfile_filter *f = convert_u64(object, &digest) ? turn_ready(&self->turn) : NULL;
     return f == NULL ? NULL : PyBool_FromLong(bloomfile_contains_digest(f, digest));
 }
 
@@ -313,7 +314,7 @@ static PyObject *contains_arrow(struct filter *self, PyObject *args, PyObject *k
 /* ---- how it is */
 
 /* It may read all that answers relied on. */
-static int recheck(const bloomfile *f)
+static int recheck(const bloomfile_filter *f)
 {
     WITHOUT_GIL(const int error = bloomfile_recheck(f));
     return error;
@@ -322,7 +323,7 @@ static int recheck(const bloomfile *f)
 static PyObject *get_status(struct filter *self, void *unused)
 {
     (void)unused;
-    const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
+    const bloomfile_filter *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     const int error = recheck(f);
@@ -333,7 +334,7 @@ static PyObject *get_status(struct filter *self, void *unused)
     return error_new(self->state, error, self->path, NULL);
 }
 
-bool filter_warn(struct filter *self, bloomfile *f)
+bool filter_warn(struct filter *self, bloomfile_filter *f)
 {
     const int error = self->told ? 0 : recheck(f);
     if (error == 0)
@@ -354,7 +355,7 @@ bool filter_warn(struct filter *self, bloomfile *f)
 static PyObject *get_stale(struct filter *self, void *unused)
 {
     (void)unused;
-    const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
+    const bloomfile_filter *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     WITHOUT_GIL(const int stale = bloomfile_is_stale(f));
@@ -384,7 +385,7 @@ static PyObject *info(struct filter *self, PyObject *unused)
 {
     (void)unused;
     struct bloomfile_info numbers = BLOOMFILE_INFO_INIT;
-    const bloomfile *f = turn_ready(&self->turn);
+    const bloomfile_filter *f = turn_ready(&self->turn);
     if (f == NULL)
         return NULL;
     bloomfile_get_info(f, &numbers);
@@ -395,7 +396,7 @@ static PyObject *slice_range(struct filter *self, PyObject *unused)
 {
     (void)unused;
     uint64_t first, last;
-    const bloomfile *f = turn_ready(&self->turn);
+    const bloomfile_filter *f = turn_ready(&self->turn);
     if (f == NULL)
         return NULL;
     bloomfile_slice_range(f, &first, &last);
@@ -406,7 +407,7 @@ static PyObject *measure(struct filter *self, PyObject *unused)
 {
     (void)unused;
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
-    const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
+    const bloomfile_filter *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     WITHOUT_GIL(bloomfile_measure(f, &m));
@@ -422,7 +423,7 @@ static PyObject *verify(struct filter *self, PyObject *args, PyObject *keywords)
     struct bloomfile_fault fault;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O&:verify", names, convert_u32, &threads))
         return NULL;
-    const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
+    const bloomfile_filter *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     WITHOUT_GIL(const int error = bloomfile_verify(f, threads, &fault));
@@ -442,7 +443,7 @@ static PyObject *seal_to(struct filter *self, PyObject *args, PyObject *keywords
     struct destination d;
     int error = 0;
     const bool taken = destination_take(&d, "O&|$p:seal_to", args, keywords);
-    const bloomfile *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
+    const bloomfile_filter *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
         LONG_CALL(error, bloomfile_seal_to(d.name, f, d.flags));
         turn_leave(&self->turn, TURN_SHARED);
@@ -455,7 +456,7 @@ static PyObject *to_bytes(struct filter *self, PyObject *unused)
     (void)unused;
     void *image;
     size_t size;
-    const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
+    const bloomfile_filter *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     int error;
@@ -473,7 +474,7 @@ static PyObject *to_bytes(struct filter *self, PyObject *unused)
 static PyObject *close_method(struct filter *self, PyObject *unused)
 {
     (void)unused;
-    bloomfile *f = turn_close(&self->turn);
+    bloomfile_filter *f = turn_close(&self->turn);
     if (f == NULL)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     const bool good = filter_warn(self, f);
@@ -499,13 +500,14 @@ static PyObject *options(const struct filter *self)
 {
 #define GIVEN(flag) PyBool_FromLong((self->flags & (flag)) != 0)
     if (self->writes)
-        return Py_BuildValue("{sN}", "exact", GIVEN(BLOOMFILE_ADD_EXACT));
-    PyObject *verify = (self->flags & BLOOMFILE_VERIFY_FULL) != 0   ? Py_True
-                       : (self->flags & BLOOMFILE_VERIFY_NONE) != 0 ? Py_False
-                                                                    : Py_None;
-    return Py_BuildValue("{sOsNsNsNsN}", "verify", verify, "prefault", GIVEN(BLOOMFILE_PREFAULT),
-                         "lock", GIVEN(BLOOMFILE_LOCK), "copy", GIVEN(BLOOMFILE_COPY),
-                         "accept_unclean", GIVEN(BLOOMFILE_ACCEPT_UNCLEAN));
+        return Py_BuildValue("{sN}", "exact", GIVEN(BLOOMFILE_OPEN_ADD_EXACT));
+    PyObject *verify = (self->flags & BLOOMFILE_OPEN_VERIFY_FULL) != 0   ? Py_True
+                       : (self->flags & BLOOMFILE_OPEN_VERIFY_NONE) != 0 ? Py_False
+                                                                         : Py_None;
+    return Py_BuildValue("{sOsNsNsNsN}", "verify", verify, "prefault",
+                         GIVEN(BLOOMFILE_OPEN_PREFAULT), "lock", GIVEN(BLOOMFILE_OPEN_LOCK), "copy",
+                         GIVEN(BLOOMFILE_OPEN_COPY), "accept_unclean",
+                         GIVEN(BLOOMFILE_OPEN_ACCEPT_UNCLEAN));
 #undef GIVEN
 }
 

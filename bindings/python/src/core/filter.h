@@ -41,16 +41,16 @@ struct opening {
 struct filter *filter_make(PyTypeObject *type);
 
 /* Gives an object its filter; takes it over, even when it fails. `path` may be NULL. */
-bool filter_adopt(struct filter *self, bloomfile *f, PyObject *path, unsigned flags);
+bool filter_adopt(struct filter *self, bloomfile_filter *f, PyObject *path, unsigned flags);
 
 /* Whether it has one already, which is an exception. */
 bool filter_is_open(struct filter *self);
 
 /* Warns of damage that nobody has asked for, before `f` is closed. false: the warning is an
  * exception. */
-bool filter_warn(struct filter *self, bloomfile *f);
+bool filter_warn(struct filter *self, bloomfile_filter *f);
 
 /* Closes it, without the GIL. */
-void filter_close(struct filter *self, bloomfile *f);
+void filter_close(struct filter *self, bloomfile_filter *f);
 
 #endif

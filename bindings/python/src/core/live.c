@@ -22,12 +22,12 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$ppp:LiveFilter", names, convert_path,
                                      &path, &exact, &accept, &over))
         return -1;
-    const unsigned flags = BLOOMFILE_WRITE | (exact ? BLOOMFILE_ADD_EXACT : 0) |
-                           (accept ? BLOOMFILE_ACCEPT_UNCLEAN : 0) |
-                           (over ? BLOOMFILE_OVER_CAPACITY : 0);
+    const unsigned flags = BLOOMFILE_OPEN_WRITE | (exact ? BLOOMFILE_OPEN_ADD_EXACT : 0) |
+                           (accept ? BLOOMFILE_OPEN_ACCEPT_UNCLEAN : 0) |
+                           (over ? BLOOMFILE_OPEN_OVER_CAPACITY : 0);
     PyObject *bytes = filter_is_open(self) ? NULL : path_bytes(path);
     if (bytes != NULL) {
-        bloomfile *f;
+        bloomfile_filter *f;
         const char *name = PyBytes_AsString(bytes);
         WITHOUT_GIL(const int error = bloomfile_open(&f, name, flags));
         self->writes = true;
@@ -46,18 +46,18 @@ static PyObject *made(PyTypeObject *type, const struct params *p)
     struct filter *self = filter_make(type);
     if (self == NULL)
         return NULL;
-    bloomfile *f;
-    const unsigned flags = (p->exact ? BLOOMFILE_ADD_EXACT : 0) |
-                           (p->sole ? BLOOMFILE_SOLE_ADDER : 0) |
-                           (p->over_capacity ? BLOOMFILE_OVER_CAPACITY : 0);
-    const unsigned replace = p->replace ? BLOOMFILE_REPLACE : 0;
+    bloomfile_filter *f;
+    const unsigned flags = (p->exact ? BLOOMFILE_OPEN_ADD_EXACT : 0) |
+                           (p->sole ? BLOOMFILE_OPEN_SOLE_ADDER : 0) |
+                           (p->over_capacity ? BLOOMFILE_OPEN_OVER_CAPACITY : 0);
+    const unsigned replace = p->replace ? BLOOMFILE_TO_REPLACE : 0;
     const char *name = p->path_bytes != NULL ? PyBytes_AsString(p->path_bytes) : NULL;
     WITHOUT_GIL(const int error = name != NULL ? bloomfile_create(&f, name, &p->c, flags | replace)
                                                : bloomfile_create_memory(&f, &p->c, flags));
     self->writes = true;
     if (error != 0)
         error_raise_params(self->state, error, p->path, &p->c);
-    else if (filter_adopt(self, f, p->path, flags | (name != NULL ? BLOOMFILE_WRITE : 0)))
+    else if (filter_adopt(self, f, p->path, flags | (name != NULL ? BLOOMFILE_OPEN_WRITE : 0)))
         return (PyObject *)self;
     Py_DECREF(self);
     return NULL;
@@ -85,7 +85,7 @@ static PyObject *in_memory(PyTypeObject *type, PyObject *args, PyObject *keyword
  * with its parent. Lookups do not wait for it. */
 static bool is_sole(const struct filter *self)
 {
-    return (self->flags & BLOOMFILE_SOLE_ADDER) != 0;
+    return (self->flags & BLOOMFILE_OPEN_SOLE_ADDER) != 0;
 }
 
 static enum turn_kind kind_of(const struct filter *self)
@@ -99,14 +99,15 @@ static bool may_add(const struct filter *self)
 }
 
 /* One digest; an exception is set if not true. */
-static bool change(struct filter *self, int (*how)(bloomfile *, bloomfile_digest, bool *),
+static bool change(struct filter *self, int (*how)(bloomfile_filter *, bloomfile_digest, bool *),
                    uint64_t digest, bool waits, bool *was_new)
 {
     const enum turn_kind kind = kind_of(self);
     int error;
     if (!may_add(self))
         return false;
-    bloomfile *f = waits ? turn_enter(&self->turn, kind) : turn_ready_to_add(&self->turn, kind);
+    bloomfile_filter *f =
+        waits ? turn_enter(&self->turn, kind) : turn_ready_to_add(&self->turn, kind);
     if (f == NULL)
         return false;
     if (waits) {
@@ -150,7 +151,7 @@ static PyObject *add_digest(struct filter *self, PyObject *object)
                : NULL;
 }
 
-static int remove_digest(bloomfile *f, bloomfile_digest digest, bool *unused)
+static int remove_digest(bloomfile_filter *f, bloomfile_digest digest, bool *unused)
 {
     (void)unused;
     return bloomfile_remove_digest(f, digest);
@@ -221,7 +222,7 @@ static PyObject *none_or(struct filter *self, int error)
 static PyObject *sync_method(struct filter *self, PyObject *unused)
 {
     (void)unused;
-    bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
+    bloomfile_filter *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     WITHOUT_GIL(const int error = bloomfile_sync(f));
@@ -232,7 +233,7 @@ static PyObject *sync_method(struct filter *self, PyObject *unused)
 static PyObject *seal(struct filter *self, PyObject *unused)
 {
     (void)unused;
-    bloomfile *f = turn_enter(&self->turn, TURN_ALONE);
+    bloomfile_filter *f = turn_enter(&self->turn, TURN_ALONE);
     if (f == NULL)
         return NULL;
     WITHOUT_GIL(const int error = bloomfile_seal(f));
@@ -245,7 +246,7 @@ static PyObject *rescue(struct filter *self, PyObject *args, PyObject *keywords)
     struct destination d;
     int error = 0;
     const bool taken = destination_take(&d, "O&|$p:rescue", args, keywords);
-    const bloomfile *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
+    const bloomfile_filter *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
         WITHOUT_GIL(error = bloomfile_rescue(d.name, f, d.flags));
         turn_leave(&self->turn, TURN_SHARED);
@@ -257,7 +258,7 @@ static PyObject *rescue(struct filter *self, PyObject *args, PyObject *keywords)
 static PyObject *close_method(struct filter *self, PyObject *unused)
 {
     (void)unused;
-    bloomfile *f = turn_close(&self->turn);
+    bloomfile_filter *f = turn_close(&self->turn);
     if (f == NULL)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     WITHOUT_GIL(const int error = bloomfile_finish(f));

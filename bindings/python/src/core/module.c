@@ -96,7 +96,7 @@ static PyObject *hashes_for(PyObject *module, PyObject *args, PyObject *keywords
                                      &bits, convert_u64, &n, convert_layout, &layout))
         return NULL;
     const uint32_t hashes = bloomfile_hashes_for(layout, bits, n);
-    if (hashes == 0 && layout != BLOOMFILE_RIBBON) {
+    if (hashes == 0 && layout != BLOOMFILE_LAYOUT_RIBBON) {
         PyErr_SetString(PyExc_ValueError, "an argument is out of range");
         return NULL;
     }

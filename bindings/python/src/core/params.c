@@ -114,8 +114,8 @@ static bool set_series(struct params *p, int grow, PyObject *every)
         return false;
     }
     if (grow)
-        p->c.series = BLOOMFILE_GROW;
-    else if (p->c.series == BLOOMFILE_GROW) {
+        p->c.series = BLOOMFILE_SERIES_GROW;
+    else if (p->c.series == BLOOMFILE_SERIES_GROW) {
         PyErr_SetString(PyExc_ValueError, "generations must be at least 2");
         return false;
     }
@@ -169,7 +169,7 @@ bool destination_take(struct destination *d, const char *format, PyObject *args,
         (d->bytes = path_bytes(d->path)) == NULL)
         return false;
     d->name = PyBytes_AsString(d->bytes);
-    d->flags = replace ? BLOOMFILE_REPLACE : 0;
+    d->flags = replace ? BLOOMFILE_TO_REPLACE : 0;
     return true;
 }
 

@@ -17,7 +17,7 @@ public enum ErrorCode {
     /** A later version of the format. */
     EVERSION("written in a newer format version", "use a later release"),
     /** An impossible header size. */
-    EHEADERSIZE("the header size is neither 512 nor 4096", "copy it again, or rebuild it"),
+    EFORM("the header size is neither 512 nor 4096", "copy it again, or rebuild it"),
     /** The static header is damaged. */
     EHEADER("the header is damaged (checksum mismatch)", "copy it again, or rebuild it"),
     /** A feature is not known. */
@@ -30,13 +30,13 @@ public enum ErrorCode {
     /** Reader and writer hash the same bytes differently. */
     ESELFTEST("this build hashes differently from the writer", "do not use it with this function"),
     /** k is out of range. */
-    EHASHES("the number of hashes k is out of range (1 to 64)",
+    EHASHCOUNT("the number of hashes k is out of range (1 to 64)",
             "correct k; if it is a file, copy it again, or rebuild it"),
     /** m is out of range. */
     EBITS("the number of bits m is out of range for the layout",
             "correct m; if it is a file, copy it again, or rebuild it"),
     /** The place of the body does not follow from m. */
-    EBODYPLACE("the body's offset or size does not follow from m", "copy it again, or rebuild it"),
+    EOFFSET("the body's offset or size does not follow from m", "copy it again, or rebuild it"),
     /** The capacity is out of range. */
     ECAPACITY("the capacity is out of range (at least 1)", "set the number of keys"),
     /** The false-positive rate is out of range. */
@@ -74,21 +74,21 @@ public enum ErrorCode {
     /** A key to be removed was never added. */
     EABSENT("the key is certainly not in the filter", "check the keys to remove"),
     /** No compact form, or a damaged one. */
-    ECOMPACT("not a compact filter, damaged, or made with another seed", "treat every key as \"maybe\""),
+    ENOTCOMPACT("not a compact filter, damaged, or made with another seed", "treat every key as \"maybe\""),
     /** An image is no layer as it should be, or not of this series. */
     ESERIES("a layer does not fit into its series", "restore the right file"),
     /** A layer of a series is missing. */
-    ELAYER("a layer of the series is missing", "restore the missing file"),
+    EMISSINGLAYER("a layer of the series is missing", "restore the missing file"),
     /** A series, where one image is needed. */
-    ENOTONE("a series of layers, where one filter is needed", "build one filter from the keys"),
+    EISSERIES("a series of layers, where one filter is needed", "build one filter from the keys"),
     /** A body of the layout ribbon, which only its keys can make anew. */
-    ESOLVED("the layout ribbon is built from all keys at once; blocked can be changed and combined",
+    EISRIBBON("the layout ribbon is built from all keys at once; blocked can be changed and combined",
             "build one filter from all keys"),
     /** An image is no slice as it should be, or there can be no such slices. */
-    ESLICE("no such slice: only the layout blocked has them, each of a page of 4096 bytes or more",
+    ENOSLICE("no such slice: only the layout blocked has them, each of a page of 4096 bytes or more",
             "make fewer slices, or rebuild it"),
     /** A slice, where a whole filter is needed. */
-    ENOTWHOLE("a slice, where a whole filter is needed", "join all slices first"),
+    EISSLICE("a slice, where a whole filter is needed", "join all slices first"),
     /** Slices that are not all of one filter. */
     EINCOMPLETE("the slices do not make one filter: a slice "
             + "is missing, repeated, from another filter, or from other keys",
@@ -98,7 +98,7 @@ public enum ErrorCode {
     /** No patch, or a damaged one. */
     EPATCH("not a filter patch, or damaged", "copy it again"),
     /** A patch for another base. */
-    EOTHERBASE("the patch was made for another filter", "apply it to the filter it was made from"),
+    EDIFFERENTBASE("the patch was made for another filter", "apply it to the filter it was made from"),
     /** Parameters contradict each other. */
     EPARAMS("invalid parameters", "see the documentation of the parameters"),
     /** The filter does not fit into memory as this call needs it. */
@@ -108,14 +108,14 @@ public enum ErrorCode {
     /** The factor divides the filter's blocks (bits, counters) not. */
     EFACTOR("the factor does not divide the number of blocks, or bits", "choose a divisor"),
     /** The result would have more false positives than promised. */
-    ERATEPASSED("the result's false-positive rate would pass the limit",
+    EOVERRATE("the result's false-positive rate would pass the limit",
             "build the sources larger, or accept the rate"),
     /** The filters have different layouts. */
     EDIFFERENTLAYOUT("the layouts differ", "build them with one layout"),
     /** The filters have different hash functions. */
     EDIFFERENTHASH("the hash functions differ", "build them with one function"),
     /** The filters have different k. */
-    EDIFFERENTHASHES("the numbers of hashes k differ", "build them with one k"),
+    EDIFFERENTHASHCOUNT("the numbers of hashes k differ", "build them with one k"),
     /** The filters have different seeds. */
     EDIFFERENTSEED("the seeds differ", "build them with one seed"),
     /** The filters have different m. */
@@ -125,7 +125,7 @@ public enum ErrorCode {
     /** The file at the path of a live filter is another one. */
     EREPLACED("replaced or removed while it was in use", "open it again"),
     /** Two counters do not tell how often a key is in both sets. */
-    ECOUNTING("counting filters cannot be intersected", "project them first"),
+    EISCOUNTING("counting filters cannot be intersected", "project them first"),
     /** Only counting filters allow that. */
     ENOTCOUNTING("not of the counting layout", "make it with the layout counting"),
     /** Somebody wrote over the file, or cut it, while it was open. */

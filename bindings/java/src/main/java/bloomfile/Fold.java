@@ -24,7 +24,7 @@ public final class Fold {
      * @param src the filter
      * @param options what is allowed beyond the default; {@code dst} may be {@code src} with {@link WriteOption#REPLACE}
      * @return the factor, 1 of a copy
-     * @throws BloomfileException ESOLVED of the layout ribbon, ELAYOUT of counting, ENOTONE of a series, ENOTWHOLE of a slice;
+     * @throws BloomfileException EISRIBBON of the layout ribbon, ELAYOUT of counting, EISSERIES of a series, EISSLICE of a slice;
      *     or the source cannot be opened, or is damaged
      * @throws IOException if reading or writing fails
      */
@@ -45,14 +45,14 @@ public final class Fold {
      * @param fpr the rate, above 0 and below 1
      * @param options what is allowed beyond the default
      * @return the factor
-     * @throws BloomfileException ERATEPASSED: the source itself does not keep the rate; or as {@link #fold}
+     * @throws BloomfileException EOVERRATE: the source itself does not keep the rate; or as {@link #fold}
      * @throws IOException if reading or writing fails
      */
     public static long toRate(Path dst, Path src, double fpr, WriteOption... options) throws IOException {
         try (SourceImage source = open(src)) {
             source(src).check(fpr > 0 && fpr < 1, ErrorCode.ERATE, null);
             long factor = greatest(source, fpr);
-            source(src).check(factor != 0, ErrorCode.ERATEPASSED, "it does not keep the rate as it is");
+            source(src).check(factor != 0, ErrorCode.EOVERRATE, "it does not keep the rate as it is");
             return write(dst, source, factor, options);
         }
     }
@@ -83,7 +83,7 @@ public final class Fold {
      * @param bytes the size, with header and checksums
      * @param options what is allowed beyond the default
      * @return the factor
-     * @throws BloomfileException EFACTOR: none makes it so small; ERATEPASSED: the rate would be above 50%; or as {@link
+     * @throws BloomfileException EFACTOR: none makes it so small; EOVERRATE: the rate would be above 50%; or as {@link
      *     #fold}
      * @throws IOException if reading or writing fails
      */
@@ -97,7 +97,7 @@ public final class Fold {
             }
             source(src).check(factor <= cells, ErrorCode.EFACTOR, "it cannot have so few bytes as " + bytes);
             double rate = measure(source, factor).rate();
-            source(src).check(factor == 1 || rate <= USELESS, ErrorCode.ERATEPASSED,
+            source(src).check(factor == 1 || rate <= USELESS, ErrorCode.EOVERRATE,
                     "in " + bytes + " bytes its rate would be " + rate);
             return write(dst, source, factor, options);
         }

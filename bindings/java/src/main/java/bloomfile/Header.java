@@ -198,7 +198,7 @@ final class Header {
         }
         source.check(size >= 16, ErrorCode.ETRUNCATED, size + " bytes"); // V3
         int headerSize = u32(head, 12);
-        source.check(headerSize == FILE || headerSize == EMBEDDED, ErrorCode.EHEADERSIZE, // V4
+        source.check(headerSize == FILE || headerSize == EMBEDDED, ErrorCode.EFORM, // V4
                 Integer.toUnsignedString(headerSize));
         return headerSize;
     }
@@ -229,7 +229,7 @@ final class Header {
         selfTest = u64(b, 64);
         source.check(hashId != XXH3 || selfTest == Xxh3.selfTest(seed), ErrorCode.ESELFTEST, null); // V11
         k = u32(b, 40);
-        source.check(layout == Layout.RIBBON ? k == 0 : k >= 1 && k <= MAX_HASHES, ErrorCode.EHASHES, // V12
+        source.check(layout == Layout.RIBBON ? k == 0 : k >= 1 && k <= MAX_HASHES, ErrorCode.EHASHCOUNT, // V12
                 Integer.toUnsignedString(k));
         framing = u32(b, 44);
         m = u64(b, 48);
@@ -237,7 +237,7 @@ final class Header {
                 Long.toUnsignedString(m));
         bodySize = u64(b, 80);
         source.check(u64(b, 72) == headerSize && bodySize == layout.bodySize(m, headerSize), // V14
-                ErrorCode.EBODYPLACE, null);
+                ErrorCode.EOFFSET, null);
         capacity = u64(b, 88);
         source.check(capacity >= 1 && capacity <= MAX_BITS, ErrorCode.ECAPACITY, // V15
                 Long.toUnsignedString(capacity));
@@ -289,10 +289,10 @@ final class Header {
         keysElsewhere = u64(b, 264);
         digestSum = u64(b, 272);
         source.check(headerSize == FILE && !isLayer() && layout == Layout.BLOCKED && mUnfolded == m, // V33
-                ErrorCode.ESLICE, null);
+                ErrorCode.ENOSLICE, null);
         source.check(wholeBlocks >= 0 && wholeBlocks <= 1L << 51 && firstBlock >= 0 && firstBlock < wholeBlocks // V34
                 && firstBlock % 64 == 0 && m / 512 <= wholeBlocks - firstBlock
-                && (m / 512 == wholeBlocks - firstBlock || m / 512 % 64 == 0), ErrorCode.ESLICE, null);
+                && (m / 512 == wholeBlocks - firstBlock || m / 512 % 64 == 0), ErrorCode.ENOSLICE, null);
     }
 
     /** Rules V19 and V20. */

@@ -89,9 +89,9 @@ public final class Merge {
      * @param dst the file to write, which appears complete and on disk, or not at all
      * @param sources sealed filters, of equal layout, k, seed and hash function; each once
      * @param options what is allowed beyond the default; with {@link WriteOption#OVERFULL} any rate
-     * @throws BloomfileException EDIFFERENTLAYOUT, EDIFFERENTHASHES, EDIFFERENTSEED, EDIFFERENTHASH: they do not fit together;
-     *     ERATEPASSED: the rate would be too high; ESOLVED of the layout ribbon, ELAYOUT of counting, ENOTONE of a series,
-     *     ENOTWHOLE of a slice; EPARAMS: no source, or one twice; or one cannot be opened, or is damaged
+     * @throws BloomfileException EDIFFERENTLAYOUT, EDIFFERENTHASHCOUNT, EDIFFERENTSEED, EDIFFERENTHASH: they do not fit together;
+     *     EOVERRATE: the rate would be too high; EISRIBBON of the layout ribbon, ELAYOUT of counting, EISSERIES of a series,
+     *     EISSLICE of a slice; EPARAMS: no source, or one twice; or one cannot be opened, or is damaged
      * @throws IOException if reading or writing fails
      */
     public void write(Path dst, List<Path> sources, WriteOption... options) throws IOException {
@@ -122,7 +122,7 @@ public final class Merge {
 
     private static void checkFits(Header a, Header b, Path path) throws BloomfileException {
         check(a.layout == b.layout, ErrorCode.EDIFFERENTLAYOUT, path, b.layout + ", not " + a.layout);
-        check(a.k == b.k, ErrorCode.EDIFFERENTHASHES, path, b.k + ", not " + a.k);
+        check(a.k == b.k, ErrorCode.EDIFFERENTHASHCOUNT, path, b.k + ", not " + a.k);
         boolean sameTest = a.selfTest == b.selfTest || a.hashId == Header.XXH3; // of which it depends on the seed
         check(a.hashId == b.hashId && sameTest, ErrorCode.EDIFFERENTHASH, path, null);
         check(a.seed == b.seed, ErrorCode.EDIFFERENTSEED, path, null);
@@ -138,7 +138,7 @@ public final class Merge {
         Measure measure = Combined.body(h, folded, sealer);
         double promised = limit != 0 ? limit : Double.longBitsToDouble(h.fpr);
         double passed = measure.rate() - CHANCE * measure.chance();
-        check(anyRate || promised == 0 || passed <= promised, ErrorCode.ERATEPASSED, dst,
+        check(anyRate || promised == 0 || passed <= promised, ErrorCode.EOVERRATE, dst,
                 String.format("in %d bits the rate would be %.3g, not %.3g", h.m, measure.rate(), promised));
         count(h, images, measure);
         sealer.finish();

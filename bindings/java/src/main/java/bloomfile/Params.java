@@ -250,8 +250,8 @@ public final class Params implements Serializable {
         check(capacity >= 0 && capacity <= Header.MAX_BITS, ErrorCode.ECAPACITY, capacity);
         check(fpr == 0 || fpr > 0 && fpr < 1, ErrorCode.ERATE, fpr);
         check(bits >= 0 && bits <= Header.MAX_BITS, ErrorCode.EBITS, bits);
-        check(hashes >= 0 && hashes <= Header.MAX_HASHES, ErrorCode.EHASHES, hashes);
-        check(hashes == 0 || layout != Layout.RIBBON, ErrorCode.EHASHES, "the layout ribbon has none");
+        check(hashes >= 0 && hashes <= Header.MAX_HASHES, ErrorCode.EHASHCOUNT, hashes);
+        check(hashes == 0 || layout != Layout.RIBBON, ErrorCode.EHASHCOUNT, "the layout ribbon has none");
         byte[] text = label.getBytes(StandardCharsets.UTF_8);
         boolean whole = new String(text, StandardCharsets.UTF_8).equals(label);
         check(whole && text.length <= Header.LABEL_SIZE && Header.isCleanText(text, 0, text.length),
@@ -261,8 +261,8 @@ public final class Params implements Serializable {
         check(memory >= 1 << 20, ErrorCode.EPARAMS, "memory of less than 1 MiB");
         framingNumber();
         if (slices != 0) {
-            check(layout == Layout.BLOCKED && !embedded, ErrorCode.ESLICE, "only the layout blocked has any, in file form");
-            check(slices >= 1 && slices <= Slices.MAX && slice >= 0 && slice < slices, ErrorCode.ESLICE,
+            check(layout == Layout.BLOCKED && !embedded, ErrorCode.ENOSLICE, "only the layout blocked has any, in file form");
+            check(slices >= 1 && slices <= Slices.MAX && slice >= 0 && slice < slices, ErrorCode.ENOSLICE,
                     slice + " of " + slices);
             check(capacity != 0, ErrorCode.EPARAMS, "a slice needs the capacity of the whole");
         }

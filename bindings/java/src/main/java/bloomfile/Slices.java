@@ -89,12 +89,12 @@ public final class Slices {
      * @param slices how many there are
      * @param slice from 0 on
      * @return its blocks and digests
-     * @throws BloomfileException ESLICE: there is no such slice
+     * @throws BloomfileException ENOSLICE: there is no such slice
      */
     public static Range range(long bits, int slices, int slice) throws BloomfileException {
         long pages = pages(bits, slices);
         if (pages == 0 || slice < 0 || slice >= slices) {
-            throw new BloomfileException(ErrorCode.ESLICE, "cut slice " + slice + " of " + slices,
+            throw new BloomfileException(ErrorCode.ENOSLICE, "cut slice " + slice + " of " + slices,
                     "the filter has " + bits / 512 + " blocks of 512 bits, and a slice at least 64 of them");
         }
         long first = pages * slice / slices * 64;

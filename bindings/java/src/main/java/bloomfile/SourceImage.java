@@ -31,7 +31,7 @@ final class SourceImage implements Closeable {
      * Opens one.
      *
      * @param attempted what for, such as {@code "fold a.bloom"}
-     * @throws BloomfileException as {@link Header#decode}; ENOTONE of a series, ENOTWHOLE of a slice, ESOLVED of ribbon, and
+     * @throws BloomfileException as {@link Header#decode}; EISSERIES of a series, EISSLICE of a slice, EISRIBBON of ribbon, and
      *     ELAYOUT of a layout that cannot be combined here
      */
     SourceImage(Path path, String attempted) throws IOException {
@@ -43,9 +43,9 @@ final class SourceImage implements Closeable {
             byte[] head = new byte[(int) Math.min(Header.FILE, channel.size())];
             read(head, head.length, 0);
             header = Header.decode(head, channel.size(), source);
-            source.check(!header.isLayer(), ErrorCode.ENOTONE, null);
-            source.check(!header.isSlice(), ErrorCode.ENOTWHOLE, null);
-            source.check(header.layout != Layout.RIBBON, ErrorCode.ESOLVED, null);
+            source.check(!header.isLayer(), ErrorCode.EISSERIES, null);
+            source.check(!header.isSlice(), ErrorCode.EISSLICE, null);
+            source.check(header.layout != Layout.RIBBON, ErrorCode.EISRIBBON, null);
             source.check(header.layout != Layout.COUNTING, ErrorCode.ELAYOUT, "counting filters are combined by the tools");
         } catch (IOException | RuntimeException e) {
             channel.close();

@@ -284,7 +284,7 @@ public class BuilderTest {
         refused(ErrorCode.ECAPACITY, new Params().capacity((1L << 60) + 1));
         refused(ErrorCode.ERATE, new Params().fpr(1));
         refused(ErrorCode.ERATE, new Params().fpr(Double.NaN));
-        refused(ErrorCode.EHASHES, new Params().hashes(65));
+        refused(ErrorCode.EHASHCOUNT, new Params().hashes(65));
         refused(ErrorCode.EBITS, new Params().bits(-1));
         refused(ErrorCode.ELABEL, new Params().label("a\nb"));
         refused(ErrorCode.ELABEL, new Params().label("\uD800"));
@@ -292,7 +292,7 @@ public class BuilderTest {
         refused(ErrorCode.EPARAMS, new Params().tag(new byte[17]));
         refused(ErrorCode.EPARAMS, new Params().framing("fixed 16777216"));
         refused(ErrorCode.EUNREACHABLE, new Params().capacity(1L << 60).fpr(1e-9));
-        refused(ErrorCode.ESLICE, new Params().capacity(9).layout(Layout.CLASSIC).slice(0, 1));
+        refused(ErrorCode.ENOSLICE, new Params().capacity(9).layout(Layout.CLASSIC).slice(0, 1));
     }
 
     private static void refused(ErrorCode code, Params params) {

@@ -132,7 +132,7 @@ public class CombineTest {
     public void whatDoesNotFit() throws IOException {
         Path a = file("a", params(Layout.BLOCKED), 0, 10);
         refused(ErrorCode.EDIFFERENTLAYOUT, () -> Merge.union(made, List.of(a, file("b", params(Layout.CLASSIC), 0, 1))));
-        refused(ErrorCode.EDIFFERENTHASHES,
+        refused(ErrorCode.EDIFFERENTHASHCOUNT,
                 () -> Merge.union(made, List.of(a, file("b", params(Layout.BLOCKED).hashes(4), 0, 1))));
         refused(ErrorCode.EDIFFERENTSEED,
                 () -> Merge.union(made, List.of(a, file("b", params(Layout.BLOCKED).seed(4), 0, 1))));
@@ -141,9 +141,9 @@ public class CombineTest {
         refused(ErrorCode.ELABEL, () -> new Merge().label("\n").write(made, List.of(a)));
         refused(ErrorCode.EDIFFERENTHASH, () -> Merge.union(made,
                 List.of(Spec.GOLDEN.resolve("application-blocked.bloom"), Spec.GOLDEN.resolve("unknown-compat.bloom"))));
-        for (ErrorCode code : new ErrorCode[] {ErrorCode.ENOTWHOLE, ErrorCode.ESOLVED, ErrorCode.ENOTONE, ErrorCode.ELAYOUT}) {
-            Path golden = Spec.GOLDEN.resolve(code == ErrorCode.ENOTWHOLE ? "slice-first.bloom"
-                    : code == ErrorCode.ESOLVED ? "ribbon-file.bloom" : code == ErrorCode.ENOTONE ? "series-1.bloom"
+        for (ErrorCode code : new ErrorCode[] {ErrorCode.EISSLICE, ErrorCode.EISRIBBON, ErrorCode.EISSERIES, ErrorCode.ELAYOUT}) {
+            Path golden = Spec.GOLDEN.resolve(code == ErrorCode.EISSLICE ? "slice-first.bloom"
+                    : code == ErrorCode.EISRIBBON ? "ribbon-file.bloom" : code == ErrorCode.EISSERIES ? "series-1.bloom"
                     : "counting-file.bloom");
             refused(code, () -> Merge.union(made, List.of(golden)));
             refused(code, () -> Fold.fold(made, golden));
@@ -154,12 +154,12 @@ public class CombineTest {
     public void tooFull() throws IOException {
         Path a = file("a", params(Layout.BLOCKED).fpr(0.01), 0, 9000);
         Path b = file("b", params(Layout.BLOCKED).fpr(0.001), 9000, 20_000);
-        refused(ErrorCode.ERATEPASSED, () -> Merge.union(made, List.of(a, b)));
-        refused(ErrorCode.ERATEPASSED, () -> Fold.toRate(made, a, 1e-6));
+        refused(ErrorCode.EOVERRATE, () -> Merge.union(made, List.of(a, b)));
+        refused(ErrorCode.EOVERRATE, () -> Fold.toRate(made, a, 1e-6));
         refused(ErrorCode.ERATE, () -> Fold.toRate(made, a, 1));
         refused(ErrorCode.EFACTOR, () -> Fold.toSize(made, a, 8000));
         Path c = file("c", params(Layout.BLOCKED), 0, 30_000);
-        refused(ErrorCode.ERATEPASSED, () -> Fold.toSize(made, c, 8200));
+        refused(ErrorCode.EOVERRATE, () -> Fold.toSize(made, c, 8200));
         Merge.union(made, List.of(a, b), WriteOption.OVERFULL);
         assertThrows(FileAlreadyExistsException.class, () -> Merge.union(made, List.of(a, b), WriteOption.OVERFULL));
     }

@@ -61,8 +61,8 @@ public class SlicesTest {
 
     @Test
     public void noSuchSlice() {
-        assertEquals(ErrorCode.ESLICE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 64, 2, 0)).code());
-        assertEquals(ErrorCode.ESLICE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 640, 2, 2)).code());
+        assertEquals(ErrorCode.ENOSLICE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 64, 2, 0)).code());
+        assertEquals(ErrorCode.ENOSLICE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 640, 2, 2)).code());
         assertEquals(ErrorCode.EPARAMS,
                 assertThrows(BloomfileException.class, () -> new Builder(new Params().slice(0, 1))).code());
         assertEquals(1, Slices.sliceOf(512 * 640, 2, -1));

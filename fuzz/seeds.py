@@ -4,7 +4,7 @@
 
     seeds.py FOLDER
 
-Live files come from tests/spec/spec_writer.py, compact forms from the vectors of format-spec.md.
+Live files come from tests/spec/spec_writer.py, compact forms from tests/vectors.tsv.
 """
 
 import pathlib
@@ -52,8 +52,8 @@ def main():
     for step in range(1, 7):
         live(folder / f"live-seal-{step}.bloom", "classic", 40_000, ["add"],
              ["seal", "--until", step])
-    text = (ROOT / "format-spec.md").read_text(encoding="utf-8")
-    forms = re.findall(r"^compact .* : ([0-9a-f]+)$", text, re.M)
+    table = (ROOT / "tests" / "vectors.tsv").read_text(encoding="utf-8")
+    forms = re.findall(r"^compact\t.*\t([0-9a-f]+)$", table, re.M)
     for number, form in enumerate(forms):
         (folder / f"compact-{number}.bin").write_bytes(bytes.fromhex(form))
 

@@ -8,7 +8,7 @@
  * _NEON, as the attributes of functions that use them.
  *
  * Each function takes the 64 bytes of a block at any address, k from 1 to 64 and a digest
- * (format-spec.md, section 8); _few takes k up to 6, the positions of one product, _many above.
+ * (format-spec.md, section 10); _few takes k up to 6, the positions of one product, _many above.
  */
 #ifndef BLOOMFILE_BLOCK_H
 #define BLOOMFILE_BLOCK_H

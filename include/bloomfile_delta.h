@@ -12,7 +12,7 @@
  * The patch names both by their checksums. A base that is another one, or damaged, is refused, and
  * so is a patch that is damaged; a result that is not the one it names is never published.
  * A patch protects from accidents: sign it, or the result, against people. Its bytes are defined in
- * format-spec.md, annex E, and do not depend on the number of threads.
+ * doc/format/patches.md, and do not depend on the number of threads.
  *
  * Files appear as with bloomfile_builder_finish(), and the result may replace its base, as of
  * bloomfile_seal_to(): programs that have the base open keep the old file. Functions that end in

@@ -38,7 +38,7 @@
  * what it had to write. Once a sync, the opening or closing of a writer, or a copy has been told of
  * it, the file is poisoned: every lookup in every process answers "maybe", adds are refused, and
  * bloomfile_rescue() saves what is in memory. The kernel tells each opening of the file, once; what
- * it tells nobody of ours is not noticed (format-spec.md, 13.6): if all writers were killed and
+ * it tells nobody of ours is not noticed (doc/format/live.md 8): if all writers were killed and
  * another program synced the file, or memory was so short that the file left it; if a disk was
  * pulled out, remounted after an error, or is a snapshot. After that, treat the filter as unclean.
  *

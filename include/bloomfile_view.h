@@ -22,7 +22,7 @@
  *         read_the_data_block();
  *
  * A body alone says nothing of its shape and has no checksum: then both are the caller's business.
- * The compact form, a body and a trailer of 8 bytes, has both (format-spec.md, annex B).
+ * The compact form, a body and a trailer of 8 bytes, has both (doc/format/compact.md).
  */
 #ifndef BLOOMFILE_PUBLIC_VIEW_H
 #define BLOOMFILE_PUBLIC_VIEW_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Slices of a filter, and the filter that they make (format-spec.md, section 23). */
+ * Slices of a filter, and the filter that they make (doc/format/slices.md 1). */
 #include <bloomfile_combine.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * commit.pml - write() and commit() of format-spec.md, 13.4 (L10, L11). In lib/live/records.c.
+ * commit.pml - write() and commit() of doc/format/live.md 6 (L10, L11). In lib/live/records.c.
  *
  * Who calls it holds byte 1; f is the record in force.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * grow.pml - the series of live layers (format-spec.md, 21.2 to 21.4) as a model for spin.
+ * grow.pml - the series of live layers (doc/format/live.md 9.1 to 9.3) as a model for spin.
  *
  * Modelled: names, in the directory and on disk; of each layer one key, bit 2 of `flags` (in no
  * record, in a torn one, in the one in force), whether it is clean, byte 1 and bytes 64 to 127, in
@@ -10,7 +10,7 @@
  * synchronised is there or is not; with -DHANDS=1 a file is removed, or a stranger's put into a
  * free slot; with -DFAILS=1 a commit of bit 2 fails, and poisons. -DG=2 makes two generations; else
  * the series grows.
- * What section 13 says of one file (the order in commits, joining, being told) is live.pml's: a step
+ * What live.md says of one file (the order in commits, joining, being told) is live.pml's: a step
  * here. Left out: periods, threads but for one that adds late, a layer that was exchanged for an
  * older copy, copies and sealing.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * image.pml - a live image (format-spec.md, section 13) for the models of its protocols: two commit
+ * image.pml - a live image (doc/format/live.md) for the models of its protocols: two commit
  * records and the body, each in the page cache and on disk; locks; the power, which fails at any
  * moment, after which each record that was not synchronised is old, new or torn, and any subset of
  * the bits not synchronised is there; and, with -DFAIL, a write of the body to disk that fails, once:
@@ -201,7 +201,7 @@ inline drop_locks() {
 }
 
 /* Death between two steps. What was counted and not committed goes with it. Who was told is not
- * killed before he has poisoned: 13.6, 3; but the mark covers synchronisations of the body. */
+ * killed before he has poisoned: live.md 8, 3; but the mark covers synchronisations of the body. */
 #define DIE :: kills < KILLS -> kills++; untidy = 1; goto dead
 #define MAYBE_DIE if DIE :: skip fi
 #ifdef FAIL

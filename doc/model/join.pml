@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * join.pml - join() and leave() of format-spec.md, 13.4 (L12, L13, L18). In lib/live/join.c.
+ * join.pml - join() and leave() of doc/format/live.md 6 (L12, L13, L18). In lib/live/join.c.
  */
 
 inline join() {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * poison.pml - being told, and poison() of format-spec.md, 13.4 (L17, L19). In lib/live/records.c.
+ * poison.pml - being told, and poison() of doc/format/live.md 6 (L17, L19). In lib/live/records.c.
  */
 
 /* Byte 1 is held. The process that was told fails in any case. */

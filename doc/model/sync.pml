@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sync.pml - adding, begin() and synchronisation() of format-spec.md, 13.3 and 13.4 (L5, L14 to L19).
+ * sync.pml - adding, begin() and synchronisation() of doc/format/live.md 5 and 6 (L5, L14 to L19).
  * In lib/live/adding.c and flush.c.
  */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * New files from the bodies of others, folded and combined piece by piece (format-spec.md, 14.1 to
- * 14.3). */
+ * New files from the bodies of others, folded and combined piece by piece (doc/format/operations.md
+ * 1 to 3). */
 #ifndef BLOOMFILE_COMBINE_COMBINE_H
 #define BLOOMFILE_COMBINE_COMBINE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Numbers of few bits, packed from the lowest bit of each byte on (format-spec.md, E.4). */
+ * Numbers of few bits, packed from the lowest bit of each byte on (doc/format/patches.md 4). */
 #ifndef BLOOMFILE_BITS_H
 #define BLOOMFILE_BITS_H
 

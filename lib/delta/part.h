@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The head of a part of a patch, before its strings of bits (format-spec.md, E.3); cells of a
+ * The head of a part of a patch, before its strings of bits (doc/format/patches.md 3); cells of a
  * body. */
 #ifndef BLOOMFILE_DELTA_PART_H
 #define BLOOMFILE_DELTA_PART_H

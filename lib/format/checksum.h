@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * CRC-32 of ranges, and of a body page by page (format-spec.md, section 10). */
+ * CRC-32 of ranges, and of a body page by page (format-spec.md, section 12). */
 #ifndef BLOOMFILE_CHECKSUM_H
 #define BLOOMFILE_CHECKSUM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Checks of a header: the rules of validity in their order (format-spec.md, section 11). */
+ * Checks of a header: the rules of validity in their order (format-spec.md, section 13). */
 #include "format/decode.h"
 
 #include "format/bytes.h"

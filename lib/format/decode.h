@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Decoding of bytes into a valid header (format-spec.md, section 11). No file descriptor, no
+ * Decoding of bytes into a valid header (format-spec.md, section 13). No file descriptor, no
  * allocation.
  */
 #ifndef BLOOMFILE_FORMAT_DECODE_H
@@ -14,11 +14,11 @@ void decode_header(const uint8_t *bytes, uint64_t image_size, struct header *h,
                    struct header_faults *faults);
 
 /* Whether the image is a sealed one but for its other record, which sealing in place was about to
- * write (format-spec.md, section 13). `faults` are those of decode_header(). */
+ * write (doc/format/live.md). `faults` are those of decode_header(). */
 bool decode_seal_unfinished(const struct header *h, const struct header_faults *faults);
 
 /* ---- The rules of validity of an image that is only a part: a layer of a series, or a slice
- * of a filter (format-spec.md, sections 21.1 and 23.1). Neither finds anything wrong with a
+ * of a filter (doc/format/slices.md 2.1 and 1.1). Neither finds anything wrong with a
  * whole filter. */
 
 #define PARTIAL_MOST_SLICES 65536u

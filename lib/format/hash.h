@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The hash that turns a key into a digest (format-spec.md, section 7). Inlined: a call costs more
+ * The hash that turns a key into a digest (format-spec.md, section 9). Inlined: a call costs more
  * than a short key. */
 #ifndef BLOOMFILE_HASH_H
 #define BLOOMFILE_HASH_H

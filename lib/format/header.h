@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Encoding and decoding of headers (format-spec.md, sections 4 and 5), and of the trailer of the
+ * Encoding and decoding of headers (format-spec.md, sections 6 and 7), and of the trailer of the
  * compact form. No file descriptor, no allocation.
  */
 #ifndef BLOOMFILE_FORMAT_HEADER_H
@@ -15,11 +15,12 @@
 #include "format/bytes.h"
 #include "format/layout.h"
 
-/* ---- The fields (format-spec.md, sections 4, 5, 21 and 23), in two lists. From these lists come
- * struct header and struct record, their encoding and decoding, and bloomfile_fields(), by which
- * bfinspect prints a header as text, as JSON and as a hexdump. A row: offset, size, name, type of
- * the member, and how the bytes are read (enum bloomfile_field_kind, without the prefix). The two
- * checksums at the ends are not in the lists, since their offsets depend on the header's size. */
+/* ---- The fields (format-spec.md, sections 6 and 7; doc/format/slices.md), in two lists. From
+ * these lists come struct header and struct record, their encoding and decoding, and
+ * bloomfile_fields(), by which bfinspect prints a header as text, as JSON and as a hexdump. A row:
+ * offset, size, name, type of the member, and how the bytes are read (enum bloomfile_field_kind,
+ * without the prefix). The two checksums at the ends are not in the lists, since their offsets
+ * depend on the header's size. */
 
 typedef uint8_t bytes8[8], bytes16[16];
 typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it */
@@ -48,7 +49,7 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
     X(112, 16, tag, bytes16, BYTES)                                                                \
     X(128, 112, label, label_text, TEXT)
 
-/* Of the static header, too, if it is that of a layer (HEADER_INCOMPAT_LAYER): section 21. */
+/* Of the static header, too, if it is that of a layer (HEADER_INCOMPAT_LAYER): slices.md 2. */
 #define SERIES_FIELDS(X)                                                                           \
     X(240, 8, series, uint64_t, HEX)                                                               \
     X(248, 8, layer, uint64_t, NUMBER)                                                             \
@@ -60,7 +61,7 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
     X(288, 8, period, uint64_t, NUMBER)                                                            \
     X(296, 8, began, uint64_t, NUMBER)
 
-/* Or if it is that of a slice (HEADER_INCOMPAT_SLICE): section 23. */
+/* Or if it is that of a slice (HEADER_INCOMPAT_SLICE): slices.md 1. */
 #define SLICE_FIELDS(X)                                                                            \
     X(240, 8, first_block, uint64_t, NUMBER)                                                       \
     X(248, 8, whole_blocks, uint64_t, NUMBER)                                                      \
@@ -218,7 +219,7 @@ static inline bool header_is_slice(const struct header *h)
     return (h->incompat & HEADER_INCOMPAT_SLICE) != 0;
 }
 
-/* format-spec.md, 21.5: whether a generation ends at that second, because its time is up, or
+/* doc/format/live.md 9.4: whether a generation ends at that second, because its time is up, or
  * because it began by a clock that was ahead. */
 static inline bool header_is_over(const struct header *h, uint64_t now)
 {
@@ -258,7 +259,7 @@ bool header_label_valid(const char *label, size_t size);
 /* Well-formed UTF-8 (RFC 3629) without control characters (U+0000-001F, U+007F-009F). */
 bool utf8_is_clean(const uint8_t *text, size_t size);
 
-/* ---- The compact form: a body and a trailer of 8 bytes (format-spec.md, annex B). */
+/* ---- The compact form: a body and a trailer of 8 bytes (doc/format/compact.md). */
 
 /* Writes the trailer behind a body of view->size bytes. */
 void compact_encode(uint8_t *bytes, uint64_t seed, const struct bloomfile_view *view);

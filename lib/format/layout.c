@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The table of layouts, one row each (format-spec.md, section 8). */
+ * The table of layouts, one row each (format-spec.md, section 10). */
 #include "format/layout.h"
 
 #include "format/checksum.h"

@@ -51,7 +51,7 @@ static inline unsigned layout_unit_bits(uint32_t layout)
     return layout_of(layout)->unit_cells * layout_of(layout)->cell_bits;
 }
 
-/* ---- From (layout, m, header size) to places in the image (format-spec.md, sections 3 and 9).
+/* ---- From (layout, m, header size) to places in the image (format-spec.md, sections 5 and 11).
  * What a view needs is inlined, since engines open one for every lookup. */
 
 #define GEOMETRY_FILE_HEADER     4096u

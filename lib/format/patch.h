@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Patches (format-spec.md, annex E): the head, and the header of the result as edits of the base's.
+ * Patches (doc/format/patches.md): the head, and the header of the result as edits of the base's.
  * No other file knows the offsets.
  */
 #ifndef BLOOMFILE_PATCH_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The positions of a digest (format-spec.md, section 8).
+ * The positions of a digest (format-spec.md, section 10).
  *
  * Positions come from one multiplicative chain g, g*C, g*C^2, ... and from the top of each product:
  * reduce(g, N) = floor(g * N / 2^64) needs no division, works for every N, and folds exactly,

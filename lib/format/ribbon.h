@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A page of the layout ribbon: its head, the places of its columns, and the equation of a key
- * (format-spec.md, section 22).
+ * (doc/format/ribbon.md).
  */
 #ifndef BLOOMFILE_RIBBON_H
 #define BLOOMFILE_RIBBON_H
@@ -89,7 +89,7 @@ static inline struct ribbon_columns ribbon_columns(uint32_t shape, unsigned bloc
     };
 }
 
-/* Whether a head is one of section 22.2. */
+/* Whether a head is one of ribbon.md 2. */
 static inline bool ribbon_head_valid(uint64_t head, unsigned lines)
 {
     const unsigned blocks = head & 0xFFFF;

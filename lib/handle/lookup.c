@@ -32,7 +32,7 @@ static size_t live_contains_many(const struct kernel_view *view, const uint64_t 
     return found < n && live_in_doubt(f) ? unchecked_all_maybe(n, hits) : found;
 }
 
-/* ---- Slices (format-spec.md, section 23): "maybe" to digests of other slices; lookups of its own
+/* ---- Slices (doc/format/slices.md 1): "maybe" to digests of other slices; lookups of its own
  * digests are those in the whole filter. */
 
 static bool is_own(const bloomfile_filter *f, uint64_t digest)

@@ -35,7 +35,7 @@ static int check_counts(const bloomfile_filter *f, const struct record *recorded
     return BLOOMFILE_EBODY;
 }
 
-/* The steps of format-spec.md, section 13. Holds the locks of writers, syncs and records. */
+/* The steps of doc/format/live.md. Holds the locks of writers, syncs and records. */
 static int seal(bloomfile_filter *f)
 {
     struct header now;

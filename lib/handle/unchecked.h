@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Lookups that must check pages first: each page is checked before the first answer that relies on
- * it, and bits and counters on a bad page count as set (format-spec.md, section 12). */
+ * it, and bits and counters on a bad page count as set (format-spec.md, section 14). */
 #ifndef BLOOMFILE_HANDLE_UNCHECKED_H
 #define BLOOMFILE_HANDLE_UNCHECKED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One pass over a whole body: checksums and counts (format-spec.md, section 10.4). */
+ * One pass over a whole body: checksums and counts (format-spec.md, section 12.4). */
 #ifndef BLOOMFILE_IMAGE_BODY_H
 #define BLOOMFILE_IMAGE_BODY_H
 

@@ -2,7 +2,7 @@
  * Writing of a live body to disk. The kernel reports a failed write once per opening of the file,
  * at the next sync, and to later openings only if nobody has been told. So only one writer syncs at
  * a time, whoever is told poisons before the next one syncs, and a mark in the record betrays one
- * that was killed in between (format-spec.md, section 13). */
+ * that was killed in between (doc/format/live.md). */
 #ifndef BLOOMFILE_LIVE_FLUSH_H
 #define BLOOMFILE_LIVE_FLUSH_H
 
@@ -29,7 +29,7 @@ int flush_and_commit(const bloomfile_filter *f);
  * BLOOMFILE_EPOISONED, _EUNCLEAN; an errno. */
 int flush_as_reader(const bloomfile_filter *f);
 
-/* ---- Sealing in place, the part that concerns the records (format-spec.md, section 13). */
+/* ---- Sealing in place, the part that concerns the records (doc/format/live.md). */
 
 /* Ends a sealing that was cut off, or whose last write was torn: verifies the body, and writes the
  * record in force over the other one. EBUSY while it is still under way; BLOOMFILE_EPAGE, _EBODY;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The writers of a live file: joining and leaving them (format-spec.md, section 13). */
+ * The writers of a live file: joining and leaving them (doc/format/live.md). */
 #ifndef BLOOMFILE_LIVE_JOIN_H
 #define BLOOMFILE_LIVE_JOIN_H
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the bytes stand for (format-spec.md, section 13). */
+/* What the bytes stand for (doc/format/live.md). */
 enum {
     LOCK_WRITERS = 0,
     LOCK_RECORDS = 1,

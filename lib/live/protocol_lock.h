@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The locks for joining, syncing, leaving and sealing (format-spec.md, section 13), held by an
+ * The locks for joining, syncing, leaving and sealing (doc/format/live.md), held by an
  * opening of the file made for this one call. A child of fork() shares its parent's openings, and
  * would keep their locks after the parent is killed, or wait for itself; so fork() closes this one
  * in the child. Where the file cannot be opened again (no /proc, no permission, no descriptor

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The records of a live file: reading them while others commit, committing, poisoning
- * (format-spec.md, section 13).
+ * (doc/format/live.md).
  */
 #ifndef BLOOMFILE_LIVE_RECORDS_H
 #define BLOOMFILE_LIVE_RECORDS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Creation of the next layer: its file and name first, then the successor bit, then adds to it. So
  * a lookup that misses a key already reported as added finds the bit, and by it the file
- * (format-spec.md, 21.4). */
+ * (doc/format/live.md 9.3). */
 #include "series/succession.h"
 
 #include <bloomfile_live.h>
@@ -20,7 +20,7 @@
 #include "series/files.h"
 #include "sizing/sizing.h"
 
-/* ---- what the next layer is like: format-spec.md, 21.5. Factor 2 and 7/8 were chosen by
+/* ---- what the next layer is like: doc/format/live.md 9.4. Factor 2 and 7/8 were chosen by
  * bench/growth.py */
 
 static const double tightening = 7.0 / 8;

@@ -15,7 +15,7 @@
  * 0 if there is none. Arguments are in range: n 1 to 2^60, 0 < p < 1, *k at most 64. */
 uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k);
 
-/* Whether a rate is at most p but for rounding, as annex F of the format says. */
+/* Whether a rate is at most p but for rounding, as sizes.md of the format says. */
 bool sizing_keeps(double rate, double p);
 
 /* The expected rate of n keys in that many units; k of layouts that are solved: 0. */

@@ -252,7 +252,7 @@ def body(out):
     H, last = 512, len(TWO_PAGES) - 1
     other = make("classic", 100, 3, OTHER_KEYS, embedded=True)
     first_page, second_page, sums = slice(H, H + 4096), slice(H + 4096, H + 4160), H + 4160
-    out.add("EPAGE", "10.4", page_0_bit_flipped=flip(CLASSIC, H + 12),
+    out.add("EPAGE", "12.4", page_0_bit_flipped=flip(CLASSIC, H + 12),
             page_0_padding_flipped=flip(CLASSIC, H + 63, 7),
             page_1_bit_flipped=flip(TWO_PAGES, H + 4096 + 10),
             page_0_checksum_flipped=flip(CLASSIC, H + 64),
@@ -268,7 +268,7 @@ def body(out):
             page_1_and_its_checksum_of_another_file=edit(TWO_PAGES, at={
                 H + 4096: OTHER_PAGES[second_page], sums + 4: OTHER_PAGES[sums + 4:]}))
     ones = field(CLASSIC, "ones", 0)
-    out.add("EBODY", "10.4", body_crc_wrong=edit(TWO_PAGES, record={"body_crc": 1}),
+    out.add("EBODY", "12.4", body_crc_wrong=edit(TWO_PAGES, record={"body_crc": 1}),
             ones_too_few=edit(CLASSIC, record={"ones": ones - 1}),
             ones_too_many=edit(CLASSIC, record={"ones": ones + 1}),
             overflow_too_many=edit(COUNTING, record={"overflow": 1}),
@@ -303,10 +303,10 @@ def ribbon(out):
             ribbon_poisoned=edit(RIBBON, record={**LIVE_RECORD, "state": POISONED}))
     out.add("ERECORD", "V24", ribbon_interrupted_seal=edit(RIBBON, record=LIVE_RECORD, records=[1]))
     out.add("ESTATE", "V23", ribbon_overflow=edit(RIBBON, record={"overflow": 1}))
-    out.add("EPAGE", "10.4", ribbon_head_flipped=flip(RIBBON, H),
+    out.add("EPAGE", "12.4", ribbon_head_flipped=flip(RIBBON, H),
             ribbon_last_page_flipped=flip(RIBBON, H + 4096 + 9),
             ribbon_last_page_padding_flipped=flip(RIBBON, H + 8191))
-    out.add("EBODY", "10.4", ribbon_of_1_block=with_blocks(1),
+    out.add("EBODY", "12.4", ribbon_of_1_block=with_blocks(1),
             ribbon_of_512_blocks=with_blocks(512), ribbon_of_65535_blocks=with_blocks(65535),
             ribbon_head_bit_23=with_head(lambda head: head | 1 << 23),
             ribbon_head_bit_31=with_head(lambda head: head | 1 << 31),
@@ -384,7 +384,7 @@ SET_FIRST = 1, b"\0", "1"  # one change, of the first cell that is eligible
 
 def wrong_heads(out):
     good = head() + b"\1"
-    out.add("ETRUNCATED", "E.5", empty=b"", start=good[:20], no_end=good[:-1], no_head_crc=good[:-2])
+    out.add("ETRUNCATED", "patches.md 5", empty=b"", start=good[:20], no_end=good[:-1], no_head_crc=good[:-2])
     out.add("EPATCH", "P1", no_magic=b"B" + good[1:], filter=bytes(CLASSIC_OLD.data), text=b"apple\n" * 9)
     out.add("EVERSION", "P2", version_0=head(version=0), version_2=head(version=2))
     out.add("EFEATURE", "P3", feature_2=head(features=4), feature_7=head(features=128))
@@ -424,7 +424,7 @@ def header_without_k():
 
 def wrong_parts(out):
     start, good = head(), part(SET_FIRST, None)
-    out.add("ETRUNCATED", "E.5", part_cut=start + good[:-1], string_cut=start + good[:-5],
+    out.add("ETRUNCATED", "patches.md 5", part_cut=start + good[:-1], string_cut=start + good[:-5],
             part_without_numbers=start + good[:2])
     out.add("EPATCH", "P10", span_0=start + part(None, None, span=0), skip_too_far=start + b"\2",
             span_too_far=start + part(None, None, span=2), span_huge=start + part(None, None, span=2**63),
@@ -490,7 +490,7 @@ def other_keys(out):
 
 def wrong_bases(out):
     """What the patch is does not matter."""
-    out.add("EISRIBBON", "E.5", base=5, of_ribbon=head(RIBBON_OLD) + b"\1", text_for_ribbon=b"apple\n" * 9)
+    out.add("EISRIBBON", "patches.md 5", base=5, of_ribbon=head(RIBBON_OLD) + b"\1", text_for_ribbon=b"apple\n" * 9)
 
 
 def of_layers(*heads):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What readers answer that are in doubt (format-spec.md, sections 7.3, 12 and 22.2): doubt.tsv.
+"""What readers answer that are in doubt (format-spec.md, section 14; app-hashes.md; ribbon.md 2): doubt.tsv.
 
 Every file here that only a verification refuses has a row; a reader that does not verify answers from it.
 """
@@ -17,7 +17,7 @@ COLUMNS = "file keys names name_errors maybes verify page maybes_verified".split
 URLS = (GOLDEN / "keys" / "urls.keys").read_bytes().splitlines()
 FEW = (GOLDEN / "keys" / "few.keys").read_bytes().splitlines()
 SHAPES = ("blocked", 144 * 512, 7), ("classic", 73727, 5), ("counting", 18431, 4), ("ribbon", 144 * 512, 0)
-# Of keys for which every file of rule 10.4 has bits, the first that fits.
+# Of keys for which every file of rule 12.4 has bits, the first that fits.
 LISTS = "urls", "few", "half-first", "three", "none"
 
 
@@ -27,15 +27,15 @@ def several_pages(out):
         image = make(layout, m, k, URLS, embedded=True)
         H, page = 512, 4096
         first, second = image[H:H + page], image[H + page:H + 2 * page]
-        out.add("EPAGE", "10.4", **{
+        out.add("EPAGE", "12.4", **{
             f"{layout}_first_page_is_zero": edit(image, at={H: bytes(page)}, checksums=False),
             f"{layout}_last_page_is_damaged": flip(image, H + 2 * page + 100),
             f"{layout}_two_pages_are_swapped": edit(image, at={H: second + first}, checksums=False)})
-        out.add("EBODY", "10.4", **{f"{layout}_one_bit_too_many": edit(
+        out.add("EBODY", "12.4", **{f"{layout}_one_bit_too_many": edit(
             image, record={"ones": field(image, "ones", 0) + 1})})
     head = int.from_bytes(image[H + page:H + page + 8], "little")
     words = 16 * 64 - 2
-    out.add("EBODY", "10.4", **{f"ribbon_of_a_head_with_{what}": with_head(image, 1, value)
+    out.add("EBODY", "12.4", **{f"ribbon_of_a_head_with_{what}": with_head(image, 1, value)
             for what, value in (("bit_24", head | 1 << 24), ("1_block", head & ~0xFFFF | 1),
                                 ("half_its_words_and_a_block", head & ~0xFFFF | words // 2 + 1))})
 
@@ -48,10 +48,10 @@ def several_layers(out):
     damaged = flip(whole, 4096 + 4096 + 20)
     tail = whole[second:]
     many = edit(tail, record={"ones": field(tail, "ones", 0) + 1})
-    out.add("EPAGE", "10.4", first_layer_second_page_damaged=damaged,
+    out.add("EPAGE", "12.4", first_layer_second_page_damaged=damaged,
             second_layer_page_is_zero=whole[:second + 4096] + bytes(4096) + whole[second + 8192:],
             first_layer_page_damaged_and_second_layer_ones_too_many=damaged[:second] + many)
-    out.add("EBODY", "10.4", second_layer_of_all_keys_ones_too_many=whole[:second] + many)
+    out.add("EBODY", "12.4", second_layer_of_all_keys_ones_too_many=whole[:second] + many)
 
 
 def read(name, files):
@@ -108,4 +108,4 @@ def named(files):
 
 def doubt(files, index):
     """The rows of doubt.tsv."""
-    return [*(row(name, files) for name, _, rule in index if rule == "10.4"), *named(files)]
+    return [*(row(name, files) for name, _, rule in index if rule == "12.4"), *named(files)]

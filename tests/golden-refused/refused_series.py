@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Series that must be refused (format-spec.md, section 21): layers, sealed series and live ones."""
+"""Series that must be refused (doc/format/slices.md 2): layers, sealed series and live ones."""
 
 from craft import LIVE, POISONED, edit, field, flip, make
 from craft_series import (SUCCEEDED, as_layer, header as layer_header, joined, live, relinked,
@@ -58,7 +58,7 @@ def layers(out):
 
 
 def sealed_series(out):
-    """Section 21.6: each layer is valid, or would be in another place."""
+    """slices.md 2.2: each layer is valid, or would be in another place."""
     whole, size, three = joined(TWO), len(TWO[0]), joined(THREE)
     start = len(whole) - len(TWO[1])
 
@@ -91,7 +91,7 @@ def sealed_series(out):
         "link": field(first, "header_crc") + (field(first, "body_crc", 0) << 32)})])
     out.add("ETRAILING", "V20", middle_layer_is_no_layer=joined(
         [THREE[0], edit(THREE[1], header={"incompat": 0}), THREE[2]]))
-    out.add("ESERIES", "21.6", series_without_its_first_layer=joined(THREE[1:]),
+    out.add("ESERIES", "slices.md 2.2", series_without_its_first_layer=joined(THREE[1:]),
             last_layer_alone=TWO[1], layer_number_skipped=skipping,
             first_layer_twice=relinked([THREE[0], THREE[0], THREE[2]]),
             last_layer_is_no_layer=joined([TWO[0], make("blocked", 512, 6, KEYS)]),
@@ -99,7 +99,7 @@ def sealed_series(out):
             link_0=linked(0), link_wrong_in_its_low_half=linked(field(TWO[1], "link") ^ 1),
             link_wrong_in_its_high_half=linked(field(TWO[1], "link") ^ 2**63),
             layer_before_has_other_keys=joined([of_another()[0], TWO[1]]))
-    out.add("ESERIES", "21.1", layers_differ_in_seed=second(of_another(seed=1)[1]),
+    out.add("ESERIES", "slices.md 2.1", layers_differ_in_seed=second(of_another(seed=1)[1]),
             layers_differ_in_layout=second(of_another(layout="classic")[1]),
             layers_differ_in_layers=relinked([edit(TWO[0], header={"layers": 3}), TWO[1]]),
             layers_differ_in_tag=second(tag=bytes(15) + b"1"),
@@ -114,9 +114,9 @@ def sealed_series(out):
     out.add("ERECORD", "V24", second_layer_record_damaged=flip(whole, start + 2048 + 100))
     out.add("ERECORD", "V21", second_layer_records_damaged=flip(flip(
         whole, start + 2048), start + 3072))
-    out.add("EPAGE", "10.4", second_layer_page_damaged=flip(whole, start + 4096 + 100),
+    out.add("EPAGE", "12.4", second_layer_page_damaged=flip(whole, start + 4096 + 100),
             second_layer_checksum_damaged=flip(whole, len(whole) - 1))
-    out.add("EBODY", "10.4", second_layer_ones_too_many=second(
+    out.add("EBODY", "12.4", second_layer_ones_too_many=second(
         record={"ones": field(TWO[1], "ones", 0) + 1}))
 
 
@@ -162,7 +162,7 @@ def live_series(out):
                  ring_last_layer_but_one_is_not_marked=unmarked(ring, 0))
     out.add_live("ESERIES", "S5", opened_by_its_second_layer={0: two[1]},
                  ring_opened_by_its_second_layer={0: ring[1]})
-    out.add_live("ESERIES", "21.1", foreign_layer=changed(1, series=2**64 - 1),
+    out.add_live("ESERIES", "slices.md 2.1", foreign_layer=changed(1, series=2**64 - 1),
                  foreign_next_layer={0: GROWING, 1: edit(two[1], header={"series": 1})},
                  foreign_layer_in_the_ring=changed(1, files=ring, series=1),
                  layer_of_other_generations=changed(1, generations=5),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Slices that must be refused (format-spec.md, section 23), and those that cannot be joined."""
+"""Slices that must be refused (doc/format/slices.md 1), and those that cannot be joined."""
 
 import struct
 
@@ -85,9 +85,9 @@ def states(out):
 
 def bodies(out):
     ones, beyond = field(LAST, "ones", 0), flip(body_of(LAST), 22 * 64)
-    out.add("EPAGE", "10.4", slice_with_a_flipped_bit=flip(MIDDLE, 4096 + 100),
+    out.add("EPAGE", "12.4", slice_with_a_flipped_bit=flip(MIDDLE, 4096 + 100),
             slice_with_the_body_of_another=MIDDLE[:4096] + FIRST[4096:])
-    out.add("EBODY", "10.4", slice_with_a_bit_beyond_the_whole=edit(
+    out.add("EBODY", "12.4", slice_with_a_bit_beyond_the_whole=edit(
         LAST, body=beyond, record={"ones": ones + 1}),
             slice_with_too_many_ones=edit(MIDDLE, record={"ones": field(MIDDLE, "ones", 0) + 1}))
 

@@ -6,6 +6,7 @@ edit() changes fields and brings the checksums up to date, so that exactly one t
 """
 
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -101,8 +102,8 @@ def refusal(image):
     try:
         opened(image, "image").verify()
     except ValueError as refused:
-        error, *rest = str(refused).removeprefix("image: ").split()
-        return error, rest[1] if rest[:1] == ["rule"] else "10.4"
+        error, _, rule = str(refused).removeprefix("image: ").partition(" rule ")
+        return error.split()[0], re.match(r"\w+\.md [\d.]+|\w+|", rule)[0] or "12.4"
     return None
 
 

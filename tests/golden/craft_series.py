@@ -22,7 +22,7 @@ BEGAN = 1_800_000_000
 
 def header(layout="blocked", capacity=8, fpr=0.05, generations=0, framing="unknown", label="",
            tag="00" * 16, seed=0, m=0, k=0, period=0, began=BEGAN, **name):
-    """That of layer 0; `name`: hash_id and self_test of section 7.3."""
+    """That of layer 0; `name`: hash_id and self_test of app-hashes.md."""
     return first_layer({
         "series": IDENTITY, "hash_id": 1, "self_test": self_test(seed), **name, "seed": seed,
         "layout": LAYOUTS[layout], "capacity": capacity, "generations": generations,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Slices for the tests (format-spec.md, section 23), made by the independent implementation."""
+"""Slices for the tests (doc/format/slices.md 1), made by the independent implementation."""
 
 from craft import derive
 from spec_reader import body_of_keys, digest_of, own_digests, sealed, self_test
@@ -7,7 +7,7 @@ from spec_slice import given
 
 
 def of_blocks(first, blocks, whole, keys, k=7, *, hash_id=1, self_test=self_test(0), capacity=1000):
-    """The slice of these blocks, which no cut of section 23.3 need have."""
+    """The slice of these blocks, which no cut of slices.md 1.3 need have."""
     m = 512 * blocks
     header = {"header_size": 4096, "provenance": 0, "layout": 1, "hash_id": hash_id, "k": k,
               "framing": 0, "m": m, "m_unfolded": m, "seed": 0, "self_test": self_test,

@@ -10,12 +10,10 @@ The images come from tests/spec/spec_reader.py, which was written from format-sp
 import argparse
 import hashlib
 import pathlib
-import re
 import shlex
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-SPECIFICATION = FOLDER.parent.parent / "format-spec.md"
 sys.path.insert(0, str(FOLDER))
 
 import craft_series  # noqa: E402
@@ -435,15 +433,6 @@ def row(name, keys, image, bfcreate):
             *(opened.header.get(name, "-") for name in ("first_block", "whole_blocks")), estimated]
 
 
-def vectors():
-    """The lines of section 18.2 and the annexes, in the order of the text."""
-    text = SPECIFICATION.read_text(encoding="utf-8")
-    parts = re.findall(r"^## (18 |Annex [BDEF]:)(.*?)(?=^## |\Z)", text, re.M | re.S)
-    fences = [fence for _, part in parts for fence in re.findall(r"^```\n(.*?)^```$", part, re.M | re.S)]
-    lines_ = [line for fence in fences for line in fence.splitlines() if re.match("[a-z]+ .* : ", line)]
-    return "".join(line + "\n" for line in lines_).encode()
-
-
 def table(columns, rows):
     return "".join("\t".join(map(str, cells)) + "\n" for cells in [columns, *rows]).encode()
 
@@ -467,7 +456,6 @@ def main():
     files = {**out.files, "index.tsv": table(COLUMNS, (row(*image) for image in out.images)),
              "series.tsv": table(SERIES, (series_row(*one) for one in out.series)),
              "slices.tsv": table(["slices", "sha256"], out.slices),
-             "vectors.txt": vectors(),
              "operations.tsv": table(["operation", "sources", "result", "sha256"], out.operations)}
     different = write_folder(FOLDER, files, options.check)
     for name in different:

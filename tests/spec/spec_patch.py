@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Annex E of format-spec.md, written from that text alone: patches.
+"""doc/format/patches.md, written from that text alone: patches.
 
 delta BASE RESULT PATCH, apply BASE PATCH RESULT
-vectors SPEC            check the test vectors of the annex
+vectors SPEC            check the test vectors
 
 Errors are written to standard error; the exit status is then 2.
 """
@@ -46,7 +46,7 @@ def pack(layout, values):
                  for at in range(0, len(values), 8 // bits))
 
 
-# --- E.1 Numbers of variable size ---
+# --- patches.md 1 Numbers of variable size ---
 
 def variable(number):
     data = bytearray()
@@ -80,7 +80,7 @@ class Input:
         need(le(self.take(4), 0, 4) == crc, "EPATCH")
 
 
-# --- E.2 The head ---
+# --- patches.md 2 The head ---
 
 def name_of(header):
     H = len(header)
@@ -160,7 +160,7 @@ def header_of(image):
     return bytes(image.data[:image.header["header_size"]])
 
 
-# --- E.4 Strings ---
+# --- patches.md 4 Strings ---
 
 def best(total, n):
     return max((g for g in range(64) if n * 2**(g + 1) <= 2 * total + n), default=0)
@@ -221,7 +221,7 @@ class Reader:
         need(self.left < 8 and self.bits == 0, "EPATCH")
 
 
-# --- E.3 Parts: strings of the changes of one kind, given the cells of the part's pages ---
+# --- patches.md 3 Parts: strings of the changes of one kind, given the cells of the part's pages ---
 
 def string_of_cells(layout, kind, old, new):
     gaps, moves, skipped = [], [], 0
@@ -311,7 +311,7 @@ def change_blocks(layout, kind, units, gap_bits, typical, count_bits, string, ol
     bits.end()
 
 
-# --- E.5 Making and applying ---
+# --- patches.md 5 Making and applying ---
 
 def parts_of(changes):
     """First page and number of pages of each part; `changes`: of each page, cells that change."""
@@ -502,7 +502,7 @@ def check_header(base, header, result_body, before):
     need(not before or words(result) == words(before), "EPATCH")
 
 
-# --- E.6 Vectors ---
+# --- patches.md 6 Vectors ---
 
 def image_of(given, keys):
     kind, with_body = spec_reader.understand(f"{given} keys={keys}")
@@ -510,8 +510,8 @@ def image_of(given, keys):
 
 
 def vectors(spec):
-    lines = re.findall(r"^patch (.*) from=(\d+) to=(\d+) : ([0-9a-f]+)$",
-                       spec_reader.section(spec, "Annex E:"), re.M)
+    lines = [(*re.match(r"patch (.*) from=(\d+) to=(\d+)", question).groups(), answer)
+             for question, answer in spec_reader.vector_rows(spec) if question.startswith("patch ")]
     for given, begin, end, stated in lines:
         base, result = (image_of("image " + given, keys) for keys in (begin, end))
         made = make(base, result)

@@ -2,7 +2,7 @@
 """A second implementation of format-spec.md, written from that text alone, in its order.
 
 vectors SPEC            check the tables and the test vectors of the text
-wholefile SPEC OUT      write the file that section 19 shows
+wholefile SPEC OUT      write the file that section 4 shows
 info, verify FILE       print header and record in force as JSON, of a series those of each layer;
                         check the whole body
 query FILE              print the keys that may be present (-v: those certainly absent)
@@ -42,7 +42,7 @@ def le(data, offset, size=8):
     return int.from_bytes(data[offset:offset + size], "little")
 
 
-# --- 4 Static header, 5 Commit records: offset (negative: from the end), struct format ---
+# --- 6 Static header, 7 Commit records: offset (negative: from the end), struct format ---
 
 HEADER = {
     "magic": (0, "8s"), "version": (8, "I"), "header_size": (12, "I"), "compat": (16, "I"),
@@ -53,7 +53,7 @@ HEADER = {
     "label": (128, "112s"), "header_crc": (-4, "I")}
 FRAMED = 1  # bit of `compat`
 OF_SERIES = 1  # bit of `incompat`
-LAYER = {  # section 21.1
+LAYER = {  # slices.md 2.1
     "series": (240, "Q"), "layer": (248, "Q"), "generations": (256, "I"), "layers": (260, "I"),
     "rest_size": (264, "Q"), "link": (272, "Q"), "series_fpr": (280, "Q"), "period": (288, "Q"),
     "began": (296, "Q")}
@@ -101,10 +101,10 @@ def framing_of(header):
     return known_framing(value & 255, value >> 8)
 
 
-APPLICATIONS = 0x80000000  # and above: hash_id of section 7.3
+APPLICATIONS = 0x80000000  # and above: hash_id of app-hashes.md
 
 
-# --- 7 From key to digest, 8 From digest to positions ---
+# --- 9 From key to digest, 10 From digest to positions ---
 
 TEST_STRING = bytes((128 + 157 * i) % 256 for i in range(4096))
 SELF_TEST = (0, 1, 2, 3, 4, 8, 9, 16, 17, 32, 33, 64, 65, 96, 97, 128, 129, 144, 240, 241, 1024,
@@ -120,7 +120,7 @@ def self_test(seed):
 
 
 def digest_of(header, key):
-    """Section 7.3: the keys of this program are the application's digests, in hexadecimal."""
+    """app-hashes.md: the keys of this program are the application's digests, in hexadecimal."""
     return int(key, 16) if header["hash_id"] >= APPLICATIONS else xxh3(key, header["seed"])
 
 
@@ -136,7 +136,7 @@ def positions(header, digest):
             g = g * C & U64
 
 
-# --- 9 The body: cells of 1 bit, or of 4, which stay at their highest value ---
+# --- 11 The body: cells of 1 bit, or of 4, which stay at their highest value ---
 
 WIDTH = {BLOCKED: 1, CLASSIC: 1, COUNTING: 4, RIBBON: 1}
 FOLDED_UNIT = {BLOCKED: 512, CLASSIC: 1, COUNTING: 1, RIBBON: 512}
@@ -180,10 +180,10 @@ def ones_and_overflow(header, body):
     return len(values) - values.count("0"), values.count("f")
 
 
-# --- 10 Checksums, 11 Validity, 12 Lookups, and the making of images ---
+# --- 12 Checksums, 13 Validity, 14 Lookups, and the making of images ---
 
 class Image:
-    """Bytes that keep the rules of section 11."""
+    """Bytes that keep the rules of section 13."""
 
     def __init__(self, data, path, knows_applications=False):
         self.data, self.path, self.pages_checked = memoryview(data), path, {}
@@ -240,13 +240,13 @@ class Image:
         self.body, self.entries = data[H:H + size], data[H + size:self.size]
 
     def check_slice(self):
-        """Section 23.1."""
+        """slices.md 1.1."""
         self.need(spec_slice.has_shape_of_slice(self.header), "ENOSLICE rule V33")
         self.header.update(parse(spec_slice.FIELDS, self.data[:2048]))
         self.need(spec_slice.is_in_its_whole(self.header), "ENOSLICE rule V34")
 
     def check_layer(self):
-        """Section 21.1, but for the record's state."""
+        """slices.md 2.1, but for the record's state."""
         h, need = self.header, self.need
         need(h["header_size"] == 4096 and h["layout"] in (BLOCKED, CLASSIC),
              "ESERIES rule V28")
@@ -307,7 +307,7 @@ class Image:
         need(r["state"] != LIVE, "ELIVE rule V26")
 
     def name(self, hash_id, value):
-        """Section 7.3: by which function digests are made. Until it is right all is maybe."""
+        """app-hashes.md: by which function digests are made. Until it is right all is maybe."""
         self.is_named = False
         self.need(hash_id == self.header["hash_id"], "EHASH")
         self.need(value == self.header["self_test"], "ESELFTEST")
@@ -326,7 +326,7 @@ class Image:
         self.need(not wrong, "EPAGE page " + ", ".join(wrong))
 
     def verify(self):
-        """Section 10.4; returns the image. Section 12: after EBODY every page counts as wrong."""
+        """Section 12.4; returns the image. Section 14: after EBODY every page counts as wrong."""
         wrong = [page for page in range(self.pages) if not self.page_is_right(page)]
         self.need(not wrong, f"EPAGE page {min(wrong, default=None)}")
         if self.body_contradicts():
@@ -347,7 +347,7 @@ class Image:
         self.pages_checked = dict.fromkeys(range(self.pages), False)
 
     def maybe(self, key):
-        """Section 12: a page whose checksum is wrong counts as full of ones."""
+        """Section 14: a page whose checksum is wrong counts as full of ones."""
         bits = WIDTH[self.header["layout"]]
         if not self.is_named:
             return True
@@ -363,7 +363,7 @@ class Image:
         return True
 
     def solution_has(self, digest):
-        """Section 22.4."""
+        """ribbon.md 4."""
         number = spec_ribbon.page_of(digest, self.header["m"])
         lines = spec_ribbon.lines_of(self.header["m"])[number]
         page = self.body[4096 * number:][:64 * lines]
@@ -383,7 +383,7 @@ def on_pages(size):
 
 
 class Series:
-    """Section 21.6: the layers of a sealed series, all of them."""
+    """slices.md 2.2: the layers of a sealed series, all of them."""
 
     def __init__(self, data, path, knows_applications=False):
         self.data, self.path, self.layers = memoryview(data), path, []
@@ -396,11 +396,11 @@ class Series:
 
     def add(self, layer, link):
         first = self.layers[0] if self.layers else layer
-        layer.need(layer.is_sealed_layer(), "ESERIES rule 21.6")
-        layer.need(layer.header["layer"] == len(self.layers), "ESERIES rule 21.6")
-        layer.need(layer.header["layers"] == first.header["layers"], "ESERIES rule 21.1")
-        layer.need(series_words(layer) == series_words(first), "ESERIES rule 21.1")
-        layer.need(layer.header["link"] == link, "ESERIES rule 21.6")
+        layer.need(layer.is_sealed_layer(), "ESERIES rule slices.md 2.2")
+        layer.need(layer.header["layer"] == len(self.layers), "ESERIES rule slices.md 2.2")
+        layer.need(layer.header["layers"] == first.header["layers"], "ESERIES rule slices.md 2.1")
+        layer.need(series_words(layer) == series_words(first), "ESERIES rule slices.md 2.1")
+        layer.need(layer.header["link"] == link, "ESERIES rule slices.md 2.2")
         self.layers.append(layer)
 
     def name(self, hash_id, value):
@@ -425,7 +425,7 @@ class Series:
 
 
 def series_words(layer):
-    """What is equal in all layers of one series (section 21.1)."""
+    """What is equal in all layers of one series (slices.md 2.1)."""
     header = layer.header
     return [header[name] for name in ("hash_id", "self_test", "seed", "layout", "compat", "tag",
                                       "label", "series_fpr")] + [
@@ -456,7 +456,7 @@ def load(path, offset=0, length=None, knows_applications=True):
 
 
 def load_one(path):
-    """An image that is no series: section 21.6 has no such operation on them."""
+    """An image that is no series: slices.md 2.2 has no such operation on them."""
     image = load(path)
     if isinstance(image, Series):
         raise ValueError(f"{path}: BLOOMFILE_EISSERIES")
@@ -473,7 +473,7 @@ def page_entries(body):
 
 
 def static_header(header):
-    """Its bytes; that of a layer, or a slice, if it has the fields of section 21.1, or 23.1."""
+    """Its bytes; that of a layer, or a slice, if it has the fields of slices.md 2.1, or 1.1."""
     compat = FRAMED if header["framing"] else 0
     further, incompat = ((LAYER, OF_SERIES) if "layer" in header else
                          (spec_slice.FIELDS, OF_SLICE) if spec_slice.is_slice(header) else ({}, 0))
@@ -515,13 +515,13 @@ def sealed_series(layers):
 
 
 def seal(path, header, body, n, flags=0):
-    """Writes a sealed image if it keeps the rules of section 11."""
+    """Writes a sealed image if it keeps the rules of section 13."""
     data = sealed(header, body, n, flags)
     Image(data, path, knows_applications=True)
     Path(path).write_bytes(data)
 
 
-# --- 14 Operations ---
+# --- operations.md ---
 
 def combined_body(header, sources):
     """The sum of the sources (pairs of header and body), each folded to the m of `header`."""
@@ -540,7 +540,7 @@ def common_framing(sources):
 
 
 def combine(out, sources, provenance=0, **changes):
-    """Section 14.6: what is not in `changes` is as in the first source."""
+    """operations.md 6: what is not in `changes` is as in the first source."""
     for source in sources:
         provenance |= source.header["provenance"] & KNOWN_PROVENANCE
     header = {**sources[0].header, "framing": common_framing(sources), **changes,
@@ -612,7 +612,7 @@ def copy(_, path, out):
 
 
 def join(options, out, *paths):
-    """Section 23.3."""
+    """slices.md 1.3."""
     sources = [load(path) for path in paths]
     headers = [{**layer.header, "framing": framing_of(layer.header),
                 "provenance": layer.header["provenance"] & KNOWN_PROVENANCE}
@@ -628,7 +628,7 @@ def join(options, out, *paths):
          N_ESTIMATED if is_estimate else 0)
 
 
-# --- Annex B: the compact form ---
+# --- compact.md ---
 
 def compact(given, body):
     unused = len(body) * 8 // WIDTH[given["layout"]] - given["m"]
@@ -651,11 +651,25 @@ def compact_maybe(data, seed):
                            for x in positions(header, xxh3(key, seed)))
 
 
-# --- 18 Test vectors, with the tables of sections 4 and 5; 19 A whole file ---
+# --- 20 Test vectors, with the tables of sections 6 and 7; 4 A whole file ---
 
-def section(spec, number):
-    text = Path(spec).read_text(encoding="utf-8")
-    return re.search(rf"^## {number} .*?(?=^## |\Z)", text, re.M | re.S)[0]
+def section(spec, number, part=None):
+    path = Path(spec) if part is None else Path(spec).parent / "doc" / "format" / part
+    return re.search(rf"^## {number} .*?(?=^## |\Z)", path.read_text(encoding="utf-8"), re.M | re.S)[0]
+
+
+def vector_rows(spec):
+    """The rows of tests/vectors.tsv, as the text writes them: the input, and the answer."""
+    rows = (Path(spec).parent / "tests" / "vectors.tsv").read_text(encoding="utf-8").splitlines()
+    for kind, layout, given, answer in (row.split("\t") for row in rows[1:]):
+        yield " ".join(filter(None, [kind, layout, given])), answer
+
+
+def examples(spec):
+    """The rows that the text and its parts show."""
+    for path in Path(spec), *(Path(spec).parent / "doc" / "format").glob("*.md"):
+        for fence in re.findall(r"^```\n(.*?)^```$", path.read_text(encoding="utf-8"), re.M | re.S):
+            yield from re.findall(r"^[a-z]+ .*=.* : .*$", fence, re.M)
 
 
 def check_table(text, fields, parts):
@@ -735,7 +749,7 @@ def record_bytes(given):
 
 
 def refused_by(whole, at=(), bytes=b"", mend=0, size=None, **_):
-    """The error and the rule by which section 19's image is refused once it is changed."""
+    """The error and the rule by which section 4's image is refused once it is changed."""
     data = bytearray(whole)
     for start in at:
         data[start:start + len(bytes)] = bytes
@@ -749,7 +763,7 @@ def refused_by(whole, at=(), bytes=b"", mend=0, size=None, **_):
         opened(data[:size].ljust(size, b"\0"), "image").verify()
     except ValueError as refused:
         error, *rule = str(refused).removeprefix("image: ").split()
-        return f"{error} {rule[1] if rule[:1] == ['rule'] else '10.4'}"
+        return f"{error} {rule[1] if rule[:1] == ['rule'] else '12.4'}"
     return "none"
 
 
@@ -787,22 +801,23 @@ def check_compact(given, data):
 
 
 def vectors(_, spec):
-    check_table(section(spec, 4), HEADER, 2)
-    check_table(section(spec, 5), RECORD, 4)
-    check_table(section(spec, 21), LAYER, 2)
-    check_table(section(spec, 23), spec_slice.FIELDS, 2)
-    if re.findall(r"^\| `([\dA-F ]+)` \|", section(spec, 4), re.M) != TEXT_MODE:
+    check_table(section(spec, 6), HEADER, 2)
+    check_table(section(spec, 7), RECORD, 4)
+    check_table(section(spec, 2, "slices.md"), LAYER, 2)
+    check_table(section(spec, 1, "slices.md"), spec_slice.FIELDS, 2)
+    if re.findall(r"^\| `([\dA-F ]+)` \|", section(spec, 6), re.M) != TEXT_MODE:
         raise ValueError("the table of damaged magics differs")
-    text, bodies, whole = section(spec, "Annex D:"), [], whole_file(spec)
-    lines = "".join(re.findall(
-        r"^```\n(.*?)^```$", section(spec, 18) + section(spec, "Annex B:") + text,
-        re.M | re.S)).splitlines()
-    for line in lines:
-        question, stated = line.split(" : ")
+    text, bodies, whole = section(spec, 20), [], whole_file(spec)
+    lines = list(vector_rows(spec))
+    shown = list(examples(spec))
+    if len(shown) < 30 or not set(shown) <= {f"{question} : {answer}" for question, answer in lines}:
+        raise ValueError("the text shows vectors that are not in the table")
+    lines = [row for row in lines if row[0].split(" ")[0] in ANSWERS]
+    for question, stated in lines:
         kind, given = understand(question)
         given["whole"] = whole
         if stated != ANSWERS[kind](given):
-            raise ValueError(f"{line}\nhere: {ANSWERS[kind](given)}")
+            raise ValueError(f"{question}\nhere: {ANSWERS[kind](given)}")
         bodies += [given] if kind == "body" else []
         if kind == "compact":
             check_compact(given, bytes.fromhex(stated))
@@ -818,7 +833,7 @@ def vectors(_, spec):
 def whole_file(spec):
     data, stated = bytearray(), ""
     row = r"^(\*\n)?([\dA-F]{4,}): (end|[\dA-F]{2}(?: [\dA-F]{2})*)(?:  .*)?$"
-    for star, offset, stated in re.findall(row, section(spec, 19), re.M):
+    for star, offset, stated in re.findall(row, section(spec, 4), re.M):
         zeros = int(offset, 16) - len(data)
         if zeros < 0 or bool(star) != (zeros > 0):
             raise ValueError(f"{spec}: the row at {offset} does not follow the one before")
@@ -832,7 +847,7 @@ def wholefile(_, spec, out):
     Path(out).write_bytes(whole_file(spec))
 
 
-# --- Annex A: XXH3, 64-bit ---
+# --- 19 XXH3, 64-bit ---
 
 A1, A2, A3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
 A4, A5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5

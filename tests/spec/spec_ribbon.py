@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The layout ribbon, for spec_reader.py: written from section 22 of format-spec.md alone, in its order.
+"""The layout ribbon, for spec_reader.py: written from doc/format/ribbon.md alone, in its order.
 
 A page is here the bytes of its lines, without padding. Of digests each is there once.
 """
@@ -10,10 +10,10 @@ from fractions import Fraction
 from zlib import crc32
 
 U64 = 2**64 - 1
-C = 0x9E3779B97F4A7C15  # section 8
-D = 0xD1B54A32D192ED03  # section 22.4
+C = 0x9E3779B97F4A7C15  # section 10
+D = 0xD1B54A32D192ED03  # ribbon.md 4
 
-# --- 22.1 Pages ---
+# --- ribbon.md 1 Pages ---
 
 
 def lines_of(m):
@@ -26,7 +26,7 @@ def page_of(digest, m):
     return (digest * (m // 512) >> 64) // 64
 
 
-# --- 22.2 The head ---
+# --- ribbon.md 2 The head ---
 
 LARGEST_KEYS = 2**32 - 1
 SEEDS = 16
@@ -53,7 +53,7 @@ def head_value(blocks, seed, keys):
     return blocks | seed << 16 | min(keys, LARGEST_KEYS) << 32
 
 
-# --- 22.3 Blocks and columns ---
+# --- ribbon.md 3 Blocks and columns ---
 
 class Columns:
     def __init__(self, words, blocks):
@@ -75,7 +75,7 @@ class Columns:
         return sum(2**(32 - self.count(block)) for block in range(self.blocks - 1))
 
 
-# --- 22.4 Lookups ---
+# --- ribbon.md 4 Lookups ---
 
 def mix(a, b):
     return a * b >> 64 ^ a * b & U64
@@ -105,7 +105,7 @@ def maybe(page, digest):
     return parities(page, head.columns, block, coefficients) == h & known
 
 
-# --- 22.5 The solution ---
+# --- ribbon.md 5 The solution ---
 
 def echelon(digests, seed, blocks):
     """Slot -> a row that begins there, shifted to it, and its right side; None: rows are dependent.
@@ -179,7 +179,7 @@ def solve(digests, lines):
     return struct.pack("<Q", head_value(0, 0, len(digests))).ljust(64 * lines, b"\0")
 
 
-# --- 22.6 The rate; bodies ---
+# --- ribbon.md 6 The rate; bodies ---
 
 def pages_of(body, m):
     """Their used parts."""
@@ -199,7 +199,7 @@ def heads_of(body, m):
 
 
 def heads_contradict(body, m, n):
-    """Section 10.4, point 6."""
+    """Section 12.4, point 6."""
     heads = heads_of(body, m)
     keys = sum(head.keys for head in heads)
     at_least = any(head.keys == LARGEST_KEYS for head in heads)
@@ -212,7 +212,7 @@ def rate(body, m):
     return sum(rates) / (m // 512)
 
 
-# --- Annex D.4 ---
+# --- ribbon.md 8 ---
 
 def vector_of_columns(given):
     columns = Columns(words_in(given["lines"]), given["blocks"])

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A second implementation of live series, written from section 21 of format-spec.md alone.
+"""A second implementation of live series, written from doc/format/live.md 9 alone.
 
 create NAME             make a series of one layer: --grow, or --generations G with --period SECONDS
 add NAME                join, add keys to the newest layer, leave; further layers are made
 succeed NAME            make a further layer, whether the newest one is full or not
 query NAME              print the keys that may be present (-v: those certainly absent)
-seal NAME OUT           make a sealed series of it (section 14.5)
+seal NAME OUT           make a sealed series of it (operations.md 5)
 info NAME               print header and record in force of each layer as JSON
 
 NAME may be of a sealed series as well, for `query` and `info`. Keys are read as by spec_writer.py, of
@@ -36,7 +36,7 @@ from spec_writer import (F_OFD_SETLK, F_OFD_SETLKW, FLOCK, H, POISONED, RECORDS,
                          SYNCS, File, Reader, Writer, created, estimate, publish,
                          synchronise_folder)
 
-# --- 21.2 The files of a live series ---
+# --- live.md 9.1 The files of a live series ---
 
 READINGS = 100
 
@@ -50,7 +50,7 @@ def slot_of(header):
 
 
 def live_words(layer):
-    """What is equal in all layers of one live series (section 21.1)."""
+    """What is equal in all layers of one live series (slices.md 2.1)."""
     return series_words(layer) + [layer.header[name]
                                   for name in ("series", "generations", "period")]
 
@@ -84,7 +84,7 @@ class LiveSeries:
     """A live series that is kept open for lookups."""
 
     def __init__(self, path, accept_unclean=False, application=None):
-        """`application`: hash_id and self_test, of section 7.3."""
+        """`application`: hash_id and self_test, of app-hashes.md."""
         self.name = Path(os.path.realpath(path))
         self.accept_unclean, self.application = accept_unclean, application
         self.layers, self.error = {}, None
@@ -143,7 +143,7 @@ class LiveSeries:
         try:
             image.need(not image.is_sealed_layer(), "ESERIES rule S3")
             if first:
-                image.need(live_words(image) == live_words(first.image), "ESERIES rule 21.1")
+                image.need(live_words(image) == live_words(first.image), "ESERIES rule slices.md 2.1")
             image.need(slot_of(image.header) == slot, "ESERIES rule " + ("S3" if slot else "S5"))
             if self.application:
                 image.name(*self.application)
@@ -157,7 +157,7 @@ class LiveSeries:
     def newest(self):
         return self.layers[max(self.layers)]
 
-    # 21.3 Lookups
+    # live.md 9.2 Lookups
 
     def maybe(self, key):
         """S6."""
@@ -184,7 +184,7 @@ def close(layers):
         layers.popitem()[1].close()
 
 
-# --- 21.4 A further layer ---
+# --- live.md 9.3 A further layer ---
 
 class SeriesWriter:
     """One that has joined the newest layer of a series."""
@@ -268,7 +268,7 @@ class SeriesWriter:
     def generations(self):
         return self.writer.image.header["generations"]
 
-    # 21.5
+    # live.md 9.4
 
     def is_full(self):
         header = self.writer.image.header
@@ -363,7 +363,7 @@ def all_exact(file):
         change(F_OFD_SETLK, fcntl.F_UNLCK)
 
 
-# --- 21.5 When, and how large ---
+# --- live.md 9.4 When, and how large ---
 
 def packed(rate):
     return le(struct.pack("<d", rate), 0)
@@ -411,10 +411,10 @@ def create(path, header):
     publish(path, created(header))
 
 
-# --- 21.6 Sealed series ---
+# --- slices.md 2.2 Sealed series ---
 
 def copy_of(path, layer, accept_unclean):
-    """R10, 14.5 and 14.6: header, body, n and flags of a sealed copy of a layer."""
+    """R10, operations.md 5 and 6: header, body, n and flags of a sealed copy of a layer."""
     header, file = layer.image.header, LayerFile(path)
 
     def read():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Annex F of format-spec.md, written from the text: which m and k a filter gets. The tests compare it with the C library.
+"""doc/format/sizes.md, written from the text: which m and k a filter gets. The tests compare it with the C library.
 
 Rates are computed in other ways than there: of classic and counting exactly, in decimals of 80 digits; of a block from the
 distribution of its number of ones."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Slices, for spec_reader.py: written from section 23 of format-spec.md alone, in its order.
+"""Slices, for spec_reader.py: written from doc/format/slices.md 1 alone, in its order.
 
-A header is here a dict of its fields; only that of a slice has those of section 23.1.
+A header is here a dict of its fields; only that of a slice has those of slices.md 1.1.
 """
 
 OF_SLICE = 2  # bit of `incompat`
@@ -10,7 +10,7 @@ BLOCKS_IN_PAGE = 64
 MOST_SLICES = 65536
 
 
-# --- 23.1 The header of a slice ---
+# --- slices.md 1.1 The header of a slice ---
 
 PLACE = {"first_block": (240, "Q"), "whole_blocks": (248, "Q")}
 INPUT = {"keys_read": (256, "Q"), "keys_elsewhere": (264, "Q"), "digest_sum": (272, "Q")}
@@ -35,7 +35,7 @@ def is_in_its_whole(header):
                  or blocks < whole - first and blocks % BLOCKS_IN_PAGE == 0))
 
 
-# --- 23.2 Lookups ---
+# --- slices.md 1.2 Lookups ---
 
 def block_of(header, digest):
     """A digest's block, counted in the body; None: it is another slice's."""
@@ -60,7 +60,7 @@ def given(header, digests):
             "digest_sum": sum(digests) % 2**64}
 
 
-# --- 23.3 Cutting and joining ---
+# --- slices.md 1.3 Cutting and joining ---
 
 def pages_of(blocks):
     return -(-blocks // BLOCKS_IN_PAGE)
@@ -116,7 +116,7 @@ def whole_of(header):
     return {**whole, "m": m, "m_unfolded": m}
 
 
-# --- 18.8 Vectors ---
+# --- slices.md 3.2 Vectors ---
 
 def vector_of_cut(given):
     whole = {"layout": BLOCKED, "m": given["m"]}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A second implementation of live files, written from sections 5 and 13 of format-spec.md alone.
+"""A second implementation of live files, written from section 7 of format-spec.md and doc/format/live.md alone.
 
 create FILE             make an empty live image, by --layout, --m, --k and further options
 add, remove FILE        join, add keys to the filter or remove them, leave
@@ -12,7 +12,7 @@ info FILE               print header and record in force as JSON
 Keys are the lines of standard input; with -0 zero bytes end them, with -x N they have N bytes each.
 With --hash-id and --self-test, the name of an application's function, they are digests in hexadecimal.
 --accept-unclean takes an image whose machine died; --die ends `add` as if the process had been
-killed before it left; --until N ends `seal` after step N of section 13.5. Errors are written to
+killed before it left; --until N ends `seal` after step N of live.md 7. Errors are written to
 standard error; the exit status is then 2. `remove` ends with status 1 if it refused a key.
 
 No atomic OR on a mapping can be had here. So byte 0 is held exclusively while keys are added or
@@ -40,7 +40,7 @@ from spec_reader import (COUNTING, LAYOUTS, LIVE, N_ESTIMATED, POISONED, RECORD,
                          SEALED, SEALED_SEQUENCE, U64, WIDTH, Image, body_size, cells, le,
                          digest_of, ones_and_overflow, parse, positions, serialise)
 
-# --- 5 Commit records: of 1024 bytes, since live images are in file form ---
+# --- 7 Commit records: of 1024 bytes, since live images are in file form ---
 
 H = 4096
 SLOTS = (H // 2, 3 * H // 4)
@@ -64,7 +64,7 @@ def clamp(x, least, most):
     return max(least, min(x, most))
 
 
-# --- 11 Validity, 12 and 13.0 Reading ---
+# --- 13 Validity, 14 Lookups, live.md 2 Reading ---
 
 def present_boot():
     try:
@@ -87,7 +87,7 @@ class LiveImage(Image):
                       or not abandoned(self.record["sequence"]), "EUNCLEAN rule V27")
 
     def need(self, condition, error):
-        """Not V26; and not V24 where section 13.5 allows to complete the seal."""
+        """Not V26; and not V24 where live.md 7 allows to complete the seal."""
         if not condition and not error.startswith("ELIVE") and not (
                 error.endswith("V24") and self.to_complete and not self.other_is_intact()):
             super().need(condition, error)
@@ -167,7 +167,7 @@ class Reader:
         self.mapping.close()
 
 
-# --- 13.2 Locks ---
+# --- live.md 4 Locks ---
 
 F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW = 36, 37, 38
 FLOCK = "hhqqi4x"  # l_type, l_whence, l_start, l_len, l_pid
@@ -240,7 +240,7 @@ class File:
         self.image.data = memoryview(os.pread(self.fd, H, 0))
         self.image.check_records()
 
-    # --- 13.4 Commits ---
+    # --- live.md 6 Commits ---
 
     def sync(self):
         os.fdatasync(self.fd)
@@ -258,7 +258,7 @@ class File:
         self.write_record(1 - image.in_force, self.next_record(sequence=sequence, **fields))
 
     def next_record(self, **fields):
-        """That in force with these fields; a layer that is succeeded stays so (section 21.2)."""
+        """That in force with these fields; a layer that is succeeded stays so (live.md 9.1)."""
         if self.is_succeeded():
             fields["flags"] = fields.get("flags", self.image.record["flags"]) | SUCCEEDED
         return changed(self.image.slot(), **fields)
@@ -461,7 +461,7 @@ def estimate(header, ones):
     return round(-m / k * log1p(-min(ones, m - 0.5) / m))
 
 
-# --- 13.5 Sealing in place ---
+# --- live.md 7 Sealing in place ---
 
 def entries(body):
     return b"".join(struct.pack("<I", crc32(body[p:p + 4096]) ^ crc32(body))

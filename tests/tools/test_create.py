@@ -307,7 +307,7 @@ class Parameters(ToolTest):
         self.assertEqual(self.output("bfquery", "--", "-new.bloom", "-k"), lines("a"))
 
     def test_a_rate_that_is_the_promised_one_but_for_rounding_is_kept(self):
-        """Annex F: rates within 2^-26 are equal; this one is 1e-8 above."""
+        """sizes.md: rates within 2^-26 are equal; this one is 1e-8 above."""
         self.output("bfcreate", "-n", 1000, "-k", 5, "-p", "9.53103968e-3", "new.bloom", stdin=lines(*numbered(1000)))
         self.assertEqual(self.inspected("new.bloom")["header"]["m"], 10240)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The layout ribbon, by two implementations: the same bytes, answers, rates, and words on damage.
 
-The Python one, tests/spec/spec_ribbon.py, was written from section 22 of format-spec.md alone.
+The Python one, tests/spec/spec_ribbon.py, was written from doc/format/ribbon.md alone.
 """
 
 import functools

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Sizes and rates of annex F: the C library, the second implementation in Python (tests/spec/spec_sizes.py) and the vectors of the
-text agree. CASES in the environment: how many random cases."""
+"""Sizes and rates of sizes.md: the C library, the second implementation in Python (tests/spec/spec_sizes.py) and the vectors
+agree. CASES in the environment: how many random cases."""
 
 import os
 import random
@@ -21,11 +21,10 @@ CASES = int(os.environ.get("CASES", 50 if WHOLE else 10))
 
 def vectors(kind):
     """Layout, pairs and answer of each."""
-    for line in (SOURCE_ROOT / "format-spec.md").read_text().splitlines():
-        if line.startswith(kind + " ") and " : " in line:
-            words, answer = line.split(" : ")
-            layout, *pairs = words.split()[1:]
-            yield layout, dict(pair.split("=") for pair in pairs), answer.split()
+    for line in (SOURCE_ROOT / "tests" / "vectors.tsv").read_text().splitlines():
+        name, layout, given, answer = line.split("\t")
+        if name == kind:
+            yield layout, dict(pair.split("=") for pair in given.split()), answer.split()
 
 
 class Library:

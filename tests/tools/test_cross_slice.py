@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Slices, by two implementations: the same bytes, answers and wholes, and the same ones refused.
 
-The Python one, tests/spec/spec_slice.py, was written from section 23 of format-spec.md alone.
+The Python one, tests/spec/spec_slice.py, was written from doc/format/slices.md 1 alone.
 """
 
 import json

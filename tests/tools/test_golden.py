@@ -101,7 +101,7 @@ class Folders(unittest.TestCase):
         self.assertEqual(refused, names - NOT_OF_FILES)
 
     def test_every_rule_has_a_file(self):
-        text = (SOURCE_ROOT / "format-spec.md").read_text()
+        text = "".join((SOURCE_ROOT / name).read_text() for name in ("format-spec.md", "doc/format/slices.md"))
         rules = dict(re.findall(r"^\| (V\d+) \|.*\| (BLOOMFILE_\w+(?: or BLOOMFILE_\w+)?) \|$",
                                 text, re.M))
         self.assertGreaterEqual(len(rules), 26)
@@ -372,13 +372,13 @@ class RefusedSeries(ToolTest):
             with self.subTest(row["file"]):
                 with self.assertRaises(ValueError) as refused:
                     spec_series.LiveSeries(REFUSED / row["file"])
-                _, error, _, rule, *_ = str(refused.exception).split()
-                self.assertEqual((error, rule), (error_of_series(row), row["rule"]))
+                found = re.search(r": (\w+) rule (\w+\.md [\d.]+|\w+)", str(refused.exception))
+                self.assertEqual(found.groups() if found else str(refused.exception), (error_of_series(row), row["rule"]))
 
 
 def is_behind_the_first_header(row):
     """Whether only layers of a series that are not the first, or their order, are wrong."""
-    if row["rule"] == "10.4":
+    if row["rule"] == "12.4":
         return False
     try:
         craft.Image((REFUSED / row["file"]).read_bytes(), row["file"])

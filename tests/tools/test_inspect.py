@@ -324,7 +324,7 @@ class Verify(InspectTest):
         self.assertEqual(page[0], "bad: damaged: page 2 of 5 (2 pages bad)")
 
     def test_a_lost_bit_shows_even_without_verify(self):
-        """And is told as section 10.4 has it: the page before the sums."""
+        """And is told as section 12.4 has it: the page before the sums."""
         at = self.first_byte_with_a_one()
         self.write("bad", craft.flip(self.read("filter"), at))
         for words in (), ("--verify",):

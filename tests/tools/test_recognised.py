@@ -17,7 +17,7 @@ TYPES = SOURCE_ROOT / "share" / "bloomfile.xml"
 LAYOUTS = {1: "blocked", 2: "classic", 3: "counting", 4: "ribbon"}
 SEALED = 2**64 - 1
 
-# Rules of section 11 and 21 that patterns can check in part or in whole, and the refused files that they let pass:
+# Rules of section 13 and slices.md that patterns can check in part or in whole, and the refused files that they let pass:
 # what takes the file's size, a checksum, or the number of a later byte.
 CHECKED = {"V1": [], "V3": [], "V4": [], "V8": [], "V9": [], "V10": [], "V12": [], "V13": [], "V15": [], "V16": [],
            "V22": [], "V28": [], "V32": [],
@@ -43,7 +43,7 @@ def keys_of(count):
 
 
 def described(data):
-    """What is to be said of a whole filter; sections 4, 5, 21 and 23 of the specification."""
+    """What is to be said of a whole filter; sections 6 and 7, and slices.md, of the specification."""
     h, layout, is_layer = number(data, 12), number(data, 32), number(data, 24) == 1
     records = [data[h // 2:h // 4 * 3], data[h // 4 * 3:h]]
     intact = [r for r in records if number(r, 60) == number(data, h // 2 - 4)

@@ -11,7 +11,7 @@ KEYS = numbered(20000)
 
 
 def heads(image):
-    """Blocks, seed, keys and lines of each page (format-spec.md, section 22.2)."""
+    """Blocks, seed, keys and lines of each page (doc/format/ribbon.md 2)."""
     lines = craft.field(image, "m") // 512
     for first in range(0, lines, 64):
         at = PAGE + 64 * first
@@ -20,7 +20,7 @@ def heads(image):
 
 
 def columns(blocks, lines):
-    """Of each block but the last, with which no key begins (section 22.3)."""
+    """Of each block but the last, with which no key begins (ribbon.md 3)."""
     words = 16 * lines - 2
     fewest = min(32, words // blocks)
     few = blocks if fewest == 32 else blocks * (fewest + 1) - words

@@ -71,7 +71,7 @@ class UniqTest(ToolTest):
         self.assertIn(craft.field(image, "flags", record), [0, SUCCEEDED])
 
     def of_series(self, path, name):
-        """A field of section 21.1."""
+        """A field of slices.md 2.1."""
         at, form = {"series": (240, "<Q"), "layer": (248, "<Q"), "generations": (256, "<I"),
                     "series_fpr": (280, "<d")}[name]
         return struct.unpack_from(form, self.read(path), at)[0]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Lookups of the layout ribbon a second time, a bit at a time (format-spec.md, section 22). */
+ * Lookups of the layout ribbon a second time, a bit at a time (doc/format/ribbon.md). */
 #ifndef BLOOMFILE_TESTS_PLAIN_RIBBON_H
 #define BLOOMFILE_TESTS_PLAIN_RIBBON_H
 

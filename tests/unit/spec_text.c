@@ -1,57 +1,67 @@
 /* SPDX-License-Identifier: MIT
- * The text of format-spec.md, in parts. */
+ * The texts of the specification: format-spec.md, its parts in doc/format, tests/vectors.tsv. */
 #include "spec_text.h"
 
 #include <ctype.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct bytes spec;
+static const char *root;
 
-void spec_load(const char *path)
+void spec_load(const char *folder)
 {
-    spec = read_file(path);
+    root = folder;
 }
 
-int spec_release(void **state)
+static struct bytes read_text(const char *name)
 {
-    (void)state;
-    free(spec.data);
-    return 0;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    return read_file(path);
 }
 
-struct bytes spec_section(const char *number)
+struct bytes spec_section(const char *file, const char *number)
 {
+    struct bytes all = read_text(file);
+    if (number == NULL)
+        return all;
     char heading[16];
     snprintf(heading, sizeof heading, "\n## %s ", number);
-    char *start = strstr((char *)spec.data, heading);
+    char *start = strstr((char *)all.data, heading);
     assert_non_null(start);
     start = strchr(start + 1, '\n') + 1;
     const char *end = strstr(start, "\n## ");
     size_t size = end != NULL ? (size_t)(end - start) + 1 : strlen(start);
     struct bytes text = { (uint8_t *)strndup(start, size), size };
     assert_non_null(text.data);
+    free(all.data);
     return text;
 }
 
 struct bytes spec_all(void)
 {
-    return spec;
-}
-
-struct bytes spec_vectors(void)
-{
-    static const char *const sections[] = { "18", "Annex B:", "Annex D:" };
-    struct bytes all = { NULL, 0 };
-    for (size_t i = 0; i < ROWS(sections); i++) {
-        struct bytes text = spec_section(sections[i]);
+    char pattern[4096];
+    glob_t parts;
+    struct bytes all = read_text("format-spec.md");
+    snprintf(pattern, sizeof pattern, "%s/doc/format/*.md", root);
+    assert_int_equal(glob(pattern, 0, NULL, &parts), 0);
+    assert_true(parts.gl_pathc >= 8);
+    for (size_t i = 0; i < parts.gl_pathc; i++) {
+        struct bytes text = read_text(parts.gl_pathv[i] + strlen(root) + 1);
         all.data = realloc(all.data, all.size + text.size + 1);
         assert_non_null(all.data);
         memcpy(all.data + all.size, text.data, text.size + 1);
         all.size += text.size;
         free(text.data);
     }
+    globfree(&parts);
     return all;
+}
+
+struct bytes spec_vectors(void)
+{
+    return read_text("tests/vectors.tsv");
 }
 
 size_t spec_bytes(const char *text, uint8_t *bytes, size_t room)
@@ -69,7 +79,7 @@ size_t spec_bytes(const char *text, uint8_t *bytes, size_t room)
 
 struct bytes spec_whole_file(void)
 {
-    struct bytes text = spec_section("19");
+    struct bytes text = spec_section(SPEC_CORE, "4");
     struct bytes image = { calloc(1, 4096), 0 };
     assert_non_null(image.data);
     bool ended = false, zeros = false;

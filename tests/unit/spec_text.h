@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The text of format-spec.md, for tests that take what they expect from it. */
+ * The texts of the specification, for tests that take what they expect from them. */
 #ifndef BLOOMFILE_TESTS_SPEC_TEXT_H
 #define BLOOMFILE_TESTS_SPEC_TEXT_H
 
@@ -7,16 +7,20 @@
 
 #include "support.h"
 
-/* The text between the line that begins with "## NUMBER " and the next line that begins so. */
-struct bytes spec_section(const char *number);
+#define SPEC_CORE       "format-spec.md"
+#define SPEC_PART(name) "doc/format/" name ".md"
 
-/* All of it; stays with this file. */
+/* The text of a file between the line that begins with "## NUMBER " and the next such line; NULL:
+ * all. */
+struct bytes spec_section(const char *file, const char *number);
+
+/* The core and all parts. */
 struct bytes spec_all(void);
 
-/* The sections that have test vectors, one behind the other. */
+/* tests/vectors.tsv: kind, layout, input and answer, with tabs between them. */
 struct bytes spec_vectors(void);
 
-/* The image of section 19: the rows "0000: BF 42 ... comment", "*" and "0244: end". */
+/* The image of section 4: the rows "0000: BF 42 ... comment", "*" and "0244: end". */
 struct bytes spec_whole_file(void);
 
 /* Reads the bytes written "BF 42 ..." at the start of a text; their number. */
@@ -30,11 +34,9 @@ unsigned lines_beginning_with(const char *word, struct bytes text);
 
 uint64_t hex(const char *digits);
 
-/* The main function of a program whose argument is the path of format-spec.md. */
+/* The main function of a program whose argument is the folder of the project. */
 #define spec_test_main(argc, argv, tests)                                                          \
-    ((argc) != 2 ? 2                                                                               \
-                 : (spec_load((argv)[1]), cmocka_run_group_tests(tests, NULL, spec_release) != 0))
-void spec_load(const char *path);
-int spec_release(void **state);
+    ((argc) != 2 ? 2 : (spec_load((argv)[1]), cmocka_run_group_tests(tests, NULL, NULL) != 0))
+void spec_load(const char *folder);
 
 #endif

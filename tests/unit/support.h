@@ -116,7 +116,7 @@ struct bytes number_key(uint64_t i, uint8_t room[8]);
 
 uint64_t random64(uint64_t *state);
 
-/* ---- a second implementation of section 8 of the specification */
+/* ---- a second implementation of section 10 of the specification */
 
 void reference_positions(uint32_t layout, uint64_t m, uint32_t k, uint64_t digest, uint64_t *x);
 unsigned reference_value(uint32_t layout, const uint8_t *body, uint64_t x);

@@ -4,7 +4,7 @@
 
 #include "format/checksum.h"
 
-/* Section 10.1, bit by bit. */
+/* Section 12.1, bit by bit. */
 static uint32_t reference_crc(const uint8_t *bytes, size_t size)
 {
     uint32_t crc = 0xFFFFFFFF;

@@ -43,7 +43,7 @@ static uint64_t absent(const struct recipe *recipe, uint64_t i)
     return number(recipe->seed, 1000000 + i);
 }
 
-/* Section 12: a bit or counter in a page whose checksum is wrong counts as one; section 22: such a
+/* Section 14: a bit or counter in a page whose checksum is wrong counts as one; ribbon.md: such a
  * page says maybe. */
 static bool may_be_there(const struct recipe *recipe, struct bytes image, uint64_t bad_page,
                          uint64_t digest, bool *touches_bad_page)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Patches (format-spec.md, annex E): what comes out of them, and what is refused. */
+ * Patches (doc/format/patches.md): what comes out of them, and what is refused. */
 #include "spec_text.h"
 
 #include <bloomfile_combine.h>
@@ -231,7 +231,7 @@ static struct bytes image_with_ones(size_t pages, unsigned ones, size_t another)
     return image;
 }
 
-/* Annex E.5, "The same bytes". */
+/* patches.md 5, "The same bytes". */
 static void parts_end_where_the_specification_says(void **state)
 {
     (void)state;
@@ -436,8 +436,8 @@ static struct bytes vector_image(const char *layout, uint64_t m, unsigned k, uin
 static void patches_are_those_of_the_text(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("Annex E:");
-    const unsigned vectors = lines_beginning_with("patch ", text);
+    struct bytes text = spec_vectors();
+    const unsigned vectors = lines_beginning_with("patch\t", text);
     unsigned found = 0;
     for_each_line(line, text)
     {
@@ -446,7 +446,7 @@ static void patches_are_those_of_the_text(void **state)
         unsigned k, header_size, from, to;
         int length = 0;
         if (sscanf(line,
-                   "patch %15[a-z] m=%llu k=%u seed=%16[0-9a-f] header_size=%u from=%u to=%u : %n",
+                   "patch %15[a-z] m=%llu k=%u seed=%16[0-9a-f] header_size=%u from=%u to=%u %n",
                    layout, &m, &k, seed, &header_size, &from, &to, &length) != 7 ||
             length == 0)
             continue;

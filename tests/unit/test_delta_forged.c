@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Patches with correct checksums and wrong content (format-spec.md, annex E). */
+ * Patches with correct checksums and wrong content (doc/format/patches.md). */
 #include "support.h"
 
 #include <bloomfile_delta.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Who is told of a write that failed, and what he does before anybody else can go on
- * (format-spec.md, section 13.4). A kernel that really tells once for each opening is that of
+ * (doc/format/live.md 6). A kernel that really tells once for each opening is that of
  * tests/nightly/bad-disk. */
 #include "live_support.h"
 
@@ -151,7 +151,7 @@ static void one_that_has_no_descriptor_left_poisons_or_does_not_ask(void **state
     }
 }
 
-/* L21. The rule of section 6 that refuses such a file is for writers. */
+/* L21. The rule of section 8 that refuses such a file is for writers. */
 static void reader_poisons_file_with_unknown_ro_compat_bit(void **state)
 {
     (void)state;

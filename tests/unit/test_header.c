@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The validity rules V1 to V20 of format-spec.md, section 11: what is refused, with which error,
+ * The validity rules V1 to V20 of format-spec.md, section 13: what is refused, with which error,
  * naming which field; and what lies next to it and is accepted. */
 #include "support.h"
 

@@ -390,7 +390,7 @@ static void the_map_shows_where_the_ones_are_and_nothing_beyond_m(void **state)
     free(image.data);
 }
 
-/* Section 14.6. */
+/* operations.md 6. */
 static void a_result_has_no_features_but_those_it_was_made_with(void **state)
 {
     (void)state;

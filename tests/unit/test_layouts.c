@@ -20,7 +20,7 @@ static void layouts_have_the_numbers_and_names_of_the_specification(void **state
         snprintf(expected + used, sizeof expected - used, " %u %s%s", layout,
                  bloomfile_traits_of(layout)->name, layout + 1 < LAYOUT_END ? "," : " |");
     }
-    struct bytes text = spec_section("4");
+    struct bytes text = spec_section(SPEC_CORE, "6");
     for_each_line(line, text) found += strstr(line, expected) != NULL;
     assert_int_equal(found, 1);
     free(text.data);

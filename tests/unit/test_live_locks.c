@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The locks of format-spec.md, section 13.2: which bytes are held when, and who waits for whom. */
+ * The locks of doc/format/live.md 4: which bytes are held when, and who waits for whom. */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>

@@ -204,7 +204,7 @@ static void the_number_of_keys_is_exact_where_it_can_be(void **state)
     }
 }
 
-/* format-spec.md, section 14.6. */
+/* doc/format/operations.md 6. */
 static void sources_without_keys_leave_n_as_the_specification_says(void **state)
 {
     (void)state;

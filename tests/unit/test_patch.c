@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The head of a patch and its edits (format-spec.md, sections E.1, E.2 and E.5): what is none is
+ * The head of a patch and its edits (doc/format/patches.md 1, 2 and 5): what is none is
  * refused, and nothing is read or written beyond it. */
 #include "support.h"
 
@@ -306,7 +306,7 @@ static void what_is_wrong_behind_the_last_edit_is_refused(void **state)
     }
 }
 
-/* Section E.1: the CRC-32 of three, the last 4 bytes of the static part and of each record. */
+/* patches.md 1: the CRC-32 of three, the last 4 bytes of the static part and of each record. */
 static void a_header_is_named_by_its_three_checksums(void **state)
 {
     (void)state;

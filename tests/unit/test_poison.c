@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The purpose of each msync, and what is left of a file when it fails (format-spec.md, section
- * 13.4).
+ * The purpose of each msync, and what is left of a file when it fails (doc/format/live.md
+ * 6).
  */
 #include "live_support.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The validity rules V21 to V26 of format-spec.md, section 11: commit records, torn and damaged. */
+ * The validity rules V21 to V26 of format-spec.md, section 13: commit records, torn and damaged. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>

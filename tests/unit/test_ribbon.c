@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The layout ribbon (format-spec.md, section 22): its solution and its lookups against plain ones,
+ * The layout ribbon (doc/format/ribbon.md): its solution and its lookups against plain ones,
  * and what the library does with it. */
 #include "support.h"
 

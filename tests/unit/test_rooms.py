@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Includes and calls point one way: rooms of lib/ use what their READMEs allow, no files form a circle, READMEs name the
-files that there are, and tests name the rules of format-spec.md. Calls are read from the objects in the build folder
+files that there are, and tests name the rules of the specification. Calls are read from the objects in the build folder
 BUILD_ROOT; without it they are left out.
 
 No room outgrows tests/rooms.budget: its files and lines of code. A number there rises only in a commit whose message has
@@ -246,7 +246,7 @@ class Rooms(unittest.TestCase):
 
     def test_every_rule_of_the_specification_is_named_in_a_test(self):
         """And every rule that a test or a model names exists. tests/spec implements the rules; READMEs show examples."""
-        text = (ROOT / "format-spec.md").read_text(encoding="utf-8")
+        text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "format-spec.md", *(ROOT / "doc" / "format").glob("*.md")))
         rules = re.findall(r"^\| ([LRSV]\d+) \|", text, re.MULTILINE)
         self.assertEqual(sorted(set(rules)), sorted(rules))
         self.assertEqual({rule[0] for rule in rules}, set("LRSV"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Sealing in place that is cut off: at every system call, with every record written in pieces, so
- * that each of its prefixes is what a crash may leave (format-spec.md, section 13.5). */
+ * that each of its prefixes is what a crash may leave (doc/format/live.md 7). */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>
@@ -299,7 +299,7 @@ static void one_that_is_under_way_is_not_completed(void **state)
     assert_int_equal(unlink("filter"), 0);
 }
 
-/* L25. Section 6: a writer in place refuses a ro_compat bit that it does not know. */
+/* L25. Section 8: a writer in place refuses a ro_compat bit that it does not know. */
 static void a_file_with_an_unknown_feature_is_not_completed(void **state)
 {
     (void)state;

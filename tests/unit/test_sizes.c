@@ -7,7 +7,7 @@
 
 #include "image/params.h"
 
-/* Rates that differ by less are equal: annex F. */
+/* Rates that differ by less are equal: sizes.md. */
 static const double margin = 1.0 / (1 << 26);
 
 static uint64_t unit_of(uint32_t layout)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Slices of a blocked filter (format-spec.md, section 23): each against the whole, and all of them
+ * Slices of a blocked filter (doc/format/slices.md 1): each against the whole, and all of them
  * put together. */
 #include "spec_text.h"
 
@@ -979,13 +979,13 @@ static void test_whole_pages(void **state)
     free(image.data);
 }
 
-/* ---- section 23.4 */
+/* ---- slices.md 3.2 */
 
 static void test_cuts_of_the_text(void **state)
 {
     (void)state;
     struct bytes text = spec_vectors();
-    unsigned found = 0, vectors = lines_beginning_with("cut ", text);
+    unsigned found = 0, vectors = lines_beginning_with("cut\t", text);
     for_each_line(line, text)
     {
         unsigned long long m, first, own;
@@ -993,8 +993,8 @@ static void test_cuts_of_the_text(void **state)
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
         struct header h;
         uint32_t slice;
-        if (sscanf(line, "cut m=%llu slices=%u digest=%16[0-9a-f] : %u %llu %llu", &m,
-                   &params.slices, digest, &slice, &first, &own) != 6)
+        if (sscanf(line, "cut m=%llu slices=%u digest=%16[0-9a-f] %u %llu %llu", &m, &params.slices,
+                   digest, &slice, &first, &own) != 6)
             continue;
         assert_int_equal(bloomfile_slice_of(m, params.slices, hex(digest)), slice);
         params.layout = BLOOMFILE_LAYOUT_BLOCKED;
@@ -1021,7 +1021,7 @@ static void test_slices_of_the_text(void **state)
     for (unsigned i = 0; i < sizeof keys; i++)
         keys[i] = (uint8_t)(128 + 157 * i);
     struct bytes text = spec_vectors();
-    unsigned found = 0, vectors = lines_beginning_with("slice ", text);
+    unsigned found = 0, vectors = lines_beginning_with("slice\t", text);
     for_each_line(line, text)
     {
         unsigned long long m;
@@ -1030,7 +1030,7 @@ static void test_slices_of_the_text(void **state)
         size_t size;
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
         if (sscanf(line,
-                   "slice blocked m=%llu k=%u seed=%16[0-9a-f] slice=%u slices=%u keys=%u : "
+                   "slice blocked m=%llu k=%u seed=%16[0-9a-f] slice=%u slices=%u keys=%u "
                    "%zu %16[0-9a-f]",
                    &m, &params.hashes, seed, &params.slice, &params.slices, &count, &size,
                    digest) != 8)

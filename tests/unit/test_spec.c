@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The tables and the whole file of format-spec.md, taken from the text itself. */
+ * The tables and the whole file of the specification, taken from its text. */
 #include "spec_text.h"
 
 #include <bloomfile_inspect.h>
@@ -8,7 +8,7 @@
 
 #include "format/header.h"
 
-/* ---- sections 4 and 5: the tables of fields */
+/* ---- sections 6 and 7: the tables of fields */
 
 /* A row of a table of fields; the checksum's offset counts from H/2 or H/4. false: another line. */
 static bool read_row(const char *line, uint32_t header_size, uint32_t *offset, uint32_t *size,
@@ -37,10 +37,10 @@ static void assert_kind(const struct bloomfile_field *field, const char *meaning
 }
 
 /* The section has a row for each of the fields, in order. */
-static void assert_table(const char *section, uint32_t header_size, uint32_t start,
-                         const struct bloomfile_field *fields, size_t count)
+static void assert_table(const char *file, const char *section, uint32_t header_size,
+                         uint32_t start, const struct bloomfile_field *fields, size_t count)
 {
-    struct bytes text = spec_section(section);
+    struct bytes text = spec_section(file, section);
     size_t found = 0;
     for_each_line(line, text)
     {
@@ -61,7 +61,7 @@ static void assert_table(const char *section, uint32_t header_size, uint32_t sta
     free(text.data);
 }
 
-static void the_fields_are_those_of_the_tables_in_sections_4_and_5(void **state)
+static void the_fields_are_those_of_the_tables_in_sections_6_and_7(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = { 512, 4096 };
@@ -74,7 +74,7 @@ static void the_fields_are_those_of_the_tables_in_sections_4_and_5(void **state)
             size_t next = first;
             while (next < count && fields[next].record == record)
                 next++;
-            assert_table(record < 0 ? "4" : "5", size,
+            assert_table(SPEC_CORE, record < 0 ? "6" : "7", size,
                          record < 0 ? 0 : size / 2 + size / 4 * (unsigned)record, fields + first,
                          next - first);
             first = next;
@@ -95,16 +95,16 @@ static void assert_added_fields(uint32_t incompat, const char *section)
     assert_true(more > count);
     for (size_t i = first; i < first + more - count; i++)
         assert_int_equal(fields[i].record, -1);
-    assert_table(section, 4096, 0, fields + first, more - count);
+    assert_table(SPEC_PART("slices"), section, 4096, 0, fields + first, more - count);
     assert_int_equal(bloomfile_fields(512, incompat, fields, 0),
                      bloomfile_fields(512, 0, fields, 0));
 }
 
-static void those_of_a_layer_are_in_section_21_and_those_of_a_slice_in_23(void **state)
+static void those_of_slices_and_layers_are_in_their_part(void **state)
 {
     (void)state;
-    assert_added_fields(HEADER_INCOMPAT_LAYER, "21");
-    assert_added_fields(HEADER_INCOMPAT_SLICE, "23");
+    assert_added_fields(HEADER_INCOMPAT_LAYER, "2");
+    assert_added_fields(HEADER_INCOMPAT_SLICE, "1");
 }
 
 static void no_more_fields_are_listed_than_there_is_room_for(void **state)
@@ -121,10 +121,10 @@ static void no_more_fields_are_listed_than_there_is_room_for(void **state)
     assert_string_equal(fields[unsized].name, "header_crc");
 }
 
-static void every_text_mode_damage_of_section_4_is_recognised(void **state)
+static void every_text_mode_damage_is_recognised(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("4");
+    struct bytes text = spec_section(SPEC_CORE, "6");
     unsigned found = 0;
     for_each_line(line, text)
     {
@@ -140,7 +140,7 @@ static void every_text_mode_damage_of_section_4_is_recognised(void **state)
     free(text.data);
 }
 
-/* ---- section 11 */
+/* ---- section 13 */
 
 static int error_named(const char *name)
 {
@@ -152,10 +152,10 @@ static int error_named(const char *name)
     return 0;
 }
 
-static void every_rule_of_section_11_has_an_error_of_the_library(void **state)
+static void every_rule_of_validity_has_an_error_of_the_library(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("11");
+    struct bytes text = spec_section(SPEC_CORE, "13");
     unsigned rules = 0, names = 0;
     for_each_line(line, text)
     {
@@ -174,7 +174,7 @@ static void every_rule_of_section_11_has_an_error_of_the_library(void **state)
     free(text.data);
 }
 
-/* ---- annex C */
+/* ---- section 18 */
 
 static unsigned count_of(const char *text, const char *what)
 {
@@ -184,10 +184,10 @@ static unsigned count_of(const char *text, const char *what)
     return count;
 }
 
-static void every_error_that_the_text_names_has_one_row_in_annex_C(void **state)
+static void every_error_that_the_text_names_has_one_row_in_section_18(void **state)
 {
     (void)state;
-    struct bytes all = spec_all(), table = spec_section("Annex C:");
+    struct bytes all = spec_all(), table = spec_section(SPEC_CORE, "18");
     unsigned rows = 0;
     for (const char *at = (char *)all.data; (at = strstr(at, "BLOOMFILE_E")) != NULL; at++) {
         char name[40], row[48];
@@ -195,18 +195,19 @@ static void every_error_that_the_text_names_has_one_row_in_annex_C(void **state)
             continue;
         snprintf(row, sizeof row, "| %s |", name);
         if (count_of((char *)table.data, row) != 1)
-            fail_msg("annex C has not one row of %s", name);
+            fail_msg("section 18 has not one row of %s", name);
         assert_string_equal(bloomfile_errname(error_named(name)), name);
     }
     for_each_line(line, table) rows += strncmp(line, "| BLOOMFILE_", 12) == 0;
     assert_in_range(rows, 30, 60);
+    free(all.data);
     free(table.data);
 }
 
-/* "| V7 | ... | BLOOMFILE_EVERSION |": annex C names V7 in the row of that error. */
-static void assert_rules_in_annex_C(const char *section, unsigned expected)
+/* "| V7 | ... | BLOOMFILE_EVERSION |": section 18 names V7 in the row of that error. */
+static void assert_rules_are_named(const char *file, const char *section, unsigned expected)
 {
-    struct bytes text = spec_section(section), table = spec_section("Annex C:");
+    struct bytes text = spec_section(file, section), table = spec_section(SPEC_CORE, "18");
     unsigned checked = 0;
     for_each_line(line, text)
     {
@@ -224,7 +225,7 @@ static void assert_rules_in_annex_C(const char *section, unsigned expected)
             for (const char *in = start; (in = strstr(in, rule)) != NULL && in < start + cell; in++)
                 found |= in[length] < '0' || in[length] > '9';
             if (!found)
-                fail_msg("annex C does not name %s in the row of %s", rule, name);
+                fail_msg("section 18 does not name %s in the row of %s", rule, name);
             checked++;
         }
     }
@@ -233,15 +234,15 @@ static void assert_rules_in_annex_C(const char *section, unsigned expected)
     free(table.data);
 }
 
-static void annex_C_names_the_rules_of_each_error(void **state)
+static void section_18_names_the_rules_of_each_error(void **state)
 {
     (void)state;
-    assert_rules_in_annex_C("11", 27);
-    assert_rules_in_annex_C("21", 5);
-    assert_rules_in_annex_C("Annex B:", 8);
+    assert_rules_are_named(SPEC_CORE, "13", 27);
+    assert_rules_are_named(SPEC_PART("slices"), NULL, 7);
+    assert_rules_are_named(SPEC_PART("compact"), NULL, 8);
 }
 
-/* ---- section 19: the whole file */
+/* ---- section 4: the whole file */
 
 static const struct bloomfile_key tiny_keys[] = {
     { "bloomfile", 9 },
@@ -249,7 +250,7 @@ static const struct bloomfile_key tiny_keys[] = {
     { "\x80\x1D\xBA", 3 },
 };
 
-static void the_file_of_section_19_is_what_the_builder_makes(void **state)
+static void the_file_of_section_4_is_what_the_builder_makes(void **state)
 {
     (void)state;
     struct bytes expected = spec_whole_file();
@@ -279,7 +280,7 @@ static void the_file_of_section_19_is_what_the_builder_makes(void **state)
     free(expected.data);
 }
 
-static void the_file_of_section_19_opens_verifies_and_answers(void **state)
+static void the_file_of_section_4_opens_verifies_and_answers(void **state)
 {
     (void)state;
     struct bytes image = spec_whole_file();
@@ -302,15 +303,15 @@ static void the_file_of_section_19_opens_verifies_and_answers(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fields_are_those_of_the_tables_in_sections_4_and_5),
-        cmocka_unit_test(those_of_a_layer_are_in_section_21_and_those_of_a_slice_in_23),
+        cmocka_unit_test(the_fields_are_those_of_the_tables_in_sections_6_and_7),
+        cmocka_unit_test(those_of_slices_and_layers_are_in_their_part),
         cmocka_unit_test(no_more_fields_are_listed_than_there_is_room_for),
-        cmocka_unit_test(every_text_mode_damage_of_section_4_is_recognised),
-        cmocka_unit_test(every_rule_of_section_11_has_an_error_of_the_library),
-        cmocka_unit_test(every_error_that_the_text_names_has_one_row_in_annex_C),
-        cmocka_unit_test(annex_C_names_the_rules_of_each_error),
-        cmocka_unit_test(the_file_of_section_19_is_what_the_builder_makes),
-        cmocka_unit_test(the_file_of_section_19_opens_verifies_and_answers),
+        cmocka_unit_test(every_text_mode_damage_is_recognised),
+        cmocka_unit_test(every_rule_of_validity_has_an_error_of_the_library),
+        cmocka_unit_test(every_error_that_the_text_names_has_one_row_in_section_18),
+        cmocka_unit_test(section_18_names_the_rules_of_each_error),
+        cmocka_unit_test(the_file_of_section_4_is_what_the_builder_makes),
+        cmocka_unit_test(the_file_of_section_4_opens_verifies_and_answers),
     };
     return spec_test_main(argc, argv, tests);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The test vectors of format-spec.md, annex D.4: the layout ribbon, page by page. */
+ * The test vectors of doc/format/ribbon.md 8: the layout ribbon, page by page. */
 #include "spec_text.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 #define C 0x9E3779B97F4A7C15u
 
-static uint8_t test_string[4096]; /* section 7.2 */
+static uint8_t test_string[4096]; /* section 9.2 */
 
 /* The first `keys` starts of the test string, in one page. */
 static struct bytes image_of(unsigned lines, uint64_t seed, unsigned keys)
@@ -37,13 +37,13 @@ static unsigned maybes(struct bytes image)
 static void the_pages_are_those_of_the_builder(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("Annex D:");
-    unsigned found = 0, vectors = lines_beginning_with("page ribbon ", text);
+    struct bytes text = spec_vectors();
+    unsigned found = 0, vectors = lines_beginning_with("page\t", text);
     for_each_line(line, text)
     {
         unsigned lines, keys, blocks, page_seed, counted, maybe;
         char seed[17], crc[9];
-        if (sscanf(line, "page ribbon lines=%u seed=%16[0-9a-f] keys=%u : %u %u %u %8[0-9a-f] %u",
+        if (sscanf(line, "page ribbon lines=%u seed=%16[0-9a-f] keys=%u %u %u %u %8[0-9a-f] %u",
                    &lines, seed, &keys, &blocks, &page_seed, &counted, crc, &maybe) != 8)
             continue;
         struct bytes image = image_of(lines, hex(seed), keys);
@@ -103,14 +103,14 @@ static void assert_depends_on_columns(struct bytes image, unsigned before, unsig
 static void lookups_depend_on_the_words_that_the_text_names(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("Annex D:");
-    unsigned found = 0, vectors = lines_beginning_with("lookup ribbon ", text);
+    struct bytes text = spec_vectors();
+    unsigned found = 0, vectors = lines_beginning_with("lookup\t", text);
     for_each_line(line, text)
     {
         unsigned lines, blocks, page_seed, b;
         char digest[17], h[17], a[17], parities[9];
         if (sscanf(line,
-                   "lookup ribbon lines=%u blocks=%u page_seed=%u digest=%16[0-9a-f] : "
+                   "lookup ribbon lines=%u blocks=%u page_seed=%u digest=%16[0-9a-f] "
                    "%16[0-9a-f] %u %16[0-9a-f] %8[0-9a-f]",
                    &lines, &blocks, &page_seed, digest, h, &b, a, parities) != 8)
             continue;
@@ -134,14 +134,14 @@ static void lookups_depend_on_the_words_that_the_text_names(void **state)
 static void the_rates_are_those_of_the_columns(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("Annex D:");
-    unsigned found = 0, vectors = lines_beginning_with("columns ribbon ", text);
+    struct bytes text = spec_vectors();
+    unsigned found = 0, vectors = lines_beginning_with("columns\t", text);
     for_each_line(line, text)
     {
         unsigned lines, blocks;
         unsigned long long sum;
-        if (sscanf(line, "columns ribbon lines=%u blocks=%u : %*u %*u %llu", &lines, &blocks,
-                   &sum) != 3)
+        if (sscanf(line, "columns ribbon lines=%u blocks=%u %*u %*u %llu", &lines, &blocks, &sum) !=
+            3)
             continue;
         struct bytes image = unsolved_image(lines, blocks, 0);
         const double rate = (double)sum / 0x1p32 / (blocks - 1);

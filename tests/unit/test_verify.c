@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Section 10.4 of format-spec.md: bodies whose pages are whole, but which are not what the record
+ * Section 12.4 of format-spec.md: bodies whose pages are whole, but which are not what the record
  * says. */
 #include "support.h"
 

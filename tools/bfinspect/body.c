@@ -42,8 +42,8 @@ bool inspect_is_clean(const struct bloomfile_info *info)
 }
 
 /* Whether the body has the ones that were recorded: those of a sealed filter, and of a live one
- * that all writers have left in order; else at least as many (format-spec.md, 10.3). A writer that
- * came and went meanwhile leaves another record. */
+ * that all writers have left in order; else at least as many (format-spec.md, section 12.3). A
+ * writer that came and went meanwhile leaves another record. */
 static bool ones_are_right(const struct inspect_report *r, const struct inspect_layer *l,
                            const bloomfile_filter *f)
 {
@@ -57,7 +57,7 @@ static bool ones_are_right(const struct inspect_report *r, const struct inspect_
 }
 
 /* The body is not what the record says: the first fault is the one that a reader who looks at all
- * of it meets first (format-spec.md, section 10.4). A live body has nothing else to tell by. */
+ * of it meets first (format-spec.md, section 12.4). A live body has nothing else to tell by. */
 static void explain_ones(struct inspect_report *r, struct inspect_layer *l,
                          const bloomfile_filter *f, unsigned threads)
 {

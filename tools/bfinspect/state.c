@@ -71,7 +71,7 @@ static uint32_t most_writers(const struct inspect_report *r)
     return most;
 }
 
-/* format-spec.md, 21.5. */
+/* doc/format/live.md 9.4. */
 static bool began_ahead(const struct inspect_report *r)
 {
     struct timespec now;

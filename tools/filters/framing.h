@@ -17,7 +17,7 @@ enum framing_use {
     FRAMING_ADD
 };
 
-/* "lines", "lines-crlf", "null", "fixed 16" or "unknown", as in format-spec.md, section 4. Returns
+/* "lines", "lines-crlf", "null", "fixed 16" or "unknown", as in format-spec.md, section 6. Returns
  * text. */
 char *framing_text(char *text, size_t size, uint32_t framing, uint32_t framing_size);
 

@@ -128,7 +128,7 @@ void message_if_series(const char *attempt, const char *path, const bloomfile_fi
             attempt, path);
 }
 
-/* Sizes are chosen by rates that are equal within 2^-26 (annex F of the format). */
+/* Sizes are chosen by rates that are equal within 2^-26 (sizes.md of the format). */
 #define ROUNDING 1e-7
 
 double message_promised(const struct bloomfile_info *info)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Errors of a series: the file to blame, and its fault (format-spec.md, 21.2 and 21.6). */
+ * Errors of a series: the file to blame, and its fault (doc/format/live.md 9.1 and
+ * doc/format/slices.md 2.2). */
 #include "filters/series_errors.h"
 #include "filters/series_files.h"
 

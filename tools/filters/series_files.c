@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Names and headers of the files of a series, as format-spec.md, section 21, has them. */
+ * Names and headers of the files of a series, as doc/format/live.md 9 has them. */
 #include "filters/series_files.h"
 #include "cli/text.h"
 

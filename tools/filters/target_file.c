@@ -175,7 +175,7 @@ void target_check_old(const char *path)
 
 /* ---- Writers of a live filter, by the lock that each of them holds. */
 
-/* They hold a lock on the first byte (format-spec.md, section 13). */
+/* They hold a lock on the first byte (doc/format/live.md). */
 bool writers_have(int fd)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };

@@ -138,7 +138,7 @@ INLINE unsigned lesser(size_t n)
     return n < UNDER_WAY ? (unsigned)n : UNDER_WAY;
 }
 
-/* ---- solving a page from its keys (format-spec.md, section 22.5)
+/* ---- solving a page from its keys (doc/format/ribbon.md 5)
  *
  * Rows are eliminated block by block: those that begin in a block, and those left over from the one
  * before, meet no others. What is left of them when the 32 slots of the block are done belongs to

@@ -66,7 +66,7 @@ def rows_of(name):
 
 
 def gaps(content):
-    """The offsets of what is between the layers of a sealed series: section 21.6 of the specification."""
+    """The offsets of what is between the layers of a sealed series: slices.md 2.2 of the specification."""
     at = 0
     while at < len(content):
         body_offset, body_size = struct.unpack_from("<QQ", content, at + 72)

@@ -4,7 +4,7 @@
 # targets: tests/nightly/campaign/tomorrow
 """Golden files of each release (tags v*) and of the tree, read by the libraries for C and Java and by tests/spec/spec_reader.py; and
 files of tomorrow made from each: unknown bits, numbers, versions and reserved bytes, with correct checksums. All must do
-what section 6 of format-spec.md says. A case is one golden file."""
+what section 8 of format-spec.md says. A case is one golden file."""
 
 import csv
 import io

@@ -9,7 +9,7 @@ import java.util.Arrays;
 
 /** The body of the layout blocked: digests that ascend fill page after page, each while it is in the cache. */
 final class BlockedFill implements Digests.Sink {
-    /** C of section 8. */
+    /** C of section 10. */
     static final long C = 0x9E3779B97F4A7C15L;
     private static final int BLOCKS = 64;
     /** Words of a block. */

@@ -10,7 +10,7 @@ final class Combined {
     private Combined() {
     }
 
-    /** A header of the result of an operation, with what follows from any source: section 14.6. */
+    /** A header of the result of an operation, with what follows from any source: operations.md 6. */
     static Header header(Header source, long m) {
         Header h = new Header();
         h.headerSize = Header.FILE;

@@ -2,7 +2,7 @@
 package bloomfile;
 
 /**
- * What can be wrong, by the names of annex C of the specification and, for operations, of {@code doc/errors.md}, without
+ * What can be wrong, by the names of section 18 of the specification and, for operations, of {@code doc/errors.md}, without
  * their prefix {@code BLOOMFILE_}.
  */
 public enum ErrorCode {

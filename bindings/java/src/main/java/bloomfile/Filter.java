@@ -108,7 +108,7 @@ public final class Filter implements Closeable {
         }
 
         /**
-         * The caller knows filters of applications' own hash functions (section 7.3). They are asked by digests, after
+         * The caller knows filters of applications' own hash functions (app-hashes.md). They are asked by digests, after
          * {@link Filter#nameHash}.
          *
          * @return such options
@@ -361,7 +361,7 @@ public final class Filter implements Closeable {
         return f;
     }
 
-    /** S: section 3. */
+    /** S: section 5. */
     private static long sizeOf(Options options, long all, Header.Source source) throws BloomfileException {
         long there = all - options.offset;
         source.check(there >= 0 && options.length <= there, ErrorCode.ETRUNCATED, all + " bytes in all");
@@ -785,7 +785,7 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * States by which function the caller's digests are made: section 7.3. Until the right one is named, every answer of a
+     * States by which function the caller's digests are made: app-hashes.md. Until the right one is named, every answer of a
      * filter of an application's own function is <em>maybe</em>. The name that was stated last counts. A filter of XXH3
      * needs none.
      *
@@ -829,7 +829,7 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * Checks the whole body: section 10.4. After that, if it is right, lookups need not look at checksums.
+     * Checks the whole body: section 12.4. After that, if it is right, lookups need not look at checksums.
      *
      * @throws BloomfileException {@link ErrorCode#EPAGE} or {@link ErrorCode#EBODY} if it is damaged, and
      *     {@link ErrorCode#ECHANGED} if the file was cut, or a page that was right is not any more; that is {@link #error}

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Makes a filter smaller: section 14.1 of the specification. It keeps its keys; the fewer its bits, the higher its
+ * Makes a filter smaller: operations.md 1 of the specification. It keeps its keys; the fewer its bits, the higher its
  * false-positive rate. For the layouts blocked and classic. The source is verified; all methods may be called by any thread,
  * and what they write appears complete and on disk, or not at all.
  */

@@ -3,7 +3,7 @@ package bloomfile;
 
 import java.io.IOException;
 
-/** A source of an operation, folded by a factor as it is read: section 14.1. */
+/** A source of an operation, folded by a factor as it is read: operations.md 1. */
 final class FoldedSource {
     private static final int WORDS = Header.PAGE / 8;
 

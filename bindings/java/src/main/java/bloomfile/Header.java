@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.zip.CRC32;
 
 /**
- * The header of one image, sections 4, 5, 21.1 and 23.1 of the specification: the static header, and of the commit
+ * The header of one image, sections 6 and 7, slices.md 2.1 and 1.1, of the specification: the static header, and of the commit
  * records the one in force. Fields have the names and values of the tables there; u32 and u64 are to be read as unsigned.
  */
 final class Header {
@@ -139,7 +139,7 @@ final class Header {
     static final class Source {
         /** For messages, such as {@code "open users.bloom"}. */
         final String attempted;
-        /** Whether hash functions of applications are known: section 7.3. */
+        /** Whether hash functions of applications are known: app-hashes.md. */
         final boolean applications;
 
         Source(String attempted, boolean applications) {
@@ -159,7 +159,7 @@ final class Header {
     }
 
     /**
-     * The header of a sealed image, of which all rules of section 11 and those of layers and slices hold.
+     * The header of a sealed image, of which all rules of section 13 and those of layers and slices hold.
      *
      * @param head the first bytes of the image: {@link #FILE} of them, or all
      * @param size S
@@ -354,7 +354,7 @@ final class Header {
         return bits >= 0 && bits < ONE;
     }
 
-    /** The label, or null if it is none as section 4 says. */
+    /** The label, or null if it is none as section 6 says. */
     private static String labelIn(byte[] b) {
         int end = 128 + LABEL_SIZE;
         int length = 0;
@@ -397,7 +397,7 @@ final class Header {
         return true;
     }
 
-    /** CRC-32 of section 10.1. */
+    /** CRC-32 of section 12.1. */
     static int crc(byte[] b, int off, int length) {
         CRC32 crc = new CRC32();
         crc.update(b, off, length);

@@ -3,7 +3,7 @@ package bloomfile;
 
 import java.nio.charset.StandardCharsets;
 
-/** The bytes of the header of a sealed image: sections 4, 5 and 23.1. */
+/** The bytes of the header of a sealed image: sections 6 and 7, and slices.md 1.1. */
 final class HeaderEncoder {
     private HeaderEncoder() {
     }

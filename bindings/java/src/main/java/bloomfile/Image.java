@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.zip.CRC32;
 
 /**
- * One sealed image: its header, and its body in buffers, with the lookups of sections 8, 9, 22 and 23. Any number of
+ * One sealed image: its header, and its body in buffers, with the lookups of sections 10 and 11, ribbon.md and slices.md 1. Any number of
  * threads may use it.
  *
  * <p>A page counts only after its checksum was found right, which is remembered; of one whose checksum is wrong all is
@@ -389,7 +389,7 @@ final class Image {
         return chunk(page).getLong((int) page & CHUNK_MASK);
     }
 
-    /** Whether a digest fulfils its equations in the page of this offset and head: section 22.7. */
+    /** Whether a digest fulfils its equations in the page of this offset and head: ribbon.md 7. */
     private boolean columns(long page, long digest, long head, boolean copied) {
         int words = words(page >>> 12);
         if (!isHead(head, words)) {
@@ -438,7 +438,7 @@ final class Image {
         return true;
     }
 
-    /** W of a page: section 22.2. */
+    /** W of a page: ribbon.md 2. */
     private int words(long page) {
         return 16 * (int) Math.min(64, ownBlocks - 64 * page) - 2;
     }
@@ -574,7 +574,7 @@ final class Image {
         }
     }
 
-    /** Verifies the whole body: section 10.4. Returns the error, or null. */
+    /** Verifies the whole body: section 12.4. Returns the error, or null. */
     BloomfileException verify(String attempted) {
         CRC32 whole = new CRC32();
         byte[] bytes = new byte[Header.PAGE];

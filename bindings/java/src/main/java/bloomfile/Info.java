@@ -2,7 +2,7 @@
 package bloomfile;
 
 /**
- * What the header of a filter tells: sections 4, 5, 21 and 23 of the specification. Of a series, the fields in which its
+ * What the header of a filter tells: sections 6 and 7, slices.md 2 and 1, of the specification. Of a series, the fields in which its
  * layers differ are those of one layer.
  */
 public final class Info {

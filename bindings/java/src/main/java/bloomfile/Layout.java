@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 package bloomfile;
 
-/** How the bits of a filter are laid out: section 4 of the specification, field {@code layout}. */
+/** How the bits of a filter are laid out: section 6 of the specification, field {@code layout}. */
 public enum Layout {
     /** All bits of a key in one block of 512: one access to memory a lookup. What most want. */
     BLOCKED(1),
@@ -38,7 +38,7 @@ public enum Layout {
         return this == BLOCKED || this == RIBBON;
     }
 
-    /** The bytes that m bits (counters) need: section 9. m is 1 to 2^60. */
+    /** The bytes that m bits (counters) need: section 11. m is 1 to 2^60. */
     long need(long m) {
         return this == COUNTING ? m / 2 + m % 2 : m / 8 + (m % 8 != 0 ? 1 : 0);
     }

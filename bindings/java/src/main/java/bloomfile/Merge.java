@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Makes one filter of several: their union, section 14.2 of the specification. For the layouts blocked and classic. Sources
+ * Makes one filter of several: their union, operations.md 2 of the specification. For the layouts blocked and classic. Sources
  * of different sizes are folded to the greatest one that all fold to. Each is verified as it is read. An object holds what
  * is wanted, and is not safe for use by several threads while it is being set.
  */
@@ -171,7 +171,7 @@ public final class Merge {
         return b == 0 ? a : divisor(b, a % b);
     }
 
-    /** n, as section 14.6 says. */
+    /** n, as operations.md 6 says. */
     private void count(Header h, List<SourceImage> images, Measure measure) {
         long sum = 0;
         int withKeys = 0;

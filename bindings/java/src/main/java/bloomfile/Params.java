@@ -181,7 +181,7 @@ public final class Params implements Serializable {
     }
 
     /**
-     * Says that digests are made by a function of the application's own: section 7.3 of the specification. Keys cannot be
+     * Says that digests are made by a function of the application's own: app-hashes.md of the specification. Keys cannot be
      * added then, only digests.
      *
      * @param id from 0x80000000 on, as an unsigned number

@@ -4,7 +4,7 @@ package bloomfile;
 import java.util.Arrays;
 
 /**
- * Makes a page of the layout ribbon of its digests: section 22.5. A row of the system has its coefficients in the 64 slots
+ * Makes a page of the layout ribbon of its digests: ribbon.md 5. A row of the system has its coefficients in the 64 slots
  * from its first one on, and stays so when rows are added to one another.
  */
 final class RibbonPage {
@@ -178,7 +178,7 @@ final class RibbonPage {
         return true;
     }
 
-    /** The rate of the page: section 22.6. */
+    /** The rate of the page: ribbon.md 6. */
     double rate() {
         if (blocks == 0) {
             return 1;

@@ -2,7 +2,7 @@
 package bloomfile;
 
 /**
- * Which m and k a filter gets: annex F of the specification. Rates are computed by + - * / alone, in the order of the C
+ * Which m and k a filter gets: sizes.md of the specification. Rates are computed by + - * / alone, in the order of the C
  * library, so that they are equal to the last digit.
  */
 final class Sizing {

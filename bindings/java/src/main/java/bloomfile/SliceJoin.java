@@ -11,7 +11,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.zip.CRC32;
 
-/** Joining slices: section 23.3. */
+/** Joining slices: slices.md 1.3. */
 final class SliceJoin {
     /** The bits of provenance that this version knows. */
     static final int KNOWN_PROVENANCE = 7;
@@ -178,7 +178,7 @@ final class SliceJoin {
         }
     }
 
-    /** Copies the body of a slice, and checks it as section 10.4 says. */
+    /** Copies the body of a slice, and checks it as section 12.4 says. */
     private static void body(Part part, int[] sums, int firstPage, OutputStream out) throws IOException {
         Header h = part.header;
         byte[] b = new byte[STRETCH];

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.zip.CRC32;
 
-/** A sealed image that an operation reads once from its beginning, page by page, and verifies as it goes: section 10.4. */
+/** A sealed image that an operation reads once from its beginning, page by page, and verifies as it goes: section 12.4. */
 final class SourceImage implements Closeable {
     private static final int STRETCH = 64 * Header.PAGE;
 

@@ -5,7 +5,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
-/** XXH3 in its 64-bit variant with a seed: annex A of the specification. Allocates nothing. */
+/** XXH3 in its 64-bit variant with a seed: section 19 of the specification. Allocates nothing. */
 public final class Xxh3 {
     private static final VarHandle LONG =
             MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
@@ -88,7 +88,7 @@ public final class Xxh3 {
         return finish4to8(((key >>> 32) + (key << 32)), 8, seed);
     }
 
-    /** The self-test of section 7.2 for a seed. */
+    /** The self-test of section 9.2 for a seed. */
     static long selfTest(long seed) {
         long test = 0;
         for (int length : SELF_TEST_LENGTHS) {
@@ -101,7 +101,7 @@ public final class Xxh3 {
         240, 241, 1024, 1025, 1088, 1100};
     private static final byte[] TEST_STRING = testString(1100);
 
-    /** The first bytes of the test string of section 7.2. */
+    /** The first bytes of the test string of section 9.2. */
     static byte[] testString(int length) {
         byte[] t = new byte[length];
         for (int i = 0; i < length; i++) {

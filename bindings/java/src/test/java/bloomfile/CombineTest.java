@@ -18,7 +18,7 @@ import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
-/** Section 14: folding and uniting. That the tools make the same files: {@link ToolsTest}. */
+/** operations.md: folding and uniting. That the tools make the same files: {@link ToolsTest}. */
 public class CombineTest {
     @Rule
     public final TemporaryFolder folder = new TemporaryFolder();

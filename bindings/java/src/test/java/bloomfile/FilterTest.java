@@ -31,7 +31,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Sections 8, 9, 12 and 22.4, and what befalls files that are open. */
+/** Sections 10, 11 and 14, ribbon.md 4, and what befalls files that are open. */
 public class FilterTest {
     private static final long C = 0x9E3779B97F4A7C15L;
 

@@ -13,7 +13,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.Test;
 
-/** Golden files are made anew from their keys, byte for byte: section 18.1. */
+/** Golden files are made anew from their keys, byte for byte: section 20.1. */
 public class GoldenBuildTest {
     /** The words of a command, some in single quotes. */
     private static List<String> words(String command) {

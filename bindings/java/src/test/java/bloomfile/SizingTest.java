@@ -15,7 +15,7 @@ import java.util.SplittableRandom;
 import org.junit.Test;
 
 /**
- * Annex F: which m and k a filter gets. {@code bloomfile.sizes} names the program that asks the C library,
+ * sizes.md: which m and k a filter gets. {@code bloomfile.sizes} names the program that asks the C library,
  * {@code bloomfile.cases} and {@code bloomfile.seed} how many chance cases, and which.
  */
 public class SizingTest {

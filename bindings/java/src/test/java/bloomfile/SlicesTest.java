@@ -25,7 +25,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Section 23: cutting and joining. */
+/** slices.md 1: cutting and joining. */
 public class SlicesTest {
     @Rule
     public final TemporaryFolder folder = new TemporaryFolder();

@@ -20,7 +20,7 @@ final class Spec {
     private Spec() {
     }
 
-    /** One vector of section 18.2. */
+    /** One vector of section 20.2. */
     static final class Vector {
         final String line;
         final String kind;
@@ -29,18 +29,15 @@ final class Spec {
         final Map<String, String> values = new LinkedHashMap<>();
         final String[] answer;
 
-        private Vector(String line) {
-            this.line = line;
-            String[] halves = line.split(" : ", 2);
-            String[] words = halves[0].split(" ");
-            kind = words[0];
-            int first = words.length > 1 && !words[1].contains("=") ? 2 : 1;
-            layout = first == 2 ? words[1] : null;
-            for (int i = first; i < words.length; i++) {
-                String[] pair = words[i].split("=", 2);
+        private Vector(Map<String, String> row) {
+            line = String.join(" ", row.values());
+            kind = row.get("kind");
+            layout = row.get("layout").isEmpty() ? null : row.get("layout");
+            for (String word : row.get("input").split(" ")) {
+                String[] pair = word.split("=", 2);
                 values.put(pair[0], pair[1]);
             }
-            answer = halves[1].split(" ");
+            answer = row.get("answer").split(" ");
         }
 
         boolean has(String name) {
@@ -90,12 +87,9 @@ final class Spec {
     /** All vectors of a kind, of which there is at least one. */
     static List<Vector> vectors(String kind) {
         List<Vector> found = new ArrayList<>();
-        boolean code = false;
-        for (String line : lines(TREE.resolve("format-spec.md"))) {
-            if (line.startsWith("```")) {
-                code = !code;
-            } else if (code && line.startsWith(kind + " ") && line.contains(" : ")) {
-                found.add(new Vector(line));
+        for (Map<String, String> row : table(TREE.resolve("tests/vectors.tsv"))) {
+            if (row.get("kind").equals(kind)) {
+                found.add(new Vector(row));
             }
         }
         if (found.isEmpty()) {
@@ -139,7 +133,7 @@ final class Spec {
         }
     }
 
-    /** The image of section 19. */
+    /** The image of section 4. */
     static byte[] wholeFile() {
         return read(GOLDEN.resolve("whole-file-of-the-text.bloom"));
     }

@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.zip.CRC32;
 import org.junit.Test;
 
-/** The vectors of whole bodies and images: sections 18.3, 18.4, 18.8 and annex D.3. */
+/** The vectors of whole bodies and images: sections 20.6, 20.7, slices.md 3.2 and sections 20.5. */
 public class VectorBuildTest {
     /** The image that a vector describes: of the first 0, 1, 2, ... bytes of the test string. */
     private static byte[] image(Spec.Vector v) throws IOException {
@@ -64,7 +64,7 @@ public class VectorBuildTest {
         }
     }
 
-    /** The image of section 19, which has a tag, a label and a rate. */
+    /** The image of section 4, which has a tag, a label and a rate. */
     @Test
     public void wholeFile() throws IOException {
         byte[] tag = new byte[16];

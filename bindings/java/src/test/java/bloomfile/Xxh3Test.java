@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.junit.Test;
 
-/** Annex D.1. */
+/** Section 20.3. */
 public class Xxh3Test {
     @Test
     public void digests() {

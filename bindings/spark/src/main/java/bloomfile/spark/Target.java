@@ -104,7 +104,7 @@ final class Target {
         }
     }
 
-    /** Whether neither of its records, sections 4 and 5 of the specification, says that it is sealed. */
+    /** Whether neither of its records, sections 6 and 7 of the specification, says that it is sealed. */
     private static boolean isLive(ByteBuffer head) {
         int one = head.getInt(HEADER / 2 + STATE);
         int other = head.getInt(HEADER / 4 * 3 + STATE);

@@ -207,6 +207,76 @@ BLOOMFILE_API bloomfile_digest bloomfile_hash(uint64_t seed, const void *key, si
 /* Releases an image that a function of this library made. */
 BLOOMFILE_API void bloomfile_free(void *image);
 
+/* ------------------------------------------------------------------------------------ sources
+ *
+ * A function that reads a filter or a patch takes a pointer to a source. An inline function below
+ * fills one, and `kind` says which members count:
+ *
+ *     struct bloomfile_source from = bloomfile_from_path("monday.patch");
+ *     int error = bloomfile_get_patch_info(&from, &info);
+ *
+ * It is BLOOMFILE_EPARAMS if no version has that struct_size, if the kind is unknown, if the path
+ * is NULL, if the memory is NULL and the size is not 0, or if a reserved member is not 0.
+ */
+
+enum bloomfile_from_kind {
+    BLOOMFILE_FROM_PATH = 1,     /* the file at `path` */
+    BLOOMFILE_FROM_FD = 2,       /* `length` bytes at `offset` of the open file `fd` */
+    BLOOMFILE_FROM_MEMORY = 3,   /* `size` bytes at `memory` */
+    BLOOMFILE_FROM_CALLBACK = 4, /* reserved: BLOOMFILE_EPARAMS */
+};
+
+#define BLOOMFILE_FROM_REST UINT64_MAX /* a length: up to the end of the file */
+#define BLOOMFILE_FROM_HERE UINT64_MAX /* an offset: the descriptor's own, as for a pipe */
+
+struct bloomfile_source {
+    size_t struct_size;
+    uint32_t kind;     /* enum bloomfile_from_kind */
+    uint32_t reserved; /* 0 */
+    const char *path;
+    int fd;        /* the caller's; used only during the call */
+    int reserved2; /* 0 */
+    uint64_t offset;
+    uint64_t length;
+    const void *memory; /* the caller's; see the function for how long it must last */
+    size_t size;
+    uint64_t more[4]; /* 0 */
+};
+#define BLOOMFILE_SOURCE_INIT BLOOMFILE_INIT_(struct bloomfile_source)
+
+/* The file at a path. */
+static inline struct bloomfile_source bloomfile_from_path(const char *path)
+{
+    struct bloomfile_source from = BLOOMFILE_SOURCE_INIT;
+    from.kind = BLOOMFILE_FROM_PATH;
+    from.path = path;
+    return from;
+}
+
+/* Bytes of an open file.
+ *   offset  of the first byte. BLOOMFILE_FROM_HERE reads from the descriptor's own offset, and
+ *           moves it: this is for patches, also from a pipe, and not for opening a filter.
+ *   length  in bytes. BLOOMFILE_FROM_REST: all bytes up to the end. */
+static inline struct bloomfile_source bloomfile_from_fd(int fd, uint64_t offset, uint64_t length)
+{
+    struct bloomfile_source from = BLOOMFILE_SOURCE_INIT;
+    from.kind = BLOOMFILE_FROM_FD;
+    from.fd = fd;
+    from.offset = offset;
+    from.length = length;
+    return from;
+}
+
+/* Bytes in memory. */
+static inline struct bloomfile_source bloomfile_from_memory(const void *memory, size_t size)
+{
+    struct bloomfile_source from = BLOOMFILE_SOURCE_INIT;
+    from.kind = BLOOMFILE_FROM_MEMORY;
+    from.memory = memory;
+    from.size = size;
+    return from;
+}
+
 /* ---------------------------------------------------------------------------------- building
  *
  * A builder collects the digests of any number of keys, 8 bytes each, and makes a sealed filter of
@@ -382,8 +452,6 @@ BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
  * BLOOMFILE_ETOOBIG; those of the flags above. With BLOOMFILE_OPEN_WRITE also BLOOMFILE_ESEALED;
  * EBUSY while it is being sealed; those of fcntl, write and msync. */
 BLOOMFILE_API int bloomfile_open(bloomfile_filter **out, const char *path, unsigned flags);
-
-#define BLOOMFILE_FROM_REST UINT64_MAX /* a length: as far as the file goes */
 
 /* Opens a filter that occupies exactly `length` bytes at `offset` of an open
  * regular file, for reading. The descriptor stays the caller's and may be closed at once. A live

@@ -42,7 +42,7 @@ bool inspect_is_clean(const struct bloomfile_info *info)
 }
 
 /* Whether the body has the ones that were recorded: those of a sealed filter, and of a live one
- * that all writers have left in order; else at least as many (format-spec.md, section 12.3). A
+ * that all writers have left in order; else at least as many (doc/format/live.md 2). A
  * writer that came and went meanwhile leaves another record. */
 static bool ones_are_right(const struct inspect_report *r, const struct inspect_layer *l,
                            const bloomfile_filter *f)

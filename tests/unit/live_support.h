@@ -4,7 +4,6 @@
 #define BLOOMFILE_TESTS_LIVE_SUPPORT_H
 
 #include "support.h"
-#include <stdatomic.h>
 
 #include <bloomfile_inspect.h>
 #include <sys/types.h>
@@ -80,12 +79,5 @@ void assert_child_succeeds(pid_t child);
 
 /* Whether a child sleeps in a system call before it ends. */
 bool still_waits(pid_t child);
-
-/* Opens the state of a thread for falls_asleep(); -1 without /proc. */
-int state_of(pid_t process, pid_t thread);
-
-/* Whether the thread sleeps in a system call before it ends or sets `over`, however slow it is.
- * Closes `state`. */
-bool falls_asleep(int state, const atomic_bool *over);
 
 #endif

@@ -377,6 +377,43 @@ void wait_for_file_times(void)
     assert_int_equal(unlink("probe"), 0);
 }
 
+int state_of(pid_t process, pid_t thread)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)process, (int)thread);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* How often a sleeping thread has gone to sleep; 0: it does not sleep; -1: it has ended. */
+static long sleeps(int state)
+{
+    char text[4096];
+    const ssize_t size = pread(state, text, sizeof text - 1, 0);
+    text[size > 0 ? size : 0] = '\0';
+    const char *letter = strstr(text, "\nState:"),
+               *count = strstr(text, "\nvoluntary_ctxt_switches:");
+    if (letter == NULL || count == NULL || letter[8] == 'Z')
+        return -1;
+    return letter[8] == 'S' ? 1 + atol(strchr(count, ':') + 1) : 0;
+}
+
+bool falls_asleep(int state, const atomic_bool *over)
+{
+    long before = 0;
+    /* A thread that waits has slept through several looks. */
+    for (unsigned quiet = 0; quiet < (state < 0 ? 50 : 5);) {
+        const long now = state < 0 ? 1 : sleeps(state);
+        if (now < 0 || (over != NULL && atomic_load(over)))
+            break;
+        quiet = now > 0 && now == before ? quiet + 1 : 0;
+        before = now;
+        nanosleep(&(struct timespec){ .tv_nsec = 1000 * 1000 }, NULL);
+    }
+    const bool asleep = before > 0 && (over == NULL || !atomic_load(over));
+    close(state);
+    return asleep;
+}
+
 struct bytes read_file(const char *path)
 {
     FILE *file = fopen(path, "rb");

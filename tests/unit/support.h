@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -132,6 +133,13 @@ void write_file(const char *path, const void *bytes, size_t size);
 
 /* Waits until a file that is written gets another time than one that was written before. */
 void wait_for_file_times(void);
+
+/* Opens the state of a thread for falls_asleep(); -1 without /proc. */
+int state_of(pid_t process, pid_t thread);
+
+/* Whether the thread sleeps in a system call before it ends or sets `over`, however slow it is.
+ * Closes `state`. */
+bool falls_asleep(int state, const atomic_bool *over);
 struct bytes read_file(const char *path);
 void assert_file_holds(const char *path, const void *bytes, size_t size);
 size_t entries_in_dir(void);

@@ -468,7 +468,12 @@ void test_recheck_notices_a_write_that_puts_times_back()
     const int fd = open(in("over.bloom").c_str(), O_RDWR);
     CHECK(fd >= 0 && fstat(fd, &before) == 0);
     const std::vector<unsigned char> ones(static_cast<std::size_t>(before.st_size - 4096), 0xFF);
-    usleep(50000); /* for the clock of the file system to move on */
+    const auto written = [] {
+        std::ofstream(in("probe")) << "x";
+        return std::filesystem::last_write_time(in("probe"));
+    };
+    for (const auto first = written(); written() == first;)
+        ; // until a write gets a later time
     CHECK(pwrite(fd, ones.data(), ones.size(), 4096) == static_cast<ssize_t>(ones.size()));
     const struct timespec times[] = { before.st_atim, before.st_mtim };
     CHECK(futimens(fd, times) == 0 && close(fd) == 0);

@@ -9,11 +9,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -682,51 +682,50 @@ static void the_first_error_stops_all_threads(void **state)
 
 /* ---- pipes */
 
-static void *empty_slowly(void *context)
+static int pipe_ends[2];
+static size_t bytes_read;
+static atomic_uint signals;
+static pthread_t signaled;
+
+/* Sends a signal to the writer whenever it sleeps, which is while the pipe is full. */
+static void *signal_and_read(void *unused)
 {
-    const int fd = *(const int *)context;
-    static uint8_t room[4096];
-    size_t all = 0;
+    (void)unused;
+    static uint8_t room[32 * 1024];
     ssize_t got;
-    while ((got = read(fd, room, sizeof room)) > 0 || (got < 0 && errno == EINTR)) {
-        all += got > 0 ? (size_t)got : 0;
-        usleep(2000);
-    }
-    *(int *)context = (int)all;
+    do {
+        (void)falls_asleep(state_of(getpid(), getpid()), NULL);
+        assert_int_equal(pthread_kill(signaled, SIGALRM), 0);
+        got = read(pipe_ends[0], room, sizeof room);
+        bytes_read += got > 0 ? (size_t)got : 0;
+    } while (got > 0);
     return NULL;
 }
 
-static void ignore(int number)
+static void count_signal(int number)
 {
     (void)number;
+    signals++;
 }
 
 static void a_signal_while_a_pipe_is_full_is_no_error(void **state)
 {
     (void)state;
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    struct sigaction action = { .sa_handler = ignore }, before;
+    assert_int_equal(pipe(pipe_ends), 0);
+    struct sigaction action = { .sa_handler = count_signal }, before;
     assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
     bloomfile_builder *b =
         new_builder((struct bloomfile_params){ .bits = 512 * 4000, .hashes = 3 });
-    const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
     pthread_t thread;
-    sigset_t alarms;
-    sigemptyset(&alarms);
-    sigaddset(&alarms, SIGALRM);
-    int context = ends[0];
-    assert_int_equal(pthread_sigmask(SIG_BLOCK, &alarms, NULL), 0); /* this thread gets them */
-    assert_int_equal(pthread_create(&thread, NULL, empty_slowly, &context), 0);
-    assert_int_equal(pthread_sigmask(SIG_UNBLOCK, &alarms, NULL), 0);
-    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
-    int error = bloomfile_builder_finish_fd(b, ends[1]);
-    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
-    close(ends[1]);
+    signaled = pthread_self();
+    assert_int_equal(pthread_create(&thread, NULL, signal_and_read, NULL), 0);
+    int error = bloomfile_builder_finish_fd(b, pipe_ends[1]);
+    close(pipe_ends[1]);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_error(error, 0);
-    assert_int_equal(context, IN_FILE + 63 * 4096 + 63 * 4);
-    close(ends[0]);
+    assert_int_equal(bytes_read, IN_FILE + 63 * 4096 + 63 * 4);
+    assert_true(signals > 4);
+    close(pipe_ends[0]);
     bloomfile_builder_free(b);
     assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Adding processes are killed at random: every add that had returned is there, no lock remains, and
  * nothing has to be repaired. */
+#include "faults.h"
 #include "live_support.h"
 #include "workers.h"
 
@@ -21,8 +22,7 @@
 
 /* What an adder has been told, in memory that outlives it. */
 struct adder {
-    atomic_uint added;  /* keys first + 0 .. added - 1 are in the filter */
-    atomic_uint opened; /* it has the filter open */
+    atomic_uint added; /* keys first + 0 .. added - 1 are in the filter */
     uint64_t first;
     pid_t pid;
 };
@@ -45,7 +45,6 @@ static _Noreturn void add_for_ever(struct adder *a, unsigned flags)
                        BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN |
                            BLOOMFILE_OPEN_OVER_CAPACITY | flags) != 0)
         _exit(1);
-    atomic_store(&a->opened, 1);
     for (unsigned i = 0;; i++) {
         if (bloomfile_add_digest(f, number(0, a->first + i % KEYS), NULL) != 0)
             _exit(2);
@@ -60,7 +59,6 @@ static void start(struct adder *a, unsigned flags)
 {
     static uint64_t next;
     atomic_store(&a->added, 0);
-    atomic_store(&a->opened, 0);
     a->first = next;
     next += KEYS;
     pid_t child = fork();
@@ -130,9 +128,10 @@ static void nothing_is_lost(unsigned flags, uint32_t layout, unsigned rounds)
         start(victim, flags);
     }
     for (unsigned i = 0; i < ADDERS; i++) {
-        while (atomic_load(&adders[i].opened) == 0)
+        while (atomic_load(&adders[i].added) == 0)
             usleep(1000);
         kill_adder(&adders[i]);
+        acknowledged += atomic_load(&adders[i].added);
         assert_all_there(reader, &adders[i]);
     }
     print_message("%u kills, %llu acknowledged adds, all there\n", rounds + ADDERS,
@@ -178,23 +177,14 @@ static void adders_to_counters_are_killed(void **state)
 
 /* ---- the lock of one who is stopped, and then killed */
 
-static _Noreturn void add_exactly_for_ever(atomic_uint *added)
+static void stop_with_lock(enum fault_call call)
 {
-    bloomfile_filter *f;
-    alarm(200);
-    if (bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT) != 0)
-        _exit(1);
-    uint64_t digests[1000];
-    for (uint64_t i = 0;; i++) {
-        for (uint64_t j = 0; j < ROWS(digests); j++)
-            digests[j] = number(1, i * ROWS(digests) + j);
-        if (bloomfile_add_digests(f, digests, ROWS(digests), NULL, NULL, NULL) != 0)
-            _exit(2);
-        atomic_fetch_add(added, 1);
-    }
+    if (call == ON_unlock)
+        raise(SIGSTOP);
 }
 
-static pid_t start_adding(void)
+/* A child that adds two keys of one stripe, and is stopped while it has the lock of that stripe. */
+static pid_t start_adding(bool stops)
 {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -204,6 +194,8 @@ static pid_t start_adding(void)
         alarm(60);
         if (bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT) != 0)
             _exit(1);
+        if (stops)
+            faults_begin(&(struct faults){ .at_each_call = stop_with_lock });
         _exit(bloomfile_add_digests(f, digests, 2, NULL, NULL, NULL) != 0);
     }
     return child;
@@ -212,37 +204,24 @@ static pid_t start_adding(void)
 static void the_lock_of_a_killed_holder_is_free(void **state)
 {
     (void)state;
-    enum {
-        STRIPE = 64, /* of the keys that are added */
-        ENOUGH = 3,
-        MOST_ROUNDS = 5000
-    };
+    const off_t stripe = 64;
+    int status;
     make_filter(BLOOMFILE_LAYOUT_COUNTING); /* whose keys take the lock when they are there, too */
-    atomic_uint *added = shared_memory(sizeof *added);
     const int fd = open("filter", O_RDWR | O_CLOEXEC);
-    unsigned held = 0;
-    for (unsigned round = 0; round < MOST_ROUNDS && held < ENOUGH; round++) {
-        pid_t holder = fork();
-        assert_true(holder >= 0);
-        if (holder == 0)
-            add_exactly_for_ever(added);
-        unsigned before = atomic_load(added);
-        while (atomic_load(added) == before)
-            usleep(100);
-        assert_int_equal(kill(holder, SIGSTOP), 0);
-        int status;
+    for (unsigned round = 0; round < 3; round++) {
+        const pid_t holder = start_adding(true);
         assert_int_equal(waitpid(holder, &status, WUNTRACED), holder);
-        const bool holds = lock_on_byte(fd, STRIPE) != F_UNLCK;
-        const pid_t adder = start_adding();
-        assert_true(!holds || still_waits(adder));
-        held += holds;
+        assert_true(WIFSTOPPED(status));
+        const int lock = lock_on_byte(fd, stripe);
+        const pid_t adder = start_adding(false);
+        const bool waits = still_waits(adder);
         assert_int_equal(kill(holder, SIGKILL), 0);
         assert_int_equal(waitpid(holder, &status, 0), holder);
+        assert_int_equal(lock, F_WRLCK);
+        assert_true(waits);
         assert_child_succeeds(adder);
     }
-    assert_int_equal(held, ENOUGH);
     close(fd);
-    release_shared_memory(added, sizeof *added);
 }
 
 int main(void)

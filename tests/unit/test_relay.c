@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ enum {
 struct ending {
     pthread_barrier_t all_at_work;
     atomic_uint batches;
+    atomic_int failing[THREADS - 1];
 };
 
 static atomic_uint at_work;
@@ -32,8 +34,8 @@ static void close_all(void)
         _exit(TOO_EARLY);
 }
 
-/* The other threads are started with the batches that follow the first one. Of those two fail at
- * once, and one goes on for a while. */
+/* The other threads are started with the batches that follow the first one. Two of them fail at the
+ * same time; the third works until both wait. */
 static void two_fail(void *job, struct batch *batch)
 {
     struct ending *ending = job;
@@ -42,12 +44,15 @@ static void two_fail(void *job, struct batch *batch)
     if (number == 0)
         return;
     at_work++;
+    if (number < THREADS)
+        ending->failing[number - 1] = (int)syscall(SYS_gettid);
     pthread_barrier_wait(&ending->all_at_work);
     if (number < THREADS) {
         at_work--;
         cli_fail(0, "no way to go on");
     }
-    usleep(200 * 1000);
+    for (int i = 0; i < THREADS - 1; i++)
+        (void)falls_asleep(state_of(getpid(), ending->failing[i]), NULL);
     at_work--;
 }
 

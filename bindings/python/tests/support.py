@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What the tests share: a folder of their own, and the tools."""
 
+import fcntl
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import termios
+import time
 import unittest
 
 import bloomfile
@@ -20,12 +23,26 @@ def python(code, *arguments, options=()):
                           text=True).stdout
 
 
+def until_read(pipe):
+    """Waits until all that was written to a pipe has been read."""
+    while fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)) != bytes(4):
+        time.sleep(0.001)
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(dir=IN_MEMORY)
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.path = self.folder / "test.bloom"
+
+    def until_time_moves(self):
+        """Waits until a write to a file gets a later time than those before."""
+        times = set()
+        while len(times) < 2:
+            (self.folder / "probe").write_bytes(b"")
+            times.add((self.folder / "probe").stat().st_mtime_ns)
+        (self.folder / "probe").unlink()
 
     def tool(self, name, *arguments, input=b"", status=0):
         done = subprocess.run([os.environ[name.upper()], *map(os.fspath, arguments)], check=False, input=input,

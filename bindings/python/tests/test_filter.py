@@ -9,7 +9,6 @@ import os
 import pathlib
 import pickle
 import sys
-import time
 import unittest
 import warnings
 import weakref
@@ -484,7 +483,7 @@ class WrittenOver(Case):
         self.assertNotIn("stone", f)
         self.assertIsNone(f.status)
         before = os.stat(self.path)
-        time.sleep(0.05)  # for the clock of the file system to move on
+        self.until_time_moves()
         with open(self.path, "r+b") as file:
             file.seek(4096)
             file.write(b"\xff" * (before.st_size - 4096))

@@ -12,7 +12,7 @@ import unittest
 
 import bloomfile
 
-from support import Case, python
+from support import Case, python, until_read
 
 KEYS = [f"key {i}" for i in range(2000)]
 
@@ -127,7 +127,9 @@ class Fork(Alone):
         reading, writing = os.pipe()
         thread = threading.Thread(target=bloomfile.patch, args=(self.folder / "made", f, reading))
         thread.start()
-        time.sleep(0.05)  # it has f without the GIL, and waits
+        patch = (self.folder / "patch").read_bytes()
+        os.write(writing, patch[:50])
+        until_read(reading)  # it has f without the GIL, and waits
 
         def work():
             assert sum(f.contains_many(KEYS)) == 2000
@@ -137,7 +139,7 @@ class Fork(Alone):
         try:
             self.assertEqual(in_child(work), 0)
         finally:
-            os.write(writing, (self.folder / "patch").read_bytes())
+            os.write(writing, patch[50:])
             os.close(writing)
             thread.join()
             os.close(reading)

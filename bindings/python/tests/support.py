@@ -42,7 +42,6 @@ class Case(unittest.TestCase):
         while len(times) < 2:
             (self.folder / "probe").write_bytes(b"")
             times.add((self.folder / "probe").stat().st_mtime_ns)
-        (self.folder / "probe").unlink()
 
     def tool(self, name, *arguments, input=b"", status=0):
         done = subprocess.run([os.environ[name.upper()], *map(os.fspath, arguments)], check=False, input=input,

@@ -421,11 +421,8 @@ class Signals(Case):
 
         def was_inside():
             return type(waited[-1]) is RuntimeError
-
-        def made_nothing():
-            return not self.path.exists()
         for work, ended in ((lambda n: b.finish(self.path), was_inside), (lambda n: b.to_bytes(), was_inside),
-                            (lambda n: bloomfile.merge(self.path, [f] * (50 << n)), made_nothing)):
+                            (lambda n: bloomfile.merge(self.path, [f] * (50 << n)), lambda: not self.path.exists())):
             for more in range(7):  # until it takes long enough
                 b.add_digests(os.urandom(1_000_000 << more))
                 with self.assertRaises(Ended):

@@ -184,7 +184,7 @@ def close(layers):
         layers.popitem()[1].close()
 
 
-# --- live.md 9.3 A further layer ---
+# --- live.md 9.3 Another layer ---
 
 class SeriesWriter:
     """One that has joined the newest layer of a series."""

@@ -472,7 +472,7 @@ size_t entries_in_dir(void)
 static void made_or_unknown(int result)
 {
     if (result != 0 && errno == EPERM)
-        skip();
+        skip("the file system has no links or FIFOs");
     assert_int_equal(result, 0);
 }
 
@@ -503,7 +503,7 @@ bool takes_mode(const char *path, mode_t mode)
 void set_mode(const char *path, mode_t mode)
 {
     if (!takes_mode(path, mode))
-        skip();
+        skip("the file system keeps no permissions");
 }
 
 void need_wipe_on_fork(void)
@@ -521,7 +521,7 @@ void need_wipe_on_fork(void)
     assert_int_equal(waitpid(child, &status, 0), child);
     munmap(memory, size);
     if (status != 0)
-        skip();
+        skip("the kernel does not wipe memory on fork");
 }
 
 bool has_unnamed_files(void)

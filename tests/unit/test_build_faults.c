@@ -483,7 +483,7 @@ static void a_kill_leaves_nothing_behind(void **state)
 {
     (void)state;
     if (!has_unnamed_files())
-        skip();
+        skip("the file system has no files without a name");
     unsigned call = 0;
     for (; killed_at(call); call += 1 + call / 16) {
         if (access("built", F_OK) == 0) {

@@ -349,7 +349,7 @@ static void no_more_memory_is_taken_than_allowed(void **state)
 {
     (void)state;
 #ifdef SANITIZED
-    skip();
+    skip("the sanitizer takes memory of its own");
 #endif
     assert_true(growth(BLOOMFILE_LAYOUT_BLOCKED, (struct how){ 0, 0 }) > 20); /* 8 bytes a key */
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,

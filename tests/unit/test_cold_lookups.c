@@ -170,7 +170,7 @@ static void many_without_waiting_for_each(void **state)
 {
     (void)state;
     if (is_on(FUSE))
-        skip();
+        skip("the file system is FUSE");
     assert_in_range(waits_of_many(), 0, LOOKUPS / 4);
 }
 

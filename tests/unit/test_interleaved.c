@@ -800,7 +800,7 @@ static void a_time_that_differs_in_any_digit_tells(void **state)
     assert_int_equal(utimensat(AT_FDCWD, "sealed", set, 0), 0);
     assert_int_equal(stat("sealed", &then), 0);
     if (then.st_mtim.tv_nsec != 1)
-        skip(); /* vfat cuts it */
+        skip("the file system cuts times to seconds");
     bloomfile_close(sealed);
     sealed = opened("sealed", 0);
     for (int i = 0; i < 2; i++) {
@@ -987,7 +987,7 @@ static void skip_unless_local(void)
     const bool local = filesystem_is_local(fd);
     close(fd);
     if (!local)
-        skip();
+        skip("the file system is not local");
 }
 
 static void a_temporary_that_others_have_removed_is_not_published(void **state)
@@ -1053,7 +1053,7 @@ static void a_list_of_rights_goes_with_the_group(void **state)
                                      0xFFFF, 0xFFFF, 0x20, 0, 0xFFFF, 0xFFFF };
     assert_error(publish_filter("new", 0, 5), 0);
     if (setxattr("new", "system.posix_acl_access", list, sizeof list, 0) != 0)
-        skip(); /* this file system has none */
+        skip("the file system has no access control lists");
     const struct faults faults = from_then_on(ON_fchown, 1, EPERM);
     faults_begin(&faults);
     assert_error(publish_filter("new", BLOOMFILE_TO_REPLACE, 10), 0);

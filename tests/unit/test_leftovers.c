@@ -98,7 +98,7 @@ static void with_unnamed_files_a_signal_that_can_wait_leaves_nothing(void **stat
 {
     (void)state;
     if (!has_unnamed_files())
-        skip();
+        skip("the file system has no files without a name");
     assert_error(publish_filter("old", 0, 10), 0);
     unsigned nth = 0;
     while (terminated(start_child(nth++, SIGTERM, false)))

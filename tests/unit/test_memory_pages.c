@@ -70,7 +70,7 @@ static size_t present_pages(const bloomfile_filter *f)
 {
     FILE *pagemap = fopen("/proc/self/pagemap", "rb");
     if (pagemap == NULL)
-        skip();
+        skip("there is no /proc/self/pagemap");
     const size_t page_size = (size_t)sysconf(_SC_PAGESIZE), size = (size_t)f->geometry.image_size;
     const uintptr_t first = (uintptr_t)f->map.bytes / page_size;
     const size_t pages = ((uintptr_t)f->map.bytes + size - 1) / page_size - first + 1;
@@ -141,7 +141,7 @@ static size_t locked_kilobytes(void)
             break;
     fclose(status);
     if (locked == ULONG_MAX)
-        skip();
+        skip("the kernel does not count locked pages");
     return locked;
 }
 
@@ -239,7 +239,7 @@ static void what_must_not_be_locked_is_not_opened(void **state)
     (void)state;
     write_filter();
     if (error_with_limit(PAGE, 0) == 255)
-        skip();
+        skip("the limit of locked memory cannot be set");
     assert_error(error_with_limit(0, LOCK), EPERM);
     assert_error(error_with_limit(PAGE, LOCK), ENOMEM);
     assert_error(error_with_limit(PAGE, LOCK | COPY), ENOMEM);

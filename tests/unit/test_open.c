@@ -72,7 +72,7 @@ static unsigned mappings_of(const char *name)
     unsigned count = 0;
     FILE *maps = fopen("/proc/self/maps", "r");
     if (maps == NULL)
-        skip(); /* there is no /proc */
+        skip("there is no /proc");
     while (fgets(line, sizeof line, maps) != NULL)
         count += strstr(line, name) != NULL;
     fclose(maps);

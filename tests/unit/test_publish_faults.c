@@ -109,7 +109,7 @@ static void without_unnamed_files_a_named_temporary_serves(void **state)
 {
     (void)state;
     if (!unnamed_files)
-        skip();
+        skip("the file system has no files without a name");
     static const int errors[] = { EOPNOTSUPP, EISDIR, ENOENT, EINVAL };
     for (size_t s = NEW; s <= REPLACEMENT; s++)
         for (size_t i = 0; i < ROWS(errors); i++)

@@ -69,7 +69,7 @@ static void what_replaces_a_private_file_is_private_from_the_start(void **state)
     const bool has_modes = takes_mode("probe", 0600);
     assert_int_equal(unlink("probe"), 0);
     if (!has_modes)
-        skip();
+        skip("the file system keeps no permissions");
     for (size_t s = 0; s < SCENARIOS; s++) {
         watch(&scenarios[s]);
         if (watched->replace)

@@ -346,7 +346,7 @@ static void waiter_sees_the_file_that_the_lock_holder_published(void **state)
 {
     (void)state;
     if (!local)
-        skip();
+        skip("the file system is not local");
     lock = open(target, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
     assert_error(with_others(unite, ON_flock, 3, let_go_after), BLOOMFILE_EREPLACED);
@@ -362,7 +362,7 @@ static void a_lock_that_another_program_keeps_delays_a_merge(void **state)
 {
     (void)state;
     if (!local)
-        skip();
+        skip("the file system is not local");
     lock = open(target, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(lock, LOCK_SH | LOCK_NB), 0);
     waits = 0;

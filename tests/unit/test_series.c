@@ -91,7 +91,7 @@ static void finish(bloomfile_filter *f)
 static void need_proc(void)
 {
     if (access("/proc/self/fd", X_OK) != 0)
-        skip();
+        skip("there is no /proc");
 }
 
 static void wait_for(pid_t child)

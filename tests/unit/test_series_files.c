@@ -331,7 +331,7 @@ static void a_thousand_layers_are_the_most(void **state)
     limit.rlim_cur = limit.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     if (limit.rlim_max < 2 * HEADER_MOST_LAYERS)
-        skip();
+        skip("too few files can be open");
     finish(create("grow", BLOOMFILE_SERIES_GROW, 2));
     struct bytes layer = read_file("grow");
     for (unsigned i = 1; i < HEADER_MOST_LAYERS; i++) {

@@ -387,7 +387,7 @@ static void a_page_that_was_right_before_is_changed_and_not_damaged(void **state
 {
     (void)state;
     if (!time_of_change_is_kept())
-        skip();
+        skip("the file system keeps no time of change");
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (unsigned look = 0; look < LOOKS; look++)
             for (unsigned full = 0; full < 2; full++) {
@@ -407,7 +407,7 @@ static void a_page_that_was_never_checked_is_damaged(void **state)
 {
     (void)state;
     if (!time_of_change_is_kept())
-        skip();
+        skip("the file system keeps no time of change");
     make(CLASSIC);
     bloomfile_filter *f = opened("filter", 0);
     assert_error(bloomfile_status(f), 0);

@@ -22,6 +22,7 @@ WHOLE = [
     ("join", "live", "-DKEYS=1 -DNO_SEALS"),
     ("seal", "live", "-DKEYS=1 -DNO_SYNCS"),
     ("poison", "live", "-DKEYS=1 -DFAIL -DWRITERS=1 -DSESSIONS=2 -DLOSSES=1"),
+    ("sole", "sole", ""),
     ("grow", "grow", "-DLAYERS=2 -DKILLS=0 -DFAILS=1"),
     ("grow", "grow", "-DKILLS=0 -DLOSSES=1 -DNO_READER -DNO_EXACT"),
     ("grow", "grow", "-DLAYERS=2 -DWRITERS=1 -DKILLS=2 -DLOSSES=1 -DHANDS=1"),
@@ -79,6 +80,7 @@ BUGS = {
     "-DLAYERS=3 -DG=2 -DNO_EXACT": "REMAKE",
     "-DLAYERS=3 -DG=2 -DNO_EXACT -DKILLS=0": "LOCK FOUND AGAIN",
 }
+SOLE_BUGS = "LOAD SHARED FENCE CHILD"
 
 
 def cases():
@@ -86,6 +88,7 @@ def cases():
     removed = [(ROW.get(step.split("_")[0], step.split("_")[0].lower()), "live", switches, f"WITHOUT_{step}")
                for step, switches in WITHOUT.items()]
     removed += [("grow", "grow", switches, f"BUG_{bug}") for switches, bugs in BUGS.items() for bug in bugs.split()]
+    removed += [("sole", "sole", "", f"BUG_{bug}") for bug in SOLE_BUGS.split()]
     removed = [removed[i * 17 % len(removed)] for i in range(len(removed))]
     whole = [(*run, None) for run in WHOLE]
     every = len(removed) // len(whole)

@@ -53,7 +53,7 @@ def head_value(blocks, seed, keys):
     return blocks | seed << 16 | min(keys, LARGEST_KEYS) << 32
 
 
-# --- ribbon.md 3 Blocks and columns ---
+# --- ribbon.md 3 Groups, here blocks, and columns ---
 
 class Columns:
     def __init__(self, words, blocks):
@@ -215,13 +215,13 @@ def rate(body, m):
 # --- ribbon.md 8 ---
 
 def vector_of_columns(given):
-    columns = Columns(words_in(given["lines"]), given["blocks"])
+    columns = Columns(words_in(given["lines"]), given["groups"])
     return f"{columns.r} {columns.few} {columns.rates()}"
 
 
 def vector_of_lookup(given):
     """The words of the page are no solution of anything."""
-    words, blocks = words_in(given["lines"]), given["blocks"]
+    words, blocks = words_in(given["lines"]), given["groups"]
     page = struct.pack(f"<Q{words}I", head_value(blocks, given["page_seed"], 0),
                        *(((i + 1) * C & U64) >> 32 for i in range(words)))
     h, block, coefficients = row_of(given["digest"], given["page_seed"], blocks)

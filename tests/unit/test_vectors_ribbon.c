@@ -110,7 +110,7 @@ static void lookups_depend_on_the_words_that_the_text_names(void **state)
         unsigned lines, blocks, page_seed, b;
         char digest[17], h[17], a[17], parities[9];
         if (sscanf(line,
-                   "lookup ribbon lines=%u blocks=%u page_seed=%u digest=%16[0-9a-f] "
+                   "lookup ribbon lines=%u groups=%u page_seed=%u digest=%16[0-9a-f] "
                    "%16[0-9a-f] %u %16[0-9a-f] %8[0-9a-f]",
                    &lines, &blocks, &page_seed, digest, h, &b, a, parities) != 8)
             continue;
@@ -140,7 +140,7 @@ static void the_rates_are_those_of_the_columns(void **state)
     {
         unsigned lines, blocks;
         unsigned long long sum;
-        if (sscanf(line, "columns ribbon lines=%u blocks=%u %*u %*u %llu", &lines, &blocks, &sum) !=
+        if (sscanf(line, "columns ribbon lines=%u groups=%u %*u %*u %llu", &lines, &blocks, &sum) !=
             3)
             continue;
         struct bytes image = unsolved_image(lines, blocks, 0);

@@ -508,7 +508,8 @@ static void no_file_gets_the_descriptor_of_a_standard_stream(void **state)
     }
 }
 
-/* ---- as libfuse has it: what is mapped of the file by its first name is not what others map */
+/* ---- R7, as libfuse has it: what is mapped of the file by its first name is not what others map
+ */
 
 static const struct faults fuse = { .no_unnamed_files = true,
                                     .no_renameat2 = true,

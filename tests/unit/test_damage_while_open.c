@@ -295,6 +295,11 @@ static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **
             assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
             assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
             assert_error(bloomfile_status(f), BLOOMFILE_EBODY);
+            struct bytes bytes = read_file("filter"); /* live until it leaves, and without a mark */
+            const uint8_t *record = record_at(bytes.data, slot_in_force("filter"));
+            assert_int_equal(get32(record + RECORD_AT_state), BLOOMFILE_STATE_LIVE);
+            assert_int_equal(get32(record + RECORD_AT_flags) & RECORD_SYNC_BEGUN, 0);
+            free(bytes.data);
             assert_all_may_be_there(f);
             bloomfile_close(f);
             assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_EPOISONED);

@@ -1024,6 +1024,23 @@ static void look_at_status(enum fault_call call)
     }
 }
 
+/* L24. The sync that began has ended well, and the file goes on. */
+static void a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_mark(void **state)
+{
+    (void)state;
+    faults_begin(
+        &(struct faults){ .call = ON_pwrite64, .nth = 2, .error = EIO }); /* after the mark */
+    const int error = bloomfile_seal(writer);
+    faults_end();
+    assert_error(error, EIO);
+    assert_false(has_mark());
+    assert_int_equal(info_of_file("filter").state, BLOOMFILE_STATE_LIVE);
+    assert_flawless(flaw_of_sound(reader));
+    assert_flawless(flaw_of_sound(writer));
+    assert_error(bloomfile_seal(writer), 0);
+    assert_flawless(flaw_of_sealed_file("filter"));
+}
+
 /* L24. It has a lower sequence than the sealed record, which a reader may have seen meanwhile. */
 static void a_sealing_that_fails_is_poisoned_and_not_overwritten(void **state)
 {
@@ -1209,6 +1226,7 @@ int main(void)
         ON_NEW_FILTER(one_that_leaves_others_syncs_before_it_takes_a_mark_out),
         ON_NEW_FILTER(a_sync_that_is_under_way_is_in_no_readers_way),
         ON_NEW_FILTER(one_that_refuses_to_seal_does_so_before_it_locks),
+        ON_NEW_FILTER(a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_mark),
         ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten),
         ON_NEW_FILTER(a_record_of_sequence_0_is_synced_like_others),
         ON_NEW_FILTER(a_record_of_the_last_sequences_is_poisoned_all_the_same),

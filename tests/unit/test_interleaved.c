@@ -443,6 +443,18 @@ static void counts_that_killed_writers_took_along_are_flagged(void **state)
     }
 }
 
+/* L22. */
+static void the_number_of_writers_wraps_around(void **state)
+{
+    (void)state;
+    change_record("live", slot_in_force("live"), 64, 4, UINT32_MAX);
+    join_them();
+    assert_int_equal(info_of_file("live").writers, 0);
+    assert_error(bloomfile_finish(third), 0);
+    assert_int_equal(info_of_file("live").writers, 0); /* not below 0 */
+    assert_error(bloomfile_status(writer), 0);
+}
+
 /* A clean file has none, whatever their number. */
 static void a_clean_file_has_its_counts(void **state)
 {
@@ -460,6 +472,17 @@ static void nor_has_it_a_sync(void **state)
     (void)state;
     close_all();
     change_record("live", slot_in_force("live"), 12, 4, RECORD_SYNC_BEGUN);
+    for (unsigned copies = 0; copies < 2; copies++) { /* R11 and R10 heed it all the same */
+        faults_begin(&(struct faults){ .text_read = "no identity of a boot" });
+        const int error = bloomfile_open(&reader, "live", 0);
+        faults_end();
+        assert_error(error, 0);
+        assert_false(bloomfile_contains_digest(reader, number(0, ABSENT)));
+        assert_error(copies ? copy_as_reader() : bloomfile_recheck(reader), BLOOMFILE_EUNCLEAN);
+        assert_true(bloomfile_contains_digest(reader, number(0, ABSENT)));
+        bloomfile_close(reader);
+    }
+    reader = NULL;
     writer = opened("live", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_status(writer), 0);
 }
@@ -1089,6 +1112,7 @@ int main(void)
         ALONE(a_record_that_is_being_written_is_read_again),
         ALONE(writers_that_others_did_not_count_leave_all_the_same),
         ALONE(counts_that_killed_writers_took_along_are_flagged),
+        ALONE(the_number_of_writers_wraps_around),
         ALONE(a_clean_file_has_its_counts),
         ALONE(nor_has_it_a_sync),
         ALONE(one_of_many_leaves_by_a_commit_alone),

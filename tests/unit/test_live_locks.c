@@ -315,6 +315,77 @@ static void a_sync_lets_go_of_no_adder_s_and_no_remover_s_byte(void **state)
     bloomfile_close(inherited);
 }
 
+static int open_it(void)
+{
+    bloomfile_filter *f;
+    const int error = bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE);
+    bloomfile_close(f);
+    return error != 0;
+}
+
+static int sync_it(void)
+{
+    return bloomfile_sync(inherited) != 0;
+}
+
+static int seal_it(void)
+{
+    return bloomfile_seal(inherited) != 0;
+}
+
+static int remove_it(void)
+{
+    uint8_t room[8];
+    struct bytes key = number_key(3, room);
+    return bloomfile_remove(inherited, key.data, key.size) != 0;
+}
+
+static int close_it(void)
+{
+    bloomfile_close(inherited);
+    return 0;
+}
+
+static int add_it(void)
+{
+    return bloomfile_add_digest(inherited, (uint64_t)7 << 58, NULL) != 0;
+}
+
+static bool in_order, had_records, had_syncs;
+
+static void look_at_bytes_1_and_3(enum fault_call call)
+{
+    (void)call;
+    const bool has_records = lock_on_byte(outsider, RECORDS) != F_UNLCK;
+    const bool has_syncs = lock_on_byte(outsider, SYNCS) != F_UNLCK;
+    looks += has_records && has_syncs;
+    in_order = in_order && (!had_records || had_syncs || !has_syncs);
+    had_records = has_records;
+    had_syncs = has_syncs;
+}
+
+/* L1. */
+static void byte_3_is_taken_before_byte_1(void **state)
+{
+    (void)state;
+    static int (*const ways[])(void) = { open_it, sync_it, close_it, seal_it };
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
+        add_digests_of(inherited, 0, 1);
+        looks = 0;
+        in_order = true;
+        had_records = had_syncs = false;
+        faults_begin(&(struct faults){ .at_each_call = look_at_bytes_1_and_3 });
+        const int error = ways[i]();
+        faults_end();
+        assert_int_equal(error, 0);
+        assert_true(looks > 0);
+        assert_true(in_order);
+        if (ways[i] != close_it)
+            bloomfile_close(inherited);
+    }
+}
+
 /* ---- others hold them */
 
 /* L1. */
@@ -350,40 +421,6 @@ static void assert_waits_for(off_t byte, int (*run)(void))
     assert_true(still_waits(child));
     assert_int_equal(lock_byte(outsider, F_UNLCK, byte), 0);
     assert_child_succeeds(child);
-}
-
-static int open_it(void)
-{
-    bloomfile_filter *f;
-    return bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE) != 0;
-}
-
-static int sync_it(void)
-{
-    return bloomfile_sync(inherited) != 0;
-}
-
-static int seal_it(void)
-{
-    return bloomfile_seal(inherited) != 0;
-}
-
-static int remove_it(void)
-{
-    uint8_t room[8];
-    struct bytes key = number_key(3, room);
-    return bloomfile_remove(inherited, key.data, key.size) != 0;
-}
-
-static int close_it(void)
-{
-    bloomfile_close(inherited);
-    return 0;
-}
-
-static int add_it(void)
-{
-    return bloomfile_add_digest(inherited, (uint64_t)7 << 58, NULL) != 0;
 }
 
 /* In a child that inherits a writer, and so joins before anything else. */
@@ -950,6 +987,7 @@ int main(void)
         ON_NEW_FILTER(a_fork_waits_until_an_opening_is_known),
         ON_NEW_FILTER(threads_sync_one_after_the_other),
         ON_NEW_FILTER(threads_of_a_child_open_the_file_anew_one_after_the_other),
+        ON_NEW_FILTER(byte_3_is_taken_before_byte_1),
         ON_NEW_FILTER(byte_0_held_by_others_is_busy_at_once),
         ON_NEW_FILTER(whoever_changes_records_waits_for_byte_1),
         ON_NEW_FILTER(sealing_and_closing_wait_for_byte_1),

@@ -58,6 +58,34 @@ static void a_new_file_has_one_record_that_nobody_has_joined(void **state)
     bloomfile_close(f);
 }
 
+static char steps[100]; /* of a creation */
+
+static void note_step(enum fault_call call)
+{
+    const char step = call == ON_fallocate64                      ? 'a'
+                      : call == ON_pwrite64                       ? 'w'
+                      : call == ON_fsync || call == ON_fdatasync  ? 's'
+                      : call == ON_linkat || call == ON_renameat2 ? 'n'
+                                                                  : 0;
+    const size_t size = strlen(steps);
+    if (step != 0 && size < sizeof steps - 1 && (size == 0 || steps[size - 1] != step))
+        steps[size] = step;
+}
+
+/* L9. */
+static void a_new_file_is_synced_before_it_gets_its_name_and_its_directory_after_it(void **state)
+{
+    (void)state;
+    bloomfile_filter *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
+    faults_begin(&(struct faults){ .at_each_call = note_step });
+    const int error = bloomfile_create(&f, "new", &params, 0);
+    faults_end();
+    assert_error(error, 0);
+    assert_memory_equal(steps, "awsns", 5); /* allocate, write, sync, name, sync */
+    bloomfile_close(f);
+}
+
 /* ---- a commit that is cut short, or damaged */
 
 static off_t place_of(unsigned slot)
@@ -481,6 +509,7 @@ int main(void)
 #define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, leave_temp_dir)
     const struct CMUnitTest tests[] = {
         ON_NEW_FILTER(a_new_file_has_one_record_that_nobody_has_joined),
+        ON_NEW_FILTER(a_new_file_is_synced_before_it_gets_its_name_and_its_directory_after_it),
         ON_NEW_FILTER(a_torn_commit_leaves_the_one_before_in_force),
         ON_NEW_FILTER(a_torn_first_commit_leaves_a_file_as_it_was_created),
         ON_NEW_FILTER(both_records_damaged_are_refused),

@@ -71,7 +71,7 @@ class Sharing(Case):
                 self.assertEqual({type(other) for other in others} - {type(None)}, {ValueError})
                 self.assertTrue(f.closed)
 
-    def test_sealing_while_others_add(self):
+    def test_sealing_while_others_add(self):  # L14
         for turn in range(5):
             f = self.live(100_000, replace=True)
             added = []

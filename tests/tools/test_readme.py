@@ -86,6 +86,27 @@ class Readme(ToolTest):
                 if anchor and to.suffix == ".md":
                     self.assertIn(anchor[1:], headings(to), page)
 
+    def test_sections_of_the_specification_exist(self):
+        """Where its texts, pages and sources refer to them: "core 12.4", "live.md 6", "format-spec.md, section 6"."""
+        number = r"\d+(?:\.\d+)?"
+        wanted = re.compile(rf"(format-spec\.md`?,? sections?|[a-z-]+\.md|\bcore|\b[Ss]ections?)(?:\]\([^)]*\))?\s+(?:\* )?"
+                            rf"({number}(?:(?:, and |, | and | to | or ){number})*)(?!\.?\w|%)")
+        texts = [SOURCE_ROOT / "format-spec.md", *(SOURCE_ROOT / "doc" / "format").glob("*.md")]
+        sections = {text.name: set(re.findall(rf"(?m)^###? ({number}) ", text.read_text(encoding="utf-8"))) for text in texts}
+        found = 0
+        for path in SOURCE_ROOT.rglob("*"):
+            if path.suffix not in {".c", ".h", ".java", ".md", ".pml", ".py"} or any(
+                    part.startswith(("build", ".", "corpus")) for part in path.relative_to(SOURCE_ROOT).parts):
+                continue
+            text = path.read_text(encoding="utf-8", errors="replace").replace('"Core 12" is section 12 of', "")
+            for name, numbers in wanted.findall(text):
+                name = ("format-spec.md" if name == "core" or name.startswith("format-spec") else
+                        path.name if path in texts and "ection" in name else name)
+                for one in re.findall(number, numbers) if name in sections else []:
+                    self.assertIn(one, sections[name], f"{path}: {name} {numbers}")
+                    found += 1
+        self.assertGreater(found, 250)
+
     def test_the_demo_lists_what_it_needs_on_a_system_without_dpkg(self):
         programs = self.folder / "bin"
         programs.mkdir()

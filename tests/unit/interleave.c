@@ -47,13 +47,11 @@ static atomic_uint calls;
 
 static void count_call(enum fault_call call)
 {
-    (void)call;
     atomic_fetch_add(&calls, 1);
 }
 
 static int stop_in_time(void *context)
 {
-    (void)context;
     return atomic_load(&calls) >= stops_at_call ? ECANCELED : 0;
 }
 

@@ -337,7 +337,6 @@ static char temp_dir[4096];
 
 int enter_temp_dir(void **state)
 {
-    (void)state;
     const char *parent = getenv("TMPDIR");
     snprintf(temp_dir, sizeof temp_dir, "%s/bloomfile-test.XXXXXX", parent ? parent : "/tmp");
     return mkdtemp(temp_dir) == NULL || chdir(temp_dir) != 0;
@@ -351,7 +350,6 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 
 int leave_temp_dir(void **state)
 {
-    (void)state;
     return chdir("/") != 0 || nftw(temp_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0;
 }
 

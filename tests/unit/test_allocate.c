@@ -22,7 +22,6 @@ static bool is_unknown; /* fstatvfs() fails */
 int __wrap_fstatvfs(int fd, struct statvfs *status);
 int __wrap_fstatvfs(int fd, struct statvfs *status)
 {
-    (void)fd;
     *status = disk;
     errno = EIO;
     return is_unknown ? -1 : 0;
@@ -60,7 +59,6 @@ static int allocate_new(uint64_t size, bool reserve, struct faults faults, off_t
 
 static void file_larger_than_free_space_allocates_nothing(void **state)
 {
-    (void)state;
     static const uint64_t sizes[] = { (FREE + 1) * BLOCK, (uint64_t)1 << 40, INT64_MAX };
     off_t taken;
     for (size_t i = 0; i < ROWS(sizes); i++)
@@ -73,7 +71,6 @@ static void file_larger_than_free_space_allocates_nothing(void **state)
 
 static void large_enough_disk_is_allocated(void **state)
 {
-    (void)state;
     off_t taken;
     for (int reserve = 0; reserve < 2; reserve++) {
         assert_error(allocate_new(FREE * BLOCK, reserve != 0, (struct faults){ 0 }, &taken), 0);
@@ -83,7 +80,6 @@ static void large_enough_disk_is_allocated(void **state)
 
 static void without_allocation_no_zeros_are_written_to_a_disk_that_is_too_small(void **state)
 {
-    (void)state;
     static const int errors[] = { EOPNOTSUPP, ENOSYS };
     off_t taken;
     for (size_t i = 0; i < ROWS(errors); i++) {
@@ -98,7 +94,6 @@ static void without_allocation_no_zeros_are_written_to_a_disk_that_is_too_small(
 /* It may compress what is written. */
 static void sealed_file_is_not_allocated_where_fallocate_is_missing(void **state)
 {
-    (void)state;
     off_t taken;
     const struct faults lacking = from_then_on(ON_fallocate64, 1, EOPNOTSUPP);
     assert_error(allocate_new((FREE + 1) * BLOCK, false, lacking, &taken), 0);
@@ -107,7 +102,6 @@ static void sealed_file_is_not_allocated_where_fallocate_is_missing(void **state
 
 static void unknown_free_space_skips_the_size_check(void **state)
 {
-    (void)state;
     off_t taken;
     is_unknown = true;
     assert_error(allocate_new((FREE + 1) * BLOCK, true, (struct faults){ 0 }, &taken), 0);
@@ -120,7 +114,6 @@ static void unknown_free_space_skips_the_size_check(void **state)
 
 static void reserved_blocks_count_as_free_for_root_alone(void **state)
 {
-    (void)state;
     off_t taken;
     disk.f_bavail = FREE / 2;
     assert_error(allocate_new(FREE * BLOCK, true, (struct faults){ 0 }, &taken),

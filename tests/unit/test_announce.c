@@ -125,7 +125,6 @@ static void damage_page(uint64_t page)
 
 static void each_page_that_is_not_known_is_asked_for_once(void **state)
 {
-    (void)state;
     static const uint64_t known[] = { 7, 70, 1033 };
     static const uint64_t wanted[] = { 7,    70, 1033, 9, 0, 1030, 9,    33,   0,
                                        1030, 70, 1033, 6, 7, 6,    1057, 1499, 1027 };
@@ -141,7 +140,6 @@ static void each_page_that_is_not_known_is_asked_for_once(void **state)
 
 static void the_second_of_two_is_asked_for_and_one_alone_is_read(void **state)
 {
-    (void)state;
     static const uint64_t two[] = { 3, 64 }, one[] = { 128 }, last[] = { 3, 64, 129 };
     disk = COLD;
     assert_int_equal(look_up(two, 2), 0);
@@ -154,7 +152,6 @@ static void the_second_of_two_is_asked_for_and_one_alone_is_read(void **state)
 
 static void a_bad_page_is_known(void **state)
 {
-    (void)state;
     static const uint64_t bad[] = { 64 }, wanted[] = { 64, 66, 64, 67 };
     damage_page(64);
     assert_int_equal(look_up(bad, 1), 1);
@@ -166,7 +163,6 @@ static void a_bad_page_is_known(void **state)
 
 static void what_is_in_memory_is_not_asked_for(void **state)
 {
-    (void)state;
     static const uint64_t wanted[] = { 1, 2, 3, 4 };
     assert_int_equal(look_up(wanted, ROWS(wanted)), 0);
     assert_int_equal(count, 0);
@@ -174,7 +170,6 @@ static void what_is_in_memory_is_not_asked_for(void **state)
 
 static void whoever_verifies_nothing_asks_for_nothing(void **state)
 {
-    (void)state;
     static const uint64_t wanted[] = { 1, 2, 3, 4 };
     bloomfile_close(filter);
     damage_page(2);

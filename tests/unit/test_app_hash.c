@@ -128,7 +128,6 @@ static void assert_answers(const bloomfile_filter *f)
 
 static void a_builder_takes_digests_only(void **state)
 {
-    (void)state;
     for (unsigned many = 0; many < 2; many++) {
         bloomfile_builder *b = new_builder(params_of(BLOOMFILE_LAYOUT_BLOCKED));
         const struct bloomfile_key key = { "key", 3 };
@@ -147,7 +146,6 @@ static void a_builder_takes_digests_only(void **state)
 
 static void the_header_carries_the_name(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
         struct bytes image = image_of(layouts[i]);
         assert_int_equal(get32(image.data + AT_hash_id), OURS);
@@ -164,7 +162,6 @@ static void the_header_carries_the_name(void **state)
 
 static void who_does_not_ask_for_it_is_refused(void **state)
 {
-    (void)state;
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
                                       BLOOMFILE_OPEN_COPY };
     struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
@@ -191,7 +188,6 @@ static void who_does_not_ask_for_it_is_refused(void **state)
 
 static void the_refusal_is_that_of_rule_V10(void **state)
 {
-    (void)state;
     struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f;
     put32(image.data + AT_k, 0); /* V12 */
@@ -207,7 +203,6 @@ static void the_refusal_is_that_of_rule_V10(void **state)
 
 static void numbers_below_the_range_stay_unknown(void **state)
 {
-    (void)state;
     static const uint32_t ids[] = { 0, 2, 0x7FFFFFFF };
     struct bytes image = image_of(BLOOMFILE_LAYOUT_CLASSIC);
     for (size_t i = 0; i < ROWS(ids); i++) {
@@ -225,7 +220,6 @@ static void numbers_below_the_range_stay_unknown(void **state)
 
 static void only_the_right_name_gets_answers(void **state)
 {
-    (void)state;
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     for (size_t i = 0; i < ROWS(layouts) * ROWS(flags); i++) {
         struct bytes image = image_of(layouts[i % ROWS(layouts)]);
@@ -250,7 +244,6 @@ static void only_the_right_name_gets_answers(void **state)
 /* Somebody opens what he takes for a filter of his own hash, and does not look at the error. */
 static void a_wrong_name_silences_a_filter_of_xxh3_too(void **state)
 {
-    (void)state;
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 51200, 6, 9, 0 });
     bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
@@ -268,7 +261,6 @@ static void a_wrong_name_silences_a_filter_of_xxh3_too(void **state)
 
 static void a_key_is_maybe_and_the_sticky_error_tells(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++)
         for (unsigned batch = 0; batch < 2; batch++) {
             struct bytes image = image_of(layouts[i]);
@@ -287,7 +279,6 @@ static void a_key_is_maybe_and_the_sticky_error_tells(void **state)
 
 static void damage_is_told_before_a_missing_name(void **state)
 {
-    (void)state;
     struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
     image.data[EMBEDDED + 100] ^= 1;
     bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
@@ -317,7 +308,6 @@ static void assert_copy(const char *path, uint32_t layout)
 
 static void folding_merging_copying_and_verifying_work_unnamed(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
         const uint32_t layout = layouts[i];
         struct bytes image = image_of(layout);
@@ -357,7 +347,6 @@ static void folding_merging_copying_and_verifying_work_unnamed(void **state)
 
 static void filters_of_unlike_functions_do_not_merge(void **state)
 {
-    (void)state;
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC);
     struct bytes images[4];
     bloomfile_filter *handles[4];
@@ -387,7 +376,6 @@ static void filters_of_unlike_functions_do_not_merge(void **state)
 
 static void a_body_made_elsewhere_is_named_by_its_params(void **state)
 {
-    (void)state;
     const struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_COUNTING);
     struct bytes image = image_of(BLOOMFILE_LAYOUT_COUNTING);
     assert_error(bloomfile_assemble("out", &params, image.data + EMBEDDED, 512 * 60 / 2, 0, COUNT,
@@ -427,7 +415,6 @@ static void assert_takes_nothing(bloomfile_filter *f, bool named)
 
 static void a_live_filter_takes_digests_from_who_names_it(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create_live(BLOOMFILE_LAYOUT_COUNTING);
     assert_answers(f);
     assert_takes_nothing(f, true);
@@ -449,7 +436,6 @@ static void a_live_filter_takes_digests_from_who_names_it(void **state)
 
 static void a_filter_in_memory_takes_digests(void **state)
 {
-    (void)state;
     const struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f;
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
@@ -463,7 +449,6 @@ static void a_filter_in_memory_takes_digests(void **state)
 /* bfseal: in place, by one who cannot name the function. */
 static void sealing_in_place_does_not_loosen_a_tongue(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_filter *f = create_live(layouts[i]);
         bloomfile_close(f);
@@ -479,7 +464,6 @@ static void sealing_in_place_does_not_loosen_a_tongue(void **state)
 
 static void live_sources_are_copied_and_rescued(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create_live(BLOOMFILE_LAYOUT_BLOCKED), *copy;
     bloomfile_close(f);
     assert_error(bloomfile_open(&f, "live", BLOOMFILE_OPEN_APP_HASH), 0);
@@ -537,7 +521,6 @@ static void assert_golden(const char *name, const char *keys, uint32_t hash_id, 
 
 static void the_golden_files_answer_by_digests(void **state)
 {
-    (void)state;
     char path[4096], name[64], keys[64];
     uint32_t hash_id;
     uint64_t self_test;

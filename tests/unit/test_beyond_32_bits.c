@@ -158,19 +158,16 @@ static void assert_big_filter_works(uint32_t layout, uint64_t m, uint32_t k)
 
 static void a_blocked_filter_of_more_than_2_to_the_36_bits_works(void **state)
 {
-    (void)state;
     assert_big_filter_works(BLOOMFILE_LAYOUT_BLOCKED, (1ULL << 36) + 512 * 1001, 8);
 }
 
 static void a_classic_filter_of_more_than_2_to_the_36_bits_works(void **state)
 {
-    (void)state;
     assert_big_filter_works(BLOOMFILE_LAYOUT_CLASSIC, (1ULL << 36) + 4099, 4);
 }
 
 static void a_filter_inside_a_file_begins_beyond_4_gib(void **state)
 {
-    (void)state;
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 10, 6, 50, 0 });
     const uint64_t offset = (1ULL << 33) + 12345;

@@ -24,7 +24,6 @@ static const struct bloomfile_params layouts[] = {
 
 static void the_order_of_keys_does_not_matter(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_builder *up = new_builder(layouts[i]), *down = new_builder(layouts[i]);
         add_numbers(up, 0, 3000);
@@ -36,7 +35,6 @@ static void the_order_of_keys_does_not_matter(void **state)
 
 static void equal_keys_count_once(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_builder *once = new_builder(layouts[i]), *often = new_builder(layouts[i]);
         uint64_t count;
@@ -57,7 +55,6 @@ static void equal_keys_count_once(void **state)
 /* So many that they are not sorted as they come. */
 static void many_equal_keys_that_were_counted_count_once(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_builder *once = new_builder(layouts[i]), *often = new_builder(layouts[i]);
         uint64_t count;
@@ -80,7 +77,6 @@ static void *add_one_more(void *context)
 
 static void keys_are_counted_whichever_thread_adds_them(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .threads = 2 });
     for (uint64_t added = 1; added <= 5; added++) {
         pthread_t thread;
@@ -95,7 +91,6 @@ static void keys_are_counted_whichever_thread_adds_them(void **state)
 
 static void a_builder_makes_the_same_bytes_twice(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder(layouts[0]);
     add_numbers(b, 0, 1000);
     assert_same(finish_image(b), finish_image(b));
@@ -104,7 +99,6 @@ static void a_builder_makes_the_same_bytes_twice(void **state)
 
 static void keys_may_be_added_after_finishing(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder(layouts[1]), *at_once = new_builder(layouts[1]);
     add_numbers(b, 0, 1000);
     free(finish_image(b).data);
@@ -116,7 +110,6 @@ static void keys_may_be_added_after_finishing(void **state)
 /* So many that they are partitioned, behind those that have been sorted. */
 static void many_keys_may_be_added_after_counting(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder(layouts[1]), *at_once = new_builder(layouts[1]);
     uint64_t count;
     add_numbers(b, 0, 5000);
@@ -128,7 +121,6 @@ static void many_keys_may_be_added_after_counting(void **state)
 
 static void digests_stand_for_their_keys(void **state)
 {
-    (void)state;
     enum {
         N = 100000
     };
@@ -147,7 +139,6 @@ static void digests_stand_for_their_keys(void **state)
 
 static void many_keys_are_added_at_once(void **state)
 {
-    (void)state;
     enum {
         N = 3000
     };
@@ -168,7 +159,6 @@ static void many_keys_are_added_at_once(void **state)
 
 static void more_digests_than_memory_holds_are_refused_and_not_forgotten(void **state)
 {
-    (void)state;
     static const size_t counts[] = { SIZE_MAX / 8, SIZE_MAX };
     for (size_t i = 0; i < ROWS(counts); i++) {
         bloomfile_builder *b = new_builder(layouts[0]);
@@ -186,7 +176,6 @@ static void more_digests_than_memory_holds_are_refused_and_not_forgotten(void **
 
 static void the_file_and_the_image_in_memory_have_the_same_body_and_parameters(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_builder *b = new_builder(layouts[i]);
         add_numbers(b, 0, 2000);
@@ -213,7 +202,6 @@ static void the_file_and_the_image_in_memory_have_the_same_body_and_parameters(v
 
 static void the_reserved_bytes_are_zero(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .label = "label" });
     struct bytes image = last_image(b);
     for (unsigned i = 133; i < 252; i++)
@@ -227,7 +215,6 @@ static void the_reserved_bytes_are_zero(void **state)
 
 static void a_filter_of_no_keys_says_no(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
         struct bytes image = last_image(new_builder(layouts[i]));
         struct bloomfile_info info = verified_info(image);
@@ -245,7 +232,6 @@ static void a_filter_of_no_keys_says_no(void **state)
 
 static void every_number_of_bits_holds_its_keys(void **state)
 {
-    (void)state;
     for (uint64_t m = 1; m < 140; m++) {
         for (uint32_t layout = BLOOMFILE_LAYOUT_CLASSIC; layout <= BLOOMFILE_LAYOUT_COUNTING;
              layout++) {
@@ -266,7 +252,6 @@ static void every_number_of_bits_holds_its_keys(void **state)
 
 static void counters_count_positions_and_stop_at_15(void **state)
 {
-    (void)state;
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 3, 2, 3, 0 });
     const uint8_t *counters = image.data + EMBEDDED;
@@ -283,7 +268,6 @@ static void counters_count_positions_and_stop_at_15(void **state)
 
 static void nothing_is_freed_of_no_builder(void **state)
 {
-    (void)state;
     bloomfile_builder_free(NULL);
 }
 

@@ -132,7 +132,6 @@ enum {
 
 static void whichever_call_fails_its_error_is_told_and_no_digest_is_lost(void **state)
 {
-    (void)state;
     const bool usual = params.layout == BLOOMFILE_LAYOUT_BLOCKED && params.slices == 0;
     const size_t tried = usual ? ROWS(rows) : ON_MEMORY;
     for (size_t i = 0; i < tried; i++) {
@@ -177,7 +176,6 @@ static int count(bloomfile_builder *b, size_t n)
 
 static int finish(bloomfile_builder *b, size_t n)
 {
-    (void)n;
     const int error = bloomfile_builder_finish(b, "built", 0);
     assert_int_equal(entries_in_dir(), error == 0);
     return error;
@@ -186,7 +184,6 @@ static int finish(bloomfile_builder *b, size_t n)
 /* The only one waits for others until it is counted or written. */
 static void nor_one_where_memory_is_not_limited(void **state)
 {
-    (void)state;
     static const size_t numbers[] = { 1, KEYS };
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_RIBBON };
     int (*const steps[])(bloomfile_builder * b, size_t n) = { count, finish };
@@ -232,7 +229,6 @@ static void nor_one_of_a_slice(void **state)
 
 static void short_and_interrupted_transfers_are_continued(void **state)
 {
-    (void)state;
     assert_error(run((struct faults){ .transfer_at_most = 30001 }), 0);
     assert_error(run(once(ON_pwrite64, 2, EINTR)), 0);
     assert_error(run(once(ON_pread64, 2, EINTR)), 0);
@@ -241,13 +237,11 @@ static void short_and_interrupted_transfers_are_continued(void **state)
 
 static void a_temporary_file_that_has_been_cut_is_noticed(void **state)
 {
-    (void)state;
     assert_error(run((struct faults){ .file_ends_at = 100000 }), BLOOMFILE_ETRUNCATED);
 }
 
 static void without_unnamed_files_a_name_for_a_moment_serves(void **state)
 {
-    (void)state;
     static const int errors[] = { EOPNOTSUPP, EISDIR, EINVAL };
     for (size_t i = 0; i < ROWS(errors); i++)
         assert_error(run(once(ON_openat64, 1, errors[i])), 0);
@@ -260,7 +254,6 @@ static void without_unnamed_files_a_name_for_a_moment_serves(void **state)
 /* The next file to be opened gets the number of the temporary one that was given up. */
 static void a_temporary_file_that_keeps_its_name_is_given_up(void **state)
 {
-    (void)state;
     struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);
     struct faults besides = once(ON_unlinkat, 1, EIO);
     faults.besides = &besides;
@@ -295,7 +288,6 @@ static int temporary_file(void)
 
 static void zero(uint8_t *page, size_t at)
 {
-    (void)at;
     memset(page, 0, 4096);
 }
 
@@ -306,7 +298,6 @@ static void flip(uint8_t *page, size_t at)
 
 static void shift(uint8_t *page, size_t at)
 {
-    (void)at;
     memmove(page, page + 8, 4096 - 8);
 }
 
@@ -327,7 +318,6 @@ static void assert_noticed(bloomfile_builder *b, int fd, size_t at,
 /* Digests that are as many, and in order: only their sum tells. */
 static void nor_are_changed_digests_counted(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder(params);
     uint64_t count = UINT64_MAX;
     uint8_t byte;
@@ -346,7 +336,6 @@ static void nor_are_changed_digests_counted(void **state)
 /* As after an error of writing to the disk, which comes later than the write. */
 static void what_changes_in_a_temporary_file_is_noticed(void **state)
 {
-    (void)state;
     static void (*const damages[])(uint8_t *, size_t) = { zero, flip, shift };
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_RIBBON; layout++) {
         for (unsigned sized = 0; sized < 2; sized++) {
@@ -370,7 +359,6 @@ static void what_changes_in_a_temporary_file_is_noticed(void **state)
 
 static void a_folder_that_does_not_serve_is_an_error(void **state)
 {
-    (void)state;
     write_file("file", "", 0);
     static const struct {
         const char *folder;
@@ -390,7 +378,6 @@ static void a_folder_that_does_not_serve_is_an_error(void **state)
 /* It may be changed while a worker makes the file. */
 static void the_environment_is_read_when_a_builder_is_made(void **state)
 {
-    (void)state;
     char *before = getenv("TMPDIR");
     before = before != NULL ? strdup(before) : NULL;
     struct bloomfile_params p = params;
@@ -410,7 +397,6 @@ static void the_environment_is_read_when_a_builder_is_made(void **state)
 
 static void without_threads_the_caller_does_the_work(void **state)
 {
-    (void)state;
     params.threads = 4;
     for (unsigned nth = 1; nth <= 4; nth++)
         assert_error(run(from_then_on(ON_pthread_create, nth, EAGAIN)), 0);
@@ -420,7 +406,6 @@ static void without_threads_the_caller_does_the_work(void **state)
 /* A thread takes longer to start than a few keys take. */
 static void no_more_threads_are_started_than_there_is_work_for(void **state)
 {
-    (void)state;
     static const struct {
         size_t keys;
         unsigned least, most; /* calls, in a few teams */
@@ -442,7 +427,6 @@ static void no_more_threads_are_started_than_there_is_work_for(void **state)
 
 static void two_threads_are_the_fewest_that_share_the_work(void **state)
 {
-    (void)state;
     for (uint32_t threads = 0; threads <= 2; threads++) {
         faults_begin(&(struct faults){ 0 });
         bloomfile_builder *b = new_builder((struct bloomfile_params){ .threads = threads });
@@ -461,7 +445,6 @@ static unsigned until_kill;
 
 static void kill_in_time(enum fault_call call)
 {
-    (void)call;
     if (until_kill-- == 0)
         raise(SIGKILL);
 }
@@ -481,7 +464,6 @@ static bool killed_at(unsigned call)
 
 static void a_kill_leaves_nothing_behind(void **state)
 {
-    (void)state;
     if (!has_unnamed_files())
         skip("the file system has no files without a name");
     unsigned call = 0;

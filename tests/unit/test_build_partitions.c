@@ -92,7 +92,6 @@ static const struct how {
 
 static void partitions_make_the_bytes_of_sorted_digests(void **state)
 {
-    (void)state;
     struct bytes expected = sorted(KEYS);
     for (size_t h = 0; h < ROWS(hows); h++) {
         size_t before = open_descriptors();
@@ -109,7 +108,6 @@ static void partitions_make_the_bytes_of_sorted_digests(void **state)
 /* Behind digests that are sorted by then, and new ones that are not. */
 static void partitions_may_begin_anywhere(void **state)
 {
-    (void)state;
     static const size_t steps[] = { 0, 1, 7, 8, 3001, 8191, 8192 };
     struct bytes expected = sorted(100000);
     for (size_t i = 0; i < ROWS(steps) * ROWS(steps) * ROWS(steps); i++) {
@@ -129,7 +127,6 @@ static void partitions_may_begin_anywhere(void **state)
 
 static void less_memory_than_a_mib_is_a_mib(void **state)
 {
-    (void)state;
     const uint64_t memories[] = { 1 << 20, (1 << 20) - 1, 1 };
     struct bytes expected = sorted(KEYS);
     for (size_t i = 0; i < ROWS(memories); i++) {
@@ -142,7 +139,6 @@ static void less_memory_than_a_mib_is_a_mib(void **state)
 
 static void repetitions_count_once(void **state)
 {
-    (void)state;
     enum {
         SOME = 600000,
         ROUNDS = 8
@@ -162,7 +158,6 @@ static void repetitions_count_once(void **state)
 
 static void a_thread_that_adds_alone_has_all_the_memory(void **state)
 {
-    (void)state;
     enum {
         NEARLY_ALL = 4000000 /* of MOST / 2 bytes */
     };
@@ -180,7 +175,6 @@ static void a_thread_that_adds_alone_has_all_the_memory(void **state)
 
 static void digests_may_be_added_after_reading(void **state)
 {
-    (void)state;
     struct bytes expected = sorted(1000000);
     for (size_t h = 0; h < ROWS(hows); h++) {
         bloomfile_builder *b = builder_with(hows[h].threads, hows[h].memory);
@@ -198,7 +192,6 @@ static void digests_may_be_added_after_reading(void **state)
 /* One partition has more than fits into the cache, and than is read at once. */
 static void digests_may_all_be_in_one_partition(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 1200000; i++)
         digests[i] = digests[i] >> 11 | (uint64_t)5 << 53;
     struct bytes expected = sorted(1200000);
@@ -240,7 +233,6 @@ static int build_in_spite_of(const struct faults *faults, struct bytes expected)
 
 static void without_memory_for_partitions_the_error_is_told_and_no_digest_is_lost(void **state)
 {
-    (void)state;
     static const enum fault_call calls[] = { ON_aligned_alloc, ON_mmap64, ON_mremap,
                                              ON_realloc,       ON_malloc, ON_calloc };
     struct bytes expected = sorted(400000);

@@ -146,7 +146,6 @@ static struct bytes expected_of(struct bloomfile_params params)
 
 static void each_digest_counts_once(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < ROWS(kinds); k++) {
         struct bytes expected = expected_of(kinds[k]);
         for (size_t w = 0; w < ROWS(ways); w++) {
@@ -169,7 +168,6 @@ static void each_digest_counts_once(void **state)
  * right one could not follow it. */
 static void only_the_filter_of_the_right_size_is_published(void **state)
 {
-    (void)state;
     struct bytes expected = expected_of(kinds[0]);
     const size_t n = out_of_sample();
     bloomfile_builder *b = builder_with(kinds[0], hows[0]);
@@ -183,7 +181,6 @@ static void only_the_filter_of_the_right_size_is_published(void **state)
 /* For all that are held it would be, but they are few. */
 static void a_filter_is_not_too_large_before_its_keys_are_counted(void **state)
 {
-    (void)state;
     const struct rlimit small = { KEYS * 10 / 8 + 50000, RLIM_INFINITY };
     struct rlimit before;
     struct bytes expected = expected_of(kinds[0]);

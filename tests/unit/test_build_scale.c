@@ -75,7 +75,6 @@ static struct bytes plainly_built(struct bloomfile_params params, size_t n)
 
 static int fill_digests(void **state)
 {
-    (void)state;
     uint64_t random = 42;
     for (size_t i = 0; i < KEYS; i++)
         digests[i] = random64(&random);
@@ -118,7 +117,6 @@ static void add_by_threads(bloomfile_builder *b, unsigned threads)
 
 static void neither_threads_nor_memory_nor_order_change_the_bytes(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < ROWS(kinds); k += STEP) {
         struct bytes expected = plainly_built(kinds[k], KEYS);
         for (size_t h = 0; h < ROWS(hows); h++) {
@@ -138,7 +136,6 @@ static void neither_threads_nor_memory_nor_order_change_the_bytes(void **state)
 
 static void images_in_memory_are_the_same_too(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < ROWS(kinds); k++) {
         bloomfile_builder *plain = builder_with(kinds[k], (struct how){ 0, 0 });
         add_array(plain, digests, KEYS);
@@ -159,7 +156,6 @@ static void images_in_memory_are_the_same_too(void **state)
 
 static void keys_may_be_added_after_counting_and_finishing(void **state)
 {
-    (void)state;
     for (size_t h = 0; h < ROWS(hows); h++) {
         bloomfile_builder *b = builder_with(kinds[0], hows[h]);
         assert_int_equal(counted(b), 0);
@@ -177,7 +173,6 @@ static void keys_may_be_added_after_counting_and_finishing(void **state)
 
 static void a_builder_without_keys_makes_an_empty_filter(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < ROWS(kinds); k++) {
         struct bytes expected = plainly_built(kinds[k], 0);
         for (size_t h = 0; h < ROWS(hows); h++) {
@@ -215,7 +210,6 @@ static uint64_t denser_and_denser(uint64_t i)
 
 static uint64_t all_equal(uint64_t i)
 {
-    (void)i;
     return UINT64_MAX;
 }
 
@@ -226,7 +220,6 @@ static uint64_t at_both_ends(uint64_t i)
 
 static void digests_may_be_spread_unevenly(void **state)
 {
-    (void)state;
     static shape *const shapes[] = { one_after_the_other, at_the_end, in_a_few_heaps,
                                      denser_and_denser,   all_equal,  at_both_ends };
     static const struct bloomfile_params crowded[] = {
@@ -259,7 +252,6 @@ static void digests_may_be_spread_unevenly(void **state)
 /* The first and the last digest of every block; so of every part, wherever parts begin. */
 static void no_digest_is_lost_between_parts(void **state)
 {
-    (void)state;
     enum {
         BLOCKS = 16391, /* 1 MiB */
         EDGES = 2 * BLOCKS
@@ -290,7 +282,6 @@ static void no_digest_is_lost_between_parts(void **state)
 
 static void what_memory_does_not_hold_goes_to_a_file_without_a_name(void **state)
 {
-    (void)state;
     size_t before = open_descriptors();
     bloomfile_builder *b = builder_with(kinds[0], (struct how){ 0, MIB });
     add_array(b, digests, 30000);
@@ -347,7 +338,6 @@ static int growth(uint32_t layout, struct how how)
 
 static void no_more_memory_is_taken_than_allowed(void **state)
 {
-    (void)state;
 #ifdef SANITIZED
     skip("the sanitizer takes memory of its own");
 #endif

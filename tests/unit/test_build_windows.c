@@ -78,7 +78,6 @@ static struct parts parts_of(struct bloomfile_params params, struct how how)
 
 static void short_memory_makes_windows_of_parts(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < ROWS(kinds); k++) {
         for (size_t h = 0; h < ROWS(hows); h++) {
             struct parts p = parts_of(kinds[k], hows[h]);
@@ -94,7 +93,6 @@ static void short_memory_makes_windows_of_parts(void **state)
 
 static void deferred_positions_make_the_same_bytes(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < ROWS(kinds); k++) {
         struct bytes expected = plainly_built(kinds[k], digests);
         for (size_t h = 0; h < ROWS(hows); h++) {
@@ -109,7 +107,6 @@ static void deferred_positions_make_the_same_bytes(void **state)
 
 static void digests_may_be_spread_unevenly_and_be_repeated(void **state)
 {
-    (void)state;
     uint64_t *values = calloc(KEYS, sizeof *values);
     assert_non_null(values);
     for (unsigned shape = 0; shape < 3; shape++) {
@@ -140,7 +137,6 @@ static unsigned reads_of(struct bloomfile_params params)
 /* A part of 256 KiB each: 16 MiB would take 64 passes. */
 static void digests_are_not_read_for_each_part(void **state)
 {
-    (void)state;
     struct bloomfile_params small = kinds[1];
     small.bits = 8 * 100 * KIB;
     const unsigned once = reads_of(small);
@@ -165,7 +161,6 @@ static const struct {
 
 static void whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds(void **state)
 {
-    (void)state;
     struct bytes expected = plainly_built(few, digests);
     const size_t descriptors = open_descriptors();
     for (uint32_t threads = 1; threads <= 2; threads++) {
@@ -244,7 +239,6 @@ static void damage_in_time(enum fault_call call)
 /* As after an error of writing to the disk, which comes later than the write. */
 static void positions_that_change_in_the_file_are_noticed(void **state)
 {
-    (void)state;
     static void (*const damages[])(uint8_t *) = { zero, flip, shift };
     bloomfile_builder *b = builder_with(few, hows[0], digests);
     result_has_no_name = has_unnamed_files();
@@ -269,7 +263,6 @@ static void positions_that_change_in_the_file_are_noticed(void **state)
 /* Of 2^35 bits, which are 2^32 bytes, with no limit of memory; and of as many as there can be. */
 static void parts_of_the_largest_bodies_fit_into_the_address_space(void **state)
 {
-    (void)state;
     static const uint64_t bits[] = { 1ULL << 35, (1ULL << 35) + 1, BLOOMFILE_MAX_BITS };
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -299,7 +292,6 @@ static struct parts local_parts(uint32_t layout, unsigned threads, uint64_t memo
 /* Whose memory is that of all threads. */
 static void parts_of_layouts_with_local_positions_fit_into_the_memory(void **state)
 {
-    (void)state;
     const uint64_t keys_of_page = 64 * MIB / (64 * MIB / 4096);
     for (unsigned threads = 1; threads <= 4; threads++) {
         const struct parts blocked = local_parts(BLOOMFILE_LAYOUT_BLOCKED, threads, 0);
@@ -321,7 +313,6 @@ static void parts_of_layouts_with_local_positions_fit_into_the_memory(void **sta
 
 static void windows_have_no_more_parts_and_no_larger_buffers_than_serve(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < ROWS(kinds); k++)
         for (uint64_t memory = MIB; memory <= 32 * MIB; memory *= 2) {
             const struct parts p = parts_of(kinds[k], (struct how){ 1, memory });
@@ -333,7 +324,6 @@ static void windows_have_no_more_parts_and_no_larger_buffers_than_serve(void **s
 
 static void a_buffer_takes_no_more_memory_than_it_may(void **state)
 {
-    (void)state;
     const struct digest_buffer_plan plan = { .most = 5000 };
     struct digest_buffer buffer = { 0 };
     assert_error(digest_buffer_reserve(&buffer, &plan, 3000), 0);

@@ -8,21 +8,18 @@ static const uint8_t in_order[] = { 0xF8, 0x01, 0x82, 0x03, 0x84, 0x05, 0x86, 0x
 
 static void integers_are_read_least_significant_byte_first(void **state)
 {
-    (void)state;
     assert_int_equal(get32(in_order), 0x038201F8);
     assert_int_equal(get64(in_order), 0x07860584038201F8);
 }
 
 static void integers_are_read_at_any_alignment(void **state)
 {
-    (void)state;
     assert_int_equal(get32(in_order + 1), 0x84038201);
     assert_int_equal(get64(in_order + 1), 0x8807860584038201u);
 }
 
 static void what_is_written_is_least_significant_byte_first_and_nothing_around_it(void **state)
 {
-    (void)state;
     uint8_t bytes[11] = { 0 };
     put32(bytes + 1, 0x84038201);
     assert_memory_equal(bytes, ((uint8_t[]){ 0, 0x01, 0x82, 0x03, 0x84, 0 }), 6);

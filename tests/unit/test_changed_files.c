@@ -78,7 +78,6 @@ static void make(const char *path, struct kind *kind, uint32_t layout, struct ra
 
 static int free_images(void **state)
 {
-    (void)state;
     struct kind *kinds[] = { &sealed, &live };
     for (size_t i = 0; i < 2 * (BLOOMFILE_LAYOUT_COUNTING + 1); i++)
         for (size_t k = 0; k < ROWS(kinds); k++)
@@ -296,7 +295,6 @@ static void check_rule(const struct opening *o, const struct change *c, uint32_t
 
 static void every_open_flag_times_every_change(void **state)
 {
-    (void)state;
     const bool kept = time_of_change_is_kept();
     for (size_t o = 0; o < ROWS(openings); o++)
         for (size_t c = 0; c < ROWS(changes); c++)
@@ -310,7 +308,6 @@ static void every_open_flag_times_every_change(void **state)
 /* What a live file of the same shape is told by: the sequence of its records, which only grows. */
 static void an_older_copy_of_a_live_file_that_is_put_back_is_told(void **state)
 {
-    (void)state;
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_WRITE };
     for (size_t i = 0; i < ROWS(flags); i++) {
         make("filter", &live, BLOOMFILE_LAYOUT_BLOCKED, before);
@@ -349,7 +346,6 @@ static void make_with(const char *path, uint32_t layout, uint64_t from, uint64_t
  * is that bits do not become fewer, and that no file is clean while it has a writer. */
 static void another_file_that_was_made_alike_is_told(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 16; i++) {
         const bool writes = (i & 1) != 0, seals = (i & 2) != 0, fuller = (i & 4) != 0;
         const uint32_t layout = (i & 8) != 0 ? BLOOMFILE_LAYOUT_COUNTING : BLOOMFILE_LAYOUT_CLASSIC;
@@ -379,7 +375,6 @@ static void another_file_that_was_made_alike_is_told(void **state)
 /* There is no path to look at, but what is mapped can be. */
 static void a_live_file_without_a_header_has_no_record(void **state)
 {
-    (void)state;
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("filter", 0);
     struct header now;
@@ -398,7 +393,6 @@ static void a_live_file_without_a_header_has_no_record(void **state)
 
 static void a_part_of_a_file_tells_by_its_status_that_it_was_changed(void **state)
 {
-    (void)state;
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
                                       BLOOMFILE_OPEN_LOCK, BLOOMFILE_OPEN_COPY };
     static const enum {

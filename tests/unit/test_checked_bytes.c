@@ -291,7 +291,6 @@ static void check(const struct operation *o, uint32_t layout, enum moment moment
 
 static void result_is_made_from_the_bytes_that_were_checked(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (size_t i = 0; i < ROWS(operations); i++) {
             const struct operation *o = &operations[i];
@@ -310,7 +309,6 @@ static void result_is_made_from_the_bytes_that_were_checked(void **state)
  * the ones are counted in between, nothing seems to be lost. */
 static void sealing_counts_the_bytes_that_it_checks(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
         bloomfile_filter *f;

@@ -20,7 +20,6 @@ static uint8_t text[3 * CHECKSUM_PAGE];
 
 static int fill_text(void **state)
 {
-    (void)state;
     uint64_t random = 1;
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (uint8_t)random64(&random);
@@ -29,7 +28,6 @@ static int fill_text(void **state)
 
 static void the_checksum_is_the_crc_32_of_zlib(void **state)
 {
-    (void)state;
     assert_int_equal(checksum((const uint8_t *)"123456789", 9), 0xCBF43926);
     assert_int_equal(checksum(NULL, 0), 0);
     static const size_t sizes[] = { 1, 2, 3, 7, 8, 9, 63, 64, 65, 4095, 4096, 4097, sizeof text };
@@ -39,7 +37,6 @@ static void the_checksum_is_the_crc_32_of_zlib(void **state)
 
 static void the_checksums_of_pages_combine_to_that_of_the_whole(void **state)
 {
-    (void)state;
     for (size_t size = 64; size <= sizeof text; size += 64) {
         struct checksum_sum sum = { 0 };
         for (size_t at = 0; at < size; at += CHECKSUM_PAGE) {
@@ -52,7 +49,6 @@ static void the_checksums_of_pages_combine_to_that_of_the_whole(void **state)
 
 static void a_part_may_have_any_size(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 0, 1, 63, 4095, 4096, 4097, 8192 };
     for (size_t i = 0; i < ROWS(sizes); i++) {
         struct checksum_sum sum = { 0 };
@@ -64,7 +60,6 @@ static void a_part_may_have_any_size(void **state)
 
 static void a_body_has_a_checksum_for_each_page_it_begins(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t size, pages, last;
     } rows[] = {
@@ -92,7 +87,6 @@ static void a_body_has_a_checksum_for_each_page_it_begins(void **state)
 static void a_part_may_have_more_than_32_bits_of_size(void **state)
 {
     const uint64_t pages[] = { 1u << 18, (1u << 18) + 1, 5u << 18 };
-    (void)state;
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         struct checksum_sum one = { 0 }, each = { 0 };
         checksum_append(&one, 0x12345678, CHECKSUM_PAGE);

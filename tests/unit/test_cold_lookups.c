@@ -126,25 +126,21 @@ static void assert_pages_read(unsigned flags, bool many, size_t at_most)
 
 static void one_by_one_without_verification(void **state)
 {
-    (void)state;
     assert_pages_read(BLOOMFILE_OPEN_VERIFY_NONE, false, LOOKUPS);
 }
 
 static void many_without_verification(void **state)
 {
-    (void)state;
     assert_pages_read(BLOOMFILE_OPEN_VERIFY_NONE, true, LOOKUPS);
 }
 
 static void one_by_one_with_their_checksums(void **state)
 {
-    (void)state;
     assert_pages_read(0, false, LOOKUPS + TABLE_PAGES);
 }
 
 static void many_with_their_checksums(void **state)
 {
-    (void)state;
     assert_pages_read(0, true, LOOKUPS + TABLE_PAGES);
 }
 
@@ -168,7 +164,6 @@ static long waits_of_many(void)
  * the file. FUSE passes over what it is asked for while a dozen requests are under way. */
 static void many_without_waiting_for_each(void **state)
 {
-    (void)state;
     if (is_on(FUSE))
         skip("the file system is FUSE");
     assert_in_range(waits_of_many(), 0, LOOKUPS / 4);
@@ -191,7 +186,6 @@ static unsigned requests_of_many(void)
  * the kernel has in memory all the same, or takes back. */
 static void each_page_once_and_none_in_memory(void **state)
 {
-    (void)state;
     assert_in_range(requests_of_many(), FEW, 2 * (FEW - 1));
     assert_in_range(requests_of_many(), 0, FEW / 3);
 }
@@ -199,7 +193,6 @@ static void each_page_once_and_none_in_memory(void **state)
 /* Nothing is known of the caller's memory, so nothing is asked of it. */
 static void an_image_that_the_caller_has_mapped_is_only_read(void **state)
 {
-    (void)state;
     int fd = open("filter", O_RDONLY | O_CLOEXEC);
     const size_t size = (size_t)lseek(fd, 0, SEEK_END);
     void *image = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
@@ -217,7 +210,6 @@ static void an_image_that_the_caller_has_mapped_is_only_read(void **state)
 
 static void the_whole_file_if_it_is_to_be_resident(void **state)
 {
-    (void)state;
     static const unsigned flags[] = { BLOOMFILE_OPEN_PREFAULT, BLOOMFILE_OPEN_COPY };
     for (size_t i = 0; i < ROWS(flags); i++) {
         bloomfile_filter *f;

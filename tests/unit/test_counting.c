@@ -46,7 +46,6 @@ static bool has(const bloomfile_filter *f, uint64_t i)
 
 static void a_key_goes_away_with_its_last_removal(void **state)
 {
-    (void)state;
     bloomfile_filter *f = make_filter(10007, 7);
     for (int times = 1; times <= 14; times++) {
         for (int i = 0; i < times; i++)
@@ -66,7 +65,6 @@ static void a_key_goes_away_with_its_last_removal(void **state)
 /* L6, L8. dablooms: the counter stops at 15, but is lowered from there. */
 static void a_counter_that_was_full_never_loses_its_keys(void **state)
 {
-    (void)state;
     bloomfile_filter *f = make_filter(10007, 7);
     for (int i = 0; i < 20; i++)
         assert_error(add(f, 1), 0);
@@ -94,7 +92,6 @@ static uint32_t body_sum(const bloomfile_filter *f)
 /* L8. */
 static void a_key_that_is_certainly_absent_cannot_be_removed(void **state)
 {
-    (void)state;
     bloomfile_filter *f = make_filter(1000, 5);
     for (uint64_t i = 0; i < 60; i++)
         assert_error(add(f, i), 0);
@@ -115,7 +112,6 @@ static void a_key_that_is_certainly_absent_cannot_be_removed(void **state)
  * high. */
 static void a_counter_must_be_as_high_as_the_key_has_made_it(void **state)
 {
-    (void)state;
     bloomfile_filter *f = make_filter(3, 4);
     unsigned refused_though_maybe = 0;
     for (uint64_t i = 0; i < 200; i++) {
@@ -180,7 +176,6 @@ static void operate(uint64_t counters, uint32_t k, unsigned most, bool overflows
 
 static void a_million_operations_lose_nothing(void **state)
 {
-    (void)state;
     operate(8 * UNIVERSE, 6, 2, false);
     operate(2 * UNIVERSE, 3, 9, true);
     operate(UNIVERSE / 4, 4, 30, true);
@@ -204,7 +199,6 @@ static int add_and_remove(bloomfile_filter *f, unsigned worker, void *context)
 
 static void removers_do_not_take_away_what_is_others_(void **state)
 {
-    (void)state;
     static const unsigned groups[][2] = { { 1, 4 }, { 4, 1 } };
     for (size_t c = 0; c < ROWS(groups); c++) {
         bloomfile_filter *f = make_filter(6000, 5);
@@ -229,7 +223,6 @@ static void removers_do_not_take_away_what_is_others_(void **state)
 /* L22. */
 static void counts_that_do_not_add_up_are_called_estimates(void **state)
 {
-    (void)state;
     bloomfile_filter *adder = make_filter(1000, 5), *remover;
     assert_error(add(adder, 1), 0);
     assert_error(bloomfile_open(&remover, "filter", BLOOMFILE_OPEN_WRITE), 0);
@@ -251,7 +244,6 @@ static void counts_that_do_not_add_up_are_called_estimates(void **state)
 
 static void a_projection_is_the_plain_filter_of_the_same_keys(void **state)
 {
-    (void)state;
     static const uint64_t sizes[] = { 1, 2, 7, 8, 9, 4095, 32768, 100003, 9 * 4096 * 8 + 5 };
     for (size_t s = 0; s < ROWS(sizes); s++) {
         bloomfile_filter *f = make_filter(sizes[s], 5);
@@ -290,7 +282,6 @@ static void a_projection_is_the_plain_filter_of_the_same_keys(void **state)
 
 static void only_counting_filters_forget(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 100;

@@ -243,7 +243,6 @@ static void fail_each_call(const struct operation *op, struct faults lacking, un
 
 static void whichever_call_fails_its_error_is_told_and_nothing_is_left(void **state)
 {
-    (void)state;
     unsigned failed[FAULT_CALL_COUNT] = { 0 };
     const size_t sessions = mapped_sessions(); /* the source's */
     for (size_t o = 0; o < ROWS(operations); o++) {
@@ -258,7 +257,6 @@ static void whichever_call_fails_its_error_is_told_and_nothing_is_left(void **st
 
 static void where_space_cannot_be_reserved_zeros_are_written(void **state)
 {
-    (void)state;
     static const int errors[] = { EOPNOTSUPP, ENOSYS };
     for (size_t o = 0; o < ROWS(operations); o++)
         for (size_t i = 0; i < ROWS(errors); i++) {
@@ -275,7 +273,6 @@ static void where_space_cannot_be_reserved_zeros_are_written(void **state)
 
 static void interrupted_and_short_writes_are_continued(void **state)
 {
-    (void)state;
     for (size_t o = 0; o < ROWS(operations); o++) {
         assert_told(&operations[o], (struct faults){ .transfer_at_most = 100 }, 0);
         assert_told(&operations[o], once(ON_fallocate64, 1, EINTR), 0);
@@ -289,7 +286,6 @@ static void interrupted_and_short_writes_are_continued(void **state)
 /* And if it cannot be found at all, only the owner keeps his rights. */
 static void without_proc_the_access_control_list_is_found_by_the_path(void **state)
 {
-    (void)state;
     for (unsigned found = 0; found < 2; found++) {
         struct faults faults = from_then_on(ON_lgetxattr, 1, ENOENT);
         faults.for_ever = found == 0;
@@ -308,7 +304,6 @@ static void without_proc_the_access_control_list_is_found_by_the_path(void **sta
 
 static void random_names_are_for_when_the_others_are_taken(void **state)
 {
-    (void)state;
     struct faults faults = once(ON_getrandom, 1, ENOSYS);
     const size_t entries = entries_in_dir();
     char name[] = ".bloomfile.00000000000N.tmp";
@@ -345,7 +340,6 @@ static long pages_mapped(void)
 
 static void what_is_reserved_in_memory_is_given_back(void **state)
 {
-    (void)state;
     const uint64_t size = (uint64_t)64 << 20;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     params.bits = 8 * size;
@@ -358,7 +352,6 @@ static void what_is_reserved_in_memory_is_given_back(void **state)
 
 static void a_descriptor_limit_is_told(void **state)
 {
-    (void)state;
     assert_told(&operations[0], once(ON_fcntl64, 1, EMFILE), EMFILE);
     assert_told(&operations[2], once(ON_fcntl64, 1, EMFILE), EMFILE);
 }
@@ -367,7 +360,6 @@ static bool inherited[64]; /* from the test */
 
 static void find_inherited_descriptor(enum fault_call call)
 {
-    (void)call;
     for (int fd = 0; fd < (int)ROWS(inherited); fd++) {
         const int flags = fcntl(fd, F_GETFD);
         assert_true(flags < 0 || (flags & FD_CLOEXEC) != 0 || inherited[fd]);
@@ -377,7 +369,6 @@ static void find_inherited_descriptor(enum fault_call call)
 /* That another thread starts at any time. */
 static void a_program_inherits_no_descriptor_of_them(void **state)
 {
-    (void)state;
     for (int fd = 0; fd < (int)ROWS(inherited); fd++) {
         const int flags = fcntl(fd, F_GETFD);
         inherited[fd] = flags >= 0 && (flags & FD_CLOEXEC) == 0;
@@ -392,7 +383,6 @@ static void a_program_inherits_no_descriptor_of_them(void **state)
 
 static void what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued(void **state)
 {
-    (void)state;
     make_live("other", BLOOMFILE_LAYOUT_COUNTING);
     bloomfile_filter *reader = opened("other", 0), *writer = opened("other", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_seal(writer), 0);
@@ -410,7 +400,6 @@ static void what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued(void 
 /* The kernel tells of a failed write once only, and it was not bloomfile_sync() that was told. */
 static void a_source_that_cannot_be_synced_is_not_relied_on_any_more(void **state)
 {
-    (void)state;
     int (*const copies[])(void) = { seal_to_new, project, rescue };
     bloomfile_filter *const sound = source;
     for (size_t i = 0; i < ROWS(copies); i++) {
@@ -434,7 +423,6 @@ static void a_source_that_cannot_be_synced_is_not_relied_on_any_more(void **stat
 /* Its parent has counted keys that no record tells of. */
 static void a_child_that_copies_does_not_take_its_count_for_exact(void **state)
 {
-    (void)state;
     make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *writer = opened("other", BLOOMFILE_OPEN_WRITE);
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 20);
@@ -492,7 +480,6 @@ static bool stays_apart(int (*make)(void), struct faults faults)
 
 static void no_file_gets_the_descriptor_of_a_standard_stream(void **state)
 {
-    (void)state;
     static int (*const ways[])(void) = { create_new, create_in_memory, seal_to_new,
                                          project,    seal_to_stream,   open_to_add };
     for (size_t i = 0; i < 2 * ROWS(ways); i++) {
@@ -539,7 +526,6 @@ static int create_linked(unsigned series, uint32_t hash_id, struct faults faults
 
 static void where_a_link_is_an_inode_of_its_own_both_see_what_is_added(void **state)
 {
-    (void)state;
     for (unsigned series = 0; series < 2; series++) {
         assert_error(create_linked(series, 0, fuse), 0);
         bloomfile_filter *other = opened("linked", BLOOMFILE_OPEN_WRITE);
@@ -556,7 +542,6 @@ static void where_a_link_is_an_inode_of_its_own_both_see_what_is_added(void **st
 /* Which takes a lock, each time. */
 static void there_it_adds_exactly_if_and_only_if_it_was_told_to(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         const bool exact = i / 2 == 1;
         assert_error(create_linked_for(i % 2, 0, exact ? BLOOMFILE_OPEN_ADD_EXACT : 0, fuse), 0);
@@ -573,7 +558,6 @@ static void there_it_adds_exactly_if_and_only_if_it_was_told_to(void **state)
 /* Its creator has named the function. */
 static void there_an_application_s_hash_is_known_to_its_creator(void **state)
 {
-    (void)state;
     for (unsigned series = 0; series < 2; series++) {
         assert_error(create_linked(series, BLOOMFILE_APP_HASH_FIRST, fuse), 0);
         add_digests_of(made, 0, 10);
@@ -587,7 +571,6 @@ static void there_an_application_s_hash_is_known_to_its_creator(void **state)
 /* It has its name before it is opened by that. */
 static void there_a_file_that_cannot_be_opened_is_no_filter_s_or_whole(void **state)
 {
-    (void)state;
     for (unsigned t = 0; t < 2 * ROWS(told); t++) {
         const unsigned series = t % 2;
         struct faults faults = fuse;
@@ -635,7 +618,6 @@ static void replace_linked(enum fault_call call)
 
 static void there_another_filter_that_has_got_the_name_is_not_added_to(void **state)
 {
-    (void)state;
     for (unsigned series = 0; series < 2; series++) {
         struct faults faults = fuse;
         faults.at_each_call = replace_linked;

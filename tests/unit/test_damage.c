@@ -119,7 +119,6 @@ static void assert_verification_names(const struct recipe *recipe, struct bytes 
 
 static void every_flipped_bit_of_the_body_is_found_and_never_makes_a_no(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < SMALL; r++) {
         struct bytes image = image_from(*small_recipe(r));
         size_t body_size = (size_t)get64(image.data + AT_body_size);
@@ -136,7 +135,6 @@ static void every_flipped_bit_of_the_body_is_found_and_never_makes_a_no(void **s
 
 static void every_flipped_bit_of_a_page_checksum_makes_its_page_doubtful(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < SMALL; r++) {
         struct bytes image = image_from(*small_recipe(r));
         for (size_t bit = 0; bit < 2 * 32; bit++) {
@@ -152,7 +150,6 @@ static void every_flipped_bit_of_a_page_checksum_makes_its_page_doubtful(void **
 
 static void a_page_of_zeros_never_makes_a_no(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         for (uint64_t page = 0; page < 3; page++) {
             struct bytes image = image_from(three_pages[r]);
@@ -166,7 +163,6 @@ static void a_page_of_zeros_never_makes_a_no(void **state)
 
 static void swapped_pages_are_both_bad_and_the_third_is_not(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         struct bytes image = image_from(three_pages[r]);
         uint8_t *body = image.data + IN_FILE, page[PAGE];
@@ -189,7 +185,6 @@ static void swapped_pages_are_both_bad_and_the_third_is_not(void **state)
 
 static void a_page_of_another_filter_of_the_same_shape_is_bad(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         struct recipe other_keys = three_pages[r];
         other_keys.keys /= 2;
@@ -216,7 +211,6 @@ static void a_page_of_another_filter_of_the_same_shape_is_bad(void **state)
 
 static void a_page_found_bad_stays_bad(void **state)
 {
-    (void)state;
     struct bytes image = image_from(three_pages[0]);
     image.data[IN_FILE] ^= 1;
     bloomfile_filter *f = open_image(image, 0);
@@ -233,7 +227,6 @@ static void a_page_found_bad_stays_bad(void **state)
 
 static void unverified_pages_are_believed_until_a_verification_finds_them_bad(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         struct bytes image = image_from(three_pages[r]);
         memset(image.data + IN_FILE + PAGE, 0, PAGE);
@@ -265,7 +258,6 @@ static void unverified_pages_are_believed_until_a_verification_finds_them_bad(vo
 
 static void an_undamaged_filter_has_no_doubts(void **state)
 {
-    (void)state;
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     for (size_t r = 0; r < ROWS(small_recipes); r++) {
         struct bytes image = image_from(small_recipes[r]);

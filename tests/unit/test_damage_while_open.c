@@ -107,7 +107,6 @@ static void wait_for_round(struct watch *w)
 
 static void verify_looks_again_at_good_pages_beside_lookups(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         write_filter(&recipes[r]);
         struct watch w = { .f = opened_as_a_part("filter") };
@@ -139,7 +138,6 @@ static void verify_looks_again_at_good_pages_beside_lookups(void **state)
 
 static void damage_to_the_file_does_not_reach_a_copy(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         write_filter(&recipes[r]);
         bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_COPY);
@@ -153,7 +151,6 @@ static void damage_to_the_file_does_not_reach_a_copy(void **state)
 
 static void verify_tells_that_the_header_is_another(void **state)
 {
-    (void)state;
     struct bloomfile_fault fault;
     write_filter(&recipes[0]);
     bloomfile_filter *f = opened("filter", 0);
@@ -178,7 +175,6 @@ static void verify_tells_that_the_header_is_another(void **state)
 /* The disk may have given back another page than was written, and may do so again. */
 static void a_bad_page_stays_bad_when_it_is_as_it_was(void **state)
 {
-    (void)state;
     static bool hits[4 * KEYS], again[4 * KEYS];
     static uint64_t digests[4 * KEYS];
     for (uint64_t i = 0; i < ROWS(digests); i++)
@@ -240,7 +236,6 @@ static void assert_verified_once_sealed(const struct recipe *recipe, uint64_t pa
 
 static void the_handle_that_seals_verifies_pages_from_then_on(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < LIVE; r++)
         for (uint64_t page = 0; page < PAGES; page += BAD_PAGE)
             assert_verified_once_sealed(&recipes[r], page);
@@ -248,7 +243,6 @@ static void the_handle_that_seals_verifies_pages_from_then_on(void **state)
 
 static void a_page_that_was_read_while_live_is_verified_once_it_is_sealed(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < LIVE; r++) {
         bloomfile_filter *f = open_live(recipes[r].layout, recipes[r].m);
         assert_error(bloomfile_seal(f), 0);
@@ -285,7 +279,6 @@ static void change_page(const char *path, unsigned how)
 /* L24. */
 static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 3; how++) {
             bloomfile_filter *f = open_live(recipes[r].layout, recipes[r].m);
@@ -312,7 +305,6 @@ static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **
  * those of keys that are being added, nor those lost from keys that are being removed. */
 static void a_body_that_has_not_the_bits_that_were_counted_is_not_copied(void **state)
 {
-    (void)state;
     static int (*const ways[])(const bloomfile_filter *f) = { seal_it_to, fold_it, merge_it,
                                                               project_it };
     for (size_t r = 0; r < LIVE; r++)
@@ -364,7 +356,6 @@ static void finish_and_be_killed(const struct recipe *recipe)
 
 static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 3; how++) {
             const bool told = recipes[r].layout != BLOOMFILE_LAYOUT_COUNTING && how < 1;
@@ -411,7 +402,6 @@ static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
 /* L22. */
 static void bits_whose_loss_was_accepted_are_not_asked_for(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 2; how++) {
             finish_and_be_killed(&recipes[r]);
@@ -454,7 +444,6 @@ static void bits_whose_loss_was_accepted_are_not_asked_for(void **state)
 /* Since all of it may be wrong, not only that page. */
 static void nor_is_one_that_was_changed_otherwise_too_and_that_is_told(void **state)
 {
-    (void)state;
     bloomfile_filter *f = open_live(recipes[0].layout, recipes[0].m);
     assert_error(bloomfile_finish(f), 0);
     bloomfile_close(f);
@@ -471,7 +460,6 @@ static void nor_is_one_that_was_changed_otherwise_too_and_that_is_told(void **st
 /* It still counts as a one, and no longer as stuck. */
 static void a_counter_that_is_stuck_no_more_is_not_sealed(void **state)
 {
-    (void)state;
     uint8_t body[PAGES * PAGE];
     bloomfile_filter *f = open_live(recipes[2].layout, recipes[2].m);
     for (int i = 0; i < 20; i++)

@@ -144,7 +144,6 @@ static struct bytes image_of_chance(uint32_t layout, uint64_t bits, unsigned odd
  * changes. */
 static void any_two_bodies_make_a_patch(void **state)
 {
-    (void)state;
     static const unsigned odds[][2] = { { 0, 0 }, { 0, 256 },   { 256, 0 },  { 128, 128 },
                                         { 0, 1 }, { 255, 254 }, { 200, 60 }, { 1, 1 } };
     static const uint64_t pages[] = { 1, 5 };
@@ -185,7 +184,6 @@ static struct bytes with_keys(uint32_t layout, uint64_t bits, uint64_t from, uin
 /* Many pages: parts that end for their changes, for their pages, and where nothing changes. */
 static void keys_come_and_go(void **state)
 {
-    (void)state;
     for (size_t l = 0; l < LARGE; l++) {
         const uint64_t bits = bits_of(layouts[l], 3000);
         struct bytes base = with_keys(layouts[l], bits, 0, 100000),
@@ -234,7 +232,6 @@ static struct bytes image_with_ones(size_t pages, unsigned ones, size_t another)
 /* patches.md 5, "The same bytes". */
 static void parts_end_where_the_specification_says(void **state)
 {
-    (void)state;
     static const struct {
         size_t pages;
         unsigned ones;
@@ -262,7 +259,6 @@ static void parts_end_where_the_specification_says(void **state)
 
 static void every_byte_of_the_header_comes_out(void **state)
 {
-    (void)state;
     struct bytes base = with_file_header(image_from(small_recipes[1])),
                  result = with_file_header(image_from(small_recipes[1]));
     for (size_t at = 244; at < 2044; at += 5)
@@ -291,7 +287,6 @@ static void every_byte_of_the_header_comes_out(void **state)
 
 static void all_processors_find_and_make_the_same(void **state)
 {
-    (void)state;
 #ifdef __x86_64__
     if (changes_best() == &changes_plain)
         skip("the processor has no faster instructions");
@@ -366,7 +361,6 @@ static void fill_body(uint8_t *body, uint8_t byte, bool checked)
  * changes are found than were counted. */
 static void bodies_that_change_between_the_passes_have_no_patch(void **state)
 {
-    (void)state;
     static uint8_t bodies[ENCODE_BOTH][BODY + 4 * BODY_PAGES];
     uint8_t *old = bodies[ENCODE_OLD], *new = bodies[ENCODE_NEW];
     const struct header h = { .header_size = 4096,
@@ -435,7 +429,6 @@ static struct bytes vector_image(const char *layout, uint64_t m, unsigned k, uin
 
 static void patches_are_those_of_the_text(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     const unsigned vectors = lines_beginning_with("patch\t", text);
     unsigned found = 0;
@@ -473,7 +466,6 @@ static void patches_are_those_of_the_text(void **state)
 
 static void filters_of_another_shape_are_refused(void **state)
 {
-    (void)state;
     const struct recipe recipe = { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1000, 3, 10, 0 };
     struct recipe others[] = { recipe, recipe, recipe, recipe };
     others[0].layout = BLOOMFILE_LAYOUT_COUNTING;
@@ -501,7 +493,6 @@ static void filters_of_another_shape_are_refused(void **state)
 
 static void live_filters_are_refused(void **state)
 {
-    (void)state;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.bits = 512;
     params.hashes = 3;
@@ -520,7 +511,6 @@ static void live_filters_are_refused(void **state)
 
 static void a_damaged_filter_is_refused(void **state)
 {
-    (void)state;
     struct bytes base = with_keys(BLOOMFILE_LAYOUT_BLOCKED, 512 * 500, 0, 9000),
                  result = with_keys(BLOOMFILE_LAYOUT_BLOCKED, 512 * 500, 0, 9100),
                  patch = delta(base, result), nothing;
@@ -550,7 +540,6 @@ static void a_damaged_filter_is_refused(void **state)
 
 static void another_base_is_refused(void **state)
 {
-    (void)state;
     struct bytes base = with_keys(BLOOMFILE_LAYOUT_CLASSIC, 9999, 0, 500),
                  result = with_keys(BLOOMFILE_LAYOUT_CLASSIC, 9999, 0, 501),
                  third = with_keys(BLOOMFILE_LAYOUT_CLASSIC, 9999, 0, 502),
@@ -568,7 +557,6 @@ static void another_base_is_refused(void **state)
 
 static void every_damaged_byte_and_every_cut_is_refused(void **state)
 {
-    (void)state;
     for (size_t l = 0; l < ROWS(layouts); l++) {
         const uint64_t bits = bits_of(layouts[l], 3);
         struct bytes base = with_keys(layouts[l], bits, 0, 900),
@@ -596,7 +584,6 @@ static void every_damaged_byte_and_every_cut_is_refused(void **state)
 
 static void what_is_short_and_no_patch_is_no_patch(void **state)
 {
-    (void)state;
     struct bytes base = with_keys(BLOOMFILE_LAYOUT_BLOCKED, bits_of(BLOOMFILE_LAYOUT_BLOCKED, 1), 0,
                                   9),
                  patch = delta(base, base);
@@ -620,7 +607,6 @@ static size_t size_of_head(struct bytes patch)
 /* A string that is no code: the checksum of its part is right. */
 static void what_no_writer_makes_is_refused(void **state)
 {
-    (void)state;
     uint64_t seed = 77;
     for (size_t l = 0; l < ROWS(layouts); l++) {
         const uint64_t bits = bits_of(layouts[l], 2);
@@ -650,7 +636,6 @@ static void what_no_writer_makes_is_refused(void **state)
 
 static void the_result_may_take_the_place_of_its_base(void **state)
 {
-    (void)state;
     assert_int_equal(publish_filter("old.bloom", 0, 1000), 0);
     struct bytes old = read_file("old.bloom");
     bloomfile_filter *base, *result, *reader;
@@ -692,7 +677,6 @@ static void the_result_may_take_the_place_of_its_base(void **state)
 
 static void descriptors_that_cannot_be_read_are_an_error(void **state)
 {
-    (void)state;
     struct bytes base = image_from(small_recipes[0]);
     bloomfile_filter *f = open_image(base, 0);
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
@@ -713,7 +697,6 @@ static void descriptors_that_cannot_be_read_are_an_error(void **state)
 
 static void layers_of_a_series_are_patched_one_by_one(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         struct bytes old = series_image(layout, 10000), new = series_image(layout, 15000);
         assert_trip(old, new);
@@ -743,7 +726,6 @@ static void layers_of_a_series_are_patched_one_by_one(void **state)
 
 static void series_of_other_shapes_have_no_patch(void **state)
 {
-    (void)state;
     struct bytes two = series_image(BLOOMFILE_LAYOUT_BLOCKED, 5000), patch,
                  three = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10000),
                  one = image_from(small_recipes[0]);

@@ -68,7 +68,6 @@ static int apply(unsigned threads)
 
 static int describe(unsigned threads)
 {
-    (void)threads;
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     assert_int_equal(lseek(patch_fd, 0, SEEK_SET), 0);
     return bloomfile_get_patch_info(patch_fd, &info);
@@ -106,7 +105,6 @@ static void try_all(enum fault_call call, int error, int (*act)(unsigned threads
 
 static void whatever_fails_is_an_error(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
         begin(layout);
@@ -130,7 +128,6 @@ static void whatever_fails_is_an_error(void **state)
 
 static void a_read_that_is_interrupted_is_done_again(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes image = read_file("result");
     const struct faults none = { 0 };
@@ -150,7 +147,6 @@ static void a_read_that_is_interrupted_is_done_again(void **state)
 /* From a pipe that does not block and whose other end is slow. */
 static void a_patch_that_is_not_there_yet_is_waited_for(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes patch = read_file("patch"), image = read_file("result");
     const size_t half = patch.size / 2;
@@ -180,7 +176,6 @@ static void a_patch_that_is_not_there_yet_is_waited_for(void **state)
 
 static void threads_that_cannot_be_had_are_not_missed(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_LAYOUT_CLASSIC);
     for (unsigned nth = 1; nth < SHARES; nth++) {
         const struct faults faults = from_then_on(ON_pthread_create, nth, EAGAIN);
@@ -200,7 +195,6 @@ static void threads_that_cannot_be_had_are_not_missed(void **state)
 /* The last byte was read; then the read that would find the end fails. */
 static void an_end_that_cannot_be_read_is_an_error(void **state)
 {
-    (void)state;
     make_file("base", BLOOMFILE_LAYOUT_BLOCKED, 0, 10);
     base = opened("base", 0);
     assert_error(bloomfile_delta("patch", base, base, 1, BLOOMFILE_TO_REPLACE), 0);
@@ -258,7 +252,6 @@ static void assert_told(int (*act)(unsigned threads), const char *path, enum fau
 
 static void files_that_change_meanwhile_have_no_patch(void **state)
 {
-    (void)state;
     enum {
         LABEL = 128, /* of the header */
     };
@@ -297,7 +290,6 @@ static void change_label_for_a_while(enum fault_call call)
 /* Otherwise a patch would name a header that none of both files had. */
 static void nor_have_those_that_are_as_before_in_the_end(void **state)
 {
-    (void)state;
     static const char *const paths[] = { "base", "result" };
     const struct faults faults = { .at_each_call = change_label_for_a_while };
     for (size_t i = 0; i < ROWS(paths); i++) {
@@ -314,7 +306,6 @@ static void nor_have_those_that_are_as_before_in_the_end(void **state)
 /* One thread finds it, and the others stop. */
 static void all_threads_stop_at_first_bad_page(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_LAYOUT_BLOCKED);
     end();
     struct bytes image = read_file("base");
@@ -335,7 +326,6 @@ static void all_threads_stop_at_first_bad_page(void **state)
 /* The first layer of a series is bad: the others are not looked at. */
 static void a_series_whose_first_layer_is_bad_has_no_patch(void **state)
 {
-    (void)state;
     struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10000);
     image.data[IN_FILE] ^= 1;
     bloomfile_filter *f = open_image(image, 0);
@@ -362,7 +352,6 @@ static void remove_made(void)
 
 static void stopped_at_any_call_no_temporary_file_stays(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_LAYOUT_CLASSIC);
     stopped_at_any_call(make_with_threads, remove_made);
     stopped_at_any_call(apply_with_threads, remove_made);

@@ -140,7 +140,6 @@ static const struct recipe blocked = { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 *
 
 static void the_head_agrees_with_its_base(void **state)
 {
-    (void)state;
     struct bytes base = image_from(blocked);
     static const struct {
         struct twist twist;
@@ -165,7 +164,6 @@ static void the_head_agrees_with_its_base(void **state)
 /* Empty ones change nothing. */
 static void there_are_no_more_edits_than_a_head_holds(void **state)
 {
-    (void)state;
     struct bytes base = image_from(blocked);
     static const size_t sizes[] = { PATCH_EDITS_MOST, PATCH_EDITS_MOST + 2, 1 << 22 };
     for (size_t i = 0; i < ROWS(sizes); i++) {
@@ -287,7 +285,6 @@ static void unclean_end(uint8_t *image)
 
 static void the_result_agrees_with_its_base(void **state)
 {
-    (void)state;
     const struct recipe classic = { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 39998, 3, 60, 0 },
                         counting = { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 10000, 3, 60, 0 };
     const struct {
@@ -359,7 +356,6 @@ static uint8_t *put_part_of_one_bit(uint8_t *to, const uint8_t *base, uint64_t t
 
 static void a_block_has_no_more_changes_than_bits(void **state)
 {
-    (void)state;
     static const uint64_t typicals[] = { 1, 2, CELLS_UNIT, CELLS_UNIT + 1 };
     struct bytes base = image_from(blocked), result = copy_of(base);
     uint8_t *block = result.data + get64(base.data + AT_body_offset);
@@ -407,7 +403,6 @@ static void assert_part_head_refused(const uint8_t *typical, size_t typical_size
 
 static void the_head_of_a_part_is_refused_before_its_strings_are_read(void **state)
 {
-    (void)state;
     assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST, BLOOMFILE_ETRUNCATED);
     assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST + 1, BLOOMFILE_EPATCH);
     assert_part_head_refused((const uint8_t[]){ 0 }, 1, 1, BLOOMFILE_EPATCH);
@@ -416,7 +411,6 @@ static void the_head_of_a_part_is_refused_before_its_strings_are_read(void **sta
 
 static void a_slice_stays_where_it_is(void **state)
 {
-    (void)state;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 60;
     params.bits = 512 * 128;
@@ -495,7 +489,6 @@ static void no_layer(uint8_t *layer)
 
 static void a_layer_stays_where_it_is(void **state)
 {
-    (void)state;
     static const struct {
         unsigned layer;
         void (*change)(uint8_t *layer);
@@ -524,7 +517,6 @@ static void a_layer_stays_where_it_is(void **state)
 
 static void what_follows_a_layer_is_a_layer(void **state)
 {
-    (void)state;
     struct bytes base = series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS_OF_THREE),
                  patch = patch_of_series(base, base, 0);
     assert_patched(base, patch, base, BLOOMFILE_EDIFFERENTBASE);
@@ -539,7 +531,6 @@ static void what_follows_a_layer_is_a_layer(void **state)
 /* A layer has no patch alone, and a series of one is no filter of the same size. */
 static void a_layer_is_no_filter(void **state)
 {
-    (void)state;
     struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS_OF_THREE),
                  short_one = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10);
     bloomfile_filter *f = open_image(image, 0), *one = open_image(short_one, 0);
@@ -567,7 +558,6 @@ static void a_layer_is_no_filter(void **state)
 
 static void threads_have_a_limit(void **state)
 {
-    (void)state;
     struct bytes base = image_from(blocked);
     bloomfile_filter *f = open_image(base, 0);
     assert_error(bloomfile_patch("x", f, -1, 1025, 0), BLOOMFILE_EPARAMS);
@@ -583,7 +573,6 @@ static void threads_have_a_limit(void **state)
 
 static void numbers_of_any_size_are_coded(void **state)
 {
-    (void)state;
     static uint8_t room[ROOM + BITS_SLACK];
     for (unsigned k = 0; k <= BITS_PARAMETER; k++) {
         uint64_t values[200], seed = k;
@@ -607,7 +596,6 @@ static void numbers_of_any_size_are_coded(void **state)
 /* Where one look at the string does not show all of its zeros. */
 static void a_number_may_end_with_its_string(void **state)
 {
-    (void)state;
     static uint8_t room[64 + BITS_SLACK];
     for (unsigned zeros = 0; zeros < 400; zeros++) {
         struct bits_writer w = { .at = room };
@@ -623,7 +611,6 @@ static void a_number_may_end_with_its_string(void **state)
 /* A number of more than BITS_VALUE_MOST bits, and strings that end within one. */
 static void what_is_no_number_is_wrong(void **state)
 {
-    (void)state;
     static uint8_t room[64 + BITS_SLACK];
     for (unsigned k = BITS_VALUE_MOST - 8; k <= BITS_PARAMETER; k++) {
         struct bits_writer w = { .at = room };

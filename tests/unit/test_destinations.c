@@ -181,7 +181,6 @@ static void assert_same_filter(const char *what, struct bytes embedded, struct b
 
 static void what_is_made_is_the_same_wherever_it_goes(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(makers); i++) {
         const size_t descriptors = open_descriptors(), entries = entries_in_dir();
         struct place file = { .kind = TO_FILE }, memory = { .kind = TO_MEMORY };
@@ -212,7 +211,6 @@ static void what_is_made_is_the_same_wherever_it_goes(void **state)
  */
 static void descriptors_above_65534_are_not_taken_for_others(void **state)
 {
-    (void)state;
     enum {
         HIGH = 65539
     };
@@ -239,7 +237,6 @@ static void descriptors_above_65534_are_not_taken_for_others(void **state)
 
 static void what_is_no_descriptor_to_write_to_is_an_error(void **state)
 {
-    (void)state;
     write_file("read", "", 0);
     int read_only = open("read", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; i < ROWS(makers); i++) {
@@ -254,7 +251,6 @@ static void what_is_no_descriptor_to_write_to_is_an_error(void **state)
 
 static void a_spool_that_is_no_folder_is_an_error_and_memory_needs_none(void **state)
 {
-    (void)state;
     bloomfile_builder *b = builder;
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
     params.spool = "absent";
@@ -275,7 +271,6 @@ static void a_spool_that_is_no_folder_is_an_error_and_memory_needs_none(void **s
 
 static void a_spool_for_a_merge_that_needs_none_is_refused(void **state)
 {
-    (void)state;
     const bloomfile_filter *const all[] = { source };
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     params.spool = ".";
@@ -326,7 +321,6 @@ static void assert_stops(const struct maker *m, struct place *to)
 
 static void a_caller_that_stops_a_call_gets_its_error_and_no_filter(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(makers); i++) {
         struct place file = { .kind = TO_FILE }, memory = { .kind = TO_MEMORY }, to = stream();
         assert_stops(&makers[i], &file);
@@ -380,7 +374,6 @@ static unsigned fail_each_call(const struct maker *m, struct place *to, size_t r
 
 static void whichever_call_fails_its_error_is_told_and_nothing_leaks(void **state)
 {
-    (void)state;
     unsigned failed[3] = { 0 };
     for (size_t i = 0; i < ROWS(makers); i++) {
         struct place to = stream(), memory = { .kind = TO_MEMORY };
@@ -418,7 +411,6 @@ static void remove_made(void)
 
 static void stopped_at_any_call_no_temporary_file_stays(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(makers); i++) {
         stopped = &makers[i];
         stopped_at_any_call(make_file, remove_made);

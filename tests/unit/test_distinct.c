@@ -12,19 +12,16 @@ typedef uint64_t shape(uint64_t i, uint64_t *random);
 
 static uint64_t scattered(uint64_t i, uint64_t *random)
 {
-    (void)i;
     return random64(random);
 }
 
 static uint64_t scattered_in_a_partition(uint64_t i, uint64_t *random)
 {
-    (void)i;
     return 0xABC0000000000000 | random64(random) >> 11;
 }
 
 static uint64_t each_twice(uint64_t i, uint64_t *random)
 {
-    (void)random;
     return i / 2 * 0x0123456789ABCDEF;
 }
 
@@ -35,7 +32,6 @@ static uint64_t one_among_many_twice(uint64_t i, uint64_t *random)
 
 static uint64_t often_repeated(uint64_t i, uint64_t *random)
 {
-    (void)i;
     return random64(random) % 50 << 57;
 }
 
@@ -54,7 +50,6 @@ static uint64_t all_zero(uint64_t i, uint64_t *random)
 /* The products with the first multiplier are i, so that all share a slot. */
 static uint64_t in_one_slot(uint64_t i, uint64_t *random)
 {
-    (void)random;
     return i % 1000 * 0xF1DE83E19937733D;
 }
 
@@ -65,7 +60,6 @@ static shape *const shapes[] = { scattered,      scattered_in_a_partition,
 
 static void each_value_is_left_once(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 0, 1, 2, 64, 65, 100, 1000, 4096, 4097, 50000 };
     for (size_t s = 0; s < ROWS(shapes); s++) {
         for (size_t i = 0; i < ROWS(sizes); i++) {
@@ -123,7 +117,6 @@ static size_t suspect(const uint64_t *values, size_t n, size_t others, uint64_t 
 
 static void each_repetition_among_suspects_is_counted(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 1, 2, 64, 65, 100, 500, 4096, 5000, 50000 };
     static const size_t others[] = { 0, 3, 20, 1000 };
     unsigned tried = 0;

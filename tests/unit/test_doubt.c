@@ -192,7 +192,6 @@ static void split(char *line, char **row)
 
 static void answers_in_doubt_are_those_of_the_table(void **state)
 {
-    (void)state;
     static const char columns[] =
         "file\tkeys\tnames\tname_errors\tmaybes\tverify\tpage\tmaybes_verified";
     struct bytes table = read_golden("golden-refused", "doubt.tsv");

@@ -17,7 +17,6 @@ static const struct {
 
 static void every_error_has_its_own_value_name_and_text(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(errors); i++) {
         assert_true(errors[i].value < 0);
         assert_string_equal(bloomfile_errname(errors[i].value), errors[i].name);
@@ -32,7 +31,6 @@ static void every_error_has_its_own_value_name_and_text(void **state)
 
 static void the_values_are_part_of_the_abi(void **state)
 {
-    (void)state;
     assert_int_equal(BLOOMFILE_EEMPTY, -1001);
     assert_int_equal(BLOOMFILE_EMAGIC, -1003);
     assert_int_equal(BLOOMFILE_EHASHCOUNT, -1012);
@@ -47,14 +45,12 @@ static void the_values_are_part_of_the_abi(void **state)
 
 static void no_error_is_called_so(void **state)
 {
-    (void)state;
     assert_string_equal(bloomfile_strerror(0), "no error");
     assert_string_equal(bloomfile_errname(0), "OK");
 }
 
 static void an_errno_has_the_system_s_words(void **state)
 {
-    (void)state;
     assert_string_equal(bloomfile_strerror(ENOENT), "No such file or directory");
     assert_string_equal(bloomfile_errname(ENOENT), "ENOENT");
     assert_string_equal(bloomfile_errname(ENOSPC), "ENOSPC");
@@ -62,7 +58,6 @@ static void an_errno_has_the_system_s_words(void **state)
 
 static void an_unknown_error_is_called_unknown(void **state)
 {
-    (void)state;
     static const int unknown[] = { -1, -1000, -1100, INT_MIN, INT_MAX, 9999 };
     for (size_t i = 0; i < ROWS(unknown); i++) {
         assert_string_equal(bloomfile_strerror(unknown[i]), "unknown error");
@@ -72,7 +67,6 @@ static void an_unknown_error_is_called_unknown(void **state)
 
 static void the_version_is_that_of_the_header(void **state)
 {
-    (void)state;
     char version[32];
     snprintf(version, sizeof version, "%d.%d.%d", BLOOMFILE_VERSION_MAJOR, BLOOMFILE_VERSION_MINOR,
              BLOOMFILE_VERSION_PATCH);

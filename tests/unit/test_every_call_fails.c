@@ -398,7 +398,6 @@ static bool fails_at(const struct operation *op, enum fault_call call, unsigned 
 
 static void whichever_call_fails_it_is_told_or_does_no_harm(void **state)
 {
-    (void)state;
     unsigned failed = 0;
     for (size_t i = 0; i < ROWS(operations); i++) {
         const struct operation *op = &operations[i];
@@ -416,7 +415,6 @@ static void whichever_call_fails_it_is_told_or_does_no_harm(void **state)
 
 static void a_boot_identity_that_is_none_is_told(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "0123456789abcdef",
@@ -448,7 +446,6 @@ static void a_boot_identity_that_is_none_is_told(void **state)
 
 static void a_boot_identity_may_come_in_pieces(void **state)
 {
-    (void)state;
     uint8_t whole[BOOT_ID_SIZE], in_pieces[BOOT_ID_SIZE];
     assert_error(boot_id(whole), 0);
     faults_begin(
@@ -463,7 +460,6 @@ static void a_boot_identity_may_come_in_pieces(void **state)
 
 static void where_it_cannot_be_told_what_file_system_it_is(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     write_file("live", live_image.data, live_image.size);
     struct faults faults = once(ON_fstatfs64, 1, EINTR);
@@ -486,7 +482,6 @@ static void where_it_cannot_be_told_what_file_system_it_is(void **state)
 
 static void a_descriptor_of_its_own_cannot_be_had(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     write_file("live", live_image.data, live_image.size);
     struct faults faults = once(ON_open64, 2, EACCES), besides = once(ON_fcntl64, 1, EMFILE);
@@ -506,7 +501,6 @@ static void a_descriptor_of_its_own_cannot_be_had(void **state)
 
 static void a_folder_in_which_no_name_can_be_made(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .spool = "absent" });
     const struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);
     int fd = open("stream", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -521,7 +515,6 @@ static void a_folder_in_which_no_name_can_be_made(void **state)
 
 static void a_lock_that_is_refused_is_one_that_others_hold(void **state)
 {
-    (void)state;
     static const int errors[] = { EACCES, EAGAIN };
     for (size_t i = 0; i < ROWS(errors); i++) {
         begin();
@@ -537,7 +530,6 @@ static void a_lock_that_is_refused_is_one_that_others_hold(void **state)
 /* What cannot be read is changed; what the kernel cannot say, is there. */
 static void a_header_that_may_be_gone_is_looked_at_with_care(void **state)
 {
-    (void)state;
     static const struct {
         int error, status;
     } looks[] = { { EFAULT, BLOOMFILE_ECHANGED },
@@ -559,7 +551,6 @@ static void a_header_that_may_be_gone_is_looked_at_with_care(void **state)
 
 static void a_reader_that_cannot_even_poison_tells_of_the_first_error(void **state)
 {
-    (void)state;
     static const struct {
         enum fault_call call;
         int error;
@@ -587,7 +578,6 @@ static void a_reader_that_cannot_even_poison_tells_of_the_first_error(void **sta
 /* A record beyond the last sequence would be one of a sealed file. */
 static void at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one(void **state)
 {
-    (void)state;
     begin();
     bloomfile_close(writer);
     bloomfile_close(reader);
@@ -611,7 +601,6 @@ static void at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one(void **st
 /* Its digests are all the same: more than one run can have. */
 static void a_temporary_file_of_equal_digests_is_not_the_one_written(void **state)
 {
-    (void)state;
     bloomfile_builder *b =
         new_builder((struct bloomfile_params){ .memory = 1 << 20, .spool = "." });
     static uint64_t more[4 * KEYS];
@@ -633,7 +622,6 @@ static void a_temporary_file_of_equal_digests_is_not_the_one_written(void **stat
 /* Part of them are in the file, part in partitions of the memory there is. */
 static void a_file_beside_partitions_that_cannot_be_read_is_told(void **state)
 {
-    (void)state;
     enum {
         MEMORY = 1 << 26,
         ALL = MEMORY / 2 / 8 * 3 / 2
@@ -659,7 +647,6 @@ static void a_file_beside_partitions_that_cannot_be_read_is_told(void **state)
 
 static void the_first_error_stops_all_threads(void **state)
 {
-    (void)state;
     static uint64_t more[4 * KEYS];
     uint64_t random = 101;
     for (size_t i = 0; i < ROWS(more); i++)
@@ -690,7 +677,6 @@ static pthread_t signaled;
 /* Sends a signal to the writer whenever it sleeps, which is while the pipe is full. */
 static void *signal_and_read(void *unused)
 {
-    (void)unused;
     static uint8_t room[32 * 1024];
     ssize_t got;
     do {
@@ -704,13 +690,11 @@ static void *signal_and_read(void *unused)
 
 static void count_signal(int number)
 {
-    (void)number;
     signals++;
 }
 
 static void a_signal_while_a_pipe_is_full_is_no_error(void **state)
 {
-    (void)state;
     assert_int_equal(pipe(pipe_ends), 0);
     struct sigaction action = { .sa_handler = count_signal }, before;
     assert_int_equal(sigaction(SIGALRM, &action, &before), 0);

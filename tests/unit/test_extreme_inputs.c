@@ -36,7 +36,6 @@
 
 static void counts_that_leave_their_range_are_estimated(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t n, ones, overflow;
         struct kernel_change counted;
@@ -64,7 +63,6 @@ static void counts_that_leave_their_range_are_estimated(void **state)
 
 static void a_sealed_record_names_no_writers_and_no_boot(void **state)
 {
-    (void)state;
     struct record r = { .n = 5, .sequence = 9, .state = BLOOMFILE_STATE_LIVE, .writers = 3 };
     memset(r.boot_id, 0xEE, sizeof r.boot_id);
     image_record(&r, 7, &(struct kernel_tally){ .ones = 30, .overflow = 2 });
@@ -80,7 +78,6 @@ static void a_sealed_record_names_no_writers_and_no_boot(void **state)
 
 static void a_full_filter_has_at_least_the_keys_of_one_bit_less(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
         struct header h = { .layout = layout, .m = 1024, .k = 5, .record = { .ones = 1024 } };
@@ -95,7 +92,6 @@ static void a_full_filter_has_at_least_the_keys_of_one_bit_less(void **state)
 
 static void keys_are_estimated_to_the_nearest_one(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
         for (uint64_t ones = 1; ones < 1024; ones++) {
@@ -138,7 +134,6 @@ static int make_wrong_image(struct destination to)
 
 static void what_a_reader_would_refuse_is_not_published(void **state)
 {
-    (void)state;
     void *image;
     size_t size;
     assert_error(make_wrong_image(new_image_to_memory(&image, &size)), BLOOMFILE_ESTATE);
@@ -149,7 +144,6 @@ static void what_a_reader_would_refuse_is_not_published(void **state)
 
 static void a_seal_is_unfinished_only_if_nothing_else_is_wrong(void **state)
 {
-    (void)state;
     const struct header sealed = { .header_size = IN_FILE, .record.state = BLOOMFILE_STATE_SEALED };
     static const struct {
         size_t count;
@@ -181,7 +175,6 @@ static void a_seal_is_unfinished_only_if_nothing_else_is_wrong(void **state)
 /* With its old checksum, which alone would not tell. */
 static void one_byte_of_the_header_makes_it_another(void **state)
 {
-    (void)state;
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 5, 0 });
     bloomfile_filter *f = open_image(image, 0);
@@ -195,7 +188,6 @@ static void one_byte_of_the_header_makes_it_another(void **state)
 /* A field or a record that a newer version of the format knows how to write. */
 static void who_does_not_know_how_to_write_it_may_read_it(void **state)
 {
-    (void)state;
     make_live("newer", BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes bytes = read_file("newer");
     put32(bytes.data + AT_ro_compat, 1);
@@ -211,7 +203,6 @@ static void who_does_not_know_how_to_write_it_may_read_it(void **state)
 
 static void bits_beyond_m_are_not_sealed_in(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_CLASSIC);
     params.bits = 1001;
@@ -239,7 +230,6 @@ static void bits_beyond_m_are_not_sealed_in(void **state)
 /* Whoever asked for no checks and then had it verified knows better than to trust those pages. */
 static void a_page_found_bad_is_no_longer_trusted(void **state)
 {
-    (void)state;
     enum {
         KEYS = 3000
     };
@@ -264,7 +254,6 @@ static void a_page_found_bad_is_no_longer_trusted(void **state)
 /* More positions of one key in one counter than it can count. */
 static void a_full_counter_has_all_keys_and_stays(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);
     params.bits = 1;
@@ -282,7 +271,6 @@ static void a_full_counter_has_all_keys_and_stays(void **state)
 
 static void who_has_not_named_the_hash_can_neither_ask_nor_remove(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_RIBBON; layout++) {
         bloomfile_builder *b = new_builder((struct bloomfile_params){
             .layout = layout, .hash_id = BLOOMFILE_APP_HASH_FIRST, .self_test = 7 });
@@ -324,7 +312,6 @@ static struct bloomfile_info info_of_union(struct bytes a, struct bytes b)
 
 static void empty_filters_unite_to_an_empty_one(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
         struct bytes image = image_from((struct recipe){ layout, EMBEDDED, 1024, 3, 0, 0 });
@@ -338,7 +325,6 @@ static void empty_filters_unite_to_an_empty_one(void **state)
 
 static void a_union_promises_the_worst_rate_of_its_sources(void **state)
 {
-    (void)state;
     struct bytes good =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
     struct bytes bad =
@@ -356,7 +342,6 @@ static void a_union_promises_the_worst_rate_of_its_sources(void **state)
 /* As it is when others write to it, and none of them has told yet. */
 static void no_known_keys_may_still_be_some(void **state)
 {
-    (void)state;
     struct bytes some =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
     struct bytes unknown = { malloc(some.size), some.size };
@@ -374,7 +359,6 @@ static void no_known_keys_may_still_be_some(void **state)
 
 static void full_filters_have_all_in_common(void **state)
 {
-    (void)state;
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 64, 6, 999, 0 });
     bloomfile_filter *f = open_image(image, 0);
@@ -394,7 +378,6 @@ static void full_filters_have_all_in_common(void **state)
 
 static void what_cannot_be_meant_is_not_assembled(void **state)
 {
-    (void)state;
     static const uint8_t body[64];
     void *image;
     size_t size;
@@ -416,7 +399,6 @@ static void what_cannot_be_meant_is_not_assembled(void **state)
 
 static void a_body_of_whole_pages_is_assembled_as_it_is(void **state)
 {
-    (void)state;
     static uint8_t body[2 * 4096];
     uint64_t random = 5;
     for (size_t i = 0; i < sizeof body; i++)
@@ -438,7 +420,6 @@ static void a_body_of_whole_pages_is_assembled_as_it_is(void **state)
 
 static void pages_that_have_room_already_stay_where_they_are(void **state)
 {
-    (void)state;
     uint8_t *pages = hugepages_grow(NULL, 0, 3 * MIB - 5000);
     assert_non_null(pages);
     pages[3 * MIB - 5001] = 77;
@@ -449,7 +430,6 @@ static void pages_that_have_room_already_stay_where_they_are(void **state)
 
 static void memory_for_more_than_can_be_is_not_a_small_number(void **state)
 {
-    (void)state;
     struct map map;
     struct partitioner *p;
     assert_null(hugepages_grow(NULL, 0, SIZE_MAX));
@@ -465,7 +445,6 @@ static void memory_for_more_than_can_be_is_not_a_small_number(void **state)
 /* So that each thread takes in less at once than partitions give. */
 static void many_threads_share_little_memory_for_partitions(void **state)
 {
-    (void)state;
     enum {
         KEYS = 3000000
     };
@@ -491,7 +470,6 @@ static void many_threads_share_little_memory_for_partitions(void **state)
 /* Too little for an extent, and enough for that but not for the smallest buffers. */
 static void memory_that_is_too_short_for_windows_makes_passes(void **state)
 {
-    (void)state;
     const struct header h = { .layout = BLOOMFILE_LAYOUT_CLASSIC,
                               .m = 8 * 64 * (uint64_t)MIB,
                               .k = 7,
@@ -507,14 +485,12 @@ static void memory_that_is_too_short_for_windows_makes_passes(void **state)
 
 static void an_empty_name_of_a_folder_is_none(void **state)
 {
-    (void)state;
     assert_string_equal(spool_folder(""), "/tmp");
     assert_string_equal(spool_folder("named"), "named");
 }
 
 static void what_only_looks_like_a_temporary_stays(void **state)
 {
-    (void)state;
     assert_int_equal(mkdir(".bloomfile.000000000000.tmp", 0700), 0);
     make_pipe(".bloomfile.000000000001.tmp", 0600);
     assert_error(publish_filter("beside", 0, 10), 0);

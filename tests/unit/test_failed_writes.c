@@ -78,7 +78,6 @@ static int copy_with(int (*copy)(const bloomfile_filter *f), const bloomfile_fil
 /* R10. Its mapping cannot be synced: msync() of it does nothing and says 0. */
 static void a_handle_for_reading_asks_its_descriptor_before_it_copies(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(copies); i++) {
         assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
         assert_int_equal(fault_calls(ON_fdatasync), 1);
@@ -92,7 +91,6 @@ static void a_handle_for_reading_asks_its_descriptor_before_it_copies(void **sta
 /* R10, L20, L21. */
 static void a_copy_that_is_told_poisons_at_once(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * ROWS(copies); i++) {
         const bool reads = i % 2 == 0;
         const enum fault_call call = reads ? ON_fdatasync : ON_msync;
@@ -109,7 +107,6 @@ static void a_copy_that_is_told_poisons_at_once(void **state)
 
 static void one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(copies); i++) {
         assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
         assert_int_equal(unlink("copy"), 0);
@@ -127,7 +124,6 @@ static void one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so(void 
 /* L21. */
 static void one_that_has_no_descriptor_left_poisons_or_does_not_ask(void **state)
 {
-    (void)state;
     static const int errors[] = { EMFILE, ENFILE, ENOMEM };
     for (size_t i = 0; i < ROWS(copies); i++) {
         assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
@@ -154,7 +150,6 @@ static void one_that_has_no_descriptor_left_poisons_or_does_not_ask(void **state
 /* L21. The rule of section 8 that refuses such a file is for writers. */
 static void reader_poisons_file_with_unknown_ro_compat_bit(void **state)
 {
-    (void)state;
     bloomfile_close(writer);
     writer = NULL;
     bloomfile_close(reader);
@@ -183,7 +178,6 @@ static void look_at_syncs(enum fault_call call)
 /* R10, L14, L20. */
 static void nobody_copies_while_another_one_syncs(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(copies); i++) {
         sync_call = ON_fdatasync;
         assert_error(copy_with(copies[i], reader, (struct faults){ .at_each_call = look_at_syncs }),
@@ -230,7 +224,6 @@ static void look_at_openings(enum fault_call call)
 /* What is told between the reading and a later opening would be told to the parent. */
 static void a_child_opens_the_file_anew_before_it_reads_what_it_copies(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * ROWS(copies); i++) {
         pid_t child = fork();
         assert_true(child >= 0);
@@ -247,7 +240,6 @@ static void a_child_opens_the_file_anew_before_it_reads_what_it_copies(void **st
 
 static void a_child_in_doubt_opens_nothing_anew_and_rescues_it(void **state)
 {
-    (void)state;
     assert_error(copy_with(seal_it_to, reader, once(ON_fdatasync, 1, EIO)), EIO);
     for (size_t i = 0; i < ROWS(copies); i++) {
         pid_t child = fork();
@@ -263,14 +255,12 @@ static void a_child_in_doubt_opens_nothing_anew_and_rescues_it(void **state)
 
 static int sync_the_writer(const bloomfile_filter *f)
 {
-    (void)f;
     return bloomfile_sync(writer);
 }
 
 /* L3. */
 static void a_child_opens_the_file_anew_before_it_copies_or_syncs(void **state)
 {
-    (void)state;
     in_a_child(reader, seal_it_to, ON_fdatasync, EIO);
     assert_flawless(flaw_of_poisoned_file("filter"));
     assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
@@ -298,7 +288,6 @@ static void poison_at_call(enum fault_call call)
 /* L19. By another process whose sync failed, while the lock of records is free. */
 static void what_is_poisoned_in_a_sync_is_not_vouched_for(void **state)
 {
-    (void)state;
     static const enum fault_call at[] = { ON_fdatasync, ON_unlock, ON_unlock, ON_unlock };
     for (unsigned i = 0; i < ROWS(at); i++, start_anew()) {
         bloomfile_filter *f = i == 0 ? reader : writer;
@@ -324,7 +313,6 @@ static void damage_at_call(enum fault_call call)
 /* Whether a writer was told, no record says any more. */
 static void what_has_no_record_by_then_is_not_vouched_for(void **state)
 {
-    (void)state;
     for (unsigned writes = 0; writes < 2; writes++, start_anew()) {
         poisoned_at = writes ? ON_unlock : ON_fdatasync;
         calls_before = 0;
@@ -458,7 +446,6 @@ static void assert_unclean_if_marked(bool marked)
 /* R5, L15. It may have been told that a write has failed, and the kernel tells nobody else. */
 static void a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean(void **state)
 {
-    (void)state;
     int (*const ways[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish };
     unsigned marked = 0;
     bloomfile_close(writer);
@@ -491,7 +478,6 @@ static const char *flaw_of_reader_of_unclean_file(bloomfile_filter *f)
 /* R11. But one that accepts what comes is not. */
 static void readers_of_then_are_told_that_it_is_unclean_and_rescue_it(void **state)
 {
-    (void)state;
     unsigned marked = 0;
     bloomfile_close(writer);
     writer = NULL;
@@ -514,7 +500,6 @@ static void readers_of_then_are_told_that_it_is_unclean_and_rescue_it(void **sta
 /* It has the file open, and that is enough to look at the lock. */
 static void readers_are_told_where_no_file_can_be_opened(void **state)
 {
-    (void)state;
     static const int errors[] = { EMFILE, ENOENT };
     bloomfile_close(writer);
     writer = NULL;
@@ -542,7 +527,6 @@ static void accept_it_once_syncs_may_go_on(enum fault_call call)
 
 static void who_accepts_it_meanwhile_does_so_for_no_reader(void **state)
 {
-    (void)state;
     int (*const ways[])(const bloomfile_filter *f) = { seal_it_to, fold_it, merge_it, project_it,
                                                        sync_source };
     for (size_t i = 0; i < ROWS(ways); i++) {
@@ -563,7 +547,6 @@ static void who_accepts_it_meanwhile_does_so_for_no_reader(void **state)
 /* Then only the mark tells of it. */
 static void a_reader_is_told_if_not_even_the_poison_could_be_written(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct faults faults = once(ON_msync, 1, EIO);
         const struct faults full = from_then_on(ON_pwrite64, 2, EIO);
@@ -603,7 +586,6 @@ static void fail_to_sync_beside(enum fault_call call)
 /* The kernel would say that all is well, as it has told before. */
 static void a_copy_does_not_commit_after_a_sync_that_failed(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(copies); i++) {
         assert_error(copy_with(copies[i], writer, beside), BLOOMFILE_EPOISONED);
         assert_int_equal(access("copy", F_OK), -1);
@@ -617,7 +599,6 @@ static void a_copy_does_not_commit_after_a_sync_that_failed(void **state)
 /* It is one for reading from then on. */
 static void one_that_has_finished_is_told_as_readers_are(void **state)
 {
-    (void)state;
     unsigned nth = 1;
     bloomfile_filter *finished = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_finish(finished), 0);
@@ -631,7 +612,6 @@ static void one_that_has_finished_is_told_as_readers_are(void **state)
 /* And poisons by what it wrote with, where no other descriptor can be had. */
 static void one_that_has_finished_poisons_if_it_is_told(void **state)
 {
-    (void)state;
     bloomfile_filter *finished = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_finish(finished), 0);
     struct faults faults = once(ON_fdatasync, 1, EIO);
@@ -646,7 +626,6 @@ static void one_that_has_finished_poisons_if_it_is_told(void **state)
 /* L18. Whoever has had it open since before is told, if there was anything to tell. */
 static void one_that_joined_before_makes_it_clean_again(void **state)
 {
-    (void)state;
     unsigned marked = 0;
     for (unsigned nth = 1; dies_at(nth, bloomfile_sync); nth++) {
         bloomfile_filter *f;
@@ -743,7 +722,6 @@ static bool forks_at(unsigned nth, int *error)
 
 static void a_child_forked_in_a_sync_does_not_wait_for_itself(void **state)
 {
-    (void)state;
     unsigned marked = 0;
     int error;
     alarm(120);
@@ -762,7 +740,6 @@ static void a_child_forked_in_a_sync_does_not_wait_for_itself(void **state)
 /* It has been told that a sync was abandoned; another writer's sync mends that. */
 static void a_child_that_is_unclean_neither_joins_nor_poisons(void **state)
 {
-    (void)state;
     unsigned nth = 1;
     while (dies_at(nth, bloomfile_sync) && !has_mark())
         nth++;
@@ -813,7 +790,6 @@ static int status_in_child(void)
 /* Only where a sync has begun, there is a lock to look at. */
 static void a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_abandoned(void **state)
 {
-    (void)state;
     bloomfile_close(writer);
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_N_ESTIMATED);
     writer = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -826,7 +802,6 @@ static void a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_aba
 /* The right to read is enough. */
 static void one_that_may_not_write_any_more_is_told_too(void **state)
 {
-    (void)state;
     for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
         nth++;
     assert_int_equal(chmod("filter", 0444), 0);
@@ -854,7 +829,6 @@ static int copy_it(bloomfile_filter *f)
  */
 static void a_child_that_only_looks_up_keeps_no_lock_of_a_sync(void **state)
 {
-    (void)state;
     static const struct {
         int (*run)(bloomfile_filter *f);
         unsigned flags;
@@ -910,7 +884,6 @@ static void ask_watcher_in_sync(enum fault_call call)
 /* Then the lock is one of the handle's opening, which the child shares, and is none to it. */
 static void where_the_file_cannot_be_opened_anew_it_syncs_all_the_same(void **state)
 {
-    (void)state;
     static const int errors[] = { 0, ENOENT, EACCES, EMFILE, EROFS };
     for (size_t i = 0; i < ROWS(errors); i++) {
         start_pipes();
@@ -947,7 +920,6 @@ static int finish_beside_a_mark(struct faults faults)
 /* L18. Who sees its lock takes the mark for its own. */
 static void one_that_leaves_others_syncs_before_it_takes_a_mark_out(void **state)
 {
-    (void)state;
     assert_error(finish_beside_a_mark((struct faults){ 0 }), 0);
     assert_int_equal(fault_calls(ON_msync), 2); /* all, and the record */
     assert_false(has_mark());
@@ -970,7 +942,6 @@ static void open_it_for_reading(enum fault_call call)
 
 static void a_sync_that_is_under_way_is_in_no_readers_way(void **state)
 {
-    (void)state;
     faults_begin(&(struct faults){ .at_each_call = open_it_for_reading });
     int error = bloomfile_sync(writer);
     faults_end();
@@ -981,7 +952,6 @@ static int held_at_most;
 
 static void look_for_a_lock_of_syncs(enum fault_call call)
 {
-    (void)call;
     if (lock_on_byte(outsider, SYNCS) != F_UNLCK)
         held_at_most = F_WRLCK;
 }
@@ -989,7 +959,6 @@ static void look_for_a_lock_of_syncs(enum fault_call call)
 /* Who opens the file meanwhile would take the mark for that of a sync under way. */
 static void one_that_refuses_to_seal_does_so_before_it_locks(void **state)
 {
-    (void)state;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_CLASSIC);
     params.bits = 1001;
     bloomfile_filter *f;
@@ -1027,7 +996,6 @@ static void look_at_status(enum fault_call call)
 /* L24. The sync that began has ended well, and the file goes on. */
 static void a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_mark(void **state)
 {
-    (void)state;
     faults_begin(
         &(struct faults){ .call = ON_pwrite64, .nth = 2, .error = EIO }); /* after the mark */
     const int error = bloomfile_seal(writer);
@@ -1044,7 +1012,6 @@ static void a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_m
 /* L24. It has a lower sequence than the sealed record, which a reader may have seen meanwhile. */
 static void a_sealing_that_fails_is_poisoned_and_not_overwritten(void **state)
 {
-    (void)state;
     const struct faults faults = {
         .call = ON_msync, .nth = 2, .error = EIO, .at_each_call = look_at_status
     };
@@ -1061,7 +1028,6 @@ static void a_sealing_that_fails_is_poisoned_and_not_overwritten(void **state)
 /* No file of ours has it, but it is allowed. */
 static void a_record_of_sequence_0_is_synced_like_others(void **state)
 {
-    (void)state;
     for (unsigned sequence = 0; sequence < 2; sequence++) {
         start_anew();
         bloomfile_close(writer);
@@ -1084,7 +1050,6 @@ static void a_record_of_sequence_0_is_synced_like_others(void **state)
 /* No writer of ours goes so far. */
 static void a_record_of_the_last_sequences_is_poisoned_all_the_same(void **state)
 {
-    (void)state;
     for (uint64_t below = 1; below <= 3; below++) {
         start_anew();
         bloomfile_close(writer);
@@ -1103,7 +1068,6 @@ static void a_record_of_the_last_sequences_is_poisoned_all_the_same(void **state
 /* R2, L21. */
 static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
 {
-    (void)state;
     unsigned slots = 0;
     for (unsigned nth = 3; nth <= 4; nth++) { /* after a mark and the record */
         start_anew();
@@ -1133,7 +1097,6 @@ static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
 /* R7. */
 static void file_systems_that_hosts_share_are_refused(void **state)
 {
-    (void)state;
     static const unsigned long shared[] = {
         0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x01021997, 0x00C36400, 0x5346414F,
         0x6B414653, 0x73757245, 0x0BD00BD0, 0x47504653, 0x7461636F, 0x01161970, 0x786F4256,
@@ -1162,7 +1125,6 @@ static void file_systems_that_hosts_share_are_refused(void **state)
 
 static void where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct faults faults = { .file_system = 0x794C7630 };
     faults_begin(&faults);
@@ -1184,7 +1146,6 @@ static void where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused(v
 /* L12. */
 static void a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct faults faults = once(ON_open64, 2, ENOENT);
     faults_begin(&faults);

@@ -32,7 +32,6 @@ static int end(void **state)
 
 static void finishing_leaves_a_clean_file_and_a_handle_for_reading(void **state)
 {
-    (void)state;
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
     assert_error(bloomfile_finish(writer), 0);
     assert_flawless(flaw_of_clean_file("filter"));
@@ -57,7 +56,6 @@ static void finishing_leaves_a_clean_file_and_a_handle_for_reading(void **state)
 
 static void a_child_of_a_finished_writer_needs_no_right_to_write(void **state)
 {
-    (void)state;
     need_wipe_on_fork();
     assert_error(bloomfile_finish(writer), 0);
     const pid_t child = fork();
@@ -76,7 +74,6 @@ static void a_child_of_a_finished_writer_needs_no_right_to_write(void **state)
 
 static void a_handle_for_reading_has_nothing_to_finish(void **state)
 {
-    (void)state;
     bloomfile_filter *reader = opened("filter", 0);
     assert_error(bloomfile_finish(reader), 0);
     assert_flawless(flaw_of_sound(reader));
@@ -86,7 +83,6 @@ static void a_handle_for_reading_has_nothing_to_finish(void **state)
 /* As bloomfile_close() cannot. */
 static void finishing_tells_what_failed(void **state)
 {
-    (void)state;
     static const struct {
         enum fault_call call;
         int error;
@@ -112,7 +108,6 @@ static void finishing_tells_what_failed(void **state)
 
 static void what_could_not_be_written_can_be_rescued_after_finishing(void **state)
 {
-    (void)state;
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
     struct faults faults = once(ON_msync, 1, EIO);
     faults_begin(&faults);
@@ -150,7 +145,6 @@ static void (*const ways[])(void) = { replace_it, remove_it, swap_a_folder_for_i
 
 static void a_writer_is_told_that_its_file_was_replaced(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(ways); i++) {
         assert_error(bloomfile_sync(writer), 0);
         ways[i]();
@@ -173,7 +167,6 @@ static void a_writer_is_told_that_its_file_was_replaced(void **state)
 /* As a daemon is that has given up its rights since it opened the file. */
 static void a_writer_that_may_not_look_is_told_of_a_file_without_a_name(void **state)
 {
-    (void)state;
     const struct faults no_right = from_then_on(ON_stat64, 1, EACCES);
     bloomfile_filter *reader = opened("filter", 0);
     for (unsigned removed = 0; removed < 2; removed++) {
@@ -196,7 +189,6 @@ static void a_writer_that_may_not_look_is_told_of_a_file_without_a_name(void **s
 /* As cp does with a backup. The file that is there then is nobody's to poison. */
 static void a_writer_is_told_that_an_older_copy_was_put_over_its_file(void **state)
 {
-    (void)state;
     bloomfile_close(writer);
     struct bytes backup = read_file("filter");
     for (unsigned asked = 0; asked < 2; asked++) {
@@ -223,7 +215,6 @@ static void a_writer_is_told_that_an_older_copy_was_put_over_its_file(void **sta
 
 static void a_writer_is_told_that_its_file_was_cut(void **state)
 {
-    (void)state;
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 10);
     struct bytes whole = read_file("filter");
     assert_int_equal(truncate("filter", (off_t)whole.size - 4096), 0);
@@ -234,7 +225,6 @@ static void a_writer_is_told_that_its_file_was_cut(void **state)
 
 static void a_writer_of_memory_is_never_replaced(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
@@ -245,7 +235,6 @@ static void a_writer_of_memory_is_never_replaced(void **state)
 
 static void a_failed_sync_is_told_rather_than_a_replaced_file(void **state)
 {
-    (void)state;
     replace_it();
     struct faults faults = once(ON_msync, 1, EIO);
     faults_begin(&faults);

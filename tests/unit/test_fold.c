@@ -87,7 +87,6 @@ static void assert_as_built(const char *folded, const char *built, uint64_t bits
 
 static void folding_makes_what_the_keys_make_at_that_size(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
         build("source", s, s->bits, s->keys);
@@ -108,7 +107,6 @@ static void folding_makes_what_the_keys_make_at_that_size(void **state)
 
 static void folding_twice_is_folding_by_the_product(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(shapes); i++) {
         if (units_of(&shapes[i]) % 30 != 0)
             continue;
@@ -128,7 +126,6 @@ static void folding_twice_is_folding_by_the_product(void **state)
 
 static void the_plan_tells_what_each_fold_will_measure(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
         build("source", s, s->bits, s->keys);
@@ -164,7 +161,6 @@ static void the_plan_tells_what_each_fold_will_measure(void **state)
 
 static void a_plan_takes_no_more_than_there_is_room_for(void **state)
 {
-    (void)state;
     build("source", &shapes[1], shapes[1].bits, 100);
     bloomfile_filter *source = opened("source");
     struct bloomfile_fold_choice plan[3] = { { .factor = 99 }, { .factor = 99 }, { .factor = 99 } };
@@ -199,7 +195,6 @@ static double rate_with_more(const struct shape *s, uint64_t bits, uint64_t more
 
 static void the_plan_foresees_the_rate_with_more_keys(void **state)
 {
-    (void)state;
     static const struct shape cases[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, 7, 512 * 240, 3000 },
         { BLOOMFILE_LAYOUT_CLASSIC, 7, 120000, 3000 },
@@ -223,7 +218,6 @@ static void the_plan_foresees_the_rate_with_more_keys(void **state)
 /* An embedded image, at any address. */
 static void an_embedded_filter_folds_too(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
         if (units_of(s) % 3 != 0)
@@ -246,7 +240,6 @@ static void an_embedded_filter_folds_too(void **state)
 
 static void a_live_filter_folds_as_it_is(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
         if (units_of(s) % 2 != 0)
@@ -271,7 +264,6 @@ static void a_live_filter_folds_as_it_is(void **state)
 
 static void bits_beyond_those_of_a_live_filter_are_not_passed_on(void **state)
 {
-    (void)state;
     struct bloomfile_params params = params_of(&shapes[6], shapes[6].bits); /* ends within a byte */
     bloomfile_filter *live;
     assert_error(bloomfile_create(&live, "live", &params, BLOOMFILE_TO_REPLACE), 0);
@@ -290,7 +282,6 @@ static void bits_beyond_those_of_a_live_filter_are_not_passed_on(void **state)
 
 static void damage_of_the_source_is_not_passed_on(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
         build("source", s, s->bits, s->keys);
@@ -319,7 +310,6 @@ static void damage_of_the_source_is_not_passed_on(void **state)
 
 static void a_body_that_contradicts_its_header_is_not_passed_on(void **state)
 {
-    (void)state;
     const size_t which[] = { 1, 6, 9 };
     for (size_t i = 0; i < ROWS(which); i++) {
         const struct shape *s = &shapes[which[i]];
@@ -348,7 +338,6 @@ static void a_body_that_contradicts_its_header_is_not_passed_on(void **state)
  * bad once is never relied on again. */
 static void damage_after_a_verification_is_not_passed_on(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
         build("source", s, s->bits, s->keys);
@@ -369,7 +358,6 @@ static void damage_after_a_verification_is_not_passed_on(void **state)
 
 static void the_result_goes_to_a_descriptor_as_well(void **state)
 {
-    (void)state;
     build("source", &shapes[1], shapes[1].bits, 900);
     bloomfile_filter *source = opened("source");
     assert_error(bloomfile_fold("folded", source, 4, BLOOMFILE_TO_REPLACE), 0);
@@ -397,7 +385,6 @@ static void the_result_goes_to_a_descriptor_as_well(void **state)
 /* A write to it fails with EAGAIN while it is full. It is read once the writer waits. */
 static void a_pipe_that_does_not_block_gets_all_of_it(void **state)
 {
-    (void)state;
     build("source", &shapes[3], shapes[3].bits, shapes[3].keys);
     bloomfile_filter *source = opened("source");
     assert_error(bloomfile_fold("folded", source, 1, BLOOMFILE_TO_REPLACE), 0);
@@ -426,7 +413,6 @@ static void a_pipe_that_does_not_block_gets_all_of_it(void **state)
 
 static void other_errors_leave_nothing_behind(void **state)
 {
-    (void)state;
     build("source", &shapes[1], shapes[1].bits, 900);
     bloomfile_filter *source = opened("source");
     size_t entries = entries_in_dir();

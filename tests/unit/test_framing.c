@@ -62,7 +62,6 @@ static void assert_file_framing(const char *path, uint32_t kind, uint32_t size)
 
 static void each_framing_is_recorded(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(framings); i++) {
         struct bytes image = image_of(params_of(framings[i].kind, framings[i].size));
         assert_int_equal(get32(image.data + COMPAT), 1);
@@ -76,7 +75,6 @@ static void each_framing_is_recorded(void **state)
 
 static void a_file_without_a_framing_has_zeros_there(void **state)
 {
-    (void)state;
     struct bytes image = image_of(params_of(0, 0));
     assert_int_equal(get32(image.data + COMPAT), 0);
     assert_int_equal(get32(image.data + FRAMING), 0);
@@ -85,7 +83,6 @@ static void a_file_without_a_framing_has_zeros_there(void **state)
 
 static void what_is_no_framing_is_refused_as_a_parameter(void **state)
 {
-    (void)state;
     static const uint32_t wrong[][2] = {
         { 0, 1 }, { 1, 1 }, { 2, 9 }, { 3, 1 }, { 4, 0 }, { 4, 1u << 24 }, { 5, 0 }, { 256, 0 },
     };
@@ -101,7 +98,6 @@ static void what_is_no_framing_is_refused_as_a_parameter(void **state)
 
 static void values_that_are_none_count_as_unknown(void **state)
 {
-    (void)state;
     static const struct {
         uint32_t compat, stored;
     } rows[] = { { 0, 1 },   { 0, UINT32_MAX }, { 1, 0 },     { 1, 5 },
@@ -126,7 +122,6 @@ static void values_that_are_none_count_as_unknown(void **state)
 
 static void a_live_file_and_its_copies_keep_it(void **state)
 {
-    (void)state;
     const struct bloomfile_params params = params_of(BLOOMFILE_FIXED, 16);
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "live", &params, 0), 0);
@@ -142,7 +137,6 @@ static void a_live_file_and_its_copies_keep_it(void **state)
 
 static void folding_projecting_and_assembling_keep_it(void **state)
 {
-    (void)state;
     const struct bloomfile_params params = params_of(BLOOMFILE_NULL, 0);
     struct bytes image = image_of(params);
     bloomfile_filter *f = open_image(image, 0);
@@ -181,7 +175,6 @@ static void assert_merged(uint32_t op, const uint32_t (*sources)[2], size_t coun
 
 static void a_union_of_unlike_framings_has_none(void **state)
 {
-    (void)state;
     static const struct {
         uint32_t sources[3][2];
         size_t count;

@@ -22,7 +22,6 @@ static uint8_t body[BODY + 4 * PAGES]; /* and the table behind it */
 static int make_body(void **state)
 {
     uint64_t random = 30;
-    (void)state;
     for (size_t i = 0; i < BODY; i++)
         body[i] = (uint8_t)random64(&random);
     for (size_t page = 0; page < PAGES; page++)
@@ -50,7 +49,6 @@ static const size_t some_pages[] = { 0, 1, 63, 64, 127, 128, PAGES - 1 };
 static void what_was_found_of_a_page_is_remembered(void **state)
 {
     struct guard g = new_guard(false);
-    (void)state;
     for (size_t i = 0; i < ROWS(some_pages); i++) {
         const size_t page = some_pages[i];
         const bool good = i % 2 == 0;
@@ -71,7 +69,6 @@ static void what_was_found_of_a_page_is_remembered(void **state)
 static void a_page_taken_for_good_is_not_looked_at(void **state)
 {
     struct guard g = new_guard(true);
-    (void)state;
     guard_set(&g, 0, false, 0);
     damage(1);
     assert_false(guard_ok(&g, PAGE - 1));
@@ -86,7 +83,6 @@ static void a_page_taken_for_good_is_not_looked_at(void **state)
 static void no_page_of_a_wrong_body_is_good(void **state)
 {
     struct guard g = new_guard(false);
-    (void)state;
     assert_true(guard_ok(&g, 0));
     guard_distrust(&g, BLOOMFILE_EBODY);
     assert_false(guard_ok(&g, 0));
@@ -97,7 +93,6 @@ static void no_page_of_a_wrong_body_is_good(void **state)
 
 static void each_reason_to_doubt_counts_once(void **state)
 {
-    (void)state;
     for (unsigned trust = 0; trust < 2; trust++) {
         struct guard g = new_guard(trust != 0);
         for (size_t page = 0; page < PAGES; page++) {
@@ -138,7 +133,6 @@ static void check_all(struct guard *g)
 
 static void a_good_page_that_turns_bad_makes_everything_doubtful(void **state)
 {
-    (void)state;
     for (unsigned renewed = 0; renewed < 2; renewed++) {
         struct guard g = new_guard(false);
         assert_true(guard_ok(&g, 0));
@@ -161,7 +155,6 @@ static void a_good_page_that_turns_bad_makes_everything_doubtful(void **state)
 static void renewed_pages_are_checked_once_more(void **state)
 {
     struct guard g = new_guard(false);
-    (void)state;
     for (uint64_t stamp = 1; stamp < 4; stamp++) {
         check_all(&g);
         assert_true(guard_all_good(&g));
@@ -179,7 +172,6 @@ static void renewed_pages_are_checked_once_more(void **state)
 
 static void a_recheck_is_of_those_pages_that_were_good(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(some_pages); i++) {
         struct guard g = new_guard(false);
         for (size_t at = 0; at < ROWS(some_pages); at++)
@@ -266,7 +258,6 @@ static void find_good_and_bad(struct guard *g, unsigned moment)
 
 static void a_page_that_is_found_good_and_bad_is_bad(void **state)
 {
-    (void)state;
     for (unsigned moment = 1; moment <= 2; moment++) {
         struct guard g = new_guard(false);
         find_good_and_bad(&g, moment);
@@ -278,7 +269,6 @@ static void a_page_that_is_found_good_and_bad_is_bad(void **state)
 static void a_bad_page_is_not_good_even_for_a_moment(void **state)
 {
     struct guard g = new_guard(false);
-    (void)state;
     guard_set(&g, 0, false, 0);
     find_good_and_bad(&g, 1);
     assert_int_equal(meanwhile.touches, 0);
@@ -341,7 +331,6 @@ static bool check_while_renewed(struct guard *g, unsigned moment)
 static void a_page_hashed_before_a_renewal_is_checked_again(void **state)
 {
     unsigned moment = 1;
-    (void)state;
     for (bool came = true; came; moment++) {
         struct guard g = new_guard(false);
         came = check_while_renewed(&g, moment);
@@ -354,7 +343,6 @@ static void a_page_hashed_before_a_renewal_is_checked_again(void **state)
 static void a_recheck_includes_marks_that_may_be_taken_back(void **state)
 {
     struct guard g = new_guard(false);
-    (void)state;
     guard_renew(&g, 1);
     guard_set(&g, 0, true, guard_renewals(&g));
     damage(0);

@@ -27,13 +27,11 @@ static const struct bytes nothing = { NULL, 0 };
 
 static void an_empty_image_is_refused(void **state)
 {
-    (void)state;
     assert_verdict("V1", nothing, BLOOMFILE_EEMPTY, "size", 0);
 }
 
 static void another_magic_is_refused(void **state)
 {
-    (void)state;
     static char text[] = "This is not a filter file.";
     assert_verdict("V2", (struct bytes){ (uint8_t *)text, sizeof text }, BLOOMFILE_EMAGIC, "magic",
                    0);
@@ -49,7 +47,6 @@ static void another_magic_is_refused(void **state)
 
 static void text_mode_damage_is_told_from_six_bytes_on(void **state)
 {
-    (void)state;
     static const struct {
         uint8_t size, bytes[10];
     } damaged[] = {
@@ -82,7 +79,6 @@ static void text_mode_damage_is_told_from_six_bytes_on(void **state)
 
 static void a_header_cut_short_is_refused_at_every_length(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
         for (image.size = 1; image.size < recipes[r].header_size; image.size++)
@@ -93,7 +89,6 @@ static void a_header_cut_short_is_refused_at_every_length(void **state)
 
 static void fewer_than_16_bytes_are_too_few_whatever_they_say(void **state)
 {
-    (void)state;
     struct bytes image = image_from(recipes[0]);
     memset(image.data + AT_version, 0xFF, 8);
     for (image.size = 1; image.size < 16; image.size++)
@@ -104,7 +99,6 @@ static void fewer_than_16_bytes_are_too_few_whatever_they_say(void **state)
 
 static void what_the_bytes_do_not_hold_is_zero(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
         memset(image.data + AT_tag, 0xFF, EMBEDDED / 2 - AT_tag);
@@ -124,7 +118,6 @@ static void what_the_bytes_do_not_hold_is_zero(void **state)
 
 static void a_header_size_other_than_512_and_4096_is_refused(void **state)
 {
-    (void)state;
     static const uint32_t sizes[] = {
         0, 1, 256, 511, 513, 1024, 4095, 4097, 0x80000000, UINT32_MAX
     };
@@ -144,7 +137,6 @@ static void a_header_size_other_than_512_and_4096_is_refused(void **state)
 
 static void a_header_with_a_wrong_checksum_is_refused(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
         uint32_t half = recipes[r].header_size / 2;
@@ -262,7 +254,6 @@ static const struct row {
 
 static void each_field_is_held_to_its_rule(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(rows); i++) {
         const struct row *row = &rows[i];
         unsigned tried = 0;
@@ -287,7 +278,6 @@ static void each_field_is_held_to_its_rule(void **state)
 /* V17: a layout that is solved cannot be. */
 static void a_ribbon_is_never_folded(void **state)
 {
-    (void)state;
     static const struct recipe ribbon = { BLOOMFILE_LAYOUT_RIBBON, EMBEDDED, 512 * 8, 0, 5, 0 };
     struct bytes image = image_from(ribbon);
     assert_verdict("V17 of a ribbon", image, 0, NULL, 0);
@@ -302,7 +292,6 @@ static void a_ribbon_is_never_folded(void **state)
 /* V17: 2^60 + 1 is a multiple of 17. */
 static void no_filter_was_larger_than_the_largest(void **state)
 {
-    (void)state;
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 17, 3, 1, 0 });
     put64(image.data + AT_m_unfolded, P60 + 1 - 17);
@@ -316,7 +305,6 @@ static void no_filter_was_larger_than_the_largest(void **state)
 
 static void an_overflow_in_an_unknown_layout_does_no_harm(void **state)
 {
-    (void)state;
     struct bytes image = image_from(recipes[2]);
     put32(image.data + AT_layout, 1u << 30);
     for (unsigned slot = 0; slot < 2; slot++) {
@@ -331,7 +319,6 @@ static void an_overflow_in_an_unknown_layout_does_no_harm(void **state)
 /* Nothing is said of what depends on it. */
 static void a_wrong_layout_or_size_is_one_fault(void **state)
 {
-    (void)state;
     static const struct {
         unsigned at;
         uint64_t value;
@@ -359,7 +346,6 @@ static void a_wrong_layout_or_size_is_one_fault(void **state)
 
 static void the_smallest_filters_are_valid(void **state)
 {
-    (void)state;
     static const struct recipe smallest[] = {
         { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1, 1, 0, 0 },
         { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 1, 64, 1, 0 },
@@ -379,7 +365,6 @@ static void the_smallest_filters_are_valid(void **state)
 
 static void the_largest_filters_lack_their_bytes_but_nothing_else(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
         put64(image.data + AT_m, P60);
@@ -394,7 +379,6 @@ static void the_largest_filters_lack_their_bytes_but_nothing_else(void **state)
 
 static void an_image_of_any_other_size_is_refused(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
         size_t right = image.size;
@@ -413,7 +397,6 @@ static void an_image_of_any_other_size_is_refused(void **state)
 
 static void what_is_encoded_is_decoded(void **state)
 {
-    (void)state;
     static struct header h = {
         .version = HEADER_VERSION,
         .header_size = IN_FILE,
@@ -455,7 +438,6 @@ static void what_is_encoded_is_decoded(void **state)
 
 static void what_the_other_record_is_is_told(void **state)
 {
-    (void)state;
     struct bytes image = image_from(recipes[3]);
     struct header whole;
     struct header_faults none = { 0 };
@@ -481,7 +463,6 @@ static void what_the_other_record_is_is_told(void **state)
 
 static void a_ribbon_is_never_live(void **state)
 {
-    (void)state;
     static const struct {
         uint32_t layout, k;
         int error;
@@ -501,7 +482,6 @@ static void a_ribbon_is_never_live(void **state)
 
 static void a_live_header_has_one_record(void **state)
 {
-    (void)state;
     struct header h = { .version = HEADER_VERSION,
                         .header_size = IN_FILE,
                         .record = { .sequence = 1, .state = BLOOMFILE_STATE_LIVE } };
@@ -515,7 +495,6 @@ static void a_live_header_has_one_record(void **state)
 
 static void a_whole_filter_has_zeros_where_layers_and_slices_have_fields(void **state)
 {
-    (void)state;
     struct header h = { .version = HEADER_VERSION,
                         .header_size = IN_FILE,
                         .layer = 1,
@@ -530,7 +509,6 @@ static void a_whole_filter_has_zeros_where_layers_and_slices_have_fields(void **
 
 static void reserved_bytes_of_a_record_are_kept(void **state)
 {
-    (void)state;
     static const uint32_t sizes[] = { EMBEDDED, IN_FILE };
     for (size_t i = 0; i < ROWS(sizes); i++) {
         const struct header h = { .header_size = sizes[i] };
@@ -547,7 +525,6 @@ static void reserved_bytes_of_a_record_are_kept(void **state)
 /* Of a sealed one also if it is only half sealed: then the other record may be completed. */
 static void a_header_is_still_what_it_was_if_its_bytes_are(void **state)
 {
-    (void)state;
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(recipes[4]);
         put64(record_at(image.data, !slot) + RECORD_AT_sequence, 5);

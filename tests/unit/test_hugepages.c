@@ -34,7 +34,6 @@ static unsigned mappings(const void *bytes, size_t size, uintptr_t *last_end)
 /* Linux before 6.17 moves no more than one mapping at a time. */
 static void what_grows_keeps_its_bytes_and_is_one_mapping(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 1000,          HUGE_PAGE - 1,     HUGE_PAGE,
                                     HUGE_PAGE + 1, 2 * HUGE_PAGE,     2 * HUGE_PAGE + 1,
                                     5 * HUGE_PAGE, 9 * HUGE_PAGE - 1, 20 * HUGE_PAGE };
@@ -61,7 +60,6 @@ static void what_grows_keeps_its_bytes_and_is_one_mapping(void **state)
 
 static void what_does_not_grow_is_aligned_and_for_free(void **state)
 {
-    (void)state;
     static const size_t sizes[] = {
         0, 1000, HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1, 5 * HUGE_PAGE
     };

@@ -77,7 +77,6 @@ static void assert_described(const struct bloomfile_info *info, struct bytes ima
 
 static void the_info_is_what_the_header_says(void **state)
 {
-    (void)state;
     struct bytes image = described_image();
     bloomfile_filter *f = open_image(image, 0);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -94,7 +93,6 @@ static void the_info_is_what_the_header_says(void **state)
 
 static void a_caller_of_a_later_version_gets_zeros_in_what_is_unknown(void **state)
 {
-    (void)state;
     struct bytes image = described_image();
     bloomfile_filter *f = open_image(image, 0);
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
@@ -117,7 +115,6 @@ static void a_caller_of_a_later_version_gets_zeros_in_what_is_unknown(void **sta
 
 static void a_caller_of_any_version_has_its_own_size_of_a_struct(void **state)
 {
-    (void)state;
     struct {
         size_t struct_size;
         uint8_t members[8];
@@ -149,7 +146,6 @@ static void a_caller_of_any_version_has_its_own_size_of_a_struct(void **state)
 
 static void a_struct_size_that_was_never_set_is_refused_and_nothing_is_written(void **state)
 {
-    (void)state;
     struct bytes image = described_image();
     bloomfile_filter *f = open_image(image, 0);
     static const size_t sizes[] = {
@@ -178,7 +174,6 @@ static void a_struct_size_that_was_never_set_is_refused_and_nothing_is_written(v
 
 static void all_faults_are_listed_in_the_order_of_the_rules(void **state)
 {
-    (void)state;
     static const char *const fields[] = { "magic", "header_crc", "version",  "k",
                                           "fpr",   "size",       "record 0", "record 1" };
     static const int errors[] = { BLOOMFILE_EMAGIC,     BLOOMFILE_EHEADER, BLOOMFILE_EVERSION,
@@ -218,7 +213,6 @@ static void all_faults_are_listed_in_the_order_of_the_rules(void **state)
 
 static void nothing_is_said_of_the_fields_of_a_newer_version(void **state)
 {
-    (void)state;
     struct bytes image = described_image();
     image.data[AT_version] = 2;
     image.data[AT_k] = 0;
@@ -233,7 +227,6 @@ static void nothing_is_said_of_the_fields_of_a_newer_version(void **state)
 
 static void a_damaged_header_is_told_as_far_as_it_can_be_read(void **state)
 {
-    (void)state;
     struct bytes image = described_image();
     image.data[0] = 'X';
     put32(image.data + AT_layout, 77);
@@ -254,7 +247,6 @@ static void a_damaged_header_is_told_as_far_as_it_can_be_read(void **state)
 
 static void a_header_cut_short_is_told_as_far_as_there_are_bytes(void **state)
 {
-    (void)state;
     struct bytes image = described_image();
     for (size_t size = 0; size < image.size; size++) {
         uint8_t *start = malloc(size);
@@ -292,7 +284,6 @@ static void assert_close(double value, double expected, double tolerance)
 
 static void the_real_rate_follows_from_the_bits(void **state)
 {
-    (void)state;
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 80, 6, 4000, 0 },
         { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 3, 3, 60, 0 },
@@ -324,7 +315,6 @@ static void the_real_rate_follows_from_the_bits(void **state)
 
 static void an_empty_body_never_lies_and_a_full_one_always(void **state)
 {
-    (void)state;
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 0, 0 },
         { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1, 6, 0, 0 },
@@ -347,7 +337,6 @@ static void an_empty_body_never_lies_and_a_full_one_always(void **state)
 
 static void a_map_of_cells_adds_up_to_the_fill(void **state)
 {
-    (void)state;
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 7, 3, 300, 0 },
         { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 8 * 77, 3, 100, 0 },
@@ -374,7 +363,6 @@ static void a_map_of_cells_adds_up_to_the_fill(void **state)
 
 static void the_map_shows_where_the_ones_are_and_nothing_beyond_m(void **state)
 {
-    (void)state;
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 35, 1, 0, 0 });
     memcpy(image.data + EMBEDDED, "\xFF\x00\x0F\x00\x07", 5);
@@ -393,7 +381,6 @@ static void the_map_shows_where_the_ones_are_and_nothing_beyond_m(void **state)
 /* operations.md 6. */
 static void a_result_has_no_features_but_those_it_was_made_with(void **state)
 {
-    (void)state;
     struct bytes image = described_image(), made[2];
     bloomfile_filter *f = open_image(image, 0);
     const bloomfile_filter *const sources[] = { f };

@@ -101,7 +101,6 @@ static void assert_maybe(const struct bloomfile_pinned *pin, uint64_t from, uint
 
 static void pin_that_was_never_filled_answers_maybe(void **state)
 {
-    (void)state;
     struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
     const bloomfile_digest digests[GROUP + 1] = { 0 };
     bool hits[GROUP + 1];
@@ -128,7 +127,6 @@ static void pin_that_was_never_filled_answers_maybe(void **state)
 
 static void a_verified_filter_is_answered_without_a_call(void **state)
 {
-    (void)state;
     static const uint64_t blocks[] = { 1, 7, 64 * PAGES };
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k += k < 20 ? 1 : 11) {
         for (unsigned i = 0; i < ROWS(blocks); i++) {
@@ -146,7 +144,6 @@ static void a_verified_filter_is_answered_without_a_call(void **state)
 
 static void other_layouts_and_large_batches_are_the_librarys(void **state)
 {
-    (void)state;
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_LAYOUT_COUNTING,
                                         BLOOMFILE_LAYOUT_RIBBON };
     uint64_t digests[GROUP + 1] = { 0 };
@@ -175,7 +172,6 @@ static void other_layouts_and_large_batches_are_the_librarys(void **state)
 
 static void a_size_that_no_version_has_is_refused(void **state)
 {
-    (void)state;
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 10, 0 });
     bloomfile_filter *f = open_image(image, 0);
@@ -209,7 +205,6 @@ static void zero_body(void)
 
 static void pages_are_checked_before_a_no_relies_on_them(void **state)
 {
-    (void)state;
     write_filter();
     zero_body();
     bloomfile_filter *f = opened("filter", 0);
@@ -221,7 +216,6 @@ static void pages_are_checked_before_a_no_relies_on_them(void **state)
 
 static void when_all_pages_are_checked_calls_end(void **state)
 {
-    (void)state;
     write_filter();
     bloomfile_filter *f = opened("filter", 0);
     const struct bloomfile_pinned pin = pinned(f);
@@ -235,7 +229,6 @@ static void when_all_pages_are_checked_calls_end(void **state)
 
 static void damage_found_later_reaches_an_older_pin(void **state)
 {
-    (void)state;
     write_filter();
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_VERIFY_FULL);
     const struct bloomfile_pinned pin = pinned(f);
@@ -249,7 +242,6 @@ static void damage_found_later_reaches_an_older_pin(void **state)
 
 static void a_hash_that_is_not_named_any_more_answers_maybe(void **state)
 {
-    (void)state;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.hash_id = 0x80000001;
     params.self_test = 5;
@@ -276,7 +268,6 @@ static void a_hash_that_is_not_named_any_more_answers_maybe(void **state)
 
 static void adds_of_others_are_seen_at_once(void **state)
 {
-    (void)state;
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *reader = opened("filter", 0),
                      *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -293,7 +284,6 @@ static void adds_of_others_are_seen_at_once(void **state)
 /* In either record, in force or not. */
 static void a_poison_is_noticed_after_every_miss(void **state)
 {
-    (void)state;
     for (unsigned slot = 0; slot < 2; slot++) {
         make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
         bloomfile_filter *f = opened("filter", 0);
@@ -316,7 +306,6 @@ static void a_poison_is_noticed_after_every_miss(void **state)
 
 static void a_pin_outlives_sealing(void **state)
 {
-    (void)state;
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *reader = opened("filter", 0), *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct bloomfile_pinned pin = pinned(f), other = pinned(reader);
@@ -371,7 +360,6 @@ static void assert_layers_answer_maybe(bloomfile_filter *f)
 
 static void no_lookup_in_a_layer_of_a_live_series_says_no(void **state)
 {
-    (void)state;
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC };
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 3 };
     for (unsigned i = 0; i < 8; i++) {
@@ -395,7 +383,6 @@ static void no_lookup_in_a_layer_of_a_live_series_says_no(void **state)
 
 static void no_lookup_in_a_layer_of_a_sealed_series_says_no(void **state)
 {
-    (void)state;
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC };
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
                                       BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_VERIFY_FULL };

@@ -132,7 +132,6 @@ static int verify_sealed(void)
 
 static void keys_that_may_have_come_while_it_was_copied_are_not_counted_as_known(void **state)
 {
-    (void)state;
     static int (*const copies[])(void) = { project_writer, unite_writer };
     for (size_t i = 0; i < ROWS(copies); i++) {
         assert_error(with_others(copies[i], ON_pwrite64, 1, join_them), 0);
@@ -150,14 +149,12 @@ static void keys_that_may_have_come_while_it_was_copied_are_not_counted_as_known
 
 static void a_source_that_is_overwritten_while_it_is_read_is_refused(void **state)
 {
-    (void)state;
     assert_error(with_others(fold_sealed, ON_pwrite64, 1, rewrite_label), BLOOMFILE_ECHANGED);
     assert_int_not_equal(access("made", F_OK), 0);
 }
 
 static void a_filter_that_is_overwritten_while_it_is_verified_is_not_sound(void **state)
 {
-    (void)state;
     assert_error(verify_sealed(), 0);
     assert_error(with_others(verify_sealed, ON_madvise, 3, rewrite_label), BLOOMFILE_ECHANGED);
 }
@@ -175,14 +172,12 @@ static int ask_reader(void)
 /* Between two looks at its header. */
 static void a_filter_that_is_overwritten_while_it_is_asked_is_another_one(void **state)
 {
-    (void)state;
     assert_error(ask_reader(), 0);
     assert_error(with_others(ask_reader, ON_madvise, 2, rewrite_label_of_live), BLOOMFILE_ECHANGED);
 }
 
 static void a_poison_that_comes_while_it_is_copied_is_told(void **state)
 {
-    (void)state;
     assert_error(with_others(copy_as_reader, ON_pwrite64, 1, poison_other_record),
                  BLOOMFILE_EPOISONED);
     assert_int_not_equal(access("made", F_OK), 0);
@@ -190,7 +185,6 @@ static void a_poison_that_comes_while_it_is_copied_is_told(void **state)
 
 static void a_poison_that_comes_while_a_reader_asks_its_descriptor_is_told(void **state)
 {
-    (void)state;
     assert_error(with_others(copy_as_reader, ON_fdatasync, 1, poison_other_record),
                  BLOOMFILE_EPOISONED);
 }
@@ -202,7 +196,6 @@ static int sync_writer(void)
 
 static void records_that_are_damaged_while_it_asks_are_told(void **state)
 {
-    (void)state;
     assert_error(with_others(copy_as_reader, ON_fdatasync, 1, damage_live), BLOOMFILE_ERECORD);
     assert_int_not_equal(access("made", F_OK), 0);
 }
@@ -210,7 +203,6 @@ static void records_that_are_damaged_while_it_asks_are_told(void **state)
 /* Of the body. */
 static void records_that_are_damaged_while_it_syncs_are_told_and_not_written_over(void **state)
 {
-    (void)state;
     add_one();
     assert_error(with_others(sync_writer, ON_msync, 1, damage_live), BLOOMFILE_ERECORD);
     struct bytes damaged = read_file("live");
@@ -221,14 +213,12 @@ static void records_that_are_damaged_while_it_syncs_are_told_and_not_written_ove
 
 static void a_poison_that_comes_after_the_commit_is_told_by_sync(void **state)
 {
-    (void)state;
     assert_error(with_others(sync_writer, ON_unlock, 3, poison_other_record), BLOOMFILE_EPOISONED);
 }
 
 /* R8. */
 static void a_poison_is_seen_by_whoever_asks_for_many(void **state)
 {
-    (void)state;
     const uint64_t absent[] = { number(0, ABSENT), number(0, ABSENT + 1) };
     assert_int_equal(bloomfile_contains_digests(reader, absent, 2, NULL), 0);
     poison_other_record();
@@ -238,7 +228,6 @@ static void a_poison_is_seen_by_whoever_asks_for_many(void **state)
 /* R11. */
 static void records_that_are_both_damaged_are_told_and_not_written_over(void **state)
 {
-    (void)state;
     damage_live();
     assert_error(bloomfile_sync(writer), BLOOMFILE_ERECORD);
     assert_error(copy_as_reader(), BLOOMFILE_ERECORD);
@@ -266,7 +255,6 @@ static int join_as_third(void)
 
 static void a_file_that_is_sealed_while_it_is_opened_is_opened_sealed(void **state)
 {
-    (void)state;
     bloomfile_close(reader);
     reader = NULL;
     const size_t before = open_descriptors();
@@ -290,7 +278,6 @@ static void mark_sync_begun(void)
 /* L12. */
 static void a_sync_that_is_abandoned_before_it_joins_is_unclean(void **state)
 {
-    (void)state;
     assert_error(bloomfile_finish(writer), 0);
     assert_error(with_others(join_as_third, ON_fcntl64, 1, mark_sync_begun), BLOOMFILE_EUNCLEAN);
 }
@@ -309,7 +296,6 @@ static int opened_with(struct faults faults)
  * a mark. */
 static void who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it(void **state)
 {
-    (void)state;
     mark_sync_begun();
     assert_error(opened_with((struct faults){ 0 }), BLOOMFILE_EUNCLEAN);
     assert_error(opened_with(once(ON_pread64, 3, EIO)), EIO);
@@ -323,7 +309,6 @@ static void who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it(void **
 /* R5, L2. A sync holds the byte exclusively; joining and asking hold it shared. */
 static void a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive(void **state)
 {
-    (void)state;
     mark_sync_begun();
     const int other = open("live", O_RDWR | O_CLOEXEC);
     assert_int_equal(lock_byte(other, F_RDLCK, 3), 0);
@@ -363,7 +348,6 @@ static void poison_it(void)
 /* Each is the record in force after it was seen that nobody syncs (R5). */
 static void a_record_that_replaces_a_marked_one_is_looked_at_anew(void **state)
 {
-    (void)state;
     mark_sync_begun();
     assert_error(with_others(status_of_reader, ON_pread64, 1, take_its_sync_over), 0);
     mark_sync_begun();
@@ -373,7 +357,6 @@ static void a_record_that_replaces_a_marked_one_is_looked_at_anew(void **state)
 
 static void and_may_be_a_marked_one_itself(void **state)
 {
-    (void)state;
     mark_sync_begun();
     assert_error(with_others(status_of_reader, ON_pread64, 1, take_its_sync_over_and_be_killed),
                  BLOOMFILE_EUNCLEAN);
@@ -381,7 +364,6 @@ static void and_may_be_a_marked_one_itself(void **state)
 
 static void a_filter_without_a_mark_has_no_abandoned_sync(void **state)
 {
-    (void)state;
     bool abandoned = true;
     assert_error(join_find_abandoned(reader->live->fd, &reader->header, &abandoned), 0);
     assert_false(abandoned);
@@ -404,7 +386,6 @@ static void damage_for_a_moment(enum fault_call call)
 
 static void a_record_that_is_being_written_is_read_again(void **state)
 {
-    (void)state;
     mark_sync_begun();
     saved = read_file("live");
     times = 0;
@@ -416,7 +397,6 @@ static void a_record_that_is_being_written_is_read_again(void **state)
 
 static void writers_that_others_did_not_count_leave_all_the_same(void **state)
 {
-    (void)state;
     join_them();
     change_record("live", slot_in_force("live"), 64, 4, 0);
     add_one();
@@ -429,7 +409,6 @@ static void writers_that_others_did_not_count_leave_all_the_same(void **state)
 /* L22. */
 static void counts_that_killed_writers_took_along_are_flagged(void **state)
 {
-    (void)state;
     for (unsigned gone = 0; gone < 3; gone++) {
         change_record("live", slot_in_force("live"), 64, 4, 1 + gone);
         assert_error(bloomfile_sync(writer), 0);
@@ -446,7 +425,6 @@ static void counts_that_killed_writers_took_along_are_flagged(void **state)
 /* L22. */
 static void the_number_of_writers_wraps_around(void **state)
 {
-    (void)state;
     change_record("live", slot_in_force("live"), 64, 4, UINT32_MAX);
     join_them();
     assert_int_equal(info_of_file("live").writers, 0);
@@ -458,7 +436,6 @@ static void the_number_of_writers_wraps_around(void **state)
 /* A clean file has none, whatever their number. */
 static void a_clean_file_has_its_counts(void **state)
 {
-    (void)state;
     close_all();
     change_record("live", slot_in_force("live"), 64, 4, 3);
     writer = opened("live", BLOOMFILE_OPEN_WRITE);
@@ -469,7 +446,6 @@ static void a_clean_file_has_its_counts(void **state)
 /* R3. */
 static void nor_has_it_a_sync(void **state)
 {
-    (void)state;
     close_all();
     change_record("live", slot_in_force("live"), 12, 4, RECORD_SYNC_BEGUN);
     for (unsigned copies = 0; copies < 2; copies++) { /* R11 and R10 heed it all the same */
@@ -489,7 +465,6 @@ static void nor_has_it_a_sync(void **state)
 
 static void one_of_many_leaves_by_a_commit_alone(void **state)
 {
-    (void)state;
     join_them();
     change_record("live", slot_in_force("live"), 12, 4, RECORD_N_ESTIMATED);
     faults_begin(&(struct faults){ 0 });
@@ -502,7 +477,6 @@ static void one_of_many_leaves_by_a_commit_alone(void **state)
 /* Others have ended the sync. */
 static void a_child_that_is_in_doubt_does_not_join(void **state)
 {
-    (void)state;
     mark_sync_begun();
     pid_t child = fork();
     if (child == 0) {
@@ -518,7 +492,6 @@ static void a_child_that_is_in_doubt_does_not_join(void **state)
 /* The last writer has left, and its adds are not on disk. */
 static void a_file_of_another_boot_that_is_accepted_has_no_exact_counts(void **state)
 {
-    (void)state;
     close_all();
     change_record("live", slot_in_force("live"), 40, 8, 12345);
     assert_int_equal(info_of_file("live").writers, 0);
@@ -553,7 +526,6 @@ static void write_it_to_its_end(void)
 /* R1. */
 static void a_record_that_is_half_written_is_read_once_more(void **state)
 {
-    (void)state;
     add_one();
     whole = read_file("live");
     static int (*const runs[])(void) = { sync_writer, open_again, join_as_third };
@@ -572,7 +544,6 @@ static void a_record_that_is_half_written_is_read_once_more(void **state)
 /* R1. */
 static void damaged_records_are_refused_after_100_reads(void **state)
 {
-    (void)state;
     static int (*const runs[])(void) = { ask_reader, open_again };
     damage_live();
     for (size_t i = 0; i < ROWS(runs); i++) {
@@ -584,7 +555,6 @@ static void damaged_records_are_refused_after_100_reads(void **state)
 
 static void a_record_that_is_whole_is_read_once(void **state)
 {
-    (void)state;
     at_yield = damage_live;
     assert_error(bloomfile_status(reader), 0);
     assert_error(bloomfile_status(writer), 0);
@@ -606,7 +576,6 @@ static void overwrite_records(void)
 
 static void so_is_one_with_a_mark(void **state)
 {
-    (void)state;
     mark_sync_begun();
     whole = read_file("live");
     assert_error(with_others(status_of_reader, ON_pread64, 1, overwrite_records),
@@ -618,7 +587,6 @@ static void so_is_one_with_a_mark(void **state)
 /* One was read before it was written, and the other after it. */
 static void a_record_that_seems_to_go_back_is_read_once_more(void **state)
 {
-    (void)state;
     add_one();
     struct bytes before = read_file("live");
     add_one();
@@ -638,7 +606,6 @@ static void a_record_that_seems_to_go_back_is_read_once_more(void **state)
 
 static void the_sequence_of_another_filter_says_nothing_of_this_one(void **state)
 {
-    (void)state;
     struct header now;
     struct bytes before = read_file("live"), other = read_file("live");
     other.data[AT_tag] ^= 1;
@@ -664,7 +631,6 @@ static void complete_it_first(void)
 /* While this one waits for the lock. */
 static void a_seal_that_another_one_has_completed_is_left_alone(void **state)
 {
-    (void)state;
     struct bytes before = read_file("live");
     const unsigned slot = slot_in_force("live");
     assert_error(bloomfile_seal(writer), 0);
@@ -680,7 +646,6 @@ static void a_seal_that_another_one_has_completed_is_left_alone(void **state)
 
 static void an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed(void **state)
 {
-    (void)state;
     struct bytes before = read_file("live");
     const unsigned slot = slot_in_force("live");
     assert_error(bloomfile_seal(writer), 0);
@@ -714,7 +679,6 @@ static void use_the_stack_again(void)
 /* Where a sync was at work in the parent, other things are in the child's memory by now. */
 static void a_child_that_was_made_during_a_sync_has_children_too(void **state)
 {
-    (void)state;
     const int error = with_others(sync_writer, ON_msync, 1, fork_in_the_middle);
     if (forked == 0) {
         alarm(20);
@@ -735,7 +699,6 @@ static void a_child_that_was_made_during_a_sync_has_children_too(void **state)
 /* On another file system, where there is one. */
 static void a_link_that_leads_to_another_file_is_stale(void **state)
 {
-    (void)state;
     char elsewhere[] = "/dev/shm/bloomfile-XXXXXX";
     int fd = mkstemp(elsewhere);
     struct bytes live = read_file("live");
@@ -766,7 +729,6 @@ static void a_link_that_leads_to_another_file_is_stale(void **state)
 
 static void a_folder_that_becomes_a_file_has_no_filter_in_it(void **state)
 {
-    (void)state;
     assert_int_equal(mkdir("folder", 0700), 0);
     make_live("folder/live", BLOOMFILE_LAYOUT_BLOCKED);
     third = opened("folder/live", BLOOMFILE_OPEN_WRITE);
@@ -778,7 +740,6 @@ static void a_folder_that_becomes_a_file_has_no_filter_in_it(void **state)
 
 static void a_file_in_a_directory_without_a_name_is_not_stale(void **state)
 {
-    (void)state;
     const struct faults faults = once(ON_getcwd, 1, ENOENT);
     faults_begin(&faults);
     int error = bloomfile_open(&third, "sealed", 0);
@@ -800,7 +761,6 @@ static void cut_header(void)
 /* Right after its time was looked at. */
 static void a_file_behind_a_copy_is_looked_at_itself(void **state)
 {
-    (void)state;
     static void (*const acts[])(void) = { rewrite_label, cut_header };
     for (size_t i = 0; i < ROWS(acts); i++) {
         struct bytes image = read_file("sealed");
@@ -816,7 +776,6 @@ static void a_file_behind_a_copy_is_looked_at_itself(void **state)
 
 static void a_time_that_differs_in_any_digit_tells(void **state)
 {
-    (void)state;
     struct stat then;
     assert_int_equal(stat("sealed", &then), 0);
     struct timespec set[2] = { then.st_atim, { then.st_mtim.tv_sec, 1 } };
@@ -841,7 +800,6 @@ static void a_time_that_differs_in_any_digit_tells(void **state)
 /* All others being equal. The file system does not let a test choose them. */
 static void each_of_its_times_tells(void **state)
 {
-    (void)state;
     time_t *const seconds[] = { &sealed->file.modified.tv_sec, &sealed->file.touched.tv_sec };
     long *const fractions[] = { &sealed->file.modified.tv_nsec, &sealed->file.touched.tv_nsec };
     for (size_t i = 0; i < ROWS(seconds); i++) {
@@ -859,7 +817,6 @@ static void each_of_its_times_tells(void **state)
 
 static void a_path_that_cannot_be_followed_names_no_other_file(void **state)
 {
-    (void)state;
     make_symlink("live", "link");
     third = opened("link", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(unlink("link"), 0);
@@ -873,7 +830,6 @@ static void a_path_that_cannot_be_followed_names_no_other_file(void **state)
 /* L4. Numbers of inodes are those of one file system. */
 static void the_same_inode_of_another_device_is_another_file(void **state)
 {
-    (void)state;
     assert_error(bloomfile_sync(writer), 0);
     faults_begin(&(struct faults){ .other_device = true });
     const int error = bloomfile_sync(writer);
@@ -883,7 +839,6 @@ static void the_same_inode_of_another_device_is_another_file(void **state)
 
 static void a_child_that_never_wrote_is_told_that_the_file_is_another(void **state)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         overwrite("live", lseek(open("live", O_RDONLY | O_CLOEXEC), 0, SEEK_END), "more", 4);
@@ -895,7 +850,6 @@ static void a_child_that_never_wrote_is_told_that_the_file_is_another(void **sta
 /* It cannot tell then whose lock there is. */
 static void a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well(void **state)
 {
-    (void)state;
     const struct faults rows[] = { once(ON_open64, 1, EMFILE), once(ON_fcntl64, 1, EINVAL),
                                    once(ON_pread64, 1, EIO) };
     mark_sync_begun();
@@ -914,7 +868,6 @@ static void a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well
 /* Nor does it open anything where no mark is, and what it opens it closes. */
 static void a_child_that_looks_for_a_mark_keeps_no_descriptor(void **state)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         const size_t before = open_descriptors();
@@ -931,7 +884,6 @@ static void a_child_that_looks_for_a_mark_keeps_no_descriptor(void **state)
 
 static void descriptor_0_is_one_like_any_other(void **state)
 {
-    (void)state;
     static const struct {
         const char *path;
         unsigned flags;
@@ -954,7 +906,6 @@ static void descriptor_0_is_one_like_any_other(void **state)
 
 static void a_reader_poisons_through_it(void **state)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         close(0);
@@ -967,7 +918,6 @@ static void a_reader_poisons_through_it(void **state)
 
 static void a_reader_that_opens_it_anew_opens_it_for_reading(void **state)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0)
         _exit(copy_as_reader() != 0 || (fcntl(reader->live->fd, F_GETFL) & O_ACCMODE) != O_RDONLY);
@@ -976,7 +926,6 @@ static void a_reader_that_opens_it_anew_opens_it_for_reading(void **state)
 
 static void a_child_that_cannot_open_the_file_anew_copies_nothing(void **state)
 {
-    (void)state;
     static const enum fault_call calls[] = { ON_open64, ON_dup3 };
     for (size_t i = 0; i < ROWS(calls); i++) {
         pid_t child = fork();
@@ -1015,7 +964,6 @@ static void skip_unless_local(void)
 
 static void a_temporary_that_others_have_removed_is_not_published(void **state)
 {
-    (void)state;
     skip_unless_local();
     assert_error(publish_named(ON_fsync, 1, remove_temporary), ENOENT);
     assert_int_not_equal(access("new", F_OK), 0);
@@ -1026,7 +974,6 @@ static void a_temporary_that_others_have_removed_is_not_published(void **state)
 
 static void what_takes_the_place_of_a_temporary_left_behind_stays(void **state)
 {
-    (void)state;
     write_file(TEMPORARY, "left", 4);
     assert_error(with_others(publish, ON_flock, 1, replace_temporary), 0);
     assert_file_holds(TEMPORARY, "", 0);
@@ -1037,7 +984,6 @@ static void what_takes_the_place_of_a_temporary_left_behind_stays(void **state)
 
 static void rights_that_cannot_be_known_or_kept_are_taken_away(void **state)
 {
-    (void)state;
     static const struct {
         enum fault_call call, besides;
         int first, second, error;
@@ -1070,7 +1016,6 @@ static void rights_that_cannot_be_known_or_kept_are_taken_away(void **state)
 /* Those whom a list names are not its group. */
 static void a_list_of_rights_goes_with_the_group(void **state)
 {
-    (void)state;
     static const uint16_t list[] = { 2,      0,      1,    6, 0xFFFF, 0xFFFF, 2,    6,
                                      1234,   0,      4,    0, 0xFFFF, 0xFFFF, 0x10, 4,
                                      0xFFFF, 0xFFFF, 0x20, 0, 0xFFFF, 0xFFFF };

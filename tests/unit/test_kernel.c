@@ -346,7 +346,6 @@ static void assert_folds_agree(uint32_t layout, uint64_t first, uint64_t count, 
 
 static void folds_agree(void **state)
 {
-    (void)state;
     static const uint32_t bitwise[] = { BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_LAYOUT_COUNTING };
     for (uint64_t factor = 2; factor < 80; factor++) {
         for (uint64_t i = 0; i < 40; i++) {
@@ -372,43 +371,36 @@ static void folds_agree(void **state)
 
 static void lookups_of_every_k(void **state)
 {
-    (void)state;
     for_all_kernels(lookups_of_every_k_agree);
 }
 
 static void lookups_at_every_alignment(void **state)
 {
-    (void)state;
     for_all_kernels(lookups_at_every_alignment_agree);
 }
 
 static void lookups_far_away(void **state)
 {
-    (void)state;
     for_all_kernels(lookups_far_away_agree);
 }
 
 static void lookups_in_the_largest_bodies(void **state)
 {
-    (void)state;
     for_all_kernels(lookups_in_the_largest_bodies_agree);
 }
 
 static void lookups_in_tiny_bodies(void **state)
 {
-    (void)state;
     for_all_kernels(lookups_in_tiny_bodies_agree);
 }
 
 static void single_bits(void **state)
 {
-    (void)state;
     for_all_kernels(a_single_bit_is_found);
 }
 
 static void adds(void **state)
 {
-    (void)state;
     for_all_kernels(adds_agree);
 }
 
@@ -429,7 +421,6 @@ static void assert_chosen(const char *wanted, uint32_t layout, const struct kern
 
 static void the_environment_names_a_kernel_and_is_read_once(void **state)
 {
-    (void)state;
     const struct kernel *fastest = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, NULL);
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);

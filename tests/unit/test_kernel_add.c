@@ -21,7 +21,6 @@ static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
 
 static int choose_digests(void **state)
 {
-    (void)state;
     uint64_t random = 44;
     for (size_t i = 0; i < KEYS;) {
         digests[i] = random64(&random);
@@ -49,7 +48,6 @@ static void assert_many_as_each(const struct kernel *kernel, unsigned k)
 
 static void many_keys_set_what_each_sets(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
         for (unsigned k = 1; kernel != NULL && k <= BLOOMFILE_MAX_HASHES; k++)
@@ -95,7 +93,6 @@ static void assert_idle(const struct kernel *kernel, unsigned k)
 
 static void digests_that_set_no_bit_are_noted(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
         for (unsigned k = 1; kernel != NULL && k <= PROBE_SLICES; k++)
@@ -106,7 +103,6 @@ static void digests_that_set_no_bit_are_noted(void **state)
 /* One at a time, among others who add. */
 static void a_key_is_new_if_it_sets_a_bit(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
         static _Alignas(64) uint8_t body[BLOCKS * 64], before[BLOCKS * 64];
@@ -128,7 +124,6 @@ static void a_key_is_new_if_it_sets_a_bit(void **state)
 /* Not even to request its line, in a part that is larger than the cache. */
 static void nothing_is_read_behind_the_last_digest(void **state)
 {
-    (void)state;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), part = (size_t)1 << 25;
     const int private = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     uint8_t *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, private, -1, 0);
@@ -154,7 +149,6 @@ static void nothing_is_read_behind_the_last_digest(void **state)
 /* Positions outside are ignored. */
 static void a_part_of_a_scattered_layout_gets_what_is_its_own(void **state)
 {
-    (void)state;
     enum {
         SIZE = 4096,
         PARTS = 4,

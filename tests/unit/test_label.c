@@ -62,7 +62,6 @@ static const struct recipe recipes[] = {
 
 static void each_label_is_taken_or_refused_by_a_reader(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         for (size_t i = 0; i < ROWS(labels); i++) {
             struct bytes image = image_from(recipes[r]);
@@ -77,7 +76,6 @@ static void each_label_is_taken_or_refused_by_a_reader(void **state)
 
 static void each_label_is_taken_or_refused_by_the_builder(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(labels); i++) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
         params.label = labels[i].label;
@@ -96,7 +94,6 @@ static void each_label_is_taken_or_refused_by_the_builder(void **state)
 
 static void the_builder_refuses_a_label_of_113_bytes(void **state)
 {
-    (void)state;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.label = HUNDRED "0123456789012";
     bloomfile_builder *b;
@@ -106,7 +103,6 @@ static void the_builder_refuses_a_label_of_113_bytes(void **state)
 
 static void bytes_after_the_label_s_end_are_refused(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         for (unsigned i = 1; i < BLOOMFILE_MAX_LABEL; i++) {
             struct bytes image = image_from(recipes[r]);
@@ -121,7 +117,6 @@ static void bytes_after_the_label_s_end_are_refused(void **state)
 
 static void the_label_is_checked_before_the_size(void **state)
 {
-    (void)state;
     struct bytes image = image_from(recipes[0]);
     image.data[LABEL] = '\n';
     reseal_header(image.data);
@@ -157,7 +152,6 @@ static size_t encode(uint32_t c, uint8_t *bytes)
 
 static void every_character_but_controls_and_surrogates_is_clean(void **state)
 {
-    (void)state;
     for (uint32_t c = 0; c < 0x120000; c++) {
         uint8_t bytes[4];
         bool expected = !is_control(c) && !is_surrogate(c) && c <= 0x10FFFF;
@@ -167,7 +161,6 @@ static void every_character_but_controls_and_surrogates_is_clean(void **state)
 
 static void nothing_behind_the_end_completes_a_character(void **state)
 {
-    (void)state;
     static const char *const texts[] = { "a\xC3\xA9", "\xC3\xA9", "aa\xE2\x82\xAC",
                                          "aaaa\xF0\x9F\x98\x80" };
     for (size_t i = 0; i < ROWS(texts); i++) {
@@ -179,7 +172,6 @@ static void nothing_behind_the_end_completes_a_character(void **state)
 
 static void no_other_bytes_are_clean(void **state)
 {
-    (void)state;
     enum {
         ASCII = 0x7F - 0x20,
         TWO = 0x800 - 0xA0,

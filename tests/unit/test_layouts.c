@@ -12,7 +12,6 @@
 
 static void layouts_have_the_numbers_and_names_of_the_specification(void **state)
 {
-    (void)state;
     char expected[200] = "| `layout` | u32:";
     unsigned found = 0;
     for (uint32_t layout = 1; layout < LAYOUT_END; layout++) {
@@ -28,7 +27,6 @@ static void layouts_have_the_numbers_and_names_of_the_specification(void **state
 
 static void other_numbers_are_no_layouts(void **state)
 {
-    (void)state;
     assert_null(bloomfile_traits_of(0));
     assert_null(bloomfile_traits_of(LAYOUT_END));
     assert_null(bloomfile_traits_of(UINT32_MAX));
@@ -36,7 +34,6 @@ static void other_numbers_are_no_layouts(void **state)
 
 static void every_layout_is_whole(void **state)
 {
-    (void)state;
     for (uint32_t layout = 1; layout < LAYOUT_END; layout++) {
         const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
         const struct kernel *kernel = kernel_named(layout, "scalar");

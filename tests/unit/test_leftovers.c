@@ -43,7 +43,6 @@ static int signal_then;
 
 static void raise_in_time(enum fault_call call)
 {
-    (void)call;
     if (until_signal-- == 0)
         raise(signal_then);
 }
@@ -71,7 +70,6 @@ static bool killed(pid_t child)
 
 static void what_a_kill_leaves_is_removed_by_the_next_one(void **state)
 {
-    (void)state;
     assert_error(publish_filter("old", 0, 10), 0);
     for (unsigned named = 0; named < 2; named++) {
         unsigned left = 0, nth = 0;
@@ -96,7 +94,6 @@ static bool terminated(pid_t child)
 /* It waits while the unnamed file has a name that is not its own. */
 static void with_unnamed_files_a_signal_that_can_wait_leaves_nothing(void **state)
 {
-    (void)state;
     if (!has_unnamed_files())
         skip("the file system has no files without a name");
     assert_error(publish_filter("old", 0, 10), 0);
@@ -112,7 +109,6 @@ static void with_unnamed_files_a_signal_that_can_wait_leaves_nothing(void **stat
 /* But for the moment between making and locking it: then its maker makes another one. */
 static void a_file_that_is_being_made_stays(void **state)
 {
-    (void)state;
     assert_error(publish_filter("old", 0, 10), 0);
     unsigned stayed = 0, removed = 0;
     for (unsigned named = 0; named < 2; named++) {
@@ -142,7 +138,6 @@ static void a_file_that_is_being_made_stays(void **state)
 /* The lock is not left on the new file, whose descriptor a live filter's handle keeps. */
 static void a_finished_file_is_not_locked(void **state)
 {
-    (void)state;
     struct faults faults = { .no_unnamed_files = true };
     faults_begin(&faults);
     assert_error(publish_filter("new", 0, 10), 0);
@@ -155,7 +150,6 @@ static void a_finished_file_is_not_locked(void **state)
 /* Names are random there, and nobody looks for them. */
 static void where_there_are_no_locks_nothing_is_removed_and_nothing_left(void **state)
 {
-    (void)state;
     write_file(fixed_name(5), "", 0);
     for (unsigned named = 0; named < 2; named++) {
         struct faults faults = from_then_on(ON_flock, 1, ENOLCK);
@@ -173,7 +167,6 @@ static void where_there_are_no_locks_nothing_is_removed_and_nothing_left(void **
 /* Its maker takes another name, and whoever holds it removes it, or the next one does. */
 static void a_name_that_somebody_else_holds_at_once_is_given_up(void **state)
 {
-    (void)state;
     struct faults faults = once(ON_flock, 1, EWOULDBLOCK);
     faults.no_unnamed_files = true;
     faults_begin(&faults);
@@ -188,7 +181,6 @@ static void a_name_that_somebody_else_holds_at_once_is_given_up(void **state)
 
 static void what_is_no_leftover_stays(void **state)
 {
-    (void)state;
     int fd = open(fixed_name(0), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     assert_int_equal(flock(fd, LOCK_SH), 0);
     assert_int_equal(mkdir(fixed_name(1), 0700), 0);
@@ -237,7 +229,6 @@ static void publish_and_be_killed(unsigned seed)
 
 static void makers_and_cleaners_do_not_disturb_each_other(void **state)
 {
-    (void)state;
     enum {
         AT_ONCE = 6
     };
@@ -281,7 +272,6 @@ static void take_over_name(enum fault_call call)
 
 static void another_maker_s_file_is_never_published_nor_removed(void **state)
 {
-    (void)state;
     assert_error(publish_filter("old", 0, 10), 0);
     struct faults faults = { .no_unnamed_files = true, .at_each_call = take_over_name };
     taken_over = false;

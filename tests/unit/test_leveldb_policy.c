@@ -69,14 +69,12 @@ static void assert_unusable(const uint8_t *filter, size_t size, int error)
 
 static int set_up(void **state)
 {
-    (void)state;
     policy = policy_new(10, &counts);
     return policy == NULL;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     free(policy);
     return 0;
 }
@@ -84,7 +82,6 @@ static int tear_down(void **state)
 /* Nothing that threads share: here the counts are in a page that nobody can write. */
 static void lookups_in_a_sound_filter_write_to_no_counter_that_threads_share(void **state)
 {
-    (void)state;
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
     struct policy_counts *shared = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -101,7 +98,6 @@ static void lookups_in_a_sound_filter_write_to_no_counter_that_threads_share(voi
 
 static void a_whole_filter_knows_its_keys(void **state)
 {
-    (void)state;
     struct group present = group_of("key ");
     const struct group absent = group_of("absent ");
     for (int n = 1; n <= KEYS; n++) {
@@ -119,7 +115,6 @@ static void a_whole_filter_knows_its_keys(void **state)
 
 static void versions_of_a_key_count_once(void **state)
 {
-    (void)state;
     struct group versions = group_of("key ");
     for (int i = 0; i < KEYS; i++) {
         memcpy(versions.text[i], versions.text[i / 3 * 3], sizeof versions.text[i]);
@@ -133,7 +128,6 @@ static void versions_of_a_key_count_once(void **state)
 
 static void every_key_is_its_bytes(void **state)
 {
-    (void)state;
     static const char large[1 << 20] = { 0 };
     const char *const keys[] = { "", "\0", "\0\0", "\xff", large };
     const size_t sizes[] = { 0, 1, 2, 1, sizeof large };
@@ -147,7 +141,6 @@ static void every_key_is_its_bytes(void **state)
 
 static void a_flipped_bit_is_a_maybe(void **state)
 {
-    (void)state;
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
     for (size_t bit = 0; bit < 8 * filter.size; bit++) {
@@ -160,7 +153,6 @@ static void a_flipped_bit_is_a_maybe(void **state)
 
 static void a_part_of_a_filter_is_a_maybe(void **state)
 {
-    (void)state;
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
     for (size_t i = 1; i < filter.size; i++) {
@@ -173,7 +165,6 @@ static void a_part_of_a_filter_is_a_maybe(void **state)
 
 static void a_filter_with_something_added_is_a_maybe(void **state)
 {
-    (void)state;
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
     uint8_t *longer = calloc(2, filter.size);
@@ -193,7 +184,6 @@ static void a_filter_with_something_added_is_a_maybe(void **state)
 
 static void any_other_version_byte_is_a_maybe(void **state)
 {
-    (void)state;
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
     uint8_t *version = filter.data + filter.size - TRAILER;
@@ -208,7 +198,6 @@ static void any_other_version_byte_is_a_maybe(void **state)
 /* LevelDB's own filters: bits, and a last byte that says how many each key has, 1 to 30. */
 static void bytes_of_another_kind_are_a_maybe(void **state)
 {
-    (void)state;
     uint8_t other[256];
     for (size_t size = 1; size <= sizeof other; size++) {
         for (uint8_t hashes = 1; hashes <= 30; hashes++) {
@@ -224,7 +213,6 @@ static void bytes_of_another_kind_are_a_maybe(void **state)
 
 static void another_seed_is_a_maybe(void **state)
 {
-    (void)state;
     struct bloomfile_view view;
     const bloomfile_digest digest = bloomfile_hash(1, "key", 3);
     uint8_t filter[64 + TRAILER] = { 0 };
@@ -236,7 +224,6 @@ static void another_seed_is_a_maybe(void **state)
 
 static void without_memory_there_is_no_filter_and_that_is_a_maybe(void **state)
 {
-    (void)state;
     static const enum fault_call calls[] = { ON_malloc, ON_calloc };
     const char *const key = "key";
     const struct faults none_at_all = once(ON_malloc, 1, ENOMEM);
@@ -256,7 +243,6 @@ static void without_memory_there_is_no_filter_and_that_is_a_maybe(void **state)
 
 static void bits_have_limits(void **state)
 {
-    (void)state;
     static const int wrong[] = { 0, -1, 65, 1 << 30 };
     for (size_t i = 0; i < ROWS(wrong); i++) {
         assert_null(policy_new(wrong[i], NULL));

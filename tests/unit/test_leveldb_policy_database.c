@@ -69,7 +69,6 @@ static char *create_spoiled(void *state, const char *const *keys, const size_t *
 
 static void keep(void *state)
 {
-    (void)state;
 }
 
 static leveldb_t *open_database(const char *path, leveldb_filterpolicy_t *policy)
@@ -145,7 +144,6 @@ static void read_database(const char *path, bool usable)
 
 static void no_row_is_lost(void **state)
 {
-    (void)state;
     struct spoiler s = { .policy = policy_new(10, NULL) };
     for (s.how = WHOLE; s.how < SPOILINGS; s.how++) {
         char path[8];

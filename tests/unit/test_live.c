@@ -29,7 +29,6 @@ static const uint8_t zeros[16];
 
 static void a_new_filter_is_empty_whole_and_clean_once_closed(void **state)
 {
-    (void)state;
     struct bloomfile_params params = sized(1000);
     bloomfile_filter *f;
     params.label = "seen";
@@ -60,7 +59,6 @@ static void a_new_filter_is_empty_whole_and_clean_once_closed(void **state)
 
 static void parameters_that_will_not_do_make_nothing(void **state)
 {
-    (void)state;
     bloomfile_filter *f = (void *)&f;
     struct bloomfile_params params = sized(0);
     assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_ECAPACITY);
@@ -124,7 +122,6 @@ static void *add_in_turn(void *context)
 
 static void what_each_of_many_threads_adds_is_counted_once(void **state)
 {
-    (void)state;
     static uint64_t numbers[THREADS];
     pthread_t threads[THREADS];
     void *failed;
@@ -157,7 +154,6 @@ static void what_each_of_many_threads_adds_is_counted_once(void **state)
 
 static void a_filter_is_replaced_only_if_asked(void **state)
 {
-    (void)state;
     bloomfile_filter *old = create("filter", 1000), *f;
     add(old, 0, 10);
     struct bloomfile_params params = sized(50);
@@ -177,7 +173,6 @@ static void a_filter_is_replaced_only_if_asked(void **state)
 
 static void a_filter_in_memory_is_like_any_other(void **state)
 {
-    (void)state;
     size_t descriptors = open_descriptors();
     struct bloomfile_params params = sized(1000);
     bloomfile_filter *f;
@@ -216,7 +211,6 @@ static void *look_for_what_is_added(void *argument)
 /* Makes the same filter as one that shares it, and others may look meanwhile. */
 static void a_sole_adder_adds_what_others_would(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
         struct bloomfile_params params = sized(LONE_ADDS);
@@ -260,7 +254,6 @@ static void allow_files_of_any_size(void)
 
 static void a_filter_larger_than_all_memory_is_refused(void **state)
 {
-    (void)state;
     allow_files_of_any_size();
     bloomfile_filter *f = (void *)&f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -273,7 +266,6 @@ static void a_filter_larger_than_all_memory_is_refused(void **state)
 /* As malloc() would, though none of it is touched. */
 static void one_that_the_system_would_never_give_is_refused(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     allow_files_of_any_size();
@@ -292,7 +284,6 @@ static void one_that_the_system_would_never_give_is_refused(void **state)
 
 static void of_bits_alone_the_capacity_is_what_keeps_the_rate(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint32_t hashes = 0; hashes <= 3; hashes += 3)
             for (size_t r = 0; r < 2; r++) {
@@ -321,7 +312,6 @@ static void of_bits_alone_the_capacity_is_what_keeps_the_rate(void **state)
 /* Of which none keeps the first rate; and more would keep the second. */
 static void bits_alone_have_a_key_at_least_and_one_for_each_at_most(void **state)
 {
-    (void)state;
     for (uint64_t bits = 1; bits <= 1000; bits += 999) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -350,7 +340,6 @@ static void assert_works(bloomfile_filter *f, int error)
 /* Its descriptors are the least ones then. */
 static void who_has_closed_the_standard_streams_can_make_one(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct bloomfile_params params = sized(1000);
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
@@ -375,7 +364,6 @@ static void who_has_closed_the_standard_streams_can_make_one(void **state)
 
 static void a_limit_on_files_is_an_error_of_memory_and_no_signal(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct rlimit before;
     struct bloomfile_params params = sized(1000000);
@@ -405,7 +393,6 @@ static void a_limit_on_files_is_an_error_of_memory_and_no_signal(void **state)
 
 static void what_only_builders_use_is_refused_and_not_ignored(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     const struct bloomfile_params given[] = {
         { .struct_size = sizeof *given, .capacity = 10, .memory = 1 << 20 },
@@ -423,7 +410,6 @@ static void what_only_builders_use_is_refused_and_not_ignored(void **state)
 
 static void an_add_tells_whether_it_was_new(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000);
     uint8_t *large = calloc(1, 1 << 20);
     const struct bloomfile_key keys[] = { { "a", 1 },  { "b", 1 },         { "a", 1 },   { "", 0 },
@@ -450,7 +436,6 @@ static void an_add_tells_whether_it_was_new(void **state)
 
 static void the_bits_are_those_of_a_filter_that_is_built(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k += 7) {
             struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -481,7 +466,6 @@ static void the_bits_are_those_of_a_filter_that_is_built(void **state)
 
 static void who_reads_cannot_write(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     assert_error(bloomfile_add(reader, "a", 1, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_add_many(reader, NULL, 0, NULL, NULL, NULL), BLOOMFILE_EREADONLY);
@@ -496,7 +480,6 @@ static void who_reads_cannot_write(void **state)
 /* L2, L5. */
 static void readers_see_every_add_at_once(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     bloomfile_filter *other = open_for("filter", BLOOMFILE_OPEN_WRITE);
     for (uint64_t i = 0; i < 100; i++) {
@@ -522,7 +505,6 @@ static void readers_see_every_add_at_once(void **state)
 
 static void a_live_filter_is_a_file_of_its_own_without_checksums(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000), *g;
     add(f, 0, 10);
     assert_not_opened("filter", BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_ELIVE);

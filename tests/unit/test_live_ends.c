@@ -16,7 +16,6 @@
 
 static void sealing_ends_writing(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     add(f, 0, 300);
     bloomfile_filter *other = open_for("filter", BLOOMFILE_OPEN_WRITE);
@@ -43,7 +42,6 @@ static void sealing_ends_writing(void **state)
 
 static void a_sealed_copy_is_the_same_as_sealing_in_place(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 300);
     assert_error(bloomfile_seal_to("copy", f, 0), 0);
@@ -66,7 +64,6 @@ static void a_sealed_copy_is_the_same_as_sealing_in_place(void **state)
 
 static void a_copy_of_a_filter_in_use_has_an_estimated_count(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000), *other = open_for("filter", BLOOMFILE_OPEN_WRITE);
     add(f, 0, 200);
     add(other, 200, 300);
@@ -83,7 +80,6 @@ static void a_copy_of_a_filter_in_use_has_an_estimated_count(void **state)
 
 static void a_rescued_filter_goes_on_elsewhere(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 200);
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
@@ -130,7 +126,6 @@ static void set_sync_begun(uint8_t *record)
 /* R10, R11. The kernel may have told it of a failed write, and tells that only once. */
 static void what_a_writer_was_killed_syncing_is_not_copied(void **state)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         add(create("filter", 1000), 0, 50);
@@ -157,7 +152,6 @@ static void what_a_writer_was_killed_syncing_is_not_copied(void **state)
 /* As it is where counts are estimated, which is no reason to refuse it. */
 static void a_reader_copies_what_a_killed_writer_has_left(void **state)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         add(create("filter", 1000), 0, 50);
@@ -181,7 +175,6 @@ static void a_reader_copies_what_a_killed_writer_has_left(void **state)
 /* R4, R6, L12. */
 static void after_the_machine_died_it_opens_only_if_that_is_accepted(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 50);
     bloomfile_close(f);
@@ -204,7 +197,6 @@ static void after_the_machine_died_it_opens_only_if_that_is_accepted(void **stat
 /* R8. */
 static void once_poisoned_everything_is_maybe(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     add(f, 0, 50);
     assert_int_equal(bloomfile_status(reader), 0);
@@ -244,7 +236,6 @@ static void once_poisoned_everything_is_maybe(void **state)
 /* R8. The kernel may drop the page with the poisoned record, and read it as it is on disk. */
 static void what_is_known_to_be_poisoned_stays_so(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     struct bytes before = read_file("filter");
     change_records("filter", set_poisoned);
@@ -271,7 +262,6 @@ static void overwrite(const char *path, struct bytes image)
 /* L11. */
 static void a_sealed_filter_in_its_place_is_left_alone(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 100);
     assert_error(bloomfile_seal_to("copy", f, 0), 0);
@@ -286,7 +276,6 @@ static void a_sealed_filter_in_its_place_is_left_alone(void **state)
 
 static void another_filter_in_its_place_is_not_copied(void **state)
 {
-    (void)state;
     struct bloomfile_params params = sized(1000);
     bloomfile_filter *f = create("filter", 1000), *other;
     add(f, 0, 100);
@@ -312,7 +301,6 @@ static void set_no_ones(uint8_t *record)
 
 static void a_rescued_filter_has_the_counts_of_the_record(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000), *rescued;
     add(f, 0, 200);
     bloomfile_close(f);
@@ -330,7 +318,6 @@ static void a_rescued_filter_has_the_counts_of_the_record(void **state)
 
 static void a_filter_that_another_has_sealed_needs_no_rescue(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     assert_error(bloomfile_seal(f), 0);
     assert_error(bloomfile_rescue("rescued", reader, 0), BLOOMFILE_ESEALED);

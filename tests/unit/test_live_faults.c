@@ -115,7 +115,6 @@ static void add_in_child(void)
 
 static enum outcome poisoned_by_msync(enum fault_call call, unsigned nth)
 {
-    (void)nth;
     return call == ON_msync ? POISONED : LIVE;
 }
 
@@ -307,7 +306,6 @@ static const struct {
 
 static void whichever_call_fails_its_error_is_told_and_nothing_is_lost(void **state)
 {
-    (void)state;
     unsigned failed[FAULT_CALL_COUNT] = { 0 };
     for (size_t o = 0; o < ROWS(operations); o++) {
         const struct operation *op = &operations[o];
@@ -348,7 +346,6 @@ static int finish_with(struct faults faults, unsigned calls[FAULT_CALL_COUNT])
 
 static void whichever_call_fails_finishing_tells(void **state)
 {
-    (void)state;
     static const enum fault_call kinds[] = { ON_fcntl64, ON_pwrite64, ON_msync };
     unsigned count[FAULT_CALL_COUNT], unused[FAULT_CALL_COUNT];
     assert_error(finish_with((struct faults){ 0 }, count), 0);
@@ -363,7 +360,6 @@ static void whichever_call_fails_finishing_tells(void **state)
 
 static void a_lock_that_is_not_given_back_goes_with_the_handle(void **state)
 {
-    (void)state;
     unsigned failed = 0;
     for (size_t o = 0; o < ROWS(operations); o++) {
         const struct operation *op = &operations[o];
@@ -378,7 +374,6 @@ static void a_lock_that_is_not_given_back_goes_with_the_handle(void **state)
 
 static void hints_may_be_refused(void **state)
 {
-    (void)state;
     const struct operation *opening = &operations[0];
     assert_told(opening, once(ON_madvise, 1, EINVAL), 0);
     assert_told(opening, once(ON_madvise, 2, EINVAL), EINVAL); /* what forks rely on is none */
@@ -388,7 +383,6 @@ static void hints_may_be_refused(void **state)
 
 static void interrupted_and_short_calls_are_continued(void **state)
 {
-    (void)state;
     for (size_t o = 0; o < ROWS(operations); o++) {
         const struct operation *op = &operations[o];
         assert_told(op, (struct faults){ .transfer_at_most = 100 }, 0);
@@ -413,7 +407,6 @@ static void interrupted_and_short_calls_are_continued(void **state)
 
 static void plain_adds_and_lookups_make_no_system_call(void **state)
 {
-    (void)state;
     begin(&operations[0]);
     assert_int_equal(mapped_files(), 2);
     assert_true(mapped_sessions() > 0); /* one or two: those side by side are one mapping */
@@ -433,7 +426,6 @@ static void plain_adds_and_lookups_make_no_system_call(void **state)
  * poisoned, each by a write and a flush. */
 static void operations_write_and_flush_what_the_protocol_wants(void **state)
 {
-    (void)state;
     static const struct {
         unsigned writes, headers, bodies; /* headers and whole files that are flushed */
         unsigned writes_of_failed, headers_of_failed;
@@ -479,7 +471,6 @@ static uint64_t digest_at(uint64_t counters, uint64_t one, uint64_t other)
  * of the counters above 0, and -1 that of the keys. */
 static void counts_that_cancel_out_outlive_a_failed_sync(void **state)
 {
-    (void)state;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);
     params.hashes = 2;
     for (unsigned nth = 1; nth <= 4; nth++) {

@@ -54,7 +54,6 @@ static void add_more_and_close(bloomfile_filter *f)
 
 static void a_child_s_adds_are_counted_once(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     add(f, 0, 1000);
@@ -77,7 +76,6 @@ static void only_close(bloomfile_filter *f)
 
 static void what_the_parent_has_not_committed_a_child_does_not_commit(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     add(f, 0, 700);
@@ -96,7 +94,6 @@ static void only_look(bloomfile_filter *f)
 
 static void a_child_that_only_looks_up_does_not_join(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     add(f, 0, 10);
@@ -113,7 +110,6 @@ static void try_to_seal(bloomfile_filter *f)
 
 static void parent_and_child_are_two_writers(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     in_a_child(f, try_to_seal);
@@ -132,7 +128,6 @@ static void wait_to_be_killed(bloomfile_filter *f)
  */
 static void a_child_s_locks_are_its_own(void **state)
 {
-    (void)state;
     int status;
     pid_t grandchild[2];
     assert_int_equal(pipe(grandchild), 0);
@@ -171,7 +166,6 @@ static void a_child_s_locks_are_its_own(void **state)
 
 static int add_thousand(bloomfile_filter *f, unsigned worker, void *context)
 {
-    (void)context;
     for (uint64_t i = 0; i < 1000; i++)
         if (bloomfile_add_digest(f, number(0, worker * 1000 + i), NULL) != 0)
             return 1;
@@ -180,7 +174,6 @@ static int add_thousand(bloomfile_filter *f, unsigned worker, void *context)
 
 static void a_pool_of_children_shares_a_filter_in_memory(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     for (unsigned exact = 0; exact < 2; exact++) {

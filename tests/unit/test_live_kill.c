@@ -156,21 +156,18 @@ static void assert_can_be_sealed(void)
 /* L5. */
 static void adders_are_killed(void **state)
 {
-    (void)state;
     nothing_is_lost(0, BLOOMFILE_LAYOUT_BLOCKED, ROUNDS);
     assert_can_be_sealed();
 }
 
 static void exact_adders_are_killed(void **state)
 {
-    (void)state;
     nothing_is_lost(BLOOMFILE_OPEN_ADD_EXACT, BLOOMFILE_LAYOUT_BLOCKED, ROUNDS / 3);
     assert_can_be_sealed();
 }
 
 static void adders_to_counters_are_killed(void **state)
 {
-    (void)state;
     nothing_is_lost(0, BLOOMFILE_LAYOUT_COUNTING, ROUNDS / 3);
     assert_can_be_sealed();
 }
@@ -203,7 +200,6 @@ static pid_t start_adding(bool stops)
 
 static void the_lock_of_a_killed_holder_is_free(void **state)
 {
-    (void)state;
     const off_t stripe = 64;
     int status;
     make_filter(BLOOMFILE_LAYOUT_COUNTING); /* whose keys take the lock when they are there, too */

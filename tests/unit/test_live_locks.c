@@ -81,7 +81,6 @@ static void watch(enum fault_call call, unsigned nth)
 
 static void a_writer_at_rest_holds_byte_0_shared_and_a_reader_none(void **state)
 {
-    (void)state;
     bloomfile_filter *reader = opened("filter", 0);
     look();
     assert_seen(F_UNLCK, F_UNLCK, 1, 0);
@@ -99,7 +98,6 @@ static void a_writer_at_rest_holds_byte_0_shared_and_a_reader_none(void **state)
 
 static void records_are_written_and_synced_under_byte_1(void **state)
 {
-    (void)state;
     static const enum fault_call calls[] = { ON_pwrite64, ON_msync };
     bloomfile_filter *writer;
     for (size_t i = 0; i < ROWS(calls); i++) {
@@ -125,7 +123,6 @@ static void records_are_written_and_synced_under_byte_1(void **state)
 
 static void adders_are_not_held_up_while_the_body_is_synced(void **state)
 {
-    (void)state;
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     watch(ON_msync, 1);
     int error = bloomfile_sync(writer);
@@ -137,7 +134,6 @@ static void adders_are_not_held_up_while_the_body_is_synced(void **state)
 
 static void a_sealer_holds_bytes_0_1_and_3_exclusively(void **state)
 {
-    (void)state;
     for (unsigned nth = 1; nth <= 3; nth++) {
         bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
         watch(ON_msync, nth);
@@ -158,7 +154,6 @@ static void a_sealer_holds_bytes_0_1_and_3_exclusively(void **state)
 /* So others can join again. */
 static void a_sealer_that_fails_shares_byte_0_again(void **state)
 {
-    (void)state;
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct faults faults = once(ON_pwrite64, 1, ENOSPC);
     faults_begin(&faults);
@@ -173,7 +168,6 @@ static void a_sealer_that_fails_shares_byte_0_again(void **state)
 
 static void a_reader_poisons_under_byte_1(void **state)
 {
-    (void)state;
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE),
                      *reader = opened("filter", 0);
     const size_t descriptors = open_descriptors(), mapped = mapped_files();
@@ -209,7 +203,6 @@ static void a_reader_poisons_under_byte_1(void **state)
 
 static void a_remover_holds_byte_2(void **state)
 {
-    (void)state;
     uint8_t room[8];
     struct bytes key = number_key(3, room);
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -226,7 +219,6 @@ static void a_remover_holds_byte_2(void **state)
 /* L7. */
 static void an_exact_adder_holds_its_stripe_or_all(void **state)
 {
-    (void)state;
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (uint64_t i = 0; i < 200; i++) {
         uint64_t digest = i == 0 ? 0 : i == 1 ? UINT64_MAX : number(0, i);
@@ -270,7 +262,6 @@ static void add_and_remove_beside(enum fault_call call)
 /* Another thread of the process shares the locks of its opening. */
 static void who_lets_go_of_one_byte_keeps_the_others(void **state)
 {
-    (void)state;
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (uint64_t stripe = 4; stripe < 64; stripe += 59) {
         looks = 0;
@@ -302,7 +293,6 @@ static const struct faults syncs_beside = { .at_each_call = sync_beside };
 
 static void a_sync_lets_go_of_no_adder_s_and_no_remover_s_byte(void **state)
 {
-    (void)state;
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (int byte = REMOVERS; byte <= STRIPES; byte += STRIPES - REMOVERS) {
         looks = 0;
@@ -355,7 +345,6 @@ static bool in_order, had_records, had_syncs;
 
 static void look_at_bytes_1_and_3(enum fault_call call)
 {
-    (void)call;
     const bool has_records = lock_on_byte(outsider, RECORDS) != F_UNLCK;
     const bool has_syncs = lock_on_byte(outsider, SYNCS) != F_UNLCK;
     looks += has_records && has_syncs;
@@ -367,7 +356,6 @@ static void look_at_bytes_1_and_3(enum fault_call call)
 /* L1. */
 static void byte_3_is_taken_before_byte_1(void **state)
 {
-    (void)state;
     static int (*const ways[])(void) = { open_it, sync_it, close_it, seal_it };
     for (size_t i = 0; i < ROWS(ways); i++) {
         inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -391,7 +379,6 @@ static void byte_3_is_taken_before_byte_1(void **state)
 /* L1. */
 static void byte_0_held_by_others_is_busy_at_once(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     assert_int_equal(lock_byte(outsider, F_WRLCK, WRITERS), 0);
     assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), EBUSY);
@@ -434,7 +421,6 @@ static void assert_writer_waits_for(off_t byte, unsigned flags, int (*run)(void)
 /* L1. */
 static void whoever_changes_records_waits_for_byte_1(void **state)
 {
-    (void)state;
     assert_waits_for(RECORDS, open_it);
     assert_writer_waits_for(RECORDS, 0, sync_it);
     assert_writer_waits_for(RECORDS, 0, add_it); /* a child joins */
@@ -460,7 +446,6 @@ static int open_and(int (*run)(void))
 
 static void sealing_and_closing_wait_for_byte_1(void **state)
 {
-    (void)state;
     assert_int_equal(open_and(close_it), 0);
     assert_flawless(flaw_of_clean_file("filter"));
     assert_int_equal(open_and(seal_it), 0);
@@ -471,7 +456,6 @@ static void sealing_and_closing_wait_for_byte_1(void **state)
 /* L1, L8. */
 static void removers_wait_for_byte_2_and_adders_do_not(void **state)
 {
-    (void)state;
     assert_writer_waits_for(REMOVERS, 0, remove_it);
     assert_int_equal(lock_byte(outsider, F_WRLCK, REMOVERS), 0);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
@@ -481,7 +465,6 @@ static void removers_wait_for_byte_2_and_adders_do_not(void **state)
 
 static void exact_adders_wait_for_their_stripe_and_others_do_not(void **state)
 {
-    (void)state;
     assert_writer_waits_for(STRIPES + 7, BLOOMFILE_OPEN_ADD_EXACT, add_it);
     assert_int_equal(lock_byte(outsider, F_WRLCK, STRIPES + 7), 0);
     bloomfile_filter *plain = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -497,7 +480,6 @@ static void exact_adders_wait_for_their_stripe_and_others_do_not(void **state)
 /* L7. All stripes are held: whoever asked for one would wait until the alarm. */
 static void exact_adders_of_keys_that_are_there_wait_for_nobody(void **state)
 {
-    (void)state;
     bool was_new[100];
     size_t new_keys = 1;
     uint64_t digests[ROWS(was_new)];
@@ -540,7 +522,6 @@ static void assert_adds_the_others(bloomfile_filter *f, size_t n, uint64_t there
 
 static void an_exact_batch_of_which_some_keys_are_there_adds_the_others(void **state)
 {
-    (void)state;
     make_live("blocked", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("blocked", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (size_t n = 1; n <= 4; n++)
@@ -567,7 +548,6 @@ static void *run_it(void *run)
 /* Another thread would wait for it until the alarm. */
 static void a_lock_that_is_not_had_is_not_held_in_the_process(void **state)
 {
-    (void)state;
     static int (*const runs[])(void) = { add_it, add_two, remove_next };
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     alarm(20);
@@ -610,7 +590,6 @@ static void fork_while_it_syncs(enum fault_call call)
 /* As a handler of signals may do. The child knows nothing of the turn that its parent has. */
 static void a_child_that_is_made_in_a_sync_syncs_and_forks(void **state)
 {
-    (void)state;
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     forked = false;
     faults_begin(&(struct faults){ .at_each_call = fork_while_it_syncs });
@@ -651,7 +630,6 @@ static void wait_for_its_turn(void)
 
 static void *sync_it_too(void *unused)
 {
-    (void)unused;
     wait_for_its_turn();
     int error = sync_it();
     atomic_store(&has_run, true);
@@ -660,7 +638,6 @@ static void *sync_it_too(void *unused)
 
 static void *copy_it_too(void *unused)
 {
-    (void)unused;
     wait_for_its_turn();
     int error = bloomfile_seal_to("another", inherited, 0);
     atomic_store(&has_run, true);
@@ -708,7 +685,6 @@ static void sync_meanwhile(enum fault_call call)
 /* L14. The locks of the file are those of one opening, which do not keep its threads apart. */
 static void threads_sync_one_after_the_other(void **state)
 {
-    (void)state;
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     struct faults faults = once(ON_open64, 1, EMFILE);
     faults.at_each_call = sync_meanwhile;
@@ -729,7 +705,6 @@ static void copy_meanwhile(enum fault_call call)
 /* Else the one may read what the other one's opening has replaced. */
 static void threads_of_a_child_open_the_file_anew_one_after_the_other(void **state)
 {
-    (void)state;
     inherited = opened("filter", 0);
     pid_t child = fork();
     if (child == 0) {
@@ -758,7 +733,6 @@ static void wait_for_a_fork(enum fault_call call)
 /* Else a child might get an opening that it does not know of, and keep its locks. */
 static void a_fork_waits_until_an_opening_is_known(void **state)
 {
-    (void)state;
     static int (*const run)(void) = sync_it;
     pthread_t thread;
     void *failed;
@@ -803,7 +777,6 @@ static void before_fork(void)
 /* Else the child might close another descriptor of that number. */
 static void an_opening_is_not_closed_during_a_fork(void **state)
 {
-    (void)state;
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     faults_begin(&(struct faults){ .at_each_call = wait_for_fork });
     start_asked(sync_it_too);
@@ -829,7 +802,6 @@ static pthread_t waiting;
 
 static void *sync_the_other_file(void *unused)
 {
-    (void)unused;
     return (void *)(intptr_t)bloomfile_sync(others);
 }
 
@@ -847,7 +819,6 @@ static void begin_another_sync(enum fault_call call)
 
 static void a_child_has_no_opening_of_any_sync(void **state)
 {
-    (void)state;
     make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
     blocked_sync = open("other", O_RDWR | O_CLOEXEC);
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -905,7 +876,6 @@ static int where_forks_cannot_be_watched(void)
 /* A child would have an opening that it does not know of. */
 static void where_forks_cannot_be_watched_nothing_is_opened_for_a_sync(void **state)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0)
         _exit(where_forks_cannot_be_watched());
@@ -920,7 +890,6 @@ static void where_forks_cannot_be_watched_nothing_is_opened_for_a_sync(void **st
 
 static void a_killed_holder_lets_go(void **state)
 {
-    (void)state;
     int ready[2];
     char byte;
     assert_int_equal(pipe(ready), 0);

@@ -80,7 +80,6 @@ static void assert_million_of_each(unsigned workers, uint32_t layout)
 /* L22. */
 static void millions_of_keys_are_all_there_and_counted(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(groups); i++) {
         const uint32_t layout = (uint32_t)(BLOOMFILE_LAYOUT_BLOCKED + i);
         unsigned workers = groups[i].processes * groups[i].threads;
@@ -149,7 +148,6 @@ static void assert_told(const atomic_uchar *told, unsigned least, unsigned most)
 /* L7. */
 static void every_key_is_new_to_somebody(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(groups); i++) {
         atomic_uchar *told = shared_memory(SAME);
         make_filter(BLOOMFILE_LAYOUT_BLOCKED, SAME, 1e-9);
@@ -163,7 +161,6 @@ static void every_key_is_new_to_somebody(void **state)
 /* L7. */
 static void every_key_is_new_to_exactly_one_of_exact_adders(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(groups); i++) {
         atomic_uchar *told = shared_memory(SAME);
         make_filter(BLOOMFILE_LAYOUT_BLOCKED, SAME, 1e-9);
@@ -199,7 +196,6 @@ static int read_all(const bloomfile_filter *f)
 
 static int read_or_add(bloomfile_filter *f, unsigned worker, void *context)
 {
-    (void)context;
     int error = 0;
     for (unsigned i = 0; i < 5 && error == 0 && worker == 0; i++)
         error = read_all(f);
@@ -211,7 +207,6 @@ static int read_or_add(bloomfile_filter *f, unsigned worker, void *context)
 /* The last byte of the body is used in part, so that a copy looks at its bits beyond m. */
 static void a_live_filter_is_read_beside_adds(void **state)
 {
-    (void)state;
     static const uint64_t bits[] = { 512 * 3, 8 * 200 - 3, 2 * 200 - 1 };
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -237,7 +232,6 @@ static int add_one(bloomfile_filter *f, unsigned worker, void *context)
 
 static void the_last_one_to_leave_leaves_it_clean(void **state)
 {
-    (void)state;
     static const uint8_t clean[16];
     make_filter(BLOOMFILE_LAYOUT_BLOCKED, 10000, 1e-9);
     for (uint64_t round = 0; round < 100; round++) {

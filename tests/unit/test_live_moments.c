@@ -38,7 +38,6 @@ static void close_last(enum fault_call call)
 /* L13. As soon as a writer that leaves has let go of the records, the next one comes. */
 static void of_two_that_leave_one_after_the_other_the_last_leaves_it_clean(void **state)
 {
-    (void)state;
     bloomfile_filter *first = opened("filter", BLOOMFILE_OPEN_WRITE);
     last = opened("filter", BLOOMFILE_OPEN_WRITE);
     faults_begin(&(struct faults){ .at_each_call = close_last });
@@ -52,7 +51,6 @@ static void of_two_that_leave_one_after_the_other_the_last_leaves_it_clean(void 
 /* L13. */
 static void nor_does_one_that_failed_to_join_keep_it_from_that(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     last = opened("filter", BLOOMFILE_OPEN_WRITE);
     struct faults faults = once(ON_pwrite64, 1, EIO);
@@ -77,7 +75,6 @@ static int fail_to_join(bloomfile_filter *inherited)
 
 static void a_child_that_failed_to_join_is_in_nobodys_way(void **state)
 {
-    (void)state;
     int ready[2], go[2];
     char byte;
     assert_int_equal(pipe(ready) | pipe(go), 0);
@@ -109,7 +106,6 @@ static atomic_bool second_started;
 
 static void *add_as_second(void *nothing)
 {
-    (void)nothing;
     second_id = (int)syscall(SYS_gettid);
     return (void *)(intptr_t)bloomfile_add_digest(inherited, number(0, 501), NULL);
 }
@@ -128,7 +124,6 @@ static void have_a_second_thread_wait(enum fault_call call)
 
 static void of_two_threads_of_a_child_one_joins_for_both(void **state)
 {
-    (void)state;
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -149,7 +144,6 @@ static void of_two_threads_of_a_child_one_joins_for_both(void **state)
 /* A writer that is about to join holds byte 0 already when the last one leaves. */
 static void no_count_is_lost_between_one_that_leaves_and_one_that_joins(void **state)
 {
-    (void)state;
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, LIVE_KEYS, LIVE_KEYS + 20);
     assert_int_equal(lock_byte(outsider, F_RDLCK, WRITERS), 0);
@@ -169,7 +163,6 @@ static unsigned looks;
 
 static void expect_all_keys(enum fault_call call)
 {
-    (void)call;
     assert_int_equal(info_of(syncing).keys, LIVE_KEYS + 20);
     looks++;
 }
@@ -177,7 +170,6 @@ static void expect_all_keys(enum fault_call call)
 /* They are in the record or with the handle, or on their way. */
 static void no_count_is_missing_while_it_goes_to_the_record(void **state)
 {
-    (void)state;
     syncing = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(syncing, LIVE_KEYS, LIVE_KEYS + 20);
     looks = 0;
@@ -222,7 +214,6 @@ static int open_while_replaced(bloomfile_filter **f, unsigned times,
 /* L4. */
 static void a_writer_ends_up_in_the_new_file(void **state)
 {
-    (void)state;
     replacement = "new";
     make_live("new", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f, *old = opened("filter", 0), *new = opened("new", 0);
@@ -242,7 +233,6 @@ static void a_writer_ends_up_in_the_new_file(void **state)
 
 static void a_sealed_file_in_its_place_is_told(void **state)
 {
-    (void)state;
     replacement = "new";
     assert_error(publish_filter("new", 0, LIVE_KEYS), 0);
     bloomfile_filter *f;
@@ -258,7 +248,6 @@ static void remove_path(enum fault_call call)
 
 static void a_file_that_was_removed_is_not_written_to(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     assert_error(open_while_replaced(&f, 0, remove_path), ENOENT);
     assert_null(f);
@@ -275,7 +264,6 @@ static void replace_by_new_one(enum fault_call call)
 
 static void a_file_that_is_replaced_over_and_over_is_busy(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     size_t descriptors = open_descriptors();
     assert_error(open_while_replaced(&f, 0, replace_by_new_one), EBUSY);
@@ -313,7 +301,6 @@ static int merge_copy(const bloomfile_filter *f)
 
 static void the_number_of_keys_of_a_copy_is_exact_or_an_estimate(void **state)
 {
-    (void)state;
     int (*const ways[])(const bloomfile_filter *f) = { seal_copy, project_copy, merge_copy };
     for (size_t i = 0; i < ROWS(ways); i++) {
         make_live("copied", BLOOMFILE_LAYOUT_COUNTING);

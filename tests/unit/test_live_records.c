@@ -33,7 +33,6 @@ static int begin(void **state)
 /* L9, and what joins it. */
 static void a_new_file_has_one_record_that_nobody_has_joined(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_create(&f, "new", &params, 0), 0);
@@ -75,7 +74,6 @@ static void note_step(enum fault_call call)
 /* L9. */
 static void a_new_file_is_synced_before_it_gets_its_name_and_its_directory_after_it(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     faults_begin(&(struct faults){ .at_each_call = note_step });
@@ -207,7 +205,6 @@ static void watch_writes(enum fault_call call)
 /* L10. Those of a sync, and of the last one to leave: one to each slot. */
 static void a_torn_commit_leaves_the_one_before_in_force(void **state)
 {
-    (void)state;
     static int (*const runs[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish };
     for (size_t r = 0; r < ROWS(runs); r++) {
         bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -232,7 +229,6 @@ static void a_torn_commit_leaves_the_one_before_in_force(void **state)
 /* That of joining; record 1 is all zero bytes before. */
 static void a_torn_first_commit_leaves_a_file_as_it_was_created(void **state)
 {
-    (void)state;
     bloomfile_filter *f = opened("filter", 0);
     assert_error(bloomfile_rescue("new", f, 0), 0);
     bloomfile_close(f);
@@ -249,7 +245,6 @@ static void a_torn_first_commit_leaves_a_file_as_it_was_created(void **state)
 
 static void both_records_damaged_are_refused(void **state)
 {
-    (void)state;
     struct bytes bytes = read_file("filter");
     record_at(bytes.data, 0)[RECORD_AT_n] ^= 1;
     record_at(bytes.data, 1)[RECORD_AT_n] ^= 1;
@@ -266,7 +261,6 @@ static void both_records_damaged_are_refused(void **state)
 /* Whoever writes one knows of it, without having read it. */
 static void a_record_of_one_s_own_is_the_least_that_may_be_there(void **state)
 {
-    (void)state;
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct bytes before = read_file("filter");
     assert_error(bloomfile_finish(f), 0);
@@ -290,7 +284,6 @@ static unsigned flushes_to_make_durable(const bloomfile_filter *f)
 /* L10. Others may be killed before they have flushed theirs. */
 static void the_record_in_force_is_flushed_once_whoever_wrote_it(void **state)
 {
-    (void)state;
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(flushes_to_make_durable(f), 0);
     for (unsigned i = 0; i < 3; i++) {
@@ -310,7 +303,6 @@ static void the_record_in_force_is_flushed_once_whoever_wrote_it(void **state)
 
 static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
 {
-    (void)state;
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 3);
     struct bytes before = read_file("filter");
     bloomfile_filter *f;
@@ -328,7 +320,6 @@ static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
 
 static void with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal(void **state)
 {
-    (void)state;
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 4);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, 1000, 1020);
@@ -351,7 +342,6 @@ static void with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal(vo
 /* A process that begins a sync must be able to end it. */
 static void with_two_sequences_left_no_mark_is_written(void **state)
 {
-    (void)state;
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 5);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     struct bytes before = read_file("filter");
@@ -370,7 +360,6 @@ static void with_two_sequences_left_no_mark_is_written(void **state)
 
 static void a_writer_that_cannot_tell_that_it_leaves_loses_no_key(void **state)
 {
-    (void)state;
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 4);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, 1000, 1020);
@@ -396,7 +385,6 @@ static void assert_poisoned_twice(uint64_t after)
 
 static void whatever_a_writer_may_do_leaves_two_sequences_to_poison_with(void **state)
 {
-    (void)state;
     for (unsigned left = 4; left < 9; left++) {
         if (left > 4) {
             unlink("filter");
@@ -453,7 +441,6 @@ static void assert_unknown_not_copied(const char *path, uint32_t flag_0)
 /* L11. */
 static void commits_keep_what_they_do_not_know(void **state)
 {
-    (void)state;
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_unknown_kept("filter", slot_in_force("filter"), 0);
@@ -469,7 +456,6 @@ static void commits_keep_what_they_do_not_know(void **state)
 /* Only in a layer is it known, and kept wherever it is. */
 static void the_successor_bit_of_a_filter_that_is_no_layer_is_unknown(void **state)
 {
-    (void)state;
     set_in_record("filter", 1 - slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_SUCCEEDED);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     struct bytes bytes = read_file("filter");
@@ -482,7 +468,6 @@ static void the_successor_bit_of_a_filter_that_is_no_layer_is_unknown(void **sta
 /* L11, L23. */
 static void sealing_in_place_keeps_it_too(void **state)
 {
-    (void)state;
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_seal(f), 0);
@@ -494,7 +479,6 @@ static void sealing_in_place_keeps_it_too(void **state)
 
 static void copies_do_not_have_it(void **state)
 {
-    (void)state;
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", 0);
     assert_error(bloomfile_seal_to("sealed", f, 0), 0);

@@ -63,7 +63,6 @@ static unsigned lost_in_rounds(unsigned processes, unsigned threads, unsigned ro
 
 static void a_plain_or_loses_adds(void **state)
 {
-    (void)state;
     unsigned by_threads = lost_in_rounds(1, 4, 2000), by_processes = lost_in_rounds(4, 1, 2000);
     print_message("lost: %u by threads, %u by processes\n", by_threads, by_processes);
     assert_true(by_threads > 0);
@@ -75,7 +74,6 @@ static void a_plain_or_loses_adds(void **state)
 /* L5. */
 static void no_add_is_lost(void **state)
 {
-    (void)state;
     assert_int_equal(lost_in_rounds(1, 4, 50), 0);
     assert_int_equal(lost_in_rounds(4, 1, 50), 0);
 }

@@ -92,7 +92,6 @@ static void assert_flags_change_no_answer(struct bytes image, size_t offset)
 
 static void the_flags_change_no_answer(void **state)
 {
-    (void)state;
     static const size_t offsets[] = { 4095, 0, 12345, 1 };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
@@ -105,7 +104,6 @@ static void the_flags_change_no_answer(void **state)
 
 static void full_verification_looks_at_the_copy(void **state)
 {
-    (void)state;
     struct bytes image = image_from(recipes[0]);
     write_file("filter", image.data, image.size);
     bloomfile_close(opened("filter", COPY | BLOOMFILE_OPEN_VERIFY_FULL));
@@ -118,7 +116,6 @@ static void full_verification_looks_at_the_copy(void **state)
 
 static void an_image_in_memory_can_be_copied_and_is_not_needed_then(void **state)
 {
-    (void)state;
     static const unsigned copying[] = { COPY, COPY | PREFAULT, COPY | LOCK };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         for (size_t i = 0; i < ROWS(copying); i++) {
@@ -138,7 +135,6 @@ static void an_image_in_memory_can_be_copied_and_is_not_needed_then(void **state
 
 static void memory_of_the_callers_is_his_to_lock(void **state)
 {
-    (void)state;
     struct bytes image = image_from(recipes[0]);
     bloomfile_filter *f;
     for (unsigned i = 0; i < 3; i++) {
@@ -152,7 +148,6 @@ static void memory_of_the_callers_is_his_to_lock(void **state)
 
 static void a_live_filter_may_be_resident_but_not_a_copy(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     make_live("live", BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_open(&f, "live", COPY), BLOOMFILE_ELIVE);
@@ -197,7 +192,6 @@ static int signal_after_truncation(unsigned flags)
 
 static void a_copy_outlives_the_bytes_of_its_file(void **state)
 {
-    (void)state;
     assert_int_equal(signal_after_truncation(0), SIGBUS);
     assert_int_equal(signal_after_truncation(PREFAULT | LOCK), SIGBUS);
     assert_int_equal(signal_after_truncation(COPY), 0);
@@ -205,7 +199,6 @@ static void a_copy_outlives_the_bytes_of_its_file(void **state)
 
 static void a_copy_is_stale_when_its_path_names_another_file(void **state)
 {
-    (void)state;
     write_filter(&recipes[0]);
     bloomfile_filter *f = opened("filter", COPY);
     assert_int_equal(bloomfile_is_stale(f), 0);
@@ -218,7 +211,6 @@ static void a_copy_is_stale_when_its_path_names_another_file(void **state)
 /* The times of a file that is written twice within a tick of its clock are the same. */
 static void a_copy_is_stale_when_only_the_header_of_its_file_differs(void **state)
 {
-    (void)state;
     struct bytes image = image_from(recipes[0]);
     struct stat status;
     write_file("filter", image.data, image.size);
@@ -243,7 +235,6 @@ static void a_copy_is_stale_when_only_the_header_of_its_file_differs(void **stat
 
 static void more_handles_can_be_open_than_descriptors(void **state)
 {
-    (void)state;
     enum {
         DESCRIPTORS = 64,
         HANDLES = 2 * DESCRIPTORS
@@ -304,7 +295,6 @@ static void assert_no_huge_page_around(const bloomfile_filter *f, size_t size)
 
 static void a_copy_takes_no_huge_page_that_it_does_not_fill(void **state)
 {
-    (void)state;
     static const uint64_t sizes[] = { 13000,
                                       373000,
                                       1250000,

@@ -104,7 +104,6 @@ static void assert_all_present(const char *path, unsigned flags, const struct fa
 
 static void pages_are_there_before_they_are_used(void **state)
 {
-    (void)state;
     static const struct faults none;
     write_filter();
     bloomfile_filter *f = opened("filter", 0);
@@ -118,7 +117,6 @@ static void pages_are_there_before_they_are_used(void **state)
 
 static void an_old_kernel_gets_its_pages_touched(void **state)
 {
-    (void)state;
     write_filter();
     const struct faults faults = from_then_on(ON_madvise, 1, EINVAL);
     static const unsigned flags[] = { PREFAULT, LOCK, COPY };
@@ -159,7 +157,6 @@ static size_t pages_of(const bloomfile_filter *f)
 
 static void locked_pages_are_those_of_the_image_until_it_is_closed(void **state)
 {
-    (void)state;
     static const unsigned locking[] = { LOCK, LOCK | COPY };
     struct bytes series = series_image(BLOOMFILE_LAYOUT_BLOCKED, 9000);
     write_filter();
@@ -180,7 +177,6 @@ static void locked_pages_are_those_of_the_image_until_it_is_closed(void **state)
 
 static void only_what_is_to_be_locked_or_copied_is(void **state)
 {
-    (void)state;
     static const unsigned flags[] = { 0,
                                       BLOOMFILE_OPEN_VERIFY_FULL,
                                       BLOOMFILE_OPEN_VERIFY_NONE,
@@ -236,7 +232,6 @@ static int error_with_limit(rlim_t limit, unsigned flags)
 
 static void what_must_not_be_locked_is_not_opened(void **state)
 {
-    (void)state;
     write_filter();
     if (error_with_limit(PAGE, 0) == 255)
         skip("the limit of locked memory cannot be set");
@@ -248,7 +243,6 @@ static void what_must_not_be_locked_is_not_opened(void **state)
 
 static void what_fails_is_told(void **state)
 {
-    (void)state;
     static const struct {
         unsigned flags;
         struct faults faults;
@@ -287,7 +281,6 @@ static void truncate_it(enum fault_call call)
 
 static void a_file_that_shrinks_while_it_is_fetched_is_an_error(void **state)
 {
-    (void)state;
     static const unsigned fetching[] = { PREFAULT, LOCK };
     struct faults shrinking = { .at_each_call = truncate_it };
     struct faults old = from_then_on(ON_madvise, 1, EINVAL);
@@ -305,7 +298,6 @@ static void a_file_that_shrinks_while_it_is_fetched_is_an_error(void **state)
 /* By the read before the touch, which would be SIGBUS. */
 static void a_disk_that_fails_under_an_old_kernel_is_an_error(void **state)
 {
-    (void)state;
     write_filter();
     const struct faults old = from_then_on(ON_madvise, 1, EINVAL);
     for (unsigned nth = 2; nth <= 3; nth++) { /* the first read is that of the header */
@@ -321,7 +313,6 @@ static void a_disk_that_fails_under_an_old_kernel_is_an_error(void **state)
 
 static void a_truncated_file_is_told_and_no_signal(void **state)
 {
-    (void)state;
     static const int refusals[] = { 0, EINVAL }; /* of populating; by a kernel that cannot */
     for (size_t i = 0; i < ROWS(refusals); i++) {
         const struct faults none = { 0 }, faults = from_then_on(ON_madvise, 1, refusals[i]);
@@ -345,7 +336,6 @@ static void a_truncated_file_is_told_and_no_signal(void **state)
 /* Wherever in memory it is: also at an address in which all low digits are 0. */
 static void a_page_that_the_file_has_lost_is_not_there(void **state)
 {
-    (void)state;
     const size_t grain = (size_t)PAGE * PAGE;
     const int fd = open("pages", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     uint8_t *wide = mmap(NULL, 2 * grain, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

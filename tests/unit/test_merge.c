@@ -93,7 +93,6 @@ static const char *const abc[] = { "a", "b", "c", NULL };
 
 static void a_union_is_one_build_of_all_keys_at_the_common_size(void **state)
 {
-    (void)state;
     static const uint64_t sizes[][4] = {
         { 1, 1, 1, 1 },
         { 6, 6, 6, 6 },
@@ -120,7 +119,6 @@ static void a_union_is_one_build_of_all_keys_at_the_common_size(void **state)
 
 static void keys_that_several_have_count_once_but_in_counters(void **state)
 {
-    (void)state;
     static const char *const twice[] = { "a", "a", NULL };
     for (size_t l = 0; l < ROWS(layouts); l++) {
         build("a", layouts[l], bits_of(layouts[l], 30), 0, 300);
@@ -144,7 +142,6 @@ static void keys_that_several_have_count_once_but_in_counters(void **state)
 
 static void an_intersection_has_the_bits_that_all_have(void **state)
 {
-    (void)state;
     for (size_t l = 0; l < 2; l++) {
         const uint32_t layout = layouts[l];
         build("a", layout, bits_of(layout, 180), 0, 400);
@@ -183,7 +180,6 @@ static void an_intersection_has_the_bits_that_all_have(void **state)
 
 static void the_number_of_keys_is_exact_where_it_can_be(void **state)
 {
-    (void)state;
     static const char *const alone[] = { "b", NULL };
     for (size_t l = 0; l < ROWS(layouts); l++) {
         const uint64_t bits = bits_of(layouts[l], 1000);
@@ -207,7 +203,6 @@ static void the_number_of_keys_is_exact_where_it_can_be(void **state)
 /* doc/format/operations.md 6. */
 static void sources_without_keys_leave_n_as_the_specification_says(void **state)
 {
-    (void)state;
     static const char *const empty[] = { "a", "c", NULL }, *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < ROWS(layouts); l++) {
         const uint64_t bits = bits_of(layouts[l], 1000);
@@ -229,7 +224,6 @@ static void sources_without_keys_leave_n_as_the_specification_says(void **state)
 
 static void the_keys_of_an_intersection_are_estimated_without_chance(void **state)
 {
-    (void)state;
     static const char *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < 2; l++) {
         const uint64_t bits = bits_of(BLOOMFILE_LAYOUT_BLOCKED, 400);
@@ -249,7 +243,6 @@ static void the_keys_of_an_intersection_are_estimated_without_chance(void **stat
 
 static void the_header_tells_where_it_comes_from(void **state)
 {
-    (void)state;
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC, 12000);
     params.capacity = 10;
     params.fpr = 0.4;
@@ -281,7 +274,6 @@ static void the_header_tells_where_it_comes_from(void **state)
 
 static void filters_that_differ_are_refused(void **state)
 {
-    (void)state;
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED, 5120);
     build_params("a", params, 0, 10);
     static const struct {
@@ -314,7 +306,6 @@ static void filters_that_differ_are_refused(void **state)
 
 static void wrong_parameters_are_refused(void **state)
 {
-    (void)state;
     static const char *const aa[] = { "a", "a", NULL };
     char too_long[BLOOMFILE_MAX_LABEL + 2] = "";
     memset(too_long, 'x', sizeof too_long - 1);
@@ -349,7 +340,6 @@ static void wrong_parameters_are_refused(void **state)
 
 static void a_union_that_would_pass_the_rate_is_refused(void **state)
 {
-    (void)state;
     static const char *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < 2; l++) {
         struct bloomfile_params params = {
@@ -394,7 +384,6 @@ static double standard_error(const bloomfile_filter *f)
 
 static void chance_is_allowed_for_up_to_3_standard_errors(void **state)
 {
-    (void)state;
     static const char *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < 2; l++) {
         const uint64_t bits = bits_of(BLOOMFILE_LAYOUT_BLOCKED, 200);
@@ -417,7 +406,6 @@ static void chance_is_allowed_for_up_to_3_standard_errors(void **state)
 
 static void a_damaged_source_is_found_and_named(void **state)
 {
-    (void)state;
     for (size_t l = 0; l < ROWS(layouts); l++)
         for (size_t bad = 0; bad < 3; bad++) {
             const bloomfile_filter *srcs[3];
@@ -441,7 +429,6 @@ static void a_damaged_source_is_found_and_named(void **state)
 
 static void a_body_computed_elsewhere_becomes_the_same_filter(void **state)
 {
-    (void)state;
     static const uint64_t units[] = { 1, 7, 101, 5000 };
     for (size_t l = 0; l < ROWS(layouts); l++)
         for (size_t i = 0; i < ROWS(units); i++) {
@@ -470,7 +457,6 @@ static void a_body_computed_elsewhere_becomes_the_same_filter(void **state)
 
 static void an_estimate_is_the_capacity_if_none_is_told(void **state)
 {
-    (void)state;
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED, 51200);
     build_params("built", params, 0, 3000);
     bloomfile_filter *f = opened("built");
@@ -490,7 +476,6 @@ static void an_estimate_is_the_capacity_if_none_is_told(void **state)
 
 static void a_body_that_cannot_be_is_refused(void **state)
 {
-    (void)state;
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC, 101);
     uint8_t body[13] = { 0 };
     unlink("made");
@@ -525,7 +510,6 @@ static void a_body_that_cannot_be_is_refused(void **state)
 
 static void a_body_without_ones_has_no_keys(void **state)
 {
-    (void)state;
     static const uint8_t body[512] = { 0 };
     for (size_t l = 0; l < ROWS(layouts); l++) {
         struct bloomfile_params params = params_of(layouts[l], 512);

@@ -33,7 +33,6 @@ static const unsigned all_flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_O
 
 static void a_file_is_opened_by_its_path(void **state)
 {
-    (void)state;
     static const struct recipe *const recipes[] = { &in_file, &embedded };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(*recipes[r]);
@@ -50,7 +49,6 @@ static void a_file_is_opened_by_its_path(void **state)
 
 static void an_open_filter_outlives_its_name_and_holds_no_descriptor(void **state)
 {
-    (void)state;
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
     int free_before = dup(0);
@@ -81,7 +79,6 @@ static unsigned mappings_of(const char *name)
 
 static void a_filter_is_mapped_until_it_is_closed(void **state)
 {
-    (void)state;
     struct bytes image = image_from(in_file);
     write_file("mapped filter", image.data, image.size);
     free(image.data);
@@ -101,7 +98,6 @@ static void assert_not_opened(const char *path, unsigned flags, int error)
 
 static void what_is_no_regular_file_is_refused_without_waiting(void **state)
 {
-    (void)state;
     make_pipe("fifo", 0666);
     assert_int_equal(mkdir("dir", 0777), 0);
     alarm(20);
@@ -113,7 +109,6 @@ static void what_is_no_regular_file_is_refused_without_waiting(void **state)
 
 static void a_path_that_leads_nowhere_is_refused(void **state)
 {
-    (void)state;
     assert_not_opened("missing", 0, ENOENT);
     assert_not_opened("", 0, ENOENT);
     write_file("file", "", 0);
@@ -123,7 +118,6 @@ static void a_path_that_leads_nowhere_is_refused(void **state)
 
 static void unknown_and_contradictory_flags_are_refused(void **state)
 {
-    (void)state;
     static const unsigned flags[] = { BLOOMFILE_OPEN_SOLE_ADDER,
                                       BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_SOLE_ADDER,
                                       1u << 11,
@@ -159,7 +153,6 @@ static void unknown_and_contradictory_flags_are_refused(void **state)
 
 static void every_truncation_is_refused(void **state)
 {
-    (void)state;
     static const struct recipe small = { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 70, 6, 50, 0 };
     struct bytes image = image_from(small);
     write_file("filter", image.data, image.size);
@@ -172,7 +165,6 @@ static void every_truncation_is_refused(void **state)
 
 static void extra_bytes_at_the_end_are_refused(void **state)
 {
-    (void)state;
     struct bytes image = image_from(in_file);
     static const size_t extra[] = { 1, 3, 4, 63, 64, 4095, 4096, 1 << 20 };
     for (size_t i = 0; i < ROWS(extra); i++) {
@@ -185,7 +177,6 @@ static void extra_bytes_at_the_end_are_refused(void **state)
 
 static void a_damaged_body_is_refused_at_once_only_if_asked(void **state)
 {
-    (void)state;
     struct bytes image = image_from(in_file);
     image.data[IN_FILE + 5000] ^= 0x20;
     write_file("filter", image.data, image.size);
@@ -200,7 +191,6 @@ static void a_damaged_body_is_refused_at_once_only_if_asked(void **state)
 
 static void a_filter_is_opened_at_any_offset_of_a_file(void **state)
 {
-    (void)state;
     static const uint64_t offsets[] = { 0, 1, 7, 64, 511, 4095, 4096, 4097, 70001 };
     static const struct recipe *const recipes[] = { &in_file, &embedded };
     for (size_t r = 0; r < ROWS(recipes); r++) {
@@ -236,7 +226,6 @@ static void a_filter_is_opened_at_any_offset_of_a_file(void **state)
 
 static void a_range_outside_of_the_file_is_refused(void **state)
 {
-    (void)state;
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
     uint64_t size = image.size;
@@ -271,7 +260,6 @@ static void a_range_outside_of_the_file_is_refused(void **state)
 
 static void a_descriptor_that_cannot_be_read_is_refused(void **state)
 {
-    (void)state;
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
     free(image.data);
@@ -294,7 +282,6 @@ static void a_descriptor_that_cannot_be_read_is_refused(void **state)
 
 static void an_image_in_memory_is_opened_at_any_alignment(void **state)
 {
-    (void)state;
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 10, 6, 50, 0 },
         { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1001, 5, 50, 3 },
@@ -320,7 +307,6 @@ static void an_image_in_memory_is_opened_at_any_alignment(void **state)
 
 static void no_bytes_in_memory_are_an_empty_image(void **state)
 {
-    (void)state;
     bloomfile_filter *f = (void *)&f;
     assert_error(bloomfile_open_memory(&f, NULL, 0, 0), BLOOMFILE_EEMPTY);
     assert_null(f);
@@ -328,7 +314,6 @@ static void no_bytes_in_memory_are_an_empty_image(void **state)
 
 static void nothing_is_closed_of_no_filter(void **state)
 {
-    (void)state;
     bloomfile_close(NULL);
 }
 

@@ -131,7 +131,6 @@ static int expected(int (*open_it)(bloomfile_filter **f), struct faults faults)
 
 static void whichever_call_fails_its_error_is_told(void **state)
 {
-    (void)state;
     static const struct {
         enum fault_call call;
         int errors[6];
@@ -176,7 +175,6 @@ static void whichever_call_fails_its_error_is_told(void **state)
 
 static void interrupted_calls_are_repeated(void **state)
 {
-    (void)state;
     assert_error(open_with(open_by_path, once(ON_open64, 1, EINTR)), 0);
     assert_int_equal(fault_calls(ON_open64), 2);
     for (size_t o = 0; o < 3; o++)
@@ -185,7 +183,6 @@ static void interrupted_calls_are_repeated(void **state)
 
 static void short_reads_are_continued(void **state)
 {
-    (void)state;
     for (size_t o = 0; o < 3; o++) {
         assert_error(open_with(openings[o], (struct faults){ .transfer_at_most = 7 }), 0);
         assert_true(fault_calls(ON_pread64) > 500);
@@ -194,7 +191,6 @@ static void short_reads_are_continued(void **state)
 
 static void a_file_that_shrinks_meanwhile_is_truncated(void **state)
 {
-    (void)state;
     for (size_t o = 0; o < 3; o++)
         for (size_t end = 1; end < IN_FILE; end += 100)
             assert_error(open_with(openings[o], (struct faults){ .file_ends_at = end }),
@@ -204,7 +200,6 @@ static void a_file_that_shrinks_meanwhile_is_truncated(void **state)
 /* R4, R6. */
 static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     static const char *const texts[] = { "01234567-89ab", "0123456:-89ab-cdef-0123-456789abcdef",
                                          "g1234567-89ab-cdef-0123-456789abcdef0" };
@@ -225,7 +220,6 @@ static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
 /* R7. Through the layer that writers see, which is there once the file was opened for writing. */
 static void a_live_file_of_a_layered_file_system_is_opened_for_writing_first(void **state)
 {
-    (void)state;
     const struct faults layered = { .file_system = 0x794c7630 };
     assert_error(open_with(open_live, layered), 0);
     const unsigned opened_before = fault_calls(ON_open64);
@@ -241,7 +235,6 @@ static void a_live_file_of_a_layered_file_system_is_opened_for_writing_first(voi
 
 static void a_live_file_of_a_layer_below_that_nobody_may_write_is_refused(void **state)
 {
-    (void)state;
     assert_error(open_with(open_live, (struct faults){ .read_only = true }), 0);
     assert_error(
         open_with(open_live, (struct faults){ .read_only = true, .file_system = 0x794c7630 }),
@@ -266,7 +259,6 @@ static void copy_up(enum fault_call call)
 
 static void a_file_that_its_opening_copies_up_is_not_stale(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     make_live("layered", BLOOMFILE_LAYOUT_BLOCKED);
     seen_below = dup(descriptor); /* the next one */
@@ -283,7 +275,6 @@ static void a_file_that_its_opening_copies_up_is_not_stale(void **state)
 
 static void a_reader_does_not_have_a_live_file_open_for_writing(void **state)
 {
-    (void)state;
     bloomfile_filter *f = opened("live", 0);
     assert_int_equal(fcntl(f->live->fd, F_GETFL) & O_ACCMODE, O_RDONLY);
     bloomfile_close(f);
@@ -292,7 +283,6 @@ static void a_reader_does_not_have_a_live_file_open_for_writing(void **state)
 /* Without /proc: a copy of the descriptor there is. */
 static void a_copied_descriptor_is_not_that_of_a_standard_stream(void **state)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         bloomfile_filter *f;
@@ -325,7 +315,6 @@ static int rest_of(uint64_t keys)
 
 static void only_a_file_with_layers_behind_is_kept_open_for_them(void **state)
 {
-    (void)state;
     assert_int_equal(rest_of(100), -1);
     const int rest = rest_of(9000);
     assert_int_equal(close(rest), 0);
@@ -333,7 +322,6 @@ static void only_a_file_with_layers_behind_is_kept_open_for_them(void **state)
 
 static void hints_may_be_refused(void **state)
 {
-    (void)state;
     for (size_t o = 0; o < ROWS(openings); o++)
         if (openings[o] != open_live &&
             openings[o] != open_series) /* what forks rely on is no hint */
@@ -344,7 +332,6 @@ static void hints_may_be_refused(void **state)
 static void
 it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", 0), 0);
     static const int errors[] = { EACCES, EIO, ENOMEM };

@@ -91,7 +91,6 @@ static void assert_goes_on(bloomfile_filter *f, uint64_t refused)
 
 static void one_writer_meets_the_limit_exactly(void **state)
 {
-    (void)state;
     static const size_t batches[] = { 1, 3, 1000, 5000 };
     for (size_t i = 0; i < ROWS(shapes); i++)
         for (size_t j = 0; j < ROWS(batches); j++)
@@ -113,7 +112,6 @@ static void one_writer_meets_the_limit_exactly(void **state)
 /* The count in the record says it. */
 static void a_filter_that_is_opened_full_stays_full(void **state)
 {
-    (void)state;
     uint64_t new_keys;
     bloomfile_filter *f = made(&shapes[1], 0);
     const uint64_t next = fill(f, 100, &new_keys);
@@ -126,7 +124,6 @@ static void a_filter_that_is_opened_full_stays_full(void **state)
 
 static void over_capacity_flag_lifts_the_limit(void **state)
 {
-    (void)state;
     uint64_t new_keys;
     bloomfile_filter *f = made(&shapes[1], 0), *reader;
     const uint64_t next = fill(f, 100, &new_keys);
@@ -150,7 +147,6 @@ static void over_capacity_flag_lifts_the_limit(void **state)
 /* A found key is counted, so that it can be removed again. */
 static void removals_make_room(void **state)
 {
-    (void)state;
     uint64_t new_keys;
     bool was_new = true;
     bloomfile_filter *f = made(&shapes[6], 0);
@@ -206,7 +202,6 @@ static int add_until_full(bloomfile_filter *f, unsigned worker, void *context)
 
 static void several_writers_meet_the_limit_within_a_hundredth(void **state)
 {
-    (void)state;
     static const struct {
         struct bloomfile_params params;
         unsigned processes;
@@ -242,7 +237,6 @@ static void several_writers_meet_the_limit_within_a_hundredth(void **state)
 /* The first one took its room when it was alone. */
 static void a_writer_that_joins_late_leaves_the_limit_within_a_hundredth(void **state)
 {
-    (void)state;
     bloomfile_filter *first = made(&shapes[1], 0);
     const struct bloomfile_info info = info_of(first);
     const double limit = (double)limit_of(&info);
@@ -289,7 +283,6 @@ static void assert_room_for_all(bloomfile_filter *f)
 
 static void keys_removed_by_a_writer_that_has_not_committed_make_room(void **state)
 {
-    (void)state;
     bloomfile_filter *remover, *f = emptied_by_other(&remover);
     assert_room_for_all(f);
     bloomfile_close(remover);
@@ -298,7 +291,6 @@ static void keys_removed_by_a_writer_that_has_not_committed_make_room(void **sta
 
 static void keys_removed_before_they_were_committed_make_room(void **state)
 {
-    (void)state;
     uint64_t new_keys;
     bloomfile_filter *f = made(&shapes[6], 0), *remover = opened("filter", BLOOMFILE_OPEN_WRITE);
     const uint64_t next = fill(f, 100, &new_keys);
@@ -317,7 +309,6 @@ static void keys_removed_before_they_were_committed_make_room(void **state)
 
 static void a_live_filter_that_cannot_reach_its_capacity_is_not_made(void **state)
 {
-    (void)state;
     static const struct bloomfile_params too_small[] = {
         { SHAPE, .capacity = 100000, .bits = 1 << 17, .fpr = 0.01 },
         { SHAPE, .capacity = 1000, .bits = 1024, .fpr = 1e-9 },
@@ -341,7 +332,6 @@ static void a_live_filter_that_cannot_reach_its_capacity_is_not_made(void **stat
 /* Such a file may have been made with BLOOMFILE_OPEN_OVER_CAPACITY. */
 static void a_filter_that_cannot_reach_its_capacity_is_full_at_its_limit(void **state)
 {
-    (void)state;
     const struct bloomfile_params small = { SHAPE, .capacity = 100000, .bits = 1 << 17,
                                             .fpr = 0.01 };
     uint64_t new_keys;
@@ -357,7 +347,6 @@ static void a_filter_that_cannot_reach_its_capacity_is_full_at_its_limit(void **
 /* Generations whose rates add up to at most twice the target. */
 static void a_series_of_given_bits_that_are_enough_is_made(void **state)
 {
-    (void)state;
     const struct bloomfile_params params = { SHAPE, .capacity = 1000, .bits = 20480, .fpr = 0.01,
                                              .series = 10 };
     bloomfile_close(made(&params, 0));
@@ -384,7 +373,6 @@ static int build(const struct bloomfile_params *p, uint64_t keys)
 
 static void a_builder_makes_no_filter_over_capacity(void **state)
 {
-    (void)state;
     for (size_t i = 1; i < ROWS(shapes); i++) {
         if (shapes[i].capacity == 0)
             continue; /* that many keys as come are its capacity */
@@ -406,7 +394,6 @@ static void a_builder_makes_no_filter_over_capacity(void **state)
 
 static void filter_without_target_is_never_over_capacity(void **state)
 {
-    (void)state;
     const struct bloomfile_params sized = { SHAPE, .bits = 512, .hashes = 4 };
     assert_error(build(&sized, 5000), 0);
     const struct bloomfile_params counted = { SHAPE, .fpr = 0.3 };

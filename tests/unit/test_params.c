@@ -21,7 +21,6 @@ static struct bloomfile_info built(struct bloomfile_params params, uint64_t keys
 
 static void each_wrong_parameter_has_its_error(void **state)
 {
-    (void)state;
     static const struct {
         const char *what;
         struct bloomfile_params params;
@@ -79,7 +78,6 @@ static void each_wrong_parameter_has_its_error(void **state)
 
 static void a_later_caller_s_parameters_are_taken_if_none_is_unknown(void **state)
 {
-    (void)state;
     struct {
         struct bloomfile_params params;
         uint64_t later[2];
@@ -94,7 +92,6 @@ static void a_later_caller_s_parameters_are_taken_if_none_is_unknown(void **stat
 
 static void flags_of_opening_are_none_of_finishing(void **state)
 {
-    (void)state;
     bloomfile_builder *b;
     assert_error(bloomfile_builder_new(&b, NULL), 0);
     assert_error(bloomfile_builder_finish(b, "never", BLOOMFILE_OPEN_VERIFY_FULL),
@@ -108,7 +105,6 @@ static void flags_of_opening_are_none_of_finishing(void **state)
 
 static void minus_zero_is_no_rate(void **state)
 {
-    (void)state;
     struct bloomfile_info info =
         built((struct bloomfile_params){ .fpr = -0.0, .bits = 512, .hashes = 6 }, 10);
     assert_true(info.fpr == 0 && !signbit(info.fpr));
@@ -117,7 +113,6 @@ static void minus_zero_is_no_rate(void **state)
 
 static void the_parameters_are_copied(void **state)
 {
-    (void)state;
     char label[] = "before";
     struct bloomfile_params params = { .label = label, .tag = { 1, 2, 3, 0xFF }, .seed = 99 };
     bloomfile_builder *b = new_builder(params);
@@ -135,7 +130,6 @@ static void the_parameters_are_copied(void **state)
 /* As given at the beginning, or known only at the end. */
 static void the_tag_may_come_last(void **state)
 {
-    (void)state;
     static const uint8_t tag[BLOOMFILE_TAG_SIZE] = { 9, 8, 7, 0xFF };
     struct bloomfile_params params = { .tag = { 1 } };
     bloomfile_builder *b = new_builder(params);
@@ -156,7 +150,6 @@ static void the_tag_may_come_last(void **state)
 
 static void what_is_not_said_is_derived(void **state)
 {
-    (void)state;
     bloomfile_builder *b;
     assert_error(bloomfile_builder_new(&b, NULL), 0);
     add_numbers(b, 0, 1000);
@@ -175,7 +168,6 @@ static void what_is_not_said_is_derived(void **state)
 
 static void capacity_rate_bits_and_hashes_combine(void **state)
 {
-    (void)state;
     for (uint32_t l = BLOOMFILE_LAYOUT_BLOCKED; l <= BLOOMFILE_LAYOUT_COUNTING; l++) {
         struct bloomfile_info info =
             built((struct bloomfile_params){ .layout = l, .capacity = 5000, .fpr = 0.02 }, 10);
@@ -212,7 +204,6 @@ static void capacity_rate_bits_and_hashes_combine(void **state)
 
 static void an_unreachable_rate_is_an_error_of_finishing(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .capacity = 1ULL << 60 });
     void *image = &image;
     size_t size;
@@ -225,7 +216,6 @@ static void an_unreachable_rate_is_an_error_of_finishing(void **state)
 
 static void a_filter_larger_than_memory_is_an_error_of_finishing(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = BLOOMFILE_MAX_BITS });
     void *image;
     size_t size;

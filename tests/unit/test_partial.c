@@ -178,7 +178,6 @@ static struct bytes image_of(const struct row *row)
 
 static void each_field_of_a_layer_or_slice_is_held_to_its_rule(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(rows); i++) {
         const struct row *row = &rows[i];
         struct bytes image = image_of(row);
@@ -199,7 +198,6 @@ static void each_field_of_a_layer_or_slice_is_held_to_its_rule(void **state)
 
 static void a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest(void **state)
 {
-    (void)state;
     const struct row row = { "V31, V19", SEALED, VALID, CHANGE(SET(rest_size, IN_FILE)) };
     struct bytes image = image_of(&row);
     struct bloomfile_fault faults[2];
@@ -212,7 +210,6 @@ static void a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest(voi
 
 static void bytes_reserved_in_a_whole_filter_are_not_fields_of_layers_or_slices(void **state)
 {
-    (void)state;
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
     memset(image.data + AT_series, 0xFF, IN_FILE / 2 - AT_series);
@@ -228,7 +225,6 @@ static void bytes_reserved_in_a_whole_filter_are_not_fields_of_layers_or_slices(
 
 static void an_embedded_header_has_no_fields_of_layers_or_slices(void **state)
 {
-    (void)state;
     for (uint32_t incompat = 1; incompat <= 3; incompat++) {
         struct bytes image =
             image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 1024, 6, 5, 0 });
@@ -247,7 +243,6 @@ static void an_embedded_header_has_no_fields_of_layers_or_slices(void **state)
 
 static void the_next_layer_begins_at_a_multiple_of_4096(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t blocks, size; /* of the layer, without what comes before the next one */
     } layers[] = {

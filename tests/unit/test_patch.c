@@ -15,7 +15,6 @@
 
 static void numbers_have_as_many_bytes_as_they_need(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t number;
         size_t size;
@@ -38,7 +37,6 @@ static void numbers_have_as_many_bytes_as_they_need(void **state)
 
 static void a_number_is_written_in_one_way_only(void **state)
 {
-    (void)state;
     uint64_t number = 0;
     assert_int_equal(patch_take_number(&number, 1, 0), PATCH_WRONG);
     assert_int_equal(patch_take_number(&number, 9, 0), PATCH_WRONG);
@@ -54,7 +52,6 @@ static void a_number_is_written_in_one_way_only(void **state)
 
 static void each_byte_of_the_start_is_held_to_its_rule(void **state)
 {
-    (void)state;
     static const struct {
         unsigned at;
         uint8_t byte;
@@ -149,7 +146,6 @@ static const uint32_t header_sizes[] = { EMBEDDED, IN_FILE };
 
 static void edits_make_one_header_of_the_other(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
         const uint32_t size = header_sizes[i];
         const struct pair p = pair_of(size);
@@ -163,7 +159,6 @@ static void edits_make_one_header_of_the_other(void **state)
 /* To say where the next one is takes two bytes, so up to two equal bytes are part of an edit. */
 static void edits_are_as_few_bytes_as_can_be(void **state)
 {
-    (void)state;
     struct bytes base =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
     uint8_t result[IN_FILE];
@@ -182,7 +177,6 @@ static void edits_are_as_few_bytes_as_can_be(void **state)
 /* Its exclusive or with the first has no bytes left, up to the checksum. */
 static void a_second_record_that_changes_like_the_first_takes_no_edit(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
         const uint32_t size = header_sizes[i], last = size / 4 - 5;
         struct bytes base =
@@ -204,7 +198,6 @@ static void a_second_record_that_changes_like_the_first_takes_no_edit(void **sta
 
 static void an_edit_may_be_empty(void **state)
 {
-    (void)state;
     struct pair p = pair_of(EMBEDDED);
     uint8_t header[IN_FILE + GUARD], edits[PATCH_EDITS_MOST];
     memcpy(edits, p.head.edits, p.head.edits_size);
@@ -218,7 +211,6 @@ static void an_edit_may_be_empty(void **state)
 
 static void an_edit_may_be_empty_at_the_end(void **state)
 {
-    (void)state;
     struct pair p = pair_of(EMBEDDED);
     uint8_t header[IN_FILE + GUARD];
     memcpy(p.result.data, p.base.data, EMBEDDED);
@@ -233,7 +225,6 @@ static void an_edit_may_be_empty_at_the_end(void **state)
 /* What lies behind them would complete them. */
 static void edits_that_are_cut_short_are_refused(void **state)
 {
-    (void)state;
     struct pair p = pair_of(EMBEDDED);
     uint8_t header[IN_FILE + GUARD];
     while (p.head.edits_size > 0) {
@@ -245,7 +236,6 @@ static void edits_that_are_cut_short_are_refused(void **state)
 
 static void a_size_that_is_cut_short_is_refused(void **state)
 {
-    (void)state;
     enum {
         LONG = 128 /* so that its size takes two bytes */
     };
@@ -266,7 +256,6 @@ static void a_size_that_is_cut_short_is_refused(void **state)
 
 static void nothing_follows_the_last_edit(void **state)
 {
-    (void)state;
     static const uint8_t rests[][2] = { { 0x80 }, { 0 }, { 0, 0x80 }, { 0x80, 0 } };
     static const size_t sizes[] = { 1, 1, 2, 2 };
     for (size_t i = 0; i < ROWS(sizes); i++) {
@@ -282,7 +271,6 @@ static void nothing_follows_the_last_edit(void **state)
 /* What follows the edits that are needed makes no difference to the header. */
 static void what_is_wrong_behind_the_last_edit_is_refused(void **state)
 {
-    (void)state;
     static const struct {
         size_t size;
         uint8_t bytes[4];
@@ -309,7 +297,6 @@ static void what_is_wrong_behind_the_last_edit_is_refused(void **state)
 /* patches.md 1: the CRC-32 of three, the last 4 bytes of the static part and of each record. */
 static void a_header_is_named_by_its_three_checksums(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
         const uint32_t size = header_sizes[i];
         uint8_t header[IN_FILE] = { 0 };
@@ -323,7 +310,6 @@ static void a_header_is_named_by_its_three_checksums(void **state)
 
 static void edits_beyond_the_header_are_refused(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t equal, different; /* of the second edit; the first is of byte 10 */
     } rows[] = {

@@ -89,7 +89,6 @@ static void assert_order(int (*run)(void), const unsigned *writes, unsigned coun
 /* L15, L16. */
 static void the_body_is_synced_before_the_record_that_tells_of_it(void **state)
 {
-    (void)state;
     ASSERT_ORDER(open_other, 0, 1);     /* first the record of the writer, which may not be */
     ASSERT_ORDER(sync_writer, 0, 1, 2); /* that of the other, and then a mark with the body */
     ASSERT_ORDER(sync_writer, 1, 2);
@@ -101,7 +100,6 @@ static void the_body_is_synced_before_the_record_that_tells_of_it(void **state)
 
 static void sealing_syncs_body_and_first_record_and_second_record(void **state)
 {
-    (void)state;
     ASSERT_ORDER(seal_writer, 1, 2, 3);
 }
 
@@ -126,58 +124,49 @@ static void assert_poisons(int (*run)(void), unsigned nth, bool tells)
 /* L17. */
 static void syncing_is_poisoned_by_the_body(void **state)
 {
-    (void)state;
     assert_poisons(sync_writer, 1, true);
 }
 
 static void syncing_is_poisoned_by_the_record(void **state)
 {
-    (void)state;
     assert_poisons(sync_writer, 2, true);
 }
 
 static void joining_is_poisoned_by_the_record(void **state)
 {
-    (void)state;
     assert_poisons(open_other, 1, true);
     assert_null(other);
 }
 
 static void leaving_last_is_poisoned_by_the_body(void **state)
 {
-    (void)state;
     assert_poisons(close_writer, 1, false);
 }
 
 static void leaving_last_is_poisoned_by_the_record(void **state)
 {
-    (void)state;
     assert_poisons(close_writer, 2, false);
 }
 
 static void leaving_is_poisoned_by_the_record(void **state)
 {
-    (void)state;
     assert_error(open_other(), 0);
     assert_poisons(close_writer, 1, false);
 }
 
 static void sealing_is_poisoned_by_body_and_checksums(void **state)
 {
-    (void)state;
     assert_poisons(seal_writer, 1, true);
 }
 
 static void sealing_is_poisoned_by_the_first_record(void **state)
 {
-    (void)state;
     assert_poisons(seal_writer, 2, true);
 }
 
 /* L24. */
 static void sealing_is_not_poisoned_by_the_second_record(void **state)
 {
-    (void)state;
     faults_begin(&(struct faults){ .call = ON_msync, .nth = 3, .error = EIO });
     int error = bloomfile_seal(writer);
     faults_end();
@@ -192,7 +181,6 @@ static void sealing_is_not_poisoned_by_the_second_record(void **state)
 /* L11. */
 static void what_others_do_with_a_poisoned_file_leaves_it_poisoned(void **state)
 {
-    (void)state;
     assert_error(open_other(), 0);
     add_digests_of(other, LIVE_KEYS, LIVE_KEYS + 50);
     assert_poisons(sync_writer, 1, true);
@@ -209,7 +197,6 @@ static void what_others_do_with_a_poisoned_file_leaves_it_poisoned(void **state)
 
 static void a_rescued_file_has_what_was_added_last(void **state)
 {
-    (void)state;
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
     assert_poisons(sync_writer, 1, true);
     assert_error(bloomfile_rescue("rescued", reader, 0), 0);
@@ -226,7 +213,6 @@ static void a_rescued_file_has_what_was_added_last(void **state)
 /* L21. */
 static void both_records_are_poisoned_and_otherwise_as_before(void **state)
 {
-    (void)state;
     set_in_record("filter", slot_in_force("filter"), 100, 8, UINT64_MAX); /* reserved bytes */
     struct bytes before = read_file("filter");
     unsigned slot = slot_in_force("filter");
@@ -252,7 +238,6 @@ static void both_records_are_poisoned_and_otherwise_as_before(void **state)
 
 static void readers_in_other_processes_notice(void **state)
 {
-    (void)state;
     int ready[2], go[2];
     char byte;
     assert_int_equal(pipe(ready) | pipe(go), 0);
@@ -296,31 +281,26 @@ static void assert_doubts_after(int (*run)(void), struct faults faults, struct f
 /* L17. */
 static void a_poisoning_that_cannot_be_written_is_written_at_the_close(void **state)
 {
-    (void)state;
     assert_doubts_after(sync_writer, once(ON_msync, 1, EIO), from_then_on(ON_pwrite64, 2, EIO));
 }
 
 static void so_is_that_of_a_record(void **state)
 {
-    (void)state;
     assert_doubts_after(sync_writer, once(ON_msync, 2, EIO), from_then_on(ON_pwrite64, 3, EIO));
 }
 
 static void so_is_that_of_a_sealer(void **state)
 {
-    (void)state;
     assert_doubts_after(seal_writer, once(ON_msync, 1, EIO), from_then_on(ON_pwrite64, 2, EIO));
 }
 
 static void a_poisoning_that_cannot_be_synced_is_known_to_all(void **state)
 {
-    (void)state;
     assert_doubts_after(sync_writer, from_then_on(ON_msync, 1, EIO), (struct faults){ 0 });
 }
 
 static void a_body_that_was_not_written_is_not_forgotten_for_want_of_a_lock(void **state)
 {
-    (void)state;
     assert_doubts_after(sync_writer, once(ON_msync, 1, EIO), once(ON_fcntl64, 3, ENOLCK));
 }
 

@@ -48,7 +48,6 @@ static void assert_requested(const uint8_t *body, const uint64_t *digests, unsig
 
 static void both_lines_of_unaligned_block_are_requested(void **state)
 {
-    (void)state;
     static const size_t offsets[] = { 0, 1, 8, 63 };
     uint64_t digests[KEYS];
     for (uint64_t i = 0; i < KEYS; i++)

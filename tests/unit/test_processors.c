@@ -32,7 +32,6 @@ static unsigned before;
 
 static int remember(void **state)
 {
-    (void)state;
     __builtin_cpu_init();
     before = __cpu_model.features[0];
     return 0;
@@ -40,7 +39,6 @@ static int remember(void **state)
 
 static int restore(void **state)
 {
-    (void)state;
     __cpu_model.features[0] = before;
     return 0;
 }
@@ -52,7 +50,6 @@ static const char *fastest(void)
 
 static void a_kernel_is_chosen_that_the_processor_can_run(void **state)
 {
-    (void)state;
     static const enum feature needed[] = { AVX2, BMI, BMI2, POPCNT };
     if ((before >> AVX512F & 1) != 0)
         assert_string_equal(fastest(), "avx512");
@@ -71,7 +68,6 @@ static void a_kernel_is_chosen_that_the_processor_can_run(void **state)
 
 static void kernels_of_other_layouts_need_more_of_avx512(void **state)
 {
-    (void)state;
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_LAYOUT_COUNTING };
     static const enum feature needed[] = { AVX512F, AVX512VL, AVX512BW, AVX512DQ, POPCNT };
     unsigned all = 0;
@@ -90,7 +86,6 @@ static void kernels_of_other_layouts_need_more_of_avx512(void **state)
 
 static void the_fastest_of_ribbon_counts_ones_in_vectors(void **state)
 {
-    (void)state;
     static const enum feature needed[] = { AVX512F, AVX512VL, AVX512BW, AVX512DQ, AVX512VPOPCNTDQ };
     for (size_t i = 0; i < ROWS(needed); i++) {
         __cpu_model.features[0] = before & ~(1u << needed[i]);
@@ -102,7 +97,6 @@ static void the_fastest_of_ribbon_counts_ones_in_vectors(void **state)
 
 static void ones_are_counted_without_an_instruction_for_it(void **state)
 {
-    (void)state;
     static void (*const tallies[])(const uint8_t *, size_t, struct kernel_tally *) = {
         kernel_tally_classic, kernel_tally_counting, kernel_tally_blocked
     };
@@ -144,7 +138,6 @@ static void assert_narrower_folds(fold_function *fold, const uint8_t *from, uint
 
 static void folds_are_the_same_in_narrower_registers(void **state)
 {
-    (void)state;
     static fold_function *const folds[] = { kernel_fold_classic, kernel_fold_counting };
     static const uint64_t large[] = { 59, 61, 127, 509 };
     static const unsigned seldom[] = { 1, 50, 400 }; /* one byte in this many has ones */

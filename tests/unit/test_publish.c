@@ -54,7 +54,6 @@ enum {
 
 static void a_new_file_has_the_permissions_of_the_umask(void **state)
 {
-    (void)state;
     write_file("new", "", 0);
     set_mode("new", 0640);
     assert_int_equal(unlink("new"), 0);
@@ -69,7 +68,6 @@ static void a_new_file_has_the_permissions_of_the_umask(void **state)
 
 static void an_existing_file_is_kept_unless_told_otherwise(void **state)
 {
-    (void)state;
     write_file("old", "old content", 11);
     assert_error(publish_filter("old", 0, 10), EEXIST);
     assert_file_holds("old", "old content", 11);
@@ -82,7 +80,6 @@ static void an_existing_file_is_kept_unless_told_otherwise(void **state)
 
 static void replacing_what_is_not_there_makes_it(void **state)
 {
-    (void)state;
     assert_error(publish_filter("new", BLOOMFILE_TO_REPLACE, 10), 0);
     assert_filter_of("new", 10);
     assert_int_equal(entries_in_dir(), 1);
@@ -90,7 +87,6 @@ static void replacing_what_is_not_there_makes_it(void **state)
 
 static void a_replacement_keeps_the_permissions(void **state)
 {
-    (void)state;
     static const mode_t modes[] = { 0600, 0644, 0440, 0777, 0000 };
     for (size_t i = 0; i < ROWS(modes); i++) {
         write_file("old", "", 0);
@@ -104,7 +100,6 @@ static void a_replacement_keeps_the_permissions(void **state)
 /* Others never see more of it than of what it replaces, as that is at the moment. */
 static void a_replacement_has_the_permissions_from_the_start_and_those_of_the_end(void **state)
 {
-    (void)state;
     struct publication *p;
     struct stat status;
     int fd;
@@ -120,7 +115,6 @@ static void a_replacement_has_the_permissions_from_the_start_and_those_of_the_en
 
 static void a_replacement_keeps_the_owner_where_that_is_allowed(void **state)
 {
-    (void)state;
     write_file("old", "", 0);
     if (chown("old", NOBODY, NOBODY) != 0)
         skip("only root may give files away");
@@ -142,7 +136,6 @@ static int replace_as_nobody(void)
 
 static void a_group_s_rights_stay_with_the_group(void **state)
 {
-    (void)state;
     set_mode(".", 0777);
     for (unsigned member = 0; member < 2; member++) {
         write_file("old", "", 0);
@@ -192,7 +185,6 @@ static size_t list_of(const char *path, uint8_t list[100])
 /* Its mask is where the group's rights are otherwise: the group would get it. */
 static void a_replacement_keeps_the_access_control_list(void **state)
 {
-    (void)state;
     write_file("old", "", 0);
     give_list("old", LIST, 6, 0);
     uint8_t before[100], after[100];
@@ -208,7 +200,6 @@ static void a_replacement_keeps_the_access_control_list(void **state)
 
 static void a_replacement_gets_no_list_from_its_folder(void **state)
 {
-    (void)state;
     uint8_t list[100];
     write_file("old", "", 0);
     set_mode("old", 0660);
@@ -223,7 +214,6 @@ static void a_replacement_gets_no_list_from_its_folder(void **state)
 /* Whoever had rights by the list, or by the group, is not known to the new file. */
 static void without_its_group_a_list_is_dropped_and_nobody_gains_by_that(void **state)
 {
-    (void)state;
     uint8_t list[100];
     set_mode(".", 0777);
     write_file("old", "", 0);
@@ -242,7 +232,6 @@ static void without_its_group_a_list_is_dropped_and_nobody_gains_by_that(void **
 
 static void who_had_less_by_the_group_than_others_does_not_gain(void **state)
 {
-    (void)state;
     set_mode(".", 0777);
     write_file("old", "", 0);
     set_mode("old", 0646);
@@ -258,7 +247,6 @@ static void who_had_less_by_the_group_than_others_does_not_gain(void **state)
 
 static void a_replacement_is_another_file_so_the_old_one_lives_on(void **state)
 {
-    (void)state;
     assert_error(publish_filter("name", 0, 10), 0);
     make_hard_link("name", "old");
     bloomfile_filter *f;
@@ -272,7 +260,6 @@ static void a_replacement_is_another_file_so_the_old_one_lives_on(void **state)
 
 static void unknown_flags_are_refused(void **state)
 {
-    (void)state;
     assert_error(publish_filter("new", 2, 10), BLOOMFILE_EPARAMS);
     assert_error(publish_filter("new", 1u << 31 | BLOOMFILE_TO_REPLACE, 10), BLOOMFILE_EPARAMS);
     assert_int_equal(entries_in_dir(), 0);
@@ -282,7 +269,6 @@ static void unknown_flags_are_refused(void **state)
 
 static void a_symbolic_link_is_followed(void **state)
 {
-    (void)state;
     assert_int_equal(mkdir("elsewhere", 0777), 0);
     write_file("elsewhere/target", "", 0);
     make_symlink("elsewhere/target", "link");
@@ -299,7 +285,6 @@ static void a_symbolic_link_is_followed(void **state)
 
 static void a_symbolic_link_to_nothing_is_an_error(void **state)
 {
-    (void)state;
     make_symlink("missing", "link");
     assert_error(publish_filter("link", 0, 10), ENOENT);
     assert_error(publish_filter("link", BLOOMFILE_TO_REPLACE, 10), ENOENT);
@@ -324,7 +309,6 @@ static void assert_never_replaced(const char *path, int error)
 
 static void directories_are_never_replaced(void **state)
 {
-    (void)state;
     assert_int_equal(mkdir("dir", 0777), 0);
     make_symlink("dir", "link");
     static const char *const paths[] = { "dir", "dir/", "link",  ".",    "..",
@@ -335,7 +319,6 @@ static void directories_are_never_replaced(void **state)
 
 static void special_files_are_never_replaced(void **state)
 {
-    (void)state;
     make_pipe("fifo", 0666);
     assert_never_replaced("fifo", BLOOMFILE_ENOTREGULAR);
     bool own_device = mknod("null", S_IFCHR | 0666, makedev(1, 3)) == 0; /* spares the system's */
@@ -354,7 +337,6 @@ static void special_files_are_never_replaced(void **state)
 
 static void a_directory_that_is_missing_is_an_error(void **state)
 {
-    (void)state;
     assert_error(publish_filter("missing/new", 0, 10), ENOENT);
     assert_error(publish_filter("missing/new", BLOOMFILE_TO_REPLACE, 10), ENOENT);
     assert_error(publish_filter("", BLOOMFILE_TO_REPLACE, 10), ENOENT);
@@ -366,7 +348,6 @@ static void a_directory_that_is_missing_is_an_error(void **state)
 
 static void the_longest_name_is_taken_and_a_longer_one_is_not(void **state)
 {
-    (void)state;
     char name[NAME_MAX + 2];
     memset(name, 'n', sizeof name);
     name[NAME_MAX] = '\0';
@@ -389,7 +370,6 @@ static int publish_without_permission(void)
 
 static void a_directory_that_is_not_writable_is_an_error(void **state)
 {
-    (void)state;
     write_file("old", "old", 3);
     set_mode("old", 0666);
     set_mode(".", 0555);
@@ -414,7 +394,6 @@ static int publish_past_the_size_limit(void)
 
 static void a_file_that_would_be_too_large_is_an_error(void **state)
 {
-    (void)state;
     write_file("old", "old", 3);
     assert_int_equal(in_child(publish_past_the_size_limit), AS_EXPECTED);
     assert_file_holds("old", "old", 3);

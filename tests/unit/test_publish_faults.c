@@ -56,7 +56,6 @@ static bool is_spared(const struct scenario *s, enum fault_call call, unsigned n
 
 static void whichever_call_fails_its_error_is_told_and_the_file_is_old_or_new(void **state)
 {
-    (void)state;
     unsigned failed[FAULT_CALL_COUNT] = { 0 };
     for (size_t s = 0; s < SCENARIOS; s++) {
         assert_told(&scenarios[s], (struct faults){ 0 }, 0);
@@ -84,7 +83,6 @@ static void whichever_call_fails_its_error_is_told_and_the_file_is_old_or_new(vo
 
 static void what_a_file_system_lacks_is_done_without(void **state)
 {
-    (void)state;
     static const struct {
         enum fault_call call;
         unsigned nth;
@@ -107,7 +105,6 @@ static void what_a_file_system_lacks_is_done_without(void **state)
 
 static void without_unnamed_files_a_named_temporary_serves(void **state)
 {
-    (void)state;
     if (!unnamed_files)
         skip("the file system has no files without a name");
     static const int errors[] = { EOPNOTSUPP, EISDIR, ENOENT, EINVAL };
@@ -118,7 +115,6 @@ static void without_unnamed_files_a_named_temporary_serves(void **state)
 
 static void a_temporary_s_name_that_is_taken_is_tried_anew(void **state)
 {
-    (void)state;
     const struct scenario *named = &scenarios[NEW_BY_NAME], *replace = &scenarios[REPLACEMENT];
     assert_told(named, once(ON_openat64, 1, EEXIST), 0);
     /* It has become the file, or that is a further link. */
@@ -135,7 +131,6 @@ static void a_temporary_s_name_that_is_taken_is_tried_anew(void **state)
 
 static void short_and_interrupted_writes_are_continued(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < SCENARIOS; s++) {
         assert_told(&scenarios[s], (struct faults){ .transfer_at_most = 1000 }, 0);
         assert_true(fault_calls(ON_pwrite64) > 20);

@@ -30,7 +30,6 @@ static const char *named_temporary(void)
 
 static void look_at_target(enum fault_call call)
 {
-    (void)call;
     bool old = target_is_old(watched), new = target_is_new();
     assert_true(old != new);
     assert_false(old && seen_new);
@@ -52,7 +51,6 @@ static void watch(const struct scenario *scenario)
 
 static void a_kill_at_any_call_leaves_the_old_file_or_the_new_one(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < SCENARIOS; s++) {
         watch(&scenarios[s]);
         assert_true(seen_old && seen_new);
@@ -64,7 +62,6 @@ static void a_kill_at_any_call_leaves_the_old_file_or_the_new_one(void **state)
 
 static void what_replaces_a_private_file_is_private_from_the_start(void **state)
 {
-    (void)state;
     write_file("probe", "", 0);
     const bool has_modes = takes_mode("probe", 0600);
     assert_int_equal(unlink("probe"), 0);
@@ -89,7 +86,6 @@ static void look_at_signals(enum fault_call call)
 /* A source that is truncated while it is read must reach the program's handler. */
 static void a_bus_error_is_not_held(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < SCENARIOS; s++)
         assert_told(&scenarios[s], (struct faults){ .at_each_call = look_at_signals }, 0);
 }
@@ -111,7 +107,6 @@ static void make_another_file(enum fault_call call)
 
 static void a_name_that_is_taken_in_the_last_moment_is_not_replaced(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < SCENARIOS; s++) {
         if (scenarios[s].replace)
             continue;
@@ -138,7 +133,6 @@ static void make_fifo(enum fault_call call)
 
 static void what_turns_into_a_fifo_meanwhile_is_not_replaced(void **state)
 {
-    (void)state;
     make_pipe("pipe", 0666); /* it may not work here */
     assert_int_equal(unlink("pipe"), 0);
     for (size_t s = 0; s < SCENARIOS; s++) {

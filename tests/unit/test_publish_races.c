@@ -19,7 +19,6 @@ static int publish_as_first(void)
 
 static void of_several_that_do_not_replace_one_wins(void **state)
 {
-    (void)state;
     enum {
         PROCESSES = 8
     };
@@ -55,7 +54,6 @@ static int replace_over_and_over(void)
 
 static void a_reader_sees_a_whole_file_while_others_replace_it(void **state)
 {
-    (void)state;
     assert_error(publish_filter("hot", 0, 1000), 0);
     pid_t children[2];
     for (unsigned i = 0; i < 2; i++) {

@@ -47,7 +47,6 @@ static void assert_agrees_with_reference(struct recipe recipe)
 
 static void blocked_lookups_agree_with_the_specification(void **state)
 {
-    (void)state;
     static const uint64_t blocks[] = { 1, 2, 3, 13, 64, 129 };
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
         for (size_t i = 0; i < ROWS(blocks); i++)
@@ -57,7 +56,6 @@ static void blocked_lookups_agree_with_the_specification(void **state)
 
 static void classic_lookups_agree_with_the_specification(void **state)
 {
-    (void)state;
     static const uint64_t bits[] = { 1, 2, 7, 8, 100, 511, 1000, 4099, 65537 };
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
         for (size_t i = 0; i < ROWS(bits); i++)
@@ -67,7 +65,6 @@ static void classic_lookups_agree_with_the_specification(void **state)
 
 static void counting_lookups_agree_with_the_specification(void **state)
 {
-    (void)state;
     static const uint64_t counters[] = { 1, 2, 3, 100, 511, 1000, 4099, 16385 };
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
         for (size_t i = 0; i < ROWS(counters); i++)
@@ -129,7 +126,6 @@ static void assert_many_as_one_by_one(const struct recipe *recipe, struct bytes 
 
 static void many_lookups_answer_as_one_by_one(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(several_pages); r++) {
         struct bytes image = image_from(several_pages[r]);
         assert_many_as_one_by_one(&several_pages[r], image, 0);
@@ -143,7 +139,6 @@ static void many_lookups_answer_as_one_by_one(void **state)
 /* Nothing is computed from a NULL, which UndefinedBehaviorSanitizer would tell. */
 static void no_keys_may_be_null(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(several_pages); r++) {
         struct bytes image = image_from(several_pages[r]);
         bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_FULL);
@@ -156,7 +151,6 @@ static void no_keys_may_be_null(void **state)
 
 static void many_keys_may_differ_in_length(void **state)
 {
-    (void)state;
     enum {
         LONGEST = 300
     };
@@ -186,7 +180,6 @@ static void many_keys_may_differ_in_length(void **state)
 
 static void nothing_is_read_behind_the_last_key(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = 512 * 8, .hashes = 8 });
     add_numbers(b, 0, 1);
     struct bytes image = last_image(b);
@@ -210,7 +203,6 @@ static void nothing_is_read_behind_the_last_key(void **state)
 /* Of handles in doubt: a page is bad. */
 static void nor_behind_the_last_digest(void **state)
 {
-    (void)state;
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                         BLOOMFILE_LAYOUT_COUNTING, BLOOMFILE_LAYOUT_RIBBON };
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -236,7 +228,6 @@ static void nor_behind_the_last_digest(void **state)
 
 static void the_empty_key_is_a_key(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = 512 * 8, .hashes = 8 });
     assert_error(bloomfile_builder_add(b, NULL, 0), 0);
     struct bytes image = finish_image(b);
@@ -254,7 +245,6 @@ static void the_empty_key_is_a_key(void **state)
 
 static void the_answers_depend_on_the_seed(void **state)
 {
-    (void)state;
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 100, 8, 100, 77 });
     bloomfile_filter *f = open_image(image, 0);
@@ -275,7 +265,6 @@ static void the_answers_depend_on_the_seed(void **state)
 
 static void the_kernel_has_a_name(void **state)
 {
-    (void)state;
     struct bytes image = image_from(several_pages[1]);
     bloomfile_filter *f = open_image(image, 0);
     assert_string_not_equal(bloomfile_kernel_name(f), "");
@@ -338,7 +327,6 @@ static void *verify(void *argument)
 
 static void threads_share_a_lazily_verified_handle(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < 2 * ROWS(several_pages); r++) {
         const struct recipe *recipe = &several_pages[r / 2];
         struct bytes image = image_from(*recipe);
@@ -383,7 +371,6 @@ static void *touch_every_page(void *argument)
 
 static void a_page_is_counted_once_however_many_threads_check_it(void **state)
 {
-    (void)state;
     struct bytes image = image_from(
         (struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 8 * PAGE * MANY_PAGES, 3, 60000, 0 });
     for (unsigned round = 0; round < 2 * ROUNDS; round++) {

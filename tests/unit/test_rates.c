@@ -22,7 +22,6 @@ static double with_equal_digests(double rate, uint64_t n)
 
 static void the_published_table_is_met(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t bits_per_key;
         uint32_t k;
@@ -60,7 +59,6 @@ static double enumerated_rate(unsigned m, unsigned k, unsigned n)
 
 static void tiny_filters_have_the_enumerated_rate(void **state)
 {
-    (void)state;
     for (unsigned m = 1; m <= 5; m++)
         for (unsigned k = 1; k <= 3; k++)
             for (unsigned n = 1; k * (n + 1) <= 8; n++)
@@ -91,7 +89,6 @@ static double occupied_rate(struct occupancy *o, unsigned throws, unsigned k)
 /* Up to 2048 throws the rate is exact; beyond, it is computed from the moments of the fill. */
 static void classic_rates_are_the_mean_over_the_ones(void **state)
 {
-    (void)state;
     static const unsigned cells[] = { 7, 64, 100, 1000, 4096 }, hashes[] = { 1, 2, 7, 20, 64 };
     for (size_t c = 0; c < ROWS(cells); c++) {
         for (size_t h = 0; h < ROWS(hashes); h++) {
@@ -124,7 +121,6 @@ static double blocked_rate(unsigned blocks, unsigned k, unsigned n)
 
 static void blocked_rates_are_the_mean_over_the_keys_of_a_block(void **state)
 {
-    (void)state;
     static const struct {
         unsigned blocks, k, n;
     } rows[] = {
@@ -142,7 +138,6 @@ static void blocked_rates_are_the_mean_over_the_keys_of_a_block(void **state)
 /* The weight of j keys is tiny there, and their rate many times that of the others. */
 static void low_rates_of_crowded_blocks_are_summed_to_nine_digits(void **state)
 {
-    (void)state;
     static const struct {
         unsigned blocks, k, n;
     } rows[] = { { 3723, 55, 37 }, { 93, 32, 146 }, { 936, 27, 3000 } };
@@ -158,7 +153,6 @@ static void low_rates_of_crowded_blocks_are_summed_to_nine_digits(void **state)
 /* Of 200 filters each. */
 static void real_rates_scatter_as_far_as_computed(void **state)
 {
-    (void)state;
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 6, 7, 300, 0 },
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 31, 8, 1000, 0 },
@@ -193,7 +187,6 @@ static void real_rates_scatter_as_far_as_computed(void **state)
 
 static void further_keys_of_an_empty_body_are_all_its_keys(void **state)
 {
-    (void)state;
     const uint64_t blocks[513] = { [0] = 100 };
     for (uint32_t k = 1; k <= 20; k += 5)
         for (uint64_t n = 1; n < 20000; n *= 6)
@@ -205,7 +198,6 @@ static void further_keys_of_an_empty_body_are_all_its_keys(void **state)
 
 static void large_filters_have_the_limit_s_rate(void **state)
 {
-    (void)state;
     static const double bits_per_key[] = { 0.25, 1, 2, 10, 40 };
     for (uint64_t n = 100000; n <= 1ULL << 54; n *= 37)
         for (size_t i = 0; i < ROWS(bits_per_key); i++)
@@ -218,7 +210,6 @@ static void large_filters_have_the_limit_s_rate(void **state)
 
 static void no_rate_is_above_1(void **state)
 {
-    (void)state;
     for (uint64_t m = 1; m <= 1000; m += m / 16 + 1)
         for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
             for (uint64_t n = 1; n < 1ULL << 62; n += n / 2 + 1)
@@ -227,7 +218,6 @@ static void no_rate_is_above_1(void **state)
 
 static void tiny_rates_are_not_lost_in_rounding(void **state)
 {
-    (void)state;
     for (uint64_t n = 1; n < 1000000; n = n * 5 + 2)
         assert_close(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_MAX_BITS, 1, n),
                      ldexp((double)n, -60) + ldexp((double)n, -64), 1e-6, "tiny");
@@ -235,7 +225,6 @@ static void tiny_rates_are_not_lost_in_rounding(void **state)
 
 static void a_rate_grows_with_the_keys_and_shrinks_with_the_bits(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         double last = 0;
         for (uint64_t n = 1; n < 1ULL << 50; n += n / 3 + 1) {
@@ -255,7 +244,6 @@ static void a_rate_grows_with_the_keys_and_shrinks_with_the_bits(void **state)
 
 static void no_keys_have_no_false_positives(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint64_t m = 512; m <= BLOOMFILE_MAX_BITS; m *= 512)
             assert_true(bloomfile_fpr_for(layout, m, 6, 0) == 0);
@@ -264,7 +252,6 @@ static void no_keys_have_no_false_positives(void **state)
 /* Random digests ask whether they are in filters of random digests. */
 static void a_small_filter_lies_as_often_as_computed(void **state)
 {
-    (void)state;
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 8, 6, 400, 0 },
         { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1000, 7, 100, 0 },

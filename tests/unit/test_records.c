@@ -54,7 +54,6 @@ static void assert_open_error(struct bytes image, int error)
 
 static void a_live_image_is_whole_but_not_opened(void **unused)
 {
-    (void)unused;
     struct bytes image = live_image();
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
@@ -67,7 +66,6 @@ static void a_live_image_is_whole_but_not_opened(void **unused)
 
 static void a_poisoned_image_is_whole_but_not_opened(void **unused)
 {
-    (void)unused;
     struct bytes image = live_image();
     commit(image, 0, 6, BLOOMFILE_STATE_POISONED);
     assert_int_equal(sequence_in_force(image), 6);
@@ -78,7 +76,6 @@ static void a_poisoned_image_is_whole_but_not_opened(void **unused)
 /* R2. */
 static void a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not(void **unused)
 {
-    (void)unused;
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = live_image();
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -96,7 +93,6 @@ static void a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not
 
 static void the_higher_sequence_is_in_force_in_either_slot(void **unused)
 {
-    (void)unused;
     static const uint64_t orders[][2] = {
         { 0, 1 }, { 1, 0 }, { 255, 256 }, { 0x100000000, 0xFFFFFFFF }, { UINT64_MAX - 1, 1 }
     };
@@ -112,7 +108,6 @@ static void the_higher_sequence_is_in_force_in_either_slot(void **unused)
 
 static void any_damaged_bit_of_a_live_record_leaves_the_other_in_force(void **unused)
 {
-    (void)unused;
     struct bytes image = live_image();
     for (unsigned slot = 0; slot < 2; slot++) {
         uint8_t *record = record_at(image.data, slot);
@@ -129,7 +124,6 @@ static void any_damaged_bit_of_a_live_record_leaves_the_other_in_force(void **un
 /* The record not in force is overwritten, up to each byte and from each byte on. */
 static void a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force(void **unused)
 {
-    (void)unused;
     struct bytes image = live_image();
     uint8_t *record = record_at(image.data, 0), before[IN_FILE / 4], after[sizeof before];
     const unsigned size = sizeof before;
@@ -153,7 +147,6 @@ static void a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force(
 
 static void one_record_of_another_file_leaves_the_right_one_in_force(void **unused)
 {
-    (void)unused;
     struct bytes image = live_image();
     record_at(image.data, 1)[RECORD_AT_header_crc] ^= 1;
     reseal_record(image.data, 1);
@@ -165,7 +158,6 @@ static void one_record_of_another_file_leaves_the_right_one_in_force(void **unus
 
 static void two_damaged_records_are_refused(void **unused)
 {
-    (void)unused;
     static const struct recipe *const recipes[] = { &in_file, &embedded, &counting };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(*recipes[r]);
@@ -194,7 +186,6 @@ static void two_damaged_records_are_refused(void **unused)
 
 static void different_records_with_equal_sequences_are_refused(void **unused)
 {
-    (void)unused;
     struct bytes image = live_image();
     commit(image, 0, 5, BLOOMFILE_STATE_LIVE);
     assert_verdict("V21 live", image, BLOOMFILE_ERECORD, "record 1", 3 * IN_FILE / 4);
@@ -212,7 +203,6 @@ static void different_records_with_equal_sequences_are_refused(void **unused)
 
 static void identical_live_records_are_valid(void **unused)
 {
-    (void)unused;
     struct bytes image = live_image();
     memcpy(record_at(image.data, 0), record_at(image.data, 1), IN_FILE / 4);
     assert_int_equal(sequence_in_force(image), 5);
@@ -221,7 +211,6 @@ static void identical_live_records_are_valid(void **unused)
 
 static void the_records_are_checked_after_the_size(void **unused)
 {
-    (void)unused;
     struct bytes image = image_from(embedded);
     record_at(image.data, 0)[RECORD_AT_n] ^= 1;
     image.size--;
@@ -276,7 +265,6 @@ static const struct row {
 
 static void each_field_of_the_record_in_force_is_held_to_its_rule(void **unused)
 {
-    (void)unused;
     for (size_t i = 0; i < ROWS(rows); i++) {
         const struct row *row = &rows[i];
         struct bytes image = image_from(*row->recipe);
@@ -305,7 +293,6 @@ static void each_field_of_the_record_in_force_is_held_to_its_rule(void **unused)
 
 static void the_record_not_in_force_is_not_held_to_V23(void **unused)
 {
-    (void)unused;
     struct bytes image = live_image();
     put64(record_at(image.data, 0) + RECORD_AT_ones, UINT64_MAX);
     reseal_record(image.data, 0);
@@ -320,7 +307,6 @@ static void the_record_not_in_force_is_not_held_to_V23(void **unused)
 
 static void every_flipped_bit_of_a_sealed_header_is_refused(void **unused)
 {
-    (void)unused;
     static const struct recipe *const recipes[] = { &in_file, &embedded, &counting };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(*recipes[r]);
@@ -342,7 +328,6 @@ static void every_flipped_bit_of_a_sealed_header_is_refused(void **unused)
 
 static void damage_to_either_record_of_a_sealed_image_names_it(void **unused)
 {
-    (void)unused;
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
         record_at(image.data, slot)[500] ^= 0x10;
@@ -354,7 +339,6 @@ static void damage_to_either_record_of_a_sealed_image_names_it(void **unused)
 
 static void a_damaged_live_record_beside_a_sealed_one_is_refused(void **unused)
 {
-    (void)unused;
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
         commit(image, slot, 9, BLOOMFILE_STATE_LIVE);
@@ -367,7 +351,6 @@ static void a_damaged_live_record_beside_a_sealed_one_is_refused(void **unused)
 
 static void a_sealing_that_was_interrupted_between_its_two_writes_is_sealed(void **unused)
 {
-    (void)unused;
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
         commit(image, slot, 9, BLOOMFILE_STATE_LIVE);
@@ -383,7 +366,6 @@ static void a_sealing_that_was_interrupted_between_its_two_writes_is_sealed(void
 
 static void any_other_record_beside_a_sealed_one_is_refused(void **unused)
 {
-    (void)unused;
     static const struct {
         const char *what;
         const struct recipe *recipe;

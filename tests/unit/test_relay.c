@@ -40,7 +40,6 @@ static void two_fail(void *job, struct batch *batch)
 {
     struct ending *ending = job;
     const unsigned number = ending->batches++;
-    (void)batch;
     if (number == 0)
         return;
     at_work++;
@@ -59,7 +58,6 @@ static void two_fail(void *job, struct batch *batch)
 static void disk_fails(void *job, struct batch *batch)
 {
     struct ending *ending = job;
-    (void)batch;
     if (ending->batches++ == 0)
         return;
     pthread_barrier_wait(&ending->all_at_work);
@@ -69,14 +67,10 @@ static void disk_fails(void *job, struct batch *batch)
 
 static void do_nothing(void *job, struct batch *batch)
 {
-    (void)job;
-    (void)batch;
 }
 
 static void halt_and_fail(void *job, struct batch *batch)
 {
-    (void)job;
-    (void)batch;
     relay_halt();
     cli_fail(0, "no way to go on");
 }
@@ -122,19 +116,16 @@ static const char no_way[] = "relay: no way to go on\n";
 
 static void of_two_that_fail_at_once_one_ends_the_program(void **state)
 {
-    (void)state;
     assert_one_ends_it((struct relay){ .work = two_fail, .finish = do_nothing }, no_way);
 }
 
 static void the_one_that_has_halted_the_others_may_fail(void **state)
 {
-    (void)state;
     assert_one_ends_it((struct relay){ .work = do_nothing, .finish = halt_and_fail }, no_way);
 }
 
 static void a_file_that_shrinks_under_several_is_told_of_once(void **state)
 {
-    (void)state;
     for (int i = 0; i < ROUNDS; i++)
         assert_one_ends_it((struct relay){ .work = disk_fails, .finish = do_nothing },
                            "relay: disk: the file shrank or its disk failed while it was read\n");

@@ -179,7 +179,6 @@ static void assert_kept(void)
 
 static void a_source_that_is_replaced_during_the_operation_is_kept(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(ways); i++) {
         ways[i].prepare();
         assert_error(with_others(ways[i].run, ON_fsync, 1, replace), BLOOMFILE_EREPLACED);
@@ -190,7 +189,6 @@ static void a_source_that_is_replaced_during_the_operation_is_kept(void **state)
 
 static void a_source_that_was_replaced_since_it_was_opened_is_kept(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(ways); i++) {
         ways[i].prepare();
         replace();
@@ -202,7 +200,6 @@ static void a_source_that_was_replaced_since_it_was_opened_is_kept(void **state)
 /* Between its look at the file and the call that makes the temporary. */
 static void a_source_that_is_replaced_at_the_start_is_kept(void **state)
 {
-    (void)state;
     for (unsigned nth = 1; nth <= 3; nth++) {
         assert_error(with_others(unite, ON_fstatat64, nth, replace), BLOOMFILE_EREPLACED);
         assert_kept();
@@ -212,7 +209,6 @@ static void a_source_that_is_replaced_at_the_start_is_kept(void **state)
 
 static void unchanged_source_is_replaced(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(ways); i++) {
         restore();
         ways[i].prepare();
@@ -222,7 +218,6 @@ static void unchanged_source_is_replaced(void **state)
 
 static void a_destination_that_is_removed_or_written_to_is_not_replaced(void **state)
 {
-    (void)state;
     assert_error(with_others(unite, ON_fsync, 1, write_to_it), BLOOMFILE_EREPLACED);
     assert_filter_of(target, OLD_KEYS);
     restore();
@@ -243,7 +238,6 @@ static void make_new(void)
 
 static void a_destination_that_appears_is_kept(void **state)
 {
-    (void)state;
     static const enum fault_call calls[] = { ON_fsync, ON_linkat };
     for (size_t i = 0; i < (has_unnamed_files() ? ROWS(calls) : 1); i++) {
         assert_error(with_others(unite_into_new, calls[i], 1, make_new), BLOOMFILE_EREPLACED);
@@ -279,7 +273,6 @@ static void make_other(void)
 
 static void a_result_replaces_only_the_file_that_was_named(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(into_new); i++) {
         make("new", shape, 10);
         allow_new();
@@ -299,7 +292,6 @@ static void a_result_replaces_only_the_file_that_was_named(void **state)
 
 static void a_result_that_may_replace_no_file_needs_a_new_name(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(into_new); i++) {
         allow_new();
         make_new();
@@ -313,7 +305,6 @@ static void a_result_that_may_replace_no_file_needs_a_new_name(void **state)
 
 static void a_bad_descriptor_does_not_change_what_may_be_replaced(void **state)
 {
-    (void)state;
     allow_new();
     const int fd = open(target, O_RDONLY | O_CLOEXEC);
     close(fd);
@@ -344,7 +335,6 @@ static void let_go_after(void)
 
 static void waiter_sees_the_file_that_the_lock_holder_published(void **state)
 {
-    (void)state;
     if (!local)
         skip("the file system is not local");
     lock = open(target, O_RDONLY | O_CLOEXEC);
@@ -360,7 +350,6 @@ static int build(void)
 
 static void a_lock_that_another_program_keeps_delays_a_merge(void **state)
 {
-    (void)state;
     if (!local)
         skip("the file system is not local");
     lock = open(target, O_RDONLY | O_CLOEXEC);
@@ -376,7 +365,6 @@ static void a_lock_that_another_program_keeps_delays_a_merge(void **state)
 
 static void a_build_replaces_whatever_file_is_there(void **state)
 {
-    (void)state;
     assert_error(with_others(build, ON_fsync, 1, replace), 0);
     assert_error(with_others(build, ON_fsync, 1, remove_it), 0);
     assert_filter_of(target, NEW_KEYS);

@@ -72,7 +72,6 @@ static void remove_files(void)
 
 static void a_writer_writes_nothing_to_a_foreign_file(void **state)
 {
-    (void)state;
     static int (*const ways[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish,
                                                          bloomfile_seal };
     for (size_t way = 0; way <= ROWS(ways); way++)
@@ -96,7 +95,6 @@ static void a_writer_writes_nothing_to_a_foreign_file(void **state)
 
 static void a_series_writes_nothing_to_a_foreign_file(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_SERIES_GROW, 0);
     int fd = -1;
     for (int i = 3; i < 100; i++) {
@@ -115,7 +113,6 @@ static void a_series_writes_nothing_to_a_foreign_file(void **state)
 
 static void a_child_of_fork_maps_no_foreign_file(void **state)
 {
-    (void)state;
     need_wipe_on_fork();
     bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, 0, 0);
     const int fd = f->live->fd;
@@ -134,7 +131,6 @@ static void a_child_of_fork_maps_no_foreign_file(void **state)
 
 static void a_reader_neither_syncs_nor_closes_a_foreign_file(void **state)
 {
-    (void)state;
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("filter", 0);
     const int fd = f->live->fd;
@@ -149,7 +145,6 @@ static void a_reader_neither_syncs_nor_closes_a_foreign_file(void **state)
 /* Without another file in its place. */
 static void a_closed_descriptor_is_an_error(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, 0, 0);
     assert_int_equal(close(f->live->fd), 0);
     assert_error(bloomfile_sync(f), EBADF);

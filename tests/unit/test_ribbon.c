@@ -165,7 +165,6 @@ static void every_kernel_finds_the_one_solution(void **state)
         { 64, { 0, 1, 960, 1280 } }, /* 31 blocks of 32 columns; no slot to spare */
     };
     uint64_t random = 22;
-    (void)state;
     for (size_t r = 0; r < ROWS(rows); r++)
         for (size_t i = 0; i < ROWS(rows[r].n); i++)
             assert_solved_plainly(rows[r].lines, rows[r].n[i], &random);
@@ -179,7 +178,6 @@ static void as_many_rows_go_on_as_can(void **state)
         CROWD = 64
     };
     uint64_t random = 24, digests[CROWD];
-    (void)state;
     for (unsigned turn = 0; turn < 40; turn++) {
         for (size_t i = 0; i < CROWD;) {
             digests[i] = random64(&random);
@@ -197,7 +195,6 @@ static void a_block_of_far_too_many_keys_is_given_up(void **state)
         CROWD = 400 /* in 13 blocks */
     };
     uint64_t random = 25, digests[CROWD];
-    (void)state;
     for (size_t i = 0; i < CROWD;) {
         digests[i] = random64(&random);
         i += plain_key_of(digests[i], 13, 0).b == 0;
@@ -215,7 +212,6 @@ static void the_last_seed_is_tried(void **state)
     struct ribbon_solve_memory *memory = new_memory();
     uint64_t random = 25, digests[KEYS];
     uint8_t page[128] = { 0 };
-    (void)state;
     for (unsigned turn = 0; (get64(page) >> 16 & 127) != 15; turn++) {
         assert_in_range(turn, 0, 100);
         for (size_t i = 0; i < KEYS;) {
@@ -238,7 +234,6 @@ static void more_keys_are_not_counted_than_a_head_can_tell(void **state)
 {
     static const uint64_t counts[] = { 100000, UINT32_MAX, 1ULL << 32, UINT64_MAX };
     struct ribbon_solve_memory *memory = new_memory();
-    (void)state;
     for (size_t k = 0; k < ROWS(names); k++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, names[k]);
         for (size_t i = 0; kernel != NULL && i < ROWS(counts); i++) {
@@ -254,7 +249,6 @@ static void more_keys_are_not_counted_than_a_head_can_tell(void **state)
 static void a_page_that_has_not_its_keys_is_noticed(void **state)
 {
     struct ribbon_solve_memory *memory = new_memory();
-    (void)state;
     for (size_t k = 0; k < ROWS(names); k++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, names[k]);
         uint64_t random = 26, digests[PAGE / 8];
@@ -278,7 +272,6 @@ static void and_no_filter_is_made_of_it(void **state)
     const struct kernel wrong = { .solve = solve_wrongly };
     struct solver *solver;
     uint8_t page[PAGE] = { 0 };
-    (void)state;
     assert_int_equal(solver_new(&solver, &wrong, 1), 0);
     solver_start(solver, 0, 64);
     assert_error(solver_make(solver, page, 1), BLOOMFILE_EBODY);
@@ -329,7 +322,6 @@ static void assert_lookups_agree(uint64_t lines, uint64_t head, uint64_t *state)
 static void lookups_of_every_head_agree(void **state)
 {
     uint64_t random = 23;
-    (void)state;
     for (unsigned q = 0; q < 520; q = q < 40 || q > 505 ? q + 1 : q + 7)
         assert_lookups_agree(64 + q % 3, q | (uint64_t)(q % 128) << 16, &random);
     for (unsigned lines = 1; lines < 20; lines++)
@@ -364,7 +356,6 @@ static void every_column_counts(void **state)
 {
     uint64_t random = 28;
     uint8_t page[PAGE];
-    (void)state;
     for (unsigned columns = 2; columns <= 32; columns++)
         for (unsigned turn = 0; turn < 6; turn++) {
             const unsigned words = PAGE / 4 - 2, q = words / columns;
@@ -420,7 +411,6 @@ static void keys_are_found_and_others_at_the_rate_of_the_heads(void **state)
 {
     static const double rates[] = { 0.3, 0.05, 0.01, 0.001 };
     static const uint64_t keys[] = { 1, 50, 700, 4500, 30000 };
-    (void)state;
     for (size_t r = 0; r < ROWS(rates); r++)
         for (size_t k = 0; k < ROWS(keys); k++) {
             const uint64_t n = keys[k], queries = 200000;
@@ -460,7 +450,6 @@ static unsigned unsolved_pages(const bloomfile_filter *f)
 static void high_rates_are_kept_without_an_unsolved_page(void **state)
 {
     static const double rates[] = { 0.24, 0.25, 0.3, 0.9 };
-    (void)state;
     for (uint64_t n = 13000; n < 60000; n += n / 12)
         for (size_t r = 0; r < ROWS(rates); r++) {
             struct bytes image = filter_of((struct bloomfile_params){ .fpr = rates[r] }, n);
@@ -479,7 +468,6 @@ static void high_rates_are_kept_without_an_unsolved_page(void **state)
 static void the_same_keys_make_the_same_bytes(void **state)
 {
     static const uint64_t sizes[] = { 0, 3, 5000, 120000 };
-    (void)state;
     for (size_t s = 0; s < ROWS(sizes); s++)
         for (unsigned threads = 0; threads <= 3; threads += 3)
             for (unsigned little = 0; little < 2; little++) {
@@ -504,7 +492,6 @@ static void the_same_keys_make_the_same_bytes(void **state)
 /* Fewer columns in all pages; and at last none. */
 static void a_filter_that_is_too_small_loses_no_key(void **state)
 {
-    (void)state;
     for (uint64_t bits = 512; bits <= 512 * 130; bits += 512 * 43)
         for (uint64_t keys = 1; keys < 70000; keys *= 8) {
             struct bytes image = filter_of((struct bloomfile_params){ .bits = bits }, keys);
@@ -522,7 +509,6 @@ static void a_page_of_too_many_keys_leaves_others_theirs(void **state)
     };
     static uint64_t digests[KEYS];
     uint64_t random = 27;
-    (void)state;
     for (size_t i = 0; i < KEYS; i++)
         digests[i] =
             random64(&random) / 3 + (i < CROWD ? UINT64_MAX / 3 : i % 2 * (UINT64_MAX / 3 * 2));
@@ -541,7 +527,6 @@ static void a_page_of_too_many_keys_leaves_others_theirs(void **state)
 
 static void a_file_has_whole_pages(void **state)
 {
-    (void)state;
     bloomfile_builder *b = new_builder(ribbon);
     add_numbers(b, 0, 10000);
     struct bytes file = finish_file(b), image = last_image(b);
@@ -559,7 +544,6 @@ static void a_page_is_checked_before_the_first_answer(void **state)
     };
     struct bytes image = filter_of(ribbon, KEYS);
     const size_t size = (size_t)verified_info(image).body_size;
-    (void)state;
     for (size_t at = 0; at < size; at += 251) {
         image.data[EMBEDDED + at] ^= (uint8_t)(1 << at % 8);
         bloomfile_filter *f = open_image(image, 0), *batch = open_image(image, 0);
@@ -584,7 +568,6 @@ static void verification_ends_what_was_read_while_it_was_bad(void **state)
     enum {
         KEYS = 6000
     };
-    (void)state;
     for (size_t i = 0; i < ROWS(flags); i++) {
         struct bytes image = filter_of(ribbon, KEYS);
         bloomfile_filter *f = open_image(image, flags[i]);
@@ -608,7 +591,6 @@ static void a_page_of_zeros_says_maybe_unchecked(void **state)
     struct bytes image = filter_of(ribbon, 6000);
     memset(image.data + EMBEDDED, 0, PAGE);
     bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_NONE);
-    (void)state;
     for (uint64_t i = 0; i < 6000; i++)
         assert_true(bloomfile_contains_digest(f, number(0, i)));
     bloomfile_close(f);
@@ -648,7 +630,6 @@ static void heads_are_verified(void **state)
         { 1ULL << 32, "n" },    { 1ULL << 63, "n" },    { 1ULL << 33, "n" },
         { 1ULL << 34, "n" },    { 1ULL << 35, "n" },    { 1ULL << 36, "n" }, /* fewer, too */
     };
-    (void)state;
     for (size_t i = 0; i < ROWS(rows); i++)
         for (unsigned page = 0; page < 2; page++) {
             struct bytes image = filter_of(ribbon, 6000);
@@ -704,7 +685,6 @@ static void assert_pages_tell(struct bytes image, uint64_t keys)
 static void pages_tell_of_themselves(void **state)
 {
     static const uint64_t keys[] = { 0, 1, 700, 4500, 30000, 100000 };
-    (void)state;
     for (size_t i = 0; i < ROWS(keys); i++) {
         struct bytes image = filter_of((struct bloomfile_params){ .bits = 512 * 200 }, keys[i]);
         assert_pages_tell(image, keys[i]);
@@ -732,7 +712,6 @@ static void a_page_may_have_more_keys_than_its_head_can_tell(void **state)
 {
     struct bytes image = filter_of(ribbon, 6000);
     const uint64_t sum = UINT32_MAX + (get64(image.data + EMBEDDED + PAGE) >> 32);
-    (void)state;
     change_head(image, image.data + EMBEDDED, (uint64_t)UINT32_MAX << 32);
     set_keys(image, 3ULL << 32);
     assert_int_equal(verified_info(image).keys, 3ULL << 32);
@@ -758,7 +737,6 @@ static void what_needs_the_keys_is_refused(void **state)
     const uint8_t body[64] = { 0 };
     void *memory;
     size_t size;
-    (void)state;
     growing.series = BLOOMFILE_SERIES_GROW;
     assert_error(bloomfile_create(&live, "live", &params, 0), BLOOMFILE_EISRIBBON);
     assert_error(bloomfile_create(&live, "live", &growing, 0), BLOOMFILE_EISRIBBON);
@@ -791,7 +769,6 @@ static void k_is_none(void **state)
     const struct bloomfile_params params = { .struct_size = sizeof params,
                                              .layout = BLOOMFILE_LAYOUT_RIBBON,
                                              .hashes = 1 };
-    (void)state;
     assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EHASHCOUNT);
     assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 0.01, 7), 0);
     assert_int_equal(bloomfile_hashes_for(BLOOMFILE_LAYOUT_RIBBON, 51200, 1000), 0);
@@ -801,7 +778,6 @@ static void k_is_none(void **state)
 static void sizes_keep_the_rate_and_are_least(void **state)
 {
     static const double rates[] = { 0.1, 0.01, 1e-4, 1e-9 };
-    (void)state;
     for (size_t r = 0; r < ROWS(rates); r++)
         for (uint64_t n = 1; n < 1000000000u; n *= 9) {
             const uint64_t bits = bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, n, rates[r], 0);
@@ -833,7 +809,6 @@ static void the_rate_of_several_pages_is_the_mean_of_theirs(void **state)
 {
     static const uint64_t keys[] = { 1, 2, 300, 2600 };
     const uint64_t page = 64 * 512;
-    (void)state;
     for (size_t i = 0; i < ROWS(keys); i++) {
         const double n = (double)keys[i];
         double mean = 0;

@@ -48,7 +48,6 @@ static unsigned calls_left, pieces_written;
 
 static void die_at_last_call(enum fault_call call)
 {
-    (void)call;
     if (--calls_left == 0)
         _exit((int)fault_calls(ON_pwrite64));
 }
@@ -153,7 +152,6 @@ static void assert_left_as_it_may(int pieces)
 /* L25. */
 static void wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
         unsigned stages[3 * PIECES + 1] = { 0 };
         int pieces = 0;
@@ -195,13 +193,11 @@ static void look_from_outside(enum fault_call call)
     int expected = written < 3 ? EBUSY : BLOOMFILE_ESEALED;
     assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), expected);
     pieces_written = written;
-    (void)call;
 }
 
 /* R9. */
 static void readers_go_on_and_writers_are_told_busy_or_sealed(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
         make_live("filter", layouts[i]);
         reader = opened("filter", 0);
@@ -256,7 +252,6 @@ static void assert_refused_untouched(int error)
 
 static void a_body_that_does_not_verify_is_not_completed(void **state)
 {
-    (void)state;
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     struct bloomfile_info info = info_of_file("filter");
     assert_int_equal(unlink("filter"), 0);
@@ -275,7 +270,6 @@ static void a_body_that_does_not_verify_is_not_completed(void **state)
 
 static void counts_that_contradict_the_body_are_not_completed(void **state)
 {
-    (void)state;
     leave_torn(0);
     uint64_t ones = info_of_file("filter").ones;
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_ones, 8, ones + 1);
@@ -287,7 +281,6 @@ static void counts_that_contradict_the_body_are_not_completed(void **state)
 
 static void one_that_is_under_way_is_not_completed(void **state)
 {
-    (void)state;
     leave_torn(5);
     int sealer = open("filter", O_RDWR);
     assert_int_equal(lock_byte(sealer, F_WRLCK, 0), 0);
@@ -302,7 +295,6 @@ static void one_that_is_under_way_is_not_completed(void **state)
 /* L25. Section 8: a writer in place refuses a ro_compat bit that it does not know. */
 static void a_file_with_an_unknown_feature_is_not_completed(void **state)
 {
-    (void)state;
     leave_torn(0);
     struct bytes bytes = read_file("filter");
     put32(bytes.data + AT_ro_compat, 1);
@@ -338,7 +330,6 @@ static int open_to_complete(void (*at_each_call)(enum fault_call call))
 /* Else a crash in between leaves no record that is whole. */
 static void the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_after(void **state)
 {
-    (void)state;
     leave_torn(5);
     flushes = 0;
     assert_error(open_to_complete(note_flush), BLOOMFILE_ESEALED);
@@ -352,7 +343,6 @@ static void the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_afte
 /* L25. The other one is the first where the second one is in force, and the other way round. */
 static void either_record_is_completed(void **state)
 {
-    (void)state;
     for (unsigned slot = 0; slot < 2; slot++) {
         leave_torn(0);
         struct bytes bytes = read_file("filter");
@@ -381,7 +371,6 @@ static void look_at_locks(enum fault_call call)
 /* As who seals does, but nobody has joined that syncs. */
 static void it_is_completed_under_bytes_0_and_1(void **state)
 {
-    (void)state;
     leave_torn(0);
     outside = open("filter", O_RDWR);
     assert_error(open_to_complete(look_at_locks), BLOOMFILE_ESEALED);
@@ -418,7 +407,6 @@ static void damage_live_record(void)
 
 static void what_others_did_before_the_lock_is_seen(void **state)
 {
-    (void)state;
     static const struct {
         void (*act)(void);
         int error;
@@ -449,7 +437,6 @@ static void fork_before_the_write(enum fault_call call)
 /* It shares the opening that holds the locks. */
 static void a_child_that_is_made_meanwhile_keeps_no_lock_of_who_completes_it(void **state)
 {
-    (void)state;
     leave_torn(0);
     assert_error(open_to_complete(fork_before_the_write), BLOOMFILE_ESEALED);
     assert_true(made_meanwhile > 0);
@@ -466,7 +453,6 @@ static void a_child_that_is_made_meanwhile_keeps_no_lock_of_who_completes_it(voi
 
 static void whatever_fails_in_completing_it_can_be_completed_later(void **state)
 {
-    (void)state;
     static const struct {
         enum fault_call call;
         int error;

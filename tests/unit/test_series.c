@@ -131,7 +131,6 @@ static void add_up(struct bloomfile_info *sum, const struct bloomfile_info *laye
 
 static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW);
     const size_t new_keys = add_numbers_to(f, 0, MANY, 1);
     struct bloomfile_info sum = info_of(f);
@@ -173,7 +172,6 @@ static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
 
 static void what_is_made_does_not_depend_on_batches_or_on_where(void **state)
 {
-    (void)state;
     static const size_t batches[] = { 1, 7, 256, 5000 };
     struct bytes expected = { 0 };
     for (size_t i = 0; i < ROWS(batches); i++)
@@ -204,7 +202,6 @@ static void what_is_made_does_not_depend_on_batches_or_on_where(void **state)
 /* S8. */
 static void a_key_is_new_only_if_no_layer_has_it(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("new", BLOOMFILE_SERIES_GROW);
     const size_t new_keys = add_numbers_to(f, 0, MANY, 64);
     const struct bloomfile_info before = info_of(f);
@@ -225,7 +222,6 @@ static void a_key_is_new_only_if_no_layer_has_it(void **state)
 /* S8. There is room in the one that it knows as the newest. */
 static void a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("two", BLOOMFILE_SERIES_GROW),
                      *other = opened("two", BLOOMFILE_OPEN_WRITE);
     bool was_new = true;
@@ -242,7 +238,6 @@ static void a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new(void
 
 static void one_writer_fills_a_layer_to_the_last_key(void **state)
 {
-    (void)state;
     static const uint64_t capacities[] = { 599, 999, 1001 };
     for (size_t i = 0; i < ROWS(capacities); i++) {
         bloomfile_filter *f;
@@ -258,7 +253,6 @@ static void one_writer_fills_a_layer_to_the_last_key(void **state)
 /* S6. */
 static void a_reader_finds_what_was_added_to_layers_it_does_not_know(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("read", BLOOMFILE_SERIES_GROW), *r = opened("read", 0);
     for (uint64_t i = 0; i < MANY; i++) {
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
@@ -275,7 +269,6 @@ static void a_reader_finds_what_was_added_to_layers_it_does_not_know(void **stat
 /* S1. */
 static void the_next_run_goes_on(void **state)
 {
-    (void)state;
     make_grown("again");
     bloomfile_filter *f = opened("again", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (size_t i = 0; i + 1 < bloomfile_layers(f); i++) /* joined when they are added to */
@@ -296,7 +289,6 @@ static void the_next_run_goes_on(void **state)
 /* S7. */
 static void a_key_stays_for_its_generations(void **state)
 {
-    (void)state;
     static const uint32_t generations[] = { 2, 3, 7 };
     for (size_t g = 0; g < ROWS(generations); g++) {
         char path[20];
@@ -329,7 +321,6 @@ static void a_key_stays_for_its_generations(void **state)
 
 static void what_is_there_begins_no_generation(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("same", 2);
     size_t new_keys = 0;
     uint64_t last = 0;
@@ -358,7 +349,6 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 
 static void a_generation_ends_when_its_time_is_up(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct bloomfile_params params = series_params(3);
     params.period = 1;
@@ -378,7 +368,6 @@ static void a_generation_ends_when_its_time_is_up(void **state)
 /* Once by a clock that is an hour ahead; the generations after it last as long as they should. */
 static void a_generation_that_began_ahead_of_the_clock_ends_at_the_next_add(void **state)
 {
-    (void)state;
     static const struct {
         unsigned period, ahead;
         bool ends;
@@ -424,7 +413,6 @@ static int open_error(const char *path, unsigned flags)
 /* S2, S3, S5. */
 static void a_layer_that_is_missing_or_foreign_is_refused(void **state)
 {
-    (void)state;
     make_grown("a");
     make_grown("b");
     for (unsigned flags = 0; flags <= BLOOMFILE_OPEN_WRITE; flags += BLOOMFILE_OPEN_WRITE) {
@@ -460,7 +448,6 @@ static void a_layer_that_is_missing_or_foreign_is_refused(void **state)
 /* S2. */
 static void a_hole_in_the_ring_is_refused(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("ring", 3);
     add_numbers_to(f, 0, 7 * FIRST + 10, 100);
     finish(f);
@@ -483,7 +470,6 @@ static void copy_file(const char *from, const char *to)
 /* S2. Each but the last has a successor, since keys were added to that. */
 static void an_older_copy_of_a_layer_is_refused(void **state)
 {
-    (void)state;
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 6 };
     for (size_t i = 0; i < ROWS(kinds); i++)
         for (uint64_t layers = 2; layers < 5; layers++) {
@@ -508,7 +494,6 @@ static void an_older_copy_of_a_layer_is_refused(void **state)
 /* It has no successor of its own that could have taken the name. */
 static void the_newest_generation_is_not_replaced_by_that_of_a_copy(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("ring", 2);
     add_numbers_to(f, 0, FIRST + FIRST / 2, 10);
     assert_error(bloomfile_sync(f), 0);
@@ -551,7 +536,6 @@ static void assert_stops_growing(const char *path, int error, uint64_t layers)
 
 static void no_layer_is_made_that_would_keep_all_from_opening_it(void **state)
 {
-    (void)state;
     char name[NAME_MAX + 2] = "";
     write_file("s.2", "foreign", 7);
     assert_stops_growing("s", BLOOMFILE_ESERIES, 1);
@@ -572,7 +556,6 @@ static void no_layer_is_made_that_would_keep_all_from_opening_it(void **state)
 /* The bit of a successor means nothing there. */
 static void an_unknown_flag_of_a_single_filter_stops_nobody(void **state)
 {
-    (void)state;
     bool was_new;
     make_live("single", BLOOMFILE_LAYOUT_BLOCKED);
     for (unsigned slot = 0; slot < 2; slot++)
@@ -586,7 +569,6 @@ static void an_unknown_flag_of_a_single_filter_stops_nobody(void **state)
 /* S12. Older ones, too, have what is not on disk yet. */
 static void a_sync_reaches_every_layer(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("sync", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, 4 * FIRST, 100);
     assert_int_equal(bloomfile_layers(f), 3);
@@ -601,7 +583,6 @@ static void a_sync_reaches_every_layer(void **state)
 /* S4. In doubt it has all keys, and so none was new. */
 static void nothing_is_added_beside_a_poisoned_layer(void **state)
 {
-    (void)state;
     bool was_new = true;
     bloomfile_filter *f = create("bad", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, 4 * FIRST, 100);
@@ -620,7 +601,6 @@ static void a_poisoned_layer_makes_lookups_maybe(void **state)
 {
     static const char *const names[] = { "one", "one.1", "one.2" };
     const bloomfile_digest absent = number(0, ABSENT);
-    (void)state;
     bloomfile_filter *f = create("one", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, 4 * FIRST, 100);
     for (size_t layer = 0; layer < ROWS(names); layer++)
@@ -643,7 +623,6 @@ static void a_poisoned_layer_makes_lookups_maybe(void **state)
 /* S6. */
 static void a_successor_that_cannot_be_found_makes_lookups_maybe(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("gone", BLOOMFILE_SERIES_GROW), *r = opened("gone", 0);
     add_numbers_to(f, 0, FIRST + 10, 10);
     assert_int_equal(rename("gone.1", "kept"), 0);
@@ -664,7 +643,6 @@ static void a_successor_that_cannot_be_found_makes_lookups_maybe(void **state)
 /* S14. */
 static void an_add_that_finds_no_room_is_refused_and_loses_nothing(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("full", BLOOMFILE_SERIES_GROW);
     assert_int_equal(mkdir("full.1", 0700), 0);
     uint64_t i = 0;
@@ -688,7 +666,6 @@ static void an_add_that_finds_no_room_is_refused_and_loses_nothing(void **state)
 /* A layer of the old one would make the new one refused. */
 static void who_grows_a_series_that_was_replaced_leaves_the_new_one_alone(void **state)
 {
-    (void)state;
     uint64_t at = 0;
     int error = 0;
     bloomfile_filter *f = create("replaced", BLOOMFILE_SERIES_GROW);
@@ -721,7 +698,6 @@ static void lose_name(unsigned how)
 /* S11. Whoever opens the name finds none of the keys, also of those that are in a further layer. */
 static void who_writes_to_a_series_that_lost_its_name_is_told(void **state)
 {
-    (void)state;
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 3 };
     for (size_t i = 0; i < ROWS(kinds); i++)
         for (unsigned how = 0; how < 2; how++) {
@@ -749,7 +725,6 @@ static void who_writes_to_a_series_that_lost_its_name_is_told(void **state)
 /* Also when the file that it led to has been opened anew, as that of a newer generation. */
 static void a_link_that_leads_to_another_series_is_noticed(void **state)
 {
-    (void)state;
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 2 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
         uint64_t at = 0;
@@ -776,7 +751,6 @@ static void a_link_that_leads_to_another_series_is_noticed(void **state)
 /* S14. */
 static void a_file_with_two_names_gets_no_successor(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("one", BLOOMFILE_SERIES_GROW);
     uint64_t i = 0;
     int error = 0;
@@ -794,7 +768,6 @@ static void a_file_with_two_names_gets_no_successor(void **state)
 
 static void new_layers_have_the_rights_of_the_first(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("rights", BLOOMFILE_SERIES_GROW);
     struct stat status;
     set_mode("rights", 0640);
@@ -807,7 +780,6 @@ static void new_layers_have_the_rights_of_the_first(void **state)
 /* A maker that was killed between the two. */
 static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("mark", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST + 10, 10);
     finish(f);
@@ -847,7 +819,6 @@ static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
 
 static void a_writer_leaves_the_layers_before_the_newest_as_they_are(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("left", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST + 10, 10);
     finish(f);
@@ -882,7 +853,6 @@ static void tear_the_mark(const char *path)
 /* Its maker was killed while it wrote the record, beside a writer that had not seen it. */
 static void a_mark_in_a_record_that_was_torn_stays(void **state)
 {
-    (void)state;
     finish(create("torn", BLOOMFILE_SERIES_GROW));
     bloomfile_filter *f = opened("torn", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
@@ -911,7 +881,6 @@ static void a_mark_in_a_record_that_was_torn_stays(void **state)
 /* S13. */
 static void what_needs_one_filter_refuses_a_series(void **state)
 {
-    (void)state;
     make_grown("many");
     bloomfile_filter *f = opened("many", BLOOMFILE_OPEN_WRITE);
     const bloomfile_filter *const both[2] = { f, f };
@@ -947,7 +916,6 @@ static void what_needs_one_filter_refuses_a_series(void **state)
 
 static void a_handle_without_writing_says_why_it_cannot_add(void **state)
 {
-    (void)state;
     const struct {
         const char *path;
         int expected;
@@ -971,7 +939,6 @@ static void a_handle_without_writing_says_why_it_cannot_add(void **state)
 
 static void parameters_that_contradict_a_series_are_refused(void **state)
 {
-    (void)state;
     static const struct {
         uint32_t series, layout, hashes;
         uint64_t bits, period, capacity;
@@ -1044,7 +1011,6 @@ static void assert_sealed_series(bloomfile_filter *f)
 /* Where that of one layer is. */
 static void the_number_of_keys_of_a_series_is_estimated(void **state)
 {
-    (void)state;
     struct bytes image = sealed_series();
     bloomfile_filter *f = open_image(image, 0);
     const uint64_t rest = info_of(bloomfile_layer(f, 0)).rest_size;
@@ -1064,7 +1030,6 @@ static void the_number_of_keys_of_a_series_is_estimated(void **state)
 
 static void a_sealed_series_is_one_file_or_a_part_of_one(void **state)
 {
-    (void)state;
     struct bytes image = sealed_series();
     bloomfile_filter *f;
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
@@ -1098,7 +1063,6 @@ static size_t whole_size_of(const uint8_t *image)
 
 static void a_sealed_series_that_lacks_a_layer_is_refused(void **state)
 {
-    (void)state;
     struct bytes image = sealed_series(), other = { malloc(image.size), image.size };
     const size_t first = whole_size_of(image.data);
     for (size_t size = 0; size < image.size; size += 997)
@@ -1124,7 +1088,6 @@ static void a_sealed_series_that_lacks_a_layer_is_refused(void **state)
 
 static void damage_in_one_layer_makes_only_its_page_doubtful(void **state)
 {
-    (void)state;
     struct bytes image = sealed_series();
     const size_t first = whole_size_of(image.data);
     memset(image.data + first + IN_FILE, 0, 512);
@@ -1158,7 +1121,6 @@ static void assert_all_marked_but_the_last(const char *path, size_t layers)
 
 static void a_series_is_rescued_to_where_a_link_leads(void **state)
 {
-    (void)state;
     make_grown("old");
     assert_int_equal(mkdir("there", 0700), 0);
     finish(create("there/new", BLOOMFILE_SERIES_GROW));
@@ -1175,7 +1137,6 @@ static void a_series_is_rescued_to_where_a_link_leads(void **state)
 
 static void a_rescued_series_has_all_keys_and_another_identity(void **state)
 {
-    (void)state;
     make_grown("old");
     bloomfile_filter *f = opened("old", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_rescue("new", f, 0), 0);
@@ -1194,7 +1155,6 @@ static void a_rescued_series_has_all_keys_and_another_identity(void **state)
 
 static void a_child_makes_layers_that_its_parent_finds(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("family", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST / 2, 10);
     pid_t child = fork();
@@ -1211,7 +1171,6 @@ static void a_child_makes_layers_that_its_parent_finds(void **state)
 /* Before they are synced, only the ones tell of them: of the whole body, or of a sample. */
 static void a_layer_has_no_room_for_what_another_writer_has_added(void **state)
 {
-    (void)state;
     static const uint64_t capacities[] = { 20000, 600000 };
     for (size_t i = 0; i < ROWS(capacities); i++) {
         bloomfile_filter *f;
@@ -1239,7 +1198,6 @@ static void a_layer_has_no_room_for_what_another_writer_has_added(void **state)
 /* As the sample tells. */
 static void two_writers_fill_a_layer_but_for_a_few_keys(void **state)
 {
-    (void)state;
     enum {
         CAPACITY = 600000
     };
@@ -1260,7 +1218,6 @@ static void two_writers_fill_a_layer_but_for_a_few_keys(void **state)
 
 static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
 {
-    (void)state;
     need_proc();
     bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
     int go[2], ready[2];
@@ -1294,7 +1251,6 @@ static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
 /* Nobody would find it. */
 static void in_memory_a_child_makes_no_layer(void **state)
 {
-    (void)state;
     need_wipe_on_fork();
     need_proc();
     bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
@@ -1319,7 +1275,6 @@ static void in_memory_a_child_makes_no_layer(void **state)
 /* It would be taken for a layer. */
 static void a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer(void **state)
 {
-    (void)state;
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 4 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
         bloomfile_filter *f = create("two", kinds[i]), *four = create("four", kinds[i]);
@@ -1347,7 +1302,6 @@ static void a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer(void **
 
 static void a_set_whose_newest_layer_is_the_last_is_followed_by_none(void **state)
 {
-    (void)state;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 100;
     params.series = 3;
@@ -1362,7 +1316,6 @@ static void a_set_whose_newest_layer_is_the_last_is_followed_by_none(void **stat
 
 static void an_application_s_hash_is_named_once_for_all_layers(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
     params.hash_id = 0x80000005;
@@ -1392,7 +1345,6 @@ static void an_application_s_hash_is_named_once_for_all_layers(void **state)
 
 static void nothing_is_left_open(void **state)
 {
-    (void)state;
     const size_t before = open_descriptors();
     for (uint32_t series = BLOOMFILE_SERIES_GROW; series < 4; series++) {
         bloomfile_filter *f = create(NULL, series);

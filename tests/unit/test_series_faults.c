@@ -301,7 +301,6 @@ static void fail_each_call(const struct operation *op)
 
 static void no_call_that_fails_loses_a_key(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
     void *image;
     add(f, 0, 3 * FIRST + 5);
@@ -322,7 +321,6 @@ static void no_call_that_fails_loses_a_key(void **state)
 
 static void a_rescue_has_the_layers_that_others_have_made(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("grown", BLOOMFILE_SERIES_GROW), *r = opened("grown", 0), *saved;
     add(f, 0, 4 * FIRST);
     assert_error(bloomfile_rescue("saved", r, 0), 0);
@@ -347,7 +345,6 @@ static void a_rescue_has_the_layers_that_others_have_made(void **state)
 
 static void what_is_no_live_series_or_no_path_is_not_rescued(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("live", BLOOMFILE_SERIES_GROW), *s;
     add(f, 0, 2 * FIRST);
     assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EPARAMS);

@@ -134,7 +134,6 @@ static void assert_each_is_foreign(const char *path, const char *file, const str
 /* S1, S3. */
 static void a_live_layer_that_differs_in_any_field_is_foreign(void **state)
 {
-    (void)state;
     static const struct change of_live[] = { CHANGE(series, 8, 1), CHANGE(layer, 8, 2) };
     static const struct change of_ring[] = { CHANGE(period, 8, 7), CHANGE(generations, 4, 5) };
     finish(create("grow", BLOOMFILE_SERIES_GROW, 3));
@@ -168,7 +167,6 @@ static void assert_is_foreign_at(struct bytes image, size_t at, const struct cha
 
 static void a_sealed_layer_that_differs_in_any_field_is_foreign(void **state)
 {
-    (void)state;
     static const struct change of_second[] = { CHANGE(layers, 4, 7), CHANGE(layer, 8, 2),
                                                CHANGE(link, 8, 1) };
     static const struct change of_first[] = { CHANGE(layer, 8, 1), CHANGE(link, 8, 1) };
@@ -193,7 +191,6 @@ static void a_sealed_layer_that_differs_in_any_field_is_foreign(void **state)
 
 static void a_sealed_series_is_no_layer(void **state)
 {
-    (void)state;
     bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 3);
     assert_error(bloomfile_seal_to("grow.3", f, 0), 0);
     finish(f);
@@ -206,7 +203,6 @@ static void a_sealed_series_is_no_layer(void **state)
 /* S5. Only its name leads to the others. */
 static void a_live_series_is_not_opened_by_a_descriptor(void **state)
 {
-    (void)state;
     bloomfile_filter *none;
     finish(create("grow", BLOOMFILE_SERIES_GROW, 2));
     int fd = open("grow", O_RDONLY | O_CLOEXEC);
@@ -221,7 +217,6 @@ static void a_live_series_is_not_opened_by_a_descriptor(void **state)
 /* Such as a copy of the first file that was made before the series grew. */
 static void an_older_copy_of_a_layer_is_refused(void **state)
 {
-    (void)state;
     finish(create("grow", BLOOMFILE_SERIES_GROW, 3));
     for (unsigned slot = 0; slot < 2; slot++)
         set_in_record("grow", slot, RECORD_AT_flags, 4, 0);
@@ -231,7 +226,6 @@ static void an_older_copy_of_a_layer_is_refused(void **state)
 
 static void a_ring_that_is_gone_says_no_to_nothing(void **state)
 {
-    (void)state;
     bloomfile_filter *f, *r;
     struct bloomfile_params params = params_of(2);
     params.hash_id = 0;
@@ -279,7 +273,6 @@ static void assert_in_the_way(uint32_t series, struct bytes file, const struct c
 
 static void what_is_not_the_next_layer_stays_and_stops_adds(void **state)
 {
-    (void)state;
     static const struct change changes[] = {
         CHANGE(layer, 8, 2),    CHANGE(tag, 8, 1),    CHANGE(version, 4, 2),
         CHANGE(incompat, 4, 0), CHANGE(series, 8, 1),
@@ -302,7 +295,6 @@ static void what_is_not_the_next_layer_stays_and_stops_adds(void **state)
 /* It belongs to the series all the same: its maker may be about to write to it. */
 static void a_next_layer_whose_records_are_damaged_is_not_made_anew(void **state)
 {
-    (void)state;
     finish(create("series", BLOOMFILE_SERIES_GROW, 2));
     for (unsigned slot = 0; slot < 2; slot++)
         set_in_record("series", slot, RECORD_AT_flags, 4, 0);
@@ -325,7 +317,6 @@ static void a_next_layer_whose_records_are_damaged_is_not_made_anew(void **state
 /* Each a copy of the first: a reader does not compute their sizes. */
 static void a_thousand_layers_are_the_most(void **state)
 {
-    (void)state;
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     limit.rlim_cur = limit.rlim_max;
@@ -353,7 +344,6 @@ static void a_thousand_layers_are_the_most(void **state)
 
 static void who_cannot_plan_the_next_layer_adds_nothing(void **state)
 {
-    (void)state;
     static const struct {
         struct change change;
         int error;
@@ -386,7 +376,6 @@ static int create_of_rate(bloomfile_filter **f, double fpr)
 
 static void a_rate_that_the_next_layer_cannot_reach_ends_a_series(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     double low = 1e-300, high = 0.01; /* the lowest rate that the first layer reaches */
     assert_error(create_of_rate(&f, low), BLOOMFILE_EUNREACHABLE);
@@ -409,7 +398,6 @@ static void a_rate_that_the_next_layer_cannot_reach_ends_a_series(void **state)
 /* Linear counting knows no number of keys for it. */
 static void a_body_without_a_zero_takes_keys_all_the_same(void **state)
 {
-    (void)state;
     bloomfile_filter *f, *second;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 1000000;
@@ -428,7 +416,6 @@ static void a_body_without_a_zero_takes_keys_all_the_same(void **state)
 
 static void a_number_that_is_interrupted_is_asked_for_again(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
     const struct faults faults = once(ON_getrandom, 1, EINTR);
@@ -442,7 +429,6 @@ static void a_number_that_is_interrupted_is_asked_for_again(void **state)
 
 static void without_an_identity_no_series_is_made(void **state)
 {
-    (void)state;
     bloomfile_filter *f;
     const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
     const struct faults faults = once(ON_getrandom, 1, EIO);
@@ -455,7 +441,6 @@ static void without_an_identity_no_series_is_made(void **state)
 
 static void why_there_is_no_memory_for_a_copy_is_told(void **state)
 {
-    (void)state;
     void *image;
     size_t size;
     bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 2);
@@ -472,7 +457,6 @@ static void why_there_is_no_memory_for_a_copy_is_told(void **state)
 /* By which no layer was opened that there still is. */
 static void a_link_in_a_folder_that_is_none_any_more_leads_nowhere(void **state)
 {
-    (void)state;
     finish(create("ring", 2, 2));
     assert_int_equal(mkdir("folder", 0700), 0);
     make_symlink("../ring", "folder/link");
@@ -489,7 +473,6 @@ static void a_link_in_a_folder_that_is_none_any_more_leads_nowhere(void **state)
 
 static void a_name_that_cannot_be_looked_at_is_not_gone(void **state)
 {
-    (void)state;
     finish(create("grow", BLOOMFILE_SERIES_GROW, 2));
     make_symlink("grow", "link");
     bloomfile_filter *f = open_writer("link");
@@ -506,7 +489,6 @@ static void a_name_that_cannot_be_looked_at_is_not_gone(void **state)
 /* Also after another folder has become the current one, and the first layer was forgotten. */
 static void in_a_folder_without_a_path_layers_stay_in_it(void **state)
 {
-    (void)state;
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 2 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
         const struct faults faults = from_then_on(ON_getcwd, 1, ENOENT);
@@ -531,7 +513,6 @@ static void in_a_folder_without_a_path_layers_stay_in_it(void **state)
 /* It would be followed by a path. */
 static void in_a_folder_without_a_path_a_link_leads_to_no_series(void **state)
 {
-    (void)state;
     const struct faults faults = from_then_on(ON_getcwd, 1, ENOENT);
     bloomfile_filter *f;
     finish(create("one", BLOOMFILE_SERIES_GROW, 1));
@@ -562,7 +543,6 @@ static bloomfile_filter *make_removed(size_t i)
 
 static void unlink_removes_all_files_of_a_filter(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(removed); i++) {
         finish(make_removed(i));
         assert_error(bloomfile_unlink("series"), 0);
@@ -587,7 +567,6 @@ static void unlink_removes_all_files_of_a_filter(void **state)
 
 static void unlink_removes_links_and_the_files_that_they_lead_to(void **state)
 {
-    (void)state;
     finish(make_removed(1));
     assert_int_equal(rename("series.2", "elsewhere"), 0);
     make_symlink("elsewhere", "series.2");
@@ -598,7 +577,6 @@ static void unlink_removes_links_and_the_files_that_they_lead_to(void **state)
 
 static void a_link_to_nothing_beyond_the_next_layer_bars_no_removal(void **state)
 {
-    (void)state;
     bloomfile_filter *other;
     for (int replaces = 0; replaces < 2; replaces++) {
         const struct bloomfile_params grow = params_of(BLOOMFILE_SERIES_GROW);
@@ -618,7 +596,6 @@ static void a_link_to_nothing_beyond_the_next_layer_bars_no_removal(void **state
 /* Its other layers would be left. */
 static void one_file_replaces_no_series_of_several(void **state)
 {
-    (void)state;
     struct bloomfile_params one = BLOOMFILE_PARAMS_INIT;
     one.capacity = 10;
     for (size_t i = 0; i < ROWS(removed); i++) {
@@ -649,7 +626,6 @@ static void one_file_replaces_no_series_of_several(void **state)
 /* S15. */
 static void a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(removed); i++)
         for (unsigned nth = 1; nth <= 4; nth++) {
             bloomfile_filter *reader;
@@ -674,7 +650,6 @@ static void a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on(void **
 /* S15. */
 static void nothing_is_removed_while_it_has_writers_or_a_file_is_foreign(void **state)
 {
-    (void)state;
     bloomfile_filter *f = make_removed(1), *reader;
     assert_error(bloomfile_unlink("series"), EBUSY);
     assert_error(bloomfile_unlink("series.1"), BLOOMFILE_ESERIES);
@@ -703,7 +678,6 @@ static void nothing_is_removed_while_it_has_writers_or_a_file_is_foreign(void **
 /* S15. */
 static void a_new_series_replaces_one_of_several_layers(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROWS(removed); i++) {
         const struct bloomfile_params grow = params_of(BLOOMFILE_SERIES_GROW), five = params_of(5);
         bloomfile_filter *f = make_removed(i), *other;
@@ -735,7 +709,6 @@ static void a_new_series_replaces_one_of_several_layers(void **state)
 /* What was found wrong with a layer is known to the handle of it. */
 static void a_layer_that_is_known_is_not_opened_again(void **state)
 {
-    (void)state;
     enum {
         GENERATIONS = 5
     };
@@ -766,7 +739,6 @@ static int ask_whether_stale(const bloomfile_filter *f)
 /* Of the layers that the handle had then. */
 static void a_question_that_was_answered_holds_no_layer_open(void **state)
 {
-    (void)state;
     int (*const questions[])(const bloomfile_filter *f) = { bloomfile_status, ask_whether_stale,
                                                             save };
     for (size_t i = 0; i < ROWS(questions); i++) {
@@ -792,7 +764,6 @@ static void a_question_that_was_answered_holds_no_layer_open(void **state)
 /* S12. */
 static void a_sync_flushes_no_layer_that_is_clean(void **state)
 {
-    (void)state;
     finish(create("grow", BLOOMFILE_SERIES_GROW, 4));
     bloomfile_filter *f = open_writer("grow");
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
@@ -827,7 +798,6 @@ static int sync_in_child(bloomfile_filter *f, struct faults faults)
 /* What the kernel tells it of a failed write, it does not tell the parent. */
 static void a_child_opens_each_layer_anew_before_it_syncs_it(void **state)
 {
-    (void)state;
     need_wipe_on_fork();
     bloomfile_filter *f = create("series", BLOOMFILE_SERIES_GROW, 3);
     assert_int_equal(sync_in_child(f, (struct faults){ 0 }), 0);
@@ -852,7 +822,6 @@ static int grow(bloomfile_filter *f, const struct faults *faults, unsigned *reop
 
 static void a_child_opens_the_layer_anew_whose_mark_it_makes_durable(void **state)
 {
-    (void)state;
     need_wipe_on_fork();
     bloomfile_filter *f = create("series", BLOOMFILE_SERIES_GROW, 3);
     const pid_t child = fork();
@@ -871,7 +840,6 @@ static void a_child_opens_the_layer_anew_whose_mark_it_makes_durable(void **stat
 /* In whichever of the two. */
 static void a_child_that_cannot_open_a_layer_anew_does_not_grow(void **state)
 {
-    (void)state;
     need_wipe_on_fork();
     for (unsigned nth = 1; nth <= 2; nth++) {
         bloomfile_filter *f = create("series", BLOOMFILE_SERIES_GROW, 3);
@@ -893,7 +861,6 @@ static void a_child_that_cannot_open_a_layer_anew_does_not_grow(void **state)
 /* A layer that it never wrote to, since that was full when its parent opened it. */
 static void a_child_that_is_told_of_a_failed_write_poisons_the_layer(void **state)
 {
-    (void)state;
     need_wipe_on_fork();
     bloomfile_filter *other = create("series", BLOOMFILE_SERIES_GROW, 3),
                      *f = open_writer("series");

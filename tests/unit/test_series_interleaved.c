@@ -143,7 +143,6 @@ static int add_while_at_look(unsigned look, void (*act)(void))
 /* S10. */
 static void a_key_added_while_others_make_a_generation_has_its_time(void **state)
 {
-    (void)state;
     for (unsigned exact = 0; exact < 2; exact++)
         for (uint32_t generations = 2; generations <= 3; generations++)
             for (unsigned look = 1; look <= 2; look++) {
@@ -157,7 +156,6 @@ static void a_key_added_while_others_make_a_generation_has_its_time(void **state
 /* S8. It is found in the oldest generation, which is given up at that moment. */
 static void a_key_that_is_forgotten_while_it_is_looked_for_is_added(void **state)
 {
-    (void)state;
     begin(2, 0);
     assert_error(add_key(), 0);
     make_one();
@@ -175,7 +173,6 @@ static int add_late(void)
 /* S10. The key is in a layer that has a successor; whoever looks for that meets others again. */
 static void a_late_key_follows_as_far_as_others_go(void **state)
 {
-    (void)state;
     static void (*const acts[])(void) = { make_one, make_two };
     for (size_t i = 0; i < ROWS(acts); i++) {
         unsigned calls = 1;
@@ -198,7 +195,6 @@ static void make_one_and_hide_it(void)
 
 static void a_late_key_that_cannot_follow_is_refused(void **state)
 {
-    (void)state;
     begin(2, 0);
     assert_error(add_while_at_look(2, make_one_and_hide_it), BLOOMFILE_EMISSINGLAYER);
     assert_true(finds(reader, KEY));
@@ -215,7 +211,6 @@ static void poison_newest(void)
 /* At the last look at its path, after it was opened. */
 static void a_late_key_is_not_added_to_a_poisoned_layer(void **state)
 {
-    (void)state;
     begin(2, 0);
     faults_begin(&(struct faults){ 0 });
     assert_error(add_late(), 0);
@@ -244,7 +239,6 @@ static void make_one_and_fill_the_disk(void)
 /* The first of them follows to the next layer, in which there is no room for more. */
 static void a_batch_with_a_late_key_is_added_as_a_whole_or_refused(void **state)
 {
-    (void)state;
     uint64_t digests[MANY];
     for (uint64_t i = 0; i < MANY; i++)
         digests[i] = number(0, KEY + i);
@@ -266,7 +260,6 @@ static void poison_first(void)
 
 static void a_layer_that_is_poisoned_before_the_add_takes_no_key(void **state)
 {
-    (void)state;
     begin(2, 0);
     assert_error(add_while_at_look(2, poison_first), BLOOMFILE_EPOISONED);
     end();
@@ -283,7 +276,6 @@ static void add_it_too(void)
 /* S9. The next layer has it when this one gets its lock. */
 static void an_exact_adder_never_counts_what_the_next_layer_has(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_SERIES_GROW, BLOOMFILE_OPEN_ADD_EXACT);
     assert_error(with_others(add_key, ON_fcntl64, 1, add_it_too), 0);
     const uint64_t keys = at - ABSENT + 1;
@@ -311,7 +303,6 @@ static int add_keys(void)
 /* S9. What the layer does not take, since it has a successor by now, the successor does. */
 static void what_an_exact_adder_is_told_is_added_is_there(void **state)
 {
-    (void)state;
     int (*const ways[])(void) = { add_key, add_keys };
     for (size_t i = 0; i < ROWS(ways); i++) {
         begin(BLOOMFILE_SERIES_GROW, BLOOMFILE_OPEN_ADD_EXACT);
@@ -335,7 +326,6 @@ static int sync_it(void)
 /* S12. */
 static void a_sync_goes_on_to_the_layer_that_took_the_name(void **state)
 {
-    (void)state;
     begin(2, 0);
     make_one();
     assert_error(add_key(), 0);
@@ -352,7 +342,6 @@ static void take_newest_away(void)
 
 static void a_sync_of_what_is_gone_says_so(void **state)
 {
-    (void)state;
     begin(2, 0);
     make_one();
     assert_error(add_key(), 0);
@@ -366,7 +355,6 @@ static void a_sync_of_what_is_gone_says_so(void **state)
 
 static void a_sync_tells_of_older_layers_that_are_bad(void **state)
 {
-    (void)state;
     static void (*const acts[])(const char *path) = { poison_records, damage_records };
     static const int errors[] = { BLOOMFILE_EPOISONED, BLOOMFILE_ERECORD };
     for (size_t i = 0; i < ROWS(acts); i++) {
@@ -385,7 +373,6 @@ static void a_sync_tells_of_older_layers_that_are_bad(void **state)
 /* Its count is not known any more. */
 static void a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_SERIES_GROW, 0);
     damage_records("series");
     for (uint64_t i = 0; i < 2 * FIRST; i++)
@@ -401,7 +388,6 @@ static void a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for(
 
 static void a_name_lost_to_a_newer_generation_is_no_error_of_finish(void **state)
 {
-    (void)state;
     begin(2, 0);
     assert_error(add_key(), 0);
     make_one();
@@ -421,14 +407,12 @@ static void a_name_lost_to_a_newer_generation_is_no_error_of_finish(void **state
 
 static void look_whether_stale(enum fault_call call)
 {
-    (void)call;
     assert_int_equal(bloomfile_is_stale(reader), 0);
 }
 
 /* The oldest layer has lost its name already, and the newest has no successor yet. */
 static void a_series_is_not_stale_while_a_generation_is_made(void **state)
 {
-    (void)state;
     begin(2, 0);
     make_one();
     assert_int_equal(bloomfile_is_stale(reader), 0);
@@ -453,7 +437,6 @@ static int is_stale(void)
 
 static void nor_when_one_is_made_while_it_is_asked(void **state)
 {
-    (void)state;
     begin(2, 0);
     make_one();
     assert_int_equal(bloomfile_is_stale(reader), 0);
@@ -469,7 +452,6 @@ static void nor_when_one_is_made_while_it_is_asked(void **state)
 /* Its writer may have died, or its disk has failed: the series is still the one that was opened. */
 static void nor_because_the_next_layer_cannot_be_opened(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
     poison_records("series.1");
@@ -508,7 +490,6 @@ static void put_file_in_the_way(void)
 
 static void what_takes_the_next_name_meanwhile_stays(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(fill, naming(), 1, put_file_in_the_way), BLOOMFILE_ESERIES);
     assert_file_holds("series.1", "", 0);
@@ -521,7 +502,6 @@ static void what_takes_the_next_name_meanwhile_stays(void **state)
 /* The new layer is there and the mark is not. */
 static void a_layer_that_is_poisoned_gets_no_mark(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(fill, naming(), 1, poison_first), BLOOMFILE_EPOISONED);
     assert_true(finds(reader, ABSENT));
@@ -545,7 +525,6 @@ static void damage_records_of_first(void)
 /* The mark of the first must be on disk before there is a third. */
 static void no_third_layer_follows_a_first_one_that_turns_bad(void **state)
 {
-    (void)state;
     static void (*const acts[])(void) = { poison_first, damage_records_of_first };
     static const int errors[] = { BLOOMFILE_EPOISONED, BLOOMFILE_ERECORD };
     for (size_t i = 0; i < ROWS(acts); i++) {
@@ -581,7 +560,6 @@ static void take_first_away(void)
 
 static void a_series_that_goes_while_it_is_opened_to_write_is_not_opened(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(open_to_write, ON_stat64, 2, take_first_away), EBUSY);
     end();
@@ -595,7 +573,6 @@ static void damage_first(void)
 /* After they were opened, and before they are left clean. */
 static void an_older_layer_that_is_damaged_while_it_is_opened_is_refused(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
     assert_error(with_others(open_to_write, ON_stat64, 3, damage_first), BLOOMFILE_ERECORD);
@@ -648,7 +625,6 @@ static int open_without_mark(struct faults faults)
 
 static void who_cannot_set_a_missing_mark_does_not_open_the_series(void **state)
 {
-    (void)state;
     assert_error(open_without_mark(once(ON_pwrite64, 1, EIO)), EIO);
     for (unsigned nth = 2; open_without_mark(once(ON_pwrite64, nth, EIO)) != 0; nth++)
         ;
@@ -662,7 +638,6 @@ static void who_cannot_set_a_missing_mark_does_not_open_the_series(void **state)
 /* The name of the next layer may not be on disk yet. */
 static void nor_who_cannot_sync_the_folder_before(void **state)
 {
-    (void)state;
     static const struct {
         enum fault_call call;
         int error;
@@ -709,7 +684,6 @@ static void grow_and_be_killed(void)
 /* Before it looks for further layers for the first time. */
 static void who_creates_a_series_sets_the_mark_that_another_one_has_left_out(void **state)
 {
-    (void)state;
     faults_begin(&(struct faults){ 0 });
     assert_error(create_it(), 0);
     faults_end();
@@ -738,7 +712,6 @@ static void take_the_name_of_a_rescued_layer(void)
 /* The first one gets no name; what has that of the second is not what was rescued. */
 static void a_rescue_that_fails_takes_nothing_of_others_away(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
     assert_error(with_others_and(once(naming(), 2, EIO), rescue_it, naming(), 2,
@@ -775,7 +748,6 @@ static void remove_copy(void)
 
 static void stopped_at_any_call_a_rescue_is_whole_or_none(void **state)
 {
-    (void)state;
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
     stopped_at_any_call(rescue_it, remove_all_or_none);
@@ -787,7 +759,6 @@ static void stopped_at_any_call_a_rescue_is_whole_or_none(void **state)
 
 static void a_generation_goes_on_until_the_clock_tells_its_end(void **state)
 {
-    (void)state;
     struct timespec now;
     assert_int_equal(__real_clock_gettime(CLOCK_REALTIME, &now), 0);
     static const struct {
@@ -815,7 +786,6 @@ static void a_generation_goes_on_until_the_clock_tells_its_end(void **state)
 
 static void a_generation_that_began_by_a_wrong_clock_ends_all_the_same(void **state)
 {
-    (void)state;
     struct timespec now;
     assert_int_equal(__real_clock_gettime(CLOCK_REALTIME, &now), 0);
     seconds_gone = -now.tv_sec - 100;

@@ -57,7 +57,6 @@ static unsigned calls_left;
 
 static void kill_at_last_call(enum fault_call call)
 {
-    (void)call;
     if (--calls_left == 0)
         raise(SIGKILL);
 }
@@ -123,7 +122,6 @@ static bool kill_at(uint32_t series, unsigned call, unsigned flags, atomic_uint 
 
 static void a_writer_may_be_killed_at_any_call(void **state)
 {
-    (void)state;
     atomic_uint *added = shared_memory(sizeof *added);
     for (uint32_t series = BLOOMFILE_SERIES_GROW; series <= 3; series++)
         for (unsigned exact = 0; exact <= (series == BLOOMFILE_SERIES_GROW); exact++) {
@@ -215,20 +213,17 @@ static void each_call_fails(bool (*trial)(uint32_t series, struct faults faults)
 
 static void adds_survive_each_call_that_fails(void **state)
 {
-    (void)state;
     each_call_fails(fail_writer);
 }
 
 static void lookups_survive_each_call_that_fails(void **state)
 {
-    (void)state;
     each_call_fails(fail_reader);
 }
 
 /* Layers that were made before are removed, although there is no memory for their names. */
 static void a_rescue_without_memory_leaves_nothing(void **state)
 {
-    (void)state;
     make(BLOOMFILE_SERIES_GROW);
     bloomfile_filter *f = open_series(BLOOMFILE_OPEN_WRITE);
     for (uint64_t i = 0; i < KEYS; i++)
@@ -272,7 +267,6 @@ static void assert_is_whole(const char *path, uint64_t seed)
 /* The flush behind each name fails in turn: all layers are there, or none. */
 static void a_rescue_that_is_not_flushed_leaves_all_or_nothing(void **state)
 {
-    (void)state;
     bloomfile_filter *f = filled("series", 1);
     const size_t before = entries_in_dir();
     unsigned nothing = 0, all = 0;
@@ -299,7 +293,6 @@ static void a_rescue_that_is_not_flushed_leaves_all_or_nothing(void **state)
 /* Names are given when all layers are on disk; from then on, what is half replaced is refused. */
 static void a_rescue_that_fails_leaves_what_it_was_to_replace(void **state)
 {
-    (void)state;
     bloomfile_filter *f = filled("series", 1), *none;
     bloomfile_close(filled("old", 2));
     const size_t before = entries_in_dir();

@@ -36,7 +36,6 @@ static void make(uint32_t series, uint64_t capacity)
 static int add_own(bloomfile_filter *f, unsigned worker, void *context)
 {
     const uint64_t first = (uint64_t)worker * KEYS;
-    (void)context;
     for (uint64_t i = first; i < first + KEYS; i += BATCH) {
         uint64_t digests[BATCH];
         for (unsigned j = 0; j < BATCH; j++)
@@ -69,7 +68,6 @@ static void assert_layers_are_full_and_no_more(const bloomfile_filter *f, uint64
 
 static void nothing_is_lost_and_layers_are_filled(void **state)
 {
-    (void)state;
     static const unsigned groups[][2] = { { 1, 4 }, { 6, 1 }, { 3, 3 } };
     for (size_t i = 0; i < ROWS(groups); i++) {
         const unsigned workers = groups[i][0] * groups[i][1];
@@ -107,7 +105,6 @@ static int add_same(bloomfile_filter *f, unsigned worker, void *context)
 
 static void each_key_is_new_to_exactly_one(void **state)
 {
-    (void)state;
     const size_t size = (KEYS / 4 + 32) * sizeof(atomic_uint);
     atomic_uint *new_to = shared_memory(size);
     make(BLOOMFILE_SERIES_GROW, 100);
@@ -145,7 +142,6 @@ static bool may_be_forgotten(const bloomfile_filter *reader, uint64_t newest_bef
 
 static int add_and_look(bloomfile_filter *f, unsigned worker, void *context)
 {
-    (void)context;
     const uint64_t first = (uint64_t)worker * KEYS;
     bloomfile_filter *reader;
     if (bloomfile_open(&reader, "series", 0) != 0)
@@ -167,7 +163,6 @@ static int add_and_look(bloomfile_filter *f, unsigned worker, void *context)
 
 static void a_key_just_added_is_found_while_others_forget(void **state)
 {
-    (void)state;
     for (uint32_t generations = 2; generations <= 8; generations *= 2) {
         make(generations, 3000);
         workers_run(&(struct workers){
@@ -213,7 +208,6 @@ static uint64_t start(struct adder *a, uint64_t first, unsigned flags)
 
 static void killed_growers_lose_nothing(void **state)
 {
-    (void)state;
     enum {
         ADDERS = 3,
         ROUNDS = 60
@@ -285,7 +279,6 @@ static void forgotten_layers_are_closed_whoever_looks_up(void **state)
         GENERATIONS = 3,
         MOST_OPEN = GENERATIONS + 2
     };
-    (void)state;
     pthread_t threads[THREADS];
     bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;

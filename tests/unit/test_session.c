@@ -68,7 +68,6 @@ static void many_threads_count(void)
 
 static void what_many_threads_count_is_taken_once(void **state)
 {
-    (void)state;
     const int64_t all = INT64_C(2) * THREADS;
     for (unsigned round = 0; round < 3; round++) {
         many_threads_count();
@@ -82,7 +81,6 @@ static void what_many_threads_count_is_taken_once(void **state)
 /* Without locked instructions, so two of them would lose counts. */
 static void no_two_threads_count_in_one_place(void **state)
 {
-    (void)state;
     int64_t own = 0, others = 0;
     many_threads_count();
     for (const struct session_shard *t = session->shards; t < session->shards + SESSION_SHARDS;
@@ -106,7 +104,6 @@ static void *count_often(void *nothing)
 /* More threads than places, and none owns its place. */
 static void those_that_share_a_place_lose_no_count(void **state)
 {
-    (void)state;
     pthread_t threads[THREADS];
     const int64_t all = (int64_t)OFTEN * THREADS;
     for (unsigned i = 0; i < SESSION_SHARDS; i++)
@@ -120,7 +117,6 @@ static void those_that_share_a_place_lose_no_count(void **state)
 
 static void each_of_the_counts_counts(void **state)
 {
-    (void)state;
     count(1, 0, 0);
     count(0, 30, 0);
     count(0, 0, 200);
@@ -132,7 +128,6 @@ static void each_of_the_counts_counts(void **state)
 /* Each is taken, and comes back, alone. */
 static void what_was_not_committed_is_given_back(void **state)
 {
-    (void)state;
     static const struct kernel_change changes[] = {
         { 1, 0, 0 }, { 0, 30, 0 }, { 0, 0, 200 }, { -1, -30, -200 }, { 0, 0, 0 }
     };
@@ -151,7 +146,6 @@ static void what_was_not_committed_is_given_back(void **state)
 /* It lacks what is on its way to the next one. */
 static void a_record_lacks_what_it_was_written_before(void **state)
 {
-    (void)state;
     count(1, 30, 200);
     assert_counts(session_missing(session, 7), 1, 30, 200);
     session_take(session, 7);
@@ -197,7 +191,6 @@ static void *run_task(void *task)
 /* Otherwise somebody would see them in both places, or in none. */
 static void nobody_looks_at_counts_while_others_move_them(void **state)
 {
-    (void)state;
     struct task tasks[] = { { .run = take_counts },
                             { .run = give_counts_back },
                             { .run = read_counts } };
@@ -229,7 +222,6 @@ static void assert_added(struct record before, struct kernel_change counted, str
 /* V23 allows no other; who has to change a count to keep to it says that it is an estimate. */
 static void counts_of_a_record_keep_to_their_limits(void **state)
 {
-    (void)state;
     const uint32_t estimate = RECORD_N_ESTIMATED;
     const struct record r = { .n = 5, .ones = 900, .overflow = 10 };
     assert_added(r, (struct kernel_change){ 0 }, r);
@@ -287,7 +279,6 @@ static bool keeps_out_who_wants_one(void)
 /* L3. */
 static void who_holds_a_stripe_keeps_out_other_threads(void **state)
 {
-    (void)state;
     const int fd = open("filter", O_RDWR | O_CLOEXEC);
     for (unsigned failing = 0; failing < 2; failing++) {
         const int error = failing ? EBADF : 0;
@@ -314,7 +305,6 @@ static void who_holds_a_stripe_keeps_out_other_threads(void **state)
 
 static void who_holds_all_stripes_keeps_out_other_threads(void **state)
 {
-    (void)state;
     const int fd = open("filter", O_RDWR | O_CLOEXEC);
     assert_error(session_lock_stripes(session, -1), EBADF);
     assert_false(keeps_out_who_wants_all());
@@ -331,7 +321,6 @@ static void who_holds_all_stripes_keeps_out_other_threads(void **state)
 
 static void who_removes_keeps_out_other_threads(void **state)
 {
-    (void)state;
     const int fd = open("filter", O_RDWR | O_CLOEXEC);
     assert_error(session_lock_removal(session, -1), EBADF);
     assert_false(is_busy(&session->removal));

@@ -26,7 +26,6 @@ static double best_rate(uint32_t layout, uint64_t m, uint64_t n)
 
 static void as_many_bits_as_said_keep_the_rate_and_fewer_do_not(void **state)
 {
-    (void)state;
     static const uint64_t counts[] = { 1, 2, 100, 586, 1000000, 100000000000 };
     static const double rates[] = { 0.5, 0.01, 0.0001, 1e-6 };
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
@@ -47,7 +46,6 @@ static void as_many_bits_as_said_keep_the_rate_and_fewer_do_not(void **state)
 
 static void as_many_bits_as_said_keep_the_rate_for_given_hashes(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         for (uint32_t k = 1; k <= 20; k++) {
             uint64_t m = bloomfile_bits_for(layout, 20000, 0.01, k);
@@ -60,7 +58,6 @@ static void as_many_bits_as_said_keep_the_rate_for_given_hashes(void **state)
 
 static void the_hashes_chosen_have_the_lowest_rate(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++)
         for (uint64_t m = 512; m <= 512 << 12; m *= 4)
             for (uint64_t n = 1; n < m; n = n * 5 / 2 + 1)
@@ -71,7 +68,6 @@ static void the_hashes_chosen_have_the_lowest_rate(void **state)
 /* Where the size has more than one valley over the hashes. */
 static void no_other_number_of_hashes_needs_fewer_bits(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t n;
         double fpr;
@@ -94,7 +90,6 @@ static __attribute__((noinline)) void fill_stack(uint32_t value)
 
 static void sizes_do_not_depend_on_what_was_in_memory(void **state)
 {
-    (void)state;
     for (uint32_t k = 1; k <= 20; k++) {
         fill_stack(0);
         const uint64_t bits = bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, k);
@@ -108,7 +103,6 @@ static void sizes_do_not_depend_on_what_was_in_memory(void **state)
 
 static void counters_are_as_many_as_classic_bits(void **state)
 {
-    (void)state;
     for (uint64_t n = 1; n < 1ULL << 40; n *= 77) {
         uint64_t m = bloomfile_bits_for(BLOOMFILE_LAYOUT_CLASSIC, n, 0.02, 0);
         assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_COUNTING, n, 0.02, 0), m);
@@ -119,7 +113,6 @@ static void counters_are_as_many_as_classic_bits(void **state)
 
 static void ten_bits_a_key_are_about_one_percent(void **state)
 {
-    (void)state;
     assert_in_range(bloomfile_bits_for(BLOOMFILE_LAYOUT_CLASSIC, 1000000, 0.01, 0), 9585000,
                     9640000);
     assert_in_range(bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000000, 0.01, 0), 9800000,
@@ -129,7 +122,6 @@ static void ten_bits_a_key_are_about_one_percent(void **state)
 
 static void more_keys_or_a_lower_rate_need_no_fewer_bits(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         uint64_t last = 0;
         for (uint64_t n = 1; n < 1ULL << 55; n = n * 5 + 1) {
@@ -156,7 +148,6 @@ static unsigned divisors(uint64_t x)
 
 static void large_sizes_have_many_divisors(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         for (uint64_t n = 100; n < 1ULL << 40; n *= 7) {
             uint64_t units = bloomfile_bits_for(layout, n, 0.01, 0) / unit_of(layout);
@@ -183,7 +174,6 @@ static void large_sizes_have_many_divisors(void **state)
 
 static void arguments_out_of_range_have_no_answer(void **state)
 {
-    (void)state;
     const uint32_t classic = BLOOMFILE_LAYOUT_CLASSIC, unknown = 5;
     assert_int_equal(bloomfile_bits_for(unknown, 10, 0.01, 0), 0);
     assert_int_equal(bloomfile_bits_for(classic, 0, 0.01, 0), 0);
@@ -209,7 +199,6 @@ static void arguments_out_of_range_have_no_answer(void **state)
 
 static void layout_0_is_blocked(void **state)
 {
-    (void)state;
     const uint32_t none = 0;
     assert_int_equal(bloomfile_bits_for(none, 1000, 0.01, 0),
                      bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, 0));
@@ -221,7 +210,6 @@ static void layout_0_is_blocked(void **state)
 
 static void extreme_arguments_have_answers_that_keep_the_promise(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t n;
         double rate;
@@ -251,7 +239,6 @@ static void extreme_arguments_have_answers_that_keep_the_promise(void **state)
 
 static void the_most_keys_that_fit_are_not_rounded_out_of_the_limits(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         uint64_t fits = 1ULL << 58, too_many = 1ULL << 60;
         while (too_many - fits > 1) {
@@ -272,7 +259,6 @@ static void the_most_keys_that_fit_are_not_rounded_out_of_the_limits(void **stat
 
 static void more_keys_than_bits_fill_a_filter(void **state)
 {
-    (void)state;
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
         assert_true(bloomfile_fpr_for(layout, 512, 64, UINT64_MAX) == 1);
@@ -297,7 +283,6 @@ static void a_ribbon_file_has_whole_pages_and_none_in_vain(void **state)
 {
     const uint64_t page = (uint64_t)8 * 4096;
     unsigned whole_already = 0;
-    (void)state;
     for (uint64_t keys = 4000; keys < 10000; keys += 20) {
         const uint64_t least = bits_planned(keys, EMBEDDED), m = bits_planned(keys, IN_FILE);
         assert_int_equal(m % page, 0);

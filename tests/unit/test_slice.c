@@ -101,7 +101,6 @@ static int join(const char *path, bloomfile_filter **list, uint32_t slices)
 
 static void test_they_make_the_whole(void **state)
 {
-    (void)state;
     build("whole", 0, 0);
     struct bytes whole = read_file("whole");
     const uint32_t counts[] = { 1, 2, 3, 5, 13, 14 }; /* it has 14 pages */
@@ -138,7 +137,6 @@ static void test_they_make_the_whole(void **state)
 /* With temporary files, threads, digests one by one and in batches. */
 static void test_however_it_is_built(void **state)
 {
-    (void)state;
     struct bloomfile_params params = params_of(3, 5);
     bloomfile_builder *plain = new_builder(params);
     for (int turn = 0; turn < 41; turn++)
@@ -245,7 +243,6 @@ static int join_both(void)
 
 static void test_slices_of_different_keys_are_refused(void **state)
 {
-    (void)state;
     const int refused = BLOOMFILE_EINCOMPLETE;
     build_of(0, 0, KEYS / 2, 1);
     build_of(1, KEYS / 2, KEYS / 2, 1); /* as many keys, others */
@@ -275,7 +272,6 @@ static void test_slices_of_different_keys_are_refused(void **state)
 /* The number of keys is the same, and the sum is not; or the other way round. */
 static void test_both_count_and_sum_are_compared(void **state)
 {
-    (void)state;
     const bloomfile_digest given[2][3] = { { 0, UINT64_MAX, 0 }, { 1, UINT64_MAX - 1, 0 } };
     for (size_t more = 0; more < 2; more++)
         for (uint32_t i = 0; i < 2; i++) {
@@ -296,7 +292,6 @@ static void test_both_count_and_sum_are_compared(void **state)
 
 static void test_what_a_slice_says_of_its_keys(void **state)
 {
-    (void)state;
     uint64_t sum = 0, own = 0;
     for (uint64_t i = 0; i < KEYS; i++) {
         const uint64_t digest = number(42, i);
@@ -320,7 +315,6 @@ static void test_what_a_slice_says_of_its_keys(void **state)
 /* The sizes that a rate asks for, and a body without whole pages. */
 static void test_sizes(void **state)
 {
-    (void)state;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = KEYS;
     params.fpr = 0.001;
@@ -347,7 +341,6 @@ static void test_sizes(void **state)
 
 static void test_params(void **state)
 {
-    (void)state;
     const struct {
         uint32_t layout, slice, slices;
         uint64_t bits, capacity;
@@ -394,7 +387,6 @@ static void test_params(void **state)
 /* Each digest belongs to one slice, whatever the sizes. */
 static void test_slice_of(void **state)
 {
-    (void)state;
     uint64_t random = 1;
     for (int i = 0; i < 20000; i++) {
         const uint64_t bits = 512 * (1 + random64(&random) % (1ULL << random64(&random) % 51));
@@ -433,7 +425,6 @@ static void place(struct bytes whole, struct bytes slice)
 
 static void test_from_headers_alone(void **state)
 {
-    (void)state;
     build("whole", 0, 0);
     struct bytes whole = read_file("whole");
     assert_int_equal(whole.size, shape_file_size);
@@ -458,7 +449,6 @@ static void test_from_headers_alone(void **state)
 /* Nothing is made of headers that make no whole. */
 static void test_headers_refused(void **state)
 {
-    (void)state;
     build("whole", 0, 0);
     build_all(5);
     struct bytes slices[5], whole = read_file("whole");
@@ -523,7 +513,6 @@ static void check_answers(const bloomfile_filter *f, const bloomfile_filter *who
 
 static void test_answers(void **state)
 {
-    (void)state;
     bloomfile_filter *list[MOST], *whole;
     uint64_t digests[4000], random = 7;
     build("whole", 0, 0);
@@ -561,7 +550,6 @@ static void test_answers(void **state)
 /* In memory and in the middle of a file, too: the form of files, at any place. */
 static void test_where_it_lies(void **state)
 {
-    (void)state;
     build("whole", 0, 0);
     build("slice", 1, 3);
     struct bytes slice = read_file("slice");
@@ -598,7 +586,6 @@ static size_t found_there(struct bytes image, const uint64_t *digests, size_t n)
 /* A whole so large that it would begin before the first address: sanitizers see to the sums. */
 static void test_at_the_end_of_the_largest(void **state)
 {
-    (void)state;
     build("slice", 1, 3);
     struct bytes image = read_file("slice");
     const uint64_t size = get64(image.data + AT_body_size), whole = 1ULL << 51;
@@ -618,7 +605,6 @@ static void test_at_the_end_of_the_largest(void **state)
 /* Every page damaged: no key is lost, singly, in batches, and whatever was verified before. */
 static void test_damage(void **state)
 {
-    (void)state;
     build("slice", 1, 3);
     struct bytes slice = read_file("slice");
     const uint64_t pages = (slice.size - IN_FILE) / PAGE;
@@ -656,7 +642,6 @@ static void test_damage(void **state)
 
 static void test_incomplete(void **state)
 {
-    (void)state;
     bloomfile_filter *list[MOST];
     build_all(5);
     open_all(list, 5, 0);
@@ -776,7 +761,6 @@ static int join_edited(size_t at, unsigned size, uint64_t value, struct bloomfil
 /* With an application's own function self_test does not tell the seed. */
 static void test_other_functions_and_origins(void **state)
 {
-    (void)state;
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
     for (uint32_t i = 0; i < 2; i++) {
         struct bloomfile_params params = params_of(i, 2);
@@ -806,7 +790,6 @@ static void test_other_functions_and_origins(void **state)
 /* More keys than can be told: as many as can be, which is an estimate. */
 static void test_sum_of_keys(void **state)
 {
-    (void)state;
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
     build_all(2);
     bloomfile_filter *first = opened(slice_path(0), 0);
@@ -823,7 +806,6 @@ static void test_sum_of_keys(void **state)
 /* A damaged slice makes no whole, and says so. */
 static void test_joining_damage(void **state)
 {
-    (void)state;
     bloomfile_filter *list[MOST];
     build_all(5);
     struct bytes slice = read_file(slice_path(3));
@@ -840,7 +822,6 @@ static void test_joining_damage(void **state)
 
 static void test_what_needs_a_whole(void **state)
 {
-    (void)state;
     build_all(2);
     bloomfile_filter *list[2];
     open_all(list, 2, 0);
@@ -873,7 +854,6 @@ static void test_what_needs_a_whole(void **state)
 /* Between slices of the same place only. */
 static void test_patches(void **state)
 {
-    (void)state;
     build_all(5);
     bloomfile_builder *b = filled(params_of(2, 5), KEYS + 200);
     assert_error(bloomfile_builder_finish(b, "tomorrow", 0), 0);
@@ -898,7 +878,6 @@ static void test_patches(void **state)
 
 static void test_rules(void **state)
 {
-    (void)state;
     build("slice", 1, 3);
     struct bytes image = read_file("slice");
     const uint64_t first = get64(image.data + FIRST_BLOCK), blocks = get64(image.data + AT_m) / 512;
@@ -968,7 +947,6 @@ static void test_rules(void **state)
 /* A blocked slice of less than a page of blocks that is not the last one. */
 static void test_whole_pages(void **state)
 {
-    (void)state;
     build("slice", 2, 3);
     struct bytes image = read_file("slice");
     assert_int_equal(get64(image.data + FIRST_BLOCK), 9 * 64);
@@ -983,7 +961,6 @@ static void test_whole_pages(void **state)
 
 static void test_cuts_of_the_text(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("cut\t", text);
     for_each_line(line, text)
@@ -1016,7 +993,6 @@ static void test_cuts_of_the_text(void **state)
 
 static void test_slices_of_the_text(void **state)
 {
-    (void)state;
     uint8_t keys[4096];
     for (unsigned i = 0; i < sizeof keys; i++)
         keys[i] = (uint8_t)(128 + 157 * i);

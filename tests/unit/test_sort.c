@@ -50,7 +50,6 @@ static void assert_sorts(shape *value)
 
 static uint64_t scattered(uint64_t i, uint64_t *random)
 {
-    (void)i;
     return random64(random);
 }
 
@@ -62,43 +61,36 @@ static uint64_t equal(uint64_t i, uint64_t *random)
 
 static uint64_t ascending(uint64_t i, uint64_t *random)
 {
-    (void)random;
     return i * 0x0123456789ABCD;
 }
 
 static uint64_t descending(uint64_t i, uint64_t *random)
 {
-    (void)random;
     return UINT64_MAX - i * 0x0123456789ABCD;
 }
 
 static uint64_t often_repeated(uint64_t i, uint64_t *random)
 {
-    (void)i;
     return random64(random) % 50 << 57;
 }
 
 static uint64_t scattered_and_repeated(uint64_t i, uint64_t *random)
 {
-    (void)i;
     return (random64(random) % 700 + 1) * 0x9E3779B97F4A7C15;
 }
 
 static uint64_t equal_but_in_the_last_byte(uint64_t i, uint64_t *random)
 {
-    (void)i;
     return 0xF1F2F3F4F5F6F700 | (random64(random) & 0xFF);
 }
 
 static uint64_t equal_but_in_the_last_bit(uint64_t i, uint64_t *random)
 {
-    (void)i;
     return 0xF1F2F3F4F5F6F7F6 | (random64(random) & 1);
 }
 
 static uint64_t equal_in_the_top_byte(uint64_t i, uint64_t *random)
 {
-    (void)i;
     return 0xAB00000000000000 | random64(random) >> 8;
 }
 
@@ -109,14 +101,12 @@ static uint64_t at_both_ends(uint64_t i, uint64_t *random)
 
 static void scattered_values_are_sorted(void **state)
 {
-    (void)state;
     assert_sorts(scattered);
     assert_sorts(at_both_ends);
 }
 
 static void equal_values_are_kept_once(void **state)
 {
-    (void)state;
     assert_sorts(equal);
     assert_sorts(often_repeated);
     assert_sorts(scattered_and_repeated);
@@ -124,14 +114,12 @@ static void equal_values_are_kept_once(void **state)
 
 static void sorted_and_reversed_values_are_sorted(void **state)
 {
-    (void)state;
     assert_sorts(ascending);
     assert_sorts(descending);
 }
 
 static void values_that_share_their_top_bytes_are_sorted(void **state)
 {
-    (void)state;
     assert_sorts(equal_in_the_top_byte);
     assert_sorts(equal_but_in_the_last_byte);
     assert_sorts(equal_but_in_the_last_bit);
@@ -139,7 +127,6 @@ static void values_that_share_their_top_bytes_are_sorted(void **state)
 
 static void nothing_is_sorted_without_memory(void **state)
 {
-    (void)state;
     assert_int_equal(sort_unique(NULL, 0), 0);
 }
 

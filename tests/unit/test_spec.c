@@ -63,7 +63,6 @@ static void assert_table(const char *file, const char *section, uint32_t header_
 
 static void the_fields_are_those_of_the_tables_in_sections_6_and_7(void **state)
 {
-    (void)state;
     static const uint32_t sizes[] = { 512, 4096 };
     struct bloomfile_field fields[100];
     for (size_t i = 0; i < ROWS(sizes); i++) {
@@ -102,14 +101,12 @@ static void assert_added_fields(uint32_t incompat, const char *section)
 
 static void those_of_slices_and_layers_are_in_their_part(void **state)
 {
-    (void)state;
     assert_added_fields(HEADER_INCOMPAT_LAYER, "2");
     assert_added_fields(HEADER_INCOMPAT_SLICE, "1");
 }
 
 static void no_more_fields_are_listed_than_there_is_room_for(void **state)
 {
-    (void)state;
     struct bloomfile_field fields[100], few[3] = { { 0 } };
     const size_t all = bloomfile_fields(512, 0, fields, ROWS(fields));
     assert_int_equal(bloomfile_fields(512, 0, NULL, 0), all);
@@ -123,7 +120,6 @@ static void no_more_fields_are_listed_than_there_is_room_for(void **state)
 
 static void every_text_mode_damage_is_recognised(void **state)
 {
-    (void)state;
     struct bytes text = spec_section(SPEC_CORE, "6");
     unsigned found = 0;
     for_each_line(line, text)
@@ -154,7 +150,6 @@ static int error_named(const char *name)
 
 static void every_rule_of_validity_has_an_error_of_the_library(void **state)
 {
-    (void)state;
     struct bytes text = spec_section(SPEC_CORE, "13");
     unsigned rules = 0, names = 0;
     for_each_line(line, text)
@@ -186,7 +181,6 @@ static unsigned count_of(const char *text, const char *what)
 
 static void every_error_that_the_text_names_has_one_row_in_section_18(void **state)
 {
-    (void)state;
     struct bytes all = spec_all(), table = spec_section(SPEC_CORE, "18");
     unsigned rows = 0;
     for (const char *at = (char *)all.data; (at = strstr(at, "BLOOMFILE_E")) != NULL; at++) {
@@ -236,7 +230,6 @@ static void assert_rules_are_named(const char *file, const char *section, unsign
 
 static void section_18_names_the_rules_of_each_error(void **state)
 {
-    (void)state;
     assert_rules_are_named(SPEC_CORE, "13", 27);
     assert_rules_are_named(SPEC_PART("slices"), NULL, 7);
     assert_rules_are_named(SPEC_PART("compact"), NULL, 8);
@@ -252,7 +245,6 @@ static const struct bloomfile_key tiny_keys[] = {
 
 static void the_file_of_section_4_is_what_the_builder_makes(void **state)
 {
-    (void)state;
     struct bytes expected = spec_whole_file();
     assert_int_equal(expected.size, 0x244);
     struct bloomfile_params params = {
@@ -282,7 +274,6 @@ static void the_file_of_section_4_is_what_the_builder_makes(void **state)
 
 static void the_file_of_section_4_opens_verifies_and_answers(void **state)
 {
-    (void)state;
     struct bytes image = spec_whole_file();
     bloomfile_filter *f;
     assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_FULL), 0);

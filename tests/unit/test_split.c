@@ -17,7 +17,6 @@ static uint8_t *page;
 
 static int make_page(void **state)
 {
-    (void)state;
     uint8_t *pages = mmap(NULL, (size_t)3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
         return -1;
@@ -27,7 +26,6 @@ static int make_page(void **state)
 
 static int free_page(void **state)
 {
-    (void)state;
     return munmap(page - PAGE, (size_t)3 * PAGE);
 }
 
@@ -150,7 +148,6 @@ static void check_bytes(const uint8_t *bytes, size_t size, uint8_t mark)
 
 static void marks_by_their_numbers(void **state)
 {
-    (void)state;
     static const uint64_t rarities[] = { 1, 2, 20, UINT64_MAX };
     for (size_t r = 0; r < ROWS(rarities); r++) {
         for (size_t size = 0; size <= LONGEST; size++) {
@@ -165,7 +162,6 @@ static void marks_by_their_numbers(void **state)
 
 static void at_every_alignment_and_of_every_length(void **state)
 {
-    (void)state;
     static const uint64_t rarities[] = { 1, 2, 60, UINT64_MAX };
     for (size_t r = 0; r < ROWS(rarities); r++) {
         for (size_t size = 0; size <= LONGEST; size++) {
@@ -180,7 +176,6 @@ static void at_every_alignment_and_of_every_length(void **state)
 
 static void at_every_single_place(void **state)
 {
-    (void)state;
     for (size_t place = 0; place < LONGEST; place++) {
         memset(page, 'x', PAGE);
         page[place] = '\n';
@@ -190,7 +185,6 @@ static void at_every_single_place(void **state)
 
 static void every_byte_can_be_the_mark(void **state)
 {
-    (void)state;
     for (unsigned mark = 0; mark < 256; mark++) {
         fill(page, PAGE, (uint8_t)mark, 9, mark);
         check_bytes(page + mark % 64, LONGEST, (uint8_t)mark);
@@ -199,7 +193,6 @@ static void every_byte_can_be_the_mark(void **state)
 
 static void whole_keys_end_with_the_last_mark(void **state)
 {
-    (void)state;
     const struct split lines = { .end_byte = '\n' }, records = { .record_size = 7 };
     const uint8_t *text = (const uint8_t *)"one\ntwo\nthree";
     assert_int_equal(split_whole(&lines, text, 13, 0), 8);

@@ -150,7 +150,6 @@ static void *read_in_thread(void *argument)
 
 static void threads_share_a_tablet(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < KEYS; i++)
         snprintf(names[i], KEY_SIZE, "key %08u", i);
     for (unsigned i = 0; i < TABLES; i++)
@@ -183,7 +182,6 @@ static char folder[4096];
 
 static int enter_folder(void **state)
 {
-    (void)state;
     const char *in = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%s/sstable-threads.XXXXXX", in != NULL ? in : "/tmp");
     return mkdtemp(folder) == NULL || chdir(folder) != 0 ? -1 : 0;
@@ -197,7 +195,6 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 
 static int remove_folder(void **state)
 {
-    (void)state;
     return chdir("/") != 0 ? -1 : nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -14,7 +14,6 @@ static const struct recipe in_file = { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 
 
 static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **state)
 {
-    (void)state;
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
     bloomfile_filter *f, *again;
@@ -36,7 +35,6 @@ static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **st
 
 static void a_relative_path_is_that_of_the_directory_where_it_was_opened(void **state)
 {
-    (void)state;
     struct bytes image = image_from(in_file);
     assert_int_equal(mkdir("dir", 0777), 0);
     write_file("dir/filter", image.data, image.size);
@@ -61,7 +59,6 @@ static void a_relative_path_is_that_of_the_directory_where_it_was_opened(void **
 
 static void a_symbolic_link_is_stale_when_it_leads_elsewhere(void **state)
 {
-    (void)state;
     struct bytes image = image_from(in_file);
     write_file("one", image.data, image.size);
     write_file("two", image.data, image.size);
@@ -82,7 +79,6 @@ static void a_symbolic_link_is_stale_when_it_leads_elsewhere(void **state)
 /* Within a tick of the file system's clock, its times are the same. */
 static void a_size_that_differs_is_a_change_without_another_time(void **state)
 {
-    (void)state;
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
     bloomfile_filter *f;

@@ -30,7 +30,6 @@ static void report(void *context)
 
 static void so_many_threads_work_at_once_and_only_the_caller_takes_signals(void **state)
 {
-    (void)state;
     static const struct {
         unsigned asked, working;
     } rows[] = { { 0, 1 }, { 1, 1 }, { 2, 2 }, { 7, 7 }, { 100, 100 } };

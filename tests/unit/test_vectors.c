@@ -20,7 +20,6 @@ static uint8_t test_string[4096]; /* section 9.2 */
 
 static void the_digests_are_those_of_the_library(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("digest\t", text);
     for_each_line(line, text)
@@ -47,7 +46,6 @@ static void the_digests_are_those_of_the_library(void **state)
 
 static void the_checksums_are_those_of_the_library(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("crc\t", text);
     for_each_line(line, text)
@@ -65,7 +63,6 @@ static void the_checksums_are_those_of_the_library(void **state)
 
 static void the_self_tests_are_those_of_the_library(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned vectors = lines_beginning_with("selftest\t", text);
     unsigned found = 0;
@@ -133,7 +130,6 @@ static void assert_kernel_sets(uint32_t layout, uint64_t m, unsigned k, uint64_t
 
 static void the_positions_are_those_of_the_library(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned vectors = lines_beginning_with("positions\t", text);
     unsigned found = 0, by_kernel = 0;
@@ -205,7 +201,6 @@ static struct bytes image_of(const struct body_vector *v)
 
 static void the_bodies_are_those_of_the_builder(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("body\t", text);
     for_each_line(line, text)
@@ -245,7 +240,6 @@ static unsigned folded_value(const struct body_vector *source, const uint8_t *bo
 
 static void a_folded_body_is_the_body_of_the_smaller_filter(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned folds = 0;
     struct body_vector before = { .m = 1 }, v;
@@ -288,7 +282,6 @@ static bool read_image_vector(const char *line, const char *kind, struct body_ve
 
 static void the_page_entries_are_those_of_the_builder(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, pages = 0, vectors = lines_beginning_with("entries\t", text);
     for_each_line(line, text)
@@ -318,7 +311,6 @@ static void the_page_entries_are_those_of_the_builder(void **state)
 
 static void the_whole_images_are_those_of_the_builder(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, in_file = 0, vectors = lines_beginning_with("image\t", text);
     for_each_line(line, text)
@@ -350,7 +342,6 @@ static void read_hex(const char *digits, uint8_t *bytes, size_t size)
 
 static void the_live_records_are_those_of_the_library(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("record\t", text);
     for_each_line(line, text)
@@ -391,7 +382,6 @@ static void the_live_records_are_those_of_the_library(void **state)
 
 static void the_fields_of_layers_are_those_of_the_library(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("layer\t", text);
     for_each_line(line, text)
@@ -475,7 +465,6 @@ static struct bytes series_of(const struct body_vector *layers, unsigned count)
 
 static void the_sealed_series_are_opened(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("series\t", text);
     for_each_line(line, text)
@@ -554,7 +543,6 @@ static int refusal_of(struct bytes image)
 
 static void what_the_text_refuses_is_refused(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("refused\t", text);
     for_each_line(line, text)

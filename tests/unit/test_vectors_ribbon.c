@@ -36,7 +36,6 @@ static unsigned maybes(struct bytes image)
 
 static void the_pages_are_those_of_the_builder(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("page\t", text);
     for_each_line(line, text)
@@ -102,7 +101,6 @@ static void assert_depends_on_columns(struct bytes image, unsigned before, unsig
 
 static void lookups_depend_on_the_words_that_the_text_names(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("lookup\t", text);
     for_each_line(line, text)
@@ -133,7 +131,6 @@ static void lookups_depend_on_the_words_that_the_text_names(void **state)
 
 static void the_rates_are_those_of_the_columns(void **state)
 {
-    (void)state;
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("columns\t", text);
     for_each_line(line, text)

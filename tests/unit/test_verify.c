@@ -72,7 +72,6 @@ static struct bytes with_record_changed(const struct recipe *recipe, unsigned at
 
 static void a_body_that_contradicts_the_record_is_found(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(small_recipes); r++) {
         struct bytes image = with_record_changed(&small_recipes[r], BODY_CRC, 1);
         for (unsigned page = 0; page < 2; page++)
@@ -85,7 +84,6 @@ static void a_body_that_contradicts_the_record_is_found(void **state)
 
 static void the_record_of_another_body_makes_every_page_bad(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(small_recipes); r++) {
         struct bytes image = with_record_changed(&small_recipes[r], BODY_CRC, 1);
         bloomfile_filter *f = open_image(image, 0);
@@ -100,7 +98,6 @@ static void the_record_of_another_body_makes_every_page_bad(void **state)
 
 static void the_status_is_the_first_damage_met(void **state)
 {
-    (void)state;
     struct bytes image = with_record_changed(&small_recipes[0], ONES, 1);
     image.data[EMBEDDED] ^= 1;
     bloomfile_filter *f = open_image(image, 0);
@@ -120,7 +117,6 @@ static size_t next_of(size_t at, size_t first, size_t last)
 
 static void ones_beyond_m_are_found(void **state)
 {
-    (void)state;
     static const struct {
         struct recipe recipe;
         size_t first, last; /* bytes of the body that have room for a one beyond m */
@@ -156,7 +152,6 @@ static void ones_beyond_m_are_found(void **state)
 /* What is beside it in memory is none of it. */
 static void the_last_page_alone_tells_of_ones_beyond_m(void **state)
 {
-    (void)state;
     static const uint64_t page_counts[] = { 1, 2, 5000 };
     static uint8_t room[5 * PAGE];
     uint8_t *const page = room + PAGE;

@@ -30,7 +30,6 @@ static const unsigned all_threads[] = { 0, 1, 2, 3, 7, 100, 1024 };
 
 static int make_images(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++)
         images[r] = image_from(recipes[r]);
     return 0;
@@ -38,7 +37,6 @@ static int make_images(void **state)
 
 static int free_images(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++)
         free(images[r].data);
     return 0;
@@ -74,7 +72,6 @@ static void assert_fault(size_t r, int error, const char *field, uint64_t page, 
 
 static void a_sound_body_is_sound_and_all_of_it_is_known_to_be(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         for (size_t t = 0; t < ROWS(all_threads); t++) {
             bloomfile_filter *f = open_image(images[r], 0);
@@ -89,7 +86,6 @@ static void a_sound_body_is_sound_and_all_of_it_is_known_to_be(void **state)
 
 static void the_first_bad_page_is_told_and_all_are_counted(void **state)
 {
-    (void)state;
     static const uint64_t bad[] = { PAGES - 1, 4097, 4096, 4095, 2000, 1024, 1023, 1, 0 };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         uint8_t *body = images[r].data + recipes[r].header_size;
@@ -119,7 +115,6 @@ static void change_body_crc(struct bytes image)
 
 static void a_body_that_contradicts_the_record_is_found(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         change_records(images[r], ONES);
         assert_fault(r, BLOOMFILE_EBODY, "ones", UINT64_MAX, 0);
@@ -150,7 +145,6 @@ static void swap_stretches(struct bytes image)
 
 static void swapped_stretches_are_found_though_they_are_whole(void **state)
 {
-    (void)state;
     swap_stretches(images[1]);
     assert_fault(1, BLOOMFILE_EBODY, "body_crc", UINT64_MAX, 0);
     swap_stretches(images[1]);
@@ -160,7 +154,6 @@ static void swapped_stretches_are_found_though_they_are_whole(void **state)
 
 static void so_many_threads_and_no_more(void **state)
 {
-    (void)state;
     bloomfile_filter *f = open_image(images[0], 0);
     struct bloomfile_fault fault = { .error = 77 };
     assert_error(bloomfile_verify(f, 1025, &fault), BLOOMFILE_EPARAMS);
@@ -181,7 +174,6 @@ static void so_many_threads_and_no_more(void **state)
 
 static void refused_threads_are_not_missed(void **state)
 {
-    (void)state;
     images[0].data[EMBEDDED + 4000 * PAGE] ^= 1;
     for (unsigned nth = 1; nth < 4; nth++) {
         bloomfile_filter *f = open_image(images[0], 0);
@@ -214,7 +206,6 @@ static void *look_up(void *argument)
 
 static void lookups_go_on_meanwhile(void **state)
 {
-    (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         uint8_t *byte = images[r].data + recipes[r].header_size + 3000 * PAGE;
         *byte ^= 1;

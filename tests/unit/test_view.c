@@ -52,7 +52,6 @@ static void assert_all_maybe(const struct bloomfile_view *view, const void *body
 
 static void a_shape_keeps_the_rate(void **state)
 {
-    (void)state;
     static const struct {
         uint32_t layout;
         uint64_t n;
@@ -83,7 +82,6 @@ static void a_shape_keeps_the_rate(void **state)
 /* From 1 KiB on a body is of whole blocks, and as if that layout had been asked for. */
 static void a_shape_that_is_chosen_is_one_that_can_be_asked_for(void **state)
 {
-    (void)state;
     static const double rates[] = { 0.3, 0.1, 0.05, 0.03, 0.01, 0.001 };
     for (uint64_t n = 2; n < 3000; n++) {
         struct bloomfile_view chosen, asked;
@@ -100,7 +98,6 @@ static void a_shape_that_is_chosen_is_one_that_can_be_asked_for(void **state)
 
 static void a_shape_that_is_not_possible_is_an_error_and_answers_maybe(void **state)
 {
-    (void)state;
     static const struct {
         uint32_t layout, hashes;
         uint64_t bits;
@@ -150,7 +147,6 @@ static void a_shape_that_is_not_possible_is_an_error_and_answers_maybe(void **st
 
 static void a_view_that_nobody_made_answers_maybe_and_adds_nothing(void **state)
 {
-    (void)state;
     const struct bloomfile_view zero = { 0 };
     uint8_t blob[BLOOMFILE_TRAILER_SIZE];
     const uint64_t digest = 1;
@@ -171,7 +167,6 @@ static void a_view_that_nobody_made_answers_maybe_and_adds_nothing(void **state)
  * an image. */
 static void answers_are_those_of_the_specification_at_any_alignment(void **state)
 {
-    (void)state;
     static const uint64_t sizes[] = { 1, 7, 64, 512, 1000, 5120, 512 * 97 };
     uint64_t digests[300];
     for (unsigned i = 0; i < ROWS(digests); i++)
@@ -213,7 +208,6 @@ static void answers_are_those_of_the_specification_at_any_alignment(void **state
 /* Many keys take another way than few, and a large body another than a small one. */
 static void adds_of_many_are_those_of_each(void **state)
 {
-    (void)state;
     enum {
         MANY = 1500
     };
@@ -239,7 +233,6 @@ static void adds_of_many_are_those_of_each(void **state)
 
 static void tiny_filters_have_the_promised_rate(void **state)
 {
-    (void)state;
     enum {
         FILTERS = 400,
         QUERIES = 500
@@ -266,7 +259,6 @@ static void tiny_filters_have_the_promised_rate(void **state)
 
 static void a_compact_filter_tells_its_shape(void **state)
 {
-    (void)state;
     for (unsigned l = 0; l < ROWS(layouts); l++)
         for (uint64_t m = 512; m <= 530; m++) {
             if (layouts[l] == BLOOMFILE_LAYOUT_BLOCKED && m % 512 != 0)
@@ -305,7 +297,6 @@ static void assert_trusted_refused(const void *blob, size_t size, int expected)
 
 static void any_damage_answers_maybe(void **state)
 {
-    (void)state;
     const struct bloomfile_view view = view_of(BLOOMFILE_LAYOUT_CLASSIC, 300, 7);
     struct bytes blob = compact_of(&view, 0, 30);
     for (size_t bit = 0; bit < 8 * blob.size; bit++) {
@@ -334,7 +325,6 @@ static void any_damage_answers_maybe(void **state)
 /* The rules of compact.md that a right checksum leaves to be broken. */
 static void what_is_not_understood_answers_maybe(void **state)
 {
-    (void)state;
     static const struct {
         size_t size; /* of the body */
         uint8_t trailer[4];
@@ -381,7 +371,6 @@ static void what_is_not_understood_answers_maybe(void **state)
 
 static void the_compact_vectors_are_those_of_the_library(void **state)
 {
-    (void)state;
     uint8_t test_string[1124];
     for (unsigned i = 0; i < sizeof test_string; i++)
         test_string[i] = (uint8_t)(128 + 157 * i);

@@ -82,7 +82,6 @@ static int build_images(void **state)
 
 static int free_images(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++)
         free(images[kind].data);
     return 0;
@@ -130,7 +129,6 @@ static void write_at(const void *bytes, size_t size, off_t at)
 static bool zero_page(const struct bytes *image)
 {
     static const uint8_t zeros[PAGE];
-    (void)image;
     write_at(zeros, PAGE, BAD_PAGE * PAGE);
     return true;
 }
@@ -159,7 +157,6 @@ static bool shorten(const struct bytes *image)
 
 static bool punch_hole(const struct bytes *image)
 {
-    (void)image;
     int fd = open("filter", O_WRONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
@@ -190,7 +187,6 @@ static bool write_the_same(const struct bytes *image)
 
 static bool touch(const struct bytes *image)
 {
-    (void)image;
     assert_int_equal(utimensat(AT_FDCWD, "filter", NULL, 0), 0);
     return true;
 }
@@ -241,7 +237,6 @@ static void check_reported(enum kind kind, size_t way, unsigned flags, bool by_v
 
 static void sealed_file_written_in_place_is_reported(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (size_t way = 0; way < ROWS(ways); way++)
             check_reported(kind, way, mapped[(kind + way) % ROWS(mapped)], (kind + way) % 2 != 0);
@@ -253,7 +248,6 @@ static void sealed_file_written_in_place_is_reported(void **state)
 
 static void without_statx_it_is_reported_too(void **state)
 {
-    (void)state;
     no_statx = true;
     for (size_t way = 0; way < ROWS(ways); way++)
         check_reported(way % KINDS, way, 0, false);
@@ -264,7 +258,6 @@ static void without_statx_it_is_reported_too(void **state)
  */
 static void damage_by_writing_in_place_is_not_called_damage(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
         bloomfile_filter *f = opened("filter", 0);
@@ -278,7 +271,6 @@ static void damage_by_writing_in_place_is_not_called_damage(void **state)
 
 static void a_copy_is_not_changed_with_its_file(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
         bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_COPY);
@@ -292,7 +284,6 @@ static void a_copy_is_not_changed_with_its_file(void **state)
 
 static void the_writer_that_sealed_it_reports_it(void **state)
 {
-    (void)state;
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_seal(f), 0);
@@ -326,7 +317,6 @@ static void check_again(const bloomfile_filter *f)
 
 static void another_mode_link_or_name_is_no_change(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (size_t i = 0; i < ROWS(mapped); i++) {
             make(kind);
@@ -385,7 +375,6 @@ static int find(const bloomfile_filter *f, enum look look)
 
 static void a_page_that_was_right_before_is_changed_and_not_damaged(void **state)
 {
-    (void)state;
     if (!time_of_change_is_kept())
         skip("the file system keeps no time of change");
     for (unsigned kind = 0; kind < KINDS; kind++)
@@ -405,7 +394,6 @@ static void a_page_that_was_right_before_is_changed_and_not_damaged(void **state
 /* No answer relied on it. */
 static void a_page_that_was_never_checked_is_damaged(void **state)
 {
-    (void)state;
     if (!time_of_change_is_kept())
         skip("the file system keeps no time of change");
     make(CLASSIC);
@@ -423,7 +411,6 @@ static void a_page_that_was_never_checked_is_damaged(void **state)
 
 static void a_file_renamed_over_it_is_a_replacement(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
         bloomfile_filter *f = opened("filter", 0);
@@ -443,7 +430,6 @@ static void a_file_renamed_over_it_is_a_replacement(void **state)
 
 static void a_descriptor_s_header_alone_counts(void **state)
 {
-    (void)state;
     make(BLOCKED);
     int fd = open("filter", O_RDONLY | O_CLOEXEC);
     bloomfile_filter *f;

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: MIT
-# Sourced with BUILD and SOURCE as arguments: installs into an empty DESTDIR, $root, in a folder of its
-# own, $work, which is then the working directory; pkg-config finds the library there.
+# Sourced with BUILD and SOURCE as arguments: $root is an installation (DESTDIR) that all tests of a build share, and
+# nobody changes; pkg-config finds the library there. The working directory is a folder of the test's own, $work.
 set -eu
 build=$1 source=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-root=$work/root
+root=$build/installation
 
-DESTDIR=$root meson install -C "$build" --no-rebuild >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+# The first test, and the first one after a build, makes it.
+exec 9>"$root.lock"
+flock 9
+if [ ! -e "$root/made" ] || [ "$(find "$build/.ninja_log" "$source/include" "$source/man" "$source/share" -newer "$root/made")" ]; then
+    rm -rf "$root"
+    DESTDIR=$root meson install -C "$build" --no-rebuild >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+    touch "$root/made"
+fi
+exec 9>&-
 headers=$(dirname "$(find "$root" -name bloomfile.h)")
 shared=$(find "$root" -name libbloomfile.so)
 libdir=$(dirname "$shared")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_cmake.sh BUILD SOURCE: find_package(bloomfile CONFIG) of an installation that was moved: its targets,
+# test_cmake.sh BUILD SOURCE: find_package(bloomfile CONFIG) of an installation that was copied elsewhere: its targets,
 # versions, components, what it says if a library is missing, and of other folders for libraries and headers.
 . "$(dirname "$0")/installed.sh"
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR LD_LIBRARY_PATH
@@ -14,7 +14,7 @@ fail() {
 prefix=$(dirname "$headers")
 folder=${libdir#"$prefix"/}
 mkdir moved
-mv "$prefix" moved/here
+cp -a "$prefix" moved/here
 prefix=$work/moved/here
 
 # configure FOLDER OPTION...: to log

@@ -172,7 +172,7 @@ static void mend_fields(uint8_t *image, uint32_t layout, uint64_t bits, uint64_t
 
 static void mend_record(uint8_t *record, uint32_t layout, uint64_t bits)
 {
-    uint8_t *boot = record + RECORD_AT_boot_id;
+    uint8_t *boot = record + RECORD_AT_boot_id, *identity = record + RECORD_AT_identity;
     const bool solved = layout_of(layout)->solved; /* then it is never live */
     const uint32_t state = solved ? BLOOMFILE_STATE_SEALED : get32(record + RECORD_AT_state) % 4;
     const uint64_t ones = get64(record + RECORD_AT_ones) % (bits + 1);
@@ -183,9 +183,12 @@ static void mend_record(uint8_t *record, uint32_t layout, uint64_t bits)
     if (state == BLOOMFILE_STATE_SEALED) {
         put64(record + RECORD_AT_sequence, HEADER_SEALED_SEQUENCE);
         memset(boot, 0, BOOT_ID_SIZE);
+        memset(identity, 0, sizeof(bytes16));
         return;
     }
     put32(record + RECORD_AT_body_crc, 0);
+    if (identity[0] % 8 != 1) /* nearly always of one file */
+        memset(identity, 0x50, sizeof(bytes16));
     if (get64(record + RECORD_AT_sequence) == HEADER_SEALED_SEQUENCE)
         put64(record + RECORD_AT_sequence, 0);
     if (boot[0] % 2 != 0 && boot_id(boot) != 0) /* of this boot, or of another */

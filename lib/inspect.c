@@ -83,6 +83,7 @@ static const struct bloomfile_field static_fields[] = { HEADER_FIELDS(ROW) };
 static const struct bloomfile_field layer_fields[] = { SERIES_FIELDS(ROW) };
 static const struct bloomfile_field slice_fields[] = { SLICE_FIELDS(ROW) };
 static const struct bloomfile_field record_fields[] = { RECORD_FIELDS(ROW) };
+static const struct bloomfile_field record_file_fields[] = { RECORD_FILE_FIELDS(ROW) };
 
 #define COUNT(rows) (sizeof(rows) / sizeof(rows)[0])
 
@@ -126,6 +127,8 @@ size_t bloomfile_fields(uint32_t header_size, uint32_t incompat, struct bloomfil
         const uint32_t start = header_record_offset(&h, slot);
         for (size_t i = 0; i < COUNT(record_fields); i++)
             list(&l, record_fields[i], (int)slot, start);
+        for (size_t i = 0; room_for_more && i < COUNT(record_file_fields); i++)
+            list(&l, record_file_fields[i], (int)slot, start);
         list_checksum(&l, "record_crc", (int)slot, start + header_record_size(&h));
     }
     return l.count;

@@ -17,6 +17,7 @@
 #include "live/join.h"
 #include "live/records.h"
 #include "live/sync.h"
+#include "os/host.h"
 
 #define PIECE SOURCE_STRETCH /* bytes of the result, in cache */
 
@@ -213,7 +214,9 @@ int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bo
     h.record.flags = RECORD_N_ESTIMATED | (succeeded ? RECORD_SUCCEEDED : 0);
     h.record.writers = 0;
     memset(h.record.boot_id, doubtful ? NO_BOOT : 0, sizeof h.record.boot_id);
-    int error = source_start(&s, f);
+    int error = random_identity(h.record.identity, sizeof h.record.identity);
+    if (error == 0)
+        error = source_start(&s, f);
     if (error == 0)
         error = new_image_start(&r, &h, to);
     if (error == 0)

@@ -92,12 +92,17 @@ static bool may_be_live(const struct header *h)
     return h->header_size == GEOMETRY_FILE_HEADER && !solved && !header_is_slice(h);
 }
 
-/* V22 and V23. */
+static bool is_or_was_live(const struct record *r)
+{
+    return r->state == BLOOMFILE_STATE_LIVE || r->state == BLOOMFILE_STATE_POISONED;
+}
+
+/* V22, V23, and V35 of the record in force. */
 static bool record_state_valid(const struct header *h)
 {
     const struct record *r = &h->record;
     bool sealed = r->state == BLOOMFILE_STATE_SEALED;
-    if (!sealed && r->state != BLOOMFILE_STATE_LIVE && r->state != BLOOMFILE_STATE_POISONED)
+    if (!sealed && !is_or_was_live(r))
         return false;
     if (!sealed && (!may_be_live(h) || r->body_crc != 0))
         return false;
@@ -105,12 +110,14 @@ static bool record_state_valid(const struct header *h)
         return false;
     if (sealed && !all_zero(r->boot_id, sizeof r->boot_id))
         return false;
+    if (sealed != all_zero(r->identity, sizeof r->identity))
+        return false;
     if (r->ones > h->m || r->overflow > r->ones)
         return false;
     return r->overflow == 0 || (layout_known(h->layout) && layout_of(h->layout)->counts);
 }
 
-/* V21 to V24. Leaves the record in force in h->record. */
+/* V21 to V24, and V35. Leaves the record in force in h->record. */
 static void check_records(const uint8_t *bytes, struct header *h, struct header_faults *faults)
 {
     static const char *const names[2] = { "record 0", "record 1" };
@@ -120,7 +127,7 @@ static void check_records(const uint8_t *bytes, struct header *h, struct header_
     struct record records[2];
     bool intact[2];
     for (int i = 0; i < 2; i++) {
-        header_read_record(at[i], &records[i]);
+        header_read_record(at[i], h->header_size, &records[i]);
         intact[i] = get32(at[i] + size - 4) == checksum(at[i], size - 4) &&
                     records[i].header_crc == header_crc;
     }
@@ -144,6 +151,12 @@ static void check_records(const uint8_t *bytes, struct header *h, struct header_
         header_fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
     if (!record_state_valid(h))
         header_fault(faults, BLOOMFILE_ESTATE, half + size * now, names[now]);
+    const bool mixed = intact[other] && !contradictory && is_or_was_live(&records[0]) &&
+                       is_or_was_live(&records[1]) &&
+                       !header_same_identity(&records[0], &records[1]);
+    h->identities_differ = mixed;
+    if (mixed)
+        header_fault(faults, BLOOMFILE_ERECORD, half + size * other, names[other]);
     bool seal_under_way =
         may_be_live(h) && intact[other] && records[other].state == BLOOMFILE_STATE_LIVE;
     bool sealed = h->record.state == BLOOMFILE_STATE_SEALED;

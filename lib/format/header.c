@@ -43,6 +43,7 @@ HEADER_FIELDS(FITS)
 SERIES_FIELDS(FITS)
 SLICE_FIELDS(FITS)
 RECORD_FIELDS(FITS)
+RECORD_FILE_FIELDS(FITS)
 
 #define ENCODE(offset, size, name, type, kind)                                                     \
     copy_field(bytes + (offset), &from->name, size, BLOOMFILE_FIELD_##kind);
@@ -91,9 +92,12 @@ static void encode_static(const struct header *from, uint8_t *bytes)
     }
 }
 
-static void encode_record(const struct record *from, uint8_t *bytes)
+static void encode_record(const struct record *from, uint32_t header_size, uint8_t *bytes)
 {
     RECORD_FIELDS(ENCODE)
+    if (header_size == GEOMETRY_FILE_HEADER) {
+        RECORD_FILE_FIELDS(ENCODE)
+    }
 }
 
 void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
@@ -104,7 +108,7 @@ void header_encode_record(const struct header *h, const struct record *r, const 
         memcpy(at, kept, size);
     else
         memset(at, 0, size);
-    encode_record(r, at);
+    encode_record(r, h->header_size, at);
     put32(at + RECORD_AT_header_crc, h->crc);
     put32(at + size - 4, checksum(at, size - 4));
 }
@@ -142,7 +146,14 @@ void header_read_slice(const uint8_t *bytes, struct header *to)
     SLICE_FIELDS(DECODE)
 }
 
-void header_read_record(const uint8_t *bytes, struct record *to){ RECORD_FIELDS(DECODE) }
+void header_read_record(const uint8_t *bytes, uint32_t header_size, struct record *to)
+{
+    *to = (struct record){ 0 };
+    RECORD_FIELDS(DECODE)
+    if (header_size == GEOMETRY_FILE_HEADER) {
+        RECORD_FILE_FIELDS(DECODE)
+    }
+}
 
 uint64_t header_layer_stride(const struct header *h)
 {

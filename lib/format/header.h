@@ -82,6 +82,9 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
     X(60, 4, header_crc, uint32_t, HEX)                                                            \
     X(64, 4, writers, uint32_t, NUMBER)
 
+/* Of a record in file form, too: an embedded image, which is sealed, has no identity. */
+#define RECORD_FILE_FIELDS(X) X(128, 16, identity, bytes16, BYTES)
+
 #define FIELD_MEMBER(offset, size, name, type, kind)  type name;
 #define FIELD_OFFSET(offset, size, name, type, kind)  AT_##name = (offset),
 #define RECORD_OFFSET(offset, size, name, type, kind) RECORD_AT_##name = (offset),
@@ -97,7 +100,7 @@ enum {
     SLICE_FIELDS(FIELD_OFFSET)
 };
 enum {
-    RECORD_FIELDS(RECORD_OFFSET)
+    RECORD_FIELDS(RECORD_OFFSET) RECORD_FILE_FIELDS(RECORD_OFFSET)
 };
 
 /* ---- The header. */
@@ -126,6 +129,7 @@ enum {
  * zeros: clean. A framing that is not known is 0. */
 struct record {
     RECORD_FIELDS(FIELD_MEMBER)
+    RECORD_FILE_FIELDS(FIELD_MEMBER)
 };
 
 struct header {
@@ -137,6 +141,7 @@ struct header {
         record; /* the one in force; poisoned if the other one is and this one is not sealed */
     unsigned in_force; /* its slot, 0 or 1 */
     bool other_intact, records_identical;
+    bool identities_differ; /* both are intact, and of different live files */
 };
 
 /* The faults found, in the order of the rules. Those beyond `room` are counted only. */
@@ -159,7 +164,7 @@ extern const uint8_t header_magic[8];
 void header_read_static(const uint8_t *bytes, struct header *to);
 void header_read_layer(const uint8_t *bytes, struct header *to);
 void header_read_slice(const uint8_t *bytes, struct header *to);
-void header_read_record(const uint8_t *bytes, struct record *to);
+void header_read_record(const uint8_t *bytes, uint32_t header_size, struct record *to);
 
 /* Writes the h->header_size bytes of an image's header, with h->record in both slots if it is
  * sealed and in slot 0 if it is live. Sets h->magic and h->crc. */
@@ -200,6 +205,12 @@ static inline bool header_has_successor(const uint8_t *image)
     for (unsigned slot = 0; slot < 2; slot++)
         flags[slot] = image + HEADER_MAX / 2 + slot * HEADER_RECORD_MAX + RECORD_AT_flags;
     return ((shared_load32(flags[0]) | shared_load32(flags[1])) & RECORD_SUCCEEDED) != 0;
+}
+
+/* Whether both records are of one live file, or of sealed ones. */
+static inline bool header_same_identity(const struct record *a, const struct record *b)
+{
+    return memcmp(a->identity, b->identity, sizeof a->identity) == 0;
 }
 
 /* Whether the last writer of a live image has left it in order, or it had none. */

@@ -57,8 +57,11 @@ static int reserve_memory(int fd, uint64_t size)
 static int lay_out(int fd, bool on_disk, struct header *h, uint64_t size)
 {
     uint8_t bytes[HEADER_MAX];
+    int error = random_identity(h->record.identity, sizeof h->record.identity);
+    if (error != 0)
+        return error;
     header_encode(h, bytes);
-    int error = on_disk ? allocate_file(fd, size, true) : reserve_memory(fd, size);
+    error = on_disk ? allocate_file(fd, size, true) : reserve_memory(fd, size);
     return error != 0 ? error : file_write(fd, 0, bytes, sizeof bytes);
 }
 
@@ -93,15 +96,6 @@ static int open_new(bloomfile_filter **out, int fd, const char *path, struct hea
     return error;
 }
 
-static bool is_like(struct header one, struct header other)
-{
-    uint8_t bytes[2][HEADER_MAX];
-    other.record = one.record;
-    header_encode(&one, bytes[0]);
-    header_encode(&other, bytes[1]);
-    return memcmp(bytes[0], bytes[1], sizeof bytes[0]) == 0;
-}
-
 /* The filter was opened before its file had a name, and others will open another inode by that
  * name: opens that one instead, before a key is added. A layer joins when it is added to. */
 static int open_by_name(bloomfile_filter **f, const char *path, unsigned flags)
@@ -114,7 +108,8 @@ static int open_by_name(bloomfile_filter **f, const char *path, unsigned flags)
             opening_by_path(f, path, flags | BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH, &none);
     if (error != 0)
         return error;
-    error = is_like((*f)->header, made) ? 0 : EBUSY; /* another process has replaced it */
+    if (!header_same_identity(&(*f)->header.record, &made.record))
+        error = EBUSY; /* another process has replaced it */
     if (error == 0)
         error = bloomfile_name_hash(*f, made.hash_id, made.self_test);
     if (error != 0) {

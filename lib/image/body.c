@@ -261,6 +261,7 @@ void image_record(struct record *record, uint32_t body_crc, const struct kernel_
     record->body_crc = body_crc;
     record->writers = 0;
     memset(record->boot_id, 0, sizeof record->boot_id);
+    memset(record->identity, 0, sizeof record->identity);
 }
 
 void image_bind_checksums(uint8_t *table, uint64_t pages, uint32_t body_crc)

@@ -19,11 +19,14 @@ static bool fell(atomic_uint_least64_t *highest, uint64_t value)
     return value < seen;
 }
 
-/* Whether the record cannot follow those that were read before. Then another file was copied over
- * this one; or both records were overwritten while they were read, and reading again helps. */
+/* Whether the record cannot follow those that were read before. Then another file, or an older copy
+ * of this one, was copied over it; or both records were overwritten while they were read, and
+ * reading again helps. */
 static bool went_back(const bloomfile_filter *f, const struct record *r)
 {
     struct session *s = f->live->session;
+    if (r->state != BLOOMFILE_STATE_SEALED && !header_same_identity(r, &f->header.record))
+        return true;
     /* A failed sealing is poisoned with a lower sequence than it had. */
     if (r->state == BLOOMFILE_STATE_POISONED)
         return false;
@@ -56,7 +59,7 @@ int live_load(const bloomfile_filter *f, struct header *now)
     }
     if (faults.first == 0 && now->crc != f->header.crc)
         return BLOOMFILE_EHEADER;
-    return back ? BLOOMFILE_ECHANGED : faults.first;
+    return back || now->identities_differ ? BLOOMFILE_ECHANGED : faults.first;
 }
 
 int live_load_to_commit(const bloomfile_filter *f, struct header *now)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * This machine: its file systems, by the magic numbers of statfs(2), and its boot, from /proc. */
+ * This machine: its file systems, by the magic numbers of statfs(2), its boot, from /proc,
+ * and random identities. */
 #include "os/host.h"
 
 #include <bloomfile.h>
@@ -9,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -156,4 +158,19 @@ int boot_id(uint8_t id[BOOT_ID_SIZE])
         return error;
     memset(id, 0, BOOT_ID_SIZE);
     return parse(text, id) ? 0 : BLOOMFILE_ENOBOOT;
+}
+
+/* ---- Random identities. */
+
+int random_identity(void *bytes, size_t size)
+{
+    uint8_t any = 0;
+    while (any == 0) {
+        const ssize_t drawn = getrandom(bytes, size, 0);
+        if (drawn < 0 && errno != EINTR)
+            return errno;
+        for (size_t i = 0; drawn == (ssize_t)size && i < size; i++)
+            any |= ((const uint8_t *)bytes)[i];
+    }
+    return 0;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * This machine: its file systems, which other hosts may share, and its boot. */
+ * This machine: its file systems, which other hosts may share, its boot, and random
+ * identities. */
 #ifndef BLOOMFILE_OS_HOST_H
 #define BLOOMFILE_OS_HOST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* ---- Which file systems can hold a live filter. */
@@ -18,7 +20,7 @@ int filesystem_check(int fd, bool *layered);
  * libfuse's are to Linux. 0 or an errno. */
 int filesystem_links_apart(int fd, bool *apart);
 
-/* Whether locks on its files are known to bind everybody who can reach them. */
+/* Whether locks on its files are known to bind all processes that can reach them. */
 bool filesystem_is_local(int fd);
 
 /* ---- The identity of the running system's boot. */
@@ -28,5 +30,10 @@ bool filesystem_is_local(int fd);
 /* The identity of the running system's boot; never all zero. BLOOMFILE_ENOBOOT if the system offers
  * none; an errno. */
 int boot_id(uint8_t id[BOOT_ID_SIZE]);
+
+/* ---- Random identities. */
+
+/* Fills `size` bytes, at most 256, with random values that are not all zero. 0 or an errno. */
+int random_identity(void *bytes, size_t size);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "combine/combine.h"
 #include "os/file.h"
+#include "os/host.h"
 #include "os/memory.h"
 #include "os/path.h"
 #include "os/thread.h"
@@ -181,7 +182,7 @@ static int rescue_layers(const struct series *to, const struct layers *l, bool r
     uint64_t identity;
     sigset_t before;
     struct rescued *all = calloc(l->count, sizeof *all);
-    int error = all == NULL ? ENOMEM : identity_new(&identity);
+    int error = all == NULL ? ENOMEM : random_identity(&identity, sizeof identity);
     if (error == 0)
         error = check_further(to, l->count);
     for (size_t i = 0; i < l->count && error == 0; i++)

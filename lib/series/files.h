@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <sys/random.h>
 
 #include "series/layers.h"
 
@@ -43,18 +42,5 @@ int files_check_names(const struct series *s, const struct layers *l);
 
 /* Whether all headers but for the layer's number, size and rate are the same. */
 bool files_same_series(const struct header *a, const struct header *b);
-
-/* ---- By what layers of a live series know each other. */
-
-/* A random number that is not 0. */
-static inline int identity_new(uint64_t *identity)
-{
-    *identity = 0;
-    do
-        if (getrandom(identity, sizeof *identity, 0) < 0 && errno != EINTR)
-            return errno;
-    while (*identity == 0);
-    return 0;
-}
 
 #endif

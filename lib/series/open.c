@@ -12,6 +12,7 @@
 #include "live/file_change.h"
 #include "live/join.h"
 #include "os/file.h"
+#include "os/host.h"
 #include "os/path.h"
 #include "series/files.h"
 #include "series/lookup.h"
@@ -167,7 +168,7 @@ int series_create(bloomfile_filter **out, const char *path, const struct bloomfi
     struct header h;
     uint64_t identity = 0;
     bloomfile_filter *first, *f = NULL;
-    int error = identity_new(&identity);
+    int error = random_identity(&identity, sizeof identity);
     if (error == 0)
         error = succession_first(p, identity, &h);
     if (error == 0 && (flags & BLOOMFILE_OPEN_OVER_CAPACITY) == 0 && is_too_small(&h))

@@ -57,9 +57,12 @@ RIBBON = make("ribbon", 66 * 512, 0, KEYS)
 IN_FILE = make("classic", 100, 3, KEYS)
 TWO_PAGES = make("blocked", 512 * 65, 6, KEYS, embedded=True)
 OTHER_PAGES = make("blocked", 512 * 65, 6, OTHER_KEYS, embedded=True)  # of the same shape
-LIVE_RECORD = {"state": LIVE, "sequence": 7, "body_crc": 0, "boot_id": bytes(range(16))}
+IDENTITY = bytes(range(0x50, 0x60))
+LIVE_RECORD = {"state": LIVE, "sequence": 7, "body_crc": 0, "boot_id": bytes(range(16)),
+               "identity": IDENTITY}
 LIVE_FILE = edit(IN_FILE, record=LIVE_RECORD)
-CREATED = edit(edit(make("classic", 100, 3), record={"state": LIVE, "sequence": 1, "body_crc": 0}),
+CREATED = edit(edit(make("classic", 100, 3), record={"state": LIVE, "sequence": 1, "body_crc": 0,
+                                                    "identity": IDENTITY}),
                at={3072: bytes(1024)}, checksums=False)
 
 
@@ -219,6 +222,14 @@ def records(out):
             sealed_with_boot_id=changed(boot_id=bytes(15) + b"\1"),
             live_with_body_crc=edit(LIVE_FILE, record={"body_crc": 1}),
             poisoned_with_body_crc=edit(LIVE_FILE, record={"body_crc": 1, "state": POISONED}))
+    other = {"identity": bytes(15) + b"\1", "sequence": 6}
+    out.add("ESTATE", "V35", sealed_with_identity=edit(IN_FILE, record={"identity": bytes(15) + b"\1"}),
+            live_without_identity=edit(LIVE_FILE, record={"identity": bytes(16)}),
+            poisoned_without_identity=edit(LIVE_FILE, record={"identity": bytes(16),
+                                                              "state": POISONED}))
+    out.add("ERECORD", "V35", live_records_of_two_files=edit(LIVE_FILE, record=other, records=[0]),
+            poisoned_record_of_another_file=edit(
+                LIVE_FILE, record={**other, "state": POISONED}, records=[1]))
 
 
 def not_sealed(out):

@@ -8,7 +8,8 @@ from spec_series import packed
 
 KEYS = [b"bloomfile", b"", b"\x80\x1d\xba"]
 IN_FILE = make("classic", 100, 3, KEYS)
-IN_USE = {"state": LIVE, "sequence": 7, "body_crc": 0, "boot_id": bytes(range(16))}
+IN_USE = {"state": LIVE, "sequence": 7, "body_crc": 0, "boot_id": bytes(range(16)),
+          "identity": bytes(range(0x50, 0x60))}
 ONE = sealed(live(layer_header(), KEYS))
 THREE = split(sealed(live(layer_header(capacity=1), [b"%d" % i for i in range(7)], layers=3)))
 TWO = split(sealed(live(layer_header(capacity=1), [b"1", b"2"])))

@@ -179,6 +179,8 @@ def edit(image, header=(), record=(), records=(0, 1), at=(), body=None, checksum
         if slot in records:
             for name, value in record.items():
                 offset, form = RECORD[name]
+                if offset >= size:
+                    continue
                 struct.pack_into("<" + form, out, start + offset % size, value)
         if checksums and not (slot in records and "record_crc" in record):
             struct.pack_into("<I", out, start + size - 4, crc32(out[start:start + size - 4]))

@@ -47,7 +47,8 @@ class Filling:
 
     def image(self, flags):
         """As it is when its last writer has left: record 0 is the creator's."""
-        data = bytearray(created(self.header))
+        layer = self.header["layer"].to_bytes(8, "little")
+        data = bytearray(created(self.header, identity=bytes(range(0x50, 0x58)) + layer))
         body = spec_reader.body_of_keys(self.header, self.digests)
         data[H:H + len(body)] = body
         ones, _ = spec_reader.ones_and_overflow(self.header, body)

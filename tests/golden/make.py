@@ -242,7 +242,9 @@ def odd_but_valid(out):
     for H, image, name in (512, few, "reserved-embedded"), (4096, in_file, "reserved-file"):
         reserved |= {240: b"\xa5" * (H // 2 - 244)}
         for start in H // 2, 3 * H // 4:
-            reserved |= {start + 64: b"\x5a" * (H // 4 - 68)}
+            reserved |= {start + 64: b"\x5a" * (128 - 68)}
+            if H == 4096:
+                reserved |= {start + 144: b"\x5a" * (H // 4 - 148)}
         out.add(f"{name}.bloom", "few.keys", edit(image, at=reserved))
     out.add("extreme-numbers.bloom", "few.keys",
             edit(few, header={"capacity": 2**60, "m_unfolded": 2**60, "fpr": 0x3FEFFFFFFFFFFFFF},
@@ -252,7 +254,8 @@ def odd_but_valid(out):
         out.add(f"interrupted-seal-{slot}.bloom", "few.keys",
                 edit(in_file, records=[slot],
                      record={"sequence": 2**64 - 2 if slot else 7, "state": LIVE, "n": 3,
-                             "ones": 2000, "body_crc": 0, "boot_id": bytes(range(16))}))
+                             "ones": 2000, "body_crc": 0, "boot_id": bytes(range(16)),
+                             "identity": bytes(range(0x50, 0x60))}))
 
 
 # Of an application's own function: around the edges of the last page of 2^51 blocks, and of one of

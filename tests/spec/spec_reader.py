@@ -61,7 +61,7 @@ MOST_LAYERS = 1000
 RECORD = {
     "sequence": (0, "Q"), "state": (8, "I"), "flags": (12, "I"), "n": (16, "Q"),
     "ones": (24, "Q"), "overflow": (32, "Q"), "boot_id": (40, "16s"), "body_crc": (56, "I"),
-    "header_crc": (60, "I"), "writers": (64, "I"), "record_crc": (-4, "I")}
+    "header_crc": (60, "I"), "writers": (64, "I"), "identity": (128, "16s"), "record_crc": (-4, "I")}
 MAGIC = bytes.fromhex("BF 42 4C 4D 0D 0A 1A 0A")
 TEXT_MODE = [
     "BF 42 4C 4D 0A 1A 0A", "BF 42 4C 4D 0D 0D 0A 1A 0D 0A", "BF 42 4C 4D 0D 0A 1A 0D 0A",
@@ -79,12 +79,14 @@ SEALED_SEQUENCE, N_ESTIMATED = 2**64 - 1, 1
 
 def parse(fields, part):
     return {name: struct.unpack_from("<" + form, part, offset)[0]
-            for name, (offset, form) in fields.items()}
+            for name, (offset, form) in fields.items() if offset < len(part)}
 
 
 def serialise(fields, values, size):
     part = bytearray(size)
     for name, (offset, form) in fields.items():
+        if offset >= size:
+            continue
         value = values[name] if offset >= 0 else crc32(part[:-4])
         struct.pack_into("<" + form, part, offset, value)
     return bytes(part)
@@ -298,6 +300,9 @@ class Image:
         need(r["overflow"] <= r["ones"] <= h["m"], "ESTATE rule V23")
         need(r["overflow"] == 0 or h["layout"] == COUNTING, "ESTATE rule V23")
         need(not any(r["boot_id"]) if sealed else r["body_crc"] == 0, "ESTATE rule V23")
+        need(sealed != any(r.get("identity", ())), "ESTATE rule V35")
+        of_live = all(intact) and all(x["state"] in (LIVE, POISONED) for x in records)
+        need(not of_live or r["identity"] == other["identity"], "ERECORD rule V35")
         interrupted = (may_live and all(intact) and other["state"] == LIVE
                        and other["sequence"] < SEALED_SEQUENCE)
         need(not sealed or self.records_identical or interrupted, "ERECORD rule V24")
@@ -491,7 +496,8 @@ def sealed(header, body, n, flags=0):
     start = static_header(header)
     record = serialise(RECORD, {
         "sequence": SEALED_SEQUENCE, "state": SEALED, "flags": flags, "n": n, "ones": ones,
-        "overflow": overflow, "boot_id": bytes(16), "writers": 0, "body_crc": crc32(body),
+        "overflow": overflow, "boot_id": bytes(16), "writers": 0, "identity": bytes(16),
+        "body_crc": crc32(body),
         "header_crc": le(start, H // 2 - 4, 4)}, H // 4)
     entries = (struct.pack("<I", entry) for entry in page_entries(body))
     return start + record + record + body + b"".join(entries)
@@ -687,7 +693,7 @@ def understand(question):
     for name, value in (word.split("=") for word in words):
         given[name] = ([int(number) for number in value.split(",")] if "," in value or name == "at" else
                        value.encode() if name == "text" else
-                       bytes.fromhex(value) if name in ("bytes", "boot_id") else
+                       bytes.fromhex(value) if name in ("bytes", "boot_id", "identity") else
                        int(value, 16 if name in HEXADECIMAL else 10))
     if with_body:
         keys = (TEST_STRING[:i] for i in range(given["keys"]))
@@ -745,7 +751,7 @@ def page_solved(given):
 
 def record_bytes(given):
     data = serialise(RECORD, given, 1024)
-    return f"{data[:68].hex()} {le(data, 1020, 4):08x}"
+    return f"{data[:144].hex()} {le(data, 1020, 4):08x}"
 
 
 def refused_by(whole, at=(), bytes=b"", mend=0, size=None, **_):

@@ -25,6 +25,7 @@ import errno
 import fcntl
 import mmap
 import os
+import secrets
 import struct
 import sys
 import time
@@ -237,8 +238,11 @@ class File:
             yield self.image
 
     def reload(self):
+        identity = self.image.record["identity"]
         self.image.data = memoryview(os.pread(self.fd, H, 0))
         self.image.check_records()
+        record = self.image.record
+        self.image.need(record["state"] == SEALED or record["identity"] == identity, "ECHANGED")
 
     # --- live.md 6 Commits ---
 
@@ -488,7 +492,8 @@ def seal_body(file, n, flags, until):
     n = estimate(h, ones) if flags & N_ESTIMATED else n
     sealed = changed(image.slot(), sequence=SEALED_SEQUENCE, state=SEALED, n=n,
                      flags=flags & ~SYNC_BEGUN,
-                     ones=ones, overflow=overflow, boot_id=ZEROS, body_crc=crc32(body), writers=0)
+                     ones=ones, overflow=overflow, boot_id=ZEROS, body_crc=crc32(body), writers=0,
+                     identity=ZEROS)
     if until >= 3:
         file.write_record(1 - image.in_force, sealed)
     if until >= 4:
@@ -544,12 +549,13 @@ def poison(path):
 
 # --- L9 Creating ---
 
-def created(header):
+def created(header, identity=None):
     """The bytes of an empty live image. `header`: what distinguishes it."""
     header = {"framing": 0, "provenance": 0, "m_unfolded": header["m"], **header, "header_size": H}
     static = spec_reader.static_header(header)
     record = dict.fromkeys(RECORD, 0)
-    record.update(sequence=1, state=LIVE, boot_id=ZEROS, header_crc=le(static, H // 2 - 4, 4))
+    record.update(sequence=1, state=LIVE, boot_id=ZEROS, header_crc=le(static, H // 2 - 4, 4),
+                  identity=identity or secrets.token_bytes(16))
     size = H + body_size(header) + 4 * (body_size(header) // 4096)
     return (static + serialise(RECORD, record, H // 4)).ljust(size, b"\0")
 

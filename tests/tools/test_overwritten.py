@@ -38,6 +38,27 @@ class Overwritten(ToolTest):
                 self.check_message("bfadd", message, "live was overwritten", "again")
                 self.assertEqual(self.read("live")[:4096], backup[:4096])
 
+    def test_another_live_filter_of_the_same_parameters_is_detected_however_full_it_is(self):
+        for tool in "bfadd", "bfquery":
+            for count in 10, 5000:
+                with self.subTest(tool=tool, count=count):
+                    self.create_live("-n", "10k")
+                    self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:100]))
+                    os.rename(self.folder / "live", self.folder / "mine")
+                    self.create_live("-n", "10k")
+                    for _ in range(20):  # so its sequence is ahead
+                        self.output("bfadd", "-q", "live", stdin=lines(*numbered(count, "other ")))
+                    process = self.start(tool, "mine")
+                    self.feed(process, *KEYS[:300])
+                    self.until_read(process)
+                    with open(self.folder / "mine", "r+b") as file:
+                        file.write(self.read("live"))
+                    status, _, message = self.result(process, lines(*OTHERS))
+                    self.assertEqual(status, 2, message)
+                    self.check_message(tool, message, "mine was overwritten", "again")
+                    for name in "live", "mine":
+                        os.unlink(self.folder / name)
+
     def asker(self, *options):
         """One that has looked at all pages, and waits for more."""
         process = self.start("bfquery", *options, "filter")

@@ -241,6 +241,7 @@ static void live(uint8_t *image)
     put_in_records(image, RECORD_AT_sequence, 1, 8);
     put_in_records(image, RECORD_AT_state, BLOOMFILE_STATE_LIVE, 4);
     put_in_records(image, RECORD_AT_body_crc, 0, 4);
+    put_in_records(image, RECORD_AT_identity, 1, 8);
 }
 
 static void one_layer(uint8_t *image)

@@ -61,10 +61,11 @@ static void counts_that_leave_their_range_are_estimated(void **state)
     }
 }
 
-static void a_sealed_record_names_no_writers_and_no_boot(void **state)
+static void a_sealed_record_names_no_writers_no_boot_and_no_identity(void **state)
 {
     struct record r = { .n = 5, .sequence = 9, .state = BLOOMFILE_STATE_LIVE, .writers = 3 };
     memset(r.boot_id, 0xEE, sizeof r.boot_id);
+    memset(r.identity, 0xEE, sizeof r.identity);
     image_record(&r, 7, &(struct kernel_tally){ .ones = 30, .overflow = 2 });
     struct record expected = { .n = 5,
                                .sequence = HEADER_SEALED_SEQUENCE,
@@ -74,6 +75,7 @@ static void a_sealed_record_names_no_writers_and_no_boot(void **state)
                                .body_crc = 7 };
     assert_memory_equal(&r, &expected, offsetof(struct record, header_crc));
     assert_int_equal(r.writers, 0);
+    assert_memory_equal(r.identity, expected.identity, sizeof r.identity);
 }
 
 static void a_full_filter_has_at_least_the_keys_of_one_bit_less(void **state)
@@ -503,7 +505,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_that_leave_their_range_are_estimated),
-        cmocka_unit_test(a_sealed_record_names_no_writers_and_no_boot),
+        cmocka_unit_test(a_sealed_record_names_no_writers_no_boot_and_no_identity),
         cmocka_unit_test(a_full_filter_has_at_least_the_keys_of_one_bit_less),
         cmocka_unit_test(keys_are_estimated_to_the_nearest_one),
         cmocka_unit_test(what_a_reader_would_refuse_is_not_published),

@@ -50,6 +50,9 @@ static void a_new_file_has_one_record_that_nobody_has_joined(void **state)
     put64(first + RECORD_AT_sequence, 1);
     put32(first + RECORD_AT_state, BLOOMFILE_STATE_LIVE);
     memcpy(first + RECORD_AT_header_crc, image.data + IN_FILE / 2 - 4, 4);
+    static const uint8_t none[16];
+    assert_memory_not_equal(record + RECORD_AT_identity, none, sizeof none);
+    memcpy(first + RECORD_AT_identity, record + RECORD_AT_identity, sizeof none);
     memcpy(first + RECORD_SIZE - 4, record + RECORD_SIZE - 4, 4);
     assert_memory_equal(record, first, sizeof first);
     assert_int_equal(get64(record_at(image.data, 1) + RECORD_AT_sequence), 2);
@@ -270,6 +273,67 @@ static void a_record_of_one_s_own_is_the_least_that_may_be_there(void **state)
     free(before.data);
 }
 
+static void overwrite_identity(uint8_t *image, unsigned slot, uint8_t byte)
+{
+    memset(record_at(image, slot) + RECORD_AT_identity, byte, sizeof(bytes16));
+    reseal_record(image, slot);
+}
+
+/* R11, and 6 under byte 1. Of a file that was copied over this one while a record was written, one
+ * record may be left. */
+static void a_record_of_another_file_is_a_change_in_either_slot(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = { 0, BLOOMFILE_OPEN_WRITE };
+    for (unsigned i = 0; i < 3 * ROWS(flags); i++) {
+        bloomfile_filter *f = opened("filter", flags[i / 3]);
+        struct bytes now = read_file("filter");
+        const struct bytes before = read_file("filter");
+        const unsigned in_force = slot_in_force("filter");
+        for (unsigned slot = 0; slot < 2; slot++)
+            if (i % 3 == 2 || slot == (i % 3 ? in_force : 1 - in_force))
+                overwrite_identity(now.data, slot, 0x77);
+        overwrite("filter", 0, now.data, IN_FILE);
+        assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_sync(f),
+                     flags[i / 3] != 0 ? BLOOMFILE_ECHANGED : BLOOMFILE_EREADONLY);
+        assert_true(bloomfile_contains_digest(f, number(0, 1ull << 40))); /* maybe */
+        bloomfile_close(f);
+        assert_file_holds("filter", now.data, now.size); /* it is not this writer's */
+        write_file("filter", before.data, before.size);
+        if (flags[i / 3] != 0) { /* which this one has not left */
+            f = opened("filter", BLOOMFILE_OPEN_WRITE);
+            bloomfile_close(f);
+        }
+        free(now.data);
+        free(before.data);
+    }
+}
+
+/* L9, L11, L23 and rescue. */
+static void each_file_has_an_identity_which_all_records_of_it_keep(void **state)
+{
+    (void)state;
+    static const uint8_t none[16];
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
+    const struct bloomfile_info first = info_of(f);
+    assert_memory_not_equal(first.identity, none, sizeof none);
+    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_rescue("rescued", f, 0), 0);
+    bloomfile_close(f);
+    assert_memory_equal(info_of_file("filter").identity, first.identity, sizeof none);
+    const struct bloomfile_info rescued = info_of_file("rescued");
+    assert_memory_not_equal(rescued.identity, none, sizeof none);
+    assert_memory_not_equal(rescued.identity, first.identity, sizeof none);
+    f = opened("filter", BLOOMFILE_OPEN_WRITE);
+    assert_memory_equal(info_of(f).identity, first.identity, sizeof none);
+    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_seal(f), 0);
+    bloomfile_close(f);
+    assert_memory_equal(info_of_file("filter").identity, none, sizeof none);
+    assert_memory_equal(info_of_file("sealed").identity, none, sizeof none);
+}
+
 /* ---- on disk */
 
 static unsigned flushes_to_make_durable(const bloomfile_filter *f)
@@ -410,11 +474,18 @@ static void whatever_a_writer_may_do_leaves_two_sequences_to_poison_with(void **
 
 #define UNKNOWN_FLAGS 0xFFFFFFFCu
 
+static bool is_reserved(unsigned at)
+{
+    return at > RECORD_AT_writers &&
+           (at < RECORD_AT_identity || at >= RECORD_AT_identity + sizeof(bytes16));
+}
+
 static void fill_what_is_unknown(void)
 {
     unsigned slot = slot_in_force("filter");
-    for (unsigned at = RECORD_AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
-        set_in_record("filter", slot, at, 4, 0x51000000u + at);
+    for (unsigned at = 0; at < RECORD_SIZE - 4; at += 4)
+        if (is_reserved(at))
+            set_in_record("filter", slot, at, 4, 0x51000000u + at);
     set_in_record("filter", slot, RECORD_AT_flags, 4, UNKNOWN_FLAGS);
 }
 
@@ -423,8 +494,9 @@ static void assert_unknown_kept(const char *path, unsigned slot, uint32_t known)
     struct bytes bytes = read_file(path);
     const uint8_t *record = record_at(bytes.data, slot);
     assert_int_equal(get32(record + RECORD_AT_flags), UNKNOWN_FLAGS | known);
-    for (unsigned at = RECORD_AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
-        assert_int_equal(get32(record + at), 0x51000000u + at);
+    for (unsigned at = 0; at < RECORD_SIZE - 4; at += 4)
+        if (is_reserved(at))
+            assert_int_equal(get32(record + at), 0x51000000u + at);
     free(bytes.data);
 }
 
@@ -433,8 +505,9 @@ static void assert_unknown_not_copied(const char *path, uint32_t flag_0)
     struct bytes bytes = read_file(path);
     const uint8_t *record = record_at(bytes.data, 0);
     assert_int_equal(get32(record + RECORD_AT_flags), flag_0);
-    for (unsigned at = RECORD_AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
-        assert_int_equal(get32(record + at), 0);
+    for (unsigned at = 0; at < RECORD_SIZE - 4; at += 4)
+        if (is_reserved(at))
+            assert_int_equal(get32(record + at), 0);
     free(bytes.data);
 }
 
@@ -498,6 +571,8 @@ int main(void)
         ON_NEW_FILTER(a_torn_first_commit_leaves_a_file_as_it_was_created),
         ON_NEW_FILTER(both_records_damaged_are_refused),
         ON_NEW_FILTER(a_record_of_one_s_own_is_the_least_that_may_be_there),
+        ON_NEW_FILTER(a_record_of_another_file_is_a_change_in_either_slot),
+        ON_NEW_FILTER(each_file_has_an_identity_which_all_records_of_it_keep),
         ON_NEW_FILTER(the_record_in_force_is_flushed_once_whoever_wrote_it),
         ON_NEW_FILTER(at_the_last_sequence_a_writer_fails_and_harms_nothing),
         ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal),

@@ -171,6 +171,7 @@ static struct bytes image_of(const struct row *row)
         memset(record_at(image.data, 0), 0, IN_FILE / 2);
         put64(record_at(image.data, 0) + RECORD_AT_sequence, 1);
         put32(record_at(image.data, 0) + RECORD_AT_state, BLOOMFILE_STATE_LIVE);
+        record_at(image.data, 0)[RECORD_AT_identity] = 1;
     }
     reseal_header(image.data);
     return image;

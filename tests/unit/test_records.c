@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The validity rules V21 to V26 of format-spec.md, section 13: commit records, torn and damaged. */
+ * The validity rules V21 to V26 and V35 of format-spec.md, section 13: commit records, torn and
+ * damaged. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -23,6 +24,8 @@ static void commit(struct bytes image, unsigned slot, uint64_t order, uint32_t w
     put32(record + RECORD_AT_state, with_state);
     put32(record + RECORD_AT_body_crc, 0);
     memset(record + RECORD_AT_boot_id, 0xB0 + (int)slot, sizeof(bytes16));
+    if (get32(image.data + AT_header_size) == IN_FILE)
+        memset(record + RECORD_AT_identity, 0x50, sizeof(bytes16));
     reseal_record(image.data, slot);
 }
 
@@ -130,7 +133,7 @@ static void a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force(
     memcpy(before, record, size);
     commit(image, 0, 6, BLOOMFILE_STATE_LIVE);
     put64(record + RECORD_AT_n, 77);
-    memset(record + 100, 0xEE, 800);
+    memset(record + 160, 0xEE, 800);
     reseal_record(image.data, 0);
     memcpy(after, record, size);
     for (unsigned cut = 0; cut <= size; cut++) {
@@ -257,6 +260,9 @@ static const struct row {
     { "V23 sealed, boot_id begins", &in_file, AS_SEALED, RECORD_AT_boot_id, 8, 1, REFUSED },
     { "V23 live, body_crc", &in_file, AS_LIVE, SET(body_crc, 1), REFUSED },
     { "V23 poisoned, body_crc", &in_file, AS_POISONED, SET(body_crc, 1), REFUSED },
+    { "V35 sealed, identity", &in_file, AS_SEALED, RECORD_AT_identity + 8, 8, 1ULL << 56, REFUSED },
+    { "V35 sealed, identity begins", &in_file, AS_SEALED, RECORD_AT_identity, 8, 1, REFUSED },
+    { "V35 live, half of an identity", &in_file, AS_LIVE, RECORD_AT_identity, 8, 0, 0 },
     { "n 0", &in_file, AS_SEALED, SET(n, 0), 0 },
     { "n 2^64-1", &in_file, AS_SEALED, SET(n, UINT64_MAX), 0 },
     { "unknown flags", &in_file, AS_SEALED, SET(flags, UINT32_MAX), 0 },
@@ -287,6 +293,35 @@ static void each_field_of_the_record_in_force_is_held_to_its_rule(void **unused)
             fail_msg("%s: %s", row->what, bloomfile_errname(error));
         if (row->error != 0)
             assert_verdict(row->what, image, row->error, "record 0", row->recipe->header_size / 2);
+        free(image.data);
+    }
+}
+
+static void live_records_without_an_identity_are_refused(void **unused)
+{
+    (void)unused;
+    static const uint32_t states[] = { BLOOMFILE_STATE_LIVE, BLOOMFILE_STATE_POISONED };
+    for (size_t i = 0; i < ROWS(states); i++) {
+        struct bytes image = live_image();
+        commit(image, 1, 5, states[i]);
+        memset(record_at(image.data, 1) + RECORD_AT_identity, 0, sizeof(bytes16));
+        reseal_record(image.data, 1);
+        record_at(image.data, 0)[RECORD_AT_n] ^= 1; /* not intact */
+        assert_verdict("V35", image, BLOOMFILE_ESTATE, "record 1", 3 * IN_FILE / 4);
+        free(image.data);
+    }
+}
+
+static void live_records_of_two_files_are_refused(void **unused)
+{
+    (void)unused;
+    for (unsigned slot = 0; slot < 2; slot++) {
+        struct bytes image = live_image();
+        record_at(image.data, slot)[RECORD_AT_identity] ^= 1;
+        reseal_record(image.data, slot);
+        assert_verdict("V35", image, BLOOMFILE_ERECORD, "record 0", IN_FILE / 2);
+        record_at(image.data, 0)[RECORD_AT_n] ^= 1; /* not intact: it says nothing */
+        assert_int_equal(sequence_in_force(image), 5);
         free(image.data);
     }
 }
@@ -404,6 +439,8 @@ int main(void)
         cmocka_unit_test(identical_live_records_are_valid),
         cmocka_unit_test(the_records_are_checked_after_the_size),
         cmocka_unit_test(each_field_of_the_record_in_force_is_held_to_its_rule),
+        cmocka_unit_test(live_records_without_an_identity_are_refused),
+        cmocka_unit_test(live_records_of_two_files_are_refused),
         cmocka_unit_test(the_record_not_in_force_is_not_held_to_V23),
         cmocka_unit_test(every_flipped_bit_of_a_sealed_header_is_refused),
         cmocka_unit_test(damage_to_either_record_of_a_sealed_image_names_it),

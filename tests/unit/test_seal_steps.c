@@ -33,7 +33,7 @@ static void fill_reserved(void)
     struct bytes bytes = read_file("filter");
     unsigned slot = slot_in_force("filter");
     uint8_t *record = record_at(bytes.data, slot);
-    for (unsigned at = RECORD_AT_writers + 4; at < RECORD_SIZE - 4; at++)
+    for (unsigned at = RECORD_AT_identity + 16; at < RECORD_SIZE - 4; at++)
         record[at] = (uint8_t)(0xA5 + at);
     reseal_record(bytes.data, slot);
     if (pwrite(fd, record, RECORD_SIZE, record - bytes.data) != RECORD_SIZE)

@@ -235,6 +235,7 @@ static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
         row(out, "writers", "%" PRIu32 "%s", info->writers,
             info->writers > 0 && !r->in_use ? ", killed" : "");
     put_hex(out, "boot id", info->boot_id, sizeof(info->boot_id));
+    put_hex(out, "identity", info->identity, sizeof(info->identity));
     if (((info->compat & ~INSPECT_KNOWN_COMPAT) | info->ro_compat |
          (info->incompat & ~INSPECT_KNOWN_INCOMPAT)) != 0)
         row(out, "features",

@@ -43,6 +43,7 @@ class Info:
     body_crc: int
     tag: bytes
     boot_id: bytes
+    identity: bytes
     label: str
     writers: int
     framing: str | int | None

@@ -303,7 +303,7 @@ final class Header {
         source.check(size <= wanted, ErrorCode.ETRAILING, size + " bytes, not " + wanted);
     }
 
-    /** Rules V21 to V26, with those of layers that look at the state. */
+    /** Rules V21 to V26 and V35, with those of layers that look at the state. */
     private void decodeRecords(byte[] b, Source source) throws BloomfileException {
         int size = headerSize / 4;
         int first = headerSize / 2;
@@ -337,6 +337,10 @@ final class Header {
         source.check(ones >= 0 && ones <= m && overflow >= 0 && overflow <= ones // V23
                 && (overflow == 0 || layout == Layout.COUNTING)
                 && (sealed ? u64(b, at + 40) == 0 && u64(b, at + 48) == 0 : bodyCrc == 0), ErrorCode.ESTATE, null);
+        boolean inFile = headerSize == FILE;
+        source.check(!inFile || sealed == (u64(b, at + 128) == 0 && u64(b, at + 136) == 0), ErrorCode.ESTATE, null); // V35
+        source.check(!inFile || !otherIntact || sealed || u32(b, other + 8) != LIVE && u32(b, other + 8) != POISONED
+                || Arrays.equals(b, at + 128, at + 144, b, other + 128, other + 144), ErrorCode.ERECORD, null);
         source.check(!sealed || identical || mayLive && otherIntact && u32(b, other + 8) == LIVE // V24
                 && u64(b, other) != LAST_SEQUENCE, ErrorCode.ERECORD, null);
         source.check(!isLayer() || sealed == (layers != 0), ErrorCode.ESERIES, null); // V29, V30

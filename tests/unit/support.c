@@ -33,6 +33,21 @@ void check_error(int got, int expected, const char *what, const char *file, int 
     _fail(file, line);
 }
 
+static struct CMUnitTest tests[100];
+static size_t test_count;
+
+void add_test(const struct CMUnitTest *test)
+{
+    if (test_count == ROWS(tests))
+        abort();
+    tests[test_count++] = *test;
+}
+
+int run_all(CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    return _cmocka_run_group_tests("tests", tests, test_count, setup, teardown) != 0;
+}
+
 int skipped(const char *why)
 {
     fprintf(stderr, "skipped: %s\n", why);

@@ -20,6 +20,20 @@
 #undef skip
 #define skip(reason) (print_message("skipped: %s\n", reason), _skip(__FILE__, __LINE__))
 
+/* Begins a test: TEST(claim) { ... }. run_all() runs the tests of a program in the order of their
+ * definitions. */
+#define TEST(name)        TEST_WITH(name, NULL, NULL)
+#define TEST_IN_DIR(name) TEST_WITH(name, enter_temp_dir, leave_temp_dir)
+#define TEST_WITH(name, setup, teardown)                                                           \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        add_test(&(struct CMUnitTest)cmocka_unit_test_setup_teardown(name, setup, teardown));      \
+    }                                                                                              \
+    static void name(void **state)
+void add_test(const struct CMUnitTest *test);
+int run_all(CMFixtureFunction setup, CMFixtureFunction teardown); /* of all; for main() */
+
 #define ROWS(table) (sizeof(table) / sizeof(table)[0])
 
 struct bytes {

@@ -57,7 +57,9 @@ static int allocate_new(uint64_t size, bool reserve, struct faults faults, off_t
     return error;
 }
 
-static void file_larger_than_free_space_allocates_nothing(void **state)
+#define ALONE(test) TEST_WITH(test, prepare, leave_temp_dir)
+
+ALONE(file_larger_than_free_space_allocates_nothing)
 {
     static const uint64_t sizes[] = { (FREE + 1) * BLOCK, (uint64_t)1 << 40, INT64_MAX };
     off_t taken;
@@ -69,7 +71,7 @@ static void file_larger_than_free_space_allocates_nothing(void **state)
         }
 }
 
-static void large_enough_disk_is_allocated(void **state)
+ALONE(large_enough_disk_is_allocated)
 {
     off_t taken;
     for (int reserve = 0; reserve < 2; reserve++) {
@@ -78,7 +80,7 @@ static void large_enough_disk_is_allocated(void **state)
     }
 }
 
-static void without_allocation_no_zeros_are_written_to_a_disk_that_is_too_small(void **state)
+ALONE(without_allocation_no_zeros_are_written_to_a_disk_that_is_too_small)
 {
     static const int errors[] = { EOPNOTSUPP, ENOSYS };
     off_t taken;
@@ -92,7 +94,7 @@ static void without_allocation_no_zeros_are_written_to_a_disk_that_is_too_small(
 }
 
 /* It may compress what is written. */
-static void sealed_file_is_not_allocated_where_fallocate_is_missing(void **state)
+ALONE(sealed_file_is_not_allocated_where_fallocate_is_missing)
 {
     off_t taken;
     const struct faults lacking = from_then_on(ON_fallocate64, 1, EOPNOTSUPP);
@@ -100,7 +102,7 @@ static void sealed_file_is_not_allocated_where_fallocate_is_missing(void **state
     assert_int_equal(taken, 0);
 }
 
-static void unknown_free_space_skips_the_size_check(void **state)
+ALONE(unknown_free_space_skips_the_size_check)
 {
     off_t taken;
     is_unknown = true;
@@ -112,7 +114,7 @@ static void unknown_free_space_skips_the_size_check(void **state)
     assert_error(allocate_new((FREE + 1) * BLOCK, true, (struct faults){ 0 }, &taken), 0);
 }
 
-static void reserved_blocks_count_as_free_for_root_alone(void **state)
+ALONE(reserved_blocks_count_as_free_for_root_alone)
 {
     off_t taken;
     disk.f_bavail = FREE / 2;
@@ -124,14 +126,5 @@ static void reserved_blocks_count_as_free_for_root_alone(void **state)
 
 int main(void)
 {
-#define ALONE(test) cmocka_unit_test_setup_teardown(test, prepare, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        ALONE(file_larger_than_free_space_allocates_nothing),
-        ALONE(large_enough_disk_is_allocated),
-        ALONE(without_allocation_no_zeros_are_written_to_a_disk_that_is_too_small),
-        ALONE(sealed_file_is_not_allocated_where_fallocate_is_missing),
-        ALONE(unknown_free_space_skips_the_size_check),
-        ALONE(reserved_blocks_count_as_free_for_root_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -123,7 +123,9 @@ static void damage_page(uint64_t page)
 
 /* ---- tests */
 
-static void each_page_that_is_not_known_is_asked_for_once(void **state)
+#define ON_NEW_FILTER(test) TEST_WITH(test, make_filter, remove_filter)
+
+ON_NEW_FILTER(each_page_that_is_not_known_is_asked_for_once)
 {
     static const uint64_t known[] = { 7, 70, 1033 };
     static const uint64_t wanted[] = { 7,    70, 1033, 9, 0, 1030, 9,    33,   0,
@@ -138,7 +140,7 @@ static void each_page_that_is_not_known_is_asked_for_once(void **state)
     assert_int_equal(count, 0);
 }
 
-static void the_second_of_two_is_asked_for_and_one_alone_is_read(void **state)
+ON_NEW_FILTER(the_second_of_two_is_asked_for_and_one_alone_is_read)
 {
     static const uint64_t two[] = { 3, 64 }, one[] = { 128 }, last[] = { 3, 64, 129 };
     disk = COLD;
@@ -150,7 +152,7 @@ static void the_second_of_two_is_asked_for_and_one_alone_is_read(void **state)
     assert_int_equal(count, 0);
 }
 
-static void a_bad_page_is_known(void **state)
+ON_NEW_FILTER(a_bad_page_is_known)
 {
     static const uint64_t bad[] = { 64 }, wanted[] = { 64, 66, 64, 67 };
     damage_page(64);
@@ -161,14 +163,14 @@ static void a_bad_page_is_known(void **state)
     assert_asked_for(&wanted[3], 1);
 }
 
-static void what_is_in_memory_is_not_asked_for(void **state)
+ON_NEW_FILTER(what_is_in_memory_is_not_asked_for)
 {
     static const uint64_t wanted[] = { 1, 2, 3, 4 };
     assert_int_equal(look_up(wanted, ROWS(wanted)), 0);
     assert_int_equal(count, 0);
 }
 
-static void whoever_verifies_nothing_asks_for_nothing(void **state)
+ON_NEW_FILTER(whoever_verifies_nothing_asks_for_nothing)
 {
     static const uint64_t wanted[] = { 1, 2, 3, 4 };
     bloomfile_close(filter);
@@ -182,13 +184,5 @@ static void whoever_verifies_nothing_asks_for_nothing(void **state)
 
 int main(void)
 {
-#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, make_filter, remove_filter)
-    const struct CMUnitTest tests[] = {
-        ON_NEW_FILTER(each_page_that_is_not_known_is_asked_for_once),
-        ON_NEW_FILTER(the_second_of_two_is_asked_for_and_one_alone_is_read),
-        ON_NEW_FILTER(a_bad_page_is_known),
-        ON_NEW_FILTER(what_is_in_memory_is_not_asked_for),
-        ON_NEW_FILTER(whoever_verifies_nothing_asks_for_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

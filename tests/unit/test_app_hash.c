@@ -17,10 +17,10 @@
 #include "format/bytes.h"
 #include "format/header.h"
 
-#define OURS  0x80536E6Fu
-#define TEST  0x0123456789ABCDEFu /* our self test */
-#define COUNT 300                 /* digests in each filter */
-#define BATCH 3000                /* digests asked at once, of which most are not in it */
+#define OURS      0x80536E6Fu
+#define SELF_TEST 0x0123456789ABCDEFu /* our self test */
+#define COUNT     300                 /* digests in each filter */
+#define BATCH     3000                /* digests asked at once, of which most are not in it */
 
 static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                     BLOOMFILE_LAYOUT_COUNTING };
@@ -33,7 +33,7 @@ static struct bloomfile_params params_of(uint32_t layout)
                                       .hashes = 6,
                                       .capacity = COUNT,
                                       .hash_id = OURS,
-                                      .self_test = TEST };
+                                      .self_test = SELF_TEST };
 }
 
 /* The application's digest of its i-th key. */
@@ -149,11 +149,11 @@ static void the_header_carries_the_name(void **state)
     for (size_t i = 0; i < ROWS(layouts); i++) {
         struct bytes image = image_of(layouts[i]);
         assert_int_equal(get32(image.data + AT_hash_id), OURS);
-        assert_int_equal(get64(image.data + AT_self_test), TEST);
+        assert_int_equal(get64(image.data + AT_self_test), SELF_TEST);
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
         assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
         assert_int_equal(info.hash_id, OURS);
-        assert_int_equal(info.self_test, TEST);
+        assert_int_equal(info.self_test, SELF_TEST);
         free(image.data);
     }
 }
@@ -225,16 +225,16 @@ static void only_the_right_name_gets_answers(void **state)
         struct bytes image = image_of(layouts[i % ROWS(layouts)]);
         bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH | flags[i / ROWS(layouts)]);
         assert_never_no(f);
-        assert_error(bloomfile_name_hash(f, OURS + 1, TEST), BLOOMFILE_EHASH);
+        assert_error(bloomfile_name_hash(f, OURS + 1, SELF_TEST), BLOOMFILE_EHASH);
         assert_never_no(f);
-        assert_error(bloomfile_name_hash(f, OURS, TEST ^ 1), BLOOMFILE_ESELFTEST);
+        assert_error(bloomfile_name_hash(f, OURS, SELF_TEST ^ 1), BLOOMFILE_ESELFTEST);
         assert_never_no(f);
         bloomfile_close(f);
         f = open_image(image, BLOOMFILE_OPEN_APP_HASH | flags[i / ROWS(layouts)]);
-        assert_error(bloomfile_name_hash(f, 1, TEST), BLOOMFILE_EHASH);
+        assert_error(bloomfile_name_hash(f, 1, SELF_TEST), BLOOMFILE_EHASH);
         assert_int_equal(by_digest(f), BATCH);
         assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
-        assert_error(bloomfile_name_hash(f, OURS, TEST), 0);
+        assert_error(bloomfile_name_hash(f, OURS, SELF_TEST), 0);
         assert_answers(f);
         bloomfile_close(f);
         free(image.data);
@@ -250,7 +250,7 @@ static void a_wrong_name_silences_a_filter_of_xxh3_too(void **state)
     const uint64_t self_test = info_of(f).self_test;
     assert_in_range(by_digest(f), 0, 9);
     assert_in_range(by_key(f), 0, 9);
-    assert_error(bloomfile_name_hash(f, OURS, TEST), BLOOMFILE_EHASH);
+    assert_error(bloomfile_name_hash(f, OURS, SELF_TEST), BLOOMFILE_EHASH);
     assert_never_no(f);
     assert_error(bloomfile_name_hash(f, 1, self_test), 0);
     assert_error(bloomfile_status(f), 0);
@@ -265,7 +265,7 @@ static void a_key_is_maybe_and_the_sticky_error_tells(void **state)
         for (unsigned batch = 0; batch < 2; batch++) {
             struct bytes image = image_of(layouts[i]);
             bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
-            assert_error(bloomfile_name_hash(f, OURS, TEST), 0);
+            assert_error(bloomfile_name_hash(f, OURS, SELF_TEST), 0);
             assert_error(bloomfile_status(f), 0);
             assert_int_equal(bloomfile_contains_many(f, NULL, 0, NULL), 0);
             assert_error(bloomfile_status(f), 0);
@@ -298,8 +298,8 @@ static void assert_copy(const char *path, uint32_t layout)
     assert_error(bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH | BLOOMFILE_OPEN_VERIFY_FULL), 0);
     assert_int_equal(info_of(f).layout, layout);
     assert_int_equal(info_of(f).hash_id, OURS);
-    assert_int_equal(info_of(f).self_test, TEST);
-    assert_error(bloomfile_name_hash(f, OURS, TEST), 0);
+    assert_int_equal(info_of(f).self_test, SELF_TEST);
+    assert_error(bloomfile_name_hash(f, OURS, SELF_TEST), 0);
     for (unsigned i = 0; i < COUNT; i++)
         assert_true(bloomfile_contains_digest(f, digest_of(i)));
     assert_in_range(by_digest(f), COUNT, COUNT + 300);
@@ -424,9 +424,9 @@ static void a_live_filter_takes_digests_from_who_names_it(void **state)
     assert_takes_nothing(f, false);
     assert_never_no(f);
     assert_int_equal(info_of(f).keys, COUNT);
-    assert_error(bloomfile_name_hash(f, OURS, TEST + 1), BLOOMFILE_ESELFTEST);
+    assert_error(bloomfile_name_hash(f, OURS, SELF_TEST + 1), BLOOMFILE_ESELFTEST);
     assert_takes_nothing(f, false);
-    assert_error(bloomfile_name_hash(f, OURS, TEST), 0);
+    assert_error(bloomfile_name_hash(f, OURS, SELF_TEST), 0);
     assert_error(bloomfile_remove_digest(f, digest_of(0)), 0);
     assert_error(bloomfile_remove_digest(f, digest_of(COUNT + 1)), BLOOMFILE_EABSENT);
     assert_int_equal(info_of(f).keys, COUNT - 1);
@@ -474,7 +474,7 @@ static void live_sources_are_copied_and_rescued(void **state)
     bloomfile_close(f);
     assert_error(bloomfile_open(&copy, "out", 0), BLOOMFILE_EHASH);
     assert_error(bloomfile_open(&copy, "out", BLOOMFILE_OPEN_APP_HASH), 0);
-    assert_error(bloomfile_name_hash(copy, OURS, TEST), 0);
+    assert_error(bloomfile_name_hash(copy, OURS, SELF_TEST), 0);
     assert_answers(copy);
     bloomfile_close(copy);
 }

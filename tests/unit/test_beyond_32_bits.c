@@ -156,17 +156,17 @@ static void assert_big_filter_works(uint32_t layout, uint64_t m, uint32_t k)
     close(fd);
 }
 
-static void a_blocked_filter_of_more_than_2_to_the_36_bits_works(void **state)
+TEST_IN_DIR(a_blocked_filter_of_more_than_2_to_the_36_bits_works)
 {
     assert_big_filter_works(BLOOMFILE_LAYOUT_BLOCKED, (1ULL << 36) + 512 * 1001, 8);
 }
 
-static void a_classic_filter_of_more_than_2_to_the_36_bits_works(void **state)
+TEST_IN_DIR(a_classic_filter_of_more_than_2_to_the_36_bits_works)
 {
     assert_big_filter_works(BLOOMFILE_LAYOUT_CLASSIC, (1ULL << 36) + 4099, 4);
 }
 
-static void a_filter_inside_a_file_begins_beyond_4_gib(void **state)
+TEST_IN_DIR(a_filter_inside_a_file_begins_beyond_4_gib)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 10, 6, 50, 0 });
@@ -187,11 +187,5 @@ static void a_filter_inside_a_file_begins_beyond_4_gib(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(a_blocked_filter_of_more_than_2_to_the_36_bits_works),
-        IN_NEW_DIR(a_classic_filter_of_more_than_2_to_the_36_bits_works),
-        IN_NEW_DIR(a_filter_inside_a_file_begins_beyond_4_gib),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -22,7 +22,7 @@ static const struct bloomfile_params layouts[] = {
     { .layout = BLOOMFILE_LAYOUT_COUNTING, .fpr = 0.3 },
 };
 
-static void the_order_of_keys_does_not_matter(void **state)
+TEST(the_order_of_keys_does_not_matter)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_builder *up = new_builder(layouts[i]), *down = new_builder(layouts[i]);
@@ -33,7 +33,7 @@ static void the_order_of_keys_does_not_matter(void **state)
     }
 }
 
-static void equal_keys_count_once(void **state)
+TEST(equal_keys_count_once)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_builder *once = new_builder(layouts[i]), *often = new_builder(layouts[i]);
@@ -53,7 +53,7 @@ static void equal_keys_count_once(void **state)
 }
 
 /* So many that they are not sorted as they come. */
-static void many_equal_keys_that_were_counted_count_once(void **state)
+TEST(many_equal_keys_that_were_counted_count_once)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_builder *once = new_builder(layouts[i]), *often = new_builder(layouts[i]);
@@ -75,7 +75,7 @@ static void *add_one_more(void *context)
     return NULL;
 }
 
-static void keys_are_counted_whichever_thread_adds_them(void **state)
+TEST(keys_are_counted_whichever_thread_adds_them)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .threads = 2 });
     for (uint64_t added = 1; added <= 5; added++) {
@@ -89,7 +89,7 @@ static void keys_are_counted_whichever_thread_adds_them(void **state)
     bloomfile_builder_free(b);
 }
 
-static void a_builder_makes_the_same_bytes_twice(void **state)
+TEST(a_builder_makes_the_same_bytes_twice)
 {
     bloomfile_builder *b = new_builder(layouts[0]);
     add_numbers(b, 0, 1000);
@@ -97,7 +97,7 @@ static void a_builder_makes_the_same_bytes_twice(void **state)
     bloomfile_builder_free(b);
 }
 
-static void keys_may_be_added_after_finishing(void **state)
+TEST(keys_may_be_added_after_finishing)
 {
     bloomfile_builder *b = new_builder(layouts[1]), *at_once = new_builder(layouts[1]);
     add_numbers(b, 0, 1000);
@@ -108,7 +108,7 @@ static void keys_may_be_added_after_finishing(void **state)
 }
 
 /* So many that they are partitioned, behind those that have been sorted. */
-static void many_keys_may_be_added_after_counting(void **state)
+TEST(many_keys_may_be_added_after_counting)
 {
     bloomfile_builder *b = new_builder(layouts[1]), *at_once = new_builder(layouts[1]);
     uint64_t count;
@@ -119,7 +119,7 @@ static void many_keys_may_be_added_after_counting(void **state)
     assert_same(last_image(b), last_image(at_once));
 }
 
-static void digests_stand_for_their_keys(void **state)
+TEST(digests_stand_for_their_keys)
 {
     enum {
         N = 100000
@@ -137,7 +137,7 @@ static void digests_stand_for_their_keys(void **state)
     free(digests);
 }
 
-static void many_keys_are_added_at_once(void **state)
+TEST(many_keys_are_added_at_once)
 {
     enum {
         N = 3000
@@ -157,7 +157,7 @@ static void many_keys_are_added_at_once(void **state)
     assert_same(last_image(b), last_image(by_key));
 }
 
-static void more_digests_than_memory_holds_are_refused_and_not_forgotten(void **state)
+TEST(more_digests_than_memory_holds_are_refused_and_not_forgotten)
 {
     static const size_t counts[] = { SIZE_MAX / 8, SIZE_MAX };
     for (size_t i = 0; i < ROWS(counts); i++) {
@@ -174,7 +174,7 @@ static void more_digests_than_memory_holds_are_refused_and_not_forgotten(void **
     }
 }
 
-static void the_file_and_the_image_in_memory_have_the_same_body_and_parameters(void **state)
+TEST(the_file_and_the_image_in_memory_have_the_same_body_and_parameters)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_builder *b = new_builder(layouts[i]);
@@ -200,7 +200,7 @@ static void the_file_and_the_image_in_memory_have_the_same_body_and_parameters(v
     }
 }
 
-static void the_reserved_bytes_are_zero(void **state)
+TEST(the_reserved_bytes_are_zero)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .label = "label" });
     struct bytes image = last_image(b);
@@ -213,7 +213,7 @@ static void the_reserved_bytes_are_zero(void **state)
 
 /* ---- small and odd filters */
 
-static void a_filter_of_no_keys_says_no(void **state)
+TEST(a_filter_of_no_keys_says_no)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         struct bytes image = last_image(new_builder(layouts[i]));
@@ -230,7 +230,7 @@ static void a_filter_of_no_keys_says_no(void **state)
     }
 }
 
-static void every_number_of_bits_holds_its_keys(void **state)
+TEST(every_number_of_bits_holds_its_keys)
 {
     for (uint64_t m = 1; m < 140; m++) {
         for (uint32_t layout = BLOOMFILE_LAYOUT_CLASSIC; layout <= BLOOMFILE_LAYOUT_COUNTING;
@@ -250,7 +250,7 @@ static void every_number_of_bits_holds_its_keys(void **state)
     }
 }
 
-static void counters_count_positions_and_stop_at_15(void **state)
+TEST(counters_count_positions_and_stop_at_15)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 3, 2, 3, 0 });
@@ -266,30 +266,12 @@ static void counters_count_positions_and_stop_at_15(void **state)
     free(image.data);
 }
 
-static void nothing_is_freed_of_no_builder(void **state)
+TEST(nothing_is_freed_of_no_builder)
 {
     bloomfile_builder_free(NULL);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_of_keys_does_not_matter),
-        cmocka_unit_test(equal_keys_count_once),
-        cmocka_unit_test(many_equal_keys_that_were_counted_count_once),
-        cmocka_unit_test(keys_are_counted_whichever_thread_adds_them),
-        cmocka_unit_test(a_builder_makes_the_same_bytes_twice),
-        cmocka_unit_test(keys_may_be_added_after_finishing),
-        cmocka_unit_test(many_keys_may_be_added_after_counting),
-        cmocka_unit_test(digests_stand_for_their_keys),
-        cmocka_unit_test(many_keys_are_added_at_once),
-        cmocka_unit_test(more_digests_than_memory_holds_are_refused_and_not_forgotten),
-        cmocka_unit_test(the_reserved_bytes_are_zero),
-        cmocka_unit_test(a_filter_of_no_keys_says_no),
-        cmocka_unit_test(every_number_of_bits_holds_its_keys),
-        cmocka_unit_test(counters_count_positions_and_stop_at_15),
-        cmocka_unit_test(the_file_and_the_image_in_memory_have_the_same_body_and_parameters),
-        cmocka_unit_test(nothing_is_freed_of_no_builder),
-    };
-    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+    return run_all(enter_temp_dir, leave_temp_dir);
 }

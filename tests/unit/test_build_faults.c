@@ -130,7 +130,7 @@ enum {
     ON_MEMORY = 3 /* rows */
 };
 
-static void whichever_call_fails_its_error_is_told_and_no_digest_is_lost(void **state)
+TEST(whichever_call_fails_its_error_is_told_and_no_digest_is_lost)
 {
     const bool usual = params.layout == BLOOMFILE_LAYOUT_BLOCKED && params.slices == 0;
     const size_t tried = usual ? ROWS(rows) : ON_MEMORY;
@@ -146,7 +146,7 @@ static void whichever_call_fails_its_error_is_told_and_no_digest_is_lost(void **
 }
 
 /* They wait for others before they are written. */
-static void nor_one_that_was_added_alone(void **state)
+TEST(nor_one_that_was_added_alone)
 {
     batch = 1;
     whichever_call_fails_its_error_is_told_and_no_digest_is_lost(state);
@@ -182,7 +182,7 @@ static int finish(bloomfile_builder *b, size_t n)
 }
 
 /* The only one waits for others until it is counted or written. */
-static void nor_one_where_memory_is_not_limited(void **state)
+TEST(nor_one_where_memory_is_not_limited)
 {
     static const size_t numbers[] = { 1, KEYS };
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_RIBBON };
@@ -211,7 +211,7 @@ static void nor_one_where_memory_is_not_limited(void **state)
 }
 
 /* Pages that are solved take memory of their own. */
-static void nor_one_of_a_ribbon(void **state)
+TEST(nor_one_of_a_ribbon)
 {
     struct bloomfile_params ribbon = params;
     ribbon.layout = BLOOMFILE_LAYOUT_RIBBON;
@@ -219,7 +219,7 @@ static void nor_one_of_a_ribbon(void **state)
 }
 
 /* The digests of a slice are spread while they are collected. */
-static void nor_one_of_a_slice(void **state)
+TEST(nor_one_of_a_slice)
 {
     struct bloomfile_params slice = params;
     slice.capacity = KEYS;
@@ -227,7 +227,7 @@ static void nor_one_of_a_slice(void **state)
     nor_one_of_another_filter(slice, state);
 }
 
-static void short_and_interrupted_transfers_are_continued(void **state)
+TEST(short_and_interrupted_transfers_are_continued)
 {
     assert_error(run((struct faults){ .transfer_at_most = 30001 }), 0);
     assert_error(run(once(ON_pwrite64, 2, EINTR)), 0);
@@ -235,12 +235,12 @@ static void short_and_interrupted_transfers_are_continued(void **state)
     assert_error(run(once(ON_openat64, 1, EINTR)), 0);
 }
 
-static void a_temporary_file_that_has_been_cut_is_noticed(void **state)
+TEST(a_temporary_file_that_has_been_cut_is_noticed)
 {
     assert_error(run((struct faults){ .file_ends_at = 100000 }), BLOOMFILE_ETRUNCATED);
 }
 
-static void without_unnamed_files_a_name_for_a_moment_serves(void **state)
+TEST(without_unnamed_files_a_name_for_a_moment_serves)
 {
     static const int errors[] = { EOPNOTSUPP, EISDIR, EINVAL };
     for (size_t i = 0; i < ROWS(errors); i++)
@@ -252,7 +252,7 @@ static void without_unnamed_files_a_name_for_a_moment_serves(void **state)
 }
 
 /* The next file to be opened gets the number of the temporary one that was given up. */
-static void a_temporary_file_that_keeps_its_name_is_given_up(void **state)
+TEST(a_temporary_file_that_keeps_its_name_is_given_up)
 {
     struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);
     struct faults besides = once(ON_unlinkat, 1, EIO);
@@ -316,7 +316,7 @@ static void assert_noticed(bloomfile_builder *b, int fd, size_t at,
 }
 
 /* Digests that are as many, and in order: only their sum tells. */
-static void nor_are_changed_digests_counted(void **state)
+TEST(nor_are_changed_digests_counted)
 {
     bloomfile_builder *b = new_builder(params);
     uint64_t count = UINT64_MAX;
@@ -334,7 +334,7 @@ static void nor_are_changed_digests_counted(void **state)
 }
 
 /* As after an error of writing to the disk, which comes later than the write. */
-static void what_changes_in_a_temporary_file_is_noticed(void **state)
+TEST(what_changes_in_a_temporary_file_is_noticed)
 {
     static void (*const damages[])(uint8_t *, size_t) = { zero, flip, shift };
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_RIBBON; layout++) {
@@ -357,7 +357,7 @@ static void what_changes_in_a_temporary_file_is_noticed(void **state)
     }
 }
 
-static void a_folder_that_does_not_serve_is_an_error(void **state)
+TEST(a_folder_that_does_not_serve_is_an_error)
 {
     write_file("file", "", 0);
     static const struct {
@@ -376,7 +376,7 @@ static void a_folder_that_does_not_serve_is_an_error(void **state)
 }
 
 /* It may be changed while a worker makes the file. */
-static void the_environment_is_read_when_a_builder_is_made(void **state)
+TEST(the_environment_is_read_when_a_builder_is_made)
 {
     char *before = getenv("TMPDIR");
     before = before != NULL ? strdup(before) : NULL;
@@ -395,7 +395,7 @@ static void the_environment_is_read_when_a_builder_is_made(void **state)
     free(before);
 }
 
-static void without_threads_the_caller_does_the_work(void **state)
+TEST(without_threads_the_caller_does_the_work)
 {
     params.threads = 4;
     for (unsigned nth = 1; nth <= 4; nth++)
@@ -404,7 +404,7 @@ static void without_threads_the_caller_does_the_work(void **state)
 }
 
 /* A thread takes longer to start than a few keys take. */
-static void no_more_threads_are_started_than_there_is_work_for(void **state)
+TEST(no_more_threads_are_started_than_there_is_work_for)
 {
     static const struct {
         size_t keys;
@@ -425,7 +425,7 @@ static void no_more_threads_are_started_than_there_is_work_for(void **state)
     }
 }
 
-static void two_threads_are_the_fewest_that_share_the_work(void **state)
+TEST(two_threads_are_the_fewest_that_share_the_work)
 {
     for (uint32_t threads = 0; threads <= 2; threads++) {
         faults_begin(&(struct faults){ 0 });
@@ -462,7 +462,7 @@ static bool killed_at(unsigned call)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-static void a_kill_leaves_nothing_behind(void **state)
+TEST(a_kill_leaves_nothing_behind)
 {
     if (!has_unnamed_files())
         skip("the file system has no files without a name");
@@ -479,24 +479,5 @@ static void a_kill_leaves_nothing_behind(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whichever_call_fails_its_error_is_told_and_no_digest_is_lost),
-        cmocka_unit_test(nor_one_that_was_added_alone),
-        cmocka_unit_test(nor_one_where_memory_is_not_limited),
-        cmocka_unit_test(nor_one_of_a_ribbon),
-        cmocka_unit_test(nor_one_of_a_slice),
-        cmocka_unit_test(short_and_interrupted_transfers_are_continued),
-        cmocka_unit_test(a_temporary_file_that_has_been_cut_is_noticed),
-        cmocka_unit_test(without_unnamed_files_a_name_for_a_moment_serves),
-        cmocka_unit_test(a_temporary_file_that_keeps_its_name_is_given_up),
-        cmocka_unit_test(what_changes_in_a_temporary_file_is_noticed),
-        cmocka_unit_test(nor_are_changed_digests_counted),
-        cmocka_unit_test(a_folder_that_does_not_serve_is_an_error),
-        cmocka_unit_test(the_environment_is_read_when_a_builder_is_made),
-        cmocka_unit_test(without_threads_the_caller_does_the_work),
-        cmocka_unit_test(no_more_threads_are_started_than_there_is_work_for),
-        cmocka_unit_test(two_threads_are_the_fewest_that_share_the_work),
-        cmocka_unit_test(a_kill_leaves_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, build_plainly, clean_up) != 0;
+    return run_all(build_plainly, clean_up);
 }

@@ -144,7 +144,7 @@ static struct bytes expected_of(struct bloomfile_params params)
     return image;
 }
 
-static void each_digest_counts_once(void **state)
+TEST(each_digest_counts_once)
 {
     for (size_t k = 0; k < ROWS(kinds); k++) {
         struct bytes expected = expected_of(kinds[k]);
@@ -166,7 +166,7 @@ static void each_digest_counts_once(void **state)
 
 /* A filter of another size than planned has never been there: without BLOOMFILE_TO_REPLACE the
  * right one could not follow it. */
-static void only_the_filter_of_the_right_size_is_published(void **state)
+TEST(only_the_filter_of_the_right_size_is_published)
 {
     struct bytes expected = expected_of(kinds[0]);
     const size_t n = out_of_sample();
@@ -179,7 +179,7 @@ static void only_the_filter_of_the_right_size_is_published(void **state)
 }
 
 /* For all that are held it would be, but they are few. */
-static void a_filter_is_not_too_large_before_its_keys_are_counted(void **state)
+TEST(a_filter_is_not_too_large_before_its_keys_are_counted)
 {
     const struct rlimit small = { KEYS * 10 / 8 + 50000, RLIM_INFINITY };
     struct rlimit before;
@@ -199,10 +199,5 @@ static void a_filter_is_not_too_large_before_its_keys_are_counted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_digest_counts_once),
-        cmocka_unit_test(only_the_filter_of_the_right_size_is_published),
-        cmocka_unit_test(a_filter_is_not_too_large_before_its_keys_are_counted),
-    };
-    return cmocka_run_group_tests(tests, make_digests, leave_temp_dir) != 0;
+    return run_all(make_digests, leave_temp_dir);
 }

@@ -76,7 +76,7 @@ static struct parts parts_of(struct bloomfile_params params, struct how how)
     return parts_plan(&h, KEYS, &plan, false);
 }
 
-static void short_memory_makes_windows_of_parts(void **state)
+TEST(short_memory_makes_windows_of_parts)
 {
     for (size_t k = 0; k < ROWS(kinds); k++) {
         for (size_t h = 0; h < ROWS(hows); h++) {
@@ -91,7 +91,7 @@ static void short_memory_makes_windows_of_parts(void **state)
     assert_true(parts_of(kinds[1], (struct how){ 3, 16 * MIB }).window == 0);
 }
 
-static void deferred_positions_make_the_same_bytes(void **state)
+TEST(deferred_positions_make_the_same_bytes)
 {
     for (size_t k = 0; k < ROWS(kinds); k++) {
         struct bytes expected = plainly_built(kinds[k], digests);
@@ -105,7 +105,7 @@ static void deferred_positions_make_the_same_bytes(void **state)
     }
 }
 
-static void digests_may_be_spread_unevenly_and_be_repeated(void **state)
+TEST(digests_may_be_spread_unevenly_and_be_repeated)
 {
     uint64_t *values = calloc(KEYS, sizeof *values);
     assert_non_null(values);
@@ -135,7 +135,7 @@ static unsigned reads_of(struct bloomfile_params params)
 }
 
 /* A part of 256 KiB each: 16 MiB would take 64 passes. */
-static void digests_are_not_read_for_each_part(void **state)
+TEST(digests_are_not_read_for_each_part)
 {
     struct bloomfile_params small = kinds[1];
     small.bits = 8 * 100 * KIB;
@@ -159,7 +159,7 @@ static const struct {
     { ON_pread64, ENXIO }, /* EIO would be told if the bytes were not what was written, too */
 };
 
-static void whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds(void **state)
+TEST(whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds)
 {
     struct bytes expected = plainly_built(few, digests);
     const size_t descriptors = open_descriptors();
@@ -237,7 +237,7 @@ static void damage_in_time(enum fault_call call)
 }
 
 /* As after an error of writing to the disk, which comes later than the write. */
-static void positions_that_change_in_the_file_are_noticed(void **state)
+TEST(positions_that_change_in_the_file_are_noticed)
 {
     static void (*const damages[])(uint8_t *) = { zero, flip, shift };
     bloomfile_builder *b = builder_with(few, hows[0], digests);
@@ -261,7 +261,7 @@ static void positions_that_change_in_the_file_are_noticed(void **state)
 /* ---- sizes */
 
 /* Of 2^35 bits, which are 2^32 bytes, with no limit of memory; and of as many as there can be. */
-static void parts_of_the_largest_bodies_fit_into_the_address_space(void **state)
+TEST(parts_of_the_largest_bodies_fit_into_the_address_space)
 {
     static const uint64_t bits[] = { 1ULL << 35, (1ULL << 35) + 1, BLOOMFILE_MAX_BITS };
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
@@ -290,7 +290,7 @@ static struct parts local_parts(uint32_t layout, unsigned threads, uint64_t memo
 }
 
 /* Whose memory is that of all threads. */
-static void parts_of_layouts_with_local_positions_fit_into_the_memory(void **state)
+TEST(parts_of_layouts_with_local_positions_fit_into_the_memory)
 {
     const uint64_t keys_of_page = 64 * MIB / (64 * MIB / 4096);
     for (unsigned threads = 1; threads <= 4; threads++) {
@@ -311,7 +311,7 @@ static void parts_of_layouts_with_local_positions_fit_into_the_memory(void **sta
     assert_true(solver_needs(1 << 20, 1) == solver_needs(1 << 30, 1));
 }
 
-static void windows_have_no_more_parts_and_no_larger_buffers_than_serve(void **state)
+TEST(windows_have_no_more_parts_and_no_larger_buffers_than_serve)
 {
     for (size_t k = 0; k < ROWS(kinds); k++)
         for (uint64_t memory = MIB; memory <= 32 * MIB; memory *= 2) {
@@ -322,7 +322,7 @@ static void windows_have_no_more_parts_and_no_larger_buffers_than_serve(void **s
         }
 }
 
-static void a_buffer_takes_no_more_memory_than_it_may(void **state)
+TEST(a_buffer_takes_no_more_memory_than_it_may)
 {
     const struct digest_buffer_plan plan = { .most = 5000 };
     struct digest_buffer buffer = { 0 };
@@ -343,17 +343,5 @@ static void a_buffer_takes_no_more_memory_than_it_may(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_memory_makes_windows_of_parts),
-        cmocka_unit_test(deferred_positions_make_the_same_bytes),
-        cmocka_unit_test(digests_may_be_spread_unevenly_and_be_repeated),
-        cmocka_unit_test(digests_are_not_read_for_each_part),
-        cmocka_unit_test(whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds),
-        cmocka_unit_test(positions_that_change_in_the_file_are_noticed),
-        cmocka_unit_test(parts_of_the_largest_bodies_fit_into_the_address_space),
-        cmocka_unit_test(parts_of_layouts_with_local_positions_fit_into_the_memory),
-        cmocka_unit_test(windows_have_no_more_parts_and_no_larger_buffers_than_serve),
-        cmocka_unit_test(a_buffer_takes_no_more_memory_than_it_may),
-    };
-    return cmocka_run_group_tests(tests, fill_digests, leave_temp_dir) != 0;
+    return run_all(fill_digests, leave_temp_dir);
 }

@@ -6,19 +6,19 @@
 
 static const uint8_t in_order[] = { 0xF8, 0x01, 0x82, 0x03, 0x84, 0x05, 0x86, 0x07, 0x88 };
 
-static void integers_are_read_least_significant_byte_first(void **state)
+TEST(integers_are_read_least_significant_byte_first)
 {
     assert_int_equal(get32(in_order), 0x038201F8);
     assert_int_equal(get64(in_order), 0x07860584038201F8);
 }
 
-static void integers_are_read_at_any_alignment(void **state)
+TEST(integers_are_read_at_any_alignment)
 {
     assert_int_equal(get32(in_order + 1), 0x84038201);
     assert_int_equal(get64(in_order + 1), 0x8807860584038201u);
 }
 
-static void what_is_written_is_least_significant_byte_first_and_nothing_around_it(void **state)
+TEST(what_is_written_is_least_significant_byte_first_and_nothing_around_it)
 {
     uint8_t bytes[11] = { 0 };
     put32(bytes + 1, 0x84038201);
@@ -30,10 +30,5 @@ static void what_is_written_is_least_significant_byte_first_and_nothing_around_i
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_read_least_significant_byte_first),
-        cmocka_unit_test(integers_are_read_at_any_alignment),
-        cmocka_unit_test(what_is_written_is_least_significant_byte_first_and_nothing_around_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

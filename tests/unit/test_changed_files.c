@@ -293,7 +293,7 @@ static void check_rule(const struct opening *o, const struct change *c, uint32_t
     bloomfile_close(f);
 }
 
-static void every_open_flag_times_every_change(void **state)
+TEST_IN_DIR(every_open_flag_times_every_change)
 {
     const bool kept = time_of_change_is_kept();
     for (size_t o = 0; o < ROWS(openings); o++)
@@ -306,7 +306,7 @@ static void every_open_flag_times_every_change(void **state)
 }
 
 /* What a live file of the same shape is told by: the sequence of its records, which only grows. */
-static void an_older_copy_of_a_live_file_that_is_put_back_is_told(void **state)
+TEST_IN_DIR(an_older_copy_of_a_live_file_that_is_put_back_is_told)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_WRITE };
     for (size_t i = 0; i < ROWS(flags); i++) {
@@ -344,7 +344,7 @@ static void make_with(const char *path, uint32_t layout, uint64_t from, uint64_t
 
 /* Two live files that were made alike have equal static headers, but each has its identity. A
  * sealed image has none: what gives it away is that bits do not become fewer. */
-static void another_file_that_was_made_alike_is_detected(void **state)
+TEST_IN_DIR(another_file_that_was_made_alike_is_detected)
 {
     for (unsigned i = 0; i < 16; i++) {
         const bool writes = (i & 1) != 0, seals = (i & 2) != 0, fuller = (i & 4) != 0;
@@ -372,7 +372,7 @@ static void another_file_that_was_made_alike_is_detected(void **state)
 }
 
 /* There is no path to look at, but what is mapped can be. */
-static void a_live_file_without_a_header_has_no_record(void **state)
+TEST_IN_DIR(a_live_file_without_a_header_has_no_record)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("filter", 0);
@@ -390,7 +390,7 @@ static void a_live_file_without_a_header_has_no_record(void **state)
     bloomfile_close(f);
 }
 
-static void a_part_of_a_file_tells_by_its_status_that_it_was_changed(void **state)
+TEST_IN_DIR(a_part_of_a_file_tells_by_its_status_that_it_was_changed)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
                                       BLOOMFILE_OPEN_LOCK, BLOOMFILE_OPEN_COPY };
@@ -426,13 +426,5 @@ static void a_part_of_a_file_tells_by_its_status_that_it_was_changed(void **stat
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(every_open_flag_times_every_change),
-        IN_NEW_DIR(an_older_copy_of_a_live_file_that_is_put_back_is_told),
-        IN_NEW_DIR(another_file_that_was_made_alike_is_detected),
-        IN_NEW_DIR(a_live_file_without_a_header_has_no_record),
-        IN_NEW_DIR(a_part_of_a_file_tells_by_its_status_that_it_was_changed),
-    };
-    return cmocka_run_group_tests(tests, NULL, free_images) != 0;
+    return run_all(NULL, free_images);
 }

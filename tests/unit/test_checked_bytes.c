@@ -289,7 +289,7 @@ static void check(const struct operation *o, uint32_t layout, enum moment moment
     close_sources(&s);
 }
 
-static void result_is_made_from_the_bytes_that_were_checked(void **state)
+TEST(result_is_made_from_the_bytes_that_were_checked)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (size_t i = 0; i < ROWS(operations); i++) {
@@ -307,7 +307,7 @@ static void result_is_made_from_the_bytes_that_were_checked(void **state)
 
 /* A page that a failing disk gave back is zero while its checksum is computed, and again later. If
  * the ones are counted in between, nothing seems to be lost. */
-static void sealing_counts_the_bytes_that_it_checks(void **state)
+TEST(sealing_counts_the_bytes_that_it_checks)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -341,9 +341,5 @@ static void sealing_counts_the_bytes_that_it_checks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(result_is_made_from_the_bytes_that_were_checked),
-        cmocka_unit_test(sealing_counts_the_bytes_that_it_checks),
-    };
-    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+    return run_all(enter_temp_dir, leave_temp_dir);
 }

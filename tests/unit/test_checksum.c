@@ -26,7 +26,7 @@ static int fill_text(void **state)
     return 0;
 }
 
-static void the_checksum_is_the_crc_32_of_zlib(void **state)
+TEST(the_checksum_is_the_crc_32_of_zlib)
 {
     assert_int_equal(checksum((const uint8_t *)"123456789", 9), 0xCBF43926);
     assert_int_equal(checksum(NULL, 0), 0);
@@ -35,7 +35,7 @@ static void the_checksum_is_the_crc_32_of_zlib(void **state)
         assert_int_equal(checksum(text, sizes[i]), reference_crc(text, sizes[i]));
 }
 
-static void the_checksums_of_pages_combine_to_that_of_the_whole(void **state)
+TEST(the_checksums_of_pages_combine_to_that_of_the_whole)
 {
     for (size_t size = 64; size <= sizeof text; size += 64) {
         struct checksum_sum sum = { 0 };
@@ -47,7 +47,7 @@ static void the_checksums_of_pages_combine_to_that_of_the_whole(void **state)
     }
 }
 
-static void a_part_may_have_any_size(void **state)
+TEST(a_part_may_have_any_size)
 {
     static const size_t sizes[] = { 0, 1, 63, 4095, 4096, 4097, 8192 };
     for (size_t i = 0; i < ROWS(sizes); i++) {
@@ -58,7 +58,7 @@ static void a_part_may_have_any_size(void **state)
     }
 }
 
-static void a_body_has_a_checksum_for_each_page_it_begins(void **state)
+TEST(a_body_has_a_checksum_for_each_page_it_begins)
 {
     static const struct {
         uint64_t size, pages, last;
@@ -84,7 +84,7 @@ static void a_body_has_a_checksum_for_each_page_it_begins(void **state)
 }
 
 /* A CRC-32 of 0 in a combination is that of nothing but a shift. */
-static void a_part_may_have_more_than_32_bits_of_size(void **state)
+TEST(a_part_may_have_more_than_32_bits_of_size)
 {
     const uint64_t pages[] = { 1u << 18, (1u << 18) + 1, 5u << 18 };
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
@@ -101,12 +101,5 @@ static void a_part_may_have_more_than_32_bits_of_size(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_checksum_is_the_crc_32_of_zlib),
-        cmocka_unit_test(the_checksums_of_pages_combine_to_that_of_the_whole),
-        cmocka_unit_test(a_part_may_have_any_size),
-        cmocka_unit_test(a_body_has_a_checksum_for_each_page_it_begins),
-        cmocka_unit_test(a_part_may_have_more_than_32_bits_of_size),
-    };
-    return cmocka_run_group_tests(tests, fill_text, NULL) != 0;
+    return run_all(fill_text, NULL);
 }

@@ -44,7 +44,7 @@ static bool has(const bloomfile_filter *f, uint64_t i)
     return bloomfile_contains(f, key.data, key.size);
 }
 
-static void a_key_goes_away_with_its_last_removal(void **state)
+TEST_IN_DIR(a_key_goes_away_with_its_last_removal)
 {
     bloomfile_filter *f = make_filter(10007, 7);
     for (int times = 1; times <= 14; times++) {
@@ -63,7 +63,7 @@ static void a_key_goes_away_with_its_last_removal(void **state)
 }
 
 /* L6, L8. dablooms: the counter stops at 15, but is lowered from there. */
-static void a_counter_that_was_full_never_loses_its_keys(void **state)
+TEST_IN_DIR(a_counter_that_was_full_never_loses_its_keys)
 {
     bloomfile_filter *f = make_filter(10007, 7);
     for (int i = 0; i < 20; i++)
@@ -90,7 +90,7 @@ static uint32_t body_sum(const bloomfile_filter *f)
 }
 
 /* L8. */
-static void a_key_that_is_certainly_absent_cannot_be_removed(void **state)
+TEST_IN_DIR(a_key_that_is_certainly_absent_cannot_be_removed)
 {
     bloomfile_filter *f = make_filter(1000, 5);
     for (uint64_t i = 0; i < 60; i++)
@@ -110,7 +110,7 @@ static void a_key_that_is_certainly_absent_cannot_be_removed(void **state)
 
 /* L6, L8. With few counters a key falls on one of them more than once, and needs it to be that
  * high. */
-static void a_counter_must_be_as_high_as_the_key_has_made_it(void **state)
+TEST_IN_DIR(a_counter_must_be_as_high_as_the_key_has_made_it)
 {
     bloomfile_filter *f = make_filter(3, 4);
     unsigned refused_though_maybe = 0;
@@ -174,7 +174,7 @@ static void operate(uint64_t counters, uint32_t k, unsigned most, bool overflows
     bloomfile_close(f);
 }
 
-static void a_million_operations_lose_nothing(void **state)
+TEST_IN_DIR(a_million_operations_lose_nothing)
 {
     operate(8 * UNIVERSE, 6, 2, false);
     operate(2 * UNIVERSE, 3, 9, true);
@@ -197,7 +197,7 @@ static int add_and_remove(bloomfile_filter *f, unsigned worker, void *context)
     return 0;
 }
 
-static void removers_do_not_take_away_what_is_others_(void **state)
+TEST_IN_DIR(removers_do_not_take_away_what_is_others_)
 {
     static const unsigned groups[][2] = { { 1, 4 }, { 4, 1 } };
     for (size_t c = 0; c < ROWS(groups); c++) {
@@ -221,7 +221,7 @@ static void removers_do_not_take_away_what_is_others_(void **state)
 }
 
 /* L22. */
-static void counts_that_do_not_add_up_are_called_estimates(void **state)
+TEST_IN_DIR(counts_that_do_not_add_up_are_called_estimates)
 {
     bloomfile_filter *adder = make_filter(1000, 5), *remover;
     assert_error(add(adder, 1), 0);
@@ -242,7 +242,7 @@ static void counts_that_do_not_add_up_are_called_estimates(void **state)
 
 /* ---- projection */
 
-static void a_projection_is_the_plain_filter_of_the_same_keys(void **state)
+TEST_IN_DIR(a_projection_is_the_plain_filter_of_the_same_keys)
 {
     static const uint64_t sizes[] = { 1, 2, 7, 8, 9, 4095, 32768, 100003, 9 * 4096 * 8 + 5 };
     for (size_t s = 0; s < ROWS(sizes); s++) {
@@ -280,7 +280,7 @@ static void a_projection_is_the_plain_filter_of_the_same_keys(void **state)
     }
 }
 
-static void only_counting_filters_forget(void **state)
+TEST_IN_DIR(only_counting_filters_forget)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -300,17 +300,5 @@ static void only_counting_filters_forget(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(a_key_goes_away_with_its_last_removal),
-        IN_NEW_DIR(a_counter_that_was_full_never_loses_its_keys),
-        IN_NEW_DIR(a_key_that_is_certainly_absent_cannot_be_removed),
-        IN_NEW_DIR(a_counter_must_be_as_high_as_the_key_has_made_it),
-        IN_NEW_DIR(a_million_operations_lose_nothing),
-        IN_NEW_DIR(removers_do_not_take_away_what_is_others_),
-        IN_NEW_DIR(counts_that_do_not_add_up_are_called_estimates),
-        IN_NEW_DIR(a_projection_is_the_plain_filter_of_the_same_keys),
-        IN_NEW_DIR(only_counting_filters_forget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

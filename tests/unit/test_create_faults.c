@@ -241,7 +241,7 @@ static void fail_each_call(const struct operation *op, struct faults lacking, un
             }
 }
 
-static void whichever_call_fails_its_error_is_told_and_nothing_is_left(void **state)
+TEST(whichever_call_fails_its_error_is_told_and_nothing_is_left)
 {
     unsigned failed[FAULT_CALL_COUNT] = { 0 };
     const size_t sessions = mapped_sessions(); /* the source's */
@@ -255,7 +255,7 @@ static void whichever_call_fails_its_error_is_told_and_nothing_is_left(void **st
     assert_int_equal(mapped_sessions(), sessions);
 }
 
-static void where_space_cannot_be_reserved_zeros_are_written(void **state)
+TEST(where_space_cannot_be_reserved_zeros_are_written)
 {
     static const int errors[] = { EOPNOTSUPP, ENOSYS };
     for (size_t o = 0; o < ROWS(operations); o++)
@@ -271,7 +271,7 @@ static void where_space_cannot_be_reserved_zeros_are_written(void **state)
         }
 }
 
-static void interrupted_and_short_writes_are_continued(void **state)
+TEST(interrupted_and_short_writes_are_continued)
 {
     for (size_t o = 0; o < ROWS(operations); o++) {
         assert_told(&operations[o], (struct faults){ .transfer_at_most = 100 }, 0);
@@ -284,7 +284,7 @@ static void interrupted_and_short_writes_are_continued(void **state)
 }
 
 /* And if it cannot be found at all, only the owner keeps his rights. */
-static void without_proc_the_access_control_list_is_found_by_the_path(void **state)
+TEST(without_proc_the_access_control_list_is_found_by_the_path)
 {
     for (unsigned found = 0; found < 2; found++) {
         struct faults faults = from_then_on(ON_lgetxattr, 1, ENOENT);
@@ -302,7 +302,7 @@ static void without_proc_the_access_control_list_is_found_by_the_path(void **sta
     }
 }
 
-static void random_names_are_for_when_the_others_are_taken(void **state)
+TEST(random_names_are_for_when_the_others_are_taken)
 {
     struct faults faults = once(ON_getrandom, 1, ENOSYS);
     const size_t entries = entries_in_dir();
@@ -338,7 +338,7 @@ static long pages_mapped(void)
     return pages;
 }
 
-static void what_is_reserved_in_memory_is_given_back(void **state)
+TEST(what_is_reserved_in_memory_is_given_back)
 {
     const uint64_t size = (uint64_t)64 << 20;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
@@ -350,7 +350,7 @@ static void what_is_reserved_in_memory_is_given_back(void **state)
     assert_true((uint64_t)(pages_mapped() - before) * (uint64_t)sysconf(_SC_PAGESIZE) < size);
 }
 
-static void a_descriptor_limit_is_told(void **state)
+TEST(a_descriptor_limit_is_told)
 {
     assert_told(&operations[0], once(ON_fcntl64, 1, EMFILE), EMFILE);
     assert_told(&operations[2], once(ON_fcntl64, 1, EMFILE), EMFILE);
@@ -367,7 +367,7 @@ static void find_inherited_descriptor(enum fault_call call)
 }
 
 /* That another thread starts at any time. */
-static void a_program_inherits_no_descriptor_of_them(void **state)
+TEST(a_program_inherits_no_descriptor_of_them)
 {
     for (int fd = 0; fd < (int)ROWS(inherited); fd++) {
         const int flags = fcntl(fd, F_GETFD);
@@ -381,7 +381,7 @@ static void a_program_inherits_no_descriptor_of_them(void **state)
         }
 }
 
-static void what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued(void **state)
+TEST(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued)
 {
     make_live("other", BLOOMFILE_LAYOUT_COUNTING);
     bloomfile_filter *reader = opened("other", 0), *writer = opened("other", BLOOMFILE_OPEN_WRITE);
@@ -398,7 +398,7 @@ static void what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued(void 
 }
 
 /* The kernel tells of a failed write once only, and it was not bloomfile_sync() that was told. */
-static void a_source_that_cannot_be_synced_is_not_relied_on_any_more(void **state)
+TEST(a_source_that_cannot_be_synced_is_not_relied_on_any_more)
 {
     int (*const copies[])(void) = { seal_to_new, project, rescue };
     bloomfile_filter *const sound = source;
@@ -421,7 +421,7 @@ static void a_source_that_cannot_be_synced_is_not_relied_on_any_more(void **stat
 }
 
 /* Its parent has counted keys that no record tells of. */
-static void a_child_that_copies_does_not_take_its_count_for_exact(void **state)
+TEST(a_child_that_copies_does_not_take_its_count_for_exact)
 {
     make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *writer = opened("other", BLOOMFILE_OPEN_WRITE);
@@ -478,7 +478,7 @@ static bool stays_apart(int (*make)(void), struct faults faults)
     return error == 0 && writes > 0 && apart;
 }
 
-static void no_file_gets_the_descriptor_of_a_standard_stream(void **state)
+TEST(no_file_gets_the_descriptor_of_a_standard_stream)
 {
     static int (*const ways[])(void) = { create_new, create_in_memory, seal_to_new,
                                          project,    seal_to_stream,   open_to_add };
@@ -524,7 +524,7 @@ static int create_linked(unsigned series, uint32_t hash_id, struct faults faults
     return create_linked_for(series, hash_id, 0, faults);
 }
 
-static void where_a_link_is_an_inode_of_its_own_both_see_what_is_added(void **state)
+TEST(where_a_link_is_an_inode_of_its_own_both_see_what_is_added)
 {
     for (unsigned series = 0; series < 2; series++) {
         assert_error(create_linked(series, 0, fuse), 0);
@@ -540,7 +540,7 @@ static void where_a_link_is_an_inode_of_its_own_both_see_what_is_added(void **st
 }
 
 /* Which takes a lock, each time. */
-static void there_it_adds_exactly_if_and_only_if_it_was_told_to(void **state)
+TEST(there_it_adds_exactly_if_and_only_if_it_was_told_to)
 {
     for (unsigned i = 0; i < 4; i++) {
         const bool exact = i / 2 == 1;
@@ -556,7 +556,7 @@ static void there_it_adds_exactly_if_and_only_if_it_was_told_to(void **state)
 }
 
 /* Its creator has named the function. */
-static void there_an_application_s_hash_is_known_to_its_creator(void **state)
+TEST(there_an_application_s_hash_is_known_to_its_creator)
 {
     for (unsigned series = 0; series < 2; series++) {
         assert_error(create_linked(series, BLOOMFILE_APP_HASH_FIRST, fuse), 0);
@@ -569,7 +569,7 @@ static void there_an_application_s_hash_is_known_to_its_creator(void **state)
 }
 
 /* It has its name before it is opened by that. */
-static void there_a_file_that_cannot_be_opened_is_no_filter_s_or_whole(void **state)
+TEST(there_a_file_that_cannot_be_opened_is_no_filter_s_or_whole)
 {
     for (unsigned t = 0; t < 2 * ROWS(told); t++) {
         const unsigned series = t % 2;
@@ -616,7 +616,7 @@ static void replace_linked(enum fault_call call)
         replaced = rename("other", "linked") == 0;
 }
 
-static void there_another_filter_that_has_got_the_name_is_not_added_to(void **state)
+TEST(there_another_filter_that_has_got_the_name_is_not_added_to)
 {
     for (unsigned series = 0; series < 2; series++) {
         struct faults faults = fuse;
@@ -648,24 +648,5 @@ static int clean_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whichever_call_fails_its_error_is_told_and_nothing_is_left),
-        cmocka_unit_test(where_space_cannot_be_reserved_zeros_are_written),
-        cmocka_unit_test(interrupted_and_short_writes_are_continued),
-        cmocka_unit_test(without_proc_the_access_control_list_is_found_by_the_path),
-        cmocka_unit_test(random_names_are_for_when_the_others_are_taken),
-        cmocka_unit_test(what_is_reserved_in_memory_is_given_back),
-        cmocka_unit_test(a_descriptor_limit_is_told),
-        cmocka_unit_test(a_program_inherits_no_descriptor_of_them),
-        cmocka_unit_test(no_file_gets_the_descriptor_of_a_standard_stream),
-        cmocka_unit_test(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued),
-        cmocka_unit_test(a_source_that_cannot_be_synced_is_not_relied_on_any_more),
-        cmocka_unit_test(where_a_link_is_an_inode_of_its_own_both_see_what_is_added),
-        cmocka_unit_test(there_it_adds_exactly_if_and_only_if_it_was_told_to),
-        cmocka_unit_test(there_an_application_s_hash_is_known_to_its_creator),
-        cmocka_unit_test(there_a_file_that_cannot_be_opened_is_no_filter_s_or_whole),
-        cmocka_unit_test(there_another_filter_that_has_got_the_name_is_not_added_to),
-        cmocka_unit_test(a_child_that_copies_does_not_take_its_count_for_exact),
-    };
-    return cmocka_run_group_tests(tests, prepare, clean_up) != 0;
+    return run_all(prepare, clean_up);
 }

@@ -117,7 +117,7 @@ static void assert_verification_names(const struct recipe *recipe, struct bytes 
     bloomfile_close(f);
 }
 
-static void every_flipped_bit_of_the_body_is_found_and_never_makes_a_no(void **state)
+TEST(every_flipped_bit_of_the_body_is_found_and_never_makes_a_no)
 {
     for (size_t r = 0; r < SMALL; r++) {
         struct bytes image = image_from(*small_recipe(r));
@@ -133,7 +133,7 @@ static void every_flipped_bit_of_the_body_is_found_and_never_makes_a_no(void **s
     }
 }
 
-static void every_flipped_bit_of_a_page_checksum_makes_its_page_doubtful(void **state)
+TEST(every_flipped_bit_of_a_page_checksum_makes_its_page_doubtful)
 {
     for (size_t r = 0; r < SMALL; r++) {
         struct bytes image = image_from(*small_recipe(r));
@@ -148,7 +148,7 @@ static void every_flipped_bit_of_a_page_checksum_makes_its_page_doubtful(void **
     }
 }
 
-static void a_page_of_zeros_never_makes_a_no(void **state)
+TEST(a_page_of_zeros_never_makes_a_no)
 {
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         for (uint64_t page = 0; page < 3; page++) {
@@ -161,7 +161,7 @@ static void a_page_of_zeros_never_makes_a_no(void **state)
     }
 }
 
-static void swapped_pages_are_both_bad_and_the_third_is_not(void **state)
+TEST(swapped_pages_are_both_bad_and_the_third_is_not)
 {
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         struct bytes image = image_from(three_pages[r]);
@@ -183,7 +183,7 @@ static void swapped_pages_are_both_bad_and_the_third_is_not(void **state)
     }
 }
 
-static void a_page_of_another_filter_of_the_same_shape_is_bad(void **state)
+TEST(a_page_of_another_filter_of_the_same_shape_is_bad)
 {
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         struct recipe other_keys = three_pages[r];
@@ -209,7 +209,7 @@ static void a_page_of_another_filter_of_the_same_shape_is_bad(void **state)
     }
 }
 
-static void a_page_found_bad_stays_bad(void **state)
+TEST(a_page_found_bad_stays_bad)
 {
     struct bytes image = image_from(three_pages[0]);
     image.data[IN_FILE] ^= 1;
@@ -225,7 +225,7 @@ static void a_page_found_bad_stays_bad(void **state)
     free(image.data);
 }
 
-static void unverified_pages_are_believed_until_a_verification_finds_them_bad(void **state)
+TEST(unverified_pages_are_believed_until_a_verification_finds_them_bad)
 {
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         struct bytes image = image_from(three_pages[r]);
@@ -256,7 +256,7 @@ static void unverified_pages_are_believed_until_a_verification_finds_them_bad(vo
     }
 }
 
-static void an_undamaged_filter_has_no_doubts(void **state)
+TEST(an_undamaged_filter_has_no_doubts)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     for (size_t r = 0; r < ROWS(small_recipes); r++) {
@@ -285,15 +285,5 @@ static void an_undamaged_filter_has_no_doubts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_flipped_bit_of_the_body_is_found_and_never_makes_a_no),
-        cmocka_unit_test(every_flipped_bit_of_a_page_checksum_makes_its_page_doubtful),
-        cmocka_unit_test(a_page_of_zeros_never_makes_a_no),
-        cmocka_unit_test(swapped_pages_are_both_bad_and_the_third_is_not),
-        cmocka_unit_test(a_page_of_another_filter_of_the_same_shape_is_bad),
-        cmocka_unit_test(a_page_found_bad_stays_bad),
-        cmocka_unit_test(unverified_pages_are_believed_until_a_verification_finds_them_bad),
-        cmocka_unit_test(an_undamaged_filter_has_no_doubts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

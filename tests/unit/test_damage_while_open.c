@@ -105,7 +105,7 @@ static void wait_for_round(struct watch *w)
         sched_yield();
 }
 
-static void verify_looks_again_at_good_pages_beside_lookups(void **state)
+TEST_IN_DIR(verify_looks_again_at_good_pages_beside_lookups)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         write_filter(&recipes[r]);
@@ -136,7 +136,7 @@ static void verify_looks_again_at_good_pages_beside_lookups(void **state)
     }
 }
 
-static void damage_to_the_file_does_not_reach_a_copy(void **state)
+TEST_IN_DIR(damage_to_the_file_does_not_reach_a_copy)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         write_filter(&recipes[r]);
@@ -149,7 +149,7 @@ static void damage_to_the_file_does_not_reach_a_copy(void **state)
     }
 }
 
-static void verify_tells_that_the_header_is_another(void **state)
+TEST_IN_DIR(verify_tells_that_the_header_is_another)
 {
     struct bloomfile_fault fault;
     write_filter(&recipes[0]);
@@ -173,7 +173,7 @@ static void verify_tells_that_the_header_is_another(void **state)
 }
 
 /* The disk may have given back another page than was written, and may do so again. */
-static void a_bad_page_stays_bad_when_it_is_as_it_was(void **state)
+TEST_IN_DIR(a_bad_page_stays_bad_when_it_is_as_it_was)
 {
     static bool hits[4 * KEYS], again[4 * KEYS];
     static uint64_t digests[4 * KEYS];
@@ -234,14 +234,14 @@ static void assert_verified_once_sealed(const struct recipe *recipe, uint64_t pa
     bloomfile_close(f);
 }
 
-static void the_handle_that_seals_verifies_pages_from_then_on(void **state)
+TEST_IN_DIR(the_handle_that_seals_verifies_pages_from_then_on)
 {
     for (size_t r = 0; r < LIVE; r++)
         for (uint64_t page = 0; page < PAGES; page += BAD_PAGE)
             assert_verified_once_sealed(&recipes[r], page);
 }
 
-static void a_page_that_was_read_while_live_is_verified_once_it_is_sealed(void **state)
+TEST_IN_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed)
 {
     for (size_t r = 0; r < LIVE; r++) {
         bloomfile_filter *f = open_live(recipes[r].layout, recipes[r].m);
@@ -277,7 +277,7 @@ static void change_page(const char *path, unsigned how)
 }
 
 /* L24. */
-static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **state)
+TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed)
 {
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 3; how++) {
@@ -303,7 +303,7 @@ static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **
 
 /* Checksums would vouch for it from then on. A writer cannot tell bits that nobody has set from
  * those of keys that are being added, nor those lost from keys that are being removed. */
-static void a_body_that_has_not_the_bits_that_were_counted_is_not_copied(void **state)
+TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_copied)
 {
     static int (*const ways[])(const bloomfile_filter *f) = { seal_it_to, fold_it, merge_it,
                                                               project_it };
@@ -354,7 +354,7 @@ static void finish_and_be_killed(const struct recipe *recipe)
     add_and_be_killed();
 }
 
-static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
+TEST_IN_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts)
 {
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 3; how++) {
@@ -400,7 +400,7 @@ static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
 }
 
 /* L22. */
-static void bits_whose_loss_was_accepted_are_not_asked_for(void **state)
+TEST_IN_DIR(bits_whose_loss_was_accepted_are_not_asked_for)
 {
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 2; how++) {
@@ -442,7 +442,7 @@ static void bits_whose_loss_was_accepted_are_not_asked_for(void **state)
 }
 
 /* Since all of it may be wrong, not only that page. */
-static void nor_is_one_that_was_changed_otherwise_too_and_that_is_told(void **state)
+TEST_IN_DIR(nor_is_one_that_was_changed_otherwise_too_and_that_is_told)
 {
     bloomfile_filter *f = open_live(recipes[0].layout, recipes[0].m);
     assert_error(bloomfile_finish(f), 0);
@@ -458,7 +458,7 @@ static void nor_is_one_that_was_changed_otherwise_too_and_that_is_told(void **st
 }
 
 /* It still counts as a one, and no longer as stuck. */
-static void a_counter_that_is_stuck_no_more_is_not_sealed(void **state)
+TEST_IN_DIR(a_counter_that_is_stuck_no_more_is_not_sealed)
 {
     uint8_t body[PAGES * PAGE];
     bloomfile_filter *f = open_live(recipes[2].layout, recipes[2].m);
@@ -483,20 +483,5 @@ static void a_counter_that_is_stuck_no_more_is_not_sealed(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(verify_looks_again_at_good_pages_beside_lookups),
-        IN_NEW_DIR(a_bad_page_stays_bad_when_it_is_as_it_was),
-        IN_NEW_DIR(damage_to_the_file_does_not_reach_a_copy),
-        IN_NEW_DIR(verify_tells_that_the_header_is_another),
-        IN_NEW_DIR(the_handle_that_seals_verifies_pages_from_then_on),
-        IN_NEW_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed),
-        IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed),
-        IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_copied),
-        IN_NEW_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts),
-        IN_NEW_DIR(bits_whose_loss_was_accepted_are_not_asked_for),
-        IN_NEW_DIR(nor_is_one_that_was_changed_otherwise_too_and_that_is_told),
-        IN_NEW_DIR(a_counter_that_is_stuck_no_more_is_not_sealed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -103,7 +103,7 @@ static void try_all(enum fault_call call, int error, int (*act)(unsigned threads
     }
 }
 
-static void whatever_fails_is_an_error(void **state)
+TEST_IN_DIR(whatever_fails_is_an_error)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -126,7 +126,7 @@ static void whatever_fails_is_an_error(void **state)
     }
 }
 
-static void a_read_that_is_interrupted_is_done_again(void **state)
+TEST_IN_DIR(a_read_that_is_interrupted_is_done_again)
 {
     begin(BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes image = read_file("result");
@@ -145,7 +145,7 @@ static void a_read_that_is_interrupted_is_done_again(void **state)
 }
 
 /* From a pipe that does not block and whose other end is slow. */
-static void a_patch_that_is_not_there_yet_is_waited_for(void **state)
+TEST_IN_DIR(a_patch_that_is_not_there_yet_is_waited_for)
 {
     begin(BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes patch = read_file("patch"), image = read_file("result");
@@ -174,7 +174,7 @@ static void a_patch_that_is_not_there_yet_is_waited_for(void **state)
     end();
 }
 
-static void threads_that_cannot_be_had_are_not_missed(void **state)
+TEST_IN_DIR(threads_that_cannot_be_had_are_not_missed)
 {
     begin(BLOOMFILE_LAYOUT_CLASSIC);
     for (unsigned nth = 1; nth < SHARES; nth++) {
@@ -193,7 +193,7 @@ static void threads_that_cannot_be_had_are_not_missed(void **state)
 }
 
 /* The last byte was read; then the read that would find the end fails. */
-static void an_end_that_cannot_be_read_is_an_error(void **state)
+TEST_IN_DIR(an_end_that_cannot_be_read_is_an_error)
 {
     make_file("base", BLOOMFILE_LAYOUT_BLOCKED, 0, 10);
     base = opened("base", 0);
@@ -250,7 +250,7 @@ static void assert_told(int (*act)(unsigned threads), const char *path, enum fau
     end();
 }
 
-static void files_that_change_meanwhile_have_no_patch(void **state)
+TEST_IN_DIR(files_that_change_meanwhile_have_no_patch)
 {
     enum {
         LABEL = 128, /* of the header */
@@ -288,7 +288,7 @@ static void change_label_for_a_while(enum fault_call call)
 }
 
 /* Otherwise a patch would name a header that none of both files had. */
-static void nor_have_those_that_are_as_before_in_the_end(void **state)
+TEST_IN_DIR(nor_have_those_that_are_as_before_in_the_end)
 {
     static const char *const paths[] = { "base", "result" };
     const struct faults faults = { .at_each_call = change_label_for_a_while };
@@ -304,7 +304,7 @@ static void nor_have_those_that_are_as_before_in_the_end(void **state)
 /* ---- damage */
 
 /* One thread finds it, and the others stop. */
-static void all_threads_stop_at_first_bad_page(void **state)
+TEST_IN_DIR(all_threads_stop_at_first_bad_page)
 {
     begin(BLOOMFILE_LAYOUT_BLOCKED);
     end();
@@ -324,7 +324,7 @@ static void all_threads_stop_at_first_bad_page(void **state)
 }
 
 /* The first layer of a series is bad: the others are not looked at. */
-static void a_series_whose_first_layer_is_bad_has_no_patch(void **state)
+TEST_IN_DIR(a_series_whose_first_layer_is_bad_has_no_patch)
 {
     struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10000);
     image.data[IN_FILE] ^= 1;
@@ -350,7 +350,7 @@ static void remove_made(void)
     unlink("made");
 }
 
-static void stopped_at_any_call_no_temporary_file_stays(void **state)
+TEST_IN_DIR(stopped_at_any_call_no_temporary_file_stays)
 {
     begin(BLOOMFILE_LAYOUT_CLASSIC);
     stopped_at_any_call(make_with_threads, remove_made);
@@ -360,18 +360,5 @@ static void stopped_at_any_call_no_temporary_file_stays(void **state)
 
 int main(void)
 {
-#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_DIR(whatever_fails_is_an_error),
-        IN_DIR(a_read_that_is_interrupted_is_done_again),
-        IN_DIR(a_patch_that_is_not_there_yet_is_waited_for),
-        IN_DIR(threads_that_cannot_be_had_are_not_missed),
-        IN_DIR(an_end_that_cannot_be_read_is_an_error),
-        IN_DIR(files_that_change_meanwhile_have_no_patch),
-        IN_DIR(nor_have_those_that_are_as_before_in_the_end),
-        IN_DIR(all_threads_stop_at_first_bad_page),
-        IN_DIR(a_series_whose_first_layer_is_bad_has_no_patch),
-        IN_DIR(stopped_at_any_call_no_temporary_file_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

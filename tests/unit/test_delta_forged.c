@@ -138,7 +138,7 @@ static void assert_forged(struct bytes base, struct bytes result, struct twist t
 
 static const struct recipe blocked = { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 80, 3, 60, 0 };
 
-static void the_head_agrees_with_its_base(void **state)
+TEST(the_head_agrees_with_its_base)
 {
     struct bytes base = image_from(blocked);
     static const struct {
@@ -162,7 +162,7 @@ static void the_head_agrees_with_its_base(void **state)
 }
 
 /* Empty ones change nothing. */
-static void there_are_no_more_edits_than_a_head_holds(void **state)
+TEST(there_are_no_more_edits_than_a_head_holds)
 {
     struct bytes base = image_from(blocked);
     static const size_t sizes[] = { PATCH_EDITS_MOST, PATCH_EDITS_MOST + 2, 1 << 22 };
@@ -284,7 +284,7 @@ static void unclean_end(uint8_t *image)
     reseal_body(image);
 }
 
-static void the_result_agrees_with_its_base(void **state)
+TEST(the_result_agrees_with_its_base)
 {
     const struct recipe classic = { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 39998, 3, 60, 0 },
                         counting = { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 10000, 3, 60, 0 };
@@ -355,7 +355,7 @@ static uint8_t *put_part_of_one_bit(uint8_t *to, const uint8_t *base, uint64_t t
     return to + 4;
 }
 
-static void a_block_has_no_more_changes_than_bits(void **state)
+TEST(a_block_has_no_more_changes_than_bits)
 {
     static const uint64_t typicals[] = { 1, 2, CELLS_UNIT, CELLS_UNIT + 1 };
     struct bytes base = image_from(blocked), result = copy_of(base);
@@ -402,7 +402,7 @@ static void assert_part_head_refused(const uint8_t *typical, size_t typical_size
     free(base.data);
 }
 
-static void the_head_of_a_part_is_refused_before_its_strings_are_read(void **state)
+TEST(the_head_of_a_part_is_refused_before_its_strings_are_read)
 {
     assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST, BLOOMFILE_ETRUNCATED);
     assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST + 1, BLOOMFILE_EPATCH);
@@ -410,7 +410,7 @@ static void the_head_of_a_part_is_refused_before_its_strings_are_read(void **sta
     assert_part_head_refused((const uint8_t[]){ 0x81, 0 }, 2, 1, BLOOMFILE_EPATCH); /* not short */
 }
 
-static void a_slice_stays_where_it_is(void **state)
+TEST_IN_DIR(a_slice_stays_where_it_is)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 60;
@@ -488,7 +488,7 @@ static void no_layer(uint8_t *layer)
     memset(layer + AT_series, 0, 64);
 }
 
-static void a_layer_stays_where_it_is(void **state)
+TEST(a_layer_stays_where_it_is)
 {
     static const struct {
         unsigned layer;
@@ -516,7 +516,7 @@ static void a_layer_stays_where_it_is(void **state)
     free(base.data);
 }
 
-static void what_follows_a_layer_is_a_layer(void **state)
+TEST(what_follows_a_layer_is_a_layer)
 {
     struct bytes base = series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS_OF_THREE),
                  patch = patch_of_series(base, base, 0);
@@ -530,7 +530,7 @@ static void what_follows_a_layer_is_a_layer(void **state)
 }
 
 /* A layer has no patch alone, and a series of one is no filter of the same size. */
-static void a_layer_is_no_filter(void **state)
+TEST(a_layer_is_no_filter)
 {
     struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS_OF_THREE),
                  short_one = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10);
@@ -557,7 +557,7 @@ static void a_layer_is_no_filter(void **state)
     free(image.data);
 }
 
-static void threads_have_a_limit(void **state)
+TEST_IN_DIR(threads_have_a_limit)
 {
     struct bytes base = image_from(blocked);
     bloomfile_filter *f = open_image(base, 0);
@@ -572,7 +572,7 @@ static void threads_have_a_limit(void **state)
 
 #define ROOM (1u << 16)
 
-static void numbers_of_any_size_are_coded(void **state)
+TEST(numbers_of_any_size_are_coded)
 {
     static uint8_t room[ROOM + BITS_SLACK];
     for (unsigned k = 0; k <= BITS_PARAMETER; k++) {
@@ -595,7 +595,7 @@ static void numbers_of_any_size_are_coded(void **state)
 }
 
 /* Where one look at the string does not show all of its zeros. */
-static void a_number_may_end_with_its_string(void **state)
+TEST(a_number_may_end_with_its_string)
 {
     static uint8_t room[64 + BITS_SLACK];
     for (unsigned zeros = 0; zeros < 400; zeros++) {
@@ -610,7 +610,7 @@ static void a_number_may_end_with_its_string(void **state)
 }
 
 /* A number of more than BITS_VALUE_MOST bits, and strings that end within one. */
-static void what_is_no_number_is_wrong(void **state)
+TEST(what_is_no_number_is_wrong)
 {
     static uint8_t room[64 + BITS_SLACK];
     for (unsigned k = BITS_VALUE_MOST - 8; k <= BITS_PARAMETER; k++) {
@@ -637,20 +637,5 @@ static void what_is_no_number_is_wrong(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_head_agrees_with_its_base),
-        cmocka_unit_test(there_are_no_more_edits_than_a_head_holds),
-        cmocka_unit_test(the_result_agrees_with_its_base),
-        cmocka_unit_test(a_block_has_no_more_changes_than_bits),
-        cmocka_unit_test(the_head_of_a_part_is_refused_before_its_strings_are_read),
-        cmocka_unit_test_setup_teardown(a_slice_stays_where_it_is, enter_temp_dir, leave_temp_dir),
-        cmocka_unit_test(a_layer_stays_where_it_is),
-        cmocka_unit_test(what_follows_a_layer_is_a_layer),
-        cmocka_unit_test(a_layer_is_no_filter),
-        cmocka_unit_test_setup_teardown(threads_have_a_limit, enter_temp_dir, leave_temp_dir),
-        cmocka_unit_test(numbers_of_any_size_are_coded),
-        cmocka_unit_test(a_number_may_end_with_its_string),
-        cmocka_unit_test(what_is_no_number_is_wrong),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -179,7 +179,7 @@ static void assert_same_filter(const char *what, struct bytes embedded, struct b
     assert_memory_equal(embedded.data + EMBEDDED, file.data + IN_FILE, used);
 }
 
-static void what_is_made_is_the_same_wherever_it_goes(void **state)
+TEST(what_is_made_is_the_same_wherever_it_goes)
 {
     for (size_t i = 0; i < ROWS(makers); i++) {
         const size_t descriptors = open_descriptors(), entries = entries_in_dir();
@@ -209,7 +209,7 @@ static void what_is_made_is_the_same_wherever_it_goes(void **state)
 
 /* As a number in the upper half of the flags it was taken for descriptor 3, and would write there.
  */
-static void descriptors_above_65534_are_not_taken_for_others(void **state)
+TEST(descriptors_above_65534_are_not_taken_for_others)
 {
     enum {
         HIGH = 65539
@@ -235,7 +235,7 @@ static void descriptors_above_65534_are_not_taken_for_others(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-static void what_is_no_descriptor_to_write_to_is_an_error(void **state)
+TEST(what_is_no_descriptor_to_write_to_is_an_error)
 {
     write_file("read", "", 0);
     int read_only = open("read", O_RDONLY | O_CLOEXEC);
@@ -249,7 +249,7 @@ static void what_is_no_descriptor_to_write_to_is_an_error(void **state)
     assert_int_equal(unlink("read"), 0);
 }
 
-static void a_spool_that_is_no_folder_is_an_error_and_memory_needs_none(void **state)
+TEST(a_spool_that_is_no_folder_is_an_error_and_memory_needs_none)
 {
     bloomfile_builder *b = builder;
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
@@ -269,7 +269,7 @@ static void a_spool_that_is_no_folder_is_an_error_and_memory_needs_none(void **s
     builder = b;
 }
 
-static void a_spool_for_a_merge_that_needs_none_is_refused(void **state)
+TEST(a_spool_for_a_merge_that_needs_none_is_refused)
 {
     const bloomfile_filter *const all[] = { source };
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
@@ -319,7 +319,7 @@ static void assert_stops(const struct maker *m, struct place *to)
         fail_msg("%s: it does not stop", m->what);
 }
 
-static void a_caller_that_stops_a_call_gets_its_error_and_no_filter(void **state)
+TEST(a_caller_that_stops_a_call_gets_its_error_and_no_filter)
 {
     for (size_t i = 0; i < ROWS(makers); i++) {
         struct place file = { .kind = TO_FILE }, memory = { .kind = TO_MEMORY }, to = stream();
@@ -372,7 +372,7 @@ static unsigned fail_each_call(const struct maker *m, struct place *to, size_t r
     }
 }
 
-static void whichever_call_fails_its_error_is_told_and_nothing_leaks(void **state)
+TEST(whichever_call_fails_its_error_is_told_and_nothing_leaks)
 {
     unsigned failed[3] = { 0 };
     for (size_t i = 0; i < ROWS(makers); i++) {
@@ -409,7 +409,7 @@ static void remove_made(void)
     assert_int_equal(unlink("made"), 0);
 }
 
-static void stopped_at_any_call_no_temporary_file_stays(void **state)
+TEST(stopped_at_any_call_no_temporary_file_stays)
 {
     for (size_t i = 0; i < ROWS(makers); i++) {
         stopped = &makers[i];
@@ -419,15 +419,5 @@ static void stopped_at_any_call_no_temporary_file_stays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_made_is_the_same_wherever_it_goes),
-        cmocka_unit_test(a_caller_that_stops_a_call_gets_its_error_and_no_filter),
-        cmocka_unit_test(descriptors_above_65534_are_not_taken_for_others),
-        cmocka_unit_test(what_is_no_descriptor_to_write_to_is_an_error),
-        cmocka_unit_test(a_spool_that_is_no_folder_is_an_error_and_memory_needs_none),
-        cmocka_unit_test(a_spool_for_a_merge_that_needs_none_is_refused),
-        cmocka_unit_test(whichever_call_fails_its_error_is_told_and_nothing_leaks),
-        cmocka_unit_test(stopped_at_any_call_no_temporary_file_stays),
-    };
-    return cmocka_run_group_tests(tests, make_sources, release_sources) != 0;
+    return run_all(make_sources, release_sources);
 }

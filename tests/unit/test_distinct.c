@@ -58,7 +58,7 @@ static shape *const shapes[] = { scattered,      scattered_in_a_partition,
                                  often_repeated, equal,
                                  all_zero,       in_one_slot };
 
-static void each_value_is_left_once(void **state)
+TEST(each_value_is_left_once)
 {
     static const size_t sizes[] = { 0, 1, 2, 64, 65, 100, 1000, 4096, 4097, 50000 };
     for (size_t s = 0; s < ROWS(shapes); s++) {
@@ -115,7 +115,7 @@ static size_t suspect(const uint64_t *values, size_t n, size_t others, uint64_t 
     return count;
 }
 
-static void each_repetition_among_suspects_is_counted(void **state)
+TEST(each_repetition_among_suspects_is_counted)
 {
     static const size_t sizes[] = { 1, 2, 64, 65, 100, 500, 4096, 5000, 50000 };
     static const size_t others[] = { 0, 3, 20, 1000 };
@@ -146,9 +146,5 @@ static void each_repetition_among_suspects_is_counted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_value_is_left_once),
-        cmocka_unit_test(each_repetition_among_suspects_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

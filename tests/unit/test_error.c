@@ -15,7 +15,7 @@ static const struct {
     BLOOMFILE_ERRORS(ROW)
 };
 
-static void every_error_has_its_own_value_name_and_text(void **state)
+TEST(every_error_has_its_own_value_name_and_text)
 {
     for (size_t i = 0; i < ROWS(errors); i++) {
         assert_true(errors[i].value < 0);
@@ -29,7 +29,7 @@ static void every_error_has_its_own_value_name_and_text(void **state)
     }
 }
 
-static void the_values_are_part_of_the_abi(void **state)
+TEST(the_values_are_part_of_the_abi)
 {
     assert_int_equal(BLOOMFILE_EEMPTY, -1001);
     assert_int_equal(BLOOMFILE_EMAGIC, -1003);
@@ -43,20 +43,20 @@ static void the_values_are_part_of_the_abi(void **state)
     assert_int_equal(BLOOMFILE_ENOTCOMPACT, -1042);
 }
 
-static void no_error_is_called_so(void **state)
+TEST(no_error_is_called_so)
 {
     assert_string_equal(bloomfile_strerror(0), "no error");
     assert_string_equal(bloomfile_errname(0), "OK");
 }
 
-static void an_errno_has_the_system_s_words(void **state)
+TEST(an_errno_has_the_system_s_words)
 {
     assert_string_equal(bloomfile_strerror(ENOENT), "No such file or directory");
     assert_string_equal(bloomfile_errname(ENOENT), "ENOENT");
     assert_string_equal(bloomfile_errname(ENOSPC), "ENOSPC");
 }
 
-static void an_unknown_error_is_called_unknown(void **state)
+TEST(an_unknown_error_is_called_unknown)
 {
     static const int unknown[] = { -1, -1000, -1100, INT_MIN, INT_MAX, 9999 };
     for (size_t i = 0; i < ROWS(unknown); i++) {
@@ -65,7 +65,7 @@ static void an_unknown_error_is_called_unknown(void **state)
     }
 }
 
-static void the_version_is_that_of_the_header(void **state)
+TEST(the_version_is_that_of_the_header)
 {
     char version[32];
     snprintf(version, sizeof version, "%d.%d.%d", BLOOMFILE_VERSION_MAJOR, BLOOMFILE_VERSION_MINOR,
@@ -75,13 +75,5 @@ static void the_version_is_that_of_the_header(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_error_has_its_own_value_name_and_text),
-        cmocka_unit_test(the_values_are_part_of_the_abi),
-        cmocka_unit_test(no_error_is_called_so),
-        cmocka_unit_test(an_errno_has_the_system_s_words),
-        cmocka_unit_test(an_unknown_error_is_called_unknown),
-        cmocka_unit_test(the_version_is_that_of_the_header),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

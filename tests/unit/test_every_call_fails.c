@@ -396,7 +396,9 @@ static bool fails_at(const struct operation *op, enum fault_call call, unsigned 
     return failed;
 }
 
-static void whichever_call_fails_it_is_told_or_does_no_harm(void **state)
+#define ALONE(test) TEST_WITH(test, prepare, clean_up)
+
+ALONE(whichever_call_fails_it_is_told_or_does_no_harm)
 {
     unsigned failed = 0;
     for (size_t i = 0; i < ROWS(operations); i++) {
@@ -413,7 +415,7 @@ static void whichever_call_fails_it_is_told_or_does_no_harm(void **state)
 
 /* ---- the boot */
 
-static void a_boot_identity_that_is_none_is_told(void **state)
+ALONE(a_boot_identity_that_is_none_is_told)
 {
     static const char *const texts[] = {
         "",
@@ -444,7 +446,7 @@ static void a_boot_identity_that_is_none_is_told(void **state)
     assert_int_equal(unlink("live"), 0);
 }
 
-static void a_boot_identity_may_come_in_pieces(void **state)
+ALONE(a_boot_identity_may_come_in_pieces)
 {
     uint8_t whole[BOOT_ID_SIZE], in_pieces[BOOT_ID_SIZE];
     assert_error(boot_id(whole), 0);
@@ -458,7 +460,7 @@ static void a_boot_identity_may_come_in_pieces(void **state)
 
 /* ---- file systems */
 
-static void where_it_cannot_be_told_what_file_system_it_is(void **state)
+ALONE(where_it_cannot_be_told_what_file_system_it_is)
 {
     bloomfile_filter *f;
     write_file("live", live_image.data, live_image.size);
@@ -480,7 +482,7 @@ static void where_it_cannot_be_told_what_file_system_it_is(void **state)
     assert_int_equal(unlink("live"), 0);
 }
 
-static void a_descriptor_of_its_own_cannot_be_had(void **state)
+ALONE(a_descriptor_of_its_own_cannot_be_had)
 {
     bloomfile_filter *f;
     write_file("live", live_image.data, live_image.size);
@@ -499,7 +501,7 @@ static void a_descriptor_of_its_own_cannot_be_had(void **state)
     assert_int_equal(unlink("live"), 0);
 }
 
-static void a_folder_in_which_no_name_can_be_made(void **state)
+ALONE(a_folder_in_which_no_name_can_be_made)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .spool = "absent" });
     const struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);
@@ -513,7 +515,7 @@ static void a_folder_in_which_no_name_can_be_made(void **state)
     assert_int_equal(unlink("stream"), 0);
 }
 
-static void a_lock_that_is_refused_is_one_that_others_hold(void **state)
+ALONE(a_lock_that_is_refused_is_one_that_others_hold)
 {
     static const int errors[] = { EACCES, EAGAIN };
     for (size_t i = 0; i < ROWS(errors); i++) {
@@ -528,7 +530,7 @@ static void a_lock_that_is_refused_is_one_that_others_hold(void **state)
 }
 
 /* What cannot be read is changed; what the kernel cannot say, is there. */
-static void a_header_that_may_be_gone_is_looked_at_with_care(void **state)
+ALONE(a_header_that_may_be_gone_is_looked_at_with_care)
 {
     static const struct {
         int error, status;
@@ -549,7 +551,7 @@ static void a_header_that_may_be_gone_is_looked_at_with_care(void **state)
 
 /* ---- poison that fails, too */
 
-static void a_reader_that_cannot_even_poison_tells_of_the_first_error(void **state)
+ALONE(a_reader_that_cannot_even_poison_tells_of_the_first_error)
 {
     static const struct {
         enum fault_call call;
@@ -576,7 +578,7 @@ static void a_reader_that_cannot_even_poison_tells_of_the_first_error(void **sta
 }
 
 /* A record beyond the last sequence would be one of a sealed file. */
-static void at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one(void **state)
+ALONE(at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one)
 {
     begin();
     bloomfile_close(writer);
@@ -599,7 +601,7 @@ static void at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one(void **st
 /* ---- builders */
 
 /* Its digests are all the same: more than one run can have. */
-static void a_temporary_file_of_equal_digests_is_not_the_one_written(void **state)
+ALONE(a_temporary_file_of_equal_digests_is_not_the_one_written)
 {
     bloomfile_builder *b =
         new_builder((struct bloomfile_params){ .memory = 1 << 20, .spool = "." });
@@ -620,7 +622,7 @@ static void a_temporary_file_of_equal_digests_is_not_the_one_written(void **stat
 }
 
 /* Part of them are in the file, part in partitions of the memory there is. */
-static void a_file_beside_partitions_that_cannot_be_read_is_told(void **state)
+ALONE(a_file_beside_partitions_that_cannot_be_read_is_told)
 {
     enum {
         MEMORY = 1 << 26,
@@ -645,7 +647,7 @@ static void a_file_beside_partitions_that_cannot_be_read_is_told(void **state)
     free(all);
 }
 
-static void the_first_error_stops_all_threads(void **state)
+ALONE(the_first_error_stops_all_threads)
 {
     static uint64_t more[4 * KEYS];
     uint64_t random = 101;
@@ -693,7 +695,7 @@ static void count_signal(int number)
     signals++;
 }
 
-static void a_signal_while_a_pipe_is_full_is_no_error(void **state)
+ALONE(a_signal_while_a_pipe_is_full_is_no_error)
 {
     assert_int_equal(pipe(pipe_ends), 0);
     struct sigaction action = { .sa_handler = count_signal }, before;
@@ -716,22 +718,5 @@ static void a_signal_while_a_pipe_is_full_is_no_error(void **state)
 
 int main(void)
 {
-#define ALONE(test) cmocka_unit_test_setup_teardown(test, prepare, clean_up)
-    const struct CMUnitTest tests[] = {
-        ALONE(whichever_call_fails_it_is_told_or_does_no_harm),
-        ALONE(a_boot_identity_that_is_none_is_told),
-        ALONE(a_boot_identity_may_come_in_pieces),
-        ALONE(where_it_cannot_be_told_what_file_system_it_is),
-        ALONE(a_descriptor_of_its_own_cannot_be_had),
-        ALONE(a_folder_in_which_no_name_can_be_made),
-        ALONE(a_lock_that_is_refused_is_one_that_others_hold),
-        ALONE(a_header_that_may_be_gone_is_looked_at_with_care),
-        ALONE(a_reader_that_cannot_even_poison_tells_of_the_first_error),
-        ALONE(at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one),
-        ALONE(a_temporary_file_of_equal_digests_is_not_the_one_written),
-        ALONE(a_file_beside_partitions_that_cannot_be_read_is_told),
-        ALONE(the_first_error_stops_all_threads),
-        ALONE(a_signal_while_a_pipe_is_full_is_no_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -34,7 +34,7 @@
 
 /* ---- headers and records */
 
-static void counts_that_leave_their_range_are_estimated(void **state)
+TEST(counts_that_leave_their_range_are_estimated)
 {
     static const struct {
         uint64_t n, ones, overflow;
@@ -61,7 +61,7 @@ static void counts_that_leave_their_range_are_estimated(void **state)
     }
 }
 
-static void a_sealed_record_names_no_writers_no_boot_and_no_identity(void **state)
+TEST(a_sealed_record_names_no_writers_no_boot_and_no_identity)
 {
     struct record r = { .n = 5, .sequence = 9, .state = BLOOMFILE_STATE_LIVE, .writers = 3 };
     memset(r.boot_id, 0xEE, sizeof r.boot_id);
@@ -78,7 +78,7 @@ static void a_sealed_record_names_no_writers_no_boot_and_no_identity(void **stat
     assert_memory_equal(r.identity, expected.identity, sizeof r.identity);
 }
 
-static void a_full_filter_has_at_least_the_keys_of_one_bit_less(void **state)
+TEST(a_full_filter_has_at_least_the_keys_of_one_bit_less)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -92,7 +92,7 @@ static void a_full_filter_has_at_least_the_keys_of_one_bit_less(void **state)
     }
 }
 
-static void keys_are_estimated_to_the_nearest_one(void **state)
+TEST(keys_are_estimated_to_the_nearest_one)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -134,7 +134,7 @@ static int make_wrong_image(struct destination to)
     return error;
 }
 
-static void what_a_reader_would_refuse_is_not_published(void **state)
+TEST(what_a_reader_would_refuse_is_not_published)
 {
     void *image;
     size_t size;
@@ -144,7 +144,7 @@ static void what_a_reader_would_refuse_is_not_published(void **state)
     assert_int_equal(access("wrong", F_OK), -1);
 }
 
-static void a_seal_is_unfinished_only_if_nothing_else_is_wrong(void **state)
+TEST(a_seal_is_unfinished_only_if_nothing_else_is_wrong)
 {
     const struct header sealed = { .header_size = IN_FILE, .record.state = BLOOMFILE_STATE_SEALED };
     static const struct {
@@ -175,7 +175,7 @@ static void a_seal_is_unfinished_only_if_nothing_else_is_wrong(void **state)
 }
 
 /* With its old checksum, which alone would not tell. */
-static void one_byte_of_the_header_makes_it_another(void **state)
+TEST(one_byte_of_the_header_makes_it_another)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 5, 0 });
@@ -188,7 +188,7 @@ static void one_byte_of_the_header_makes_it_another(void **state)
 }
 
 /* A field or a record that a newer version of the format knows how to write. */
-static void who_does_not_know_how_to_write_it_may_read_it(void **state)
+TEST(who_does_not_know_how_to_write_it_may_read_it)
 {
     make_live("newer", BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes bytes = read_file("newer");
@@ -203,7 +203,7 @@ static void who_does_not_know_how_to_write_it_may_read_it(void **state)
     free(bytes.data);
 }
 
-static void bits_beyond_m_are_not_sealed_in(void **state)
+TEST(bits_beyond_m_are_not_sealed_in)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_CLASSIC);
@@ -230,7 +230,7 @@ static void bits_beyond_m_are_not_sealed_in(void **state)
 /* ---- lookups and removals */
 
 /* Whoever asked for no checks and then had it verified knows better than to trust those pages. */
-static void a_page_found_bad_is_no_longer_trusted(void **state)
+TEST(a_page_found_bad_is_no_longer_trusted)
 {
     enum {
         KEYS = 3000
@@ -254,7 +254,7 @@ static void a_page_found_bad_is_no_longer_trusted(void **state)
 }
 
 /* More positions of one key in one counter than it can count. */
-static void a_full_counter_has_all_keys_and_stays(void **state)
+TEST(a_full_counter_has_all_keys_and_stays)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);
@@ -271,7 +271,7 @@ static void a_full_counter_has_all_keys_and_stays(void **state)
     bloomfile_close(f);
 }
 
-static void who_has_not_named_the_hash_can_neither_ask_nor_remove(void **state)
+TEST(who_has_not_named_the_hash_can_neither_ask_nor_remove)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_RIBBON; layout++) {
         bloomfile_builder *b = new_builder((struct bloomfile_params){
@@ -312,7 +312,7 @@ static struct bloomfile_info info_of_union(struct bytes a, struct bytes b)
     return info;
 }
 
-static void empty_filters_unite_to_an_empty_one(void **state)
+TEST(empty_filters_unite_to_an_empty_one)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -325,7 +325,7 @@ static void empty_filters_unite_to_an_empty_one(void **state)
     }
 }
 
-static void a_union_promises_the_worst_rate_of_its_sources(void **state)
+TEST(a_union_promises_the_worst_rate_of_its_sources)
 {
     struct bytes good =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
@@ -342,7 +342,7 @@ static void a_union_promises_the_worst_rate_of_its_sources(void **state)
 }
 
 /* As it is when others write to it, and none of them has told yet. */
-static void no_known_keys_may_still_be_some(void **state)
+TEST(no_known_keys_may_still_be_some)
 {
     struct bytes some =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
@@ -359,7 +359,7 @@ static void no_known_keys_may_still_be_some(void **state)
     free(unknown.data);
 }
 
-static void full_filters_have_all_in_common(void **state)
+TEST(full_filters_have_all_in_common)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 64, 6, 999, 0 });
@@ -378,7 +378,7 @@ static void full_filters_have_all_in_common(void **state)
     free(image.data);
 }
 
-static void what_cannot_be_meant_is_not_assembled(void **state)
+TEST(what_cannot_be_meant_is_not_assembled)
 {
     static const uint8_t body[64];
     void *image;
@@ -399,7 +399,7 @@ static void what_cannot_be_meant_is_not_assembled(void **state)
                  BLOOMFILE_EPARAMS);
 }
 
-static void a_body_of_whole_pages_is_assembled_as_it_is(void **state)
+TEST(a_body_of_whole_pages_is_assembled_as_it_is)
 {
     static uint8_t body[2 * 4096];
     uint64_t random = 5;
@@ -420,7 +420,7 @@ static void a_body_of_whole_pages_is_assembled_as_it_is(void **state)
 
 /* ---- memory and folders */
 
-static void pages_that_have_room_already_stay_where_they_are(void **state)
+TEST(pages_that_have_room_already_stay_where_they_are)
 {
     uint8_t *pages = hugepages_grow(NULL, 0, 3 * MIB - 5000);
     assert_non_null(pages);
@@ -430,7 +430,7 @@ static void pages_that_have_room_already_stay_where_they_are(void **state)
     hugepages_free(pages, 3 * MIB);
 }
 
-static void memory_for_more_than_can_be_is_not_a_small_number(void **state)
+TEST(memory_for_more_than_can_be_is_not_a_small_number)
 {
     struct map map;
     struct partitioner *p;
@@ -445,7 +445,7 @@ static void memory_for_more_than_can_be_is_not_a_small_number(void **state)
 }
 
 /* So that each thread takes in less at once than partitions give. */
-static void many_threads_share_little_memory_for_partitions(void **state)
+TEST(many_threads_share_little_memory_for_partitions)
 {
     enum {
         KEYS = 3000000
@@ -470,7 +470,7 @@ static void many_threads_share_little_memory_for_partitions(void **state)
 }
 
 /* Too little for an extent, and enough for that but not for the smallest buffers. */
-static void memory_that_is_too_short_for_windows_makes_passes(void **state)
+TEST(memory_that_is_too_short_for_windows_makes_passes)
 {
     const struct header h = { .layout = BLOOMFILE_LAYOUT_CLASSIC,
                               .m = 8 * 64 * (uint64_t)MIB,
@@ -485,13 +485,13 @@ static void memory_that_is_too_short_for_windows_makes_passes(void **state)
     assert_true(parts_plan(&h, 1000000, &plan, false).window > 0);
 }
 
-static void an_empty_name_of_a_folder_is_none(void **state)
+TEST(an_empty_name_of_a_folder_is_none)
 {
     assert_string_equal(spool_folder(""), "/tmp");
     assert_string_equal(spool_folder("named"), "named");
 }
 
-static void what_only_looks_like_a_temporary_stays(void **state)
+TEST(what_only_looks_like_a_temporary_stays)
 {
     assert_int_equal(mkdir(".bloomfile.000000000000.tmp", 0700), 0);
     make_pipe(".bloomfile.000000000001.tmp", 0600);
@@ -503,31 +503,5 @@ static void what_only_looks_like_a_temporary_stays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_that_leave_their_range_are_estimated),
-        cmocka_unit_test(a_sealed_record_names_no_writers_no_boot_and_no_identity),
-        cmocka_unit_test(a_full_filter_has_at_least_the_keys_of_one_bit_less),
-        cmocka_unit_test(keys_are_estimated_to_the_nearest_one),
-        cmocka_unit_test(what_a_reader_would_refuse_is_not_published),
-        cmocka_unit_test(a_seal_is_unfinished_only_if_nothing_else_is_wrong),
-        cmocka_unit_test(one_byte_of_the_header_makes_it_another),
-        cmocka_unit_test(who_does_not_know_how_to_write_it_may_read_it),
-        cmocka_unit_test(bits_beyond_m_are_not_sealed_in),
-        cmocka_unit_test(a_page_found_bad_is_no_longer_trusted),
-        cmocka_unit_test(a_full_counter_has_all_keys_and_stays),
-        cmocka_unit_test(who_has_not_named_the_hash_can_neither_ask_nor_remove),
-        cmocka_unit_test(empty_filters_unite_to_an_empty_one),
-        cmocka_unit_test(a_union_promises_the_worst_rate_of_its_sources),
-        cmocka_unit_test(no_known_keys_may_still_be_some),
-        cmocka_unit_test(full_filters_have_all_in_common),
-        cmocka_unit_test(what_cannot_be_meant_is_not_assembled),
-        cmocka_unit_test(a_body_of_whole_pages_is_assembled_as_it_is),
-        cmocka_unit_test(pages_that_have_room_already_stay_where_they_are),
-        cmocka_unit_test(memory_for_more_than_can_be_is_not_a_small_number),
-        cmocka_unit_test(many_threads_share_little_memory_for_partitions),
-        cmocka_unit_test(memory_that_is_too_short_for_windows_makes_passes),
-        cmocka_unit_test(an_empty_name_of_a_folder_is_none),
-        cmocka_unit_test(what_only_looks_like_a_temporary_stays),
-    };
-    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+    return run_all(enter_temp_dir, leave_temp_dir);
 }

@@ -75,8 +75,10 @@ static int copy_with(int (*copy)(const bloomfile_filter *f), const bloomfile_fil
     return error;
 }
 
+#define ON_NEW_FILTER(test) TEST_WITH(test, begin, end)
+
 /* R10. Its mapping cannot be synced: msync() of it does nothing and says 0. */
-static void a_handle_for_reading_asks_its_descriptor_before_it_copies(void **state)
+ON_NEW_FILTER(a_handle_for_reading_asks_its_descriptor_before_it_copies)
 {
     for (size_t i = 0; i < ROWS(copies); i++) {
         assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
@@ -89,7 +91,7 @@ static void a_handle_for_reading_asks_its_descriptor_before_it_copies(void **sta
 }
 
 /* R10, L20, L21. */
-static void a_copy_that_is_told_poisons_at_once(void **state)
+ON_NEW_FILTER(a_copy_that_is_told_poisons_at_once)
 {
     for (size_t i = 0; i < 2 * ROWS(copies); i++) {
         const bool reads = i % 2 == 0;
@@ -105,7 +107,7 @@ static void a_copy_that_is_told_poisons_at_once(void **state)
     }
 }
 
-static void one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so(void **state)
+ON_NEW_FILTER(one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so)
 {
     for (size_t i = 0; i < ROWS(copies); i++) {
         assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
@@ -122,7 +124,7 @@ static void one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so(void 
 }
 
 /* L21. */
-static void one_that_has_no_descriptor_left_poisons_or_does_not_ask(void **state)
+ON_NEW_FILTER(one_that_has_no_descriptor_left_poisons_or_does_not_ask)
 {
     static const int errors[] = { EMFILE, ENFILE, ENOMEM };
     for (size_t i = 0; i < ROWS(copies); i++) {
@@ -148,7 +150,7 @@ static void one_that_has_no_descriptor_left_poisons_or_does_not_ask(void **state
 }
 
 /* L21. The rule of section 8 that refuses such a file is for writers. */
-static void reader_poisons_file_with_unknown_ro_compat_bit(void **state)
+ON_NEW_FILTER(reader_poisons_file_with_unknown_ro_compat_bit)
 {
     bloomfile_close(writer);
     writer = NULL;
@@ -176,7 +178,7 @@ static void look_at_syncs(enum fault_call call)
 }
 
 /* R10, L14, L20. */
-static void nobody_copies_while_another_one_syncs(void **state)
+ON_NEW_FILTER(nobody_copies_while_another_one_syncs)
 {
     for (size_t i = 0; i < ROWS(copies); i++) {
         sync_call = ON_fdatasync;
@@ -222,7 +224,7 @@ static void look_at_openings(enum fault_call call)
 }
 
 /* What is told between the reading and a later opening would be told to the parent. */
-static void a_child_opens_the_file_anew_before_it_reads_what_it_copies(void **state)
+ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies)
 {
     for (size_t i = 0; i < 2 * ROWS(copies); i++) {
         pid_t child = fork();
@@ -238,7 +240,7 @@ static void a_child_opens_the_file_anew_before_it_reads_what_it_copies(void **st
     }
 }
 
-static void a_child_in_doubt_opens_nothing_anew_and_rescues_it(void **state)
+ON_NEW_FILTER(a_child_in_doubt_opens_nothing_anew_and_rescues_it)
 {
     assert_error(copy_with(seal_it_to, reader, once(ON_fdatasync, 1, EIO)), EIO);
     for (size_t i = 0; i < ROWS(copies); i++) {
@@ -259,7 +261,7 @@ static int sync_the_writer(const bloomfile_filter *f)
 }
 
 /* L3. */
-static void a_child_opens_the_file_anew_before_it_copies_or_syncs(void **state)
+ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs)
 {
     in_a_child(reader, seal_it_to, ON_fdatasync, EIO);
     assert_flawless(flaw_of_poisoned_file("filter"));
@@ -286,7 +288,7 @@ static void poison_at_call(enum fault_call call)
 }
 
 /* L19. By another process whose sync failed, while the lock of records is free. */
-static void what_is_poisoned_in_a_sync_is_not_vouched_for(void **state)
+ON_NEW_FILTER(what_is_poisoned_in_a_sync_is_not_vouched_for)
 {
     static const enum fault_call at[] = { ON_fdatasync, ON_unlock, ON_unlock, ON_unlock };
     for (unsigned i = 0; i < ROWS(at); i++, start_anew()) {
@@ -311,7 +313,7 @@ static void damage_at_call(enum fault_call call)
 }
 
 /* Whether a writer was told, no record says any more. */
-static void what_has_no_record_by_then_is_not_vouched_for(void **state)
+ON_NEW_FILTER(what_has_no_record_by_then_is_not_vouched_for)
 {
     for (unsigned writes = 0; writes < 2; writes++, start_anew()) {
         poisoned_at = writes ? ON_unlock : ON_fdatasync;
@@ -444,7 +446,7 @@ static void assert_unclean_if_marked(bool marked)
 }
 
 /* R5, L15. It may have been told that a write has failed, and the kernel tells nobody else. */
-static void a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean(void **state)
+ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean)
 {
     int (*const ways[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish };
     unsigned marked = 0;
@@ -476,7 +478,7 @@ static const char *flaw_of_reader_of_unclean_file(bloomfile_filter *f)
 }
 
 /* R11. But one that accepts what comes is not. */
-static void readers_of_then_are_told_that_it_is_unclean_and_rescue_it(void **state)
+ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it)
 {
     unsigned marked = 0;
     bloomfile_close(writer);
@@ -498,7 +500,7 @@ static void readers_of_then_are_told_that_it_is_unclean_and_rescue_it(void **sta
 }
 
 /* It has the file open, and that is enough to look at the lock. */
-static void readers_are_told_where_no_file_can_be_opened(void **state)
+ON_NEW_FILTER(readers_are_told_where_no_file_can_be_opened)
 {
     static const int errors[] = { EMFILE, ENOENT };
     bloomfile_close(writer);
@@ -525,7 +527,7 @@ static void accept_it_once_syncs_may_go_on(enum fault_call call)
         writer = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
 }
 
-static void who_accepts_it_meanwhile_does_so_for_no_reader(void **state)
+ON_NEW_FILTER(who_accepts_it_meanwhile_does_so_for_no_reader)
 {
     int (*const ways[])(const bloomfile_filter *f) = { seal_it_to, fold_it, merge_it, project_it,
                                                        sync_source };
@@ -545,7 +547,7 @@ static void who_accepts_it_meanwhile_does_so_for_no_reader(void **state)
 }
 
 /* Then only the mark tells of it. */
-static void a_reader_is_told_if_not_even_the_poison_could_be_written(void **state)
+ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written)
 {
     for (unsigned i = 0; i < 2; i++) {
         struct faults faults = once(ON_msync, 1, EIO);
@@ -584,7 +586,7 @@ static void fail_to_sync_beside(enum fault_call call)
 }
 
 /* The kernel would say that all is well, as it has told before. */
-static void a_copy_does_not_commit_after_a_sync_that_failed(void **state)
+ON_NEW_FILTER(a_copy_does_not_commit_after_a_sync_that_failed)
 {
     for (size_t i = 0; i < ROWS(copies); i++) {
         assert_error(copy_with(copies[i], writer, beside), BLOOMFILE_EPOISONED);
@@ -597,7 +599,7 @@ static void a_copy_does_not_commit_after_a_sync_that_failed(void **state)
 }
 
 /* It is one for reading from then on. */
-static void one_that_has_finished_is_told_as_readers_are(void **state)
+ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are)
 {
     unsigned nth = 1;
     bloomfile_filter *finished = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -610,7 +612,7 @@ static void one_that_has_finished_is_told_as_readers_are(void **state)
 }
 
 /* And poisons by what it wrote with, where no other descriptor can be had. */
-static void one_that_has_finished_poisons_if_it_is_told(void **state)
+ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told)
 {
     bloomfile_filter *finished = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_finish(finished), 0);
@@ -624,7 +626,7 @@ static void one_that_has_finished_poisons_if_it_is_told(void **state)
 }
 
 /* L18. Whoever has had it open since before is told, if there was anything to tell. */
-static void one_that_joined_before_makes_it_clean_again(void **state)
+ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again)
 {
     unsigned marked = 0;
     for (unsigned nth = 1; dies_at(nth, bloomfile_sync); nth++) {
@@ -720,7 +722,7 @@ static bool forks_at(unsigned nth, int *error)
     return forked;
 }
 
-static void a_child_forked_in_a_sync_does_not_wait_for_itself(void **state)
+ON_NEW_FILTER(a_child_forked_in_a_sync_does_not_wait_for_itself)
 {
     unsigned marked = 0;
     int error;
@@ -738,7 +740,7 @@ static void a_child_forked_in_a_sync_does_not_wait_for_itself(void **state)
 }
 
 /* It has been told that a sync was abandoned; another writer's sync mends that. */
-static void a_child_that_is_unclean_neither_joins_nor_poisons(void **state)
+ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons)
 {
     unsigned nth = 1;
     while (dies_at(nth, bloomfile_sync) && !has_mark())
@@ -788,7 +790,7 @@ static int status_in_child(void)
 }
 
 /* Only where a sync has begun, there is a lock to look at. */
-static void a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_abandoned(void **state)
+ON_NEW_FILTER(a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_abandoned)
 {
     bloomfile_close(writer);
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_N_ESTIMATED);
@@ -800,7 +802,7 @@ static void a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_aba
 }
 
 /* The right to read is enough. */
-static void one_that_may_not_write_any_more_is_told_too(void **state)
+ON_NEW_FILTER(one_that_may_not_write_any_more_is_told_too)
 {
     for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
         nth++;
@@ -827,7 +829,7 @@ static int copy_it(bloomfile_filter *f)
 /* L3. It holds the opening that it shares with its parent, and no lock that the parent had in a
  * sync.
  */
-static void a_child_that_only_looks_up_keeps_no_lock_of_a_sync(void **state)
+ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync)
 {
     static const struct {
         int (*run)(bloomfile_filter *f);
@@ -882,7 +884,7 @@ static void ask_watcher_in_sync(enum fault_call call)
 }
 
 /* Then the lock is one of the handle's opening, which the child shares, and is none to it. */
-static void where_the_file_cannot_be_opened_anew_it_syncs_all_the_same(void **state)
+ON_NEW_FILTER(where_the_file_cannot_be_opened_anew_it_syncs_all_the_same)
 {
     static const int errors[] = { 0, ENOENT, EACCES, EMFILE, EROFS };
     for (size_t i = 0; i < ROWS(errors); i++) {
@@ -918,7 +920,7 @@ static int finish_beside_a_mark(struct faults faults)
 }
 
 /* L18. Who sees its lock takes the mark for its own. */
-static void one_that_leaves_others_syncs_before_it_takes_a_mark_out(void **state)
+ON_NEW_FILTER(one_that_leaves_others_syncs_before_it_takes_a_mark_out)
 {
     assert_error(finish_beside_a_mark((struct faults){ 0 }), 0);
     assert_int_equal(fault_calls(ON_msync), 2); /* all, and the record */
@@ -940,7 +942,7 @@ static void open_it_for_reading(enum fault_call call)
     bloomfile_close(f);
 }
 
-static void a_sync_that_is_under_way_is_in_no_readers_way(void **state)
+ON_NEW_FILTER(a_sync_that_is_under_way_is_in_no_readers_way)
 {
     faults_begin(&(struct faults){ .at_each_call = open_it_for_reading });
     int error = bloomfile_sync(writer);
@@ -957,7 +959,7 @@ static void look_for_a_lock_of_syncs(enum fault_call call)
 }
 
 /* Who opens the file meanwhile would take the mark for that of a sync under way. */
-static void one_that_refuses_to_seal_does_so_before_it_locks(void **state)
+ON_NEW_FILTER(one_that_refuses_to_seal_does_so_before_it_locks)
 {
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_CLASSIC);
     params.bits = 1001;
@@ -994,7 +996,7 @@ static void look_at_status(enum fault_call call)
 }
 
 /* L24. The sync that began has ended well, and the file goes on. */
-static void a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_mark(void **state)
+ON_NEW_FILTER(a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_mark)
 {
     faults_begin(
         &(struct faults){ .call = ON_pwrite64, .nth = 2, .error = EIO }); /* after the mark */
@@ -1010,7 +1012,7 @@ static void a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_m
 }
 
 /* L24. It has a lower sequence than the sealed record, which a reader may have seen meanwhile. */
-static void a_sealing_that_fails_is_poisoned_and_not_overwritten(void **state)
+ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten)
 {
     const struct faults faults = {
         .call = ON_msync, .nth = 2, .error = EIO, .at_each_call = look_at_status
@@ -1026,7 +1028,7 @@ static void a_sealing_that_fails_is_poisoned_and_not_overwritten(void **state)
 }
 
 /* No file of ours has it, but it is allowed. */
-static void a_record_of_sequence_0_is_synced_like_others(void **state)
+ON_NEW_FILTER(a_record_of_sequence_0_is_synced_like_others)
 {
     for (unsigned sequence = 0; sequence < 2; sequence++) {
         start_anew();
@@ -1048,7 +1050,7 @@ static void a_record_of_sequence_0_is_synced_like_others(void **state)
 }
 
 /* No writer of ours goes so far. */
-static void a_record_of_the_last_sequences_is_poisoned_all_the_same(void **state)
+ON_NEW_FILTER(a_record_of_the_last_sequences_is_poisoned_all_the_same)
 {
     for (uint64_t below = 1; below <= 3; below++) {
         start_anew();
@@ -1066,7 +1068,7 @@ static void a_record_of_the_last_sequences_is_poisoned_all_the_same(void **state
 /* ---- a poison of which one record knows */
 
 /* R2, L21. */
-static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
+ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all)
 {
     unsigned slots = 0;
     for (unsigned nth = 3; nth <= 4; nth++) { /* after a mark and the record */
@@ -1095,7 +1097,7 @@ static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
 /* ---- where a live file may be */
 
 /* R7. */
-static void file_systems_that_hosts_share_are_refused(void **state)
+ON_NEW_FILTER(file_systems_that_hosts_share_are_refused)
 {
     static const unsigned long shared[] = {
         0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x01021997, 0x00C36400, 0x5346414F,
@@ -1123,7 +1125,7 @@ static void file_systems_that_hosts_share_are_refused(void **state)
     }
 }
 
-static void where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused(void **state)
+ON_NEW_FILTER(where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused)
 {
     bloomfile_filter *f;
     struct faults faults = { .file_system = 0x794C7630 };
@@ -1144,7 +1146,7 @@ static void where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused(v
 }
 
 /* L12. */
-static void a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file(void **state)
+ON_NEW_FILTER(a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file)
 {
     bloomfile_filter *f;
     struct faults faults = once(ON_open64, 2, ENOENT);
@@ -1156,45 +1158,5 @@ static void a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file(v
 
 int main(void)
 {
-#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        ON_NEW_FILTER(a_handle_for_reading_asks_its_descriptor_before_it_copies),
-        ON_NEW_FILTER(a_copy_that_is_told_poisons_at_once),
-        ON_NEW_FILTER(one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so),
-        ON_NEW_FILTER(one_that_has_no_descriptor_left_poisons_or_does_not_ask),
-        ON_NEW_FILTER(reader_poisons_file_with_unknown_ro_compat_bit),
-        ON_NEW_FILTER(nobody_copies_while_another_one_syncs),
-        ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs),
-        ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies),
-        ON_NEW_FILTER(what_is_poisoned_in_a_sync_is_not_vouched_for),
-        ON_NEW_FILTER(what_has_no_record_by_then_is_not_vouched_for),
-        ON_NEW_FILTER(a_child_in_doubt_opens_nothing_anew_and_rescues_it),
-        ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean),
-        ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it),
-        ON_NEW_FILTER(readers_are_told_where_no_file_can_be_opened),
-        ON_NEW_FILTER(who_accepts_it_meanwhile_does_so_for_no_reader),
-        ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written),
-        ON_NEW_FILTER(a_copy_does_not_commit_after_a_sync_that_failed),
-        ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are),
-        ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told),
-        ON_NEW_FILTER(a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_abandoned),
-        ON_NEW_FILTER(one_that_may_not_write_any_more_is_told_too),
-        ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync),
-        ON_NEW_FILTER(a_child_forked_in_a_sync_does_not_wait_for_itself),
-        ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons),
-        ON_NEW_FILTER(where_the_file_cannot_be_opened_anew_it_syncs_all_the_same),
-        ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again),
-        ON_NEW_FILTER(one_that_leaves_others_syncs_before_it_takes_a_mark_out),
-        ON_NEW_FILTER(a_sync_that_is_under_way_is_in_no_readers_way),
-        ON_NEW_FILTER(one_that_refuses_to_seal_does_so_before_it_locks),
-        ON_NEW_FILTER(a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_mark),
-        ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten),
-        ON_NEW_FILTER(a_record_of_sequence_0_is_synced_like_others),
-        ON_NEW_FILTER(a_record_of_the_last_sequences_is_poisoned_all_the_same),
-        ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all),
-        ON_NEW_FILTER(file_systems_that_hosts_share_are_refused),
-        ON_NEW_FILTER(where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused),
-        ON_NEW_FILTER(a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -30,7 +30,9 @@ static int end(void **state)
     return leave_temp_dir(state);
 }
 
-static void finishing_leaves_a_clean_file_and_a_handle_for_reading(void **state)
+#define ON_NEW_FILTER(test) TEST_WITH(test, begin, end)
+
+ON_NEW_FILTER(finishing_leaves_a_clean_file_and_a_handle_for_reading)
 {
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
     assert_error(bloomfile_finish(writer), 0);
@@ -54,7 +56,7 @@ static void finishing_leaves_a_clean_file_and_a_handle_for_reading(void **state)
     bloomfile_close(next);
 }
 
-static void a_child_of_a_finished_writer_needs_no_right_to_write(void **state)
+ON_NEW_FILTER(a_child_of_a_finished_writer_needs_no_right_to_write)
 {
     need_wipe_on_fork();
     assert_error(bloomfile_finish(writer), 0);
@@ -72,7 +74,7 @@ static void a_child_of_a_finished_writer_needs_no_right_to_write(void **state)
     assert_int_equal(status, 0);
 }
 
-static void a_handle_for_reading_has_nothing_to_finish(void **state)
+ON_NEW_FILTER(a_handle_for_reading_has_nothing_to_finish)
 {
     bloomfile_filter *reader = opened("filter", 0);
     assert_error(bloomfile_finish(reader), 0);
@@ -81,7 +83,7 @@ static void a_handle_for_reading_has_nothing_to_finish(void **state)
 }
 
 /* As bloomfile_close() cannot. */
-static void finishing_tells_what_failed(void **state)
+ON_NEW_FILTER(finishing_tells_what_failed)
 {
     static const struct {
         enum fault_call call;
@@ -106,7 +108,7 @@ static void finishing_tells_what_failed(void **state)
     assert_flawless(flaw_of_poisoned_file("filter"));
 }
 
-static void what_could_not_be_written_can_be_rescued_after_finishing(void **state)
+ON_NEW_FILTER(what_could_not_be_written_can_be_rescued_after_finishing)
 {
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
     struct faults faults = once(ON_msync, 1, EIO);
@@ -143,7 +145,7 @@ static void swap_a_folder_for_it(void)
 
 static void (*const ways[])(void) = { replace_it, remove_it, swap_a_folder_for_it };
 
-static void a_writer_is_told_that_its_file_was_replaced(void **state)
+ON_NEW_FILTER(a_writer_is_told_that_its_file_was_replaced)
 {
     for (size_t i = 0; i < ROWS(ways); i++) {
         assert_error(bloomfile_sync(writer), 0);
@@ -165,7 +167,7 @@ static void a_writer_is_told_that_its_file_was_replaced(void **state)
 }
 
 /* As a daemon is that has given up its rights since it opened the file. */
-static void a_writer_that_may_not_look_is_told_of_a_file_without_a_name(void **state)
+ON_NEW_FILTER(a_writer_that_may_not_look_is_told_of_a_file_without_a_name)
 {
     const struct faults no_right = from_then_on(ON_stat64, 1, EACCES);
     bloomfile_filter *reader = opened("filter", 0);
@@ -187,7 +189,7 @@ static void a_writer_that_may_not_look_is_told_of_a_file_without_a_name(void **s
 }
 
 /* As cp does with a backup. The file that is there then is nobody's to poison. */
-static void a_writer_is_told_that_an_older_copy_was_put_over_its_file(void **state)
+ON_NEW_FILTER(a_writer_is_told_that_an_older_copy_was_put_over_its_file)
 {
     bloomfile_close(writer);
     struct bytes backup = read_file("filter");
@@ -213,7 +215,7 @@ static void a_writer_is_told_that_an_older_copy_was_put_over_its_file(void **sta
     free(backup.data);
 }
 
-static void a_writer_is_told_that_its_file_was_cut(void **state)
+ON_NEW_FILTER(a_writer_is_told_that_its_file_was_cut)
 {
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 10);
     struct bytes whole = read_file("filter");
@@ -223,7 +225,7 @@ static void a_writer_is_told_that_its_file_was_cut(void **state)
     free(whole.data);
 }
 
-static void a_writer_of_memory_is_never_replaced(void **state)
+ON_NEW_FILTER(a_writer_of_memory_is_never_replaced)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
@@ -233,7 +235,7 @@ static void a_writer_of_memory_is_never_replaced(void **state)
     bloomfile_close(f);
 }
 
-static void a_failed_sync_is_told_rather_than_a_replaced_file(void **state)
+ON_NEW_FILTER(a_failed_sync_is_told_rather_than_a_replaced_file)
 {
     replace_it();
     struct faults faults = once(ON_msync, 1, EIO);
@@ -246,19 +248,5 @@ static void a_failed_sync_is_told_rather_than_a_replaced_file(void **state)
 
 int main(void)
 {
-#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        ON_NEW_FILTER(finishing_leaves_a_clean_file_and_a_handle_for_reading),
-        ON_NEW_FILTER(a_child_of_a_finished_writer_needs_no_right_to_write),
-        ON_NEW_FILTER(a_handle_for_reading_has_nothing_to_finish),
-        ON_NEW_FILTER(finishing_tells_what_failed),
-        ON_NEW_FILTER(what_could_not_be_written_can_be_rescued_after_finishing),
-        ON_NEW_FILTER(a_writer_is_told_that_its_file_was_replaced),
-        ON_NEW_FILTER(a_writer_that_may_not_look_is_told_of_a_file_without_a_name),
-        ON_NEW_FILTER(a_writer_is_told_that_an_older_copy_was_put_over_its_file),
-        ON_NEW_FILTER(a_writer_is_told_that_its_file_was_cut),
-        ON_NEW_FILTER(a_writer_of_memory_is_never_replaced),
-        ON_NEW_FILTER(a_failed_sync_is_told_rather_than_a_replaced_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

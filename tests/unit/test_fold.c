@@ -85,7 +85,7 @@ static void assert_as_built(const char *folded, const char *built, uint64_t bits
     free(other.data);
 }
 
-static void folding_makes_what_the_keys_make_at_that_size(void **state)
+TEST(folding_makes_what_the_keys_make_at_that_size)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -105,7 +105,7 @@ static void folding_makes_what_the_keys_make_at_that_size(void **state)
     }
 }
 
-static void folding_twice_is_folding_by_the_product(void **state)
+TEST(folding_twice_is_folding_by_the_product)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         if (units_of(&shapes[i]) % 30 != 0)
@@ -124,7 +124,7 @@ static void folding_twice_is_folding_by_the_product(void **state)
     }
 }
 
-static void the_plan_tells_what_each_fold_will_measure(void **state)
+TEST(the_plan_tells_what_each_fold_will_measure)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -159,7 +159,7 @@ static void the_plan_tells_what_each_fold_will_measure(void **state)
     }
 }
 
-static void a_plan_takes_no_more_than_there_is_room_for(void **state)
+TEST(a_plan_takes_no_more_than_there_is_room_for)
 {
     build("source", &shapes[1], shapes[1].bits, 100);
     bloomfile_filter *source = opened("source");
@@ -193,7 +193,7 @@ static double rate_with_more(const struct shape *s, uint64_t bits, uint64_t more
     return sum / rounds;
 }
 
-static void the_plan_foresees_the_rate_with_more_keys(void **state)
+TEST(the_plan_foresees_the_rate_with_more_keys)
 {
     static const struct shape cases[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, 7, 512 * 240, 3000 },
@@ -216,7 +216,7 @@ static void the_plan_foresees_the_rate_with_more_keys(void **state)
 }
 
 /* An embedded image, at any address. */
-static void an_embedded_filter_folds_too(void **state)
+TEST(an_embedded_filter_folds_too)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -238,7 +238,7 @@ static void an_embedded_filter_folds_too(void **state)
     }
 }
 
-static void a_live_filter_folds_as_it_is(void **state)
+TEST(a_live_filter_folds_as_it_is)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -262,7 +262,7 @@ static void a_live_filter_folds_as_it_is(void **state)
     }
 }
 
-static void bits_beyond_those_of_a_live_filter_are_not_passed_on(void **state)
+TEST(bits_beyond_those_of_a_live_filter_are_not_passed_on)
 {
     struct bloomfile_params params = params_of(&shapes[6], shapes[6].bits); /* ends within a byte */
     bloomfile_filter *live;
@@ -280,7 +280,7 @@ static void bits_beyond_those_of_a_live_filter_are_not_passed_on(void **state)
     bloomfile_close(live);
 }
 
-static void damage_of_the_source_is_not_passed_on(void **state)
+TEST(damage_of_the_source_is_not_passed_on)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -308,7 +308,7 @@ static void damage_of_the_source_is_not_passed_on(void **state)
     }
 }
 
-static void a_body_that_contradicts_its_header_is_not_passed_on(void **state)
+TEST(a_body_that_contradicts_its_header_is_not_passed_on)
 {
     const size_t which[] = { 1, 6, 9 };
     for (size_t i = 0; i < ROWS(which); i++) {
@@ -336,7 +336,7 @@ static void a_body_that_contradicts_its_header_is_not_passed_on(void **state)
 
 /* A handle may be old, and what was verified once is read from the disk again; but a page that was
  * bad once is never relied on again. */
-static void damage_after_a_verification_is_not_passed_on(void **state)
+TEST(damage_after_a_verification_is_not_passed_on)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -356,7 +356,7 @@ static void damage_after_a_verification_is_not_passed_on(void **state)
     }
 }
 
-static void the_result_goes_to_a_descriptor_as_well(void **state)
+TEST(the_result_goes_to_a_descriptor_as_well)
 {
     build("source", &shapes[1], shapes[1].bits, 900);
     bloomfile_filter *source = opened("source");
@@ -383,7 +383,7 @@ static void the_result_goes_to_a_descriptor_as_well(void **state)
 }
 
 /* A write to it fails with EAGAIN while it is full. It is read once the writer waits. */
-static void a_pipe_that_does_not_block_gets_all_of_it(void **state)
+TEST(a_pipe_that_does_not_block_gets_all_of_it)
 {
     build("source", &shapes[3], shapes[3].bits, shapes[3].keys);
     bloomfile_filter *source = opened("source");
@@ -411,7 +411,7 @@ static void a_pipe_that_does_not_block_gets_all_of_it(void **state)
     bloomfile_close(source);
 }
 
-static void other_errors_leave_nothing_behind(void **state)
+TEST(other_errors_leave_nothing_behind)
 {
     build("source", &shapes[1], shapes[1].bits, 900);
     bloomfile_filter *source = opened("source");
@@ -428,21 +428,5 @@ static void other_errors_leave_nothing_behind(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folding_makes_what_the_keys_make_at_that_size),
-        cmocka_unit_test(folding_twice_is_folding_by_the_product),
-        cmocka_unit_test(the_plan_tells_what_each_fold_will_measure),
-        cmocka_unit_test(a_plan_takes_no_more_than_there_is_room_for),
-        cmocka_unit_test(the_plan_foresees_the_rate_with_more_keys),
-        cmocka_unit_test(an_embedded_filter_folds_too),
-        cmocka_unit_test(a_live_filter_folds_as_it_is),
-        cmocka_unit_test(bits_beyond_those_of_a_live_filter_are_not_passed_on),
-        cmocka_unit_test(damage_of_the_source_is_not_passed_on),
-        cmocka_unit_test(a_body_that_contradicts_its_header_is_not_passed_on),
-        cmocka_unit_test(damage_after_a_verification_is_not_passed_on),
-        cmocka_unit_test(the_result_goes_to_a_descriptor_as_well),
-        cmocka_unit_test(a_pipe_that_does_not_block_gets_all_of_it),
-        cmocka_unit_test(other_errors_leave_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+    return run_all(enter_temp_dir, leave_temp_dir);
 }

@@ -60,7 +60,7 @@ static void assert_file_framing(const char *path, uint32_t kind, uint32_t size)
     bloomfile_close(f);
 }
 
-static void each_framing_is_recorded(void **state)
+TEST(each_framing_is_recorded)
 {
     for (size_t i = 0; i < ROWS(framings); i++) {
         struct bytes image = image_of(params_of(framings[i].kind, framings[i].size));
@@ -73,7 +73,7 @@ static void each_framing_is_recorded(void **state)
     }
 }
 
-static void a_file_without_a_framing_has_zeros_there(void **state)
+TEST(a_file_without_a_framing_has_zeros_there)
 {
     struct bytes image = image_of(params_of(0, 0));
     assert_int_equal(get32(image.data + COMPAT), 0);
@@ -81,7 +81,7 @@ static void a_file_without_a_framing_has_zeros_there(void **state)
     free(image.data);
 }
 
-static void what_is_no_framing_is_refused_as_a_parameter(void **state)
+TEST(what_is_no_framing_is_refused_as_a_parameter)
 {
     static const uint32_t wrong[][2] = {
         { 0, 1 }, { 1, 1 }, { 2, 9 }, { 3, 1 }, { 4, 0 }, { 4, 1u << 24 }, { 5, 0 }, { 256, 0 },
@@ -96,7 +96,7 @@ static void what_is_no_framing_is_refused_as_a_parameter(void **state)
     assert_int_equal(entries_in_dir(), 0);
 }
 
-static void values_that_are_none_count_as_unknown(void **state)
+TEST(values_that_are_none_count_as_unknown)
 {
     static const struct {
         uint32_t compat, stored;
@@ -120,7 +120,7 @@ static void values_that_are_none_count_as_unknown(void **state)
     }
 }
 
-static void a_live_file_and_its_copies_keep_it(void **state)
+TEST(a_live_file_and_its_copies_keep_it)
 {
     const struct bloomfile_params params = params_of(BLOOMFILE_FIXED, 16);
     bloomfile_filter *f;
@@ -135,7 +135,7 @@ static void a_live_file_and_its_copies_keep_it(void **state)
     assert_file_framing("live", BLOOMFILE_FIXED, 16);
 }
 
-static void folding_projecting_and_assembling_keep_it(void **state)
+TEST(folding_projecting_and_assembling_keep_it)
 {
     const struct bloomfile_params params = params_of(BLOOMFILE_NULL, 0);
     struct bytes image = image_of(params);
@@ -173,7 +173,7 @@ static void assert_merged(uint32_t op, const uint32_t (*sources)[2], size_t coun
     }
 }
 
-static void a_union_of_unlike_framings_has_none(void **state)
+TEST(a_union_of_unlike_framings_has_none)
 {
     static const struct {
         uint32_t sources[3][2];
@@ -199,14 +199,5 @@ static void a_union_of_unlike_framings_has_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_framing_is_recorded),
-        cmocka_unit_test(a_file_without_a_framing_has_zeros_there),
-        cmocka_unit_test(what_is_no_framing_is_refused_as_a_parameter),
-        cmocka_unit_test(values_that_are_none_count_as_unknown),
-        cmocka_unit_test(a_live_file_and_its_copies_keep_it),
-        cmocka_unit_test(folding_projecting_and_assembling_keep_it),
-        cmocka_unit_test(a_union_of_unlike_framings_has_none),
-    };
-    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+    return run_all(enter_temp_dir, leave_temp_dir);
 }

@@ -46,7 +46,7 @@ static const size_t some_pages[] = { 0, 1, 63, 64, 127, 128, PAGES - 1 };
 
 /* ---- by one */
 
-static void what_was_found_of_a_page_is_remembered(void **state)
+TEST(what_was_found_of_a_page_is_remembered)
 {
     struct guard g = new_guard(false);
     for (size_t i = 0; i < ROWS(some_pages); i++) {
@@ -66,7 +66,7 @@ static void what_was_found_of_a_page_is_remembered(void **state)
     guard_release(&g);
 }
 
-static void a_page_taken_for_good_is_not_looked_at(void **state)
+TEST(a_page_taken_for_good_is_not_looked_at)
 {
     struct guard g = new_guard(true);
     guard_set(&g, 0, false, 0);
@@ -80,7 +80,7 @@ static void a_page_taken_for_good_is_not_looked_at(void **state)
     guard_release(&g);
 }
 
-static void no_page_of_a_wrong_body_is_good(void **state)
+TEST(no_page_of_a_wrong_body_is_good)
 {
     struct guard g = new_guard(false);
     assert_true(guard_ok(&g, 0));
@@ -91,7 +91,7 @@ static void no_page_of_a_wrong_body_is_good(void **state)
     guard_release(&g);
 }
 
-static void each_reason_to_doubt_counts_once(void **state)
+TEST(each_reason_to_doubt_counts_once)
 {
     for (unsigned trust = 0; trust < 2; trust++) {
         struct guard g = new_guard(trust != 0);
@@ -131,7 +131,7 @@ static void check_all(struct guard *g)
         guard_ok(g, page * PAGE);
 }
 
-static void a_good_page_that_turns_bad_makes_everything_doubtful(void **state)
+TEST(a_good_page_that_turns_bad_makes_everything_doubtful)
 {
     for (unsigned renewed = 0; renewed < 2; renewed++) {
         struct guard g = new_guard(false);
@@ -152,7 +152,7 @@ static void a_good_page_that_turns_bad_makes_everything_doubtful(void **state)
     }
 }
 
-static void renewed_pages_are_checked_once_more(void **state)
+TEST(renewed_pages_are_checked_once_more)
 {
     struct guard g = new_guard(false);
     for (uint64_t stamp = 1; stamp < 4; stamp++) {
@@ -170,7 +170,7 @@ static void renewed_pages_are_checked_once_more(void **state)
     guard_release(&g);
 }
 
-static void a_recheck_is_of_those_pages_that_were_good(void **state)
+TEST(a_recheck_is_of_those_pages_that_were_good)
 {
     for (size_t i = 0; i < ROWS(some_pages); i++) {
         struct guard g = new_guard(false);
@@ -256,7 +256,7 @@ static void find_good_and_bad(struct guard *g, unsigned moment)
     assert_int_equal(munmap(maps, (size_t)2 * MAP), 0);
 }
 
-static void a_page_that_is_found_good_and_bad_is_bad(void **state)
+TEST(a_page_that_is_found_good_and_bad_is_bad)
 {
     for (unsigned moment = 1; moment <= 2; moment++) {
         struct guard g = new_guard(false);
@@ -266,7 +266,7 @@ static void a_page_that_is_found_good_and_bad_is_bad(void **state)
     }
 }
 
-static void a_bad_page_is_not_good_even_for_a_moment(void **state)
+TEST(a_bad_page_is_not_good_even_for_a_moment)
 {
     struct guard g = new_guard(false);
     guard_set(&g, 0, false, 0);
@@ -328,7 +328,7 @@ static bool check_while_renewed(struct guard *g, unsigned moment)
     return came;
 }
 
-static void a_page_hashed_before_a_renewal_is_checked_again(void **state)
+TEST(a_page_hashed_before_a_renewal_is_checked_again)
 {
     unsigned moment = 1;
     for (bool came = true; came; moment++) {
@@ -340,7 +340,7 @@ static void a_page_hashed_before_a_renewal_is_checked_again(void **state)
 }
 
 /* A lookup relies on a mark that another thread has yet to take back. */
-static void a_recheck_includes_marks_that_may_be_taken_back(void **state)
+TEST(a_recheck_includes_marks_that_may_be_taken_back)
 {
     struct guard g = new_guard(false);
     guard_renew(&g, 1);
@@ -357,18 +357,5 @@ static void a_recheck_includes_marks_that_may_be_taken_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_found_of_a_page_is_remembered),
-        cmocka_unit_test(a_page_taken_for_good_is_not_looked_at),
-        cmocka_unit_test(no_page_of_a_wrong_body_is_good),
-        cmocka_unit_test(each_reason_to_doubt_counts_once),
-        cmocka_unit_test(a_good_page_that_turns_bad_makes_everything_doubtful),
-        cmocka_unit_test(renewed_pages_are_checked_once_more),
-        cmocka_unit_test(a_recheck_is_of_those_pages_that_were_good),
-        cmocka_unit_test(a_page_that_is_found_good_and_bad_is_bad),
-        cmocka_unit_test(a_bad_page_is_not_good_even_for_a_moment),
-        cmocka_unit_test(a_page_hashed_before_a_renewal_is_checked_again),
-        cmocka_unit_test(a_recheck_includes_marks_that_may_be_taken_back),
-    };
-    return cmocka_run_group_tests(tests, make_body, NULL) != 0;
+    return run_all(make_body, NULL);
 }

@@ -25,12 +25,12 @@ static const struct recipe recipes[] = {
 
 static const struct bytes nothing = { NULL, 0 };
 
-static void an_empty_image_is_refused(void **state)
+TEST(an_empty_image_is_refused)
 {
     assert_verdict("V1", nothing, BLOOMFILE_EEMPTY, "size", 0);
 }
 
-static void another_magic_is_refused(void **state)
+TEST(another_magic_is_refused)
 {
     static char text[] = "This is not a filter file.";
     assert_verdict("V2", (struct bytes){ (uint8_t *)text, sizeof text }, BLOOMFILE_EMAGIC, "magic",
@@ -45,7 +45,7 @@ static void another_magic_is_refused(void **state)
     free(image.data);
 }
 
-static void text_mode_damage_is_told_from_six_bytes_on(void **state)
+TEST(text_mode_damage_is_told_from_six_bytes_on)
 {
     static const struct {
         uint8_t size, bytes[10];
@@ -77,7 +77,7 @@ static void text_mode_damage_is_told_from_six_bytes_on(void **state)
     }
 }
 
-static void a_header_cut_short_is_refused_at_every_length(void **state)
+TEST(a_header_cut_short_is_refused_at_every_length)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
@@ -87,7 +87,7 @@ static void a_header_cut_short_is_refused_at_every_length(void **state)
     }
 }
 
-static void fewer_than_16_bytes_are_too_few_whatever_they_say(void **state)
+TEST(fewer_than_16_bytes_are_too_few_whatever_they_say)
 {
     struct bytes image = image_from(recipes[0]);
     memset(image.data + AT_version, 0xFF, 8);
@@ -97,7 +97,7 @@ static void fewer_than_16_bytes_are_too_few_whatever_they_say(void **state)
     free(image.data);
 }
 
-static void what_the_bytes_do_not_hold_is_zero(void **state)
+TEST(what_the_bytes_do_not_hold_is_zero)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
@@ -116,7 +116,7 @@ static void what_the_bytes_do_not_hold_is_zero(void **state)
     }
 }
 
-static void a_header_size_other_than_512_and_4096_is_refused(void **state)
+TEST(a_header_size_other_than_512_and_4096_is_refused)
 {
     static const uint32_t sizes[] = {
         0, 1, 256, 511, 513, 1024, 4095, 4097, 0x80000000, UINT32_MAX
@@ -135,7 +135,7 @@ static void a_header_size_other_than_512_and_4096_is_refused(void **state)
     }
 }
 
-static void a_header_with_a_wrong_checksum_is_refused(void **state)
+TEST(a_header_with_a_wrong_checksum_is_refused)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
@@ -252,7 +252,7 @@ static const struct row {
     { "V17, V18", 0, REFUSED(EUNFOLDED, m_unfolded), { SET(m_unfolded, 0), { AT_label, 4, 1 } } },
 };
 
-static void each_field_is_held_to_its_rule(void **state)
+TEST(each_field_is_held_to_its_rule)
 {
     for (size_t i = 0; i < ROWS(rows); i++) {
         const struct row *row = &rows[i];
@@ -276,7 +276,7 @@ static void each_field_is_held_to_its_rule(void **state)
 }
 
 /* V17: a layout that is solved cannot be. */
-static void a_ribbon_is_never_folded(void **state)
+TEST(a_ribbon_is_never_folded)
 {
     static const struct recipe ribbon = { BLOOMFILE_LAYOUT_RIBBON, EMBEDDED, 512 * 8, 0, 5, 0 };
     struct bytes image = image_from(ribbon);
@@ -290,7 +290,7 @@ static void a_ribbon_is_never_folded(void **state)
 }
 
 /* V17: 2^60 + 1 is a multiple of 17. */
-static void no_filter_was_larger_than_the_largest(void **state)
+TEST(no_filter_was_larger_than_the_largest)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 17, 3, 1, 0 });
@@ -303,7 +303,7 @@ static void no_filter_was_larger_than_the_largest(void **state)
     free(image.data);
 }
 
-static void an_overflow_in_an_unknown_layout_does_no_harm(void **state)
+TEST(an_overflow_in_an_unknown_layout_does_no_harm)
 {
     struct bytes image = image_from(recipes[2]);
     put32(image.data + AT_layout, 1u << 30);
@@ -317,7 +317,7 @@ static void an_overflow_in_an_unknown_layout_does_no_harm(void **state)
 }
 
 /* Nothing is said of what depends on it. */
-static void a_wrong_layout_or_size_is_one_fault(void **state)
+TEST(a_wrong_layout_or_size_is_one_fault)
 {
     static const struct {
         unsigned at;
@@ -344,7 +344,7 @@ static void a_wrong_layout_or_size_is_one_fault(void **state)
 
 /* ---- V13, V14, V19, V20: sizes */
 
-static void the_smallest_filters_are_valid(void **state)
+TEST(the_smallest_filters_are_valid)
 {
     static const struct recipe smallest[] = {
         { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1, 1, 0, 0 },
@@ -363,7 +363,7 @@ static void the_smallest_filters_are_valid(void **state)
     }
 }
 
-static void the_largest_filters_lack_their_bytes_but_nothing_else(void **state)
+TEST(the_largest_filters_lack_their_bytes_but_nothing_else)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
@@ -377,7 +377,7 @@ static void the_largest_filters_lack_their_bytes_but_nothing_else(void **state)
     }
 }
 
-static void an_image_of_any_other_size_is_refused(void **state)
+TEST(an_image_of_any_other_size_is_refused)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
@@ -395,7 +395,7 @@ static void an_image_of_any_other_size_is_refused(void **state)
 
 /* ---- the way back */
 
-static void what_is_encoded_is_decoded(void **state)
+TEST(what_is_encoded_is_decoded)
 {
     static struct header h = {
         .version = HEADER_VERSION,
@@ -436,7 +436,7 @@ static void what_is_encoded_is_decoded(void **state)
     assert_memory_equal(bytes + IN_FILE / 2, bytes + 3 * IN_FILE / 4, IN_FILE / 4);
 }
 
-static void what_the_other_record_is_is_told(void **state)
+TEST(what_the_other_record_is_is_told)
 {
     struct bytes image = image_from(recipes[3]);
     struct header whole;
@@ -461,7 +461,7 @@ static void what_the_other_record_is_is_told(void **state)
     free(image.data);
 }
 
-static void a_ribbon_is_never_live(void **state)
+TEST(a_ribbon_is_never_live)
 {
     static const struct {
         uint32_t layout, k;
@@ -481,7 +481,7 @@ static void a_ribbon_is_never_live(void **state)
     }
 }
 
-static void a_live_header_has_one_record(void **state)
+TEST(a_live_header_has_one_record)
 {
     struct header h = { .version = HEADER_VERSION,
                         .header_size = IN_FILE,
@@ -494,7 +494,7 @@ static void a_live_header_has_one_record(void **state)
         assert_int_equal(bytes[at], 0);
 }
 
-static void a_whole_filter_has_zeros_where_layers_and_slices_have_fields(void **state)
+TEST(a_whole_filter_has_zeros_where_layers_and_slices_have_fields)
 {
     struct header h = { .version = HEADER_VERSION,
                         .header_size = IN_FILE,
@@ -508,7 +508,7 @@ static void a_whole_filter_has_zeros_where_layers_and_slices_have_fields(void **
         assert_int_equal(bytes[at], 0);
 }
 
-static void reserved_bytes_of_a_record_are_kept(void **state)
+TEST(reserved_bytes_of_a_record_are_kept)
 {
     static const uint32_t sizes[] = { EMBEDDED, IN_FILE };
     for (size_t i = 0; i < ROWS(sizes); i++) {
@@ -526,7 +526,7 @@ static void reserved_bytes_of_a_record_are_kept(void **state)
 }
 
 /* Of a sealed one also if it is only half sealed: then the other record may be completed. */
-static void a_header_is_still_what_it_was_if_its_bytes_are(void **state)
+TEST(a_header_is_still_what_it_was_if_its_bytes_are)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(recipes[4]);
@@ -552,30 +552,5 @@ static void a_header_is_still_what_it_was_if_its_bytes_are(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_image_is_refused),
-        cmocka_unit_test(another_magic_is_refused),
-        cmocka_unit_test(text_mode_damage_is_told_from_six_bytes_on),
-        cmocka_unit_test(a_header_cut_short_is_refused_at_every_length),
-        cmocka_unit_test(fewer_than_16_bytes_are_too_few_whatever_they_say),
-        cmocka_unit_test(what_the_bytes_do_not_hold_is_zero),
-        cmocka_unit_test(a_header_size_other_than_512_and_4096_is_refused),
-        cmocka_unit_test(a_header_with_a_wrong_checksum_is_refused),
-        cmocka_unit_test(each_field_is_held_to_its_rule),
-        cmocka_unit_test(a_ribbon_is_never_folded),
-        cmocka_unit_test(no_filter_was_larger_than_the_largest),
-        cmocka_unit_test(an_overflow_in_an_unknown_layout_does_no_harm),
-        cmocka_unit_test(a_wrong_layout_or_size_is_one_fault),
-        cmocka_unit_test(the_smallest_filters_are_valid),
-        cmocka_unit_test(the_largest_filters_lack_their_bytes_but_nothing_else),
-        cmocka_unit_test(an_image_of_any_other_size_is_refused),
-        cmocka_unit_test(what_is_encoded_is_decoded),
-        cmocka_unit_test(what_the_other_record_is_is_told),
-        cmocka_unit_test(a_ribbon_is_never_live),
-        cmocka_unit_test(a_live_header_has_one_record),
-        cmocka_unit_test(a_whole_filter_has_zeros_where_layers_and_slices_have_fields),
-        cmocka_unit_test(reserved_bytes_of_a_record_are_kept),
-        cmocka_unit_test(a_header_is_still_what_it_was_if_its_bytes_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

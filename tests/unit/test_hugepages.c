@@ -32,7 +32,7 @@ static unsigned mappings(const void *bytes, size_t size, uintptr_t *last_end)
 }
 
 /* Linux before 6.17 moves no more than one mapping at a time. */
-static void what_grows_keeps_its_bytes_and_is_one_mapping(void **state)
+TEST(what_grows_keeps_its_bytes_and_is_one_mapping)
 {
     static const size_t sizes[] = { 1000,          HUGE_PAGE - 1,     HUGE_PAGE,
                                     HUGE_PAGE + 1, 2 * HUGE_PAGE,     2 * HUGE_PAGE + 1,
@@ -58,7 +58,7 @@ static void what_grows_keeps_its_bytes_and_is_one_mapping(void **state)
     hugepages_free(pages, size);
 }
 
-static void what_does_not_grow_is_aligned_and_for_free(void **state)
+TEST(what_does_not_grow_is_aligned_and_for_free)
 {
     static const size_t sizes[] = {
         0, 1000, HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1, 5 * HUGE_PAGE
@@ -76,9 +76,5 @@ static void what_does_not_grow_is_aligned_and_for_free(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_grows_keeps_its_bytes_and_is_one_mapping),
-        cmocka_unit_test(what_does_not_grow_is_aligned_and_for_free),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void assert_described(const struct bloomfile_info *info, struct bytes ima
     assert_string_equal(info->label, "label");
 }
 
-static void the_info_is_what_the_header_says(void **state)
+TEST(the_info_is_what_the_header_says)
 {
     struct bytes image = described_image();
     bloomfile_filter *f = open_image(image, 0);
@@ -91,7 +91,7 @@ static void the_info_is_what_the_header_says(void **state)
     free(image.data);
 }
 
-static void a_caller_of_a_later_version_gets_zeros_in_what_is_unknown(void **state)
+TEST(a_caller_of_a_later_version_gets_zeros_in_what_is_unknown)
 {
     struct bytes image = described_image();
     bloomfile_filter *f = open_image(image, 0);
@@ -113,7 +113,7 @@ static void a_caller_of_a_later_version_gets_zeros_in_what_is_unknown(void **sta
     free(image.data);
 }
 
-static void a_caller_of_any_version_has_its_own_size_of_a_struct(void **state)
+TEST(a_caller_of_any_version_has_its_own_size_of_a_struct)
 {
     struct {
         size_t struct_size;
@@ -144,7 +144,7 @@ static void a_caller_of_any_version_has_its_own_size_of_a_struct(void **state)
     assert_false(versioned_known(VERSIONED_MOST + 1, 8));
 }
 
-static void a_struct_size_that_was_never_set_is_refused_and_nothing_is_written(void **state)
+TEST(a_struct_size_that_was_never_set_is_refused_and_nothing_is_written)
 {
     struct bytes image = described_image();
     bloomfile_filter *f = open_image(image, 0);
@@ -172,7 +172,7 @@ static void a_struct_size_that_was_never_set_is_refused_and_nothing_is_written(v
 
 /* ---- damaged headers */
 
-static void all_faults_are_listed_in_the_order_of_the_rules(void **state)
+TEST(all_faults_are_listed_in_the_order_of_the_rules)
 {
     static const char *const fields[] = { "magic", "header_crc", "version",  "k",
                                           "fpr",   "size",       "record 0", "record 1" };
@@ -211,7 +211,7 @@ static void all_faults_are_listed_in_the_order_of_the_rules(void **state)
     free(image.data);
 }
 
-static void nothing_is_said_of_the_fields_of_a_newer_version(void **state)
+TEST(nothing_is_said_of_the_fields_of_a_newer_version)
 {
     struct bytes image = described_image();
     image.data[AT_version] = 2;
@@ -225,7 +225,7 @@ static void nothing_is_said_of_the_fields_of_a_newer_version(void **state)
     free(image.data);
 }
 
-static void a_damaged_header_is_told_as_far_as_it_can_be_read(void **state)
+TEST(a_damaged_header_is_told_as_far_as_it_can_be_read)
 {
     struct bytes image = described_image();
     image.data[0] = 'X';
@@ -245,7 +245,7 @@ static void a_damaged_header_is_told_as_far_as_it_can_be_read(void **state)
     free(image.data);
 }
 
-static void a_header_cut_short_is_told_as_far_as_there_are_bytes(void **state)
+TEST(a_header_cut_short_is_told_as_far_as_there_are_bytes)
 {
     struct bytes image = described_image();
     for (size_t size = 0; size < image.size; size++) {
@@ -282,7 +282,7 @@ static void assert_close(double value, double expected, double tolerance)
         fail_msg("%.17g, expected %.17g", value, expected);
 }
 
-static void the_real_rate_follows_from_the_bits(void **state)
+TEST(the_real_rate_follows_from_the_bits)
 {
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 80, 6, 4000, 0 },
@@ -313,7 +313,7 @@ static void the_real_rate_follows_from_the_bits(void **state)
     }
 }
 
-static void an_empty_body_never_lies_and_a_full_one_always(void **state)
+TEST(an_empty_body_never_lies_and_a_full_one_always)
 {
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 0, 0 },
@@ -335,7 +335,7 @@ static void an_empty_body_never_lies_and_a_full_one_always(void **state)
 
 /* ---- the map of the fill */
 
-static void a_map_of_cells_adds_up_to_the_fill(void **state)
+TEST(a_map_of_cells_adds_up_to_the_fill)
 {
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 7, 3, 300, 0 },
@@ -361,7 +361,7 @@ static void a_map_of_cells_adds_up_to_the_fill(void **state)
     }
 }
 
-static void the_map_shows_where_the_ones_are_and_nothing_beyond_m(void **state)
+TEST(the_map_shows_where_the_ones_are_and_nothing_beyond_m)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 35, 1, 0, 0 });
@@ -379,7 +379,7 @@ static void the_map_shows_where_the_ones_are_and_nothing_beyond_m(void **state)
 }
 
 /* operations.md 6. */
-static void a_result_has_no_features_but_those_it_was_made_with(void **state)
+TEST(a_result_has_no_features_but_those_it_was_made_with)
 {
     struct bytes image = described_image(), made[2];
     bloomfile_filter *f = open_image(image, 0);
@@ -398,20 +398,5 @@ static void a_result_has_no_features_but_those_it_was_made_with(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_info_is_what_the_header_says),
-        cmocka_unit_test(a_result_has_no_features_but_those_it_was_made_with),
-        cmocka_unit_test(a_caller_of_a_later_version_gets_zeros_in_what_is_unknown),
-        cmocka_unit_test(a_caller_of_any_version_has_its_own_size_of_a_struct),
-        cmocka_unit_test(a_struct_size_that_was_never_set_is_refused_and_nothing_is_written),
-        cmocka_unit_test(all_faults_are_listed_in_the_order_of_the_rules),
-        cmocka_unit_test(nothing_is_said_of_the_fields_of_a_newer_version),
-        cmocka_unit_test(a_damaged_header_is_told_as_far_as_it_can_be_read),
-        cmocka_unit_test(a_header_cut_short_is_told_as_far_as_there_are_bytes),
-        cmocka_unit_test(the_real_rate_follows_from_the_bits),
-        cmocka_unit_test(an_empty_body_never_lies_and_a_full_one_always),
-        cmocka_unit_test(a_map_of_cells_adds_up_to_the_fill),
-        cmocka_unit_test(the_map_shows_where_the_ones_are_and_nothing_beyond_m),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -403,7 +403,7 @@ static void no_lookup_in_a_layer_of_a_sealed_series_says_no(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
+#define IN_NEW_DIR(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
 
 int main(void)
 {
@@ -412,15 +412,15 @@ int main(void)
         cmocka_unit_test(a_verified_filter_is_answered_without_a_call),
         cmocka_unit_test(other_layouts_and_large_batches_are_the_librarys),
         cmocka_unit_test(a_size_that_no_version_has_is_refused),
-        TEST(pages_are_checked_before_a_no_relies_on_them),
-        TEST(when_all_pages_are_checked_calls_end),
-        TEST(damage_found_later_reaches_an_older_pin),
+        IN_NEW_DIR(pages_are_checked_before_a_no_relies_on_them),
+        IN_NEW_DIR(when_all_pages_are_checked_calls_end),
+        IN_NEW_DIR(damage_found_later_reaches_an_older_pin),
         cmocka_unit_test(a_hash_that_is_not_named_any_more_answers_maybe),
-        TEST(adds_of_others_are_seen_at_once),
-        TEST(a_poison_is_noticed_after_every_miss),
-        TEST(a_pin_outlives_sealing),
-        TEST(no_lookup_in_a_layer_of_a_live_series_says_no),
-        TEST(no_lookup_in_a_layer_of_a_sealed_series_says_no),
+        IN_NEW_DIR(adds_of_others_are_seen_at_once),
+        IN_NEW_DIR(a_poison_is_noticed_after_every_miss),
+        IN_NEW_DIR(a_pin_outlives_sealing),
+        IN_NEW_DIR(no_lookup_in_a_layer_of_a_live_series_says_no),
+        IN_NEW_DIR(no_lookup_in_a_layer_of_a_sealed_series_says_no),
     };
     return cmocka_run_group_tests_name("inline", tests, NULL, NULL);
 }

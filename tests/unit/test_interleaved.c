@@ -130,7 +130,9 @@ static int verify_sealed(void)
     return error;
 }
 
-static void keys_that_may_have_come_while_it_was_copied_are_not_counted_as_known(void **state)
+#define ALONE(test) TEST_WITH(test, prepare, clean_up)
+
+ALONE(keys_that_may_have_come_while_it_was_copied_are_not_counted_as_known)
 {
     static int (*const copies[])(void) = { project_writer, unite_writer };
     for (size_t i = 0; i < ROWS(copies); i++) {
@@ -147,13 +149,13 @@ static void keys_that_may_have_come_while_it_was_copied_are_not_counted_as_known
     assert_int_equal(info_of_file("made").keys_estimated, 1);
 }
 
-static void a_source_that_is_overwritten_while_it_is_read_is_refused(void **state)
+ALONE(a_source_that_is_overwritten_while_it_is_read_is_refused)
 {
     assert_error(with_others(fold_sealed, ON_pwrite64, 1, rewrite_label), BLOOMFILE_ECHANGED);
     assert_int_not_equal(access("made", F_OK), 0);
 }
 
-static void a_filter_that_is_overwritten_while_it_is_verified_is_not_sound(void **state)
+ALONE(a_filter_that_is_overwritten_while_it_is_verified_is_not_sound)
 {
     assert_error(verify_sealed(), 0);
     assert_error(with_others(verify_sealed, ON_madvise, 3, rewrite_label), BLOOMFILE_ECHANGED);
@@ -170,20 +172,20 @@ static int ask_reader(void)
 }
 
 /* Between two looks at its header. */
-static void a_filter_that_is_overwritten_while_it_is_asked_is_another_one(void **state)
+ALONE(a_filter_that_is_overwritten_while_it_is_asked_is_another_one)
 {
     assert_error(ask_reader(), 0);
     assert_error(with_others(ask_reader, ON_madvise, 2, rewrite_label_of_live), BLOOMFILE_ECHANGED);
 }
 
-static void a_poison_that_comes_while_it_is_copied_is_told(void **state)
+ALONE(a_poison_that_comes_while_it_is_copied_is_told)
 {
     assert_error(with_others(copy_as_reader, ON_pwrite64, 1, poison_other_record),
                  BLOOMFILE_EPOISONED);
     assert_int_not_equal(access("made", F_OK), 0);
 }
 
-static void a_poison_that_comes_while_a_reader_asks_its_descriptor_is_told(void **state)
+ALONE(a_poison_that_comes_while_a_reader_asks_its_descriptor_is_told)
 {
     assert_error(with_others(copy_as_reader, ON_fdatasync, 1, poison_other_record),
                  BLOOMFILE_EPOISONED);
@@ -194,14 +196,14 @@ static int sync_writer(void)
     return bloomfile_sync(writer);
 }
 
-static void records_that_are_damaged_while_it_asks_are_told(void **state)
+ALONE(records_that_are_damaged_while_it_asks_are_told)
 {
     assert_error(with_others(copy_as_reader, ON_fdatasync, 1, damage_live), BLOOMFILE_ERECORD);
     assert_int_not_equal(access("made", F_OK), 0);
 }
 
 /* Of the body. */
-static void records_that_are_damaged_while_it_syncs_are_told_and_not_written_over(void **state)
+ALONE(records_that_are_damaged_while_it_syncs_are_told_and_not_written_over)
 {
     add_one();
     assert_error(with_others(sync_writer, ON_msync, 1, damage_live), BLOOMFILE_ERECORD);
@@ -211,13 +213,13 @@ static void records_that_are_damaged_while_it_syncs_are_told_and_not_written_ove
     free(damaged.data);
 }
 
-static void a_poison_that_comes_after_the_commit_is_told_by_sync(void **state)
+ALONE(a_poison_that_comes_after_the_commit_is_told_by_sync)
 {
     assert_error(with_others(sync_writer, ON_unlock, 3, poison_other_record), BLOOMFILE_EPOISONED);
 }
 
 /* R8. */
-static void a_poison_is_seen_by_whoever_asks_for_many(void **state)
+ALONE(a_poison_is_seen_by_whoever_asks_for_many)
 {
     const uint64_t absent[] = { number(0, ABSENT), number(0, ABSENT + 1) };
     assert_int_equal(bloomfile_contains_digests(reader, absent, 2, NULL), 0);
@@ -226,7 +228,7 @@ static void a_poison_is_seen_by_whoever_asks_for_many(void **state)
 }
 
 /* R11. */
-static void records_that_are_both_damaged_are_told_and_not_written_over(void **state)
+ALONE(records_that_are_both_damaged_are_told_and_not_written_over)
 {
     damage_live();
     assert_error(bloomfile_sync(writer), BLOOMFILE_ERECORD);
@@ -253,7 +255,7 @@ static int join_as_third(void)
     return bloomfile_open(&third, "live", BLOOMFILE_OPEN_WRITE);
 }
 
-static void a_file_that_is_sealed_while_it_is_opened_is_opened_sealed(void **state)
+ALONE(a_file_that_is_sealed_while_it_is_opened_is_opened_sealed)
 {
     bloomfile_close(reader);
     reader = NULL;
@@ -276,7 +278,7 @@ static void mark_sync_begun(void)
 }
 
 /* L12. */
-static void a_sync_that_is_abandoned_before_it_joins_is_unclean(void **state)
+ALONE(a_sync_that_is_abandoned_before_it_joins_is_unclean)
 {
     assert_error(bloomfile_finish(writer), 0);
     assert_error(with_others(join_as_third, ON_fcntl64, 1, mark_sync_begun), BLOOMFILE_EUNCLEAN);
@@ -294,7 +296,7 @@ static int opened_with(struct faults faults)
 
 /* The header is read when it is opened, and for a descriptor of its own, before it is looked at for
  * a mark. */
-static void who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it(void **state)
+ALONE(who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it)
 {
     mark_sync_begun();
     assert_error(opened_with((struct faults){ 0 }), BLOOMFILE_EUNCLEAN);
@@ -307,7 +309,7 @@ static void who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it(void **
 }
 
 /* R5, L2. A sync holds the byte exclusively; joining and asking hold it shared. */
-static void a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive(void **state)
+ALONE(a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive)
 {
     mark_sync_begun();
     const int other = open("live", O_RDWR | O_CLOEXEC);
@@ -346,7 +348,7 @@ static void poison_it(void)
 }
 
 /* Each is the record in force after it was seen that nobody syncs (R5). */
-static void a_record_that_replaces_a_marked_one_is_looked_at_anew(void **state)
+ALONE(a_record_that_replaces_a_marked_one_is_looked_at_anew)
 {
     mark_sync_begun();
     assert_error(with_others(status_of_reader, ON_pread64, 1, take_its_sync_over), 0);
@@ -355,14 +357,14 @@ static void a_record_that_replaces_a_marked_one_is_looked_at_anew(void **state)
     assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
 }
 
-static void and_may_be_a_marked_one_itself(void **state)
+ALONE(and_may_be_a_marked_one_itself)
 {
     mark_sync_begun();
     assert_error(with_others(status_of_reader, ON_pread64, 1, take_its_sync_over_and_be_killed),
                  BLOOMFILE_EUNCLEAN);
 }
 
-static void a_filter_without_a_mark_has_no_abandoned_sync(void **state)
+ALONE(a_filter_without_a_mark_has_no_abandoned_sync)
 {
     bool abandoned = true;
     assert_error(join_find_abandoned(reader->live->fd, &reader->header, &abandoned), 0);
@@ -384,7 +386,7 @@ static void damage_for_a_moment(enum fault_call call)
         overwrite("live", 0, saved.data, IN_FILE);
 }
 
-static void a_record_that_is_being_written_is_read_again(void **state)
+ALONE(a_record_that_is_being_written_is_read_again)
 {
     mark_sync_begun();
     saved = read_file("live");
@@ -395,7 +397,7 @@ static void a_record_that_is_being_written_is_read_again(void **state)
     free(saved.data);
 }
 
-static void writers_that_others_did_not_count_leave_all_the_same(void **state)
+ALONE(writers_that_others_did_not_count_leave_all_the_same)
 {
     join_them();
     change_record("live", slot_in_force("live"), 64, 4, 0);
@@ -407,7 +409,7 @@ static void writers_that_others_did_not_count_leave_all_the_same(void **state)
 }
 
 /* L22. */
-static void counts_that_killed_writers_took_along_are_flagged(void **state)
+ALONE(counts_that_killed_writers_took_along_are_flagged)
 {
     for (unsigned gone = 0; gone < 3; gone++) {
         change_record("live", slot_in_force("live"), 64, 4, 1 + gone);
@@ -423,7 +425,7 @@ static void counts_that_killed_writers_took_along_are_flagged(void **state)
 }
 
 /* L22. */
-static void the_number_of_writers_wraps_around(void **state)
+ALONE(the_number_of_writers_wraps_around)
 {
     change_record("live", slot_in_force("live"), 64, 4, UINT32_MAX);
     join_them();
@@ -434,7 +436,7 @@ static void the_number_of_writers_wraps_around(void **state)
 }
 
 /* A clean file has none, whatever their number. */
-static void a_clean_file_has_its_counts(void **state)
+ALONE(a_clean_file_has_its_counts)
 {
     close_all();
     change_record("live", slot_in_force("live"), 64, 4, 3);
@@ -444,7 +446,7 @@ static void a_clean_file_has_its_counts(void **state)
 }
 
 /* R3. */
-static void nor_has_it_a_sync(void **state)
+ALONE(nor_has_it_a_sync)
 {
     close_all();
     change_record("live", slot_in_force("live"), 12, 4, RECORD_SYNC_BEGUN);
@@ -463,7 +465,7 @@ static void nor_has_it_a_sync(void **state)
     assert_error(bloomfile_status(writer), 0);
 }
 
-static void one_of_many_leaves_by_a_commit_alone(void **state)
+ALONE(one_of_many_leaves_by_a_commit_alone)
 {
     join_them();
     change_record("live", slot_in_force("live"), 12, 4, RECORD_N_ESTIMATED);
@@ -475,7 +477,7 @@ static void one_of_many_leaves_by_a_commit_alone(void **state)
 }
 
 /* Others have ended the sync. */
-static void a_child_that_is_in_doubt_does_not_join(void **state)
+ALONE(a_child_that_is_in_doubt_does_not_join)
 {
     mark_sync_begun();
     pid_t child = fork();
@@ -490,7 +492,7 @@ static void a_child_that_is_in_doubt_does_not_join(void **state)
 }
 
 /* The last writer has left, and its adds are not on disk. */
-static void a_file_of_another_boot_that_is_accepted_has_no_exact_counts(void **state)
+ALONE(a_file_of_another_boot_that_is_accepted_has_no_exact_counts)
 {
     close_all();
     change_record("live", slot_in_force("live"), 40, 8, 12345);
@@ -524,7 +526,7 @@ static void write_it_to_its_end(void)
 }
 
 /* R1. */
-static void a_record_that_is_half_written_is_read_once_more(void **state)
+ALONE(a_record_that_is_half_written_is_read_once_more)
 {
     add_one();
     whole = read_file("live");
@@ -542,7 +544,7 @@ static void a_record_that_is_half_written_is_read_once_more(void **state)
 }
 
 /* R1. */
-static void damaged_records_are_refused_after_100_reads(void **state)
+ALONE(damaged_records_are_refused_after_100_reads)
 {
     static int (*const runs[])(void) = { ask_reader, open_again };
     damage_live();
@@ -553,7 +555,7 @@ static void damaged_records_are_refused_after_100_reads(void **state)
     }
 }
 
-static void a_record_that_is_whole_is_read_once(void **state)
+ALONE(a_record_that_is_whole_is_read_once)
 {
     at_yield = damage_live;
     assert_error(bloomfile_status(reader), 0);
@@ -574,7 +576,7 @@ static void overwrite_records(void)
     at_yield = wait_once_more;
 }
 
-static void so_is_one_with_a_mark(void **state)
+ALONE(so_is_one_with_a_mark)
 {
     mark_sync_begun();
     whole = read_file("live");
@@ -585,7 +587,7 @@ static void so_is_one_with_a_mark(void **state)
 }
 
 /* One was read before it was written, and the other after it. */
-static void a_record_that_seems_to_go_back_is_read_once_more(void **state)
+ALONE(a_record_that_seems_to_go_back_is_read_once_more)
 {
     add_one();
     struct bytes before = read_file("live");
@@ -604,7 +606,7 @@ static void a_record_that_seems_to_go_back_is_read_once_more(void **state)
     free(before.data);
 }
 
-static void the_sequence_of_another_filter_says_nothing_of_this_one(void **state)
+ALONE(the_sequence_of_another_filter_says_nothing_of_this_one)
 {
     struct header now;
     struct bytes before = read_file("live"), other = read_file("live");
@@ -629,7 +631,7 @@ static void complete_it_first(void)
 }
 
 /* While this one waits for the lock. */
-static void a_seal_that_another_one_has_completed_is_left_alone(void **state)
+ALONE(a_seal_that_another_one_has_completed_is_left_alone)
 {
     struct bytes before = read_file("live");
     const unsigned slot = slot_in_force("live");
@@ -644,7 +646,7 @@ static void a_seal_that_another_one_has_completed_is_left_alone(void **state)
     free(complete.data);
 }
 
-static void an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed(void **state)
+ALONE(an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed)
 {
     struct bytes before = read_file("live");
     const unsigned slot = slot_in_force("live");
@@ -677,7 +679,7 @@ static void use_the_stack_again(void)
 }
 
 /* Where a sync was at work in the parent, other things are in the child's memory by now. */
-static void a_child_that_was_made_during_a_sync_has_children_too(void **state)
+ALONE(a_child_that_was_made_during_a_sync_has_children_too)
 {
     const int error = with_others(sync_writer, ON_msync, 1, fork_in_the_middle);
     if (forked == 0) {
@@ -697,7 +699,7 @@ static void a_child_that_was_made_during_a_sync_has_children_too(void **state)
 /* ---- paths */
 
 /* On another file system, where there is one. */
-static void a_link_that_leads_to_another_file_is_stale(void **state)
+ALONE(a_link_that_leads_to_another_file_is_stale)
 {
     char elsewhere[] = "/dev/shm/bloomfile-XXXXXX";
     int fd = mkstemp(elsewhere);
@@ -727,7 +729,7 @@ static void a_link_that_leads_to_another_file_is_stale(void **state)
     unlink(elsewhere);
 }
 
-static void a_folder_that_becomes_a_file_has_no_filter_in_it(void **state)
+ALONE(a_folder_that_becomes_a_file_has_no_filter_in_it)
 {
     assert_int_equal(mkdir("folder", 0700), 0);
     make_live("folder/live", BLOOMFILE_LAYOUT_BLOCKED);
@@ -738,7 +740,7 @@ static void a_folder_that_becomes_a_file_has_no_filter_in_it(void **state)
     assert_error(bloomfile_sync(third), BLOOMFILE_EREPLACED);
 }
 
-static void a_file_in_a_directory_without_a_name_is_not_stale(void **state)
+ALONE(a_file_in_a_directory_without_a_name_is_not_stale)
 {
     const struct faults faults = once(ON_getcwd, 1, ENOENT);
     faults_begin(&faults);
@@ -759,7 +761,7 @@ static void cut_header(void)
 }
 
 /* Right after its time was looked at. */
-static void a_file_behind_a_copy_is_looked_at_itself(void **state)
+ALONE(a_file_behind_a_copy_is_looked_at_itself)
 {
     static void (*const acts[])(void) = { rewrite_label, cut_header };
     for (size_t i = 0; i < ROWS(acts); i++) {
@@ -774,7 +776,7 @@ static void a_file_behind_a_copy_is_looked_at_itself(void **state)
     }
 }
 
-static void a_time_that_differs_in_any_digit_tells(void **state)
+ALONE(a_time_that_differs_in_any_digit_tells)
 {
     struct stat then;
     assert_int_equal(stat("sealed", &then), 0);
@@ -798,7 +800,7 @@ static void a_time_that_differs_in_any_digit_tells(void **state)
 }
 
 /* All others being equal. The file system does not let a test choose them. */
-static void each_of_its_times_tells(void **state)
+ALONE(each_of_its_times_tells)
 {
     time_t *const seconds[] = { &sealed->file.modified.tv_sec, &sealed->file.touched.tv_sec };
     long *const fractions[] = { &sealed->file.modified.tv_nsec, &sealed->file.touched.tv_nsec };
@@ -815,7 +817,7 @@ static void each_of_its_times_tells(void **state)
     assert_int_equal(bloomfile_is_stale(sealed), 1);
 }
 
-static void a_path_that_cannot_be_followed_names_no_other_file(void **state)
+ALONE(a_path_that_cannot_be_followed_names_no_other_file)
 {
     make_symlink("live", "link");
     third = opened("link", BLOOMFILE_OPEN_WRITE);
@@ -828,7 +830,7 @@ static void a_path_that_cannot_be_followed_names_no_other_file(void **state)
 }
 
 /* L4. Numbers of inodes are those of one file system. */
-static void the_same_inode_of_another_device_is_another_file(void **state)
+ALONE(the_same_inode_of_another_device_is_another_file)
 {
     assert_error(bloomfile_sync(writer), 0);
     faults_begin(&(struct faults){ .other_device = true });
@@ -837,7 +839,7 @@ static void the_same_inode_of_another_device_is_another_file(void **state)
     assert_error(error, BLOOMFILE_EREPLACED);
 }
 
-static void a_child_that_never_wrote_is_told_that_the_file_is_another(void **state)
+ALONE(a_child_that_never_wrote_is_told_that_the_file_is_another)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -848,7 +850,7 @@ static void a_child_that_never_wrote_is_told_that_the_file_is_another(void **sta
 }
 
 /* It cannot tell then whose lock there is. */
-static void a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well(void **state)
+ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well)
 {
     const struct faults rows[] = { once(ON_open64, 1, EMFILE), once(ON_fcntl64, 1, EINVAL),
                                    once(ON_pread64, 1, EIO) };
@@ -866,7 +868,7 @@ static void a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well
 }
 
 /* Nor does it open anything where no mark is, and what it opens it closes. */
-static void a_child_that_looks_for_a_mark_keeps_no_descriptor(void **state)
+ALONE(a_child_that_looks_for_a_mark_keeps_no_descriptor)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -882,7 +884,7 @@ static void a_child_that_looks_for_a_mark_keeps_no_descriptor(void **state)
     assert_child_succeeds(child);
 }
 
-static void descriptor_0_is_one_like_any_other(void **state)
+ALONE(descriptor_0_is_one_like_any_other)
 {
     static const struct {
         const char *path;
@@ -904,7 +906,7 @@ static void descriptor_0_is_one_like_any_other(void **state)
     assert_child_succeeds(child);
 }
 
-static void a_reader_poisons_through_it(void **state)
+ALONE(a_reader_poisons_through_it)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -916,7 +918,7 @@ static void a_reader_poisons_through_it(void **state)
     assert_error(bloomfile_status(writer), BLOOMFILE_EPOISONED);
 }
 
-static void a_reader_that_opens_it_anew_opens_it_for_reading(void **state)
+ALONE(a_reader_that_opens_it_anew_opens_it_for_reading)
 {
     pid_t child = fork();
     if (child == 0)
@@ -924,7 +926,7 @@ static void a_reader_that_opens_it_anew_opens_it_for_reading(void **state)
     assert_child_succeeds(child);
 }
 
-static void a_child_that_cannot_open_the_file_anew_copies_nothing(void **state)
+ALONE(a_child_that_cannot_open_the_file_anew_copies_nothing)
 {
     static const enum fault_call calls[] = { ON_open64, ON_dup3 };
     for (size_t i = 0; i < ROWS(calls); i++) {
@@ -962,7 +964,7 @@ static void skip_unless_local(void)
         skip("the file system is not local");
 }
 
-static void a_temporary_that_others_have_removed_is_not_published(void **state)
+ALONE(a_temporary_that_others_have_removed_is_not_published)
 {
     skip_unless_local();
     assert_error(publish_named(ON_fsync, 1, remove_temporary), ENOENT);
@@ -972,7 +974,7 @@ static void a_temporary_that_others_have_removed_is_not_published(void **state)
     assert_int_equal(unlink(TEMPORARY), 0);
 }
 
-static void what_takes_the_place_of_a_temporary_left_behind_stays(void **state)
+ALONE(what_takes_the_place_of_a_temporary_left_behind_stays)
 {
     write_file(TEMPORARY, "left", 4);
     assert_error(with_others(publish, ON_flock, 1, replace_temporary), 0);
@@ -982,7 +984,7 @@ static void what_takes_the_place_of_a_temporary_left_behind_stays(void **state)
     assert_filter_of("new", 10);
 }
 
-static void rights_that_cannot_be_known_or_kept_are_taken_away(void **state)
+ALONE(rights_that_cannot_be_known_or_kept_are_taken_away)
 {
     static const struct {
         enum fault_call call, besides;
@@ -1014,7 +1016,7 @@ static void rights_that_cannot_be_known_or_kept_are_taken_away(void **state)
 }
 
 /* Those whom a list names are not its group. */
-static void a_list_of_rights_goes_with_the_group(void **state)
+ALONE(a_list_of_rights_goes_with_the_group)
 {
     static const uint16_t list[] = { 2,      0,      1,    6, 0xFFFF, 0xFFFF, 2,    6,
                                      1234,   0,      4,    0, 0xFFFF, 0xFFFF, 0x10, 4,
@@ -1034,63 +1036,5 @@ static void a_list_of_rights_goes_with_the_group(void **state)
 
 int main(void)
 {
-#define ALONE(test) cmocka_unit_test_setup_teardown(test, prepare, clean_up)
-    const struct CMUnitTest tests[] = {
-        ALONE(keys_that_may_have_come_while_it_was_copied_are_not_counted_as_known),
-        ALONE(a_source_that_is_overwritten_while_it_is_read_is_refused),
-        ALONE(a_filter_that_is_overwritten_while_it_is_verified_is_not_sound),
-        ALONE(a_filter_that_is_overwritten_while_it_is_asked_is_another_one),
-        ALONE(a_poison_that_comes_while_it_is_copied_is_told),
-        ALONE(a_poison_that_comes_while_a_reader_asks_its_descriptor_is_told),
-        ALONE(records_that_are_damaged_while_it_asks_are_told),
-        ALONE(records_that_are_damaged_while_it_syncs_are_told_and_not_written_over),
-        ALONE(a_poison_that_comes_after_the_commit_is_told_by_sync),
-        ALONE(a_poison_is_seen_by_whoever_asks_for_many),
-        ALONE(records_that_are_both_damaged_are_told_and_not_written_over),
-        ALONE(a_file_that_is_sealed_while_it_is_opened_is_opened_sealed),
-        ALONE(a_sync_that_is_abandoned_before_it_joins_is_unclean),
-        ALONE(who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it),
-        ALONE(a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive),
-        ALONE(a_record_that_replaces_a_marked_one_is_looked_at_anew),
-        ALONE(and_may_be_a_marked_one_itself),
-        ALONE(a_filter_without_a_mark_has_no_abandoned_sync),
-        ALONE(a_record_that_is_being_written_is_read_again),
-        ALONE(writers_that_others_did_not_count_leave_all_the_same),
-        ALONE(counts_that_killed_writers_took_along_are_flagged),
-        ALONE(the_number_of_writers_wraps_around),
-        ALONE(a_clean_file_has_its_counts),
-        ALONE(nor_has_it_a_sync),
-        ALONE(one_of_many_leaves_by_a_commit_alone),
-        ALONE(a_child_that_is_in_doubt_does_not_join),
-        ALONE(a_file_of_another_boot_that_is_accepted_has_no_exact_counts),
-        ALONE(a_record_that_is_half_written_is_read_once_more),
-        ALONE(so_is_one_with_a_mark),
-        ALONE(damaged_records_are_refused_after_100_reads),
-        ALONE(a_record_that_is_whole_is_read_once),
-        ALONE(a_record_that_seems_to_go_back_is_read_once_more),
-        ALONE(the_sequence_of_another_filter_says_nothing_of_this_one),
-        ALONE(a_seal_that_another_one_has_completed_is_left_alone),
-        ALONE(an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed),
-        ALONE(a_child_that_was_made_during_a_sync_has_children_too),
-        ALONE(a_link_that_leads_to_another_file_is_stale),
-        ALONE(a_folder_that_becomes_a_file_has_no_filter_in_it),
-        ALONE(a_file_in_a_directory_without_a_name_is_not_stale),
-        ALONE(a_file_behind_a_copy_is_looked_at_itself),
-        ALONE(a_time_that_differs_in_any_digit_tells),
-        ALONE(each_of_its_times_tells),
-        ALONE(a_path_that_cannot_be_followed_names_no_other_file),
-        ALONE(the_same_inode_of_another_device_is_another_file),
-        ALONE(a_child_that_never_wrote_is_told_that_the_file_is_another),
-        ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well),
-        ALONE(a_child_that_looks_for_a_mark_keeps_no_descriptor),
-        ALONE(descriptor_0_is_one_like_any_other),
-        ALONE(a_reader_poisons_through_it),
-        ALONE(a_reader_that_opens_it_anew_opens_it_for_reading),
-        ALONE(a_child_that_cannot_open_the_file_anew_copies_nothing),
-        ALONE(a_temporary_that_others_have_removed_is_not_published),
-        ALONE(what_takes_the_place_of_a_temporary_left_behind_stays),
-        ALONE(rights_that_cannot_be_known_or_kept_are_taken_away),
-        ALONE(a_list_of_rights_goes_with_the_group),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

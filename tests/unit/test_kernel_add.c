@@ -46,7 +46,7 @@ static void assert_many_as_each(const struct kernel *kernel, unsigned k)
     }
 }
 
-static void many_keys_set_what_each_sets(void **state)
+TEST(many_keys_set_what_each_sets)
 {
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
@@ -91,7 +91,7 @@ static void assert_idle(const struct kernel *kernel, unsigned k)
     }
 }
 
-static void digests_that_set_no_bit_are_noted(void **state)
+TEST(digests_that_set_no_bit_are_noted)
 {
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
@@ -101,7 +101,7 @@ static void digests_that_set_no_bit_are_noted(void **state)
 }
 
 /* One at a time, among others who add. */
-static void a_key_is_new_if_it_sets_a_bit(void **state)
+TEST(a_key_is_new_if_it_sets_a_bit)
 {
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
@@ -122,7 +122,7 @@ static void a_key_is_new_if_it_sets_a_bit(void **state)
 }
 
 /* Not even to request its line, in a part that is larger than the cache. */
-static void nothing_is_read_behind_the_last_digest(void **state)
+TEST(nothing_is_read_behind_the_last_digest)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), part = (size_t)1 << 25;
     const int private = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -147,7 +147,7 @@ static void nothing_is_read_behind_the_last_digest(void **state)
 }
 
 /* Positions outside are ignored. */
-static void a_part_of_a_scattered_layout_gets_what_is_its_own(void **state)
+TEST(a_part_of_a_scattered_layout_gets_what_is_its_own)
 {
     enum {
         SIZE = 4096,
@@ -176,12 +176,5 @@ static void a_part_of_a_scattered_layout_gets_what_is_its_own(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_keys_set_what_each_sets),
-        cmocka_unit_test(digests_that_set_no_bit_are_noted),
-        cmocka_unit_test(a_key_is_new_if_it_sets_a_bit),
-        cmocka_unit_test(nothing_is_read_behind_the_last_digest),
-        cmocka_unit_test(a_part_of_a_scattered_layout_gets_what_is_its_own),
-    };
-    return cmocka_run_group_tests(tests, choose_digests, NULL) != 0;
+    return run_all(choose_digests, NULL);
 }

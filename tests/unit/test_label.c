@@ -60,7 +60,7 @@ static const struct recipe recipes[] = {
     { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 100, 3, 1, 0 },
 };
 
-static void each_label_is_taken_or_refused_by_a_reader(void **state)
+TEST(each_label_is_taken_or_refused_by_a_reader)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         for (size_t i = 0; i < ROWS(labels); i++) {
@@ -74,7 +74,7 @@ static void each_label_is_taken_or_refused_by_a_reader(void **state)
     }
 }
 
-static void each_label_is_taken_or_refused_by_the_builder(void **state)
+TEST(each_label_is_taken_or_refused_by_the_builder)
 {
     for (size_t i = 0; i < ROWS(labels); i++) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -92,7 +92,7 @@ static void each_label_is_taken_or_refused_by_the_builder(void **state)
     }
 }
 
-static void the_builder_refuses_a_label_of_113_bytes(void **state)
+TEST(the_builder_refuses_a_label_of_113_bytes)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.label = HUNDRED "0123456789012";
@@ -101,7 +101,7 @@ static void the_builder_refuses_a_label_of_113_bytes(void **state)
     assert_null(b);
 }
 
-static void bytes_after_the_label_s_end_are_refused(void **state)
+TEST(bytes_after_the_label_s_end_are_refused)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         for (unsigned i = 1; i < BLOOMFILE_MAX_LABEL; i++) {
@@ -115,7 +115,7 @@ static void bytes_after_the_label_s_end_are_refused(void **state)
     }
 }
 
-static void the_label_is_checked_before_the_size(void **state)
+TEST(the_label_is_checked_before_the_size)
 {
     struct bytes image = image_from(recipes[0]);
     image.data[LABEL] = '\n';
@@ -150,7 +150,7 @@ static size_t encode(uint32_t c, uint8_t *bytes)
     return size;
 }
 
-static void every_character_but_controls_and_surrogates_is_clean(void **state)
+TEST(every_character_but_controls_and_surrogates_is_clean)
 {
     for (uint32_t c = 0; c < 0x120000; c++) {
         uint8_t bytes[4];
@@ -159,7 +159,7 @@ static void every_character_but_controls_and_surrogates_is_clean(void **state)
     }
 }
 
-static void nothing_behind_the_end_completes_a_character(void **state)
+TEST(nothing_behind_the_end_completes_a_character)
 {
     static const char *const texts[] = { "a\xC3\xA9", "\xC3\xA9", "aa\xE2\x82\xAC",
                                          "aaaa\xF0\x9F\x98\x80" };
@@ -170,7 +170,7 @@ static void nothing_behind_the_end_completes_a_character(void **state)
     }
 }
 
-static void no_other_bytes_are_clean(void **state)
+TEST(no_other_bytes_are_clean)
 {
     enum {
         ASCII = 0x7F - 0x20,
@@ -193,15 +193,5 @@ static void no_other_bytes_are_clean(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_label_is_taken_or_refused_by_a_reader),
-        cmocka_unit_test(each_label_is_taken_or_refused_by_the_builder),
-        cmocka_unit_test(the_builder_refuses_a_label_of_113_bytes),
-        cmocka_unit_test(bytes_after_the_label_s_end_are_refused),
-        cmocka_unit_test(the_label_is_checked_before_the_size),
-        cmocka_unit_test(every_character_but_controls_and_surrogates_is_clean),
-        cmocka_unit_test(nothing_behind_the_end_completes_a_character),
-        cmocka_unit_test(no_other_bytes_are_clean),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

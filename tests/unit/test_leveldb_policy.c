@@ -80,7 +80,7 @@ static int tear_down(void **state)
 }
 
 /* Nothing that threads share: here the counts are in a page that nobody can write. */
-static void lookups_in_a_sound_filter_write_to_no_counter_that_threads_share(void **state)
+TEST(lookups_in_a_sound_filter_write_to_no_counter_that_threads_share)
 {
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
@@ -96,7 +96,7 @@ static void lookups_in_a_sound_filter_write_to_no_counter_that_threads_share(voi
     free(filter.data);
 }
 
-static void a_whole_filter_knows_its_keys(void **state)
+TEST(a_whole_filter_knows_its_keys)
 {
     struct group present = group_of("key ");
     const struct group absent = group_of("absent ");
@@ -113,7 +113,7 @@ static void a_whole_filter_knows_its_keys(void **state)
     }
 }
 
-static void versions_of_a_key_count_once(void **state)
+TEST(versions_of_a_key_count_once)
 {
     struct group versions = group_of("key ");
     for (int i = 0; i < KEYS; i++) {
@@ -126,7 +126,7 @@ static void versions_of_a_key_count_once(void **state)
     free(filter.data);
 }
 
-static void every_key_is_its_bytes(void **state)
+TEST(every_key_is_its_bytes)
 {
     static const char large[1 << 20] = { 0 };
     const char *const keys[] = { "", "\0", "\0\0", "\xff", large };
@@ -139,7 +139,7 @@ static void every_key_is_its_bytes(void **state)
     free(filter);
 }
 
-static void a_flipped_bit_is_a_maybe(void **state)
+TEST(a_flipped_bit_is_a_maybe)
 {
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
@@ -151,7 +151,7 @@ static void a_flipped_bit_is_a_maybe(void **state)
     free(filter.data);
 }
 
-static void a_part_of_a_filter_is_a_maybe(void **state)
+TEST(a_part_of_a_filter_is_a_maybe)
 {
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
@@ -163,7 +163,7 @@ static void a_part_of_a_filter_is_a_maybe(void **state)
     free(filter.data);
 }
 
-static void a_filter_with_something_added_is_a_maybe(void **state)
+TEST(a_filter_with_something_added_is_a_maybe)
 {
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
@@ -182,7 +182,7 @@ static void a_filter_with_something_added_is_a_maybe(void **state)
     free(filter.data);
 }
 
-static void any_other_version_byte_is_a_maybe(void **state)
+TEST(any_other_version_byte_is_a_maybe)
 {
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
@@ -196,7 +196,7 @@ static void any_other_version_byte_is_a_maybe(void **state)
 }
 
 /* LevelDB's own filters: bits, and a last byte that says how many each key has, 1 to 30. */
-static void bytes_of_another_kind_are_a_maybe(void **state)
+TEST(bytes_of_another_kind_are_a_maybe)
 {
     uint8_t other[256];
     for (size_t size = 1; size <= sizeof other; size++) {
@@ -211,7 +211,7 @@ static void bytes_of_another_kind_are_a_maybe(void **state)
     }
 }
 
-static void another_seed_is_a_maybe(void **state)
+TEST(another_seed_is_a_maybe)
 {
     struct bloomfile_view view;
     const bloomfile_digest digest = bloomfile_hash(1, "key", 3);
@@ -222,7 +222,7 @@ static void another_seed_is_a_maybe(void **state)
     assert_unusable(filter, sizeof filter, BLOOMFILE_ENOTCOMPACT);
 }
 
-static void without_memory_there_is_no_filter_and_that_is_a_maybe(void **state)
+TEST(without_memory_there_is_no_filter_and_that_is_a_maybe)
 {
     static const enum fault_call calls[] = { ON_malloc, ON_calloc };
     const char *const key = "key";
@@ -241,7 +241,7 @@ static void without_memory_there_is_no_filter_and_that_is_a_maybe(void **state)
     }
 }
 
-static void bits_have_limits(void **state)
+TEST(bits_have_limits)
 {
     static const int wrong[] = { 0, -1, 65, 1 << 30 };
     for (size_t i = 0; i < ROWS(wrong); i++) {
@@ -264,19 +264,5 @@ static void bits_have_limits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_filter_knows_its_keys),
-        cmocka_unit_test(lookups_in_a_sound_filter_write_to_no_counter_that_threads_share),
-        cmocka_unit_test(versions_of_a_key_count_once),
-        cmocka_unit_test(every_key_is_its_bytes),
-        cmocka_unit_test(a_flipped_bit_is_a_maybe),
-        cmocka_unit_test(a_part_of_a_filter_is_a_maybe),
-        cmocka_unit_test(a_filter_with_something_added_is_a_maybe),
-        cmocka_unit_test(any_other_version_byte_is_a_maybe),
-        cmocka_unit_test(bytes_of_another_kind_are_a_maybe),
-        cmocka_unit_test(another_seed_is_a_maybe),
-        cmocka_unit_test(without_memory_there_is_no_filter_and_that_is_a_maybe),
-        cmocka_unit_test(bits_have_limits),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down) != 0;
+    return run_all(set_up, tear_down);
 }

@@ -142,7 +142,7 @@ static void read_database(const char *path, bool usable)
     leveldb_filterpolicy_destroy(policy);
 }
 
-static void no_row_is_lost(void **state)
+TEST(no_row_is_lost)
 {
     struct spoiler s = { .policy = policy_new(10, NULL) };
     for (s.how = WHOLE; s.how < SPOILINGS; s.how++) {
@@ -161,6 +161,5 @@ static void no_row_is_lost(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(no_row_is_lost) };
-    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+    return run_all(enter_temp_dir, leave_temp_dir);
 }

@@ -27,7 +27,7 @@ static const uint8_t zeros[16];
 
 /* ---- making */
 
-static void a_new_filter_is_empty_whole_and_clean_once_closed(void **state)
+TEST_IN_DIR(a_new_filter_is_empty_whole_and_clean_once_closed)
 {
     struct bloomfile_params params = sized(1000);
     bloomfile_filter *f;
@@ -57,7 +57,7 @@ static void a_new_filter_is_empty_whole_and_clean_once_closed(void **state)
     bloomfile_close(f);
 }
 
-static void parameters_that_will_not_do_make_nothing(void **state)
+TEST_IN_DIR(parameters_that_will_not_do_make_nothing)
 {
     bloomfile_filter *f = (void *)&f;
     struct bloomfile_params params = sized(0);
@@ -120,7 +120,7 @@ static void *add_in_turn(void *context)
     return failed ? context : NULL;
 }
 
-static void what_each_of_many_threads_adds_is_counted_once(void **state)
+TEST_IN_DIR(what_each_of_many_threads_adds_is_counted_once)
 {
     static uint64_t numbers[THREADS];
     pthread_t threads[THREADS];
@@ -152,7 +152,7 @@ static void what_each_of_many_threads_adds_is_counted_once(void **state)
     bloomfile_close(line.f);
 }
 
-static void a_filter_is_replaced_only_if_asked(void **state)
+TEST_IN_DIR(a_filter_is_replaced_only_if_asked)
 {
     bloomfile_filter *old = create("filter", 1000), *f;
     add(old, 0, 10);
@@ -171,7 +171,7 @@ static void a_filter_is_replaced_only_if_asked(void **state)
     assert_int_equal(entries_in_dir(), 1);
 }
 
-static void a_filter_in_memory_is_like_any_other(void **state)
+TEST_IN_DIR(a_filter_in_memory_is_like_any_other)
 {
     size_t descriptors = open_descriptors();
     struct bloomfile_params params = sized(1000);
@@ -209,7 +209,7 @@ static void *look_for_what_is_added(void *argument)
 }
 
 /* Makes the same filter as one that shares it, and others may look meanwhile. */
-static void a_sole_adder_adds_what_others_would(void **state)
+TEST_IN_DIR(a_sole_adder_adds_what_others_would)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -252,7 +252,7 @@ static void allow_files_of_any_size(void)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void a_filter_larger_than_all_memory_is_refused(void **state)
+TEST_IN_DIR(a_filter_larger_than_all_memory_is_refused)
 {
     allow_files_of_any_size();
     bloomfile_filter *f = (void *)&f;
@@ -264,7 +264,7 @@ static void a_filter_larger_than_all_memory_is_refused(void **state)
 }
 
 /* As malloc() would, though none of it is touched. */
-static void one_that_the_system_would_never_give_is_refused(void **state)
+TEST_IN_DIR(one_that_the_system_would_never_give_is_refused)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -282,7 +282,7 @@ static void one_that_the_system_would_never_give_is_refused(void **state)
     }
 }
 
-static void of_bits_alone_the_capacity_is_what_keeps_the_rate(void **state)
+TEST_IN_DIR(of_bits_alone_the_capacity_is_what_keeps_the_rate)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint32_t hashes = 0; hashes <= 3; hashes += 3)
@@ -310,7 +310,7 @@ static void of_bits_alone_the_capacity_is_what_keeps_the_rate(void **state)
 }
 
 /* Of which none keeps the first rate; and more would keep the second. */
-static void bits_alone_have_a_key_at_least_and_one_for_each_at_most(void **state)
+TEST_IN_DIR(bits_alone_have_a_key_at_least_and_one_for_each_at_most)
 {
     for (uint64_t bits = 1; bits <= 1000; bits += 999) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -338,7 +338,7 @@ static void assert_works(bloomfile_filter *f, int error)
 }
 
 /* Its descriptors are the least ones then. */
-static void who_has_closed_the_standard_streams_can_make_one(void **state)
+TEST_IN_DIR(who_has_closed_the_standard_streams_can_make_one)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = sized(1000);
@@ -362,7 +362,7 @@ static void who_has_closed_the_standard_streams_can_make_one(void **state)
     assert_int_equal(status, 0);
 }
 
-static void a_limit_on_files_is_an_error_of_memory_and_no_signal(void **state)
+TEST_IN_DIR(a_limit_on_files_is_an_error_of_memory_and_no_signal)
 {
     bloomfile_filter *f;
     struct rlimit before;
@@ -391,7 +391,7 @@ static void a_limit_on_files_is_an_error_of_memory_and_no_signal(void **state)
     bloomfile_close(grown);
 }
 
-static void what_only_builders_use_is_refused_and_not_ignored(void **state)
+TEST_IN_DIR(what_only_builders_use_is_refused_and_not_ignored)
 {
     bloomfile_filter *f;
     const struct bloomfile_params given[] = {
@@ -408,7 +408,7 @@ static void what_only_builders_use_is_refused_and_not_ignored(void **state)
 
 /* ---- adding */
 
-static void an_add_tells_whether_it_was_new(void **state)
+TEST_IN_DIR(an_add_tells_whether_it_was_new)
 {
     bloomfile_filter *f = create("filter", 1000);
     uint8_t *large = calloc(1, 1 << 20);
@@ -434,7 +434,7 @@ static void an_add_tells_whether_it_was_new(void **state)
     bloomfile_close(f);
 }
 
-static void the_bits_are_those_of_a_filter_that_is_built(void **state)
+TEST_IN_DIR(the_bits_are_those_of_a_filter_that_is_built)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k += 7) {
@@ -464,7 +464,7 @@ static void the_bits_are_those_of_a_filter_that_is_built(void **state)
         }
 }
 
-static void who_reads_cannot_write(void **state)
+TEST_IN_DIR(who_reads_cannot_write)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     assert_error(bloomfile_add(reader, "a", 1, NULL), BLOOMFILE_EREADONLY);
@@ -478,7 +478,7 @@ static void who_reads_cannot_write(void **state)
 /* ---- several handles */
 
 /* L2, L5. */
-static void readers_see_every_add_at_once(void **state)
+TEST_IN_DIR(readers_see_every_add_at_once)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     bloomfile_filter *other = open_for("filter", BLOOMFILE_OPEN_WRITE);
@@ -503,7 +503,7 @@ static void readers_see_every_add_at_once(void **state)
     bloomfile_close(reader);
 }
 
-static void a_live_filter_is_a_file_of_its_own_without_checksums(void **state)
+TEST_IN_DIR(a_live_filter_is_a_file_of_its_own_without_checksums)
 {
     bloomfile_filter *f = create("filter", 1000), *g;
     add(f, 0, 10);
@@ -538,26 +538,5 @@ static void a_live_filter_is_a_file_of_its_own_without_checksums(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(a_new_filter_is_empty_whole_and_clean_once_closed),
-        IN_NEW_DIR(parameters_that_will_not_do_make_nothing),
-        IN_NEW_DIR(what_each_of_many_threads_adds_is_counted_once),
-        IN_NEW_DIR(a_filter_is_replaced_only_if_asked),
-        IN_NEW_DIR(a_filter_in_memory_is_like_any_other),
-        IN_NEW_DIR(a_sole_adder_adds_what_others_would),
-        IN_NEW_DIR(a_filter_larger_than_all_memory_is_refused),
-        IN_NEW_DIR(one_that_the_system_would_never_give_is_refused),
-        IN_NEW_DIR(of_bits_alone_the_capacity_is_what_keeps_the_rate),
-        IN_NEW_DIR(bits_alone_have_a_key_at_least_and_one_for_each_at_most),
-        IN_NEW_DIR(who_has_closed_the_standard_streams_can_make_one),
-        IN_NEW_DIR(a_limit_on_files_is_an_error_of_memory_and_no_signal),
-        IN_NEW_DIR(what_only_builders_use_is_refused_and_not_ignored),
-        IN_NEW_DIR(an_add_tells_whether_it_was_new),
-        IN_NEW_DIR(the_bits_are_those_of_a_filter_that_is_built),
-        IN_NEW_DIR(who_reads_cannot_write),
-        IN_NEW_DIR(readers_see_every_add_at_once),
-        IN_NEW_DIR(a_live_filter_is_a_file_of_its_own_without_checksums),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 #include "format/header.h"
 
-static void sealing_ends_writing(void **state)
+TEST_IN_DIR(sealing_ends_writing)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     add(f, 0, 300);
@@ -40,7 +40,7 @@ static void sealing_ends_writing(void **state)
     assert_filter_of("filter", 301);
 }
 
-static void a_sealed_copy_is_the_same_as_sealing_in_place(void **state)
+TEST_IN_DIR(a_sealed_copy_is_the_same_as_sealing_in_place)
 {
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 300);
@@ -62,7 +62,7 @@ static void a_sealed_copy_is_the_same_as_sealing_in_place(void **state)
     free(sealed.data);
 }
 
-static void a_copy_of_a_filter_in_use_has_an_estimated_count(void **state)
+TEST_IN_DIR(a_copy_of_a_filter_in_use_has_an_estimated_count)
 {
     bloomfile_filter *f = create("filter", 1000), *other = open_for("filter", BLOOMFILE_OPEN_WRITE);
     add(f, 0, 200);
@@ -78,7 +78,7 @@ static void a_copy_of_a_filter_in_use_has_an_estimated_count(void **state)
     bloomfile_close(other);
 }
 
-static void a_rescued_filter_goes_on_elsewhere(void **state)
+TEST_IN_DIR(a_rescued_filter_goes_on_elsewhere)
 {
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 200);
@@ -124,7 +124,7 @@ static void set_sync_begun(uint8_t *record)
 }
 
 /* R10, R11. The kernel may have told it of a failed write, and tells that only once. */
-static void what_a_writer_was_killed_syncing_is_not_copied(void **state)
+TEST_IN_DIR(what_a_writer_was_killed_syncing_is_not_copied)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -150,7 +150,7 @@ static void what_a_writer_was_killed_syncing_is_not_copied(void **state)
 }
 
 /* As it is where counts are estimated, which is no reason to refuse it. */
-static void a_reader_copies_what_a_killed_writer_has_left(void **state)
+TEST_IN_DIR(a_reader_copies_what_a_killed_writer_has_left)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -173,7 +173,7 @@ static void a_reader_copies_what_a_killed_writer_has_left(void **state)
 }
 
 /* R4, R6, L12. */
-static void after_the_machine_died_it_opens_only_if_that_is_accepted(void **state)
+TEST_IN_DIR(after_the_machine_died_it_opens_only_if_that_is_accepted)
 {
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 50);
@@ -195,7 +195,7 @@ static void after_the_machine_died_it_opens_only_if_that_is_accepted(void **stat
 }
 
 /* R8. */
-static void once_poisoned_everything_is_maybe(void **state)
+TEST_IN_DIR(once_poisoned_everything_is_maybe)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     add(f, 0, 50);
@@ -234,7 +234,7 @@ static void once_poisoned_everything_is_maybe(void **state)
 }
 
 /* R8. The kernel may drop the page with the poisoned record, and read it as it is on disk. */
-static void what_is_known_to_be_poisoned_stays_so(void **state)
+TEST_IN_DIR(what_is_known_to_be_poisoned_stays_so)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     struct bytes before = read_file("filter");
@@ -260,7 +260,7 @@ static void overwrite(const char *path, struct bytes image)
 }
 
 /* L11. */
-static void a_sealed_filter_in_its_place_is_left_alone(void **state)
+TEST_IN_DIR(a_sealed_filter_in_its_place_is_left_alone)
 {
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 100);
@@ -274,7 +274,7 @@ static void a_sealed_filter_in_its_place_is_left_alone(void **state)
     free(copy.data);
 }
 
-static void another_filter_in_its_place_is_not_copied(void **state)
+TEST_IN_DIR(another_filter_in_its_place_is_not_copied)
 {
     struct bloomfile_params params = sized(1000);
     bloomfile_filter *f = create("filter", 1000), *other;
@@ -299,7 +299,7 @@ static void set_no_ones(uint8_t *record)
     memset(record + RECORD_AT_ones, 0, 8);
 }
 
-static void a_rescued_filter_has_the_counts_of_the_record(void **state)
+TEST_IN_DIR(a_rescued_filter_has_the_counts_of_the_record)
 {
     bloomfile_filter *f = create("filter", 1000), *rescued;
     add(f, 0, 200);
@@ -316,7 +316,7 @@ static void a_rescued_filter_has_the_counts_of_the_record(void **state)
     bloomfile_close(f);
 }
 
-static void a_filter_that_another_has_sealed_needs_no_rescue(void **state)
+TEST_IN_DIR(a_filter_that_another_has_sealed_needs_no_rescue)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     assert_error(bloomfile_seal(f), 0);
@@ -328,21 +328,5 @@ static void a_filter_that_another_has_sealed_needs_no_rescue(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(sealing_ends_writing),
-        IN_NEW_DIR(a_sealed_copy_is_the_same_as_sealing_in_place),
-        IN_NEW_DIR(a_copy_of_a_filter_in_use_has_an_estimated_count),
-        IN_NEW_DIR(a_rescued_filter_goes_on_elsewhere),
-        IN_NEW_DIR(a_reader_copies_what_a_killed_writer_has_left),
-        IN_NEW_DIR(what_a_writer_was_killed_syncing_is_not_copied),
-        IN_NEW_DIR(after_the_machine_died_it_opens_only_if_that_is_accepted),
-        IN_NEW_DIR(once_poisoned_everything_is_maybe),
-        IN_NEW_DIR(what_is_known_to_be_poisoned_stays_so),
-        IN_NEW_DIR(a_filter_that_another_has_sealed_needs_no_rescue),
-        IN_NEW_DIR(a_sealed_filter_in_its_place_is_left_alone),
-        IN_NEW_DIR(another_filter_in_its_place_is_not_copied),
-        IN_NEW_DIR(a_rescued_filter_has_the_counts_of_the_record),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

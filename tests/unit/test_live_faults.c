@@ -304,7 +304,7 @@ static const struct {
     { ON_strdup, { ENOMEM } },
 };
 
-static void whichever_call_fails_its_error_is_told_and_nothing_is_lost(void **state)
+TEST(whichever_call_fails_its_error_is_told_and_nothing_is_lost)
 {
     unsigned failed[FAULT_CALL_COUNT] = { 0 };
     for (size_t o = 0; o < ROWS(operations); o++) {
@@ -344,7 +344,7 @@ static int finish_with(struct faults faults, unsigned calls[FAULT_CALL_COUNT])
     return error;
 }
 
-static void whichever_call_fails_finishing_tells(void **state)
+TEST(whichever_call_fails_finishing_tells)
 {
     static const enum fault_call kinds[] = { ON_fcntl64, ON_pwrite64, ON_msync };
     unsigned count[FAULT_CALL_COUNT], unused[FAULT_CALL_COUNT];
@@ -358,7 +358,7 @@ static void whichever_call_fails_finishing_tells(void **state)
     }
 }
 
-static void a_lock_that_is_not_given_back_goes_with_the_handle(void **state)
+TEST(a_lock_that_is_not_given_back_goes_with_the_handle)
 {
     unsigned failed = 0;
     for (size_t o = 0; o < ROWS(operations); o++) {
@@ -372,7 +372,7 @@ static void a_lock_that_is_not_given_back_goes_with_the_handle(void **state)
     assert_true(failed >= ROWS(operations));
 }
 
-static void hints_may_be_refused(void **state)
+TEST(hints_may_be_refused)
 {
     const struct operation *opening = &operations[0];
     assert_told(opening, once(ON_madvise, 1, EINVAL), 0);
@@ -381,7 +381,7 @@ static void hints_may_be_refused(void **state)
         assert_told(&operations[o], from_then_on(ON_madvise, 1, EINVAL), 0);
 }
 
-static void interrupted_and_short_calls_are_continued(void **state)
+TEST(interrupted_and_short_calls_are_continued)
 {
     for (size_t o = 0; o < ROWS(operations); o++) {
         const struct operation *op = &operations[o];
@@ -405,7 +405,7 @@ static void interrupted_and_short_calls_are_continued(void **state)
     }
 }
 
-static void plain_adds_and_lookups_make_no_system_call(void **state)
+TEST(plain_adds_and_lookups_make_no_system_call)
 {
     begin(&operations[0]);
     assert_int_equal(mapped_files(), 2);
@@ -424,7 +424,7 @@ static void plain_adds_and_lookups_make_no_system_call(void **state)
 
 /* L16. The steps of the protocol that reach the disk. If the first flush fails, both records are
  * poisoned, each by a write and a flush. */
-static void operations_write_and_flush_what_the_protocol_wants(void **state)
+TEST(operations_write_and_flush_what_the_protocol_wants)
 {
     static const struct {
         unsigned writes, headers, bodies; /* headers and whole files that are flushed */
@@ -469,7 +469,7 @@ static uint64_t digest_at(uint64_t counters, uint64_t one, uint64_t other)
 
 /* Two keys go, of which each shares a counter with one that stays, and one comes: 0 is the change
  * of the counters above 0, and -1 that of the keys. */
-static void counts_that_cancel_out_outlive_a_failed_sync(void **state)
+TEST(counts_that_cancel_out_outlive_a_failed_sync)
 {
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);
     params.hashes = 2;
@@ -517,15 +517,5 @@ static int clean_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whichever_call_fails_its_error_is_told_and_nothing_is_lost),
-        cmocka_unit_test(whichever_call_fails_finishing_tells),
-        cmocka_unit_test(a_lock_that_is_not_given_back_goes_with_the_handle),
-        cmocka_unit_test(hints_may_be_refused),
-        cmocka_unit_test(interrupted_and_short_calls_are_continued),
-        cmocka_unit_test(plain_adds_and_lookups_make_no_system_call),
-        cmocka_unit_test(operations_write_and_flush_what_the_protocol_wants),
-        cmocka_unit_test(counts_that_cancel_out_outlive_a_failed_sync),
-    };
-    return cmocka_run_group_tests(tests, prepare, clean_up) != 0;
+    return run_all(prepare, clean_up);
 }

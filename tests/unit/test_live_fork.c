@@ -52,7 +52,7 @@ static void add_more_and_close(bloomfile_filter *f)
     bloomfile_close(f);
 }
 
-static void a_child_s_adds_are_counted_once(void **state)
+TEST_IN_DIR(a_child_s_adds_are_counted_once)
 {
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
@@ -74,7 +74,7 @@ static void only_close(bloomfile_filter *f)
     bloomfile_close(f);
 }
 
-static void what_the_parent_has_not_committed_a_child_does_not_commit(void **state)
+TEST_IN_DIR(what_the_parent_has_not_committed_a_child_does_not_commit)
 {
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
@@ -92,7 +92,7 @@ static void only_look(bloomfile_filter *f)
         _exit(1);
 }
 
-static void a_child_that_only_looks_up_does_not_join(void **state)
+TEST_IN_DIR(a_child_that_only_looks_up_does_not_join)
 {
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
@@ -108,7 +108,7 @@ static void try_to_seal(bloomfile_filter *f)
         _exit(1);
 }
 
-static void parent_and_child_are_two_writers(void **state)
+TEST_IN_DIR(parent_and_child_are_two_writers)
 {
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
@@ -126,7 +126,7 @@ static void wait_to_be_killed(bloomfile_filter *f)
 
 /* The child has joined by an add: neither its mapping nor its descriptor keep the parent's locks.
  */
-static void a_child_s_locks_are_its_own(void **state)
+TEST_IN_DIR(a_child_s_locks_are_its_own)
 {
     int status;
     pid_t grandchild[2];
@@ -172,7 +172,7 @@ static int add_thousand(bloomfile_filter *f, unsigned worker, void *context)
     return 0;
 }
 
-static void a_pool_of_children_shares_a_filter_in_memory(void **state)
+TEST_IN_DIR(a_pool_of_children_shares_a_filter_in_memory)
 {
     bloomfile_filter *f;
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
@@ -188,14 +188,5 @@ static void a_pool_of_children_shares_a_filter_in_memory(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(a_child_s_adds_are_counted_once),
-        IN_NEW_DIR(what_the_parent_has_not_committed_a_child_does_not_commit),
-        IN_NEW_DIR(a_child_that_only_looks_up_does_not_join),
-        IN_NEW_DIR(parent_and_child_are_two_writers),
-        IN_NEW_DIR(a_child_s_locks_are_its_own),
-        IN_NEW_DIR(a_pool_of_children_shares_a_filter_in_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

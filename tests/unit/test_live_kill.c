@@ -154,19 +154,19 @@ static void assert_can_be_sealed(void)
 }
 
 /* L5. */
-static void adders_are_killed(void **state)
+TEST_IN_DIR(adders_are_killed)
 {
     nothing_is_lost(0, BLOOMFILE_LAYOUT_BLOCKED, ROUNDS);
     assert_can_be_sealed();
 }
 
-static void exact_adders_are_killed(void **state)
+TEST_IN_DIR(exact_adders_are_killed)
 {
     nothing_is_lost(BLOOMFILE_OPEN_ADD_EXACT, BLOOMFILE_LAYOUT_BLOCKED, ROUNDS / 3);
     assert_can_be_sealed();
 }
 
-static void adders_to_counters_are_killed(void **state)
+TEST_IN_DIR(adders_to_counters_are_killed)
 {
     nothing_is_lost(0, BLOOMFILE_LAYOUT_COUNTING, ROUNDS / 3);
     assert_can_be_sealed();
@@ -198,7 +198,7 @@ static pid_t start_adding(bool stops)
     return child;
 }
 
-static void the_lock_of_a_killed_holder_is_free(void **state)
+TEST_IN_DIR(the_lock_of_a_killed_holder_is_free)
 {
     const off_t stripe = 64;
     int status;
@@ -222,12 +222,5 @@ static void the_lock_of_a_killed_holder_is_free(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(adders_are_killed),
-        IN_NEW_DIR(exact_adders_are_killed),
-        IN_NEW_DIR(adders_to_counters_are_killed),
-        IN_NEW_DIR(the_lock_of_a_killed_holder_is_free),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

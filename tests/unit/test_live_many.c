@@ -78,7 +78,7 @@ static void assert_million_of_each(unsigned workers, uint32_t layout)
 }
 
 /* L22. */
-static void millions_of_keys_are_all_there_and_counted(void **state)
+TEST_IN_DIR(millions_of_keys_are_all_there_and_counted)
 {
     for (size_t i = 0; i < ROWS(groups); i++) {
         const uint32_t layout = (uint32_t)(BLOOMFILE_LAYOUT_BLOCKED + i);
@@ -146,7 +146,7 @@ static void assert_told(const atomic_uchar *told, unsigned least, unsigned most)
 }
 
 /* L7. */
-static void every_key_is_new_to_somebody(void **state)
+TEST_IN_DIR(every_key_is_new_to_somebody)
 {
     for (size_t i = 0; i < ROWS(groups); i++) {
         atomic_uchar *told = shared_memory(SAME);
@@ -159,7 +159,7 @@ static void every_key_is_new_to_somebody(void **state)
 }
 
 /* L7. */
-static void every_key_is_new_to_exactly_one_of_exact_adders(void **state)
+TEST_IN_DIR(every_key_is_new_to_exactly_one_of_exact_adders)
 {
     for (size_t i = 0; i < ROWS(groups); i++) {
         atomic_uchar *told = shared_memory(SAME);
@@ -205,7 +205,7 @@ static int read_or_add(bloomfile_filter *f, unsigned worker, void *context)
 }
 
 /* The last byte of the body is used in part, so that a copy looks at its bits beyond m. */
-static void a_live_filter_is_read_beside_adds(void **state)
+TEST_IN_DIR(a_live_filter_is_read_beside_adds)
 {
     static const uint64_t bits[] = { 512 * 3, 8 * 200 - 3, 2 * 200 - 1 };
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
@@ -230,7 +230,7 @@ static int add_one(bloomfile_filter *f, unsigned worker, void *context)
     return bloomfile_add_digest(f, number(1, *(uint64_t *)context + worker), NULL);
 }
 
-static void the_last_one_to_leave_leaves_it_clean(void **state)
+TEST_IN_DIR(the_last_one_to_leave_leaves_it_clean)
 {
     static const uint8_t clean[16];
     make_filter(BLOOMFILE_LAYOUT_BLOCKED, 10000, 1e-9);
@@ -251,13 +251,5 @@ static void the_last_one_to_leave_leaves_it_clean(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(millions_of_keys_are_all_there_and_counted),
-        IN_NEW_DIR(every_key_is_new_to_somebody),
-        IN_NEW_DIR(every_key_is_new_to_exactly_one_of_exact_adders),
-        IN_NEW_DIR(a_live_filter_is_read_beside_adds),
-        IN_NEW_DIR(the_last_one_to_leave_leaves_it_clean),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -35,8 +35,10 @@ static void close_last(enum fault_call call)
     }
 }
 
+#define ON_NEW_FILTER(test) TEST_WITH(test, begin_with_outsider, end_with_outsider)
+
 /* L13. As soon as a writer that leaves has let go of the records, the next one comes. */
-static void of_two_that_leave_one_after_the_other_the_last_leaves_it_clean(void **state)
+ON_NEW_FILTER(of_two_that_leave_one_after_the_other_the_last_leaves_it_clean)
 {
     bloomfile_filter *first = opened("filter", BLOOMFILE_OPEN_WRITE);
     last = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -49,7 +51,7 @@ static void of_two_that_leave_one_after_the_other_the_last_leaves_it_clean(void 
 }
 
 /* L13. */
-static void nor_does_one_that_failed_to_join_keep_it_from_that(void **state)
+ON_NEW_FILTER(nor_does_one_that_failed_to_join_keep_it_from_that)
 {
     bloomfile_filter *f;
     last = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -73,7 +75,7 @@ static int fail_to_join(bloomfile_filter *inherited)
     return error;
 }
 
-static void a_child_that_failed_to_join_is_in_nobodys_way(void **state)
+ON_NEW_FILTER(a_child_that_failed_to_join_is_in_nobodys_way)
 {
     int ready[2], go[2];
     char byte;
@@ -122,7 +124,7 @@ static void have_a_second_thread_wait(enum fault_call call)
     (void)falls_asleep(state_of(getpid(), second_id), NULL);
 }
 
-static void of_two_threads_of_a_child_one_joins_for_both(void **state)
+ON_NEW_FILTER(of_two_threads_of_a_child_one_joins_for_both)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     pid_t child = fork();
@@ -142,7 +144,7 @@ static void of_two_threads_of_a_child_one_joins_for_both(void **state)
 }
 
 /* A writer that is about to join holds byte 0 already when the last one leaves. */
-static void no_count_is_lost_between_one_that_leaves_and_one_that_joins(void **state)
+ON_NEW_FILTER(no_count_is_lost_between_one_that_leaves_and_one_that_joins)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, LIVE_KEYS, LIVE_KEYS + 20);
@@ -168,7 +170,7 @@ static void expect_all_keys(enum fault_call call)
 }
 
 /* They are in the record or with the handle, or on their way. */
-static void no_count_is_missing_while_it_goes_to_the_record(void **state)
+ON_NEW_FILTER(no_count_is_missing_while_it_goes_to_the_record)
 {
     syncing = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(syncing, LIVE_KEYS, LIVE_KEYS + 20);
@@ -212,7 +214,7 @@ static int open_while_replaced(bloomfile_filter **f, unsigned times,
 }
 
 /* L4. */
-static void a_writer_ends_up_in_the_new_file(void **state)
+ON_NEW_FILTER(a_writer_ends_up_in_the_new_file)
 {
     replacement = "new";
     make_live("new", BLOOMFILE_LAYOUT_BLOCKED);
@@ -231,7 +233,7 @@ static void a_writer_ends_up_in_the_new_file(void **state)
     bloomfile_close(new);
 }
 
-static void a_sealed_file_in_its_place_is_told(void **state)
+ON_NEW_FILTER(a_sealed_file_in_its_place_is_told)
 {
     replacement = "new";
     assert_error(publish_filter("new", 0, LIVE_KEYS), 0);
@@ -246,7 +248,7 @@ static void remove_path(enum fault_call call)
         unlink("filter");
 }
 
-static void a_file_that_was_removed_is_not_written_to(void **state)
+ON_NEW_FILTER(a_file_that_was_removed_is_not_written_to)
 {
     bloomfile_filter *f;
     assert_error(open_while_replaced(&f, 0, remove_path), ENOENT);
@@ -262,7 +264,7 @@ static void replace_by_new_one(enum fault_call call)
     }
 }
 
-static void a_file_that_is_replaced_over_and_over_is_busy(void **state)
+ON_NEW_FILTER(a_file_that_is_replaced_over_and_over_is_busy)
 {
     bloomfile_filter *f;
     size_t descriptors = open_descriptors();
@@ -299,7 +301,7 @@ static int merge_copy(const bloomfile_filter *f)
     return bloomfile_merge("copy", &f, 1, NULL, BLOOMFILE_TO_REPLACE);
 }
 
-static void the_number_of_keys_of_a_copy_is_exact_or_an_estimate(void **state)
+ON_NEW_FILTER(the_number_of_keys_of_a_copy_is_exact_or_an_estimate)
 {
     int (*const ways[])(const bloomfile_filter *f) = { seal_copy, project_copy, merge_copy };
     for (size_t i = 0; i < ROWS(ways); i++) {
@@ -322,20 +324,5 @@ static void the_number_of_keys_of_a_copy_is_exact_or_an_estimate(void **state)
 
 int main(void)
 {
-#define ON_NEW_FILTER(test)                                                                        \
-    cmocka_unit_test_setup_teardown(test, begin_with_outsider, end_with_outsider)
-    const struct CMUnitTest tests[] = {
-        ON_NEW_FILTER(of_two_that_leave_one_after_the_other_the_last_leaves_it_clean),
-        ON_NEW_FILTER(nor_does_one_that_failed_to_join_keep_it_from_that),
-        ON_NEW_FILTER(a_child_that_failed_to_join_is_in_nobodys_way),
-        ON_NEW_FILTER(of_two_threads_of_a_child_one_joins_for_both),
-        ON_NEW_FILTER(no_count_is_lost_between_one_that_leaves_and_one_that_joins),
-        ON_NEW_FILTER(no_count_is_missing_while_it_goes_to_the_record),
-        ON_NEW_FILTER(a_writer_ends_up_in_the_new_file),
-        ON_NEW_FILTER(a_sealed_file_in_its_place_is_told),
-        ON_NEW_FILTER(a_file_that_was_removed_is_not_written_to),
-        ON_NEW_FILTER(a_file_that_is_replaced_over_and_over_is_busy),
-        ON_NEW_FILTER(the_number_of_keys_of_a_copy_is_exact_or_an_estimate),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -30,8 +30,10 @@ static int begin(void **state)
 
 /* ---- the first two */
 
+#define ON_NEW_FILTER(test) TEST_WITH(test, begin, leave_temp_dir)
+
 /* L9, and what joins it. */
-static void a_new_file_has_one_record_that_nobody_has_joined(void **state)
+ON_NEW_FILTER(a_new_file_has_one_record_that_nobody_has_joined)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
@@ -75,7 +77,7 @@ static void note_step(enum fault_call call)
 }
 
 /* L9. */
-static void a_new_file_is_synced_before_it_gets_its_name_and_its_directory_after_it(void **state)
+ON_NEW_FILTER(a_new_file_is_synced_before_it_gets_its_name_and_its_directory_after_it)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
@@ -206,7 +208,7 @@ static void watch_writes(enum fault_call call)
 }
 
 /* L10. Those of a sync, and of the last one to leave: one to each slot. */
-static void a_torn_commit_leaves_the_one_before_in_force(void **state)
+ON_NEW_FILTER(a_torn_commit_leaves_the_one_before_in_force)
 {
     static int (*const runs[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish };
     for (size_t r = 0; r < ROWS(runs); r++) {
@@ -230,7 +232,7 @@ static void a_torn_commit_leaves_the_one_before_in_force(void **state)
 }
 
 /* That of joining; record 1 is all zero bytes before. */
-static void a_torn_first_commit_leaves_a_file_as_it_was_created(void **state)
+ON_NEW_FILTER(a_torn_first_commit_leaves_a_file_as_it_was_created)
 {
     bloomfile_filter *f = opened("filter", 0);
     assert_error(bloomfile_rescue("new", f, 0), 0);
@@ -246,7 +248,7 @@ static void a_torn_first_commit_leaves_a_file_as_it_was_created(void **state)
     free(after.data);
 }
 
-static void both_records_damaged_are_refused(void **state)
+ON_NEW_FILTER(both_records_damaged_are_refused)
 {
     struct bytes bytes = read_file("filter");
     record_at(bytes.data, 0)[RECORD_AT_n] ^= 1;
@@ -262,7 +264,7 @@ static void both_records_damaged_are_refused(void **state)
 }
 
 /* Whoever writes one knows of it, without having read it. */
-static void a_record_of_one_s_own_is_the_least_that_may_be_there(void **state)
+ON_NEW_FILTER(a_record_of_one_s_own_is_the_least_that_may_be_there)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct bytes before = read_file("filter");
@@ -281,9 +283,8 @@ static void overwrite_identity(uint8_t *image, unsigned slot, uint8_t byte)
 
 /* R11, and 6 under byte 1. Of a file that was copied over this one while a record was written, one
  * record may be left. */
-static void a_record_of_another_file_is_a_change_in_either_slot(void **state)
+ON_NEW_FILTER(a_record_of_another_file_is_a_change_in_either_slot)
 {
-    (void)state;
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_WRITE };
     for (unsigned i = 0; i < 3 * ROWS(flags); i++) {
         bloomfile_filter *f = opened("filter", flags[i / 3]);
@@ -311,9 +312,8 @@ static void a_record_of_another_file_is_a_change_in_either_slot(void **state)
 }
 
 /* L9, L11, L23 and rescue. */
-static void each_file_has_an_identity_which_all_records_of_it_keep(void **state)
+ON_NEW_FILTER(each_file_has_an_identity_which_all_records_of_it_keep)
 {
-    (void)state;
     static const uint8_t none[16];
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct bloomfile_info first = info_of(f);
@@ -346,7 +346,7 @@ static unsigned flushes_to_make_durable(const bloomfile_filter *f)
 }
 
 /* L10. Others may be killed before they have flushed theirs. */
-static void the_record_in_force_is_flushed_once_whoever_wrote_it(void **state)
+ON_NEW_FILTER(the_record_in_force_is_flushed_once_whoever_wrote_it)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(flushes_to_make_durable(f), 0);
@@ -365,7 +365,7 @@ static void the_record_in_force_is_flushed_once_whoever_wrote_it(void **state)
 
 /* ---- the last sequences */
 
-static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
+ON_NEW_FILTER(at_the_last_sequence_a_writer_fails_and_harms_nothing)
 {
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 3);
     struct bytes before = read_file("filter");
@@ -382,7 +382,7 @@ static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
     free(before.data);
 }
 
-static void with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal(void **state)
+ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal)
 {
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 4);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -404,7 +404,7 @@ static void with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal(vo
 }
 
 /* A process that begins a sync must be able to end it. */
-static void with_two_sequences_left_no_mark_is_written(void **state)
+ON_NEW_FILTER(with_two_sequences_left_no_mark_is_written)
 {
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 5);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -422,7 +422,7 @@ static void with_two_sequences_left_no_mark_is_written(void **state)
     bloomfile_close(f);
 }
 
-static void a_writer_that_cannot_tell_that_it_leaves_loses_no_key(void **state)
+ON_NEW_FILTER(a_writer_that_cannot_tell_that_it_leaves_loses_no_key)
 {
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 4);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -447,7 +447,7 @@ static void assert_poisoned_twice(uint64_t after)
     assert_flawless(flaw_of_poisoned_file("filter"));
 }
 
-static void whatever_a_writer_may_do_leaves_two_sequences_to_poison_with(void **state)
+ON_NEW_FILTER(whatever_a_writer_may_do_leaves_two_sequences_to_poison_with)
 {
     for (unsigned left = 4; left < 9; left++) {
         if (left > 4) {
@@ -512,7 +512,7 @@ static void assert_unknown_not_copied(const char *path, uint32_t flag_0)
 }
 
 /* L11. */
-static void commits_keep_what_they_do_not_know(void **state)
+ON_NEW_FILTER(commits_keep_what_they_do_not_know)
 {
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -527,7 +527,7 @@ static void commits_keep_what_they_do_not_know(void **state)
 }
 
 /* Only in a layer is it known, and kept wherever it is. */
-static void the_successor_bit_of_a_filter_that_is_no_layer_is_unknown(void **state)
+ON_NEW_FILTER(the_successor_bit_of_a_filter_that_is_no_layer_is_unknown)
 {
     set_in_record("filter", 1 - slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_SUCCEEDED);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -539,7 +539,7 @@ static void the_successor_bit_of_a_filter_that_is_no_layer_is_unknown(void **sta
 }
 
 /* L11, L23. */
-static void sealing_in_place_keeps_it_too(void **state)
+ON_NEW_FILTER(sealing_in_place_keeps_it_too)
 {
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -550,7 +550,7 @@ static void sealing_in_place_keeps_it_too(void **state)
     assert_unknown_kept("filter", 1, 0);
 }
 
-static void copies_do_not_have_it(void **state)
+ON_NEW_FILTER(copies_do_not_have_it)
 {
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", 0);
@@ -563,26 +563,5 @@ static void copies_do_not_have_it(void **state)
 
 int main(void)
 {
-#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        ON_NEW_FILTER(a_new_file_has_one_record_that_nobody_has_joined),
-        ON_NEW_FILTER(a_new_file_is_synced_before_it_gets_its_name_and_its_directory_after_it),
-        ON_NEW_FILTER(a_torn_commit_leaves_the_one_before_in_force),
-        ON_NEW_FILTER(a_torn_first_commit_leaves_a_file_as_it_was_created),
-        ON_NEW_FILTER(both_records_damaged_are_refused),
-        ON_NEW_FILTER(a_record_of_one_s_own_is_the_least_that_may_be_there),
-        ON_NEW_FILTER(a_record_of_another_file_is_a_change_in_either_slot),
-        ON_NEW_FILTER(each_file_has_an_identity_which_all_records_of_it_keep),
-        ON_NEW_FILTER(the_record_in_force_is_flushed_once_whoever_wrote_it),
-        ON_NEW_FILTER(at_the_last_sequence_a_writer_fails_and_harms_nothing),
-        ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal),
-        ON_NEW_FILTER(with_two_sequences_left_no_mark_is_written),
-        ON_NEW_FILTER(a_writer_that_cannot_tell_that_it_leaves_loses_no_key),
-        ON_NEW_FILTER(whatever_a_writer_may_do_leaves_two_sequences_to_poison_with),
-        ON_NEW_FILTER(commits_keep_what_they_do_not_know),
-        ON_NEW_FILTER(the_successor_bit_of_a_filter_that_is_no_layer_is_unknown),
-        ON_NEW_FILTER(sealing_in_place_keeps_it_too),
-        ON_NEW_FILTER(copies_do_not_have_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

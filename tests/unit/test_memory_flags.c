@@ -90,7 +90,7 @@ static void assert_flags_change_no_answer(struct bytes image, size_t offset)
     free(file.data);
 }
 
-static void the_flags_change_no_answer(void **state)
+TEST_IN_DIR(the_flags_change_no_answer)
 {
     static const size_t offsets[] = { 4095, 0, 12345, 1 };
     for (size_t r = 0; r < ROWS(recipes); r++) {
@@ -102,7 +102,7 @@ static void the_flags_change_no_answer(void **state)
     }
 }
 
-static void full_verification_looks_at_the_copy(void **state)
+TEST_IN_DIR(full_verification_looks_at_the_copy)
 {
     struct bytes image = image_from(recipes[0]);
     write_file("filter", image.data, image.size);
@@ -114,7 +114,7 @@ static void full_verification_looks_at_the_copy(void **state)
     free(image.data);
 }
 
-static void an_image_in_memory_can_be_copied_and_is_not_needed_then(void **state)
+TEST_IN_DIR(an_image_in_memory_can_be_copied_and_is_not_needed_then)
 {
     static const unsigned copying[] = { COPY, COPY | PREFAULT, COPY | LOCK };
     for (size_t r = 0; r < ROWS(recipes); r++) {
@@ -133,7 +133,7 @@ static void an_image_in_memory_can_be_copied_and_is_not_needed_then(void **state
     }
 }
 
-static void memory_of_the_callers_is_his_to_lock(void **state)
+TEST_IN_DIR(memory_of_the_callers_is_his_to_lock)
 {
     struct bytes image = image_from(recipes[0]);
     bloomfile_filter *f;
@@ -146,7 +146,7 @@ static void memory_of_the_callers_is_his_to_lock(void **state)
     free(image.data);
 }
 
-static void a_live_filter_may_be_resident_but_not_a_copy(void **state)
+TEST_IN_DIR(a_live_filter_may_be_resident_but_not_a_copy)
 {
     bloomfile_filter *f;
     make_live("live", BLOOMFILE_LAYOUT_BLOCKED);
@@ -190,14 +190,14 @@ static int signal_after_truncation(unsigned flags)
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void a_copy_outlives_the_bytes_of_its_file(void **state)
+TEST_IN_DIR(a_copy_outlives_the_bytes_of_its_file)
 {
     assert_int_equal(signal_after_truncation(0), SIGBUS);
     assert_int_equal(signal_after_truncation(PREFAULT | LOCK), SIGBUS);
     assert_int_equal(signal_after_truncation(COPY), 0);
 }
 
-static void a_copy_is_stale_when_its_path_names_another_file(void **state)
+TEST_IN_DIR(a_copy_is_stale_when_its_path_names_another_file)
 {
     write_filter(&recipes[0]);
     bloomfile_filter *f = opened("filter", COPY);
@@ -209,7 +209,7 @@ static void a_copy_is_stale_when_its_path_names_another_file(void **state)
 }
 
 /* The times of a file that is written twice within a tick of its clock are the same. */
-static void a_copy_is_stale_when_only_the_header_of_its_file_differs(void **state)
+TEST_IN_DIR(a_copy_is_stale_when_only_the_header_of_its_file_differs)
 {
     struct bytes image = image_from(recipes[0]);
     struct stat status;
@@ -233,7 +233,7 @@ static void a_copy_is_stale_when_only_the_header_of_its_file_differs(void **stat
 
 /* ---- what a handle costs */
 
-static void more_handles_can_be_open_than_descriptors(void **state)
+TEST_IN_DIR(more_handles_can_be_open_than_descriptors)
 {
     enum {
         DESCRIPTORS = 64,
@@ -293,7 +293,7 @@ static void assert_no_huge_page_around(const bloomfile_filter *f, size_t size)
     fclose(maps);
 }
 
-static void a_copy_takes_no_huge_page_that_it_does_not_fill(void **state)
+TEST_IN_DIR(a_copy_takes_no_huge_page_that_it_does_not_fill)
 {
     static const uint64_t sizes[] = { 13000,
                                       373000,
@@ -319,18 +319,5 @@ static void a_copy_takes_no_huge_page_that_it_does_not_fill(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(the_flags_change_no_answer),
-        IN_NEW_DIR(full_verification_looks_at_the_copy),
-        IN_NEW_DIR(an_image_in_memory_can_be_copied_and_is_not_needed_then),
-        IN_NEW_DIR(memory_of_the_callers_is_his_to_lock),
-        IN_NEW_DIR(a_live_filter_may_be_resident_but_not_a_copy),
-        IN_NEW_DIR(a_copy_outlives_the_bytes_of_its_file),
-        IN_NEW_DIR(a_copy_is_stale_when_its_path_names_another_file),
-        IN_NEW_DIR(a_copy_is_stale_when_only_the_header_of_its_file_differs),
-        IN_NEW_DIR(more_handles_can_be_open_than_descriptors),
-        IN_NEW_DIR(a_copy_takes_no_huge_page_that_it_does_not_fill),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

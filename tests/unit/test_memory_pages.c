@@ -102,7 +102,7 @@ static void assert_all_present(const char *path, unsigned flags, const struct fa
     assert_true(present);
 }
 
-static void pages_are_there_before_they_are_used(void **state)
+TEST_IN_DIR(pages_are_there_before_they_are_used)
 {
     static const struct faults none;
     write_filter();
@@ -115,7 +115,7 @@ static void pages_are_there_before_they_are_used(void **state)
     assert_all_present("live", BLOOMFILE_OPEN_WRITE | PREFAULT, &none);
 }
 
-static void an_old_kernel_gets_its_pages_touched(void **state)
+TEST_IN_DIR(an_old_kernel_gets_its_pages_touched)
 {
     write_filter();
     const struct faults faults = from_then_on(ON_madvise, 1, EINVAL);
@@ -155,7 +155,7 @@ static size_t pages_of(const bloomfile_filter *f)
     return pages;
 }
 
-static void locked_pages_are_those_of_the_image_until_it_is_closed(void **state)
+TEST_IN_DIR(locked_pages_are_those_of_the_image_until_it_is_closed)
 {
     static const unsigned locking[] = { LOCK, LOCK | COPY };
     struct bytes series = series_image(BLOOMFILE_LAYOUT_BLOCKED, 9000);
@@ -175,7 +175,7 @@ static void locked_pages_are_those_of_the_image_until_it_is_closed(void **state)
     free(series.data);
 }
 
-static void only_what_is_to_be_locked_or_copied_is(void **state)
+TEST_IN_DIR(only_what_is_to_be_locked_or_copied_is)
 {
     static const unsigned flags[] = { 0,
                                       BLOOMFILE_OPEN_VERIFY_FULL,
@@ -230,7 +230,7 @@ static int error_with_limit(rlim_t limit, unsigned flags)
     return WEXITSTATUS(status);
 }
 
-static void what_must_not_be_locked_is_not_opened(void **state)
+TEST_IN_DIR(what_must_not_be_locked_is_not_opened)
 {
     write_filter();
     if (error_with_limit(PAGE, 0) == 255)
@@ -241,7 +241,7 @@ static void what_must_not_be_locked_is_not_opened(void **state)
     assert_error(error_with_limit(PAGE, PREFAULT | COPY), 0);
 }
 
-static void what_fails_is_told(void **state)
+TEST_IN_DIR(what_fails_is_told)
 {
     static const struct {
         unsigned flags;
@@ -279,7 +279,7 @@ static void truncate_it(enum fault_call call)
         assert_int_equal(truncate("filter", IN_FILE), 0);
 }
 
-static void a_file_that_shrinks_while_it_is_fetched_is_an_error(void **state)
+TEST_IN_DIR(a_file_that_shrinks_while_it_is_fetched_is_an_error)
 {
     static const unsigned fetching[] = { PREFAULT, LOCK };
     struct faults shrinking = { .at_each_call = truncate_it };
@@ -296,7 +296,7 @@ static void a_file_that_shrinks_while_it_is_fetched_is_an_error(void **state)
 }
 
 /* By the read before the touch, which would be SIGBUS. */
-static void a_disk_that_fails_under_an_old_kernel_is_an_error(void **state)
+TEST_IN_DIR(a_disk_that_fails_under_an_old_kernel_is_an_error)
 {
     write_filter();
     const struct faults old = from_then_on(ON_madvise, 1, EINVAL);
@@ -311,7 +311,7 @@ static void a_disk_that_fails_under_an_old_kernel_is_an_error(void **state)
 
 /* ---- the file gets shorter */
 
-static void a_truncated_file_is_told_and_no_signal(void **state)
+TEST_IN_DIR(a_truncated_file_is_told_and_no_signal)
 {
     static const int refusals[] = { 0, EINVAL }; /* of populating; by a kernel that cannot */
     for (size_t i = 0; i < ROWS(refusals); i++) {
@@ -334,7 +334,7 @@ static void a_truncated_file_is_told_and_no_signal(void **state)
 }
 
 /* Wherever in memory it is: also at an address in which all low digits are 0. */
-static void a_page_that_the_file_has_lost_is_not_there(void **state)
+TEST_IN_DIR(a_page_that_the_file_has_lost_is_not_there)
 {
     const size_t grain = (size_t)PAGE * PAGE;
     const int fd = open("pages", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -353,18 +353,5 @@ static void a_page_that_the_file_has_lost_is_not_there(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(pages_are_there_before_they_are_used),
-        IN_NEW_DIR(an_old_kernel_gets_its_pages_touched),
-        IN_NEW_DIR(locked_pages_are_those_of_the_image_until_it_is_closed),
-        IN_NEW_DIR(only_what_is_to_be_locked_or_copied_is),
-        IN_NEW_DIR(what_must_not_be_locked_is_not_opened),
-        IN_NEW_DIR(what_fails_is_told),
-        IN_NEW_DIR(a_disk_that_fails_under_an_old_kernel_is_an_error),
-        IN_NEW_DIR(a_file_that_shrinks_while_it_is_fetched_is_an_error),
-        IN_NEW_DIR(a_truncated_file_is_told_and_no_signal),
-        IN_NEW_DIR(a_page_that_the_file_has_lost_is_not_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -91,7 +91,7 @@ static void assert_same_body(const char *a, const char *b)
 
 static const char *const abc[] = { "a", "b", "c", NULL };
 
-static void a_union_is_one_build_of_all_keys_at_the_common_size(void **state)
+TEST(a_union_is_one_build_of_all_keys_at_the_common_size)
 {
     static const uint64_t sizes[][4] = {
         { 1, 1, 1, 1 },
@@ -117,7 +117,7 @@ static void a_union_is_one_build_of_all_keys_at_the_common_size(void **state)
         }
 }
 
-static void keys_that_several_have_count_once_but_in_counters(void **state)
+TEST(keys_that_several_have_count_once_but_in_counters)
 {
     static const char *const twice[] = { "a", "a", NULL };
     for (size_t l = 0; l < ROWS(layouts); l++) {
@@ -140,7 +140,7 @@ static void keys_that_several_have_count_once_but_in_counters(void **state)
     }
 }
 
-static void an_intersection_has_the_bits_that_all_have(void **state)
+TEST(an_intersection_has_the_bits_that_all_have)
 {
     for (size_t l = 0; l < 2; l++) {
         const uint32_t layout = layouts[l];
@@ -178,7 +178,7 @@ static void an_intersection_has_the_bits_that_all_have(void **state)
     }
 }
 
-static void the_number_of_keys_is_exact_where_it_can_be(void **state)
+TEST(the_number_of_keys_is_exact_where_it_can_be)
 {
     static const char *const alone[] = { "b", NULL };
     for (size_t l = 0; l < ROWS(layouts); l++) {
@@ -201,7 +201,7 @@ static void the_number_of_keys_is_exact_where_it_can_be(void **state)
 }
 
 /* doc/format/operations.md 6. */
-static void sources_without_keys_leave_n_as_the_specification_says(void **state)
+TEST(sources_without_keys_leave_n_as_the_specification_says)
 {
     static const char *const empty[] = { "a", "c", NULL }, *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < ROWS(layouts); l++) {
@@ -222,7 +222,7 @@ static void sources_without_keys_leave_n_as_the_specification_says(void **state)
     }
 }
 
-static void the_keys_of_an_intersection_are_estimated_without_chance(void **state)
+TEST(the_keys_of_an_intersection_are_estimated_without_chance)
 {
     static const char *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < 2; l++) {
@@ -241,7 +241,7 @@ static void the_keys_of_an_intersection_are_estimated_without_chance(void **stat
     }
 }
 
-static void the_header_tells_where_it_comes_from(void **state)
+TEST(the_header_tells_where_it_comes_from)
 {
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC, 12000);
     params.capacity = 10;
@@ -272,7 +272,7 @@ static void the_header_tells_where_it_comes_from(void **state)
     assert_string_equal(info.label, "");
 }
 
-static void filters_that_differ_are_refused(void **state)
+TEST(filters_that_differ_are_refused)
 {
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED, 5120);
     build_params("a", params, 0, 10);
@@ -304,7 +304,7 @@ static void filters_that_differ_are_refused(void **state)
     }
 }
 
-static void wrong_parameters_are_refused(void **state)
+TEST(wrong_parameters_are_refused)
 {
     static const char *const aa[] = { "a", "a", NULL };
     char too_long[BLOOMFILE_MAX_LABEL + 2] = "";
@@ -338,7 +338,7 @@ static void wrong_parameters_are_refused(void **state)
     assert_int_equal(access("union", F_OK), -1);
 }
 
-static void a_union_that_would_pass_the_rate_is_refused(void **state)
+TEST(a_union_that_would_pass_the_rate_is_refused)
 {
     static const char *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < 2; l++) {
@@ -382,7 +382,7 @@ static double standard_error(const bloomfile_filter *f)
     return info.hashes * pow(fill, info.hashes - 1) * sqrt(fill * (1 - fill) / (double)info.bits);
 }
 
-static void chance_is_allowed_for_up_to_3_standard_errors(void **state)
+TEST(chance_is_allowed_for_up_to_3_standard_errors)
 {
     static const char *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < 2; l++) {
@@ -404,7 +404,7 @@ static void chance_is_allowed_for_up_to_3_standard_errors(void **state)
     }
 }
 
-static void a_damaged_source_is_found_and_named(void **state)
+TEST(a_damaged_source_is_found_and_named)
 {
     for (size_t l = 0; l < ROWS(layouts); l++)
         for (size_t bad = 0; bad < 3; bad++) {
@@ -427,7 +427,7 @@ static void a_damaged_source_is_found_and_named(void **state)
         }
 }
 
-static void a_body_computed_elsewhere_becomes_the_same_filter(void **state)
+TEST(a_body_computed_elsewhere_becomes_the_same_filter)
 {
     static const uint64_t units[] = { 1, 7, 101, 5000 };
     for (size_t l = 0; l < ROWS(layouts); l++)
@@ -455,7 +455,7 @@ static void a_body_computed_elsewhere_becomes_the_same_filter(void **state)
         }
 }
 
-static void an_estimate_is_the_capacity_if_none_is_told(void **state)
+TEST(an_estimate_is_the_capacity_if_none_is_told)
 {
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED, 51200);
     build_params("built", params, 0, 3000);
@@ -474,7 +474,7 @@ static void an_estimate_is_the_capacity_if_none_is_told(void **state)
     bloomfile_close(f);
 }
 
-static void a_body_that_cannot_be_is_refused(void **state)
+TEST(a_body_that_cannot_be_is_refused)
 {
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC, 101);
     uint8_t body[13] = { 0 };
@@ -508,7 +508,7 @@ static void a_body_that_cannot_be_is_refused(void **state)
     assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0), 0);
 }
 
-static void a_body_without_ones_has_no_keys(void **state)
+TEST(a_body_without_ones_has_no_keys)
 {
     static const uint8_t body[512] = { 0 };
     for (size_t l = 0; l < ROWS(layouts); l++) {
@@ -527,23 +527,5 @@ static void a_body_without_ones_has_no_keys(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_union_is_one_build_of_all_keys_at_the_common_size),
-        cmocka_unit_test(keys_that_several_have_count_once_but_in_counters),
-        cmocka_unit_test(an_intersection_has_the_bits_that_all_have),
-        cmocka_unit_test(the_number_of_keys_is_exact_where_it_can_be),
-        cmocka_unit_test(sources_without_keys_leave_n_as_the_specification_says),
-        cmocka_unit_test(the_keys_of_an_intersection_are_estimated_without_chance),
-        cmocka_unit_test(the_header_tells_where_it_comes_from),
-        cmocka_unit_test(filters_that_differ_are_refused),
-        cmocka_unit_test(wrong_parameters_are_refused),
-        cmocka_unit_test(a_union_that_would_pass_the_rate_is_refused),
-        cmocka_unit_test(chance_is_allowed_for_up_to_3_standard_errors),
-        cmocka_unit_test(a_damaged_source_is_found_and_named),
-        cmocka_unit_test(a_body_computed_elsewhere_becomes_the_same_filter),
-        cmocka_unit_test(an_estimate_is_the_capacity_if_none_is_told),
-        cmocka_unit_test(a_body_that_cannot_be_is_refused),
-        cmocka_unit_test(a_body_without_ones_has_no_keys),
-    };
-    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+    return run_all(enter_temp_dir, leave_temp_dir);
 }

@@ -31,7 +31,7 @@ static const unsigned all_flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_O
 
 /* ---- from a path */
 
-static void a_file_is_opened_by_its_path(void **state)
+TEST_IN_DIR(a_file_is_opened_by_its_path)
 {
     static const struct recipe *const recipes[] = { &in_file, &embedded };
     for (size_t r = 0; r < ROWS(recipes); r++) {
@@ -47,7 +47,7 @@ static void a_file_is_opened_by_its_path(void **state)
     }
 }
 
-static void an_open_filter_outlives_its_name_and_holds_no_descriptor(void **state)
+TEST_IN_DIR(an_open_filter_outlives_its_name_and_holds_no_descriptor)
 {
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
@@ -77,7 +77,7 @@ static unsigned mappings_of(const char *name)
     return count;
 }
 
-static void a_filter_is_mapped_until_it_is_closed(void **state)
+TEST_IN_DIR(a_filter_is_mapped_until_it_is_closed)
 {
     struct bytes image = image_from(in_file);
     write_file("mapped filter", image.data, image.size);
@@ -96,7 +96,7 @@ static void assert_not_opened(const char *path, unsigned flags, int error)
     assert_null(f);
 }
 
-static void what_is_no_regular_file_is_refused_without_waiting(void **state)
+TEST_IN_DIR(what_is_no_regular_file_is_refused_without_waiting)
 {
     make_pipe("fifo", 0666);
     assert_int_equal(mkdir("dir", 0777), 0);
@@ -107,7 +107,7 @@ static void what_is_no_regular_file_is_refused_without_waiting(void **state)
     assert_not_opened("/dev/null", 0, BLOOMFILE_ENOTREGULAR);
 }
 
-static void a_path_that_leads_nowhere_is_refused(void **state)
+TEST_IN_DIR(a_path_that_leads_nowhere_is_refused)
 {
     assert_not_opened("missing", 0, ENOENT);
     assert_not_opened("", 0, ENOENT);
@@ -116,7 +116,7 @@ static void a_path_that_leads_nowhere_is_refused(void **state)
     assert_not_opened("file", 0, BLOOMFILE_EEMPTY);
 }
 
-static void unknown_and_contradictory_flags_are_refused(void **state)
+TEST_IN_DIR(unknown_and_contradictory_flags_are_refused)
 {
     static const unsigned flags[] = { BLOOMFILE_OPEN_SOLE_ADDER,
                                       BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_SOLE_ADDER,
@@ -151,7 +151,7 @@ static void unknown_and_contradictory_flags_are_refused(void **state)
     free(image.data);
 }
 
-static void every_truncation_is_refused(void **state)
+TEST_IN_DIR(every_truncation_is_refused)
 {
     static const struct recipe small = { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 70, 6, 50, 0 };
     struct bytes image = image_from(small);
@@ -163,7 +163,7 @@ static void every_truncation_is_refused(void **state)
     free(image.data);
 }
 
-static void extra_bytes_at_the_end_are_refused(void **state)
+TEST_IN_DIR(extra_bytes_at_the_end_are_refused)
 {
     struct bytes image = image_from(in_file);
     static const size_t extra[] = { 1, 3, 4, 63, 64, 4095, 4096, 1 << 20 };
@@ -175,7 +175,7 @@ static void extra_bytes_at_the_end_are_refused(void **state)
     free(image.data);
 }
 
-static void a_damaged_body_is_refused_at_once_only_if_asked(void **state)
+TEST_IN_DIR(a_damaged_body_is_refused_at_once_only_if_asked)
 {
     struct bytes image = image_from(in_file);
     image.data[IN_FILE + 5000] ^= 0x20;
@@ -189,7 +189,7 @@ static void a_damaged_body_is_refused_at_once_only_if_asked(void **state)
 
 /* ---- inside another file */
 
-static void a_filter_is_opened_at_any_offset_of_a_file(void **state)
+TEST_IN_DIR(a_filter_is_opened_at_any_offset_of_a_file)
 {
     static const uint64_t offsets[] = { 0, 1, 7, 64, 511, 4095, 4096, 4097, 70001 };
     static const struct recipe *const recipes[] = { &in_file, &embedded };
@@ -224,7 +224,7 @@ static void a_filter_is_opened_at_any_offset_of_a_file(void **state)
     }
 }
 
-static void a_range_outside_of_the_file_is_refused(void **state)
+TEST_IN_DIR(a_range_outside_of_the_file_is_refused)
 {
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
@@ -258,7 +258,7 @@ static void a_range_outside_of_the_file_is_refused(void **state)
     free(image.data);
 }
 
-static void a_descriptor_that_cannot_be_read_is_refused(void **state)
+TEST_IN_DIR(a_descriptor_that_cannot_be_read_is_refused)
 {
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
@@ -280,7 +280,7 @@ static void a_descriptor_that_cannot_be_read_is_refused(void **state)
 
 /* ---- in memory */
 
-static void an_image_in_memory_is_opened_at_any_alignment(void **state)
+TEST_IN_DIR(an_image_in_memory_is_opened_at_any_alignment)
 {
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 10, 6, 50, 0 },
@@ -305,37 +305,19 @@ static void an_image_in_memory_is_opened_at_any_alignment(void **state)
     }
 }
 
-static void no_bytes_in_memory_are_an_empty_image(void **state)
+TEST_IN_DIR(no_bytes_in_memory_are_an_empty_image)
 {
     bloomfile_filter *f = (void *)&f;
     assert_error(bloomfile_open_memory(&f, NULL, 0, 0), BLOOMFILE_EEMPTY);
     assert_null(f);
 }
 
-static void nothing_is_closed_of_no_filter(void **state)
+TEST_IN_DIR(nothing_is_closed_of_no_filter)
 {
     bloomfile_close(NULL);
 }
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(a_file_is_opened_by_its_path),
-        IN_NEW_DIR(an_open_filter_outlives_its_name_and_holds_no_descriptor),
-        IN_NEW_DIR(a_filter_is_mapped_until_it_is_closed),
-        IN_NEW_DIR(what_is_no_regular_file_is_refused_without_waiting),
-        IN_NEW_DIR(a_path_that_leads_nowhere_is_refused),
-        IN_NEW_DIR(unknown_and_contradictory_flags_are_refused),
-        IN_NEW_DIR(every_truncation_is_refused),
-        IN_NEW_DIR(extra_bytes_at_the_end_are_refused),
-        IN_NEW_DIR(a_damaged_body_is_refused_at_once_only_if_asked),
-        IN_NEW_DIR(a_filter_is_opened_at_any_offset_of_a_file),
-        IN_NEW_DIR(a_range_outside_of_the_file_is_refused),
-        IN_NEW_DIR(a_descriptor_that_cannot_be_read_is_refused),
-        IN_NEW_DIR(an_image_in_memory_is_opened_at_any_alignment),
-        IN_NEW_DIR(no_bytes_in_memory_are_an_empty_image),
-        IN_NEW_DIR(nothing_is_closed_of_no_filter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

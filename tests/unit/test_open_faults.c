@@ -129,7 +129,7 @@ static int expected(int (*open_it)(bloomfile_filter **f), struct faults faults)
     return does_without(open_it, &faults) ? 0 : faults.error;
 }
 
-static void whichever_call_fails_its_error_is_told(void **state)
+TEST(whichever_call_fails_its_error_is_told)
 {
     static const struct {
         enum fault_call call;
@@ -173,7 +173,7 @@ static void whichever_call_fails_its_error_is_told(void **state)
             assert_true(failed[rows[i].call] > 0);
 }
 
-static void interrupted_calls_are_repeated(void **state)
+TEST(interrupted_calls_are_repeated)
 {
     assert_error(open_with(open_by_path, once(ON_open64, 1, EINTR)), 0);
     assert_int_equal(fault_calls(ON_open64), 2);
@@ -181,7 +181,7 @@ static void interrupted_calls_are_repeated(void **state)
         assert_error(open_with(openings[o], once(ON_pread64, 1, EINTR)), 0);
 }
 
-static void short_reads_are_continued(void **state)
+TEST(short_reads_are_continued)
 {
     for (size_t o = 0; o < 3; o++) {
         assert_error(open_with(openings[o], (struct faults){ .transfer_at_most = 7 }), 0);
@@ -189,7 +189,7 @@ static void short_reads_are_continued(void **state)
     }
 }
 
-static void a_file_that_shrinks_meanwhile_is_truncated(void **state)
+TEST(a_file_that_shrinks_meanwhile_is_truncated)
 {
     for (size_t o = 0; o < 3; o++)
         for (size_t end = 1; end < IN_FILE; end += 100)
@@ -198,7 +198,7 @@ static void a_file_that_shrinks_meanwhile_is_truncated(void **state)
 }
 
 /* R4, R6. */
-static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
+TEST(a_live_file_is_refused_if_the_boot_cannot_be_told)
 {
     bloomfile_filter *f;
     static const char *const texts[] = { "01234567-89ab", "0123456:-89ab-cdef-0123-456789abcdef",
@@ -218,7 +218,7 @@ static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
 }
 
 /* R7. Through the layer that writers see, which is there once the file was opened for writing. */
-static void a_live_file_of_a_layered_file_system_is_opened_for_writing_first(void **state)
+TEST(a_live_file_of_a_layered_file_system_is_opened_for_writing_first)
 {
     const struct faults layered = { .file_system = 0x794c7630 };
     assert_error(open_with(open_live, layered), 0);
@@ -233,7 +233,7 @@ static void a_live_file_of_a_layered_file_system_is_opened_for_writing_first(voi
     assert_error(open_with(open_live, faults), ENOENT);
 }
 
-static void a_live_file_of_a_layer_below_that_nobody_may_write_is_refused(void **state)
+TEST(a_live_file_of_a_layer_below_that_nobody_may_write_is_refused)
 {
     assert_error(open_with(open_live, (struct faults){ .read_only = true }), 0);
     assert_error(
@@ -257,7 +257,7 @@ static void copy_up(enum fault_call call)
     assert_int_equal(rename("above", "layered"), 0);
 }
 
-static void a_file_that_its_opening_copies_up_is_not_stale(void **state)
+TEST(a_file_that_its_opening_copies_up_is_not_stale)
 {
     bloomfile_filter *f;
     make_live("layered", BLOOMFILE_LAYOUT_BLOCKED);
@@ -273,7 +273,7 @@ static void a_file_that_its_opening_copies_up_is_not_stale(void **state)
     assert_int_equal(unlink("layered"), 0);
 }
 
-static void a_reader_does_not_have_a_live_file_open_for_writing(void **state)
+TEST(a_reader_does_not_have_a_live_file_open_for_writing)
 {
     bloomfile_filter *f = opened("live", 0);
     assert_int_equal(fcntl(f->live->fd, F_GETFL) & O_ACCMODE, O_RDONLY);
@@ -281,7 +281,7 @@ static void a_reader_does_not_have_a_live_file_open_for_writing(void **state)
 }
 
 /* Without /proc: a copy of the descriptor there is. */
-static void a_copied_descriptor_is_not_that_of_a_standard_stream(void **state)
+TEST(a_copied_descriptor_is_not_that_of_a_standard_stream)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -313,14 +313,14 @@ static int rest_of(uint64_t keys)
     return rest;
 }
 
-static void only_a_file_with_layers_behind_is_kept_open_for_them(void **state)
+TEST(only_a_file_with_layers_behind_is_kept_open_for_them)
 {
     assert_int_equal(rest_of(100), -1);
     const int rest = rest_of(9000);
     assert_int_equal(close(rest), 0);
 }
 
-static void hints_may_be_refused(void **state)
+TEST(hints_may_be_refused)
 {
     for (size_t o = 0; o < ROWS(openings); o++)
         if (openings[o] != open_live &&
@@ -329,8 +329,7 @@ static void hints_may_be_refused(void **state)
     assert_error(open_with(open_live, once(ON_madvise, 1, EINVAL)), 0);
 }
 
-static void
-it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at(void **state)
+TEST(it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at)
 {
     bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", 0), 0);
@@ -346,21 +345,5 @@ it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at(void
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whichever_call_fails_its_error_is_told),
-        cmocka_unit_test(interrupted_calls_are_repeated),
-        cmocka_unit_test(short_reads_are_continued),
-        cmocka_unit_test(a_file_that_shrinks_meanwhile_is_truncated),
-        cmocka_unit_test(a_live_file_is_refused_if_the_boot_cannot_be_told),
-        cmocka_unit_test(a_live_file_of_a_layered_file_system_is_opened_for_writing_first),
-        cmocka_unit_test(a_live_file_of_a_layer_below_that_nobody_may_write_is_refused),
-        cmocka_unit_test(a_file_that_its_opening_copies_up_is_not_stale),
-        cmocka_unit_test(a_reader_does_not_have_a_live_file_open_for_writing),
-        cmocka_unit_test(a_copied_descriptor_is_not_that_of_a_standard_stream),
-        cmocka_unit_test(only_a_file_with_layers_behind_is_kept_open_for_them),
-        cmocka_unit_test(hints_may_be_refused),
-        cmocka_unit_test(
-            it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at),
-    };
-    return cmocka_run_group_tests(tests, prepare, clean_up) != 0;
+    return run_all(prepare, clean_up);
 }

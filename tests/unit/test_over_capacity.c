@@ -89,7 +89,7 @@ static void assert_goes_on(bloomfile_filter *f, uint64_t refused)
     assert_error(bloomfile_seal_to("sealed", f, BLOOMFILE_TO_REPLACE), 0);
 }
 
-static void one_writer_meets_the_limit_exactly(void **state)
+TEST_IN_DIR(one_writer_meets_the_limit_exactly)
 {
     static const size_t batches[] = { 1, 3, 1000, 5000 };
     for (size_t i = 0; i < ROWS(shapes); i++)
@@ -110,7 +110,7 @@ static void one_writer_meets_the_limit_exactly(void **state)
 }
 
 /* The count in the record says it. */
-static void a_filter_that_is_opened_full_stays_full(void **state)
+TEST_IN_DIR(a_filter_that_is_opened_full_stays_full)
 {
     uint64_t new_keys;
     bloomfile_filter *f = made(&shapes[1], 0);
@@ -122,7 +122,7 @@ static void a_filter_that_is_opened_full_stays_full(void **state)
     bloomfile_close(f);
 }
 
-static void over_capacity_flag_lifts_the_limit(void **state)
+TEST_IN_DIR(over_capacity_flag_lifts_the_limit)
 {
     uint64_t new_keys;
     bloomfile_filter *f = made(&shapes[1], 0), *reader;
@@ -145,7 +145,7 @@ static void over_capacity_flag_lifts_the_limit(void **state)
 }
 
 /* A found key is counted, so that it can be removed again. */
-static void removals_make_room(void **state)
+TEST_IN_DIR(removals_make_room)
 {
     uint64_t new_keys;
     bool was_new = true;
@@ -200,7 +200,7 @@ static int add_until_full(bloomfile_filter *f, unsigned worker, void *context)
     return error != BLOOMFILE_EFULL;
 }
 
-static void several_writers_meet_the_limit_within_a_hundredth(void **state)
+TEST_IN_DIR(several_writers_meet_the_limit_within_a_hundredth)
 {
     static const struct {
         struct bloomfile_params params;
@@ -235,7 +235,7 @@ static void several_writers_meet_the_limit_within_a_hundredth(void **state)
 }
 
 /* The first one took its room when it was alone. */
-static void a_writer_that_joins_late_leaves_the_limit_within_a_hundredth(void **state)
+TEST_IN_DIR(a_writer_that_joins_late_leaves_the_limit_within_a_hundredth)
 {
     bloomfile_filter *first = made(&shapes[1], 0);
     const struct bloomfile_info info = info_of(first);
@@ -281,7 +281,7 @@ static void assert_room_for_all(bloomfile_filter *f)
     assert_true(fabs((double)new_keys / limit - 1) <= 0.03);
 }
 
-static void keys_removed_by_a_writer_that_has_not_committed_make_room(void **state)
+TEST_IN_DIR(keys_removed_by_a_writer_that_has_not_committed_make_room)
 {
     bloomfile_filter *remover, *f = emptied_by_other(&remover);
     assert_room_for_all(f);
@@ -289,7 +289,7 @@ static void keys_removed_by_a_writer_that_has_not_committed_make_room(void **sta
     bloomfile_close(f);
 }
 
-static void keys_removed_before_they_were_committed_make_room(void **state)
+TEST_IN_DIR(keys_removed_before_they_were_committed_make_room)
 {
     uint64_t new_keys;
     bloomfile_filter *f = made(&shapes[6], 0), *remover = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -307,7 +307,7 @@ static void keys_removed_before_they_were_committed_make_room(void **state)
 
 /* ---- creation */
 
-static void a_live_filter_that_cannot_reach_its_capacity_is_not_made(void **state)
+TEST_IN_DIR(a_live_filter_that_cannot_reach_its_capacity_is_not_made)
 {
     static const struct bloomfile_params too_small[] = {
         { SHAPE, .capacity = 100000, .bits = 1 << 17, .fpr = 0.01 },
@@ -330,7 +330,7 @@ static void a_live_filter_that_cannot_reach_its_capacity_is_not_made(void **stat
 }
 
 /* Such a file may have been made with BLOOMFILE_OPEN_OVER_CAPACITY. */
-static void a_filter_that_cannot_reach_its_capacity_is_full_at_its_limit(void **state)
+TEST_IN_DIR(a_filter_that_cannot_reach_its_capacity_is_full_at_its_limit)
 {
     const struct bloomfile_params small = { SHAPE, .capacity = 100000, .bits = 1 << 17,
                                             .fpr = 0.01 };
@@ -345,7 +345,7 @@ static void a_filter_that_cannot_reach_its_capacity_is_full_at_its_limit(void **
 }
 
 /* Generations whose rates add up to at most twice the target. */
-static void a_series_of_given_bits_that_are_enough_is_made(void **state)
+TEST_IN_DIR(a_series_of_given_bits_that_are_enough_is_made)
 {
     const struct bloomfile_params params = { SHAPE, .capacity = 1000, .bits = 20480, .fpr = 0.01,
                                              .series = 10 };
@@ -371,7 +371,7 @@ static int build(const struct bloomfile_params *p, uint64_t keys)
     return error;
 }
 
-static void a_builder_makes_no_filter_over_capacity(void **state)
+TEST_IN_DIR(a_builder_makes_no_filter_over_capacity)
 {
     for (size_t i = 1; i < ROWS(shapes); i++) {
         if (shapes[i].capacity == 0)
@@ -392,7 +392,7 @@ static void a_builder_makes_no_filter_over_capacity(void **state)
     }
 }
 
-static void filter_without_target_is_never_over_capacity(void **state)
+TEST_IN_DIR(filter_without_target_is_never_over_capacity)
 {
     const struct bloomfile_params sized = { SHAPE, .bits = 512, .hashes = 4 };
     assert_error(build(&sized, 5000), 0);
@@ -400,24 +400,7 @@ static void filter_without_target_is_never_over_capacity(void **state)
     assert_error(build(&counted, 5000), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(one_writer_meets_the_limit_exactly),
-        TEST(a_filter_that_is_opened_full_stays_full),
-        TEST(over_capacity_flag_lifts_the_limit),
-        TEST(removals_make_room),
-        TEST(several_writers_meet_the_limit_within_a_hundredth),
-        TEST(a_writer_that_joins_late_leaves_the_limit_within_a_hundredth),
-        TEST(keys_removed_by_a_writer_that_has_not_committed_make_room),
-        TEST(keys_removed_before_they_were_committed_make_room),
-        TEST(a_live_filter_that_cannot_reach_its_capacity_is_not_made),
-        TEST(a_filter_that_cannot_reach_its_capacity_is_full_at_its_limit),
-        TEST(a_series_of_given_bits_that_are_enough_is_made),
-        TEST(a_builder_makes_no_filter_over_capacity),
-        TEST(filter_without_target_is_never_over_capacity),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -19,7 +19,7 @@ static struct bloomfile_info built(struct bloomfile_params params, uint64_t keys
     return info;
 }
 
-static void each_wrong_parameter_has_its_error(void **state)
+TEST(each_wrong_parameter_has_its_error)
 {
     static const struct {
         const char *what;
@@ -76,7 +76,7 @@ static void each_wrong_parameter_has_its_error(void **state)
     }
 }
 
-static void a_later_caller_s_parameters_are_taken_if_none_is_unknown(void **state)
+TEST(a_later_caller_s_parameters_are_taken_if_none_is_unknown)
 {
     struct {
         struct bloomfile_params params;
@@ -90,7 +90,7 @@ static void a_later_caller_s_parameters_are_taken_if_none_is_unknown(void **stat
     assert_null(b);
 }
 
-static void flags_of_opening_are_none_of_finishing(void **state)
+TEST(flags_of_opening_are_none_of_finishing)
 {
     bloomfile_builder *b;
     assert_error(bloomfile_builder_new(&b, NULL), 0);
@@ -103,7 +103,7 @@ static void flags_of_opening_are_none_of_finishing(void **state)
     assert_error(bloomfile_open(&f, "never", BLOOMFILE_TO_REPLACE), BLOOMFILE_EPARAMS);
 }
 
-static void minus_zero_is_no_rate(void **state)
+TEST(minus_zero_is_no_rate)
 {
     struct bloomfile_info info =
         built((struct bloomfile_params){ .fpr = -0.0, .bits = 512, .hashes = 6 }, 10);
@@ -111,7 +111,7 @@ static void minus_zero_is_no_rate(void **state)
     assert_true(built((struct bloomfile_params){ .fpr = -0.0 }, 10).fpr == 0.01);
 }
 
-static void the_parameters_are_copied(void **state)
+TEST(the_parameters_are_copied)
 {
     char label[] = "before";
     struct bloomfile_params params = { .label = label, .tag = { 1, 2, 3, 0xFF }, .seed = 99 };
@@ -128,7 +128,7 @@ static void the_parameters_are_copied(void **state)
 }
 
 /* As given at the beginning, or known only at the end. */
-static void the_tag_may_come_last(void **state)
+TEST(the_tag_may_come_last)
 {
     static const uint8_t tag[BLOOMFILE_TAG_SIZE] = { 9, 8, 7, 0xFF };
     struct bloomfile_params params = { .tag = { 1 } };
@@ -148,7 +148,7 @@ static void the_tag_may_come_last(void **state)
     free(early.data);
 }
 
-static void what_is_not_said_is_derived(void **state)
+TEST(what_is_not_said_is_derived)
 {
     bloomfile_builder *b;
     assert_error(bloomfile_builder_new(&b, NULL), 0);
@@ -166,7 +166,7 @@ static void what_is_not_said_is_derived(void **state)
     assert_string_equal(info.label, "");
 }
 
-static void capacity_rate_bits_and_hashes_combine(void **state)
+TEST(capacity_rate_bits_and_hashes_combine)
 {
     for (uint32_t l = BLOOMFILE_LAYOUT_BLOCKED; l <= BLOOMFILE_LAYOUT_COUNTING; l++) {
         struct bloomfile_info info =
@@ -202,7 +202,7 @@ static void capacity_rate_bits_and_hashes_combine(void **state)
     }
 }
 
-static void an_unreachable_rate_is_an_error_of_finishing(void **state)
+TEST(an_unreachable_rate_is_an_error_of_finishing)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .capacity = 1ULL << 60 });
     void *image = &image;
@@ -214,7 +214,7 @@ static void an_unreachable_rate_is_an_error_of_finishing(void **state)
     bloomfile_builder_free(b);
 }
 
-static void a_filter_larger_than_memory_is_an_error_of_finishing(void **state)
+TEST(a_filter_larger_than_memory_is_an_error_of_finishing)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = BLOOMFILE_MAX_BITS });
     void *image;
@@ -226,17 +226,5 @@ static void a_filter_larger_than_memory_is_an_error_of_finishing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_wrong_parameter_has_its_error),
-        cmocka_unit_test(a_later_caller_s_parameters_are_taken_if_none_is_unknown),
-        cmocka_unit_test(flags_of_opening_are_none_of_finishing),
-        cmocka_unit_test(minus_zero_is_no_rate),
-        cmocka_unit_test(the_parameters_are_copied),
-        cmocka_unit_test(the_tag_may_come_last),
-        cmocka_unit_test(what_is_not_said_is_derived),
-        cmocka_unit_test(capacity_rate_bits_and_hashes_combine),
-        cmocka_unit_test(an_unreachable_rate_is_an_error_of_finishing),
-        cmocka_unit_test(a_filter_larger_than_memory_is_an_error_of_finishing),
-    };
-    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+    return run_all(enter_temp_dir, leave_temp_dir);
 }

@@ -177,7 +177,7 @@ static struct bytes image_of(const struct row *row)
     return image;
 }
 
-static void each_field_of_a_layer_or_slice_is_held_to_its_rule(void **state)
+TEST(each_field_of_a_layer_or_slice_is_held_to_its_rule)
 {
     for (size_t i = 0; i < ROWS(rows); i++) {
         const struct row *row = &rows[i];
@@ -197,7 +197,7 @@ static void each_field_of_a_layer_or_slice_is_held_to_its_rule(void **state)
     }
 }
 
-static void a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest(void **state)
+TEST(a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest)
 {
     const struct row row = { "V31, V19", SEALED, VALID, CHANGE(SET(rest_size, IN_FILE)) };
     struct bytes image = image_of(&row);
@@ -209,7 +209,7 @@ static void a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest(voi
     free(image.data);
 }
 
-static void bytes_reserved_in_a_whole_filter_are_not_fields_of_layers_or_slices(void **state)
+TEST(bytes_reserved_in_a_whole_filter_are_not_fields_of_layers_or_slices)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
@@ -224,7 +224,7 @@ static void bytes_reserved_in_a_whole_filter_are_not_fields_of_layers_or_slices(
     free(image.data);
 }
 
-static void an_embedded_header_has_no_fields_of_layers_or_slices(void **state)
+TEST(an_embedded_header_has_no_fields_of_layers_or_slices)
 {
     for (uint32_t incompat = 1; incompat <= 3; incompat++) {
         struct bytes image =
@@ -242,7 +242,7 @@ static void an_embedded_header_has_no_fields_of_layers_or_slices(void **state)
     }
 }
 
-static void the_next_layer_begins_at_a_multiple_of_4096(void **state)
+TEST(the_next_layer_begins_at_a_multiple_of_4096)
 {
     static const struct {
         uint64_t blocks, size; /* of the layer, without what comes before the next one */
@@ -266,12 +266,5 @@ static void the_next_layer_begins_at_a_multiple_of_4096(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_field_of_a_layer_or_slice_is_held_to_its_rule),
-        cmocka_unit_test(a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest),
-        cmocka_unit_test(bytes_reserved_in_a_whole_filter_are_not_fields_of_layers_or_slices),
-        cmocka_unit_test(an_embedded_header_has_no_fields_of_layers_or_slices),
-        cmocka_unit_test(the_next_layer_begins_at_a_multiple_of_4096),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -13,7 +13,7 @@
 
 /* ---- numbers */
 
-static void numbers_have_as_many_bytes_as_they_need(void **state)
+TEST(numbers_have_as_many_bytes_as_they_need)
 {
     static const struct {
         uint64_t number;
@@ -35,7 +35,7 @@ static void numbers_have_as_many_bytes_as_they_need(void **state)
     }
 }
 
-static void a_number_is_written_in_one_way_only(void **state)
+TEST(a_number_is_written_in_one_way_only)
 {
     uint64_t number = 0;
     assert_int_equal(patch_take_number(&number, 1, 0), PATCH_WRONG);
@@ -50,7 +50,7 @@ static void a_number_is_written_in_one_way_only(void **state)
 
 /* ---- the first bytes */
 
-static void each_byte_of_the_start_is_held_to_its_rule(void **state)
+TEST(each_byte_of_the_start_is_held_to_its_rule)
 {
     static const struct {
         unsigned at;
@@ -144,7 +144,7 @@ static int apply(const struct pair *p, uint32_t header_size, uint8_t *header)
 
 static const uint32_t header_sizes[] = { EMBEDDED, IN_FILE };
 
-static void edits_make_one_header_of_the_other(void **state)
+TEST(edits_make_one_header_of_the_other)
 {
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
         const uint32_t size = header_sizes[i];
@@ -157,7 +157,7 @@ static void edits_make_one_header_of_the_other(void **state)
 }
 
 /* To say where the next one is takes two bytes, so up to two equal bytes are part of an edit. */
-static void edits_are_as_few_bytes_as_can_be(void **state)
+TEST(edits_are_as_few_bytes_as_can_be)
 {
     struct bytes base =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
@@ -175,7 +175,7 @@ static void edits_are_as_few_bytes_as_can_be(void **state)
 }
 
 /* Its exclusive or with the first has no bytes left, up to the checksum. */
-static void a_second_record_that_changes_like_the_first_takes_no_edit(void **state)
+TEST(a_second_record_that_changes_like_the_first_takes_no_edit)
 {
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
         const uint32_t size = header_sizes[i], last = size / 4 - 5;
@@ -196,7 +196,7 @@ static void a_second_record_that_changes_like_the_first_takes_no_edit(void **sta
     }
 }
 
-static void an_edit_may_be_empty(void **state)
+TEST(an_edit_may_be_empty)
 {
     struct pair p = pair_of(EMBEDDED);
     uint8_t header[IN_FILE + GUARD], edits[PATCH_EDITS_MOST];
@@ -209,7 +209,7 @@ static void an_edit_may_be_empty(void **state)
     free_pair(p);
 }
 
-static void an_edit_may_be_empty_at_the_end(void **state)
+TEST(an_edit_may_be_empty_at_the_end)
 {
     struct pair p = pair_of(EMBEDDED);
     uint8_t header[IN_FILE + GUARD];
@@ -223,7 +223,7 @@ static void an_edit_may_be_empty_at_the_end(void **state)
 }
 
 /* What lies behind them would complete them. */
-static void edits_that_are_cut_short_are_refused(void **state)
+TEST(edits_that_are_cut_short_are_refused)
 {
     struct pair p = pair_of(EMBEDDED);
     uint8_t header[IN_FILE + GUARD];
@@ -234,7 +234,7 @@ static void edits_that_are_cut_short_are_refused(void **state)
     free_pair(p);
 }
 
-static void a_size_that_is_cut_short_is_refused(void **state)
+TEST(a_size_that_is_cut_short_is_refused)
 {
     enum {
         LONG = 128 /* so that its size takes two bytes */
@@ -254,7 +254,7 @@ static void a_size_that_is_cut_short_is_refused(void **state)
     free_pair(p);
 }
 
-static void nothing_follows_the_last_edit(void **state)
+TEST(nothing_follows_the_last_edit)
 {
     static const uint8_t rests[][2] = { { 0x80 }, { 0 }, { 0, 0x80 }, { 0x80, 0 } };
     static const size_t sizes[] = { 1, 1, 2, 2 };
@@ -269,7 +269,7 @@ static void nothing_follows_the_last_edit(void **state)
 }
 
 /* What follows the edits that are needed makes no difference to the header. */
-static void what_is_wrong_behind_the_last_edit_is_refused(void **state)
+TEST(what_is_wrong_behind_the_last_edit_is_refused)
 {
     static const struct {
         size_t size;
@@ -295,7 +295,7 @@ static void what_is_wrong_behind_the_last_edit_is_refused(void **state)
 }
 
 /* patches.md 1: the CRC-32 of three, the last 4 bytes of the static part and of each record. */
-static void a_header_is_named_by_its_three_checksums(void **state)
+TEST(a_header_is_named_by_its_three_checksums)
 {
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
         const uint32_t size = header_sizes[i];
@@ -308,7 +308,7 @@ static void a_header_is_named_by_its_three_checksums(void **state)
     }
 }
 
-static void edits_beyond_the_header_are_refused(void **state)
+TEST(edits_beyond_the_header_are_refused)
 {
     static const struct {
         uint64_t equal, different; /* of the second edit; the first is of byte 10 */
@@ -334,21 +334,5 @@ static void edits_beyond_the_header_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_have_as_many_bytes_as_they_need),
-        cmocka_unit_test(a_number_is_written_in_one_way_only),
-        cmocka_unit_test(each_byte_of_the_start_is_held_to_its_rule),
-        cmocka_unit_test(edits_make_one_header_of_the_other),
-        cmocka_unit_test(edits_are_as_few_bytes_as_can_be),
-        cmocka_unit_test(a_second_record_that_changes_like_the_first_takes_no_edit),
-        cmocka_unit_test(an_edit_may_be_empty),
-        cmocka_unit_test(an_edit_may_be_empty_at_the_end),
-        cmocka_unit_test(edits_that_are_cut_short_are_refused),
-        cmocka_unit_test(a_size_that_is_cut_short_is_refused),
-        cmocka_unit_test(nothing_follows_the_last_edit),
-        cmocka_unit_test(what_is_wrong_behind_the_last_edit_is_refused),
-        cmocka_unit_test(a_header_is_named_by_its_three_checksums),
-        cmocka_unit_test(edits_beyond_the_header_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

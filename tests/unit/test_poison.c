@@ -86,8 +86,10 @@ static void assert_order(int (*run)(void), const unsigned *writes, unsigned coun
     assert_order(run, (const unsigned[]){ __VA_ARGS__ },                                           \
                  sizeof((const unsigned[]){ __VA_ARGS__ }) / sizeof(unsigned))
 
+#define ON_NEW_FILTER(test) TEST_WITH(test, begin, end)
+
 /* L15, L16. */
-static void the_body_is_synced_before_the_record_that_tells_of_it(void **state)
+ON_NEW_FILTER(the_body_is_synced_before_the_record_that_tells_of_it)
 {
     ASSERT_ORDER(open_other, 0, 1);     /* first the record of the writer, which may not be */
     ASSERT_ORDER(sync_writer, 0, 1, 2); /* that of the other, and then a mark with the body */
@@ -98,7 +100,7 @@ static void the_body_is_synced_before_the_record_that_tells_of_it(void **state)
     ASSERT_ORDER(close_writer, 0, 1, 2);
 }
 
-static void sealing_syncs_body_and_first_record_and_second_record(void **state)
+ON_NEW_FILTER(sealing_syncs_body_and_first_record_and_second_record)
 {
     ASSERT_ORDER(seal_writer, 1, 2, 3);
 }
@@ -122,50 +124,50 @@ static void assert_poisons(int (*run)(void), unsigned nth, bool tells)
 }
 
 /* L17. */
-static void syncing_is_poisoned_by_the_body(void **state)
+ON_NEW_FILTER(syncing_is_poisoned_by_the_body)
 {
     assert_poisons(sync_writer, 1, true);
 }
 
-static void syncing_is_poisoned_by_the_record(void **state)
+ON_NEW_FILTER(syncing_is_poisoned_by_the_record)
 {
     assert_poisons(sync_writer, 2, true);
 }
 
-static void joining_is_poisoned_by_the_record(void **state)
+ON_NEW_FILTER(joining_is_poisoned_by_the_record)
 {
     assert_poisons(open_other, 1, true);
     assert_null(other);
 }
 
-static void leaving_last_is_poisoned_by_the_body(void **state)
+ON_NEW_FILTER(leaving_last_is_poisoned_by_the_body)
 {
     assert_poisons(close_writer, 1, false);
 }
 
-static void leaving_last_is_poisoned_by_the_record(void **state)
+ON_NEW_FILTER(leaving_last_is_poisoned_by_the_record)
 {
     assert_poisons(close_writer, 2, false);
 }
 
-static void leaving_is_poisoned_by_the_record(void **state)
+ON_NEW_FILTER(leaving_is_poisoned_by_the_record)
 {
     assert_error(open_other(), 0);
     assert_poisons(close_writer, 1, false);
 }
 
-static void sealing_is_poisoned_by_body_and_checksums(void **state)
+ON_NEW_FILTER(sealing_is_poisoned_by_body_and_checksums)
 {
     assert_poisons(seal_writer, 1, true);
 }
 
-static void sealing_is_poisoned_by_the_first_record(void **state)
+ON_NEW_FILTER(sealing_is_poisoned_by_the_first_record)
 {
     assert_poisons(seal_writer, 2, true);
 }
 
 /* L24. */
-static void sealing_is_not_poisoned_by_the_second_record(void **state)
+ON_NEW_FILTER(sealing_is_not_poisoned_by_the_second_record)
 {
     faults_begin(&(struct faults){ .call = ON_msync, .nth = 3, .error = EIO });
     int error = bloomfile_seal(writer);
@@ -179,7 +181,7 @@ static void sealing_is_not_poisoned_by_the_second_record(void **state)
 }
 
 /* L11. */
-static void what_others_do_with_a_poisoned_file_leaves_it_poisoned(void **state)
+ON_NEW_FILTER(what_others_do_with_a_poisoned_file_leaves_it_poisoned)
 {
     assert_error(open_other(), 0);
     add_digests_of(other, LIVE_KEYS, LIVE_KEYS + 50);
@@ -195,7 +197,7 @@ static void what_others_do_with_a_poisoned_file_leaves_it_poisoned(void **state)
     assert_flawless(flaw_of_doubtful(reader));
 }
 
-static void a_rescued_file_has_what_was_added_last(void **state)
+ON_NEW_FILTER(a_rescued_file_has_what_was_added_last)
 {
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
     assert_poisons(sync_writer, 1, true);
@@ -211,7 +213,7 @@ static void a_rescued_file_has_what_was_added_last(void **state)
 }
 
 /* L21. */
-static void both_records_are_poisoned_and_otherwise_as_before(void **state)
+ON_NEW_FILTER(both_records_are_poisoned_and_otherwise_as_before)
 {
     set_in_record("filter", slot_in_force("filter"), 100, 8, UINT64_MAX); /* reserved bytes */
     struct bytes before = read_file("filter");
@@ -236,7 +238,7 @@ static void both_records_are_poisoned_and_otherwise_as_before(void **state)
     free(after.data);
 }
 
-static void readers_in_other_processes_notice(void **state)
+ON_NEW_FILTER(readers_in_other_processes_notice)
 {
     int ready[2], go[2];
     char byte;
@@ -279,55 +281,32 @@ static void assert_doubts_after(int (*run)(void), struct faults faults, struct f
 }
 
 /* L17. */
-static void a_poisoning_that_cannot_be_written_is_written_at_the_close(void **state)
+ON_NEW_FILTER(a_poisoning_that_cannot_be_written_is_written_at_the_close)
 {
     assert_doubts_after(sync_writer, once(ON_msync, 1, EIO), from_then_on(ON_pwrite64, 2, EIO));
 }
 
-static void so_is_that_of_a_record(void **state)
+ON_NEW_FILTER(so_is_that_of_a_record)
 {
     assert_doubts_after(sync_writer, once(ON_msync, 2, EIO), from_then_on(ON_pwrite64, 3, EIO));
 }
 
-static void so_is_that_of_a_sealer(void **state)
+ON_NEW_FILTER(so_is_that_of_a_sealer)
 {
     assert_doubts_after(seal_writer, once(ON_msync, 1, EIO), from_then_on(ON_pwrite64, 2, EIO));
 }
 
-static void a_poisoning_that_cannot_be_synced_is_known_to_all(void **state)
+ON_NEW_FILTER(a_poisoning_that_cannot_be_synced_is_known_to_all)
 {
     assert_doubts_after(sync_writer, from_then_on(ON_msync, 1, EIO), (struct faults){ 0 });
 }
 
-static void a_body_that_was_not_written_is_not_forgotten_for_want_of_a_lock(void **state)
+ON_NEW_FILTER(a_body_that_was_not_written_is_not_forgotten_for_want_of_a_lock)
 {
     assert_doubts_after(sync_writer, once(ON_msync, 1, EIO), once(ON_fcntl64, 3, ENOLCK));
 }
 
 int main(void)
 {
-#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        ON_NEW_FILTER(the_body_is_synced_before_the_record_that_tells_of_it),
-        ON_NEW_FILTER(sealing_syncs_body_and_first_record_and_second_record),
-        ON_NEW_FILTER(syncing_is_poisoned_by_the_body),
-        ON_NEW_FILTER(syncing_is_poisoned_by_the_record),
-        ON_NEW_FILTER(joining_is_poisoned_by_the_record),
-        ON_NEW_FILTER(leaving_last_is_poisoned_by_the_body),
-        ON_NEW_FILTER(leaving_last_is_poisoned_by_the_record),
-        ON_NEW_FILTER(leaving_is_poisoned_by_the_record),
-        ON_NEW_FILTER(sealing_is_poisoned_by_body_and_checksums),
-        ON_NEW_FILTER(sealing_is_poisoned_by_the_first_record),
-        ON_NEW_FILTER(sealing_is_not_poisoned_by_the_second_record),
-        ON_NEW_FILTER(what_others_do_with_a_poisoned_file_leaves_it_poisoned),
-        ON_NEW_FILTER(a_rescued_file_has_what_was_added_last),
-        ON_NEW_FILTER(both_records_are_poisoned_and_otherwise_as_before),
-        ON_NEW_FILTER(readers_in_other_processes_notice),
-        ON_NEW_FILTER(a_poisoning_that_cannot_be_written_is_written_at_the_close),
-        ON_NEW_FILTER(so_is_that_of_a_record),
-        ON_NEW_FILTER(so_is_that_of_a_sealer),
-        ON_NEW_FILTER(a_poisoning_that_cannot_be_synced_is_known_to_all),
-        ON_NEW_FILTER(a_body_that_was_not_written_is_not_forgotten_for_want_of_a_lock),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include "format/probe.h"
 
-static void both_ways_to_multiply_agree(void **state)
+TEST(both_ways_to_multiply_agree)
 {
     static const uint64_t edges[] = {
         0, 1, UINT32_MAX, 1ULL << 32, (1ULL << 60) - 1, 1ULL << 63, UINT64_MAX
@@ -22,8 +22,5 @@ static void both_ways_to_multiply_agree(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_ways_to_multiply_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -52,7 +52,7 @@ enum {
 
 /* ---- files */
 
-static void a_new_file_has_the_permissions_of_the_umask(void **state)
+TEST_IN_DIR(a_new_file_has_the_permissions_of_the_umask)
 {
     write_file("new", "", 0);
     set_mode("new", 0640);
@@ -66,7 +66,7 @@ static void a_new_file_has_the_permissions_of_the_umask(void **state)
     assert_int_equal(entries_in_dir(), 1);
 }
 
-static void an_existing_file_is_kept_unless_told_otherwise(void **state)
+TEST_IN_DIR(an_existing_file_is_kept_unless_told_otherwise)
 {
     write_file("old", "old content", 11);
     assert_error(publish_filter("old", 0, 10), EEXIST);
@@ -78,14 +78,14 @@ static void an_existing_file_is_kept_unless_told_otherwise(void **state)
     assert_int_equal(entries_in_dir(), 1);
 }
 
-static void replacing_what_is_not_there_makes_it(void **state)
+TEST_IN_DIR(replacing_what_is_not_there_makes_it)
 {
     assert_error(publish_filter("new", BLOOMFILE_TO_REPLACE, 10), 0);
     assert_filter_of("new", 10);
     assert_int_equal(entries_in_dir(), 1);
 }
 
-static void a_replacement_keeps_the_permissions(void **state)
+TEST_IN_DIR(a_replacement_keeps_the_permissions)
 {
     static const mode_t modes[] = { 0600, 0644, 0440, 0777, 0000 };
     for (size_t i = 0; i < ROWS(modes); i++) {
@@ -98,7 +98,7 @@ static void a_replacement_keeps_the_permissions(void **state)
 }
 
 /* Others never see more of it than of what it replaces, as that is at the moment. */
-static void a_replacement_has_the_permissions_from_the_start_and_those_of_the_end(void **state)
+TEST_IN_DIR(a_replacement_has_the_permissions_from_the_start_and_those_of_the_end)
 {
     struct publication *p;
     struct stat status;
@@ -113,7 +113,7 @@ static void a_replacement_has_the_permissions_from_the_start_and_those_of_the_en
     assert_int_equal(status_of("old").st_mode, S_IFREG | 0640);
 }
 
-static void a_replacement_keeps_the_owner_where_that_is_allowed(void **state)
+TEST_IN_DIR(a_replacement_keeps_the_owner_where_that_is_allowed)
 {
     write_file("old", "", 0);
     if (chown("old", NOBODY, NOBODY) != 0)
@@ -134,7 +134,7 @@ static int replace_as_nobody(void)
     return publish_filter("old", BLOOMFILE_TO_REPLACE, 10) == 0 ? AS_EXPECTED : NOT_AS_EXPECTED;
 }
 
-static void a_group_s_rights_stay_with_the_group(void **state)
+TEST_IN_DIR(a_group_s_rights_stay_with_the_group)
 {
     set_mode(".", 0777);
     for (unsigned member = 0; member < 2; member++) {
@@ -183,7 +183,7 @@ static size_t list_of(const char *path, uint8_t list[100])
 }
 
 /* Its mask is where the group's rights are otherwise: the group would get it. */
-static void a_replacement_keeps_the_access_control_list(void **state)
+TEST_IN_DIR(a_replacement_keeps_the_access_control_list)
 {
     write_file("old", "", 0);
     give_list("old", LIST, 6, 0);
@@ -198,7 +198,7 @@ static void a_replacement_keeps_the_access_control_list(void **state)
     assert_memory_equal(before, after, size);
 }
 
-static void a_replacement_gets_no_list_from_its_folder(void **state)
+TEST_IN_DIR(a_replacement_gets_no_list_from_its_folder)
 {
     uint8_t list[100];
     write_file("old", "", 0);
@@ -212,7 +212,7 @@ static void a_replacement_gets_no_list_from_its_folder(void **state)
 }
 
 /* Whoever had rights by the list, or by the group, is not known to the new file. */
-static void without_its_group_a_list_is_dropped_and_nobody_gains_by_that(void **state)
+TEST_IN_DIR(without_its_group_a_list_is_dropped_and_nobody_gains_by_that)
 {
     uint8_t list[100];
     set_mode(".", 0777);
@@ -230,7 +230,7 @@ static void without_its_group_a_list_is_dropped_and_nobody_gains_by_that(void **
     assert_int_equal(status_of("old").st_mode, S_IFREG | 0700);
 }
 
-static void who_had_less_by_the_group_than_others_does_not_gain(void **state)
+TEST_IN_DIR(who_had_less_by_the_group_than_others_does_not_gain)
 {
     set_mode(".", 0777);
     write_file("old", "", 0);
@@ -245,7 +245,7 @@ static void who_had_less_by_the_group_than_others_does_not_gain(void **state)
     assert_int_equal(status_of("old").st_mode, S_IFREG | 0604);
 }
 
-static void a_replacement_is_another_file_so_the_old_one_lives_on(void **state)
+TEST_IN_DIR(a_replacement_is_another_file_so_the_old_one_lives_on)
 {
     assert_error(publish_filter("name", 0, 10), 0);
     make_hard_link("name", "old");
@@ -258,7 +258,7 @@ static void a_replacement_is_another_file_so_the_old_one_lives_on(void **state)
     bloomfile_close(f);
 }
 
-static void unknown_flags_are_refused(void **state)
+TEST_IN_DIR(unknown_flags_are_refused)
 {
     assert_error(publish_filter("new", 2, 10), BLOOMFILE_EPARAMS);
     assert_error(publish_filter("new", 1u << 31 | BLOOMFILE_TO_REPLACE, 10), BLOOMFILE_EPARAMS);
@@ -267,7 +267,7 @@ static void unknown_flags_are_refused(void **state)
 
 /* ---- symbolic links */
 
-static void a_symbolic_link_is_followed(void **state)
+TEST_IN_DIR(a_symbolic_link_is_followed)
 {
     assert_int_equal(mkdir("elsewhere", 0777), 0);
     write_file("elsewhere/target", "", 0);
@@ -283,7 +283,7 @@ static void a_symbolic_link_is_followed(void **state)
     assert_int_equal(entries_in_dir(), 1);
 }
 
-static void a_symbolic_link_to_nothing_is_an_error(void **state)
+TEST_IN_DIR(a_symbolic_link_to_nothing_is_an_error)
 {
     make_symlink("missing", "link");
     assert_error(publish_filter("link", 0, 10), ENOENT);
@@ -307,7 +307,7 @@ static void assert_never_replaced(const char *path, int error)
     assert_int_equal(entries_in_dir(), entries);
 }
 
-static void directories_are_never_replaced(void **state)
+TEST_IN_DIR(directories_are_never_replaced)
 {
     assert_int_equal(mkdir("dir", 0777), 0);
     make_symlink("dir", "link");
@@ -317,7 +317,7 @@ static void directories_are_never_replaced(void **state)
         assert_never_replaced(paths[i], EISDIR);
 }
 
-static void special_files_are_never_replaced(void **state)
+TEST_IN_DIR(special_files_are_never_replaced)
 {
     make_pipe("fifo", 0666);
     assert_never_replaced("fifo", BLOOMFILE_ENOTREGULAR);
@@ -335,7 +335,7 @@ static void special_files_are_never_replaced(void **state)
 
 /* ---- where no file can be made */
 
-static void a_directory_that_is_missing_is_an_error(void **state)
+TEST_IN_DIR(a_directory_that_is_missing_is_an_error)
 {
     assert_error(publish_filter("missing/new", 0, 10), ENOENT);
     assert_error(publish_filter("missing/new", BLOOMFILE_TO_REPLACE, 10), ENOENT);
@@ -346,7 +346,7 @@ static void a_directory_that_is_missing_is_an_error(void **state)
     assert_int_equal(entries_in_dir(), 1);
 }
 
-static void the_longest_name_is_taken_and_a_longer_one_is_not(void **state)
+TEST_IN_DIR(the_longest_name_is_taken_and_a_longer_one_is_not)
 {
     char name[NAME_MAX + 2];
     memset(name, 'n', sizeof name);
@@ -368,7 +368,7 @@ static int publish_without_permission(void)
            publish_filter("old", BLOOMFILE_TO_REPLACE, 10) != EACCES;
 }
 
-static void a_directory_that_is_not_writable_is_an_error(void **state)
+TEST_IN_DIR(a_directory_that_is_not_writable_is_an_error)
 {
     write_file("old", "old", 3);
     set_mode("old", 0666);
@@ -392,7 +392,7 @@ static int publish_past_the_size_limit(void)
            publish_filter("old", BLOOMFILE_TO_REPLACE, 100) != EFBIG;
 }
 
-static void a_file_that_would_be_too_large_is_an_error(void **state)
+TEST_IN_DIR(a_file_that_would_be_too_large_is_an_error)
 {
     write_file("old", "old", 3);
     assert_int_equal(in_child(publish_past_the_size_limit), AS_EXPECTED);
@@ -402,29 +402,5 @@ static void a_file_that_would_be_too_large_is_an_error(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(a_new_file_has_the_permissions_of_the_umask),
-        IN_NEW_DIR(an_existing_file_is_kept_unless_told_otherwise),
-        IN_NEW_DIR(replacing_what_is_not_there_makes_it),
-        IN_NEW_DIR(a_replacement_keeps_the_permissions),
-        IN_NEW_DIR(a_replacement_has_the_permissions_from_the_start_and_those_of_the_end),
-        IN_NEW_DIR(a_replacement_keeps_the_owner_where_that_is_allowed),
-        IN_NEW_DIR(a_group_s_rights_stay_with_the_group),
-        IN_NEW_DIR(a_replacement_keeps_the_access_control_list),
-        IN_NEW_DIR(a_replacement_gets_no_list_from_its_folder),
-        IN_NEW_DIR(without_its_group_a_list_is_dropped_and_nobody_gains_by_that),
-        IN_NEW_DIR(who_had_less_by_the_group_than_others_does_not_gain),
-        IN_NEW_DIR(a_replacement_is_another_file_so_the_old_one_lives_on),
-        IN_NEW_DIR(unknown_flags_are_refused),
-        IN_NEW_DIR(a_symbolic_link_is_followed),
-        IN_NEW_DIR(a_symbolic_link_to_nothing_is_an_error),
-        IN_NEW_DIR(directories_are_never_replaced),
-        IN_NEW_DIR(special_files_are_never_replaced),
-        IN_NEW_DIR(a_directory_that_is_missing_is_an_error),
-        IN_NEW_DIR(the_longest_name_is_taken_and_a_longer_one_is_not),
-        IN_NEW_DIR(a_directory_that_is_not_writable_is_an_error),
-        IN_NEW_DIR(a_file_that_would_be_too_large_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

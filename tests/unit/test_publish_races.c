@@ -17,7 +17,7 @@ static int publish_as_first(void)
     return error == 0 ? 10 : error == EEXIST ? 11 : 12;
 }
 
-static void of_several_that_do_not_replace_one_wins(void **state)
+TEST_IN_DIR(of_several_that_do_not_replace_one_wins)
 {
     enum {
         PROCESSES = 8
@@ -52,7 +52,7 @@ static int replace_over_and_over(void)
     return AS_EXPECTED;
 }
 
-static void a_reader_sees_a_whole_file_while_others_replace_it(void **state)
+TEST_IN_DIR(a_reader_sees_a_whole_file_while_others_replace_it)
 {
     assert_error(publish_filter("hot", 0, 1000), 0);
     pid_t children[2];
@@ -78,11 +78,5 @@ static void a_reader_sees_a_whole_file_while_others_replace_it(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(of_several_that_do_not_replace_one_wins, enter_temp_dir,
-                                        leave_temp_dir),
-        cmocka_unit_test_setup_teardown(a_reader_sees_a_whole_file_while_others_replace_it,
-                                        enter_temp_dir, leave_temp_dir),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -20,7 +20,7 @@ static double with_equal_digests(double rate, uint64_t n)
     return rate + (1 - rate) * ldexp((double)n, -64);
 }
 
-static void the_published_table_is_met(void **state)
+TEST(the_published_table_is_met)
 {
     static const struct {
         uint64_t bits_per_key;
@@ -57,7 +57,7 @@ static double enumerated_rate(unsigned m, unsigned k, unsigned n)
     return (double)found / ways;
 }
 
-static void tiny_filters_have_the_enumerated_rate(void **state)
+TEST(tiny_filters_have_the_enumerated_rate)
 {
     for (unsigned m = 1; m <= 5; m++)
         for (unsigned k = 1; k <= 3; k++)
@@ -87,7 +87,7 @@ static double occupied_rate(struct occupancy *o, unsigned throws, unsigned k)
 }
 
 /* Up to 2048 throws the rate is exact; beyond, it is computed from the moments of the fill. */
-static void classic_rates_are_the_mean_over_the_ones(void **state)
+TEST(classic_rates_are_the_mean_over_the_ones)
 {
     static const unsigned cells[] = { 7, 64, 100, 1000, 4096 }, hashes[] = { 1, 2, 7, 20, 64 };
     for (size_t c = 0; c < ROWS(cells); c++) {
@@ -119,7 +119,7 @@ static double blocked_rate(unsigned blocks, unsigned k, unsigned n)
     return rate;
 }
 
-static void blocked_rates_are_the_mean_over_the_keys_of_a_block(void **state)
+TEST(blocked_rates_are_the_mean_over_the_keys_of_a_block)
 {
     static const struct {
         unsigned blocks, k, n;
@@ -136,7 +136,7 @@ static void blocked_rates_are_the_mean_over_the_keys_of_a_block(void **state)
 }
 
 /* The weight of j keys is tiny there, and their rate many times that of the others. */
-static void low_rates_of_crowded_blocks_are_summed_to_nine_digits(void **state)
+TEST(low_rates_of_crowded_blocks_are_summed_to_nine_digits)
 {
     static const struct {
         unsigned blocks, k, n;
@@ -151,7 +151,7 @@ static void low_rates_of_crowded_blocks_are_summed_to_nine_digits(void **state)
 }
 
 /* Of 200 filters each. */
-static void real_rates_scatter_as_far_as_computed(void **state)
+TEST(real_rates_scatter_as_far_as_computed)
 {
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 6, 7, 300, 0 },
@@ -185,7 +185,7 @@ static void real_rates_scatter_as_far_as_computed(void **state)
     assert_true(isnan(bloomfile_fpr_spread(BLOOMFILE_LAYOUT_CLASSIC, 0, 1, 1)));
 }
 
-static void further_keys_of_an_empty_body_are_all_its_keys(void **state)
+TEST(further_keys_of_an_empty_body_are_all_its_keys)
 {
     const uint64_t blocks[513] = { [0] = 100 };
     for (uint32_t k = 1; k <= 20; k += 5)
@@ -196,7 +196,7 @@ static void further_keys_of_an_empty_body_are_all_its_keys(void **state)
                 bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * 100, k, n), 1e-7, "after");
 }
 
-static void large_filters_have_the_limit_s_rate(void **state)
+TEST(large_filters_have_the_limit_s_rate)
 {
     static const double bits_per_key[] = { 0.25, 1, 2, 10, 40 };
     for (uint64_t n = 100000; n <= 1ULL << 54; n *= 37)
@@ -208,7 +208,7 @@ static void large_filters_have_the_limit_s_rate(void **state)
                              1e-3, "limit");
 }
 
-static void no_rate_is_above_1(void **state)
+TEST(no_rate_is_above_1)
 {
     for (uint64_t m = 1; m <= 1000; m += m / 16 + 1)
         for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
@@ -216,14 +216,14 @@ static void no_rate_is_above_1(void **state)
                 assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, m, k, n) <= 1);
 }
 
-static void tiny_rates_are_not_lost_in_rounding(void **state)
+TEST(tiny_rates_are_not_lost_in_rounding)
 {
     for (uint64_t n = 1; n < 1000000; n = n * 5 + 2)
         assert_close(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_MAX_BITS, 1, n),
                      ldexp((double)n, -60) + ldexp((double)n, -64), 1e-6, "tiny");
 }
 
-static void a_rate_grows_with_the_keys_and_shrinks_with_the_bits(void **state)
+TEST(a_rate_grows_with_the_keys_and_shrinks_with_the_bits)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         double last = 0;
@@ -242,7 +242,7 @@ static void a_rate_grows_with_the_keys_and_shrinks_with_the_bits(void **state)
     }
 }
 
-static void no_keys_have_no_false_positives(void **state)
+TEST(no_keys_have_no_false_positives)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint64_t m = 512; m <= BLOOMFILE_MAX_BITS; m *= 512)
@@ -250,7 +250,7 @@ static void no_keys_have_no_false_positives(void **state)
 }
 
 /* Random digests ask whether they are in filters of random digests. */
-static void a_small_filter_lies_as_often_as_computed(void **state)
+TEST(a_small_filter_lies_as_often_as_computed)
 {
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 8, 6, 400, 0 },
@@ -282,20 +282,5 @@ static void a_small_filter_lies_as_often_as_computed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_published_table_is_met),
-        cmocka_unit_test(tiny_filters_have_the_enumerated_rate),
-        cmocka_unit_test(classic_rates_are_the_mean_over_the_ones),
-        cmocka_unit_test(blocked_rates_are_the_mean_over_the_keys_of_a_block),
-        cmocka_unit_test(low_rates_of_crowded_blocks_are_summed_to_nine_digits),
-        cmocka_unit_test(real_rates_scatter_as_far_as_computed),
-        cmocka_unit_test(further_keys_of_an_empty_body_are_all_its_keys),
-        cmocka_unit_test(large_filters_have_the_limit_s_rate),
-        cmocka_unit_test(no_rate_is_above_1),
-        cmocka_unit_test(tiny_rates_are_not_lost_in_rounding),
-        cmocka_unit_test(a_rate_grows_with_the_keys_and_shrinks_with_the_bits),
-        cmocka_unit_test(no_keys_have_no_false_positives),
-        cmocka_unit_test(a_small_filter_lies_as_often_as_computed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void assert_open_error(struct bytes image, int error)
 
 /* ---- V25 and V26: live and poisoned images */
 
-static void a_live_image_is_whole_but_not_opened(void **unused)
+TEST(a_live_image_is_whole_but_not_opened)
 {
     struct bytes image = live_image();
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -67,7 +67,7 @@ static void a_live_image_is_whole_but_not_opened(void **unused)
     free(image.data);
 }
 
-static void a_poisoned_image_is_whole_but_not_opened(void **unused)
+TEST(a_poisoned_image_is_whole_but_not_opened)
 {
     struct bytes image = live_image();
     commit(image, 0, 6, BLOOMFILE_STATE_POISONED);
@@ -77,7 +77,7 @@ static void a_poisoned_image_is_whole_but_not_opened(void **unused)
 }
 
 /* R2. */
-static void a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not(void **unused)
+TEST(a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = live_image();
@@ -94,7 +94,7 @@ static void a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not
     }
 }
 
-static void the_higher_sequence_is_in_force_in_either_slot(void **unused)
+TEST(the_higher_sequence_is_in_force_in_either_slot)
 {
     static const uint64_t orders[][2] = {
         { 0, 1 }, { 1, 0 }, { 255, 256 }, { 0x100000000, 0xFFFFFFFF }, { UINT64_MAX - 1, 1 }
@@ -109,7 +109,7 @@ static void the_higher_sequence_is_in_force_in_either_slot(void **unused)
     }
 }
 
-static void any_damaged_bit_of_a_live_record_leaves_the_other_in_force(void **unused)
+TEST(any_damaged_bit_of_a_live_record_leaves_the_other_in_force)
 {
     struct bytes image = live_image();
     for (unsigned slot = 0; slot < 2; slot++) {
@@ -125,7 +125,7 @@ static void any_damaged_bit_of_a_live_record_leaves_the_other_in_force(void **un
 }
 
 /* The record not in force is overwritten, up to each byte and from each byte on. */
-static void a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force(void **unused)
+TEST(a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force)
 {
     struct bytes image = live_image();
     uint8_t *record = record_at(image.data, 0), before[IN_FILE / 4], after[sizeof before];
@@ -148,7 +148,7 @@ static void a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force(
     free(image.data);
 }
 
-static void one_record_of_another_file_leaves_the_right_one_in_force(void **unused)
+TEST(one_record_of_another_file_leaves_the_right_one_in_force)
 {
     struct bytes image = live_image();
     record_at(image.data, 1)[RECORD_AT_header_crc] ^= 1;
@@ -159,7 +159,7 @@ static void one_record_of_another_file_leaves_the_right_one_in_force(void **unus
 
 /* ---- V21 */
 
-static void two_damaged_records_are_refused(void **unused)
+TEST(two_damaged_records_are_refused)
 {
     static const struct recipe *const recipes[] = { &in_file, &embedded, &counting };
     for (size_t r = 0; r < ROWS(recipes); r++) {
@@ -187,7 +187,7 @@ static void two_damaged_records_are_refused(void **unused)
     }
 }
 
-static void different_records_with_equal_sequences_are_refused(void **unused)
+TEST(different_records_with_equal_sequences_are_refused)
 {
     struct bytes image = live_image();
     commit(image, 0, 5, BLOOMFILE_STATE_LIVE);
@@ -204,7 +204,7 @@ static void different_records_with_equal_sequences_are_refused(void **unused)
     free(image.data);
 }
 
-static void identical_live_records_are_valid(void **unused)
+TEST(identical_live_records_are_valid)
 {
     struct bytes image = live_image();
     memcpy(record_at(image.data, 0), record_at(image.data, 1), IN_FILE / 4);
@@ -212,7 +212,7 @@ static void identical_live_records_are_valid(void **unused)
     free(image.data);
 }
 
-static void the_records_are_checked_after_the_size(void **unused)
+TEST(the_records_are_checked_after_the_size)
 {
     struct bytes image = image_from(embedded);
     record_at(image.data, 0)[RECORD_AT_n] ^= 1;
@@ -269,7 +269,7 @@ static const struct row {
     { "reserved bytes", &in_file, AS_SEALED, 64, 8, UINT64_MAX, 0 },
 };
 
-static void each_field_of_the_record_in_force_is_held_to_its_rule(void **unused)
+TEST(each_field_of_the_record_in_force_is_held_to_its_rule)
 {
     for (size_t i = 0; i < ROWS(rows); i++) {
         const struct row *row = &rows[i];
@@ -297,9 +297,8 @@ static void each_field_of_the_record_in_force_is_held_to_its_rule(void **unused)
     }
 }
 
-static void live_records_without_an_identity_are_refused(void **unused)
+TEST(live_records_without_an_identity_are_refused)
 {
-    (void)unused;
     static const uint32_t states[] = { BLOOMFILE_STATE_LIVE, BLOOMFILE_STATE_POISONED };
     for (size_t i = 0; i < ROWS(states); i++) {
         struct bytes image = live_image();
@@ -312,9 +311,8 @@ static void live_records_without_an_identity_are_refused(void **unused)
     }
 }
 
-static void live_records_of_two_files_are_refused(void **unused)
+TEST(live_records_of_two_files_are_refused)
 {
-    (void)unused;
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = live_image();
         record_at(image.data, slot)[RECORD_AT_identity] ^= 1;
@@ -326,7 +324,7 @@ static void live_records_of_two_files_are_refused(void **unused)
     }
 }
 
-static void the_record_not_in_force_is_not_held_to_V23(void **unused)
+TEST(the_record_not_in_force_is_not_held_to_V23)
 {
     struct bytes image = live_image();
     put64(record_at(image.data, 0) + RECORD_AT_ones, UINT64_MAX);
@@ -340,7 +338,7 @@ static void the_record_not_in_force_is_not_held_to_V23(void **unused)
 
 /* ---- V24: sealed images */
 
-static void every_flipped_bit_of_a_sealed_header_is_refused(void **unused)
+TEST(every_flipped_bit_of_a_sealed_header_is_refused)
 {
     static const struct recipe *const recipes[] = { &in_file, &embedded, &counting };
     for (size_t r = 0; r < ROWS(recipes); r++) {
@@ -361,7 +359,7 @@ static void every_flipped_bit_of_a_sealed_header_is_refused(void **unused)
     }
 }
 
-static void damage_to_either_record_of_a_sealed_image_names_it(void **unused)
+TEST(damage_to_either_record_of_a_sealed_image_names_it)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
@@ -372,7 +370,7 @@ static void damage_to_either_record_of_a_sealed_image_names_it(void **unused)
     }
 }
 
-static void a_damaged_live_record_beside_a_sealed_one_is_refused(void **unused)
+TEST(a_damaged_live_record_beside_a_sealed_one_is_refused)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
@@ -384,7 +382,7 @@ static void a_damaged_live_record_beside_a_sealed_one_is_refused(void **unused)
     }
 }
 
-static void a_sealing_that_was_interrupted_between_its_two_writes_is_sealed(void **unused)
+TEST(a_sealing_that_was_interrupted_between_its_two_writes_is_sealed)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
@@ -399,7 +397,7 @@ static void a_sealing_that_was_interrupted_between_its_two_writes_is_sealed(void
     }
 }
 
-static void any_other_record_beside_a_sealed_one_is_refused(void **unused)
+TEST(any_other_record_beside_a_sealed_one_is_refused)
 {
     static const struct {
         const char *what;
@@ -426,27 +424,5 @@ static void any_other_record_beside_a_sealed_one_is_refused(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_live_image_is_whole_but_not_opened),
-        cmocka_unit_test(a_poisoned_image_is_whole_but_not_opened),
-        cmocka_unit_test(a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not),
-        cmocka_unit_test(the_higher_sequence_is_in_force_in_either_slot),
-        cmocka_unit_test(any_damaged_bit_of_a_live_record_leaves_the_other_in_force),
-        cmocka_unit_test(a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force),
-        cmocka_unit_test(one_record_of_another_file_leaves_the_right_one_in_force),
-        cmocka_unit_test(two_damaged_records_are_refused),
-        cmocka_unit_test(different_records_with_equal_sequences_are_refused),
-        cmocka_unit_test(identical_live_records_are_valid),
-        cmocka_unit_test(the_records_are_checked_after_the_size),
-        cmocka_unit_test(each_field_of_the_record_in_force_is_held_to_its_rule),
-        cmocka_unit_test(live_records_without_an_identity_are_refused),
-        cmocka_unit_test(live_records_of_two_files_are_refused),
-        cmocka_unit_test(the_record_not_in_force_is_not_held_to_V23),
-        cmocka_unit_test(every_flipped_bit_of_a_sealed_header_is_refused),
-        cmocka_unit_test(damage_to_either_record_of_a_sealed_image_names_it),
-        cmocka_unit_test(a_damaged_live_record_beside_a_sealed_one_is_refused),
-        cmocka_unit_test(a_sealing_that_was_interrupted_between_its_two_writes_is_sealed),
-        cmocka_unit_test(any_other_record_beside_a_sealed_one_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -114,17 +114,17 @@ static void assert_one_ends_it(struct relay relay, const char *expected)
 
 static const char no_way[] = "relay: no way to go on\n";
 
-static void of_two_that_fail_at_once_one_ends_the_program(void **state)
+TEST_IN_DIR(of_two_that_fail_at_once_one_ends_the_program)
 {
     assert_one_ends_it((struct relay){ .work = two_fail, .finish = do_nothing }, no_way);
 }
 
-static void the_one_that_has_halted_the_others_may_fail(void **state)
+TEST_IN_DIR(the_one_that_has_halted_the_others_may_fail)
 {
     assert_one_ends_it((struct relay){ .work = do_nothing, .finish = halt_and_fail }, no_way);
 }
 
-static void a_file_that_shrinks_under_several_is_told_of_once(void **state)
+TEST_IN_DIR(a_file_that_shrinks_under_several_is_told_of_once)
 {
     for (int i = 0; i < ROUNDS; i++)
         assert_one_ends_it((struct relay){ .work = disk_fails, .finish = do_nothing },
@@ -133,11 +133,5 @@ static void a_file_that_shrinks_under_several_is_told_of_once(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(of_two_that_fail_at_once_one_ends_the_program),
-        IN_NEW_DIR(the_one_that_has_halted_the_others_may_fail),
-        IN_NEW_DIR(a_file_that_shrinks_under_several_is_told_of_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

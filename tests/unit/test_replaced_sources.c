@@ -177,7 +177,9 @@ static void assert_kept(void)
     assert_int_not_equal(access(".bloomfile.000000000000.tmp", F_OK), 0);
 }
 
-static void a_source_that_is_replaced_during_the_operation_is_kept(void **state)
+#define ALONE(test) TEST_WITH(test, prepare, clean_up)
+
+ALONE(a_source_that_is_replaced_during_the_operation_is_kept)
 {
     for (size_t i = 0; i < ROWS(ways); i++) {
         ways[i].prepare();
@@ -187,7 +189,7 @@ static void a_source_that_is_replaced_during_the_operation_is_kept(void **state)
     }
 }
 
-static void a_source_that_was_replaced_since_it_was_opened_is_kept(void **state)
+ALONE(a_source_that_was_replaced_since_it_was_opened_is_kept)
 {
     for (size_t i = 0; i < ROWS(ways); i++) {
         ways[i].prepare();
@@ -198,7 +200,7 @@ static void a_source_that_was_replaced_since_it_was_opened_is_kept(void **state)
 }
 
 /* Between its look at the file and the call that makes the temporary. */
-static void a_source_that_is_replaced_at_the_start_is_kept(void **state)
+ALONE(a_source_that_is_replaced_at_the_start_is_kept)
 {
     for (unsigned nth = 1; nth <= 3; nth++) {
         assert_error(with_others(unite, ON_fstatat64, nth, replace), BLOOMFILE_EREPLACED);
@@ -207,7 +209,7 @@ static void a_source_that_is_replaced_at_the_start_is_kept(void **state)
     }
 }
 
-static void unchanged_source_is_replaced(void **state)
+ALONE(unchanged_source_is_replaced)
 {
     for (size_t i = 0; i < ROWS(ways); i++) {
         restore();
@@ -216,7 +218,7 @@ static void unchanged_source_is_replaced(void **state)
     }
 }
 
-static void a_destination_that_is_removed_or_written_to_is_not_replaced(void **state)
+ALONE(a_destination_that_is_removed_or_written_to_is_not_replaced)
 {
     assert_error(with_others(unite, ON_fsync, 1, write_to_it), BLOOMFILE_EREPLACED);
     assert_filter_of(target, OLD_KEYS);
@@ -236,7 +238,7 @@ static void make_new(void)
     make("new", shape, NEW_KEYS);
 }
 
-static void a_destination_that_appears_is_kept(void **state)
+ALONE(a_destination_that_appears_is_kept)
 {
     static const enum fault_call calls[] = { ON_fsync, ON_linkat };
     for (size_t i = 0; i < (has_unnamed_files() ? ROWS(calls) : 1); i++) {
@@ -271,7 +273,7 @@ static void make_other(void)
     assert_int_equal(rename("other", "new"), 0);
 }
 
-static void a_result_replaces_only_the_file_that_was_named(void **state)
+ALONE(a_result_replaces_only_the_file_that_was_named)
 {
     for (size_t i = 0; i < ROWS(into_new); i++) {
         make("new", shape, 10);
@@ -290,7 +292,7 @@ static void a_result_replaces_only_the_file_that_was_named(void **state)
     }
 }
 
-static void a_result_that_may_replace_no_file_needs_a_new_name(void **state)
+ALONE(a_result_that_may_replace_no_file_needs_a_new_name)
 {
     for (size_t i = 0; i < ROWS(into_new); i++) {
         allow_new();
@@ -303,7 +305,7 @@ static void a_result_that_may_replace_no_file_needs_a_new_name(void **state)
     }
 }
 
-static void a_bad_descriptor_does_not_change_what_may_be_replaced(void **state)
+ALONE(a_bad_descriptor_does_not_change_what_may_be_replaced)
 {
     allow_new();
     const int fd = open(target, O_RDONLY | O_CLOEXEC);
@@ -333,7 +335,7 @@ static void let_go_after(void)
     close(lock);
 }
 
-static void waiter_sees_the_file_that_the_lock_holder_published(void **state)
+ALONE(waiter_sees_the_file_that_the_lock_holder_published)
 {
     if (!local)
         skip("the file system is not local");
@@ -348,7 +350,7 @@ static int build(void)
     return publish_filter(target, BLOOMFILE_TO_REPLACE, NEW_KEYS);
 }
 
-static void a_lock_that_another_program_keeps_delays_a_merge(void **state)
+ALONE(a_lock_that_another_program_keeps_delays_a_merge)
 {
     if (!local)
         skip("the file system is not local");
@@ -363,7 +365,7 @@ static void a_lock_that_another_program_keeps_delays_a_merge(void **state)
     assert_filter_of(target, NEW_KEYS);
 }
 
-static void a_build_replaces_whatever_file_is_there(void **state)
+ALONE(a_build_replaces_whatever_file_is_there)
 {
     assert_error(with_others(build, ON_fsync, 1, replace), 0);
     assert_error(with_others(build, ON_fsync, 1, remove_it), 0);
@@ -372,20 +374,5 @@ static void a_build_replaces_whatever_file_is_there(void **state)
 
 int main(void)
 {
-#define ALONE(test) cmocka_unit_test_setup_teardown(test, prepare, clean_up)
-    const struct CMUnitTest tests[] = {
-        ALONE(a_source_that_is_replaced_during_the_operation_is_kept),
-        ALONE(a_source_that_was_replaced_since_it_was_opened_is_kept),
-        ALONE(a_source_that_is_replaced_at_the_start_is_kept),
-        ALONE(unchanged_source_is_replaced),
-        ALONE(a_destination_that_is_removed_or_written_to_is_not_replaced),
-        ALONE(a_destination_that_appears_is_kept),
-        ALONE(a_result_replaces_only_the_file_that_was_named),
-        ALONE(a_result_that_may_replace_no_file_needs_a_new_name),
-        ALONE(a_bad_descriptor_does_not_change_what_may_be_replaced),
-        ALONE(waiter_sees_the_file_that_the_lock_holder_published),
-        ALONE(a_lock_that_another_program_keeps_delays_a_merge),
-        ALONE(a_build_replaces_whatever_file_is_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -70,7 +70,7 @@ static void remove_files(void)
     assert_int_equal(unlink("filter"), 0);
 }
 
-static void a_writer_writes_nothing_to_a_foreign_file(void **state)
+TEST_IN_DIR(a_writer_writes_nothing_to_a_foreign_file)
 {
     static int (*const ways[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish,
                                                          bloomfile_seal };
@@ -93,7 +93,7 @@ static void a_writer_writes_nothing_to_a_foreign_file(void **state)
         }
 }
 
-static void a_series_writes_nothing_to_a_foreign_file(void **state)
+TEST_IN_DIR(a_series_writes_nothing_to_a_foreign_file)
 {
     bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_SERIES_GROW, 0);
     int fd = -1;
@@ -111,7 +111,7 @@ static void a_series_writes_nothing_to_a_foreign_file(void **state)
     assert_untouched(fd);
 }
 
-static void a_child_of_fork_maps_no_foreign_file(void **state)
+TEST_IN_DIR(a_child_of_fork_maps_no_foreign_file)
 {
     need_wipe_on_fork();
     bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, 0, 0);
@@ -129,7 +129,7 @@ static void a_child_of_fork_maps_no_foreign_file(void **state)
     assert_untouched(fd);
 }
 
-static void a_reader_neither_syncs_nor_closes_a_foreign_file(void **state)
+TEST_IN_DIR(a_reader_neither_syncs_nor_closes_a_foreign_file)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("filter", 0);
@@ -143,7 +143,7 @@ static void a_reader_neither_syncs_nor_closes_a_foreign_file(void **state)
 }
 
 /* Without another file in its place. */
-static void a_closed_descriptor_is_an_error(void **state)
+TEST_IN_DIR(a_closed_descriptor_is_an_error)
 {
     bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, 0, 0);
     assert_int_equal(close(f->live->fd), 0);
@@ -155,13 +155,5 @@ static void a_closed_descriptor_is_an_error(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(a_writer_writes_nothing_to_a_foreign_file),
-        IN_NEW_DIR(a_series_writes_nothing_to_a_foreign_file),
-        IN_NEW_DIR(a_child_of_fork_maps_no_foreign_file),
-        IN_NEW_DIR(a_reader_neither_syncs_nor_closes_a_foreign_file),
-        IN_NEW_DIR(a_closed_descriptor_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -152,7 +152,7 @@ static void assert_solved_plainly(unsigned lines, size_t n, uint64_t *state)
     free(digests);
 }
 
-static void every_kernel_finds_the_one_solution(void **state)
+TEST(every_kernel_finds_the_one_solution)
 {
     static const struct {
         unsigned lines;
@@ -172,7 +172,7 @@ static void every_kernel_finds_the_one_solution(void **state)
 
 /* 64 keys of the first block: 32 rows, and no more, can go on to the next; with a slot that none of
  * them has, 33 would. */
-static void as_many_rows_go_on_as_can(void **state)
+TEST(as_many_rows_go_on_as_can)
 {
     enum {
         CROWD = 64
@@ -189,7 +189,7 @@ static void as_many_rows_go_on_as_can(void **state)
 }
 
 /* More keys of the first block than there is room for do no harm to the others. */
-static void a_block_of_far_too_many_keys_is_given_up(void **state)
+TEST(a_block_of_far_too_many_keys_is_given_up)
 {
     enum {
         CROWD = 400 /* in 13 blocks */
@@ -203,7 +203,7 @@ static void a_block_of_far_too_many_keys_is_given_up(void **state)
 }
 
 /* Too many of 93 keys begin in the first of three blocks, but with the last seed. */
-static void the_last_seed_is_tried(void **state)
+TEST(the_last_seed_is_tried)
 {
     enum {
         KEYS = 93
@@ -230,7 +230,7 @@ static void the_last_seed_is_tried(void **state)
 }
 
 /* So many are not even looked at. */
-static void more_keys_are_not_counted_than_a_head_can_tell(void **state)
+TEST(more_keys_are_not_counted_than_a_head_can_tell)
 {
     static const uint64_t counts[] = { 100000, UINT32_MAX, 1ULL << 32, UINT64_MAX };
     struct ribbon_solve_memory *memory = new_memory();
@@ -246,7 +246,7 @@ static void more_keys_are_not_counted_than_a_head_can_tell(void **state)
 }
 
 /* The page is written over the digests: so it has other keys than those it is asked for. */
-static void a_page_that_has_not_its_keys_is_noticed(void **state)
+TEST(a_page_that_has_not_its_keys_is_noticed)
 {
     struct ribbon_solve_memory *memory = new_memory();
     for (size_t k = 0; k < ROWS(names); k++) {
@@ -267,7 +267,7 @@ static bool solve_wrongly(uint8_t *page, unsigned lines, const uint64_t *digests
     return false;
 }
 
-static void and_no_filter_is_made_of_it(void **state)
+TEST(and_no_filter_is_made_of_it)
 {
     const struct kernel wrong = { .solve = solve_wrongly };
     struct solver *solver;
@@ -319,7 +319,7 @@ static void assert_lookups_agree(uint64_t lines, uint64_t head, uint64_t *state)
     free(body);
 }
 
-static void lookups_of_every_head_agree(void **state)
+TEST(lookups_of_every_head_agree)
 {
     uint64_t random = 23;
     for (unsigned q = 0; q < 520; q = q < 40 || q > 505 ? q + 1 : q + 7)
@@ -352,7 +352,7 @@ static void assert_each_kernel_says(const uint8_t *page, uint64_t digest, bool a
 }
 
 /* One that is wrong makes a no, whichever it is and however many there are. */
-static void every_column_counts(void **state)
+TEST(every_column_counts)
 {
     uint64_t random = 28;
     uint8_t page[PAGE];
@@ -407,7 +407,7 @@ static void assert_has(struct bytes image, uint64_t keys)
     bloomfile_close(f);
 }
 
-static void keys_are_found_and_others_at_the_rate_of_the_heads(void **state)
+TEST(keys_are_found_and_others_at_the_rate_of_the_heads)
 {
     static const double rates[] = { 0.3, 0.05, 0.01, 0.001 };
     static const uint64_t keys[] = { 1, 50, 700, 4500, 30000 };
@@ -447,7 +447,7 @@ static unsigned unsolved_pages(const bloomfile_filter *f)
 }
 
 /* A page has a rate of 1/4 at most, or of 1. */
-static void high_rates_are_kept_without_an_unsolved_page(void **state)
+TEST(high_rates_are_kept_without_an_unsolved_page)
 {
     static const double rates[] = { 0.24, 0.25, 0.3, 0.9 };
     for (uint64_t n = 13000; n < 60000; n += n / 12)
@@ -465,7 +465,7 @@ static void high_rates_are_kept_without_an_unsolved_page(void **state)
 }
 
 /* In memory, in a file, sorted, repeated, by several threads, with little memory. */
-static void the_same_keys_make_the_same_bytes(void **state)
+TEST(the_same_keys_make_the_same_bytes)
 {
     static const uint64_t sizes[] = { 0, 3, 5000, 120000 };
     for (size_t s = 0; s < ROWS(sizes); s++)
@@ -490,7 +490,7 @@ static void the_same_keys_make_the_same_bytes(void **state)
 }
 
 /* Fewer columns in all pages; and at last none. */
-static void a_filter_that_is_too_small_loses_no_key(void **state)
+TEST(a_filter_that_is_too_small_loses_no_key)
 {
     for (uint64_t bits = 512; bits <= 512 * 130; bits += 512 * 43)
         for (uint64_t keys = 1; keys < 70000; keys *= 8) {
@@ -501,7 +501,7 @@ static void a_filter_that_is_too_small_loses_no_key(void **state)
         }
 }
 
-static void a_page_of_too_many_keys_leaves_others_theirs(void **state)
+TEST(a_page_of_too_many_keys_leaves_others_theirs)
 {
     enum {
         CROWD = 20000,
@@ -525,7 +525,7 @@ static void a_page_of_too_many_keys_leaves_others_theirs(void **state)
     free(image.data);
 }
 
-static void a_file_has_whole_pages(void **state)
+TEST(a_file_has_whole_pages)
 {
     bloomfile_builder *b = new_builder(ribbon);
     add_numbers(b, 0, 10000);
@@ -537,7 +537,7 @@ static void a_file_has_whole_pages(void **state)
     free(image.data);
 }
 
-static void a_page_is_checked_before_the_first_answer(void **state)
+TEST(a_page_is_checked_before_the_first_answer)
 {
     enum {
         KEYS = 6000
@@ -562,7 +562,7 @@ static void a_page_is_checked_before_the_first_answer(void **state)
 }
 
 /* Bytes that were bad for a while, in a disk's or the memory's way, do not outlive verification. */
-static void verification_ends_what_was_read_while_it_was_bad(void **state)
+TEST(verification_ends_what_was_read_while_it_was_bad)
 {
     static const unsigned flags[] = { BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     enum {
@@ -586,7 +586,7 @@ static void verification_ends_what_was_read_while_it_was_bad(void **state)
 }
 
 /* As a hole in a file is. */
-static void a_page_of_zeros_says_maybe_unchecked(void **state)
+TEST(a_page_of_zeros_says_maybe_unchecked)
 {
     struct bytes image = filter_of(ribbon, 6000);
     memset(image.data + EMBEDDED, 0, PAGE);
@@ -620,7 +620,7 @@ static void change_head(struct bytes image, uint8_t *head, uint64_t now)
     reseal_body(image.data);
 }
 
-static void heads_are_verified(void **state)
+TEST(heads_are_verified)
 {
     static const struct {
         uint64_t change;
@@ -682,7 +682,7 @@ static void assert_pages_tell(struct bytes image, uint64_t keys)
     bloomfile_close(f);
 }
 
-static void pages_tell_of_themselves(void **state)
+TEST(pages_tell_of_themselves)
 {
     static const uint64_t keys[] = { 0, 1, 700, 4500, 30000, 100000 };
     for (size_t i = 0; i < ROWS(keys); i++) {
@@ -708,7 +708,7 @@ static void set_keys(struct bytes image, uint64_t n)
 }
 
 /* Its head tells 2^32 - 1 then, and the sum is at least that of all heads. */
-static void a_page_may_have_more_keys_than_its_head_can_tell(void **state)
+TEST(a_page_may_have_more_keys_than_its_head_can_tell)
 {
     struct bytes image = filter_of(ribbon, 6000);
     const uint64_t sum = UINT32_MAX + (get64(image.data + EMBEDDED + PAGE) >> 32);
@@ -722,7 +722,7 @@ static void a_page_may_have_more_keys_than_its_head_can_tell(void **state)
     free(image.data);
 }
 
-static void what_needs_the_keys_is_refused(void **state)
+TEST(what_needs_the_keys_is_refused)
 {
     struct bytes image = filter_of(ribbon, 100), made;
     bloomfile_filter *f = open_image(image, 0), *live;
@@ -763,7 +763,7 @@ static void what_needs_the_keys_is_refused(void **state)
     free(image.data);
 }
 
-static void k_is_none(void **state)
+TEST(k_is_none)
 {
     bloomfile_builder *b;
     const struct bloomfile_params params = { .struct_size = sizeof params,
@@ -775,7 +775,7 @@ static void k_is_none(void **state)
     assert_true(isnan(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 51200, 7, 1000)));
 }
 
-static void sizes_keep_the_rate_and_are_least(void **state)
+TEST(sizes_keep_the_rate_and_are_least)
 {
     static const double rates[] = { 0.1, 0.01, 1e-4, 1e-9 };
     for (size_t r = 0; r < ROWS(rates); r++)
@@ -805,7 +805,7 @@ static void sizes_keep_the_rate_and_are_least(void **state)
 }
 
 /* Over a binomial distribution of the keys. */
-static void the_rate_of_several_pages_is_the_mean_of_theirs(void **state)
+TEST(the_rate_of_several_pages_is_the_mean_of_theirs)
 {
     static const uint64_t keys[] = { 1, 2, 300, 2600 };
     const uint64_t page = 64 * 512;
@@ -822,32 +822,5 @@ static void the_rate_of_several_pages_is_the_mean_of_theirs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_finds_the_one_solution),
-        cmocka_unit_test(as_many_rows_go_on_as_can),
-        cmocka_unit_test(a_block_of_far_too_many_keys_is_given_up),
-        cmocka_unit_test(the_last_seed_is_tried),
-        cmocka_unit_test(more_keys_are_not_counted_than_a_head_can_tell),
-        cmocka_unit_test(a_page_that_has_not_its_keys_is_noticed),
-        cmocka_unit_test(and_no_filter_is_made_of_it),
-        cmocka_unit_test(lookups_of_every_head_agree),
-        cmocka_unit_test(every_column_counts),
-        cmocka_unit_test(keys_are_found_and_others_at_the_rate_of_the_heads),
-        cmocka_unit_test(high_rates_are_kept_without_an_unsolved_page),
-        cmocka_unit_test(the_same_keys_make_the_same_bytes),
-        cmocka_unit_test(a_filter_that_is_too_small_loses_no_key),
-        cmocka_unit_test(a_page_of_too_many_keys_leaves_others_theirs),
-        cmocka_unit_test(a_file_has_whole_pages),
-        cmocka_unit_test(a_page_is_checked_before_the_first_answer),
-        cmocka_unit_test(verification_ends_what_was_read_while_it_was_bad),
-        cmocka_unit_test(a_page_of_zeros_says_maybe_unchecked),
-        cmocka_unit_test(heads_are_verified),
-        cmocka_unit_test(pages_tell_of_themselves),
-        cmocka_unit_test(a_page_may_have_more_keys_than_its_head_can_tell),
-        cmocka_unit_test(what_needs_the_keys_is_refused),
-        cmocka_unit_test(k_is_none),
-        cmocka_unit_test(sizes_keep_the_rate_and_are_least),
-        cmocka_unit_test(the_rate_of_several_pages_is_the_mean_of_theirs),
-    };
-    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+    return run_all(enter_temp_dir, leave_temp_dir);
 }

@@ -167,7 +167,7 @@ static void race_once(void)
     assert_int_equal(unlink("filter"), 0);
 }
 
-static void a_seal_has_every_key_that_was_added_and_nobody_sees_half_of_it(void **state)
+TEST_IN_DIR(a_seal_has_every_key_that_was_added_and_nobody_sees_half_of_it)
 {
     race = mmap(NULL, sizeof *race, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(race, MAP_FAILED);
@@ -181,10 +181,5 @@ static void a_seal_has_every_key_that_was_added_and_nobody_sees_half_of_it(void 
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_seal_has_every_key_that_was_added_and_nobody_sees_half_of_it, enter_temp_dir,
-            leave_temp_dir),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -150,7 +150,7 @@ static void assert_left_as_it_may(int pieces)
 }
 
 /* L25. */
-static void wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed(void **state)
+TEST_IN_DIR(wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         unsigned stages[3 * PIECES + 1] = { 0 };
@@ -196,7 +196,7 @@ static void look_from_outside(enum fault_call call)
 }
 
 /* R9. */
-static void readers_go_on_and_writers_are_told_busy_or_sealed(void **state)
+TEST_IN_DIR(readers_go_on_and_writers_are_told_busy_or_sealed)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         make_live("filter", layouts[i]);
@@ -250,7 +250,7 @@ static void assert_refused_untouched(int error)
     free(before.data);
 }
 
-static void a_body_that_does_not_verify_is_not_completed(void **state)
+TEST_IN_DIR(a_body_that_does_not_verify_is_not_completed)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     struct bloomfile_info info = info_of_file("filter");
@@ -268,7 +268,7 @@ static void a_body_that_does_not_verify_is_not_completed(void **state)
     }
 }
 
-static void counts_that_contradict_the_body_are_not_completed(void **state)
+TEST_IN_DIR(counts_that_contradict_the_body_are_not_completed)
 {
     leave_torn(0);
     uint64_t ones = info_of_file("filter").ones;
@@ -279,7 +279,7 @@ static void counts_that_contradict_the_body_are_not_completed(void **state)
     assert_int_equal(unlink("filter"), 0);
 }
 
-static void one_that_is_under_way_is_not_completed(void **state)
+TEST_IN_DIR(one_that_is_under_way_is_not_completed)
 {
     leave_torn(5);
     int sealer = open("filter", O_RDWR);
@@ -293,7 +293,7 @@ static void one_that_is_under_way_is_not_completed(void **state)
 }
 
 /* L25. Section 8: a writer in place refuses a ro_compat bit that it does not know. */
-static void a_file_with_an_unknown_feature_is_not_completed(void **state)
+TEST_IN_DIR(a_file_with_an_unknown_feature_is_not_completed)
 {
     leave_torn(0);
     struct bytes bytes = read_file("filter");
@@ -328,7 +328,7 @@ static int open_to_complete(void (*at_each_call)(enum fault_call call))
 }
 
 /* Else a crash in between leaves no record that is whole. */
-static void the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_after(void **state)
+TEST_IN_DIR(the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_after)
 {
     leave_torn(5);
     flushes = 0;
@@ -341,7 +341,7 @@ static void the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_afte
 }
 
 /* L25. The other one is the first where the second one is in force, and the other way round. */
-static void either_record_is_completed(void **state)
+TEST_IN_DIR(either_record_is_completed)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         leave_torn(0);
@@ -369,7 +369,7 @@ static void look_at_locks(enum fault_call call)
 }
 
 /* As who seals does, but nobody has joined that syncs. */
-static void it_is_completed_under_bytes_0_and_1(void **state)
+TEST_IN_DIR(it_is_completed_under_bytes_0_and_1)
 {
     leave_torn(0);
     outside = open("filter", O_RDWR);
@@ -405,7 +405,7 @@ static void damage_live_record(void)
     change_file("filter", IN_FILE / 4 * 3, 0x01);
 }
 
-static void what_others_did_before_the_lock_is_seen(void **state)
+TEST_IN_DIR(what_others_did_before_the_lock_is_seen)
 {
     static const struct {
         void (*act)(void);
@@ -435,7 +435,7 @@ static void fork_before_the_write(enum fault_call call)
 }
 
 /* It shares the opening that holds the locks. */
-static void a_child_that_is_made_meanwhile_keeps_no_lock_of_who_completes_it(void **state)
+TEST_IN_DIR(a_child_that_is_made_meanwhile_keeps_no_lock_of_who_completes_it)
 {
     leave_torn(0);
     assert_error(open_to_complete(fork_before_the_write), BLOOMFILE_ESEALED);
@@ -451,7 +451,7 @@ static void a_child_that_is_made_meanwhile_keeps_no_lock_of_who_completes_it(voi
     assert_int_equal(unlink("filter"), 0);
 }
 
-static void whatever_fails_in_completing_it_can_be_completed_later(void **state)
+TEST_IN_DIR(whatever_fails_in_completing_it_can_be_completed_later)
 {
     static const struct {
         enum fault_call call;
@@ -486,20 +486,5 @@ static void whatever_fails_in_completing_it_can_be_completed_later(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed),
-        IN_NEW_DIR(readers_go_on_and_writers_are_told_busy_or_sealed),
-        IN_NEW_DIR(a_body_that_does_not_verify_is_not_completed),
-        IN_NEW_DIR(counts_that_contradict_the_body_are_not_completed),
-        IN_NEW_DIR(one_that_is_under_way_is_not_completed),
-        IN_NEW_DIR(the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_after),
-        IN_NEW_DIR(either_record_is_completed),
-        IN_NEW_DIR(it_is_completed_under_bytes_0_and_1),
-        IN_NEW_DIR(what_others_did_before_the_lock_is_seen),
-        IN_NEW_DIR(a_child_that_is_made_meanwhile_keeps_no_lock_of_who_completes_it),
-        IN_NEW_DIR(whatever_fails_in_completing_it_can_be_completed_later),
-        IN_NEW_DIR(a_file_with_an_unknown_feature_is_not_completed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

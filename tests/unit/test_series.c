@@ -129,7 +129,7 @@ static void add_up(struct bloomfile_info *sum, const struct bloomfile_info *laye
     sum->ones += layer->ones;
 }
 
-static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
+TEST_IN_DIR(each_layer_is_twice_as_large_and_all_keep_the_rate)
 {
     bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW);
     const size_t new_keys = add_numbers_to(f, 0, MANY, 1);
@@ -170,7 +170,7 @@ static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
     assert_int_equal(entries_in_dir(), 6);
 }
 
-static void what_is_made_does_not_depend_on_batches_or_on_where(void **state)
+TEST_IN_DIR(what_is_made_does_not_depend_on_batches_or_on_where)
 {
     static const size_t batches[] = { 1, 7, 256, 5000 };
     struct bytes expected = { 0 };
@@ -200,7 +200,7 @@ static void what_is_made_does_not_depend_on_batches_or_on_where(void **state)
 }
 
 /* S8. */
-static void a_key_is_new_only_if_no_layer_has_it(void **state)
+TEST_IN_DIR(a_key_is_new_only_if_no_layer_has_it)
 {
     bloomfile_filter *f = create("new", BLOOMFILE_SERIES_GROW);
     const size_t new_keys = add_numbers_to(f, 0, MANY, 64);
@@ -220,7 +220,7 @@ static void a_key_is_new_only_if_no_layer_has_it(void **state)
 }
 
 /* S8. There is room in the one that it knows as the newest. */
-static void a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new(void **state)
+TEST_IN_DIR(a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new)
 {
     bloomfile_filter *f = create("two", BLOOMFILE_SERIES_GROW),
                      *other = opened("two", BLOOMFILE_OPEN_WRITE);
@@ -236,7 +236,7 @@ static void a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new(void
     finish(f);
 }
 
-static void one_writer_fills_a_layer_to_the_last_key(void **state)
+TEST_IN_DIR(one_writer_fills_a_layer_to_the_last_key)
 {
     static const uint64_t capacities[] = { 599, 999, 1001 };
     for (size_t i = 0; i < ROWS(capacities); i++) {
@@ -251,7 +251,7 @@ static void one_writer_fills_a_layer_to_the_last_key(void **state)
 }
 
 /* S6. */
-static void a_reader_finds_what_was_added_to_layers_it_does_not_know(void **state)
+TEST_IN_DIR(a_reader_finds_what_was_added_to_layers_it_does_not_know)
 {
     bloomfile_filter *f = create("read", BLOOMFILE_SERIES_GROW), *r = opened("read", 0);
     for (uint64_t i = 0; i < MANY; i++) {
@@ -267,7 +267,7 @@ static void a_reader_finds_what_was_added_to_layers_it_does_not_know(void **stat
 }
 
 /* S1. */
-static void the_next_run_goes_on(void **state)
+TEST_IN_DIR(the_next_run_goes_on)
 {
     make_grown("again");
     bloomfile_filter *f = opened("again", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
@@ -287,7 +287,7 @@ static void the_next_run_goes_on(void **state)
 /* ---- forgetting */
 
 /* S7. */
-static void a_key_stays_for_its_generations(void **state)
+TEST_IN_DIR(a_key_stays_for_its_generations)
 {
     static const uint32_t generations[] = { 2, 3, 7 };
     for (size_t g = 0; g < ROWS(generations); g++) {
@@ -319,7 +319,7 @@ static void a_key_stays_for_its_generations(void **state)
     }
 }
 
-static void what_is_there_begins_no_generation(void **state)
+TEST_IN_DIR(what_is_there_begins_no_generation)
 {
     bloomfile_filter *f = create("same", 2);
     size_t new_keys = 0;
@@ -347,7 +347,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     return result;
 }
 
-static void a_generation_ends_when_its_time_is_up(void **state)
+TEST_IN_DIR(a_generation_ends_when_its_time_is_up)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = series_params(3);
@@ -366,7 +366,7 @@ static void a_generation_ends_when_its_time_is_up(void **state)
 }
 
 /* Once by a clock that is an hour ahead; the generations after it last as long as they should. */
-static void a_generation_that_began_ahead_of_the_clock_ends_at_the_next_add(void **state)
+TEST_IN_DIR(a_generation_that_began_ahead_of_the_clock_ends_at_the_next_add)
 {
     static const struct {
         unsigned period, ahead;
@@ -411,7 +411,7 @@ static int open_error(const char *path, unsigned flags)
 }
 
 /* S2, S3, S5. */
-static void a_layer_that_is_missing_or_foreign_is_refused(void **state)
+TEST_IN_DIR(a_layer_that_is_missing_or_foreign_is_refused)
 {
     make_grown("a");
     make_grown("b");
@@ -446,7 +446,7 @@ static void a_layer_that_is_missing_or_foreign_is_refused(void **state)
 }
 
 /* S2. */
-static void a_hole_in_the_ring_is_refused(void **state)
+TEST_IN_DIR(a_hole_in_the_ring_is_refused)
 {
     bloomfile_filter *f = create("ring", 3);
     add_numbers_to(f, 0, 7 * FIRST + 10, 100);
@@ -468,7 +468,7 @@ static void copy_file(const char *from, const char *to)
 }
 
 /* S2. Each but the last has a successor, since keys were added to that. */
-static void an_older_copy_of_a_layer_is_refused(void **state)
+TEST_IN_DIR(an_older_copy_of_a_layer_is_refused)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 6 };
     for (size_t i = 0; i < ROWS(kinds); i++)
@@ -492,7 +492,7 @@ static void an_older_copy_of_a_layer_is_refused(void **state)
 }
 
 /* It has no successor of its own that could have taken the name. */
-static void the_newest_generation_is_not_replaced_by_that_of_a_copy(void **state)
+TEST_IN_DIR(the_newest_generation_is_not_replaced_by_that_of_a_copy)
 {
     bloomfile_filter *f = create("ring", 2);
     add_numbers_to(f, 0, FIRST + FIRST / 2, 10);
@@ -534,7 +534,7 @@ static void assert_stops_growing(const char *path, int error, uint64_t layers)
     finish(f);
 }
 
-static void no_layer_is_made_that_would_keep_all_from_opening_it(void **state)
+TEST_IN_DIR(no_layer_is_made_that_would_keep_all_from_opening_it)
 {
     char name[NAME_MAX + 2] = "";
     write_file("s.2", "foreign", 7);
@@ -554,7 +554,7 @@ static void no_layer_is_made_that_would_keep_all_from_opening_it(void **state)
 }
 
 /* The bit of a successor means nothing there. */
-static void an_unknown_flag_of_a_single_filter_stops_nobody(void **state)
+TEST_IN_DIR(an_unknown_flag_of_a_single_filter_stops_nobody)
 {
     bool was_new;
     make_live("single", BLOOMFILE_LAYOUT_BLOCKED);
@@ -567,7 +567,7 @@ static void an_unknown_flag_of_a_single_filter_stops_nobody(void **state)
 }
 
 /* S12. Older ones, too, have what is not on disk yet. */
-static void a_sync_reaches_every_layer(void **state)
+TEST_IN_DIR(a_sync_reaches_every_layer)
 {
     bloomfile_filter *f = create("sync", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, 4 * FIRST, 100);
@@ -581,7 +581,7 @@ static void a_sync_reaches_every_layer(void **state)
 }
 
 /* S4. In doubt it has all keys, and so none was new. */
-static void nothing_is_added_beside_a_poisoned_layer(void **state)
+TEST_IN_DIR(nothing_is_added_beside_a_poisoned_layer)
 {
     bool was_new = true;
     bloomfile_filter *f = create("bad", BLOOMFILE_SERIES_GROW);
@@ -597,7 +597,7 @@ static void nothing_is_added_beside_a_poisoned_layer(void **state)
 }
 
 /* S4. By the lookup itself: nobody asks for the status before. */
-static void a_poisoned_layer_makes_lookups_maybe(void **state)
+TEST_IN_DIR(a_poisoned_layer_makes_lookups_maybe)
 {
     static const char *const names[] = { "one", "one.1", "one.2" };
     const bloomfile_digest absent = number(0, ABSENT);
@@ -621,7 +621,7 @@ static void a_poisoned_layer_makes_lookups_maybe(void **state)
 }
 
 /* S6. */
-static void a_successor_that_cannot_be_found_makes_lookups_maybe(void **state)
+TEST_IN_DIR(a_successor_that_cannot_be_found_makes_lookups_maybe)
 {
     bloomfile_filter *f = create("gone", BLOOMFILE_SERIES_GROW), *r = opened("gone", 0);
     add_numbers_to(f, 0, FIRST + 10, 10);
@@ -641,7 +641,7 @@ static void a_successor_that_cannot_be_found_makes_lookups_maybe(void **state)
 }
 
 /* S14. */
-static void an_add_that_finds_no_room_is_refused_and_loses_nothing(void **state)
+TEST_IN_DIR(an_add_that_finds_no_room_is_refused_and_loses_nothing)
 {
     bloomfile_filter *f = create("full", BLOOMFILE_SERIES_GROW);
     assert_int_equal(mkdir("full.1", 0700), 0);
@@ -664,7 +664,7 @@ static void an_add_that_finds_no_room_is_refused_and_loses_nothing(void **state)
 }
 
 /* A layer of the old one would make the new one refused. */
-static void who_grows_a_series_that_was_replaced_leaves_the_new_one_alone(void **state)
+TEST_IN_DIR(who_grows_a_series_that_was_replaced_leaves_the_new_one_alone)
 {
     uint64_t at = 0;
     int error = 0;
@@ -696,7 +696,7 @@ static void lose_name(unsigned how)
 }
 
 /* S11. Whoever opens the name finds none of the keys, also of those that are in a further layer. */
-static void who_writes_to_a_series_that_lost_its_name_is_told(void **state)
+TEST_IN_DIR(who_writes_to_a_series_that_lost_its_name_is_told)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 3 };
     for (size_t i = 0; i < ROWS(kinds); i++)
@@ -723,7 +723,7 @@ static void who_writes_to_a_series_that_lost_its_name_is_told(void **state)
 }
 
 /* Also when the file that it led to has been opened anew, as that of a newer generation. */
-static void a_link_that_leads_to_another_series_is_noticed(void **state)
+TEST_IN_DIR(a_link_that_leads_to_another_series_is_noticed)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 2 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
@@ -749,7 +749,7 @@ static void a_link_that_leads_to_another_series_is_noticed(void **state)
 }
 
 /* S14. */
-static void a_file_with_two_names_gets_no_successor(void **state)
+TEST_IN_DIR(a_file_with_two_names_gets_no_successor)
 {
     bloomfile_filter *f = create("one", BLOOMFILE_SERIES_GROW);
     uint64_t i = 0;
@@ -766,7 +766,7 @@ static void a_file_with_two_names_gets_no_successor(void **state)
     finish(f);
 }
 
-static void new_layers_have_the_rights_of_the_first(void **state)
+TEST_IN_DIR(new_layers_have_the_rights_of_the_first)
 {
     bloomfile_filter *f = create("rights", BLOOMFILE_SERIES_GROW);
     struct stat status;
@@ -778,7 +778,7 @@ static void new_layers_have_the_rights_of_the_first(void **state)
 }
 
 /* A maker that was killed between the two. */
-static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
+TEST_IN_DIR(a_layer_without_the_mark_before_it_is_one_all_the_same)
 {
     bloomfile_filter *f = create("mark", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST + 10, 10);
@@ -817,7 +817,7 @@ static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
     assert_error(open_error("mark", 0), BLOOMFILE_EMISSINGLAYER);
 }
 
-static void a_writer_leaves_the_layers_before_the_newest_as_they_are(void **state)
+TEST_IN_DIR(a_writer_leaves_the_layers_before_the_newest_as_they_are)
 {
     bloomfile_filter *f = create("left", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST + 10, 10);
@@ -851,7 +851,7 @@ static void tear_the_mark(const char *path)
 }
 
 /* Its maker was killed while it wrote the record, beside a writer that had not seen it. */
-static void a_mark_in_a_record_that_was_torn_stays(void **state)
+TEST_IN_DIR(a_mark_in_a_record_that_was_torn_stays)
 {
     finish(create("torn", BLOOMFILE_SERIES_GROW));
     bloomfile_filter *f = opened("torn", BLOOMFILE_OPEN_WRITE);
@@ -879,7 +879,7 @@ static void a_mark_in_a_record_that_was_torn_stays(void **state)
 /* ---- what a series does not do */
 
 /* S13. */
-static void what_needs_one_filter_refuses_a_series(void **state)
+TEST_IN_DIR(what_needs_one_filter_refuses_a_series)
 {
     make_grown("many");
     bloomfile_filter *f = opened("many", BLOOMFILE_OPEN_WRITE);
@@ -914,7 +914,7 @@ static void what_needs_one_filter_refuses_a_series(void **state)
     assert_int_not_equal(access("x", F_OK), 0);
 }
 
-static void a_handle_without_writing_says_why_it_cannot_add(void **state)
+TEST_IN_DIR(a_handle_without_writing_says_why_it_cannot_add)
 {
     const struct {
         const char *path;
@@ -937,7 +937,7 @@ static void a_handle_without_writing_says_why_it_cannot_add(void **state)
     }
 }
 
-static void parameters_that_contradict_a_series_are_refused(void **state)
+TEST_IN_DIR(parameters_that_contradict_a_series_are_refused)
 {
     static const struct {
         uint32_t series, layout, hashes;
@@ -1009,7 +1009,7 @@ static void assert_sealed_series(bloomfile_filter *f)
 }
 
 /* Where that of one layer is. */
-static void the_number_of_keys_of_a_series_is_estimated(void **state)
+TEST_IN_DIR(the_number_of_keys_of_a_series_is_estimated)
 {
     struct bytes image = sealed_series();
     bloomfile_filter *f = open_image(image, 0);
@@ -1028,7 +1028,7 @@ static void the_number_of_keys_of_a_series_is_estimated(void **state)
     free(image.data);
 }
 
-static void a_sealed_series_is_one_file_or_a_part_of_one(void **state)
+TEST_IN_DIR(a_sealed_series_is_one_file_or_a_part_of_one)
 {
     struct bytes image = sealed_series();
     bloomfile_filter *f;
@@ -1061,7 +1061,7 @@ static size_t whole_size_of(const uint8_t *image)
     return (size_t)(info.image_size + 4095) / 4096 * 4096;
 }
 
-static void a_sealed_series_that_lacks_a_layer_is_refused(void **state)
+TEST_IN_DIR(a_sealed_series_that_lacks_a_layer_is_refused)
 {
     struct bytes image = sealed_series(), other = { malloc(image.size), image.size };
     const size_t first = whole_size_of(image.data);
@@ -1086,7 +1086,7 @@ static void a_sealed_series_that_lacks_a_layer_is_refused(void **state)
     free(image.data);
 }
 
-static void damage_in_one_layer_makes_only_its_page_doubtful(void **state)
+TEST_IN_DIR(damage_in_one_layer_makes_only_its_page_doubtful)
 {
     struct bytes image = sealed_series();
     const size_t first = whole_size_of(image.data);
@@ -1119,7 +1119,7 @@ static void assert_all_marked_but_the_last(const char *path, size_t layers)
     }
 }
 
-static void a_series_is_rescued_to_where_a_link_leads(void **state)
+TEST_IN_DIR(a_series_is_rescued_to_where_a_link_leads)
 {
     make_grown("old");
     assert_int_equal(mkdir("there", 0700), 0);
@@ -1135,7 +1135,7 @@ static void a_series_is_rescued_to_where_a_link_leads(void **state)
     bloomfile_close(f);
 }
 
-static void a_rescued_series_has_all_keys_and_another_identity(void **state)
+TEST_IN_DIR(a_rescued_series_has_all_keys_and_another_identity)
 {
     make_grown("old");
     bloomfile_filter *f = opened("old", BLOOMFILE_OPEN_WRITE);
@@ -1153,7 +1153,7 @@ static void a_rescued_series_has_all_keys_and_another_identity(void **state)
     finish(f);
 }
 
-static void a_child_makes_layers_that_its_parent_finds(void **state)
+TEST_IN_DIR(a_child_makes_layers_that_its_parent_finds)
 {
     bloomfile_filter *f = create("family", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST / 2, 10);
@@ -1169,7 +1169,7 @@ static void a_child_makes_layers_that_its_parent_finds(void **state)
 }
 
 /* Before they are synced, only the ones tell of them: of the whole body, or of a sample. */
-static void a_layer_has_no_room_for_what_another_writer_has_added(void **state)
+TEST_IN_DIR(a_layer_has_no_room_for_what_another_writer_has_added)
 {
     static const uint64_t capacities[] = { 20000, 600000 };
     for (size_t i = 0; i < ROWS(capacities); i++) {
@@ -1196,7 +1196,7 @@ static void a_layer_has_no_room_for_what_another_writer_has_added(void **state)
 }
 
 /* As the sample tells. */
-static void two_writers_fill_a_layer_but_for_a_few_keys(void **state)
+TEST_IN_DIR(two_writers_fill_a_layer_but_for_a_few_keys)
 {
     enum {
         CAPACITY = 600000
@@ -1216,7 +1216,7 @@ static void two_writers_fill_a_layer_but_for_a_few_keys(void **state)
     finish(f);
 }
 
-static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
+TEST_IN_DIR(in_memory_a_child_never_says_no_to_its_parent_s_keys)
 {
     need_proc();
     bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
@@ -1249,7 +1249,7 @@ static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
 }
 
 /* Nobody would find it. */
-static void in_memory_a_child_makes_no_layer(void **state)
+TEST_IN_DIR(in_memory_a_child_makes_no_layer)
 {
     need_wipe_on_fork();
     need_proc();
@@ -1273,7 +1273,7 @@ static void in_memory_a_child_makes_no_layer(void **state)
 
 /* A lookup that was held back may find a newer set where the one it saw was. */
 /* It would be taken for a layer. */
-static void a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer(void **state)
+TEST_IN_DIR(a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 4 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
@@ -1300,7 +1300,7 @@ static void a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer(void **
     }
 }
 
-static void a_set_whose_newest_layer_is_the_last_is_followed_by_none(void **state)
+TEST_IN_DIR(a_set_whose_newest_layer_is_the_last_is_followed_by_none)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 100;
@@ -1314,7 +1314,7 @@ static void a_set_whose_newest_layer_is_the_last_is_followed_by_none(void **stat
     bloomfile_close(f);
 }
 
-static void an_application_s_hash_is_named_once_for_all_layers(void **state)
+TEST_IN_DIR(an_application_s_hash_is_named_once_for_all_layers)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
@@ -1343,7 +1343,7 @@ static void an_application_s_hash_is_named_once_for_all_layers(void **state)
     bloomfile_close(f);
 }
 
-static void nothing_is_left_open(void **state)
+TEST_IN_DIR(nothing_is_left_open)
 {
     const size_t before = open_descriptors();
     for (uint32_t series = BLOOMFILE_SERIES_GROW; series < 4; series++) {
@@ -1366,59 +1366,7 @@ static void nothing_is_left_open(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(each_layer_is_twice_as_large_and_all_keep_the_rate),
-        TEST(what_is_made_does_not_depend_on_batches_or_on_where),
-        TEST(a_key_is_new_only_if_no_layer_has_it),
-        TEST(a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new),
-        TEST(one_writer_fills_a_layer_to_the_last_key),
-        TEST(a_reader_finds_what_was_added_to_layers_it_does_not_know),
-        TEST(the_next_run_goes_on),
-        TEST(a_key_stays_for_its_generations),
-        TEST(what_is_there_begins_no_generation),
-        TEST(a_generation_ends_when_its_time_is_up),
-        TEST(a_generation_that_began_ahead_of_the_clock_ends_at_the_next_add),
-        TEST(a_layer_that_is_missing_or_foreign_is_refused),
-        TEST(a_hole_in_the_ring_is_refused),
-        TEST(an_older_copy_of_a_layer_is_refused),
-        TEST(the_newest_generation_is_not_replaced_by_that_of_a_copy),
-        TEST(no_layer_is_made_that_would_keep_all_from_opening_it),
-        TEST(an_unknown_flag_of_a_single_filter_stops_nobody),
-        TEST(a_sync_reaches_every_layer),
-        TEST(nothing_is_added_beside_a_poisoned_layer),
-        TEST(a_poisoned_layer_makes_lookups_maybe),
-        TEST(a_successor_that_cannot_be_found_makes_lookups_maybe),
-        TEST(an_add_that_finds_no_room_is_refused_and_loses_nothing),
-        TEST(who_grows_a_series_that_was_replaced_leaves_the_new_one_alone),
-        TEST(who_writes_to_a_series_that_lost_its_name_is_told),
-        TEST(a_link_that_leads_to_another_series_is_noticed),
-        TEST(a_file_with_two_names_gets_no_successor),
-        TEST(new_layers_have_the_rights_of_the_first),
-        TEST(a_layer_without_the_mark_before_it_is_one_all_the_same),
-        TEST(a_writer_leaves_the_layers_before_the_newest_as_they_are),
-        TEST(a_mark_in_a_record_that_was_torn_stays),
-        TEST(what_needs_one_filter_refuses_a_series),
-        TEST(a_handle_without_writing_says_why_it_cannot_add),
-        TEST(parameters_that_contradict_a_series_are_refused),
-        TEST(the_number_of_keys_of_a_series_is_estimated),
-        TEST(a_sealed_series_is_one_file_or_a_part_of_one),
-        TEST(a_sealed_series_that_lacks_a_layer_is_refused),
-        TEST(damage_in_one_layer_makes_only_its_page_doubtful),
-        TEST(a_series_is_rescued_to_where_a_link_leads),
-        TEST(a_rescued_series_has_all_keys_and_another_identity),
-        TEST(a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer),
-        TEST(a_set_whose_newest_layer_is_the_last_is_followed_by_none),
-        TEST(a_child_makes_layers_that_its_parent_finds),
-        TEST(a_layer_has_no_room_for_what_another_writer_has_added),
-        TEST(two_writers_fill_a_layer_but_for_a_few_keys),
-        TEST(in_memory_a_child_never_says_no_to_its_parent_s_keys),
-        TEST(in_memory_a_child_makes_no_layer),
-        TEST(an_application_s_hash_is_named_once_for_all_layers),
-        TEST(nothing_is_left_open),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

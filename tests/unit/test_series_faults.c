@@ -299,7 +299,7 @@ static void fail_each_call(const struct operation *op)
     assert_int_equal(open_descriptors(), before);
 }
 
-static void no_call_that_fails_loses_a_key(void **state)
+TEST_IN_DIR(no_call_that_fails_loses_a_key)
 {
     bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
     void *image;
@@ -319,7 +319,7 @@ static void no_call_that_fails_loses_a_key(void **state)
 
 /* ---- rescue */
 
-static void a_rescue_has_the_layers_that_others_have_made(void **state)
+TEST_IN_DIR(a_rescue_has_the_layers_that_others_have_made)
 {
     bloomfile_filter *f = create("grown", BLOOMFILE_SERIES_GROW), *r = opened("grown", 0), *saved;
     add(f, 0, 4 * FIRST);
@@ -343,7 +343,7 @@ static void a_rescue_has_the_layers_that_others_have_made(void **state)
     bloomfile_close(f);
 }
 
-static void what_is_no_live_series_or_no_path_is_not_rescued(void **state)
+TEST_IN_DIR(what_is_no_live_series_or_no_path_is_not_rescued)
 {
     bloomfile_filter *f = create("live", BLOOMFILE_SERIES_GROW), *s;
     add(f, 0, 2 * FIRST);
@@ -372,14 +372,7 @@ static void what_is_no_live_series_or_no_path_is_not_rescued(void **state)
     assert_int_not_equal(access("x", F_OK), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(a_rescue_has_the_layers_that_others_have_made),
-        TEST(what_is_no_live_series_or_no_path_is_not_rescued),
-        TEST(no_call_that_fails_loses_a_key),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -132,7 +132,7 @@ static void assert_each_is_foreign(const char *path, const char *file, const str
 }
 
 /* S1, S3. */
-static void a_live_layer_that_differs_in_any_field_is_foreign(void **state)
+TEST_IN_DIR(a_live_layer_that_differs_in_any_field_is_foreign)
 {
     static const struct change of_live[] = { CHANGE(series, 8, 1), CHANGE(layer, 8, 2) };
     static const struct change of_ring[] = { CHANGE(period, 8, 7), CHANGE(generations, 4, 5) };
@@ -165,7 +165,7 @@ static void assert_is_foreign_at(struct bytes image, size_t at, const struct cha
     free(sound);
 }
 
-static void a_sealed_layer_that_differs_in_any_field_is_foreign(void **state)
+TEST_IN_DIR(a_sealed_layer_that_differs_in_any_field_is_foreign)
 {
     static const struct change of_second[] = { CHANGE(layers, 4, 7), CHANGE(layer, 8, 2),
                                                CHANGE(link, 8, 1) };
@@ -189,7 +189,7 @@ static void a_sealed_layer_that_differs_in_any_field_is_foreign(void **state)
 
 /* ---- files */
 
-static void a_sealed_series_is_no_layer(void **state)
+TEST_IN_DIR(a_sealed_series_is_no_layer)
 {
     bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 3);
     assert_error(bloomfile_seal_to("grow.3", f, 0), 0);
@@ -201,7 +201,7 @@ static void a_sealed_series_is_no_layer(void **state)
 }
 
 /* S5. Only its name leads to the others. */
-static void a_live_series_is_not_opened_by_a_descriptor(void **state)
+TEST_IN_DIR(a_live_series_is_not_opened_by_a_descriptor)
 {
     bloomfile_filter *none;
     finish(create("grow", BLOOMFILE_SERIES_GROW, 2));
@@ -215,7 +215,7 @@ static void a_live_series_is_not_opened_by_a_descriptor(void **state)
 }
 
 /* Such as a copy of the first file that was made before the series grew. */
-static void an_older_copy_of_a_layer_is_refused(void **state)
+TEST_IN_DIR(an_older_copy_of_a_layer_is_refused)
 {
     finish(create("grow", BLOOMFILE_SERIES_GROW, 3));
     for (unsigned slot = 0; slot < 2; slot++)
@@ -224,7 +224,7 @@ static void an_older_copy_of_a_layer_is_refused(void **state)
     assert_error(open_error("grow", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESERIES);
 }
 
-static void a_ring_that_is_gone_says_no_to_nothing(void **state)
+TEST_IN_DIR(a_ring_that_is_gone_says_no_to_nothing)
 {
     bloomfile_filter *f, *r;
     struct bloomfile_params params = params_of(2);
@@ -271,7 +271,7 @@ static void assert_in_the_way(uint32_t series, struct bytes file, const struct c
     free(next.data);
 }
 
-static void what_is_not_the_next_layer_stays_and_stops_adds(void **state)
+TEST_IN_DIR(what_is_not_the_next_layer_stays_and_stops_adds)
 {
     static const struct change changes[] = {
         CHANGE(layer, 8, 2),    CHANGE(tag, 8, 1),    CHANGE(version, 4, 2),
@@ -293,7 +293,7 @@ static void what_is_not_the_next_layer_stays_and_stops_adds(void **state)
 }
 
 /* It belongs to the series all the same: its maker may be about to write to it. */
-static void a_next_layer_whose_records_are_damaged_is_not_made_anew(void **state)
+TEST_IN_DIR(a_next_layer_whose_records_are_damaged_is_not_made_anew)
 {
     finish(create("series", BLOOMFILE_SERIES_GROW, 2));
     for (unsigned slot = 0; slot < 2; slot++)
@@ -315,7 +315,7 @@ static void a_next_layer_whose_records_are_damaged_is_not_made_anew(void **state
 /* ---- limits */
 
 /* Each a copy of the first: a reader does not compute their sizes. */
-static void a_thousand_layers_are_the_most(void **state)
+TEST_IN_DIR(a_thousand_layers_are_the_most)
 {
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -342,7 +342,7 @@ static void a_thousand_layers_are_the_most(void **state)
     free(layer.data);
 }
 
-static void who_cannot_plan_the_next_layer_adds_nothing(void **state)
+TEST_IN_DIR(who_cannot_plan_the_next_layer_adds_nothing)
 {
     static const struct {
         struct change change;
@@ -374,7 +374,7 @@ static int create_of_rate(bloomfile_filter **f, double fpr)
     return bloomfile_create_memory(f, &params, 0);
 }
 
-static void a_rate_that_the_next_layer_cannot_reach_ends_a_series(void **state)
+TEST_IN_DIR(a_rate_that_the_next_layer_cannot_reach_ends_a_series)
 {
     bloomfile_filter *f;
     double low = 1e-300, high = 0.01; /* the lowest rate that the first layer reaches */
@@ -396,7 +396,7 @@ static void a_rate_that_the_next_layer_cannot_reach_ends_a_series(void **state)
 }
 
 /* Linear counting knows no number of keys for it. */
-static void a_body_without_a_zero_takes_keys_all_the_same(void **state)
+TEST_IN_DIR(a_body_without_a_zero_takes_keys_all_the_same)
 {
     bloomfile_filter *f, *second;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -414,7 +414,7 @@ static void a_body_without_a_zero_takes_keys_all_the_same(void **state)
     bloomfile_close(f);
 }
 
-static void a_number_that_is_interrupted_is_asked_for_again(void **state)
+TEST_IN_DIR(a_number_that_is_interrupted_is_asked_for_again)
 {
     bloomfile_filter *f;
     const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
@@ -427,7 +427,7 @@ static void a_number_that_is_interrupted_is_asked_for_again(void **state)
     finish(f);
 }
 
-static void without_an_identity_no_series_is_made(void **state)
+TEST_IN_DIR(without_an_identity_no_series_is_made)
 {
     bloomfile_filter *f;
     const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
@@ -439,7 +439,7 @@ static void without_an_identity_no_series_is_made(void **state)
     assert_int_equal(entries_in_dir(), 0);
 }
 
-static void why_there_is_no_memory_for_a_copy_is_told(void **state)
+TEST_IN_DIR(why_there_is_no_memory_for_a_copy_is_told)
 {
     void *image;
     size_t size;
@@ -455,7 +455,7 @@ static void why_there_is_no_memory_for_a_copy_is_told(void **state)
 /* ---- the name that was given */
 
 /* By which no layer was opened that there still is. */
-static void a_link_in_a_folder_that_is_none_any_more_leads_nowhere(void **state)
+TEST_IN_DIR(a_link_in_a_folder_that_is_none_any_more_leads_nowhere)
 {
     finish(create("ring", 2, 2));
     assert_int_equal(mkdir("folder", 0700), 0);
@@ -471,7 +471,7 @@ static void a_link_in_a_folder_that_is_none_any_more_leads_nowhere(void **state)
     bloomfile_close(f);
 }
 
-static void a_name_that_cannot_be_looked_at_is_not_gone(void **state)
+TEST_IN_DIR(a_name_that_cannot_be_looked_at_is_not_gone)
 {
     finish(create("grow", BLOOMFILE_SERIES_GROW, 2));
     make_symlink("grow", "link");
@@ -487,7 +487,7 @@ static void a_name_that_cannot_be_looked_at_is_not_gone(void **state)
 }
 
 /* Also after another folder has become the current one, and the first layer was forgotten. */
-static void in_a_folder_without_a_path_layers_stay_in_it(void **state)
+TEST_IN_DIR(in_a_folder_without_a_path_layers_stay_in_it)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 2 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
@@ -511,7 +511,7 @@ static void in_a_folder_without_a_path_layers_stay_in_it(void **state)
 }
 
 /* It would be followed by a path. */
-static void in_a_folder_without_a_path_a_link_leads_to_no_series(void **state)
+TEST_IN_DIR(in_a_folder_without_a_path_a_link_leads_to_no_series)
 {
     const struct faults faults = from_then_on(ON_getcwd, 1, ENOENT);
     bloomfile_filter *f;
@@ -541,7 +541,7 @@ static bloomfile_filter *make_removed(size_t i)
     return f;
 }
 
-static void unlink_removes_all_files_of_a_filter(void **state)
+TEST_IN_DIR(unlink_removes_all_files_of_a_filter)
 {
     for (size_t i = 0; i < ROWS(removed); i++) {
         finish(make_removed(i));
@@ -565,7 +565,7 @@ static void unlink_removes_all_files_of_a_filter(void **state)
     assert_error(bloomfile_unlink(NULL), BLOOMFILE_EPARAMS);
 }
 
-static void unlink_removes_links_and_the_files_that_they_lead_to(void **state)
+TEST_IN_DIR(unlink_removes_links_and_the_files_that_they_lead_to)
 {
     finish(make_removed(1));
     assert_int_equal(rename("series.2", "elsewhere"), 0);
@@ -575,7 +575,7 @@ static void unlink_removes_links_and_the_files_that_they_lead_to(void **state)
     assert_int_equal(entries_in_dir(), 0);
 }
 
-static void a_link_to_nothing_beyond_the_next_layer_bars_no_removal(void **state)
+TEST_IN_DIR(a_link_to_nothing_beyond_the_next_layer_bars_no_removal)
 {
     bloomfile_filter *other;
     for (int replaces = 0; replaces < 2; replaces++) {
@@ -594,7 +594,7 @@ static void a_link_to_nothing_beyond_the_next_layer_bars_no_removal(void **state
 }
 
 /* Its other layers would be left. */
-static void one_file_replaces_no_series_of_several(void **state)
+TEST_IN_DIR(one_file_replaces_no_series_of_several)
 {
     struct bloomfile_params one = BLOOMFILE_PARAMS_INIT;
     one.capacity = 10;
@@ -624,7 +624,7 @@ static void one_file_replaces_no_series_of_several(void **state)
 }
 
 /* S15. */
-static void a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on(void **state)
+TEST_IN_DIR(a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on)
 {
     for (size_t i = 0; i < ROWS(removed); i++)
         for (unsigned nth = 1; nth <= 4; nth++) {
@@ -648,7 +648,7 @@ static void a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on(void **
 }
 
 /* S15. */
-static void nothing_is_removed_while_it_has_writers_or_a_file_is_foreign(void **state)
+TEST_IN_DIR(nothing_is_removed_while_it_has_writers_or_a_file_is_foreign)
 {
     bloomfile_filter *f = make_removed(1), *reader;
     assert_error(bloomfile_unlink("series"), EBUSY);
@@ -676,7 +676,7 @@ static void nothing_is_removed_while_it_has_writers_or_a_file_is_foreign(void **
 }
 
 /* S15. */
-static void a_new_series_replaces_one_of_several_layers(void **state)
+TEST_IN_DIR(a_new_series_replaces_one_of_several_layers)
 {
     for (size_t i = 0; i < ROWS(removed); i++) {
         const struct bloomfile_params grow = params_of(BLOOMFILE_SERIES_GROW), five = params_of(5);
@@ -707,7 +707,7 @@ static void a_new_series_replaces_one_of_several_layers(void **state)
 /* ---- what a handle keeps */
 
 /* What was found wrong with a layer is known to the handle of it. */
-static void a_layer_that_is_known_is_not_opened_again(void **state)
+TEST_IN_DIR(a_layer_that_is_known_is_not_opened_again)
 {
     enum {
         GENERATIONS = 5
@@ -737,7 +737,7 @@ static int ask_whether_stale(const bloomfile_filter *f)
 }
 
 /* Of the layers that the handle had then. */
-static void a_question_that_was_answered_holds_no_layer_open(void **state)
+TEST_IN_DIR(a_question_that_was_answered_holds_no_layer_open)
 {
     int (*const questions[])(const bloomfile_filter *f) = { bloomfile_status, ask_whether_stale,
                                                             save };
@@ -762,7 +762,7 @@ static void a_question_that_was_answered_holds_no_layer_open(void **state)
 /* ---- syncing */
 
 /* S12. */
-static void a_sync_flushes_no_layer_that_is_clean(void **state)
+TEST_IN_DIR(a_sync_flushes_no_layer_that_is_clean)
 {
     finish(create("grow", BLOOMFILE_SERIES_GROW, 4));
     bloomfile_filter *f = open_writer("grow");
@@ -774,8 +774,6 @@ static void a_sync_flushes_no_layer_that_is_clean(void **state)
     assert_int_equal(fault_calls(ON_fdatasync), 0);
     finish(f);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
 
 /* ---- children of fork */
 
@@ -796,7 +794,7 @@ static int sync_in_child(bloomfile_filter *f, struct faults faults)
 }
 
 /* What the kernel tells it of a failed write, it does not tell the parent. */
-static void a_child_opens_each_layer_anew_before_it_syncs_it(void **state)
+TEST_IN_DIR(a_child_opens_each_layer_anew_before_it_syncs_it)
 {
     need_wipe_on_fork();
     bloomfile_filter *f = create("series", BLOOMFILE_SERIES_GROW, 3);
@@ -820,7 +818,7 @@ static int grow(bloomfile_filter *f, const struct faults *faults, unsigned *reop
     return error;
 }
 
-static void a_child_opens_the_layer_anew_whose_mark_it_makes_durable(void **state)
+TEST_IN_DIR(a_child_opens_the_layer_anew_whose_mark_it_makes_durable)
 {
     need_wipe_on_fork();
     bloomfile_filter *f = create("series", BLOOMFILE_SERIES_GROW, 3);
@@ -838,7 +836,7 @@ static void a_child_opens_the_layer_anew_whose_mark_it_makes_durable(void **stat
 }
 
 /* In whichever of the two. */
-static void a_child_that_cannot_open_a_layer_anew_does_not_grow(void **state)
+TEST_IN_DIR(a_child_that_cannot_open_a_layer_anew_does_not_grow)
 {
     need_wipe_on_fork();
     for (unsigned nth = 1; nth <= 2; nth++) {
@@ -859,7 +857,7 @@ static void a_child_that_cannot_open_a_layer_anew_does_not_grow(void **state)
 }
 
 /* A layer that it never wrote to, since that was full when its parent opened it. */
-static void a_child_that_is_told_of_a_failed_write_poisons_the_layer(void **state)
+TEST_IN_DIR(a_child_that_is_told_of_a_failed_write_poisons_the_layer)
 {
     need_wipe_on_fork();
     bloomfile_filter *other = create("series", BLOOMFILE_SERIES_GROW, 3),
@@ -884,40 +882,5 @@ static void a_child_that_is_told_of_a_failed_write_poisons_the_layer(void **stat
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(a_live_layer_that_differs_in_any_field_is_foreign),
-        TEST(a_sealed_layer_that_differs_in_any_field_is_foreign),
-        TEST(a_sealed_series_is_no_layer),
-        TEST(a_live_series_is_not_opened_by_a_descriptor),
-        TEST(an_older_copy_of_a_layer_is_refused),
-        TEST(a_ring_that_is_gone_says_no_to_nothing),
-        TEST(what_is_not_the_next_layer_stays_and_stops_adds),
-        TEST(a_next_layer_whose_records_are_damaged_is_not_made_anew),
-        TEST(a_thousand_layers_are_the_most),
-        TEST(who_cannot_plan_the_next_layer_adds_nothing),
-        TEST(a_rate_that_the_next_layer_cannot_reach_ends_a_series),
-        TEST(a_body_without_a_zero_takes_keys_all_the_same),
-        TEST(a_number_that_is_interrupted_is_asked_for_again),
-        TEST(without_an_identity_no_series_is_made),
-        TEST(why_there_is_no_memory_for_a_copy_is_told),
-        TEST(a_link_in_a_folder_that_is_none_any_more_leads_nowhere),
-        TEST(a_name_that_cannot_be_looked_at_is_not_gone),
-        TEST(in_a_folder_without_a_path_layers_stay_in_it),
-        TEST(in_a_folder_without_a_path_a_link_leads_to_no_series),
-        TEST(unlink_removes_all_files_of_a_filter),
-        TEST(unlink_removes_links_and_the_files_that_they_lead_to),
-        TEST(a_link_to_nothing_beyond_the_next_layer_bars_no_removal),
-        TEST(one_file_replaces_no_series_of_several),
-        TEST(a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on),
-        TEST(nothing_is_removed_while_it_has_writers_or_a_file_is_foreign),
-        TEST(a_new_series_replaces_one_of_several_layers),
-        TEST(a_layer_that_is_known_is_not_opened_again),
-        TEST(a_question_that_was_answered_holds_no_layer_open),
-        TEST(a_sync_flushes_no_layer_that_is_clean),
-        TEST(a_child_opens_each_layer_anew_before_it_syncs_it),
-        TEST(a_child_opens_the_layer_anew_whose_mark_it_makes_durable),
-        TEST(a_child_that_cannot_open_a_layer_anew_does_not_grow),
-        TEST(a_child_that_is_told_of_a_failed_write_poisons_the_layer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -141,7 +141,7 @@ static int add_while_at_look(unsigned look, void (*act)(void))
 /* ---- who adds to a series that forgets */
 
 /* S10. */
-static void a_key_added_while_others_make_a_generation_has_its_time(void **state)
+TEST_IN_DIR(a_key_added_while_others_make_a_generation_has_its_time)
 {
     for (unsigned exact = 0; exact < 2; exact++)
         for (uint32_t generations = 2; generations <= 3; generations++)
@@ -154,7 +154,7 @@ static void a_key_added_while_others_make_a_generation_has_its_time(void **state
 }
 
 /* S8. It is found in the oldest generation, which is given up at that moment. */
-static void a_key_that_is_forgotten_while_it_is_looked_for_is_added(void **state)
+TEST_IN_DIR(a_key_that_is_forgotten_while_it_is_looked_for_is_added)
 {
     begin(2, 0);
     assert_error(add_key(), 0);
@@ -171,7 +171,7 @@ static int add_late(void)
 }
 
 /* S10. The key is in a layer that has a successor; whoever looks for that meets others again. */
-static void a_late_key_follows_as_far_as_others_go(void **state)
+TEST_IN_DIR(a_late_key_follows_as_far_as_others_go)
 {
     static void (*const acts[])(void) = { make_one, make_two };
     for (size_t i = 0; i < ROWS(acts); i++) {
@@ -193,7 +193,7 @@ static void make_one_and_hide_it(void)
     assert_int_equal(rename("series.1", "kept"), 0);
 }
 
-static void a_late_key_that_cannot_follow_is_refused(void **state)
+TEST_IN_DIR(a_late_key_that_cannot_follow_is_refused)
 {
     begin(2, 0);
     assert_error(add_while_at_look(2, make_one_and_hide_it), BLOOMFILE_EMISSINGLAYER);
@@ -209,7 +209,7 @@ static void poison_newest(void)
 }
 
 /* At the last look at its path, after it was opened. */
-static void a_late_key_is_not_added_to_a_poisoned_layer(void **state)
+TEST_IN_DIR(a_late_key_is_not_added_to_a_poisoned_layer)
 {
     begin(2, 0);
     faults_begin(&(struct faults){ 0 });
@@ -237,7 +237,7 @@ static void make_one_and_fill_the_disk(void)
 }
 
 /* The first of them follows to the next layer, in which there is no room for more. */
-static void a_batch_with_a_late_key_is_added_as_a_whole_or_refused(void **state)
+TEST_IN_DIR(a_batch_with_a_late_key_is_added_as_a_whole_or_refused)
 {
     uint64_t digests[MANY];
     for (uint64_t i = 0; i < MANY; i++)
@@ -258,7 +258,7 @@ static void poison_first(void)
     poison_records("series");
 }
 
-static void a_layer_that_is_poisoned_before_the_add_takes_no_key(void **state)
+TEST_IN_DIR(a_layer_that_is_poisoned_before_the_add_takes_no_key)
 {
     begin(2, 0);
     assert_error(add_while_at_look(2, poison_first), BLOOMFILE_EPOISONED);
@@ -274,7 +274,7 @@ static void add_it_too(void)
 }
 
 /* S9. The next layer has it when this one gets its lock. */
-static void an_exact_adder_never_counts_what_the_next_layer_has(void **state)
+TEST_IN_DIR(an_exact_adder_never_counts_what_the_next_layer_has)
 {
     begin(BLOOMFILE_SERIES_GROW, BLOOMFILE_OPEN_ADD_EXACT);
     assert_error(with_others(add_key, ON_fcntl64, 1, add_it_too), 0);
@@ -301,7 +301,7 @@ static int add_keys(void)
 }
 
 /* S9. What the layer does not take, since it has a successor by now, the successor does. */
-static void what_an_exact_adder_is_told_is_added_is_there(void **state)
+TEST_IN_DIR(what_an_exact_adder_is_told_is_added_is_there)
 {
     int (*const ways[])(void) = { add_key, add_keys };
     for (size_t i = 0; i < ROWS(ways); i++) {
@@ -324,7 +324,7 @@ static int sync_it(void)
 }
 
 /* S12. */
-static void a_sync_goes_on_to_the_layer_that_took_the_name(void **state)
+TEST_IN_DIR(a_sync_goes_on_to_the_layer_that_took_the_name)
 {
     begin(2, 0);
     make_one();
@@ -340,7 +340,7 @@ static void take_newest_away(void)
     assert_int_equal(rename("series.1", "kept"), 0);
 }
 
-static void a_sync_of_what_is_gone_says_so(void **state)
+TEST_IN_DIR(a_sync_of_what_is_gone_says_so)
 {
     begin(2, 0);
     make_one();
@@ -353,7 +353,7 @@ static void a_sync_of_what_is_gone_says_so(void **state)
     end();
 }
 
-static void a_sync_tells_of_older_layers_that_are_bad(void **state)
+TEST_IN_DIR(a_sync_tells_of_older_layers_that_are_bad)
 {
     static void (*const acts[])(const char *path) = { poison_records, damage_records };
     static const int errors[] = { BLOOMFILE_EPOISONED, BLOOMFILE_ERECORD };
@@ -371,7 +371,7 @@ static void a_sync_tells_of_older_layers_that_are_bad(void **state)
 }
 
 /* Its count is not known any more. */
-static void a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for(void **state)
+TEST_IN_DIR(a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     damage_records("series");
@@ -386,7 +386,7 @@ static void a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for(
     end();
 }
 
-static void a_name_lost_to_a_newer_generation_is_no_error_of_finish(void **state)
+TEST_IN_DIR(a_name_lost_to_a_newer_generation_is_no_error_of_finish)
 {
     begin(2, 0);
     assert_error(add_key(), 0);
@@ -411,7 +411,7 @@ static void look_whether_stale(enum fault_call call)
 }
 
 /* The oldest layer has lost its name already, and the newest has no successor yet. */
-static void a_series_is_not_stale_while_a_generation_is_made(void **state)
+TEST_IN_DIR(a_series_is_not_stale_while_a_generation_is_made)
 {
     begin(2, 0);
     make_one();
@@ -435,7 +435,7 @@ static int is_stale(void)
     return bloomfile_is_stale(reader);
 }
 
-static void nor_when_one_is_made_while_it_is_asked(void **state)
+TEST_IN_DIR(nor_when_one_is_made_while_it_is_asked)
 {
     begin(2, 0);
     make_one();
@@ -450,7 +450,7 @@ static void nor_when_one_is_made_while_it_is_asked(void **state)
 }
 
 /* Its writer may have died, or its disk has failed: the series is still the one that was opened. */
-static void nor_because_the_next_layer_cannot_be_opened(void **state)
+TEST_IN_DIR(nor_because_the_next_layer_cannot_be_opened)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
@@ -488,7 +488,7 @@ static void put_file_in_the_way(void)
     write_file("series.1", "", 0);
 }
 
-static void what_takes_the_next_name_meanwhile_stays(void **state)
+TEST_IN_DIR(what_takes_the_next_name_meanwhile_stays)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(fill, naming(), 1, put_file_in_the_way), BLOOMFILE_ESERIES);
@@ -500,7 +500,7 @@ static void what_takes_the_next_name_meanwhile_stays(void **state)
 }
 
 /* The new layer is there and the mark is not. */
-static void a_layer_that_is_poisoned_gets_no_mark(void **state)
+TEST_IN_DIR(a_layer_that_is_poisoned_gets_no_mark)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(fill, naming(), 1, poison_first), BLOOMFILE_EPOISONED);
@@ -523,7 +523,7 @@ static void damage_records_of_first(void)
 }
 
 /* The mark of the first must be on disk before there is a third. */
-static void no_third_layer_follows_a_first_one_that_turns_bad(void **state)
+TEST_IN_DIR(no_third_layer_follows_a_first_one_that_turns_bad)
 {
     static void (*const acts[])(void) = { poison_first, damage_records_of_first };
     static const int errors[] = { BLOOMFILE_EPOISONED, BLOOMFILE_ERECORD };
@@ -558,7 +558,7 @@ static void take_first_away(void)
     assert_int_equal(unlink("series"), 0);
 }
 
-static void a_series_that_goes_while_it_is_opened_to_write_is_not_opened(void **state)
+TEST_IN_DIR(a_series_that_goes_while_it_is_opened_to_write_is_not_opened)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(open_to_write, ON_stat64, 2, take_first_away), EBUSY);
@@ -571,7 +571,7 @@ static void damage_first(void)
 }
 
 /* After they were opened, and before they are left clean. */
-static void an_older_layer_that_is_damaged_while_it_is_opened_is_refused(void **state)
+TEST_IN_DIR(an_older_layer_that_is_damaged_while_it_is_opened_is_refused)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
@@ -623,7 +623,7 @@ static int open_without_mark(struct faults faults)
     return error;
 }
 
-static void who_cannot_set_a_missing_mark_does_not_open_the_series(void **state)
+TEST_IN_DIR(who_cannot_set_a_missing_mark_does_not_open_the_series)
 {
     assert_error(open_without_mark(once(ON_pwrite64, 1, EIO)), EIO);
     for (unsigned nth = 2; open_without_mark(once(ON_pwrite64, nth, EIO)) != 0; nth++)
@@ -636,7 +636,7 @@ static void who_cannot_set_a_missing_mark_does_not_open_the_series(void **state)
 }
 
 /* The name of the next layer may not be on disk yet. */
-static void nor_who_cannot_sync_the_folder_before(void **state)
+TEST_IN_DIR(nor_who_cannot_sync_the_folder_before)
 {
     static const struct {
         enum fault_call call;
@@ -682,7 +682,7 @@ static void grow_and_be_killed(void)
 }
 
 /* Before it looks for further layers for the first time. */
-static void who_creates_a_series_sets_the_mark_that_another_one_has_left_out(void **state)
+TEST_IN_DIR(who_creates_a_series_sets_the_mark_that_another_one_has_left_out)
 {
     faults_begin(&(struct faults){ 0 });
     assert_error(create_it(), 0);
@@ -710,7 +710,7 @@ static void take_the_name_of_a_rescued_layer(void)
 }
 
 /* The first one gets no name; what has that of the second is not what was rescued. */
-static void a_rescue_that_fails_takes_nothing_of_others_away(void **state)
+TEST_IN_DIR(a_rescue_that_fails_takes_nothing_of_others_away)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
@@ -746,7 +746,7 @@ static void remove_copy(void)
     unlink("kept");
 }
 
-static void stopped_at_any_call_a_rescue_is_whole_or_none(void **state)
+TEST_IN_DIR(stopped_at_any_call_a_rescue_is_whole_or_none)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
@@ -757,7 +757,7 @@ static void stopped_at_any_call_a_rescue_is_whole_or_none(void **state)
 
 /* ---- the clock */
 
-static void a_generation_goes_on_until_the_clock_tells_its_end(void **state)
+TEST_IN_DIR(a_generation_goes_on_until_the_clock_tells_its_end)
 {
     struct timespec now;
     assert_int_equal(__real_clock_gettime(CLOCK_REALTIME, &now), 0);
@@ -784,7 +784,7 @@ static void a_generation_goes_on_until_the_clock_tells_its_end(void **state)
     }
 }
 
-static void a_generation_that_began_by_a_wrong_clock_ends_all_the_same(void **state)
+TEST_IN_DIR(a_generation_that_began_by_a_wrong_clock_ends_all_the_same)
 {
     struct timespec now;
     assert_int_equal(__real_clock_gettime(CLOCK_REALTIME, &now), 0);
@@ -796,40 +796,7 @@ static void a_generation_that_began_by_a_wrong_clock_ends_all_the_same(void **st
     end();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(a_key_added_while_others_make_a_generation_has_its_time),
-        TEST(a_key_that_is_forgotten_while_it_is_looked_for_is_added),
-        TEST(a_late_key_follows_as_far_as_others_go),
-        TEST(a_late_key_that_cannot_follow_is_refused),
-        TEST(a_late_key_is_not_added_to_a_poisoned_layer),
-        TEST(a_batch_with_a_late_key_is_added_as_a_whole_or_refused),
-        TEST(a_layer_that_is_poisoned_before_the_add_takes_no_key),
-        TEST(an_exact_adder_never_counts_what_the_next_layer_has),
-        TEST(what_an_exact_adder_is_told_is_added_is_there),
-        TEST(a_sync_goes_on_to_the_layer_that_took_the_name),
-        TEST(a_sync_of_what_is_gone_says_so),
-        TEST(a_sync_tells_of_older_layers_that_are_bad),
-        TEST(a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for),
-        TEST(a_name_lost_to_a_newer_generation_is_no_error_of_finish),
-        TEST(a_series_is_not_stale_while_a_generation_is_made),
-        TEST(nor_when_one_is_made_while_it_is_asked),
-        TEST(nor_because_the_next_layer_cannot_be_opened),
-        TEST(what_takes_the_next_name_meanwhile_stays),
-        TEST(a_layer_that_is_poisoned_gets_no_mark),
-        TEST(no_third_layer_follows_a_first_one_that_turns_bad),
-        TEST(a_series_that_goes_while_it_is_opened_to_write_is_not_opened),
-        TEST(an_older_layer_that_is_damaged_while_it_is_opened_is_refused),
-        TEST(who_cannot_set_a_missing_mark_does_not_open_the_series),
-        TEST(nor_who_cannot_sync_the_folder_before),
-        TEST(who_creates_a_series_sets_the_mark_that_another_one_has_left_out),
-        TEST(a_rescue_that_fails_takes_nothing_of_others_away),
-        TEST(stopped_at_any_call_a_rescue_is_whole_or_none),
-        TEST(a_generation_goes_on_until_the_clock_tells_its_end),
-        TEST(a_generation_that_began_by_a_wrong_clock_ends_all_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -120,7 +120,7 @@ static bool kill_at(uint32_t series, unsigned call, unsigned flags, atomic_uint 
     return killed;
 }
 
-static void a_writer_may_be_killed_at_any_call(void **state)
+TEST_IN_DIR(a_writer_may_be_killed_at_any_call)
 {
     atomic_uint *added = shared_memory(sizeof *added);
     for (uint32_t series = BLOOMFILE_SERIES_GROW; series <= 3; series++)
@@ -211,18 +211,18 @@ static void each_call_fails(bool (*trial)(uint32_t series, struct faults faults)
         }
 }
 
-static void adds_survive_each_call_that_fails(void **state)
+TEST_IN_DIR(adds_survive_each_call_that_fails)
 {
     each_call_fails(fail_writer);
 }
 
-static void lookups_survive_each_call_that_fails(void **state)
+TEST_IN_DIR(lookups_survive_each_call_that_fails)
 {
     each_call_fails(fail_reader);
 }
 
 /* Layers that were made before are removed, although there is no memory for their names. */
-static void a_rescue_without_memory_leaves_nothing(void **state)
+TEST_IN_DIR(a_rescue_without_memory_leaves_nothing)
 {
     make(BLOOMFILE_SERIES_GROW);
     bloomfile_filter *f = open_series(BLOOMFILE_OPEN_WRITE);
@@ -265,7 +265,7 @@ static void assert_is_whole(const char *path, uint64_t seed)
 }
 
 /* The flush behind each name fails in turn: all layers are there, or none. */
-static void a_rescue_that_is_not_flushed_leaves_all_or_nothing(void **state)
+TEST_IN_DIR(a_rescue_that_is_not_flushed_leaves_all_or_nothing)
 {
     bloomfile_filter *f = filled("series", 1);
     const size_t before = entries_in_dir();
@@ -291,7 +291,7 @@ static void a_rescue_that_is_not_flushed_leaves_all_or_nothing(void **state)
 }
 
 /* Names are given when all layers are on disk; from then on, what is half replaced is refused. */
-static void a_rescue_that_fails_leaves_what_it_was_to_replace(void **state)
+TEST_IN_DIR(a_rescue_that_fails_leaves_what_it_was_to_replace)
 {
     bloomfile_filter *f = filled("series", 1), *none;
     bloomfile_close(filled("old", 2));
@@ -314,17 +314,7 @@ static void a_rescue_that_fails_leaves_what_it_was_to_replace(void **state)
     bloomfile_close(f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(a_writer_may_be_killed_at_any_call),
-        TEST(adds_survive_each_call_that_fails),
-        TEST(lookups_survive_each_call_that_fails),
-        TEST(a_rescue_without_memory_leaves_nothing),
-        TEST(a_rescue_that_is_not_flushed_leaves_all_or_nothing),
-        TEST(a_rescue_that_fails_leaves_what_it_was_to_replace),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

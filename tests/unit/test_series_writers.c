@@ -66,7 +66,7 @@ static void assert_layers_are_full_and_no_more(const bloomfile_filter *f, uint64
     assert_true(sum > all * 985 / 1000 && sum <= all);
 }
 
-static void nothing_is_lost_and_layers_are_filled(void **state)
+TEST_IN_DIR(nothing_is_lost_and_layers_are_filled)
 {
     static const unsigned groups[][2] = { { 1, 4 }, { 6, 1 }, { 3, 3 } };
     for (size_t i = 0; i < ROWS(groups); i++) {
@@ -103,7 +103,7 @@ static int add_same(bloomfile_filter *f, unsigned worker, void *context)
     return 0;
 }
 
-static void each_key_is_new_to_exactly_one(void **state)
+TEST_IN_DIR(each_key_is_new_to_exactly_one)
 {
     const size_t size = (KEYS / 4 + 32) * sizeof(atomic_uint);
     atomic_uint *new_to = shared_memory(size);
@@ -161,7 +161,7 @@ static int add_and_look(bloomfile_filter *f, unsigned worker, void *context)
     return 0;
 }
 
-static void a_key_just_added_is_found_while_others_forget(void **state)
+TEST_IN_DIR(a_key_just_added_is_found_while_others_forget)
 {
     for (uint32_t generations = 2; generations <= 8; generations *= 2) {
         make(generations, 3000);
@@ -206,7 +206,7 @@ static uint64_t start(struct adder *a, uint64_t first, unsigned flags)
     return first + ((uint64_t)1 << 32);
 }
 
-static void killed_growers_lose_nothing(void **state)
+TEST_IN_DIR(killed_growers_lose_nothing)
 {
     enum {
         ADDERS = 3,
@@ -272,7 +272,7 @@ static void add_a_generation(bloomfile_filter *f, uint64_t *next)
 }
 
 /* Not at once: a thread that looks may be held back, and keeps what it began with. */
-static void forgotten_layers_are_closed_whoever_looks_up(void **state)
+TEST_IN_DIR(forgotten_layers_are_closed_whoever_looks_up)
 {
     enum {
         THREADS = 4,
@@ -304,14 +304,7 @@ static void forgotten_layers_are_closed_whoever_looks_up(void **state)
     bloomfile_close(f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(nothing_is_lost_and_layers_are_filled),         TEST(each_key_is_new_to_exactly_one),
-        TEST(a_key_just_added_is_found_while_others_forget), TEST(killed_growers_lose_nothing),
-        TEST(forgotten_layers_are_closed_whoever_looks_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -66,7 +66,9 @@ static void many_threads_count(void)
     pthread_barrier_destroy(&all_have_counted);
 }
 
-static void what_many_threads_count_is_taken_once(void **state)
+#define WITH_SESSION(test) TEST_WITH(test, begin, end)
+
+WITH_SESSION(what_many_threads_count_is_taken_once)
 {
     const int64_t all = INT64_C(2) * THREADS;
     for (unsigned round = 0; round < 3; round++) {
@@ -79,7 +81,7 @@ static void what_many_threads_count_is_taken_once(void **state)
 }
 
 /* Without locked instructions, so two of them would lose counts. */
-static void no_two_threads_count_in_one_place(void **state)
+WITH_SESSION(no_two_threads_count_in_one_place)
 {
     int64_t own = 0, others = 0;
     many_threads_count();
@@ -102,7 +104,7 @@ static void *count_often(void *nothing)
 }
 
 /* More threads than places, and none owns its place. */
-static void those_that_share_a_place_lose_no_count(void **state)
+WITH_SESSION(those_that_share_a_place_lose_no_count)
 {
     pthread_t threads[THREADS];
     const int64_t all = (int64_t)OFTEN * THREADS;
@@ -115,7 +117,7 @@ static void those_that_share_a_place_lose_no_count(void **state)
     assert_counts(session_counted(session), all, 30 * all, 200 * all);
 }
 
-static void each_of_the_counts_counts(void **state)
+WITH_SESSION(each_of_the_counts_counts)
 {
     count(1, 0, 0);
     count(0, 30, 0);
@@ -126,7 +128,7 @@ static void each_of_the_counts_counts(void **state)
 }
 
 /* Each is taken, and comes back, alone. */
-static void what_was_not_committed_is_given_back(void **state)
+WITH_SESSION(what_was_not_committed_is_given_back)
 {
     static const struct kernel_change changes[] = {
         { 1, 0, 0 }, { 0, 30, 0 }, { 0, 0, 200 }, { -1, -30, -200 }, { 0, 0, 0 }
@@ -144,7 +146,7 @@ static void what_was_not_committed_is_given_back(void **state)
 }
 
 /* It lacks what is on its way to the next one. */
-static void a_record_lacks_what_it_was_written_before(void **state)
+WITH_SESSION(a_record_lacks_what_it_was_written_before)
 {
     count(1, 30, 200);
     assert_counts(session_missing(session, 7), 1, 30, 200);
@@ -189,7 +191,7 @@ static void *run_task(void *task)
 }
 
 /* Otherwise somebody would see them in both places, or in none. */
-static void nobody_looks_at_counts_while_others_move_them(void **state)
+WITH_SESSION(nobody_looks_at_counts_while_others_move_them)
 {
     struct task tasks[] = { { .run = take_counts },
                             { .run = give_counts_back },
@@ -220,7 +222,7 @@ static void assert_added(struct record before, struct kernel_change counted, str
 }
 
 /* V23 allows no other; who has to change a count to keep to it says that it is an estimate. */
-static void counts_of_a_record_keep_to_their_limits(void **state)
+WITH_SESSION(counts_of_a_record_keep_to_their_limits)
 {
     const uint32_t estimate = RECORD_N_ESTIMATED;
     const struct record r = { .n = 5, .ones = 900, .overflow = 10 };
@@ -277,7 +279,7 @@ static bool keeps_out_who_wants_one(void)
 }
 
 /* L3. */
-static void who_holds_a_stripe_keeps_out_other_threads(void **state)
+WITH_SESSION(who_holds_a_stripe_keeps_out_other_threads)
 {
     const int fd = open("filter", O_RDWR | O_CLOEXEC);
     for (unsigned failing = 0; failing < 2; failing++) {
@@ -303,7 +305,7 @@ static void who_holds_a_stripe_keeps_out_other_threads(void **state)
     close(fd);
 }
 
-static void who_holds_all_stripes_keeps_out_other_threads(void **state)
+WITH_SESSION(who_holds_all_stripes_keeps_out_other_threads)
 {
     const int fd = open("filter", O_RDWR | O_CLOEXEC);
     assert_error(session_lock_stripes(session, -1), EBADF);
@@ -319,7 +321,7 @@ static void who_holds_all_stripes_keeps_out_other_threads(void **state)
     close(fd);
 }
 
-static void who_removes_keeps_out_other_threads(void **state)
+WITH_SESSION(who_removes_keeps_out_other_threads)
 {
     const int fd = open("filter", O_RDWR | O_CLOEXEC);
     assert_error(session_lock_removal(session, -1), EBADF);
@@ -337,19 +339,5 @@ static void who_removes_keeps_out_other_threads(void **state)
 
 int main(void)
 {
-#define WITH_SESSION(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        WITH_SESSION(what_many_threads_count_is_taken_once),
-        WITH_SESSION(no_two_threads_count_in_one_place),
-        WITH_SESSION(those_that_share_a_place_lose_no_count),
-        WITH_SESSION(each_of_the_counts_counts),
-        WITH_SESSION(what_was_not_committed_is_given_back),
-        WITH_SESSION(a_record_lacks_what_it_was_written_before),
-        WITH_SESSION(nobody_looks_at_counts_while_others_move_them),
-        WITH_SESSION(counts_of_a_record_keep_to_their_limits),
-        WITH_SESSION(who_holds_a_stripe_keeps_out_other_threads),
-        WITH_SESSION(who_holds_all_stripes_keeps_out_other_threads),
-        WITH_SESSION(who_removes_keeps_out_other_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -24,7 +24,7 @@ static double best_rate(uint32_t layout, uint64_t m, uint64_t n)
     return best;
 }
 
-static void as_many_bits_as_said_keep_the_rate_and_fewer_do_not(void **state)
+TEST(as_many_bits_as_said_keep_the_rate_and_fewer_do_not)
 {
     static const uint64_t counts[] = { 1, 2, 100, 586, 1000000, 100000000000 };
     static const double rates[] = { 0.5, 0.01, 0.0001, 1e-6 };
@@ -44,7 +44,7 @@ static void as_many_bits_as_said_keep_the_rate_and_fewer_do_not(void **state)
     }
 }
 
-static void as_many_bits_as_said_keep_the_rate_for_given_hashes(void **state)
+TEST(as_many_bits_as_said_keep_the_rate_for_given_hashes)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         for (uint32_t k = 1; k <= 20; k++) {
@@ -56,7 +56,7 @@ static void as_many_bits_as_said_keep_the_rate_for_given_hashes(void **state)
     }
 }
 
-static void the_hashes_chosen_have_the_lowest_rate(void **state)
+TEST(the_hashes_chosen_have_the_lowest_rate)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++)
         for (uint64_t m = 512; m <= 512 << 12; m *= 4)
@@ -66,7 +66,7 @@ static void the_hashes_chosen_have_the_lowest_rate(void **state)
 }
 
 /* Where the size has more than one valley over the hashes. */
-static void no_other_number_of_hashes_needs_fewer_bits(void **state)
+TEST(no_other_number_of_hashes_needs_fewer_bits)
 {
     static const struct {
         uint64_t n;
@@ -88,7 +88,7 @@ static __attribute__((noinline)) void fill_stack(uint32_t value)
         room[i] = value;
 }
 
-static void sizes_do_not_depend_on_what_was_in_memory(void **state)
+TEST(sizes_do_not_depend_on_what_was_in_memory)
 {
     for (uint32_t k = 1; k <= 20; k++) {
         fill_stack(0);
@@ -101,7 +101,7 @@ static void sizes_do_not_depend_on_what_was_in_memory(void **state)
     }
 }
 
-static void counters_are_as_many_as_classic_bits(void **state)
+TEST(counters_are_as_many_as_classic_bits)
 {
     for (uint64_t n = 1; n < 1ULL << 40; n *= 77) {
         uint64_t m = bloomfile_bits_for(BLOOMFILE_LAYOUT_CLASSIC, n, 0.02, 0);
@@ -111,7 +111,7 @@ static void counters_are_as_many_as_classic_bits(void **state)
     }
 }
 
-static void ten_bits_a_key_are_about_one_percent(void **state)
+TEST(ten_bits_a_key_are_about_one_percent)
 {
     assert_in_range(bloomfile_bits_for(BLOOMFILE_LAYOUT_CLASSIC, 1000000, 0.01, 0), 9585000,
                     9640000);
@@ -120,7 +120,7 @@ static void ten_bits_a_key_are_about_one_percent(void **state)
     assert_int_equal(bloomfile_hashes_for(BLOOMFILE_LAYOUT_CLASSIC, 10000000, 1000000), 7);
 }
 
-static void more_keys_or_a_lower_rate_need_no_fewer_bits(void **state)
+TEST(more_keys_or_a_lower_rate_need_no_fewer_bits)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         uint64_t last = 0;
@@ -146,7 +146,7 @@ static unsigned divisors(uint64_t x)
     return count;
 }
 
-static void large_sizes_have_many_divisors(void **state)
+TEST(large_sizes_have_many_divisors)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         for (uint64_t n = 100; n < 1ULL << 40; n *= 7) {
@@ -172,7 +172,7 @@ static void large_sizes_have_many_divisors(void **state)
 
 /* ---- ends of the ranges */
 
-static void arguments_out_of_range_have_no_answer(void **state)
+TEST(arguments_out_of_range_have_no_answer)
 {
     const uint32_t classic = BLOOMFILE_LAYOUT_CLASSIC, unknown = 5;
     assert_int_equal(bloomfile_bits_for(unknown, 10, 0.01, 0), 0);
@@ -197,7 +197,7 @@ static void arguments_out_of_range_have_no_answer(void **state)
     assert_int_equal(bloomfile_hashes_for(classic, BLOOMFILE_MAX_BITS + 1, 1), 0);
 }
 
-static void layout_0_is_blocked(void **state)
+TEST(layout_0_is_blocked)
 {
     const uint32_t none = 0;
     assert_int_equal(bloomfile_bits_for(none, 1000, 0.01, 0),
@@ -208,7 +208,7 @@ static void layout_0_is_blocked(void **state)
                      bloomfile_hashes_for(BLOOMFILE_LAYOUT_BLOCKED, 5120, 500));
 }
 
-static void extreme_arguments_have_answers_that_keep_the_promise(void **state)
+TEST(extreme_arguments_have_answers_that_keep_the_promise)
 {
     static const struct {
         uint64_t n;
@@ -237,7 +237,7 @@ static void extreme_arguments_have_answers_that_keep_the_promise(void **state)
     }
 }
 
-static void the_most_keys_that_fit_are_not_rounded_out_of_the_limits(void **state)
+TEST(the_most_keys_that_fit_are_not_rounded_out_of_the_limits)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         uint64_t fits = 1ULL << 58, too_many = 1ULL << 60;
@@ -257,7 +257,7 @@ static void the_most_keys_that_fit_are_not_rounded_out_of_the_limits(void **stat
                      1152921478826557440);
 }
 
-static void more_keys_than_bits_fill_a_filter(void **state)
+TEST(more_keys_than_bits_fill_a_filter)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -279,7 +279,7 @@ static uint64_t bits_planned(uint64_t keys, uint32_t header_size)
     return h.m;
 }
 
-static void a_ribbon_file_has_whole_pages_and_none_in_vain(void **state)
+TEST(a_ribbon_file_has_whole_pages_and_none_in_vain)
 {
     const uint64_t page = (uint64_t)8 * 4096;
     unsigned whole_already = 0;
@@ -294,22 +294,5 @@ static void a_ribbon_file_has_whole_pages_and_none_in_vain(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_many_bits_as_said_keep_the_rate_and_fewer_do_not),
-        cmocka_unit_test(as_many_bits_as_said_keep_the_rate_for_given_hashes),
-        cmocka_unit_test(the_hashes_chosen_have_the_lowest_rate),
-        cmocka_unit_test(no_other_number_of_hashes_needs_fewer_bits),
-        cmocka_unit_test(sizes_do_not_depend_on_what_was_in_memory),
-        cmocka_unit_test(counters_are_as_many_as_classic_bits),
-        cmocka_unit_test(ten_bits_a_key_are_about_one_percent),
-        cmocka_unit_test(more_keys_or_a_lower_rate_need_no_fewer_bits),
-        cmocka_unit_test(large_sizes_have_many_divisors),
-        cmocka_unit_test(arguments_out_of_range_have_no_answer),
-        cmocka_unit_test(layout_0_is_blocked),
-        cmocka_unit_test(extreme_arguments_have_answers_that_keep_the_promise),
-        cmocka_unit_test(the_most_keys_that_fit_are_not_rounded_out_of_the_limits),
-        cmocka_unit_test(more_keys_than_bits_fill_a_filter),
-        cmocka_unit_test(a_ribbon_file_has_whole_pages_and_none_in_vain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

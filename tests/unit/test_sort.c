@@ -99,45 +99,38 @@ static uint64_t at_both_ends(uint64_t i, uint64_t *random)
     return random64(random) % 2 == 0 ? i % 3 : UINT64_MAX - i % 3;
 }
 
-static void scattered_values_are_sorted(void **state)
+TEST(scattered_values_are_sorted)
 {
     assert_sorts(scattered);
     assert_sorts(at_both_ends);
 }
 
-static void equal_values_are_kept_once(void **state)
+TEST(equal_values_are_kept_once)
 {
     assert_sorts(equal);
     assert_sorts(often_repeated);
     assert_sorts(scattered_and_repeated);
 }
 
-static void sorted_and_reversed_values_are_sorted(void **state)
+TEST(sorted_and_reversed_values_are_sorted)
 {
     assert_sorts(ascending);
     assert_sorts(descending);
 }
 
-static void values_that_share_their_top_bytes_are_sorted(void **state)
+TEST(values_that_share_their_top_bytes_are_sorted)
 {
     assert_sorts(equal_in_the_top_byte);
     assert_sorts(equal_but_in_the_last_byte);
     assert_sorts(equal_but_in_the_last_bit);
 }
 
-static void nothing_is_sorted_without_memory(void **state)
+TEST(nothing_is_sorted_without_memory)
 {
     assert_int_equal(sort_unique(NULL, 0), 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scattered_values_are_sorted),
-        cmocka_unit_test(equal_values_are_kept_once),
-        cmocka_unit_test(sorted_and_reversed_values_are_sorted),
-        cmocka_unit_test(values_that_share_their_top_bytes_are_sorted),
-        cmocka_unit_test(nothing_is_sorted_without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -146,7 +146,7 @@ static void check_bytes(const uint8_t *bytes, size_t size, uint8_t mark)
     }
 }
 
-static void marks_by_their_numbers(void **state)
+TEST(marks_by_their_numbers)
 {
     static const uint64_t rarities[] = { 1, 2, 20, UINT64_MAX };
     for (size_t r = 0; r < ROWS(rarities); r++) {
@@ -160,7 +160,7 @@ static void marks_by_their_numbers(void **state)
     }
 }
 
-static void at_every_alignment_and_of_every_length(void **state)
+TEST(at_every_alignment_and_of_every_length)
 {
     static const uint64_t rarities[] = { 1, 2, 60, UINT64_MAX };
     for (size_t r = 0; r < ROWS(rarities); r++) {
@@ -174,7 +174,7 @@ static void at_every_alignment_and_of_every_length(void **state)
     }
 }
 
-static void at_every_single_place(void **state)
+TEST(at_every_single_place)
 {
     for (size_t place = 0; place < LONGEST; place++) {
         memset(page, 'x', PAGE);
@@ -183,7 +183,7 @@ static void at_every_single_place(void **state)
     }
 }
 
-static void every_byte_can_be_the_mark(void **state)
+TEST(every_byte_can_be_the_mark)
 {
     for (unsigned mark = 0; mark < 256; mark++) {
         fill(page, PAGE, (uint8_t)mark, 9, mark);
@@ -191,7 +191,7 @@ static void every_byte_can_be_the_mark(void **state)
     }
 }
 
-static void whole_keys_end_with_the_last_mark(void **state)
+TEST(whole_keys_end_with_the_last_mark)
 {
     const struct split lines = { .end_byte = '\n' }, records = { .record_size = 7 };
     const uint8_t *text = (const uint8_t *)"one\ntwo\nthree";
@@ -205,12 +205,5 @@ static void whole_keys_end_with_the_last_mark(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marks_by_their_numbers),
-        cmocka_unit_test(at_every_alignment_and_of_every_length),
-        cmocka_unit_test(at_every_single_place),
-        cmocka_unit_test(every_byte_can_be_the_mark),
-        cmocka_unit_test(whole_keys_end_with_the_last_mark),
-    };
-    return cmocka_run_group_tests(tests, make_page, free_page) != 0;
+    return run_all(make_page, free_page);
 }

@@ -12,7 +12,7 @@
 
 static const struct recipe in_file = { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 100, 6, 500, 0 };
 
-static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **state)
+TEST_IN_DIR(a_filter_is_stale_once_its_path_names_another_file_or_none)
 {
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
@@ -33,7 +33,7 @@ static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **st
     free(image.data);
 }
 
-static void a_relative_path_is_that_of_the_directory_where_it_was_opened(void **state)
+TEST_IN_DIR(a_relative_path_is_that_of_the_directory_where_it_was_opened)
 {
     struct bytes image = image_from(in_file);
     assert_int_equal(mkdir("dir", 0777), 0);
@@ -57,7 +57,7 @@ static void a_relative_path_is_that_of_the_directory_where_it_was_opened(void **
     free(image.data);
 }
 
-static void a_symbolic_link_is_stale_when_it_leads_elsewhere(void **state)
+TEST_IN_DIR(a_symbolic_link_is_stale_when_it_leads_elsewhere)
 {
     struct bytes image = image_from(in_file);
     write_file("one", image.data, image.size);
@@ -77,7 +77,7 @@ static void a_symbolic_link_is_stale_when_it_leads_elsewhere(void **state)
 }
 
 /* Within a tick of the file system's clock, its times are the same. */
-static void a_size_that_differs_is_a_change_without_another_time(void **state)
+TEST_IN_DIR(a_size_that_differs_is_a_change_without_another_time)
 {
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
@@ -93,12 +93,5 @@ static void a_size_that_differs_is_a_change_without_another_time(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(a_filter_is_stale_once_its_path_names_another_file_or_none),
-        IN_NEW_DIR(a_relative_path_is_that_of_the_directory_where_it_was_opened),
-        IN_NEW_DIR(a_size_that_differs_is_a_change_without_another_time),
-        IN_NEW_DIR(a_symbolic_link_is_stale_when_it_leads_elsewhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -28,7 +28,7 @@ static void report(void *context)
     pthread_barrier_wait(&m->all_there);
 }
 
-static void so_many_threads_work_at_once_and_only_the_caller_takes_signals(void **state)
+TEST(so_many_threads_work_at_once_and_only_the_caller_takes_signals)
 {
     static const struct {
         unsigned asked, working;
@@ -49,8 +49,5 @@ static void so_many_threads_work_at_once_and_only_the_caller_takes_signals(void 
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(so_many_threads_work_at_once_and_only_the_caller_takes_signals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

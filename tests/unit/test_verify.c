@@ -70,7 +70,7 @@ static struct bytes with_record_changed(const struct recipe *recipe, unsigned at
     return image;
 }
 
-static void a_body_that_contradicts_the_record_is_found(void **state)
+TEST(a_body_that_contradicts_the_record_is_found)
 {
     for (size_t r = 0; r < ROWS(small_recipes); r++) {
         struct bytes image = with_record_changed(&small_recipes[r], BODY_CRC, 1);
@@ -82,7 +82,7 @@ static void a_body_that_contradicts_the_record_is_found(void **state)
     assert_contradiction(with_record_changed(&small_recipes[2], OVERFLOW, 1), "overflow", EMBEDDED);
 }
 
-static void the_record_of_another_body_makes_every_page_bad(void **state)
+TEST(the_record_of_another_body_makes_every_page_bad)
 {
     for (size_t r = 0; r < ROWS(small_recipes); r++) {
         struct bytes image = with_record_changed(&small_recipes[r], BODY_CRC, 1);
@@ -96,7 +96,7 @@ static void the_record_of_another_body_makes_every_page_bad(void **state)
     }
 }
 
-static void the_status_is_the_first_damage_met(void **state)
+TEST(the_status_is_the_first_damage_met)
 {
     struct bytes image = with_record_changed(&small_recipes[0], ONES, 1);
     image.data[EMBEDDED] ^= 1;
@@ -115,7 +115,7 @@ static size_t next_of(size_t at, size_t first, size_t last)
     return at < first + 10 || at + 100 > last ? at + 1 : at + 61;
 }
 
-static void ones_beyond_m_are_found(void **state)
+TEST(ones_beyond_m_are_found)
 {
     static const struct {
         struct recipe recipe;
@@ -150,7 +150,7 @@ static void ones_beyond_m_are_found(void **state)
 }
 
 /* What is beside it in memory is none of it. */
-static void the_last_page_alone_tells_of_ones_beyond_m(void **state)
+TEST(the_last_page_alone_tells_of_ones_beyond_m)
 {
     static const uint64_t page_counts[] = { 1, 2, 5000 };
     static uint8_t room[5 * PAGE];
@@ -177,12 +177,5 @@ static void the_last_page_alone_tells_of_ones_beyond_m(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_body_that_contradicts_the_record_is_found),
-        cmocka_unit_test(the_record_of_another_body_makes_every_page_bad),
-        cmocka_unit_test(the_status_is_the_first_damage_met),
-        cmocka_unit_test(ones_beyond_m_are_found),
-        cmocka_unit_test(the_last_page_alone_tells_of_ones_beyond_m),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -70,7 +70,7 @@ static void assert_fault(size_t r, int error, const char *field, uint64_t page, 
     }
 }
 
-static void a_sound_body_is_sound_and_all_of_it_is_known_to_be(void **state)
+TEST(a_sound_body_is_sound_and_all_of_it_is_known_to_be)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         for (size_t t = 0; t < ROWS(all_threads); t++) {
@@ -84,7 +84,7 @@ static void a_sound_body_is_sound_and_all_of_it_is_known_to_be(void **state)
     }
 }
 
-static void the_first_bad_page_is_told_and_all_are_counted(void **state)
+TEST(the_first_bad_page_is_told_and_all_are_counted)
 {
     static const uint64_t bad[] = { PAGES - 1, 4097, 4096, 4095, 2000, 1024, 1023, 1, 0 };
     for (size_t r = 0; r < ROWS(recipes); r++) {
@@ -113,7 +113,7 @@ static void change_body_crc(struct bytes image)
         image.data[image.size - 4 * PAGES + 4 * page] ^= 1;
 }
 
-static void a_body_that_contradicts_the_record_is_found(void **state)
+TEST(a_body_that_contradicts_the_record_is_found)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         change_records(images[r], ONES);
@@ -143,7 +143,7 @@ static void swap_stretches(struct bytes image)
     swap(table, table + 4 * pages, 4 * pages);
 }
 
-static void swapped_stretches_are_found_though_they_are_whole(void **state)
+TEST(swapped_stretches_are_found_though_they_are_whole)
 {
     swap_stretches(images[1]);
     assert_fault(1, BLOOMFILE_EBODY, "body_crc", UINT64_MAX, 0);
@@ -152,7 +152,7 @@ static void swapped_stretches_are_found_though_they_are_whole(void **state)
 
 /* ---- threads */
 
-static void so_many_threads_and_no_more(void **state)
+TEST(so_many_threads_and_no_more)
 {
     bloomfile_filter *f = open_image(images[0], 0);
     struct bloomfile_fault fault = { .error = 77 };
@@ -172,7 +172,7 @@ static void so_many_threads_and_no_more(void **state)
     bloomfile_close(f);
 }
 
-static void refused_threads_are_not_missed(void **state)
+TEST(refused_threads_are_not_missed)
 {
     images[0].data[EMBEDDED + 4000 * PAGE] ^= 1;
     for (unsigned nth = 1; nth < 4; nth++) {
@@ -204,7 +204,7 @@ static void *look_up(void *argument)
     return found == KEYS ? NULL : argument;
 }
 
-static void lookups_go_on_meanwhile(void **state)
+TEST(lookups_go_on_meanwhile)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         uint8_t *byte = images[r].data + recipes[r].header_size + 3000 * PAGE;
@@ -226,14 +226,5 @@ static void lookups_go_on_meanwhile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sound_body_is_sound_and_all_of_it_is_known_to_be),
-        cmocka_unit_test(the_first_bad_page_is_told_and_all_are_counted),
-        cmocka_unit_test(a_body_that_contradicts_the_record_is_found),
-        cmocka_unit_test(swapped_stretches_are_found_though_they_are_whole),
-        cmocka_unit_test(so_many_threads_and_no_more),
-        cmocka_unit_test(refused_threads_are_not_missed),
-        cmocka_unit_test(lookups_go_on_meanwhile),
-    };
-    return cmocka_run_group_tests(tests, make_images, free_images) != 0;
+    return run_all(make_images, free_images);
 }

@@ -235,7 +235,7 @@ static void check_reported(enum kind kind, size_t way, unsigned flags, bool by_v
     bloomfile_close(f);
 }
 
-static void sealed_file_written_in_place_is_reported(void **state)
+TEST_IN_DIR(sealed_file_written_in_place_is_reported)
 {
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (size_t way = 0; way < ROWS(ways); way++)
@@ -246,7 +246,7 @@ static void sealed_file_written_in_place_is_reported(void **state)
     }
 }
 
-static void without_statx_it_is_reported_too(void **state)
+TEST_IN_DIR(without_statx_it_is_reported_too)
 {
     no_statx = true;
     for (size_t way = 0; way < ROWS(ways); way++)
@@ -256,7 +256,7 @@ static void without_statx_it_is_reported_too(void **state)
 
 /* A look finds no page wrong that no lookup has met: what is found later is ECHANGED all the same.
  */
-static void damage_by_writing_in_place_is_not_called_damage(void **state)
+TEST_IN_DIR(damage_by_writing_in_place_is_not_called_damage)
 {
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
@@ -269,7 +269,7 @@ static void damage_by_writing_in_place_is_not_called_damage(void **state)
     }
 }
 
-static void a_copy_is_not_changed_with_its_file(void **state)
+TEST_IN_DIR(a_copy_is_not_changed_with_its_file)
 {
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
@@ -282,7 +282,7 @@ static void a_copy_is_not_changed_with_its_file(void **state)
     }
 }
 
-static void the_writer_that_sealed_it_reports_it(void **state)
+TEST_IN_DIR(the_writer_that_sealed_it_reports_it)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -315,7 +315,7 @@ static void check_again(const bloomfile_filter *f)
     assert_int_equal(info_of(f).bad_pages, 0);
 }
 
-static void another_mode_link_or_name_is_no_change(void **state)
+TEST_IN_DIR(another_mode_link_or_name_is_no_change)
 {
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (size_t i = 0; i < ROWS(mapped); i++) {
@@ -373,7 +373,7 @@ static int find(const bloomfile_filter *f, enum look look)
     return bloomfile_status(f);
 }
 
-static void a_page_that_was_right_before_is_changed_and_not_damaged(void **state)
+TEST_IN_DIR(a_page_that_was_right_before_is_changed_and_not_damaged)
 {
     if (!time_of_change_is_kept())
         skip("the file system keeps no time of change");
@@ -392,7 +392,7 @@ static void a_page_that_was_right_before_is_changed_and_not_damaged(void **state
 }
 
 /* No answer relied on it. */
-static void a_page_that_was_never_checked_is_damaged(void **state)
+TEST_IN_DIR(a_page_that_was_never_checked_is_damaged)
 {
     if (!time_of_change_is_kept())
         skip("the file system keeps no time of change");
@@ -409,7 +409,7 @@ static void a_page_that_was_never_checked_is_damaged(void **state)
 
 /* ---- another file */
 
-static void a_file_renamed_over_it_is_a_replacement(void **state)
+TEST_IN_DIR(a_file_renamed_over_it_is_a_replacement)
 {
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
@@ -428,7 +428,7 @@ static void a_file_renamed_over_it_is_a_replacement(void **state)
     }
 }
 
-static void a_descriptor_s_header_alone_counts(void **state)
+TEST_IN_DIR(a_descriptor_s_header_alone_counts)
 {
     make(BLOCKED);
     int fd = open("filter", O_RDONLY | O_CLOEXEC);
@@ -444,18 +444,5 @@ static void a_descriptor_s_header_alone_counts(void **state)
 
 int main(void)
 {
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(sealed_file_written_in_place_is_reported),
-        IN_NEW_DIR(without_statx_it_is_reported_too),
-        IN_NEW_DIR(damage_by_writing_in_place_is_not_called_damage),
-        IN_NEW_DIR(a_copy_is_not_changed_with_its_file),
-        IN_NEW_DIR(the_writer_that_sealed_it_reports_it),
-        IN_NEW_DIR(another_mode_link_or_name_is_no_change),
-        IN_NEW_DIR(a_page_that_was_right_before_is_changed_and_not_damaged),
-        IN_NEW_DIR(a_page_that_was_never_checked_is_damaged),
-        IN_NEW_DIR(a_file_renamed_over_it_is_a_replacement),
-        IN_NEW_DIR(a_descriptor_s_header_alone_counts),
-    };
-    return cmocka_run_group_tests(tests, build_images, free_images) != 0;
+    return run_all(build_images, free_images);
 }

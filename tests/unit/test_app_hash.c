@@ -126,7 +126,7 @@ static void assert_answers(const bloomfile_filter *f)
 
 /* ---- building */
 
-static void a_builder_takes_digests_only(void **state)
+TEST(a_builder_takes_digests_only)
 {
     for (unsigned many = 0; many < 2; many++) {
         bloomfile_builder *b = new_builder(params_of(BLOOMFILE_LAYOUT_BLOCKED));
@@ -144,7 +144,7 @@ static void a_builder_takes_digests_only(void **state)
     }
 }
 
-static void the_header_carries_the_name(void **state)
+TEST(the_header_carries_the_name)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         struct bytes image = image_of(layouts[i]);
@@ -160,7 +160,7 @@ static void the_header_carries_the_name(void **state)
 
 /* ---- opening */
 
-static void who_does_not_ask_for_it_is_refused(void **state)
+TEST(who_does_not_ask_for_it_is_refused)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
                                       BLOOMFILE_OPEN_COPY };
@@ -186,7 +186,7 @@ static void who_does_not_ask_for_it_is_refused(void **state)
     free(image.data);
 }
 
-static void the_refusal_is_that_of_rule_V10(void **state)
+TEST(the_refusal_is_that_of_rule_V10)
 {
     struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f;
@@ -201,7 +201,7 @@ static void the_refusal_is_that_of_rule_V10(void **state)
     free(image.data);
 }
 
-static void numbers_below_the_range_stay_unknown(void **state)
+TEST(numbers_below_the_range_stay_unknown)
 {
     static const uint32_t ids[] = { 0, 2, 0x7FFFFFFF };
     struct bytes image = image_of(BLOOMFILE_LAYOUT_CLASSIC);
@@ -218,7 +218,7 @@ static void numbers_below_the_range_stay_unknown(void **state)
 
 /* ---- naming */
 
-static void only_the_right_name_gets_answers(void **state)
+TEST(only_the_right_name_gets_answers)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     for (size_t i = 0; i < ROWS(layouts) * ROWS(flags); i++) {
@@ -242,7 +242,7 @@ static void only_the_right_name_gets_answers(void **state)
 }
 
 /* Somebody opens what he takes for a filter of his own hash, and does not look at the error. */
-static void a_wrong_name_silences_a_filter_of_xxh3_too(void **state)
+TEST(a_wrong_name_silences_a_filter_of_xxh3_too)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 51200, 6, 9, 0 });
@@ -259,7 +259,7 @@ static void a_wrong_name_silences_a_filter_of_xxh3_too(void **state)
     free(image.data);
 }
 
-static void a_key_is_maybe_and_the_sticky_error_tells(void **state)
+TEST(a_key_is_maybe_and_the_sticky_error_tells)
 {
     for (size_t i = 0; i < ROWS(layouts); i++)
         for (unsigned batch = 0; batch < 2; batch++) {
@@ -277,7 +277,7 @@ static void a_key_is_maybe_and_the_sticky_error_tells(void **state)
         }
 }
 
-static void damage_is_told_before_a_missing_name(void **state)
+TEST(damage_is_told_before_a_missing_name)
 {
     struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
     image.data[EMBEDDED + 100] ^= 1;
@@ -306,7 +306,7 @@ static void assert_copy(const char *path, uint32_t layout)
     bloomfile_close(f);
 }
 
-static void folding_merging_copying_and_verifying_work_unnamed(void **state)
+TEST(folding_merging_copying_and_verifying_work_unnamed)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         const uint32_t layout = layouts[i];
@@ -345,7 +345,7 @@ static void folding_merging_copying_and_verifying_work_unnamed(void **state)
     }
 }
 
-static void filters_of_unlike_functions_do_not_merge(void **state)
+TEST(filters_of_unlike_functions_do_not_merge)
 {
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC);
     struct bytes images[4];
@@ -374,7 +374,7 @@ static void filters_of_unlike_functions_do_not_merge(void **state)
     }
 }
 
-static void a_body_made_elsewhere_is_named_by_its_params(void **state)
+TEST(a_body_made_elsewhere_is_named_by_its_params)
 {
     const struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_COUNTING);
     struct bytes image = image_of(BLOOMFILE_LAYOUT_COUNTING);
@@ -413,7 +413,7 @@ static void assert_takes_nothing(bloomfile_filter *f, bool named)
     assert_error(bloomfile_remove_digest(f, digest_of(0)), BLOOMFILE_EHASH);
 }
 
-static void a_live_filter_takes_digests_from_who_names_it(void **state)
+TEST(a_live_filter_takes_digests_from_who_names_it)
 {
     bloomfile_filter *f = create_live(BLOOMFILE_LAYOUT_COUNTING);
     assert_answers(f);
@@ -434,7 +434,7 @@ static void a_live_filter_takes_digests_from_who_names_it(void **state)
     bloomfile_close(f);
 }
 
-static void a_filter_in_memory_takes_digests(void **state)
+TEST(a_filter_in_memory_takes_digests)
 {
     const struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f;
@@ -447,7 +447,7 @@ static void a_filter_in_memory_takes_digests(void **state)
 }
 
 /* bfseal: in place, by one who cannot name the function. */
-static void sealing_in_place_does_not_loosen_a_tongue(void **state)
+TEST(sealing_in_place_does_not_loosen_a_tongue)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_filter *f = create_live(layouts[i]);
@@ -462,7 +462,7 @@ static void sealing_in_place_does_not_loosen_a_tongue(void **state)
     }
 }
 
-static void live_sources_are_copied_and_rescued(void **state)
+TEST(live_sources_are_copied_and_rescued)
 {
     bloomfile_filter *f = create_live(BLOOMFILE_LAYOUT_BLOCKED), *copy;
     bloomfile_close(f);
@@ -519,7 +519,7 @@ static void assert_golden(const char *name, const char *keys, uint32_t hash_id, 
     bloomfile_close(f);
 }
 
-static void the_golden_files_answer_by_digests(void **state)
+TEST(the_golden_files_answer_by_digests)
 {
     char path[4096], name[64], keys[64];
     uint32_t hash_id;
@@ -544,24 +544,5 @@ int main(int argc, char **argv)
     if (argc != 2)
         return 2;
     golden = argv[1];
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_builder_takes_digests_only),
-        cmocka_unit_test(the_header_carries_the_name),
-        cmocka_unit_test(who_does_not_ask_for_it_is_refused),
-        cmocka_unit_test(the_refusal_is_that_of_rule_V10),
-        cmocka_unit_test(numbers_below_the_range_stay_unknown),
-        cmocka_unit_test(only_the_right_name_gets_answers),
-        cmocka_unit_test(a_wrong_name_silences_a_filter_of_xxh3_too),
-        cmocka_unit_test(a_key_is_maybe_and_the_sticky_error_tells),
-        cmocka_unit_test(damage_is_told_before_a_missing_name),
-        cmocka_unit_test(folding_merging_copying_and_verifying_work_unnamed),
-        cmocka_unit_test(filters_of_unlike_functions_do_not_merge),
-        cmocka_unit_test(a_body_made_elsewhere_is_named_by_its_params),
-        cmocka_unit_test(a_live_filter_takes_digests_from_who_names_it),
-        cmocka_unit_test(a_filter_in_memory_takes_digests),
-        cmocka_unit_test(sealing_in_place_does_not_loosen_a_tongue),
-        cmocka_unit_test(live_sources_are_copied_and_rescued),
-        cmocka_unit_test(the_golden_files_answer_by_digests),
-    };
-    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+    return run_all(enter_temp_dir, leave_temp_dir);
 }

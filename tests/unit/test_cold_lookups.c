@@ -124,22 +124,22 @@ static void assert_pages_read(unsigned flags, bool many, size_t at_most)
     assert_in_range(read, 0, at_most * PAGE);
 }
 
-static void one_by_one_without_verification(void **state)
+TEST_WITH(one_by_one_without_verification, make_cold_filter, leave_temp_dir)
 {
     assert_pages_read(BLOOMFILE_OPEN_VERIFY_NONE, false, LOOKUPS);
 }
 
-static void many_without_verification(void **state)
+TEST_WITH(many_without_verification, make_cold_filter, leave_temp_dir)
 {
     assert_pages_read(BLOOMFILE_OPEN_VERIFY_NONE, true, LOOKUPS);
 }
 
-static void one_by_one_with_their_checksums(void **state)
+TEST_WITH(one_by_one_with_their_checksums, make_cold_filter, leave_temp_dir)
 {
     assert_pages_read(0, false, LOOKUPS + TABLE_PAGES);
 }
 
-static void many_with_their_checksums(void **state)
+TEST_WITH(many_with_their_checksums, make_cold_filter, leave_temp_dir)
 {
     assert_pages_read(0, true, LOOKUPS + TABLE_PAGES);
 }
@@ -162,7 +162,7 @@ static long waits_of_many(void)
 
 /* They are read side by side: asked for before they are needed, by those too who may not write to
  * the file. FUSE passes over what it is asked for while a dozen requests are under way. */
-static void many_without_waiting_for_each(void **state)
+TEST_WITH(many_without_waiting_for_each, make_cold_filter, leave_temp_dir)
 {
     if (is_on(FUSE))
         skip("the file system is FUSE");
@@ -184,14 +184,14 @@ static unsigned requests_of_many(void)
 
 /* Pages and their checksums, but for the first, which tells that the file is cold; and but for what
  * the kernel has in memory all the same, or takes back. */
-static void each_page_once_and_none_in_memory(void **state)
+TEST_WITH(each_page_once_and_none_in_memory, make_cold_filter, leave_temp_dir)
 {
     assert_in_range(requests_of_many(), FEW, 2 * (FEW - 1));
     assert_in_range(requests_of_many(), 0, FEW / 3);
 }
 
 /* Nothing is known of the caller's memory, so nothing is asked of it. */
-static void an_image_that_the_caller_has_mapped_is_only_read(void **state)
+TEST_WITH(an_image_that_the_caller_has_mapped_is_only_read, make_cold_filter, leave_temp_dir)
 {
     int fd = open("filter", O_RDONLY | O_CLOEXEC);
     const size_t size = (size_t)lseek(fd, 0, SEEK_END);
@@ -208,7 +208,7 @@ static void an_image_that_the_caller_has_mapped_is_only_read(void **state)
     close(fd);
 }
 
-static void the_whole_file_if_it_is_to_be_resident(void **state)
+TEST_WITH(the_whole_file_if_it_is_to_be_resident, make_cold_filter, leave_temp_dir)
 {
     static const unsigned flags[] = { BLOOMFILE_OPEN_PREFAULT, BLOOMFILE_OPEN_COPY };
     for (size_t i = 0; i < ROWS(flags); i++) {
@@ -242,23 +242,12 @@ static const char *obstacle(void)
 
 int main(void)
 {
-#define COLD(test) cmocka_unit_test_setup_teardown(test, make_cold_filter, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        COLD(one_by_one_without_verification),
-        COLD(many_without_verification),
-        COLD(one_by_one_with_their_checksums),
-        COLD(many_with_their_checksums),
-        COLD(many_without_waiting_for_each),
-        COLD(each_page_once_and_none_in_memory),
-        COLD(the_whole_file_if_it_is_to_be_resident),
-        COLD(an_image_that_the_caller_has_mapped_is_only_read),
-    };
     const char *why = obstacle();
     if (why != NULL)
         return skipped(why);
     layout = BLOOMFILE_LAYOUT_BLOCKED;
-    int failed = cmocka_run_group_tests_name("blocked", tests, NULL, NULL);
+    int failed = run_all(NULL, NULL);
     layout = BLOOMFILE_LAYOUT_RIBBON;
-    failed += cmocka_run_group_tests_name("ribbon", tests, NULL, NULL);
+    failed += run_all(NULL, NULL);
     return failed != 0;
 }

@@ -142,7 +142,7 @@ static struct bytes image_of_chance(uint32_t layout, uint64_t bits, unsigned odd
 
 /* From all to nothing, half to half, few to few: the last ones have parts of few and of many
  * changes. */
-static void any_two_bodies_make_a_patch(void **state)
+TEST(any_two_bodies_make_a_patch)
 {
     static const unsigned odds[][2] = { { 0, 0 }, { 0, 256 },   { 256, 0 },  { 128, 128 },
                                         { 0, 1 }, { 255, 254 }, { 200, 60 }, { 1, 1 } };
@@ -182,7 +182,7 @@ static struct bytes with_keys(uint32_t layout, uint64_t bits, uint64_t from, uin
 #endif
 
 /* Many pages: parts that end for their changes, for their pages, and where nothing changes. */
-static void keys_come_and_go(void **state)
+TEST(keys_come_and_go)
 {
     for (size_t l = 0; l < LARGE; l++) {
         const uint64_t bits = bits_of(layouts[l], 3000);
@@ -230,7 +230,7 @@ static struct bytes image_with_ones(size_t pages, unsigned ones, size_t another)
 }
 
 /* patches.md 5, "The same bytes". */
-static void parts_end_where_the_specification_says(void **state)
+TEST(parts_end_where_the_specification_says)
 {
     static const struct {
         size_t pages;
@@ -257,7 +257,7 @@ static void parts_end_where_the_specification_says(void **state)
     free(none.data);
 }
 
-static void every_byte_of_the_header_comes_out(void **state)
+TEST(every_byte_of_the_header_comes_out)
 {
     struct bytes base = with_file_header(image_from(small_recipes[1])),
                  result = with_file_header(image_from(small_recipes[1]));
@@ -285,7 +285,7 @@ static void every_byte_of_the_header_comes_out(void **state)
     free(result.data);
 }
 
-static void all_processors_find_and_make_the_same(void **state)
+TEST(all_processors_find_and_make_the_same)
 {
 #ifdef __x86_64__
     if (changes_best() == &changes_plain)
@@ -359,7 +359,7 @@ static void fill_body(uint8_t *body, uint8_t byte, bool checked)
 
 /* Another process writes to a file between the passes, and perhaps to its checksums: then more
  * changes are found than were counted. */
-static void bodies_that_change_between_the_passes_have_no_patch(void **state)
+TEST(bodies_that_change_between_the_passes_have_no_patch)
 {
     static uint8_t bodies[ENCODE_BOTH][BODY + 4 * BODY_PAGES];
     uint8_t *old = bodies[ENCODE_OLD], *new = bodies[ENCODE_NEW];
@@ -427,7 +427,7 @@ static struct bytes vector_image(const char *layout, uint64_t m, unsigned k, uin
     return file;
 }
 
-static void patches_are_those_of_the_text(void **state)
+TEST_IN_DIR(patches_are_those_of_the_text)
 {
     struct bytes text = spec_vectors();
     const unsigned vectors = lines_beginning_with("patch\t", text);
@@ -464,7 +464,7 @@ static void patches_are_those_of_the_text(void **state)
 
 /* ---- what is refused */
 
-static void filters_of_another_shape_are_refused(void **state)
+TEST(filters_of_another_shape_are_refused)
 {
     const struct recipe recipe = { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1000, 3, 10, 0 };
     struct recipe others[] = { recipe, recipe, recipe, recipe };
@@ -491,7 +491,7 @@ static void filters_of_another_shape_are_refused(void **state)
     free(base.data);
 }
 
-static void live_filters_are_refused(void **state)
+TEST_IN_DIR(live_filters_are_refused)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.bits = 512;
@@ -509,7 +509,7 @@ static void live_filters_are_refused(void **state)
     bloomfile_close(sealed);
 }
 
-static void a_damaged_filter_is_refused(void **state)
+TEST(a_damaged_filter_is_refused)
 {
     struct bytes base = with_keys(BLOOMFILE_LAYOUT_BLOCKED, 512 * 500, 0, 9000),
                  result = with_keys(BLOOMFILE_LAYOUT_BLOCKED, 512 * 500, 0, 9100),
@@ -538,7 +538,7 @@ static void a_damaged_filter_is_refused(void **state)
     free(result.data);
 }
 
-static void another_base_is_refused(void **state)
+TEST(another_base_is_refused)
 {
     struct bytes base = with_keys(BLOOMFILE_LAYOUT_CLASSIC, 9999, 0, 500),
                  result = with_keys(BLOOMFILE_LAYOUT_CLASSIC, 9999, 0, 501),
@@ -555,7 +555,7 @@ static void another_base_is_refused(void **state)
     free(third.data);
 }
 
-static void every_damaged_byte_and_every_cut_is_refused(void **state)
+TEST(every_damaged_byte_and_every_cut_is_refused)
 {
     for (size_t l = 0; l < ROWS(layouts); l++) {
         const uint64_t bits = bits_of(layouts[l], 3);
@@ -582,7 +582,7 @@ static void every_damaged_byte_and_every_cut_is_refused(void **state)
     }
 }
 
-static void what_is_short_and_no_patch_is_no_patch(void **state)
+TEST(what_is_short_and_no_patch_is_no_patch)
 {
     struct bytes base = with_keys(BLOOMFILE_LAYOUT_BLOCKED, bits_of(BLOOMFILE_LAYOUT_BLOCKED, 1), 0,
                                   9),
@@ -605,7 +605,7 @@ static size_t size_of_head(struct bytes patch)
 }
 
 /* A string that is no code: the checksum of its part is right. */
-static void what_no_writer_makes_is_refused(void **state)
+TEST(what_no_writer_makes_is_refused)
 {
     uint64_t seed = 77;
     for (size_t l = 0; l < ROWS(layouts); l++) {
@@ -634,7 +634,7 @@ static void what_no_writer_makes_is_refused(void **state)
 
 /* ---- files */
 
-static void the_result_may_take_the_place_of_its_base(void **state)
+TEST_IN_DIR(the_result_may_take_the_place_of_its_base)
 {
     assert_int_equal(publish_filter("old.bloom", 0, 1000), 0);
     struct bytes old = read_file("old.bloom");
@@ -675,7 +675,7 @@ static void the_result_may_take_the_place_of_its_base(void **state)
     free(new.data);
 }
 
-static void descriptors_that_cannot_be_read_are_an_error(void **state)
+TEST_IN_DIR(descriptors_that_cannot_be_read_are_an_error)
 {
     struct bytes base = image_from(small_recipes[0]);
     bloomfile_filter *f = open_image(base, 0);
@@ -695,7 +695,7 @@ static void descriptors_that_cannot_be_read_are_an_error(void **state)
 
 /* ---- series */
 
-static void layers_of_a_series_are_patched_one_by_one(void **state)
+TEST(layers_of_a_series_are_patched_one_by_one)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         struct bytes old = series_image(layout, 10000), new = series_image(layout, 15000);
@@ -724,7 +724,7 @@ static void layers_of_a_series_are_patched_one_by_one(void **state)
     }
 }
 
-static void series_of_other_shapes_have_no_patch(void **state)
+TEST(series_of_other_shapes_have_no_patch)
 {
     struct bytes two = series_image(BLOOMFILE_LAYOUT_BLOCKED, 5000), patch,
                  three = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10000),
@@ -746,28 +746,5 @@ static void series_of_other_shapes_have_no_patch(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_of_a_series_are_patched_one_by_one),
-        cmocka_unit_test(series_of_other_shapes_have_no_patch),
-        cmocka_unit_test(any_two_bodies_make_a_patch),
-        cmocka_unit_test(keys_come_and_go),
-        cmocka_unit_test(parts_end_where_the_specification_says),
-        cmocka_unit_test(every_byte_of_the_header_comes_out),
-        cmocka_unit_test(all_processors_find_and_make_the_same),
-        cmocka_unit_test(bodies_that_change_between_the_passes_have_no_patch),
-        cmocka_unit_test_setup_teardown(patches_are_those_of_the_text, enter_temp_dir,
-                                        leave_temp_dir),
-        cmocka_unit_test(filters_of_another_shape_are_refused),
-        cmocka_unit_test_setup_teardown(live_filters_are_refused, enter_temp_dir, leave_temp_dir),
-        cmocka_unit_test(a_damaged_filter_is_refused),
-        cmocka_unit_test(another_base_is_refused),
-        cmocka_unit_test(every_damaged_byte_and_every_cut_is_refused),
-        cmocka_unit_test(what_is_short_and_no_patch_is_no_patch),
-        cmocka_unit_test(what_no_writer_makes_is_refused),
-        cmocka_unit_test_setup_teardown(the_result_may_take_the_place_of_its_base, enter_temp_dir,
-                                        leave_temp_dir),
-        cmocka_unit_test_setup_teardown(descriptors_that_cannot_be_read_are_an_error,
-                                        enter_temp_dir, leave_temp_dir),
-    };
-    return spec_test_main(argc, argv, tests);
+    return spec_test_main(argc, argv);
 }

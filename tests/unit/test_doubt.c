@@ -190,7 +190,7 @@ static void split(char *line, char **row)
     assert_null(line);
 }
 
-static void answers_in_doubt_are_those_of_the_table(void **state)
+TEST(answers_in_doubt_are_those_of_the_table)
 {
     static const char columns[] =
         "file\tkeys\tnames\tname_errors\tmaybes\tverify\tpage\tmaybes_verified";
@@ -213,8 +213,5 @@ int main(int argc, char **argv)
     if (argc != 2)
         return 2;
     tests_folder = argv[1];
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_in_doubt_are_those_of_the_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -99,7 +99,7 @@ static void assert_maybe(const struct bloomfile_pinned *pin, uint64_t from, uint
     }
 }
 
-static void pin_that_was_never_filled_answers_maybe(void **state)
+TEST(pin_that_was_never_filled_answers_maybe)
 {
     struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
     const bloomfile_digest digests[GROUP + 1] = { 0 };
@@ -125,7 +125,7 @@ static void pin_that_was_never_filled_answers_maybe(void **state)
 
 /* ---- by itself */
 
-static void a_verified_filter_is_answered_without_a_call(void **state)
+TEST(a_verified_filter_is_answered_without_a_call)
 {
     static const uint64_t blocks[] = { 1, 7, 64 * PAGES };
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k += k < 20 ? 1 : 11) {
@@ -142,7 +142,7 @@ static void a_verified_filter_is_answered_without_a_call(void **state)
     }
 }
 
-static void other_layouts_and_large_batches_are_the_librarys(void **state)
+TEST(other_layouts_and_large_batches_are_the_librarys)
 {
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_LAYOUT_COUNTING,
                                         BLOOMFILE_LAYOUT_RIBBON };
@@ -170,7 +170,7 @@ static void other_layouts_and_large_batches_are_the_librarys(void **state)
     free(image.data);
 }
 
-static void a_size_that_no_version_has_is_refused(void **state)
+TEST(a_size_that_no_version_has_is_refused)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 10, 0 });
@@ -203,7 +203,7 @@ static void zero_body(void)
     assert_int_equal(close(fd), 0);
 }
 
-static void pages_are_checked_before_a_no_relies_on_them(void **state)
+TEST_IN_DIR(pages_are_checked_before_a_no_relies_on_them)
 {
     write_filter();
     zero_body();
@@ -214,7 +214,7 @@ static void pages_are_checked_before_a_no_relies_on_them(void **state)
     bloomfile_close(f);
 }
 
-static void when_all_pages_are_checked_calls_end(void **state)
+TEST_IN_DIR(when_all_pages_are_checked_calls_end)
 {
     write_filter();
     bloomfile_filter *f = opened("filter", 0);
@@ -227,7 +227,7 @@ static void when_all_pages_are_checked_calls_end(void **state)
     bloomfile_close(f);
 }
 
-static void damage_found_later_reaches_an_older_pin(void **state)
+TEST_IN_DIR(damage_found_later_reaches_an_older_pin)
 {
     write_filter();
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_VERIFY_FULL);
@@ -240,7 +240,7 @@ static void damage_found_later_reaches_an_older_pin(void **state)
     bloomfile_close(f);
 }
 
-static void a_hash_that_is_not_named_any_more_answers_maybe(void **state)
+TEST(a_hash_that_is_not_named_any_more_answers_maybe)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.hash_id = 0x80000001;
@@ -266,7 +266,7 @@ static void a_hash_that_is_not_named_any_more_answers_maybe(void **state)
 
 /* ---- live files */
 
-static void adds_of_others_are_seen_at_once(void **state)
+TEST_IN_DIR(adds_of_others_are_seen_at_once)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *reader = opened("filter", 0),
@@ -282,7 +282,7 @@ static void adds_of_others_are_seen_at_once(void **state)
 }
 
 /* In either record, in force or not. */
-static void a_poison_is_noticed_after_every_miss(void **state)
+TEST_IN_DIR(a_poison_is_noticed_after_every_miss)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
@@ -304,7 +304,7 @@ static void a_poison_is_noticed_after_every_miss(void **state)
     }
 }
 
-static void a_pin_outlives_sealing(void **state)
+TEST_IN_DIR(a_pin_outlives_sealing)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *reader = opened("filter", 0), *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -358,7 +358,7 @@ static void assert_layers_answer_maybe(bloomfile_filter *f)
     assert_in_range(maybe, 0, 100);
 }
 
-static void no_lookup_in_a_layer_of_a_live_series_says_no(void **state)
+TEST_IN_DIR(no_lookup_in_a_layer_of_a_live_series_says_no)
 {
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC };
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 3 };
@@ -381,7 +381,7 @@ static void no_lookup_in_a_layer_of_a_live_series_says_no(void **state)
     }
 }
 
-static void no_lookup_in_a_layer_of_a_sealed_series_says_no(void **state)
+TEST_IN_DIR(no_lookup_in_a_layer_of_a_sealed_series_says_no)
 {
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC };
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
@@ -403,24 +403,7 @@ static void no_lookup_in_a_layer_of_a_sealed_series_says_no(void **state)
     }
 }
 
-#define IN_NEW_DIR(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pin_that_was_never_filled_answers_maybe),
-        cmocka_unit_test(a_verified_filter_is_answered_without_a_call),
-        cmocka_unit_test(other_layouts_and_large_batches_are_the_librarys),
-        cmocka_unit_test(a_size_that_no_version_has_is_refused),
-        IN_NEW_DIR(pages_are_checked_before_a_no_relies_on_them),
-        IN_NEW_DIR(when_all_pages_are_checked_calls_end),
-        IN_NEW_DIR(damage_found_later_reaches_an_older_pin),
-        cmocka_unit_test(a_hash_that_is_not_named_any_more_answers_maybe),
-        IN_NEW_DIR(adds_of_others_are_seen_at_once),
-        IN_NEW_DIR(a_poison_is_noticed_after_every_miss),
-        IN_NEW_DIR(a_pin_outlives_sealing),
-        IN_NEW_DIR(no_lookup_in_a_layer_of_a_live_series_says_no),
-        IN_NEW_DIR(no_lookup_in_a_layer_of_a_sealed_series_says_no),
-    };
-    return cmocka_run_group_tests_name("inline", tests, NULL, NULL);
+    return run_all(NULL, NULL);
 }

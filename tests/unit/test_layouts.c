@@ -10,7 +10,7 @@
 #include "kernel/dispatch.h"
 #include "sizing/sizing.h"
 
-static void layouts_have_the_numbers_and_names_of_the_specification(void **state)
+TEST(layouts_have_the_numbers_and_names_of_the_specification)
 {
     char expected[200] = "| `layout` | u32:";
     unsigned found = 0;
@@ -25,14 +25,14 @@ static void layouts_have_the_numbers_and_names_of_the_specification(void **state
     free(text.data);
 }
 
-static void other_numbers_are_no_layouts(void **state)
+TEST(other_numbers_are_no_layouts)
 {
     assert_null(bloomfile_traits_of(0));
     assert_null(bloomfile_traits_of(LAYOUT_END));
     assert_null(bloomfile_traits_of(UINT32_MAX));
 }
 
-static void every_layout_is_whole(void **state)
+TEST(every_layout_is_whole)
 {
     for (uint32_t layout = 1; layout < LAYOUT_END; layout++) {
         const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
@@ -54,10 +54,5 @@ static void every_layout_is_whole(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layouts_have_the_numbers_and_names_of_the_specification),
-        cmocka_unit_test(other_numbers_are_no_layouts),
-        cmocka_unit_test(every_layout_is_whole),
-    };
-    return spec_test_main(argc, argv, tests);
+    return spec_test_main(argc, argv);
 }

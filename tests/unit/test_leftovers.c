@@ -68,7 +68,7 @@ static bool killed(pid_t child)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-static void what_a_kill_leaves_is_removed_by_the_next_one(void **state)
+TEST_IN_DIR(what_a_kill_leaves_is_removed_by_the_next_one)
 {
     assert_error(publish_filter("old", 0, 10), 0);
     for (unsigned named = 0; named < 2; named++) {
@@ -92,7 +92,7 @@ static bool terminated(pid_t child)
 }
 
 /* It waits while the unnamed file has a name that is not its own. */
-static void with_unnamed_files_a_signal_that_can_wait_leaves_nothing(void **state)
+TEST_IN_DIR(with_unnamed_files_a_signal_that_can_wait_leaves_nothing)
 {
     if (!has_unnamed_files())
         skip("the file system has no files without a name");
@@ -107,7 +107,7 @@ static void with_unnamed_files_a_signal_that_can_wait_leaves_nothing(void **stat
 /* ---- what is in use */
 
 /* But for the moment between making and locking it: then its maker makes another one. */
-static void a_file_that_is_being_made_stays(void **state)
+TEST_IN_DIR(a_file_that_is_being_made_stays)
 {
     assert_error(publish_filter("old", 0, 10), 0);
     unsigned stayed = 0, removed = 0;
@@ -136,7 +136,7 @@ static void a_file_that_is_being_made_stays(void **state)
 }
 
 /* The lock is not left on the new file, whose descriptor a live filter's handle keeps. */
-static void a_finished_file_is_not_locked(void **state)
+TEST_IN_DIR(a_finished_file_is_not_locked)
 {
     struct faults faults = { .no_unnamed_files = true };
     faults_begin(&faults);
@@ -148,7 +148,7 @@ static void a_finished_file_is_not_locked(void **state)
 }
 
 /* Names are random there, and nobody looks for them. */
-static void where_there_are_no_locks_nothing_is_removed_and_nothing_left(void **state)
+TEST_IN_DIR(where_there_are_no_locks_nothing_is_removed_and_nothing_left)
 {
     write_file(fixed_name(5), "", 0);
     for (unsigned named = 0; named < 2; named++) {
@@ -165,7 +165,7 @@ static void where_there_are_no_locks_nothing_is_removed_and_nothing_left(void **
 }
 
 /* Its maker takes another name, and whoever holds it removes it, or the next one does. */
-static void a_name_that_somebody_else_holds_at_once_is_given_up(void **state)
+TEST_IN_DIR(a_name_that_somebody_else_holds_at_once_is_given_up)
 {
     struct faults faults = once(ON_flock, 1, EWOULDBLOCK);
     faults.no_unnamed_files = true;
@@ -179,7 +179,7 @@ static void a_name_that_somebody_else_holds_at_once_is_given_up(void **state)
 
 /* ---- what is not ours */
 
-static void what_is_no_leftover_stays(void **state)
+TEST_IN_DIR(what_is_no_leftover_stays)
 {
     int fd = open(fixed_name(0), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     assert_int_equal(flock(fd, LOCK_SH), 0);
@@ -227,7 +227,7 @@ static void publish_and_be_killed(unsigned seed)
     _exit(0);
 }
 
-static void makers_and_cleaners_do_not_disturb_each_other(void **state)
+TEST_IN_DIR(makers_and_cleaners_do_not_disturb_each_other)
 {
     enum {
         AT_ONCE = 6
@@ -270,7 +270,7 @@ static void take_over_name(enum fault_call call)
     taken_over = true;
 }
 
-static void another_maker_s_file_is_never_published_nor_removed(void **state)
+TEST_IN_DIR(another_maker_s_file_is_never_published_nor_removed)
 {
     assert_error(publish_filter("old", 0, 10), 0);
     struct faults faults = { .no_unnamed_files = true, .at_each_call = take_over_name };
@@ -299,17 +299,5 @@ int main(void)
 {
     if (!folder_is_local())
         return skipped("needs a file system on which leftovers are looked for");
-#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
-    const struct CMUnitTest tests[] = {
-        IN_NEW_DIR(what_a_kill_leaves_is_removed_by_the_next_one),
-        IN_NEW_DIR(with_unnamed_files_a_signal_that_can_wait_leaves_nothing),
-        IN_NEW_DIR(a_file_that_is_being_made_stays),
-        IN_NEW_DIR(a_finished_file_is_not_locked),
-        IN_NEW_DIR(where_there_are_no_locks_nothing_is_removed_and_nothing_left),
-        IN_NEW_DIR(a_name_that_somebody_else_holds_at_once_is_given_up),
-        IN_NEW_DIR(what_is_no_leftover_stays),
-        IN_NEW_DIR(another_maker_s_file_is_never_published_nor_removed),
-        IN_NEW_DIR(makers_and_cleaners_do_not_disturb_each_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Adding processes are killed at random: every add that had returned is there, no lock remains, and
  * nothing has to be repaired. */
-#include "faults.h"
 #include "live_support.h"
 #include "workers.h"
 
 #include <bloomfile_live.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -170,54 +168,6 @@ TEST_IN_DIR(adders_to_counters_are_killed)
 {
     nothing_is_lost(0, BLOOMFILE_LAYOUT_COUNTING, ROUNDS / 3);
     assert_can_be_sealed();
-}
-
-/* ---- the lock of one who is stopped, and then killed */
-
-static void stop_with_lock(enum fault_call call)
-{
-    if (call == ON_unlock)
-        raise(SIGSTOP);
-}
-
-/* A child that adds two keys of one stripe, and is stopped while it has the lock of that stripe. */
-static pid_t start_adding(bool stops)
-{
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        bloomfile_filter *f;
-        uint64_t digests[2] = { 1, 2 };
-        alarm(60);
-        if (bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT) != 0)
-            _exit(1);
-        if (stops)
-            faults_begin(&(struct faults){ .at_each_call = stop_with_lock });
-        _exit(bloomfile_add_digests(f, digests, 2, NULL, NULL, NULL) != 0);
-    }
-    return child;
-}
-
-TEST_IN_DIR(the_lock_of_a_killed_holder_is_free)
-{
-    const off_t stripe = 64;
-    int status;
-    make_filter(BLOOMFILE_LAYOUT_COUNTING); /* whose keys take the lock when they are there, too */
-    const int fd = open("filter", O_RDWR | O_CLOEXEC);
-    for (unsigned round = 0; round < 3; round++) {
-        const pid_t holder = start_adding(true);
-        assert_int_equal(waitpid(holder, &status, WUNTRACED), holder);
-        assert_true(WIFSTOPPED(status));
-        const int lock = lock_on_byte(fd, stripe);
-        const pid_t adder = start_adding(false);
-        const bool waits = still_waits(adder);
-        assert_int_equal(kill(holder, SIGKILL), 0);
-        assert_int_equal(waitpid(holder, &status, 0), holder);
-        assert_int_equal(lock, F_WRLCK);
-        assert_true(waits);
-        assert_child_succeeds(adder);
-    }
-    close(fd);
 }
 
 int main(void)

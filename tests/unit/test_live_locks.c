@@ -28,6 +28,50 @@ enum { /* the specification's numbers, not the library's names for them */
     BYTES = 140, /* looked at */
 };
 
+/* ---- first, before forks are watched */
+
+static size_t descriptors_in_sync;
+
+static void count_descriptors(enum fault_call call)
+{
+    if (call == ON_msync || call == ON_fdatasync)
+        descriptors_in_sync = open_descriptors();
+}
+
+static int where_forks_cannot_be_watched(void)
+{
+    bloomfile_filter *f;
+    const struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
+    struct faults faults = once(ON_pthread_atfork, 1, ENOMEM);
+    faults.at_each_call = count_descriptors;
+    faults_begin(&faults);
+    bool right = bloomfile_create(&f, "filter", &params, 0) == 0;
+    const size_t descriptors = open_descriptors();
+    right = right && fault_calls(ON_pthread_atfork) == 1 && bloomfile_sync(f) == 0 &&
+            descriptors_in_sync == descriptors;
+    bloomfile_close(f);
+    right =
+        right && bloomfile_open(&f, "filter", 0) == 0 && bloomfile_seal_to("copy", f, 0) == ENOMEM;
+    bloomfile_close(f);
+    faults_end();
+    return !right;
+}
+
+/* A child would have an opening that it does not know of. */
+TEST_IN_DIR(where_forks_cannot_be_watched_nothing_is_opened_for_a_sync)
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(where_forks_cannot_be_watched());
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (status != 0)
+        make_live("another", BLOOMFILE_LAYOUT_BLOCKED); /* tells of a system without live filters */
+    assert_int_equal(status, 0);
+}
+
+#define ON_NEW_FILTER(test) TEST_WITH(test, begin_with_outsider, end_with_outsider)
+
 /* ---- which bytes are held */
 
 static struct {
@@ -79,7 +123,7 @@ static void watch(enum fault_call call, unsigned nth)
     faults_begin(&(struct faults){ .at_each_call = look_at_call });
 }
 
-static void a_writer_at_rest_holds_byte_0_shared_and_a_reader_none(void **state)
+ON_NEW_FILTER(a_writer_at_rest_holds_byte_0_shared_and_a_reader_none)
 {
     bloomfile_filter *reader = opened("filter", 0);
     look();
@@ -96,7 +140,7 @@ static void a_writer_at_rest_holds_byte_0_shared_and_a_reader_none(void **state)
     bloomfile_close(reader);
 }
 
-static void records_are_written_and_synced_under_byte_1(void **state)
+ON_NEW_FILTER(records_are_written_and_synced_under_byte_1)
 {
     static const enum fault_call calls[] = { ON_pwrite64, ON_msync };
     bloomfile_filter *writer;
@@ -121,7 +165,7 @@ static void records_are_written_and_synced_under_byte_1(void **state)
     }
 }
 
-static void adders_are_not_held_up_while_the_body_is_synced(void **state)
+ON_NEW_FILTER(adders_are_not_held_up_while_the_body_is_synced)
 {
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     watch(ON_msync, 1);
@@ -132,7 +176,7 @@ static void adders_are_not_held_up_while_the_body_is_synced(void **state)
     bloomfile_close(writer);
 }
 
-static void a_sealer_holds_bytes_0_1_and_3_exclusively(void **state)
+ON_NEW_FILTER(a_sealer_holds_bytes_0_1_and_3_exclusively)
 {
     for (unsigned nth = 1; nth <= 3; nth++) {
         bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -152,7 +196,7 @@ static void a_sealer_holds_bytes_0_1_and_3_exclusively(void **state)
 }
 
 /* So others can join again. */
-static void a_sealer_that_fails_shares_byte_0_again(void **state)
+ON_NEW_FILTER(a_sealer_that_fails_shares_byte_0_again)
 {
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct faults faults = once(ON_pwrite64, 1, ENOSPC);
@@ -166,7 +210,7 @@ static void a_sealer_that_fails_shares_byte_0_again(void **state)
     bloomfile_close(writer);
 }
 
-static void a_reader_poisons_under_byte_1(void **state)
+ON_NEW_FILTER(a_reader_poisons_under_byte_1)
 {
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE),
                      *reader = opened("filter", 0);
@@ -201,7 +245,7 @@ static void a_reader_poisons_under_byte_1(void **state)
     assert_flawless(flaw_of_poisoned_file("filter"));
 }
 
-static void a_remover_holds_byte_2(void **state)
+ON_NEW_FILTER(a_remover_holds_byte_2)
 {
     uint8_t room[8];
     struct bytes key = number_key(3, room);
@@ -217,7 +261,7 @@ static void a_remover_holds_byte_2(void **state)
 }
 
 /* L7. */
-static void an_exact_adder_holds_its_stripe_or_all(void **state)
+ON_NEW_FILTER(an_exact_adder_holds_its_stripe_or_all)
 {
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (uint64_t i = 0; i < 200; i++) {
@@ -260,7 +304,7 @@ static void add_and_remove_beside(enum fault_call call)
 }
 
 /* Another thread of the process shares the locks of its opening. */
-static void who_lets_go_of_one_byte_keeps_the_others(void **state)
+ON_NEW_FILTER(who_lets_go_of_one_byte_keeps_the_others)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (uint64_t stripe = 4; stripe < 64; stripe += 59) {
@@ -291,7 +335,7 @@ static void sync_beside(enum fault_call call)
 
 static const struct faults syncs_beside = { .at_each_call = sync_beside };
 
-static void a_sync_lets_go_of_no_adder_s_and_no_remover_s_byte(void **state)
+ON_NEW_FILTER(a_sync_lets_go_of_no_adder_s_and_no_remover_s_byte)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (int byte = REMOVERS; byte <= STRIPES; byte += STRIPES - REMOVERS) {
@@ -354,7 +398,7 @@ static void look_at_bytes_1_and_3(enum fault_call call)
 }
 
 /* L1. */
-static void byte_3_is_taken_before_byte_1(void **state)
+ON_NEW_FILTER(byte_3_is_taken_before_byte_1)
 {
     static int (*const ways[])(void) = { open_it, sync_it, close_it, seal_it };
     for (size_t i = 0; i < ROWS(ways); i++) {
@@ -377,7 +421,7 @@ static void byte_3_is_taken_before_byte_1(void **state)
 /* ---- others hold them */
 
 /* L1. */
-static void byte_0_held_by_others_is_busy_at_once(void **state)
+ON_NEW_FILTER(byte_0_held_by_others_is_busy_at_once)
 {
     bloomfile_filter *f;
     assert_int_equal(lock_byte(outsider, F_WRLCK, WRITERS), 0);
@@ -419,7 +463,7 @@ static void assert_writer_waits_for(off_t byte, unsigned flags, int (*run)(void)
 }
 
 /* L1. */
-static void whoever_changes_records_waits_for_byte_1(void **state)
+ON_NEW_FILTER(whoever_changes_records_waits_for_byte_1)
 {
     assert_waits_for(RECORDS, open_it);
     assert_writer_waits_for(RECORDS, 0, sync_it);
@@ -444,7 +488,7 @@ static int open_and(int (*run)(void))
     return failed || waitpid(child, &status, 0) != child || status != 0;
 }
 
-static void sealing_and_closing_wait_for_byte_1(void **state)
+ON_NEW_FILTER(sealing_and_closing_wait_for_byte_1)
 {
     assert_int_equal(open_and(close_it), 0);
     assert_flawless(flaw_of_clean_file("filter"));
@@ -454,7 +498,7 @@ static void sealing_and_closing_wait_for_byte_1(void **state)
 }
 
 /* L1, L8. */
-static void removers_wait_for_byte_2_and_adders_do_not(void **state)
+ON_NEW_FILTER(removers_wait_for_byte_2_and_adders_do_not)
 {
     assert_writer_waits_for(REMOVERS, 0, remove_it);
     assert_int_equal(lock_byte(outsider, F_WRLCK, REMOVERS), 0);
@@ -463,7 +507,7 @@ static void removers_wait_for_byte_2_and_adders_do_not(void **state)
     bloomfile_close(f);
 }
 
-static void exact_adders_wait_for_their_stripe_and_others_do_not(void **state)
+ON_NEW_FILTER(exact_adders_wait_for_their_stripe_and_others_do_not)
 {
     assert_writer_waits_for(STRIPES + 7, BLOOMFILE_OPEN_ADD_EXACT, add_it);
     assert_int_equal(lock_byte(outsider, F_WRLCK, STRIPES + 7), 0);
@@ -478,7 +522,7 @@ static void exact_adders_wait_for_their_stripe_and_others_do_not(void **state)
 }
 
 /* L7. All stripes are held: whoever asked for one would wait until the alarm. */
-static void exact_adders_of_keys_that_are_there_wait_for_nobody(void **state)
+ON_NEW_FILTER(exact_adders_of_keys_that_are_there_wait_for_nobody)
 {
     bool was_new[100];
     size_t new_keys = 1;
@@ -520,7 +564,7 @@ static void assert_adds_the_others(bloomfile_filter *f, size_t n, uint64_t there
     }
 }
 
-static void an_exact_batch_of_which_some_keys_are_there_adds_the_others(void **state)
+ON_NEW_FILTER(an_exact_batch_of_which_some_keys_are_there_adds_the_others)
 {
     make_live("blocked", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("blocked", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
@@ -546,7 +590,7 @@ static void *run_it(void *run)
 }
 
 /* Another thread would wait for it until the alarm. */
-static void a_lock_that_is_not_had_is_not_held_in_the_process(void **state)
+ON_NEW_FILTER(a_lock_that_is_not_had_is_not_held_in_the_process)
 {
     static int (*const runs[])(void) = { add_it, add_two, remove_next };
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
@@ -588,7 +632,7 @@ static void fork_while_it_syncs(enum fault_call call)
 }
 
 /* As a handler of signals may do. The child knows nothing of the turn that its parent has. */
-static void a_child_that_is_made_in_a_sync_syncs_and_forks(void **state)
+ON_NEW_FILTER(a_child_that_is_made_in_a_sync_syncs_and_forks)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     forked = false;
@@ -683,7 +727,7 @@ static void sync_meanwhile(enum fault_call call)
 }
 
 /* L14. The locks of the file are those of one opening, which do not keep its threads apart. */
-static void threads_sync_one_after_the_other(void **state)
+ON_NEW_FILTER(threads_sync_one_after_the_other)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     struct faults faults = once(ON_open64, 1, EMFILE);
@@ -703,7 +747,7 @@ static void copy_meanwhile(enum fault_call call)
 }
 
 /* Else the one may read what the other one's opening has replaced. */
-static void threads_of_a_child_open_the_file_anew_one_after_the_other(void **state)
+ON_NEW_FILTER(threads_of_a_child_open_the_file_anew_one_after_the_other)
 {
     inherited = opened("filter", 0);
     pid_t child = fork();
@@ -731,7 +775,7 @@ static void wait_for_a_fork(enum fault_call call)
 }
 
 /* Else a child might get an opening that it does not know of, and keep its locks. */
-static void a_fork_waits_until_an_opening_is_known(void **state)
+ON_NEW_FILTER(a_fork_waits_until_an_opening_is_known)
 {
     static int (*const run)(void) = sync_it;
     pthread_t thread;
@@ -775,7 +819,7 @@ static void before_fork(void)
 }
 
 /* Else the child might close another descriptor of that number. */
-static void an_opening_is_not_closed_during_a_fork(void **state)
+ON_NEW_FILTER(an_opening_is_not_closed_during_a_fork)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     faults_begin(&(struct faults){ .at_each_call = wait_for_fork });
@@ -817,7 +861,7 @@ static void begin_another_sync(enum fault_call call)
         usleep(1000);
 }
 
-static void a_child_has_no_opening_of_any_sync(void **state)
+ON_NEW_FILTER(a_child_has_no_opening_of_any_sync)
 {
     make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
     blocked_sync = open("other", O_RDWR | O_CLOEXEC);
@@ -845,50 +889,9 @@ static void a_child_has_no_opening_of_any_sync(void **state)
     close(blocked_sync);
 }
 
-static size_t descriptors_in_sync;
-
-static void count_descriptors(enum fault_call call)
-{
-    if (call == ON_msync || call == ON_fdatasync)
-        descriptors_in_sync = open_descriptors();
-}
-
-/* Before anything else is done with live files. */
-static int where_forks_cannot_be_watched(void)
-{
-    bloomfile_filter *f;
-    const struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
-    struct faults faults = once(ON_pthread_atfork, 1, ENOMEM);
-    faults.at_each_call = count_descriptors;
-    faults_begin(&faults);
-    bool right = bloomfile_create(&f, "filter", &params, 0) == 0;
-    const size_t descriptors = open_descriptors();
-    right = right && fault_calls(ON_pthread_atfork) == 1 && bloomfile_sync(f) == 0 &&
-            descriptors_in_sync == descriptors;
-    bloomfile_close(f);
-    right =
-        right && bloomfile_open(&f, "filter", 0) == 0 && bloomfile_seal_to("copy", f, 0) == ENOMEM;
-    bloomfile_close(f);
-    faults_end();
-    return !right;
-}
-
-/* A child would have an opening that it does not know of. */
-static void where_forks_cannot_be_watched_nothing_is_opened_for_a_sync(void **state)
-{
-    pid_t child = fork();
-    if (child == 0)
-        _exit(where_forks_cannot_be_watched());
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (status != 0)
-        make_live("another", BLOOMFILE_LAYOUT_BLOCKED); /* tells of a system without live filters */
-    assert_int_equal(status, 0);
-}
-
 /* ---- death */
 
-static void a_killed_holder_lets_go(void **state)
+ON_NEW_FILTER(a_killed_holder_lets_go)
 {
     int ready[2];
     char byte;
@@ -932,38 +935,5 @@ static void a_killed_holder_lets_go(void **state)
 
 int main(void)
 {
-#define ON_NEW_FILTER(test)                                                                        \
-    cmocka_unit_test_setup_teardown(test, begin_with_outsider, end_with_outsider)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(where_forks_cannot_be_watched_nothing_is_opened_for_a_sync,
-                                        enter_temp_dir, leave_temp_dir),
-        ON_NEW_FILTER(an_opening_is_not_closed_during_a_fork),
-        ON_NEW_FILTER(a_child_has_no_opening_of_any_sync),
-        ON_NEW_FILTER(a_writer_at_rest_holds_byte_0_shared_and_a_reader_none),
-        ON_NEW_FILTER(records_are_written_and_synced_under_byte_1),
-        ON_NEW_FILTER(adders_are_not_held_up_while_the_body_is_synced),
-        ON_NEW_FILTER(a_sealer_holds_bytes_0_1_and_3_exclusively),
-        ON_NEW_FILTER(a_sealer_that_fails_shares_byte_0_again),
-        ON_NEW_FILTER(a_reader_poisons_under_byte_1),
-        ON_NEW_FILTER(a_remover_holds_byte_2),
-        ON_NEW_FILTER(an_exact_adder_holds_its_stripe_or_all),
-        ON_NEW_FILTER(who_lets_go_of_one_byte_keeps_the_others),
-        ON_NEW_FILTER(a_sync_lets_go_of_no_adder_s_and_no_remover_s_byte),
-        ON_NEW_FILTER(exact_adders_of_keys_that_are_there_wait_for_nobody),
-        ON_NEW_FILTER(an_exact_batch_of_which_some_keys_are_there_adds_the_others),
-        ON_NEW_FILTER(a_lock_that_is_not_had_is_not_held_in_the_process),
-        ON_NEW_FILTER(a_child_that_is_made_in_a_sync_syncs_and_forks),
-        ON_NEW_FILTER(a_fork_waits_until_an_opening_is_known),
-        ON_NEW_FILTER(threads_sync_one_after_the_other),
-        ON_NEW_FILTER(threads_of_a_child_open_the_file_anew_one_after_the_other),
-        ON_NEW_FILTER(byte_3_is_taken_before_byte_1),
-        ON_NEW_FILTER(byte_0_held_by_others_is_busy_at_once),
-        ON_NEW_FILTER(whoever_changes_records_waits_for_byte_1),
-        ON_NEW_FILTER(sealing_and_closing_wait_for_byte_1),
-        ON_NEW_FILTER(removers_wait_for_byte_2_and_adders_do_not),
-        ON_NEW_FILTER(exact_adders_wait_for_their_stripe_and_others_do_not),
-        ON_NEW_FILTER(a_killed_holder_lets_go),
-    };
-    return pthread_atfork(before_fork, NULL, NULL) != 0 ||
-           cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return pthread_atfork(before_fork, NULL, NULL) != 0 || run_all(NULL, NULL);
 }

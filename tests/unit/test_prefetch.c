@@ -46,7 +46,7 @@ static void assert_requested(const uint8_t *body, const uint64_t *digests, unsig
     assert_int_equal(requests, expected);
 }
 
-static void both_lines_of_unaligned_block_are_requested(void **state)
+TEST(both_lines_of_unaligned_block_are_requested)
 {
     static const size_t offsets[] = { 0, 1, 8, 63 };
     uint64_t digests[KEYS];
@@ -71,8 +71,5 @@ static void both_lines_of_unaligned_block_are_requested(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_lines_of_unaligned_block_are_requested),
-    };
-    return cmocka_run_group_tests_name("prefetch", tests, NULL, NULL);
+    return run_all(NULL, NULL);
 }

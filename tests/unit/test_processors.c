@@ -48,7 +48,7 @@ static const char *fastest(void)
     return kernel_named(BLOOMFILE_LAYOUT_BLOCKED, NULL)->name;
 }
 
-static void a_kernel_is_chosen_that_the_processor_can_run(void **state)
+TEST_WITH(a_kernel_is_chosen_that_the_processor_can_run, remember, restore)
 {
     static const enum feature needed[] = { AVX2, BMI, BMI2, POPCNT };
     if ((before >> AVX512F & 1) != 0)
@@ -66,7 +66,7 @@ static void a_kernel_is_chosen_that_the_processor_can_run(void **state)
     }
 }
 
-static void kernels_of_other_layouts_need_more_of_avx512(void **state)
+TEST_WITH(kernels_of_other_layouts_need_more_of_avx512, remember, restore)
 {
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_LAYOUT_COUNTING };
     static const enum feature needed[] = { AVX512F, AVX512VL, AVX512BW, AVX512DQ, POPCNT };
@@ -84,7 +84,7 @@ static void kernels_of_other_layouts_need_more_of_avx512(void **state)
     }
 }
 
-static void the_fastest_of_ribbon_counts_ones_in_vectors(void **state)
+TEST_WITH(the_fastest_of_ribbon_counts_ones_in_vectors, remember, restore)
 {
     static const enum feature needed[] = { AVX512F, AVX512VL, AVX512BW, AVX512DQ, AVX512VPOPCNTDQ };
     for (size_t i = 0; i < ROWS(needed); i++) {
@@ -95,7 +95,7 @@ static void the_fastest_of_ribbon_counts_ones_in_vectors(void **state)
     }
 }
 
-static void ones_are_counted_without_an_instruction_for_it(void **state)
+TEST_WITH(ones_are_counted_without_an_instruction_for_it, remember, restore)
 {
     static void (*const tallies[])(const uint8_t *, size_t, struct kernel_tally *) = {
         kernel_tally_classic, kernel_tally_counting, kernel_tally_blocked
@@ -136,7 +136,7 @@ static void assert_narrower_folds(fold_function *fold, const uint8_t *from, uint
     assert_memory_equal(with, without, sizeof with);
 }
 
-static void folds_are_the_same_in_narrower_registers(void **state)
+TEST_WITH(folds_are_the_same_in_narrower_registers, remember, restore)
 {
     static fold_function *const folds[] = { kernel_fold_classic, kernel_fold_counting };
     static const uint64_t large[] = { 59, 61, 127, 509 };
@@ -159,19 +159,7 @@ static void folds_are_the_same_in_narrower_registers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(folds_are_the_same_in_narrower_registers, remember,
-                                        restore),
-        cmocka_unit_test_setup_teardown(a_kernel_is_chosen_that_the_processor_can_run, remember,
-                                        restore),
-        cmocka_unit_test_setup_teardown(kernels_of_other_layouts_need_more_of_avx512, remember,
-                                        restore),
-        cmocka_unit_test_setup_teardown(the_fastest_of_ribbon_counts_ones_in_vectors, remember,
-                                        restore),
-        cmocka_unit_test_setup_teardown(ones_are_counted_without_an_instruction_for_it, remember,
-                                        restore),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }
 
 #else

@@ -45,7 +45,7 @@ static void assert_agrees_with_reference(struct recipe recipe)
     free(image.data);
 }
 
-static void blocked_lookups_agree_with_the_specification(void **state)
+TEST(blocked_lookups_agree_with_the_specification)
 {
     static const uint64_t blocks[] = { 1, 2, 3, 13, 64, 129 };
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
@@ -54,7 +54,7 @@ static void blocked_lookups_agree_with_the_specification(void **state)
                 (struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * blocks[i], k, 0, k });
 }
 
-static void classic_lookups_agree_with_the_specification(void **state)
+TEST(classic_lookups_agree_with_the_specification)
 {
     static const uint64_t bits[] = { 1, 2, 7, 8, 100, 511, 1000, 4099, 65537 };
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
@@ -63,7 +63,7 @@ static void classic_lookups_agree_with_the_specification(void **state)
                 (struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, bits[i], k, 0, k });
 }
 
-static void counting_lookups_agree_with_the_specification(void **state)
+TEST(counting_lookups_agree_with_the_specification)
 {
     static const uint64_t counters[] = { 1, 2, 3, 100, 511, 1000, 4099, 16385 };
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
@@ -124,7 +124,7 @@ static void assert_many_as_one_by_one(const struct recipe *recipe, struct bytes 
     bloomfile_close(one_by_one);
 }
 
-static void many_lookups_answer_as_one_by_one(void **state)
+TEST(many_lookups_answer_as_one_by_one)
 {
     for (size_t r = 0; r < ROWS(several_pages); r++) {
         struct bytes image = image_from(several_pages[r]);
@@ -137,7 +137,7 @@ static void many_lookups_answer_as_one_by_one(void **state)
 }
 
 /* Nothing is computed from a NULL, which UndefinedBehaviorSanitizer would tell. */
-static void no_keys_may_be_null(void **state)
+TEST(no_keys_may_be_null)
 {
     for (size_t r = 0; r < ROWS(several_pages); r++) {
         struct bytes image = image_from(several_pages[r]);
@@ -149,7 +149,7 @@ static void no_keys_may_be_null(void **state)
     }
 }
 
-static void many_keys_may_differ_in_length(void **state)
+TEST(many_keys_may_differ_in_length)
 {
     enum {
         LONGEST = 300
@@ -178,7 +178,7 @@ static void many_keys_may_differ_in_length(void **state)
     free(image.data);
 }
 
-static void nothing_is_read_behind_the_last_key(void **state)
+TEST(nothing_is_read_behind_the_last_key)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = 512 * 8, .hashes = 8 });
     add_numbers(b, 0, 1);
@@ -201,7 +201,7 @@ static void nothing_is_read_behind_the_last_key(void **state)
 }
 
 /* Of handles in doubt: a page is bad. */
-static void nor_behind_the_last_digest(void **state)
+TEST(nor_behind_the_last_digest)
 {
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                         BLOOMFILE_LAYOUT_COUNTING, BLOOMFILE_LAYOUT_RIBBON };
@@ -226,7 +226,7 @@ static void nor_behind_the_last_digest(void **state)
     assert_int_equal(munmap(pages, 2 * page), 0);
 }
 
-static void the_empty_key_is_a_key(void **state)
+TEST(the_empty_key_is_a_key)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = 512 * 8, .hashes = 8 });
     assert_error(bloomfile_builder_add(b, NULL, 0), 0);
@@ -243,7 +243,7 @@ static void the_empty_key_is_a_key(void **state)
     free(image.data);
 }
 
-static void the_answers_depend_on_the_seed(void **state)
+TEST(the_answers_depend_on_the_seed)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 100, 8, 100, 77 });
@@ -263,7 +263,7 @@ static void the_answers_depend_on_the_seed(void **state)
     free(image.data);
 }
 
-static void the_kernel_has_a_name(void **state)
+TEST(the_kernel_has_a_name)
 {
     struct bytes image = image_from(several_pages[1]);
     bloomfile_filter *f = open_image(image, 0);
@@ -325,7 +325,7 @@ static void *verify(void *argument)
     return NULL;
 }
 
-static void threads_share_a_lazily_verified_handle(void **state)
+TEST(threads_share_a_lazily_verified_handle)
 {
     for (size_t r = 0; r < 2 * ROWS(several_pages); r++) {
         const struct recipe *recipe = &several_pages[r / 2];
@@ -369,7 +369,7 @@ static void *touch_every_page(void *argument)
     return NULL;
 }
 
-static void a_page_is_counted_once_however_many_threads_check_it(void **state)
+TEST(a_page_is_counted_once_however_many_threads_check_it)
 {
     struct bytes image = image_from(
         (struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 8 * PAGE * MANY_PAGES, 3, 60000, 0 });
@@ -397,20 +397,5 @@ int main(void)
 {
     if (lacks_kernel())
         return skipped("this processor lacks the kernel");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocked_lookups_agree_with_the_specification),
-        cmocka_unit_test(classic_lookups_agree_with_the_specification),
-        cmocka_unit_test(counting_lookups_agree_with_the_specification),
-        cmocka_unit_test(many_lookups_answer_as_one_by_one),
-        cmocka_unit_test(no_keys_may_be_null),
-        cmocka_unit_test(many_keys_may_differ_in_length),
-        cmocka_unit_test(nothing_is_read_behind_the_last_key),
-        cmocka_unit_test(nor_behind_the_last_digest),
-        cmocka_unit_test(the_empty_key_is_a_key),
-        cmocka_unit_test(the_answers_depend_on_the_seed),
-        cmocka_unit_test(the_kernel_has_a_name),
-        cmocka_unit_test(threads_share_a_lazily_verified_handle),
-        cmocka_unit_test(a_page_is_counted_once_however_many_threads_check_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return run_all(NULL, NULL);
 }

@@ -99,7 +99,7 @@ static int join(const char *path, bloomfile_filter **list, uint32_t slices)
 
 /* ---- building and joining */
 
-static void test_they_make_the_whole(void **state)
+TEST_IN_DIR(test_they_make_the_whole)
 {
     build("whole", 0, 0);
     struct bytes whole = read_file("whole");
@@ -135,7 +135,7 @@ static void test_they_make_the_whole(void **state)
 }
 
 /* With temporary files, threads, digests one by one and in batches. */
-static void test_however_it_is_built(void **state)
+TEST_IN_DIR(test_however_it_is_built)
 {
     struct bloomfile_params params = params_of(3, 5);
     bloomfile_builder *plain = new_builder(params);
@@ -241,7 +241,7 @@ static int join_both(void)
     return error;
 }
 
-static void test_slices_of_different_keys_are_refused(void **state)
+TEST_IN_DIR(test_slices_of_different_keys_are_refused)
 {
     const int refused = BLOOMFILE_EINCOMPLETE;
     build_of(0, 0, KEYS / 2, 1);
@@ -270,7 +270,7 @@ static void test_slices_of_different_keys_are_refused(void **state)
 }
 
 /* The number of keys is the same, and the sum is not; or the other way round. */
-static void test_both_count_and_sum_are_compared(void **state)
+TEST_IN_DIR(test_both_count_and_sum_are_compared)
 {
     const bloomfile_digest given[2][3] = { { 0, UINT64_MAX, 0 }, { 1, UINT64_MAX - 1, 0 } };
     for (size_t more = 0; more < 2; more++)
@@ -290,7 +290,7 @@ static void test_both_count_and_sum_are_compared(void **state)
     assert_error(join_both(), BLOOMFILE_EINCOMPLETE);
 }
 
-static void test_what_a_slice_says_of_its_keys(void **state)
+TEST_IN_DIR(test_what_a_slice_says_of_its_keys)
 {
     uint64_t sum = 0, own = 0;
     for (uint64_t i = 0; i < KEYS; i++) {
@@ -313,7 +313,7 @@ static void test_what_a_slice_says_of_its_keys(void **state)
 }
 
 /* The sizes that a rate asks for, and a body without whole pages. */
-static void test_sizes(void **state)
+TEST_IN_DIR(test_sizes)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = KEYS;
@@ -339,7 +339,7 @@ static void test_sizes(void **state)
     free(whole.data);
 }
 
-static void test_params(void **state)
+TEST_IN_DIR(test_params)
 {
     const struct {
         uint32_t layout, slice, slices;
@@ -385,7 +385,7 @@ static void test_params(void **state)
 }
 
 /* Each digest belongs to one slice, whatever the sizes. */
-static void test_slice_of(void **state)
+TEST_IN_DIR(test_slice_of)
 {
     uint64_t random = 1;
     for (int i = 0; i < 20000; i++) {
@@ -423,7 +423,7 @@ static void place(struct bytes whole, struct bytes slice)
         put32(to + 4 * page, get32(from + 4 * page) ^ own.body_crc ^ all.body_crc);
 }
 
-static void test_from_headers_alone(void **state)
+TEST_IN_DIR(test_from_headers_alone)
 {
     build("whole", 0, 0);
     struct bytes whole = read_file("whole");
@@ -447,7 +447,7 @@ static void test_from_headers_alone(void **state)
 }
 
 /* Nothing is made of headers that make no whole. */
-static void test_headers_refused(void **state)
+TEST_IN_DIR(test_headers_refused)
 {
     build("whole", 0, 0);
     build_all(5);
@@ -511,7 +511,7 @@ static void check_answers(const bloomfile_filter *f, const bloomfile_filter *who
     assert_true(found < n);
 }
 
-static void test_answers(void **state)
+TEST_IN_DIR(test_answers)
 {
     bloomfile_filter *list[MOST], *whole;
     uint64_t digests[4000], random = 7;
@@ -548,7 +548,7 @@ static void test_answers(void **state)
 }
 
 /* In memory and in the middle of a file, too: the form of files, at any place. */
-static void test_where_it_lies(void **state)
+TEST_IN_DIR(test_where_it_lies)
 {
     build("whole", 0, 0);
     build("slice", 1, 3);
@@ -584,7 +584,7 @@ static size_t found_there(struct bytes image, const uint64_t *digests, size_t n)
 }
 
 /* A whole so large that it would begin before the first address: sanitizers see to the sums. */
-static void test_at_the_end_of_the_largest(void **state)
+TEST_IN_DIR(test_at_the_end_of_the_largest)
 {
     build("slice", 1, 3);
     struct bytes image = read_file("slice");
@@ -603,7 +603,7 @@ static void test_at_the_end_of_the_largest(void **state)
 }
 
 /* Every page damaged: no key is lost, singly, in batches, and whatever was verified before. */
-static void test_damage(void **state)
+TEST_IN_DIR(test_damage)
 {
     build("slice", 1, 3);
     struct bytes slice = read_file("slice");
@@ -640,7 +640,7 @@ static void test_damage(void **state)
 
 /* ---- what is not possible */
 
-static void test_incomplete(void **state)
+TEST_IN_DIR(test_incomplete)
 {
     bloomfile_filter *list[MOST];
     build_all(5);
@@ -759,7 +759,7 @@ static int join_edited(size_t at, unsigned size, uint64_t value, struct bloomfil
 }
 
 /* With an application's own function self_test does not tell the seed. */
-static void test_other_functions_and_origins(void **state)
+TEST_IN_DIR(test_other_functions_and_origins)
 {
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
     for (uint32_t i = 0; i < 2; i++) {
@@ -788,7 +788,7 @@ static void test_other_functions_and_origins(void **state)
 }
 
 /* More keys than can be told: as many as can be, which is an estimate. */
-static void test_sum_of_keys(void **state)
+TEST_IN_DIR(test_sum_of_keys)
 {
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
     build_all(2);
@@ -804,7 +804,7 @@ static void test_sum_of_keys(void **state)
 }
 
 /* A damaged slice makes no whole, and says so. */
-static void test_joining_damage(void **state)
+TEST_IN_DIR(test_joining_damage)
 {
     bloomfile_filter *list[MOST];
     build_all(5);
@@ -820,7 +820,7 @@ static void test_joining_damage(void **state)
     free(slice.data);
 }
 
-static void test_what_needs_a_whole(void **state)
+TEST_IN_DIR(test_what_needs_a_whole)
 {
     build_all(2);
     bloomfile_filter *list[2];
@@ -852,7 +852,7 @@ static void test_what_needs_a_whole(void **state)
 }
 
 /* Between slices of the same place only. */
-static void test_patches(void **state)
+TEST_IN_DIR(test_patches)
 {
     build_all(5);
     bloomfile_builder *b = filled(params_of(2, 5), KEYS + 200);
@@ -876,7 +876,7 @@ static void test_patches(void **state)
 
 /* ---- the header */
 
-static void test_rules(void **state)
+TEST_IN_DIR(test_rules)
 {
     build("slice", 1, 3);
     struct bytes image = read_file("slice");
@@ -945,7 +945,7 @@ static void test_rules(void **state)
 }
 
 /* A blocked slice of less than a page of blocks that is not the last one. */
-static void test_whole_pages(void **state)
+TEST_IN_DIR(test_whole_pages)
 {
     build("slice", 2, 3);
     struct bytes image = read_file("slice");
@@ -959,7 +959,7 @@ static void test_whole_pages(void **state)
 
 /* ---- slices.md 3.2 */
 
-static void test_cuts_of_the_text(void **state)
+TEST_IN_DIR(test_cuts_of_the_text)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("cut\t", text);
@@ -991,7 +991,7 @@ static void test_cuts_of_the_text(void **state)
     free(text.data);
 }
 
-static void test_slices_of_the_text(void **state)
+TEST_IN_DIR(test_slices_of_the_text)
 {
     uint8_t keys[4096];
     for (unsigned i = 0; i < sizeof keys; i++)
@@ -1031,32 +1031,5 @@ static void test_slices_of_the_text(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-#define IN_NEW_DIR(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
-        IN_NEW_DIR(test_they_make_the_whole),
-        IN_NEW_DIR(test_from_headers_alone),
-        IN_NEW_DIR(test_headers_refused),
-        IN_NEW_DIR(test_however_it_is_built),
-        IN_NEW_DIR(test_slices_of_different_keys_are_refused),
-        IN_NEW_DIR(test_both_count_and_sum_are_compared),
-        IN_NEW_DIR(test_what_a_slice_says_of_its_keys),
-        IN_NEW_DIR(test_sizes),
-        IN_NEW_DIR(test_params),
-        IN_NEW_DIR(test_slice_of),
-        IN_NEW_DIR(test_answers),
-        IN_NEW_DIR(test_where_it_lies),
-        IN_NEW_DIR(test_at_the_end_of_the_largest),
-        IN_NEW_DIR(test_damage),
-        IN_NEW_DIR(test_incomplete),
-        IN_NEW_DIR(test_other_functions_and_origins),
-        IN_NEW_DIR(test_sum_of_keys),
-        IN_NEW_DIR(test_joining_damage),
-        IN_NEW_DIR(test_what_needs_a_whole),
-        IN_NEW_DIR(test_patches),
-        IN_NEW_DIR(test_rules),
-        IN_NEW_DIR(test_whole_pages),
-        IN_NEW_DIR(test_cuts_of_the_text),
-        IN_NEW_DIR(test_slices_of_the_text),
-    };
-    return spec_test_main(argc, argv, tests);
+    return spec_test_main(argc, argv);
 }

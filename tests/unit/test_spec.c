@@ -63,7 +63,7 @@ static void assert_table(const char *file, const char *section, uint32_t header_
     free(text.data);
 }
 
-static void the_fields_are_those_of_the_tables_in_sections_6_and_7(void **state)
+TEST(the_fields_are_those_of_the_tables_in_sections_6_and_7)
 {
     static const uint32_t sizes[] = { 512, 4096 };
     struct bloomfile_field fields[100];
@@ -101,13 +101,13 @@ static void assert_added_fields(uint32_t incompat, const char *section)
                      bloomfile_fields(512, 0, fields, 0));
 }
 
-static void those_of_slices_and_layers_are_in_their_part(void **state)
+TEST(those_of_slices_and_layers_are_in_their_part)
 {
     assert_added_fields(HEADER_INCOMPAT_LAYER, "2");
     assert_added_fields(HEADER_INCOMPAT_SLICE, "1");
 }
 
-static void no_more_fields_are_listed_than_there_is_room_for(void **state)
+TEST(no_more_fields_are_listed_than_there_is_room_for)
 {
     struct bloomfile_field fields[100], few[3] = { { 0 } };
     const size_t all = bloomfile_fields(512, 0, fields, ROWS(fields));
@@ -120,7 +120,7 @@ static void no_more_fields_are_listed_than_there_is_room_for(void **state)
     assert_string_equal(fields[unsized].name, "header_crc");
 }
 
-static void every_text_mode_damage_is_recognised(void **state)
+TEST(every_text_mode_damage_is_recognised)
 {
     struct bytes text = spec_section(SPEC_CORE, "6");
     unsigned found = 0;
@@ -150,7 +150,7 @@ static int error_named(const char *name)
     return 0;
 }
 
-static void every_rule_of_validity_has_an_error_of_the_library(void **state)
+TEST(every_rule_of_validity_has_an_error_of_the_library)
 {
     struct bytes text = spec_section(SPEC_CORE, "13");
     unsigned rules = 0, names = 0;
@@ -181,7 +181,7 @@ static unsigned count_of(const char *text, const char *what)
     return count;
 }
 
-static void every_error_that_the_text_names_has_one_row_in_section_18(void **state)
+TEST(every_error_that_the_text_names_has_one_row_in_section_18)
 {
     struct bytes all = spec_all(), table = spec_section(SPEC_CORE, "18");
     unsigned rows = 0;
@@ -230,7 +230,7 @@ static void assert_rules_are_named(const char *file, const char *section, unsign
     free(table.data);
 }
 
-static void section_18_names_the_rules_of_each_error(void **state)
+TEST(section_18_names_the_rules_of_each_error)
 {
     assert_rules_are_named(SPEC_CORE, "13", 27);
     assert_rules_are_named(SPEC_PART("slices"), NULL, 7);
@@ -245,7 +245,7 @@ static const struct bloomfile_key tiny_keys[] = {
     { "\x80\x1D\xBA", 3 },
 };
 
-static void the_file_of_section_4_is_what_the_builder_makes(void **state)
+TEST(the_file_of_section_4_is_what_the_builder_makes)
 {
     struct bytes expected = spec_whole_file();
     assert_int_equal(expected.size, 0x244);
@@ -274,7 +274,7 @@ static void the_file_of_section_4_is_what_the_builder_makes(void **state)
     free(expected.data);
 }
 
-static void the_file_of_section_4_opens_verifies_and_answers(void **state)
+TEST(the_file_of_section_4_opens_verifies_and_answers)
 {
     struct bytes image = spec_whole_file();
     bloomfile_filter *f;
@@ -295,16 +295,5 @@ static void the_file_of_section_4_opens_verifies_and_answers(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fields_are_those_of_the_tables_in_sections_6_and_7),
-        cmocka_unit_test(those_of_slices_and_layers_are_in_their_part),
-        cmocka_unit_test(no_more_fields_are_listed_than_there_is_room_for),
-        cmocka_unit_test(every_text_mode_damage_is_recognised),
-        cmocka_unit_test(every_rule_of_validity_has_an_error_of_the_library),
-        cmocka_unit_test(every_error_that_the_text_names_has_one_row_in_section_18),
-        cmocka_unit_test(section_18_names_the_rules_of_each_error),
-        cmocka_unit_test(the_file_of_section_4_is_what_the_builder_makes),
-        cmocka_unit_test(the_file_of_section_4_opens_verifies_and_answers),
-    };
-    return spec_test_main(argc, argv, tests);
+    return spec_test_main(argc, argv);
 }

@@ -18,7 +18,7 @@
 
 static uint8_t test_string[4096]; /* section 9.2 */
 
-static void the_digests_are_those_of_the_library(void **state)
+TEST(the_digests_are_those_of_the_library)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("digest\t", text);
@@ -44,7 +44,7 @@ static void the_digests_are_those_of_the_library(void **state)
     free(text.data);
 }
 
-static void the_checksums_are_those_of_the_library(void **state)
+TEST(the_checksums_are_those_of_the_library)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("crc\t", text);
@@ -61,7 +61,7 @@ static void the_checksums_are_those_of_the_library(void **state)
     free(text.data);
 }
 
-static void the_self_tests_are_those_of_the_library(void **state)
+TEST(the_self_tests_are_those_of_the_library)
 {
     struct bytes text = spec_vectors();
     unsigned vectors = lines_beginning_with("selftest\t", text);
@@ -128,7 +128,7 @@ static void assert_kernel_sets(uint32_t layout, uint64_t m, unsigned k, uint64_t
     free(body);
 }
 
-static void the_positions_are_those_of_the_library(void **state)
+TEST(the_positions_are_those_of_the_library)
 {
     struct bytes text = spec_vectors();
     unsigned vectors = lines_beginning_with("positions\t", text);
@@ -199,7 +199,7 @@ static struct bytes image_of(const struct body_vector *v)
     return v->header_size == IN_FILE ? with_file_header(image) : image;
 }
 
-static void the_bodies_are_those_of_the_builder(void **state)
+TEST(the_bodies_are_those_of_the_builder)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("body\t", text);
@@ -238,7 +238,7 @@ static unsigned folded_value(const struct body_vector *source, const uint8_t *bo
     return sum < most ? sum : most;
 }
 
-static void a_folded_body_is_the_body_of_the_smaller_filter(void **state)
+TEST(a_folded_body_is_the_body_of_the_smaller_filter)
 {
     struct bytes text = spec_vectors();
     unsigned folds = 0;
@@ -280,7 +280,7 @@ static bool read_image_vector(const char *line, const char *kind, struct body_ve
     return true;
 }
 
-static void the_page_entries_are_those_of_the_builder(void **state)
+TEST(the_page_entries_are_those_of_the_builder)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, pages = 0, vectors = lines_beginning_with("entries\t", text);
@@ -309,7 +309,7 @@ static void the_page_entries_are_those_of_the_builder(void **state)
     free(text.data);
 }
 
-static void the_whole_images_are_those_of_the_builder(void **state)
+TEST(the_whole_images_are_those_of_the_builder)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, in_file = 0, vectors = lines_beginning_with("image\t", text);
@@ -340,7 +340,7 @@ static void read_hex(const char *digits, uint8_t *bytes, size_t size)
         bytes[i] = (uint8_t)hex((char[]){ digits[2 * i], digits[2 * i + 1], '\0' });
 }
 
-static void the_live_records_are_those_of_the_library(void **state)
+TEST(the_live_records_are_those_of_the_library)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("record\t", text);
@@ -381,7 +381,7 @@ static void the_live_records_are_those_of_the_library(void **state)
 
 /* ---- slices.md 3.1 */
 
-static void the_fields_of_layers_are_those_of_the_library(void **state)
+TEST(the_fields_of_layers_are_those_of_the_library)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("layer\t", text);
@@ -464,7 +464,7 @@ static struct bytes series_of(const struct body_vector *layers, unsigned count)
     return whole;
 }
 
-static void the_sealed_series_are_opened(void **state)
+TEST(the_sealed_series_are_opened)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("series\t", text);
@@ -542,7 +542,7 @@ static int refusal_of(struct bytes image)
     return error;
 }
 
-static void what_the_text_refuses_is_refused(void **state)
+TEST(what_the_text_refuses_is_refused)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("refused\t", text);
@@ -570,21 +570,7 @@ static void what_the_text_refuses_is_refused(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_checksums_are_those_of_the_library),
-        cmocka_unit_test(the_digests_are_those_of_the_library),
-        cmocka_unit_test(the_self_tests_are_those_of_the_library),
-        cmocka_unit_test(the_positions_are_those_of_the_library),
-        cmocka_unit_test(the_bodies_are_those_of_the_builder),
-        cmocka_unit_test(a_folded_body_is_the_body_of_the_smaller_filter),
-        cmocka_unit_test(the_page_entries_are_those_of_the_builder),
-        cmocka_unit_test(the_whole_images_are_those_of_the_builder),
-        cmocka_unit_test(the_live_records_are_those_of_the_library),
-        cmocka_unit_test(the_fields_of_layers_are_those_of_the_library),
-        cmocka_unit_test(the_sealed_series_are_opened),
-        cmocka_unit_test(what_the_text_refuses_is_refused),
-    };
     for (unsigned i = 0; i < sizeof test_string; i++)
         test_string[i] = (uint8_t)(128 + 157 * i);
-    return spec_test_main(argc, argv, tests);
+    return spec_test_main(argc, argv);
 }

@@ -34,7 +34,7 @@ static unsigned maybes(struct bytes image)
     return count;
 }
 
-static void the_pages_are_those_of_the_builder(void **state)
+TEST(the_pages_are_those_of_the_builder)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("page\t", text);
@@ -99,7 +99,7 @@ static void assert_depends_on_columns(struct bytes image, unsigned before, unsig
     }
 }
 
-static void lookups_depend_on_the_words_that_the_text_names(void **state)
+TEST(lookups_depend_on_the_words_that_the_text_names)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("lookup\t", text);
@@ -129,7 +129,7 @@ static void lookups_depend_on_the_words_that_the_text_names(void **state)
     free(text.data);
 }
 
-static void the_rates_are_those_of_the_columns(void **state)
+TEST(the_rates_are_those_of_the_columns)
 {
     struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("columns\t", text);
@@ -157,12 +157,7 @@ static void the_rates_are_those_of_the_columns(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_pages_are_those_of_the_builder),
-        cmocka_unit_test(lookups_depend_on_the_words_that_the_text_names),
-        cmocka_unit_test(the_rates_are_those_of_the_columns),
-    };
     for (unsigned i = 0; i < sizeof test_string; i++)
         test_string[i] = (uint8_t)(128 + 157 * i);
-    return spec_test_main(argc, argv, tests);
+    return spec_test_main(argc, argv);
 }

@@ -50,7 +50,7 @@ static void assert_all_maybe(const struct bloomfile_view *view, const void *body
 
 /* ---- shapes */
 
-static void a_shape_keeps_the_rate(void **state)
+TEST(a_shape_keeps_the_rate)
 {
     static const struct {
         uint32_t layout;
@@ -80,7 +80,7 @@ static void a_shape_keeps_the_rate(void **state)
 }
 
 /* From 1 KiB on a body is of whole blocks, and as if that layout had been asked for. */
-static void a_shape_that_is_chosen_is_one_that_can_be_asked_for(void **state)
+TEST(a_shape_that_is_chosen_is_one_that_can_be_asked_for)
 {
     static const double rates[] = { 0.3, 0.1, 0.05, 0.03, 0.01, 0.001 };
     for (uint64_t n = 2; n < 3000; n++) {
@@ -96,7 +96,7 @@ static void a_shape_that_is_chosen_is_one_that_can_be_asked_for(void **state)
     }
 }
 
-static void a_shape_that_is_not_possible_is_an_error_and_answers_maybe(void **state)
+TEST(a_shape_that_is_not_possible_is_an_error_and_answers_maybe)
 {
     static const struct {
         uint32_t layout, hashes;
@@ -145,7 +145,7 @@ static void a_shape_that_is_not_possible_is_an_error_and_answers_maybe(void **st
     }
 }
 
-static void a_view_that_nobody_made_answers_maybe_and_adds_nothing(void **state)
+TEST(a_view_that_nobody_made_answers_maybe_and_adds_nothing)
 {
     const struct bloomfile_view zero = { 0 };
     uint8_t blob[BLOOMFILE_TRAILER_SIZE];
@@ -165,7 +165,7 @@ static void a_view_that_nobody_made_answers_maybe_and_adds_nothing(void **state)
 
 /* Every layout, at every alignment, beside the second implementation, and the same body as that of
  * an image. */
-static void answers_are_those_of_the_specification_at_any_alignment(void **state)
+TEST(answers_are_those_of_the_specification_at_any_alignment)
 {
     static const uint64_t sizes[] = { 1, 7, 64, 512, 1000, 5120, 512 * 97 };
     uint64_t digests[300];
@@ -206,7 +206,7 @@ static void answers_are_those_of_the_specification_at_any_alignment(void **state
 /* The rates of filters of n = 20 to 40 keys, over many filters: those that bloomfile_fpr_for()
  * promises, and no more than asked for. */
 /* Many keys take another way than few, and a large body another than a small one. */
-static void adds_of_many_are_those_of_each(void **state)
+TEST(adds_of_many_are_those_of_each)
 {
     enum {
         MANY = 1500
@@ -231,7 +231,7 @@ static void adds_of_many_are_those_of_each(void **state)
             }
 }
 
-static void tiny_filters_have_the_promised_rate(void **state)
+TEST(tiny_filters_have_the_promised_rate)
 {
     enum {
         FILTERS = 400,
@@ -257,7 +257,7 @@ static void tiny_filters_have_the_promised_rate(void **state)
 
 /* ---- the compact form */
 
-static void a_compact_filter_tells_its_shape(void **state)
+TEST(a_compact_filter_tells_its_shape)
 {
     for (unsigned l = 0; l < ROWS(layouts); l++)
         for (uint64_t m = 512; m <= 530; m++) {
@@ -295,7 +295,7 @@ static void assert_trusted_refused(const void *blob, size_t size, int expected)
     assert_all_maybe(&view, blob);
 }
 
-static void any_damage_answers_maybe(void **state)
+TEST(any_damage_answers_maybe)
 {
     const struct bloomfile_view view = view_of(BLOOMFILE_LAYOUT_CLASSIC, 300, 7);
     struct bytes blob = compact_of(&view, 0, 30);
@@ -323,7 +323,7 @@ static void any_damage_answers_maybe(void **state)
 }
 
 /* The rules of compact.md that a right checksum leaves to be broken. */
-static void what_is_not_understood_answers_maybe(void **state)
+TEST(what_is_not_understood_answers_maybe)
 {
     static const struct {
         size_t size; /* of the body */
@@ -369,7 +369,7 @@ static void what_is_not_understood_answers_maybe(void **state)
     free(blob.data);
 }
 
-static void the_compact_vectors_are_those_of_the_library(void **state)
+TEST(the_compact_vectors_are_those_of_the_library)
 {
     uint8_t test_string[1124];
     for (unsigned i = 0; i < sizeof test_string; i++)
@@ -415,18 +415,5 @@ int main(int argc, char **argv)
 {
     if (lacks_kernel())
         return skipped("this processor lacks the kernel");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_shape_keeps_the_rate),
-        cmocka_unit_test(a_shape_that_is_chosen_is_one_that_can_be_asked_for),
-        cmocka_unit_test(a_shape_that_is_not_possible_is_an_error_and_answers_maybe),
-        cmocka_unit_test(a_view_that_nobody_made_answers_maybe_and_adds_nothing),
-        cmocka_unit_test(answers_are_those_of_the_specification_at_any_alignment),
-        cmocka_unit_test(adds_of_many_are_those_of_each),
-        cmocka_unit_test(tiny_filters_have_the_promised_rate),
-        cmocka_unit_test(a_compact_filter_tells_its_shape),
-        cmocka_unit_test(any_damage_answers_maybe),
-        cmocka_unit_test(what_is_not_understood_answers_maybe),
-        cmocka_unit_test(the_compact_vectors_are_those_of_the_library),
-    };
-    return spec_test_main(argc, argv, tests);
+    return spec_test_main(argc, argv);
 }

@@ -102,12 +102,23 @@ struct bytes spec_whole_file(void)
     return image;
 }
 
-unsigned lines_beginning_with(const char *word, struct bytes text)
+struct vectors vectors_of(const char *kind, unsigned least)
 {
-    unsigned count = 0;
-    for (const char *at = (char *)text.data; (at = strstr(at, word)) != NULL; at++)
-        count += at[-1] == '\n';
-    return count;
+    const struct bytes text = spec_vectors();
+    return (struct vectors){ text, kind, least, (char *)text.data, NULL };
+}
+
+bool next_vector(struct vectors *all)
+{
+    const size_t size = strlen(all->kind);
+    while ((all->line = strsep(&all->rest, "\n")) != NULL)
+        if (strncmp(all->line, all->kind, size) == 0 && all->line[size] == '\t') {
+            all->least -= all->least > 0;
+            return true;
+        }
+    assert_int_equal(all->least, 0);
+    free(all->text.data);
+    return false;
 }
 
 uint64_t hex(const char *digits)

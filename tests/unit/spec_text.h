@@ -26,11 +26,22 @@ struct bytes spec_whole_file(void);
 /* Reads the bytes written "BF 42 ..." at the start of a text; their number. */
 size_t spec_bytes(const char *text, uint8_t *bytes, size_t room);
 
-unsigned lines_beginning_with(const char *word, struct bytes text);
-
 /* Takes the text apart. */
 #define for_each_line(line, text)                                                                  \
     for (char *rest_ = (char *)(text).data, *line; (line = strsep(&rest_, "\n")) != NULL;)
+
+/* For each vector of a kind, which begins its line. Asserts that there are `least`. */
+#define for_each_vector(line, kind, least)                                                         \
+    for (struct vectors all_ = vectors_of(kind, least); next_vector(&all_);)                       \
+        for (char *line = all_.line; line != NULL; line = NULL)
+struct vectors {
+    struct bytes text;
+    const char *kind;
+    unsigned least;
+    char *rest, *line;
+};
+struct vectors vectors_of(const char *kind, unsigned least);
+bool next_vector(struct vectors *all);
 
 uint64_t hex(const char *digits);
 

@@ -20,9 +20,7 @@ static uint8_t test_string[4096]; /* section 9.2 */
 
 TEST(the_digests_are_those_of_the_library)
 {
-    struct bytes text = spec_vectors();
-    unsigned found = 0, vectors = lines_beginning_with("digest\t", text);
-    for_each_line(line, text)
+    for_each_vector(line, "digest", 30)
     {
         char seed[17], digest[17], word[64];
         unsigned length;
@@ -31,52 +29,35 @@ TEST(the_digests_are_those_of_the_library)
             3) {
             if (sscanf(line, "digest seed=%16[0-9a-f] text=%63s %16[0-9a-f]", seed, word, digest) !=
                 3)
-                continue;
+                fail_msg("not understood: %s", line);
             key = word;
             length = (unsigned)strlen(word);
         }
         assert_true(length <= sizeof test_string);
         assert_int_equal(bloomfile_hash(hex(seed), key, length), hex(digest));
-        found++;
     }
-    assert_true(found >= 30);
-    assert_int_equal(found, vectors);
-    free(text.data);
 }
 
 TEST(the_checksums_are_those_of_the_library)
 {
-    struct bytes text = spec_vectors();
-    unsigned found = 0, vectors = lines_beginning_with("crc\t", text);
-    for_each_line(line, text)
+    for_each_vector(line, "crc", 1)
     {
         char word[64], crc[9];
         if (sscanf(line, "crc text=%63s %8[0-9a-f]", word, crc) != 2)
-            continue;
+            fail_msg("not understood: %s", line);
         assert_int_equal(checksum((const uint8_t *)word, strlen(word)), hex(crc));
-        found++;
     }
-    assert_true(found >= 1);
-    assert_int_equal(found, vectors);
-    free(text.data);
 }
 
 TEST(the_self_tests_are_those_of_the_library)
 {
-    struct bytes text = spec_vectors();
-    unsigned vectors = lines_beginning_with("selftest\t", text);
-    unsigned found = 0;
-    for_each_line(line, text)
+    for_each_vector(line, "selftest", 2)
     {
         char seed[17], self_test[17];
         if (sscanf(line, "selftest seed=%16[0-9a-f] %16[0-9a-f]", seed, self_test) != 2)
-            continue;
+            fail_msg("not understood: %s", line);
         assert_int_equal(hash_self_test(hex(seed)), hex(self_test));
-        found++;
     }
-    assert_true(found >= 2);
-    assert_int_equal(found, vectors);
-    free(text.data);
 }
 
 static uint32_t layout_named(const char *name)
@@ -130,10 +111,8 @@ static void assert_kernel_sets(uint32_t layout, uint64_t m, unsigned k, uint64_t
 
 TEST(the_positions_are_those_of_the_library)
 {
-    struct bytes text = spec_vectors();
-    unsigned vectors = lines_beginning_with("positions\t", text);
-    unsigned found = 0, by_kernel = 0;
-    for_each_line(line, text)
+    unsigned by_kernel = 0;
+    for_each_vector(line, "positions", 34)
     {
         char name[16], digest[17];
         unsigned long long m;
@@ -141,7 +120,7 @@ TEST(the_positions_are_those_of_the_library)
         int length;
         if (sscanf(line, "positions %15[a-z] m=%llu k=%u digest=%16[0-9a-f]%n", name, &m, &k,
                    digest, &length) != 4)
-            continue;
+            fail_msg("not understood: %s", line);
         uint32_t layout = layout_named(name);
         uint64_t expected[BLOOMFILE_MAX_HASHES], positions[BLOOMFILE_MAX_HASHES];
         char *at = line + length;
@@ -156,12 +135,8 @@ TEST(the_positions_are_those_of_the_library)
             assert_kernel_sets(layout, m, k, hex(digest), expected);
             by_kernel++;
         }
-        found++;
     }
-    assert_true(found >= 34);
     assert_true(by_kernel >= 31);
-    assert_int_equal(found, vectors);
-    free(text.data);
 }
 
 struct body_vector {
@@ -201,13 +176,11 @@ static struct bytes image_of(const struct body_vector *v)
 
 TEST(the_bodies_are_those_of_the_builder)
 {
-    struct bytes text = spec_vectors();
-    unsigned found = 0, vectors = lines_beginning_with("body\t", text);
-    for_each_line(line, text)
+    for_each_vector(line, "body", 10)
     {
         struct body_vector v;
         if (!read_body_vector(line, &v))
-            continue;
+            fail_msg("not understood: %s", line);
         struct bytes image = image_of(&v);
         struct bloomfile_info info = verified_info(image);
         assert_int_equal(info.header_size, v.header_size);
@@ -216,11 +189,7 @@ TEST(the_bodies_are_those_of_the_builder)
         assert_int_equal(info.ones, v.ones);
         assert_int_equal(info.overflow, v.overflow);
         free(image.data);
-        found++;
     }
-    assert_true(found >= 10);
-    assert_int_equal(found, vectors);
-    free(text.data);
 }
 
 /* operations.md 1: value j of the folded body, from the f adjacent ones (or blocks) of the source.
@@ -282,14 +251,13 @@ static bool read_image_vector(const char *line, const char *kind, struct body_ve
 
 TEST(the_page_entries_are_those_of_the_builder)
 {
-    struct bytes text = spec_vectors();
-    unsigned found = 0, pages = 0, vectors = lines_beginning_with("entries\t", text);
-    for_each_line(line, text)
+    unsigned pages = 0;
+    for_each_vector(line, "entries", 4)
     {
         struct body_vector v;
         const char *answer;
         if (!read_image_vector(line, "entries", &v, &answer))
-            continue;
+            fail_msg("not understood: %s", line);
         struct bytes image = image_of(&v);
         const struct geometry g = geometry_of(v.layout, v.m, v.header_size);
         for (uint64_t page = 0; page < g.pages; page++, pages++) {
@@ -302,36 +270,29 @@ TEST(the_page_entries_are_those_of_the_builder)
         }
         assert_string_equal(answer, "");
         free(image.data);
-        found++;
     }
-    assert_true(found >= 4 && pages >= 10);
-    assert_int_equal(found, vectors);
-    free(text.data);
+    assert_true(pages >= 10);
 }
 
 TEST(the_whole_images_are_those_of_the_builder)
 {
-    struct bytes text = spec_vectors();
-    unsigned found = 0, in_file = 0, vectors = lines_beginning_with("image\t", text);
-    for_each_line(line, text)
+    unsigned in_file = 0;
+    for_each_vector(line, "image", 5)
     {
         struct body_vector v;
         const char *answer;
         size_t size;
         char digest[17];
         if (!read_image_vector(line, "image", &v, &answer))
-            continue;
+            fail_msg("not understood: %s", line);
         assert_int_equal(sscanf(answer, "%zu %16[0-9a-f]", &size, digest), 2);
         struct bytes image = image_of(&v);
         assert_int_equal(image.size, size);
         assert_int_equal(bloomfile_hash(0, image.data, image.size), hex(digest));
         in_file += v.header_size == IN_FILE;
         free(image.data);
-        found++;
     }
-    assert_true(found >= 5 && in_file >= 3);
-    assert_int_equal(found, vectors);
-    free(text.data);
+    assert_true(in_file >= 3);
 }
 
 static void read_hex(const char *digits, uint8_t *bytes, size_t size)
@@ -342,9 +303,7 @@ static void read_hex(const char *digits, uint8_t *bytes, size_t size)
 
 TEST(the_live_records_are_those_of_the_library)
 {
-    struct bytes text = spec_vectors();
-    unsigned found = 0, vectors = lines_beginning_with("record\t", text);
-    for_each_line(line, text)
+    for_each_vector(line, "record", 3)
     {
         struct header h = { .header_size = IN_FILE };
         struct record r;
@@ -357,7 +316,7 @@ TEST(the_live_records_are_those_of_the_library)
                    "identity=%32[0-9a-f] %288[0-9a-f] %8[0-9a-f]",
                    &sequence, &r.state, &r.flags, &n, &ones, &overflow, boot_id, body_crc,
                    header_crc, &r.writers, identity, start, crc) != 13)
-            continue;
+            fail_msg("not understood: %s", line);
         r.sequence = sequence;
         r.n = n;
         r.ones = ones;
@@ -372,20 +331,14 @@ TEST(the_live_records_are_those_of_the_library)
         for (size_t i = sizeof expected; i < sizeof bytes - 4; i++)
             assert_int_equal(bytes[i], 0);
         assert_int_equal(get32(bytes + sizeof bytes - 4), hex(crc));
-        found++;
     }
-    assert_true(found >= 3);
-    assert_int_equal(found, vectors);
-    free(text.data);
 }
 
 /* ---- slices.md 3.1 */
 
 TEST(the_fields_of_layers_are_those_of_the_library)
 {
-    struct bytes text = spec_vectors();
-    unsigned found = 0, vectors = lines_beginning_with("layer\t", text);
-    for_each_line(line, text)
+    for_each_vector(line, "layer", 3)
     {
         struct header h = { .header_size = IN_FILE, .incompat = HEADER_INCOMPAT_LAYER };
         unsigned long long layer, rest_size, period, began;
@@ -397,7 +350,7 @@ TEST(the_fields_of_layers_are_those_of_the_library)
                    "%128[0-9a-f]",
                    series, &layer, &h.generations, &h.layers, &rest_size, link, fpr, &period,
                    &began, answer) != 10)
-            continue;
+            fail_msg("not understood: %s", line);
         const uint64_t rate = hex(fpr);
         h.series = hex(series);
         h.layer = layer;
@@ -409,11 +362,7 @@ TEST(the_fields_of_layers_are_those_of_the_library)
         read_hex(answer, expected, sizeof expected);
         header_encode(&h, bytes);
         assert_memory_equal(bytes + AT_series, expected, sizeof expected);
-        found++;
     }
-    assert_true(found >= 3);
-    assert_int_equal(found, vectors);
-    free(text.data);
 }
 
 #define MOST_LAYERS 4
@@ -466,9 +415,7 @@ static struct bytes series_of(const struct body_vector *layers, unsigned count)
 
 TEST(the_sealed_series_are_opened)
 {
-    struct bytes text = spec_vectors();
-    unsigned found = 0, vectors = lines_beginning_with("series\t", text);
-    for_each_line(line, text)
+    for_each_vector(line, "series", 3)
     {
         char name[16], lists[3][64], seed[17], digest[17];
         size_t size;
@@ -476,7 +423,7 @@ TEST(the_sealed_series_are_opened)
                    "series %15[a-z] m=%63[0-9,] k=%63[0-9,] seed=%16[0-9a-f] keys=%63[0-9,] "
                    "%zu %16[0-9a-f]",
                    name, lists[0], lists[1], seed, lists[2], &size, digest) != 7)
-            continue;
+            fail_msg("not understood: %s", line);
         uint64_t m[MOST_LAYERS], k[MOST_LAYERS], keys[MOST_LAYERS];
         const unsigned count = read_numbers(lists[0], m);
         assert_int_equal(read_numbers(lists[1], k), count);
@@ -503,11 +450,7 @@ TEST(the_sealed_series_are_opened)
             assert_true(bloomfile_contains(f, test_string, i));
         bloomfile_close(f);
         free(series.data);
-        found++;
     }
-    assert_true(found >= 3);
-    assert_int_equal(found, vectors);
-    free(text.data);
 }
 
 /* The image of section 4 as a `refused` line changes it. */
@@ -544,14 +487,12 @@ static int refusal_of(struct bytes image)
 
 TEST(what_the_text_refuses_is_refused)
 {
-    struct bytes text = spec_vectors();
-    unsigned found = 0, vectors = lines_beginning_with("refused\t", text);
-    for_each_line(line, text)
+    for_each_vector(line, "refused", 40)
     {
         const char *answer = strrchr(line, '\t');
         char name[40], rule[8];
         if (strncmp(line, "refused\t", 8) != 0 || answer == NULL)
-            continue;
+            fail_msg("not understood: %s", line);
         assert_int_equal(sscanf(answer, " %39[A-Z_] %7s", name, rule), 2);
         struct bytes image = changed_image(line);
         const int error = refusal_of(image);
@@ -561,11 +502,7 @@ TEST(what_the_text_refuses_is_refused)
             assert_int_equal(bloomfile_inspect(image.data, image.size, NULL, NULL, NULL),
                              strstr(line, "at=36 bytes=00000080") != NULL ? 0 : error);
         free(image.data);
-        found++;
     }
-    assert_true(found >= 40);
-    assert_int_equal(found, vectors);
-    free(text.data);
 }
 
 int main(int argc, char **argv)

@@ -54,7 +54,8 @@ class FlippedBits(DamageTest):
             self.assertEqual(flips, [place])
 
     def test_names_of_the_fields_of_flipped_bits(self):
-        for slot, fields in (None, craft.HEADER), (0, craft.RECORD), (1, craft.RECORD):
+        record = craft.RECORD.keys() - {"identity"}  # in file form only
+        for slot, fields in (None, craft.HEADER), (0, record), (1, record):
             for name in fields:
                 size, offset, _ = craft.locate(self.image, name, slot)
                 images = [craft.flip(self.image, offset), craft.flip(self.image, offset + size - 1)]

@@ -173,7 +173,7 @@ public class FilterTest {
     public void ribbonLookups() {
         for (Spec.Vector v : Spec.vectors("lookup")) {
             int lines = v.integer("lines");
-            int q = v.integer("blocks");
+            int q = v.integer("groups");
             int words = 16 * lines - 2;
             int r = Math.min(32, words / q);
             int few = r == 32 ? q : q * (r + 1) - words;

@@ -283,13 +283,6 @@ int lock_on_byte(int fd, off_t byte)
     return lock.l_type;
 }
 
-void assert_child_succeeds(pid_t child)
-{
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
 bool still_waits(pid_t child)
 {
     return falls_asleep(state_of(child, child), NULL) && waitpid(child, NULL, WNOHANG) == 0;

@@ -74,9 +74,6 @@ int lock_byte(int fd, int type, off_t byte); /* 0 or an errno; does not wait */
 /* F_UNLCK, F_RDLCK or F_WRLCK: what others than `fd` hold. */
 int lock_on_byte(int fd, off_t byte);
 
-/* Waits for a child, and asserts that it ended with _exit(0). */
-void assert_child_succeeds(pid_t child);
-
 /* Whether a child sleeps in a system call before it ends. */
 bool still_waits(pid_t child);
 

@@ -390,6 +390,13 @@ void wait_for_file_times(void)
     assert_int_equal(unlink("probe"), 0);
 }
 
+void assert_child_succeeds(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int state_of(pid_t process, pid_t thread)
 {
     char path[64];

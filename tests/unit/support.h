@@ -152,6 +152,9 @@ void write_file(const char *path, const void *bytes, size_t size);
 /* Waits until a file that is written gets another time than one that was written before. */
 void wait_for_file_times(void);
 
+/* Waits for a child, and asserts that it ended with _exit(0). */
+void assert_child_succeeds(pid_t child);
+
 /* Opens the state of a thread for falls_asleep(); -1 without /proc. */
 int state_of(pid_t process, pid_t thread);
 

@@ -764,9 +764,7 @@ ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons)
     close(answers[0]);
     close(answers[1]);
     assert_error(bloomfile_sync(writer), 0);
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_child_succeeds(child);
     assert_flawless(flaw_of_sound(writer));
     bloomfile_close(writer);
     writer = NULL;

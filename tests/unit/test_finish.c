@@ -69,9 +69,7 @@ ON_NEW_FILTER(a_child_of_a_finished_writer_needs_no_right_to_write)
         faults_end();
         _exit(error == 0 && reopened == 1 ? 0 : 1);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_child_succeeds(child);
 }
 
 ON_NEW_FILTER(a_handle_for_reading_has_nothing_to_finish)

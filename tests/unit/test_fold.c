@@ -402,9 +402,7 @@ TEST(a_pipe_that_does_not_block_gets_all_of_it)
     close(ends[0]);
     assert_error(bloomfile_fold_fd(ends[1], source, 1, NULL), 0);
     close(ends[1]);
-    int status;
-    assert_int_equal(waitpid(reader, &status, 0), reader);
-    assert_int_equal(status, 0);
+    assert_child_succeeds(reader);
     struct bytes file = read_file("folded");
     assert_file_holds("stream", file.data, file.size);
     free(file.data);

@@ -414,9 +414,7 @@ static void assert_chosen(const char *wanted, uint32_t layout, const struct kern
         bool kept = setenv("BLOOMFILE_KERNEL", "scalar", 1) == 0 && kernel_for(layout) == kernel;
         _exit(named && kept ? 0 : 1);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_child_succeeds(child);
 }
 
 static void the_environment_names_a_kernel_and_is_read_once(void **state)

@@ -123,17 +123,20 @@ static void set_sync_begun(uint8_t *record)
     record[RECORD_AT_flags] |= RECORD_SYNC_BEGUN;
 }
 
-/* R10, R11. The kernel may have told it of a failed write, and tells that only once. */
-TEST_IN_DIR(what_a_writer_was_killed_syncing_is_not_copied)
+static void add_and_be_killed(void)
 {
     pid_t child = fork();
     if (child == 0) {
         add(create("filter", 1000), 0, 50);
         _exit(0);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_child_succeeds(child);
+}
+
+/* R10, R11. The kernel may have told it of a failed write, and tells that only once. */
+TEST_IN_DIR(what_a_writer_was_killed_syncing_is_not_copied)
+{
+    add_and_be_killed();
     for (unsigned accepting = 0; accepting < 2; accepting++) {
         bloomfile_filter *f = open_for("filter", accepting ? BLOOMFILE_OPEN_ACCEPT_UNCLEAN : 0);
         change_records("filter", set_sync_begun);
@@ -152,14 +155,7 @@ TEST_IN_DIR(what_a_writer_was_killed_syncing_is_not_copied)
 /* As it is where counts are estimated, which is no reason to refuse it. */
 TEST_IN_DIR(a_reader_copies_what_a_killed_writer_has_left)
 {
-    pid_t child = fork();
-    if (child == 0) {
-        add(create("filter", 1000), 0, 50);
-        _exit(0);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    add_and_be_killed();
     bloomfile_filter *next = open_for("filter", BLOOMFILE_OPEN_WRITE),
                      *reader = open_for("filter", 0);
     add(next, 50, 60);

@@ -35,9 +35,7 @@ static void in_a_child(bloomfile_filter *f, void (*run)(bloomfile_filter *f))
         run(f);
         _exit(0);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_child_succeeds(child);
 }
 
 static void add_more_and_close(bloomfile_filter *f)

@@ -829,9 +829,7 @@ TEST_IN_DIR(a_child_opens_the_layer_anew_whose_mark_it_makes_durable)
         const int error = grow(f, &(struct faults){ 0 }, &reopened);
         _exit(error == 0 && reopened == 2 ? 0 : 1); /* the newest, and the one before it */
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_child_succeeds(child);
     finish(f);
 }
 
@@ -871,9 +869,7 @@ TEST_IN_DIR(a_child_that_is_told_of_a_failed_write_poisons_the_layer)
             _exit(1);
         _exit(grow(f, &faults, &reopened) == EIO ? 0 : 2);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_child_succeeds(child);
     assert_error(open_error("series", 0), BLOOMFILE_EPOISONED);
     assert_error(bloomfile_sync(f), BLOOMFILE_EPOISONED);
     bloomfile_close(f);

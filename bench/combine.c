@@ -101,19 +101,20 @@ static void combine_bytes(const struct operation *o)
 static void fold(const struct operation *o)
 {
     bloomfile_filter *f = bench_open(source_paths[0], 0);
-    bench_check(bloomfile_fold(result_path, f, o->factor, BLOOMFILE_TO_REPLACE), "fold a filter");
+    struct bloomfile_destination to = bloomfile_to_path(result_path, BLOOMFILE_TO_REPLACE);
+    bench_check(bloomfile_fold(&to, f, o->factor), "fold a filter");
     bloomfile_close(f);
 }
 
 static void unite(const struct operation *o)
 {
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
+    struct bloomfile_destination to = bloomfile_to_path(result_path, BLOOMFILE_TO_REPLACE);
     bloomfile_filter *sources[SOURCES];
     params.max_fpr = 1;
     for (unsigned i = 0; i < o->sources; i++)
         sources[i] = bench_open(source_paths[i], 0);
-    bench_check(bloomfile_merge(result_path, (const bloomfile_filter *const *)sources, o->sources,
-                                &params, BLOOMFILE_TO_REPLACE),
+    bench_check(bloomfile_merge(&to, (const bloomfile_filter *const *)sources, o->sources, &params),
                 "merge filters");
     for (unsigned i = 0; i < o->sources; i++)
         bloomfile_close(sources[i]);
@@ -165,9 +166,9 @@ static void make_subject(uint32_t layout, size_t most)
     subject.params.capacity = subject.params.bits / 10;
     for (unsigned i = 0; i < SOURCES; i++) {
         fill(subject.bodies[i], subject.size, layout, i + 1);
-        bench_check(bloomfile_assemble(source_paths[i], &subject.params, subject.bodies[i],
-                                       subject.size, 0, subject.params.capacity,
-                                       BLOOMFILE_TO_REPLACE),
+        struct bloomfile_destination to = bloomfile_to_path(source_paths[i], BLOOMFILE_TO_REPLACE);
+        bench_check(bloomfile_assemble(&to, &subject.params, subject.bodies[i], subject.size, 0,
+                                       subject.params.capacity),
                     "make a filter");
     }
 }

@@ -230,7 +230,8 @@ static void build_scale(void *context, unsigned worker)
     bench_check(bloomfile_builder_new(&builder, &params), "start a filter");
     crew_run(&(struct crew){ (unsigned)threads, false, NULL, add_share, NULL, builder });
     figures->adding = bench_seconds() - start;
-    bench_check(bloomfile_builder_finish(builder, path, 0), "create a filter");
+    struct bloomfile_destination to = bloomfile_to_path(path, 0);
+    bench_check(bloomfile_builder_write(builder, &to), "create a filter");
     figures->finishing = bench_seconds() - start - figures->adding;
     bloomfile_builder_free(builder);
 }

@@ -27,15 +27,16 @@ static struct subject build(uint32_t layout, uint64_t keys, double rate)
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     struct subject s;
     bloomfile_builder *builder;
-    size_t size;
     params.layout = layout;
     params.capacity = keys;
     params.fpr = rate;
     bench_check(bloomfile_builder_new(&builder, &params), "start a filter");
     bench_add_keys(builder, 0, 0, keys);
-    bench_check(bloomfile_builder_finish_memory(builder, &s.image, &size), "build a filter");
+    struct bloomfile_destination to = bloomfile_to_memory();
+    bench_check(bloomfile_builder_write(builder, &to), "build a filter");
+    s.image = to.memory;
     bloomfile_builder_free(builder);
-    bench_check(bloomfile_open_memory(&s.f, s.image, size, BLOOMFILE_OPEN_VERIFY_FULL),
+    bench_check(bloomfile_open_memory(&s.f, s.image, to.size, BLOOMFILE_OPEN_VERIFY_FULL),
                 "open a filter");
     bloomfile_get_info(s.f, &info);
     bench_check(bloomfile_measure(s.f, &measure), "measure a filter");

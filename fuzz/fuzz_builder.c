@@ -68,7 +68,9 @@ struct made {
 
 static int finish(struct made *made, bloomfile_builder *b)
 {
-    const int error = bloomfile_builder_finish_memory(b, &made->image, &made->size);
+    struct bloomfile_destination to = bloomfile_to_memory();
+    const int error = bloomfile_builder_write(b, &to);
+    *made = (struct made){ to.memory, to.size };
     bloomfile_builder_free(b);
     expect(error == 0 || error == BLOOMFILE_EUNREACHABLE);
     return error;
@@ -107,7 +109,8 @@ static bloomfile_filter *slice_of_keys(struct bloomfile_params params, const str
     const int fd = memfd_create("fuzz", 0);
     expect(fd >= 0);
     bloomfile_builder *b = other_builder(params, keys, choice);
-    expect(bloomfile_builder_finish_fd(b, fd) == 0);
+    struct bloomfile_destination to = bloomfile_to_fd(fd);
+    expect(bloomfile_builder_write(b, &to) == 0);
     bloomfile_builder_free(b);
     bloomfile_filter *f;
     expect(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_VERIFY_FULL) == 0);
@@ -146,11 +149,10 @@ static void slice(struct made whole, const struct keys *keys, unsigned choice)
         next = last + 1;
     }
     expect(last == UINT64_MAX);
-    struct made joined;
-    expect(bloomfile_join_memory(&joined.image, &joined.size,
-                                 (const bloomfile_filter *const *)slices, params.slices, 0) == 0);
-    expect(joined.size == whole.size && memcmp(joined.image, whole.image, whole.size) == 0);
-    bloomfile_free(joined.image);
+    struct bloomfile_destination to = bloomfile_to_memory();
+    expect(bloomfile_join(&to, (const bloomfile_filter *const *)slices, params.slices, 0) == 0);
+    expect(to.size == whole.size && memcmp(to.memory, whole.image, whole.size) == 0);
+    bloomfile_free(to.memory);
     for (uint32_t i = 0; i < params.slices; i++)
         bloomfile_close(slices[i]);
 }

@@ -53,10 +53,9 @@ static void ask_at_edges(const bloomfile_filter *f)
 static void join(const bloomfile_filter *f, int verified)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT, joined = BLOOMFILE_INFO_INIT;
-    void *image = NULL;
-    size_t size = 0;
+    struct bloomfile_destination to = bloomfile_to_memory();
     expect(bloomfile_get_info(f, &info) == 0);
-    const int error = bloomfile_join_memory(&image, &size, &f, 1, 0);
+    const int error = bloomfile_join(&to, &f, 1, 0);
     if (info.whole_blocks == 0 || info.bits / 512 != info.whole_blocks)
         expect(error == BLOOMFILE_EINCOMPLETE);
     else
@@ -64,7 +63,7 @@ static void join(const bloomfile_filter *f, int verified)
     if (error != 0)
         return;
     bloomfile_filter *whole;
-    expect(bloomfile_open_memory(&whole, image, size,
+    expect(bloomfile_open_memory(&whole, to.memory, to.size,
                                  BLOOMFILE_OPEN_APP_HASH | BLOOMFILE_OPEN_VERIFY_FULL) == 0);
     expect(bloomfile_get_info(whole, &joined) == 0);
     expect(joined.whole_blocks == 0 && joined.bits == info.bits && joined.ones == info.ones);
@@ -74,7 +73,7 @@ static void join(const bloomfile_filter *f, int verified)
         expect(bloomfile_contains_digest(whole, i * (UINT64_MAX / 61)) ==
                bloomfile_contains_digest(f, i * (UINT64_MAX / 61)));
     bloomfile_close(whole);
-    bloomfile_free(image);
+    bloomfile_free(to.memory);
 }
 
 /* The same from its header alone, whatever that is; `error`: of the image. */

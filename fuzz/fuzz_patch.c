@@ -24,31 +24,20 @@ struct blob {
     size_t size;
 };
 
-static struct blob all_of(int fd)
-{
-    struct blob b = { NULL, (size_t)lseek(fd, 0, SEEK_END) };
-    b.data = malloc(b.size + 1);
-    expect(b.data != NULL && pread(fd, b.data, b.size, 0) == (ssize_t)b.size);
-    close(fd);
-    return b;
-}
-
 /* Cells come from the bytes, as often as it takes. */
 static struct blob image_of(uint32_t layout, unsigned blocks, const uint8_t *data, size_t size)
 {
     const uint64_t bits = blocks * 512u;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    struct blob image;
     params.layout = layout;
     params.bits = layout == BLOOMFILE_LAYOUT_COUNTING ? bits / 4 : bits;
     params.hashes = 3;
     static uint8_t body[BLOCKS_MOST * 64];
     for (size_t i = 0; i < sizeof body; i++)
         body[i] = size > 0 ? data[i % size] : 0;
-    void *at;
-    expect(bloomfile_assemble_memory(&at, &image.size, &params, body, blocks * 64, 0, 0) == 0);
-    image.data = at;
-    return image;
+    struct bloomfile_destination to = bloomfile_to_memory();
+    expect(bloomfile_assemble(&to, &params, body, blocks * 64, 0, 0) == 0);
+    return (struct blob){ to.memory, to.size };
 }
 
 static bloomfile_filter *opened(struct blob image)
@@ -61,11 +50,11 @@ static bloomfile_filter *opened(struct blob image)
 static struct blob delta(struct blob base, struct blob result)
 {
     bloomfile_filter *a = opened(base), *b = opened(result);
-    const int fd = fd_of("", 0);
-    expect(bloomfile_delta_fd(fd, a, b, 1, NULL) == 0);
+    struct bloomfile_destination to = bloomfile_to_memory();
+    expect(bloomfile_delta(&to, a, b, 1) == 0);
     bloomfile_close(a);
     bloomfile_close(b);
-    return all_of(fd);
+    return (struct blob){ to.memory, to.size };
 }
 
 /* What comes out is the result that the patch names, a whole filter. */
@@ -82,16 +71,15 @@ static int apply(struct blob *result, struct blob base, const uint8_t *patch, si
 {
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     bloomfile_filter *f = opened(base);
-    const int from = fd_of(patch, size), to = fd_of("", 0);
-    const int told = bloomfile_get_patch_info(from, &info);
-    expect(lseek(from, 0, SEEK_SET) == 0);
-    const int error = bloomfile_patch_fd(to, f, from, 1, NULL);
-    *result = all_of(to);
+    const struct bloomfile_source from = bloomfile_from_memory(patch, size);
+    struct bloomfile_destination to = bloomfile_to_memory();
+    const int told = bloomfile_get_patch_info(&from, &info);
+    const int error = bloomfile_patch(&to, f, &from, 1);
+    *result = (struct blob){ to.memory, to.size };
     expect(error == 0 || result->size == 0);
     expect(error != 0 || told == 0);
     if (error == 0)
         check_result(*result, &info);
-    close(from);
     bloomfile_close(f);
     return error;
 }
@@ -160,9 +148,8 @@ static void try_bodies(uint32_t layout, unsigned blocks, const uint8_t *data, si
     bloomfile_get_info(f, &info);
     bloomfile_close(f);
     struct bloomfile_patch_info told = BLOOMFILE_PATCH_INFO_INIT;
-    const int fd = fd_of(patch.data, patch.size);
-    expect(bloomfile_get_patch_info(fd, &told) == 0 && told.result_body == info.body_crc);
-    close(fd);
+    const struct bloomfile_source from = bloomfile_from_memory(patch.data, patch.size);
+    expect(bloomfile_get_patch_info(&from, &told) == 0 && told.result_body == info.body_crc);
     expect(apply(&result, a, patch.data, patch.size) == 0);
     expect(result.size == b.size && memcmp(result.data, b.data, b.size) == 0);
     free(result.data);

@@ -42,7 +42,7 @@ static struct image build(uint64_t lines, uint64_t keys)
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     struct image image = { .lines = lines };
     bloomfile_builder *b;
-    void *made;
+    struct bloomfile_destination to = bloomfile_to_memory();
     params.layout = BLOOMFILE_LAYOUT_RIBBON;
     params.bits = 512 * lines;
     expect(bloomfile_builder_new(&b, &params) == 0);
@@ -50,13 +50,14 @@ static struct image build(uint64_t lines, uint64_t keys)
         const bloomfile_digest digest = digest_of(i);
         expect(bloomfile_builder_add_digests(b, &digest, 1) == 0);
     }
-    expect(bloomfile_builder_finish_memory(b, &made, &image.size) == 0);
+    expect(bloomfile_builder_write(b, &to) == 0);
     bloomfile_builder_free(b);
+    image.size = to.size;
     image.bytes = malloc(image.size);
     expect(image.bytes != NULL);
-    memcpy(image.bytes, made, image.size);
+    memcpy(image.bytes, to.memory, image.size);
     image.body = image.bytes + EMBEDDED;
-    bloomfile_free(made);
+    bloomfile_free(to.memory);
     return image;
 }
 

@@ -225,16 +225,15 @@ static void ask(bloomfile_filter *f)
 /* A sealed copy holds what its source holds. */
 static void copy(const bloomfile_filter *f, bloomfile_digest last)
 {
-    void *image;
-    size_t size;
+    struct bloomfile_destination to = bloomfile_to_memory();
     bloomfile_filter *sealed;
-    if (bloomfile_seal_to_memory(&image, &size, f) != 0)
+    if (bloomfile_copy_sealed(&to, f) != 0)
         return;
-    expect(bloomfile_open_memory(&sealed, image, size,
+    expect(bloomfile_open_memory(&sealed, to.memory, to.size,
                                  BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_APP_HASH) == 0);
     expect(bloomfile_contains_digest(sealed, last));
     bloomfile_close(sealed);
-    bloomfile_free(image);
+    bloomfile_free(to.memory);
 }
 
 /* Returns whether the last new key was added, and is on disk. */

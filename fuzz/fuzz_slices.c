@@ -46,7 +46,8 @@ static struct part build(uint32_t slice)
         const bloomfile_digest digest = digest_of(i);
         expect(bloomfile_builder_add_digests(b, &digest, 1) == 0);
     }
-    expect(bloomfile_builder_finish_fd(b, fd) == 0);
+    struct bloomfile_destination to = bloomfile_to_fd(fd);
+    expect(bloomfile_builder_write(b, &to) == 0);
     bloomfile_builder_free(b);
     struct part made = { .size = (size_t)lseek(fd, 0, SEEK_END) };
     made.bytes = malloc(made.size);
@@ -121,28 +122,27 @@ static void join(const struct part *parts, size_t count)
     const bloomfile_filter *slices[PARTS_MOST];
     uint8_t headers[PARTS_MOST * HEADER], header[HEADER];
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT, told = BLOOMFILE_INFO_INIT;
-    void *image = NULL;
-    size_t size;
+    struct bloomfile_destination to = bloomfile_to_memory();
     for (size_t i = 0; i < count; i++) {
         slices[i] = parts[i].f;
         memcpy(headers + HEADER * i, parts[i].bytes, HEADER);
     }
     const int by_headers = bloomfile_join_headers(header, headers, count, 0);
-    const int error = bloomfile_join_memory(&image, &size, slices, count, 0);
+    const int error = bloomfile_join(&to, slices, count, 0);
     if (error == BLOOMFILE_EINCOMPLETE || by_headers == BLOOMFILE_EINCOMPLETE)
         expect(error == by_headers);
     if (error != 0)
         return;
     bloomfile_filter *f;
     expect(by_headers == 0);
-    expect(bloomfile_open_memory(&f, image, size, BLOOMFILE_OPEN_VERIFY_FULL) == 0);
+    expect(bloomfile_open_memory(&f, to.memory, to.size, BLOOMFILE_OPEN_VERIFY_FULL) == 0);
     expect(bloomfile_get_info(f, &whole) == 0);
     const size_t file = HEADER + (size_t)(whole.bits / 8 + 4095) / 4096 * 4100;
     expect(bloomfile_inspect(header, file, &told, NULL, NULL) == 0);
     expect(told.bits == whole.bits && told.ones == whole.ones && told.keys == whole.keys);
     ask(f, parts, count);
     bloomfile_close(f);
-    bloomfile_free(image);
+    bloomfile_free(to.memory);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -23,9 +23,9 @@
  * depend on it into "maybe", and bloomfile_status() remembers it.
  *
  * Errors. Functions that can fail return 0, an errno value (> 0) or one of BLOOMFILE_E* (< 0; see
- * doc/errors.md). A lookup cannot fail. A handle, image or file to be made comes first (behind a
- * builder), other outputs come last. After a failure a handle is NULL, an image NULL and its size
- * 0; other outputs are unchanged unless a function says otherwise.
+ * doc/errors.md). A lookup cannot fail. A new handle or a destination is the first parameter (after
+ * a builder), other outputs are the last. After a failure a handle is NULL; other outputs are
+ * unchanged unless a function says otherwise.
  *
  * Ownership. A handle is closed, a builder freed, and an image from this library goes to
  * bloomfile_free(); all three take NULL. Strings returned are static.
@@ -207,6 +207,127 @@ BLOOMFILE_API bloomfile_digest bloomfile_hash(uint64_t seed, const void *key, si
 /* Releases an image that a function of this library made. */
 BLOOMFILE_API void bloomfile_free(void *image);
 
+/* -------------------------------------------------------------------------------- destinations
+ *
+ * A function that writes a filter or a patch takes a pointer to a destination. An inline function
+ * below fills one, and `kind` says which members count. Fill it before each call:
+ *
+ *     struct bloomfile_destination to = bloomfile_to_path("urls.bloom", 0);
+ *     int error = bloomfile_builder_write(builder, &to);
+ *
+ * A file, a descriptor and a callback get the same bytes, with a header of 4096. A filter in memory
+ * is an embedded image with a header of 512; sealed series and patches have one form everywhere.
+ *
+ * Only a path is published atomically. The bytes for a descriptor or a callback are made in a
+ * temporary file in the folder `spool` and copied at the end: if the copy fails, some may have been
+ * written.
+ *
+ * It is BLOOMFILE_EPARAMS if no version has that struct_size, if the kind is unknown, if the path
+ * or `write` is NULL, if flags are unknown or the kind has none, if the memory is NULL and the size
+ * is not 0, or if a reserved member is not 0.
+ */
+
+enum bloomfile_to_kind {
+    BLOOMFILE_TO_PATH = 1,     /* a file at `path` */
+    BLOOMFILE_TO_FD = 2,       /* the open file, pipe or socket `fd` */
+    BLOOMFILE_TO_MEMORY = 3,   /* new memory, or the `size` bytes at `memory` */
+    BLOOMFILE_TO_CALLBACK = 4, /* calls of `write` */
+};
+
+#define BLOOMFILE_TO_REPLACE 0x100u /* a flag for paths: replace an existing file */
+
+/* A callback that gets the next bytes of the result, in order, up to 1 MiB at a time. It returns 0,
+ * or the error that the call is to return; it is not called again after that. */
+typedef int bloomfile_writer(void *context, const void *bytes, size_t size);
+
+struct bloomfile_destination {
+    size_t struct_size;
+    uint32_t kind;  /* enum bloomfile_to_kind */
+    uint32_t flags; /* BLOOMFILE_TO_REPLACE, for a path; else 0 */
+    const char *path;
+    int fd;       /* the caller's; used only during the call */
+    int reserved; /* 0 */
+    void *memory;
+    size_t size; /* bytes */
+    bloomfile_writer *write;
+    void *context;     /* for `write` */
+    const char *spool; /* for temporary files; NULL: $TMPDIR, or /tmp */
+    uint64_t more[4];  /* 0 */
+};
+#define BLOOMFILE_DESTINATION_INIT BLOOMFILE_INIT_(struct bloomfile_destination)
+
+/* A file, which appears whole or not at all, and is on disk when the call returns 0.
+ *   path   of the file. A symbolic link is followed.
+ *   flags  BLOOMFILE_TO_REPLACE, or 0: an existing path is EEXIST.
+ *
+ * Only a regular file is replaced (else BLOOMFILE_ENOTREGULAR, EISDIR), and neither a mount point
+ * (EBUSY) nor the first file of a live series that has others (BLOOMFILE_ESERIES;
+ * bloomfile_unlink() removes them all). The new file takes over permissions and access control list
+ * of the old one, and owner and group where allowed; no user gains a right.
+ *
+ * A failure leaves nothing behind and the old file untouched. If only the last step fails, the
+ * fsync of the directory, the new file is in place nevertheless. Other errors are those of open,
+ * read, write, fsync, link and rename.
+ *
+ * The temporary file has no name or, where that cannot be (NFS, vfat, FUSE, no /proc),
+ * ".bloomfile.XXXXXXXXXXXX.tmp". If a signal kills the process, a named temporary file stays. On a
+ * local disk the next process that creates a filter in the folder removes it. Elsewhere remove it
+ * by hand, or let bloomfile_stop_with() end the call on a signal. */
+static inline struct bloomfile_destination bloomfile_to_path(const char *path, unsigned flags)
+{
+    struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
+    to.kind = BLOOMFILE_TO_PATH;
+    to.path = path;
+    to.flags = flags;
+    return to;
+}
+
+/* An open file, from its own offset, a pipe or a socket. Errors: EBADF, and those of write and of
+ * the temporary file. */
+static inline struct bloomfile_destination bloomfile_to_fd(int fd)
+{
+    struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
+    to.kind = BLOOMFILE_TO_FD;
+    to.fd = fd;
+    return to;
+}
+
+/* New memory. The call sets `memory` and `size`: release it with bloomfile_free(). After an error
+ * they are NULL and 0. It is aligned to 64 bytes. */
+static inline struct bloomfile_destination bloomfile_to_memory(void)
+{
+    struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
+    to.kind = BLOOMFILE_TO_MEMORY;
+    return to;
+}
+
+/* The caller's memory. The call sets `size` to the bytes it has used.
+ *   buffer  aligned to 64 bytes: otherwise the call needs as much memory again, and copies. Its
+ *           contents are undefined after an error.
+ *   size    of the buffer in bytes. If it is too small, the call writes nothing and returns ERANGE:
+ *           `size` is the number of bytes needed, and `memory` is NULL. */
+static inline struct bloomfile_destination bloomfile_to_buffer(void *buffer, size_t size)
+{
+    struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
+    to.kind = BLOOMFILE_TO_MEMORY;
+    to.memory = buffer;
+    to.size = size;
+    return to;
+}
+
+/* A function of the caller's.
+ *   write    is called in the thread of the call.
+ *   context  for `write`. */
+static inline struct bloomfile_destination bloomfile_to_callback(bloomfile_writer *write,
+                                                                 void *context)
+{
+    struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
+    to.kind = BLOOMFILE_TO_CALLBACK;
+    to.write = write;
+    to.context = context;
+    return to;
+}
+
 /* ------------------------------------------------------------------------------------ sources
  *
  * A function that reads a filter or a patch takes a pointer to a source. An inline function below
@@ -317,7 +438,7 @@ struct bloomfile_params {
     uint32_t slices;  /* of which `slice` is built, from 0; 0: the whole. See bloomfile_combine.h */
     uint32_t slice;
     uint32_t over_capacity; /* 1: finish even if the rate is over twice its target; else 0 */
-    const char *spool;      /* the folder for temporary files; NULL: $TMPDIR, or /tmp */
+    const char *spool;      /* for temporary files; NULL: $TMPDIR, or /tmp */
     uint64_t memory;        /* bytes to take, about; 1 MiB if less; 0: as many as there are. ribbon:
                                up to 1.2 MiB for each thread come on top */
 };
@@ -348,39 +469,16 @@ BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)
 BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
                                              const uint8_t tag[BLOOMFILE_TAG_SIZE]);
 
-#define BLOOMFILE_TO_REPLACE 0x100u /* for functions that make a file: replace the old one */
-
-/* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
- * is on disk when this returns 0. Follows a symbolic link. Without BLOOMFILE_TO_REPLACE an existing
- * path is EEXIST; only a regular file is ever replaced (else BLOOMFILE_ENOTREGULAR, EISDIR), no
- * mount point (EBUSY), and no first file of a live series that has others (BLOOMFILE_ESERIES;
- * bloomfile_unlink() removes them all). A new file takes over permissions and access control list
- * of the old one, owner and group where allowed; nobody gains a right. A failure leaves nothing
- * behind and the old file untouched; only if the last step fails, the fsync of the directory, is
- * the new file in place all the same. The temporary file has no name or, where that cannot be (NFS,
- * vfat, FUSE, no /proc),
- * ".bloomfile.XXXXXXXXXXXX.tmp". If a signal kills the process, a named temporary stays. On a local
- * disk the next process that creates a filter in the folder removes it; elsewhere remove it by
- * hand, or let a signal end the call by bloomfile_stop_with(), which leaves none. The builder may
- * add and finish again. flags: BLOOMFILE_TO_REPLACE, or 0. Errors: BLOOMFILE_EPARAMS for unknown
- * flags; those of open, read, write, fsync, link and rename; ENOMEM; BLOOMFILE_EUNREACHABLE;
- * BLOOMFILE_ETOOBIG; BLOOMFILE_EFULL if there are so many keys that the expected rate is over twice
- * the target (fpr, or if that is 0 the rate at capacity), unless over_capacity is 1;
- * BLOOMFILE_EBODY if a page of the layout ribbon does not answer to all its keys: this machine
- * computes wrongly, and nothing was published. */
-BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
-
-/* The same to a descriptor, a pipe for example, from where it stands: the bytes of a file (header
- * of 4096), which bloomfile_open_fd() also takes in the middle of another. They are made in a
- * temporary file in params.spool and copied at the end; what an error cuts off stays written. */
-BLOOMFILE_API int bloomfile_builder_finish_fd(bloomfile_builder *b, int fd);
-
-/* The same as an embedded image (512-byte header) in memory, for bloomfile_free(). It can be stored
- * anywhere, and opened by bloomfile_open_fd() or _open_memory(); prefer a multiple of 64, for which
- * see there. It is aligned so itself. Ribbon: its last
- * page has no more lines than it needs, where that of a file is whole. A slice has no such form:
- * BLOOMFILE_EISSLICE. */
-BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size);
+/* Builds the filter and writes it. The builder may then add more keys and write again. A
+ * destination without `spool` uses that of the params. Returns 0, or BLOOMFILE_EFULL         too
+ * many keys: the expected rate is over twice the target (fpr, or if that is 0 the rate at
+ * capacity). over_capacity = 1 accepts it BLOOMFILE_EUNREACHABLE  no size reaches the rate
+ *   BLOOMFILE_ETOOBIG       too big for memory
+ *   BLOOMFILE_EISSLICE      a slice in memory: it has no embedded form
+ *   BLOOMFILE_EBODY         a page of the layout ribbon does not answer to all its keys: this
+ *                           machine computes wrongly
+ *   an error of an earlier add, ENOMEM, or an error of the destination */
+BLOOMFILE_API int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile_destination *to);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 

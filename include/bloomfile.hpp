@@ -6,7 +6,7 @@
  *     p.fpr = 0.001;
  *     bloomfile::builder b(p);
  *     b.add("apple");
- *     b.finish("fruit.bloom", BLOOMFILE_TO_REPLACE);
+ *     b.write("fruit.bloom", BLOOMFILE_TO_REPLACE);
  *
  *     const bloomfile::filter f("fruit.bloom"); // throws bloomfile::error
  *     if (f.contains(name))         // any string, any slice of bytes

@@ -8,13 +8,9 @@
  * size that all of them fold to.
  *
  * Sources are verified first, those that are live are synced, and all are left as they are. The
- * result is sealed, and published as by bloomfile_builder_finish(). It may replace a source that is
- * still the file that was opened (bloomfile_seal_to). Memory needed: 0.1% of the result for
- * checksums, plus 256 KiB per live source.
- *
- * Functions that end in _fd write the result to a descriptor, as bloomfile_builder_finish_fd(), by
- * way of a temporary file in the folder `spool` (NULL: $TMPDIR, or /tmp). Those that end in _memory
- * make an embedded image in memory, for bloomfile_free(), as bloomfile_builder_finish_memory().
+ * result is sealed. It may replace a source that is still the file that was opened
+ * (bloomfile_copy_sealed). Memory needed: 0.1% of the result for checksums, plus 256 KiB per live
+ * source.
  */
 #ifndef BLOOMFILE_PUBLIC_COMBINE_H
 #define BLOOMFILE_PUBLIC_COMBINE_H
@@ -44,20 +40,15 @@ struct bloomfile_fold_choice {
 /* Computes what folding by each possible factor would make, from the bits, in one pass over the
  * body: all factors in ascending order, the first *count of them in choices[] (which may be NULL).
  * Sets *count to how many there are; with choices NULL that is all.
- * Errors: BLOOMFILE_EISRIBBON, _EISSERIES, _EISSLICE; those that bloomfile_seal_to() returns for
- * the source; ENOMEM. */
+ * Errors: BLOOMFILE_EISRIBBON, _EISSERIES, _EISSLICE; those that bloomfile_copy_sealed() returns
+ * for the source; ENOMEM. */
 BLOOMFILE_API int bloomfile_fold_plan(const bloomfile_filter *src, uint64_t more,
                                       struct bloomfile_fold_choice *choices, size_t *count);
 
-/* Writes the filter folded by `factor` to dst; flags as bloomfile_builder_finish().
- * Errors: BLOOMFILE_EISRIBBON for the layout ribbon, unless factor is 1, which copies;
- * BLOOMFILE_EFACTOR; those of bloomfile_seal_to(). */
-BLOOMFILE_API int bloomfile_fold(const char *dst, const bloomfile_filter *src, uint64_t factor,
-                                 unsigned flags);
-BLOOMFILE_API int bloomfile_fold_fd(int fd, const bloomfile_filter *src, uint64_t factor,
-                                    const char *spool);
-BLOOMFILE_API int bloomfile_fold_memory(void **image, size_t *size, const bloomfile_filter *src,
-                                        uint64_t factor);
+/* Writes the filter folded by `factor`. Errors: BLOOMFILE_EISRIBBON for the layout ribbon, unless
+ * factor is 1, which copies; BLOOMFILE_EFACTOR; those of bloomfile_copy_sealed(). */
+BLOOMFILE_API int bloomfile_fold(struct bloomfile_destination *to, const bloomfile_filter *src,
+                                 uint64_t factor);
 
 enum bloomfile_merge_op {
     BLOOMFILE_MERGE_UNION = 1,        /* has the keys of all sources; counters are added */
@@ -74,24 +65,18 @@ struct bloomfile_merge_params {
     uint64_t keys;     /* distinct keys of the result, if known; 0: see below */
     const char *label; /* of the result; NULL: none */
     uint8_t tag[BLOOMFILE_TAG_SIZE]; /* of the result */
-    const char *spool; /* for bloomfile_merge_fd() only: BLOOMFILE_EPARAMS elsewhere, unless NULL */
 };
 #define BLOOMFILE_MERGE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_merge_params)
 
-/* Merges `count` filters (at least 1) into dst; params may be NULL for all defaults; flags as
- * bloomfile_builder_finish(). The number of keys of a union in which at most one source has any is
- * that one's; otherwise, unless params->keys tells, it is estimated from the bits and marked so.
- * Errors: those of bloomfile_compatible(); BLOOMFILE_EISRIBBON; _EOVERRATE; _EISCOUNTING;
- * BLOOMFILE_EPARAMS; BLOOMFILE_ELABEL; BLOOMFILE_ERATE; those of bloomfile_seal_to(), and
- * bloomfile_status() tells which source is damaged. */
-BLOOMFILE_API int bloomfile_merge(const char *dst, const bloomfile_filter *const *srcs,
-                                  size_t count, const struct bloomfile_merge_params *params,
-                                  unsigned flags);
-BLOOMFILE_API int bloomfile_merge_fd(int fd, const bloomfile_filter *const *srcs, size_t count,
-                                     const struct bloomfile_merge_params *params);
-BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size,
-                                         const bloomfile_filter *const *srcs, size_t count,
-                                         const struct bloomfile_merge_params *params);
+/* Merges `count` filters (at least 1); params may be NULL for all defaults. The number of keys of a
+ * union in which at most one source has any is that one's; otherwise, unless params->keys tells, it
+ * is estimated from the bits and marked so. Errors: those of bloomfile_compatible();
+ * BLOOMFILE_EISRIBBON; _EOVERRATE; _EISCOUNTING; BLOOMFILE_EPARAMS; BLOOMFILE_ELABEL;
+ * BLOOMFILE_ERATE; those of bloomfile_copy_sealed(), and bloomfile_status() tells which source is
+ * damaged. */
+BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
+                                  const bloomfile_filter *const *srcs, size_t count,
+                                  const struct bloomfile_merge_params *params);
 
 /* Slices. In the layout blocked a contiguous range of digests fills a contiguous range of blocks.
  * This lets several machines build one filter. The builder of slice i of `slices` has
@@ -107,22 +92,20 @@ BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size,
  * makes.
  *
  *   slices   all slices of one filter, `count` of them (at least 1), in any order
- *   flags    BLOOMFILE_TO_REPLACE, of bloomfile_join() alone, as bloomfile_builder_finish();
- *            BLOOMFILE_JOIN_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below
+ *   flags    BLOOMFILE_JOIN_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below;
+ *            or 0
  *
  * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, is given twice, or belongs to another
  * filter. Also if a slice left out keys and the slices were not all given the same number of keys
  * with the same sum of digests: no slice may then have those keys. BLOOMFILE_EPARAMS (count,
- * flags). Other errors as bloomfile_seal_to(); bloomfile_status() shows which slice is damaged. */
-BLOOMFILE_API int bloomfile_join(const char *dst, const bloomfile_filter *const *slices,
-                                 size_t count, unsigned flags);
-BLOOMFILE_API int bloomfile_join_fd(int fd, const bloomfile_filter *const *slices, size_t count,
-                                    unsigned flags, const char *spool);
-BLOOMFILE_API int bloomfile_join_memory(void **image, size_t *size,
-                                        const bloomfile_filter *const *slices, size_t count,
-                                        unsigned flags);
+ * flags). Other errors as bloomfile_copy_sealed(); bloomfile_status() shows which slice is damaged.
+ */
+BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
+                                 const bloomfile_filter *const *slices, size_t count,
+                                 unsigned flags);
 
-/* For bloomfile_join() and its siblings: join slices that left out keys which may be in none. */
+/* For bloomfile_join() and bloomfile_join_headers(): join slices that left out keys which may be in
+ * none. */
 #define BLOOMFILE_JOIN_ACCEPT_INCOMPLETE 0x200u
 
 /* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,
@@ -158,29 +141,24 @@ BLOOMFILE_API void bloomfile_slice_range(const bloomfile_filter *f, bloomfile_di
  * differ in none of these, but are of the layout ribbon. */
 BLOOMFILE_API int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b);
 
-/* The same for a counting filter, as a classic one a quarter the size: a bit is set where a counter
- * is above 0. It answers exactly as a classic filter with the same keys. Errors as
- * bloomfile_seal_to(); BLOOMFILE_ENOTCOUNTING. */
-BLOOMFILE_API int bloomfile_project(const char *path, const bloomfile_filter *f, unsigned flags);
-BLOOMFILE_API int bloomfile_project_fd(int fd, const bloomfile_filter *f, const char *spool);
-BLOOMFILE_API int bloomfile_project_memory(void **image, size_t *size, const bloomfile_filter *f);
+/* Writes a counting filter as a classic one a quarter the size: a bit is set where a counter is
+ * above 0. It answers exactly as a classic filter with the same keys. Errors as
+ * bloomfile_copy_sealed(); BLOOMFILE_ENOTCOUNTING. */
+BLOOMFILE_API int bloomfile_project(struct bloomfile_destination *to, const bloomfile_filter *f);
 
-/* Publishes a sealed filter whose body was computed elsewhere, by a message-passing reduction for
- * example: `body` holds the bytes that m uses, (m + 7) / 8 of them, counting (m + 1) / 2: that is
- * body_size, or BLOOMFILE_EPARAMS.
- * params->bits and ->hashes must be given. provenance: BLOOMFILE_PROVENANCE_*, 0 if it is as if
- * built from its keys. keys: their number, UINT64_MAX if it is to be estimated from the ones.
- * Errors as bloomfile_builder_new() and _finish(); BLOOMFILE_EISRIBBON; BLOOMFILE_EBODY for bits
- * beyond m, or none for one key or more; BLOOMFILE_EPARAMS for what is missing or unknown. */
-BLOOMFILE_API int bloomfile_assemble(const char *path, const struct bloomfile_params *params,
-                                     const void *body, size_t body_size, uint32_t provenance,
-                                     uint64_t keys, unsigned flags);
-BLOOMFILE_API int bloomfile_assemble_fd(int fd, const struct bloomfile_params *params,
-                                        const void *body, size_t body_size, uint32_t provenance,
-                                        uint64_t keys, const char *spool);
-BLOOMFILE_API int bloomfile_assemble_memory(void **image, size_t *size,
-                                            const struct bloomfile_params *params, const void *body,
-                                            size_t body_size, uint32_t provenance, uint64_t keys);
+/* Writes a sealed filter whose body was computed elsewhere, by a message-passing reduction for
+ * example.
+ *   params      `bits` and `hashes` must be given.
+ *   body        the bytes that m uses.
+ *   body_size   (m + 7) / 8 bytes, counting (m + 1) / 2, or the error is BLOOMFILE_EPARAMS.
+ *   provenance  BLOOMFILE_PROVENANCE_*, 0 if it is as if built from its keys.
+ *   keys        their number, UINT64_MAX if it is to be estimated from the ones.
+ * Errors as bloomfile_builder_new() and bloomfile_builder_write(); BLOOMFILE_EISRIBBON;
+ * BLOOMFILE_EBODY for bits beyond m, or none for one key or more; BLOOMFILE_EPARAMS for what is
+ * missing or unknown. */
+BLOOMFILE_API int bloomfile_assemble(struct bloomfile_destination *to,
+                                     const struct bloomfile_params *params, const void *body,
+                                     size_t body_size, uint32_t provenance, uint64_t keys);
 
 /* The bytes of the body that m uses, and their number; format-spec.md tells what they mean. Valid
  * while the handle is open; those of a live filter change as keys are added. bloomfile_verify()

@@ -3,23 +3,22 @@
  * bloomfile: patches
  *
  * A patch turns one sealed filter, the base, into another, the result, of the same layout, m, k,
- * seed and hash: what a build of today changes in that of yesterday. The result comes out byte for
- * byte, header included. A patch has little more bytes than what changed must have, some tens of
- * bits for each key added or removed; filters that are to be patched are built with `bits` and
- * `hashes` given, so that their shape stays. So do the layers of a series (bloomfile_live.h) that
- * has got keys, but no further layer: two of its sealed copies have a patch, layer by layer.
+ * seed and hash: yesterday's build into today's. The result comes out byte for byte, header
+ * included. A patch needs some tens of bits for each key added or removed. Build filters that are
+ * to be patched with `bits` and `hashes` given, so that their shape stays. The layers of a series
+ * (bloomfile_live.h) keep their shape: two sealed copies of it with equally many layers have a
+ * patch, layer by layer.
  *
- * The patch names both by their checksums. A base that is another one, or damaged, is refused, and
- * so is a patch that is damaged; a result that is not the one it names is never published.
+ * The patch names base and result by their checksums. Another base, a damaged base and a damaged
+ * patch are refused, and a result with other checksums is never published.
  * A patch protects from accidents: sign it, or the result, against people. Its bytes are defined in
  * doc/format/patches.md, and do not depend on the number of threads.
  *
- * Files appear as with bloomfile_builder_finish(), and the result may replace its base, as of
- * bloomfile_seal_to(): programs that have the base open keep the old file. Functions that end in
- * _fd write to a descriptor, as bloomfile_builder_finish_fd(), by way of a temporary file in the
- * folder `spool` (NULL: $TMPDIR, or /tmp). Each filter may be a file or an embedded image; a result
- * has the form of its base. threads: 0 or 1: the calling thread only; at most 1024. A thread takes
- * up to 3 MiB; making takes two more bytes for each page of 4096.
+ * The result may replace its base, as of bloomfile_copy_sealed(): programs that have the base open
+ * keep the old file. Each filter may be a file or an embedded image. A result has the form of its
+ * base in every destination. threads: 0 or 1: the calling thread only; at most 1024. A thread
+ * takes up to 3 MiB; making takes two more bytes for each page of 4096. A patch or a result in
+ * memory takes its size twice while it is written.
  */
 #ifndef BLOOMFILE_PUBLIC_DELTA_H
 #define BLOOMFILE_PUBLIC_DELTA_H
@@ -30,26 +29,23 @@
 extern "C" {
 #endif
 
-/* Writes the patch from `base` to `result` to a file; flags as bloomfile_builder_finish().
+/* Writes the patch from `base` to `result`.
  * Errors: BLOOMFILE_ELIVE; BLOOMFILE_EISRIBBON; BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH,
  * _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED, _EDIFFERENTBITS, _EDIFFERENTFORM; those of
- * bloomfile_seal_to(), and bloomfile_status() tells which filter is damaged; BLOOMFILE_EPARAMS for
- * threads. */
-BLOOMFILE_API int bloomfile_delta(const char *path, const bloomfile_filter *base,
-                                  const bloomfile_filter *result, unsigned threads, unsigned flags);
-BLOOMFILE_API int bloomfile_delta_fd(int fd, const bloomfile_filter *base,
-                                     const bloomfile_filter *result, unsigned threads,
-                                     const char *spool);
+ * bloomfile_copy_sealed(), and bloomfile_status() tells which filter is damaged; BLOOMFILE_EPARAMS
+ * for threads. */
+BLOOMFILE_API int bloomfile_delta(struct bloomfile_destination *to, const bloomfile_filter *base,
+                                  const bloomfile_filter *result, unsigned threads);
 
-/* Writes the result of a patch, which is read from the descriptor `patch` (a pipe will do), from
- * where it stands to the end. Nothing is written before the base was found to be the right one.
+/* Writes the result of a patch.
+ *   patch  is read in order up to its end, which must be that of the source. A descriptor with
+ *          BLOOMFILE_FROM_HERE and _FROM_REST may be a pipe.
+ * Nothing is written before the base was found to be the right one.
  * Errors: BLOOMFILE_EDIFFERENTBASE; BLOOMFILE_EPATCH; of the patch also _EVERSION, _EFEATURE,
- * _ELAYOUT, _ETRUNCATED, _ETRAILING and those of read; BLOOMFILE_ELIVE; those of
- * bloomfile_seal_to(); BLOOMFILE_EPARAMS for threads. */
-BLOOMFILE_API int bloomfile_patch(const char *path, const bloomfile_filter *base, int patch,
-                                  unsigned threads, unsigned flags);
-BLOOMFILE_API int bloomfile_patch_fd(int fd, const bloomfile_filter *base, int patch,
-                                     unsigned threads, const char *spool);
+ * _ELAYOUT, _ETRUNCATED, _ETRAILING and those of open and read; BLOOMFILE_ELIVE; those of
+ * bloomfile_copy_sealed(); BLOOMFILE_EPARAMS for threads. */
+BLOOMFILE_API int bloomfile_patch(struct bloomfile_destination *to, const bloomfile_filter *base,
+                                  const struct bloomfile_source *patch, unsigned threads);
 
 /* What a patch says of itself. base_header and result_header are CRC-32s of the three checksums of
  * a header, base_body and result_body are bloomfile_info.body_crc. */
@@ -70,7 +66,8 @@ struct bloomfile_patch_info {
 
 /* Reads all of a patch, as bloomfile_patch() does, and checks all that can be checked without its
  * base. Errors: those of the patch, as above; ENOMEM; BLOOMFILE_EPARAMS (struct_size). */
-BLOOMFILE_API int bloomfile_get_patch_info(int patch, struct bloomfile_patch_info *info);
+BLOOMFILE_API int bloomfile_get_patch_info(const struct bloomfile_source *patch,
+                                           struct bloomfile_patch_info *info);
 
 #ifdef __cplusplus
 }

@@ -89,8 +89,8 @@
  *
  * In memory a series belongs to the process that made it. A child of fork makes no layers; once its
  * parent has made one, the child's lookups are "maybe" and its adds BLOOMFILE_EMISSINGLAYER.
- * bloomfile_seal_to() writes all layers to one file, which is shipped and opened like any other.
- * Sealing in place, folding and merging are BLOOMFILE_EISSERIES.
+ * bloomfile_copy_sealed() writes all layers to one file, which is shipped and opened like any
+ * other. Sealing in place, folding and merging are BLOOMFILE_EISSERIES.
  *
  * fork. A child may go on using the handles it inherits. Its first add, sync or copy opens the file
  * anew (it must be allowed to, and needs /proc); by an add or a sync it becomes a writer of its
@@ -120,7 +120,7 @@ extern "C" {
  * a series of several layers: the old layers are then removed, as by bloomfile_unlink() (EBUSY if
  * the old series has writers). A single filter may not: BLOOMFILE_ESERIES; call bloomfile_unlink()
  * first. params.series: capacity is that of the first layer and must be given; a series that grows
- * takes neither bits nor hashes. Errors as bloomfile_builder_new() and _finish(), with
+ * takes neither bits nor hashes. Errors as bloomfile_builder_new() and _write(), with
  * BLOOMFILE_ECAPACITY if neither capacity nor bits is given; BLOOMFILE_EFULL if the given bits
  * would be over capacity with fewer than `capacity` keys, unless BLOOMFILE_OPEN_OVER_CAPACITY is
  * given; _EISRIBBON for the layout ribbon; _ESERIES for a series in the counting layout, or if a
@@ -209,33 +209,29 @@ BLOOMFILE_API int bloomfile_finish(bloomfile_filter *f);
  * poisons the file. */
 BLOOMFILE_API int bloomfile_seal(bloomfile_filter *f);
 
-/* Writes a sealed copy of a filter to `path`, as bloomfile_builder_finish() does. The source may be
- * live and in use: the copy has every key whose add returned before this call, and the source is
- * synced, so that no page of it can have been lost. A sealed source is verified; of a live one the
- * ones are counted: fewer than have been recorded are BLOOMFILE_EBODY, and in the layout counting
- * others than those, if no handle has it open for writing.
- * With BLOOMFILE_TO_REPLACE it replaces only the file that was at `path` when the call began, and
- * if `f` was opened by that path, only the file that was opened. So do all functions that make a
- * filter of other filters: two processes that merge more keys into one file cannot drop each
- * other's keys. If another process has replaced, changed or removed the file since then, the call
- * returns BLOOMFILE_EREPLACED and leaves the current file in place. In the microseconds between its
- * last check and its rename, it excludes only processes that use this library on a local file
- * system, by flock() on the old file. If another program holds that lock, the call waits for one
- * second and then renames anyway.
- * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED, _ECHANGED for the
- * source, and _EUNCLEAN if a writer of it was killed while it synced; those of msync and fdatasync;
- * of a live series, and in a child of fork, those of bloomfile_open(). */
-BLOOMFILE_API int bloomfile_seal_to(const char *path, const bloomfile_filter *f, unsigned flags);
-
-/* The same to a descriptor, as bloomfile_builder_finish_fd(), by way of a temporary file in the
- * folder `spool` (NULL: $TMPDIR, or /tmp); or as bloomfile_builder_finish_memory(). */
-BLOOMFILE_API int bloomfile_seal_to_fd(int fd, const bloomfile_filter *f, const char *spool);
-BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const bloomfile_filter *f);
+/* Writes a sealed copy of a filter. The source may be live and in use: the copy has every key whose
+ * add returned before this call, and the source is synced, so that no page of it can have been
+ * lost. A sealed source is verified; of a live one the ones are counted: fewer than have been
+ * recorded are BLOOMFILE_EBODY, and in the layout counting others than those, if no handle has it
+ * open for writing. With BLOOMFILE_TO_REPLACE it replaces only the file that was at the path when
+ * the call began, and if `f` was opened by that path, only the file that was opened. So do all
+ * functions that make a filter of other filters: two processes that merge more keys into one file
+ * cannot drop each other's keys. If another process has replaced, changed or removed the file since
+ * then, the call returns BLOOMFILE_EREPLACED and leaves the current file in place. In the
+ * microseconds between its last check and its rename, it excludes only processes that use this
+ * library on a local file system, by flock() on the old file. If another program holds that lock,
+ * the call waits for one second and then renames anyway. Errors: those of the destination;
+ * BLOOMFILE_ETOOBIG; ENOMEM; BLOOMFILE_EPAGE, _EBODY, _EPOISONED, _ECHANGED for the source, and
+ * _EUNCLEAN if a writer of it was killed while it synced; BLOOMFILE_EISSLICE for a slice in memory;
+ * those of msync and fdatasync; of a live series, and in a child of fork, those of
+ * bloomfile_open(). */
+BLOOMFILE_API int bloomfile_copy_sealed(struct bloomfile_destination *to,
+                                        const bloomfile_filter *f);
 
 /* Restricts which file may be replaced by what is made of `f`. Use it to compare the existing file
  * with `f` before it is replaced: a file that another process puts there later is never lost.
  *
- *   f    a source of later calls of bloomfile_seal_to(), bloomfile_fold(), bloomfile_merge(),
+ *   f    a source of later calls of bloomfile_copy_sealed(), bloomfile_fold(), bloomfile_merge(),
  *        bloomfile_join(), bloomfile_project() or bloomfile_patch(); no other thread may use it now
  *   fd   a descriptor of the file, as it is now; the caller keeps it, and may close it. -1: none,
  *        so that the result replaces no file
@@ -247,7 +243,7 @@ BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const blo
 BLOOMFILE_API int bloomfile_replace_only(bloomfile_filter *f, int fd);
 
 /* Writes what a live filter's memory holds to a new live file `dst`, poisoned or not, as
- * bloomfile_builder_finish() publishes one; flags: BLOOMFILE_TO_REPLACE, or 0. If
+ * bloomfile_to_path() describes it; flags: BLOOMFILE_TO_REPLACE, or 0. If
  * bloomfile_status() is not 0, pages that the kernel has dropped since a failed write are as they
  * were on disk, so the new file is BLOOMFILE_EUNCLEAN: what was added since the last good sync
  * should be added again. If it turns out to be lost only now, that is an error: call it again. Of a
@@ -257,7 +253,7 @@ BLOOMFILE_API int bloomfile_replace_only(bloomfile_filter *f, int fd);
  * was to be replaced is gone by then, and opening it returns BLOOMFILE_ESERIES; so it is if giving
  * a name fails. One that is replaced must not have more layers, and no other file may be where a
  * further layer will be: BLOOMFILE_ESERIES, and nothing is written. Errors as
- * bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync; for a series those of
+ * bloomfile_copy_sealed(); BLOOMFILE_ESEALED; for a series those of
  * bloomfile_open(), since it first opens layers that other processes have made. */
 BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile_filter *f, unsigned flags);
 

@@ -79,12 +79,15 @@ static int make(struct new_image *r, struct header *h, const uint8_t *body, bool
     return new_image_finish(r, h);
 }
 
-static int assemble(struct destination to, const struct bloomfile_params *params, const void *body,
-                    size_t body_size, uint32_t provenance, uint64_t keys)
+int bloomfile_assemble(struct bloomfile_destination *given, const struct bloomfile_params *params,
+                       const void *body, size_t body_size, uint32_t provenance, uint64_t keys)
 {
+    struct destination to;
     struct header h;
     struct new_image r = { 0 };
-    int error = describe(&h, params, provenance, keys);
+    int error = destination_take(&to, given);
+    if (error == 0)
+        error = describe(&h, params, provenance, keys);
     if (error != 0)
         return error;
     const struct geometry g = geometry_of(h.layout, h.m, h.header_size);
@@ -97,23 +100,4 @@ static int assemble(struct destination to, const struct bloomfile_params *params
         error = make(&r, &h, body, params->capacity != 0);
     new_image_abandon(&r);
     return error;
-}
-
-int bloomfile_assemble(const char *path, const struct bloomfile_params *params, const void *body,
-                       size_t body_size, uint32_t provenance, uint64_t keys, unsigned flags)
-{
-    return assemble(new_image_to_file(path, flags), params, body, body_size, provenance, keys);
-}
-
-int bloomfile_assemble_fd(int fd, const struct bloomfile_params *params, const void *body,
-                          size_t body_size, uint32_t provenance, uint64_t keys, const char *spool)
-{
-    return assemble(new_image_to_fd(fd, spool), params, body, body_size, provenance, keys);
-}
-
-int bloomfile_assemble_memory(void **image, size_t *size, const struct bloomfile_params *params,
-                              const void *body, size_t body_size, uint32_t provenance,
-                              uint64_t keys)
-{
-    return assemble(new_image_to_memory(image, size), params, body, body_size, provenance, keys);
 }

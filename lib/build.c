@@ -279,12 +279,17 @@ static int make(bloomfile_builder *b, const struct runs *runs, uint64_t n, struc
 
 /* Where the size depends on the number of keys and few are repeated, as a rule none is. So none is
  * counted before the filter is made; if some turn out to be repeated, it is made again. */
-static int finish(bloomfile_builder *b, struct destination to)
+int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile_destination *given)
 {
+    struct destination to;
     uint64_t guess = 0, n;
     bool certain = true;
     const struct runs *runs = NULL;
-    int error = complete(b);
+    int error = destination_take(&to, given);
+    if (to.to.spool == NULL)
+        to.to.spool = b->params.spool;
+    if (error == 0)
+        error = complete(b);
     if (error == 0 && (runs = digests_runs(b->digests)) == NULL)
         error = ENOMEM;
     if (error == 0 && params_need_keys(&b->params))
@@ -296,21 +301,6 @@ static int finish(bloomfile_builder *b, struct destination to)
         return error;
     const int counting = digests_count(b->digests, &n);
     return counting != 0 ? counting : n == guess ? error : make(b, runs, n, to);
-}
-
-int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags)
-{
-    return finish(b, new_image_to_file(path, flags));
-}
-
-int bloomfile_builder_finish_fd(bloomfile_builder *b, int fd)
-{
-    return finish(b, new_image_to_fd(fd, b->params.spool));
-}
-
-int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size)
-{
-    return finish(b, new_image_to_memory(image, size));
 }
 
 void bloomfile_free(void *image)

@@ -12,18 +12,22 @@
 #include "image/new_image.h"
 #include "sizing/sizing.h"
 
-static int fold(struct destination to, const bloomfile_filter *src, uint64_t factor)
+int bloomfile_fold(struct bloomfile_destination *given, const bloomfile_filter *src,
+                   uint64_t factor)
 {
+    struct destination to;
     struct combine_part part;
     struct combination c = { .parts = &part, .settle = combine_estimate };
-    const int refused = header_refuse_partial(&src->header);
-    if (refused != 0)
-        return refused;
+    int error = destination_take(&to, given);
+    if (error == 0)
+        error = header_refuse_partial(&src->header);
+    if (error != 0)
+        return error;
     if (factor != 1 && layout_of(src->header.layout)->solved)
         return BLOOMFILE_EISRIBBON;
     if (factor == 0 || src->view.units % factor != 0)
         return BLOOMFILE_EFACTOR;
-    int error = source_describe(src, &c.h);
+    error = source_describe(src, &c.h);
     if (error == 0)
         error = source_destination(&to, &src, 1);
     if (error == 0)
@@ -37,24 +41,9 @@ static int fold(struct destination to, const bloomfile_filter *src, uint64_t fac
     return error;
 }
 
-int bloomfile_fold(const char *dst, const bloomfile_filter *src, uint64_t factor, unsigned flags)
-{
-    return fold(new_image_to_file(dst, flags), src, factor);
-}
-
-int bloomfile_fold_fd(int fd, const bloomfile_filter *src, uint64_t factor, const char *spool)
-{
-    return fold(new_image_to_fd(fd, spool), src, factor);
-}
-
-int bloomfile_fold_memory(void **image, size_t *size, const bloomfile_filter *src, uint64_t factor)
-{
-    return fold(new_image_to_memory(image, size), src, factor);
-}
-
 /* ---- Unions and intersections. */
 
-#define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_merge_params, spool)
+#define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_merge_params, tag)
 
 int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b)
 {
@@ -198,21 +187,21 @@ static int combine(struct combination *c, struct destination to,
     return error;
 }
 
-static int merge(struct destination to, const bloomfile_filter *const *srcs, size_t count,
-                 const struct bloomfile_merge_params *params)
+int bloomfile_merge(struct bloomfile_destination *given, const bloomfile_filter *const *srcs,
+                    size_t count, const struct bloomfile_merge_params *params)
 {
+    struct destination to;
     struct bloomfile_merge_params p;
     struct combination c = { .count = 0 };
     int error = count == 0 ? BLOOMFILE_EPARAMS : take_params(&p, params);
-    if (error == 0 && p.spool != NULL && to.kind != DESTINATION_DESCRIPTOR)
-        error = BLOOMFILE_EPARAMS;
+    if (error == 0)
+        error = destination_take(&to, given);
     if (error == 0)
         error = describe(&c.h, srcs, count, &p);
     if (error == 0)
         error = source_destination(&to, srcs, count);
     if (error != 0)
         return error;
-    to.spool = p.spool;
     c.intersect = p.op == BLOOMFILE_MERGE_INTERSECTION;
     c.keys_told = p.keys != 0;
     c.settle = c.intersect ? settle_intersection : settle_union;
@@ -223,24 +212,6 @@ static int merge(struct destination to, const bloomfile_filter *const *srcs, siz
     error = combine(&c, to, srcs, count);
     free(c.parts);
     return error;
-}
-
-int bloomfile_merge(const char *dst, const bloomfile_filter *const *srcs, size_t count,
-                    const struct bloomfile_merge_params *params, unsigned flags)
-{
-    return merge(new_image_to_file(dst, flags), srcs, count, params);
-}
-
-int bloomfile_merge_fd(int fd, const bloomfile_filter *const *srcs, size_t count,
-                       const struct bloomfile_merge_params *params)
-{
-    return merge(new_image_to_fd(fd, NULL), srcs, count, params);
-}
-
-int bloomfile_merge_memory(void **image, size_t *size, const bloomfile_filter *const *srcs,
-                           size_t count, const struct bloomfile_merge_params *params)
-{
-    return merge(new_image_to_memory(image, size), srcs, count, params);
 }
 
 /* ---- The classic filter of a counting one. */
@@ -285,15 +256,18 @@ static int make_projection(struct source *s, struct new_image *r, struct header 
     return new_image_finish(r, h);
 }
 
-static int project(struct destination to, const bloomfile_filter *f)
+int bloomfile_project(struct bloomfile_destination *given, const bloomfile_filter *f)
 {
     const uint32_t projection = layout_of(f->header.layout)->projection;
-    if (projection == 0)
-        return BLOOMFILE_ENOTCOUNTING;
+    struct destination to;
     struct header h;
     struct source s;
     struct new_image r = { 0 };
-    int error = source_describe(f, &h);
+    int error = destination_take(&to, given);
+    if (error == 0 && projection == 0)
+        error = BLOOMFILE_ENOTCOUNTING;
+    if (error == 0)
+        error = source_describe(f, &h);
     if (error == 0)
         error = source_destination(&to, &f, 1);
     if (error != 0)
@@ -309,19 +283,4 @@ static int project(struct destination to, const bloomfile_filter *f)
     new_image_abandon(&r);
     source_release(&s);
     return error;
-}
-
-int bloomfile_project(const char *path, const bloomfile_filter *f, unsigned flags)
-{
-    return project(new_image_to_file(path, flags), f);
-}
-
-int bloomfile_project_fd(int fd, const bloomfile_filter *f, const char *spool)
-{
-    return project(new_image_to_fd(fd, spool), f);
-}
-
-int bloomfile_project_memory(void **image, size_t *size, const bloomfile_filter *f)
-{
-    return project(new_image_to_memory(image, size), f);
 }

@@ -30,13 +30,16 @@ static int images_of(const bloomfile_filter *f, struct handle_images *images)
     return error == 0 && layout_of(f->header.layout)->solved ? BLOOMFILE_EISRIBBON : error;
 }
 
-static int delta(struct destination to, const bloomfile_filter *base,
-                 const bloomfile_filter *result, unsigned threads)
+int bloomfile_delta(struct bloomfile_destination *given, const bloomfile_filter *base,
+                    const bloomfile_filter *result, unsigned threads)
 {
+    struct destination to;
     struct handle_images from, into;
+    int error = destination_take(&to, given);
     if (threads > TEAM_MOST)
-        return BLOOMFILE_EPARAMS;
-    int error = images_of(base, &from);
+        error = BLOOMFILE_EPARAMS;
+    if (error == 0)
+        error = images_of(base, &from);
     if (error == 0)
         error = images_of(result, &into);
     if (error == 0 && (from.count != into.count || from.layers != into.layers))
@@ -47,45 +50,28 @@ static int delta(struct destination to, const bloomfile_filter *base,
                       : make_patch(to, from.list, into.list, from.count, from.layers, threads);
 }
 
-int bloomfile_delta(const char *path, const bloomfile_filter *base, const bloomfile_filter *result,
-                    unsigned threads, unsigned flags)
-{
-    return delta(new_image_to_file(path, flags), base, result, threads);
-}
-
-int bloomfile_delta_fd(int fd, const bloomfile_filter *base, const bloomfile_filter *result,
-                       unsigned threads, const char *spool)
-{
-    return delta(new_image_to_fd(fd, spool), base, result, threads);
-}
-
 /* ---- applying */
 
-static int patch(struct destination to, const bloomfile_filter *base, int fd, unsigned threads)
+int bloomfile_patch(struct bloomfile_destination *given, const bloomfile_filter *base,
+                    const struct bloomfile_source *patch, unsigned threads)
 {
-    struct input in;
-    if (threads > TEAM_MOST)
-        return BLOOMFILE_EPARAMS;
+    struct destination to;
     struct handle_images from;
-    int error = images_of(base, &from);
+    struct input in;
+    int error = destination_take(&to, given);
+    if (threads > TEAM_MOST)
+        error = BLOOMFILE_EPARAMS;
+    if (error == 0)
+        error = images_of(base, &from);
     if (error == 0)
         error = source_destination(&to, &base, 1);
+    if (error == 0)
+        error = input_start(&in, patch);
     if (error != 0)
         return error;
-    input_start(&in, fd);
-    return apply_patch(to, from.list, from.count, from.layers, &in, threads);
-}
-
-int bloomfile_patch(const char *path, const bloomfile_filter *base, int fd, unsigned threads,
-                    unsigned flags)
-{
-    return patch(new_image_to_file(path, flags), base, fd, threads);
-}
-
-int bloomfile_patch_fd(int fd, const bloomfile_filter *base, int patch_fd, unsigned threads,
-                       const char *spool)
-{
-    return patch(new_image_to_fd(fd, spool), base, patch_fd, threads);
+    error = apply_patch(to, from.list, from.count, from.layers, &in, threads);
+    input_stop(&in);
+    return error;
 }
 
 /* ---- describing */
@@ -152,17 +138,18 @@ static int describe(struct input *in, uint8_t *strings, struct bloomfile_patch_i
     return error;
 }
 
-int bloomfile_get_patch_info(int fd, struct bloomfile_patch_info *out)
+int bloomfile_get_patch_info(const struct bloomfile_source *patch, struct bloomfile_patch_info *out)
 {
     struct bloomfile_patch_info info;
     struct input in;
     if (!versioned_known(out->struct_size, INFO_LEAST))
         return BLOOMFILE_EPARAMS;
     uint8_t *strings = malloc(PART_STRINGS_MOST);
-    if (strings == NULL)
-        return ENOMEM;
-    input_start(&in, fd);
-    int error = describe(&in, strings, &info);
+    int error = strings == NULL ? ENOMEM : input_start(&in, patch);
+    if (error == 0) {
+        error = describe(&in, strings, &info);
+        input_stop(&in);
+    }
     free(strings);
     if (error == 0)
         versioned_give(out, out->struct_size, &info, sizeof info);

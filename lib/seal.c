@@ -22,17 +22,9 @@ int bloomfile_replace_only(bloomfile_filter *f, int fd)
     return 0;
 }
 
-int bloomfile_seal_to(const char *path, const bloomfile_filter *f, unsigned flags)
+int bloomfile_copy_sealed(struct bloomfile_destination *given, const bloomfile_filter *f)
 {
-    return f->operations->copy(f, new_image_to_file(path, flags));
-}
-
-int bloomfile_seal_to_fd(int fd, const bloomfile_filter *f, const char *spool)
-{
-    return f->operations->copy(f, new_image_to_fd(fd, spool));
-}
-
-int bloomfile_seal_to_memory(void **image, size_t *size, const bloomfile_filter *f)
-{
-    return f->operations->copy(f, new_image_to_memory(image, size));
+    struct destination to;
+    const int error = destination_take(&to, given);
+    return error != 0 ? error : f->operations->copy(f, to);
 }

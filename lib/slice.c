@@ -165,45 +165,25 @@ static int make_whole(struct destination to, const struct part *parts, size_t co
     return error;
 }
 
-static int join(struct destination to, const bloomfile_filter *const *slices, size_t count,
-                unsigned flags)
+int bloomfile_join(struct bloomfile_destination *given, const bloomfile_filter *const *slices,
+                   size_t count, unsigned flags)
 {
-    if (count == 0 || (flags & ~(BLOOMFILE_TO_REPLACE | BLOOMFILE_JOIN_ACCEPT_INCOMPLETE)) != 0)
+    struct destination to;
+    int error = destination_take(&to, given);
+    if (error != 0 || count == 0 || (flags & ~BLOOMFILE_JOIN_ACCEPT_INCOMPLETE) != 0)
         return BLOOMFILE_EPARAMS;
     struct part *parts = calloc(count, sizeof *parts);
     if (parts == NULL)
         return ENOMEM;
     for (size_t i = 0; i < count; i++)
         parts[i] = (struct part){ &slices[i]->header, slices[i] };
-    int error = check_parts(parts, count, flags);
+    error = check_parts(parts, count, flags);
     if (error == 0)
         error = source_destination(&to, slices, count);
     if (error == 0)
         error = make_whole(to, parts, count);
     free(parts);
     return error;
-}
-
-int bloomfile_join(const char *dst, const bloomfile_filter *const *slices, size_t count,
-                   unsigned flags)
-{
-    const unsigned of_file = flags & BLOOMFILE_TO_REPLACE;
-    return join(new_image_to_file(dst, of_file), slices, count, flags);
-}
-
-int bloomfile_join_fd(int fd, const bloomfile_filter *const *slices, size_t count, unsigned flags,
-                      const char *spool)
-{
-    if ((flags & BLOOMFILE_TO_REPLACE) != 0)
-        return BLOOMFILE_EPARAMS;
-    return join(new_image_to_fd(fd, spool), slices, count, flags);
-}
-
-int bloomfile_join_memory(void **image, size_t *size, const bloomfile_filter *const *slices,
-                          size_t count, unsigned flags)
-{
-    const struct destination to = new_image_to_memory(image, size);
-    return (flags & BLOOMFILE_TO_REPLACE) != 0 ? BLOOMFILE_EPARAMS : join(to, slices, count, flags);
 }
 
 /* ---- from headers alone */

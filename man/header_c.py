@@ -107,7 +107,7 @@ class Header:
             parts = members(body) if found[1] == "struct" else enum_values(body)
             declared = Declaration(found[1], found[2], members=parts, init=None)
         elif text.startswith("typedef"):
-            what, _, name = text.rpartition(" ")
+            what, _, name = text.partition("(")[0].rpartition(" ")
             declared = Declaration("type", name, what=what.removeprefix("typedef "))
         elif "(" in text and not text.startswith('extern "C"'):
             declared = function(text)

@@ -143,7 +143,7 @@ class Page:
     # ---- text
 
     def text(self, text, is_head=False):
-        """Paragraphs, each sentence on a line of its own, and code."""
+        """Paragraphs, each sentence on a line of its own, lists, and code."""
         first = True
         blocks = re.split(r"\n\s*\n", text) if text else []
         before = ""
@@ -156,11 +156,15 @@ class Page:
                     self.code(code)
                 before = block
                 continue
-            for part in re.split(r"(?<=[.;)]) (?=Errors?(?: as [^:]*)?: )|(?<=\.) (?=Errors? as )", " ".join(block.split())):
-                if not first:
-                    self.add(".Pp")
-                first = False
-                self.paragraph(part, is_head)
+            for prose, items in stretches(block):
+                for part in re.split(r"(?<=[.;)]) (?=Errors?(?: as [^:]*)?: )|(?<=\.) (?=Errors? as )", prose) if prose else []:
+                    if not first:
+                        self.add(".Pp")
+                    first = False
+                    self.paragraph(part, is_head)
+                if items:
+                    first = False
+                    self.list([(self.item(name), what) for name, what in items], compact=True)
             before = block
 
     def keep_example(self, code):
@@ -193,6 +197,11 @@ class Page:
                 line.append(word)
         if line:
             self.add(escape(" ".join(line)))
+
+    def item(self, name):
+        if not re.match(r"\w+$", name):
+            return escape(name)
+        return (self.macro(name) or f".Fa {name}")[1:]
 
     def macro(self, word):
         """A word as a macro with the punctuation around it, or None."""
@@ -246,6 +255,23 @@ class Page:
         if wide:
             raise SystemExit(f"{self.header.name}: an example is wider than {CODE_WIDTH} columns: {wide[0]}")
         self.add(".Bd -literal", *(escape(line) for line in code.split("\n")), ".Ed")
+
+
+def stretches(block):
+    """Pairs: a paragraph, and the list below it, whose lines are "  NAME  TEXT" and further indented ones."""
+    found = [("", [])]
+    for line in block.split("\n"):
+        item = re.match(r"  (\S+(?: \S+)*?)  +(\S.*)$", line)
+        if item:
+            found[-1][1].append(item.groups())
+        elif line.startswith("   ") and found[-1][1]:
+            name, what = found[-1][1].pop()
+            found[-1][1].append((name, f"{what} {line.strip()}"))
+        else:
+            if found[-1][1]:
+                found.append(("", []))
+            found[-1] = (f"{found[-1][0]} {line}".strip(), [])
+    return [(" ".join(prose.split()), items) for prose, items in found]
 
 
 def escape(text):

@@ -158,18 +158,12 @@ static bool is_of_source(const bloomfile_filter *f, int error)
 
 static int copy(const struct request *r, bloomfile_filter *f)
 {
-    const bool to_stdout = destination_is_stdout(r->dest);
-    const unsigned flags = destination_flags(r->force);
     const struct lost_keys lost = { r->dest, r->path, f, r->force, r->discard };
     destination_hold(r->dest, f);
     destination_check_again(r->dest);
     lost_keys_check(&lost);
-    if (r->project && to_stdout)
-        return bloomfile_project_fd(STDOUT_FILENO, f, NULL);
-    if (r->project)
-        return bloomfile_project(r->dest, f, flags);
-    return to_stdout ? bloomfile_seal_to_fd(STDOUT_FILENO, f, NULL)
-                     : bloomfile_seal_to(r->dest, f, flags);
+    struct bloomfile_destination to = destination_of(r->dest, r->force);
+    return r->project ? bloomfile_project(&to, f) : bloomfile_copy_sealed(&to, f);
 }
 
 static void seal_copy(const struct request *r)

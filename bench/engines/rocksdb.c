@@ -102,9 +102,9 @@ static void finish(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, con
     char *error = NULL;
     rocksdb_sstfilewriter_finish(sst, &error);
     check_engine(error, "write", path);
+    struct bloomfile_destination to = bloomfile_to_path(filter, BLOOMFILE_TO_REPLACE);
     if (builder != NULL)
-        check_bloomfile(bloomfile_builder_finish(builder, filter, BLOOMFILE_TO_REPLACE), "write",
-                        filter);
+        check_bloomfile(bloomfile_builder_write(builder, &to), "write", filter);
 }
 
 static double measure_write(enum measure_mode mode)

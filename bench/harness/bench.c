@@ -112,9 +112,8 @@ void bench_make_filter(const char *path, size_t size)
     params.bits = (uint64_t)size * 8;
     params.hashes = 6;
     params.capacity = params.bits / 10;
-    bench_check(
-        bloomfile_assemble(path, &params, body, size, 0, params.capacity, BLOOMFILE_TO_REPLACE),
-        "make a filter");
+    struct bloomfile_destination to = bloomfile_to_path(path, BLOOMFILE_TO_REPLACE);
+    bench_check(bloomfile_assemble(&to, &params, body, size, 0, params.capacity), "make a filter");
     free(body);
 }
 

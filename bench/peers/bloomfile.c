@@ -135,9 +135,9 @@ static void build_batch(void *filter, const struct keyset *keys)
 static bool seal(void *filter)
 {
     struct subject *s = filter;
+    struct bloomfile_destination to = bloomfile_to_path(s->path, BLOOMFILE_TO_REPLACE);
     if (s->builder != NULL)
-        bench_check(bloomfile_builder_finish(s->builder, s->path, BLOOMFILE_TO_REPLACE),
-                    "build a filter");
+        bench_check(bloomfile_builder_write(s->builder, &to), "build a filter");
     bloomfile_builder_free(s->builder);
     s->builder = NULL;
     int error = bloomfile_open(&s->f, s->path, BLOOMFILE_OPEN_VERIFY_FULL);

@@ -96,7 +96,7 @@ struct filter {
 
     bool finish()
     {
-        builder.finish(PATH, BLOOMFILE_TO_REPLACE);
+        builder.write(PATH, BLOOMFILE_TO_REPLACE);
         f = bloomfile::filter(PATH, BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_PREFAULT);
         return unlink(PATH) == 0;
     }

@@ -77,13 +77,12 @@ double calls_build(const struct bloomfile_key *keys, size_t n, double fpr)
     double start = bench_seconds();
     if (bloomfile_builder_new(&builder, &params) != 0)
         return -1;
-    void *image = NULL;
-    size_t size;
+    struct bloomfile_destination to = bloomfile_to_memory();
     int error = bloomfile_builder_add_many(builder, keys, n);
     if (error == 0)
-        error = bloomfile_builder_finish_memory(builder, &image, &size);
+        error = bloomfile_builder_write(builder, &to);
     bloomfile_builder_free(builder);
     double seconds = bench_seconds() - start;
-    bloomfile_free(image);
+    bloomfile_free(to.memory);
     return error == 0 ? seconds : -1;
 }

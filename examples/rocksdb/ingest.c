@@ -100,7 +100,8 @@ static void prove(const struct database *d, unsigned set, const struct identity 
 /* Verifies all of it on the way, and appears whole or not at all. */
 static void publish_filter(const bloomfile_filter *filter, const char *path)
 {
-    check_bloomfile(bloomfile_seal_to(path, filter, BLOOMFILE_TO_REPLACE), "write", path);
+    struct bloomfile_destination to = bloomfile_to_path(path, BLOOMFILE_TO_REPLACE);
+    check_bloomfile(bloomfile_copy_sealed(&to, filter), "write", path);
 }
 
 static unsigned other_set(unsigned set)

@@ -76,7 +76,8 @@ static void write_filter(struct writer *w, const struct identity *identity)
 {
     char *path = join(w->folder, "/", SET_FILTER);
     bloomfile_builder_set_tag(w->keys, identity->bytes);
-    check_bloomfile(bloomfile_builder_finish(w->keys, path, 0), "write", path);
+    struct bloomfile_destination to = bloomfile_to_path(path, 0);
+    check_bloomfile(bloomfile_builder_write(w->keys, &to), "write", path);
     free(path);
 }
 

@@ -45,11 +45,11 @@ struct filter_options {
 int filter_draw_identity(struct filter_options *options);
 
 /* A filter to be built: bloomfile_builder_add() takes each key. It goes to its own file,
- * atomically, by bloomfile_builder_finish(), before the table gets its name: a filter without a
+ * atomically, by bloomfile_builder_write(), before the table gets its name: a filter without a
  * table harms nobody, a table without its filter is slow for as long as it lives. */
 int filter_begin(bloomfile_builder **out, const struct filter_options *options);
 
-/* Or bloomfile_builder_finish_memory() makes an image, which is appended to the table's file. */
+/* Or it makes an image in memory (bloomfile_to_memory), which is appended to the table's file. */
 int filter_embed(int fd, const void *image, size_t size, uint64_t *offset);
 
 /* ---- with a table */

@@ -19,9 +19,8 @@ struct table_writer {
     bool embedded;
     struct footer footer;
     struct mtbl_writer *rows;
-    bloomfile_builder *builder; /* NULL: the filter is a union, and made */
-    void *image;                /* of a union to embed */
-    size_t image_size;
+    bloomfile_builder *builder;          /* NULL: the filter is a union, and made */
+    struct bloomfile_destination filter; /* its file; or its image, to embed */
     uint8_t *stored; /* a row's value as mtbl gets it: a byte that tells deletions, and the value */
     size_t room;
 };
@@ -85,6 +84,8 @@ struct table_writer *table_writer_new(const char *directory, uint64_t number,
     w->temporary = table_path(directory, number, TABLE_SUFFIX ".tmp");
     w->filter_path = table_path(directory, number, FILTER_SUFFIX);
     w->embedded = options->embedded;
+    w->filter = w->embedded ? bloomfile_to_memory()
+                            : bloomfile_to_path(w->filter_path, BLOOMFILE_TO_REPLACE);
     make_temporary(w, extent);
     start_filter(w, options);
     start_rows(w, options->compression);
@@ -96,10 +97,7 @@ void table_writer_merge_filters(struct table_writer *w, const bloomfile_filter *
 {
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     memcpy(params.tag, w->footer.identity, sizeof params.tag);
-    const int error =
-        w->embedded
-            ? bloomfile_merge_memory(&w->image, &w->image_size, filters, count, &params)
-            : bloomfile_merge(w->filter_path, filters, count, &params, BLOOMFILE_TO_REPLACE);
+    const int error = bloomfile_merge(&w->filter, filters, count, &params);
     if (error != 0) {
         warnx("%s: filters are not merged, it is built from the keys: %s", w->filter_path,
               bloomfile_strerror(error));
@@ -132,16 +130,11 @@ void table_writer_add(struct table_writer *w, const struct row *row)
 
 static int finish_filter(struct table_writer *w)
 {
-    int error = 0;
-    if (!w->embedded)
-        return w->builder == NULL
-                   ? 0
-                   : bloomfile_builder_finish(w->builder, w->filter_path, BLOOMFILE_TO_REPLACE);
-    if (w->builder != NULL)
-        error = bloomfile_builder_finish_memory(w->builder, &w->image, &w->image_size);
-    w->footer.image_size = w->image_size;
-    return error != 0 ? error
-                      : filter_embed(w->fd, w->image, w->image_size, &w->footer.image_offset);
+    const int error = w->builder != NULL ? bloomfile_builder_write(w->builder, &w->filter) : 0;
+    if (error != 0 || !w->embedded)
+        return error;
+    w->footer.image_size = w->filter.size;
+    return filter_embed(w->fd, w->filter.memory, w->filter.size, &w->footer.image_offset);
 }
 
 /* mtbl's metadata are the end of what it wrote, and of the file again. */
@@ -178,7 +171,7 @@ void table_writer_finish(struct table_writer *w)
     check_bloomfile(sync_directory(w->directory), "write to disk the names in", w->directory);
     close(w->fd);
     bloomfile_builder_free(w->builder);
-    bloomfile_free(w->image);
+    bloomfile_free(w->filter.memory);
     free(w->stored);
     free(w->filter_path);
     free(w->temporary);

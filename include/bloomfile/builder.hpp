@@ -45,7 +45,7 @@ class image
         return *this;
     }
 
-    /* Takes what a function of the C interface that ends in _memory has made. */
+    /* Takes memory that a function of the C interface has made for bloomfile_to_memory(). */
     image(void *data, std::size_t size) noexcept : data_(data), size_(size)
     {
     }
@@ -67,7 +67,7 @@ class image
 /* Makes a sealed filter of Keys. With params.threads above 1 any number of threads may add at once.
  *
  * An add that failed is not forgotten: a filter that lacks a key would say a wrong "no" to it, so
- * finishing returns the same error then, and publishes nothing. If the keys or their Hasher threw
+ * writing returns the same error then, and publishes nothing. If the keys or their Hasher threw
  * an exception, that is ECANCELED. */
 template <class Key = bytes, class Hasher = hasher<Key>> class builder
 {
@@ -169,31 +169,31 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
             bloomfile_builder_set_tag(b_, tag.data());
     }
 
-    /* Publish the filter, as bloomfile_builder_finish() and its siblings. The builder may go on. */
-    void finish(path_arg path, flag_bits flags, std::error_code &ec) noexcept
+    /* Writes the filter, as bloomfile_builder_write(): to a path, to any destination
+     * (bloomfile_to_fd() and the others), or to an image in memory. The builder may go on. */
+    void write(bloomfile_destination &to, std::error_code &ec) noexcept
     {
         ec = state();
         if (!ec)
-            ec = code(bloomfile_builder_finish(b_, path.c_str(), flags));
+            ec = code(bloomfile_builder_write(b_, &to));
     }
-    void finish(path_arg path, std::error_code &ec) noexcept
+    void write(bloomfile_destination &&to, std::error_code &ec) noexcept
     {
-        finish(path, {}, ec);
+        write(to, ec);
     }
-    void finish_fd(int fd, std::error_code &ec) noexcept
+    void write(path_arg path, flag_bits flags, std::error_code &ec) noexcept
     {
-        ec = state();
-        if (!ec)
-            ec = code(bloomfile_builder_finish_fd(b_, fd));
+        write(bloomfile_to_path(path.c_str(), flags), ec);
     }
-    image finish_memory(std::error_code &ec) noexcept
+    void write(path_arg path, std::error_code &ec) noexcept
     {
-        void *data = nullptr;
-        std::size_t size = 0;
-        ec = state();
-        if (!ec)
-            ec = code(bloomfile_builder_finish_memory(b_, &data, &size));
-        return image(data, size);
+        write(path, {}, ec);
+    }
+    image write_memory(std::error_code &ec) noexcept
+    {
+        bloomfile_destination to = bloomfile_to_memory();
+        write(to, ec);
+        return image(to.memory, to.size);
     }
 
 #ifdef __cpp_exceptions
@@ -230,22 +230,26 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
         check(ec, "count the keys");
         return n;
     }
-    void finish(path_arg path, flag_bits flags = {})
+    void write(path_arg path, flag_bits flags = {})
     {
         std::error_code ec;
-        finish(path, flags, ec);
+        write(path, flags, ec);
         check(ec, "build", path.c_str());
     }
-    void finish_fd(int fd)
+    void write(bloomfile_destination &to)
     {
         std::error_code ec;
-        finish_fd(fd, ec);
+        write(to, ec);
         check(ec, "build a filter");
     }
-    image finish_memory()
+    void write(bloomfile_destination &&to)
+    {
+        write(to);
+    }
+    image write_memory()
     {
         std::error_code ec;
-        image made = finish_memory(ec);
+        image made = write_memory(ec);
         check(ec, "build a filter in memory");
         return made;
     }

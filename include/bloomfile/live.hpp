@@ -150,9 +150,17 @@ class live_filter : public filter<Key, Hasher>
 
     /* Write a sealed copy while adding goes on; and what memory holds of a poisoned filter, as
      * bloomfile_rescue(). */
-    void seal_to(path_arg path, flag_bits flags, std::error_code &ec) const noexcept
+    void copy_sealed(bloomfile_destination &to, std::error_code &ec) const noexcept
     {
-        ec = with([&](bloomfile_filter *f) { return bloomfile_seal_to(path.c_str(), f, flags); });
+        ec = with([&](bloomfile_filter *f) { return bloomfile_copy_sealed(&to, f); });
+    }
+    void copy_sealed(bloomfile_destination &&to, std::error_code &ec) const noexcept
+    {
+        copy_sealed(to, ec);
+    }
+    void copy_sealed(path_arg path, flag_bits flags, std::error_code &ec) const noexcept
+    {
+        copy_sealed(bloomfile_to_path(path.c_str(), flags), ec);
     }
     void rescue(path_arg path, flag_bits flags, std::error_code &ec) const noexcept
     {
@@ -233,11 +241,21 @@ class live_filter : public filter<Key, Hasher>
         seal(ec);
         check(ec, "seal a live filter");
     }
-    void seal_to(path_arg path, flag_bits flags = {}) const
+    void copy_sealed(path_arg path, flag_bits flags = {}) const
     {
         std::error_code ec;
-        seal_to(path, flags, ec);
+        copy_sealed(path, flags, ec);
         check(ec, "seal a copy as", path.c_str());
+    }
+    void copy_sealed(bloomfile_destination &to) const
+    {
+        std::error_code ec;
+        copy_sealed(to, ec);
+        check(ec, "seal a copy");
+    }
+    void copy_sealed(bloomfile_destination &&to) const
+    {
+        copy_sealed(to);
     }
     void rescue(path_arg path, flag_bits flags = {}) const
     {

@@ -257,12 +257,12 @@ static int check_name(const bloomfile_filter *f, const struct stat *old)
 int source_destination(struct destination *to, const bloomfile_filter *const *sources, size_t count)
 {
     int error = 0;
-    if (to->kind != DESTINATION_FILE || to->path == NULL)
+    if (to->to.kind != BLOOMFILE_TO_PATH)
         return 0;
     for (size_t i = 0; i < count && !to->only.wanted; i++)
         to->only = sources[i]->only;
     if (!to->only.wanted)
-        error = find(to->path, &to->only.file, &to->only.exists);
+        error = find(to->to.path, &to->only.file, &to->only.exists);
     to->only.wanted = true;
     for (size_t i = 0; error == 0 && i < count && to->only.exists; i++)
         error = check_name(sources[i], &to->only.file);

@@ -334,8 +334,7 @@ static int begin(struct target *t)
 {
     if (t->publication != NULL)
         return 0;
-    int error = new_image_publication(&t->publication, &t->to, &t->fd);
-    return error != 0 ? error : allocate_file(t->fd, t->whole, false);
+    return new_image_publication(&t->publication, &t->to, t->whole, false, &t->fd);
 }
 
 static int apply_one(struct target *t, const bloomfile_filter *base, uint32_t features,

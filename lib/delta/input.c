@@ -1,19 +1,67 @@
 /* SPDX-License-Identifier: MIT
- * A patch read from a descriptor. Every number is compared with a limit before it is used. */
+ * A patch read in order. Every number is compared with a limit before it is used. */
 #include "delta/input.h"
 
-#include <bloomfile.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "delta/bits.h"
 #include "format/checksum.h"
+#include "format/versioned_struct.h"
 #include "os/file.h"
 
-void input_start(struct input *in, int fd)
+#define SOURCE_LEAST VERSIONED_LEAST(struct bloomfile_source, more)
+
+static bool is_valid(const struct bloomfile_source *from)
 {
-    in->fd = fd;
+    const uint64_t *more = from->more;
+    if ((from->reserved | from->reserved2 | more[0] | more[1] | more[2] | more[3]) != 0)
+        return false;
+    switch (from->kind) {
+    case BLOOMFILE_FROM_PATH:
+        return from->path != NULL;
+    case BLOOMFILE_FROM_MEMORY:
+        return from->memory != NULL || from->size == 0;
+    default:
+        return from->kind == BLOOMFILE_FROM_FD;
+    }
+}
+
+static int open_file(const char *path, int *fd)
+{
+    struct stat status;
+    int error = file_open(path, false, fd);
+    if (error == 0 && (error = file_stat(*fd, &status)) != 0)
+        close(*fd);
+    return error;
+}
+
+int input_start(struct input *in, const struct bloomfile_source *given)
+{
+    struct bloomfile_source from;
+    if (!versioned_take(&from, sizeof from, given, given->struct_size, SOURCE_LEAST) ||
+        !is_valid(&from))
+        return BLOOMFILE_EPARAMS;
+    in->fd = from.kind == BLOOMFILE_FROM_FD ? from.fd : -1;
+    in->own = from.kind == BLOOMFILE_FROM_PATH;
+    in->next = from.kind == BLOOMFILE_FROM_FD ? from.offset : BLOOMFILE_FROM_HERE;
+    in->left = from.kind == BLOOMFILE_FROM_FD ? from.length : UINT64_MAX;
+    in->memory = NULL;
+    if (from.kind == BLOOMFILE_FROM_MEMORY) {
+        in->memory = from.memory;
+        in->left = from.size;
+    }
     in->taken = 0;
     in->crc = 0;
     in->at = in->end = 0;
+    return in->own ? open_file(from.path, &in->fd) : 0;
+}
+
+void input_stop(const struct input *in)
+{
+    if (in->own)
+        close(in->fd);
 }
 
 void input_restart(struct input *in)
@@ -25,8 +73,20 @@ void input_restart(struct input *in)
 
 static int fill(struct input *in)
 {
+    const size_t most = in->left < sizeof in->buffer ? (size_t)in->left : sizeof in->buffer;
     in->at = in->end = 0;
-    return file_read_some(in->fd, in->buffer, sizeof in->buffer, &in->end);
+    if (most == 0)
+        return 0;
+    int error = 0;
+    if (in->memory == NULL)
+        error = file_read_some(in->fd, in->next, in->buffer, most, &in->end);
+    else
+        memcpy(in->buffer, in->memory + in->taken, in->end = most);
+    if (in->next != BLOOMFILE_FROM_HERE)
+        in->next += in->end;
+    if (in->left != BLOOMFILE_FROM_REST)
+        in->left -= in->end;
+    return error;
 }
 
 static int take(struct input *in, uint8_t *to, size_t size)

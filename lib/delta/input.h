@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * A patch read from a descriptor, in order. */
+ * A patch read from a file, a descriptor or memory, in order. */
 #ifndef BLOOMFILE_INPUT_H
 #define BLOOMFILE_INPUT_H
+
+#include <bloomfile.h>
 
 #include "delta/part.h"
 
 struct input {
     int fd;
-    uint64_t taken; /* bytes */
-    uint32_t crc;   /* of what was taken since input_restart() */
+    bool own;              /* opened by input_start() */
+    uint64_t next;         /* offset to read at; BLOOMFILE_FROM_HERE: the descriptor's own */
+    uint64_t left;         /* bytes that may be read */
+    const uint8_t *memory; /* NULL: the descriptor */
+    uint64_t taken;        /* bytes */
+    uint32_t crc;          /* of what was taken since input_restart() */
     size_t at, end;
     uint8_t buffer[1 << 14];
 };
 
-void input_start(struct input *in, int fd);
+/* Checks the source and opens its path. 0, BLOOMFILE_EPARAMS or an errno; after 0 input_stop() is
+ * due. */
+int input_start(struct input *in, const struct bloomfile_source *from);
+void input_stop(const struct input *in);
 
 /* Before the head of a further patch. */
 void input_restart(struct input *in);

@@ -274,7 +274,7 @@ static int make(struct work *w, struct target *t, unsigned threads)
     team_run(team_size(threads, w->pages / STRETCH), compare, w);
     int error = found_damage(w) ? verdict(w) : 0;
     if (error == 0 && t->publication == NULL)
-        error = new_image_publication(&t->publication, &t->to, &t->fd);
+        error = new_image_publication(&t->publication, &t->to, 0, false, &t->fd);
     if (error != 0)
         return error;
     w->fd = t->fd;

@@ -27,7 +27,10 @@ static int rescue_image(const bloomfile_filter *f, const char *path, unsigned fl
 {
     if (header_is_layer(&f->header))
         return BLOOMFILE_EISSERIES;
-    return rescue(new_image_to_file(path, flags), f, 0, false);
+    struct bloomfile_destination given = bloomfile_to_path(path, flags);
+    struct destination to;
+    const int error = destination_take(&to, &given);
+    return error != 0 ? error : rescue(to, f, 0, false);
 }
 
 static void recheck(const bloomfile_filter *f)

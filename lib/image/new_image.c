@@ -15,33 +15,44 @@
 #include "format/decode.h"
 #include "image/body.h"
 #include "os/file.h"
-#include "os/memory.h"
 #include "os/path.h"
 #include "os/thread.h"
 
-/* In huge pages: threads that need small ones at the same time hold each other up, so that two
- * took longer than one. */
 static int start_in_memory(struct new_image *r, const struct geometry *g)
 {
-    if (g->image_size > SIZE_MAX / 2)
-        return BLOOMFILE_ETOOBIG;
-    r->image = hugepages_alloc((size_t)g->image_size);
+    const int error = destination_fits(&r->to, g->image_size);
+    if (error != 0)
+        return error;
+    r->image = destination_bytes(&r->to, (size_t)g->image_size);
     if (r->image == NULL)
         return ENOMEM;
     r->checksums = new_image_body(r) + g->body_size;
     return 0;
 }
 
-int new_image_publication(struct publication **p, const struct destination *to, int *fd)
+static int start_at_path(struct publication **p, const struct destination *d, int *fd)
 {
-    if (to->kind == DESTINATION_DESCRIPTOR)
-        return publish_to_stream(p, to->fd, to->spool, fd);
-    if (to->path == NULL || (to->flags & ~BLOOMFILE_TO_REPLACE) != 0)
-        return BLOOMFILE_EPARAMS;
+    const struct bloomfile_destination *to = &d->to;
     int error = replaced_check(to->path, to->flags);
     if (error == 0)
         error = publish_start(p, to->path, to->flags != 0, fd);
-    if (error == 0 && (error = publish_replace_only(*p, &to->only)) != 0) {
+    return error != 0 ? error : publish_replace_only(*p, &d->only);
+}
+
+int new_image_publication(struct publication **p, const struct destination *to, uint64_t size,
+                          bool reserve, int *fd)
+{
+    *p = NULL;
+    const bool in_memory = destination_is_memory(to);
+    int error = in_memory ? destination_fits(to, size) : 0;
+    if (error == 0)
+        error =
+            to->to.kind == BLOOMFILE_TO_PATH ? start_at_path(p, to, fd) : publish_copy(p, to, fd);
+    if (error == 0 && in_memory)
+        error = file_size_is_allowed(size) ? 0 : EFBIG;
+    else if (error == 0 && size != 0)
+        error = allocate_file(*fd, size, reserve);
+    if (error != 0) {
         publish_abandon(*p);
         *p = NULL;
     }
@@ -55,17 +66,16 @@ static int start_in_file(struct new_image *r, const struct geometry *g)
         return BLOOMFILE_ETOOBIG;
     if (!live && (r->checksums = malloc((size_t)g->pages * 4)) == NULL)
         return ENOMEM;
-    if (r->to.kind == DESTINATION_PART) {
-        r->fd = r->to.fd;
+    if (r->to.to.kind == DESTINATION_PART) {
+        r->fd = r->to.to.fd;
         return 0;
     }
-    int error = new_image_publication(&r->publication, &r->to, &r->fd);
-    return error != 0 ? error : allocate_file(r->fd, g->image_size, live);
+    return new_image_publication(&r->publication, &r->to, g->image_size, live, &r->fd);
 }
 
 int new_image_start(struct new_image *r, struct header *h, struct destination to)
 {
-    const bool in_memory = to.kind == DESTINATION_MEMORY;
+    const bool in_memory = destination_is_memory(&to);
     h->header_size = new_image_header_size(&to);
     image_describe(h);
     *r = (struct new_image){ .to = to, .fd = -1, .h = h };
@@ -107,13 +117,6 @@ void new_image_record(const struct new_image *r, struct record *record)
     image_record(record, r->pass.sum.crc, &r->pass.tally);
 }
 
-static void give_away(struct new_image *r)
-{
-    *r->to.image = r->image;
-    *r->to.size = (size_t)r->pass.geometry.image_size;
-    r->image = NULL;
-}
-
 static int publish(struct new_image *r, const uint8_t *header)
 {
     const struct header *h = r->h;
@@ -123,7 +126,7 @@ static int publish(struct new_image *r, const uint8_t *header)
                            4 * (size_t)r->pass.geometry.pages);
     if (error == 0)
         error = file_write(r->fd, r->to.at, header, h->header_size);
-    if (error != 0 || r->to.kind == DESTINATION_PART)
+    if (error != 0 || r->to.to.kind == DESTINATION_PART)
         return error;
     struct publication *complete = r->publication;
     r->publication = NULL;
@@ -143,16 +146,17 @@ int new_image_finish(struct new_image *r, struct header *h)
     if (r->image == NULL)
         return publish(r, bytes);
     memcpy(r->image, bytes, h->header_size);
-    give_away(r);
+    destination_give(&r->to, r->image, (size_t)r->pass.geometry.image_size);
+    r->image = NULL;
     return 0;
 }
 
 void new_image_abandon(struct new_image *r)
 {
     publish_abandon(r->publication);
-    if (r->to.kind != DESTINATION_MEMORY)
+    if (!destination_is_memory(&r->to))
         free(r->checksums);
-    free(r->image);
+    destination_drop(&r->to, r->image);
 }
 
 /* ---- The other files of a live series: NAME.1, NAME.2 and so on. */

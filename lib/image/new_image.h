@@ -9,54 +9,16 @@
 #include "image/body.h"
 #include "publish/publish.h"
 
-/* The destination that a public function was given. */
-struct destination {
-    enum {
-        DESTINATION_FILE,       /* of that path */
-        DESTINATION_DESCRIPTOR, /* a copy, made in the folder `spool` */
-        DESTINATION_MEMORY, /* as an embedded image, which the caller gets when it is complete */
-        DESTINATION_PART,   /* of what somebody else publishes: behind `at` bytes of `fd` */
-    } kind;
-    const char *path;
-    unsigned flags;
-    struct publish_only only; /* which file the flags let it replace */
-    const char *spool;
-    int fd;
-    uint64_t at;
-    void **image;
-    size_t *size;
-};
-
-static inline struct destination new_image_to_file(const char *path, unsigned flags)
-{
-    return (struct destination){ .kind = DESTINATION_FILE, .path = path, .flags = flags };
-}
-
-static inline struct destination new_image_to_fd(int fd, const char *spool)
-{
-    return (struct destination){ .kind = DESTINATION_DESCRIPTOR, .fd = fd, .spool = spool };
-}
-
-static inline struct destination new_image_to_memory(void **image, size_t *size)
-{
-    *image = NULL;
-    *size = 0;
-    return (struct destination){ .kind = DESTINATION_MEMORY, .image = image, .size = size };
-}
-
-static inline struct destination new_image_to_part(int fd, uint64_t at)
-{
-    return (struct destination){ .kind = DESTINATION_PART, .fd = fd, .at = at };
-}
-
 /* The header size of what goes there: of a file, or of an embedded image. */
 static inline uint32_t new_image_header_size(const struct destination *to)
 {
-    return to->kind == DESTINATION_MEMORY ? GEOMETRY_EMBEDDED_HEADER : GEOMETRY_FILE_HEADER;
+    return destination_is_memory(to) ? GEOMETRY_EMBEDDED_HEADER : GEOMETRY_FILE_HEADER;
 }
 
-/* Starts what will be published at a file or descriptor, of whatever bytes. */
-int new_image_publication(struct publication **p, const struct destination *to, int *fd);
+/* Starts a file of that size (0: not known yet), of any content, that will be published at a path
+ * or copied to any other destination. `reserve` as for allocate_file(). */
+int new_image_publication(struct publication **p, const struct destination *to, uint64_t size,
+                          bool reserve, int *fd);
 
 struct new_image {
     struct destination to;

@@ -149,10 +149,11 @@ int file_read(int fd, uint64_t offset, void *buffer, size_t size)
     return 0;
 }
 
-int file_read_some(int fd, void *buffer, size_t most, size_t *size)
+int file_read_some(int fd, uint64_t offset, void *buffer, size_t most, size_t *size)
 {
     ssize_t got;
-    while ((got = read(fd, buffer, most)) < 0) {
+    while ((got = offset == FILE_HERE ? read(fd, buffer, most)
+                                      : pread(fd, buffer, most, (off_t)offset)) < 0) {
         if (errno == EAGAIN)
             poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1);
         else if (errno != EINTR)

@@ -46,9 +46,11 @@ bool file_name_is_gone(int error, int fd);
 /* Exactly `size` bytes at `offset`; BLOOMFILE_ETRUNCATED if there are fewer by now. */
 int file_read(int fd, uint64_t offset, void *buffer, size_t size);
 
-/* What comes next, of a pipe too: waits for some bytes, at most `most`. *size 0: the end. A signal
- * ends the wait with what cancel_wanted() returns, unless that is 0. */
-int file_read_some(int fd, void *buffer, size_t most, size_t *size);
+#define FILE_HERE UINT64_MAX /* an offset: the descriptor's own, as for a pipe */
+
+/* The bytes at `offset`: waits for some, at most `most`. *size 0: the end. A signal ends the wait
+ * with what cancel_wanted() returns, unless that is 0. */
+int file_read_some(int fd, uint64_t offset, void *buffer, size_t most, size_t *size);
 
 /* Writes all of the bytes at `offset`. 0 or an errno. */
 int file_write(int fd, uint64_t offset, const void *bytes, size_t size);

@@ -151,7 +151,7 @@ int boot_id(uint8_t id[BOOT_ID_SIZE])
     int error = 0;
     for (; error == 0 && more > 0 && size < sizeof text - 1; size += more) {
         more = 0;
-        error = file_read_some(fd, text + size, sizeof text - 1 - size, &more);
+        error = file_read_some(fd, FILE_HERE, text + size, sizeof text - 1 - size, &more);
     }
     close(fd);
     if (error != 0)

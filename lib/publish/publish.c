@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,9 +26,10 @@
 struct publication {
     char *path; /* links resolved; owns `name` */
     const char *name;
-    int directory;                       /* -1: not open */
-    int fd;                              /* -1: not open */
-    int stream;                          /* where a copy goes instead; -1: it gets a name */
+    int directory; /* -1: not open */
+    int fd;        /* -1: not open */
+    bool copied;   /* to `to`, instead of getting a name */
+    struct destination to;
     char temporary[TEMPORARY_NAME_SIZE]; /* its name before it has its own; "": none */
     bool local;                          /* its names may be fixed ones, which clean-up looks for */
     bool replace;
@@ -272,7 +274,7 @@ static struct publication *new_publication(void)
 {
     struct publication *p = calloc(1, sizeof *p);
     if (p != NULL)
-        p->directory = p->fd = p->stream = -1;
+        p->directory = p->fd = -1;
     return p;
 }
 
@@ -315,16 +317,25 @@ int publish_start_like(struct publication **out, const char *path, bool replace,
     return started(out, p, error, fd);
 }
 
-int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd)
+static int open_spool(struct publication *p)
+{
+    if (!destination_is_memory(&p->to))
+        return spool_file(spool_folder(p->to.to.spool), &p->fd);
+    p->fd = file_apart(memfd_create("bloomfile", MFD_CLOEXEC));
+    return p->fd < 0 ? errno : 0;
+}
+
+int publish_copy(struct publication **out, const struct destination *to, int *fd)
 {
     *out = NULL;
-    if (fcntl(stream, F_GETFD) < 0)
+    if (to->to.kind == BLOOMFILE_TO_FD && fcntl(to->to.fd, F_GETFD) < 0)
         return errno;
     struct publication *p = new_publication();
     if (p == NULL)
         return ENOMEM;
-    p->stream = stream;
-    return started(out, p, spool_file(spool_folder(folder), &p->fd), fd);
+    p->copied = true;
+    p->to = *to;
+    return started(out, p, open_spool(p), fd);
 }
 
 static int write_all(int fd, const uint8_t *bytes, size_t size)
@@ -343,24 +354,46 @@ static int write_all(int fd, const uint8_t *bytes, size_t size)
     return 0;
 }
 
-static int copy_to_stream(const struct publication *p)
+static int copy_in_pieces(const struct publication *p, uint64_t all)
 {
+    const struct bloomfile_destination *to = &p->to.to;
     const size_t room = (size_t)1 << 20;
-    struct stat status;
-    int error = file_stat(p->fd, &status);
     uint8_t *buffer = malloc(room);
-    if (error == 0 && buffer == NULL)
-        error = ENOMEM;
-    for (uint64_t at = 0; error == 0 && at < (uint64_t)status.st_size;) {
-        const uint64_t rest = (uint64_t)status.st_size - at;
-        const size_t size = rest < room ? (size_t)rest : room;
+    int error = buffer == NULL ? ENOMEM : 0;
+    for (uint64_t at = 0; error == 0 && at < all;) {
+        const size_t size = all - at < room ? (size_t)(all - at) : room;
         error = file_read(p->fd, at, buffer, size);
         if (error == 0)
-            error = write_all(p->stream, buffer, size);
+            error = to->kind == BLOOMFILE_TO_FD ? write_all(to->fd, buffer, size)
+                                                : to->write(to->context, buffer, size);
         at += size;
     }
     free(buffer);
     return error;
+}
+
+static int copy_to_memory(const struct publication *p, uint64_t all)
+{
+    int error = destination_fits(&p->to, all);
+    if (error != 0)
+        return error;
+    void *bytes = destination_bytes(&p->to, (size_t)all);
+    error = bytes == NULL ? ENOMEM : file_read(p->fd, 0, bytes, (size_t)all);
+    if (error == 0)
+        destination_give(&p->to, bytes, (size_t)all);
+    else
+        destination_drop(&p->to, bytes);
+    return error;
+}
+
+static int copy(const struct publication *p)
+{
+    struct stat status;
+    const int error = file_stat(p->fd, &status);
+    if (error != 0)
+        return error;
+    const uint64_t all = (uint64_t)status.st_size;
+    return destination_is_memory(&p->to) ? copy_to_memory(p, all) : copy_in_pieces(p, all);
 }
 
 /* Another process that creates a file at that path waits until this file is there. */
@@ -391,7 +424,7 @@ static int publish_at_path(struct publication *p)
 
 int publish_finish(struct publication *p)
 {
-    int error = p->stream >= 0 ? copy_to_stream(p) : publish_at_path(p);
+    int error = p->copied ? copy(p) : publish_at_path(p);
     publish_abandon(p);
     return error;
 }

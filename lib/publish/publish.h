@@ -8,16 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
+
+#include "publish/destination.h"
 
 struct publication;
-
-/* The one file that may be replaced. */
-struct publish_only {
-    bool wanted; /* false: whatever file is there at the end */
-    bool exists; /* false: none may be there */
-    struct stat file;
-};
 
 /* Makes the temporary that will become `path`, and returns its descriptor, for reading and writing;
  * the publication owns it. Follows a symbolic link. `replace`: replaces an existing regular file;
@@ -29,9 +23,9 @@ int publish_start(struct publication **out, const char *path, bool replace, int 
 int publish_start_like(struct publication **out, const char *path, bool replace, const char *like,
                        int *fd);
 
-/* The same for output to a descriptor, from its current offset: made in an unnamed file, in a
- * folder as for spool_folder(), and copied at the end. */
-int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd);
+/* The same for a destination that is not a path: made in an unnamed file, in a folder as for
+ * spool_folder() or for memory in memory, and copied at the end. */
+int publish_copy(struct publication **out, const struct destination *to, int *fd);
 
 /* Lets it replace that file alone, as it was then (device, inode, size, time of modification).
  * BLOOMFILE_EREPLACED, now or from publish_finish(), if the path names another file, or none.

@@ -4,14 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "combine/combine.h"
 #include "os/file.h"
 #include "os/host.h"
-#include "os/memory.h"
 #include "os/path.h"
 #include "os/thread.h"
 #include "series/files.h"
@@ -50,51 +48,24 @@ static int copy_layers(const struct layers *l, int fd, uint64_t size)
         describe(&h, l, i, size - at);
         h.link = link;
         if (error == 0)
-            error = combine_copy(&h, l->list[i], new_image_to_part(fd, at));
+            error = combine_copy(&h, l->list[i], destination_part(fd, at));
         link = h.crc | (uint64_t)h.record.body_crc << 32;
         at += stride(l, i);
     }
     return error;
 }
 
-static int copy_to_file(const struct layers *l, struct destination to, uint64_t size)
+static int copy(const struct layers *l, const struct destination *to, uint64_t size)
 {
     struct publication *p;
-    int fd, error = new_image_publication(&p, &to, &fd);
+    int fd, error = new_image_publication(&p, to, size, false, &fd);
     if (error != 0)
         return error;
-    error = allocate_file(fd, size, false);
-    if (error == 0)
-        error = copy_layers(l, fd, size);
+    error = copy_layers(l, fd, size);
     if (error == 0)
         return publish_finish(p);
     publish_abandon(p);
     return error;
-}
-
-static int copy_to_memory(const struct layers *l, struct destination to, uint64_t size)
-{
-    if (size > SIZE_MAX / 2)
-        return BLOOMFILE_ETOOBIG;
-    if (!file_size_is_allowed(size))
-        return EFBIG;
-    int fd = file_apart(memfd_create("bloomfile", MFD_CLOEXEC));
-    if (fd < 0)
-        return errno;
-    void *image = NULL;
-    int error = copy_layers(l, fd, size);
-    if (error == 0 && (image = hugepages_alloc((size_t)size)) == NULL)
-        error = ENOMEM;
-    if (error == 0)
-        error = file_read(fd, 0, image, (size_t)size);
-    close(fd);
-    if (error != 0) {
-        free(image);
-        return error;
-    }
-    *to.image = image;
-    *to.size = (size_t)size;
-    return 0;
 }
 
 int series_copy(const bloomfile_filter *f, struct destination to)
@@ -108,7 +79,7 @@ int series_copy(const bloomfile_filter *f, struct destination to)
         return error;
     for (size_t i = 0; i < l->count; i++)
         size += stride(l, i);
-    error = to.kind == DESTINATION_MEMORY ? copy_to_memory(l, to, size) : copy_to_file(l, to, size);
+    error = copy(l, &to, size);
     layers_leave(f, l);
     return error;
 }
@@ -134,7 +105,7 @@ static int make(struct rescued *r, const struct series *to, const bloomfile_filt
     if (error == 0)
         error = allocate_file(fd, size, true);
     if (error == 0)
-        error = rescue(new_image_to_part(fd, 0), layer, identity, succeeded);
+        error = rescue(destination_part(fd, 0), layer, identity, succeeded);
     if (error == 0)
         error = file_stat(fd, &r->file);
     return error != 0 ? error : file_flush(fd);

@@ -119,41 +119,41 @@ static void find(const char *function, void *next)
     __typeof__(&(function)) next;                                                                  \
     find(#function, &next)
 
-int bloomfile_seal_to(const char *path, const bloomfile_filter *f, unsigned flags)
+int bloomfile_copy_sealed(struct bloomfile_destination *to, const bloomfile_filter *f)
 {
-    FIND_NEXT(bloomfile_seal_to);
-    return next(path, f, flags);
+    FIND_NEXT(bloomfile_copy_sealed);
+    return next(to, f);
 }
 
-int bloomfile_project(const char *path, const bloomfile_filter *f, unsigned flags)
+int bloomfile_project(struct bloomfile_destination *to, const bloomfile_filter *f)
 {
     FIND_NEXT(bloomfile_project);
-    return next(path, f, flags);
+    return next(to, f);
 }
 
-int bloomfile_fold(const char *path, const bloomfile_filter *f, uint64_t factor, unsigned flags)
+int bloomfile_fold(struct bloomfile_destination *to, const bloomfile_filter *f, uint64_t factor)
 {
     FIND_NEXT(bloomfile_fold);
-    return next(path, f, factor, flags);
+    return next(to, f, factor);
 }
 
-int bloomfile_patch(const char *path, const bloomfile_filter *f, int patch, unsigned threads,
-                    unsigned flags)
+int bloomfile_patch(struct bloomfile_destination *to, const bloomfile_filter *f,
+                    const struct bloomfile_source *patch, unsigned threads)
 {
     FIND_NEXT(bloomfile_patch);
-    return next(path, f, patch, threads, flags);
+    return next(to, f, patch, threads);
 }
 
-int bloomfile_merge(const char *path, const bloomfile_filter *const *filters, size_t count,
-                    const struct bloomfile_merge_params *params, unsigned flags)
+int bloomfile_merge(struct bloomfile_destination *to, const bloomfile_filter *const *filters,
+                    size_t count, const struct bloomfile_merge_params *params)
 {
     FIND_NEXT(bloomfile_merge);
-    return next(path, filters, count, params, flags);
+    return next(to, filters, count, params);
 }
 
-int bloomfile_join(const char *path, const bloomfile_filter *const *slices, size_t count,
-                   unsigned flags)
+int bloomfile_join(struct bloomfile_destination *to, const bloomfile_filter *const *slices,
+                   size_t count, unsigned flags)
 {
     FIND_NEXT(bloomfile_join);
-    return next(path, slices, count, flags);
+    return next(to, slices, count, flags);
 }

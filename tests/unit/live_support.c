@@ -88,7 +88,8 @@ const char *flaw_of_doubtful(bloomfile_filter *f)
     struct bloomfile_key key = { absent.data, absent.size };
     if (hits_of_both(f) != 2 || bloomfile_contains_many(f, &key, 1, NULL) != 1)
         return "poisoned, it says no to one of many";
-    if (bloomfile_seal_to("copy", f, 0) != BLOOMFILE_EPOISONED || access("copy", F_OK) == 0)
+    if (bloomfile_copy_sealed(TO_PATH("copy", 0), f) != BLOOMFILE_EPOISONED ||
+        access("copy", F_OK) == 0)
         return "poisoned, it was copied";
     int add = bloomfile_add_digest(f, number(0, ABSENT), NULL);
     if (add == BLOOMFILE_EREADONLY)
@@ -248,22 +249,22 @@ size_t mapped_sessions(void)
 
 int seal_it_to(const bloomfile_filter *f)
 {
-    return bloomfile_seal_to("copy", f, 0);
+    return bloomfile_copy_sealed(TO_PATH("copy", 0), f);
 }
 
 int fold_it(const bloomfile_filter *f)
 {
-    return bloomfile_fold("copy", f, 2, 0);
+    return bloomfile_fold(TO_PATH("copy", 0), f, 2);
 }
 
 int merge_it(const bloomfile_filter *f)
 {
-    return bloomfile_merge("copy", &f, 1, NULL, 0);
+    return bloomfile_merge(TO_PATH("copy", 0), &f, 1, NULL);
 }
 
 int project_it(const bloomfile_filter *f)
 {
-    return bloomfile_project("copy", f, 0);
+    return bloomfile_project(TO_PATH("copy", 0), f);
 }
 
 /* ---- locks and processes */

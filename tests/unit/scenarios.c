@@ -49,19 +49,19 @@ static int build(const char *path, unsigned flags)
         error = bloomfile_builder_add(b, key.data, key.size);
     }
     if (error == 0)
-        error = bloomfile_builder_finish(b, path, flags);
+        error = bloomfile_builder_write(b, TO_PATH(path, flags));
     bloomfile_builder_free(b);
     return error;
 }
 
 static int fold(const char *path, unsigned flags)
 {
-    return bloomfile_fold(path, sources[0], 2, flags);
+    return bloomfile_fold(TO_PATH(path, flags), sources[0], 2);
 }
 
 static int merge(const char *path, unsigned flags)
 {
-    return bloomfile_merge(path, (const bloomfile_filter *const *)sources, 2, NULL, flags);
+    return bloomfile_merge(TO_PATH(path, flags), (const bloomfile_filter *const *)sources, 2, NULL);
 }
 
 static const struct {

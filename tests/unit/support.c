@@ -114,7 +114,7 @@ struct bytes finish_image(bloomfile_builder *b)
 {
     void *image;
     struct bytes bytes;
-    assert_error(bloomfile_builder_finish_memory(b, &image, &bytes.size), 0);
+    assert_error(write_memory(b, &image, &bytes.size), 0);
     bytes.data = image;
     return bytes;
 }
@@ -128,7 +128,7 @@ struct bytes last_image(bloomfile_builder *b)
 
 struct bytes finish_file(bloomfile_builder *b)
 {
-    assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH("built", BLOOMFILE_TO_REPLACE)), 0);
     assert_int_equal(entries_in_dir(), 1);
     struct bytes file = read_file("built");
     assert_int_equal(unlink("built"), 0);
@@ -169,7 +169,7 @@ int publish_filter(const char *path, unsigned flags, uint64_t keys)
     bloomfile_builder *b =
         new_builder((struct bloomfile_params){ .layout = BLOOMFILE_LAYOUT_CLASSIC });
     add_numbers(b, 0, keys);
-    int error = bloomfile_builder_finish(b, path, flags);
+    int error = bloomfile_builder_write(b, TO_PATH(path, flags));
     bloomfile_builder_free(b);
     return error;
 }
@@ -198,7 +198,7 @@ struct bytes series_image(uint32_t layout, uint64_t keys)
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     for (uint64_t i = 0; i < keys; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
-    assert_error(bloomfile_seal_to_memory(&data, &image.size, f), 0);
+    assert_error(copy_memory(&data, &image.size, f), 0);
     image.data = data;
     bloomfile_close(f);
     return image;

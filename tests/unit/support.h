@@ -16,6 +16,8 @@
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
 
+#include "places.h"
+
 /* Skips a test; the summary of scripts/test lists the reason. */
 #undef skip
 #define skip(reason) (print_message("skipped: %s\n", reason), _skip(__FILE__, __LINE__))

@@ -139,7 +139,7 @@ TEST(a_builder_takes_digests_only)
                           : bloomfile_builder_add(b, "key", 3),
                      BLOOMFILE_EHASH);
         assert_error(bloomfile_builder_count(b, &count), BLOOMFILE_EHASH); /* it is lacking */
-        assert_error(bloomfile_builder_finish(b, "lacking", 0), BLOOMFILE_EHASH);
+        assert_error(bloomfile_builder_write(b, TO_PATH("lacking", 0)), BLOOMFILE_EHASH);
         bloomfile_builder_free(b);
     }
 }
@@ -324,19 +324,19 @@ TEST(folding_merging_copying_and_verifying_work_unnamed)
         assert_error(bloomfile_measure_map(f, fill, ROWS(fill)), 0);
         assert_error(bloomfile_fold_plan(f, 0, NULL, &count), 0);
         assert_error(bloomfile_compatible(f, f), 0);
-        assert_error(bloomfile_fold("out", f, 2, BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_fold(TO_PATH("out", BLOOMFILE_TO_REPLACE), f, 2), 0);
         assert_copy("out", layout);
-        assert_error(bloomfile_seal_to("out", f, BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_copy_sealed(TO_PATH("out", BLOOMFILE_TO_REPLACE), f), 0);
         assert_copy("out", layout);
         how.max_fpr = 1;
-        assert_error(bloomfile_merge("out", both, 2, &how, BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_merge(TO_PATH("out", BLOOMFILE_TO_REPLACE), both, 2, &how), 0);
         assert_copy("out", layout);
         how.op = BLOOMFILE_MERGE_INTERSECTION;
         if (layout != BLOOMFILE_LAYOUT_COUNTING) {
-            assert_error(bloomfile_merge("out", both, 2, &how, BLOOMFILE_TO_REPLACE), 0);
+            assert_error(bloomfile_merge(TO_PATH("out", BLOOMFILE_TO_REPLACE), both, 2, &how), 0);
             assert_copy("out", layout);
         } else {
-            assert_error(bloomfile_project("out", f, BLOOMFILE_TO_REPLACE), 0);
+            assert_error(bloomfile_project(TO_PATH("out", BLOOMFILE_TO_REPLACE), f), 0);
             assert_copy("out", BLOOMFILE_LAYOUT_CLASSIC);
         }
         assert_never_no(f);
@@ -366,7 +366,8 @@ TEST(filters_of_unlike_functions_do_not_merge)
             const bloomfile_filter *const both[] = { handles[i], handles[j] };
             const int expected = i == j ? 0 : BLOOMFILE_EDIFFERENTHASH;
             assert_error(bloomfile_compatible(handles[i], handles[j]), expected);
-            assert_error(bloomfile_merge("out", both, 2, NULL, BLOOMFILE_TO_REPLACE), expected);
+            assert_error(bloomfile_merge(TO_PATH("out", BLOOMFILE_TO_REPLACE), both, 2, NULL),
+                         expected);
         }
     for (unsigned i = 0; i < 4; i++) {
         bloomfile_close(handles[i]);
@@ -378,8 +379,8 @@ TEST(a_body_made_elsewhere_is_named_by_its_params)
 {
     const struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_COUNTING);
     struct bytes image = image_of(BLOOMFILE_LAYOUT_COUNTING);
-    assert_error(bloomfile_assemble("out", &params, image.data + EMBEDDED, 512 * 60 / 2, 0, COUNT,
-                                    BLOOMFILE_TO_REPLACE),
+    assert_error(bloomfile_assemble(TO_PATH("out", BLOOMFILE_TO_REPLACE), &params,
+                                    image.data + EMBEDDED, 512 * 60 / 2, 0, COUNT),
                  0);
     assert_copy("out", BLOOMFILE_LAYOUT_COUNTING);
     free(image.data);
@@ -468,7 +469,7 @@ TEST(live_sources_are_copied_and_rescued)
     bloomfile_close(f);
     assert_error(bloomfile_open(&f, "live", BLOOMFILE_OPEN_APP_HASH), 0);
     assert_never_no(f);
-    assert_error(bloomfile_seal_to("out", f, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("out", BLOOMFILE_TO_REPLACE), f), 0);
     assert_copy("out", BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_rescue("out", f, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_close(f);

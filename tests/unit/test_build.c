@@ -168,8 +168,8 @@ TEST(more_digests_than_memory_holds_are_refused_and_not_forgotten)
         add_numbers(b, 0, 100);
         assert_error(bloomfile_builder_add_digests(b, &digest, counts[i]), ENOMEM);
         assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
-        assert_error(bloomfile_builder_finish(b, "lacking", 0), ENOMEM);
-        assert_error(bloomfile_builder_finish_memory(b, &image, &size), ENOMEM);
+        assert_error(bloomfile_builder_write(b, TO_PATH("lacking", 0)), ENOMEM);
+        assert_error(write_memory(b, &image, &size), ENOMEM);
         bloomfile_builder_free(b);
     }
 }
@@ -179,7 +179,7 @@ TEST(the_file_and_the_image_in_memory_have_the_same_body_and_parameters)
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_builder *b = new_builder(layouts[i]);
         add_numbers(b, 0, 2000);
-        assert_error(bloomfile_builder_finish(b, "same", BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_builder_write(b, TO_PATH("same", BLOOMFILE_TO_REPLACE)), 0);
         struct bytes file = read_file("same"), image = last_image(b);
         struct bloomfile_info in_file = verified_info(file), embedded = verified_info(image);
         assert_int_equal(in_file.header_size, 4096);

@@ -78,7 +78,7 @@ static void begin_anew(bloomfile_builder **b)
 {
     uint64_t count;
     assert_error(bloomfile_builder_count(*b, &count), first_error);
-    assert_error(bloomfile_builder_finish(*b, "built", 0), first_error);
+    assert_error(bloomfile_builder_write(*b, TO_PATH("built", 0)), first_error);
     assert_int_equal(entries_in_dir(), 0);
     bloomfile_builder_free(*b);
     assert_error(bloomfile_builder_new(b, &params), 0);
@@ -106,8 +106,8 @@ static int run(struct faults faults)
         assert_error(bloomfile_builder_count(b, &count), 0);
     }
     assert_int_equal(count, expected_keys);
-    if (failed(bloomfile_builder_finish(b, "built", 0)))
-        assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+    if (failed(bloomfile_builder_write(b, TO_PATH("built", 0))))
+        assert_error(bloomfile_builder_write(b, TO_PATH("built", 0)), 0);
     faults_end();
     bloomfile_builder_free(b);
     assert_int_equal(open_descriptors(), descriptors);
@@ -176,7 +176,7 @@ static int count(bloomfile_builder *b, size_t n)
 
 static int finish(bloomfile_builder *b, size_t n)
 {
-    const int error = bloomfile_builder_finish(b, "built", 0);
+    const int error = bloomfile_builder_write(b, TO_PATH("built", 0));
     assert_int_equal(entries_in_dir(), error == 0);
     return error;
 }
@@ -204,7 +204,7 @@ TEST(nor_one_where_memory_is_not_limited)
             assert_error(error, fault_calls(call) >= nth ? ENOMEM : 0);
         }
         assert_error(count(b, n), 0);
-        assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_builder_write(b, TO_PATH("built", BLOOMFILE_TO_REPLACE)), 0);
         assert_int_equal(unlink("built"), 0);
         bloomfile_builder_free(b);
     }
@@ -310,7 +310,7 @@ static void assert_noticed(bloomfile_builder *b, int fd, size_t at,
     memcpy(page, before, sizeof page);
     damage(page, at);
     assert_int_equal(pwrite(fd, page, sizeof page, offset), sizeof page);
-    assert_error(bloomfile_builder_finish(b, "built", 0), EIO);
+    assert_error(bloomfile_builder_write(b, TO_PATH("built", 0)), EIO);
     assert_int_equal(entries_in_dir(), 0);
     assert_int_equal(pwrite(fd, before, sizeof before, offset), sizeof before);
 }
@@ -350,7 +350,7 @@ TEST(what_changes_in_a_temporary_file_is_noticed)
             for (size_t at = 0; at + 4096 <= size; at += 40961)
                 for (size_t i = 0; i < ROWS(damages); i++)
                     assert_noticed(b, fd, at, damages[i]);
-            assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+            assert_error(bloomfile_builder_write(b, TO_PATH("built", 0)), 0);
             assert_int_equal(unlink("built"), 0);
             bloomfile_builder_free(b);
         }
@@ -416,7 +416,7 @@ TEST(no_more_threads_are_started_than_there_is_work_for)
             bloomfile_builder *b =
                 new_builder((struct bloomfile_params){ .layout = layout, .threads = 1024 });
             assert_error(bloomfile_builder_add_digests(b, digests, works[i].keys), 0);
-            assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+            assert_error(bloomfile_builder_write(b, TO_PATH("built", 0)), 0);
             faults_end();
             assert_in_range(fault_calls(ON_pthread_create), works[i].least, works[i].most);
             bloomfile_builder_free(b);
@@ -431,7 +431,7 @@ TEST(two_threads_are_the_fewest_that_share_the_work)
         faults_begin(&(struct faults){ 0 });
         bloomfile_builder *b = new_builder((struct bloomfile_params){ .threads = threads });
         assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
-        assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+        assert_error(bloomfile_builder_write(b, TO_PATH("built", 0)), 0);
         faults_end();
         assert_int_equal(fault_calls(ON_pthread_create) > 0, threads == 2);
         bloomfile_builder_free(b);

@@ -172,7 +172,7 @@ TEST(only_the_filter_of_the_right_size_is_published)
     const size_t n = out_of_sample();
     bloomfile_builder *b = builder_with(kinds[0], hows[0]);
     add_digests(b, n, 1);
-    assert_error(bloomfile_builder_finish(b, "right", 0), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH("right", 0)), 0);
     assert_int_equal(entries_in_dir(), 1);
     assert_bytes(last_image(b), expected);
     free(expected.data);
@@ -190,7 +190,7 @@ TEST(a_filter_is_not_too_large_before_its_keys_are_counted)
     bloomfile_builder *b = builder_with(kinds[0], hows[0]);
     add_digests(b, n, 1);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    const int error = bloomfile_builder_finish(b, "small", 0);
+    const int error = bloomfile_builder_write(b, TO_PATH("small", 0));
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_error(error, 0);
     assert_bytes(last_image(b), expected);

@@ -325,7 +325,7 @@ static int growth(uint32_t layout, struct how how)
                 digests[i] = random64(&random);
             add_array(b, digests, KEYS);
         }
-        if (bloomfile_builder_finish(b, "grown", BLOOMFILE_TO_REPLACE) != 0)
+        if (bloomfile_builder_write(b, TO_PATH("grown", BLOOMFILE_TO_REPLACE)) != 0)
             _exit(255);
         _exit((int)(resident_mib() - before));
     }

@@ -127,7 +127,7 @@ static unsigned reads_of(struct bloomfile_params params)
 {
     bloomfile_builder *b = builder_with(params, hows[0], digests);
     faults_begin(&(struct faults){ 0 });
-    assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH("built", 0)), 0);
     faults_end();
     bloomfile_builder_free(b);
     assert_int_equal(unlink("built"), 0);
@@ -173,7 +173,7 @@ TEST(whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds)
             for (;; nth += 1 + nth / 2) {
                 struct faults faults = once(rows[i].call, nth, rows[i].error);
                 faults_begin(&faults);
-                int error = bloomfile_builder_finish(b, "built", 0);
+                int error = bloomfile_builder_write(b, TO_PATH("built", 0));
                 faults_end();
                 if (error == 0)
                     break;
@@ -246,14 +246,14 @@ TEST(positions_that_change_in_the_file_are_noticed)
         for (damaged_at = 0; damaged_at < 10 * 65536; damaged_at += 65536) {
             damage = damages[i];
             faults_begin(&(struct faults){ .at_each_call = damage_in_time });
-            int error = bloomfile_builder_finish(b, "built", 0);
+            int error = bloomfile_builder_write(b, TO_PATH("built", 0));
             faults_end();
             assert_null(damage);
             assert_error(error, EIO);
             assert_int_equal(entries_in_dir(), 0);
         }
     }
-    assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH("built", 0)), 0);
     assert_int_equal(unlink("built"), 0);
     bloomfile_builder_free(b);
 }

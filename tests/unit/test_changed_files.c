@@ -43,7 +43,7 @@ static void build_sealed(const char *path, uint32_t layout, struct range keys)
 {
     bloomfile_builder *b = new_builder(shape_of(layout));
     add_numbers(b, keys.from, keys.to);
-    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH(path, BLOOMFILE_TO_REPLACE)), 0);
     bloomfile_builder_free(b);
 }
 

@@ -102,17 +102,17 @@ struct sources {
 
 static int fold_by_1(const struct sources *s, struct bytes *to)
 {
-    return bloomfile_fold_memory((void **)&to->data, &to->size, s->filters[0], 1);
+    return fold_memory((void **)&to->data, &to->size, s->filters[0], 1);
 }
 
 static int fold_by_2(const struct sources *s, struct bytes *to)
 {
-    return bloomfile_fold_memory((void **)&to->data, &to->size, s->filters[0], 2);
+    return fold_memory((void **)&to->data, &to->size, s->filters[0], 2);
 }
 
 static int seal(const struct sources *s, struct bytes *to)
 {
-    return bloomfile_seal_to_memory((void **)&to->data, &to->size, s->filters[0]);
+    return copy_memory((void **)&to->data, &to->size, s->filters[0]);
 }
 
 static int combine(const struct sources *s, struct bytes *to, uint32_t op, int first, int second)
@@ -121,7 +121,7 @@ static int combine(const struct sources *s, struct bytes *to, uint32_t op, int f
     const bloomfile_filter *both[] = { s->filters[first], s->filters[second] };
     params.op = op;
     params.max_fpr = 1;
-    return bloomfile_merge_memory((void **)&to->data, &to->size, both, 2, &params);
+    return merge_memory((void **)&to->data, &to->size, both, 2, &params);
 }
 
 static int unite(const struct sources *s, struct bytes *to)
@@ -141,13 +141,13 @@ static int intersect(const struct sources *s, struct bytes *to)
 
 static int project(const struct sources *s, struct bytes *to)
 {
-    return bloomfile_project_memory((void **)&to->data, &to->size, s->filters[0]);
+    return project_memory((void **)&to->data, &to->size, s->filters[0]);
 }
 
 static int join(const struct sources *s, struct bytes *to)
 {
     const bloomfile_filter *slices[] = { s->filters[0], s->filters[2] };
-    return bloomfile_join_memory((void **)&to->data, &to->size, slices, SLICES, 0);
+    return join_memory((void **)&to->data, &to->size, slices, SLICES, 0);
 }
 
 static int assemble(const struct sources *s, struct bytes *to)
@@ -160,7 +160,7 @@ static int assemble(const struct sources *s, struct bytes *to)
     params.bits = info.bits;
     params.hashes = info.hashes;
     params.capacity = KEYS;
-    return bloomfile_assemble_memory((void **)&to->data, &to->size, &params, body, size, 0, KEYS);
+    return assemble_memory((void **)&to->data, &to->size, &params, body, size, 0, KEYS);
 }
 
 /* What bloomfile_fold_plan() returns, as bytes. */
@@ -187,19 +187,19 @@ static int take_file(int error, struct bytes *to)
 
 static int delta_from(const struct sources *s, struct bytes *to)
 {
-    return take_file(bloomfile_delta("made", s->filters[0], s->filters[2], 1, 0), to);
+    return take_file(bloomfile_delta(TO_PATH("made", 0), s->filters[0], s->filters[2], 1), to);
 }
 
 static int delta_into(const struct sources *s, struct bytes *to)
 {
-    return take_file(bloomfile_delta("made", s->filters[2], s->filters[0], 1, 0), to);
+    return take_file(bloomfile_delta(TO_PATH("made", 0), s->filters[2], s->filters[0], 1), to);
 }
 
 static int apply(const struct sources *s, struct bytes *to)
 {
     const int fd = open("patch", O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
-    const int error = bloomfile_patch("made", s->filters[0], fd, 1, 0);
+    const int error = bloomfile_patch(TO_PATH("made", 0), s->filters[0], FROM_FD(fd), 1);
     close(fd);
     return take_file(error, to);
 }
@@ -271,8 +271,9 @@ static void check(const struct operation *o, uint32_t layout, enum moment moment
     struct sources s;
     struct bytes expected = { 0 }, got = { 0 };
     open_sources(&s, layout, o->of_slices);
-    assert_error(bloomfile_delta("patch", s.filters[0], s.filters[2], 1, BLOOMFILE_TO_REPLACE),
-                 o->of_slices ? BLOOMFILE_EDIFFERENTBITS : 0);
+    assert_error(
+        bloomfile_delta(TO_PATH("patch", BLOOMFILE_TO_REPLACE), s.filters[0], s.filters[2], 1),
+        o->of_slices ? BLOOMFILE_EDIFFERENTBITS : 0);
     assert_error(o->run(&s, &expected), 0);
     begin(s.images[0].data + IN_FILE, moment);
     const int error = o->run(&s, &got);

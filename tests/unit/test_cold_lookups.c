@@ -71,7 +71,7 @@ static int make_cold_filter(void **state)
         return -1;
     bloomfile_builder *b = new_builder(
         (struct bloomfile_params){ .layout = layout, .bits = 8 * PAGE * (uint64_t)PAGES });
-    assert_error(bloomfile_builder_finish(b, "filter", 0), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH("filter", 0)), 0);
     bloomfile_builder_free(b);
     return drop();
 }

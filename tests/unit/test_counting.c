@@ -81,7 +81,7 @@ TEST_IN_DIR(a_counter_that_was_full_never_loses_its_keys)
 
 static uint32_t body_sum(const bloomfile_filter *f)
 {
-    assert_error(bloomfile_seal_to("copy", f, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f), 0);
     bloomfile_filter *copy;
     assert_error(bloomfile_open(&copy, "copy", 0), 0);
     uint32_t crc = info_of(copy).body_crc;
@@ -262,8 +262,8 @@ TEST_IN_DIR(a_projection_is_the_plain_filter_of_the_same_keys)
         }
         if (info_of(f).overflow > 0)
             add_numbers(b, 5000000, 5000100);
-        assert_error(bloomfile_project("projection", f, BLOOMFILE_TO_REPLACE), 0);
-        assert_error(bloomfile_builder_finish(b, "plain", BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_project(TO_PATH("projection", BLOOMFILE_TO_REPLACE), f), 0);
+        assert_error(bloomfile_builder_write(b, TO_PATH("plain", BLOOMFILE_TO_REPLACE)), 0);
         struct bytes projection = read_file("projection"), plain = read_file("plain");
         assert_int_equal(projection.size, plain.size);
         assert_memory_equal(projection.data + IN_FILE, plain.data + IN_FILE, plain.size - IN_FILE);
@@ -288,7 +288,7 @@ TEST_IN_DIR(only_counting_filters_forget)
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     assert_error(add(f, 1), 0);
     assert_error(take_back(f, 1), BLOOMFILE_ENOTCOUNTING);
-    assert_error(bloomfile_project("projection", f, 0), BLOOMFILE_ENOTCOUNTING);
+    assert_error(bloomfile_project(TO_PATH("projection", 0), f), BLOOMFILE_ENOTCOUNTING);
     assert_true(has(f, 1));
     bloomfile_close(f);
 

@@ -129,7 +129,7 @@ void test_errors()
     CHECK(ec == BLOOMFILE_ERATE);
     b.add("apple", ec);
     CHECK(ec == BLOOMFILE_ERATE);
-    b.finish(in("none.bloom"), ec);
+    b.write(in("none.bloom"), ec);
     CHECK(ec == BLOOMFILE_ERATE && !std::filesystem::exists(in("none.bloom")));
     CHECK(thrown([] { bloomfile::builder<> c(with_fpr(2)); }) == BLOOMFILE_ERATE);
 
@@ -167,7 +167,7 @@ void test_arguments()
 
     bloomfile::builder b;
     b.add("apple");
-    b.finish(in("fruit.bloom"), BLOOMFILE_TO_REPLACE);
+    b.write(in("fruit.bloom"), BLOOMFILE_TO_REPLACE);
     const bloomfile::filter f(in("fruit.bloom").string());
     const unsigned char raw[] = { 'a', 'p', 'p', 'l', 'e' };
     const char text[] = "apple";
@@ -281,7 +281,7 @@ void test_keys_in_one_buffer()
     b.add_many(viewed{ first });
     CHECK(b.count() == 3000);
     const bloomfile::filter<> f =
-        bloomfile::filter<>::from_memory(b.finish_memory(), BLOOMFILE_OPEN_COPY);
+        bloomfile::filter<>::from_memory(b.write_memory(), BLOOMFILE_OPEN_COPY);
     CHECK(f.contains_many(numbered("line ", 3000)) == 3000);
     CHECK(f.contains_many(viewed{ again }) == 3000);
     const std::vector<std::string_view> views(40, "line 7");
@@ -300,7 +300,7 @@ void test_passing_keys()
     b.add_many(read{ first });
     CHECK(b.count() == 6000);
     const bloomfile::filter<> f =
-        bloomfile::filter<>::from_memory(b.finish_memory(), BLOOMFILE_OPEN_COPY);
+        bloomfile::filter<>::from_memory(b.write_memory(), BLOOMFILE_OPEN_COPY);
     CHECK(f.contains_many(made{ "key-", 3000 }) == 3000 &&
           f.contains_many(made{ "absent-", 3000 }) < 5);
     CHECK(f.contains_many(read{ again }) == 3000);
@@ -361,7 +361,7 @@ void test_answers(std::uint32_t layout, std::uint64_t seed)
     b.add_digests(std::vector{ b.digest("three") });
     CHECK(b.count() == 5003);
     b.set_tag({ 't', 'a', 'g' });
-    b.finish(in("answers.bloom"), BLOOMFILE_TO_REPLACE);
+    b.write(in("answers.bloom"), BLOOMFILE_TO_REPLACE);
 
     const bloomfile::filter f(in("answers.bloom"), BLOOMFILE_OPEN_VERIFY_FULL);
     CHECK(f && f.seed() == seed && f.info().keys == 5003 && f.info().tag[0] == 't' && !f.status());
@@ -407,10 +407,10 @@ void test_places()
 {
     bloomfile::builder b(with_fpr(1e-6));
     b.add("apple");
-    bloomfile::image image = b.finish_memory();
+    bloomfile::image image = b.write_memory();
     bloomfile::filter f = bloomfile::filter<>::from_memory(image);
     CHECK(f.contains("apple") && !f.contains("stone"));
-    bloomfile::filter kept = bloomfile::filter<>::from_memory(b.finish_memory());
+    bloomfile::filter kept = bloomfile::filter<>::from_memory(b.write_memory());
     CHECK(kept.contains("apple") && !kept.contains("stone"));
     static_assert(bloomfile::detail::is_leaving_owner_v<std::array<unsigned char, 4096>> &&
                   !bloomfile::detail::is_leaving_owner_v<std::string_view>);
@@ -427,7 +427,7 @@ void test_places()
 
     const int fd = open(in("stream.bloom").c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
     CHECK(fd >= 0);
-    b.finish_fd(fd);
+    b.write(bloomfile_to_fd(fd));
     f = bloomfile::filter<>::from_fd(fd);
     close(fd);
     CHECK(f.contains("apple") && !f.contains("stone"));
@@ -461,7 +461,7 @@ void test_recheck_notices_a_write_that_puts_times_back()
 {
     bloomfile::builder b;
     b.add("apple");
-    b.finish(in("over.bloom"));
+    b.write(in("over.bloom"));
     bloomfile::filter f(in("over.bloom"));
     CHECK(!f.contains("stone") && !f.status() && !f.recheck());
     struct stat before;
@@ -484,7 +484,7 @@ void test_empty_handles()
 {
     bloomfile::builder b;
     b.add("apple");
-    b.finish(in("moved.bloom"));
+    b.write(in("moved.bloom"));
     expect_maybe(bloomfile::filter());
     bloomfile::filter f(in("moved.bloom"));
     bloomfile::filter g(std::move(f));
@@ -509,7 +509,7 @@ void test_empty_handles()
     bloomfile::builder c(std::move(b));
     b.add("pear", ec);
     CHECK(ec == bloomfile::errc::closed && b.count(ec) == 0 && ec == bloomfile::errc::closed);
-    b.finish(in("moved.bloom"), BLOOMFILE_TO_REPLACE, ec);
+    b.write(in("moved.bloom"), BLOOMFILE_TO_REPLACE, ec);
     CHECK(ec == bloomfile::errc::closed && b.get() == nullptr);
     b = std::move(c);
     CHECK(b.count() == 1);
@@ -530,10 +530,10 @@ void test_failed_adds()
     for (int i = 0; i < 1000000 && !ec; i++)
         b.add(std::to_string(i), ec);
     CHECK(ec == std::errc::no_such_file_or_directory);
-    b.finish(in("lacks.bloom"), ec);
+    b.write(in("lacks.bloom"), ec);
     CHECK(ec == std::errc::no_such_file_or_directory);
     CHECK(!std::filesystem::exists(in("lacks.bloom")));
-    CHECK(thrown([&] { (void)b.finish_memory(); }) == ec);
+    CHECK(thrown([&] { (void)b.write_memory(); }) == ec);
 }
 
 struct odd {
@@ -683,7 +683,7 @@ void test_no_flags()
     p.capacity = 10;
     live_filter<> l = live_filter<>::create(in("plain.live"), p, 0, ec);
     CHECK(!ec && l.add("plum"));
-    l.seal_to(in("plain.bloom"), 0);
+    l.copy_sealed(in("plain.bloom"), 0);
     const filter<> f(in("plain.bloom"), 0), g(in("plain.bloom"), 0, ec);
     CHECK(!ec && f.contains("plum") && g.contains("plum"));
     CHECK(std::make_unique<filter<>>(in("plain.bloom"), 0)->contains("plum"));
@@ -714,7 +714,7 @@ void test_adds_that_throw()
             caught = true;
         }
         CHECK(caught);
-        b.finish(in("threw.bloom"), ec);
+        b.write(in("threw.bloom"), ec);
         CHECK(ec == std::errc::operation_canceled && !std::filesystem::exists(in("threw.bloom")));
     }
 }
@@ -723,7 +723,7 @@ void test_damage()
 {
     bloomfile::builder b;
     b.add_many(numbered("k", 20000));
-    b.finish(in("damaged.bloom"));
+    b.write(in("damaged.bloom"));
     const int fd = open(in("damaged.bloom").c_str(), O_RDWR);
     const std::vector<char> zeros(4096);
     CHECK(fd >= 0 && pwrite(fd, zeros.data(), zeros.size(), 8192) == 4096);
@@ -812,7 +812,7 @@ void test_keys_of_bytes()
         numbers.push_back(i * i);
     b.add_many(numbers);
     b.add(std::uint64_t{ 1 } << 31);
-    b.finish(in("numbers.bloom"));
+    b.write(in("numbers.bloom"));
     const bloomfile::filter<std::uint64_t> f(in("numbers.bloom"));
     CHECK(f.contains_many(numbers) == 2000 && f.contains(1ull << 31) && !f.contains({ 2 }) &&
           !f.contains({ 10 }));
@@ -831,14 +831,14 @@ void test_keys_of_bytes()
 
     bloomfile::builder<point, point_bytes> points;
     points.add({ 1, -1 });
-    points.finish(in("points.bloom"));
+    points.write(in("points.bloom"));
     const bloomfile::filter<point, point_bytes> h(in("points.bloom"));
     CHECK(h.contains({ 1, -1 }) && !h.contains({ -1, 1 }));
 
     /* Nothing says what the keys of this one are. */
     bloomfile::builder raw;
     raw.add(nine);
-    raw.finish(in("raw.bloom"));
+    raw.write(in("raw.bloom"));
     CHECK(!opening<std::string>("raw.bloom"));
     CHECK(opening<std::uint64_t>("raw.bloom") == bloomfile::errc::other_keys);
     CHECK(thrown([] { bloomfile::filter<int> i(in("raw.bloom")); }, "any_framing") ==
@@ -867,7 +867,7 @@ void test_hashers_with_a_number()
         std::memset(&padded, 0xff, sizeof padded);
         padded.from = 3, padded.to = 4, padded.directed = false;
         b.add(padded);
-        b.finish(in("edges.bloom"), BLOOMFILE_TO_REPLACE);
+        b.write(in("edges.bloom"), BLOOMFILE_TO_REPLACE);
         const bloomfile::filter<edge, edges> f(in("edges.bloom"));
         CHECK(f.contains({ 3, 4, false }) && !f.contains({ 4, 3, false }) &&
               !f.contains({ 3, 4, true }));
@@ -885,7 +885,7 @@ void test_hashers_with_a_number()
 
         bloomfile::builder<int, own_hasher> c(p);
         c.add(5);
-        c.finish(in("own.bloom"), BLOOMFILE_TO_REPLACE);
+        c.write(in("own.bloom"), BLOOMFILE_TO_REPLACE);
         const bloomfile::filter<int, own_hasher> h(in("own.bloom"));
         CHECK(h.contains(5) && !h.contains(6));
         CHECK(h.contains_digest(own_hasher::digest_of(5, seed)));
@@ -901,7 +901,7 @@ void test_hashers_with_a_number()
             return q;
         }());
         CHECK(live.add(5) && !live.add(5) && live.contains(5) && !live.contains(6));
-        live.seal_to(in("own.bloom"), BLOOMFILE_TO_REPLACE);
+        live.copy_sealed(in("own.bloom"), BLOOMFILE_TO_REPLACE);
         CHECK((!opening<int, own_hasher>("own.bloom")));
     }
 }
@@ -953,9 +953,9 @@ void test_live()
     CHECK(second.contains("b") && !second.contains("c"));
     CHECK(thrown([&] { f.remove("a"); }) == BLOOMFILE_ENOTCOUNTING);
 
-    f.seal_to(in("copy.bloom"));
+    f.copy_sealed(in("copy.bloom"));
     CHECK(bloomfile::filter(in("copy.bloom")).contains_many(keys) == 20000);
-    CHECK(thrown([&] { f.seal_to(in("copy.bloom")); }, in("copy.bloom").string()) ==
+    CHECK(thrown([&] { f.copy_sealed(in("copy.bloom")); }, in("copy.bloom").string()) ==
           std::errc::file_exists);
     f.rescue(in("rescued.bloom"));
     CHECK(bloomfile::filter(in("rescued.bloom")).contains("b"));
@@ -1041,7 +1041,7 @@ void test_slices()
     p.capacity = 20000;
     bloomfile::builder whole(p);
     whole.add_many(keys);
-    whole.finish(in("whole.bloom"));
+    whole.write(in("whole.bloom"));
     const std::uint64_t bits = bloomfile::filter<>(in("whole.bloom")).info().bits;
 
     std::vector<bloomfile::filter<>> parts;
@@ -1049,7 +1049,7 @@ void test_slices()
     for (p.slice = 0; p.slice < slices; p.slice++) {
         bloomfile::builder part(p);
         part.add_many(keys);
-        part.finish(in("part.bloom"), BLOOMFILE_TO_REPLACE);
+        part.write(in("part.bloom"), BLOOMFILE_TO_REPLACE);
         parts.emplace_back(in("part.bloom"));
     }
     for (const auto &key : keys)
@@ -1062,15 +1062,16 @@ void test_slices()
     }
 
     const bloomfile_filter *const list[] = { parts[2].get(), parts[0].get(), parts[1].get() };
-    bloomfile::check(bloomfile_join(in("joined.bloom").c_str(), list, slices, 0), "join slices");
+    const std::filesystem::path joined = in("joined.bloom");
+    bloomfile_destination to = bloomfile_to_path(joined.c_str(), 0);
+    bloomfile::check(bloomfile_join(&to, list, slices, 0), "join slices");
     const auto read = [](const char *name) {
         std::ifstream file(in(name), std::ios::binary);
         return std::string(std::istreambuf_iterator<char>(file), {});
     };
     CHECK(!read("whole.bloom").empty() && read("joined.bloom") == read("whole.bloom"));
-    CHECK(thrown([&] {
-              bloomfile::check(bloomfile_join(in("x.bloom").c_str(), list, 2, 0), "join slices");
-          }) == BLOOMFILE_EINCOMPLETE);
+    CHECK(thrown([&] { bloomfile::check(bloomfile_join(&to, list, 2, 0), "join slices"); }) ==
+          BLOOMFILE_EINCOMPLETE);
     CHECK(thrown([&] {
               bloomfile::builder part(p); /* p.slice is 3 */
           }) == BLOOMFILE_ENOSLICE);

@@ -46,7 +46,7 @@ static int delta_of(struct bytes *patch, struct bytes base, struct bytes result,
     bloomfile_filter *a = open_image(base, BLOOMFILE_OPEN_APP_HASH),
                      *b = open_image(result, BLOOMFILE_OPEN_APP_HASH);
     const int fd = new_fd((struct bytes){ NULL, 0 });
-    int error = bloomfile_delta_fd(fd, a, b, threads, NULL);
+    int error = bloomfile_delta(TO_FD(fd, NULL), a, b, threads);
     *patch = all_of(fd);
     bloomfile_close(a);
     bloomfile_close(b);
@@ -57,7 +57,7 @@ static int patched(struct bytes *result, struct bytes base, struct bytes patch, 
 {
     bloomfile_filter *a = open_image(base, BLOOMFILE_OPEN_APP_HASH);
     const int to = new_fd((struct bytes){ NULL, 0 }), from = new_fd(patch);
-    int error = bloomfile_patch_fd(to, a, from, threads, NULL);
+    int error = bloomfile_patch(TO_FD(to, NULL), a, FROM_FD(from), threads);
     *result = all_of(to);
     if (error != 0)
         assert_int_equal(result->size, 0);
@@ -95,7 +95,7 @@ static void assert_trip(struct bytes base, struct bytes result)
     }
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     const int fd = new_fd(patch);
-    assert_error(bloomfile_get_patch_info(fd, &info), 0);
+    assert_error(bloomfile_get_patch_info(FROM_FD(fd), &info), 0);
     assert_int_equal(info.patch_size, patch.size);
     close(fd);
     free(patch.data);
@@ -129,9 +129,9 @@ static struct bytes image_of_chance(uint32_t layout, uint64_t bits, unsigned odd
                 (uint8_t)((cell == 1 ? 1 : (random64(&seed) >> 40) % 16) << i * cell % 8);
     struct bytes image;
     void *at;
-    assert_error(bloomfile_assemble_memory(&at, &image.size, &params, body,
-                                           (size_t)(bits * cell + 7) / 8, 0, odds),
-                 0);
+    assert_error(
+        assemble_memory(&at, &image.size, &params, body, (size_t)(bits * cell + 7) / 8, 0, odds),
+        0);
     image.data = malloc(image.size);
     assert_non_null(image.data);
     memcpy(image.data, at, image.size);
@@ -221,9 +221,8 @@ static struct bytes image_with_ones(size_t pages, unsigned ones, size_t another)
         for (unsigned bit = 0; bit < ones; bit++)
             body[i + bit / 8] |= (uint8_t)(1u << bit % 8);
     body[another * 4096] |= another != 0;
-    assert_error(
-        bloomfile_assemble_memory(&made, &image.size, &params, body, PAGES_OF_PARTS * 4096, 0, 0),
-        0);
+    assert_error(assemble_memory(&made, &image.size, &params, body, PAGES_OF_PARTS * 4096, 0, 0),
+                 0);
     free(body);
     image.data = made;
     return image;
@@ -248,7 +247,7 @@ TEST(parts_end_where_the_specification_says)
         struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
         struct bytes patch = delta(none, some);
         const int fd = new_fd(patch);
-        assert_error(bloomfile_get_patch_info(fd, &info), 0);
+        assert_error(bloomfile_get_patch_info(FROM_FD(fd), &info), 0);
         assert_int_equal(info.parts, rows[i].parts);
         close(fd);
         free(patch.data);
@@ -493,11 +492,11 @@ TEST_IN_DIR(live_filters_are_refused)
     assert_error(bloomfile_create(&live, "live.bloom", &params, 0), 0);
     assert_int_equal(publish_filter("sealed.bloom", 0, 10), 0);
     assert_error(bloomfile_open(&sealed, "sealed.bloom", 0), 0);
-    assert_error(bloomfile_delta("p", live, sealed, 1, 0), BLOOMFILE_ELIVE);
-    assert_error(bloomfile_delta("p", sealed, live, 1, 0), BLOOMFILE_ELIVE);
-    assert_error(bloomfile_patch("p", live, 0, 1, 0), BLOOMFILE_ELIVE);
+    assert_error(bloomfile_delta(TO_PATH("p", 0), live, sealed, 1), BLOOMFILE_ELIVE);
+    assert_error(bloomfile_delta(TO_PATH("p", 0), sealed, live, 1), BLOOMFILE_ELIVE);
+    assert_error(bloomfile_patch(TO_PATH("p", 0), live, FROM_FD(0), 1), BLOOMFILE_ELIVE);
     assert_int_equal(access("p", F_OK), -1);
-    assert_error(bloomfile_delta("p", sealed, sealed, 1, 1), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_delta(TO_PATH("p", 1), sealed, sealed, 1), BLOOMFILE_EPARAMS);
     bloomfile_close(live);
     bloomfile_close(sealed);
 }
@@ -641,19 +640,20 @@ TEST_IN_DIR(the_result_may_take_the_place_of_its_base)
     params.seed = info.seed;
     bloomfile_builder *b = new_builder(params);
     add_numbers(b, 0, 1100);
-    assert_error(bloomfile_builder_finish(b, "new.bloom", 0), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH("new.bloom", 0)), 0);
     bloomfile_builder_free(b);
     assert_error(bloomfile_open(&result, "new.bloom", 0), 0);
-    assert_error(bloomfile_delta("patch", base, result, 1, 0), 0);
-    assert_error(bloomfile_delta("patch", base, result, 1, 0), EEXIST);
-    assert_error(bloomfile_delta("patch", base, result, 1, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_delta(TO_PATH("patch", 0), base, result, 1), 0);
+    assert_error(bloomfile_delta(TO_PATH("patch", 0), base, result, 1), EEXIST);
+    assert_error(bloomfile_delta(TO_PATH("patch", BLOOMFILE_TO_REPLACE), base, result, 1), 0);
     assert_error(bloomfile_open(&reader, "old.bloom", 0), 0);
 
     int fd = open("patch", O_RDONLY);
-    assert_error(bloomfile_patch("old.bloom", base, fd, 1, 0), EEXIST);
+    assert_error(bloomfile_patch(TO_PATH("old.bloom", 0), base, FROM_FD(fd), 1), EEXIST);
     assert_file_holds("old.bloom", old.data, old.size);
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-    assert_error(bloomfile_patch("old.bloom", base, fd, 1, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_patch(TO_PATH("old.bloom", BLOOMFILE_TO_REPLACE), base, FROM_FD(fd), 1),
+                 0);
     close(fd);
     struct bytes new = read_file("new.bloom");
     assert_file_holds("old.bloom", new.data, new.size);
@@ -674,12 +674,12 @@ TEST_IN_DIR(descriptors_that_cannot_be_read_are_an_error)
     bloomfile_filter *f = open_image(base, 0);
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     const size_t before = open_descriptors();
-    assert_error(bloomfile_patch("x", f, -1, 1, 0), EBADF);
-    assert_error(bloomfile_get_patch_info(-1, &info), EBADF);
+    assert_error(bloomfile_patch(TO_PATH("x", 0), f, FROM_FD(-1), 1), EBADF);
+    assert_error(bloomfile_get_patch_info(FROM_FD(-1), &info), EBADF);
     info.struct_size = 3;
-    assert_error(bloomfile_get_patch_info(-1, &info), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_get_patch_info(FROM_FD(-1), &info), BLOOMFILE_EPARAMS);
     const int folder = open(".", O_RDONLY | O_DIRECTORY);
-    assert_error(bloomfile_patch("x", f, folder, 1, 0), EISDIR);
+    assert_error(bloomfile_patch(TO_PATH("x", 0), f, FROM_FD(folder), 1), EISDIR);
     close(folder);
     assert_int_equal(open_descriptors(), before);
     bloomfile_close(f);
@@ -698,7 +698,7 @@ TEST(layers_of_a_series_are_patched_one_by_one)
         struct bytes patch = delta(old, new);
         struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
         const int fd = new_fd(patch);
-        assert_error(bloomfile_get_patch_info(fd, &info), 0);
+        assert_error(bloomfile_get_patch_info(FROM_FD(fd), &info), 0);
         assert_int_equal(info.layers, 3);
         close(fd);
         assert_refused(new, patch, BLOOMFILE_EDIFFERENTBASE);

@@ -31,7 +31,7 @@ static void make_file(const char *path, uint32_t layout, uint64_t from, uint64_t
     params.capacity = 40000;
     bloomfile_builder *b = new_builder(params);
     add_numbers(b, from, to);
-    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH(path, BLOOMFILE_TO_REPLACE)), 0);
     bloomfile_builder_free(b);
 }
 
@@ -41,7 +41,7 @@ static void begin(uint32_t layout)
     make_file("result", layout, 5000, 25000);
     base = opened("base", 0);
     result = opened("result", 0);
-    assert_error(bloomfile_delta("patch", base, result, 1, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_delta(TO_PATH("patch", BLOOMFILE_TO_REPLACE), base, result, 1), 0);
     patch_fd = open("patch", O_RDONLY);
     assert_true(patch_fd >= 0);
 }
@@ -57,20 +57,20 @@ static void end(void)
 
 static int make(unsigned threads)
 {
-    return bloomfile_delta("made", base, result, threads, 0);
+    return bloomfile_delta(TO_PATH("made", 0), base, result, threads);
 }
 
 static int apply(unsigned threads)
 {
     assert_int_equal(lseek(patch_fd, 0, SEEK_SET), 0);
-    return bloomfile_patch("made", base, patch_fd, threads, 0);
+    return bloomfile_patch(TO_PATH("made", 0), base, FROM_FD(patch_fd), threads);
 }
 
 static int describe(unsigned threads)
 {
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     assert_int_equal(lseek(patch_fd, 0, SEEK_SET), 0);
-    return bloomfile_get_patch_info(patch_fd, &info);
+    return bloomfile_get_patch_info(FROM_FD(patch_fd), &info);
 }
 
 static int (*const all[])(unsigned threads) = { make, apply, describe };
@@ -164,7 +164,7 @@ TEST_IN_DIR(a_patch_that_is_not_there_yet_is_waited_for)
         _exit(!whole);
     }
     close(ends[1]);
-    assert_error(bloomfile_patch("made", base, ends[0], 1, 0), 0);
+    assert_error(bloomfile_patch(TO_PATH("made", 0), base, FROM_FD(ends[0]), 1), 0);
     assert_child_succeeds(child);
     close(ends[0]);
     assert_file_holds("made", image.data, image.size);
@@ -197,7 +197,7 @@ TEST_IN_DIR(an_end_that_cannot_be_read_is_an_error)
 {
     make_file("base", BLOOMFILE_LAYOUT_BLOCKED, 0, 10);
     base = opened("base", 0);
-    assert_error(bloomfile_delta("patch", base, base, 1, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_delta(TO_PATH("patch", BLOOMFILE_TO_REPLACE), base, base, 1), 0);
     patch_fd = open("patch", O_RDONLY);
     result = NULL;
     const struct faults second = once(ON_read, 2, EIO);
@@ -329,7 +329,7 @@ TEST_IN_DIR(a_series_whose_first_layer_is_bad_has_no_patch)
     struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10000);
     image.data[IN_FILE] ^= 1;
     bloomfile_filter *f = open_image(image, 0);
-    assert_error(bloomfile_delta("made", f, f, 1, 0), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_delta(TO_PATH("made", 0), f, f, 1), BLOOMFILE_EPAGE);
     assert_int_equal(access("made", F_OK), -1);
     bloomfile_close(f);
     free(image.data);

@@ -109,7 +109,7 @@ static void assert_patched(struct bytes base, struct bytes patch, struct bytes r
 {
     bloomfile_filter *f = open_image(base, BLOOMFILE_OPEN_APP_HASH);
     const int to = new_fd((struct bytes){ NULL, 0 }), from = new_fd(patch);
-    assert_error(bloomfile_patch_fd(to, f, from, 1, NULL), expected);
+    assert_error(bloomfile_patch(TO_FD(to, NULL), f, FROM_FD(from), 1), expected);
     const size_t size = (size_t)lseek(to, 0, SEEK_END);
     assert_int_equal(size, expected == 0 ? result.size : 0);
     struct bytes got = { malloc(size + 1), size };
@@ -523,7 +523,7 @@ TEST(what_follows_a_layer_is_a_layer)
     assert_patched(base, patch, base, BLOOMFILE_EDIFFERENTBASE);
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     const int fd = new_fd(patch);
-    assert_error(bloomfile_get_patch_info(fd, &info), BLOOMFILE_EPATCH);
+    assert_error(bloomfile_get_patch_info(FROM_FD(fd), &info), BLOOMFILE_EPATCH);
     close(fd);
     free(patch.data);
     free(base.data);
@@ -537,16 +537,17 @@ TEST(a_layer_is_no_filter)
     bloomfile_filter *f = open_image(image, 0), *one = open_image(short_one, 0);
     const bloomfile_filter *layer = bloomfile_layer(f, 1);
     const int nothing = new_fd((struct bytes){ NULL, 0 });
-    assert_error(bloomfile_delta_fd(nothing, layer, layer, 1, NULL), BLOOMFILE_EISSERIES);
-    assert_error(bloomfile_delta_fd(nothing, f, layer, 1, NULL), BLOOMFILE_EISSERIES);
-    assert_error(bloomfile_patch_fd(nothing, layer, nothing, 1, NULL), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_delta(TO_FD(nothing, NULL), layer, layer, 1), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_delta(TO_FD(nothing, NULL), f, layer, 1), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_patch(TO_FD(nothing, NULL), layer, FROM_FD(nothing), 1),
+                 BLOOMFILE_EISSERIES);
     assert_int_equal(bloomfile_layers(one), 1);
     struct bytes whole = copy_of(short_one);
     no_layer(whole.data);
     reseal_header(whole.data);
     bloomfile_filter *alone = open_image(whole, 0);
-    assert_error(bloomfile_delta_fd(nothing, one, alone, 1, NULL), BLOOMFILE_EDIFFERENTBITS);
-    assert_error(bloomfile_delta_fd(nothing, alone, one, 1, NULL), BLOOMFILE_EDIFFERENTBITS);
+    assert_error(bloomfile_delta(TO_FD(nothing, NULL), one, alone, 1), BLOOMFILE_EDIFFERENTBITS);
+    assert_error(bloomfile_delta(TO_FD(nothing, NULL), alone, one, 1), BLOOMFILE_EDIFFERENTBITS);
     assert_int_equal(lseek(nothing, 0, SEEK_END), 0);
     close(nothing);
     bloomfile_close(alone);
@@ -561,8 +562,8 @@ TEST_IN_DIR(threads_have_a_limit)
 {
     struct bytes base = image_from(blocked);
     bloomfile_filter *f = open_image(base, 0);
-    assert_error(bloomfile_patch("x", f, -1, 1025, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_patch_fd(-1, f, -1, 1025, NULL), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_patch(TO_PATH("x", 0), f, FROM_FD(-1), 1025), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_patch(TO_FD(-1, NULL), f, FROM_FD(-1), 1025), BLOOMFILE_EPARAMS);
     assert_int_equal(access("x", F_OK), -1);
     bloomfile_close(f);
     free(base.data);

@@ -125,13 +125,13 @@ static int plan_sealed(void)
 
 static int fold_live(void)
 {
-    return bloomfile_fold("made", reader, 2, 0);
+    return bloomfile_fold(TO_PATH("made", 0), reader, 2);
 }
 
 static int unite(void)
 {
     const bloomfile_filter *const both[] = { reader, writer };
-    return bloomfile_merge("made", both, 2, NULL, 0);
+    return bloomfile_merge(TO_PATH("made", 0), both, 2, NULL);
 }
 
 static int intersect(void)
@@ -139,12 +139,12 @@ static int intersect(void)
     const bloomfile_filter *const both[] = { larger, sealed };
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     params.op = BLOOMFILE_MERGE_INTERSECTION;
-    return bloomfile_merge("made", both, 2, &params, 0);
+    return bloomfile_merge(TO_PATH("made", 0), both, 2, &params);
 }
 
 static int project_live(void)
 {
-    return bloomfile_project("made", reader, 0);
+    return bloomfile_project(TO_PATH("made", 0), reader);
 }
 
 static int rescue_live(void)
@@ -154,12 +154,12 @@ static int rescue_live(void)
 
 static int copy_as_reader(void)
 {
-    return bloomfile_seal_to("made", reader, 0);
+    return bloomfile_copy_sealed(TO_PATH("made", 0), reader);
 }
 
 static int copy_as_writer(void)
 {
-    return bloomfile_seal_to("made", writer, 0);
+    return bloomfile_copy_sealed(TO_PATH("made", 0), writer);
 }
 
 static int sync_it(void)
@@ -189,7 +189,7 @@ static int assemble(void)
     };
     size_t size;
     const void *body = bloomfile_body(sealed, &size);
-    return bloomfile_assemble("made", &params, body, size, 0, LIVE_KEYS, 0);
+    return bloomfile_assemble(TO_PATH("made", 0), &params, body, size, 0, LIVE_KEYS);
 }
 
 static int open_copy(void)
@@ -220,7 +220,7 @@ static int build_at(const char *path)
     if (error == 0)
         error = bloomfile_builder_add_digests(b, digests, MANY);
     if (error == 0)
-        error = bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE);
+        error = bloomfile_builder_write(b, TO_PATH(path, BLOOMFILE_TO_REPLACE));
     bloomfile_builder_free(b);
     return error;
 }
@@ -254,14 +254,14 @@ static int build(struct bloomfile_params params)
         error = bloomfile_builder_add(b, key.data, key.size);
     }
     if (error == 0)
-        error = bloomfile_builder_finish(b, "made", 0);
+        error = bloomfile_builder_write(b, TO_PATH("made", 0));
     bloomfile_builder_free(b);
     return error;
 }
 
 static int join(void)
 {
-    return bloomfile_join("made", (const bloomfile_filter *const *)halves, 2, 0);
+    return bloomfile_join(TO_PATH("made", 0), (const bloomfile_filter *const *)halves, 2, 0);
 }
 
 static int join_headers(void)
@@ -507,7 +507,7 @@ ALONE(a_folder_in_which_no_name_can_be_made)
     const struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);
     int fd = open("stream", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     faults_begin(&faults);
-    int error = bloomfile_builder_finish_fd(b, fd);
+    int error = bloomfile_builder_write(b, TO_FD(fd, NULL));
     faults_end();
     assert_error(error, ENOENT);
     close(fd);
@@ -616,7 +616,7 @@ ALONE(a_temporary_file_of_equal_digests_is_not_the_one_written)
     const off_t size = lseek(fd, 0, SEEK_END);
     for (off_t at = 0; at < size; at += 8)
         assert_int_equal(pwrite(fd, more, 8, at), 8);
-    assert_error(bloomfile_builder_finish(b, "made", 0), EIO);
+    assert_error(bloomfile_builder_write(b, TO_PATH("made", 0)), EIO);
     bloomfile_builder_free(b);
     assert_int_equal(entries_in_dir(), 0);
 }
@@ -705,7 +705,7 @@ ALONE(a_signal_while_a_pipe_is_full_is_no_error)
     pthread_t thread;
     signaled = pthread_self();
     assert_int_equal(pthread_create(&thread, NULL, signal_and_read, NULL), 0);
-    int error = bloomfile_builder_finish_fd(b, pipe_ends[1]);
+    int error = bloomfile_builder_write(b, TO_FD(pipe_ends[1], NULL));
     close(pipe_ends[1]);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_error(error, 0);

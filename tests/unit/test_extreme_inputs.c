@@ -106,18 +106,20 @@ TEST(keys_are_estimated_to_the_nearest_one)
 }
 
 /* Such as the library does not make: with more ones than m. */
-static int make_wrong_image(struct destination to)
+static int make_wrong_image(struct bloomfile_destination *given)
 {
     static const uint8_t page[CHECKSUM_PAGE] = { 0 };
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 3, 1, 0 });
     struct header h;
     struct header_faults faults = { 0 };
+    struct destination to;
     struct new_image r;
     uint8_t bytes[HEADER_MAX];
     decode_header(image.data, image.size, &h, &faults);
     assert_error(faults.first, 0);
     assert_error(image_encode(&h, bytes), 0);
+    assert_error(destination_take(&to, given), 0);
     assert_error(new_image_start(&r, &h, to), 0);
     assert_error(new_image_put(&r, page, sizeof page), 0);
     new_image_record(&r, &h.record);
@@ -136,11 +138,11 @@ static int make_wrong_image(struct destination to)
 
 TEST(what_a_reader_would_refuse_is_not_published)
 {
-    void *image;
-    size_t size;
-    assert_error(make_wrong_image(new_image_to_memory(&image, &size)), BLOOMFILE_ESTATE);
-    assert_null(image);
-    assert_error(make_wrong_image(new_image_to_file("wrong", 0)), BLOOMFILE_ESTATE);
+    struct bloomfile_destination memory = bloomfile_to_memory(),
+                                 file = bloomfile_to_path("wrong", 0);
+    assert_error(make_wrong_image(&memory), BLOOMFILE_ESTATE);
+    assert_null(memory.memory);
+    assert_error(make_wrong_image(&file), BLOOMFILE_ESTATE);
     assert_int_equal(access("wrong", F_OK), -1);
 }
 
@@ -212,7 +214,7 @@ TEST(bits_beyond_m_are_not_sealed_in)
     int fd = open("spilled", O_RDWR | O_CLOEXEC);
     assert_int_equal(pwrite(fd, "\x80", 1, IN_FILE + 1001 / 8), 1);
     bloomfile_filter *r = opened("spilled", 0);
-    assert_error(bloomfile_seal_to("copy", r, 0), BLOOMFILE_EBODY);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), r), BLOOMFILE_EBODY);
     assert_error(bloomfile_status(r), BLOOMFILE_EBODY);
     assert_true(bloomfile_contains_digest(r, number(0, ABSENT)));
     bloomfile_close(r);
@@ -303,7 +305,7 @@ static struct bloomfile_info info_of_union(struct bytes a, struct bytes b)
     const bloomfile_filter *const both[] = { first, second };
     struct bytes result;
     void *made;
-    assert_error(bloomfile_merge_memory(&made, &result.size, both, 2, &params), 0);
+    assert_error(merge_memory(&made, &result.size, both, 2, &params), 0);
     result.data = made;
     struct bloomfile_info info = verified_info(result);
     bloomfile_free(made);
@@ -370,7 +372,7 @@ TEST(full_filters_have_all_in_common)
     params.max_fpr = 1;
     struct bytes result;
     void *made;
-    assert_error(bloomfile_merge_memory(&made, &result.size, both, 2, &params), 0);
+    assert_error(merge_memory(&made, &result.size, both, 2, &params), 0);
     result.data = made;
     assert_int_equal(verified_info(result).ones, 64);
     bloomfile_free(made);
@@ -390,12 +392,12 @@ TEST(what_cannot_be_meant_is_not_assembled)
     wrong[0].struct_size = 3;
     wrong[1].memory = 1 << 20; /* a builder's */
     wrong[2].hashes = 0;
-    assert_error(bloomfile_assemble_memory(&image, &size, &sound, body, sizeof body, 0, 0), 0);
+    assert_error(assemble_memory(&image, &size, &sound, body, sizeof body, 0, 0), 0);
     bloomfile_free(image);
     for (size_t i = 0; i < ROWS(wrong); i++)
-        assert_error(bloomfile_assemble_memory(&image, &size, &wrong[i], body, sizeof body, 0, 0),
+        assert_error(assemble_memory(&image, &size, &wrong[i], body, sizeof body, 0, 0),
                      BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_assemble_memory(&image, &size, &sound, body, sizeof body, ~0u, 0),
+    assert_error(assemble_memory(&image, &size, &sound, body, sizeof body, ~0u, 0),
                  BLOOMFILE_EPARAMS);
 }
 
@@ -410,8 +412,7 @@ TEST(a_body_of_whole_pages_is_assembled_as_it_is)
                                              .hashes = 3 };
     struct bytes image;
     void *made;
-    assert_error(bloomfile_assemble_memory(&made, &image.size, &params, body, sizeof body, 0, 0),
-                 0);
+    assert_error(assemble_memory(&made, &image.size, &params, body, sizeof body, 0, 0), 0);
     image.data = made;
     assert_int_equal(verified_info(image).bits, 8 * sizeof body);
     assert_memory_equal(image.data + EMBEDDED, body, sizeof body);

@@ -437,7 +437,7 @@ static void assert_unclean_if_marked(bool marked)
         bloomfile_close(f);
     }
     f = opened("filter", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
-    assert_error(bloomfile_seal_to("copy", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), 0);
     assert_true(has_numbers(f, 500, 501));
     bloomfile_close(f);
     bloomfile_close(opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN));
@@ -457,7 +457,7 @@ ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean)
             const bool mark = has_mark();
             marked += mark;
             if (mark)
-                assert_error(bloomfile_seal_to("copy", reader, 0), BLOOMFILE_EUNCLEAN);
+                assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader), BLOOMFILE_EUNCLEAN);
             assert_unclean_if_marked(mark);
             bloomfile_close(reader);
             reader = opened("filter", 0);
@@ -560,7 +560,7 @@ ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written)
         assert_true(has_mark());
         assert_flawless(flaw_of_doubtful(writer));
         if (i == 1) { /* without asking before */
-            assert_error(bloomfile_seal_to("copy", reader, 0), BLOOMFILE_EUNCLEAN);
+            assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader), BLOOMFILE_EUNCLEAN);
             assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
         }
         assert_flawless(flaw_of_reader_of_unclean_file(reader));
@@ -819,7 +819,7 @@ ON_NEW_FILTER(one_that_may_not_write_any_more_is_told_too)
 
 static int copy_it(bloomfile_filter *f)
 {
-    int error = bloomfile_seal_to("copy", f, 0);
+    int error = bloomfile_copy_sealed(TO_PATH("copy", 0), f);
     unlink("copy");
     return error;
 }

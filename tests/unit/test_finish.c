@@ -45,7 +45,7 @@ ON_NEW_FILTER(finishing_leaves_a_clean_file_and_a_handle_for_reading)
     assert_error(bloomfile_sync(writer), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_seal(writer), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_finish(writer), 0);
-    assert_error(bloomfile_seal_to("copy", writer, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), writer), 0);
 
     bloomfile_filter *next = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(info_of(next).writers, 1);
@@ -64,7 +64,7 @@ ON_NEW_FILTER(a_child_of_a_finished_writer_needs_no_right_to_write)
     if (child == 0) {
         const struct faults faults = { .read_only = true };
         faults_begin(&faults);
-        const int error = bloomfile_seal_to("copy", writer, 0);
+        const int error = bloomfile_copy_sealed(TO_PATH("copy", 0), writer);
         const unsigned reopened = fault_calls(ON_dup3);
         faults_end();
         _exit(error == 0 && reopened == 1 ? 0 : 1);

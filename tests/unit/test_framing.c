@@ -113,7 +113,7 @@ TEST(values_that_are_none_count_as_unknown)
         assert_int_equal(info.framing_size, 0);
         assert_int_equal(info.compat, rows[i].compat);
         bloomfile_filter *f = open_image(image, 0);
-        assert_error(bloomfile_fold("copy", f, 1, BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_fold(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f, 1), 0);
         assert_file_framing("copy", BLOOMFILE_FRAMING_UNKNOWN, 0);
         bloomfile_close(f);
         free(image.data);
@@ -127,7 +127,7 @@ TEST(a_live_file_and_its_copies_keep_it)
     assert_error(bloomfile_create(&f, "live", &params, 0), 0);
     assert_framing(f, BLOOMFILE_FIXED, 16);
     assert_error(bloomfile_add(f, "key", 3, NULL), 0);
-    assert_error(bloomfile_seal_to("copy", f, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f), 0);
     assert_file_framing("copy", BLOOMFILE_FIXED, 16);
     assert_error(bloomfile_seal(f), 0);
     assert_framing(f, BLOOMFILE_FIXED, 16);
@@ -140,15 +140,16 @@ TEST(folding_projecting_and_assembling_keep_it)
     const struct bloomfile_params params = params_of(BLOOMFILE_NULL, 0);
     struct bytes image = image_of(params);
     bloomfile_filter *f = open_image(image, 0);
-    assert_error(bloomfile_fold("folded", f, 5, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), f, 5), 0);
     assert_file_framing("folded", BLOOMFILE_NULL, 0);
-    assert_error(bloomfile_project("projected", f, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_project(TO_PATH("projected", BLOOMFILE_TO_REPLACE), f), 0);
     assert_file_framing("projected", BLOOMFILE_NULL, 0);
     bloomfile_close(f);
     free(image.data);
     static const uint8_t body[500];
-    assert_error(
-        bloomfile_assemble("assembled", &params, body, sizeof body, 0, 0, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_assemble(TO_PATH("assembled", BLOOMFILE_TO_REPLACE), &params, body,
+                                    sizeof body, 0, 0),
+                 0);
     assert_file_framing("assembled", BLOOMFILE_NULL, 0);
 }
 
@@ -163,8 +164,8 @@ static void assert_merged(uint32_t op, const uint32_t (*sources)[2], size_t coun
         images[i] = image_of(params);
         handles[i] = open_image(images[i], 0);
     }
-    assert_error(bloomfile_merge("merged", (const bloomfile_filter *const *)handles, count, &how,
-                                 BLOOMFILE_TO_REPLACE),
+    assert_error(bloomfile_merge(TO_PATH("merged", BLOOMFILE_TO_REPLACE),
+                                 (const bloomfile_filter *const *)handles, count, &how),
                  0);
     assert_file_framing("merged", kind, kind == BLOOMFILE_FIXED ? sources[0][1] : 0);
     for (size_t i = 0; i < count; i++) {

@@ -384,9 +384,8 @@ TEST(a_result_has_no_features_but_those_it_was_made_with)
     struct bytes image = described_image(), made[2];
     bloomfile_filter *f = open_image(image, 0);
     const bloomfile_filter *const sources[] = { f };
-    assert_error(bloomfile_project_memory((void **)&made[0].data, &made[0].size, f), 0);
-    assert_error(bloomfile_merge_memory((void **)&made[1].data, &made[1].size, sources, 1, NULL),
-                 0);
+    assert_error(project_memory((void **)&made[0].data, &made[0].size, f), 0);
+    assert_error(merge_memory((void **)&made[1].data, &made[1].size, sources, 1, NULL), 0);
     for (size_t i = 0; i < ROWS(made); i++) {
         const struct bloomfile_info info = verified_info(made[i]);
         assert_int_equal(info.compat | info.ro_compat | info.incompat, 0);

@@ -103,23 +103,23 @@ static void replace_temporary(void)
 
 static int project_writer(void)
 {
-    return bloomfile_project("made", writer, 0);
+    return bloomfile_project(TO_PATH("made", 0), writer);
 }
 
 static int unite_writer(void)
 {
     const bloomfile_filter *const all[] = { writer };
-    return bloomfile_merge("made", all, 1, NULL, 0);
+    return bloomfile_merge(TO_PATH("made", 0), all, 1, NULL);
 }
 
 static int copy_as_reader(void)
 {
-    return bloomfile_seal_to("made", reader, 0);
+    return bloomfile_copy_sealed(TO_PATH("made", 0), reader);
 }
 
 static int fold_sealed(void)
 {
-    return bloomfile_fold("made", sealed, 2, 0);
+    return bloomfile_fold(TO_PATH("made", 0), sealed, 2);
 }
 
 static int verify_sealed(void)

@@ -181,7 +181,7 @@ TEST_IN_DIR(a_filter_in_memory_is_like_any_other)
     assert_has(f, 500);
     assert_error(bloomfile_sync(f), 0);
     assert_int_equal(bloomfile_is_stale(f), 0);
-    assert_error(bloomfile_seal_to("copy", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), 0);
     assert_filter_of("copy", 500);
     assert_error(bloomfile_seal(f), 0);
     assert_error(bloomfile_verify(f, 1, NULL), 0);
@@ -231,8 +231,8 @@ TEST_IN_DIR(a_sole_adder_adds_what_others_would)
         }
         assert_int_equal(pthread_join(looker, NULL), 0);
         assert_false(atomic_load(&watch.lost));
-        assert_error(bloomfile_seal_to("alone", alone, BLOOMFILE_TO_REPLACE), 0);
-        assert_error(bloomfile_seal_to("shared", shared, BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_copy_sealed(TO_PATH("alone", BLOOMFILE_TO_REPLACE), alone), 0);
+        assert_error(bloomfile_copy_sealed(TO_PATH("shared", BLOOMFILE_TO_REPLACE), shared), 0);
         struct bytes one = read_file("alone"), other = read_file("shared");
         assert_int_equal(one.size, other.size);
         assert_memory_equal(one.data, other.data, one.size);
@@ -380,7 +380,7 @@ TEST_IN_DIR(a_limit_on_files_is_an_error_of_memory_and_no_signal)
         added = bloomfile_add_digest(grown, number(0, n++), NULL);
     void *image;
     size_t size;
-    const int sealed = bloomfile_seal_to_memory(&image, &size, grown);
+    const int sealed = copy_memory(&image, &size, grown);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_error(error, EFBIG);
     assert_null(f);
@@ -452,7 +452,7 @@ TEST_IN_DIR(the_bits_are_those_of_a_filter_that_is_built)
             struct bloomfile_info live = info_of(f);
             bloomfile_close(f);
             add_numbers(b, 0, 1000);
-            assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+            assert_error(bloomfile_builder_write(b, TO_PATH("built", 0)), 0);
             bloomfile_builder_free(b);
             f = open_for("built", 0);
             struct bloomfile_info built = info_of(f);

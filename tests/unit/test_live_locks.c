@@ -50,8 +50,8 @@ static int where_forks_cannot_be_watched(void)
     right = right && fault_calls(ON_pthread_atfork) == 1 && bloomfile_sync(f) == 0 &&
             descriptors_in_sync == descriptors;
     bloomfile_close(f);
-    right =
-        right && bloomfile_open(&f, "filter", 0) == 0 && bloomfile_seal_to("copy", f, 0) == ENOMEM;
+    right = right && bloomfile_open(&f, "filter", 0) == 0 &&
+            bloomfile_copy_sealed(TO_PATH("copy", 0), f) == ENOMEM;
     bloomfile_close(f);
     faults_end();
     return !right;
@@ -223,7 +223,7 @@ ON_NEW_FILTER(a_reader_poisons_under_byte_1)
     look_at_nth = 2;
     looks = 0;
     faults_begin(&faults);
-    int error = bloomfile_seal_to("sealed", reader, 0);
+    int error = bloomfile_copy_sealed(TO_PATH("sealed", 0), reader);
     const unsigned synced = fault_calls(ON_msync);
     faults_end();
     assert_error(error, EIO);
@@ -683,7 +683,7 @@ static void *sync_it_too(void *unused)
 static void *copy_it_too(void *unused)
 {
     wait_for_its_turn();
-    int error = bloomfile_seal_to("another", inherited, 0);
+    int error = bloomfile_copy_sealed(TO_PATH("another", 0), inherited);
     atomic_store(&has_run, true);
     return (void *)(intptr_t)error;
 }
@@ -754,7 +754,7 @@ ON_NEW_FILTER(threads_of_a_child_open_the_file_anew_one_after_the_other)
     if (child == 0) {
         alarm(20);
         faults_begin(&(struct faults){ .at_each_call = copy_meanwhile });
-        int error = bloomfile_seal_to("copy", inherited, 0);
+        int error = bloomfile_copy_sealed(TO_PATH("copy", 0), inherited);
         faults_end();
         _exit(!asked_in_turn() || error != 0);
     }

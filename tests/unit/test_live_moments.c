@@ -288,17 +288,17 @@ static void add_key(enum fault_call call)
 
 static int seal_copy(const bloomfile_filter *f)
 {
-    return bloomfile_seal_to("copy", f, BLOOMFILE_TO_REPLACE);
+    return bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f);
 }
 
 static int project_copy(const bloomfile_filter *f)
 {
-    return bloomfile_project("copy", f, BLOOMFILE_TO_REPLACE);
+    return bloomfile_project(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f);
 }
 
 static int merge_copy(const bloomfile_filter *f)
 {
-    return bloomfile_merge("copy", &f, 1, NULL, BLOOMFILE_TO_REPLACE);
+    return bloomfile_merge(TO_PATH("copy", BLOOMFILE_TO_REPLACE), &f, 1, NULL);
 }
 
 ON_NEW_FILTER(the_number_of_keys_of_a_copy_is_exact_or_an_estimate)

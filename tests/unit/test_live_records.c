@@ -327,7 +327,7 @@ ON_NEW_FILTER(each_file_has_an_identity_which_all_records_of_it_keep)
     assert_memory_not_equal(rescued.identity, first.identity, sizeof none);
     f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_memory_equal(info_of(f).identity, first.identity, sizeof none);
-    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     assert_error(bloomfile_seal(f), 0);
     bloomfile_close(f);
     assert_memory_equal(info_of_file("filter").identity, none, sizeof none);
@@ -376,7 +376,7 @@ ON_NEW_FILTER(at_the_last_sequence_a_writer_fails_and_harms_nothing)
     f = opened("filter", 0);
     assert_flawless(flaw_of_sound(f));
     assert_int_equal(info_of(f).sequence, UINT64_MAX - 3);
-    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     bloomfile_close(f);
     assert_flawless(flaw_of_sealed_file("sealed"));
     free(before.data);
@@ -395,7 +395,7 @@ ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal)
     add_digests_of(f, 1020, 1021);
     assert_error(bloomfile_seal(f), EOVERFLOW);
     assert_error(bloomfile_finish(f), EOVERFLOW);
-    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     assert_true(has_numbers(f, 1000, 1021));
     bloomfile_close(f);
     assert_flawless(flaw_of_sealed_file("sealed"));
@@ -461,7 +461,7 @@ ON_NEW_FILTER(whatever_a_writer_may_do_leaves_two_sequences_to_poison_with)
             ;
         const uint64_t last = info_of_file("filter").sequence;
         faults_begin(&(struct faults){ .call = ON_fdatasync, .nth = 1, .error = EIO });
-        int error = bloomfile_seal_to("sealed", reader, 0);
+        int error = bloomfile_copy_sealed(TO_PATH("sealed", 0), reader);
         faults_end();
         assert_error(error, EIO);
         assert_poisoned_twice(last);
@@ -554,7 +554,7 @@ ON_NEW_FILTER(copies_do_not_have_it)
 {
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", 0);
-    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
     bloomfile_close(f);
     assert_unknown_not_copied("sealed", 0);

@@ -34,7 +34,7 @@ static void build_params(const char *path, struct bloomfile_params params, uint6
 {
     bloomfile_builder *b = new_builder(params);
     add_numbers(b, from, to);
-    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH(path, BLOOMFILE_TO_REPLACE)), 0);
     bloomfile_builder_free(b);
 }
 
@@ -58,7 +58,7 @@ static int merge(const char *dst, const char *const *paths, struct bloomfile_mer
     for (; paths[count] != NULL; count++)
         srcs[count] = opened(paths[count]);
     params.struct_size = sizeof params;
-    int error = bloomfile_merge(dst, srcs, count, &params, BLOOMFILE_TO_REPLACE);
+    int error = bloomfile_merge(TO_PATH(dst, BLOOMFILE_TO_REPLACE), srcs, count, &params);
     while (count > 0)
         bloomfile_close((bloomfile_filter *)(uintptr_t)srcs[--count]);
     return error;
@@ -159,8 +159,9 @@ TEST(an_intersection_has_the_bits_that_all_have)
         memset(expected, 0xFF, sizeof expected);
         for (size_t i = 0; i < 3; i++) {
             bloomfile_filter *f = opened(abc[i]);
-            assert_error(
-                bloomfile_fold("folded", f, info_of(f).bits / info.bits, BLOOMFILE_TO_REPLACE), 0);
+            assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), f,
+                                        info_of(f).bits / info.bits),
+                         0);
             bloomfile_close(f);
             f = opened("folded");
             size_t size;
@@ -330,10 +331,10 @@ TEST(wrong_parameters_are_refused)
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     bloomfile_filter *a = opened("a");
     const bloomfile_filter *const one[] = { a };
-    assert_error(bloomfile_merge("union", one, 0, NULL, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_merge(TO_PATH("union", 0), one, 0, NULL), BLOOMFILE_EPARAMS);
     params.struct_size--;
-    assert_error(bloomfile_merge("union", one, 1, &params, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_merge("a", one, 1, NULL, 0), EEXIST);
+    assert_error(bloomfile_merge(TO_PATH("union", 0), one, 1, &params), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_merge(TO_PATH("a", 0), one, 1, NULL), EEXIST);
     bloomfile_close(a);
     assert_int_equal(access("union", F_OK), -1);
 }
@@ -418,7 +419,7 @@ TEST(a_damaged_source_is_found_and_named)
                 srcs[i] = opened(abc[i]);
             }
             size_t entries = entries_in_dir();
-            assert_error(bloomfile_merge("result", srcs, 3, NULL, 0), BLOOMFILE_EPAGE);
+            assert_error(bloomfile_merge(TO_PATH("result", 0), srcs, 3, NULL), BLOOMFILE_EPAGE);
             assert_int_equal(entries_in_dir(), entries);
             for (size_t i = 0; i < 3; i++) {
                 assert_error(bloomfile_status(srcs[i]), i == bad ? BLOOMFILE_EPAGE : 0);
@@ -439,14 +440,14 @@ TEST(a_body_computed_elsewhere_becomes_the_same_filter)
             bloomfile_filter *f = opened("built");
             size_t size;
             const void *body = bloomfile_body(f, &size);
-            assert_error(bloomfile_assemble("made", &params, body, size, 0, 5 * units[i],
-                                            BLOOMFILE_TO_REPLACE),
+            assert_error(bloomfile_assemble(TO_PATH("made", BLOOMFILE_TO_REPLACE), &params, body,
+                                            size, 0, 5 * units[i]),
                          0);
             struct bytes built = read_file("built");
             assert_file_holds("made", built.data, built.size);
             free(built.data);
-            assert_error(bloomfile_assemble("made", &params, body, size, BLOOMFILE_PROVENANCE_UNION,
-                                            UINT64_MAX, BLOOMFILE_TO_REPLACE),
+            assert_error(bloomfile_assemble(TO_PATH("made", BLOOMFILE_TO_REPLACE), &params, body,
+                                            size, BLOOMFILE_PROVENANCE_UNION, UINT64_MAX),
                          0);
             assert_same_body("made", "built");
             assert_int_equal(info_at("made").provenance, BLOOMFILE_PROVENANCE_UNION);
@@ -464,8 +465,8 @@ TEST(an_estimate_is_the_capacity_if_none_is_told)
     const void *body = bloomfile_body(f, &size);
     params.capacity = 0;
     for (int told = 0; told < 2; told++) {
-        assert_error(bloomfile_assemble("made", &params, body, size, 0, told ? 3000 : UINT64_MAX,
-                                        BLOOMFILE_TO_REPLACE),
+        assert_error(bloomfile_assemble(TO_PATH("made", BLOOMFILE_TO_REPLACE), &params, body, size,
+                                        0, told ? 3000 : UINT64_MAX),
                      0);
         struct bloomfile_info info = info_at("made");
         assert_int_equal(info.capacity, info.keys);
@@ -480,32 +481,33 @@ TEST(a_body_that_cannot_be_is_refused)
     uint8_t body[13] = { 0 };
     unlink("made");
     body[12] = 0x20;
-    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0), BLOOMFILE_EBODY);
+    assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1),
+                 BLOOMFILE_EBODY);
     body[12] = 0x1F;
     for (int off = -1; off <= 1; off += 2)
-        assert_error(bloomfile_assemble("made", &params, body, sizeof body + off, 0, 1, 0),
+        assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body + off, 0, 1),
                      BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 8, 1, 0),
+    assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 8, 1),
                  BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1ULL << 61, 0),
+    assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1ULL << 61),
                  BLOOMFILE_ECAPACITY);
     params.hashes = 0;
-    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),
+    assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1),
                  BLOOMFILE_EPARAMS);
     params.hashes = 65;
-    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),
+    assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1),
                  BLOOMFILE_EHASHCOUNT);
     params.hashes = 5;
     params.bits = 0;
-    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),
+    assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1),
                  BLOOMFILE_EPARAMS);
     params.bits = 101;
     params.period = 60;
-    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),
+    assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1),
                  BLOOMFILE_EPARAMS);
     params.period = 0;
     assert_int_equal(access("made", F_OK), -1);
-    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0), 0);
+    assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1), 0);
 }
 
 TEST(a_body_without_ones_has_no_keys)
@@ -515,12 +517,13 @@ TEST(a_body_without_ones_has_no_keys)
         struct bloomfile_params params = params_of(layouts[l], 512);
         const size_t size = layouts[l] == BLOOMFILE_LAYOUT_COUNTING ? 256 : 64;
         unlink("made");
-        assert_error(bloomfile_assemble("made", &params, body, size, 0, 1, 0), BLOOMFILE_EBODY);
+        assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, size, 0, 1),
+                     BLOOMFILE_EBODY);
         assert_int_equal(access("made", F_OK), -1);
-        assert_error(bloomfile_assemble("made", &params, body, size, 0, 0, 0), 0);
-        assert_error(
-            bloomfile_assemble("made", &params, body, size, 0, UINT64_MAX, BLOOMFILE_TO_REPLACE),
-            0);
+        assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, size, 0, 0), 0);
+        assert_error(bloomfile_assemble(TO_PATH("made", BLOOMFILE_TO_REPLACE), &params, body, size,
+                                        0, UINT64_MAX),
+                     0);
         assert_int_equal(info_at("made").keys, 0);
     }
 }

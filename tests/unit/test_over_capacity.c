@@ -86,7 +86,7 @@ static void assert_goes_on(bloomfile_filter *f, uint64_t refused)
     assert_false(was_new);
     assert_error(bloomfile_status(f), 0);
     assert_error(bloomfile_sync(f), 0);
-    assert_error(bloomfile_seal_to("sealed", f, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", BLOOMFILE_TO_REPLACE), f), 0);
 }
 
 TEST_IN_DIR(one_writer_meets_the_limit_exactly)
@@ -362,10 +362,10 @@ static int build(const struct bloomfile_params *p, uint64_t keys)
         const bloomfile_digest digest = number(0, i);
         assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
     }
-    const int error = bloomfile_builder_finish(b, "built", BLOOMFILE_TO_REPLACE);
+    const int error = bloomfile_builder_write(b, TO_PATH("built", BLOOMFILE_TO_REPLACE));
     void *image;
     size_t size;
-    assert_error(bloomfile_builder_finish_memory(b, &image, &size), error);
+    assert_error(write_memory(b, &image, &size), error);
     bloomfile_free(image);
     bloomfile_builder_free(b);
     return error;

@@ -94,9 +94,9 @@ TEST(flags_of_opening_are_none_of_finishing)
 {
     bloomfile_builder *b;
     assert_error(bloomfile_builder_new(&b, NULL), 0);
-    assert_error(bloomfile_builder_finish(b, "never", BLOOMFILE_OPEN_VERIFY_FULL),
+    assert_error(bloomfile_builder_write(b, TO_PATH("never", BLOOMFILE_OPEN_VERIFY_FULL)),
                  BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_builder_finish(b, "never", BLOOMFILE_OPEN_VERIFY_NONE),
+    assert_error(bloomfile_builder_write(b, TO_PATH("never", BLOOMFILE_OPEN_VERIFY_NONE)),
                  BLOOMFILE_EPARAMS);
     bloomfile_builder_free(b);
     bloomfile_filter *f;
@@ -207,9 +207,9 @@ TEST(an_unreachable_rate_is_an_error_of_finishing)
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .capacity = 1ULL << 60 });
     void *image = &image;
     size_t size;
-    assert_error(bloomfile_builder_finish_memory(b, &image, &size), BLOOMFILE_EUNREACHABLE);
+    assert_error(write_memory(b, &image, &size), BLOOMFILE_EUNREACHABLE);
     assert_null(image);
-    assert_error(bloomfile_builder_finish(b, "unreachable", 0), BLOOMFILE_EUNREACHABLE);
+    assert_error(bloomfile_builder_write(b, TO_PATH("unreachable", 0)), BLOOMFILE_EUNREACHABLE);
     assert_int_equal(entries_in_dir(), 0);
     bloomfile_builder_free(b);
 }
@@ -219,7 +219,7 @@ TEST(a_filter_larger_than_memory_is_an_error_of_finishing)
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = BLOOMFILE_MAX_BITS });
     void *image;
     size_t size;
-    assert_error(bloomfile_builder_finish_memory(b, &image, &size),
+    assert_error(write_memory(b, &image, &size),
                  SIZE_MAX > UINT32_MAX ? ENOMEM : BLOOMFILE_ETOOBIG);
     bloomfile_builder_free(b);
 }

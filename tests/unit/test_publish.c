@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Files that bloomfile_builder_finish() puts in their place: whole or not at all, and never over
+ * Files that bloomfile_builder_write() puts in their place: whole or not at all, and never over
  * anything but a regular file. */
 #include "support.h"
 

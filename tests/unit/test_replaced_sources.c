@@ -32,7 +32,7 @@ static void make(const char *path, struct bloomfile_params params, uint64_t keys
 {
     bloomfile_builder *b = new_builder(params);
     add_numbers(b, 0, keys);
-    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH(path, BLOOMFILE_TO_REPLACE)), 0);
     bloomfile_builder_free(b);
 }
 
@@ -66,7 +66,7 @@ static void make_patch(void)
 {
     make("result", shape, OLD_KEYS + 10);
     bloomfile_filter *result = opened("result", 0);
-    assert_error(bloomfile_delta("patch", source, result, 1, 0), 0);
+    assert_error(bloomfile_delta(TO_PATH("patch", 0), source, result, 1), 0);
     bloomfile_close(result);
     patch = open("patch", O_RDONLY | O_CLOEXEC);
     assert_true(patch >= 0);
@@ -103,33 +103,34 @@ static int clean_up(void **state)
 static int unite(void)
 {
     const bloomfile_filter *const all[] = { more, source };
-    return bloomfile_merge(target, all, 2, NULL, BLOOMFILE_TO_REPLACE);
+    return bloomfile_merge(TO_PATH(target, BLOOMFILE_TO_REPLACE), all, 2, NULL);
 }
 
 static int fold(void)
 {
-    return bloomfile_fold(target, source, 2, BLOOMFILE_TO_REPLACE);
+    return bloomfile_fold(TO_PATH(target, BLOOMFILE_TO_REPLACE), source, 2);
 }
 
 static int copy(void)
 {
-    return bloomfile_seal_to(target, source, BLOOMFILE_TO_REPLACE);
+    return bloomfile_copy_sealed(TO_PATH(target, BLOOMFILE_TO_REPLACE), source);
 }
 
 static int apply(void)
 {
     assert_int_equal(lseek(patch, 0, SEEK_SET), 0);
-    return bloomfile_patch(target, source, patch, 1, BLOOMFILE_TO_REPLACE);
+    return bloomfile_patch(TO_PATH(target, BLOOMFILE_TO_REPLACE), source, FROM_FD(patch), 1);
 }
 
 static int join(void)
 {
-    return bloomfile_join(target, (const bloomfile_filter *const *)slices, 2, BLOOMFILE_TO_REPLACE);
+    return bloomfile_join(TO_PATH(target, BLOOMFILE_TO_REPLACE),
+                          (const bloomfile_filter *const *)slices, 2, 0);
 }
 
 static int project(void)
 {
-    return bloomfile_project(target, counting, BLOOMFILE_TO_REPLACE);
+    return bloomfile_project(TO_PATH(target, BLOOMFILE_TO_REPLACE), counting);
 }
 
 static void make_counting(void)
@@ -230,7 +231,7 @@ ALONE(a_destination_that_is_removed_or_written_to_is_not_replaced)
 static int unite_into_new(void)
 {
     const bloomfile_filter *const all[] = { more, source };
-    return bloomfile_merge("new", all, 2, NULL, BLOOMFILE_TO_REPLACE);
+    return bloomfile_merge(TO_PATH("new", BLOOMFILE_TO_REPLACE), all, 2, NULL);
 }
 
 static void make_new(void)
@@ -254,7 +255,7 @@ ALONE(a_destination_that_appears_is_kept)
 
 static int copy_to_new(void)
 {
-    return bloomfile_seal_to("new", source, BLOOMFILE_TO_REPLACE);
+    return bloomfile_copy_sealed(TO_PATH("new", BLOOMFILE_TO_REPLACE), source);
 }
 
 /* Of all sources the second one says so. */

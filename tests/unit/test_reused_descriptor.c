@@ -135,7 +135,7 @@ TEST_IN_DIR(a_reader_neither_syncs_nor_closes_a_foreign_file)
     bloomfile_filter *f = opened("filter", 0);
     const int fd = f->live->fd;
     take_number(fd);
-    assert_error(bloomfile_seal_to("copy", f, 0), EBADF);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), EBADF);
     assert_error(bloomfile_status(f), EBADF);
     assert_true(has_numbers(f, 0, LIVE_KEYS));
     bloomfile_close(f);

@@ -182,11 +182,11 @@ TEST_IN_DIR(what_is_made_does_not_depend_on_batches_or_on_where)
             add_numbers_to(f, 0, MANY, batches[i]);
             add_numbers_to(f, 0, MANY, batches[i]);
             struct bytes sealed;
-            assert_error(bloomfile_seal_to("sealed", f, BLOOMFILE_TO_REPLACE), 0);
+            assert_error(bloomfile_copy_sealed(TO_PATH("sealed", BLOOMFILE_TO_REPLACE), f), 0);
             sealed = read_file("sealed");
             void *image;
             size_t size;
-            assert_error(bloomfile_seal_to_memory(&image, &size, f), 0);
+            assert_error(copy_memory(&image, &size, f), 0);
             assert_int_equal(size, sealed.size);
             assert_memory_equal(image, sealed.data, size);
             bloomfile_free(image);
@@ -890,17 +890,18 @@ TEST_IN_DIR(what_needs_one_filter_refuses_a_series)
     struct bloomfile_solution solution;
     for (int layer = 0; layer < 2; layer++) {
         const bloomfile_filter *one = layer ? bloomfile_layer(f, 0) : f;
-        assert_error(bloomfile_fold("x", one, 1, 0), BLOOMFILE_EISSERIES);
+        assert_error(bloomfile_fold(TO_PATH("x", 0), one, 1), BLOOMFILE_EISSERIES);
         assert_error(bloomfile_fold_plan(one, 0, NULL, &count), BLOOMFILE_EISSERIES);
         assert_error(bloomfile_compatible(one, one), BLOOMFILE_EISSERIES);
-        assert_error(bloomfile_project("x", one, 0), BLOOMFILE_ENOTCOUNTING);
+        assert_error(bloomfile_project(TO_PATH("x", 0), one), BLOOMFILE_ENOTCOUNTING);
     }
-    assert_error(bloomfile_merge("x", both, 1, &merge, 0), BLOOMFILE_EISSERIES);
-    assert_error(bloomfile_merge("x", both, 2, &merge, 0), BLOOMFILE_EISSERIES);
-    assert_error(bloomfile_seal_to("x", bloomfile_layer(f, 1), 0), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_merge(TO_PATH("x", 0), both, 1, &merge), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_merge(TO_PATH("x", 0), both, 2, &merge), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_copy_sealed(TO_PATH("x", 0), bloomfile_layer(f, 1)),
+                 BLOOMFILE_EISSERIES);
     assert_error(bloomfile_rescue("x", bloomfile_layer(f, 1), 0), BLOOMFILE_EISSERIES);
-    assert_error(bloomfile_seal_to(NULL, f, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_seal_to("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_copy_sealed(TO_PATH(NULL, 0), f), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_copy_sealed(TO_PATH("x", BLOOMFILE_OPEN_WRITE), f), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_rescue("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_seal(f), BLOOMFILE_EISSERIES);
@@ -927,7 +928,7 @@ TEST_IN_DIR(a_handle_without_writing_says_why_it_cannot_add)
     assert_error(bloomfile_add_digests(f, NULL, 0, NULL, &added, NULL), 0);
     assert_int_equal(added, 0);
     assert_int_equal(info_of(f).keys, keys);
-    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     finish(f);
     for (size_t i = 0; i < ROWS(rows); i++) {
         f = opened(rows[i].path, 0);
@@ -978,7 +979,7 @@ static struct bytes sealed_series(void)
 {
     make_grown("live");
     bloomfile_filter *f = opened("live", 0);
-    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     bloomfile_close(f);
     return read_file("sealed");
 }
@@ -1075,7 +1076,7 @@ TEST_IN_DIR(a_sealed_series_that_lacks_a_layer_is_refused)
     void *foreign;
     size_t size;
     add_numbers_to(f, MANY, 2 * MANY, 300);
-    assert_error(bloomfile_seal_to_memory(&foreign, &size, f), 0);
+    assert_error(copy_memory(&foreign, &size, f), 0);
     bloomfile_close(f);
     assert_int_equal(size, image.size);
     memcpy(other.data, image.data, image.size);
@@ -1323,7 +1324,7 @@ TEST_IN_DIR(an_application_s_hash_is_named_once_for_all_layers)
     assert_error(bloomfile_create(&f, "hash", &params, 0), 0);
     add_numbers_to(f, 0, MANY, 100);
     assert_int_equal(absent_of(f, 0, MANY), 0);
-    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     finish(f);
     f = opened("sealed", BLOOMFILE_OPEN_APP_HASH);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));

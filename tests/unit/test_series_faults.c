@@ -156,14 +156,14 @@ static int finish_it(void)
 
 static int copy(void)
 {
-    return bloomfile_seal_to("made", in_files ? reader : writer, 0);
+    return bloomfile_copy_sealed(TO_PATH("made", 0), in_files ? reader : writer);
 }
 
 static int copy_to_memory(void)
 {
     void *image;
     size_t size;
-    int error = bloomfile_seal_to_memory(&image, &size, in_files ? reader : writer);
+    int error = copy_memory(&image, &size, in_files ? reader : writer);
     if (error == 0)
         bloomfile_free(image);
     return error;
@@ -172,7 +172,7 @@ static int copy_to_memory(void)
 static int copy_to_stream(void)
 {
     int fd = open("stream", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    int error = fd < 0 ? errno : bloomfile_seal_to_fd(fd, in_files ? reader : writer, ".");
+    int error = fd < 0 ? errno : bloomfile_copy_sealed(TO_FD(fd, "."), in_files ? reader : writer);
     if (fd >= 0)
         close(fd);
     unlink("stream");
@@ -304,7 +304,7 @@ TEST_IN_DIR(no_call_that_fails_loses_a_key)
     bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
     void *image;
     add(f, 0, 3 * FIRST + 5);
-    assert_error(bloomfile_seal_to_memory(&image, &sealed.size, f), 0);
+    assert_error(copy_memory(&image, &sealed.size, f), 0);
     sealed.data = image;
     bloomfile_close(f);
     for (kind = BLOOMFILE_SERIES_GROW; kind <= 2; kind++)
@@ -349,9 +349,9 @@ TEST_IN_DIR(what_is_no_live_series_or_no_path_is_not_rescued)
     add(f, 0, 2 * FIRST);
     assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_rescue("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_seal_to(NULL, f, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_seal_to("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH(NULL, 0), f), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_copy_sealed(TO_PATH("x", BLOOMFILE_OPEN_WRITE), f), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     s = opened("sealed", 0);
     assert_error(bloomfile_rescue("x", s, 0), BLOOMFILE_ESEALED);
     assert_error(bloomfile_sync(s), BLOOMFILE_ESEALED);

@@ -171,7 +171,7 @@ TEST_IN_DIR(a_sealed_layer_that_differs_in_any_field_is_foreign)
                                                CHANGE(link, 8, 1) };
     static const struct change of_first[] = { CHANGE(layer, 8, 1), CHANGE(link, 8, 1) };
     bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 3);
-    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     finish(f);
     struct bytes image = read_file("sealed");
     const struct bloomfile_info first = info_of_file("grow");
@@ -192,7 +192,7 @@ TEST_IN_DIR(a_sealed_layer_that_differs_in_any_field_is_foreign)
 TEST_IN_DIR(a_sealed_series_is_no_layer)
 {
     bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 3);
-    assert_error(bloomfile_seal_to("grow.3", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("grow.3", 0), f), 0);
     finish(f);
     const size_t before = open_descriptors();
     assert_error(open_error("grow", 0), BLOOMFILE_ESERIES);
@@ -446,7 +446,7 @@ TEST_IN_DIR(why_there_is_no_memory_for_a_copy_is_told)
     bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 2);
     const struct faults faults = once(ON_memfd_create, 1, EMFILE);
     faults_begin(&faults);
-    const int error = bloomfile_seal_to_memory(&image, &size, f);
+    const int error = copy_memory(&image, &size, f);
     faults_end();
     assert_error(error, EMFILE);
     finish(f);
@@ -550,7 +550,7 @@ TEST_IN_DIR(unlink_removes_all_files_of_a_filter)
         assert_error(bloomfile_unlink("series"), ENOENT);
     }
     bloomfile_filter *f = make_removed(1);
-    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     finish(f);
     set_mode("sealed", 0444);
     make_symlink("sealed", "link");
@@ -603,9 +603,10 @@ TEST_IN_DIR(one_file_replaces_no_series_of_several)
         bloomfile_builder *b;
         const size_t layers = bloomfile_layers(f);
         const int expected = layers > 1 ? BLOOMFILE_ESERIES : 0;
-        assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+        assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
         if (layers > 1)
-            assert_error(bloomfile_seal_to("series", f, BLOOMFILE_TO_REPLACE), BLOOMFILE_ESERIES);
+            assert_error(bloomfile_copy_sealed(TO_PATH("series", BLOOMFILE_TO_REPLACE), f),
+                         BLOOMFILE_ESERIES);
         finish(f);
         make_symlink("series", "link");
         assert_error(bloomfile_builder_new(&b, &one), 0);
@@ -613,8 +614,8 @@ TEST_IN_DIR(one_file_replaces_no_series_of_several)
         assert_error(created, expected);
         if (created == 0)
             finish(other);
-        assert_error(bloomfile_builder_finish(b, "series", BLOOMFILE_TO_REPLACE), expected);
-        assert_error(bloomfile_builder_finish(b, "link", BLOOMFILE_TO_REPLACE), expected);
+        assert_error(bloomfile_builder_write(b, TO_PATH("series", BLOOMFILE_TO_REPLACE)), expected);
+        assert_error(bloomfile_builder_write(b, TO_PATH("link", BLOOMFILE_TO_REPLACE)), expected);
         bloomfile_builder_free(b);
         assert_int_equal(entries_in_dir(), layers + 2);
         assert_error(bloomfile_unlink("link"), 0);

@@ -55,7 +55,7 @@ static bloomfile_builder *filled(struct bloomfile_params params, uint64_t keys)
 static void build(const char *path, uint32_t slice, uint32_t slices)
 {
     bloomfile_builder *b = filled(params_of(slice, slices), KEYS);
-    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH(path, BLOOMFILE_TO_REPLACE)), 0);
     bloomfile_builder_free(b);
 }
 
@@ -93,8 +93,8 @@ static void close_all(bloomfile_filter **list, uint32_t slices)
 
 static int join(const char *path, bloomfile_filter **list, uint32_t slices)
 {
-    return bloomfile_join(path, (const bloomfile_filter *const *)list, slices,
-                          BLOOMFILE_TO_REPLACE);
+    return bloomfile_join(TO_PATH(path, BLOOMFILE_TO_REPLACE),
+                          (const bloomfile_filter *const *)list, slices, 0);
 }
 
 /* ---- building and joining */
@@ -116,15 +116,15 @@ TEST_IN_DIR(test_they_make_the_whole)
         assert_file_holds("joined", whole.data, whole.size);
 
         int fd = open("stream", O_RDWR | O_CREAT | O_TRUNC, 0600);
-        assert_error(bloomfile_join_fd(fd, (const bloomfile_filter *const *)list, slices, 0, NULL),
-                     0);
+        assert_error(
+            bloomfile_join(TO_FD(fd, NULL), (const bloomfile_filter *const *)list, slices, 0), 0);
         close(fd);
         assert_file_holds("stream", whole.data, whole.size);
         struct bytes embedded, same;
         void *image;
-        assert_error(bloomfile_join_memory(&image, &embedded.size,
-                                           (const bloomfile_filter *const *)list, slices, 0),
-                     0);
+        assert_error(
+            join_memory(&image, &embedded.size, (const bloomfile_filter *const *)list, slices, 0),
+            0);
         embedded.data = image;
         same = last_image(filled(params_of(0, 0), KEYS));
         assert_bytes(embedded, same);
@@ -141,7 +141,7 @@ TEST_IN_DIR(test_however_it_is_built)
     bloomfile_builder *plain = new_builder(params);
     for (int turn = 0; turn < 41; turn++)
         add_numbers(plain, 0, KEYS);
-    assert_error(bloomfile_builder_finish(plain, "slice", BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_builder_write(plain, TO_PATH("slice", BLOOMFILE_TO_REPLACE)), 0);
     bloomfile_builder_free(plain);
     struct bytes expected = read_file("slice");
     params.threads = 2;
@@ -158,11 +158,11 @@ TEST_IN_DIR(test_however_it_is_built)
         assert_error(bloomfile_builder_add_digests(b, &digests[i], 1), 0);
     assert_error(bloomfile_builder_count(b, &count), 0);
     assert_int_equal(count, mine);
-    assert_error(bloomfile_builder_finish(b, "other", 0), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH("other", 0)), 0);
     assert_file_holds("other", expected.data, expected.size);
 
     int fd = open("stream", O_RDWR | O_CREAT, 0600);
-    assert_error(bloomfile_builder_finish_fd(b, fd), 0);
+    assert_error(bloomfile_builder_write(b, TO_FD(fd, NULL)), 0);
     close(fd);
     assert_file_holds("stream", expected.data, expected.size);
     bloomfile_builder_free(b);
@@ -188,7 +188,7 @@ static void build_of(uint32_t slice, uint64_t first, uint64_t count, unsigned ti
     bloomfile_builder *b = new_builder(params_of(slice, 2));
     for (unsigned i = 0; i < times; i++)
         add_numbers(b, first, count);
-    assert_error(bloomfile_builder_finish(b, slice_path(slice), BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH(slice_path(slice), BLOOMFILE_TO_REPLACE)), 0);
     bloomfile_builder_free(b);
 }
 
@@ -202,7 +202,7 @@ static void build_of_own(uint32_t slice, uint32_t of, const uint64_t *more, size
             assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
     }
     assert_error(bloomfile_builder_add_digests(b, more, count), 0);
-    assert_error(bloomfile_builder_finish(b, slice_path(slice), BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH(slice_path(slice), BLOOMFILE_TO_REPLACE)), 0);
     bloomfile_builder_free(b);
 }
 
@@ -218,20 +218,20 @@ static int join_both(void)
     size_t size;
     open_all(list, 2, 0);
     const int error = join("joined", list, 2), fd = open("stream", O_RDWR | O_CREAT, 0600);
-    assert_error(bloomfile_join_fd(fd, slices, 2, 0, NULL), error);
-    assert_error(bloomfile_join_memory(&image, &size, slices, 2, 0), error);
+    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, 0), error);
+    assert_error(join_memory(&image, &size, slices, 2, 0), error);
     bloomfile_free(image);
     assert_error(bloomfile_join_headers(header, headers, 2, 0), error);
 
     const unsigned as_is = BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, replace = BLOOMFILE_TO_REPLACE;
-    assert_error(bloomfile_join("joined", slices, 2, as_is | replace), 0);
-    assert_error(bloomfile_join_fd(fd, slices, 2, as_is, NULL), 0);
-    assert_error(bloomfile_join_memory(&image, &size, slices, 2, as_is), 0);
+    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, as_is), 0);
+    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, as_is), 0);
+    assert_error(join_memory(&image, &size, slices, 2, as_is), 0);
     bloomfile_free(image);
     assert_error(bloomfile_join_headers(header, headers, 2, as_is), 0);
-    assert_error(bloomfile_join("joined", slices, 2, 0x400 | replace), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_join_fd(fd, slices, 2, replace, NULL), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_join_memory(&image, &size, slices, 2, replace), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, 0x400), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, replace), BLOOMFILE_EPARAMS);
+    assert_error(join_memory(&image, &size, slices, 2, replace), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_join_headers(header, headers, 2, replace), BLOOMFILE_EPARAMS);
     close(fd);
     close_all(list, 2);
@@ -277,7 +277,8 @@ TEST_IN_DIR(test_both_count_and_sum_are_compared)
         for (uint32_t i = 0; i < 2; i++) {
             bloomfile_builder *b = new_builder(params_of(i, 2));
             assert_error(bloomfile_builder_add_digests(b, given[i], i == 0 ? 2 : 2 + more), 0);
-            assert_error(bloomfile_builder_finish(b, slice_path(i), BLOOMFILE_TO_REPLACE), 0);
+            assert_error(bloomfile_builder_write(b, TO_PATH(slice_path(i), BLOOMFILE_TO_REPLACE)),
+                         0);
             bloomfile_builder_free(b);
             if (i == 1)
                 assert_error(join_both(), more == 0 ? 0 : BLOOMFILE_EINCOMPLETE);
@@ -285,7 +286,7 @@ TEST_IN_DIR(test_both_count_and_sum_are_compared)
     const bloomfile_digest other[2] = { 5, UINT64_MAX };
     bloomfile_builder *b = new_builder(params_of(1, 2));
     assert_error(bloomfile_builder_add_digests(b, other, 2), 0);
-    assert_error(bloomfile_builder_finish(b, slice_path(1), BLOOMFILE_TO_REPLACE), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH(slice_path(1), BLOOMFILE_TO_REPLACE)), 0);
     bloomfile_builder_free(b);
     assert_error(join_both(), BLOOMFILE_EINCOMPLETE);
 }
@@ -325,8 +326,8 @@ TEST_IN_DIR(test_sizes)
     params.slices = 7;
     for (params.slice = 0; params.slice < 7; params.slice++) {
         bloomfile_builder *b = filled(params, KEYS);
-        assert_error(bloomfile_builder_finish(b, slice_path(params.slice), BLOOMFILE_TO_REPLACE),
-                     0);
+        assert_error(
+            bloomfile_builder_write(b, TO_PATH(slice_path(params.slice), BLOOMFILE_TO_REPLACE)), 0);
         bloomfile_builder_free(b);
     }
     open_all(list, 7, 0);
@@ -375,11 +376,11 @@ TEST_IN_DIR(test_params)
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "live", &params, 0), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_create_memory(&f, &params, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_assemble("whole", &params, "", 0, 0, 0, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_assemble(TO_PATH("whole", 0), &params, "", 0, 0, 0), BLOOMFILE_EPARAMS);
     bloomfile_builder *b = filled(params, 10);
     void *image;
     size_t size;
-    assert_error(bloomfile_builder_finish_memory(b, &image, &size), BLOOMFILE_EISSLICE);
+    assert_error(write_memory(b, &image, &size), BLOOMFILE_EISSLICE);
     assert_null(image);
     bloomfile_builder_free(b);
 }
@@ -630,7 +631,7 @@ TEST_IN_DIR(test_damage)
             void *image;
             size_t size;
             const bloomfile_filter *alone = f;
-            assert_error(bloomfile_join_memory(&image, &size, &alone, 1, 0), BLOOMFILE_EINCOMPLETE);
+            assert_error(join_memory(&image, &size, &alone, 1, 0), BLOOMFILE_EINCOMPLETE);
             bloomfile_close(f);
         }
         memcpy(bytes, kept, PAGE);
@@ -665,7 +666,7 @@ TEST_IN_DIR(test_incomplete)
     tiny.bits = 64;
     tiny.hashes = 1;
     bloomfile_builder *no_slice = new_builder(tiny);
-    assert_error(bloomfile_builder_finish(no_slice, "tiny", 0), 0);
+    assert_error(bloomfile_builder_write(no_slice, TO_PATH("tiny", 0)), 0);
     bloomfile_builder_free(no_slice);
     bloomfile_filter *alone = opened("tiny", 0);
     assert_error(join("joined", &alone, 1), BLOOMFILE_EINCOMPLETE);
@@ -700,7 +701,7 @@ TEST_IN_DIR(test_incomplete)
             params.bits = shape_bits + 512;
         }
         bloomfile_builder *b = filled(params, KEYS);
-        assert_error(bloomfile_builder_finish(b, "foreign", BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_builder_write(b, TO_PATH("foreign", BLOOMFILE_TO_REPLACE)), 0);
         bloomfile_builder_free(b);
         bloomfile_filter *own = list[2];
         list[2] = opened("foreign", 0);
@@ -732,7 +733,7 @@ static int join_edited_from(uint32_t first, size_t at, unsigned size, uint64_t v
     void *image;
     size_t made;
     uint8_t headers[2][PAGE], header[PAGE];
-    int error = bloomfile_join_memory(&image, &made, (const bloomfile_filter *const *)list, 2, 0);
+    int error = join_memory(&image, &made, (const bloomfile_filter *const *)list, 2, 0);
     memcpy(headers[0], images[0].data, PAGE);
     memcpy(headers[1], images[1].data, PAGE);
     assert_error(bloomfile_join_headers(header, headers, 2, 0), error);
@@ -769,7 +770,7 @@ TEST_IN_DIR(test_other_functions_and_origins)
         bloomfile_builder *b = new_builder(params);
         const bloomfile_digest digest = i == 0 ? 0 : UINT64_MAX;
         assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
-        assert_error(bloomfile_builder_finish(b, slice_path(i), BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_builder_write(b, TO_PATH(slice_path(i), BLOOMFILE_TO_REPLACE)), 0);
         bloomfile_builder_free(b);
     }
     assert_error(join_edited(AT_self_test, 8, 7, &whole), 0);
@@ -827,23 +828,23 @@ TEST_IN_DIR(test_what_needs_a_whole)
     open_all(list, 2, 0);
     const bloomfile_filter *const *srcs = (const bloomfile_filter *const *)list;
     size_t count = 0;
-    assert_error(bloomfile_fold("out", list[0], 1, 0), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_fold(TO_PATH("out", 0), list[0], 1), BLOOMFILE_EISSLICE);
     assert_error(bloomfile_fold_plan(list[0], 0, NULL, &count), BLOOMFILE_EISSLICE);
-    assert_error(bloomfile_merge("out", srcs, 2, NULL, 0), BLOOMFILE_EISSLICE);
-    assert_error(bloomfile_merge("out", srcs, 1, NULL, 0), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_merge(TO_PATH("out", 0), srcs, 2, NULL), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_merge(TO_PATH("out", 0), srcs, 1, NULL), BLOOMFILE_EISSLICE);
     assert_error(bloomfile_compatible(list[0], list[1]), BLOOMFILE_EISSLICE);
     build("whole", 0, 0);
     bloomfile_filter *whole = opened("whole", 0);
     assert_error(bloomfile_compatible(list[0], whole), BLOOMFILE_EISSLICE);
     assert_error(bloomfile_compatible(whole, list[0]), BLOOMFILE_EISSLICE);
     bloomfile_close(whole);
-    assert_error(bloomfile_project("out", list[0], 0), BLOOMFILE_ENOTCOUNTING);
+    assert_error(bloomfile_project(TO_PATH("out", 0), list[0]), BLOOMFILE_ENOTCOUNTING);
     void *image;
     size_t size;
-    assert_error(bloomfile_seal_to_memory(&image, &size, list[0]), BLOOMFILE_EISSLICE);
+    assert_error(copy_memory(&image, &size, list[0]), BLOOMFILE_EISSLICE);
     bloomfile_filter *f;
     assert_error(bloomfile_open(&f, slice_path(0), BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESEALED);
-    assert_error(bloomfile_seal_to("copy", list[0], 0), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), list[0]), 0);
     struct bytes copy = read_file("copy");
     assert_file_holds(slice_path(0), copy.data, copy.size);
     free(copy.data);
@@ -856,16 +857,18 @@ TEST_IN_DIR(test_patches)
 {
     build_all(5);
     bloomfile_builder *b = filled(params_of(2, 5), KEYS + 200);
-    assert_error(bloomfile_builder_finish(b, "tomorrow", 0), 0);
+    assert_error(bloomfile_builder_write(b, TO_PATH("tomorrow", 0)), 0);
     bloomfile_builder_free(b);
     bloomfile_filter *list[MOST], *tomorrow = opened("tomorrow", 0);
     open_all(list, 5, 0);
-    assert_error(bloomfile_delta("patch", list[1], tomorrow, 1, 0), BLOOMFILE_EDIFFERENTBITS);
-    assert_error(bloomfile_delta("patch", list[2], tomorrow, 1, 0), 0);
+    assert_error(bloomfile_delta(TO_PATH("patch", 0), list[1], tomorrow, 1),
+                 BLOOMFILE_EDIFFERENTBITS);
+    assert_error(bloomfile_delta(TO_PATH("patch", 0), list[2], tomorrow, 1), 0);
     int fd = open("patch", O_RDONLY);
-    assert_error(bloomfile_patch("result", list[1], fd, 1, 0), BLOOMFILE_EDIFFERENTBASE);
+    assert_error(bloomfile_patch(TO_PATH("result", 0), list[1], FROM_FD(fd), 1),
+                 BLOOMFILE_EDIFFERENTBASE);
     lseek(fd, 0, SEEK_SET);
-    assert_error(bloomfile_patch("result", list[2], fd, 1, 0), 0);
+    assert_error(bloomfile_patch(TO_PATH("result", 0), list[2], FROM_FD(fd), 1), 0);
     close(fd);
     struct bytes result = read_file("result");
     assert_file_holds("tomorrow", result.data, result.size);

@@ -266,7 +266,7 @@ TEST(the_file_of_section_4_is_what_the_builder_makes)
         assert_error(bloomfile_builder_add(b, tiny_keys[i].data, tiny_keys[i].size), 0);
     void *image;
     size_t size;
-    assert_error(bloomfile_builder_finish_memory(b, &image, &size), 0);
+    assert_error(write_memory(b, &image, &size), 0);
     assert_int_equal(size, expected.size);
     assert_memory_equal(image, expected.data, size);
     bloomfile_builder_free(b);

@@ -190,9 +190,8 @@ static void publish(const struct create *c, bloomfile_builder *builder)
                                      .shown_ns = c->quiet ? -1 : 0 };
     cli_progress_step(&progress);
     destination_check_again(c->path);
-    int error = destination_is_stdout(c->path)
-                    ? bloomfile_builder_finish_fd(builder, STDOUT_FILENO)
-                    : bloomfile_builder_finish(builder, c->path, destination_flags(c->force));
+    struct bloomfile_destination to = destination_of(c->path, c->force);
+    int error = bloomfile_builder_write(builder, &to);
     if (error == BLOOMFILE_EFULL)
         create_refuse_over_capacity(c, builder);
     if (error != 0 && !(error == ENOSPC && destination_is_stdout(c->path) && has_room(&c->params)))

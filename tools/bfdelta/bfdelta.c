@@ -115,15 +115,9 @@ static void progress(const struct request *r, struct cli_progress *p, const char
 
 static bool is_patch(const char *path)
 {
-    struct stat st;
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return false;
-    const bool is =
-        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && bloomfile_get_patch_info(fd, &info) == 0;
-    close(fd);
-    return is;
+    const struct bloomfile_source from = bloomfile_from_path(path);
+    return bloomfile_get_patch_info(&from, &info) == 0;
 }
 
 /* Names in another order are a likely mistake. */
@@ -200,9 +194,8 @@ static void make(const struct request *r)
     destination_check_kind(r->patch, r->force, DESTINATION_PATCH);
     progress(r, &p, "comparing ...");
     destination_check_kind_again(r->patch, DESTINATION_PATCH);
-    int error = destination_is_stdout(r->patch)
-                    ? bloomfile_delta_fd(STDOUT_FILENO, old, new, r->threads, NULL)
-                    : bloomfile_delta(r->patch, old, new, r->threads, destination_flags(r->force));
+    struct bloomfile_destination to = destination_of(r->patch, r->force);
+    int error = bloomfile_delta(&to, old, new, r->threads);
     if (shape_is_to_blame(error))
         shape_fail(error, r->old, old, r->new, new);
     if (error != 0) {
@@ -226,7 +219,7 @@ static const char *patch_name(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-static int open_patch(const char *path)
+static struct bloomfile_source open_patch(const char *path)
 {
     struct stat st;
     const bool standard = strcmp(path, "-") == 0;
@@ -239,7 +232,7 @@ static int open_patch(const char *path)
         cli_usage("cannot read a patch from a terminal");
     if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) /* stands for one that is closed */
         cli_fail(EBADF, "cannot read %s", patch_name(path));
-    return fd;
+    return bloomfile_from_fd(fd, BLOOMFILE_FROM_HERE, BLOOMFILE_FROM_REST);
 }
 
 static bool is_filter(const char *path)
@@ -306,7 +299,8 @@ static void describe(const struct request *r)
     struct cli_page page;
     if (same_file_is("-", r->patch))
         cli_fail(0, "cannot write to standard output: it is the patch");
-    int error = bloomfile_get_patch_info(open_patch(r->patch), &info);
+    const struct bloomfile_source patch = open_patch(r->patch);
+    int error = bloomfile_get_patch_info(&patch, &info);
     check_patch(r->patch, error);
     if (error != 0)
         cli_fail(error, "cannot read %s", patch_name(r->patch));
@@ -324,8 +318,8 @@ static _Noreturn void fail_for_base(const struct request *r, const bloomfile_fil
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     struct bloomfile_info is = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(old, &is);
-    if (strcmp(r->patch, "-") == 0 || !is_patch(r->patch) ||
-        bloomfile_get_patch_info(open_patch(r->patch), &info) != 0)
+    const struct bloomfile_source patch = bloomfile_from_path(r->patch);
+    if (strcmp(r->patch, "-") == 0 || bloomfile_get_patch_info(&patch, &info) != 0)
         cli_fail(0, "cannot apply %s to %s: %s (if it was not applied already, copy NEW instead)",
                  patch_name(r->patch), r->old, bloomfile_strerror(BLOOMFILE_EDIFFERENTBASE));
     if (info.result_body == is.body_crc && info.base_body != is.body_crc)
@@ -364,7 +358,7 @@ static void apply(const struct request *r)
     if (!destination_is_stdout(r->new) && !same_file_is(r->new, r->patch))
         check_no_patch(r, "create", r->new);
     bloomfile_filter *old = open_filter(r, r->old);
-    const int patch = open_patch(r->patch);
+    const struct bloomfile_source patch = open_patch(r->patch);
     if (destination_is_stdout(r->new) && same_file_is(r->new, r->old))
         cli_fail(0, "cannot write to standard output: it is the filter to change");
     if (same_file_is(r->new, r->patch))
@@ -376,9 +370,8 @@ static void apply(const struct request *r)
     lost_keys_check(&lost);
     progress(r, &p, "applying ...");
     destination_check_again(r->new);
-    int error = destination_is_stdout(r->new)
-                    ? bloomfile_patch_fd(STDOUT_FILENO, old, patch, r->threads, NULL)
-                    : bloomfile_patch(r->new, old, patch, r->threads, destination_flags(r->force));
+    struct bloomfile_destination to = destination_of(r->new, r->force);
+    int error = bloomfile_patch(&to, old, &patch, r->threads);
     if (error == BLOOMFILE_EDIFFERENTBASE)
         fail_for_base(r, old);
     if (error != 0)

@@ -220,9 +220,8 @@ static int fold(const struct request *r, bloomfile_filter *f, uint64_t factor)
     destination_hold(r->dest, f);
     destination_check_again(r->dest);
     check_loss(r, f);
-    if (destination_is_stdout(r->dest))
-        return bloomfile_fold_fd(STDOUT_FILENO, f, factor, NULL);
-    return bloomfile_fold(r->dest, f, factor, destination_flags(r->force));
+    struct bloomfile_destination to = destination_of(r->dest, r->force);
+    return bloomfile_fold(&to, f, factor);
 }
 
 int main(int argc, char **argv)

@@ -226,39 +226,31 @@ static _Noreturn void fail_for_rate(const struct request *r, const struct merge_
              cli_percent(rate, sizeof(rate), r->params.max_fpr > 0 ? r->params.max_fpr : promised));
 }
 
-static int join(const struct request *r, const struct merge_sources *s, unsigned flags)
+/* Whatever the mode but PROJECT. */
+static int combine(const struct request *r, const struct merge_sources *s,
+                   struct bloomfile_destination *to)
 {
-    const bloomfile_filter **filters = merge_sources_filters(s);
+    struct bloomfile_merge_params params = r->params;
+    params.op = r->mode == INTERSECT ? BLOOMFILE_MERGE_INTERSECTION : BLOOMFILE_MERGE_UNION;
+    if (r->mode != SLICES)
+        params.keys = count_keys(r, s);
     const unsigned accept = r->as_is ? BLOOMFILE_JOIN_ACCEPT_INCOMPLETE : 0;
-    int error = destination_is_stdout(r->dest)
-                    ? bloomfile_join_fd(STDOUT_FILENO, filters, s->count, accept, NULL)
-                    : bloomfile_join(r->dest, filters, s->count, flags | accept);
+    const bloomfile_filter **filters = merge_sources_filters(s);
+    const int error = r->mode == SLICES ? bloomfile_join(to, filters, s->count, accept)
+                                        : bloomfile_merge(to, filters, s->count, &params);
     free(filters);
     return error;
 }
 
 static int make(const struct request *r, const struct merge_sources *s)
 {
-    const bool to_stdout = destination_is_stdout(r->dest);
-    const unsigned flags = destination_flags(r->force);
     bloomfile_filter *first = s->list[0].filter;
-    struct bloomfile_merge_params params = r->params;
     const struct merge_dest dest = dest_of(r);
     destination_hold(r->dest, first);
     destination_check_again(r->dest);
     merge_dest_check(&dest, s);
-    if (r->mode == PROJECT)
-        return to_stdout ? bloomfile_project_fd(STDOUT_FILENO, first, NULL)
-                         : bloomfile_project(r->dest, first, flags);
-    if (r->mode == SLICES)
-        return join(r, s, flags);
-    params.op = r->mode == INTERSECT ? BLOOMFILE_MERGE_INTERSECTION : BLOOMFILE_MERGE_UNION;
-    params.keys = count_keys(r, s);
-    const bloomfile_filter **filters = merge_sources_filters(s);
-    int error = to_stdout ? bloomfile_merge_fd(STDOUT_FILENO, filters, s->count, &params)
-                          : bloomfile_merge(r->dest, filters, s->count, &params, flags);
-    free(filters);
-    return error;
+    struct bloomfile_destination to = destination_of(r->dest, r->force);
+    return r->mode == PROJECT ? bloomfile_project(&to, first) : combine(r, s, &to);
 }
 
 static void merge(const struct request *r, const struct merge_sources *s)

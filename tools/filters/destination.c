@@ -80,9 +80,10 @@ void destination_hold(const char *dest, bloomfile_filter *f)
         close(fd);
 }
 
-unsigned destination_flags(bool force)
+struct bloomfile_destination destination_of(const char *dest, bool force)
 {
-    return force ? BLOOMFILE_TO_REPLACE : 0;
+    return destination_is_stdout(dest) ? bloomfile_to_fd(STDOUT_FILENO)
+                                       : bloomfile_to_path(dest, force ? BLOOMFILE_TO_REPLACE : 0);
 }
 
 const char *destination_name(const char *dest)

@@ -32,8 +32,8 @@ void destination_check_kind_again(const char *dest, enum destination_kind kind);
  * last look at that file: another program that puts a file there later keeps it. */
 void destination_hold(const char *dest, bloomfile_filter *f);
 
-/* For the library's function that makes a file. */
-unsigned destination_flags(bool force);
+/* For the library's functions. */
+struct bloomfile_destination destination_of(const char *dest, bool force);
 
 /* The name for messages. */
 const char *destination_name(const char *dest);

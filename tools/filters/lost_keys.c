@@ -108,17 +108,16 @@ static struct match match_cells(const bloomfile_filter *f, bool counts,
 static struct match match_folded(const bloomfile_filter *f, uint64_t factor, bool counts,
                                  const bloomfile_filter *part)
 {
-    void *image;
-    size_t size;
+    struct bloomfile_destination to = bloomfile_to_memory();
     bloomfile_filter *folded;
     struct match m = { .chance = 1 };
-    if (bloomfile_fold_memory(&image, &size, f, factor) != 0)
+    if (bloomfile_fold(&to, f, factor) != 0)
         return m;
-    if (bloomfile_open_memory(&folded, image, size, BLOOMFILE_OPEN_APP_HASH) == 0) {
+    if (bloomfile_open_memory(&folded, to.memory, to.size, BLOOMFILE_OPEN_APP_HASH) == 0) {
         m = match_cells(folded, counts, part, counts);
         bloomfile_close(folded);
     }
-    bloomfile_free(image);
+    bloomfile_free(to.memory);
     return m;
 }
 

@@ -3,7 +3,7 @@
 
 from trial import BLOCKED, CLASSIC, COUNTING
 
-COPIES = ["seal_to", "fold", "merge", "rescue"]
+COPIES = ["copy_sealed", "fold", "merge", "rescue"]
 
 
 def layout(rng, counting=True):

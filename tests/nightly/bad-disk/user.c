@@ -12,7 +12,7 @@
  *     add=N           the next N of the writer's keys
  *     sync, seal, close
  *     finish          of the only writer, so that all is on disk
- *     copy=HOW        to a new file in the folder COPIES; seal_to, fold, merge, project or rescue
+ *     copy=HOW        to a new file in COPIES: copy_sealed, fold, merge, project or rescue
  *     build           a new file there, of what the writer has added
  *     thread=S        script S runs in another thread, on the same handle
  *     fork=S          script S runs in a child that has inherited the handle, as the next writer
@@ -35,6 +35,7 @@
 #include <bloomfile_combine.h>
 #include <bloomfile_live.h>
 
+#include "../../unit/places.h"
 #include "disk.h"
 #include "ledger.h"
 
@@ -120,14 +121,14 @@ static int make_copy(const char *path, const bloomfile_filter *f, const char *ho
 {
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     params.max_fpr = 1;
-    if (strcmp(how, "seal_to") == 0)
-        return bloomfile_seal_to(path, f, 0);
+    if (strcmp(how, "copy_sealed") == 0)
+        return bloomfile_copy_sealed(TO_PATH(path, 0), f);
     if (strcmp(how, "fold") == 0)
-        return bloomfile_fold(path, f, 2, 0);
+        return bloomfile_fold(TO_PATH(path, 0), f, 2);
     if (strcmp(how, "merge") == 0)
-        return bloomfile_merge(path, &f, 1, &params, 0);
+        return bloomfile_merge(TO_PATH(path, 0), &f, 1, &params);
     if (strcmp(how, "project") == 0)
-        return bloomfile_project(path, f, 0);
+        return bloomfile_project(TO_PATH(path, 0), f);
     if (strcmp(how, "rescue") == 0)
         return bloomfile_rescue(path, f, 0);
     errx(4, "copy=%s", how);
@@ -169,7 +170,7 @@ static int make_build(const char *path, const struct keys *keys, unsigned writer
     for (unsigned i = 0; i < count && error == 0; i++)
         error = bloomfile_builder_add_digests(b, &keys_get(keys, writer, i)->digest, 1);
     if (error == 0)
-        error = bloomfile_builder_finish(b, path, 0);
+        error = bloomfile_builder_write(b, TO_PATH(path, 0));
     bloomfile_builder_free(b);
     return error;
 }

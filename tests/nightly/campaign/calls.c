@@ -25,6 +25,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../unit/places.h"
+
 enum {
     KEYS = 120, /* that a process adds; those of process p begin behind KEYS * (p + 1) */
     GO = 40,    /* after which a round of adds syncs */
@@ -157,19 +159,19 @@ static void need_added(void)
 
 /* ---- the calls */
 
-static int builder_finish(void)
+static int builder_write(void)
 {
-    return bloomfile_builder_finish(builder, "out", 0);
+    return bloomfile_builder_write(builder, TO_PATH("out", 0));
 }
 
 static int builder_replace(void)
 {
-    return bloomfile_builder_finish(builder, "out", BLOOMFILE_TO_REPLACE);
+    return bloomfile_builder_write(builder, TO_PATH("out", BLOOMFILE_TO_REPLACE));
 }
 
-static int builder_finish_fd(void)
+static int builder_write_fd(void)
 {
-    return bloomfile_builder_finish_fd(builder, STDOUT_FILENO);
+    return bloomfile_builder_write(builder, TO_FD(STDOUT_FILENO, NULL));
 }
 
 static int create_live(const char *path, unsigned flags)
@@ -278,19 +280,19 @@ static int seal(void)
     return bloomfile_seal(writer);
 }
 
-static int seal_to(void)
+static int copy_sealed(void)
 {
-    return bloomfile_seal_to("out", sources[0], 0);
+    return bloomfile_copy_sealed(TO_PATH("out", 0), sources[0]);
 }
 
-static int seal_to_replace(void)
+static int copy_sealed_replace(void)
 {
-    return bloomfile_seal_to("out", sources[0], BLOOMFILE_TO_REPLACE);
+    return bloomfile_copy_sealed(TO_PATH("out", BLOOMFILE_TO_REPLACE), sources[0]);
 }
 
-static int seal_to_fd(void)
+static int copy_sealed_fd(void)
 {
-    return bloomfile_seal_to_fd(STDOUT_FILENO, sources[0], ".");
+    return bloomfile_copy_sealed(TO_FD(STDOUT_FILENO, "."), sources[0]);
 }
 
 static int rescue(void)
@@ -305,12 +307,12 @@ static int rescue_replace(void)
 
 static int fold(void)
 {
-    return bloomfile_fold("out", sources[0], 4, 0);
+    return bloomfile_fold(TO_PATH("out", 0), sources[0], 4);
 }
 
 static int fold_fd(void)
 {
-    return bloomfile_fold_fd(STDOUT_FILENO, sources[0], 4, ".");
+    return bloomfile_fold(TO_FD(STDOUT_FILENO, "."), sources[0], 4);
 }
 
 static const bloomfile_filter *const *both(void)
@@ -320,40 +322,38 @@ static const bloomfile_filter *const *both(void)
 
 static int merge(void)
 {
-    return bloomfile_merge("out", both(), 2, NULL, 0);
+    return bloomfile_merge(TO_PATH("out", 0), both(), 2, NULL);
 }
 
 /* Over a source of it. */
 static int merge_replace(void)
 {
-    return bloomfile_merge("a", both(), 2, NULL, BLOOMFILE_TO_REPLACE);
+    return bloomfile_merge(TO_PATH("a", BLOOMFILE_TO_REPLACE), both(), 2, NULL);
 }
 
 static int merge_fd(void)
 {
-    struct bloomfile_merge_params how = BLOOMFILE_MERGE_PARAMS_INIT;
-    how.spool = ".";
-    return bloomfile_merge_fd(STDOUT_FILENO, both(), 2, &how);
+    return bloomfile_merge(TO_FD(STDOUT_FILENO, "."), both(), 2, NULL);
 }
 
 static int project(void)
 {
-    return bloomfile_project("out", sources[0], 0);
+    return bloomfile_project(TO_PATH("out", 0), sources[0]);
 }
 
 static int project_fd(void)
 {
-    return bloomfile_project_fd(STDOUT_FILENO, sources[0], ".");
+    return bloomfile_project(TO_FD(STDOUT_FILENO, "."), sources[0]);
 }
 
 static int join(void)
 {
-    return bloomfile_join("out", both(), 2, 0);
+    return bloomfile_join(TO_PATH("out", 0), both(), 2, 0);
 }
 
 static int join_fd(void)
 {
-    return bloomfile_join_fd(STDOUT_FILENO, both(), 2, 0, ".");
+    return bloomfile_join(TO_FD(STDOUT_FILENO, "."), both(), 2, 0);
 }
 
 static const void *body_to_assemble(size_t *size)
@@ -368,29 +368,31 @@ static int assemble(void)
 {
     size_t size;
     const void *body = body_to_assemble(&size);
-    return bloomfile_assemble("out", &params, body, size, 0, KEYS, 0);
+    return bloomfile_assemble(TO_PATH("out", 0), &params, body, size, 0, KEYS);
 }
 
 static int assemble_fd(void)
 {
     size_t size;
     const void *body = body_to_assemble(&size);
-    return bloomfile_assemble_fd(STDOUT_FILENO, &params, body, size, 0, KEYS, ".");
+    return bloomfile_assemble(TO_FD(STDOUT_FILENO, "."), &params, body, size, 0, KEYS);
 }
 
 static int delta(void)
 {
-    return bloomfile_delta("out", sources[0], sources[1], 1, 0);
+    return bloomfile_delta(TO_PATH("out", 0), sources[0], sources[1], 1);
 }
 
 static int delta_fd(void)
 {
-    return bloomfile_delta_fd(STDOUT_FILENO, sources[0], sources[1], 1, ".");
+    return bloomfile_delta(TO_FD(STDOUT_FILENO, "."), sources[0], sources[1], 1);
 }
 
 static int apply(void)
 {
-    return lseek(patch, 0, SEEK_SET) != 0 ? errno : bloomfile_patch("out", sources[0], patch, 1, 0);
+    return lseek(patch, 0, SEEK_SET) != 0
+               ? errno
+               : bloomfile_patch(TO_PATH("out", 0), sources[0], FROM_FD(patch), 1);
 }
 
 /* Over its base. */
@@ -398,14 +400,14 @@ static int apply_replace(void)
 {
     return lseek(patch, 0, SEEK_SET) != 0
                ? errno
-               : bloomfile_patch("a", sources[0], patch, 1, BLOOMFILE_TO_REPLACE);
+               : bloomfile_patch(TO_PATH("a", BLOOMFILE_TO_REPLACE), sources[0], FROM_FD(patch), 1);
 }
 
 static int apply_fd(void)
 {
     return lseek(patch, 0, SEEK_SET) != 0
                ? errno
-               : bloomfile_patch_fd(STDOUT_FILENO, sources[0], patch, 1, ".");
+               : bloomfile_patch(TO_FD(STDOUT_FILENO, "."), sources[0], FROM_FD(patch), 1);
 }
 
 static const struct call {
@@ -413,9 +415,9 @@ static const struct call {
     void (*need)(void);
     int (*make)(void);
 } calls[] = {
-    { "builder_finish", need_builder, builder_finish },
-    { "builder_finish replace", need_builder, builder_replace },
-    { "builder_finish_fd", need_builder, builder_finish_fd },
+    { "builder_write", need_builder, builder_write },
+    { "builder_write replace", need_builder, builder_replace },
+    { "builder_write_fd", need_builder, builder_write_fd },
     { "create", need_nothing, create },
     { "create replace", need_nothing, create_replace },
     { "create series", need_nothing, create_series },
@@ -433,10 +435,10 @@ static const struct call {
     { "finish", need_added, finish },
     { "close", need_added, close_it },
     { "seal", need_added, seal },
-    { "seal_to", need_live, seal_to },
-    { "seal_to replace", need_live, seal_to_replace },
-    { "seal_to series", need_series, seal_to },
-    { "seal_to_fd", need_live, seal_to_fd },
+    { "copy_sealed", need_live, copy_sealed },
+    { "copy_sealed replace", need_live, copy_sealed_replace },
+    { "copy_sealed series", need_series, copy_sealed },
+    { "copy_sealed_fd", need_live, copy_sealed_fd },
     { "rescue", need_live, rescue },
     { "rescue series", need_series, rescue },
     { "rescue series replace", need_series, rescue_replace },

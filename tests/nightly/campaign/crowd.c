@@ -2,6 +2,7 @@
  * crowd NAME=NUMBER...: runs a plan (crowd.h) in the current directory, which is empty, and prints
  * what was done. The status is 1 if something was found, which is on stderr then. */
 #include "crowd.h"
+#include "../../unit/places.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -366,7 +367,7 @@ static void check_end(void)
     f = open_present(0, &epoch);
     if (f == NULL)
         found("the filter cannot be opened after the end");
-    expect("a copy at the end", bloomfile_seal_to("last", f, 0));
+    expect("a copy at the end", bloomfile_copy_sealed(TO_PATH("last", 0), f));
     bloomfile_close(f);
     expect("opening the last copy", bloomfile_open(&f, "last", BLOOMFILE_OPEN_VERIFY_FULL));
     if (!forgets())

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The roles of the processes of a crowd. */
+#include "../../unit/places.h"
 #include "crowd.h"
 
 #include <errno.h>
@@ -317,7 +318,7 @@ static int copy(struct copying *c)
     if (c->before != NO_EPOCH && rename(c->copy, c->older) != 0)
         found("%s cannot be renamed", c->copy);
     c->before = NO_EPOCH;
-    const int error = bloomfile_seal_to(c->copy, c->f, BLOOMFILE_TO_REPLACE);
+    const int error = bloomfile_copy_sealed(TO_PATH(c->copy, BLOOMFILE_TO_REPLACE), c->f);
     if (error != 0)
         return error;
     check_copy(c, "a sealed copy", c->copy, &told);
@@ -331,7 +332,7 @@ static int copy_to_memory(struct copying *c)
     const struct told told = told_now(c->epoch);
     void *image;
     size_t size;
-    const int error = bloomfile_seal_to_memory(&image, &size, c->f);
+    const int error = copy_memory(&image, &size, c->f);
     if (error != 0)
         return error;
     check_image(c, "a sealed copy in memory", image, size, &told);
@@ -353,7 +354,7 @@ static int fold(struct copying *c)
     const uint64_t factor = choices[below(count < 12 ? count : 12)].factor;
     free(choices);
     if (error == 0)
-        error = bloomfile_fold(c->result, c->f, factor, BLOOMFILE_TO_REPLACE);
+        error = bloomfile_fold(TO_PATH(c->result, BLOOMFILE_TO_REPLACE), c->f, factor);
     if (error != 0)
         return error;
     check_copy(c, "a folded copy", c->result, &told);
@@ -372,7 +373,7 @@ static int merge(struct copying *c)
     const bloomfile_filter *both[] = { older, c->f };
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     params.max_fpr = 1;
-    const int error = bloomfile_merge(c->result, both, 2, &params, BLOOMFILE_TO_REPLACE);
+    const int error = bloomfile_merge(TO_PATH(c->result, BLOOMFILE_TO_REPLACE), both, 2, &params);
     bloomfile_close(older);
     if (error != 0)
         return error;
@@ -386,7 +387,7 @@ static int project(struct copying *c)
     if (crowd->plan.layout != BLOOMFILE_LAYOUT_COUNTING)
         return 0;
     const struct told told = told_now(c->epoch);
-    const int error = bloomfile_project(c->result, c->f, BLOOMFILE_TO_REPLACE);
+    const int error = bloomfile_project(TO_PATH(c->result, BLOOMFILE_TO_REPLACE), c->f);
     if (error != 0)
         return error;
     check_copy(c, "a projection", c->result, &told);
@@ -413,7 +414,8 @@ static bool same_bytes(const char *one, const char *other)
 static void apply(const struct copying *c, const bloomfile_filter *base)
 {
     const int fd = open(c->patch, O_RDONLY | O_CLOEXEC);
-    expect("bloomfile_patch", bloomfile_patch(c->result, base, fd, 1, BLOOMFILE_TO_REPLACE));
+    expect("bloomfile_patch",
+           bloomfile_patch(TO_PATH(c->result, BLOOMFILE_TO_REPLACE), base, FROM_FD(fd), 1));
     close(fd);
     if (!same_bytes(c->result, c->copy))
         found("a patched copy has other bytes");
@@ -432,7 +434,7 @@ static int patch(struct copying *c)
     expect("opening a base", bloomfile_open(&base, c->older, 0));
     expect("opening a result", bloomfile_open(&result, c->copy, 0));
     const bool grown = bloomfile_layers(base) != bloomfile_layers(result);
-    error = bloomfile_delta(c->patch, base, result, 1, BLOOMFILE_TO_REPLACE);
+    error = bloomfile_delta(TO_PATH(c->patch, BLOOMFILE_TO_REPLACE), base, result, 1);
     if (error == 0)
         apply(c, base);
     else if (error != BLOOMFILE_EDIFFERENTBITS || !grown)

@@ -177,6 +177,33 @@ def mend(chance, data):
 # --- The C library
 
 
+class Destination(ctypes.Structure):
+    """Memory that the library allocates."""
+    _fields_ = [("struct_size", ctypes.c_size_t), ("kind", ctypes.c_uint32), ("flags", ctypes.c_uint32),
+                ("path", ctypes.c_char_p), ("fd", ctypes.c_int), ("reserved", ctypes.c_int), ("memory", ctypes.c_void_p),
+                ("size", ctypes.c_size_t), ("write", ctypes.c_void_p), ("context", ctypes.c_void_p),
+                ("spool", ctypes.c_char_p), ("more", ctypes.c_uint64 * 4)]
+
+    def __init__(self):
+        super().__init__(struct_size=ctypes.sizeof(self), kind=3)
+
+    def take(self):
+        taken = ctypes.string_at(self.memory, self.size) if self.memory else b""
+        C.bloomfile_free(self.memory)
+        return taken
+
+
+class Source(ctypes.Structure):
+    """Bytes in memory."""
+    _fields_ = [("struct_size", ctypes.c_size_t), ("kind", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
+                ("path", ctypes.c_char_p), ("fd", ctypes.c_int), ("reserved2", ctypes.c_int),
+                ("offset", ctypes.c_uint64), ("length", ctypes.c_uint64), ("memory", ctypes.c_char_p),
+                ("size", ctypes.c_size_t), ("more", ctypes.c_uint64 * 4)]
+
+    def __init__(self, data):
+        super().__init__(struct_size=ctypes.sizeof(self), kind=3, memory=data, size=len(data))
+
+
 def load_library(path):
     c = ctypes.CDLL(path)
     handle, u64 = ctypes.c_void_p, ctypes.c_uint64
@@ -189,8 +216,8 @@ def load_library(path):
             ("errname", ctypes.c_char_p, ctypes.c_int),
             ("hash", u64, u64, ctypes.c_char_p, ctypes.c_size_t),
             ("free", None, handle),
-            ("join_memory", ctypes.c_int, handle, handle, handle, ctypes.c_size_t),
-            ("patch_fd", ctypes.c_int, ctypes.c_int, handle, ctypes.c_int, ctypes.c_uint, ctypes.c_char_p),
+            ("join", ctypes.c_int, handle, handle, ctypes.c_size_t, ctypes.c_uint),
+            ("patch", ctypes.c_int, handle, handle, handle, ctypes.c_uint),
             ("view_open", ctypes.c_int, handle, u64, ctypes.c_char_p, ctypes.c_size_t),
             ("view_contains_digests", ctypes.c_size_t, handle, ctypes.c_char_p, handle, ctypes.c_size_t, handle),
             ("contains_digest", ctypes.c_bool, handle, u64),
@@ -361,19 +388,18 @@ def make_slices(chance):
 
 def compare_join(_, parts):
     handles = [opened_in_memory(part) for part in parts]
-    image, size = ctypes.c_void_p(), ctypes.c_size_t()
+    to = Destination()
     try:
         need_same("opening", [handle.error for handle in handles],
                   [refusal(spec_reader.opened, part, "image", True)[1] for part in parts])
         if any(handle.error for handle in handles):
             return
         pointers = (ctypes.c_void_p * len(parts))(*(handle.pointer.value for handle in handles))
-        error = C.bloomfile_join_memory(ctypes.byref(image), ctypes.byref(size), pointers, len(parts), 0)
+        error = C.bloomfile_join(ctypes.byref(to), pointers, len(parts), 0)
         joined, refused = refusal(joined_by_text, parts)
         need_same("joining", error_name(error), refused)
         if not error:
-            need_same("what was joined", ctypes.string_at(image, size.value).hex(), joined.hex())
-            C.bloomfile_free(image)
+            need_same("what was joined", to.take().hex(), joined.hex())
     finally:
         for handle in handles:
             handle.close()
@@ -397,19 +423,14 @@ class Embedded:
 def compare_patch(chance, data):
     """With the filter that it names, or any other."""
     base = BASES.get(bytes(data[11:19])) or chance.choice(list(BASES.values()))
-    handle, fds = opened_in_memory(base), [os.memfd_create("patch"), os.memfd_create("result")]
+    handle, to, patch = opened_in_memory(base), Destination(), Source(bytes(data))
     try:
-        os.write(fds[0], data)
-        os.lseek(fds[0], 0, os.SEEK_SET)
-        error = C.bloomfile_patch_fd(fds[1], handle.pointer, fds[0], 1, None)
+        error = C.bloomfile_patch(ctypes.byref(to), handle.pointer, ctypes.byref(patch), 1)
         made, refused = refusal(spec_patch.apply, spec_reader.opened(base, "base", True), data)
         need_same("patch", error_name(error), refused)
-        result = os.pread(fds[1], 1 << 20, 0)
-        need_same("result", result.hex(), (made or b"").hex())
+        need_same("result", to.take().hex(), (made or b"").hex())
     finally:
         handle.close()
-        for fd in fds:
-            os.close(fd)
 
 
 def change_patch(chance, data):

@@ -22,6 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../unit/places.h"
+
 static struct bloomfile_key *keys;
 static bloomfile_digest *given; /* NULL: digests are made with the filter's seed */
 static size_t count;
@@ -141,15 +143,15 @@ static bool copies_are_right(const bloomfile_filter *f)
 {
     void *image = NULL;
     size_t image_size = 0;
-    int error = bloomfile_seal_to_memory(&image, &image_size, f);
+    int error = copy_memory(&image, &image_size, f);
     if (!copy_is_right(error, image, image_size))
         return false;
     if (live || bloomfile_layers(f) > 0)
         return true;
-    error = bloomfile_fold_memory(&image, &image_size, f, 1);
+    error = fold_memory(&image, &image_size, f, 1);
     if (!copy_is_right(error, image, image_size))
         return false;
-    error = bloomfile_merge_memory(&image, &image_size, &f, 1, NULL);
+    error = merge_memory(&image, &image_size, &f, 1, NULL);
     return copy_is_right(error, image, image_size);
 }
 

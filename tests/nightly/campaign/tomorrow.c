@@ -14,6 +14,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "../../unit/places.h"
+
 static char **keys;
 static size_t key_count;
 
@@ -71,9 +73,9 @@ static void ask(const char *path)
         return;
     say(bloomfile_verify(f, 1, NULL));
     say_answers(f);
-    error = bloomfile_fold_memory(&image, &size, f, 1);
+    error = fold_memory(&image, &size, f, 1);
     say_image(error, error == 0 ? image : NULL, size);
-    error = bloomfile_merge_memory(&image, &size, (const bloomfile_filter *const[]){ f }, 1, NULL);
+    error = merge_memory(&image, &size, (const bloomfile_filter *const[]){ f }, 1, NULL);
     say_image(error, error == 0 ? image : NULL, size);
     bloomfile_close(f);
 }

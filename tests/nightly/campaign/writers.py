@@ -141,14 +141,14 @@ def of_tools():
 
 def of_calls():
     plain = [of_call(call, files=files, living=call.startswith(("create", "rescue")),
-                     must=(0,) if call.startswith(("rescue", "seal_to")) else ()) for call, files in (
-        ("builder_finish", ""), ("create", ""), ("create series", ""), ("seal_to", "live"), ("seal_to series", "grow"),
+                     must=(0,) if call.startswith(("rescue", "copy_sealed")) else ()) for call, files in (
+        ("builder_write", ""), ("create", ""), ("create series", ""), ("copy_sealed", "live"), ("copy_sealed series", "grow"),
         ("rescue", "live"), ("fold", "a b"), ("merge", "a b"), ("project", "counting"),
         ("join", "s0 s1"), ("assemble", "a b"), ("delta", "a b"), ("patch", "a patch"))]
     over = [
-        of_call("builder_finish replace", old="b", alone=False),
+        of_call("builder_write replace", old="b", alone=False),
         of_call("create replace", old="b", living=True),
-        of_call("seal_to replace", files="live", old="b", alone=False, must=(0,)),
+        of_call("copy_sealed replace", files="live", old="b", alone=False, must=(0,)),
         of_call("merge replace", files="a b", target="a", next=["true"]),
         # A kill may leave layers without a first one, which nobody takes for a series.
         of_call("rescue series", files="grow", living=True, must=(0,), leaves=r"out\.[0-9]",
@@ -156,7 +156,7 @@ def of_calls():
         of_call("patch replace", files="a patch", target="a", next=["true"]),
     ]
     streams = [of_call(call, files=files, kind="stream") for call, files in (
-        ("builder_finish_fd", ""), ("seal_to_fd", "live"), ("fold_fd", "a b"), ("merge_fd", "a b"),
+        ("builder_write_fd", ""), ("copy_sealed_fd", "live"), ("fold_fd", "a b"), ("merge_fd", "a b"),
         ("project_fd", "counting"), ("join_fd", "s0 s1"), ("assemble_fd", "a b"), ("delta_fd", "a b"),
         ("patch_fd", "a patch"))]
     live = [of_call(call, **adding(target)) for call, target in (

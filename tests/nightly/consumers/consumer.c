@@ -26,11 +26,12 @@ int publish(const char *path)
     params.capacity = KEYS;
     params.fpr = 1e-6;
     params.label = "fruit";
+    struct bloomfile_destination to = bloomfile_to_path(path, BLOOMFILE_TO_REPLACE);
     int error = bloomfile_builder_new(&b, &params);
     for (int i = 0; i < KEYS && error == 0; i++)
         error = bloomfile_builder_add(b, fruit[i], strlen(fruit[i]));
     if (error == 0)
-        error = bloomfile_builder_finish(b, path, BLOOMFILE_TO_REPLACE);
+        error = bloomfile_builder_write(b, &to);
     bloomfile_builder_free(b);
     return error;
 }

@@ -43,7 +43,8 @@ void publish(const std::string &path)
     const std::unique_ptr<bloomfile_builder, release> builder(made);
     for (const std::string key : { "apple", "pear", "quince" })
         check(bloomfile_builder_add(made, key.data(), key.size()));
-    check(bloomfile_builder_finish(made, path.c_str(), BLOOMFILE_TO_REPLACE));
+    bloomfile_destination to = bloomfile_to_path(path.c_str(), BLOOMFILE_TO_REPLACE);
+    check(bloomfile_builder_write(made, &to));
 }
 
 class filter

@@ -15,7 +15,7 @@ void publish(const char *path, std::error_code &ec)
     params.label = "fruit";
     bloomfile::builder b(params, ec);
     b.add_many({ "apple", "pear", "quince" }, ec);
-    b.finish(path, BLOOMFILE_TO_REPLACE, ec);
+    b.write(path, BLOOMFILE_TO_REPLACE, ec);
 }
 
 } // namespace

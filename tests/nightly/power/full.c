@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../unit/places.h"
+
 enum {
     BATCH = 512
 };
@@ -69,7 +71,7 @@ static int copy(const char *path, const char *to)
     bloomfile_filter *f;
     int error = bloomfile_open(&f, path, 0);
     if (error == 0)
-        error = bloomfile_seal_to(to, f, 0);
+        error = bloomfile_copy_sealed(TO_PATH(to, 0), f);
     bloomfile_close(f);
     return error;
 }

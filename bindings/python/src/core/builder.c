@@ -233,7 +233,7 @@ static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords
     const bool taken = destination_take(&d, "O&|$p:finish", args, keywords);
     bloomfile_builder *b = taken ? enter_whole(self, d.path) : NULL;
     if (b != NULL) {
-        LONG_CALL(error, bloomfile_builder_finish(b, d.name, d.flags));
+        LONG_CALL(error, bloomfile_builder_write(b, &d.to));
         turn_leave(&self->turn, TURN_ALONE);
     }
     return destination_end(&d, self->state, b != NULL, error);
@@ -242,18 +242,17 @@ static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords
 static PyObject *to_bytes(struct builder *self, PyObject *unused)
 {
     (void)unused;
-    void *image;
-    size_t size;
+    struct bloomfile_destination to = bloomfile_to_memory();
     bloomfile_builder *b = enter_whole(self, Py_None);
     if (b == NULL)
         return NULL;
     int error;
-    LONG_CALL(error, bloomfile_builder_finish_memory(b, &image, &size));
+    LONG_CALL(error, bloomfile_builder_write(b, &to));
     turn_leave(&self->turn, TURN_ALONE);
     if (error != 0)
         return error_raise(self->state, error, NULL);
-    PyObject *bytes = PyBytes_FromStringAndSize(image, (Py_ssize_t)size);
-    bloomfile_free(image);
+    PyObject *bytes = PyBytes_FromStringAndSize(to.memory, (Py_ssize_t)to.size);
+    bloomfile_free(to.memory);
     return bytes;
 }
 

@@ -13,11 +13,12 @@
 #include "filter.h"
 #include "long_call.h"
 
-/* The filters that a function works on, and the path of what it makes. */
+/* The filters that a function works on, and where it writes what it makes. */
 struct work {
     struct state *state;
     PyObject *path, *path_bytes;
-    const char *name;
+    int replace;
+    struct bloomfile_destination to;
     size_t count;
     struct turn **turns;
     const bloomfile_filter **filters;
@@ -53,8 +54,11 @@ static bool work_on(struct work *w, PyObject *module, PyObject *sources)
 static bool work_at(struct work *w)
 {
     w->path_bytes = w->path != NULL ? path_bytes(w->path) : NULL;
-    w->name = w->path_bytes != NULL ? PyBytes_AsString(w->path_bytes) : NULL;
-    return w->name != NULL;
+    if (w->path_bytes == NULL)
+        return false;
+    w->to =
+        bloomfile_to_path(PyBytes_AsString(w->path_bytes), w->replace ? BLOOMFILE_TO_REPLACE : 0);
+    return true;
 }
 
 static bool work_enter(struct work *w)
@@ -104,11 +108,6 @@ static void work_free(struct work *w)
     Py_XDECREF(w->asked);
     free(w->turns);
     free(w->filters);
-}
-
-static unsigned flags_of(int replace)
-{
-    return replace ? BLOOMFILE_TO_REPLACE : 0;
 }
 
 /* ---- folding */
@@ -170,13 +169,12 @@ static PyObject *fold(PyObject *module, PyObject *args)
     struct work w = { 0 };
     PyObject *sources, *result = NULL;
     uint64_t factor;
-    int replace;
     if (PyArg_ParseTuple(args, "O&OO&p", convert_path, &w.path, &sources, convert_u64, &factor,
-                         &replace) &&
+                         &w.replace) &&
         (w.asked = PyUnicode_FromFormat("factor=%llu", (unsigned long long)factor)) != NULL &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
         int error;
-        LONG_CALL(error, bloomfile_fold(w.name, w.filters[0], factor, flags_of(replace)));
+        LONG_CALL(error, bloomfile_fold(&w.to, w.filters[0], factor));
         result = work_end(&w, error);
     }
     work_free(&w);
@@ -207,10 +205,9 @@ static PyObject *merge(PyObject *module, PyObject *args)
     struct work w = { 0 };
     struct bloomfile_merge_params p = BLOOMFILE_MERGE_PARAMS_INIT;
     PyObject *sources, *result = NULL;
-    int replace;
     if (PyArg_ParseTuple(args, "O&OO&O&O&zO&p", convert_path, &w.path, &sources, convert_u32, &p.op,
                          convert_fpr, &p.max_fpr, convert_u64, &p.keys, &p.label, convert_tag,
-                         p.tag, &replace) &&
+                         p.tag, &w.replace) &&
         work_on(&w, module, sources) && (w.asked = merge_asked(&p, &w)) != NULL && work_at(&w) &&
         work_enter(&w)) {
         int error = 0;
@@ -222,7 +219,7 @@ static PyObject *merge(PyObject *module, PyObject *args)
             }
         }
         if (error == 0) {
-            LONG_CALL(error, bloomfile_merge(w.name, w.filters, w.count, &p, flags_of(replace)));
+            LONG_CALL(error, bloomfile_merge(&w.to, w.filters, w.count, &p));
             result = work_end(&w, error);
         }
     }
@@ -234,11 +231,10 @@ static PyObject *project(PyObject *module, PyObject *args)
 {
     struct work w = { 0 };
     PyObject *sources, *result = NULL;
-    int replace;
-    if (PyArg_ParseTuple(args, "O&Op", convert_path, &w.path, &sources, &replace) &&
+    if (PyArg_ParseTuple(args, "O&Op", convert_path, &w.path, &sources, &w.replace) &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
         int error;
-        LONG_CALL(error, bloomfile_project(w.name, w.filters[0], flags_of(replace)));
+        LONG_CALL(error, bloomfile_project(&w.to, w.filters[0]));
         result = work_end(&w, error);
     }
     work_free(&w);
@@ -249,14 +245,13 @@ static PyObject *join(PyObject *module, PyObject *args)
 {
     struct work w = { 0 };
     PyObject *sources, *result = NULL;
-    int accept_incomplete, replace;
+    int accept_incomplete;
     if (PyArg_ParseTuple(args, "O&Opp", convert_path, &w.path, &sources, &accept_incomplete,
-                         &replace) &&
+                         &w.replace) &&
         (w.asked = PyUnicode_FromString("slices is empty")) != NULL &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
         const unsigned accept = accept_incomplete ? BLOOMFILE_JOIN_ACCEPT_INCOMPLETE : 0;
-        WITHOUT_GIL(const int error =
-                        bloomfile_join(w.name, w.filters, w.count, flags_of(replace) | accept));
+        WITHOUT_GIL(const int error = bloomfile_join(&w.to, w.filters, w.count, accept));
         result = work_end(&w, error);
     }
     work_free(&w);
@@ -270,13 +265,11 @@ static PyObject *delta(PyObject *module, PyObject *args)
     struct work w = { 0 };
     PyObject *sources, *result = NULL;
     uint32_t threads;
-    int replace;
     if (PyArg_ParseTuple(args, "O&OO&p", convert_path, &w.path, &sources, convert_u32, &threads,
-                         &replace) &&
+                         &w.replace) &&
         (w.asked = error_threads(threads)) != NULL && work_on(&w, module, sources) && work_at(&w) &&
         work_enter(&w)) {
-        WITHOUT_GIL(const int error = bloomfile_delta(w.name, w.filters[0], w.filters[1], threads,
-                                                      flags_of(replace)));
+        WITHOUT_GIL(const int error = bloomfile_delta(&w.to, w.filters[0], w.filters[1], threads));
         result = work_end(&w, error);
     }
     work_free(&w);
@@ -288,13 +281,14 @@ static PyObject *patch(PyObject *module, PyObject *args)
     struct work w = { 0 };
     PyObject *sources, *result = NULL;
     uint32_t threads;
-    int fd, replace;
+    int fd;
     if (PyArg_ParseTuple(args, "O&OiO&p", convert_path, &w.path, &sources, &fd, convert_u32,
-                         &threads, &replace) &&
+                         &threads, &w.replace) &&
         (w.asked = error_threads(threads)) != NULL && work_on(&w, module, sources) && work_at(&w) &&
         work_enter(&w)) {
-        WITHOUT_GIL(const int error =
-                        bloomfile_patch(w.name, w.filters[0], fd, threads, flags_of(replace)));
+        const struct bloomfile_source from =
+            bloomfile_from_fd(fd, BLOOMFILE_FROM_HERE, BLOOMFILE_FROM_REST);
+        WITHOUT_GIL(const int error = bloomfile_patch(&w.to, w.filters[0], &from, threads));
         result = work_end(&w, error);
     }
     work_free(&w);

@@ -445,7 +445,7 @@ static PyObject *seal_to(struct filter *self, PyObject *args, PyObject *keywords
     const bool taken = destination_take(&d, "O&|$p:seal_to", args, keywords);
     const bloomfile_filter *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
-        LONG_CALL(error, bloomfile_seal_to(d.name, f, d.flags));
+        LONG_CALL(error, bloomfile_copy_sealed(&d.to, f));
         turn_leave(&self->turn, TURN_SHARED);
     }
     return destination_end(&d, self->state, f != NULL, error);
@@ -454,18 +454,17 @@ static PyObject *seal_to(struct filter *self, PyObject *args, PyObject *keywords
 static PyObject *to_bytes(struct filter *self, PyObject *unused)
 {
     (void)unused;
-    void *image;
-    size_t size;
+    struct bloomfile_destination to = bloomfile_to_memory();
     const bloomfile_filter *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     int error;
-    LONG_CALL(error, bloomfile_seal_to_memory(&image, &size, f));
+    LONG_CALL(error, bloomfile_copy_sealed(&to, f));
     turn_leave(&self->turn, TURN_SHARED);
     if (error != 0)
         return error_raise(self->state, error, self->path);
-    PyObject *bytes = PyBytes_FromStringAndSize(image, (Py_ssize_t)size);
-    bloomfile_free(image);
+    PyObject *bytes = PyBytes_FromStringAndSize(to.memory, (Py_ssize_t)to.size);
+    bloomfile_free(to.memory);
     return bytes;
 }
 

@@ -248,7 +248,7 @@ static PyObject *rescue(struct filter *self, PyObject *args, PyObject *keywords)
     const bool taken = destination_take(&d, "O&|$p:rescue", args, keywords);
     const bloomfile_filter *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
-        WITHOUT_GIL(error = bloomfile_rescue(d.name, f, d.flags));
+        WITHOUT_GIL(error = bloomfile_rescue(d.to.path, f, d.to.flags));
         turn_leave(&self->turn, TURN_SHARED);
     }
     return destination_end(&d, self->state, f != NULL, error);

@@ -168,8 +168,7 @@ bool destination_take(struct destination *d, const char *format, PyObject *args,
                                      &replace) ||
         (d->bytes = path_bytes(d->path)) == NULL)
         return false;
-    d->name = PyBytes_AsString(d->bytes);
-    d->flags = replace ? BLOOMFILE_TO_REPLACE : 0;
+    d->to = bloomfile_to_path(PyBytes_AsString(d->bytes), replace ? BLOOMFILE_TO_REPLACE : 0);
     return true;
 }
 

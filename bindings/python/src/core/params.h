@@ -30,9 +30,8 @@ void params_end(struct params *p);
 
 /* The file that a method writes, by its arguments (path, *, replace=False). */
 struct destination {
-    PyObject *path, *bytes;
-    const char *name;
-    unsigned flags;
+    PyObject *path, *bytes; /* `to` has the path of the second */
+    struct bloomfile_destination to;
 };
 
 /* By a format "O&|$p:METHOD". false: an exception is set. */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * Destinations and sources as arguments, and what goes to memory. */
+#ifndef BLOOMFILE_TESTS_PLACES_H
+#define BLOOMFILE_TESTS_PLACES_H
+
+#include <bloomfile_combine.h>
+#include <bloomfile_live.h>
+
+#define TO_PATH(path, flags)                                                                       \
+    ((struct bloomfile_destination[]){ bloomfile_to_path((path), (flags)) })
+#define TO_FD(to, folder)                                                                          \
+    ((struct bloomfile_destination[]){ { .struct_size = sizeof(struct bloomfile_destination),      \
+                                         .kind = BLOOMFILE_TO_FD,                                  \
+                                         .fd = (to),                                               \
+                                         .spool = (folder) } })
+#define FROM_FD(from)                                                                              \
+    ((struct bloomfile_source[]){                                                                  \
+        bloomfile_from_fd((from), BLOOMFILE_FROM_HERE, BLOOMFILE_FROM_REST) })
+
+static inline int place_take(const struct bloomfile_destination *to, int error, void **image,
+                             size_t *size)
+{
+    *image = to->memory;
+    *size = to->size;
+    return error;
+}
+
+static inline int write_memory(bloomfile_builder *b, void **image, size_t *size)
+{
+    struct bloomfile_destination to = bloomfile_to_memory();
+    const int error = bloomfile_builder_write(b, &to);
+    return place_take(&to, error, image, size);
+}
+
+static inline int copy_memory(void **image, size_t *size, const bloomfile_filter *f)
+{
+    struct bloomfile_destination to = bloomfile_to_memory();
+    const int error = bloomfile_copy_sealed(&to, f);
+    return place_take(&to, error, image, size);
+}
+
+static inline int fold_memory(void **image, size_t *size, const bloomfile_filter *f,
+                              uint64_t factor)
+{
+    struct bloomfile_destination to = bloomfile_to_memory();
+    const int error = bloomfile_fold(&to, f, factor);
+    return place_take(&to, error, image, size);
+}
+
+static inline int merge_memory(void **image, size_t *size, const bloomfile_filter *const *sources,
+                               size_t count, const struct bloomfile_merge_params *params)
+{
+    struct bloomfile_destination to = bloomfile_to_memory();
+    const int error = bloomfile_merge(&to, sources, count, params);
+    return place_take(&to, error, image, size);
+}
+
+static inline int join_memory(void **image, size_t *size, const bloomfile_filter *const *slices,
+                              size_t count, unsigned flags)
+{
+    struct bloomfile_destination to = bloomfile_to_memory();
+    const int error = bloomfile_join(&to, slices, count, flags);
+    return place_take(&to, error, image, size);
+}
+
+static inline int project_memory(void **image, size_t *size, const bloomfile_filter *f)
+{
+    struct bloomfile_destination to = bloomfile_to_memory();
+    const int error = bloomfile_project(&to, f);
+    return place_take(&to, error, image, size);
+}
+
+static inline int assemble_memory(void **image, size_t *size, const struct bloomfile_params *params,
+                                  const void *body, size_t body_size, uint32_t provenance,
+                                  uint64_t keys)
+{
+    struct bloomfile_destination to = bloomfile_to_memory();
+    const int error = bloomfile_assemble(&to, params, body, body_size, provenance, keys);
+    return place_take(&to, error, image, size);
+}
+
+#endif

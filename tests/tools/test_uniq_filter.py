@@ -170,7 +170,7 @@ class Trouble(UniqTest):
     def test_counting(self):
         image = craft.make("counting", 1000, 3)
         self.write("seen", craft.edit(image, record={"state": craft.LIVE, "body_crc": 0,
-                                                     "sequence": 1}))
+                                                     "sequence": 1, "identity": bytes(15) + b"1"}))
         self.trouble("bfuniq", "--filter", "seen", stdin=b"a\n", names=["seen", "counting layout"],
                      changes=True)
 

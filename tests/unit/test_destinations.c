@@ -456,6 +456,85 @@ TEST(a_spool_that_is_no_folder_is_an_error_and_memory_needs_none)
     builder = b;
 }
 
+/* ---- sources */
+
+static int apply_from(struct bloomfile_source from)
+{
+    struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
+    struct bloomfile_destination to = bloomfile_to_memory();
+    const bool reads_once = from.kind == BLOOMFILE_FROM_FD && from.offset == BLOOMFILE_FROM_HERE;
+    const int error = bloomfile_patch(&to, source, &from, 1);
+    if (!reads_once)
+        assert_error(bloomfile_get_patch_info(&from, &info), error);
+    if (error == 0) {
+        struct bytes expected = read_file("other");
+        assert_same_bytes("a patched filter", bytes_of(&to), expected);
+        free(expected.data);
+    }
+    bloomfile_free(to.memory);
+    return error;
+}
+
+TEST(a_patch_is_read_from_a_path_a_descriptor_and_memory)
+{
+    const size_t descriptors = open_descriptors(), size = changes.size;
+    struct bytes file = { malloc(size + 10), size + 10 };
+    memset(memcpy(file.data, "before", 6), 'x', 6);
+    memcpy(file.data + 6, changes.memory, size);
+    memcpy(file.data + 6 + size, "tail", 4);
+    write_file("patch", changes.memory, size);
+    write_file("in-another", file.data, file.size);
+    const int alone = open("patch", O_RDONLY | O_CLOEXEC);
+    const int fd = open("in-another", O_RDONLY | O_CLOEXEC);
+
+    assert_error(apply_from(bloomfile_from_path("patch")), 0);
+    assert_error(apply_from(bloomfile_from_path("in-another")), BLOOMFILE_EPATCH);
+    assert_error(apply_from(bloomfile_from_path("absent")), ENOENT);
+    assert_error(apply_from(bloomfile_from_path(".")), EISDIR);
+    assert_error(apply_from(bloomfile_from_path("/dev/null")), BLOOMFILE_ENOTREGULAR);
+
+    assert_error(apply_from(bloomfile_from_memory(changes.memory, size)), 0);
+    assert_error(apply_from(bloomfile_from_memory(changes.memory, size - 1)), BLOOMFILE_ETRUNCATED);
+    assert_error(apply_from(bloomfile_from_memory(NULL, 0)), BLOOMFILE_ETRUNCATED);
+    assert_error(apply_from(bloomfile_from_memory(file.data + 6, size + 1)), BLOOMFILE_ETRAILING);
+
+    assert_error(apply_from(bloomfile_from_fd(alone, 0, BLOOMFILE_FROM_REST)), 0);
+    assert_error(apply_from(bloomfile_from_fd(fd, 6, size)), 0);
+    assert_error(apply_from(bloomfile_from_fd(fd, 6, size - 1)), BLOOMFILE_ETRUNCATED);
+    assert_error(apply_from(bloomfile_from_fd(fd, 6, size + 1)), BLOOMFILE_ETRAILING);
+    assert_error(apply_from(bloomfile_from_fd(fd, 6, BLOOMFILE_FROM_REST)), BLOOMFILE_ETRAILING);
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
+    assert_error(apply_from(bloomfile_from_fd(-1, 0, size)), EBADF);
+
+    assert_int_equal(lseek(fd, 6, SEEK_SET), 6);
+    assert_error(apply_from(bloomfile_from_fd(fd, BLOOMFILE_FROM_HERE, size)), 0);
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 6 + (off_t)size);
+    close(alone);
+    close(fd);
+    free(file.data);
+    assert_int_equal(unlink("patch"), 0);
+    assert_int_equal(unlink("in-another"), 0);
+    assert_int_equal(open_descriptors(), descriptors);
+}
+
+TEST(a_source_that_is_not_valid_is_refused)
+{
+    const size_t size = sizeof(struct bloomfile_source);
+    const struct bloomfile_source rows[] = {
+        { .struct_size = 0, .kind = BLOOMFILE_FROM_PATH, .path = "source" },
+        { .struct_size = size - 1, .kind = BLOOMFILE_FROM_PATH, .path = "source" },
+        { .struct_size = size, .path = "source" },
+        { .struct_size = size, .kind = BLOOMFILE_FROM_CALLBACK },
+        { .struct_size = size, .kind = BLOOMFILE_FROM_PATH },
+        { .struct_size = size, .kind = BLOOMFILE_FROM_MEMORY, .size = 1 },
+        { .struct_size = size, .kind = BLOOMFILE_FROM_PATH, .path = "source", .reserved = 1 },
+        { .struct_size = size, .kind = BLOOMFILE_FROM_PATH, .path = "source", .reserved2 = 1 },
+        { .struct_size = size, .kind = BLOOMFILE_FROM_FD, .more = { 0, 0, 0, 1 } },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++)
+        assert_error(apply_from(rows[i]), BLOOMFILE_EPARAMS);
+}
+
 /* ---- ended by the caller */
 
 static int stop_at_zero(void *context)

@@ -294,7 +294,7 @@ static void *sync_now_and_then(void *argument)
     while (!atomic_load(&r->over) && r->syncs_done < SYNCS_MAX) {
         sleep_until(start + (double)(r->syncs_done + 1) * r->sync_every);
         const double begin = bench_seconds();
-        bench_check(bloomfile_sync(r->f), "sync the filter");
+        bench_check(bloomfile_sync(r->f, NULL), "sync the filter");
         r->syncs[r->syncs_done++] = bench_seconds() - begin;
     }
     return NULL;

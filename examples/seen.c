@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     free(line);
     if (fflush(stdout) != 0)
         err(2, "cannot write to standard output");
-    error = bloomfile_sync(f);
+    error = bloomfile_sync(f, NULL);
     if (error != 0)
         errx(2, "cannot write %s to disk: %s", argv[1], bloomfile_strerror(error));
     bloomfile_close(f);

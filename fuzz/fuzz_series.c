@@ -248,7 +248,7 @@ static bool add(bloomfile_filter *f, bloomfile_filter *reader, bloomfile_digest 
     }
     if (added)
         copy(f, *last);
-    return added && bloomfile_sync(f) == 0;
+    return added && bloomfile_sync(f, NULL) == 0;
 }
 
 static void use(bool untouched, unsigned flags)

@@ -62,7 +62,7 @@ static int add_and_seal(bloomfile_filter *f, bool *added)
         *added = error == 0;
         expect(*added || error == BLOOMFILE_EFULL);
     }
-    error = bloomfile_sync(f);
+    error = bloomfile_sync(f, NULL);
     if (error == 0)
         error = bloomfile_seal(f);
     if (error == EOVERFLOW)

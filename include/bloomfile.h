@@ -93,10 +93,11 @@ template <typename T> static inline T bloomfile_init_()
 /* clang-format on */
 #endif
 
-#define BLOOMFILE_MAX_HASHES 64u          /* k: positions per key */
-#define BLOOMFILE_MAX_BITS   (1ULL << 60) /* m: bits, or counters in the counting layout */
-#define BLOOMFILE_MAX_LABEL  112u         /* bytes of UTF-8 */
-#define BLOOMFILE_TAG_SIZE   16u
+#define BLOOMFILE_MAX_HASHES     64u          /* k: positions per key */
+#define BLOOMFILE_MAX_BITS       (1ULL << 60) /* m: bits, or counters in the counting layout */
+#define BLOOMFILE_MAX_LABEL      112u         /* bytes of UTF-8 */
+#define BLOOMFILE_TAG_SIZE       16u
+#define BLOOMFILE_WATERMARK_SIZE 32u
 
 /* ------------------------------------------------------------------------------------ errors */
 
@@ -424,9 +425,10 @@ struct bloomfile_params {
     const char *label; /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
     uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. of the SSTable: compare it after
                                         opening, bloomfile_get_info() tells it */
-    uint32_t framing, framing_size;  /* how keys were cut from an input: bloomfile_inspect.h */
-    uint64_t self_test;              /* with hash_id, 0 without: see bloomfile_hash.h */
-    uint32_t hash_id;                /* of an application's own function; 0: bloomfile_hash() */
+    uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]; /* the caller's own: see bloomfile_sync() */
+    uint32_t framing, framing_size; /* how keys were cut from an input: bloomfile_inspect.h */
+    uint64_t self_test;             /* with hash_id, 0 without: see bloomfile_hash.h */
+    uint32_t hash_id;               /* of an application's own function; 0: bloomfile_hash() */
 
     /* For new live filters only: BLOOMFILE_EPARAMS elsewhere, unless 0. See bloomfile_live.h. */
     uint32_t

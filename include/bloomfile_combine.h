@@ -64,7 +64,8 @@ struct bloomfile_merge_params {
                           (3 standard errors); 0: the greatest that the sources record; 1: never */
     uint64_t keys;     /* distinct keys of the result, if known; 0: see below */
     const char *label; /* of the result; NULL: none */
-    uint8_t tag[BLOOMFILE_TAG_SIZE]; /* of the result */
+    uint8_t tag[BLOOMFILE_TAG_SIZE];             /* of the result */
+    uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]; /* of the result */
 };
 #define BLOOMFILE_MERGE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_merge_params)
 

@@ -117,6 +117,7 @@ struct bloomfile_info {
     uint8_t tag[BLOOMFILE_TAG_SIZE];
     uint8_t boot_id[16];  /* live files: the boot during which it was last written */
     uint8_t identity[16]; /* live files: random, drawn when the file was made */
+    uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]; /* the caller's own: see bloomfile_sync() */
     char label[BLOOMFILE_MAX_LABEL + 1];
     uint8_t reserved[3];   /* 0 */
     uint32_t writers;      /* live files: handles open for writing, and those killed while the

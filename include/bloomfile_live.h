@@ -186,8 +186,18 @@ BLOOMFILE_API int bloomfile_remove_digest(bloomfile_filter *f, bloomfile_digest 
  * BLOOMFILE_ECHANGED: somebody has copied another file over it or cut it, and what was added is
  * lost with what was there. Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED, _EREPLACED,
  * _ECHANGED; what else bloomfile_status() tells; those of msync, fcntl and write; the first time in
- * a child of fork, and for a series, those of bloomfile_open(). */
-BLOOMFILE_API int bloomfile_sync(bloomfile_filter *f);
+ * a child of fork, and for a series, those of bloomfile_open().
+ *
+ * watermark: 32 bytes of the caller's, such as the number of the last block that was added; NULL
+ * keeps the watermark of the file. A new one is recorded after the adds are on disk. So every add
+ * that returned before the sync which recorded it is in the filter: after a loss of power, in a
+ * rescued file, and in a file that is opened as unclean. Later adds may be in the filter too. A
+ * program that starts again repeats all adds after the watermark. A repeated key is not new, but a
+ * counting filter counts it twice. The file has one watermark, that of the last sync: several
+ * producers must agree on it. bloomfile_get_info() returns it; of a series, that of the newest
+ * layer. A sealed copy keeps it. */
+BLOOMFILE_API int bloomfile_sync(bloomfile_filter *f,
+                                 const uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]);
 
 /* Ends writing: what the handle counted is recorded, and the last writer of a file writes all of it
  * to disk and marks it clean. Whatever it returns, the handle is one opened for reading from then

@@ -126,6 +126,7 @@ static int describe(struct header *h, const bloomfile_filter *const *srcs, size_
     h->provenance |= intersection ? BLOOMFILE_PROVENANCE_INTERSECTION : BLOOMFILE_PROVENANCE_UNION;
     h->m_unfolded = h->m;
     memcpy(h->tag, p->tag, sizeof h->tag);
+    memcpy(h->record.watermark, p->watermark, sizeof h->record.watermark);
     memset(h->label, 0, sizeof h->label);
     if (p->label != NULL)
         memcpy(h->label, p->label, strlen(p->label));

@@ -156,9 +156,9 @@ int bloomfile_remove(bloomfile_filter *f, const void *key, size_t size)
 
 /* ---- Syncing a live filter, the end of writing to it, and how it is. */
 
-int bloomfile_sync(bloomfile_filter *f)
+int bloomfile_sync(bloomfile_filter *f, const uint8_t watermark[BLOOMFILE_WATERMARK_SIZE])
 {
-    return f->operations->sync(f);
+    return f->operations->sync(f, watermark);
 }
 
 int bloomfile_finish(bloomfile_filter *f)

@@ -124,6 +124,7 @@ static void describe_whole(struct header *h, const struct part *parts, size_t co
     h->provenance &= SOURCE_PROVENANCE;
     h->record.n = keys;
     h->record.flags = flags;
+    memset(h->record.watermark, 0, sizeof h->record.watermark);
 }
 
 /* ---- the whole */

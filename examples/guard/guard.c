@@ -91,7 +91,7 @@ static void rebuild(const struct store *store)
     if (error == 0)
         error = add_all_orders(filter, store);
     if (error == 0)
-        error = bloomfile_sync(filter);
+        error = bloomfile_sync(filter, NULL);
     bloomfile_close(filter);
     if (error == 0 && rename(FILTER_NEW, FILTER) == -1)
         error = errno;
@@ -146,6 +146,6 @@ void writer_insert(struct writer *w, const struct order *orders, size_t count)
         w->replaced = replaced;
     }
     check_bloomfile(add_orders(w->filter, orders, count), "add orders to", FILTER);
-    check_bloomfile(bloomfile_sync(w->filter), "write to disk", FILTER);
+    check_bloomfile(bloomfile_sync(w->filter, NULL), "write to disk", FILTER);
     store_append(w->store, orders, count);
 }

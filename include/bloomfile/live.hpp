@@ -5,6 +5,7 @@
 #ifndef BLOOMFILE_CPP_LIVE_HPP
 #define BLOOMFILE_CPP_LIVE_HPP
 
+#include <array>
 #include <bloomfile/builder.hpp>
 #include <bloomfile/filter.hpp>
 #include <bloomfile_live.h>
@@ -131,7 +132,15 @@ class live_filter : public filter<Key, Hasher>
     /* Writes all adds to disk: they survive the machine once this has returned no error. */
     void sync(std::error_code &ec) noexcept
     {
-        ec = with(bloomfile_sync);
+        ec = with([](bloomfile_filter *f) { return bloomfile_sync(f, nullptr); });
+    }
+
+    using watermark = std::array<std::uint8_t, BLOOMFILE_WATERMARK_SIZE>;
+
+    /* The same, and records a watermark: see bloomfile_sync(). */
+    void sync(const watermark &mark, std::error_code &ec) noexcept
+    {
+        ec = with([&](bloomfile_filter *f) { return bloomfile_sync(f, mark.data()); });
     }
 
     /* Ends writing; whatever comes of it, lookups go on. An error is told again by each call. */
@@ -227,6 +236,13 @@ class live_filter : public filter<Key, Hasher>
     {
         std::error_code ec;
         sync(ec);
+        check(ec, "write a live filter to disk");
+    }
+
+    void sync(const watermark &mark)
+    {
+        std::error_code ec;
+        sync(mark, ec);
         check(ec, "write a live filter to disk");
     }
     void finish()

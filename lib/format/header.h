@@ -22,7 +22,7 @@
  * without the prefix). The two checksums at the ends are not in the lists, since their offsets
  * depend on the header's size. */
 
-typedef uint8_t bytes8[8], bytes16[16];
+typedef uint8_t bytes8[8], bytes16[16], bytes32[32];
 typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it */
 
 /* Of the static header. */
@@ -80,7 +80,8 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
     X(40, 16, boot_id, bytes16, BYTES)                                                             \
     X(56, 4, body_crc, uint32_t, HEX)                                                              \
     X(60, 4, header_crc, uint32_t, HEX)                                                            \
-    X(64, 4, writers, uint32_t, NUMBER)
+    X(64, 4, writers, uint32_t, NUMBER)                                                            \
+    X(72, 32, watermark, bytes32, BYTES)
 
 /* Of a record in file form, too: an embedded image, which is sealed, has no identity. */
 #define RECORD_FILE_FIELDS(X) X(128, 16, identity, bytes16, BYTES)

@@ -35,7 +35,9 @@ int creating_plan(const struct bloomfile_params *given, struct header *h)
 void creating_describe(struct header *h)
 {
     image_describe(h);
-    h->record = (struct record){ .state = BLOOMFILE_STATE_LIVE, .sequence = 1 };
+    struct record first = { .state = BLOOMFILE_STATE_LIVE, .sequence = 1 };
+    memcpy(first.watermark, h->record.watermark, sizeof first.watermark);
+    h->record = first;
 }
 
 /* Like malloc(), takes no memory before it is touched, but refuses what could never be had. */

@@ -62,6 +62,7 @@ void inspection_info_of(const struct header *h, uint64_t image_size, uint64_t pa
     memcpy(info->tag, h->tag, sizeof info->tag);
     memcpy(info->boot_id, r->boot_id, sizeof info->boot_id);
     memcpy(info->identity, r->identity, sizeof info->identity);
+    memcpy(info->watermark, r->watermark, sizeof info->watermark);
     memcpy(info->label, h->label, sizeof info->label);
 }
 

@@ -58,9 +58,10 @@ static int refuse_remove(bloomfile_filter *f, uint64_t digest)
     return BLOOMFILE_ESEALED;
 }
 
-static int refuse_sync(bloomfile_filter *f)
+static int refuse_sync(bloomfile_filter *f, const uint8_t *watermark)
 {
     (void)f;
+    (void)watermark;
     return BLOOMFILE_ESEALED;
 }
 

@@ -140,6 +140,7 @@ int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_si
     }
     params_set_keys(p, n, h);
     memcpy(h->tag, p->tag, sizeof h->tag);
+    memcpy(h->record.watermark, p->watermark, sizeof h->record.watermark);
     if (p->label != NULL)
         memcpy(h->label, p->label, strlen(p->label));
     if (h->m == 0) {

@@ -4,6 +4,7 @@
 
 #include <bloomfile_inspect.h>
 #include <errno.h>
+#include <string.h>
 
 #include "format/decode.h"
 #include "image/body.h"
@@ -64,7 +65,7 @@ static int begin(const bloomfile_filter *f, const struct protocol_lock *lock, st
 }
 
 /* Holds LOCK_RECORDS. */
-static int commit(const bloomfile_filter *f, int body_error)
+static int commit(const bloomfile_filter *f, int body_error, const uint8_t *watermark)
 {
     struct header now;
     int error = live_load_to_commit(f, &now);
@@ -74,18 +75,22 @@ static int commit(const bloomfile_filter *f, int body_error)
         return live_poison(f, &now, body_error); /* sync 4: told, it poisons */
     /* sync 5: the counts, and the mark away. */
     struct kernel_change counted = session_take(f->live->session, now.record.sequence);
-    error = flush_end(f, &now, live_add_counts(&now, now.record, &counted));
+    struct record next = live_add_counts(&now, now.record, &counted);
+    if (watermark != NULL)
+        memcpy(next.watermark, watermark, sizeof next.watermark);
+    error = flush_end(f, &now, next);
     session_taken(f->live->session, error == 0);
     return error;
 }
 
-static int end(const bloomfile_filter *f, const struct protocol_lock *lock, int body_error)
+static int end(const bloomfile_filter *f, const struct protocol_lock *lock, int body_error,
+               const uint8_t *watermark)
 {
     int error = protocol_lock_records(lock);
-    return error != 0 ? error : commit(f, body_error);
+    return error != 0 ? error : commit(f, body_error, watermark);
 }
 
-int flush_and_commit(const bloomfile_filter *f)
+int flush_and_commit(const bloomfile_filter *f, const uint8_t *watermark)
 {
     struct header now;
     struct protocol_lock lock;
@@ -94,7 +99,7 @@ int flush_and_commit(const bloomfile_filter *f)
         error = begin(f, &lock, &now);
     if (error == 0) {
         int body_error = flush_body(f, &now);
-        error = end(f, &lock, body_error);
+        error = end(f, &lock, body_error, watermark);
         if (body_error != 0)
             error = body_error;
     }

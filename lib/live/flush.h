@@ -22,8 +22,9 @@ int flush_body(const bloomfile_filter *f, const struct header *begun);
 struct record flush_ended(struct record r);
 int flush_end(const bloomfile_filter *f, struct header *now, struct record next);
 
-/* A writer's whole sync. Takes and drops LOCK_SYNCS and, around each commit, LOCK_RECORDS. */
-int flush_and_commit(const bloomfile_filter *f);
+/* A writer's whole sync. Takes and drops LOCK_SYNCS and, around each commit, LOCK_RECORDS.
+ * watermark: of the record that says that the body is on disk; NULL: unchanged. */
+int flush_and_commit(const bloomfile_filter *f, const uint8_t *watermark);
 
 /* The same for a reader, which commits nothing: whether all bits that it can see are on disk.
  * BLOOMFILE_EPOISONED, _EUNCLEAN; an errno. */

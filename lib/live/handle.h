@@ -65,7 +65,7 @@ struct handle_operations {
     int (*add)(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                struct adding_done *done); /* as adding(); n may be 0 */
     int (*remove)(bloomfile_filter *f, uint64_t digest);
-    int (*sync)(bloomfile_filter *f);
+    int (*sync)(bloomfile_filter *f, const uint8_t *watermark);
     int (*finish)(bloomfile_filter *f);
     int (*seal)(bloomfile_filter *f);
     int (*copy)(const bloomfile_filter *f, struct destination to);

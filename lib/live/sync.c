@@ -16,23 +16,29 @@ int sync_prepare(const bloomfile_filter *f)
     return error;
 }
 
-int sync_source(const bloomfile_filter *f)
+int sync_with(const bloomfile_filter *f, const uint8_t *watermark)
 {
     pthread_mutex_lock(&f->live->session->syncs);
     int error = join_open_own(f);
     if (error == 0)
         error = changed_or_damaged_so_far(f);
     if (error == 0)
-        error = atomic_load(&f->live->session->joined) ? flush_and_commit(f) : flush_as_reader(f);
+        error = atomic_load(&f->live->session->joined) ? flush_and_commit(f, watermark)
+                                                       : flush_as_reader(f);
     pthread_mutex_unlock(&f->live->session->syncs);
     return error;
 }
 
-int sync_all(bloomfile_filter *f)
+int sync_source(const bloomfile_filter *f)
+{
+    return sync_with(f, NULL);
+}
+
+int sync_all(bloomfile_filter *f, const uint8_t *watermark)
 {
     int error = join_writable(f);
     if (error == 0)
-        error = sync_source(f);
+        error = sync_with(f, watermark);
     if (error == 0)
         error = changed_or_damaged(f);
     return error != 0 ? error : join_check_path(f);

@@ -14,8 +14,11 @@ int sync_prepare(const bloomfile_filter *f);
  * BLOOMFILE_EPOISONED, _EUNCLEAN; in a child of fork() the errors of joining; an errno. */
 int sync_source(const bloomfile_filter *f);
 
+/* The same. A writer commits a new watermark; NULL: it stays. */
+int sync_with(const bloomfile_filter *f, const uint8_t *watermark);
+
 /* As bloomfile_sync() and _finish() say. */
-int sync_all(bloomfile_filter *f);
+int sync_all(bloomfile_filter *f, const uint8_t *watermark);
 int sync_finish(bloomfile_filter *f);
 
 #endif

@@ -38,14 +38,19 @@ static void describe(struct header *h, const struct layers *l, size_t i, uint64_
     h->rest_size = rest;
 }
 
+/* The watermark is read before the first body: what it promises is in the layers then. */
 static int copy_layers(const struct layers *l, int fd, uint64_t size)
 {
     uint64_t at = 0, link = 0;
-    int error = 0;
+    struct header newest;
+    int error = source_describe(layers_newest(l), &newest);
     for (size_t i = 0; i < l->count && error == 0; i++) {
         struct header h;
         error = source_describe(l->list[i], &h);
         describe(&h, l, i, size - at);
+        memset(h.record.watermark, 0, sizeof h.record.watermark);
+        if (i + 1 == l->count)
+            memcpy(h.record.watermark, newest.record.watermark, sizeof h.record.watermark);
         h.link = link;
         if (error == 0)
             error = combine_copy(&h, l->list[i], destination_part(fd, at));
@@ -156,7 +161,8 @@ static int rescue_layers(const struct series *to, const struct layers *l, bool r
     int error = all == NULL ? ENOMEM : random_identity(&identity, sizeof identity);
     if (error == 0)
         error = check_further(to, l->count);
-    for (size_t i = 0; i < l->count && error == 0; i++)
+    /* The newest first: its watermark is read before the layers that it speaks of. */
+    for (size_t i = l->count; i-- > 0 && error == 0;)
         error = make(&all[i], to, l->list[i], identity, i + 1 < l->count, replace);
     signals_hold(&before); /* all or none, unless another thread takes one */
     if (error == 0)

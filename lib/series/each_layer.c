@@ -23,21 +23,22 @@ static bool is_clean(const bloomfile_filter *layer)
            memcmp(now.record.boot_id, clean, sizeof clean) == 0;
 }
 
-static int sync_layer(const bloomfile_filter *layer)
+static int sync_layer(const bloomfile_filter *layer, const uint8_t *watermark)
 {
-    int error = is_clean(layer) ? 0 : sync_source(layer);
+    int error = watermark == NULL && is_clean(layer) ? 0 : sync_with(layer, watermark);
     return error != 0 ? error : changed_or_damaged(layer);
 }
 
-static int sync_layers(const struct series *s, const struct layers *l)
+/* The newest last, since its watermark is that of the whole series. */
+static int sync_layers(const struct series *s, const struct layers *l, const uint8_t *watermark)
 {
     int error = join_writable(layers_newest(l));
-    for (size_t i = l->count; i-- > 0 && error == 0;)
-        error = sync_layer(l->list[i]);
+    for (size_t i = 0; i < l->count && error == 0; i++)
+        error = sync_layer(l->list[i], i + 1 == l->count ? watermark : NULL);
     return error != 0 ? error : files_check_names(s, l);
 }
 
-int series_sync(bloomfile_filter *f)
+int series_sync(bloomfile_filter *f, const uint8_t *watermark)
 {
     const struct layers *l;
     if (!f->series->writing)
@@ -46,8 +47,11 @@ int series_sync(bloomfile_filter *f)
         int error = lookup_enter_all(f, &l);
         if (error != 0)
             return error;
-        error = sync_layers(f->series, l);
-        const bool moved = error == 0 && join_check_path(layers_newest(l)) == BLOOMFILE_EREPLACED;
+        error = sync_layers(f->series, l, watermark);
+        /* A layer that was made during the sync may have the last watermark. */
+        const bool grown = watermark != NULL && live_succeeded(layers_newest(l));
+        const bool moved =
+            error == 0 && (grown || join_check_path(layers_newest(l)) == BLOOMFILE_EREPLACED);
         layers_leave(f, l);
         if (!moved)
             return error;
@@ -132,6 +136,7 @@ static void add_info(struct bloomfile_info *sum, const struct bloomfile_info *la
     sum->hashes = layer->hashes; /* of the newest, as are these */
     sum->sequence = layer->sequence;
     sum->writers = layer->writers;
+    memcpy(sum->watermark, layer->watermark, sizeof sum->watermark);
     sum->layer = layer->layer;
     if (layer->state == BLOOMFILE_STATE_POISONED)
         sum->state = layer->state;

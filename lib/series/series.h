@@ -22,7 +22,7 @@ bool series_is_next(const struct header *before, const struct header *h);
 /* The operations of its handle. series_add(): as adding(). */
 int series_add(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                struct adding_done *done);
-int series_sync(bloomfile_filter *f);
+int series_sync(bloomfile_filter *f, const uint8_t *watermark);
 int series_finish(bloomfile_filter *f);
 int series_copy(const bloomfile_filter *f, struct destination to);
 int series_rescue(const bloomfile_filter *f, const char *path, unsigned flags);

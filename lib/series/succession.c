@@ -99,10 +99,19 @@ bool succession_is_due(const bloomfile_filter *layer)
     return header_is_over(h, (uint64_t)t.tv_sec);
 }
 
-static int plan_next(const struct header *from, struct header *h)
+/* The watermark is that of the record in force: no other process commits one before the layer is
+ * marked. */
+static int plan_next(const bloomfile_filter *newest, struct header *h)
 {
+    const struct header *from = &newest->header;
+    struct header now;
+    int error = live_load_to_commit(newest, &now);
+    if (error != 0)
+        return error;
     *h = *from;
-    int error = from->generations == 0 ? plan_larger(from, h) : 0;
+    if (from->generations == 0)
+        error = plan_larger(from, h);
+    memcpy(h->record.watermark, now.record.watermark, sizeof h->record.watermark);
     h->layer = from->layer + 1;
     h->began = beginning(from);
     h->provenance = 0;
@@ -191,7 +200,7 @@ static int see_to_file(const struct series *s, const struct layers *l)
         return error;
     error = check_free(s, newest->header.layer + 1);
     if (error == 0)
-        error = plan_next(&newest->header, &h);
+        error = plan_next(newest, &h);
     return error != 0 ? error : make_file(s, &h);
 }
 
@@ -206,7 +215,7 @@ static int make_in_memory(const bloomfile_filter *f, const struct layers *l, str
     struct layers *next = layers_copy(l, 1);
     if (next == NULL)
         return ENOMEM;
-    int error = plan_next(&layers_newest(l)->header, &h);
+    int error = plan_next(layers_newest(l), &h);
     if (error == 0)
         error = creating_memory(&layer, &h, f->series->flags);
     if (error != 0) {

@@ -234,6 +234,11 @@ def odd_but_valid(out):
             edit(few, header={"provenance": 0xFFFFFFF8}))
     out.add("unknown-record-flags.bloom", "few.keys",
             edit(few, record={"flags": 0xFFFFFFFE}))
+    marked = {"watermark": b"19442107".ljust(32, b"\0")}
+    out.add("watermark.bloom", "few.keys", edit(few, record=marked))
+    out.add("watermark-file.bloom", "few.keys", edit(in_file, record={"watermark": bytes(range(224, 256))}))
+    out.derived("watermark-folded.bloom", "few.keys", "fold 2", "watermark.bloom")
+    out.derived("watermark-united.bloom", "few.keys", "union", "watermark.bloom", "watermark-file.bloom")
     out.add("n-estimated.bloom", "few.keys",
             edit(few, record={"flags": 1, "n": 44}))
     out.derived("n-estimated-copied.bloom", "few.keys", "copy", "n-estimated.bloom")
@@ -242,7 +247,7 @@ def odd_but_valid(out):
     for H, image, name in (512, few, "reserved-embedded"), (4096, in_file, "reserved-file"):
         reserved |= {240: b"\xa5" * (H // 2 - 244)}
         for start in H // 2, 3 * H // 4:
-            reserved |= {start + 64: b"\x5a" * (128 - 68)}
+            reserved |= {start + 64: b"\x5a" * 8, start + 104: b"\x5a" * 20}
             if H == 4096:
                 reserved |= {start + 144: b"\x5a" * (H // 4 - 148)}
         out.add(f"{name}.bloom", "few.keys", edit(image, at=reserved))

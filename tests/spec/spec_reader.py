@@ -61,7 +61,8 @@ MOST_LAYERS = 1000
 RECORD = {
     "sequence": (0, "Q"), "state": (8, "I"), "flags": (12, "I"), "n": (16, "Q"),
     "ones": (24, "Q"), "overflow": (32, "Q"), "boot_id": (40, "16s"), "body_crc": (56, "I"),
-    "header_crc": (60, "I"), "writers": (64, "I"), "identity": (128, "16s"), "record_crc": (-4, "I")}
+    "header_crc": (60, "I"), "writers": (64, "I"), "watermark": (72, "32s"),
+    "identity": (128, "16s"), "record_crc": (-4, "I")}
 MAGIC = bytes.fromhex("BF 42 4C 4D 0D 0A 1A 0A")
 TEXT_MODE = [
     "BF 42 4C 4D 0A 1A 0A", "BF 42 4C 4D 0D 0D 0A 1A 0D 0A", "BF 42 4C 4D 0D 0A 1A 0D 0A",
@@ -490,20 +491,20 @@ def static_header(header):
         header["header_size"] // 2)
 
 
-def sealed(header, body, n, flags=0):
+def sealed(header, body, n, flags=0, watermark=bytes(32)):
     """The bytes of a sealed image."""
     H, (ones, overflow) = header["header_size"], ones_and_overflow(header, body)
     start = static_header(header)
     record = serialise(RECORD, {
         "sequence": SEALED_SEQUENCE, "state": SEALED, "flags": flags, "n": n, "ones": ones,
-        "overflow": overflow, "boot_id": bytes(16), "writers": 0, "identity": bytes(16),
+        "overflow": overflow, "boot_id": bytes(16), "writers": 0, "watermark": watermark, "identity": bytes(16),
         "body_crc": crc32(body),
         "header_crc": le(start, H // 2 - 4, 4)}, H // 4)
     entries = (struct.pack("<I", entry) for entry in page_entries(body))
     return start + record + record + body + b"".join(entries)
 
 
-def sealed_series(layers):
+def sealed_series(layers, watermark=bytes(32)):
     """The bytes of a sealed series of these layers: header, body, n and flags of each."""
     rest, link, data = [0], 0, b""
     for header, *_ in reversed(layers):
@@ -513,16 +514,17 @@ def sealed_series(layers):
     for number, (header, body, n, flags) in enumerate(layers):
         image = sealed({**header, "series": 0, "layer": number, "generations": 0,
                         "layers": len(layers), "rest_size": rest[-1 - number], "link": link,
-                        "period": 0, "began": 0}, body, n, flags)
+                        "period": 0, "began": 0}, body, n, flags,
+                       watermark if number == len(layers) - 1 else bytes(32))
         record = parse(RECORD, image[2048:3072])
         link = record["header_crc"] + (record["body_crc"] << 32)
         data = data.ljust(on_pages(len(data)), b"\0") + image
     return data
 
 
-def seal(path, header, body, n, flags=0):
+def seal(path, header, body, n, flags=0, watermark=bytes(32)):
     """Writes a sealed image if it keeps the rules of section 13."""
-    data = sealed(header, body, n, flags)
+    data = sealed(header, body, n, flags, watermark)
     Image(data, path, knows_applications=True)
     Path(path).write_bytes(data)
 
@@ -553,7 +555,7 @@ def combine(out, sources, provenance=0, **changes):
               "provenance": provenance}
     record = {**sources[0].record, **changes}
     body = combined_body(header, [(source.header, source.body) for source in sources])
-    seal(out, header, body, record["n"], record["flags"] & N_ESTIMATED)
+    seal(out, header, body, record["n"], record["flags"] & N_ESTIMATED, record["watermark"])
 
 
 def fold(_, factor, path, out):
@@ -586,7 +588,7 @@ def union(_, out, *paths):
     m = gcd(*(h["m"] for h in headers))
     combine(out, sources, UNION, m=m, m_unfolded=m, tag=bytes(16), label=b"",
             capacity=max(h["capacity"] for h in headers), fpr=max(h["fpr"] for h in headers),
-            **count_of_union(sources))
+            watermark=bytes(32), **count_of_union(sources))
 
 
 def intersection(_, out, *paths):
@@ -693,7 +695,7 @@ def understand(question):
     for name, value in (word.split("=") for word in words):
         given[name] = ([int(number) for number in value.split(",")] if "," in value or name == "at" else
                        value.encode() if name == "text" else
-                       bytes.fromhex(value) if name in ("bytes", "boot_id", "identity") else
+                       bytes.fromhex(value) if name in ("bytes", "boot_id", "identity", "watermark") else
                        int(value, 16 if name in HEXADECIMAL else 10))
     if with_body:
         keys = (TEST_STRING[:i] for i in range(given["keys"]))

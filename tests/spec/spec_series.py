@@ -308,7 +308,8 @@ class SeriesWriter:
             if found != number + 1:
                 replaced = number + 1 - generations if generations else -1
                 image.need(found == (replaced if replaced >= 0 else None), "ESERIES rule S3")
-                publish(self.path(number + 1), created(next_layer(image.header, began)),
+                publish(self.path(number + 1), created(next_layer(image.header, began),
+                                                       watermark=image.record["watermark"]),
                         replace=replaced >= 0)
             synchronise_folder(self.series.name.parent)
             if mark:
@@ -451,14 +452,14 @@ def seal(path, out, accept_unclean=False):
     try:
         while series.newest.is_succeeded():
             series.read()
-        newest = max(series.layers)
+        newest, watermark = max(series.layers), series.newest.image.record["watermark"]
         generations = series.newest.image.header["generations"]
         oldest = max(newest - generations + 1, 0) if generations else 0
         copies = [copy_of(series.layers[number].image.path, series.layers[number], accept_unclean)
                   for number in range(oldest, newest + 1)]
     finally:
         series.close()
-    data = sealed_series(copies)
+    data = sealed_series(copies, watermark)
     opened(data, out, knows_applications=True).verify()
     Path(out).write_bytes(data)
 

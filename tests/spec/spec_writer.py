@@ -549,13 +549,13 @@ def poison(path):
 
 # --- L9 Creating ---
 
-def created(header, identity=None):
+def created(header, identity=None, watermark=bytes(32)):
     """The bytes of an empty live image. `header`: what distinguishes it."""
     header = {"framing": 0, "provenance": 0, "m_unfolded": header["m"], **header, "header_size": H}
     static = spec_reader.static_header(header)
     record = dict.fromkeys(RECORD, 0)
     record.update(sequence=1, state=LIVE, boot_id=ZEROS, header_crc=le(static, H // 2 - 4, 4),
-                  identity=identity or secrets.token_bytes(16))
+                  identity=identity or secrets.token_bytes(16), watermark=watermark)
     size = H + body_size(header) + 4 * (body_size(header) // 4096)
     return (static + serialise(RECORD, record, H // 4)).ljust(size, b"\0")
 

@@ -239,6 +239,27 @@ class Together(AddTest):
             self.assertEqual(self.result(writer), (0, b"", b"bfadd: live: %d keys, %d new\n" % (count, count)))
             self.assertEqual(self.inspected("live")["record"]["n"], count)
 
+    def test_watermark_is_recorded_once_all_keys_are_added(self):
+        def shown():
+            text = self.output("bfinspect", "live")
+            return re.findall(rb"^  watermark +(.*)$", text, re.M)
+        self.create_live("-n", 9000)
+        self.assertEqual(shown(), [])
+        self.output("bfadd", "-q", "--watermark", "block 19442107", "live", stdin=lines(*numbered(10)))
+        self.assertEqual(shown(), [b"block 19442107"])
+        self.output("bfadd", "-q", "--sync", 10, "live", stdin=lines(*numbered(50)))
+        self.assertEqual(shown(), [b"block 19442107"])
+        self.write("keys", lines(*numbered(10, "other ")))
+        os.mkdir(self.folder / "folder")  # opens, and cannot be read
+        result = self.run_tool("bfadd", "-q", "--watermark", "block 2", "live", "keys", "folder")
+        self.assertEqual((result.returncode, shown()), (2, [b"block 19442107"]))
+        full = "é" * 16
+        self.output("bfadd", "-q", "--watermark", full, "live", stdin=b"")
+        self.assertEqual(self.inspected("live")["record"]["watermark"], full.encode().hex())
+        self.assertEqual(self.run_tool("bfadd", "--watermark", full + "x", "live", stdin=b"").returncode, 2)
+        self.output("bfseal", "-q", "live")
+        self.assertEqual(self.inspected("live")["record"]["watermark"], full.encode().hex())
+
 
 class Stopped(AddTest):
     def setUp(self):

@@ -212,12 +212,13 @@ class Json(InspectTest):
             "fpr": 0.013, "tag": header["tag"].hex(), "label": "",
             "header_crc": f"{header['header_crc']:08x}"})
         shown = {**record, "sequence": f"{record['sequence']:016x}", "state": "sealed",
-                 "boot_id": record["boot_id"].hex(), "identity": record["identity"].hex(), "body_crc": f"{record['body_crc']:08x}",
+                 "boot_id": record["boot_id"].hex(), "identity": record["identity"].hex(), "watermark": record["watermark"].hex(),
+                 "body_crc": f"{record['body_crc']:08x}",
                  "header_crc": f"{record['header_crc']:08x}",
                  "record_crc": f"{record['record_crc']:08x}"}
         self.assertEqual(report["records"], [shown, shown])
         in_force = {name: shown[name] for name in ("sequence", "state", "n", "ones", "overflow",
-                                                   "boot_id", "identity", "writers", "body_crc")}
+                                                   "boot_id", "identity", "watermark", "writers", "body_crc")}
         self.assertEqual(report["record"], {**in_force, "n_estimated": False})
         self.assertEqual(report["size"], len(self.read("filter")))
         self.assertTrue(self.report(GOLDEN / "n-estimated.bloom")["record"]["n_estimated"])

@@ -96,7 +96,7 @@ const char *flaw_of_doubtful(bloomfile_filter *f)
         return NULL;
     if (add != BLOOMFILE_EPOISONED || bloomfile_add_digests(f, NULL, 0, NULL, NULL, NULL) != add)
         return "poisoned, it can be added to";
-    if (bloomfile_sync(f) != BLOOMFILE_EPOISONED)
+    if (bloomfile_sync(f, NULL) != BLOOMFILE_EPOISONED)
         return "poisoned, it can be synced";
     if (bloomfile_seal(f) != BLOOMFILE_EPOISONED)
         return "poisoned, it can be sealed";
@@ -304,4 +304,9 @@ int end_with_outsider(void **state)
 {
     close(outsider);
     return leave_temp_dir(state);
+}
+
+int sync_filter(bloomfile_filter *f)
+{
+    return bloomfile_sync(f, NULL);
 }

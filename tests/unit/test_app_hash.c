@@ -431,7 +431,7 @@ TEST(a_live_filter_takes_digests_from_who_names_it)
     assert_error(bloomfile_remove_digest(f, digest_of(0)), 0);
     assert_error(bloomfile_remove_digest(f, digest_of(COUNT + 1)), BLOOMFILE_EABSENT);
     assert_int_equal(info_of(f).keys, COUNT - 1);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     bloomfile_close(f);
 }
 

@@ -337,7 +337,7 @@ static void make_with(const char *path, uint32_t layout, uint64_t from, uint64_t
     for (uint64_t i = from; i < to; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
     for (unsigned i = 0; i < syncs; i++)
-        assert_error(bloomfile_sync(f), 0);
+        assert_error(bloomfile_sync(f, NULL), 0);
     assert_error(seals ? bloomfile_seal(f) : 0, 0);
     bloomfile_close(f);
 }
@@ -357,7 +357,7 @@ TEST_IN_DIR(another_file_that_was_made_alike_is_detected)
         bloomfile_filter *f = opened("filter", writes ? BLOOMFILE_OPEN_WRITE : 0);
         overwrite("filter", other.data, other.size, 0);
         if (unnoticed) { /* live.md 8 */
-            assert_error(bloomfile_sync(f), writes ? BLOOMFILE_ESEALED : BLOOMFILE_EREADONLY);
+            assert_error(bloomfile_sync(f, NULL), writes ? BLOOMFILE_ESEALED : BLOOMFILE_EREADONLY);
         } else {
             assert_int_equal(bloomfile_is_stale(f), 1);
             assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);

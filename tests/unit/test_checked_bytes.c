@@ -320,7 +320,7 @@ TEST(sealing_counts_the_bytes_that_it_checks)
         assert_error(bloomfile_create(&f, "live", &params, BLOOMFILE_TO_REPLACE), 0);
         for (uint64_t i = 0; i < KEYS; i++)
             assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
-        assert_error(bloomfile_sync(f), 0);
+        assert_error(bloomfile_sync(f, NULL), 0);
         const int fd = open("live", O_RDWR | O_CLOEXEC);
         assert_true(fd >= 0);
         uint8_t *file =

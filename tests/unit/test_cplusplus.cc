@@ -940,6 +940,8 @@ void test_live()
     CHECK(f.add_many({ "more 1", "a", "a" }, was_new) == 1 && !was_new[0] && was_new[1] &&
           !was_new[2]);
     f.sync();
+    f.sync({ { 7 } });
+    CHECK(f.info().watermark[0] == 7);
 
     bloomfile::live_filter<> second(in("live.bloom"));
     CHECK(second.contains("a") && second.add("b") && f.contains("b"));

@@ -469,7 +469,7 @@ static bool stays_apart(int (*make)(void), struct faults faults)
     faults_begin(&faults);
     int error = make();
     if (error == 0 && made != NULL)
-        error = bloomfile_sync(made);
+        error = bloomfile_sync(made, NULL);
     const unsigned writes = fault_calls(ON_pwrite64);
     faults_end();
     bloomfile_close(made);

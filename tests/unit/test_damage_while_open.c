@@ -390,7 +390,7 @@ TEST_IN_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts)
             assert_int_equal(unlink("filter"), 0);
 
             f = open_live(recipes[r].layout, recipes[r].m);
-            assert_error(bloomfile_sync(f), 0);
+            assert_error(bloomfile_sync(f, NULL), 0);
             add_and_be_killed();
             change_page("filter", how);
             assert_error(bloomfile_seal(f), told ? BLOOMFILE_EBODY : 0);

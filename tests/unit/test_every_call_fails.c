@@ -164,7 +164,7 @@ static int copy_as_writer(void)
 
 static int sync_it(void)
 {
-    return bloomfile_sync(writer);
+    return bloomfile_sync(writer, NULL);
 }
 
 static int finish_it(void)

@@ -100,7 +100,7 @@ ON_NEW_FILTER(a_copy_that_is_told_poisons_at_once)
         assert_error(copy_with(copies[i / 2], f, once(call, 1, EIO)), EIO);
         assert_int_equal(access("copy", F_OK), -1);
         assert_flawless(flaw_of_poisoned_file("filter"));
-        assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+        assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_EPOISONED);
         assert_flawless(flaw_of_doubtful(reader));
         assert_flawless(flaw_of_doubtful(writer));
         start_anew();
@@ -257,7 +257,7 @@ ON_NEW_FILTER(a_child_in_doubt_opens_nothing_anew_and_rescues_it)
 
 static int sync_the_writer(const bloomfile_filter *f)
 {
-    return bloomfile_sync(writer);
+    return bloomfile_sync(writer, NULL);
 }
 
 /* L3. */
@@ -265,13 +265,13 @@ ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs)
 {
     in_a_child(reader, seal_it_to, ON_fdatasync, EIO);
     assert_flawless(flaw_of_poisoned_file("filter"));
-    assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_EPOISONED);
     start_anew();
     in_a_child(writer, seal_it_to, ON_fdatasync, EIO); /* it is no writer yet */
-    assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_EPOISONED);
     start_anew();
     in_a_child(writer, sync_the_writer, ON_msync, EIO);
-    assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_EPOISONED);
     assert_flawless(flaw_of_poisoned_file("filter"));
 }
 
@@ -448,7 +448,7 @@ static void assert_unclean_if_marked(bool marked)
 /* R5, L15. It may have been told that a write has failed, and the kernel tells nobody else. */
 ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean)
 {
-    int (*const ways[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish };
+    int (*const ways[])(bloomfile_filter * f) = { sync_filter, bloomfile_finish };
     unsigned marked = 0;
     bloomfile_close(writer);
     writer = NULL;
@@ -483,7 +483,7 @@ ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it)
     unsigned marked = 0;
     bloomfile_close(writer);
     writer = NULL;
-    for (unsigned nth = 1; dies_at(nth, bloomfile_sync); nth++) {
+    for (unsigned nth = 1; dies_at(nth, sync_filter); nth++) {
         bloomfile_filter *accepting = opened("filter", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
         assert_flawless(flaw_of_sound(accepting));
         bloomfile_close(accepting);
@@ -507,7 +507,7 @@ ON_NEW_FILTER(readers_are_told_where_no_file_can_be_opened)
     writer = NULL;
     for (size_t i = 0; i < ROWS(errors); i++) {
         unsigned nth = 1;
-        while (dies_at(nth, bloomfile_sync) && !has_mark())
+        while (dies_at(nth, sync_filter) && !has_mark())
             nth++;
         const struct faults faults = from_then_on(ON_open64, 1, errors[i]);
         faults_begin(&faults);
@@ -535,7 +535,7 @@ ON_NEW_FILTER(who_accepts_it_meanwhile_does_so_for_no_reader)
         unsigned nth = 1;
         bloomfile_close(writer);
         writer = NULL;
-        while (dies_at(nth, bloomfile_sync) && !has_mark())
+        while (dies_at(nth, sync_filter) && !has_mark())
             nth++;
         const struct faults faults = { .at_each_call = accept_it_once_syncs_may_go_on };
         assert_error(copy_with(ways[i], reader, faults), BLOOMFILE_EUNCLEAN);
@@ -554,7 +554,7 @@ ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written)
         const struct faults full = from_then_on(ON_pwrite64, 2, EIO);
         faults.besides = &full;
         faults_begin(&faults);
-        int error = bloomfile_sync(writer);
+        int error = bloomfile_sync(writer, NULL);
         faults_end();
         assert_error(error, EIO);
         assert_true(has_mark());
@@ -580,7 +580,7 @@ static void fail_to_sync_beside(enum fault_call call)
     const struct faults full = from_then_on(ON_pwrite64, 2, EIO);
     faults.besides = &full;
     faults_begin(&faults);
-    int error = bloomfile_sync(writer);
+    int error = bloomfile_sync(writer, NULL);
     faults_begin(&beside);
     assert_error(error, EIO);
 }
@@ -604,7 +604,7 @@ ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are)
     unsigned nth = 1;
     bloomfile_filter *finished = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_finish(finished), 0);
-    while (dies_at(nth, bloomfile_sync) && !has_mark())
+    while (dies_at(nth, sync_filter) && !has_mark())
         nth++;
     assert_flawless(flaw_of_reader_of_unclean_file(finished));
     assert_flawless(flaw_of_sound(writer)); /* it will be told by its next sync */
@@ -629,13 +629,13 @@ ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told)
 ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again)
 {
     unsigned marked = 0;
-    for (unsigned nth = 1; dies_at(nth, bloomfile_sync); nth++) {
+    for (unsigned nth = 1; dies_at(nth, sync_filter); nth++) {
         bloomfile_filter *f;
         if (!has_mark())
             continue;
         marked++;
         assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), BLOOMFILE_EUNCLEAN);
-        assert_error(bloomfile_sync(writer), 0);
+        assert_error(bloomfile_sync(writer, NULL), 0);
         assert_false(has_mark());
         bloomfile_close(opened("filter", 0));
     }
@@ -707,7 +707,7 @@ static bool forks_at(unsigned nth, int *error)
             _exit(2);
         calls_left = nth;
         faults_begin(&(struct faults){ .at_each_call = fork_at_last_call });
-        int result = bloomfile_sync(shared_writer);
+        int result = bloomfile_sync(shared_writer, NULL);
         faults_end();
         _exit(result == 0 ? 1 : 2);
     }
@@ -743,7 +743,7 @@ ON_NEW_FILTER(a_child_forked_in_a_sync_does_not_wait_for_itself)
 ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons)
 {
     unsigned nth = 1;
-    while (dies_at(nth, bloomfile_sync) && !has_mark())
+    while (dies_at(nth, sync_filter) && !has_mark())
         nth++;
     assert_int_equal(pipe(answers), 0);
     pid_t child = fork();
@@ -763,7 +763,7 @@ ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons)
     assert_int_equal(read(answers[0], &answer, sizeof answer), sizeof answer);
     close(answers[0]);
     close(answers[1]);
-    assert_error(bloomfile_sync(writer), 0);
+    assert_error(bloomfile_sync(writer, NULL), 0);
     assert_child_succeeds(child);
     assert_flawless(flaw_of_sound(writer));
     bloomfile_close(writer);
@@ -794,7 +794,7 @@ ON_NEW_FILTER(a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_a
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_N_ESTIMATED);
     writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(status_in_child(), 0);
-    for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
+    for (unsigned nth = 1; dies_at(nth, sync_filter) && !has_mark();)
         nth++;
     assert_error(status_in_child(), EMFILE);
 }
@@ -802,7 +802,7 @@ ON_NEW_FILTER(a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_a
 /* The right to read is enough. */
 ON_NEW_FILTER(one_that_may_not_write_any_more_is_told_too)
 {
-    for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
+    for (unsigned nth = 1; dies_at(nth, sync_filter) && !has_mark();)
         nth++;
     assert_int_equal(chmod("filter", 0444), 0);
     pid_t child = fork();
@@ -833,7 +833,7 @@ ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync)
         int (*run)(bloomfile_filter *f);
         unsigned flags;
         bool read_only;
-    } ways[] = { { bloomfile_sync, BLOOMFILE_OPEN_WRITE, false },
+    } ways[] = { { sync_filter, BLOOMFILE_OPEN_WRITE, false },
                  { bloomfile_finish, BLOOMFILE_OPEN_WRITE, false },
                  { bloomfile_seal, BLOOMFILE_OPEN_WRITE, false },
                  { copy_it, BLOOMFILE_OPEN_WRITE, false },
@@ -860,7 +860,7 @@ ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync)
                 assert_opens(mark ? BLOOMFILE_EUNCLEAN : 0);
             }
             if (writer != NULL) {
-                assert_error(bloomfile_sync(writer), 0);
+                assert_error(bloomfile_sync(writer, NULL), 0);
                 assert_opens(0);
             }
             end_watcher();
@@ -893,7 +893,7 @@ ON_NEW_FILTER(where_the_file_cannot_be_opened_anew_it_syncs_all_the_same)
         if (errors[i] != 0)
             faults.besides = &refused;
         faults_begin(&faults);
-        int error = bloomfile_sync(writer);
+        int error = bloomfile_sync(writer, NULL);
         faults_end();
         assert_error(error, 0);
         assert_int_equal(held_while_syncing, F_WRLCK);
@@ -907,7 +907,7 @@ static int finish_beside_a_mark(struct faults faults)
 {
     unsigned nth = 1;
     bloomfile_filter *leaving = opened("filter", BLOOMFILE_OPEN_WRITE);
-    while (dies_at(nth, bloomfile_sync) && !has_mark())
+    while (dies_at(nth, sync_filter) && !has_mark())
         nth++;
     assert_true(has_mark());
     faults_begin(&faults);
@@ -943,7 +943,7 @@ static void open_it_for_reading(enum fault_call call)
 ON_NEW_FILTER(a_sync_that_is_under_way_is_in_no_readers_way)
 {
     faults_begin(&(struct faults){ .at_each_call = open_it_for_reading });
-    int error = bloomfile_sync(writer);
+    int error = bloomfile_sync(writer, NULL);
     faults_end();
     assert_error(error, 0);
 }
@@ -970,7 +970,7 @@ ON_NEW_FILTER(one_that_refuses_to_seal_does_so_before_it_locks)
     writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     bloomfile_close(f);
     outsider = open("filter", O_RDWR | O_CLOEXEC);
-    for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
+    for (unsigned nth = 1; dies_at(nth, sync_filter) && !has_mark();)
         nth++;
     assert_int_equal(pwrite(outsider, "\x80", 1, IN_FILE + 1001 / 8), 1);
     held_at_most = F_UNLCK;
@@ -1075,7 +1075,7 @@ ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all)
         const struct faults second = once(ON_pwrite64, nth, EIO);
         faults.besides = &second;
         faults_begin(&faults);
-        int error = bloomfile_sync(writer);
+        int error = bloomfile_sync(writer, NULL);
         faults_end();
         assert_error(error, EIO);
         struct bytes bytes = read_file("filter");

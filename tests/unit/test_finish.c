@@ -42,7 +42,7 @@ ON_NEW_FILTER(finishing_leaves_a_clean_file_and_a_handle_for_reading)
     assert_true(has_numbers(writer, 0, LIVE_KEYS + 50));
     assert_int_equal(info_of(writer).keys, LIVE_KEYS + 50);
     assert_error(bloomfile_add_digest(writer, 1, NULL), BLOOMFILE_EREADONLY);
-    assert_error(bloomfile_sync(writer), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_seal(writer), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_finish(writer), 0);
     assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), writer), 0);
@@ -146,11 +146,11 @@ static void (*const ways[])(void) = { replace_it, remove_it, swap_a_folder_for_i
 ON_NEW_FILTER(a_writer_is_told_that_its_file_was_replaced)
 {
     for (size_t i = 0; i < ROWS(ways); i++) {
-        assert_error(bloomfile_sync(writer), 0);
+        assert_error(bloomfile_sync(writer, NULL), 0);
         ways[i]();
         add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 10);
-        assert_error(bloomfile_sync(writer), BLOOMFILE_EREPLACED);
-        assert_error(bloomfile_sync(writer), BLOOMFILE_EREPLACED);
+        assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_EREPLACED);
+        assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_EREPLACED);
         add_digests_of(writer, LIVE_KEYS + 10, LIVE_KEYS + 11);
         assert_error(bloomfile_finish(writer), BLOOMFILE_EREPLACED);
         assert_error(bloomfile_finish(writer), BLOOMFILE_EREPLACED);
@@ -175,7 +175,7 @@ ON_NEW_FILTER(a_writer_that_may_not_look_is_told_of_a_file_without_a_name)
             replace_it();
         add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 10);
         faults_begin(&no_right);
-        const int synced = bloomfile_sync(writer);
+        const int synced = bloomfile_sync(writer, NULL);
         const int stale = bloomfile_is_stale(writer) + bloomfile_is_stale(reader);
         const int finished = removed ? bloomfile_finish(writer) : 0;
         faults_end();
@@ -200,7 +200,7 @@ ON_NEW_FILTER(a_writer_is_told_that_an_older_copy_was_put_over_its_file)
         if (asked != 0)
             assert_error(bloomfile_status(writer), BLOOMFILE_ECHANGED);
         else
-            assert_error(bloomfile_sync(writer), BLOOMFILE_ECHANGED);
+            assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_ECHANGED);
         assert_error(bloomfile_add_digest(writer, 1, NULL), BLOOMFILE_ECHANGED);
         assert_error(bloomfile_finish(writer), BLOOMFILE_ECHANGED);
         bloomfile_close(writer);
@@ -218,7 +218,7 @@ ON_NEW_FILTER(a_writer_is_told_that_its_file_was_cut)
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 10);
     struct bytes whole = read_file("filter");
     assert_int_equal(truncate("filter", (off_t)whole.size - 4096), 0);
-    assert_error(bloomfile_sync(writer), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_ECHANGED);
     assert_error(bloomfile_finish(writer), BLOOMFILE_ECHANGED);
     free(whole.data);
 }
@@ -228,7 +228,7 @@ ON_NEW_FILTER(a_writer_of_memory_is_never_replaced)
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     assert_error(bloomfile_finish(f), 0);
     bloomfile_close(f);
 }
@@ -238,7 +238,7 @@ ON_NEW_FILTER(a_failed_sync_is_told_rather_than_a_replaced_file)
     replace_it();
     struct faults faults = once(ON_msync, 1, EIO);
     faults_begin(&faults);
-    int error = bloomfile_sync(writer);
+    int error = bloomfile_sync(writer, NULL);
     faults_end();
     assert_error(error, EIO);
     assert_error(bloomfile_finish(writer), BLOOMFILE_EPOISONED);

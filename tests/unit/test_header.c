@@ -519,7 +519,9 @@ TEST(reserved_bytes_of_a_record_are_kept)
         header_encode_record(&h, &r, kept, bytes);
         assert_int_equal(get32(bytes + RECORD_AT_writers), UINT32_MAX);
         for (size_t at = RECORD_AT_writers + 4; at < sizes[i] / 4 - 4; at++) {
-            const bool field = at >= RECORD_AT_identity && at < RECORD_AT_identity + 16;
+            const bool field =
+                (at >= RECORD_AT_watermark && at < RECORD_AT_watermark + 32) ||
+                (sizes[i] == IN_FILE && at >= RECORD_AT_identity && at < RECORD_AT_identity + 16);
             assert_int_equal(bytes[at], field ? 0 : 0xEE);
         }
     }

@@ -60,7 +60,7 @@ static int clean_up(void **state)
 static void add_one(void)
 {
     assert_error(bloomfile_add_digest(writer, number(0, ABSENT), NULL), 0);
-    assert_error(bloomfile_sync(writer), 0);
+    assert_error(bloomfile_sync(writer, NULL), 0);
 }
 
 static void join_them(void)
@@ -193,7 +193,7 @@ ALONE(a_poison_that_comes_while_a_reader_asks_its_descriptor_is_told)
 
 static int sync_writer(void)
 {
-    return bloomfile_sync(writer);
+    return bloomfile_sync(writer, NULL);
 }
 
 ALONE(records_that_are_damaged_while_it_asks_are_told)
@@ -231,7 +231,7 @@ ALONE(a_poison_is_seen_by_whoever_asks_for_many)
 ALONE(records_that_are_both_damaged_are_told_and_not_written_over)
 {
     damage_live();
-    assert_error(bloomfile_sync(writer), BLOOMFILE_ERECORD);
+    assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_ERECORD);
     assert_error(copy_as_reader(), BLOOMFILE_ERECORD);
     assert_error(project_writer(), BLOOMFILE_ERECORD);
     assert_int_equal(info_of(reader).keys, LIVE_KEYS); /* as it was */
@@ -328,7 +328,7 @@ static int status_of_reader(void)
 
 static void take_its_sync_over(void)
 {
-    assert_error(bloomfile_sync(writer), 0);
+    assert_error(bloomfile_sync(writer, NULL), 0);
 }
 
 /* It has another sequence. */
@@ -413,7 +413,7 @@ ALONE(counts_that_killed_writers_took_along_are_flagged)
 {
     for (unsigned gone = 0; gone < 3; gone++) {
         change_record("live", slot_in_force("live"), 64, 4, 1 + gone);
-        assert_error(bloomfile_sync(writer), 0);
+        assert_error(bloomfile_sync(writer, NULL), 0);
         assert_error(bloomfile_finish(writer), 0);
         assert_int_equal(info_of_file("live").writers, 0);
         assert_int_equal(info_of_file("live").keys_estimated, gone > 0);
@@ -713,11 +713,11 @@ ALONE(a_link_that_leads_to_another_file_is_stale)
         bloomfile_filter *f = opened("link", 0);
         third = opened("link", BLOOMFILE_OPEN_WRITE);
         assert_int_equal(bloomfile_is_stale(f), 0);
-        assert_error(bloomfile_sync(third), 0);
+        assert_error(bloomfile_sync(third, NULL), 0);
         assert_int_equal(unlink("link"), 0);
         make_symlink(others[i], "link");
         assert_int_not_equal(bloomfile_is_stale(f), 0);
-        assert_error(bloomfile_sync(third), BLOOMFILE_EREPLACED);
+        assert_error(bloomfile_sync(third, NULL), BLOOMFILE_EREPLACED);
         assert_int_equal(unlink("link"), 0);
         assert_error(bloomfile_finish(third), BLOOMFILE_EREPLACED);
         bloomfile_close(third);
@@ -737,7 +737,7 @@ ALONE(a_folder_that_becomes_a_file_has_no_filter_in_it)
     assert_int_equal(rename("folder", "moved"), 0);
     write_file("folder", "", 0);
     assert_int_not_equal(bloomfile_is_stale(third), 0);
-    assert_error(bloomfile_sync(third), BLOOMFILE_EREPLACED);
+    assert_error(bloomfile_sync(third, NULL), BLOOMFILE_EREPLACED);
 }
 
 ALONE(a_file_in_a_directory_without_a_name_is_not_stale)
@@ -823,18 +823,18 @@ ALONE(a_path_that_cannot_be_followed_names_no_other_file)
     third = opened("link", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(unlink("link"), 0);
     make_symlink("link", "link");
-    assert_error(bloomfile_sync(third), 0);
+    assert_error(bloomfile_sync(third, NULL), 0);
     assert_int_equal(bloomfile_is_stale(third), 0);
     assert_int_equal(unlink("link"), 0);
-    assert_error(bloomfile_sync(third), BLOOMFILE_EREPLACED);
+    assert_error(bloomfile_sync(third, NULL), BLOOMFILE_EREPLACED);
 }
 
 /* L4. Numbers of inodes are those of one file system. */
 ALONE(the_same_inode_of_another_device_is_another_file)
 {
-    assert_error(bloomfile_sync(writer), 0);
+    assert_error(bloomfile_sync(writer, NULL), 0);
     faults_begin(&(struct faults){ .other_device = true });
-    const int error = bloomfile_sync(writer);
+    const int error = bloomfile_sync(writer, NULL);
     faults_end();
     assert_error(error, BLOOMFILE_EREPLACED);
 }

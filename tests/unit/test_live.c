@@ -142,7 +142,7 @@ TEST_IN_DIR(what_each_of_many_threads_adds_is_counted_once)
         const struct bloomfile_info info = info_of(line.f);
         assert_int_equal(info.keys, expected.keys);
         assert_int_equal(info.ones, expected.ones);
-        assert_error(bloomfile_sync(line.f), 0);
+        assert_error(bloomfile_sync(line.f, NULL), 0);
     }
     bloomfile_close(line.f);
     bloomfile_close(alone);
@@ -179,7 +179,7 @@ TEST_IN_DIR(a_filter_in_memory_is_like_any_other)
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     add(f, 0, 500);
     assert_has(f, 500);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     assert_int_equal(bloomfile_is_stale(f), 0);
     assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), 0);
     assert_filter_of("copy", 500);
@@ -469,7 +469,7 @@ TEST_IN_DIR(who_reads_cannot_write)
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     assert_error(bloomfile_add(reader, "a", 1, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_add_many(reader, NULL, 0, NULL, NULL, NULL), BLOOMFILE_EREADONLY);
-    assert_error(bloomfile_sync(reader), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_sync(reader, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_seal(reader), BLOOMFILE_EREADONLY);
     bloomfile_close(f);
     bloomfile_close(reader);
@@ -489,7 +489,7 @@ TEST_IN_DIR(readers_see_every_add_at_once)
     assert_int_equal(info_of(reader).keys, 0);
     assert_int_equal(info_of(reader).writers, 2);
     assert_int_equal(info_of(f).keys, 50);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     assert_int_equal(info_of(reader).keys, 50);
     assert_int_equal(info_of(other).keys, 100);
     bloomfile_close(other);

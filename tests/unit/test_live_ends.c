@@ -29,7 +29,7 @@ TEST_IN_DIR(sealing_ends_writing)
     assert_has(f, 301);
     assert_has(reader, 301);
     assert_error(bloomfile_add(f, "a", 1, NULL), BLOOMFILE_ESEALED);
-    assert_error(bloomfile_sync(f), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_sync(f, NULL), BLOOMFILE_ESEALED);
     assert_error(bloomfile_seal(f), BLOOMFILE_ESEALED);
     assert_error(bloomfile_rescue("rescued", f, 0), BLOOMFILE_ESEALED);
     assert_not_opened("filter", BLOOMFILE_OPEN_WRITE, BLOOMFILE_ESEALED);
@@ -213,7 +213,7 @@ TEST_IN_DIR(once_poisoned_everything_is_maybe)
         assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), handles[i]), BLOOMFILE_EPOISONED);
     }
     assert_error(bloomfile_add(f, "a", 1, NULL), BLOOMFILE_EPOISONED);
-    assert_error(bloomfile_sync(f), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EPOISONED);
     assert_error(bloomfile_seal(f), BLOOMFILE_EPOISONED);
     assert_not_opened("filter", 0, BLOOMFILE_EPOISONED);
     assert_not_opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN,
@@ -264,7 +264,7 @@ TEST_IN_DIR(a_sealed_filter_in_its_place_is_left_alone)
     assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), 0);
     struct bytes copy = read_file("copy");
     overwrite("filter", copy);
-    assert_error(bloomfile_sync(f), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_sync(f, NULL), BLOOMFILE_ESEALED);
     assert_error(bloomfile_seal(f), BLOOMFILE_ESEALED);
     bloomfile_close(f);
     assert_file_holds("filter", copy.data, copy.size);
@@ -283,7 +283,7 @@ TEST_IN_DIR(another_filter_in_its_place_is_not_copied)
     overwrite("filter", image);
     assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), BLOOMFILE_EHEADER);
     assert_int_equal(access("copy", F_OK), -1);
-    assert_error(bloomfile_sync(f), BLOOMFILE_EHEADER);
+    assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EHEADER);
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
     assert_not_opened("rescued", 0, BLOOMFILE_EUNCLEAN);
     bloomfile_close(f);

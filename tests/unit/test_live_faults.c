@@ -76,7 +76,7 @@ static void remove_key(void)
 
 static void sync_it(void)
 {
-    note(bloomfile_sync(writer));
+    note(bloomfile_sync(writer, NULL));
 }
 
 static void seal_it(void)
@@ -183,7 +183,7 @@ static const char *flaw_of_reader_beside_a_mark(void)
 {
     if (bloomfile_status(reader) != BLOOMFILE_EUNCLEAN || !has_numbers(reader, ABSENT, ABSENT + 10))
         return "the reader is not told of the mark";
-    if (writer != NULL && bloomfile_sync(writer) != 0)
+    if (writer != NULL && bloomfile_sync(writer, NULL) != 0)
         return "the writer cannot sync again";
     bloomfile_close(reader);
     reader = writer != NULL ? opened("filter", 0) : NULL;
@@ -481,7 +481,7 @@ TEST(counts_that_cancel_out_outlive_a_failed_sync)
         const uint64_t stays = digest_at(info.bits, 2, 4), comes = digest_at(info.bits, 5, 6);
         assert_error(bloomfile_add_digests(writer, gone, 2, NULL, NULL, NULL), 0);
         assert_error(bloomfile_add_digest(writer, stays, NULL), 0);
-        assert_error(bloomfile_sync(writer), 0);
+        assert_error(bloomfile_sync(writer, NULL), 0);
         assert_int_equal(info_of_file("filter").keys, 2);
         assert_error(bloomfile_remove_digest(writer, gone[0]), 0);
         assert_error(bloomfile_remove_digest(writer, gone[1]), 0);
@@ -489,11 +489,11 @@ TEST(counts_that_cancel_out_outlive_a_failed_sync)
         const struct faults faults =
             nth <= 2 ? once(ON_pwrite64, nth, ENOSPC) : from_then_on(ON_pwrite64, nth - 2, ENOSPC);
         faults_begin(&faults);
-        note(bloomfile_sync(writer));
+        note(bloomfile_sync(writer, NULL));
         assert_error(done->told, ENOSPC);
         assert_int_equal(info_of(writer).keys, 1);
         assert_int_equal(info_of(writer).ones, 4);
-        assert_error(bloomfile_sync(writer), 0);
+        assert_error(bloomfile_sync(writer, NULL), 0);
         info = info_of_file("filter");
         assert_int_equal(info.keys, 1);
         assert_int_equal(info.ones, 4);

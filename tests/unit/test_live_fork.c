@@ -55,7 +55,7 @@ TEST_IN_DIR(a_child_s_adds_are_counted_once)
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     add(f, 0, 1000);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     in_a_child(f, add_more_and_close);
     assert_int_equal(info_of(f).keys, 1500);
     assert_int_equal(info_of(f).writers, 1);

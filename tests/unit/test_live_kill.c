@@ -48,7 +48,7 @@ static _Noreturn void add_for_ever(struct adder *a, unsigned flags)
             _exit(2);
         if (i < KEYS)
             atomic_store(&a->added, i + 1);
-        if (i % 1000 == 999 && a->first % 3 == 0 && bloomfile_sync(f) != 0)
+        if (i % 1000 == 999 && a->first % 3 == 0 && bloomfile_sync(f, NULL) != 0)
             _exit(3);
     }
 }

@@ -47,7 +47,7 @@ static int where_forks_cannot_be_watched(void)
     faults_begin(&faults);
     bool right = bloomfile_create(&f, "filter", &params, 0) == 0;
     const size_t descriptors = open_descriptors();
-    right = right && fault_calls(ON_pthread_atfork) == 1 && bloomfile_sync(f) == 0 &&
+    right = right && fault_calls(ON_pthread_atfork) == 1 && bloomfile_sync(f, NULL) == 0 &&
             descriptors_in_sync == descriptors;
     bloomfile_close(f);
     right = right && bloomfile_open(&f, "filter", 0) == 0 &&
@@ -131,7 +131,7 @@ ON_NEW_FILTER(a_writer_at_rest_holds_byte_0_shared_and_a_reader_none)
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     look();
     assert_seen(F_RDLCK, F_UNLCK, 1, 0);
-    assert_error(bloomfile_sync(writer), 0);
+    assert_error(bloomfile_sync(writer, NULL), 0);
     look();
     assert_seen(F_RDLCK, F_UNLCK, 1, 0);
     bloomfile_close(writer);
@@ -153,7 +153,7 @@ ON_NEW_FILTER(records_are_written_and_synced_under_byte_1)
         assert_seen_syncing(F_RDLCK, F_WRLCK, F_RDLCK);
 
         watch(calls[i], nth);
-        error = bloomfile_sync(writer);
+        error = bloomfile_sync(writer, NULL);
         faults_end();
         assert_error(error, 0);
         assert_seen_syncing(F_RDLCK, F_WRLCK, F_WRLCK);
@@ -169,7 +169,7 @@ ON_NEW_FILTER(adders_are_not_held_up_while_the_body_is_synced)
 {
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     watch(ON_msync, 1);
-    int error = bloomfile_sync(writer);
+    int error = bloomfile_sync(writer, NULL);
     faults_end();
     assert_error(error, 0);
     assert_seen_syncing(F_RDLCK, F_UNLCK, F_WRLCK);
@@ -327,7 +327,7 @@ static void sync_beside(enum fault_call call)
         return;
     const struct faults faults = from_then_on(ON_open64, 1, EMFILE);
     faults_begin(&faults);
-    int error = bloomfile_sync(inherited);
+    int error = bloomfile_sync(inherited, NULL);
     faults_begin(&syncs_beside);
     assert_error(error, 0);
     look();
@@ -359,7 +359,7 @@ static int open_it(void)
 
 static int sync_it(void)
 {
-    return bloomfile_sync(inherited) != 0;
+    return bloomfile_sync(inherited, NULL) != 0;
 }
 
 static int seal_it(void)
@@ -637,12 +637,12 @@ ON_NEW_FILTER(a_child_that_is_made_in_a_sync_syncs_and_forks)
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     forked = false;
     faults_begin(&(struct faults){ .at_each_call = fork_while_it_syncs });
-    int error = bloomfile_sync(inherited);
+    int error = bloomfile_sync(inherited, NULL);
     faults_end();
     assert_true(forked && middle >= 0);
     if (middle == 0) {
         alarm(20);
-        bool failed = error == 0 || bloomfile_sync(inherited) != 0;
+        bool failed = error == 0 || bloomfile_sync(inherited, NULL) != 0;
         pid_t child = fork();
         if (child == 0)
             _exit(0);
@@ -733,7 +733,7 @@ ON_NEW_FILTER(threads_sync_one_after_the_other)
     struct faults faults = once(ON_open64, 1, EMFILE);
     faults.at_each_call = sync_meanwhile;
     faults_begin(&faults);
-    int error = bloomfile_sync(inherited);
+    int error = bloomfile_sync(inherited, NULL);
     faults_end();
     assert_error(error, 0);
     assert_true(asked_in_turn());
@@ -846,7 +846,7 @@ static pthread_t waiting;
 
 static void *sync_the_other_file(void *unused)
 {
-    return (void *)(intptr_t)bloomfile_sync(others);
+    return (void *)(intptr_t)bloomfile_sync(others, NULL);
 }
 
 /* Begins after the sync that calls it, and ends after it. */
@@ -870,7 +870,7 @@ ON_NEW_FILTER(a_child_has_no_opening_of_any_sync)
     const size_t descriptors = open_descriptors();
     alarm(20);
     faults_begin(&(struct faults){ .at_each_call = begin_another_sync });
-    int error = bloomfile_sync(inherited);
+    int error = bloomfile_sync(inherited, NULL);
     faults_end();
     assert_error(error, 0);
     assert_int_equal(open_descriptors(), descriptors + 1);

@@ -176,14 +176,14 @@ ON_NEW_FILTER(no_count_is_missing_while_it_goes_to_the_record)
     add_digests_of(syncing, LIVE_KEYS, LIVE_KEYS + 20);
     looks = 0;
     faults_begin(&(struct faults){ .at_each_call = expect_all_keys });
-    int error = bloomfile_sync(syncing);
+    int error = bloomfile_sync(syncing, NULL);
     faults_end();
     assert_error(error, 0);
     assert_true(looks > 5);
     expect_all_keys(ON_pwrite64);
     faults_begin(&(struct faults){
         .at_each_call = expect_all_keys, .call = ON_pwrite64, .nth = 2, .error = EIO });
-    error = bloomfile_sync(syncing);
+    error = bloomfile_sync(syncing, NULL);
     faults_end();
     assert_error(error, EIO);
     expect_all_keys(ON_pwrite64);

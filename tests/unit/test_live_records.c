@@ -210,7 +210,7 @@ static void watch_writes(enum fault_call call)
 /* L10. Those of a sync, and of the last one to leave: one to each slot. */
 ON_NEW_FILTER(a_torn_commit_leaves_the_one_before_in_force)
 {
-    static int (*const runs[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish };
+    static int (*const runs[])(bloomfile_filter * f) = { sync_filter, bloomfile_finish };
     for (size_t r = 0; r < ROWS(runs); r++) {
         bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
         add_digests_of(f, 1000 + 20 * r, 1020 + 20 * r);
@@ -296,7 +296,7 @@ ON_NEW_FILTER(a_record_of_another_file_is_a_change_in_either_slot)
                 overwrite_identity(now.data, slot, 0x77);
         overwrite("filter", 0, now.data, IN_FILE);
         assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
-        assert_error(bloomfile_sync(f),
+        assert_error(bloomfile_sync(f, NULL),
                      flags[i / 3] != 0 ? BLOOMFILE_ECHANGED : BLOOMFILE_EREADONLY);
         assert_true(bloomfile_contains_digest(f, number(0, 1ull << 40))); /* maybe */
         bloomfile_close(f);
@@ -318,7 +318,7 @@ ON_NEW_FILTER(each_file_has_an_identity_which_all_records_of_it_keep)
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct bloomfile_info first = info_of(f);
     assert_memory_not_equal(first.identity, none, sizeof none);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
     bloomfile_close(f);
     assert_memory_equal(info_of_file("filter").identity, first.identity, sizeof none);
@@ -332,6 +332,104 @@ ON_NEW_FILTER(each_file_has_an_identity_which_all_records_of_it_keep)
     bloomfile_close(f);
     assert_memory_equal(info_of_file("filter").identity, none, sizeof none);
     assert_memory_equal(info_of_file("sealed").identity, none, sizeof none);
+}
+
+/* ---- the watermark */
+
+static const uint8_t first_mark[BLOOMFILE_WATERMARK_SIZE] = "19442107";
+static const uint8_t second_mark[BLOOMFILE_WATERMARK_SIZE] = { [0] = 1, [31] = 0xFF };
+
+static void assert_mark(const char *path, const uint8_t *mark)
+{
+    assert_memory_equal(info_of_file(path).watermark, mark, BLOOMFILE_WATERMARK_SIZE);
+}
+
+/* L26, L11, and 6 of operations.md. */
+ON_NEW_FILTER(the_last_watermark_stays_until_a_sync_changes_it)
+{
+    static const uint8_t none[BLOOMFILE_WATERMARK_SIZE];
+    assert_mark("filter", none);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
+    assert_error(bloomfile_sync(f, second_mark), 0);
+    assert_error(bloomfile_sync(f, first_mark), 0);
+    assert_memory_equal(info_of(f).watermark, first_mark, sizeof first_mark);
+    add_digests_of(f, 2000, 2010);
+    assert_error(bloomfile_sync(f, NULL), 0);
+    assert_mark("filter", first_mark);
+    assert_error(bloomfile_rescue("rescued", f, 0), 0);
+    bloomfile_close(f);
+    assert_mark("filter", first_mark);
+    assert_mark("rescued", first_mark);
+    f = opened("filter", 0);
+    assert_error(bloomfile_sync(f, second_mark), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+    bloomfile_close(f);
+    assert_mark("sealed", first_mark);
+    f = opened("sealed", 0);
+    assert_error(bloomfile_fold(TO_PATH("folded", 0), f, 1), 0);
+    assert_error(
+        bloomfile_merge(TO_PATH("united", 0), (const bloomfile_filter *const[]){ f }, 1, NULL), 0);
+    struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
+    memcpy(params.watermark, second_mark, sizeof second_mark);
+    assert_error(
+        bloomfile_merge(TO_PATH("marked", 0), (const bloomfile_filter *const[]){ f }, 1, &params),
+        0);
+    bloomfile_close(f);
+    assert_mark("folded", first_mark);
+    assert_mark("united", none);
+    assert_mark("marked", second_mark);
+    f = opened("filter", BLOOMFILE_OPEN_WRITE);
+    assert_error(bloomfile_sync(f, second_mark), 0);
+    assert_error(bloomfile_seal(f), 0);
+    bloomfile_close(f);
+    assert_mark("filter", second_mark);
+}
+
+ON_NEW_FILTER(a_watermark_can_be_given_at_creation)
+{
+    bloomfile_filter *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
+    memcpy(params.watermark, first_mark, sizeof first_mark);
+    assert_error(bloomfile_create(&f, "new", &params, 0), 0);
+    bloomfile_close(f);
+    assert_mark("new", first_mark);
+}
+
+/* Whether the msync of the body came before the record with the mark was written. */
+static bool body_is_flushed, mark_came_early;
+
+static void watch_mark(enum fault_call call)
+{
+    struct bytes bytes = read_file("filter");
+    const uint8_t *record = record_at(bytes.data, slot_in_force("filter"));
+    const bool marked = memcmp(record + RECORD_AT_watermark, second_mark, sizeof second_mark) == 0;
+    mark_came_early |= marked && !body_is_flushed;
+    const bool begun = (get32(record + RECORD_AT_flags) & RECORD_SYNC_BEGUN) != 0;
+    body_is_flushed |= call == ON_msync && begun; /* for the next call */
+    free(bytes.data);
+}
+
+/* L26: at each call that may fail, or at which the process may die. */
+ON_NEW_FILTER(the_watermark_is_recorded_after_the_body_is_on_disk)
+{
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
+    assert_error(bloomfile_sync(f, first_mark), 0);
+    for (unsigned nth = 1;; nth++) {
+        add_digests_of(f, 3000 + nth, 3001 + nth);
+        body_is_flushed = mark_came_early = false;
+        struct faults faults = once(ON_pwrite64, nth, EIO);
+        faults.at_each_call = watch_mark;
+        faults_begin(&faults);
+        const int error = bloomfile_sync(f, second_mark);
+        faults_end();
+        assert_false(mark_came_early);
+        assert_mark("filter", error != 0 ? first_mark : second_mark);
+        if (error == 0)
+            break;
+        assert_error(error, EIO);
+    }
+    assert_true(body_is_flushed);
+    bloomfile_close(f);
 }
 
 /* ---- on disk */
@@ -388,7 +486,7 @@ ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal)
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, 1000, 1020);
     struct bytes before = read_file("filter");
-    assert_error(bloomfile_sync(f), EOVERFLOW);
+    assert_error(bloomfile_sync(f, NULL), EOVERFLOW);
     assert_file_holds("filter", before.data, before.size);
     assert_flawless(flaw_of_sound(f));
     assert_int_equal(info_of(f).keys, LIVE_KEYS + 20);
@@ -409,7 +507,7 @@ ON_NEW_FILTER(with_two_sequences_left_no_mark_is_written)
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 5);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     struct bytes before = read_file("filter");
-    assert_error(bloomfile_sync(f), EOVERFLOW);
+    assert_error(bloomfile_sync(f, NULL), EOVERFLOW);
     assert_file_holds("filter", before.data, before.size);
     bloomfile_close(f);
     free(before.data);
@@ -417,7 +515,7 @@ ON_NEW_FILTER(with_two_sequences_left_no_mark_is_written)
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 6);
     f = opened("filter", BLOOMFILE_OPEN_WRITE);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     assert_int_equal(info_of_file("filter").sequence, UINT64_MAX - 3);
     bloomfile_close(f);
 }
@@ -457,7 +555,7 @@ ON_NEW_FILTER(whatever_a_writer_may_do_leaves_two_sequences_to_poison_with)
         set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - left);
         bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE),
                          *reader = opened("filter", 0);
-        while (bloomfile_sync(writer) == 0)
+        while (bloomfile_sync(writer, NULL) == 0)
             ;
         const uint64_t last = info_of_file("filter").sequence;
         faults_begin(&(struct faults){ .call = ON_fdatasync, .nth = 1, .error = EIO });
@@ -477,6 +575,7 @@ ON_NEW_FILTER(whatever_a_writer_may_do_leaves_two_sequences_to_poison_with)
 static bool is_reserved(unsigned at)
 {
     return at > RECORD_AT_writers &&
+           (at < RECORD_AT_watermark || at >= RECORD_AT_watermark + sizeof(bytes32)) &&
            (at < RECORD_AT_identity || at >= RECORD_AT_identity + sizeof(bytes16));
 }
 
@@ -518,7 +617,7 @@ ON_NEW_FILTER(commits_keep_what_they_do_not_know)
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_unknown_kept("filter", slot_in_force("filter"), 0);
     for (unsigned i = 0; i < 3; i++) {
-        assert_error(bloomfile_sync(f), 0);
+        assert_error(bloomfile_sync(f, NULL), 0);
         assert_unknown_kept("filter", slot_in_force("filter"), 0);
     }
     bloomfile_close(f);

@@ -85,7 +85,7 @@ static void assert_goes_on(bloomfile_filter *f, uint64_t refused)
     assert_error(bloomfile_add_digest(f, number(0, 0), &was_new), 0);
     assert_false(was_new);
     assert_error(bloomfile_status(f), 0);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     assert_error(bloomfile_copy_sealed(TO_PATH("sealed", BLOOMFILE_TO_REPLACE), f), 0);
 }
 
@@ -266,7 +266,7 @@ static bloomfile_filter *emptied_by_other(bloomfile_filter **remover)
     bloomfile_filter *f = made(&shapes[6], 0);
     *remover = opened("filter", BLOOMFILE_OPEN_WRITE);
     const uint64_t next = fill(f, 100, &new_keys);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     for (uint64_t i = 0; i < next; i++)
         assert_error(bloomfile_remove_digest(*remover, number(0, i)), 0);
     return f;

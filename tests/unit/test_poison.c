@@ -38,7 +38,7 @@ static int end(void **state)
 
 static int sync_writer(void)
 {
-    return bloomfile_sync(writer);
+    return bloomfile_sync(writer, NULL);
 }
 
 static int seal_writer(void)
@@ -187,7 +187,7 @@ ON_NEW_FILTER(what_others_do_with_a_poisoned_file_leaves_it_poisoned)
     add_digests_of(other, LIVE_KEYS, LIVE_KEYS + 50);
     assert_poisons(sync_writer, 1, true);
     struct bytes before = read_file("filter");
-    assert_error(bloomfile_sync(other), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_sync(other, NULL), BLOOMFILE_EPOISONED);
     close_writer();
     bloomfile_close(other);
     other = NULL;

@@ -72,7 +72,7 @@ static void remove_files(void)
 
 TEST_IN_DIR(a_writer_writes_nothing_to_a_foreign_file)
 {
-    static int (*const ways[])(bloomfile_filter * f) = { bloomfile_sync, bloomfile_finish,
+    static int (*const ways[])(bloomfile_filter * f) = { sync_filter, bloomfile_finish,
                                                          bloomfile_seal };
     for (size_t way = 0; way <= ROWS(ways); way++)
         for (unsigned exact = 0; exact < 2; exact++) {
@@ -105,7 +105,7 @@ TEST_IN_DIR(a_series_writes_nothing_to_a_foreign_file)
     }
     assert_true(fd >= 0);
     take_number(fd);
-    assert_error(bloomfile_sync(f), EBADF);
+    assert_error(bloomfile_sync(f, NULL), EBADF);
     assert_error(bloomfile_finish(f), EBADF);
     bloomfile_close(f);
     assert_untouched(fd);
@@ -121,7 +121,7 @@ TEST_IN_DIR(a_child_of_fork_maps_no_foreign_file)
     assert_true(child >= 0);
     if (child == 0)
         _exit(bloomfile_add_digest(f, number(0, ABSENT), NULL) == EBADF &&
-                      bloomfile_sync(f) == EBADF
+                      bloomfile_sync(f, NULL) == EBADF
                   ? 0
                   : 1);
     assert_child_succeeds(child);
@@ -147,7 +147,7 @@ TEST_IN_DIR(a_closed_descriptor_is_an_error)
 {
     bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, 0, 0);
     assert_int_equal(close(f->live->fd), 0);
-    assert_error(bloomfile_sync(f), EBADF);
+    assert_error(bloomfile_sync(f, NULL), EBADF);
     assert_error(bloomfile_status(f), EBADF);
     assert_error(bloomfile_finish(f), EBADF);
     bloomfile_close(f);

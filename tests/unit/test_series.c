@@ -275,7 +275,7 @@ TEST_IN_DIR(the_next_run_goes_on)
         assert_int_equal(info_of(bloomfile_layer(f, i)).writers, 0);
     assert_int_equal(add_numbers_to(f, 0, MANY, 200), 0);
     assert_true(add_numbers_to(f, MANY, 2 * MANY, 200) > MANY * 99 / 100);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     finish(f);
     f = opened("again", 0);
     assert_int_equal(absent_of(f, 0, 2 * MANY), 0);
@@ -491,12 +491,37 @@ TEST_IN_DIR(an_older_copy_of_a_layer_is_refused)
         }
 }
 
+/* S12, L26. A new layer copies it, and a sealed series has it in its last layer alone. */
+TEST_IN_DIR(a_series_has_the_watermark_of_its_newest_layer)
+{
+    static const uint8_t mark[BLOOMFILE_WATERMARK_SIZE] = "7", none[sizeof mark];
+    for (uint32_t series = 2; series <= 3; series++) {
+        bloomfile_filter *f = create("marked", series == 2 ? BLOOMFILE_SERIES_GROW : series);
+        add_numbers_to(f, 0, FIRST + FIRST / 2, 10);
+        assert_error(bloomfile_sync(f, mark), 0);
+        assert_memory_equal(info_of_file("marked").watermark, none, sizeof none);
+        assert_memory_equal(info_of(f).watermark, mark, sizeof mark);
+        const size_t layers = bloomfile_layers(f);
+        for (uint64_t i = 2 * FIRST; bloomfile_layers(f) == layers; i++)
+            assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+        assert_memory_equal(info_of(f).watermark, mark, sizeof mark);
+        assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+        finish(f);
+        f = opened("sealed", 0);
+        assert_memory_equal(info_of(f).watermark, mark, sizeof mark);
+        assert_memory_equal(info_of(bloomfile_layer(f, 0)).watermark, none, sizeof none);
+        bloomfile_close(f);
+        assert_error(bloomfile_unlink("marked"), 0);
+        assert_int_equal(unlink("sealed"), 0);
+    }
+}
+
 /* It has no successor of its own that could have taken the name. */
 TEST_IN_DIR(the_newest_generation_is_not_replaced_by_that_of_a_copy)
 {
     bloomfile_filter *f = create("ring", 2);
     add_numbers_to(f, 0, FIRST + FIRST / 2, 10);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     bloomfile_filter *reader = opened("ring", 0);
     copy_file("ring", "clone");
     copy_file("ring.1", "clone.1");
@@ -505,7 +530,7 @@ TEST_IN_DIR(the_newest_generation_is_not_replaced_by_that_of_a_copy)
     finish(clone);
     assert_int_equal(rename("clone.1", "ring.1"), 0);
     alarm(20);
-    assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+    assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EREPLACED);
     alarm(0);
     assert_error(bloomfile_finish(f), BLOOMFILE_EREPLACED);
     bloomfile_close(f);
@@ -574,7 +599,7 @@ TEST_IN_DIR(a_sync_reaches_every_layer)
     assert_int_equal(bloomfile_layers(f), 3);
     for (size_t i = 0; i < 3; i++) {
         const uint64_t before = info_of(bloomfile_layer(f, i)).sequence;
-        assert_error(bloomfile_sync(f), 0);
+        assert_error(bloomfile_sync(f, NULL), 0);
         assert_true(info_of(bloomfile_layer(f, i)).sequence > before);
     }
     finish(f);
@@ -636,7 +661,7 @@ TEST_IN_DIR(a_successor_that_cannot_be_found_makes_lookups_maybe)
     assert_true(bloomfile_contains_digest(r, number(0, FIRST + 5)));
     bloomfile_close(r);
     assert_int_equal(unlink("gone.1"), 0);
-    assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+    assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EREPLACED);
     bloomfile_close(f);
 }
 
@@ -706,13 +731,13 @@ TEST_IN_DIR(who_writes_to_a_series_that_lost_its_name_is_told)
             assert_int_equal(bloomfile_layers(f), 2);
             make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
             assert_error(bloomfile_open(&g, "lost", BLOOMFILE_OPEN_WRITE), 0);
-            assert_error(bloomfile_sync(f), 0);
+            assert_error(bloomfile_sync(f, NULL), 0);
             assert_int_equal(bloomfile_is_stale(g), 0);
             lose_name(how);
             add_numbers_to(g, MANY, MANY + 1, 1);
             assert_int_not_equal(bloomfile_is_stale(g), 0);
             assert_error(bloomfile_finish(g), BLOOMFILE_EREPLACED);
-            assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+            assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EREPLACED);
             assert_error(bloomfile_finish(f), BLOOMFILE_EREPLACED);
             bloomfile_close(g);
             bloomfile_close(f);
@@ -735,13 +760,13 @@ TEST_IN_DIR(a_link_that_leads_to_another_series_is_noticed)
         while (info_of(f).layer < 2)
             assert_error(bloomfile_add_digest(f, number(0, at++), NULL), 0);
         assert_int_equal(bloomfile_is_stale(f), 0);
-        assert_error(bloomfile_sync(f), 0);
+        assert_error(bloomfile_sync(f, NULL), 0);
         assert_int_equal(unlink("link"), 0);
         assert_int_not_equal(bloomfile_is_stale(f), 0);
-        assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+        assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EREPLACED);
         make_symlink("two", "link");
         assert_int_not_equal(bloomfile_is_stale(f), 0);
-        assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+        assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EREPLACED);
         assert_error(bloomfile_finish(f), BLOOMFILE_EREPLACED);
         bloomfile_close(f);
         assert_int_equal(system("rm link one* two*"), 0);
@@ -933,7 +958,7 @@ TEST_IN_DIR(a_handle_without_writing_says_why_it_cannot_add)
     for (size_t i = 0; i < ROWS(rows); i++) {
         f = opened(rows[i].path, 0);
         assert_error(bloomfile_add_digests(f, NULL, 0, NULL, &added, NULL), rows[i].expected);
-        assert_error(bloomfile_sync(f), rows[i].expected);
+        assert_error(bloomfile_sync(f, NULL), rows[i].expected);
         bloomfile_close(f);
     }
 }

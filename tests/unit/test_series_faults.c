@@ -146,7 +146,7 @@ static int is_it_stale(void)
 
 static int sync_it(void)
 {
-    return bloomfile_sync(writer);
+    return bloomfile_sync(writer, NULL);
 }
 
 static int finish_it(void)
@@ -354,7 +354,7 @@ TEST_IN_DIR(what_is_no_live_series_or_no_path_is_not_rescued)
     assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     s = opened("sealed", 0);
     assert_error(bloomfile_rescue("x", s, 0), BLOOMFILE_ESEALED);
-    assert_error(bloomfile_sync(s), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_sync(s, NULL), BLOOMFILE_ESEALED);
     assert_error(bloomfile_finish(s), 0);
     assert_int_equal(bloomfile_is_stale(s), 0);
     assert_int_equal(rename("sealed", "away"), 0);
@@ -362,12 +362,12 @@ TEST_IN_DIR(what_is_no_live_series_or_no_path_is_not_rescued)
     assert_has(s, 0, 2 * FIRST);
     bloomfile_close(s);
     s = opened("live", 0);
-    assert_error(bloomfile_sync(s), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_sync(s, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_finish(s), 0);
     bloomfile_close(s);
     assert_error(bloomfile_finish(f), 0);
     assert_error(bloomfile_finish(f), 0);
-    assert_error(bloomfile_sync(f), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EREADONLY);
     bloomfile_close(f);
     assert_int_not_equal(access("x", F_OK), 0);
 }

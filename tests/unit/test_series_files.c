@@ -463,11 +463,11 @@ TEST_IN_DIR(a_link_in_a_folder_that_is_none_any_more_leads_nowhere)
     bloomfile_filter *f = open_writer("folder/link");
     for (uint64_t i = 0; info_of(f).layer < 3; i++)
         assert_error(bloomfile_add_digest(f, number(1, i), NULL), 0);
-    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_sync(f, NULL), 0);
     assert_int_equal(rename("folder", "away"), 0);
     write_file("folder", "", 0);
     assert_int_equal(bloomfile_is_stale(f), 1);
-    assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+    assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EREPLACED);
     bloomfile_close(f);
 }
 
@@ -478,7 +478,7 @@ TEST_IN_DIR(a_name_that_cannot_be_looked_at_is_not_gone)
     bloomfile_filter *f = open_writer("link");
     const struct faults faults = from_then_on(ON_stat64, 1, EACCES);
     faults_begin(&faults);
-    const int error = bloomfile_sync(f), stale = bloomfile_is_stale(f);
+    const int error = bloomfile_sync(f, NULL), stale = bloomfile_is_stale(f);
     faults_end();
     assert_true(fault_calls(ON_stat64) > 0);
     assert_error(error, 0);
@@ -502,7 +502,7 @@ TEST_IN_DIR(in_a_folder_without_a_path_layers_stay_in_it)
         for (uint64_t k = 0; info_of(f).layer < 3; k++)
             assert_error(bloomfile_add_digest(f, number(0, k), NULL), 0);
         assert_int_equal(bloomfile_is_stale(f), 0);
-        assert_error(bloomfile_sync(f), 0);
+        assert_error(bloomfile_sync(f, NULL), 0);
         assert_int_equal(access("inner/live.1", F_OK), 0);
         assert_int_equal(access("live", F_OK), -1);
         finish(f);
@@ -769,7 +769,7 @@ TEST_IN_DIR(a_sync_flushes_no_layer_that_is_clean)
     bloomfile_filter *f = open_writer("grow");
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
     faults_begin(&(struct faults){ 0 });
-    const int error = bloomfile_sync(f);
+    const int error = bloomfile_sync(f, NULL);
     faults_end();
     assert_error(error, 0);
     assert_int_equal(fault_calls(ON_fdatasync), 0);
@@ -784,7 +784,7 @@ static int sync_in_child(bloomfile_filter *f, struct faults faults)
     if (child == 0) {
         alarm(20);
         faults_begin(&faults);
-        int error = bloomfile_sync(f);
+        int error = bloomfile_sync(f, NULL);
         const bool told = fault_calls(ON_dup3) == (faults.nth != 0 ? faults.nth : 3);
         faults_end();
         _exit(told && error == faults.error ? 0 : 1);
@@ -866,13 +866,13 @@ TEST_IN_DIR(a_child_that_is_told_of_a_failed_write_poisons_the_layer)
         const struct faults faults = once(ON_msync, 1, EIO); /* of the mark in that layer */
         unsigned reopened;
         alarm(20);
-        if (bloomfile_sync(f) != 0)
+        if (bloomfile_sync(f, NULL) != 0)
             _exit(1);
         _exit(grow(f, &faults, &reopened) == EIO ? 0 : 2);
     }
     assert_child_succeeds(child);
     assert_error(open_error("series", 0), BLOOMFILE_EPOISONED);
-    assert_error(bloomfile_sync(f), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EPOISONED);
     bloomfile_close(f);
     bloomfile_close(other);
 }

@@ -320,7 +320,7 @@ TEST_IN_DIR(what_an_exact_adder_is_told_is_added_is_there)
 
 static int sync_it(void)
 {
-    return bloomfile_sync(writer);
+    return bloomfile_sync(writer, NULL);
 }
 
 /* S12. */

@@ -44,7 +44,7 @@ static int add_own(bloomfile_filter *f, unsigned worker, void *context)
             return 1;
         if (bloomfile_contains_digests(f, digests, BATCH, NULL) != BATCH)
             return 2;
-        if (i % 20000 == 0 && bloomfile_sync(f) != 0)
+        if (i % 20000 == 0 && bloomfile_sync(f, NULL) != 0)
             return 3;
     }
     return bloomfile_contains_digest(f, number(0, first)) ? 0 : 4;
@@ -154,7 +154,7 @@ static int add_and_look(bloomfile_filter *f, unsigned worker, void *context)
         if (was_new && !bloomfile_contains_digest(reader, number(0, i)) &&
             !may_be_forgotten(reader, newest))
             return 3;
-        if (i % 1000 == 0 && bloomfile_sync(f) != 0)
+        if (i % 1000 == 0 && bloomfile_sync(f, NULL) != 0)
             return 4;
     }
     bloomfile_close(reader);
@@ -189,7 +189,7 @@ static _Noreturn void add_for_ever(struct adder *a, unsigned flags)
         if (bloomfile_add_digest(f, number(0, a->first + i), NULL) != 0)
             _exit(2);
         atomic_store(&a->added, i + 1);
-        if (i % 3000 == 2999 && bloomfile_sync(f) != 0)
+        if (i % 3000 == 2999 && bloomfile_sync(f, NULL) != 0)
             _exit(3);
     }
 }

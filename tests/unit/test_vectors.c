@@ -308,14 +308,15 @@ TEST(the_live_records_are_those_of_the_library)
         struct header h = { .header_size = IN_FILE };
         struct record r;
         unsigned long long sequence, n, ones, overflow;
-        char boot_id[33], identity[33], body_crc[9], header_crc[9], start[289], crc[9];
+        char boot_id[33], watermark[65], identity[33], body_crc[9], header_crc[9], start[289],
+            crc[9];
         uint8_t expected[144], bytes[HEADER_RECORD_MAX];
         if (sscanf(line,
                    "record sequence=%llu state=%u flags=%u n=%llu ones=%llu overflow=%llu "
                    "boot_id=%32[0-9a-f] body_crc=%8[0-9a-f] header_crc=%8[0-9a-f] writers=%u "
-                   "identity=%32[0-9a-f] %288[0-9a-f] %8[0-9a-f]",
+                   "watermark=%64[0-9a-f] identity=%32[0-9a-f] %288[0-9a-f] %8[0-9a-f]",
                    &sequence, &r.state, &r.flags, &n, &ones, &overflow, boot_id, body_crc,
-                   header_crc, &r.writers, identity, start, crc) != 13)
+                   header_crc, &r.writers, watermark, identity, start, crc) != 14)
             fail_msg("not understood: %s", line);
         r.sequence = sequence;
         r.n = n;
@@ -324,6 +325,7 @@ TEST(the_live_records_are_those_of_the_library)
         r.body_crc = (uint32_t)hex(body_crc);
         h.crc = (uint32_t)hex(header_crc);
         read_hex(boot_id, r.boot_id, sizeof r.boot_id);
+        read_hex(watermark, r.watermark, sizeof r.watermark);
         read_hex(identity, r.identity, sizeof r.identity);
         read_hex(start, expected, sizeof expected);
         header_encode_record(&h, &r, NULL, bytes);

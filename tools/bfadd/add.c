@@ -12,6 +12,7 @@
 #include <bloomfile_live.h>
 
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -147,9 +148,14 @@ static _Noreturn void fail(const struct work *w, int error, const char *attempt)
     cli_fail(error, "cannot %s %s", attempt, w->add->path);
 }
 
+/* Records the watermark, which is of the last key, if that was added. */
 static void sync_keys(struct work *w)
 {
-    int error = bloomfile_sync(w->f);
+    uint8_t watermark[BLOOMFILE_WATERMARK_SIZE] = { 0 };
+    const bool complete = w->add->watermark != NULL && w->all_read && w->taken == w->read;
+    if (complete)
+        memcpy(watermark, w->add->watermark, strlen(w->add->watermark));
+    int error = bloomfile_sync(w->f, complete ? watermark : NULL);
     if (error != 0)
         fail(w, error, "sync");
     w->unsynced = 0;

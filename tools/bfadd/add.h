@@ -6,7 +6,7 @@
 #include "keys/keys.h"
 
 struct add {
-    const char *path, *rescue;
+    const char *path, *rescue, *watermark;
     char *const *inputs;
     int inputs_count;
     struct keys_options keys;

@@ -165,6 +165,7 @@ static void put_record(json *object, const struct inspect_report *r)
     put_count(record, "overflow", info->overflow);
     put_hex(record, "boot_id", info->boot_id, sizeof(info->boot_id));
     put_hex(record, "identity", info->identity, sizeof(info->identity));
+    put_hex(record, "watermark", info->watermark, sizeof(info->watermark));
     put_count(record, "writers", info->writers);
     snprintf(text, sizeof(text), "%08" PRIx32, info->body_crc);
     put_text(record, "body_crc", text);

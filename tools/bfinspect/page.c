@@ -192,6 +192,23 @@ static void put_hex(FILE *out, const char *name, const uint8_t *bytes, size_t si
     fputc('\n', out);
 }
 
+/* As text if it is that, padded with zero bytes. */
+static void put_watermark(FILE *out, const struct bloomfile_info *info, bool utf8)
+{
+    char text[sizeof(info->watermark) + 1] = "";
+    memcpy(text, info->watermark, sizeof(info->watermark));
+    const size_t length = strlen(text);
+    char *safe = text_safe(text, length, utf8);
+    bool is_text = strcmp(safe, text) == 0;
+    for (size_t i = length; i < sizeof(info->watermark); i++)
+        is_text = is_text && info->watermark[i] == 0;
+    if (!is_text)
+        put_hex(out, "watermark", info->watermark, sizeof(info->watermark));
+    else if (length > 0)
+        row(out, "watermark", "%s", text);
+    free(safe);
+}
+
 static void put_origin(FILE *out, const struct bloomfile_info *info)
 {
     static const char *const names[] = { "intersection of filters", "union of filters",
@@ -219,6 +236,7 @@ static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
         free(label);
     }
     put_hex(out, "tag", info->tag, sizeof(info->tag));
+    put_watermark(out, info, utf8);
     if (info->seed != 0)
         row(out, "seed", "0x%016" PRIx64, info->seed);
     else

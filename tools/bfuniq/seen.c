@@ -58,7 +58,7 @@ void seen_open(struct seen *s)
 /* A file that has lost its name is reported by seen_finish(). */
 static void write_out(struct seen *s)
 {
-    int error = bloomfile_sync(s->f);
+    int error = bloomfile_sync(s->f, NULL);
     if (error == 0 || error == BLOOMFILE_EREPLACED) {
         s->finished = true;
         error = bloomfile_finish(s->f);

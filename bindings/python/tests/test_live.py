@@ -31,6 +31,17 @@ class Adding(Case):
         self.assertEqual(f.contains_many(list("abcdefg")), b"\1\1\1\1\1\1\0")
         self.assertEqual(f.info().keys, 6)
 
+    def test_watermark_is_recorded_by_sync(self):
+        f = self.live()
+        self.assertEqual(f.info().watermark, bytes(32))
+        f.sync(watermark=b"block 7")
+        f.sync()
+        self.assertEqual(f.info().watermark, b"block 7".ljust(32, b"\0"))
+        f.sync(watermark=None)
+        self.assertRaises(ValueError, f.sync, watermark=bytes(33))
+        self.assertRaises(TypeError, f.sync, watermark="block 8")
+        self.assertEqual(f.info().watermark, b"block 7".ljust(32, b"\0"))
+
     def test_every_kind_of_seed(self):
         f = self.live(seed=99)
         f.add_many(["a", "b"])

@@ -100,6 +100,11 @@ static void add(struct user *u, unsigned count)
 }
 
 /* A call that says that all is on disk. */
+static int sync_filter(bloomfile_filter *f)
+{
+    return bloomfile_sync(f, NULL);
+}
+
 static bool promising(struct user *u, int (*call)(bloomfile_filter *))
 {
     unsigned added[WRITERS];
@@ -258,7 +263,7 @@ static bool run_word(struct run *r, const char *word, const char *argument)
     if (strcmp(word, "add") == 0)
         add(u, (unsigned)number);
     else if (strcmp(word, "sync") == 0)
-        promising(u, bloomfile_sync);
+        promising(u, sync_filter);
     else if (strcmp(word, "seal") == 0)
         seal(u);
     else if (strcmp(word, "finish") == 0)

@@ -213,7 +213,7 @@ static int add_all(unsigned every)
         if (error == 0)
             atomic_store(&told->done, i + 1);
         if (error == 0 && every > 0 && i % every == every - 1)
-            error = bloomfile_sync(writer);
+            error = bloomfile_sync(writer, NULL);
     }
     return error;
 }
@@ -255,7 +255,7 @@ static int take_back(void)
 
 static int sync_it(void)
 {
-    return bloomfile_sync(writer);
+    return bloomfile_sync(writer, NULL);
 }
 
 static int finish(void)

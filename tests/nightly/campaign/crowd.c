@@ -328,7 +328,7 @@ static void go_on(bloomfile_filter *f, unsigned epoch)
     const struct told told = told_now(epoch);
     bool was_new;
     expect("adding afterwards", bloomfile_add(f, "next", 4, &was_new));
-    expect("syncing afterwards", bloomfile_sync(f));
+    expect("syncing afterwards", bloomfile_sync(f, NULL));
     if (!bloomfile_contains(f, "next", 4))
         found("LOST: a key that was added afterwards");
     era(epoch)->progress[0].fresh += was_new;

@@ -159,7 +159,7 @@ static int sync_at_times(const struct writing *s)
     if (crowd->plan.syncs == 0 || below(crowd->plan.syncs) != 0)
         return 0;
     enter_sync();
-    const int error = bloomfile_sync(s->f);
+    const int error = bloomfile_sync(s->f, NULL);
     leave_sync();
     tally[SYNCS] += error == 0;
     return error;

@@ -6,13 +6,16 @@
  *     read OK             bloomfile_open(), for reading
  *     write OK            for writing; closed again
  *     accept OK           for reading with BLOOMFILE_OPEN_ACCEPT_UNCLEAN; what follows is of this
- * handle state 1 label second verify OK           if it is sealed lost 500 0          of 500 keys
+ * handle state 1 label second verify OK           if it is sealed
+ *     watermark 400 0     of the 400 keys that the watermark promises
+ *     lost 500 0          of 500 keys
  */
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int try_open(const char *path, const char *how, unsigned flags, bloomfile_filter **f)
 {
@@ -46,6 +49,9 @@ int main(int argc, char **argv)
     printf("state %" PRIu32 "\nlabel %s\n", info.state, info.label);
     if (info.state == BLOOMFILE_STATE_SEALED)
         printf("verify %s\n", bloomfile_errname(bloomfile_verify(f, 1, NULL)));
+    uint64_t mark;
+    memcpy(&mark, info.watermark, sizeof mark);
+    printf("watermark %" PRIu64 " %" PRIu64 "\n", mark, lost(f, mark));
     for (int i = 2; i < argc; i++) {
         uint64_t keys = strtoull(argv[i], NULL, 10);
         printf("lost %" PRIu64 " %" PRIu64 "\n", keys, lost(f, keys));

@@ -50,7 +50,7 @@ static int add(const char *path, const char *number)
     for (uint64_t key = 0; key < keys && error == 0; key += BATCH)
         error = add_batch(f, key, keys - key < BATCH ? (size_t)(keys - key) : BATCH);
     if (error == 0)
-        error = bloomfile_sync(f);
+        error = bloomfile_sync(f, NULL);
     bloomfile_close(f);
     return error;
 }

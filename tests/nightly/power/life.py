@@ -205,6 +205,9 @@ class Sight:
             else:
                 found[name] = rest
         self.state, self.label = read_state(found), found.get("label")
+        mark, missing = map(int, found.get("watermark", "0 0").split())
+        if missing:
+            self.state = f"lost {missing} of the {mark} keys below its watermark"
 
     def lost(self, outcome):
         return self.missing.get(outcome.keys, outcome.keys)

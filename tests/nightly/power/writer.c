@@ -84,7 +84,9 @@ static void sync_once(struct writer *w)
     await_step(w);
     uint64_t keys = w->added;
     say("syncing", keys);
-    int error = bloomfile_sync(w->filter);
+    uint8_t watermark[BLOOMFILE_WATERMARK_SIZE] = { 0 };
+    memcpy(watermark, &keys, sizeof keys);
+    int error = bloomfile_sync(w->filter, watermark);
     if (error != 0)
         fail("sync", error);
     say("synced", keys);

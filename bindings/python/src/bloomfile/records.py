@@ -44,6 +44,7 @@ class Info:
     tag: bytes
     boot_id: bytes
     identity: bytes
+    watermark: bytes
     label: str
     writers: int
     framing: str | int | None

@@ -53,7 +53,8 @@ PyObject *info_object(struct state *state, const struct bloomfile_info *i)
 #define U32(field)        #field, (unsigned)i->field
 #define MADE(field, made) #field, made
     PyObject *fields = Py_BuildValue(
-        "{sIsIsIsIsIsIsNsIsIsNsKsKsKsKsKsKsKsKsKsdsKsKsKsKsKsNsIsNsNsNsNsIsNsIsIsIsKsKsKsdsKsKsKsKs"
+        "{sIsIsIsIsIsIsNsIsIsNsKsKsKsKsKsKsKsKsKsdsKsKsKsKsKsNsIsNsNsNsNsNsIsNsIsIsIsKsKsKsdsKsKsKs"
+        "Ks"
         "Ks"
         "KsK}",
         U32(version), U32(header_size), U32(compat), U32(ro_compat), U32(incompat), U32(provenance),
@@ -63,11 +64,12 @@ PyObject *info_object(struct state *state, const struct bloomfile_info *i)
         U64(capacity), "fpr", i->fpr, U64(sequence), U64(keys), U64(ones), U64(overflow),
         U64(bad_pages), MADE(keys_estimated, PyBool_FromLong(i->keys_estimated != 0)),
         U32(body_crc), MADE(tag, bytes_of(i->tag)), MADE(boot_id, bytes_of(i->boot_id)),
-        MADE(identity, bytes_of(i->identity)), MADE(label, label_text(i->label)), U32(writers),
-        MADE(framing, framing_named(i->framing)), U32(framing_size), U32(layers), U32(generations),
-        U64(layer), U64(rest_size), U64(series), "series_fpr", i->series_fpr, U64(period),
-        U64(began), U64(first_block), U64(whole_blocks), U64(keys_read), U64(keys_elsewhere),
-        U64(digest_sum));
+        MADE(identity, bytes_of(i->identity)), "watermark",
+        PyBytes_FromStringAndSize((const char *)i->watermark, (Py_ssize_t)sizeof i->watermark),
+        MADE(label, label_text(i->label)), U32(writers), MADE(framing, framing_named(i->framing)),
+        U32(framing_size), U32(layers), U32(generations), U64(layer), U64(rest_size), U64(series),
+        "series_fpr", i->series_fpr, U64(period), U64(began), U64(first_block), U64(whole_blocks),
+        U64(keys_read), U64(keys_elsewhere), U64(digest_sum));
 #undef U64
 #undef U32
 #undef MADE

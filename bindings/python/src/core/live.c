@@ -219,13 +219,39 @@ static PyObject *none_or(struct filter *self, int error)
     return error != 0 ? error_raise(self->state, error, self->path) : Py_NewRef(Py_None);
 }
 
-static PyObject *sync_method(struct filter *self, PyObject *unused)
+/* Of at most 32 bytes, which zero bytes fill up; NULL and no exception: None. */
+static const uint8_t *watermark_of(PyObject *given, uint8_t room[BLOOMFILE_WATERMARK_SIZE])
 {
-    (void)unused;
+    Py_buffer view;
+    if (given == NULL || given == Py_None)
+        return NULL;
+    if (PyObject_GetBuffer(given, &view, PyBUF_SIMPLE) != 0)
+        return NULL;
+    memset(room, 0, BLOOMFILE_WATERMARK_SIZE);
+    const bool fits = view.len <= (Py_ssize_t)BLOOMFILE_WATERMARK_SIZE;
+    if (fits)
+        memcpy(room, view.buf, (size_t)view.len);
+    else
+        PyErr_Format(PyExc_ValueError, "a watermark has at most %u bytes",
+                     BLOOMFILE_WATERMARK_SIZE);
+    PyBuffer_Release(&view);
+    return fits ? room : NULL;
+}
+
+static PyObject *sync_method(struct filter *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "watermark", NULL };
+    PyObject *given = NULL;
+    uint8_t room[BLOOMFILE_WATERMARK_SIZE];
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$O:sync", names, &given))
+        return NULL;
+    const uint8_t *watermark = watermark_of(given, room);
+    if (PyErr_Occurred())
+        return NULL;
     bloomfile_filter *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
-    WITHOUT_GIL(const int error = bloomfile_sync(f));
+    WITHOUT_GIL(const int error = bloomfile_sync(f, watermark));
     turn_leave(&self->turn, TURN_SHARED);
     return none_or(self, error);
 }
@@ -301,8 +327,12 @@ static PyMethodDef methods[] = {
     { "remove", FUNCTION(remove_key), METH_O,
       "remove($self, key, /)\n--\n\n"
       "Takes back one add, which must have been made, in the layout counting." },
-    { "sync", FUNCTION(sync_method), METH_NOARGS,
-      "sync($self, /)\n--\n\nWrites to disk what was added, by whomever." },
+    { "sync", FUNCTION(sync_method), WITH_KEYWORDS,
+      "sync($self, /, *, watermark=None)\n--\n\nWrites all adds to disk, whichever process made "
+      "them. watermark: at most 32 bytes, recorded once they are on disk. Everything up to it is "
+      "in "
+      "the filter, also after a loss of power. Repeat later adds; a counting filter counts a "
+      "repeated key twice." },
     { "seal", FUNCTION(seal), METH_NOARGS,
       "seal($self, /)\n--\n\n"
       "Gives the file checksums; nothing is added any more. It stays open for reading." },

@@ -158,6 +158,7 @@ public final class Fold {
         Header h = Combined.header(source, source.m / factor);
         h.mUnfolded = source.mUnfolded;
         h.tag = source.tag.clone();
+        h.watermark = source.watermark.clone();
         h.label = source.label;
         return h;
     }

@@ -32,6 +32,7 @@ final class Header {
 
     static final int LABEL_SIZE = 112;
     static final int TAG_SIZE = 16;
+    static final int WATERMARK_SIZE = 32;
     static final int MAX_HASHES = 64;
     static final int MAX_LAYERS = 1000;
     /** The greatest m and capacity. */
@@ -106,6 +107,7 @@ final class Header {
     byte[] bootId = new byte[16];
     int bodyCrc;
     int writers;
+    byte[] watermark = new byte[WATERMARK_SIZE];
     int recordCrc;
 
     boolean isLayer() {
@@ -328,6 +330,7 @@ final class Header {
         System.arraycopy(b, at + 40, bootId, 0, bootId.length);
         bodyCrc = u32(b, at + 56);
         writers = u32(b, at + 64);
+        System.arraycopy(b, at + 72, watermark, 0, WATERMARK_SIZE);
         recordCrc = u32(b, at + size - 4);
         boolean sealed = state == SEALED;
         boolean mayLive = headerSize == FILE && layout != Layout.RIBBON && !isSlice();

@@ -64,6 +64,7 @@ final class HeaderEncoder {
         put(b, at + 32, h.overflow);
         put(b, at + 56, h.bodyCrc);
         put(b, at + 60, h.headerCrc);
+        System.arraycopy(h.watermark, 0, b, at + 72, Header.WATERMARK_SIZE);
         h.recordCrc = Header.crc(b, at, size - 4);
         put(b, at + size - 4, h.recordCrc);
         System.arraycopy(b, at, b, at + size, size);

@@ -123,6 +123,15 @@ public final class Info {
     }
 
     /**
+     * What a program recorded with its last sync: everything up to this is in the filter.
+     *
+     * @return 32 bytes, a copy; zero if there is none
+     */
+    public byte[] watermark() {
+        return h.watermark.clone();
+    }
+
+    /**
      * The label.
      *
      * @return text without control characters, of at most 112 bytes in UTF-8

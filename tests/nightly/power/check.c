@@ -7,7 +7,7 @@
  *     write OK            for writing; closed again
  *     accept OK           for reading with BLOOMFILE_OPEN_ACCEPT_UNCLEAN; what follows is of this
  * handle state 1 label second verify OK           if it is sealed
- *     watermark 400 0     of the 400 keys that the watermark promises
+ *     watermark 400 0     of the 400 keys that the watermark promises, if there is one
  *     lost 500 0          of 500 keys
  */
 #include <bloomfile.h>
@@ -51,7 +51,8 @@ int main(int argc, char **argv)
         printf("verify %s\n", bloomfile_errname(bloomfile_verify(f, 1, NULL)));
     uint64_t mark;
     memcpy(&mark, info.watermark, sizeof mark);
-    printf("watermark %" PRIu64 " %" PRIu64 "\n", mark, lost(f, mark));
+    if (mark != 0)
+        printf("watermark %" PRIu64 " %" PRIu64 "\n", mark, lost(f, mark));
     for (int i = 2; i < argc; i++) {
         uint64_t keys = strtoull(argv[i], NULL, 10);
         printf("lost %" PRIu64 " %" PRIu64 "\n", keys, lost(f, keys));

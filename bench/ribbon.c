@@ -36,8 +36,10 @@ static struct subject build(uint32_t layout, uint64_t keys, double rate)
     bench_check(bloomfile_builder_write(builder, &to), "build a filter");
     s.image = to.memory;
     bloomfile_builder_free(builder);
-    bench_check(bloomfile_open_memory(&s.f, s.image, to.size, BLOOMFILE_OPEN_VERIFY_FULL),
-                "open a filter");
+    const struct bloomfile_source from = bloomfile_from_memory(s.image, to.size);
+    struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+    how.flags = BLOOMFILE_OPEN_VERIFY_FULL;
+    bench_check(bloomfile_open_with(&s.f, &from, &how), "open a filter");
     bloomfile_get_info(s.f, &info);
     bench_check(bloomfile_measure(s.f, &measure), "measure a filter");
     s.bits = info.bits;

@@ -10,6 +10,7 @@
 
 #include "format/bytes.h"
 #include "format/layout.h"
+#include "open.h"
 #include "target.h"
 
 enum {
@@ -95,7 +96,8 @@ static bloomfile_builder *other_builder(struct bloomfile_params params, const st
 static void ask(struct made made, const struct keys *keys)
 {
     bloomfile_filter *f;
-    expect(bloomfile_open_memory(&f, made.image, made.size, BLOOMFILE_OPEN_VERIFY_FULL) == 0);
+    expect(open_from(&f, bloomfile_from_memory(made.image, made.size),
+                     BLOOMFILE_OPEN_VERIFY_FULL) == 0);
     expect(bloomfile_contains_digests(f, keys->digests, keys->n, NULL) == keys->n);
     for (size_t i = 0; i < keys->n; i++)
         expect(bloomfile_contains_digest(f, keys->digests[i]));
@@ -113,7 +115,8 @@ static bloomfile_filter *slice_of_keys(struct bloomfile_params params, const str
     expect(bloomfile_builder_write(b, &to) == 0);
     bloomfile_builder_free(b);
     bloomfile_filter *f;
-    expect(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_VERIFY_FULL) == 0);
+    expect(open_from(&f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST),
+                     BLOOMFILE_OPEN_VERIFY_FULL) == 0);
     close(fd);
     expect(bloomfile_contains_digests(f, keys->digests, keys->n, NULL) == keys->n);
     return f;
@@ -124,7 +127,7 @@ static void slice(struct made whole, const struct keys *keys, unsigned choice)
 {
     bloomfile_filter *f, *slices[SLICES_MOST];
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    expect(bloomfile_open_memory(&f, whole.image, whole.size, 0) == 0);
+    expect(open_from(&f, bloomfile_from_memory(whole.image, whole.size), 0) == 0);
     expect(bloomfile_get_info(f, &info) == 0);
     bloomfile_close(f);
     const uint64_t pages = (info.bits / 512 + 63) / 64;

@@ -7,6 +7,7 @@
 #include <bloomfile.h>
 
 #include "mend.h"
+#include "open.h"
 #include "target.h"
 
 enum {
@@ -41,14 +42,14 @@ static struct verdict judge(int opened, bloomfile_filter *f)
 static struct verdict in_memory(const uint8_t *image, size_t size, unsigned flags)
 {
     bloomfile_filter *f;
-    const int error = bloomfile_open_memory(&f, image, size, flags);
+    const int error = open_from(&f, bloomfile_from_memory(image, size), flags);
     return judge(error, f);
 }
 
 static struct verdict in_file(int fd, uint64_t offset, uint64_t length, unsigned flags)
 {
     bloomfile_filter *f;
-    const int error = bloomfile_open_fd(&f, fd, offset, length, flags);
+    const int error = open_from(&f, bloomfile_from_fd(fd, offset, length), flags);
     return judge(error, f);
 }
 
@@ -81,12 +82,11 @@ static void try_image(const uint8_t *image, size_t size, size_t before, size_t b
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const unsigned modes[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
-                                      BLOOMFILE_OPEN_APP_HASH };
+    static const unsigned modes[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     if (size < CHOICES)
         return 0;
-    const unsigned flags = modes[data[1] % 4];
-    const size_t before = data[0], behind = data[1] / 4;
+    const unsigned flags = modes[data[1] % 3];
+    const size_t before = data[0], behind = data[1] / 3;
     uint8_t *image = copy_of(data + CHOICES, size - CHOICES);
     try_image(image, size - CHOICES, before, behind, flags);
     const size_t whole = mend_all(image, size - CHOICES);

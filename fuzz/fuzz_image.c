@@ -7,11 +7,11 @@
  */
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
-#include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>
 
 #include "format/header.h"
 #include "mend.h"
+#include "open.h"
 #include "target.h"
 
 #define HEADER 4096
@@ -63,12 +63,10 @@ static void join(const bloomfile_filter *f, int verified)
     if (error != 0)
         return;
     bloomfile_filter *whole;
-    expect(bloomfile_open_memory(&whole, to.memory, to.size,
-                                 BLOOMFILE_OPEN_APP_HASH | BLOOMFILE_OPEN_VERIFY_FULL) == 0);
+    expect(open_named(&whole, bloomfile_from_memory(to.memory, to.size), BLOOMFILE_OPEN_VERIFY_FULL,
+                      info.hash_id, info.self_test) == 0);
     expect(bloomfile_get_info(whole, &joined) == 0);
     expect(joined.whole_blocks == 0 && joined.bits == info.bits && joined.ones == info.ones);
-    if (info.hash_id >= BLOOMFILE_APP_HASH_FIRST)
-        expect(bloomfile_name_hash(whole, info.hash_id, info.self_test) == 0);
     for (bloomfile_digest i = 0; i < 64; i++)
         expect(bloomfile_contains_digest(whole, i * (UINT64_MAX / 61)) ==
                bloomfile_contains_digest(f, i * (UINT64_MAX / 61)));
@@ -107,31 +105,35 @@ static void use_layers(const bloomfile_filter *f)
     expect(bloomfile_layer(f, bloomfile_layers(f)) == NULL);
 }
 
-/* An application's own hash: refused unless asked for, and "maybe" to all unless named. */
-static void name(bloomfile_filter *f, const uint8_t *image, size_t size, unsigned flags)
+/* An application's own hash: "maybe" to all unless it was named. Opens it with its name. */
+static bloomfile_filter *named(bloomfile_filter *f, struct bloomfile_source from, unsigned flags)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
     if (info.hash_id < BLOOMFILE_APP_HASH_FIRST)
-        return;
-    bloomfile_filter *refused;
-    expect(bloomfile_open_memory(&refused, image, size, flags) == BLOOMFILE_EHASH);
+        return f;
+    bloomfile_filter *other;
+    expect(open_named(&other, from, flags, BLOOMFILE_HASH_XXH3, 0) == BLOOMFILE_EHASH);
+    expect(open_named(&other, from, flags, info.hash_id, info.self_test + 1) ==
+           BLOOMFILE_ESELFTEST);
     expect(bloomfile_contains_digest(f, 0) && bloomfile_contains_digest(f, UINT64_MAX / 3));
-    expect(bloomfile_name_hash(f, info.hash_id, info.self_test + 1) == BLOOMFILE_ESELFTEST);
-    expect(bloomfile_contains(f, "key", 3) && bloomfile_contains_digest(f, UINT64_MAX / 3));
-    expect(bloomfile_name_hash(f, info.hash_id, info.self_test) == 0);
+    expect(bloomfile_contains(f, "key", 3) && bloomfile_status(f) == BLOOMFILE_EHASH);
+    bloomfile_close(f);
+    expect(open_named(&f, from, flags, info.hash_id, info.self_test) == 0);
     expect(bloomfile_status(f) == 0);
+    return f;
 }
 
 static void use(const uint8_t *image, size_t size, unsigned flags, int expected)
 {
     bloomfile_filter *f;
-    int error = bloomfile_open_memory(&f, image, size, flags | BLOOMFILE_OPEN_APP_HASH);
+    const struct bloomfile_source from = bloomfile_from_memory(image, size);
+    int error = open_from(&f, from, flags);
     if (expected != 0)
         expect(error == expected);
     if (error != 0)
         return;
-    name(f, image, size, flags);
+    f = named(f, from, flags);
     bool hits[3];
     bloomfile_digest digests[3] = { 0, UINT64_MAX, bloomfile_hash(0, "key", 3) };
     size_t found = bloomfile_contains_digests(f, digests, 3, hits);

@@ -12,6 +12,7 @@
 #include "delta/part.h"
 #include "format/bytes.h"
 #include "format/checksum.h"
+#include "open.h"
 #include "target.h"
 
 enum {
@@ -43,7 +44,7 @@ static struct blob image_of(uint32_t layout, unsigned blocks, const uint8_t *dat
 static bloomfile_filter *opened(struct blob image)
 {
     bloomfile_filter *f;
-    expect(bloomfile_open_memory(&f, image.data, image.size, 0) == 0);
+    expect(open_from(&f, bloomfile_from_memory(image.data, image.size), 0) == 0);
     return f;
 }
 

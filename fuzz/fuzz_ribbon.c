@@ -11,6 +11,7 @@
 #include "format/checksum.h"
 #include "kernel/dispatch.h"
 #include "mend.h"
+#include "open.h"
 #include "plain_ribbon.h"
 #include "target.h"
 
@@ -149,7 +150,7 @@ static void open_and_ask(const struct image *image, const struct answers *a, uns
     bloomfile_filter *f;
     struct bloomfile_fault fault = { 0 };
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    expect(bloomfile_open_memory(&f, image->bytes, image->size, flags) == 0);
+    expect(open_from(&f, bloomfile_from_memory(image->bytes, image->size), flags) == 0);
     ask(f, a, false);
     expect(bloomfile_status(f) == 0);
     const int error = bloomfile_verify(f, 1, &fault);
@@ -158,8 +159,8 @@ static void open_and_ask(const struct image *image, const struct answers *a, uns
     expect(bloomfile_measure(f, &measure) == 0 && measure.fpr > 0 && measure.fpr <= 1);
     ask(f, a, error != 0);
     bloomfile_close(f);
-    expect(bloomfile_open_memory(&f, image->bytes, image->size, BLOOMFILE_OPEN_VERIFY_FULL) ==
-           error);
+    expect(open_from(&f, bloomfile_from_memory(image->bytes, image->size),
+                     BLOOMFILE_OPEN_VERIFY_FULL) == error);
     if (error == 0)
         ask(f, a, false);
     bloomfile_close(f);

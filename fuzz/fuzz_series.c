@@ -6,7 +6,6 @@
  * a key that was added is there, also when the series is opened anew, or that is refused.
  */
 #include <bloomfile.h>
-#include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -17,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "mend.h"
+#include "open.h"
 #include "target.h"
 
 enum {
@@ -199,12 +199,7 @@ static struct series changed(const uint8_t *data, size_t size)
 static bloomfile_filter *opened(unsigned flags)
 {
     bloomfile_filter *f;
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    if (bloomfile_open(&f, path_of(0), flags | BLOOMFILE_OPEN_APP_HASH) != 0)
-        return NULL;
-    expect(bloomfile_get_info(f, &info) == 0);
-    expect(bloomfile_name_hash(f, info.hash_id, info.self_test) == 0);
-    return f;
+    return open_file_named(&f, path_of(0), flags) == 0 ? f : NULL;
 }
 
 static void ask(bloomfile_filter *f)
@@ -229,8 +224,8 @@ static void copy(const bloomfile_filter *f, bloomfile_digest last)
     bloomfile_filter *sealed;
     if (bloomfile_copy_sealed(&to, f) != 0)
         return;
-    expect(bloomfile_open_memory(&sealed, to.memory, to.size,
-                                 BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_APP_HASH) == 0);
+    expect(open_from(&sealed, bloomfile_from_memory(to.memory, to.size),
+                     BLOOMFILE_OPEN_VERIFY_FULL) == 0);
     expect(bloomfile_contains_digest(sealed, last));
     bloomfile_close(sealed);
     bloomfile_free(to.memory);

@@ -9,6 +9,7 @@
 #include <bloomfile_inspect.h>
 
 #include "mend.h"
+#include "open.h"
 #include "target.h"
 
 enum {
@@ -95,8 +96,8 @@ static bool open_all(struct part *parts, size_t count)
 {
     bool all = true;
     for (size_t i = 0; i < count; i++) {
-        const int error = bloomfile_open_memory(&parts[i].f, parts[i].bytes, parts[i].size,
-                                                BLOOMFILE_OPEN_APP_HASH);
+        const int error =
+            open_from(&parts[i].f, bloomfile_from_memory(parts[i].bytes, parts[i].size), 0);
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
         all = all && error == 0;
         if (error != 0)
@@ -135,7 +136,8 @@ static void join(const struct part *parts, size_t count)
         return;
     bloomfile_filter *f;
     expect(by_headers == 0);
-    expect(bloomfile_open_memory(&f, to.memory, to.size, BLOOMFILE_OPEN_VERIFY_FULL) == 0);
+    expect(open_from(&f, bloomfile_from_memory(to.memory, to.size), BLOOMFILE_OPEN_VERIFY_FULL) ==
+           0);
     expect(bloomfile_get_info(f, &whole) == 0);
     const size_t file = HEADER + (size_t)(whole.bits / 8 + 4095) / 4096 * 4100;
     expect(bloomfile_inspect(header, file, &told, NULL, NULL) == 0);

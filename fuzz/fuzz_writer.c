@@ -6,7 +6,6 @@
  * reopening, and end up as a file that verifies; who only reads it meanwhile must see the key, too.
  */
 #include <bloomfile.h>
-#include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -15,22 +14,11 @@
 #include "format/hash.h"
 #include "format/header.h"
 #include "mend.h"
+#include "open.h"
 #include "os/host.h"
 #include "target.h"
 
 #define DIGEST 0x0123456789ABCDEFu
-
-/* An application's own hash is named as the file has it. */
-static int open_named(bloomfile_filter **out, const char *path, unsigned flags)
-{
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    int error = bloomfile_open(out, path, flags | BLOOMFILE_OPEN_APP_HASH);
-    if (error != 0)
-        return error;
-    bloomfile_get_info(*out, &info);
-    expect(bloomfile_name_hash(*out, info.hash_id, info.self_test) == 0);
-    return 0;
-}
 
 /* After 2^64 commits, but for a few; a record may begin there. */
 static void expect_last_sequences(const bloomfile_filter *f)
@@ -82,7 +70,7 @@ static int add_and_seal(bloomfile_filter *f, bool *added)
 static void open_carefully(const char *path, int otherwise)
 {
     bloomfile_filter *f;
-    int error = open_named(&f, path, 0);
+    int error = open_file_named(&f, path, 0);
     expect(error == otherwise || error == BLOOMFILE_EUNCLEAN);
     if (error == 0)
         bloomfile_close(f);
@@ -101,16 +89,16 @@ static int try_file(const uint8_t *image, size_t size)
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     expect(fd >= 0 && write(fd, image, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    int as_reader = open_named(&reader, path, BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+    int as_reader = open_file_named(&reader, path, BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     open_carefully(path, as_reader);
-    int error = open_named(&f, path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+    int error = open_file_named(&f, path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     if (error == 0) {
         expect(as_reader == 0);
         bool added;
         const int sealed = add_and_seal(f, &added);
         expect(!added || bloomfile_contains_digest(reader, DIGEST));
         bloomfile_close(f);
-        error = open_named(&f, path, 0);
+        error = open_file_named(&f, path, 0);
         if (sealed == BLOOMFILE_EBODY && error == BLOOMFILE_EPOISONED)
             f = NULL; /* the body has not the bits that were counted */
         else
@@ -119,7 +107,7 @@ static int try_file(const uint8_t *image, size_t size)
     } else if (error == BLOOMFILE_ESEALED) {
         /* Its sealing was completed, if need be; of a series only the first layer was looked at,
          * and what is wrong with the next one is seen once the first one is whole. */
-        error = open_named(&f, path, 0);
+        error = open_file_named(&f, path, 0);
         const bool completed = as_reader == BLOOMFILE_ERECORD;
         expect(error == 0 || (is_layer(image) && (error == as_reader || completed)));
         bloomfile_close(f);

@@ -15,8 +15,7 @@
  * This header builds, opens and asks filters. Beside it, each complete in itself: bloomfile_live.h
  * (adding in place), bloomfile_combine.h (folding, merging), bloomfile_delta.h (patches),
  * bloomfile_view.h (tiny filters without a file), bloomfile_inline.h (lookups compiled into the
- * caller), bloomfile_inspect.h (sizing, measuring, verifying), bloomfile_hash.h (a hash of your
- * own). The bytes: format-spec.md.
+ * caller), bloomfile_inspect.h (sizing, measuring, verifying). The bytes: format-spec.md.
  *
  * The one rule. A wrong "maybe" costs a disk read, a wrong "no" loses a row. So a file that is
  * damaged or not understood is refused when it is opened. Damage found later turns the answers that
@@ -164,7 +163,8 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EINCOMPLETE, -1057,                                                                \
       "the slices do not make one filter: a slice is missing, repeated, from another filter, or "  \
       "from other keys")                                                                           \
-    X(BLOOMFILE_EFULL, -1058, "over capacity")
+    X(BLOOMFILE_EFULL, -1058, "over capacity")                                                     \
+    X(BLOOMFILE_EDIFFERENTTAG, -1059, "the tag is not the expected one")
 
 enum bloomfile_error {
 #define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),
@@ -414,6 +414,18 @@ static inline struct bloomfile_source bloomfile_from_memory(const void *memory, 
  * each page.
  */
 
+/* Hash functions. An engine that has a good 64-bit hash of each key already need not compute a
+ * second one: it builds and looks up by these digests. It chooses a number for its function
+ * (BLOOMFILE_APP_HASH_FIRST or above, best at random: nobody assigns them) and a self test: a value
+ * that the function yields, such as its hash of a fixed string under the filter's seed. Both are in
+ * the filter, and whoever opens it for lookups names them (bloomfile_open_with()), so a changed
+ * function is detected, and another engine's of the same number. Functions that take keys do not
+ * work with such a filter: lookups answer "maybe" and set the error BLOOMFILE_EHASH, the others
+ * return it. Bits are chosen by the topmost bits of a digest and of its products, so every bit of a
+ * digest must be as good as random. Two keys of one digest are one key. */
+#define BLOOMFILE_HASH_XXH3      1u /* bloomfile_hash() */
+#define BLOOMFILE_APP_HASH_FIRST 0x80000000u
+
 struct bloomfile_params {
     size_t struct_size;
     uint32_t layout;   /* enum bloomfile_layout; 0: BLOOMFILE_LAYOUT_BLOCKED */
@@ -423,11 +435,11 @@ struct bloomfile_params {
     uint64_t bits;     /* m; 0: from capacity and fpr. blocked, ribbon: a multiple of 512 */
     uint64_t seed;     /* of the hash; 0 unless an adversary chooses the keys */
     const char *label; /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
-    uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. of the SSTable: compare it after
-                                        opening, bloomfile_get_info() tells it */
+    uint8_t tag[BLOOMFILE_TAG_SIZE];             /* the caller's own, for example the SSTable's: see
+                                                    BLOOMFILE_EXPECT_TAG */
     uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]; /* the caller's own: see bloomfile_sync() */
     uint32_t framing, framing_size; /* how keys were cut from an input: bloomfile_inspect.h */
-    uint64_t self_test;             /* with hash_id, 0 without: see bloomfile_hash.h */
+    uint64_t self_test;             /* of hash_id; 0 without */
     uint32_t hash_id;               /* of an application's own function; 0: bloomfile_hash() */
 
     /* For new live filters only: BLOOMFILE_EPARAMS elsewhere, unless 0. See bloomfile_live.h. */
@@ -519,7 +531,6 @@ BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
 #define BLOOMFILE_OPEN_WRITE          4u    /* for adding: see bloomfile_live.h */
 #define BLOOMFILE_OPEN_ACCEPT_UNCLEAN 8u    /* live: adds since the last sync may be lost */
 #define BLOOMFILE_OPEN_ADD_EXACT      16u   /* with WRITE: one adder of a new key is told */
-#define BLOOMFILE_OPEN_APP_HASH       512u  /* its hash may be the application's */
 #define BLOOMFILE_OPEN_SOLE_ADDER     1024u /* in memory: one thread adds at a time */
 #define BLOOMFILE_OPEN_OVER_CAPACITY  2048u /* with WRITE: accept keys over capacity */
 
@@ -542,8 +553,10 @@ BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
 #define BLOOMFILE_OPEN_LOCK     64u
 #define BLOOMFILE_OPEN_COPY     128u
 
-/* Opens a filter file. Without BLOOMFILE_OPEN_WRITE for reading: a sealed one, or a live one, whose
- * lookups then see every add as soon as it is made; a live body has no checksums.
+/* Opens a filter file: sealed, live, or the first file of a series. Without BLOOMFILE_OPEN_WRITE
+ * for reading; lookups in a live filter then see every add as soon as it is made, and its body has
+ * no checksums. The filter must use the library's own hash: the call is bloomfile_open_with() with
+ * BLOOMFILE_EXPECT_HASH and BLOOMFILE_HASH_XXH3.
  * Errors: those of open, fstat, read and mmap; EISDIR; BLOOMFILE_ENOTREGULAR; BLOOMFILE_EPARAMS for
  * unknown or contradictory flags; every BLOOMFILE_E* from EEMPTY to EPOISONED; of a
  * series BLOOMFILE_ESERIES, _EMISSINGLAYER; BLOOMFILE_ELIVE for
@@ -553,22 +566,92 @@ BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
  * EBUSY while it is being sealed; those of fcntl, write and msync. */
 BLOOMFILE_API int bloomfile_open(bloomfile_filter **out, const char *path, unsigned flags);
 
-/* Opens a filter that occupies exactly `length` bytes at `offset` of an open
- * regular file, for reading. The descriptor stays the caller's and may be closed at once. A live
- * filter must be the whole file, and no series, else it is BLOOMFILE_ELIVE. The handle has no path,
- * so it never goes stale. Errors as bloomfile_open; BLOOMFILE_EPARAMS for BLOOMFILE_OPEN_WRITE. */
-BLOOMFILE_API int bloomfile_open_fd(bloomfile_filter **out, int fd, uint64_t offset,
-                                    uint64_t length, unsigned flags);
+/* What the caller expects of a filter: bits of bloomfile_open_params.expect. A filter that differs
+ * is refused before anything is mapped or changed. */
+#define BLOOMFILE_EXPECT_TAG    1u /* its tag; else BLOOMFILE_EDIFFERENTTAG */
+#define BLOOMFILE_EXPECT_SEED   2u /* its seed; else BLOOMFILE_EDIFFERENTSEED */
+#define BLOOMFILE_EXPECT_SEALED 4u /* no live filter; else BLOOMFILE_ELIVE */
+#define BLOOMFILE_EXPECT_HASH   8u /* its hash; else BLOOMFILE_EHASH, BLOOMFILE_ESELFTEST */
 
-/* Opens a sealed filter in memory, at any alignment; prefer a multiple of 64. A block of the layout
- * blocked then lies in one cache line: at other addresses a lookup reads two lines, which in a
- * large filter takes up to twice as long. This holds for an offset of bloomfile_open_fd() too, and
- * BLOOMFILE_OPEN_COPY aligns the copy. The bytes stay the caller's, must not change,
- * and must outlive the handle; with BLOOMFILE_OPEN_COPY they are not needed any more.
- * BLOOMFILE_OPEN_PREFAULT and _LOCK need BLOOMFILE_OPEN_COPY here. Errors as bloomfile_open, but
- * for those of files. */
-BLOOMFILE_API int bloomfile_open_memory(bloomfile_filter **out, const void *image, size_t size,
-                                        unsigned flags);
+/* Why one file of a series is to blame for an error: bloomfile_open_report.reason. */
+enum bloomfile_reason {
+    BLOOMFILE_REASON_NONE = 0,         /* `error` says all */
+    BLOOMFILE_REASON_FILE = 1,         /* the file cannot be used: see file_error */
+    BLOOMFILE_REASON_MISSING = 2,      /* no file, or a symbolic link to none */
+    BLOOMFILE_REASON_NOT_FIRST = 3,    /* the file that was named is a later layer of a series */
+    BLOOMFILE_REASON_NOT_A_LAYER = 4,  /* a filter of its own */
+    BLOOMFILE_REASON_OTHER_SERIES = 5, /* a layer of another series */
+    BLOOMFILE_REASON_WRONG_LAYER = 6,  /* layer `found`, where layer `layer` belongs */
+    BLOOMFILE_REASON_OLDER_COPY = 7,   /* a copy from when the layer was the newest */
+    BLOOMFILE_REASON_NOT_NEXT = 8,     /* not sealed together with the layers before it */
+    BLOOMFILE_REASON_HARD_LINK = 9,    /* the file has a second name */
+    BLOOMFILE_REASON_MOUNT_POINT = 10, /* the file is mounted from another folder */
+};
+
+/* Which file, and what in it, an error is about. */
+struct bloomfile_open_report {
+    size_t struct_size;
+    int error;             /* the error that the function returned */
+    int file_error;        /* that of the file: an errno or BLOOMFILE_E* */
+    int reason;            /* enum bloomfile_reason */
+    uint32_t reserved;     /* 0 */
+    uint64_t slot;         /* of a live series: 0 for PATH, 1 for PATH.1, and so on */
+    uint64_t layer;        /* number of the layer that should be there */
+    uint64_t found;        /* number of the layer that is there, for WRONG_LAYER */
+    uint64_t image_offset; /* of a sealed series: where the layer begins, from its first byte */
+    uint64_t offset;       /* where `field` is, from there */
+    const char *field;     /* name in format-spec.md; NULL: no field is to blame */
+    char path[4096];       /* of the file; "" for a descriptor or memory */
+};
+#define BLOOMFILE_OPEN_REPORT_INIT BLOOMFILE_INIT_(struct bloomfile_open_report)
+
+struct bloomfile_open_params {
+    size_t struct_size;
+    uint32_t flags;  /* BLOOMFILE_OPEN_* */
+    uint32_t expect; /* BLOOMFILE_EXPECT_* */
+    uint8_t tag[BLOOMFILE_TAG_SIZE];
+    uint64_t seed;
+    uint32_t hash_id;                        /* as in bloomfile_params; BLOOMFILE_HASH_XXH3 */
+    uint32_t key_kind;                       /* 0 */
+    uint64_t self_test;                      /* as in bloomfile_params; 0 for BLOOMFILE_HASH_XXH3 */
+    uint64_t (*self_test_of)(uint64_t seed); /* not NULL: instead of self_test, for a function whose
+                                                self test depends on the filter's seed */
+    uint32_t key_size;                       /* 0 */
+    uint32_t reserved;                       /* 0 */
+    struct bloomfile_open_report *report;    /* filled after an error; may be NULL */
+};
+#define BLOOMFILE_OPEN_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_open_params)
+
+/* Opens a filter with expectations, from anywhere.
+ *
+ *     struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+ *     struct bloomfile_source from = bloomfile_from_path(path);
+ *     how.expect = BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEALED;
+ *     memcpy(how.tag, table_id, sizeof how.tag);
+ *     int error = bloomfile_open_with(&f, &from, &how);
+ *
+ *   out     receives the filter; NULL on error.
+ *   from    A path, as for bloomfile_open(). A descriptor: the filter must occupy exactly
+ *           `length` bytes at `offset` of a regular file; the descriptor may be closed after the
+ *           call. A live filter must be the whole file, and not a series: else BLOOMFILE_ELIVE.
+ *           Memory: a sealed filter, at any address. The bytes must not change and must outlive
+ *           the handle; BLOOMFILE_OPEN_COPY lifts both, and aligns the copy. Prefer an address or
+ *           offset that is a multiple of 64: a block of the layout blocked then lies in one cache
+ *           line; elsewhere a lookup reads two, which in a large filter takes up to twice as long.
+ *           Only a handle of a path goes stale.
+ *   params  NULL: no flags, no expectations.
+ *
+ * Of a filter of an application's hash, lookups need BLOOMFILE_EXPECT_HASH: it names the function
+ * that makes the digests. Opened without it, the handle is for everything else (folding, merging,
+ * copying, sealing, verifying): each lookup answers "maybe" and sets the error BLOOMFILE_EHASH, and
+ * each add returns that.
+ *
+ * Errors: those of bloomfile_open() and of the expectations. BLOOMFILE_EPARAMS also for
+ * BLOOMFILE_OPEN_WRITE without a path or with BLOOMFILE_EXPECT_SEALED; for BLOOMFILE_OPEN_PREFAULT
+ * and _LOCK of memory without BLOOMFILE_OPEN_COPY; for an offset BLOOMFILE_FROM_HERE. */
+BLOOMFILE_API int bloomfile_open_with(bloomfile_filter **out, const struct bloomfile_source *from,
+                                      const struct bloomfile_open_params *params);
+
 BLOOMFILE_API void bloomfile_close(bloomfile_filter *f); /* of a writer see bloomfile_live.h */
 
 /* Whether it is time to open the path given to bloomfile_open() or _create() anew: it names another
@@ -589,7 +672,8 @@ BLOOMFILE_API bool bloomfile_is_stale(const bloomfile_filter *f);
  *   BLOOMFILE_EUNCLEAN   a writer of the file died in a sync
  *   EBADF                the application closed the descriptor of a live filter; its number may
  *                        belong to another file by now, and nothing is written to that file
- *   BLOOMFILE_EHASH      see bloomfile_hash.h
+ *   BLOOMFILE_EHASH      a key was looked up whose digest is unknown: its hash is an
+ *                        application's (see bloomfile_params.hash_id)
  *
  * The look compares the header with the one that was opened. For a sealed file that was opened by
  * path without BLOOMFILE_OPEN_COPY it also compares size and times with those before the opening.

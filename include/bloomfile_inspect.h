@@ -94,7 +94,7 @@ struct bloomfile_info {
     uint32_t incompat;
     uint32_t provenance;    /* BLOOMFILE_PROVENANCE_* */
     uint32_t layout;        /* enum bloomfile_layout; any number in a header that is not valid */
-    uint32_t hash_id;       /* 1: XXH3, 64 bits; others: bloomfile_hash.h */
+    uint32_t hash_id;       /* 1: XXH3, 64 bits; others: bloomfile.h */
     uint32_t hashes;        /* k; ribbon: 0 */
     uint32_t state;         /* enum bloomfile_state, of the commit record in force */
     uint64_t bits;          /* m */
@@ -219,7 +219,7 @@ BLOOMFILE_API int bloomfile_verify(const bloomfile_filter *f, unsigned threads,
  * what the bytes say, right or wrong; zero where there are no bytes. Fills up to *count faults, in
  * the order of the checks, and sets *count to how many there are in all (faults and count may both
  * be NULL). Returns BLOOMFILE_EPARAMS (struct_size), and nothing is filled; or the first fault's
- * error, which is what bloomfile_open_memory() would return with BLOOMFILE_OPEN_APP_HASH, but for
+ * error, which is what bloomfile_open_with() would return without expectations, but for
  * BLOOMFILE_ELIVE and _EPOISONED (not faults of the bytes), or 0. */
 BLOOMFILE_API int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *info,
                                     struct bloomfile_fault *faults, size_t *count);

@@ -143,7 +143,7 @@ BLOOMFILE_API int bloomfile_create_memory(bloomfile_filter **out,
 /* Adds a key; *was_new (may be NULL) tells whether that changed the filter. In the counting layout
  * every add counts, of a key that is there too.
  * Errors: BLOOMFILE_EFULL (see Capacity above; the key was not added), _EREADONLY, _EPOISONED,
- * _ESEALED; any error of bloomfile_status(); _EHASH (bloomfile_hash.h). With
+ * _ESEALED; any error of bloomfile_status(); _EHASH (bloomfile_open_with()). With
  * BLOOMFILE_OPEN_ADD_EXACT, errors of fcntl(). In a child of fork, on first use, errors of
  * bloomfile_open(). When a series needs another layer: errors of creating a file, EMLINK, or
  * BLOOMFILE_EREPLACED if its path now names another file. After any other error than EFULL the key
@@ -176,6 +176,11 @@ BLOOMFILE_API int bloomfile_remove(bloomfile_filter *f, const void *key, size_t 
 
 /* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
 BLOOMFILE_API int bloomfile_remove_digest(bloomfile_filter *f, bloomfile_digest digest);
+
+/* Reports the file and the reason if a series could not open or create a layer. report->error is
+ * the error of the last such attempt, or 0. Errors: BLOOMFILE_EPARAMS (struct_size). */
+BLOOMFILE_API int bloomfile_layer_report(const bloomfile_filter *f,
+                                         struct bloomfile_open_report *report);
 
 /* Writes all adds to disk: those that returned before this call are there, by whichever handle they
  * were made, when it returns 0. One sync of a file is done after the other, and opening it for

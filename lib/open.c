@@ -3,77 +3,190 @@
 #include <bloomfile.h>
 #include <bloomfile_inline.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "format/bytes.h"
 #include "format/min.h"
-#include "format/versioned_struct.h"
+#include "format/source.h"
 #include "handle/lookup.h"
 #include "handle/opening.h"
 #include "live/handle.h"
 #include "os/file.h"
+#include "os/path.h"
+#include "series/layers.h"
 #include "series/series.h"
 
 #define OPEN_FLAGS                                                                                 \
     (BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_VERIFY_NONE | BLOOMFILE_OPEN_WRITE |              \
      BLOOMFILE_OPEN_ACCEPT_UNCLEAN | BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_PREFAULT |          \
-     BLOOMFILE_OPEN_LOCK | BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_APP_HASH |                         \
-     BLOOMFILE_OPEN_OVER_CAPACITY)
+     BLOOMFILE_OPEN_LOCK | BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_OVER_CAPACITY)
 
-static bool flags_valid(unsigned flags, bool by_path)
+#define EXPECTED                                                                                   \
+    (BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEED | BLOOMFILE_EXPECT_SEALED | BLOOMFILE_EXPECT_HASH)
+#define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_open_params, report)
+
+/* ---- parameters */
+
+static bool flags_valid(const struct bloomfile_open_params *p, uint32_t kind)
 {
-    const unsigned verify = BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_VERIFY_NONE;
-    bool writing = (flags & BLOOMFILE_OPEN_WRITE) != 0;
+    const unsigned flags = p->flags,
+                   verify = BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_VERIFY_NONE,
+                   held = BLOOMFILE_OPEN_LOCK | BLOOMFILE_OPEN_PREFAULT;
+    const bool writing = (flags & BLOOMFILE_OPEN_WRITE) != 0;
     if ((flags & ~OPEN_FLAGS) != 0 || (flags & verify) == verify)
         return false;
-    if (writing && (!by_path || (flags & (verify | BLOOMFILE_OPEN_COPY)) != 0))
+    if (kind == BLOOMFILE_FROM_MEMORY && (flags & held) != 0 && (flags & BLOOMFILE_OPEN_COPY) == 0)
         return false;
-    return writing || (flags & (BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_OVER_CAPACITY)) == 0;
+    if (!writing)
+        return (flags & (BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_OVER_CAPACITY)) == 0;
+    return kind == BLOOMFILE_FROM_PATH && (flags & (verify | BLOOMFILE_OPEN_COPY)) == 0 &&
+           (p->expect & BLOOMFILE_EXPECT_SEALED) == 0;
 }
+
+/* The path makes it larger than VERSIONED_MOST. */
+static bool report_known(const struct bloomfile_open_report *r)
+{
+    return r->struct_size >= VERSIONED_LEAST(struct bloomfile_open_report, path) &&
+           r->struct_size <= 2 * sizeof *r;
+}
+
+static int take_params(struct bloomfile_open_params *p, const struct bloomfile_open_params *given,
+                       uint32_t kind)
+{
+    *p = (struct bloomfile_open_params)BLOOMFILE_OPEN_PARAMS_INIT;
+    if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
+        return BLOOMFILE_EPARAMS;
+    if (p->report != NULL && !report_known(p->report))
+        return BLOOMFILE_EPARAMS;
+    if (!flags_valid(p, kind) || (p->expect & ~EXPECTED) != 0 || p->key_kind != 0 ||
+        p->key_size != 0 || p->reserved != 0)
+        return BLOOMFILE_EPARAMS;
+    return 0;
+}
+
+/* ---- the report of a failure */
+
+_Static_assert(offsetof(struct bloomfile_open_report, path) == sizeof(struct report), "a prefix");
+
+/* path: of the file that was named; NULL: none. */
+static void give_report(struct bloomfile_open_report *to, const struct report *r, const char *path)
+{
+    const bool named = r->slot == 0 || r->reason == BLOOMFILE_REASON_NOT_FIRST;
+    char *real = path != NULL && !named ? path_without_links(path) : NULL;
+    struct bloomfile_open_report all = BLOOMFILE_OPEN_REPORT_INIT;
+    memcpy(&all, r, sizeof *r);
+    if (all.file_error == 0)
+        all.file_error = all.error;
+    if (path != NULL && named)
+        snprintf(all.path, sizeof all.path, "%s", path);
+    else if (path != NULL)
+        snprintf(all.path, sizeof all.path, "%s.%" PRIu64, real != NULL ? real : path, r->slot);
+    free(real);
+    versioned_give(to, to->struct_size, &all, sizeof all);
+}
+
+int bloomfile_layer_report(const bloomfile_filter *f, struct bloomfile_open_report *report)
+{
+    struct report last = { 0 };
+    const char *path = f->path;
+    if (!report_known(report))
+        return BLOOMFILE_EPARAMS;
+    if (f->series != NULL) {
+        pthread_mutex_lock(&f->series->process->finding);
+        last = f->series->process->report;
+        pthread_mutex_unlock(&f->series->process->finding);
+        path = f->series->path;
+    }
+    give_report(report, &last, path);
+    return 0;
+}
+
+/* ---- opening */
 
 /* The layers of a series behind the first one, of which there is a handle; then the handle of all.
  */
-int bloomfile_open(bloomfile_filter **out, const char *path, unsigned flags)
+static int open_path(bloomfile_filter **out, const char *path, const struct opening *how)
 {
-    *out = NULL;
-    if (!flags_valid(flags, true))
-        return BLOOMFILE_EPARAMS;
-    int rest, error = opening_by_path(out, path, flags, &rest);
+    int rest, error = opening_by_path(out, path, how, &rest);
     if (error == 0 && header_is_layer(&(*out)->header))
-        error = (*out)->live != NULL ? series_open_live(out, path, flags)
-                                     : series_open_sealed(out, rest, 0, flags);
+        error = (*out)->live != NULL ? series_open_live(out, path, how)
+                                     : series_open_sealed(out, rest, 0, how);
     if (rest >= 0)
         close(rest);
     return error;
 }
 
-int bloomfile_open_fd(bloomfile_filter **out, int fd, uint64_t offset, uint64_t length,
-                      unsigned flags)
+static int open_descriptor(bloomfile_filter **out, const struct bloomfile_source *from,
+                           const struct opening *how)
 {
-    *out = NULL;
-    if (!flags_valid(flags, false))
-        return BLOOMFILE_EPARAMS;
     struct stat status;
-    int error = file_stat(fd, &status);
+    int error = file_stat(from->fd, &status);
     if (error == 0)
-        error = opening_range(out, fd, &status, offset, length, flags);
+        error = opening_range(out, from->fd, &status, from->offset, from->length, how);
     return error == 0 && header_is_layer(&(*out)->header)
-               ? series_open_sealed(out, fd, offset, flags)
+               ? series_open_sealed(out, from->fd, from->offset, how)
                : error;
 }
 
-int bloomfile_open_memory(bloomfile_filter **out, const void *image, size_t size, unsigned flags)
+static int open_memory(bloomfile_filter **out, const struct bloomfile_source *from,
+                       const struct opening *how)
 {
-    *out = NULL;
-    const bool held = (flags & (BLOOMFILE_OPEN_LOCK | BLOOMFILE_OPEN_PREFAULT)) != 0;
-    if (!flags_valid(flags, false) || (held && (flags & BLOOMFILE_OPEN_COPY) == 0))
-        return BLOOMFILE_EPARAMS;
-    int error = opening_memory(out, image, size, flags);
+    const int error = opening_memory(out, from->memory, from->size, how);
     return error == 0 && header_is_layer(&(*out)->header)
-               ? series_open_memory(out, image, size, flags)
+               ? series_open_memory(out, from->memory, how)
                : error;
+}
+
+static int open_from(bloomfile_filter **out, const struct bloomfile_source *from,
+                     const struct opening *how)
+{
+    switch (from->kind) {
+    case BLOOMFILE_FROM_PATH:
+        return open_path(out, from->path, how);
+    case BLOOMFILE_FROM_FD:
+        return open_descriptor(out, from, how);
+    default:
+        return open_memory(out, from, how);
+    }
+}
+
+int bloomfile_open_with(bloomfile_filter **out, const struct bloomfile_source *from,
+                        const struct bloomfile_open_params *params)
+{
+    struct bloomfile_open_params p;
+    struct bloomfile_source source;
+    struct report report = { 0 };
+    *out = NULL;
+    const bool unknown = !source_known(&source, from) ||
+                         (source.kind == BLOOMFILE_FROM_FD && source.offset == BLOOMFILE_FROM_HERE);
+    int error = unknown ? BLOOMFILE_EPARAMS : take_params(&p, params, source.kind);
+    if (error != 0)
+        return error;
+    const struct opening how = { .flags = p.flags,
+                                 .named = (p.expect & BLOOMFILE_EXPECT_HASH) != 0,
+                                 .expected = &p,
+                                 .report = &report };
+    error = open_from(out, &source, &how);
+    report.error = error;
+    if (error != 0 && p.report != NULL)
+        give_report(p.report, &report, source.path);
+    return error;
+}
+
+int bloomfile_open(bloomfile_filter **out, const char *path, unsigned flags)
+{
+    const struct bloomfile_source from = bloomfile_from_path(path);
+    struct bloomfile_open_params params = BLOOMFILE_OPEN_PARAMS_INIT;
+    params.flags = flags;
+    params.expect = BLOOMFILE_EXPECT_HASH;
+    params.hash_id = BLOOMFILE_HASH_XXH3;
+    return bloomfile_open_with(out, &from, &params);
 }
 
 void bloomfile_close(bloomfile_filter *f)

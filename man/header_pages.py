@@ -243,7 +243,7 @@ class Page:
         return None
 
     def whole_name(self, name):
-        """Of "bloomfile_open_fd() or _memory()", the second is bloomfile_open_memory()."""
+        """Of "bloomfile_fold_fd() or _memory()", the second is bloomfile_fold_memory()."""
         parts = self.before.split("_")
         for i in range(len(parts), 0, -1) if name.startswith("_") else []:
             if "_".join(parts[:i]) + name in self.homes:

@@ -6,6 +6,7 @@
 #include "filters/destination.h"
 #include "filters/lost_keys.h"
 #include "filters/messages.h"
+#include "filters/opening.h"
 #include "filters/params.h"
 #include "filters/same_file.h"
 
@@ -75,7 +76,7 @@ static void report(const struct request *r, const char *path)
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH);
+    int error = opening_any(&f, path, 0);
     if (error != 0)
         cli_fail(error, "%s is sealed, but cannot be opened", path);
     if (!r->quiet) {
@@ -101,15 +102,16 @@ static void seal_in_place(const struct request *r)
 {
     bloomfile_filter *f;
     struct cli_progress p;
-    int error =
-        bloomfile_open(&f, r->path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH | r->open_flags);
+    struct bloomfile_open_report why = BLOOMFILE_OPEN_REPORT_INIT;
+    int error = opening_from(&f, bloomfile_from_path(r->path), BLOOMFILE_OPEN_WRITE | r->open_flags,
+                             OPENING_ANY, &why);
     if (error == BLOOMFILE_ESEALED) {
         if (!r->quiet)
             cli_warn(0, "%s: already sealed", r->path);
         return;
     }
     if (error != 0)
-        message_cannot_open(r->path, error);
+        message_cannot_open(r->path, &why);
     progress(r, &p);
     error = bloomfile_seal(f);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -168,12 +170,9 @@ static int copy(const struct request *r, bloomfile_filter *f)
 
 static void seal_copy(const struct request *r)
 {
-    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct cli_progress p;
-    int error = bloomfile_open(&f, r->path, BLOOMFILE_OPEN_APP_HASH | r->open_flags);
-    if (error != 0)
-        message_cannot_open(r->path, error);
+    bloomfile_filter *f = opening_must(r->path, r->open_flags, OPENING_ANY);
     const bool same = same_file_is(r->dest, r->path);
     if (destination_is_stdout(r->dest) && same_file_is_filter(r->dest, r->path))
         cli_fail(0, "cannot write to standard output: it is the filter to seal");
@@ -186,7 +185,7 @@ static void seal_copy(const struct request *r)
     if (r->project && bloomfile_traits_of(info.layout)->projection == 0)
         cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot project %s", r->path);
     progress(r, &p);
-    error = copy(r, f);
+    const int error = copy(r, f);
     if (error != 0 && is_of_source(f, error))
         message_fail(error, "cannot copy", r->path);
     if (error != 0)

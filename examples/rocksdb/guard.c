@@ -2,33 +2,24 @@
  * A filter in front of a column family: the part to copy. */
 #include "guard.h"
 
-#include <bloomfile_inspect.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* The library refuses what is damaged. That a sound filter is of these rows only its tag tells, and
- * a live one may still lack keys. */
-static const char *unfit(const bloomfile_filter *filter, const uint8_t set[BLOOMFILE_TAG_SIZE])
-{
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    bloomfile_get_info(filter, &info);
-    if (info.state != BLOOMFILE_STATE_SEALED)
-        return "it is live, not sealed";
-    if (memcmp(info.tag, set, BLOOMFILE_TAG_SIZE) != 0)
-        return "it was made for another set of rows";
-    return NULL;
-}
-
+/* A sound filter may be of other rows, which its tag tells, and a live one may still lack keys. */
 bloomfile_filter *guard_open(const char *path, const uint8_t set[BLOOMFILE_TAG_SIZE],
                              const char **why)
 {
     bloomfile_filter *filter;
-    const int error = bloomfile_open(&filter, path, 0);
-    *why = error != 0 ? bloomfile_strerror(error) : unfit(filter, set);
-    if (*why == NULL)
-        return filter;
-    bloomfile_close(filter);
-    return NULL;
+    const struct bloomfile_source from = bloomfile_from_path(path);
+    struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+    how.expect = BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEALED | BLOOMFILE_EXPECT_HASH;
+    memcpy(how.tag, set, sizeof how.tag);
+    how.hash_id = BLOOMFILE_HASH_XXH3;
+    const int error = bloomfile_open_with(&filter, &from, &how);
+    *why = error == BLOOMFILE_EDIFFERENTTAG ? "it was made for another set of rows"
+           : error != 0                     ? bloomfile_strerror(error)
+                                            : NULL;
+    return filter;
 }
 
 rocksdb_pinnableslice_t *guard_get(const struct guard *g, const void *key, size_t size,

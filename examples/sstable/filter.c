@@ -66,6 +66,8 @@ static enum filter_state state_for(int error)
         return FILTER_IN_USE;
     case ENOENT:
         return FILTER_MISSING;
+    case BLOOMFILE_EDIFFERENTTAG:
+        return FILTER_STALE;
     case EISDIR:
     case BLOOMFILE_ENOTREGULAR:
     case BLOOMFILE_EMAGIC:
@@ -82,31 +84,22 @@ static enum filter_state state_for(int error)
     }
 }
 
-/* A sound filter may still not be this table's. With another seed it would be asked with digests
- * that mean nothing to it, and live ones have no checksums. */
-static enum filter_state judge(const bloomfile_filter *filter, const struct filter_options *options,
-                               int *error)
-{
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    bloomfile_get_info(filter, &info);
-    if (memcmp(info.tag, options->identity, sizeof info.tag) != 0)
-        return FILTER_STALE;
-    if (info.seed != options->seed)
-        *error = BLOOMFILE_EDIFFERENTSEED;
-    else if (info.state != BLOOMFILE_STATE_SEALED)
-        *error = BLOOMFILE_ELIVE;
-    return state_for(*error);
-}
-
+/* A sound filter may still not be this table's. With another seed its digests mean nothing, and
+ * live filters have no checksums. */
 void filter_open(struct filter *f, const struct filter_options *options, const char *path, int fd,
                  uint64_t offset, uint64_t size)
 {
+    const struct bloomfile_source from =
+        size > 0 ? bloomfile_from_fd(fd, offset, size) : bloomfile_from_path(path);
+    struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+    how.expect = BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEED | BLOOMFILE_EXPECT_SEALED |
+                 BLOOMFILE_EXPECT_HASH;
+    memcpy(how.tag, options->identity, sizeof how.tag);
+    how.seed = options->seed;
+    how.hash_id = BLOOMFILE_HASH_XXH3;
     atomic_flag_clear(&f->damage_told);
-    f->error = size > 0 ? bloomfile_open_fd(&f->handle, fd, offset, size, 0)
-                        : bloomfile_open(&f->handle, path, 0);
-    f->state = f->error != 0 ? state_for(f->error) : judge(f->handle, options, &f->error);
-    if (f->state != FILTER_IN_USE)
-        filter_close(f);
+    f->error = bloomfile_open_with(&f->handle, &from, &how);
+    f->state = state_for(f->error);
 }
 
 void filter_close(struct filter *f)

@@ -42,7 +42,7 @@ struct footer {
 void footer_encode(const struct footer *footer, uint8_t bytes[FOOTER_SIZE]);
 
 /* false: damaged, or written by another program. Whether the place of the filter is in the file,
- * bloomfile_open_fd() checks. */
+ * bloomfile_open_with() checks. */
 bool footer_decode(struct footer *footer, const uint8_t bytes[FOOTER_SIZE]);
 
 /* ---- writing: a value at NULL is a deletion, which hides the key's rows in older tables */

@@ -46,34 +46,32 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     /* As bloomfile_open(); flags are those of bloomfile.h, and any_framing. */
     filter(path_arg path, flag_bits flags, std::error_code &ec)
     {
-        bloomfile_filter *f;
-        const int error = bloomfile_open(&f, path.c_str(), flags_of(flags));
-        admit(f, error, flags, ec);
+        open_these(bloomfile_from_path(path.c_str()), with_flags(flags), ec);
     }
     filter(path_arg path, std::error_code &ec) : filter(path, {}, ec)
     {
     }
 
-    /* As bloomfile_open_fd(): those bytes of an open file, whose descriptor stays the caller's. */
-    static filter from_fd(int fd, std::uint64_t offset, std::uint64_t length, flag_bits flags,
-                          std::error_code &ec)
+    /* As bloomfile_open_with(): how.flags may have any_framing. The Hasher names the hash. */
+    static filter open(const bloomfile_source &from, const bloomfile_open_params &how,
+                       std::error_code &ec)
     {
         filter made;
-        bloomfile_filter *f;
-        const int error = bloomfile_open_fd(&f, fd, offset, length, flags_of(flags));
-        made.admit(f, error, flags, ec);
+        made.open_these(from, how, ec);
         return made;
     }
 
-    /* As bloomfile_open_memory(): the image must outlive the filter, unless flags have
-     * BLOOMFILE_OPEN_COPY. */
+    /* Those bytes of an open file, whose descriptor stays the caller's. */
+    static filter from_fd(int fd, std::uint64_t offset, std::uint64_t length, flag_bits flags,
+                          std::error_code &ec)
+    {
+        return open(bloomfile_from_fd(fd, offset, length), with_flags(flags), ec);
+    }
+
+    /* The image must outlive the filter, unless flags have BLOOMFILE_OPEN_COPY. */
     static filter from_memory(bytes image, flag_bits flags, std::error_code &ec)
     {
-        filter made;
-        bloomfile_filter *f;
-        const int error = bloomfile_open_memory(&f, image.data(), image.size(), flags_of(flags));
-        made.admit(f, error, flags, ec);
-        return made;
+        return open(bloomfile_from_memory(image.data(), image.size()), with_flags(flags), ec);
     }
 
     /* Copies an image that nobody keeps. */
@@ -97,6 +95,13 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
         std::error_code ec;
         *this = filter(path, flags, ec);
         check(ec, "open", path.c_str());
+    }
+    static filter open(const bloomfile_source &from, const bloomfile_open_params &how)
+    {
+        std::error_code ec;
+        filter made = open(from, how, ec);
+        check(ec, "open", from.kind == BLOOMFILE_FROM_PATH ? from.path : "a filter");
+        return made;
     }
     static filter from_fd(int fd, std::uint64_t offset = 0,
                           std::uint64_t length = BLOOMFILE_FROM_REST, flag_bits flags = {})
@@ -179,9 +184,24 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     }
 
   protected:
-    static unsigned flags_of(unsigned flags) noexcept
+    static bloomfile_open_params with_flags(unsigned flags) noexcept
     {
-        return (flags & ~any_framing) | (recipe::named ? BLOOMFILE_OPEN_APP_HASH : 0);
+        bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+        how.flags = flags;
+        return how;
+    }
+
+    void open_these(const bloomfile_source &from, bloomfile_open_params how, std::error_code &ec)
+    {
+        bloomfile_filter *f;
+        const unsigned flags = how.flags;
+        how.flags &= ~any_framing;
+        how.expect |= BLOOMFILE_EXPECT_HASH;
+        how.hash_id = hash_id;
+        if constexpr (recipe::named)
+            how.self_test_of = recipe::self_test;
+        const int error = bloomfile_open_with(&f, &from, &how);
+        admit(f, error, flags, ec);
     }
 
     /* Takes what was opened, and keeps it if it is a filter of these keys. */
@@ -196,13 +216,15 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     }
 
   private:
+    static constexpr std::uint32_t hash_id = recipe::named ? recipe::id : BLOOMFILE_HASH_XXH3;
+
     std::error_code of_these_keys(unsigned flags)
     {
-        if constexpr (recipe::named)
-            return code(bloomfile_name_hash(get(), recipe::id, recipe::self_test(seed())));
         const bloomfile_info all = info();
-        if (all.hash_id >= BLOOMFILE_APP_HASH_FIRST)
+        if (all.hash_id != hash_id)
             return code(BLOOMFILE_EHASH);
+        if (recipe::named && all.self_test != recipe::self_test(seed()))
+            return code(BLOOMFILE_ESELFTEST);
         if (recipe::record_size == 0 || (flags & any_framing) != 0 ||
             (all.framing == BLOOMFILE_FIXED && all.framing_size == recipe::record_size))
             return std::error_code();

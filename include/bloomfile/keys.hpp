@@ -41,7 +41,6 @@
 #define BLOOMFILE_CPP_KEYS_HPP
 
 #include <bloomfile.h>
-#include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>
 
 #include <array>

@@ -8,25 +8,8 @@
 
 #include "delta/bits.h"
 #include "format/checksum.h"
-#include "format/versioned_struct.h"
+#include "format/source.h"
 #include "os/file.h"
-
-#define SOURCE_LEAST VERSIONED_LEAST(struct bloomfile_source, more)
-
-static bool is_valid(const struct bloomfile_source *from)
-{
-    const uint64_t *more = from->more;
-    if ((from->reserved | from->reserved2 | more[0] | more[1] | more[2] | more[3]) != 0)
-        return false;
-    switch (from->kind) {
-    case BLOOMFILE_FROM_PATH:
-        return from->path != NULL;
-    case BLOOMFILE_FROM_MEMORY:
-        return from->memory != NULL || from->size == 0;
-    default:
-        return from->kind == BLOOMFILE_FROM_FD;
-    }
-}
 
 static int open_file(const char *path, int *fd)
 {
@@ -40,8 +23,7 @@ static int open_file(const char *path, int *fd)
 int input_start(struct input *in, const struct bloomfile_source *given)
 {
     struct bloomfile_source from;
-    if (!versioned_take(&from, sizeof from, given, given->struct_size, SOURCE_LEAST) ||
-        !is_valid(&from))
+    if (!source_known(&from, given))
         return BLOOMFILE_EPARAMS;
     in->fd = from.kind == BLOOMFILE_FROM_FD ? from.fd : -1;
     in->own = from.kind == BLOOMFILE_FROM_PATH;

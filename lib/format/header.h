@@ -149,8 +149,7 @@ struct header {
 struct header_faults {
     struct bloomfile_fault *list;
     size_t room, count;
-    int first;      /* error of the first fault; 0: the header is valid */
-    bool xxh3_only; /* set by the caller: an application's own hash is a fault */
+    int first; /* error of the first fault; 0: the header is valid */
 };
 
 /* Adds one: of a field, or of whatever begins at that offset. */

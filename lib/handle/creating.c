@@ -2,7 +2,6 @@
  * Creation of live images. The file is laid out and opened before it gets its name. */
 #include "handle/creating.h"
 
-#include <bloomfile_hash.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -79,9 +78,7 @@ static int open_new(bloomfile_filter **out, int fd, const char *path, struct hea
     if (error == 0)
         error = map_file(&map, fd, 0, size, (struct map_wish){ .writable = true });
     if (error == 0)
-        error = opening_new(&f, h, &map, 0);
-    if (error == 0)
-        error = bloomfile_name_hash(f, h->hash_id, h->self_test);
+        error = opening_new(&f, h, &map, &(struct opening){ .named = true });
     if (error != 0)
         return error;
     f->live->in_memory = path == NULL;
@@ -105,20 +102,13 @@ static int open_by_name(bloomfile_filter **f, const char *path, unsigned flags)
     const struct header made = (*f)->header;
     handle_close(*f);
     *f = NULL;
-    int none,
-        error =
-            opening_by_path(f, path, flags | BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH, &none);
-    if (error != 0)
+    const struct opening how = { .flags = flags | BLOOMFILE_OPEN_WRITE, .named = true };
+    int none, error = opening_by_path(f, path, &how, &none);
+    if (error != 0 || header_same_identity(&(*f)->header.record, &made.record))
         return error;
-    if (!header_same_identity(&(*f)->header.record, &made.record))
-        error = EBUSY; /* another process has replaced it */
-    if (error == 0)
-        error = bloomfile_name_hash(*f, made.hash_id, made.self_test);
-    if (error != 0) {
-        handle_close(*f);
-        *f = NULL;
-    }
-    return error;
+    handle_close(*f);
+    *f = NULL;
+    return EBUSY; /* another process has replaced it */
 }
 
 int creating_file(bloomfile_filter **out, const char *path, const char *like, struct header *h,

@@ -3,7 +3,6 @@
  * application's hash; and the choice among them. */
 #include "handle/lookup.h"
 
-#include <bloomfile_hash.h>
 #include <stddef.h>
 
 #include "handle/unchecked.h"
@@ -108,7 +107,7 @@ static size_t layer_contains_many(const bloomfile_filter *f, const uint64_t *dig
     return unchecked_all_maybe(n, hits);
 }
 
-/* ---- Handles whose application has not named its hash. */
+/* ---- Handles of an application's hash that was not named. */
 
 size_t app_hash_missed(const bloomfile_filter *f, size_t n, bool *hits)
 {
@@ -135,20 +134,14 @@ static size_t unnamed_contains_many(const bloomfile_filter *f, const uint64_t *d
 static const struct doubtful_lookup in_pages = { unchecked_contains, unchecked_contains_many };
 static const struct doubtful_lookup in_slice = { slice_contains, slice_contains_many };
 static const struct doubtful_lookup in_layer = { layer_contains, layer_contains_many };
-static const struct doubtful_lookup unnamed = { unnamed_contains, unnamed_contains_many };
+const struct doubtful_lookup lookup_unnamed = { unnamed_contains, unnamed_contains_many };
 
-static void forget_hash(bloomfile_filter *f)
+static void start(bloomfile_filter *f, const struct doubtful_lookup *lookup, bool named)
 {
-    if (f->doubtful != &unnamed)
+    const bool known = named || !hash_is_applications(f->header.hash_id);
+    f->doubtful = known ? lookup : &lookup_unnamed;
+    if (!known)
         guard_doubt(f->guard);
-    f->doubtful = &unnamed;
-}
-
-static void start(bloomfile_filter *f, const struct doubtful_lookup *named)
-{
-    f->doubtful = f->named = named;
-    if (hash_is_applications(f->header.hash_id))
-        forget_hash(f);
 }
 
 void lookup_sealed(bloomfile_filter *f)
@@ -159,7 +152,7 @@ void lookup_sealed(bloomfile_filter *f)
 
 /* Slices and layers are in doubt for good: the bits alone are no answer. The handle of a series
  * reads those of its layers, and then their state: of single digests itself. */
-void lookup_start_image(bloomfile_filter *f)
+void lookup_start_image(bloomfile_filter *f, bool named)
 {
     const bool layer = header_is_layer(&f->header), slice = header_is_slice(&f->header);
     lookup_sealed(f);
@@ -169,29 +162,11 @@ void lookup_start_image(bloomfile_filter *f)
         f->contains_many = live_contains_many;
     if (layer || slice)
         guard_doubt(f->guard);
-    start(f, layer ? &in_layer : slice ? &in_slice : &in_pages);
+    start(f, layer ? &in_layer : slice ? &in_slice : &in_pages, named || layer);
 }
 
-void lookup_start_series(bloomfile_filter *f, const struct doubtful_lookup *in_layers)
+void lookup_start_series(bloomfile_filter *f, const struct doubtful_lookup *in_layers, bool named)
 {
     guard_doubt(f->guard);
-    start(f, in_layers);
-}
-
-void app_hash_name_own(bloomfile_filter *layer)
-{
-    (void)bloomfile_name_hash(layer, layer->header.hash_id, layer->header.self_test);
-}
-
-int bloomfile_name_hash(bloomfile_filter *f, uint32_t hash_id, uint64_t self_test)
-{
-    forget_hash(f); /* a caller that ignores the error must never get a "no" */
-    if (hash_id != f->header.hash_id)
-        return BLOOMFILE_EHASH;
-    if (self_test != f->header.self_test)
-        return BLOOMFILE_ESELFTEST;
-    f->doubtful = f->named;
-    guard_undoubt(f->guard);
-    atomic_store(&f->guard->unhashed, false);
-    return 0;
+    start(f, in_layers, named);
 }

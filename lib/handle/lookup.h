@@ -6,24 +6,25 @@
 #include "format/hash.h"
 #include "live/handle.h"
 
-/* Chooses how a new handle of one image looks up; of a series, with the lookups in all layers. */
-void lookup_start_image(bloomfile_filter *f);
-void lookup_start_series(bloomfile_filter *f, const struct doubtful_lookup *in_layers);
+/* Chooses how a new handle of one image looks up; of a series, with the lookups in all layers.
+ * named: an application's hash is known. */
+void lookup_start_image(bloomfile_filter *f, bool named);
+void lookup_start_series(bloomfile_filter *f, const struct doubtful_lookup *in_layers, bool named);
 
 /* The file was sealed in place. */
 void lookup_sealed(bloomfile_filter *f);
 
 /* ---- Which function makes the digests that a handle is given. */
 
-/* Whether it is known: one of the library's, or the application has named it. Until then no lookup
- * answers "no", and nothing can be added. */
+/* The lookups of a filter of an application's hash that was opened without its name. */
+extern const struct doubtful_lookup lookup_unnamed;
+
+/* Whether it is known: the library's, or the one that the application named when it opened the
+ * filter. Else no lookup answers "no", and nothing can be added. */
 static inline bool app_hash_is_named(const bloomfile_filter *f)
 {
-    return f->doubtful == f->named;
+    return f->doubtful != &lookup_unnamed;
 }
-
-/* Names the hash of the file itself, of a layer: the handle of the series checks it. */
-void app_hash_name_own(bloomfile_filter *layer);
 
 /* Remembers n lookups of keys whose digests are unknown; hits may be NULL. Returns n: "maybe". */
 size_t app_hash_missed(const bloomfile_filter *f, size_t n, bool *hits);

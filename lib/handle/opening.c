@@ -25,22 +25,70 @@
 
 #define OPEN_TRIES 100 /* while others replace the file */
 
-/* Whether these flags may use the filter of a valid header. fd: a whole file, or -1. */
-static int check_state(int fd, const struct header *h, unsigned flags)
+/* ---- checks before anything is mapped or changed */
+
+static int blame(const struct opening *how, int error, uint64_t offset, const char *field)
 {
+    if (how->report != NULL) {
+        how->report->file_error = error;
+        how->report->offset = offset;
+        how->report->field = field;
+    }
+    return error;
+}
+
+#define BLAME(how, error, name) blame(how, error, AT_##name, #name)
+
+static bool expects(const struct opening *how, uint32_t what)
+{
+    return how->expected != NULL && (how->expected->expect & what) != 0;
+}
+
+static int check_hash(const struct opening *how, const struct header *h)
+{
+    const struct bloomfile_open_params *e = how->expected;
+    if (h->hash_id != e->hash_id)
+        return BLAME(how, BLOOMFILE_EHASH, hash_id);
+    const uint64_t self_test = e->self_test_of != NULL ? e->self_test_of(h->seed) : e->self_test;
+    const bool given = hash_is_applications(h->hash_id) || self_test != 0;
+    if (given && h->self_test != self_test)
+        return BLAME(how, BLOOMFILE_ESELFTEST, self_test);
+    return 0;
+}
+
+/* Compares a valid static header with the expectations of the caller. */
+static int check_expected(const struct opening *how, const struct header *h)
+{
+    if (expects(how, BLOOMFILE_EXPECT_TAG) &&
+        memcmp(h->tag, how->expected->tag, sizeof h->tag) != 0)
+        return BLAME(how, BLOOMFILE_EDIFFERENTTAG, tag);
+    if (expects(how, BLOOMFILE_EXPECT_SEED) && h->seed != how->expected->seed)
+        return BLAME(how, BLOOMFILE_EDIFFERENTSEED, seed);
+    return expects(how, BLOOMFILE_EXPECT_HASH) ? check_hash(how, h) : 0;
+}
+
+/* Whether the caller may use the filter of a valid header. fd: a whole file, or -1. */
+static int check_state(int fd, const struct header *h, const struct opening *how)
+{
+    const unsigned flags = how->flags;
     if (h->record.state == BLOOMFILE_STATE_POISONED)
         return BLOOMFILE_EPOISONED;
     if (h->record.state == BLOOMFILE_STATE_SEALED)
         return (flags & BLOOMFILE_OPEN_WRITE) != 0 ? BLOOMFILE_ESEALED : 0;
-    if (fd < 0 || (flags & (BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_COPY)) != 0)
+    if (fd < 0 || expects(how, BLOOMFILE_EXPECT_SEALED) ||
+        (flags & (BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_COPY)) != 0)
         return BLOOMFILE_ELIVE;
     if ((flags & BLOOMFILE_OPEN_WRITE) != 0 && h->ro_compat != 0)
         return BLOOMFILE_EFEATURE;
     return join_check_clean(fd, h, (flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) != 0);
 }
 
-int opening_new(bloomfile_filter **out, const struct header *h, struct map *map, unsigned flags)
+/* ---- making the handle */
+
+int opening_new(bloomfile_filter **out, const struct header *h, struct map *map,
+                const struct opening *how)
 {
+    const unsigned flags = how->flags;
     bloomfile_filter *f = calloc(1, sizeof *f);
     if (f == NULL) {
         map_release(map);
@@ -67,7 +115,7 @@ int opening_new(bloomfile_filter **out, const struct header *h, struct map *map,
     if (live && error == 0)
         f->live->accept_unclean = (flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) != 0;
     f->operations = live ? &operations_live : &operations_sealed;
-    lookup_start_image(f);
+    lookup_start_image(f, how->named);
     if (error == 0 && (flags & BLOOMFILE_OPEN_VERIFY_FULL) != 0) {
         map_expect(&f->map, MAP_SCAN);
         error = body_verify(h, f->view.body, f->guard, 1, NULL);
@@ -101,28 +149,27 @@ int opening_join(bloomfile_filter *f, int fd, unsigned flags)
     return error;
 }
 
-static struct header_faults expected(unsigned flags)
-{
-    return (struct header_faults){ .xxh3_only = (flags & BLOOMFILE_OPEN_APP_HASH) == 0 };
-}
+/* ---- an image in a file */
 
 /* Reads and validates the header of the image at `offset`. */
-static int read_header(int fd, uint64_t offset, uint64_t length, unsigned flags, struct header *h,
-                       struct header_faults *faults)
+static int read_header(int fd, uint64_t offset, uint64_t length, const struct opening *how,
+                       struct header *h, struct header_faults *faults)
 {
+    struct bloomfile_fault first;
     for (int tries = 0; tries < HEADER_TRIES; tries++) {
         uint8_t bytes[HEADER_MAX];
         size_t size = length < sizeof bytes ? (size_t)length : sizeof bytes;
         int error = file_read(fd, offset, bytes, size);
         if (error != 0)
             return error;
-        *faults = expected(flags);
+        *faults = (struct header_faults){ .list = &first, .room = 1 };
         decode_header(bytes, length, h, faults);
         if (faults->first != BLOOMFILE_ERECORD)
             break;
         sched_yield();
     }
-    return faults->first;
+    return faults->first != 0 ? blame(how, first.error, first.offset, first.field)
+                              : check_expected(how, h);
 }
 
 /* Of a series, the first layer. */
@@ -132,18 +179,19 @@ static uint64_t size_of_image(const struct header *h)
 }
 
 static int map_filter(bloomfile_filter **out, int fd, uint64_t offset, const struct header *h,
-                      unsigned flags)
+                      const struct opening *how)
 {
+    const unsigned flags = how->flags;
     const struct map_wish wish = { .writable = (flags & BLOOMFILE_OPEN_WRITE) != 0,
                                    .copied = (flags & BLOOMFILE_OPEN_COPY) != 0,
                                    .resident = (flags & BLOOMFILE_OPEN_PREFAULT) != 0,
                                    .locked = (flags & BLOOMFILE_OPEN_LOCK) != 0 };
     struct map map;
     int error = map_file(&map, fd, offset, size_of_image(h), wish);
-    return error != 0 ? error : opening_new(out, h, &map, flags);
+    return error != 0 ? error : opening_new(out, h, &map, how);
 }
 
-/* Opens a live file anew, for reading, so that the kernel reports failed writes to this handle. A
+/* Opens a live file again, for reading, so that the kernel reports failed writes to this handle. A
  * layered file is opened for writing first, so that this is the file which writers see. */
 static int own_descriptor(int fd, int *own)
 {
@@ -163,25 +211,25 @@ static int own_descriptor(int fd, int *own)
     return *own < 0 ? errno : 0;
 }
 
-static int map_own(bloomfile_filter **out, int own, uint64_t length, unsigned flags)
+static int map_own(bloomfile_filter **out, int own, uint64_t length, const struct opening *how)
 {
     struct header header;
     struct header_faults faults;
-    int error = read_header(own, 0, length, flags, &header, &faults);
+    int error = read_header(own, 0, length, how, &header, &faults);
     if (error == 0)
-        error = check_state(own, &header, flags);
+        error = check_state(own, &header, how);
     if (error == 0)
-        error = map_filter(out, own, 0, &header, flags);
+        error = map_filter(out, own, 0, &header, how);
     return error;
 }
 
-static int open_live(bloomfile_filter **out, int fd, uint64_t length, unsigned flags)
+static int open_live(bloomfile_filter **out, int fd, uint64_t length, const struct opening *how)
 {
     int own, error = own_descriptor(fd, &own);
     if (error != 0)
         return error;
-    error = map_own(out, own, length, flags);
-    if (error != 0 || (*out)->live == NULL) { /* it was sealed meanwhile */
+    error = map_own(out, own, length, how);
+    if (error != 0 || (*out)->live == NULL) { /* it was sealed concurrently */
         close(own);
         return error;
     }
@@ -197,7 +245,7 @@ static int open_live(bloomfile_filter **out, int fd, uint64_t length, unsigned f
 }
 
 int opening_range(bloomfile_filter **out, int fd, const struct stat *status, uint64_t offset,
-                  uint64_t length, unsigned flags)
+                  uint64_t length, const struct opening *how)
 {
     uint64_t file_size = (uint64_t)status->st_size;
     if (offset > file_size)
@@ -209,22 +257,26 @@ int opening_range(bloomfile_filter **out, int fd, const struct stat *status, uin
 
     struct header header;
     struct header_faults faults;
-    bool writing = (flags & BLOOMFILE_OPEN_WRITE) != 0;
-    int error = read_header(fd, offset, length, flags, &header, &faults);
+    bool writing = (how->flags & BLOOMFILE_OPEN_WRITE) != 0;
+    int error = read_header(fd, offset, length, how, &header, &faults);
+    if (error == BLOOMFILE_ERECORD && writing && check_expected(how, &header) != 0)
+        return check_expected(how, &header);
     bool was_read = error == 0 || error == BLOOMFILE_ERECORD;
     if (writing && was_read && header.ro_compat == 0 && decode_seal_unfinished(&header, &faults))
         error = seal_recovery_complete(fd, &header);
     const bool whole_file = length == file_size;
     if (error == 0 && header.record.state == BLOOMFILE_STATE_LIVE && whole_file && !writing)
-        return open_live(out, fd, length, flags);
+        return open_live(out, fd, length, how);
     if (error == 0)
-        error = check_state(whole_file ? fd : -1, &header, flags);
-    return error != 0 ? error : map_filter(out, fd, offset, &header, flags);
+        error = check_state(whole_file ? fd : -1, &header, how);
+    return error != 0 ? error : map_filter(out, fd, offset, &header, how);
 }
 
-static int open_once(bloomfile_filter **out, const char *path, unsigned flags, int *rest)
+/* ---- by path */
+
+static int open_once(bloomfile_filter **out, const char *path, const struct opening *how, int *rest)
 {
-    bool writing = (flags & BLOOMFILE_OPEN_WRITE) != 0;
+    bool writing = (how->flags & BLOOMFILE_OPEN_WRITE) != 0;
     bloomfile_filter *f = NULL;
     int fd, error = file_open(path, writing, &fd);
     if (error != 0)
@@ -232,13 +284,13 @@ static int open_once(bloomfile_filter **out, const char *path, unsigned flags, i
     struct stat status;
     error = file_stat_now(fd, &status); /* before the header is read */
     if (error == 0)
-        error = opening_range(&f, fd, &status, 0, BLOOMFILE_FROM_REST, flags);
+        error = opening_range(&f, fd, &status, 0, BLOOMFILE_FROM_REST, how);
     if (error == 0 && f->header.layers > 1 && (*rest = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST)) < 0)
         error = errno;
     const bool layer =
         error == 0 && header_is_layer(&f->header); /* which joins when it is added to */
     if (error == 0 && writing && !layer)
-        error = opening_join(f, fd, flags);
+        error = opening_join(f, fd, how->flags);
     else if (error == 0 && writing)
         f->live->fd = fd;
     else
@@ -263,12 +315,12 @@ static bool is_outdated(const bloomfile_filter *f, bool writing)
     return writing ? changed_is_stale(f) : changed_while_opened(f);
 }
 
-int opening_by_path(bloomfile_filter **out, const char *path, unsigned flags, int *rest)
+int opening_by_path(bloomfile_filter **out, const char *path, const struct opening *how, int *rest)
 {
-    const bool writing = (flags & BLOOMFILE_OPEN_WRITE) != 0;
+    const bool writing = (how->flags & BLOOMFILE_OPEN_WRITE) != 0;
     *rest = -1;
     for (int tries = 1;; tries++) {
-        int error = open_once(out, path, flags, rest);
+        int error = open_once(out, path, how, rest);
         if (error != 0 || !is_outdated(*out, writing) || (!writing && tries == OPEN_TRIES))
             return error;
         handle_close(*out);
@@ -281,21 +333,28 @@ int opening_by_path(bloomfile_filter **out, const char *path, unsigned flags, in
     }
 }
 
-int opening_memory(bloomfile_filter **out, const void *image, size_t size, unsigned flags)
+/* ---- in memory */
+
+int opening_memory(bloomfile_filter **out, const void *image, size_t size,
+                   const struct opening *how)
 {
-    const bool copied = (flags & BLOOMFILE_OPEN_COPY) != 0,
-               locked = (flags & BLOOMFILE_OPEN_LOCK) != 0;
+    const bool copied = (how->flags & BLOOMFILE_OPEN_COPY) != 0,
+               locked = (how->flags & BLOOMFILE_OPEN_LOCK) != 0;
     uint8_t bytes[HEADER_MAX];
     if (size > 0)
         memcpy(bytes, image, size < sizeof bytes ? size : sizeof bytes);
     struct header header;
-    struct header_faults faults = expected(flags);
+    struct bloomfile_fault first;
+    struct header_faults faults = { .list = &first, .room = 1 };
     decode_header(bytes, size, &header, &faults);
-    int error = faults.first != 0 ? faults.first : check_state(-1, &header, flags);
+    int error = faults.first != 0 ? blame(how, first.error, first.offset, first.field)
+                                  : check_expected(how, &header);
+    if (error == 0)
+        error = check_state(-1, &header, how);
     if (error != 0)
         return error;
     struct map map = { .bytes = image };
     if (copied)
         error = map_copy(&map, image, (size_t)size_of_image(&header), locked);
-    return error != 0 ? error : opening_new(out, &header, &map, flags);
+    return error != 0 ? error : opening_new(out, &header, &map, how);
 }

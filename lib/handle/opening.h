@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Opening and closing one image, which may be a layer of a series; the flags are those of
- * bloomfile_open(), and valid. */
+ * Opening of one image, which may be a layer of a series: what the caller expects of it, and the
+ * report of a failure. */
 #ifndef BLOOMFILE_OPENING_H
 #define BLOOMFILE_OPENING_H
 
@@ -8,22 +8,41 @@
 
 #include "live/handle.h"
 
+/* Why an image could not be opened: struct bloomfile_open_report but for the path, which follows
+ * from the slot. */
+struct report {
+    size_t struct_size;
+    int error, file_error, reason;
+    uint32_t reserved;
+    uint64_t slot, layer, found, image_offset, offset;
+    const char *field;
+};
+
+struct opening {
+    unsigned flags;                               /* BLOOMFILE_OPEN_*, valid */
+    bool named;                                   /* an application's hash is known */
+    const struct bloomfile_open_params *expected; /* NULL: nothing */
+    struct report *report;                        /* or NULL */
+};
+
 /* Makes a handle from a valid header and a mapping, which it owns from here on, also on failure. */
-int opening_new(bloomfile_filter **out, const struct header *h, struct map *map, unsigned flags);
+int opening_new(bloomfile_filter **out, const struct header *h, struct map *map,
+                const struct opening *how);
 
 /* Makes it a writer of a live file; it owns fd from here on, also on failure. */
 int opening_join(bloomfile_filter *f, int fd, unsigned flags);
 
 /* *rest: a descriptor of the file for the caller to close, also on failure, if other layers are
  * behind the image, which takes a sealed file; else -1. */
-int opening_by_path(bloomfile_filter **out, const char *path, unsigned flags, int *rest);
+int opening_by_path(bloomfile_filter **out, const char *path, const struct opening *how, int *rest);
 
 /* The image at `offset`, which must end `length` bytes behind that, or the series that it begins.
  */
 int opening_range(bloomfile_filter **out, int fd, const struct stat *status, uint64_t offset,
-                  uint64_t length, unsigned flags);
+                  uint64_t length, const struct opening *how);
 
 /* The same in `size` bytes of memory. */
-int opening_memory(bloomfile_filter **out, const void *image, size_t size, unsigned flags);
+int opening_memory(bloomfile_filter **out, const void *image, size_t size,
+                   const struct opening *how);
 
 #endif

@@ -90,7 +90,6 @@ struct bloomfile_filter {
     size_t (*contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n,
                             bool *hits);
     const struct doubtful_lookup *doubtful;
-    const struct doubtful_lookup *named; /* `doubtful`, once the application's hash is named */
     const struct handle_operations *operations;
     const struct kernel *kernel;
     const uint8_t *state[2]; /* of a live file, where its records say what they are: for lookups */

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "format/bytes.h"
-#include "format/decode.h"
 #include "handle/lookup.h"
 #include "handle/opening.h"
 #include "live/file_change.h"
@@ -44,67 +43,123 @@ bool files_same_series(const struct header *a, const struct header *b)
            memcmp(a->tag, b->tag, sizeof a->tag) == 0 && strcmp(a->label, b->label) == 0;
 }
 
+/* ---- the file to blame */
+
+static int give(const struct series *s, struct report report, int error)
+{
+    if (s->process != NULL)
+        s->process->report = report;
+    return error;
+}
+
+int files_blame(const struct series *s, int reason, uint64_t layer, int error)
+{
+    struct report r = { .reason = reason, .slot = files_slot(s, layer), .layer = layer };
+    r.file_error = reason == BLOOMFILE_REASON_MISSING ? ENOENT : error;
+    return give(s, r, error);
+}
+
+/* A mount point has its other layers where it was mounted from. */
+static int blame_missing(const struct series *s, uint64_t layer)
+{
+    if (files_check_mount(s, 0) != EMLINK)
+        files_blame(s, BLOOMFILE_REASON_MISSING, layer, 0);
+    return BLOOMFILE_EMISSINGLAYER;
+}
+
+static int blame_number(const struct series *s, uint64_t due, uint64_t found, int error)
+{
+    struct report r = { .reason = BLOOMFILE_REASON_WRONG_LAYER, .file_error = BLOOMFILE_ESERIES };
+    r.slot = files_slot(s, due);
+    r.layer = due;
+    r.found = found;
+    return give(s, r, error);
+}
+
+/* Whether the valid header of the file in r->slot is that of a layer of the series: 0 or ESERIES.
+ */
+static int check_fits(const struct series *s, const struct header *like, const struct header *h,
+                      struct report *r)
+{
+    r->layer = r->slot;
+    r->found = h->layer;
+    if (!header_is_layer(h) || h->series == 0)
+        r->reason = BLOOMFILE_REASON_NOT_A_LAYER;
+    else if (!files_same_series(h, like))
+        r->reason = BLOOMFILE_REASON_OTHER_SERIES;
+    else if (files_slot(s, h->layer) != r->slot)
+        r->reason = BLOOMFILE_REASON_WRONG_LAYER;
+    else
+        return 0;
+    return r->file_error = BLOOMFILE_ESERIES;
+}
+
 /* ---- one layer */
 
 static int open_layer(const struct series *s, const struct header *like, uint64_t slot,
                       bloomfile_filter **out)
 {
+    struct report report = { .reason = BLOOMFILE_REASON_FILE, .slot = slot };
+    const struct opening how = { .flags = s->flags, .named = true, .report = &report };
     *out = NULL;
     char *path = files_path(s, slot);
     if (path == NULL)
         return ENOMEM;
-    int rest, error = opening_by_path(out, path, s->flags, &rest);
+    int rest, error = opening_by_path(out, path, &how, &rest);
     free(path);
     if (rest >= 0)
         close(rest);
-    if (error == BLOOMFILE_ESEALED)
-        error = BLOOMFILE_ESERIES; /* no live layer, whoever asks */
-    if (error != 0)
-        return error;
-    const struct header *h = &(*out)->header;
-    if (header_is_layer(h) && files_same_series(h, like) && files_slot(s, h->layer) == slot) {
-        app_hash_name_own(*out);
-        return 0;
+    if (error == BLOOMFILE_ESEALED) { /* whoever asks */
+        report.reason = BLOOMFILE_REASON_NOT_A_LAYER;
+        error = BLOOMFILE_ESERIES;
     }
+    report.file_error = error;
+    if (error == 0)
+        error = check_fits(s, like, &(*out)->header, &report);
+    if (error == 0 || error == ENOENT)
+        return error;
     handle_close(*out);
     *out = NULL;
-    return BLOOMFILE_ESERIES;
+    return give(s, report, error);
 }
 
-/* The header of the file in a layer's slot, if it is a live layer of the series. */
+/* The header of the file in a layer's slot, if it is a live layer of the series; otherwise *report.
+ */
 static int read_slot(const struct series *s, const struct header *like, uint64_t layer,
-                     struct header *h)
+                     struct header *h, struct report *report)
 {
-    uint8_t bytes[HEADER_MAX];
-    struct header_faults faults = { 0 };
     struct stat status;
+    *report = (struct report){ .reason = BLOOMFILE_REASON_FILE, .slot = files_slot(s, layer) };
     char *path = files_path(s, layer);
     if (path == NULL)
         return ENOMEM;
     int fd, error = file_open(path, false, &fd);
     free(path);
+    report->file_error = error;
     if (error != 0)
         return error;
     error = file_stat(fd, &status);
-    if (error == 0 && status.st_size < HEADER_MAX)
-        error = BLOOMFILE_ESERIES;
     if (error == 0)
-        error = file_read(fd, 0, bytes, sizeof bytes);
+        error = replaced_read_header(fd, (uint64_t)status.st_size, h);
     close(fd);
+    report->file_error = error;
     if (error != 0)
-        return error;
-    decode_header(bytes, (uint64_t)status.st_size, h, &faults);
-    const bool known = faults.first == 0 || faults.first == BLOOMFILE_ERECORD;
-    return known && header_is_layer(h) && files_same_series(h, like) ? 0 : BLOOMFILE_ESERIES;
+        return error < 0 ? BLOOMFILE_ESERIES : error;
+    return check_fits(s, like, h, report);
 }
 
 int files_look(const struct series *s, const struct header *like, uint64_t layer)
 {
     struct header h;
-    int error = read_slot(s, like, layer, &h);
+    struct report report;
+    const int error = read_slot(s, like, layer, &h, &report);
+    if (error != 0 && error != ENOENT)
+        return give(s, report, error);
     if (error != 0 || h.layer == layer)
         return error;
-    return s->generations != 0 && h.layer + s->generations == layer ? ENOENT : BLOOMFILE_ESERIES;
+    if (s->generations != 0 && h.layer + s->generations == layer)
+        return ENOENT;
+    return blame_number(s, layer, h.layer, BLOOMFILE_ESERIES);
 }
 
 int files_check_free(const char *path, uint64_t slot)
@@ -127,15 +182,16 @@ int files_check_mount(const struct series *s, uint64_t layer)
         return ENOMEM;
     const bool mounted = mount_is_point(AT_FDCWD, path);
     free(path);
-    return mounted ? EMLINK : 0;
+    return mounted ? files_blame(s, BLOOMFILE_REASON_MOUNT_POINT, layer, EMLINK) : 0;
 }
 
 bool files_passed_on(const struct series *s, const bloomfile_filter *layer)
 {
     struct header h;
+    struct report unused;
     const uint64_t number = layer->header.layer;
     return s->live && s->generations != 0 && live_succeeded(layer) &&
-           read_slot(s, &layer->header, number, &h) == 0 && h.layer > number &&
+           read_slot(s, &layer->header, number, &h, &unused) == 0 && h.layer > number &&
            files_slot(s, h.layer) == files_slot(s, number);
 }
 
@@ -218,7 +274,7 @@ static int find_growing(const struct series *s, struct layers **l)
         if (error == ENOENT && ++tries < tries_of(s))
             wait_for_others(tries); /* its successor had a name before it was marked */
     }
-    return BLOOMFILE_EMISSINGLAYER;
+    return blame_missing(s, (*l)->count);
 }
 
 /* ---- forgetting: a ring, in which a newer layer takes the place of an older one */
@@ -239,6 +295,25 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Whether the sorted list has the layers up to `last`, as many as there must be, and no other. */
+static int check_numbers(const struct series *s, const struct layers *l, uint64_t last)
+{
+    const uint64_t due = last < s->generations ? last + 1 : s->generations;
+    if (l->count == due && l->list[0]->header.layer + due == last + 1)
+        return 0;
+    for (uint64_t number = last + 1 - due; number <= last; number++) {
+        const bloomfile_filter *there = NULL;
+        for (size_t i = 0; i < l->count; i++)
+            if (files_slot(s, l->list[i]->header.layer) == files_slot(s, number))
+                there = l->list[i];
+        if (there == NULL)
+            return blame_missing(s, number);
+        if (there->header.layer != number)
+            return blame_number(s, number, there->header.layer, BLOOMFILE_EMISSINGLAYER);
+    }
+    return 0;
+}
+
 static int find_all(const struct series *s, const struct layers *known, struct layers *l)
 {
     l->count = 0;
@@ -253,13 +328,13 @@ static int find_all(const struct series *s, const struct layers *known, struct l
             return error;
     }
     if (l->count == 0)
-        return BLOOMFILE_EMISSINGLAYER;
+        return blame_missing(s, 0);
     qsort(l->list, l->count, sizeof l->list[0], by_number);
     const uint64_t last = layers_newest(l)->header.layer;
-    const uint64_t due = last < s->generations ? last + 1 : s->generations;
-    if (l->count != due || l->list[0]->header.layer + due != last + 1)
-        return BLOOMFILE_EMISSINGLAYER;
-    return live_succeeded(layers_newest(l)) ? BLOOMFILE_EMISSINGLAYER : 0;
+    int error = check_numbers(s, l, last);
+    if (error == 0 && live_succeeded(layers_newest(l))) /* then its successor is due, too */
+        error = check_numbers(s, l, last + 1);
+    return error;
 }
 
 static int find_forgetting(const struct series *s, const struct layers *known, struct layers **out)
@@ -303,7 +378,8 @@ static int check_marks(const struct series *s, const struct layers *l)
                      !live_succeeded(l->list[l->count - 2]) && has_keys(layers_newest(l));
     for (size_t i = 0; i + (all ? 1 : 2) < l->count; i++)
         if (!live_succeeded(l->list[i]))
-            return BLOOMFILE_ESERIES;
+            return files_blame(s, BLOOMFILE_REASON_OLDER_COPY, l->list[i]->header.layer,
+                               BLOOMFILE_ESERIES);
     return 0;
 }
 

@@ -22,6 +22,9 @@ static inline uint64_t files_slot(const struct series *s, uint64_t layer)
  * for. */
 int files_find(const struct series *s, const struct layers *known, struct layers **out);
 
+/* Reports that the file of a layer is to blame for an error, which is returned. */
+int files_blame(const struct series *s, int reason, uint64_t layer, int error);
+
 /* Whether the file of a layer's slot is that layer, of the series of `like`; ENOENT: there is none,
  * or of a forgetting series, only the one that it replaces. BLOOMFILE_ESERIES, an errno. */
 int files_look(const struct series *s, const struct header *like, uint64_t layer);

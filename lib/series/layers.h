@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "live/handle.h"
+#include "handle/opening.h"
 
 /* Its list never changes; it is replaced as a whole. */
 struct layers {
@@ -21,6 +21,7 @@ struct series_process {
     bool own; /* the process that opened the handle */
     pthread_mutex_t finding;
     atomic_size_t users[2]; /* of a forgetting series: threads between layers_enter(), _leave() */
+    struct report report;   /* why a layer could not be found or made last; under `finding` */
 };
 
 struct series {

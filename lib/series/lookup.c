@@ -20,7 +20,9 @@ static int find(const bloomfile_filter *f, const struct layers *seen)
     struct layers *next = NULL;
     if (s->path == NULL)
         return BLOOMFILE_EMISSINGLAYER; /* that of the parent of this process */
+    s->process->report = (struct report){ 0 };
     int error = writers_find(f, seen, &next);
+    s->process->report.error = error;
     s->missing = error == BLOOMFILE_EMISSINGLAYER;
     if (error == 0)
         layers_replace(f, next);

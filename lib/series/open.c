@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * Opening and creation of a series: the first layer, then all others. */
-#include <bloomfile_hash.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -56,14 +55,35 @@ static const struct handle_operations operations = {
 };
 
 /* As layers_start(). */
-static int start(bloomfile_filter **out, bloomfile_filter *first, const char *path, unsigned flags)
+static int start(bloomfile_filter **out, bloomfile_filter *first, const char *path,
+                 const struct opening *how)
 {
-    const int error = layers_start(out, first, path, flags);
+    const int error = layers_start(out, first, path, how->flags);
     if (error != 0)
         return error;
     (*out)->operations = &operations;
-    lookup_start_series(*out, &lookup_in_layers);
+    lookup_start_series(*out, &lookup_in_layers, how->named);
     return 0;
+}
+
+static void give_report(const struct opening *how, struct report report)
+{
+    if (how->report != NULL)
+        *how->report = report;
+}
+
+/* What was named is a layer that is not the first one of a series. */
+static int refuse_part(bloomfile_filter *layer, const struct opening *how)
+{
+    const struct header *h = &layer->header;
+    struct report report = { .reason = BLOOMFILE_REASON_NOT_NEXT, .layer = h->layer };
+    if (h->layers == 0) { /* in a file of its own */
+        report.reason = BLOOMFILE_REASON_NOT_FIRST;
+        report.slot = h->generations != 0 ? h->layer % h->generations : h->layer;
+    }
+    give_report(how, report);
+    handle_close(layer);
+    return BLOOMFILE_ESERIES;
 }
 
 /* ---- live */
@@ -88,19 +108,19 @@ static int opened(bloomfile_filter **out, bloomfile_filter *f, int error)
     return error;
 }
 
-int series_open_live(bloomfile_filter **out, const char *path, unsigned flags)
+int series_open_live(bloomfile_filter **out, const char *path, const struct opening *how)
 {
     bloomfile_filter *f, *first = *out;
     const struct header *h = &first->header;
     const bool fits = h->generations != 0 ? h->layer % h->generations == 0 : h->layer == 0;
-    if (!fits) {
-        handle_close(first);
-        return opened(out, NULL, BLOOMFILE_ESERIES);
-    }
-    app_hash_name_own(first);
-    int error = start(&f, first, path, flags);
-    if (error == 0)
-        error = find(f);
+    if (!fits)
+        return opened(out, NULL, refuse_part(first, how));
+    int error = start(&f, first, path, how);
+    if (error != 0)
+        return opened(out, NULL, error);
+    error = find(f);
+    if (error != 0)
+        give_report(how, f->series->process->report);
     return opened(out, f, error);
 }
 
@@ -177,13 +197,12 @@ int series_create(bloomfile_filter **out, const char *path, const struct bloomfi
         error = create(&first, path, &h, flags);
     if (error != 0)
         return error;
-    error = start(&f, first, path,
-                  (flags & ~BLOOMFILE_TO_REPLACE) | (path != NULL ? BLOOMFILE_OPEN_WRITE : 0) |
-                      (hash_is_applications(h.hash_id) ? BLOOMFILE_OPEN_APP_HASH : 0));
+    const unsigned writing = path != NULL ? BLOOMFILE_OPEN_WRITE : 0;
+    const struct opening how = { .flags = (flags & ~BLOOMFILE_TO_REPLACE) | writing,
+                                 .named = true };
+    error = start(&f, first, path, &how);
     if (error == 0)
         f->series->writing = true;
-    if (error == 0)
-        error = bloomfile_name_hash(f, h.hash_id, h.self_test);
     if (error == 0 && path != NULL)
         error = find(f);
     return opened(out, f, error);
@@ -194,14 +213,15 @@ int series_create(bloomfile_filter **out, const char *path, const struct bloomfi
 struct place {
     int fd;
     const uint8_t *bytes; /* NULL: in the file */
-    uint64_t at;          /* of the layer */
+    uint64_t start, at;   /* of the first layer; of this one */
     struct stat status;
 };
 
-static int open_at(bloomfile_filter **out, const struct place *p, uint64_t size, unsigned flags)
+static int open_at(bloomfile_filter **out, const struct place *p, uint64_t size,
+                   const struct opening *how)
 {
-    return p->bytes != NULL ? opening_memory(out, p->bytes + p->at, (size_t)size, flags)
-                            : opening_range(out, p->fd, &p->status, p->at, size, flags);
+    return p->bytes != NULL ? opening_memory(out, p->bytes + p->at, (size_t)size, how)
+                            : opening_range(out, p->fd, &p->status, p->at, size, how);
 }
 
 static uint64_t link_of(const struct header *h)
@@ -215,22 +235,28 @@ bool series_is_next(const struct header *before, const struct header *h)
            h->link == link_of(before);
 }
 
-static int open_next(struct layers **l, struct place *p, unsigned flags)
+static int open_next(struct layers **l, struct place *p, const struct opening *first)
 {
+    struct report report = { .reason = BLOOMFILE_REASON_FILE };
+    const struct opening how = { .flags = first->flags, .named = true, .report = &report };
     const bloomfile_filter *last = layers_newest(*l);
     const struct header *before = &last->header;
     bloomfile_filter *next;
     const uint64_t stride = header_layer_stride(before);
     p->at += stride;
-    int error = open_at(&next, p, before->rest_size - stride, flags);
-    if (error != 0)
-        return error;
-    const struct header *h = &next->header;
-    if (!series_is_next(before, h)) {
+    int error = open_at(&next, p, before->rest_size - stride, &how);
+    if (error == 0 && !series_is_next(before, &next->header)) {
+        report.reason = BLOOMFILE_REASON_NOT_NEXT;
         handle_close(next);
-        return BLOOMFILE_ESERIES;
+        error = BLOOMFILE_ESERIES;
     }
-    app_hash_name_own(next);
+    if (error != 0) {
+        report.file_error = error;
+        report.layer = before->layer + 1;
+        report.image_offset = p->at - p->start;
+        give_report(first, report);
+        return error;
+    }
     struct layers *more = layers_copy(*l, 1);
     if (more == NULL || changed_note_layer(next, (*l)->list[0]) != 0) {
         handle_close(next);
@@ -244,23 +270,23 @@ static int open_next(struct layers **l, struct place *p, unsigned flags)
 }
 
 /* Takes over *out, the first layer. */
-static int open_rest(bloomfile_filter **out, struct place *p, unsigned flags)
+static int open_rest(bloomfile_filter **out, struct place *p, const struct opening *how)
 {
     bloomfile_filter *f, *first = *out;
     const struct header *h = &first->header;
-    if (h->layers == 0 || h->layer != 0 || h->link != 0) {
-        const int error = h->layers == 0 ? BLOOMFILE_ELIVE : BLOOMFILE_ESERIES;
+    if (h->layers == 0) {
         handle_close(first);
-        return opened(out, NULL, error);
+        return opened(out, NULL, BLOOMFILE_ELIVE);
     }
-    app_hash_name_own(first);
-    int error = start(&f, first, NULL, flags);
+    if (h->layer != 0 || h->link != 0)
+        return opened(out, NULL, refuse_part(first, how));
+    int error = start(&f, first, NULL, how);
     if (error != 0)
         return opened(out, NULL, error);
     struct layers *known = layers_now(f), *l = layers_copy(known, 0);
     error = l == NULL ? ENOMEM : 0;
     while (error == 0 && l->count < h->layers)
-        error = open_next(&l, p, flags);
+        error = open_next(&l, p, how);
     if (error == 0)
         layers_replace(f, l);
     else if (l != NULL)
@@ -268,9 +294,9 @@ static int open_rest(bloomfile_filter **out, struct place *p, unsigned flags)
     return opened(out, f, error);
 }
 
-int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, unsigned flags)
+int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, const struct opening *how)
 {
-    struct place p = { .fd = fd, .at = offset };
+    struct place p = { .fd = fd, .start = offset, .at = offset };
     if ((*out)->header.layers > 1) {
         int error = file_stat(fd, &p.status);
         if (error != 0) {
@@ -278,12 +304,12 @@ int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, unsigned
             return opened(out, NULL, error);
         }
     }
-    return open_rest(out, &p, flags);
+    return open_rest(out, &p, how);
 }
 
-int series_open_memory(bloomfile_filter **out, const void *image, size_t size, unsigned flags)
+/* The size was compared with what the first header says. */
+int series_open_memory(bloomfile_filter **out, const void *image, const struct opening *how)
 {
-    (void)size; /* it was compared with what the first header says */
     struct place p = { .fd = -1, .bytes = image };
-    return open_rest(out, &p, flags);
+    return open_rest(out, &p, how);
 }

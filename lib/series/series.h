@@ -3,14 +3,15 @@
 #ifndef BLOOMFILE_SERIES_H
 #define BLOOMFILE_SERIES_H
 
+#include "handle/opening.h"
 #include "image/new_image.h"
 #include "live/adding.h"
 
 /* Each takes the handle of the first layer and makes it that of the series, or closes it and sets
  * it to NULL. */
-int series_open_live(bloomfile_filter **out, const char *path, unsigned flags);
-int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, unsigned flags);
-int series_open_memory(bloomfile_filter **out, const void *image, size_t size, unsigned flags);
+int series_open_live(bloomfile_filter **out, const char *path, const struct opening *how);
+int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, const struct opening *how);
+int series_open_memory(bloomfile_filter **out, const void *image, const struct opening *how);
 
 /* A new live series with its first layer; path NULL: in memory. `p` is checked. */
 int series_create(bloomfile_filter **out, const char *path, const struct bloomfile_params *p,

@@ -134,6 +134,8 @@ static int make_file(const struct series *s, struct header *h)
     if (error == 0)
         handle_close(f);
     free(path);
+    if (error != 0)
+        files_blame(s, BLOOMFILE_REASON_NONE, h->layer, error);
     return error == EEXIST ? BLOOMFILE_ESERIES : error;
 }
 
@@ -146,11 +148,13 @@ static int flush_name(const struct series *s)
 
 /* A writer that opened the file by another name would look for the next layer under that name, and
  * make a second one. */
-static int check_only_name(const bloomfile_filter *layer)
+static int check_only_name(const struct series *s, const bloomfile_filter *layer)
 {
     struct stat status;
     int error = file_stat(layer->live->fd, &status);
-    return error == 0 && status.st_nlink > 1 ? EMLINK : error;
+    if (error != 0 || status.st_nlink == 1)
+        return error;
+    return files_blame(s, BLOOMFILE_REASON_HARD_LINK, layer->header.layer, EMLINK);
 }
 
 /* The folder of a mount point is not that of the file, and the mount point of a next layer does not
@@ -170,18 +174,28 @@ static int check_place(const struct series *s, const struct layers *l)
     if (error == 0)
         error = join_check_path(layers_newest(l));
     if (error == 0)
-        error = check_only_name(layers_newest(l));
+        error = check_only_name(s, layers_newest(l));
     return error == 0 ? check_mounts(s, layers_newest(l)->header.layer) : error;
 }
 
-/* A symbolic link to nothing has the name as well. A name behind the next one that cannot be had,
- * or is another's, would keep all from opening that. */
-static int check_free(const struct series *s, uint64_t next)
+/* A symbolic link to nothing has the name as well. */
+static int check_free(const struct series *s, const struct header *like, uint64_t layer)
 {
+    const int error = files_check_free(s->path, layer);
+    if (error == BLOOMFILE_ESERIES && files_look(s, like, layer) == ENOENT)
+        files_blame(s, BLOOMFILE_REASON_MISSING, layer, error);
+    return error;
+}
+
+/* A name behind the next one that cannot be had, or is another's, would keep all from opening that.
+ */
+static int check_next_free(const struct series *s, const struct header *like)
+{
+    const uint64_t next = like->layer + 1;
     const bool grows = s->generations == 0;
-    int error = grows || next < s->generations ? files_check_free(s->path, next) : 0;
+    int error = grows || next < s->generations ? check_free(s, like, next) : 0;
     if (error == 0 && grows && next + 1 < HEADER_MOST_LAYERS)
-        error = files_check_free(s->path, next + 1);
+        error = check_free(s, like, next + 1);
     return error;
 }
 
@@ -198,7 +212,7 @@ static int see_to_file(const struct series *s, const struct layers *l)
         return flush_name(s);
     if (error != ENOENT)
         return error;
-    error = check_free(s, newest->header.layer + 1);
+    error = check_next_free(s, &newest->header);
     if (error == 0)
         error = plan_next(newest, &h);
     return error != 0 ? error : make_file(s, &h);
@@ -304,7 +318,9 @@ int succession(const bloomfile_filter *f, const struct layers *l)
     struct series_process *p = f->series->process;
     pthread_mutex_lock(&p->finding);
     const bool changed = layers_now(f) != l;
+    p->report = (struct report){ 0 };
     int error = changed ? 0 : succeed_locked(f, l);
+    p->report.error = error;
     pthread_mutex_unlock(&p->finding);
     return error;
 }

@@ -72,7 +72,7 @@ void assert_verdict(const char *what, struct bytes image, int error, const char 
     size_t count = 1;
     int inspected = bloomfile_inspect(image.data, image.size, NULL, &fault, &count);
     bloomfile_filter *f = (void *)&fault;
-    int opened = bloomfile_open_memory(&f, image.data, image.size, 0);
+    int opened = open_from(&f, bloomfile_from_memory(image.data, image.size), 0);
     if (inspected != error || opened != error)
         fail_msg("%s: inspected %s, opened %s, expected %s", what, bloomfile_errname(inspected),
                  bloomfile_errname(opened), bloomfile_errname(error));
@@ -142,10 +142,33 @@ void assert_bytes(struct bytes got, struct bytes expected)
     free(got.data);
 }
 
+int open_from(bloomfile_filter **out, struct bloomfile_source from, unsigned flags)
+{
+    struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+    how.flags = flags;
+    return bloomfile_open_with(out, &from, &how);
+}
+
+int open_any(bloomfile_filter **out, const char *path, unsigned flags)
+{
+    return open_from(out, bloomfile_from_path(path), flags);
+}
+
+int open_named(bloomfile_filter **out, struct bloomfile_source from, unsigned flags,
+               uint32_t hash_id, uint64_t self_test)
+{
+    struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+    how.flags = flags;
+    how.expect = BLOOMFILE_EXPECT_HASH;
+    how.hash_id = hash_id;
+    how.self_test = self_test;
+    return bloomfile_open_with(out, &from, &how);
+}
+
 bloomfile_filter *open_image(struct bytes image, unsigned flags)
 {
     bloomfile_filter *f;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, flags), 0);
+    assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), flags), 0);
     return f;
 }
 

@@ -48,7 +48,7 @@ struct bytes {
     check_error((expression), (expected), #expression, __FILE__, __LINE__)
 void check_error(int got, int expected, const char *what, const char *file, int line);
 
-/* Asserts what bloomfile_inspect() and bloomfile_open_memory() say to an image: `error`, and the
+/* Asserts what bloomfile_inspect() and bloomfile_open_with() say to an image: `error`, and the
  * first fault's field and offset; 0: that it is valid. `what` names the case. */
 void assert_verdict(const char *what, struct bytes image, int error, const char *field,
                     uint64_t offset);
@@ -81,6 +81,14 @@ void assert_bytes(struct bytes got, struct bytes expected);
 /* Builds a filter of so many keys at the path. */
 int publish_filter(const char *path, unsigned flags, uint64_t keys);
 void assert_filter_of(const char *path, uint64_t keys);
+
+/* bloomfile_open_with() without expectations, from anywhere and by path. */
+int open_from(bloomfile_filter **out, struct bloomfile_source from, unsigned flags);
+int open_any(bloomfile_filter **out, const char *path, unsigned flags);
+
+/* The same with an application's hash. */
+int open_named(bloomfile_filter **out, struct bloomfile_source from, unsigned flags,
+               uint32_t hash_id, uint64_t self_test);
 
 bloomfile_filter *open_image(struct bytes image, unsigned flags);
 struct bloomfile_info info_of(const bloomfile_filter *f);

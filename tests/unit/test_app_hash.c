@@ -3,7 +3,6 @@
 #include "support.h"
 
 #include <bloomfile_combine.h>
-#include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 
@@ -160,44 +159,60 @@ TEST(the_header_carries_the_name)
 
 /* ---- opening */
 
-TEST(who_does_not_ask_for_it_is_refused)
+static int open_ours(bloomfile_filter **f, struct bytes image, unsigned flags)
+{
+    return open_named(f, bloomfile_from_memory(image.data, image.size), flags, OURS, SELF_TEST);
+}
+
+static int open_ours_at(bloomfile_filter **f, const char *path, unsigned flags)
+{
+    return open_named(f, bloomfile_from_path(path), flags, OURS, SELF_TEST);
+}
+
+/* bloomfile_open() is for lookups by key. */
+TEST(the_simple_call_refuses_it_and_the_other_answers_maybe)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
                                       BLOOMFILE_OPEN_COPY };
     struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
     write_file("filter", image.data, image.size);
     int fd = open("filter", O_RDONLY);
-    for (size_t i = 0; i < ROWS(flags); i++) {
+    const struct bloomfile_source from[] = { bloomfile_from_path("filter"),
+                                             bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST),
+                                             bloomfile_from_memory(image.data, image.size) };
+    for (size_t i = 0; i < ROWS(flags) * ROWS(from); i++) {
         bloomfile_filter *f;
-        assert_error(bloomfile_open(&f, "filter", flags[i]), BLOOMFILE_EHASH);
+        const unsigned flag = flags[i / ROWS(from)];
+        assert_error(bloomfile_open(&f, "filter", flag), BLOOMFILE_EHASH);
         assert_null(f);
-        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, flags[i]), BLOOMFILE_EHASH);
-        assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]), BLOOMFILE_EHASH);
-        const unsigned asked = flags[i] | BLOOMFILE_OPEN_APP_HASH;
-        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, asked), 0);
-        bloomfile_close(f);
-        assert_error(bloomfile_open_memory(&f, image.data, image.size, asked), 0);
-        bloomfile_close(f);
-        assert_error(bloomfile_open(&f, "filter", asked), 0);
+        assert_error(open_named(&f, from[i % ROWS(from)], flag, BLOOMFILE_HASH_XXH3, 0),
+                     BLOOMFILE_EHASH);
+        assert_null(f);
+        assert_error(open_from(&f, from[i % ROWS(from)], flag), 0);
         assert_never_no(f);
+        bloomfile_close(f);
+        assert_error(bloomfile_open_with(&f, &from[i % ROWS(from)], NULL), 0);
+        assert_never_no(f);
+        bloomfile_close(f);
+        assert_error(open_named(&f, from[i % ROWS(from)], flag, OURS, SELF_TEST), 0);
+        assert_answers(f);
         bloomfile_close(f);
     }
     close(fd);
     free(image.data);
 }
 
-TEST(the_refusal_is_that_of_rule_V10)
+TEST(damage_is_reported_before_another_hash)
 {
     struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f;
     put32(image.data + AT_k, 0); /* V12 */
     reseal_header(image.data);
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), BLOOMFILE_EHASH);
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_APP_HASH),
+    assert_error(
+        open_named(&f, bloomfile_from_memory(image.data, image.size), 0, OURS + 1, SELF_TEST),
+        BLOOMFILE_EHASHCOUNT);
+    assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), 0),
                  BLOOMFILE_EHASHCOUNT);
-    put32(image.data + AT_layout, 9); /* V9 */
-    reseal_header(image.data);
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), BLOOMFILE_ELAYOUT);
     free(image.data);
 }
 
@@ -210,7 +225,7 @@ TEST(numbers_below_the_range_stay_unknown)
         put32(image.data + AT_hash_id, ids[i]);
         reseal_header(image.data);
         assert_verdict("V10", image, BLOOMFILE_EHASH, "hash_id", AT_hash_id);
-        assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_APP_HASH),
+        assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), 0),
                      BLOOMFILE_EHASH);
     }
     free(image.data);
@@ -218,43 +233,61 @@ TEST(numbers_below_the_range_stay_unknown)
 
 /* ---- naming */
 
-TEST(only_the_right_name_gets_answers)
+TEST(only_the_right_name_opens_it)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     for (size_t i = 0; i < ROWS(layouts) * ROWS(flags); i++) {
         struct bytes image = image_of(layouts[i % ROWS(layouts)]);
-        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH | flags[i / ROWS(layouts)]);
-        assert_never_no(f);
-        assert_error(bloomfile_name_hash(f, OURS + 1, SELF_TEST), BLOOMFILE_EHASH);
-        assert_never_no(f);
-        assert_error(bloomfile_name_hash(f, OURS, SELF_TEST ^ 1), BLOOMFILE_ESELFTEST);
-        assert_never_no(f);
-        bloomfile_close(f);
-        f = open_image(image, BLOOMFILE_OPEN_APP_HASH | flags[i / ROWS(layouts)]);
-        assert_error(bloomfile_name_hash(f, 1, SELF_TEST), BLOOMFILE_EHASH);
-        assert_int_equal(by_digest(f), BATCH);
-        assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
-        assert_error(bloomfile_name_hash(f, OURS, SELF_TEST), 0);
+        const struct bloomfile_source from = bloomfile_from_memory(image.data, image.size);
+        const unsigned flag = flags[i / ROWS(layouts)];
+        bloomfile_filter *f;
+        assert_error(open_named(&f, from, flag, OURS + 1, SELF_TEST), BLOOMFILE_EHASH);
+        assert_error(open_named(&f, from, flag, OURS, SELF_TEST ^ 1), BLOOMFILE_ESELFTEST);
+        assert_error(open_named(&f, from, flag, 1, SELF_TEST), BLOOMFILE_EHASH);
+        assert_error(open_named(&f, from, flag, OURS, SELF_TEST), 0);
         assert_answers(f);
         bloomfile_close(f);
         free(image.data);
     }
 }
 
-/* Somebody opens what he takes for a filter of his own hash, and does not look at the error. */
-TEST(a_wrong_name_silences_a_filter_of_xxh3_too)
+static uint64_t test_of_seed(uint64_t seed)
+{
+    return seed * 3 + 1;
+}
+
+TEST(a_self_test_may_depend_on_the_seed_of_the_file)
+{
+    struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
+    struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+    params.seed = 1234;
+    params.self_test = test_of_seed(1234);
+    struct bytes image = image_with(params);
+    const struct bloomfile_source from = bloomfile_from_memory(image.data, image.size);
+    bloomfile_filter *f;
+    how.expect = BLOOMFILE_EXPECT_HASH;
+    how.hash_id = OURS;
+    how.self_test_of = test_of_seed;
+    assert_error(bloomfile_open_with(&f, &from, &how), 0);
+    assert_answers(f);
+    bloomfile_close(f);
+    put64(image.data + AT_seed, 1235);
+    reseal_header(image.data);
+    assert_error(bloomfile_open_with(&f, &from, &how), BLOOMFILE_ESELFTEST);
+    free(image.data);
+}
+
+TEST(a_filter_of_xxh3_is_refused_by_an_application)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 51200, 6, 9, 0 });
-    bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
-    const uint64_t self_test = info_of(f).self_test;
-    assert_in_range(by_digest(f), 0, 9);
+    bloomfile_filter *f;
+    assert_error(open_ours(&f, image, 0), BLOOMFILE_EHASH);
+    const struct bloomfile_source from = bloomfile_from_memory(image.data, image.size);
+    assert_error(open_named(&f, from, 0, BLOOMFILE_HASH_XXH3, 99), BLOOMFILE_ESELFTEST);
+    assert_error(open_named(&f, from, 0, BLOOMFILE_HASH_XXH3, 0), 0);
     assert_in_range(by_key(f), 0, 9);
-    assert_error(bloomfile_name_hash(f, OURS, SELF_TEST), BLOOMFILE_EHASH);
-    assert_never_no(f);
-    assert_error(bloomfile_name_hash(f, 1, self_test), 0);
     assert_error(bloomfile_status(f), 0);
-    assert_in_range(by_key(f), 0, 9);
     bloomfile_close(f);
     free(image.data);
 }
@@ -264,8 +297,8 @@ TEST(a_key_is_maybe_and_the_sticky_error_tells)
     for (size_t i = 0; i < ROWS(layouts); i++)
         for (unsigned batch = 0; batch < 2; batch++) {
             struct bytes image = image_of(layouts[i]);
-            bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
-            assert_error(bloomfile_name_hash(f, OURS, SELF_TEST), 0);
+            bloomfile_filter *f;
+            assert_error(open_ours(&f, image, 0), 0);
             assert_error(bloomfile_status(f), 0);
             assert_int_equal(bloomfile_contains_many(f, NULL, 0, NULL), 0);
             assert_error(bloomfile_status(f), 0);
@@ -281,7 +314,7 @@ TEST(damage_is_told_before_a_missing_name)
 {
     struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
     image.data[EMBEDDED + 100] ^= 1;
-    bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
+    bloomfile_filter *f = open_image(image, 0);
     assert_never_no(f);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
     assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
@@ -295,11 +328,10 @@ static void assert_copy(const char *path, uint32_t layout)
 {
     bloomfile_filter *f;
     assert_error(bloomfile_open(&f, path, 0), BLOOMFILE_EHASH);
-    assert_error(bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH | BLOOMFILE_OPEN_VERIFY_FULL), 0);
+    assert_error(open_ours_at(&f, path, BLOOMFILE_OPEN_VERIFY_FULL), 0);
     assert_int_equal(info_of(f).layout, layout);
     assert_int_equal(info_of(f).hash_id, OURS);
     assert_int_equal(info_of(f).self_test, SELF_TEST);
-    assert_error(bloomfile_name_hash(f, OURS, SELF_TEST), 0);
     for (unsigned i = 0; i < COUNT; i++)
         assert_true(bloomfile_contains_digest(f, digest_of(i)));
     assert_in_range(by_digest(f), COUNT, COUNT + 300);
@@ -311,7 +343,7 @@ TEST(folding_merging_copying_and_verifying_work_unnamed)
     for (size_t i = 0; i < ROWS(layouts); i++) {
         const uint32_t layout = layouts[i];
         struct bytes image = image_of(layout);
-        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_APP_HASH);
+        bloomfile_filter *f = open_image(image, 0);
         const bloomfile_filter *const both[] = { f, f };
         struct bloomfile_merge_params how = BLOOMFILE_MERGE_PARAMS_INIT;
         struct bloomfile_measurement measured = BLOOMFILE_MEASUREMENT_INIT;
@@ -360,7 +392,7 @@ TEST(filters_of_unlike_functions_do_not_merge)
     params.self_test = 0;
     images[3] = image_with(params);
     for (unsigned i = 0; i < 4; i++)
-        handles[i] = open_image(images[i], BLOOMFILE_OPEN_APP_HASH);
+        handles[i] = open_image(images[i], 0);
     for (unsigned i = 0; i < 4; i++)
         for (unsigned j = 0; j < 4; j++) {
             const bloomfile_filter *const both[] = { handles[i], handles[j] };
@@ -421,13 +453,15 @@ TEST(a_live_filter_takes_digests_from_who_names_it)
     assert_takes_nothing(f, true);
     bloomfile_close(f);
     assert_error(bloomfile_open(&f, "live", BLOOMFILE_OPEN_WRITE), BLOOMFILE_EHASH);
-    assert_error(bloomfile_open(&f, "live", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH), 0);
+    assert_error(open_any(&f, "live", BLOOMFILE_OPEN_WRITE), 0);
     assert_takes_nothing(f, false);
     assert_never_no(f);
     assert_int_equal(info_of(f).keys, COUNT);
-    assert_error(bloomfile_name_hash(f, OURS, SELF_TEST + 1), BLOOMFILE_ESELFTEST);
-    assert_takes_nothing(f, false);
-    assert_error(bloomfile_name_hash(f, OURS, SELF_TEST), 0);
+    bloomfile_close(f);
+    assert_error(
+        open_named(&f, bloomfile_from_path("live"), BLOOMFILE_OPEN_WRITE, OURS, SELF_TEST + 1),
+        BLOOMFILE_ESELFTEST);
+    assert_error(open_ours_at(&f, "live", BLOOMFILE_OPEN_WRITE), 0);
     assert_error(bloomfile_remove_digest(f, digest_of(0)), 0);
     assert_error(bloomfile_remove_digest(f, digest_of(COUNT + 1)), BLOOMFILE_EABSENT);
     assert_int_equal(info_of(f).keys, COUNT - 1);
@@ -453,7 +487,7 @@ TEST(sealing_in_place_does_not_loosen_a_tongue)
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_filter *f = create_live(layouts[i]);
         bloomfile_close(f);
-        assert_error(bloomfile_open(&f, "live", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH), 0);
+        assert_error(open_any(&f, "live", BLOOMFILE_OPEN_WRITE), 0);
         assert_error(bloomfile_seal(f), 0);
         assert_never_no(f);
         assert_error(bloomfile_verify(f, 1, NULL), 0);
@@ -467,15 +501,14 @@ TEST(live_sources_are_copied_and_rescued)
 {
     bloomfile_filter *f = create_live(BLOOMFILE_LAYOUT_BLOCKED), *copy;
     bloomfile_close(f);
-    assert_error(bloomfile_open(&f, "live", BLOOMFILE_OPEN_APP_HASH), 0);
+    assert_error(open_any(&f, "live", 0), 0);
     assert_never_no(f);
     assert_error(bloomfile_copy_sealed(TO_PATH("out", BLOOMFILE_TO_REPLACE), f), 0);
     assert_copy("out", BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_rescue("out", f, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_close(f);
     assert_error(bloomfile_open(&copy, "out", 0), BLOOMFILE_EHASH);
-    assert_error(bloomfile_open(&copy, "out", BLOOMFILE_OPEN_APP_HASH), 0);
-    assert_error(bloomfile_name_hash(copy, OURS, SELF_TEST), 0);
+    assert_error(open_ours_at(&copy, "out", 0), 0);
     assert_answers(copy);
     bloomfile_close(copy);
 }
@@ -507,8 +540,7 @@ static void assert_golden(const char *name, const char *keys, uint32_t hash_id, 
     unsigned count;
     bloomfile_filter *f;
     snprintf(path, sizeof path, "%s/%s", golden, name);
-    assert_error(bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH), 0);
-    assert_error(bloomfile_name_hash(f, hash_id, self_test), 0);
+    assert_error(open_named(&f, bloomfile_from_path(path), 0, hash_id, self_test), 0);
     const unsigned present = maybes_of(f, golden, keys, &count);
     assert_int_equal(present, count);
     assert_true(count > 0);

@@ -222,7 +222,7 @@ TEST(a_filter_of_no_keys_says_no)
         assert_int_equal(info.ones, 0);
         assert_int_equal(info.capacity, 1);
         bloomfile_filter *f;
-        assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), 0);
+        assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), 0), 0);
         assert_false(bloomfile_contains(f, NULL, 0));
         assert_false(bloomfile_contains(f, "key", 3));
         bloomfile_close(f);

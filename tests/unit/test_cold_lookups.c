@@ -94,7 +94,7 @@ static void have_code_in_memory(unsigned flags, bool many)
 {
     struct bytes image = image_from((struct recipe){ layout, EMBEDDED, 512 * 100, 6, 60, 0 });
     bloomfile_filter *f;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, flags), 0);
+    assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), flags), 0);
     look_up(f, many);
     bloomfile_close(f);
     free(image.data);
@@ -198,7 +198,7 @@ TEST_WITH(an_image_that_the_caller_has_mapped_is_only_read, make_cold_filter, le
     void *image = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     assert_ptr_not_equal(image, MAP_FAILED);
     bloomfile_filter *f;
-    assert_error(bloomfile_open_memory(&f, image, size, 0), 0);
+    assert_error(open_from(&f, bloomfile_from_memory(image, size), 0), 0);
     requests = 0;
     assert_int_equal(look_up(f, true), 0);
     assert_int_equal(requests, 0);

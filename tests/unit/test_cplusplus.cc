@@ -880,7 +880,7 @@ void test_hashers_with_a_number()
         CHECK(opening<std::string>("edges.bloom") == BLOOMFILE_EHASH);
         CHECK(opening<std::uint64_t>("edges.bloom") == BLOOMFILE_EHASH);
         std::error_code ec;
-        const bloomfile::filter<> g(in("edges.bloom"), BLOOMFILE_OPEN_APP_HASH, ec);
+        const bloomfile::filter<> g(in("edges.bloom"), ec);
         CHECK(ec == BLOOMFILE_EHASH && g.contains("stone"));
 
         bloomfile::builder<int, own_hasher> c(p);
@@ -890,7 +890,13 @@ void test_hashers_with_a_number()
         CHECK(h.contains(5) && !h.contains(6));
         CHECK(h.contains_digest(own_hasher::digest_of(5, seed)));
         bloomfile_filter *raw;
-        CHECK(bloomfile_open(&raw, in("own.bloom").c_str(), BLOOMFILE_OPEN_APP_HASH) == 0);
+        const std::string path = in("own.bloom");
+        const bloomfile_source from = bloomfile_from_path(path.c_str());
+        bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+        how.expect = BLOOMFILE_EXPECT_HASH;
+        how.hash_id = own_hasher::id;
+        how.self_test_of = [](std::uint64_t s) { return own_hasher::digest_of(1, s); };
+        CHECK(bloomfile_open_with(&raw, &from, &how) == 0);
         auto adopted = bloomfile::filter<int, own_hasher>::adopt(raw);
         CHECK(adopted.contains(5) && !adopted.contains(6));
 

@@ -5,7 +5,6 @@
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
-#include <bloomfile_hash.h>
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>

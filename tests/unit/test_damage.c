@@ -101,8 +101,9 @@ static void assert_verification_names(const struct recipe *recipe, struct bytes 
                                       uint64_t bad_page)
 {
     bloomfile_filter *f = (void *)&image;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_FULL),
-                 BLOOMFILE_EPAGE);
+    assert_error(
+        open_from(&f, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_VERIFY_FULL),
+        BLOOMFILE_EPAGE);
     assert_null(f);
 
     f = open_image(image, 0);

@@ -43,8 +43,7 @@ static struct bytes all_of(int fd)
 
 static int delta_of(struct bytes *patch, struct bytes base, struct bytes result, unsigned threads)
 {
-    bloomfile_filter *a = open_image(base, BLOOMFILE_OPEN_APP_HASH),
-                     *b = open_image(result, BLOOMFILE_OPEN_APP_HASH);
+    bloomfile_filter *a = open_image(base, 0), *b = open_image(result, 0);
     const int fd = new_fd((struct bytes){ NULL, 0 });
     int error = bloomfile_delta(TO_FD(fd, NULL), a, b, threads);
     *patch = all_of(fd);
@@ -55,7 +54,7 @@ static int delta_of(struct bytes *patch, struct bytes base, struct bytes result,
 
 static int patched(struct bytes *result, struct bytes base, struct bytes patch, unsigned threads)
 {
-    bloomfile_filter *a = open_image(base, BLOOMFILE_OPEN_APP_HASH);
+    bloomfile_filter *a = open_image(base, 0);
     const int to = new_fd((struct bytes){ NULL, 0 }), from = new_fd(patch);
     int error = bloomfile_patch(TO_FD(to, NULL), a, FROM_FD(from), threads);
     *result = all_of(to);

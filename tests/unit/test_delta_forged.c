@@ -107,7 +107,7 @@ static struct bytes copy_of(struct bytes b)
 /* Nothing is left of what is refused; otherwise `result` comes out. */
 static void assert_patched(struct bytes base, struct bytes patch, struct bytes result, int expected)
 {
-    bloomfile_filter *f = open_image(base, BLOOMFILE_OPEN_APP_HASH);
+    bloomfile_filter *f = open_image(base, 0);
     const int to = new_fd((struct bytes){ NULL, 0 }), from = new_fd(patch);
     assert_error(bloomfile_patch(TO_FD(to, NULL), f, FROM_FD(from), 1), expected);
     const size_t size = (size_t)lseek(to, 0, SEEK_END);

@@ -195,8 +195,8 @@ static int assemble(void)
 static int open_copy(void)
 {
     bloomfile_filter *f;
-    int error =
-        bloomfile_open_memory(&f, sealed_image.data, sealed_image.size, BLOOMFILE_OPEN_COPY);
+    int error = open_from(&f, bloomfile_from_memory(sealed_image.data, sealed_image.size),
+                          BLOOMFILE_OPEN_COPY);
     bloomfile_close(f);
     return error;
 }

@@ -367,7 +367,9 @@ TEST(the_map_shows_where_the_ones_are_and_nothing_beyond_m)
         image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 35, 1, 0, 0 });
     memcpy(image.data + EMBEDDED, "\xFF\x00\x0F\x00\x07", 5);
     bloomfile_filter *f;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_NONE), 0);
+    assert_error(
+        open_from(&f, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_VERIFY_NONE),
+        0);
     double fill[5];
     assert_error(bloomfile_measure_map(f, fill, 5), 0);
     static const double expected[] = { 1, 0, 0.5, 0, 1 };

@@ -517,12 +517,12 @@ TEST_IN_DIR(a_live_filter_is_a_file_of_its_own_without_checksums)
     assert_int_equal(fault.page, UINT64_MAX);
     bloomfile_close(open_for("filter", BLOOMFILE_OPEN_VERIFY_NONE));
     struct bytes image = read_file("filter");
-    assert_error(bloomfile_open_memory(&g, image.data, image.size, 0), BLOOMFILE_ELIVE);
+    assert_error(open_from(&g, bloomfile_from_memory(image.data, image.size), 0), BLOOMFILE_ELIVE);
 
     int fd = open("filter", O_RDWR);
-    assert_error(bloomfile_open_fd(&g, fd, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_WRITE),
+    assert_error(open_from(&g, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), BLOOMFILE_OPEN_WRITE),
                  BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_open_fd(&g, fd, 0, BLOOMFILE_FROM_REST, 0), 0);
+    assert_error(open_from(&g, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), 0), 0);
     close(fd);
     assert_has(g, 10);
     bloomfile_close(g);
@@ -530,7 +530,7 @@ TEST_IN_DIR(a_live_filter_is_a_file_of_its_own_without_checksums)
     write_file("container", "x", 1);
     fd = open("container", O_RDWR | O_APPEND);
     assert_int_equal(write(fd, image.data, image.size), image.size);
-    assert_error(bloomfile_open_fd(&g, fd, 1, image.size, 0), BLOOMFILE_ELIVE);
+    assert_error(open_from(&g, bloomfile_from_fd(fd, 1, image.size), 0), BLOOMFILE_ELIVE);
     close(fd);
     free(image.data);
     bloomfile_close(f);

@@ -81,7 +81,7 @@ static void assert_flags_change_no_answer(struct bytes image, size_t offset)
         bloomfile_close(plain);
 
         plain = open_image(image, 0);
-        assert_error(bloomfile_open_fd(&f, fd, offset, image.size, all_flags[i]), 0);
+        assert_error(open_from(&f, bloomfile_from_fd(fd, offset, image.size), all_flags[i]), 0);
         assert_same_answers(f, plain);
         bloomfile_close(f);
         bloomfile_close(plain);
@@ -139,7 +139,7 @@ TEST_IN_DIR(memory_of_the_callers_is_his_to_lock)
     bloomfile_filter *f;
     for (unsigned i = 0; i < 3; i++) {
         static const unsigned flags[] = { PREFAULT, LOCK, PREFAULT | LOCK };
-        assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]),
+        assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), flags[i]),
                      BLOOMFILE_EPARAMS);
         assert_null(f);
     }

@@ -194,7 +194,7 @@ TEST_IN_DIR(only_what_is_to_be_locked_or_copied_is)
         if (in_memory && how == PREFAULT)
             continue;
         faults_begin(&(struct faults){ 0 });
-        int error = in_memory ? bloomfile_open_memory(&f, image.data, image.size, how)
+        int error = in_memory ? open_from(&f, bloomfile_from_memory(image.data, image.size), how)
                               : bloomfile_open(&f, "filter", how);
         faults_end();
         assert_error(error, 0);
@@ -219,7 +219,7 @@ static int error_with_limit(rlim_t limit, unsigned flags)
         if (setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ limit, limit }) != 0 ||
             (geteuid() == 0 && (setgroups(0, NULL) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0)))
             _exit(255);
-        int error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, flags);
+        int error = open_from(&f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), flags);
         bloomfile_close(f);
         _exit(error);
     }

@@ -134,19 +134,21 @@ TEST_IN_DIR(unknown_and_contradictory_flags_are_refused)
     for (size_t i = 0; i < ROWS(flags); i++) {
         assert_not_opened("filter", flags[i], BLOOMFILE_EPARAMS);
         bloomfile_filter *f = (void *)&f;
-        assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]),
+        assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), flags[i]),
                      BLOOMFILE_EPARAMS);
         assert_null(f);
         f = (void *)&f;
-        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, flags[i]),
+        assert_error(open_from(&f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), flags[i]),
                      BLOOMFILE_EPARAMS);
         assert_null(f);
     }
     bloomfile_filter *none;
-    assert_error(bloomfile_open_memory(&none, image.data, image.size, BLOOMFILE_OPEN_WRITE),
-                 BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_open_fd(&none, fd, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_WRITE),
-                 BLOOMFILE_EPARAMS);
+    assert_error(
+        open_from(&none, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_WRITE),
+        BLOOMFILE_EPARAMS);
+    assert_error(
+        open_from(&none, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), BLOOMFILE_OPEN_WRITE),
+        BLOOMFILE_EPARAMS);
     close(fd);
     free(image.data);
 }
@@ -200,17 +202,21 @@ TEST_IN_DIR(a_filter_is_opened_at_any_offset_of_a_file)
             assert_true(fd >= 0);
             assert_int_equal(pwrite(fd, image.data, image.size, (off_t)offsets[i]), image.size);
             bloomfile_filter *to_the_end;
-            assert_error(bloomfile_open_fd(&to_the_end, fd, offsets[i], BLOOMFILE_FROM_REST, 0), 0);
+            assert_error(
+                open_from(&to_the_end, bloomfile_from_fd(fd, offsets[i], BLOOMFILE_FROM_REST), 0),
+                0);
             assert_int_equal(pwrite(fd, "more", 4, (off_t)(offsets[i] + image.size)), 4);
             bloomfile_filter *f;
-            assert_error(
-                bloomfile_open_fd(&f, fd, offsets[i], image.size, BLOOMFILE_OPEN_VERIFY_FULL), 0);
+            assert_error(open_from(&f, bloomfile_from_fd(fd, offsets[i], image.size),
+                                   BLOOMFILE_OPEN_VERIFY_FULL),
+                         0);
             bloomfile_filter *none;
-            assert_error(bloomfile_open_fd(&none, fd, offsets[i], BLOOMFILE_FROM_REST, 0),
+            assert_error(
+                open_from(&none, bloomfile_from_fd(fd, offsets[i], BLOOMFILE_FROM_REST), 0),
+                BLOOMFILE_ETRAILING);
+            assert_error(open_from(&none, bloomfile_from_fd(fd, offsets[i], image.size + 1), 0),
                          BLOOMFILE_ETRAILING);
-            assert_error(bloomfile_open_fd(&none, fd, offsets[i], image.size + 1, 0),
-                         BLOOMFILE_ETRAILING);
-            assert_error(bloomfile_open_fd(&none, fd, offsets[i], image.size - 1, 0),
+            assert_error(open_from(&none, bloomfile_from_fd(fd, offsets[i], image.size - 1), 0),
                          BLOOMFILE_ETRUNCATED);
             assert_null(none);
             close(fd);
@@ -241,9 +247,10 @@ TEST_IN_DIR(a_range_outside_of_the_file_is_refused)
         { size, 1, BLOOMFILE_ETRUNCATED },
         { 0, size + 1, BLOOMFILE_ETRUNCATED },
         { 1, size, BLOOMFILE_ETRUNCATED },
-        { UINT64_MAX, 0, BLOOMFILE_ETRUNCATED },
-        { UINT64_MAX, 2, BLOOMFILE_ETRUNCATED },
-        { UINT64_MAX, BLOOMFILE_FROM_REST, BLOOMFILE_ETRUNCATED },
+        { UINT64_MAX - 1, 0, BLOOMFILE_ETRUNCATED },
+        { UINT64_MAX - 1, 2, BLOOMFILE_ETRUNCATED },
+        { UINT64_MAX - 1, BLOOMFILE_FROM_REST, BLOOMFILE_ETRUNCATED },
+        { BLOOMFILE_FROM_HERE, BLOOMFILE_FROM_REST, BLOOMFILE_EPARAMS },
         { 4096, UINT64_MAX - 4095, BLOOMFILE_ETRUNCATED },
         { 0, UINT64_MAX - 1, BLOOMFILE_ETRUNCATED },
         { 1ULL << 63, 1ULL << 63, BLOOMFILE_ETRUNCATED },
@@ -251,7 +258,8 @@ TEST_IN_DIR(a_range_outside_of_the_file_is_refused)
     int fd = open("filter", O_RDONLY);
     for (size_t i = 0; i < ROWS(rows); i++) {
         bloomfile_filter *f = (void *)&f;
-        assert_error(bloomfile_open_fd(&f, fd, rows[i].offset, rows[i].length, 0), rows[i].error);
+        assert_error(open_from(&f, bloomfile_from_fd(fd, rows[i].offset, rows[i].length), 0),
+                     rows[i].error);
         assert_null(f);
     }
     close(fd);
@@ -264,13 +272,15 @@ TEST_IN_DIR(a_descriptor_that_cannot_be_read_is_refused)
     write_file("filter", image.data, image.size);
     free(image.data);
     bloomfile_filter *f;
-    assert_error(bloomfile_open_fd(&f, -1, 0, BLOOMFILE_FROM_REST, 0), EBADF);
+    assert_error(open_from(&f, bloomfile_from_fd(-1, 0, BLOOMFILE_FROM_REST), 0), EBADF);
     int write_only = open("filter", O_WRONLY), directory = open(".", O_RDONLY), pipes[2];
-    assert_error(bloomfile_open_fd(&f, write_only, 0, BLOOMFILE_FROM_REST, 0), EBADF);
-    assert_error(bloomfile_open_fd(&f, directory, 0, BLOOMFILE_FROM_REST, 0), EISDIR);
-    assert_error(bloomfile_open_fd(&f, directory, 1 << 30, BLOOMFILE_FROM_REST, 0), EISDIR);
+    assert_error(open_from(&f, bloomfile_from_fd(write_only, 0, BLOOMFILE_FROM_REST), 0), EBADF);
+    assert_error(open_from(&f, bloomfile_from_fd(directory, 0, BLOOMFILE_FROM_REST), 0), EISDIR);
+    assert_error(open_from(&f, bloomfile_from_fd(directory, 1 << 30, BLOOMFILE_FROM_REST), 0),
+                 EISDIR);
     assert_int_equal(pipe(pipes), 0);
-    assert_error(bloomfile_open_fd(&f, pipes[0], 0, BLOOMFILE_FROM_REST, 0), BLOOMFILE_ENOTREGULAR);
+    assert_error(open_from(&f, bloomfile_from_fd(pipes[0], 0, BLOOMFILE_FROM_REST), 0),
+                 BLOOMFILE_ENOTREGULAR);
     assert_null(f);
     close(write_only);
     close(directory);
@@ -294,7 +304,7 @@ TEST_IN_DIR(an_image_in_memory_is_opened_at_any_alignment)
             assert_non_null(copy);
             memcpy(copy + shift, image.data, image.size);
             bloomfile_filter *f;
-            assert_error(bloomfile_open_memory(&f, copy + shift, image.size, 0), 0);
+            assert_error(open_from(&f, bloomfile_from_memory(copy + shift, image.size), 0), 0);
             assert_answers(f, &recipes[r], image);
             assert_error(bloomfile_verify(f, 1, NULL), 0);
             assert_int_equal(bloomfile_is_stale(f), 0);
@@ -308,7 +318,7 @@ TEST_IN_DIR(an_image_in_memory_is_opened_at_any_alignment)
 TEST_IN_DIR(no_bytes_in_memory_are_an_empty_image)
 {
     bloomfile_filter *f = (void *)&f;
-    assert_error(bloomfile_open_memory(&f, NULL, 0, 0), BLOOMFILE_EEMPTY);
+    assert_error(open_from(&f, bloomfile_from_memory(NULL, 0), 0), BLOOMFILE_EEMPTY);
     assert_null(f);
 }
 

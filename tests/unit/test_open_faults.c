@@ -56,23 +56,24 @@ static int open_by_absolute_path(bloomfile_filter **f)
 
 static int open_by_descriptor(bloomfile_filter **f)
 {
-    return bloomfile_open_fd(f, descriptor, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_VERIFY_FULL);
+    return open_from(f, bloomfile_from_fd(descriptor, 0, BLOOMFILE_FROM_REST),
+                     BLOOMFILE_OPEN_VERIFY_FULL);
 }
 
 static int open_in_memory(bloomfile_filter **f)
 {
-    return bloomfile_open_memory(f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_NONE);
+    return open_from(f, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_VERIFY_NONE);
 }
 
 static int open_copied_from_memory(bloomfile_filter **f)
 {
-    return bloomfile_open_memory(f, image.data, image.size,
-                                 BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_LOCK);
+    return open_from(f, bloomfile_from_memory(image.data, image.size),
+                     BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_LOCK);
 }
 
 static int open_ribbon(bloomfile_filter **f)
 {
-    return bloomfile_open_memory(f, ribbon.data, ribbon.size, 0);
+    return open_from(f, bloomfile_from_memory(ribbon.data, ribbon.size), 0);
 }
 
 static int open_locked(bloomfile_filter **f)
@@ -289,8 +290,8 @@ TEST(a_copied_descriptor_is_not_that_of_a_standard_stream)
         int fd = open("live", O_RDONLY);
         close(0);
         faults_begin(&(struct faults){ .call = ON_open64, .nth = 1, .error = ENOENT });
-        int error =
-            bloomfile_open_fd(&f, fd, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+        int error = open_from(&f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST),
+                              BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
         faults_end();
         const bool has_it = error == 0 && fcntl(0, F_GETFD) < 0 && has_numbers(f, 0, LIVE_KEYS) &&
                             bloomfile_status(f) == 0;
@@ -307,7 +308,7 @@ static int rest_of(uint64_t keys)
     write_file("short", series.data, series.size);
     free(series.data);
     int rest;
-    assert_error(opening_by_path(&f, "short", 0, &rest), 0);
+    assert_error(opening_by_path(&f, "short", &(struct opening){ .flags = 0 }, &rest), 0);
     handle_close(f);
     assert_int_equal(unlink("short"), 0);
     return rest;

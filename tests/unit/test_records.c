@@ -49,7 +49,7 @@ static uint64_t sequence_in_force(struct bytes image)
 static void assert_open_error(struct bytes image, int error)
 {
     bloomfile_filter *f;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), error);
+    assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), 0), error);
     assert_null(f);
 }
 
@@ -347,7 +347,7 @@ TEST(every_flipped_bit_of_a_sealed_header_is_refused)
         for (unsigned bit = 0; bit < 8 * recipes[r]->header_size; bit++) {
             image.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
             bloomfile_filter *f;
-            int error = bloomfile_open_memory(&f, image.data, image.size, 0);
+            int error = open_from(&f, bloomfile_from_memory(image.data, image.size), 0);
             refused += error != 0 && f == NULL &&
                        bloomfile_inspect(image.data, image.size, NULL, NULL, NULL) == error;
             bloomfile_close(f);

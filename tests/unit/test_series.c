@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Filters of several layers: growing, forgetting, sealed; and what is wrong with their files. */
 #include <bloomfile_combine.h>
-#include <bloomfile_hash.h>
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -1012,7 +1011,7 @@ static struct bytes sealed_series(void)
 static int memory_error(struct bytes image)
 {
     bloomfile_filter *f;
-    int error = bloomfile_open_memory(&f, image.data, image.size, 0);
+    int error = open_from(&f, bloomfile_from_memory(image.data, image.size), 0);
     bloomfile_close(f);
     return error;
 }
@@ -1064,7 +1063,7 @@ TEST_IN_DIR(a_sealed_series_is_one_file_or_a_part_of_one)
         assert_sealed_series(opened("sealed", flags[i]));
     assert_error(open_error("sealed", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESEALED);
     for (size_t i = 0; i < 4; i++) {
-        assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]), 0);
+        assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), flags[i]), 0);
         assert_sealed_series(f);
     }
     FILE *other = fopen("other", "w+");
@@ -1072,9 +1071,9 @@ TEST_IN_DIR(a_sealed_series_is_one_file_or_a_part_of_one)
     fwrite(image.data, 1, image.size, other);
     fprintf(other, "behind");
     fflush(other);
-    assert_error(bloomfile_open_fd(&f, fileno(other), 6, image.size, 0), 0);
+    assert_error(open_from(&f, bloomfile_from_fd(fileno(other), 6, image.size), 0), 0);
     assert_sealed_series(f);
-    assert_error(bloomfile_open_fd(&f, fileno(other), 6, BLOOMFILE_FROM_REST, 0),
+    assert_error(open_from(&f, bloomfile_from_fd(fileno(other), 6, BLOOMFILE_FROM_REST), 0),
                  BLOOMFILE_ETRAILING);
     fclose(other);
     free(image.data);
@@ -1119,15 +1118,16 @@ TEST_IN_DIR(damage_in_one_layer_makes_only_its_page_doubtful)
     memset(image.data + first + IN_FILE, 0, 512);
     bloomfile_filter *f;
     struct bloomfile_fault fault;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), 0);
+    assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), 0), 0);
     assert_int_equal(absent_of(f, 0, MANY), 0);
     assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
     assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_EPAGE);
     assert_int_equal(fault.offset, first + IN_FILE);
     assert_int_equal(fault.page, 0);
     bloomfile_close(f);
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_FULL),
-                 BLOOMFILE_EPAGE);
+    assert_error(
+        open_from(&f, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_VERIFY_FULL),
+        BLOOMFILE_EPAGE);
     free(image.data);
 }
 
@@ -1351,19 +1351,22 @@ TEST_IN_DIR(an_application_s_hash_is_named_once_for_all_layers)
     assert_int_equal(absent_of(f, 0, MANY), 0);
     assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     finish(f);
-    f = opened("sealed", BLOOMFILE_OPEN_APP_HASH);
+    assert_error(open_any(&f, "sealed", 0), 0);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
-    assert_error(bloomfile_name_hash(f, 0x80000005, 77), 0);
+    assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
+    bloomfile_close(f);
+    assert_error(open_named(&f, bloomfile_from_path("sealed"), 0, 0x80000005, 77), 0);
     assert_false(bloomfile_contains_digest(f, number(0, ABSENT)));
     bloomfile_close(f);
     assert_error(open_error("hash", 0), BLOOMFILE_EHASH);
-    f = opened("hash", BLOOMFILE_OPEN_APP_HASH);
-    assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
-    assert_error(bloomfile_name_hash(f, 0x80000005, 78), BLOOMFILE_ESELFTEST);
+    assert_error(open_named(&f, bloomfile_from_path("hash"), 0, 0x80000005, 78),
+                 BLOOMFILE_ESELFTEST);
+    assert_error(open_any(&f, "hash", 0), 0);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
     const bloomfile_digest several[] = { number(0, 0), number(0, ABSENT), number(0, ABSENT + 1) };
     assert_int_equal(bloomfile_contains_digests(f, several, ROWS(several), NULL), ROWS(several));
-    assert_error(bloomfile_name_hash(f, 0x80000005, 77), 0);
+    bloomfile_close(f);
+    assert_error(open_named(&f, bloomfile_from_path("hash"), 0, 0x80000005, 77), 0);
     assert_false(bloomfile_contains_digest(f, number(0, ABSENT)));
     assert_int_equal(absent_of(f, 0, MANY), 0);
     bloomfile_close(f);

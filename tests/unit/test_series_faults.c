@@ -99,13 +99,13 @@ static int open_sealed(void)
 
 static int open_sealed_memory(void)
 {
-    return bloomfile_open_memory(&made, sealed.data, sealed.size, 0);
+    return open_from(&made, bloomfile_from_memory(sealed.data, sealed.size), 0);
 }
 
 static int open_sealed_fd(void)
 {
     int fd = open("sealed", O_RDONLY | O_CLOEXEC);
-    int error = fd < 0 ? errno : bloomfile_open_fd(&made, fd, 0, BLOOMFILE_FROM_REST, 0);
+    int error = fd < 0 ? errno : open_from(&made, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), 0);
     if (fd >= 0)
         close(fd);
     return error;

@@ -4,7 +4,6 @@
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
-#include <bloomfile_hash.h>
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,16 +57,18 @@ static void finish(bloomfile_filter *f)
 static int open_error(const char *path, unsigned flags)
 {
     bloomfile_filter *f;
-    const int error = bloomfile_open(&f, path, flags | BLOOMFILE_OPEN_APP_HASH);
+    const int error = open_any(&f, path, flags);
     bloomfile_close(f);
     return error;
 }
 
 static bloomfile_filter *open_writer(const char *path)
 {
-    bloomfile_filter *f = opened(path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH);
+    bloomfile_filter *f;
     const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
-    assert_error(bloomfile_name_hash(f, params.hash_id, params.self_test), 0);
+    assert_error(open_named(&f, bloomfile_from_path(path), BLOOMFILE_OPEN_WRITE, params.hash_id,
+                            params.self_test),
+                 0);
     return f;
 }
 
@@ -148,7 +149,7 @@ TEST_IN_DIR(a_live_layer_that_differs_in_any_field_is_foreign)
 static int memory_error(struct bytes image)
 {
     bloomfile_filter *f;
-    const int error = bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_APP_HASH);
+    const int error = open_from(&f, bloomfile_from_memory(image.data, image.size), 0);
     bloomfile_close(f);
     return error;
 }
@@ -207,7 +208,7 @@ TEST_IN_DIR(a_live_series_is_not_opened_by_a_descriptor)
     finish(create("grow", BLOOMFILE_SERIES_GROW, 2));
     int fd = open("grow", O_RDONLY | O_CLOEXEC);
     const size_t before = open_descriptors();
-    assert_error(bloomfile_open_fd(&none, fd, 0, BLOOMFILE_FROM_REST, BLOOMFILE_OPEN_APP_HASH),
+    assert_error(open_from(&none, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), 0),
                  BLOOMFILE_ELIVE);
     assert_null(none);
     assert_int_equal(open_descriptors(), before);
@@ -518,7 +519,7 @@ TEST_IN_DIR(in_a_folder_without_a_path_a_link_leads_to_no_series)
     finish(create("one", BLOOMFILE_SERIES_GROW, 1));
     make_symlink("one", "link");
     faults_begin(&faults);
-    const int error = bloomfile_open(&f, "link", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_APP_HASH);
+    const int error = open_any(&f, "link", BLOOMFILE_OPEN_WRITE);
     faults_end();
     assert_error(error, EACCES);
 }
@@ -640,7 +641,7 @@ TEST_IN_DIR(a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on)
                 continue;
             }
             assert_error(error, EIO);
-            const int opens = bloomfile_open(&reader, "series", BLOOMFILE_OPEN_APP_HASH);
+            const int opens = open_any(&reader, "series", 0);
             assert_error(opens, nth == 1 ? 0 : BLOOMFILE_EMISSINGLAYER);
             bloomfile_close(reader);
             assert_error(bloomfile_unlink("series"), 0);
@@ -665,8 +666,8 @@ TEST_IN_DIR(nothing_is_removed_while_it_has_writers_or_a_file_is_foreign)
     assert_error(bloomfile_unlink("series"), BLOOMFILE_ESERIES);
     assert_int_equal(unlink("series.4"), 0);
     const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
-    assert_error(bloomfile_open(&reader, "series", BLOOMFILE_OPEN_APP_HASH), 0);
-    assert_error(bloomfile_name_hash(reader, params.hash_id, params.self_test), 0);
+    assert_error(
+        open_named(&reader, bloomfile_from_path("series"), 0, params.hash_id, params.self_test), 0);
     assert_error(bloomfile_unlink("series"), 0);
     assert_true(bloomfile_contains_digest(reader, number(0, 0)));
     assert_false(bloomfile_contains_digest(reader, number(0, ABSENT)));
@@ -714,7 +715,7 @@ TEST_IN_DIR(a_layer_that_is_known_is_not_opened_again)
         GENERATIONS = 5
     };
     bloomfile_filter *f = create("ring", GENERATIONS, GENERATIONS), *r;
-    r = opened("ring", BLOOMFILE_OPEN_APP_HASH);
+    assert_error(open_any(&r, "ring", 0), 0);
     const bloomfile_filter *known[GENERATIONS];
     for (size_t i = 0; i < GENERATIONS; i++)
         known[i] = bloomfile_layer(r, i);
@@ -743,9 +744,10 @@ TEST_IN_DIR(a_question_that_was_answered_holds_no_layer_open)
     int (*const questions[])(const bloomfile_filter *f) = { bloomfile_status, ask_whether_stale,
                                                             save };
     for (size_t i = 0; i < ROWS(questions); i++) {
-        bloomfile_filter *f = create("ring", 2, 2), *r = opened("ring", BLOOMFILE_OPEN_APP_HASH);
+        bloomfile_filter *f = create("ring", 2, 2), *r;
         const struct bloomfile_info info = info_of(f);
-        assert_error(bloomfile_name_hash(r, info.hash_id, info.self_test), 0);
+        assert_error(open_named(&r, bloomfile_from_path("ring"), 0, info.hash_id, info.self_test),
+                     0);
         assert_error(questions[i](r), 0);
         const size_t before = open_descriptors();
         for (uint64_t at = 0; info_of(f).layer < 12; at++) {

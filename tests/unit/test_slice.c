@@ -5,7 +5,6 @@
 
 #include <bloomfile_combine.h>
 #include <bloomfile_delta.h>
-#include <bloomfile_hash.h>
 #include <bloomfile_inline.h>
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -558,13 +557,13 @@ TEST_IN_DIR(test_where_it_lies)
     uint64_t digests[4000];
     for (size_t i = 0; i < ROWS(digests); i++)
         digests[i] = number(42, KEYS - 2000 + i);
-    assert_error(bloomfile_open_memory(&f, slice.data, slice.size, 0), 0);
+    assert_error(open_from(&f, bloomfile_from_memory(slice.data, slice.size), 0), 0);
     check_answers(f, whole, digests, ROWS(digests));
     bloomfile_close(f);
     int fd = open("container", O_RDWR | O_CREAT, 0600);
     assert_int_equal(pwrite(fd, slice.data, slice.size, 12345), slice.size);
     assert_int_equal(pwrite(fd, "behind", 6, 12345 + (off_t)slice.size), 6);
-    assert_error(bloomfile_open_fd(&f, fd, 12345, slice.size, 0), 0);
+    assert_error(open_from(&f, bloomfile_from_fd(fd, 12345, slice.size), 0), 0);
     check_answers(f, whole, digests, ROWS(digests));
     bloomfile_close(f);
     close(fd);
@@ -576,7 +575,9 @@ static size_t found_there(struct bytes image, const uint64_t *digests, size_t n)
 {
     bloomfile_filter *f;
     bool hits[100];
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_NONE), 0);
+    assert_error(
+        open_from(&f, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_VERIFY_NONE),
+        0);
     const size_t found = bloomfile_contains_digests(f, digests, n, hits);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(bloomfile_contains_digest(f, digests[i]), hits[i]);
@@ -620,7 +621,7 @@ TEST_IN_DIR(test_damage)
         memset(bytes, 0, PAGE);
         for (int batch = 0; batch < 2; batch++) {
             bloomfile_filter *f;
-            assert_error(bloomfile_open_memory(&f, slice.data, slice.size, 0), 0);
+            assert_error(open_from(&f, bloomfile_from_memory(slice.data, slice.size), 0), 0);
             if (batch)
                 bloomfile_contains_digests(f, digests, KEYS, hits);
             for (uint64_t i = 0; i < KEYS; i++)
@@ -726,8 +727,7 @@ static int join_edited_from(uint32_t first, size_t at, unsigned size, uint64_t v
             for (unsigned byte = 0; byte < size; byte++)
                 images[i].data[at + PAGE / 4 * slot + byte] = (uint8_t)(value >> 8 * byte);
         reseal_header(images[i].data);
-        assert_error(bloomfile_open_memory(&list[i], images[i].data, images[i].size,
-                                           BLOOMFILE_OPEN_APP_HASH),
+        assert_error(open_from(&list[i], bloomfile_from_memory(images[i].data, images[i].size), 0),
                      0);
     }
     void *image;
@@ -740,7 +740,7 @@ static int join_edited_from(uint32_t first, size_t at, unsigned size, uint64_t v
     if (error == 0) {
         bloomfile_filter *f;
         struct bloomfile_info alone = BLOOMFILE_INFO_INIT;
-        assert_error(bloomfile_open_memory(&f, image, made, BLOOMFILE_OPEN_APP_HASH), 0);
+        assert_error(open_from(&f, bloomfile_from_memory(image, made), 0), 0);
         assert_error(bloomfile_get_info(f, whole), 0);
         assert_error(bloomfile_inspect(header, shape_file_size, &alone, NULL, NULL), 0);
         assert_true(alone.keys == whole->keys && alone.keys_estimated == whole->keys_estimated);

@@ -278,7 +278,9 @@ TEST(the_file_of_section_4_opens_verifies_and_answers)
 {
     struct bytes image = spec_whole_file();
     bloomfile_filter *f;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_FULL), 0);
+    assert_error(
+        open_from(&f, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_VERIFY_FULL),
+        0);
     assert_error(bloomfile_verify(f, 1, NULL), 0);
     for (size_t i = 0; i < ROWS(tiny_keys); i++)
         assert_true(bloomfile_contains(f, tiny_keys[i].data, tiny_keys[i].size));

@@ -445,7 +445,7 @@ TEST(the_sealed_series_are_opened)
         assert_int_equal(series.size, size);
         assert_int_equal(bloomfile_hash(0, series.data, series.size), hex(digest));
         bloomfile_filter *f;
-        assert_error(bloomfile_open_memory(&f, series.data, series.size, 0), 0);
+        assert_error(open_from(&f, bloomfile_from_memory(series.data, series.size), 0), 0);
         assert_error(bloomfile_verify(f, 1, NULL), 0);
         assert_int_equal(bloomfile_layers(f), count);
         for (unsigned i = 0; i < most; i++)
@@ -480,7 +480,8 @@ static struct bytes changed_image(const char *line)
 static int refusal_of(struct bytes image)
 {
     bloomfile_filter *f;
-    int error = bloomfile_open_memory(&f, image.data, image.size, 0);
+    int error =
+        open_named(&f, bloomfile_from_memory(image.data, image.size), 0, BLOOMFILE_HASH_XXH3, 0);
     if (error == 0)
         error = bloomfile_verify(f, 1, NULL);
     bloomfile_close(f);

@@ -37,8 +37,9 @@ static void assert_everything_may_be_there(const bloomfile_filter *f)
 static void assert_contradiction(struct bytes image, const char *field, uint64_t offset)
 {
     bloomfile_filter *f;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_FULL),
-                 BLOOMFILE_EBODY);
+    assert_error(
+        open_from(&f, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_VERIFY_FULL),
+        BLOOMFILE_EBODY);
     assert_null(f);
     f = open_image(image, 0);
     struct bloomfile_fault fault;
@@ -52,7 +53,9 @@ static void assert_contradiction(struct bytes image, const char *field, uint64_t
     assert_everything_may_be_there(f);
     bloomfile_close(f);
 
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_OPEN_VERIFY_NONE), 0);
+    assert_error(
+        open_from(&f, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_VERIFY_NONE),
+        0);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EBODY);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EBODY);
     assert_everything_may_be_there(f);

@@ -5,8 +5,9 @@
 #include "cli/interrupt.h"
 #include "filters/framing.h"
 #include "filters/messages.h"
+#include "filters/opening.h"
 #include "filters/overfull.h"
-#include "filters/series_errors.h"
+#include "filters/series.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -49,11 +50,8 @@ static void check_kind(const struct add *a, bloomfile_filter *f)
 
 static bloomfile_filter *open_filter(const struct add *a)
 {
-    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    int error = bloomfile_open(&f, a->path, BLOOMFILE_OPEN_WRITE | a->open_flags);
-    if (error != 0)
-        message_cannot_open(a->path, error);
+    bloomfile_filter *f = opening_must(a->path, BLOOMFILE_OPEN_WRITE | a->open_flags, OPENING_KEYS);
     check_kind(a, f);
     bloomfile_get_info(f, &info);
     if (a->remove && !bloomfile_traits_of(info.layout)->counts) {
@@ -140,9 +138,9 @@ static void fail_for_file(const struct work *w, int error)
 
 static _Noreturn void fail(const struct work *w, int error, const char *attempt)
 {
-    char about[LAYERS_TEXT], again[REMEDY_SIZE];
+    char about[SERIES_TEXT], again[REMEDY_SIZE];
     fail_for_file(w, error);
-    if (layers_explain(w->add->path, error, about))
+    if (series_explain_later(w->add->path, w->f, error, about))
         cli_fail(0, "cannot %s %s: %s; then %s", attempt, w->add->path, about,
                  keys_again(w, again));
     cli_fail(error, "cannot %s %s", attempt, w->add->path);
@@ -174,8 +172,9 @@ static void save(struct work *w)
 static _Noreturn void cannot_grow(struct work *w, uint64_t before, int error)
 {
     const char *path = w->add->path;
-    char about[LAYERS_TEXT];
-    const char *words = layers_explain(path, error, about) ? about : bloomfile_strerror(error);
+    char about[SERIES_TEXT];
+    const char *words =
+        series_explain_later(path, w->f, error, about) ? about : bloomfile_strerror(error);
     save(w);
     cli_fail(0,
              "cannot add a layer to %s: %s; no keys were lost, and the first %" PRIu64

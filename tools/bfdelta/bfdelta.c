@@ -8,6 +8,7 @@
 #include "filters/destination.h"
 #include "filters/lost_keys.h"
 #include "filters/messages.h"
+#include "filters/opening.h"
 #include "filters/params.h"
 #include "filters/same_file.h"
 #include "keys/input_type.h"
@@ -132,10 +133,10 @@ static bloomfile_filter *open_filter(const struct request *r, const char *path)
 {
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH);
-    if (error != 0) {
+    struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
+    if (opening_from(&f, bloomfile_from_path(path), 0, OPENING_ANY, &report) != 0) {
         check_no_patch(r, "open", path);
-        message_cannot_open(path, error);
+        message_cannot_open(path, &report);
     }
     bloomfile_get_info(f, &info);
     if (info.state != BLOOMFILE_STATE_SEALED)
@@ -238,7 +239,7 @@ static struct bloomfile_source open_patch(const char *path)
 static bool is_filter(const char *path)
 {
     bloomfile_filter *f;
-    if (bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH) != 0)
+    if (opening_any(&f, path, 0) != 0)
         return false;
     bloomfile_close(f);
     return true;
@@ -341,7 +342,7 @@ static void report_result(const struct request *r)
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    int error = bloomfile_open(&f, r->new, BLOOMFILE_OPEN_APP_HASH);
+    int error = opening_any(&f, r->new, 0);
     if (error != 0)
         cli_fail(error, "%s was created, but cannot be opened", r->new);
     if (tells(r)) {

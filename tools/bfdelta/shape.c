@@ -3,7 +3,6 @@
 #include "bfdelta/shape.h"
 #include "cli/cli.h"
 
-#include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>
 
 #include <inttypes.h>

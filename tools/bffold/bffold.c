@@ -7,6 +7,7 @@
 #include "filters/destination.h"
 #include "filters/lost_keys.h"
 #include "filters/messages.h"
+#include "filters/opening.h"
 #include "filters/params.h"
 #include "filters/same_file.h"
 #include "picture/picture.h"
@@ -173,7 +174,7 @@ static void report(const struct request *r, const struct fold_plan *p)
             summarize(r, p, c->image_size, c->fpr);
         return;
     }
-    int error = bloomfile_open(&f, r->dest, BLOOMFILE_OPEN_APP_HASH);
+    int error = opening_any(&f, r->dest, 0);
     if (error != 0)
         cli_fail(error, "%s was created, but cannot be opened", r->dest);
     bloomfile_get_info(f, &info);
@@ -233,9 +234,7 @@ int main(int argc, char **argv)
     cli_start(argv[0]);
     parse(&r, argc, argv);
     cli_catch_bus_error(r.path);
-    int error = bloomfile_open(&f, r.path, BLOOMFILE_OPEN_APP_HASH | r.open_flags);
-    if (error != 0)
-        message_cannot_open(r.path, error);
+    f = opening_must(r.path, r.open_flags, OPENING_ANY);
     message_if_series("fold", r.path, f);
     if (!r.dry_run)
         check_dest(&r, f);
@@ -250,7 +249,7 @@ int main(int argc, char **argv)
     if (!r.dry_run) {
         step(&r, &progress, "folding ...");
         uint64_t factor = plan.choices[plan.chosen].factor;
-        error = fold(&r, f, factor);
+        const int error = fold(&r, f, factor);
         if (bloomfile_status(f) != 0)
             message_fail(bloomfile_status(f), "cannot fold", r.path);
         if (error != 0)

@@ -7,7 +7,7 @@
 #include "bfinspect/bus_errors.h"
 #include "bfinspect/inspect.h"
 #include "cli/cli.h"
-#include "filters/series_files.h"
+#include "filters/series.h"
 #include "filters/target_file.h"
 
 /* --------------------------------------------------------------------------------- one of them */
@@ -132,7 +132,7 @@ static void list_layers(struct inspect_report *r, const bloomfile_filter *f)
         l->info.struct_size = sizeof(l->info);
         bloomfile_get_info(bloomfile_layer(f, i), &l->info);
         if (l->info.series != 0) {
-            l->name = layers_path(r->path, layers_slot(&l->info));
+            l->name = series_path(r->path, series_slot(&l->info));
             l->in_use = writers_have_file(l->name);
             r->in_use |= l->in_use;
         } else {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "cli/text.h"
-#include "filters/series_errors.h"
+#include "filters/series.h"
 #include "keys/keys.h"
 #include "picture/picture.h"
 
@@ -107,7 +107,7 @@ struct inspect_report {
     struct inspect_layer *layers;
     size_t layer_count;
     bool is_explained;
-    char explanation[LAYERS_TEXT];
+    char explanation[SERIES_TEXT];
 
     bool in_use;      /* live: programs have it open for writing */
     bool unclean;     /* live: the machine went down meanwhile */
@@ -125,8 +125,8 @@ struct inspect_report {
     char *missing[INSPECT_MISSING]; /* the first ones, safe to print */
 
     int status; /* INSPECT_HEALTHY ... */
-    char verdict[LAYERS_TEXT + 512];
-    char advice[LAYERS_TEXT]; /* what to do about it; may be empty */
+    char verdict[SERIES_TEXT + 512];
+    char advice[SERIES_TEXT]; /* what to do about it; may be empty */
 };
 
 /* ---- finding out */

@@ -5,12 +5,11 @@
 #include "bfinspect/bus_errors.h"
 #include "cli/cli.h"
 #include "filters/framing.h"
-#include "filters/series_errors.h"
-#include "filters/series_files.h"
+#include "filters/opening.h"
+#include "filters/series.h"
 #include "filters/target_file.h"
 
 #include <bloomfile_combine.h>
-#include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -206,46 +205,51 @@ static bool same_time(struct timespec a, struct timespec b)
 }
 
 /* By path, so that the library notices if it is written to; *r: since its header was read. */
-static int open_sealed(struct inspect_report *r, int fd, unsigned flags, bloomfile_filter **f)
+static int open_sealed(struct inspect_report *r, int fd, unsigned flags, bloomfile_filter **f,
+                       struct bloomfile_open_report *report)
 {
     struct stat now;
-    const int error = bloomfile_open(f, r->path, flags);
+    const int error = opening_from(f, bloomfile_from_path(r->path), flags, OPENING_ANY, report);
     const bool same =
         stat(r->path, &now) == 0 && now.st_dev == r->stat.st_dev && now.st_ino == r->stat.st_ino;
     if (!same) { /* it was replaced: what was opened first is inspected */
         bloomfile_close(*f);
-        return bloomfile_open_fd(f, fd, 0, BLOOMFILE_FROM_REST, flags);
+        return opening_from(f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), flags, OPENING_ANY,
+                            report);
     }
     r->rewritten = now.st_size != r->stat.st_size || !same_time(now.st_mtim, r->stat.st_mtim);
     return error;
 }
 
 /* The layers of a live series are found by the name of the first. */
-static int open_as(struct inspect_report *r, int fd, unsigned flags, bloomfile_filter **f)
+static int open_as(struct inspect_report *r, int fd, unsigned flags, bloomfile_filter **f,
+                   struct bloomfile_open_report *report)
 {
-    if (r->info.series != 0)
-        return bloomfile_open(f, r->path, flags);
-    return r->info.state == BLOOMFILE_STATE_SEALED
-               ? open_sealed(r, fd, flags, f)
-               : bloomfile_open_fd(f, fd, 0, BLOOMFILE_FROM_REST, flags);
+    const bool series = r->info.series != 0;
+    if (!series && r->info.state == BLOOMFILE_STATE_SEALED)
+        return open_sealed(r, fd, flags, f, report);
+    return opening_from(
+        f, series ? bloomfile_from_path(r->path) : bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST),
+        flags, OPENING_ANY, report);
 }
 
 static bloomfile_filter *open_filter(struct inspect_report *r, int fd, unsigned open_flags)
 {
     bloomfile_filter *f;
     r->in_use = r->info.state == BLOOMFILE_STATE_LIVE && writers_have(fd);
-    r->error = open_as(r, fd, BLOOMFILE_OPEN_APP_HASH, &f);
+    struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
+    r->error = open_as(r, fd, 0, &f, &report);
     r->unclean = r->error == BLOOMFILE_EUNCLEAN;
     if (r->unclean && open_flags != 0)
-        r->error = open_as(r, fd, BLOOMFILE_OPEN_APP_HASH | open_flags, &f);
+        r->error = open_as(r, fd, open_flags, &f, &report);
     if (r->error != 0)
-        r->is_explained = layers_explain(r->path, r->error, r->explanation);
+        r->is_explained = series_explain(r->path, &report, r->explanation);
     return f;
 }
 
 bool inspect_is_part(const struct inspect_report *r)
 {
-    return r->info.series != 0 && layers_slot(&r->info) != 0;
+    return r->info.series != 0 && series_slot(&r->info) != 0;
 }
 
 static void read_body(struct inspect_report *r, int fd, const struct inspect_options *options)

@@ -3,7 +3,7 @@
 #include "bfinspect/series_table.h"
 
 #include "cli/cli.h"
-#include "filters/series_files.h"
+#include "filters/series.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void put_period(FILE *out, const struct bloomfile_info *newest)
 void table_kind(FILE *out, const struct inspect_report *r)
 {
     const struct bloomfile_info *info = &r->info;
-    if (!layers_is_one(info))
+    if (info->series == 0 && info->layers == 0)
         return;
     fprintf(out, "  %-13s ", "series");
     if (r->layer_count == 0) {

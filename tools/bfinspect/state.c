@@ -3,7 +3,7 @@
  * filters. */
 #include "bfinspect/verdict.h"
 #include "cli/cli.h"
-#include "filters/series_files.h"
+#include "filters/series.h"
 
 #include <bloomfile_combine.h>
 #include <inttypes.h>
@@ -26,14 +26,14 @@ static const char *why_unclean(const struct inspect_report *r)
 /* A file of a series that is looked at by its own name. */
 static void judge_part(struct inspect_report *r)
 {
-    char *series = layers_name(r->path, layers_slot(&r->info));
+    char *series = series_name(r->path, series_slot(&r->info));
     verdict_add(r, "layer %" PRIu64 " of a %s series of files, not a filter by itself",
                 r->info.layer, r->info.generations > 0 ? "forgetting" : "growing");
     if (series != NULL)
         verdict_advise(r, "inspect the first file of the series: bfinspect %s", series);
     else
         verdict_advise(r, "restore its name: that of the first file, and .%" PRIu64,
-                       layers_slot(&r->info));
+                       series_slot(&r->info));
     free(series);
 }
 

@@ -9,6 +9,7 @@
 #include "filters/destination.h"
 #include "filters/lost_keys.h"
 #include "filters/messages.h"
+#include "filters/opening.h"
 #include "filters/params.h"
 #include "filters/same_file.h"
 
@@ -293,7 +294,7 @@ static void report(const struct request *r)
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    int error = bloomfile_open(&f, r->dest, BLOOMFILE_OPEN_APP_HASH);
+    int error = opening_any(&f, r->dest, 0);
     if (error != 0)
         cli_fail(error, "%s was created, but cannot be opened", r->dest);
     if (!r->quiet) {

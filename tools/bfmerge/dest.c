@@ -5,6 +5,7 @@
 #include "filters/destination.h"
 #include "filters/lost_keys.h"
 #include "filters/messages.h"
+#include "filters/opening.h"
 #include "filters/same_file.h"
 #include "filters/target_file.h"
 
@@ -23,7 +24,7 @@ static bloomfile_filter *open_first(const struct merge_dest *d)
     bloomfile_filter *f;
     if (d->src_count == 0 || strcmp(d->src[0], "-") == 0)
         return NULL;
-    return bloomfile_open(&f, d->src[0], BLOOMFILE_OPEN_APP_HASH) == 0 ? f : NULL;
+    return opening_any(&f, d->src[0], 0) == 0 ? f : NULL;
 }
 
 /* Whether DEST can be merged with the first source. `first`: NULL if it is not open. */
@@ -32,7 +33,7 @@ static bool can_join(const struct merge_dest *d, const bloomfile_filter *first)
     bloomfile_filter *dest, *own = first == NULL ? open_first(d) : NULL;
     const bloomfile_filter *source = first != NULL ? first : own;
     bool can = d->is_union && source != NULL;
-    if (can && bloomfile_open(&dest, d->path, BLOOMFILE_OPEN_APP_HASH) == 0) {
+    if (can && opening_any(&dest, d->path, 0) == 0) {
         can = bloomfile_compatible(dest, source) == 0;
         bloomfile_close(dest);
     } else {

@@ -5,6 +5,7 @@
 #include "cli/text.h"
 #include "filters/framing.h"
 #include "filters/messages.h"
+#include "filters/opening.h"
 #include "keys/input_type.h"
 #include "keys/keys.h"
 #include "os/file.h"
@@ -181,7 +182,7 @@ static void put_image(const struct stream *s, struct merge_sources *sources, uin
 {
     bloomfile_filter *f;
     char *name;
-    int error = bloomfile_open_fd(&f, s->spool, s->begin, size, BLOOMFILE_OPEN_APP_HASH);
+    int error = opening_from(&f, bloomfile_from_fd(s->spool, s->begin, size), 0, OPENING_ANY, NULL);
     if (error != 0)
         fail_for_image(s, error);
     if (asprintf(&name, "standard input, filter %" PRIu64, s->number) < 0)
@@ -220,16 +221,13 @@ static void take_stdin(struct merge_sources *s)
 
 void merge_sources_add(struct merge_sources *s, const char *path)
 {
-    bloomfile_filter *f;
     struct stat file;
     if (strcmp(path, "-") == 0) {
         take_stdin(s);
         read_stdin(s);
         return;
     }
-    int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH | s->open_flags);
-    if (error != 0)
-        message_cannot_open(path, error);
+    bloomfile_filter *f = opening_must(path, s->open_flags, OPENING_ANY);
     if (stat(path, &file) != 0)
         cli_fail(errno, "cannot look at %s", path);
     put(s, strdup(path), f, &file);

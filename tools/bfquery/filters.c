@@ -4,7 +4,8 @@
 #include "cli/cli.h"
 #include "filters/framing.h"
 #include "filters/messages.h"
-#include "filters/series_errors.h"
+#include "filters/opening.h"
+#include "filters/series.h"
 
 #include <bloomfile_inspect.h>
 
@@ -47,9 +48,7 @@ void filters_open(struct filters *fs, unsigned flags, const struct keys_options 
     cli_catch_bus_error(fs->count == 1 ? fs->list[0].path : "one of the filters");
     for (size_t i = 0; i < fs->count; i++) {
         struct filters_one *one = &fs->list[i];
-        int error = bloomfile_open(&one->f, one->path, flags);
-        if (error != 0)
-            message_cannot_open(one->path, error);
+        one->f = opening_must(one->path, flags, OPENING_KEYS);
         framing_check(one->path, one->f, keys, FRAMING_LOOK_UP);
         one->seed = bloomfile_seed(one->f);
         insert(fs, i);
@@ -127,7 +126,7 @@ static int tell_damage(const char *path, const bloomfile_filter *f)
 {
     int error = bloomfile_recheck(f);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    char about[LAYERS_TEXT];
+    char about[SERIES_TEXT];
     if (error == 0)
         return 0;
     bloomfile_get_info(f, &info);
@@ -149,7 +148,7 @@ static int tell_damage(const char *path, const bloomfile_filter *f)
             path);
     else if (info.bad_pages == 0 && info.layers > 0)
         cli_warn(0, "%s: %s: keys looked up since then were treated as present", path,
-                 layers_explain(path, error, about) ? about : bloomfile_strerror(error));
+                 series_explain_later(path, f, error, about) ? about : bloomfile_strerror(error));
     else if (info.bad_pages == 0)
         cli_warn(error, "%s is damaged", path);
     else

@@ -13,8 +13,9 @@
 
 #include "cli/cli.h"
 #include "filters/messages.h"
+#include "filters/opening.h"
 #include "filters/params.h"
-#include "filters/series_errors.h"
+#include "filters/series.h"
 #include "keys/input_type.h"
 
 enum {
@@ -212,11 +213,13 @@ static const char *advice(int error)
     }
 }
 
-void filter_fail(const char *what, const char *path, int error, const char *remedy)
+void filter_fail(const char *what, const char *path, const struct bloomfile_open_report *report,
+                 const char *remedy)
 {
-    char about[LAYERS_TEXT];
+    char about[SERIES_TEXT];
     struct input_type_text is;
-    if (path != NULL && layers_explain(path, error, about))
+    const int error = report->error;
+    if (path != NULL && series_explain(path, report, about))
         cli_fail(0, "%s: %s", what, about);
     if (path != NULL && error == BLOOMFILE_EMAGIC && input_type_describe_file(path, &is))
         cli_fail(0, "%s: %s (%s)", what, is.what, is.remedy);
@@ -224,25 +227,27 @@ void filter_fail(const char *what, const char *path, int error, const char *reme
              remedy != NULL ? remedy : advice(error));
 }
 
-static _Noreturn void fail_to_use(const char *path, int error)
+static _Noreturn void fail_to_use(const char *path, const struct bloomfile_open_report *report)
 {
     char what[WHAT_SIZE];
     snprintf(what, sizeof(what), "cannot use %s", path);
-    filter_fail(what, path, error, NULL);
+    filter_fail(what, path, report, NULL);
 }
 
 /* NULL: there is none. */
 static bloomfile_filter *open_file(const struct filter_plan *plan, const char *path)
 {
     bloomfile_filter *f;
-    int error = bloomfile_open(&f, path,
-                               BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT | plan->open_flags);
+    struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
+    const int error = opening_from(
+        &f, bloomfile_from_path(path),
+        BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT | plan->open_flags, OPENING_KEYS, &report);
     if (error == ENOENT) {
         message_check_name(path);
         return NULL;
     }
     if (error != 0)
-        fail_to_use(path, error);
+        fail_to_use(path, &report);
     check(plan, path, f);
     return f;
 }
@@ -251,16 +256,16 @@ static bloomfile_filter *open_file(const struct filter_plan *plan, const char *p
 static bloomfile_filter *create_file(const struct filter_plan *plan, const char *path)
 {
     bloomfile_filter *f;
-    char others[LAYERS_TEXT];
+    char others[SERIES_TEXT];
     const struct bloomfile_params params = with_defaults(plan);
-    if (layers_leads_nowhere(path))
+    if (series_dangles(path))
         cli_fail(0, "cannot make %s: it is a dangling symbolic link", path);
-    if (layers_claim(path, others))
+    if (series_claims(path, others))
         cli_fail(0, "cannot make %s: %s", path, others);
     int error = bloomfile_create(&f, path, &params,
                                  BLOOMFILE_OPEN_ADD_EXACT |
                                      (plan->open_flags & BLOOMFILE_OPEN_OVER_CAPACITY));
-    if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
+    if (error == BLOOMFILE_ESERIES && series_files(path, others))
         cli_fail(0,
                  "cannot make %s: %s exists, and later layers need that name (restore %s if it was"
                  " removed, or name a new file)",

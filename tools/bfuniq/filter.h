@@ -30,7 +30,8 @@ void filter_check_memory(const bloomfile_filter *f, uint64_t lines);
 
 /* Ends the program: "cannot use FILE: it is sealed (what to do)". path NULL: of one in memory;
  * remedy NULL: the usual one. */
-_Noreturn void filter_fail(const char *what, const char *path, int error, const char *remedy);
+_Noreturn void filter_fail(const char *what, const char *path,
+                           const struct bloomfile_open_report *report, const char *remedy);
 
 /* ---- Generations that ended early: they were full before their time was over, so lines are
  * forgotten too soon. */

@@ -4,7 +4,7 @@
 #include "bfuniq/repeated.h"
 #include "cli/cli.h"
 #include "filters/same_file.h"
-#include "filters/series_errors.h"
+#include "filters/series.h"
 #include "keys/input_type.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static void check_folder(const struct repeated *r)
 void repeated_open(struct repeated *r)
 {
     struct stat st;
-    char why[LAYERS_TEXT];
+    char why[SERIES_TEXT];
     r->fd = -1;
     if (r->path == NULL)
         return;
@@ -77,7 +77,7 @@ void repeated_open(struct repeated *r)
     if (exists && S_ISREG(st.st_mode) && is_filter(r->path))
         cli_fail(0, "cannot write repeated lines to %s: it is a filter (write to another file)",
                  r->path);
-    if (!exists && layers_claim(r->path, why))
+    if (!exists && series_claims(r->path, why))
         cli_fail(0, "cannot write repeated lines to %s: %s", r->path, why);
     if (exists)
         open_file(r);

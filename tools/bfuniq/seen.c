@@ -144,7 +144,11 @@ static _Noreturn void stop_unadded(const struct seen *s, uint64_t taken)
     char what[DESCRIPTION_SIZE];
     snprintf(what, sizeof(what), "cannot add to %s, stopped after %" PRIu64 " line%s", name_of(s),
              taken, cli_s(taken));
-    filter_fail(what, s->path, s->error, way_on(s->error));
+    struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
+    (void)bloomfile_layer_report(s->f, &report);
+    if (report.error != s->error)
+        report = (struct bloomfile_open_report){ .struct_size = sizeof(report), .error = s->error };
+    filter_fail(what, s->path, &report, way_on(s->error));
 }
 
 static void watch_memory(struct seen *s, uint64_t taken)

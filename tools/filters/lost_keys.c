@@ -4,8 +4,9 @@
 #include "cli/cli.h"
 #include "filters/destination.h"
 #include "filters/messages.h"
+#include "filters/opening.h"
 #include "filters/same_file.h"
-#include "filters/series_files.h"
+#include "filters/series.h"
 #include "filters/target_file.h"
 
 #include <bloomfile_combine.h>
@@ -30,8 +31,8 @@ static const double accident = 1e-9;
 
 bool lost_keys_is_live(const char *path)
 {
-    const struct layers_one one = layers_look(path, 0);
-    return one.error == 0 && one.info.state == BLOOMFILE_STATE_LIVE;
+    struct bloomfile_info info;
+    return series_look(path, &info) && info.state == BLOOMFILE_STATE_LIVE;
 }
 
 bool lost_keys_are_in(const char *path)
@@ -113,7 +114,8 @@ static struct match match_folded(const bloomfile_filter *f, uint64_t factor, boo
     struct match m = { .chance = 1 };
     if (bloomfile_fold(&to, f, factor) != 0)
         return m;
-    if (bloomfile_open_memory(&folded, to.memory, to.size, BLOOMFILE_OPEN_APP_HASH) == 0) {
+    if (opening_from(&folded, bloomfile_from_memory(to.memory, to.size), 0, OPENING_ANY, NULL) ==
+        0) {
         m = match_cells(folded, counts, part, counts);
         bloomfile_close(folded);
     }
@@ -189,7 +191,7 @@ static bool is_earlier(const bloomfile_filter *old, const bloomfile_filter *f)
 static bool keeps_keys(const struct lost_keys *l)
 {
     bloomfile_filter *old;
-    if (l->source == NULL || bloomfile_open(&old, l->dest, BLOOMFILE_OPEN_APP_HASH) != 0)
+    if (l->source == NULL || opening_any(&old, l->dest, 0) != 0)
         return false;
     const bool keeps = bloomfile_verify(old, 1, NULL) == 0 && is_earlier(old, l->source);
     bloomfile_close(old);

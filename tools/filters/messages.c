@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "filters/series_errors.h"
+#include "filters/series.h"
 #include "keys/input_type.h"
 
 const char *message_order;
@@ -59,13 +59,14 @@ void message_check_name(const char *path)
         cli_fail(0, "cannot read a filter from standard input: it is memory-mapped (name a file)");
 }
 
-void message_cannot_open(const char *path, int error)
+void message_cannot_open(const char *path, const struct bloomfile_open_report *report)
 {
+    const int error = report->error;
     const char *words = bloomfile_strerror(error);
     if (error == ENOENT)
         message_check_name(path);
-    char about[LAYERS_TEXT];
-    if (layers_explain(path, error, about))
+    char about[SERIES_TEXT];
+    if (series_explain(path, report, about))
         cli_fail(0, "cannot open %s: %s", path, about);
     if (error == BLOOMFILE_EUNCLEAN)
         cli_fail(0,
@@ -109,8 +110,8 @@ void message_cannot_create(const char *path, int error)
     if (error == EPERM && access(path, F_OK) != 0)
         cli_fail(0, "cannot create %s: %s (if the file system has no hard links, add --force)",
                  path, bloomfile_strerror(error));
-    char others[LAYERS_TEXT];
-    if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
+    char others[SERIES_TEXT];
+    if (error == BLOOMFILE_ESERIES && series_files(path, others))
         cli_fail(
             0,
             "cannot create %s: %s exists, and later layers need that name (write to another file)",

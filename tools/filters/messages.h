@@ -31,7 +31,7 @@ void message_check_name(const char *path);
 
 /* Messages about what a library function returned, with what to do about it; then exits with
  * CLI_TROUBLE. */
-_Noreturn void message_cannot_open(const char *path, int error);
+_Noreturn void message_cannot_open(const char *path, const struct bloomfile_open_report *report);
 _Noreturn void message_cannot_create(const char *path, int error);
 
 /* The same if the file to replace is not the one that was read. */

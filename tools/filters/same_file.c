@@ -3,7 +3,7 @@
  * yet. */
 #include "filters/same_file.h"
 #include "cli/cli.h"
-#include "filters/series_files.h"
+#include "filters/series.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -33,10 +33,10 @@ bool same_file_is(const char *output, const char *input)
 /* How many files the filter may have. */
 static uint64_t files_of(const char *filter)
 {
-    const struct layers_one first = layers_look(filter, 0);
-    if (first.error != 0 || !layers_is_live(&first.info))
+    struct bloomfile_info first;
+    if (!series_look(filter, &first) || first.series == 0)
         return 1;
-    return first.info.generations > 0 ? first.info.generations : LAYERS_MOST;
+    return first.generations > 0 ? first.generations : SERIES_MOST;
 }
 
 bool same_file_is_filter(const char *output, const char *filter)
@@ -47,7 +47,7 @@ bool same_file_is_filter(const char *output, const char *filter)
         return is;
     const uint64_t files = files_of(filter);
     for (uint64_t slot = 1; slot < files && !is; slot++) {
-        char *name = layers_path(filter, slot);
+        char *name = series_path(filter, slot);
         is = same_file_is(output, name);
         free(name);
     }

@@ -14,7 +14,8 @@
 
 #include "cli/cli.h"
 #include "filters/messages.h"
-#include "filters/series_errors.h"
+#include "filters/opening.h"
+#include "filters/series.h"
 #include "keys/input_type.h"
 #include "os/path.h"
 
@@ -47,12 +48,12 @@ bool target_has_keys(const char *path)
 
 static void check_new(const char *path)
 {
-    char why[LAYERS_TEXT];
+    char why[SERIES_TEXT];
     if (path[strlen(path) - 1] == '/')
         message_cannot_create(path, EISDIR);
-    if (layers_claim(path, why))
+    if (series_claims(path, why))
         cli_fail(0, "cannot create %s: %s", path, why);
-    if (layers_leads_nowhere(path))
+    if (series_dangles(path))
         cli_fail(0, "cannot create %s: it is a dangling symbolic link", path);
     check_folder(path, path);
 }
@@ -79,7 +80,7 @@ static _Noreturn void fail_for_kind(const char *path, const char *kind)
 static int check_is_filter(const char *path)
 {
     bloomfile_filter *f;
-    int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH);
+    int error = opening_any(&f, path, 0);
     if (error == 0)
         bloomfile_close(f);
     if (error == BLOOMFILE_EMAGIC || (error == BLOOMFILE_ETRUNCATED && has_no_header(path)))
@@ -105,8 +106,8 @@ static int check_is_patch(const char *path)
 /* The other layers would be left behind, or have lost one. */
 static void check_is_no_series(const char *path)
 {
-    char why[LAYERS_TEXT];
-    if (layers_hold(path, why))
+    char why[SERIES_TEXT];
+    if (series_holds(path, why))
         cli_fail(0, "cannot replace %s: %s", path, why);
 }
 

@@ -3,7 +3,8 @@
 #include "picture/picture.h"
 
 #include "cli/cli.h"
-#include "filters/series_errors.h"
+#include "filters/opening.h"
+#include "filters/series.h"
 
 #include <bloomfile.h>
 
@@ -27,7 +28,7 @@ static bool is_stdout(const char *path)
 static bool is_filter(const char *path)
 {
     bloomfile_filter *f;
-    const int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_APP_HASH);
+    const int error = opening_any(&f, path, 0);
     if (error == 0)
         bloomfile_close(f);
     if (error > 0)
@@ -68,8 +69,8 @@ static void check_existing(const char *path, const struct stat *now, bool replac
 
 static void check_new(const char *path)
 {
-    char why[LAYERS_TEXT];
-    if (layers_claim(path, why))
+    char why[SERIES_TEXT];
+    if (series_claims(path, why))
         cli_fail(0, "cannot write %s: %s", path, why);
     char *copy = strdup(path);
     if (copy == NULL)

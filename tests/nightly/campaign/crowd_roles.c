@@ -304,7 +304,10 @@ static void check_image(const struct copying *c, const char *what, void *image, 
                         const struct told *told)
 {
     bloomfile_filter *f;
-    const int error = bloomfile_open_memory(&f, image, size, BLOOMFILE_OPEN_VERIFY_FULL);
+    const struct bloomfile_source from = bloomfile_from_memory(image, size);
+    struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+    how.flags = BLOOMFILE_OPEN_VERIFY_FULL;
+    const int error = bloomfile_open_with(&f, &from, &how);
     if (error != 0)
         found("%s: %s", what, bloomfile_errname(error));
     check_all(what, f, c->f, c->epoch, told);

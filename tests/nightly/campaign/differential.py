@@ -29,7 +29,7 @@ from spec_reader import APPLICATIONS, HEADER, LAYER, OF_SERIES, RECORD, U64, le
 ASKED = 12
 SMALL = 1200      # bytes: most inputs are not larger, which makes them cheap
 LARGEST = 40_000
-VERIFY_FULL, ACCEPT_UNCLEAN, APP_HASH = 1, 8, 512
+ACCEPT_UNCLEAN, EXPECT_HASH = 8, 8
 FIELDS = [(offset, struct.calcsize("<" + form)) for table in (HEADER, LAYER, spec_slice.FIELDS)
           for offset, form in table.values() if offset >= 0]
 RECORD_FIELDS = [(offset, struct.calcsize("<" + form)) for offset, form in RECORD.values() if offset >= 0]
@@ -194,25 +194,35 @@ class Destination(ctypes.Structure):
 
 
 class Source(ctypes.Structure):
-    """Bytes in memory."""
+    """struct bloomfile_source"""
+    FROM_PATH, FROM_MEMORY = 1, 3
     _fields_ = [("struct_size", ctypes.c_size_t), ("kind", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
                 ("path", ctypes.c_char_p), ("fd", ctypes.c_int), ("reserved2", ctypes.c_int),
                 ("offset", ctypes.c_uint64), ("length", ctypes.c_uint64), ("memory", ctypes.c_char_p),
                 ("size", ctypes.c_size_t), ("more", ctypes.c_uint64 * 4)]
 
-    def __init__(self, data):
-        super().__init__(struct_size=ctypes.sizeof(self), kind=3, memory=data, size=len(data))
+    def __init__(self, **members):
+        super().__init__(struct_size=ctypes.sizeof(self), **members)
+
+
+class OpenParams(ctypes.Structure):
+    """struct bloomfile_open_params"""
+    _fields_ = [("struct_size", ctypes.c_size_t), ("flags", ctypes.c_uint32), ("expect", ctypes.c_uint32),
+                ("tag", ctypes.c_uint8 * 16), ("seed", ctypes.c_uint64), ("hash_id", ctypes.c_uint32),
+                ("key_kind", ctypes.c_uint32), ("self_test", ctypes.c_uint64), ("self_test_of", ctypes.c_void_p),
+                ("key_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("report", ctypes.c_void_p)]
+
+    def __init__(self, **members):
+        super().__init__(struct_size=ctypes.sizeof(self), **members)
 
 
 def load_library(path):
     c = ctypes.CDLL(path)
     handle, u64 = ctypes.c_void_p, ctypes.c_uint64
     for name, result, *arguments in (
-            ("open_memory", ctypes.c_int, handle, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint),
-            ("open", ctypes.c_int, handle, ctypes.c_char_p, ctypes.c_uint),
+            ("open_with", ctypes.c_int, handle, handle, handle),
             ("close", None, handle),
             ("verify", ctypes.c_int, handle, ctypes.c_uint, handle),
-            ("name_hash", ctypes.c_int, handle, ctypes.c_uint32, u64),
             ("errname", ctypes.c_char_p, ctypes.c_int),
             ("hash", u64, u64, ctypes.c_char_p, ctypes.c_size_t),
             ("free", None, handle),
@@ -235,12 +245,20 @@ def error_name(number):
 class Handle:
     """What C says of bytes."""
 
-    def __init__(self, error, pointer):
+    def __init__(self, source, flags=0):
+        self.source, self.flags, self.pointer = source, flags, None
+        self.open()
+
+    def open(self, **expected):
+        pointer, how = ctypes.c_void_p(), OpenParams(flags=self.flags, **expected)
+        self.close()
+        error = C.bloomfile_open_with(ctypes.byref(pointer), ctypes.byref(self.source), ctypes.byref(how))
         self.error, self.pointer = error_name(error), pointer if error == 0 else None
 
     def close(self):
         if self.pointer:
             C.bloomfile_close(self.pointer)
+        self.pointer = None
 
     def answers(self, digests):
         wanted, hits = (ctypes.c_uint64 * len(digests))(*digests), (ctypes.c_bool * len(digests))()
@@ -251,14 +269,12 @@ class Handle:
         return list(hits)
 
 
-def opened_in_memory(data, flags=APP_HASH):
-    pointer = ctypes.c_void_p()
-    return Handle(C.bloomfile_open_memory(ctypes.byref(pointer), data, len(data), flags), pointer)
+def opened_in_memory(data):
+    return Handle(Source(kind=Source.FROM_MEMORY, memory=data, size=len(data)))
 
 
 def opened_file(path, flags):
-    pointer = ctypes.c_void_p()
-    return Handle(C.bloomfile_open(ctypes.byref(pointer), path, flags | APP_HASH), pointer)
+    return Handle(Source(kind=Source.FROM_PATH, path=path), flags)
 
 
 # --- Comparisons
@@ -288,7 +304,7 @@ def compare_answers(image, handle, digests, named):
         need_same("answers before the hash is named", handle.answers(digests), [True] * len(digests))
     first = spec_reader.layers_of(image)[0]
     if first.header["hash_id"] >= APPLICATIONS:
-        C.bloomfile_name_hash(handle.pointer, first.header["hash_id"], first.header["self_test"])
+        handle.open(expect=EXPECT_HASH, hash_id=first.header["hash_id"], self_test=first.header["self_test"])
         image.name(first.header["hash_id"], first.header["self_test"])
     # With keys in the way of digests: Image asks digest_of(), which is this.
     need_same(f"answers to {[hex(digest) for digest in digests]}", handle.answers(digests),
@@ -423,7 +439,7 @@ class Embedded:
 def compare_patch(chance, data):
     """With the filter that it names, or any other."""
     base = BASES.get(bytes(data[11:19])) or chance.choice(list(BASES.values()))
-    handle, to, patch = opened_in_memory(base), Destination(), Source(bytes(data))
+    handle, to, patch = opened_in_memory(base), Destination(), Source(kind=Source.FROM_MEMORY, memory=bytes(data), size=len(data))
     try:
         error = C.bloomfile_patch(ctypes.byref(to), handle.pointer, ctypes.byref(patch), 1)
         made, refused = refusal(spec_patch.apply, spec_reader.opened(base, "base", True), data)

@@ -9,7 +9,6 @@
  * nothing. */
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
-#include <bloomfile_hash.h>
 #include <bloomfile_inline.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -114,12 +113,19 @@ static bool inlined(const bloomfile_filter *f)
     return found == 3 * count;
 }
 
+static int open_from(bloomfile_filter **f, struct bloomfile_source from, unsigned flags)
+{
+    struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+    how.flags = flags;
+    how.expect = BLOOMFILE_EXPECT_HASH;
+    how.hash_id = given ? hash_id : BLOOMFILE_HASH_XXH3;
+    how.self_test = self_test;
+    return bloomfile_open_with(f, &from, &how);
+}
+
 static int opened(bloomfile_filter **f, unsigned flags)
 {
-    int error = bloomfile_open(f, path, flags | (given ? BLOOMFILE_OPEN_APP_HASH : 0));
-    if (error == 0 && given && (error = bloomfile_name_hash(*f, hash_id, self_test)) != 0)
-        bloomfile_close(*f);
-    return error;
+    return open_from(f, bloomfile_from_path(path), flags);
 }
 
 /* Copies must be refused, or have all keys: nobody can tell any more that something was wrong. */
@@ -128,11 +134,10 @@ static bool copy_is_right(int error, void *image, size_t image_size)
     bloomfile_filter *f;
     if (error != 0)
         return true;
-    bool right = bloomfile_open_memory(&f, image, image_size,
-                                       BLOOMFILE_OPEN_VERIFY_FULL |
-                                           (given ? BLOOMFILE_OPEN_APP_HASH : 0)) == 0;
+    bool right =
+        open_from(&f, bloomfile_from_memory(image, image_size), BLOOMFILE_OPEN_VERIFY_FULL) == 0;
     if (right) {
-        right = (!given || bloomfile_name_hash(f, hash_id, self_test) == 0) && singly(f);
+        right = singly(f);
         bloomfile_close(f);
     }
     bloomfile_free(image);

@@ -156,28 +156,39 @@ static unsigned flags_of(const struct opening *o)
     return flags;
 }
 
-static bool check_verify(const struct opening *o)
+bool opening_params(const struct opening *o, unsigned flags, struct bloomfile_open_params *how)
 {
-    if (o->verify == Py_None || PyBool_Check(o->verify))
-        return true;
-    PyErr_SetString(PyExc_TypeError, "verify is None, True or False");
-    return false;
+    *how = (struct bloomfile_open_params)BLOOMFILE_OPEN_PARAMS_INIT;
+    if (o->verify != Py_None && !PyBool_Check(o->verify)) {
+        PyErr_SetString(PyExc_TypeError, "verify is None, True or False");
+        return false;
+    }
+    how->flags = flags;
+    how->expect = BLOOMFILE_EXPECT_HASH | (o->tag != Py_None ? BLOOMFILE_EXPECT_TAG : 0) |
+                  (o->seed != Py_None ? BLOOMFILE_EXPECT_SEED : 0);
+    how->hash_id = BLOOMFILE_HASH_XXH3;
+    return (o->tag == Py_None || convert_tag(o->tag, how->tag)) &&
+           (o->seed == Py_None || convert_u64(o->seed, &how->seed));
 }
 
 static int init(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "path", "verify", "prefault", "lock", "copy", "accept_unclean", NULL };
+    static char *names[] = { "path",           "verify", "prefault", "lock", "copy",
+                             "accept_unclean", "tag",    "seed",     NULL };
     struct opening o = OPENING_INIT;
+    struct bloomfile_open_params how;
     PyObject *path = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$Opppp:Filter", names, convert_path, &path,
-                                     &o.verify, &o.prefault, &o.lock, &o.copy, &o.accept_unclean))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$OppppOO:Filter", names, convert_path,
+                                     &path, &o.verify, &o.prefault, &o.lock, &o.copy,
+                                     &o.accept_unclean, &o.tag, &o.seed))
         return -1;
     int result = -1;
     PyObject *bytes = NULL;
-    if (check_verify(&o) && !filter_is_open(self) && (bytes = path_bytes(path)) != NULL) {
+    if (opening_params(&o, flags_of(&o), &how) && !filter_is_open(self) &&
+        (bytes = path_bytes(path)) != NULL) {
         bloomfile_filter *f;
-        const char *name = PyBytes_AsString(bytes);
-        WITHOUT_GIL(const int error = bloomfile_open(&f, name, flags_of(&o)));
+        const struct bloomfile_source from = bloomfile_from_path(PyBytes_AsString(bytes));
+        WITHOUT_GIL(const int error = bloomfile_open_with(&f, &from, &how));
         if (error != 0)
             error_raise(self->state, error, path);
         else
@@ -190,12 +201,13 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
 
 static PyObject *from_bytes(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "image", "verify", "copy", NULL };
+    static char *names[] = { "image", "verify", "copy", "tag", "seed", NULL };
     struct opening o = OPENING_INIT;
+    struct bloomfile_open_params how;
     PyObject *image;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$Op:from_bytes", names, &image, &o.verify,
-                                     &o.copy) ||
-        !check_verify(&o))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OpOO:from_bytes", names, &image, &o.verify,
+                                     &o.copy, &o.tag, &o.seed) ||
+        !opening_params(&o, flags_of(&o), &how))
         return NULL;
     struct filter *self = filter_make(type);
     if (self == NULL)
@@ -203,8 +215,9 @@ static PyObject *from_bytes(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (PyObject_GetBuffer(image, &self->image, PyBUF_SIMPLE) == 0) {
         bloomfile_filter *f;
         self->held = true;
-        WITHOUT_GIL(const int error = bloomfile_open_memory(&f, self->image.buf,
-                                                            (size_t)self->image.len, flags_of(&o)));
+        const struct bloomfile_source from =
+            bloomfile_from_memory(self->image.buf, (size_t)self->image.len);
+        WITHOUT_GIL(const int error = bloomfile_open_with(&f, &from, &how));
         if (error != 0)
             error_raise(self->state, error, NULL);
         else if (filter_adopt(self, f, NULL, flags_of(&o))) {
@@ -219,21 +232,24 @@ static PyObject *from_bytes(PyTypeObject *type, PyObject *args, PyObject *keywor
 
 static PyObject *from_fd(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "fd", "offset", "length", "verify", "prefault", "lock", "copy", NULL };
+    static char *names[] = { "fd",   "offset", "length", "verify", "prefault",
+                             "lock", "copy",   "tag",    "seed",   NULL };
     struct opening o = OPENING_INIT;
+    struct bloomfile_open_params how;
     PyObject *file, *size = Py_None;
     uint64_t offset = 0, length = BLOOMFILE_FROM_REST;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&O$Oppp:from_fd", names, &file,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&O$OpppOO:from_fd", names, &file,
                                      convert_u64, &offset, &size, &o.verify, &o.prefault, &o.lock,
-                                     &o.copy) ||
-        !check_verify(&o) || (size != Py_None && !convert_u64(size, &length)))
+                                     &o.copy, &o.tag, &o.seed) ||
+        !opening_params(&o, flags_of(&o), &how) || (size != Py_None && !convert_u64(size, &length)))
         return NULL;
     const int fd = PyObject_AsFileDescriptor(file);
     struct filter *self = fd >= 0 ? filter_make(type) : NULL;
     if (self == NULL)
         return NULL;
     bloomfile_filter *f;
-    WITHOUT_GIL(const int error = bloomfile_open_fd(&f, fd, offset, length, flags_of(&o)));
+    const struct bloomfile_source from = bloomfile_from_fd(fd, offset, length);
+    WITHOUT_GIL(const int error = bloomfile_open_with(&f, &from, &how));
     if (error != 0)
         error_raise(self->state, error, NULL);
     else if (filter_adopt(self, f, NULL, flags_of(&o)))
@@ -568,11 +584,11 @@ static PyMethodDef methods[] = {
     { "to_bytes", FUNCTION(to_bytes), METH_NOARGS,
       "to_bytes($self, /)\n--\n\nThe same as bytes, for from_bytes()." },
     { "from_bytes", FUNCTION(from_bytes), WITH_KEYWORDS | METH_CLASS,
-      "from_bytes($type, image, *, verify=None, copy=False)\n--\n\n"
+      "from_bytes($type, image, *, verify=None, copy=False, tag=None, seed=None)\n--\n\n"
       "A sealed filter in memory, which is kept and must not change, unless it is copied." },
     { "from_fd", FUNCTION(from_fd), WITH_KEYWORDS | METH_CLASS,
       "from_fd($type, fd, offset=0, length=None, *, verify=None, prefault=False, lock=False, "
-      "copy=False)\n--\n\n"
+      "copy=False, tag=None, seed=None)\n--\n\n"
       "A filter in part of an open file, which may be closed afterwards." },
     { "close", FUNCTION(close_method), METH_NOARGS,
       "close($self, /)\n--\n\nEnds it, once other threads have ended what they do. Again: "
@@ -602,11 +618,13 @@ static PyMemberDef members[] = {
 };
 
 static const char documentation[] =
-    "Filter(path, *, verify=None, prefault=False, lock=False, copy=False, accept_unclean=False)\n"
-    "--\n\n"
+    "Filter(path, *, verify=None, prefault=False, lock=False, copy=False, accept_unclean=False, "
+    "tag=None, seed=None)\n--\n\n"
     "A filter for reading: sealed, live, or a series. `key in filter` is False if the key was "
     "certainly not added.\n\n"
-    "verify: None checks pages as they are touched, True all of them now, False none.";
+    "verify: None checks pages as they are touched, True all of them now, False none. "
+    "tag, seed: the expected ones; a filter with another tag raises EDIFFERENTTAG, with another "
+    "seed EDIFFERENTSEED.";
 
 static PyType_Slot slots[] = {
     { Py_tp_doc, SLOT(documentation) },

@@ -27,15 +27,18 @@ struct filter {
 
 extern PyType_Spec filter_spec;
 
-/* The flags of opening by keyword arguments. */
+/* The keyword arguments of opening. */
 struct opening {
-    PyObject *verify;
+    PyObject *verify, *tag, *seed;
     int prefault, lock, copy, accept_unclean;
 };
 #define OPENING_INIT                                                                               \
     {                                                                                              \
-        .verify = Py_None                                                                          \
+        .verify = Py_None, .tag = Py_None, .seed = Py_None                                         \
     }
+
+/* What these and the flags say. false: an exception is set. */
+bool opening_params(const struct opening *o, unsigned flags, struct bloomfile_open_params *how);
 
 /* An object of the class without a filter. */
 struct filter *filter_make(PyTypeObject *type);

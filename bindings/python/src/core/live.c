@@ -16,20 +16,25 @@
 
 static int init(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "path", "exact", "accept_unclean", "over_capacity", NULL };
+    static char *names[] = {
+        "path", "exact", "accept_unclean", "over_capacity", "tag", "seed", NULL
+    };
+    struct opening o = OPENING_INIT;
+    struct bloomfile_open_params how;
     PyObject *path = NULL;
     int exact = 0, accept = 0, over = 0, result = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$ppp:LiveFilter", names, convert_path,
-                                     &path, &exact, &accept, &over))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$pppOO:LiveFilter", names, convert_path,
+                                     &path, &exact, &accept, &over, &o.tag, &o.seed))
         return -1;
     const unsigned flags = BLOOMFILE_OPEN_WRITE | (exact ? BLOOMFILE_OPEN_ADD_EXACT : 0) |
                            (accept ? BLOOMFILE_OPEN_ACCEPT_UNCLEAN : 0) |
                            (over ? BLOOMFILE_OPEN_OVER_CAPACITY : 0);
-    PyObject *bytes = filter_is_open(self) ? NULL : path_bytes(path);
+    PyObject *bytes =
+        filter_is_open(self) || !opening_params(&o, flags, &how) ? NULL : path_bytes(path);
     if (bytes != NULL) {
         bloomfile_filter *f;
-        const char *name = PyBytes_AsString(bytes);
-        WITHOUT_GIL(const int error = bloomfile_open(&f, name, flags));
+        const struct bloomfile_source from = bloomfile_from_path(PyBytes_AsString(bytes));
+        WITHOUT_GIL(const int error = bloomfile_open_with(&f, &from, &how));
         self->writes = true;
         if (error != 0)
             error_raise(self->state, error, path);
@@ -356,10 +361,12 @@ static PyMethodDef methods[] = {
 };
 
 static const char documentation[] =
-    "LiveFilter(path, *, exact=False, accept_unclean=False, over_capacity=False)\n--\n\n"
+    "LiveFilter(path, *, exact=False, accept_unclean=False, over_capacity=False, tag=None, "
+    "seed=None)\n--\n\n"
     "A filter to which any number of threads and processes add at once.\n\n"
     "exact: if several callers add the same new key concurrently, exactly one gets True. "
-    "over_capacity: accept keys over capacity instead of raising EFULL.";
+    "over_capacity: accept keys over capacity instead of raising EFULL. "
+    "tag, seed: the expected ones, as in Filter.";
 
 static PyType_Slot slots[] = {
     { Py_tp_doc, SLOT(documentation) },

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * Opening of filters: for lookups by key, or for work that needs no hash. */
+#include "filters/opening.h"
+
+#include "filters/messages.h"
+
+int opening_from(bloomfile_filter **f, struct bloomfile_source from, unsigned flags,
+                 enum opening_use use, struct bloomfile_open_report *report)
+{
+    struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+    how.flags = flags;
+    how.expect = use == OPENING_KEYS ? BLOOMFILE_EXPECT_HASH : 0;
+    how.hash_id = BLOOMFILE_HASH_XXH3;
+    how.report = report;
+    return bloomfile_open_with(f, &from, &how);
+}
+
+int opening_any(bloomfile_filter **f, const char *path, unsigned flags)
+{
+    return opening_from(f, bloomfile_from_path(path), flags, OPENING_ANY, NULL);
+}
+
+bloomfile_filter *opening_must(const char *path, unsigned flags, enum opening_use use)
+{
+    bloomfile_filter *f;
+    struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
+    if (opening_from(&f, bloomfile_from_path(path), flags, use, &report) != 0)
+        message_cannot_open(path, &report);
+    return f;
+}

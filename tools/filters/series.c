@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT
+ * Series of files (format-spec.md, slices.md): errors in words, names. */
+#include "filters/series.h"
+
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/text.h"
+
+/* -------------------------------------------------------------------------------------- names */
+
+uint64_t series_slot(const struct bloomfile_info *info)
+{
+    return info->generations > 0 ? info->layer % info->generations : info->layer;
+}
+
+char *series_path(const char *path, uint64_t slot)
+{
+    char *resolved = realpath(path, NULL), *name;
+    const char *base = resolved != NULL ? resolved : path;
+    const int size =
+        slot == 0 ? asprintf(&name, "%s", base) : asprintf(&name, "%s.%" PRIu64, base, slot);
+    if (size < 0)
+        text_no_memory();
+    free(resolved);
+    return name;
+}
+
+/* As the user of `path` knows it: not by what a symbolic link leads to, unless it is one. */
+static void put_name(char *text, size_t size, const char *path, uint64_t slot)
+{
+    struct stat st;
+    const bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    char *name = link ? series_path(path, slot) : NULL;
+    if (link || slot == 0)
+        snprintf(text, size, "%s", link ? name : path);
+    else
+        snprintf(text, size, "%s.%" PRIu64, path, slot);
+    free(name);
+}
+
+char *series_name(const char *path, uint64_t slot)
+{
+    char suffix[32];
+    const int length = snprintf(suffix, sizeof(suffix), ".%" PRIu64, slot);
+    const size_t size = strlen(path);
+    if (slot == 0 || size <= (size_t)length || strcmp(path + size - length, suffix) != 0)
+        return NULL;
+    char *name = strndup(path, size - (size_t)length);
+    if (name == NULL)
+        text_no_memory();
+    return name;
+}
+
+bool series_dangles(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0 && errno == ENOENT;
+}
+
+bool series_look(const char *path, struct bloomfile_info *info)
+{
+    uint8_t bytes[4096];
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    *info = (struct bloomfile_info)BLOOMFILE_INFO_INIT;
+    const ssize_t have = fd >= 0 && fstat(fd, &st) == 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
+    if (fd >= 0)
+        close(fd);
+    const bool whole = have == (ssize_t)sizeof(bytes) || (have > 0 && have == st.st_size);
+    const int error =
+        whole ? bloomfile_inspect(bytes, (uint64_t)st.st_size, info, NULL, NULL) : EIO;
+    return error == 0 || error == BLOOMFILE_ERECORD; /* which is being written */
+}
+
+static bool is_live_layer(const char *path, struct bloomfile_info *info)
+{
+    return series_look(path, info) && info->series != 0;
+}
+
+/* ------------------------------------------------------------------------------- the explanation
+ */
+
+static const char restore[] = "restore the right file";
+static const char restore_or_move[] =
+    "restore the right file; if it never existed, move this file away";
+
+static void put_problem(const struct bloomfile_open_report *r, char *is, size_t size,
+                        const char **advice)
+{
+    *advice = restore_or_move;
+    switch (r->reason) {
+    case BLOOMFILE_REASON_MISSING:
+        *advice = series_dangles(r->path)
+                      ? "restore its target; if the layer never existed, remove the link"
+                      : "restore it, or copy it too: no other file has its keys";
+        snprintf(is, size, "is %s",
+                 series_dangles(r->path) ? "a dangling symbolic link" : "missing");
+        break;
+    case BLOOMFILE_REASON_NOT_A_LAYER:
+        snprintf(is, size, "is a separate filter, not a layer");
+        break;
+    case BLOOMFILE_REASON_OTHER_SERIES:
+        snprintf(is, size, "belongs to another series");
+        break;
+    case BLOOMFILE_REASON_WRONG_LAYER:
+        *advice = restore;
+        snprintf(is, size, "is layer %" PRIu64 ", not %" PRIu64, r->found, r->layer);
+        break;
+    case BLOOMFILE_REASON_OLDER_COPY:
+        *advice = restore;
+        snprintf(is, size, "is an older copy, from when it was the last layer");
+        break;
+    default:
+        if (r->file_error == EACCES)
+            *advice = "give it the permissions of the first file";
+        snprintf(is, size, "cannot be %s: %s",
+                 r->file_error == EACCES && access(r->path, R_OK) == 0 ? "written" : "used",
+                 bloomfile_strerror(r->file_error));
+    }
+}
+
+static void explain_layer(const char *path, const struct bloomfile_open_report *r, char *text)
+{
+    char name[SERIES_TEXT - 300], is[160];
+    const char *advice;
+    put_problem(r, is, sizeof(is), &advice);
+    put_name(name, sizeof(name), path, r->slot);
+    snprintf(text, SERIES_TEXT, "its layer %s %s (%s)", name, is, advice);
+}
+
+static void explain_name(const char *path, const struct bloomfile_open_report *r, char *text)
+{
+    char name[SERIES_TEXT - 300];
+    put_name(name, sizeof(name), path, r->slot);
+    snprintf(text, SERIES_TEXT, "%s %s", r->slot == 0 ? "it" : name,
+             r->reason == BLOOMFILE_REASON_MOUNT_POINT
+                 ? "is a mount point, and the other layers of its series are in another folder "
+                   "(mount that folder, not the file)"
+                 : "has a second hard link, and a writer that uses it would create its own layers "
+                   "(remove the other link)");
+}
+
+static void explain_part(const char *path, const struct bloomfile_open_report *r, char *text)
+{
+    char *name = series_name(path, r->slot);
+    snprintf(text, SERIES_TEXT, "it is only layer %" PRIu64 " of a series of files%s%s%s", r->layer,
+             name != NULL ? " (use the first file: " : "", name != NULL ? name : "",
+             name != NULL ? ")" : ", and was renamed (restore its name, and use the first file)");
+    free(name);
+}
+
+static void explain_sealed(const struct bloomfile_open_report *r, char *text)
+{
+    if (r->image_offset == 0)
+        snprintf(text, SERIES_TEXT,
+                 "it begins with layer %" PRIu64
+                 " of a sealed series, and the layers before it are missing (copy it again)",
+                 r->layer);
+    else
+        snprintf(text, SERIES_TEXT,
+                 "its layer %" PRIu64 ", at byte %" PRIu64 ": %s (copy it again)", r->layer,
+                 r->image_offset,
+                 r->reason == BLOOMFILE_REASON_FILE ? bloomfile_strerror(r->file_error)
+                                                    : "it was not sealed with the other layers");
+}
+
+/* The first file itself is missing. */
+static bool explain_absence(const char *path, char *text)
+{
+    struct bloomfile_info second;
+    char *name = series_path(path, 1);
+    const bool is = is_live_layer(name, &second) && series_slot(&second) == 1;
+    free(name);
+    if (is)
+        snprintf(text, SERIES_TEXT,
+                 "it is missing: the first file of the series of %.*s.1 (restore it, or copy it "
+                 "too: no other file has its keys)",
+                 SERIES_TEXT - 200, path);
+    return is;
+}
+
+/* Errors that tools explain for any live file, and those that do not lie in the file. */
+static bool is_general(int error)
+{
+    return error == BLOOMFILE_EUNCLEAN || error == BLOOMFILE_EPOISONED || error == EBUSY ||
+           error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+bool series_explain(const char *path, const struct bloomfile_open_report *r, char text[SERIES_TEXT])
+{
+    switch (r->reason) {
+    case BLOOMFILE_REASON_NONE:
+        return r->error == ENOENT && explain_absence(path, text);
+    case BLOOMFILE_REASON_NOT_FIRST:
+        explain_part(path, r, text);
+        return true;
+    case BLOOMFILE_REASON_NOT_NEXT:
+        explain_sealed(r, text);
+        return true;
+    case BLOOMFILE_REASON_HARD_LINK:
+    case BLOOMFILE_REASON_MOUNT_POINT:
+        explain_name(path, r, text);
+        return true;
+    case BLOOMFILE_REASON_FILE:
+        if (is_general(r->file_error))
+            return false;
+        if (r->image_offset > 0) {
+            explain_sealed(r, text);
+            return true;
+        }
+        break;
+    default:
+        break;
+    }
+    explain_layer(path, r, text);
+    return true;
+}
+
+bool series_explain_later(const char *path, const bloomfile_filter *f, int error,
+                          char text[SERIES_TEXT])
+{
+    struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
+    return bloomfile_layer_report(f, &report) == 0 && report.error == error &&
+           report.reason != BLOOMFILE_REASON_NONE && series_explain(path, &report, text);
+}
+
+/* ---------------------------------------------------------------------------- what is replaced */
+
+bool series_files(const char *path, char text[SERIES_TEXT])
+{
+    uint64_t first = 0, last = 0;
+    struct stat st;
+    for (uint64_t slot = 1; slot < SERIES_MOST; slot++) {
+        char *name = series_path(path, slot);
+        if (lstat(name, &st) == 0) {
+            first = first == 0 ? slot : first;
+            last = slot;
+        }
+        free(name);
+    }
+    if (first == 0)
+        return false;
+    char name[2][SERIES_TEXT / 2 - 10];
+    put_name(name[0], sizeof(name[0]), path, first);
+    put_name(name[1], sizeof(name[1]), path, last);
+    snprintf(text, SERIES_TEXT, "%s%s%s", name[0], first < last ? " to " : "",
+             first < last ? name[1] : "");
+    return true;
+}
+
+bool series_holds(const char *path, char text[SERIES_TEXT])
+{
+    char others[SERIES_TEXT];
+    struct bloomfile_info info;
+    if (!is_live_layer(path, &info))
+        return false;
+    if (series_slot(&info) != 0) {
+        snprintf(text, SERIES_TEXT,
+                 "it is layer %" PRIu64 " of a series of files, which cannot be used without it",
+                 info.layer);
+        return true;
+    }
+    if (!series_files(path, others))
+        return false;
+    snprintf(
+        text, SERIES_TEXT,
+        "it is a series of files, %.*s and %.*s, whose keys would be lost (write to another file)",
+        SERIES_TEXT / 4, path, SERIES_TEXT / 2, others);
+    return true;
+}
+
+bool series_claims(const char *path, char text[SERIES_TEXT])
+{
+    struct bloomfile_info info;
+    const char *dot = strrchr(path, '.');
+    const size_t digits = dot != NULL ? strspn(dot + 1, "0123456789") : 0;
+    if (digits < 1 || digits > 3 || dot[1 + digits] != '\0')
+        return false;
+    const uint64_t slot = strtoull(dot + 1, NULL, 10);
+    char *base = series_name(path, slot); /* NULL: digits with zeros before them */
+    const bool claimed = base != NULL && is_live_layer(base, &info) && series_slot(&info) == 0 &&
+                         (info.generations == 0 || slot < info.generations);
+    if (claimed)
+        snprintf(text, SERIES_TEXT,
+                 "the series %s needs that name for a layer (choose another name)", base);
+    free(base);
+    return claimed;
+}

@@ -22,7 +22,8 @@
  * depend on it into "maybe", and bloomfile_status() remembers it.
  *
  * Errors. Functions that can fail return 0, an errno value (> 0) or one of BLOOMFILE_E* (< 0; see
- * doc/errors.md). A lookup cannot fail. A new handle or a destination is the first parameter (after
+ * doc/errors.md). bloomfile_error_kind() groups them by what a caller does about them. A lookup
+ * cannot fail. A new handle or a destination is the first parameter (after
  * a builder), other outputs are the last. After a failure a handle is NULL; other outputs are
  * unchanged unless a function says otherwise.
  *
@@ -47,9 +48,9 @@
  * temporary files are shared: if both go on adding to it, finishing it may be EIO.
  *
  * Structs that begin with struct_size may grow: initialise them with their *_INIT macro (a size
- * that no version has is BLOOMFILE_EPARAMS). Of members that only the caller's header has, an older
- * library sets those of outputs to 0, and refuses those of inputs that are not 0. Structs without
- * it never change.
+ * that no version has is BLOOMFILE_ESTRUCTSIZE). Of members that only the caller's header has, an
+ * older library sets those of outputs to 0, and refuses those of inputs that are not 0. Structs
+ * without it never change.
  *
  * Replace files by renaming a new one over them, which leaves readers' mappings whole. Never write
  * to a sealed file in place. Truncating a mapped file takes its bytes away from the readers
@@ -98,78 +99,94 @@ template <typename T> static inline T bloomfile_init_()
 #define BLOOMFILE_TAG_SIZE       16u
 #define BLOOMFILE_WATERMARK_SIZE 32u
 
-/* ------------------------------------------------------------------------------------ errors */
+/* ------------------------------------------------------------------------------------ errors
+ *
+ * The values of errors never change. Their hundreds are the kind, so the kind of an error that a
+ * later version adds is known too. Each stands below with the text of bloomfile_strerror().
+ */
 
-/* One row an error: name, value, text. The values are part of the ABI and never change. */
-#define BLOOMFILE_ERRORS(X)                                                                        \
-    X(BLOOMFILE_EEMPTY, -1001, "the file is empty")                                                \
-    X(BLOOMFILE_ENOTREGULAR, -1002, "not a regular file")                                          \
-    X(BLOOMFILE_EMAGIC, -1003, "not a filter file")                                                \
-    X(BLOOMFILE_ETEXTMODE, -1004, "damaged by a text-mode transfer (line ends were changed)")      \
-    X(BLOOMFILE_EVERSION, -1005, "written in a newer format version")                              \
-    X(BLOOMFILE_EFORM, -1006, "the header size is neither 512 nor 4096")                           \
-    X(BLOOMFILE_EHEADER, -1007, "the header is damaged (checksum mismatch)")                       \
-    X(BLOOMFILE_EFEATURE, -1008, "needs a feature this version does not know")                     \
-    X(BLOOMFILE_ELAYOUT, -1009, "unknown layout")                                                  \
-    X(BLOOMFILE_EHASH, -1010, "its hash function is unknown, or an application's own")             \
-    X(BLOOMFILE_ESELFTEST, -1011, "this build hashes differently from the writer")                 \
-    X(BLOOMFILE_EHASHCOUNT, -1012, "the number of hashes k is out of range (1 to 64)")             \
-    X(BLOOMFILE_EBITS, -1013, "the number of bits m is out of range for the layout")               \
-    X(BLOOMFILE_EOFFSET, -1014, "the body's offset or size does not follow from m")                \
-    X(BLOOMFILE_ECAPACITY, -1015, "the capacity is out of range (at least 1)")                     \
-    X(BLOOMFILE_ERATE, -1016, "the false-positive rate is out of range (0 < rate < 1)")            \
-    X(BLOOMFILE_EUNFOLDED, -1017, "the size before folding is not a multiple of m")                \
-    X(BLOOMFILE_ELABEL, -1018, "the label is not clean UTF-8 of at most 112 bytes")                \
-    X(BLOOMFILE_ETRUNCATED, -1019, "the file is truncated")                                        \
-    X(BLOOMFILE_ETRAILING, -1020, "the file has extra bytes at the end")                           \
-    X(BLOOMFILE_ERECORD, -1021, "a commit record is damaged")                                      \
-    X(BLOOMFILE_ESTATE, -1022, "a commit record contradicts its state")                            \
-    X(BLOOMFILE_EPOISONED, -1023, "poisoned: a write to disk failed, the file cannot be trusted")  \
-    X(BLOOMFILE_ELIVE, -1024, "live, no checksums: seal it first (bfseal)")                        \
-    X(BLOOMFILE_EPAGE, -1025, "a page of the body is damaged (checksum mismatch)")                 \
-    X(BLOOMFILE_EBODY, -1026, "the body contradicts the header (checksum, count or padding)")      \
-    X(BLOOMFILE_EPARAMS, -1027, "invalid parameters")                                              \
-    X(BLOOMFILE_ETOOBIG, -1028, "the filter is too big for this machine's address space")          \
-    X(BLOOMFILE_EUNREACHABLE, -1029, "no size reaches this false-positive rate for so many keys")  \
-    X(BLOOMFILE_EUNCLEAN, -1030, "the machine, or a writer in a sync, died while it was written")  \
-    X(BLOOMFILE_ESEALED, -1031, "sealed: it can no longer be changed")                             \
-    X(BLOOMFILE_EREADONLY, -1032, "not opened for writing")                                        \
-    X(BLOOMFILE_ENOTCOUNTING, -1033, "not of the counting layout")                                 \
-    X(BLOOMFILE_EABSENT, -1034, "the key is certainly not in the filter")                          \
-    X(BLOOMFILE_EFACTOR, -1035, "the factor does not divide the number of blocks, or bits")        \
-    X(BLOOMFILE_EOVERRATE, -1036, "the result's false-positive rate would pass the limit")         \
-    X(BLOOMFILE_EDIFFERENTLAYOUT, -1037, "the layouts differ")                                     \
-    X(BLOOMFILE_EDIFFERENTHASH, -1038, "the hash functions differ")                                \
-    X(BLOOMFILE_EDIFFERENTHASHCOUNT, -1039, "the numbers of hashes k differ")                      \
-    X(BLOOMFILE_EDIFFERENTSEED, -1040, "the seeds differ")                                         \
-    X(BLOOMFILE_EISCOUNTING, -1041, "counting filters cannot be intersected")                      \
-    X(BLOOMFILE_ENOTCOMPACT, -1042, "not a compact filter, damaged, or made with another seed")    \
-    X(BLOOMFILE_EREPLACED, -1043, "replaced or removed while it was in use")                       \
-    X(BLOOMFILE_ECHANGED, -1044, "overwritten while it was open")                                  \
-    X(BLOOMFILE_EFILESYSTEM, -1045, "a live filter cannot be shared on this file system")          \
-    X(BLOOMFILE_ENOBOOT, -1046, "the current boot cannot be identified (no boot_id in /proc)")     \
-    X(BLOOMFILE_ESERIES, -1047, "a layer does not fit into its series")                            \
-    X(BLOOMFILE_EMISSINGLAYER, -1048, "a layer of the series is missing")                          \
-    X(BLOOMFILE_EISSERIES, -1049, "a series of layers, where one filter is needed")                \
-    X(BLOOMFILE_EDIFFERENTBITS, -1050, "the numbers of bits m differ")                             \
-    X(BLOOMFILE_EDIFFERENTFORM, -1051, "one is a file, the other an embedded image")               \
-    X(BLOOMFILE_EPATCH, -1052, "not a filter patch, or damaged")                                   \
-    X(BLOOMFILE_EDIFFERENTBASE, -1053, "the patch was made for another filter")                    \
-    X(BLOOMFILE_EISRIBBON, -1054,                                                                  \
-      "the layout ribbon is built from all keys at once; blocked can be changed and combined")     \
-    X(BLOOMFILE_ENOSLICE, -1055,                                                                   \
-      "no such slice: only the layout blocked has them, each of a page of 4096 bytes or more")     \
-    X(BLOOMFILE_EISSLICE, -1056, "a slice, where a whole filter is needed")                        \
-    X(BLOOMFILE_EINCOMPLETE, -1057,                                                                \
-      "the slices do not make one filter: a slice is missing, repeated, from another filter, or "  \
-      "from other keys")                                                                           \
-    X(BLOOMFILE_EFULL, -1058, "over capacity")                                                     \
-    X(BLOOMFILE_EDIFFERENTTAG, -1059, "the tag is not the expected one")
+/* What the caller does about an error. */
+enum bloomfile_error_kind {
+    BLOOMFILE_KIND_NONE = 0,     /* no error */
+    BLOOMFILE_KIND_SYSTEM = 1,   /* retry, or change the system; every errno but EBUSY */
+    BLOOMFILE_KIND_DAMAGED = 2,  /* rebuild it or copy it again; trust no answer */
+    BLOOMFILE_KIND_FOREIGN = 3,  /* another file, hash, tag or kind of keys belongs here */
+    BLOOMFILE_KIND_NEWER = 4,    /* a later version of the library is needed */
+    BLOOMFILE_KIND_STATE = 5,    /* reopen the filter, or wait; EBUSY too */
+    BLOOMFILE_KIND_USAGE = 6,    /* a bug in the caller */
+    BLOOMFILE_KIND_CAPACITY = 7, /* the filter is full, or a rate or size is out of reach */
+};
 
 enum bloomfile_error {
-#define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),
-    BLOOMFILE_ERRORS(BLOOMFILE_ERROR_ENUM)
-#undef BLOOMFILE_ERROR_ENUM
+    /* BLOOMFILE_KIND_SYSTEM */
+    BLOOMFILE_EFILESYSTEM = -1101, /* a live filter cannot be shared on this file system */
+    BLOOMFILE_ENOBOOT = -1102,     /* the current boot cannot be identified (no boot_id in /proc) */
+    /* BLOOMFILE_KIND_DAMAGED */
+    BLOOMFILE_EEMPTY = -1201,     /* the file is empty */
+    BLOOMFILE_ETEXTMODE = -1202,  /* damaged by a text-mode transfer (line ends were changed) */
+    BLOOMFILE_EFORM = -1203,      /* the header size is neither 512 nor 4096 */
+    BLOOMFILE_EHEADER = -1204,    /* the header is damaged (checksum mismatch) */
+    BLOOMFILE_EHASHCOUNT = -1205, /* the number of hashes k is out of range (1 to 64) */
+    BLOOMFILE_EBITS = -1206,      /* the number of bits m is out of range for the layout */
+    BLOOMFILE_EOFFSET = -1207,    /* the body's offset or size does not follow from m */
+    BLOOMFILE_ECAPACITY = -1208,  /* the capacity is out of range (at least 1) */
+    BLOOMFILE_ERATE = -1209,      /* the false-positive rate is out of range (0 < rate < 1) */
+    BLOOMFILE_EUNFOLDED = -1210,  /* the size before folding is not a multiple of m */
+    BLOOMFILE_ELABEL = -1211,     /* the label is not clean UTF-8 of at most 112 bytes */
+    BLOOMFILE_ESLICE = -1212,     /* the header of the slice contradicts itself */
+    BLOOMFILE_ETRUNCATED = -1213, /* the file is truncated */
+    BLOOMFILE_ETRAILING = -1214,  /* the file has extra bytes at the end */
+    BLOOMFILE_ERECORD = -1215,    /* a commit record is damaged */
+    BLOOMFILE_ESTATE = -1216,     /* a commit record contradicts its state */
+    BLOOMFILE_EPAGE = -1217,      /* a page of the body is damaged (checksum mismatch) */
+    BLOOMFILE_EBODY = -1218,      /* the body contradicts the header (checksum, count or padding) */
+    BLOOMFILE_EMISSINGLAYER = -1219, /* a layer of the series is missing */
+    BLOOMFILE_EPATCH = -1220,        /* not a filter patch, or damaged */
+    BLOOMFILE_ENOTCOMPACT = -1221,   /* not a compact filter, damaged, or made with another seed */
+    /* BLOOMFILE_KIND_FOREIGN */
+    BLOOMFILE_EMAGIC = -1301,           /* not a filter file */
+    BLOOMFILE_ENOTREGULAR = -1302,      /* not a regular file */
+    BLOOMFILE_EHASH = -1303,            /* its hash function is unknown, or an application's own */
+    BLOOMFILE_ESELFTEST = -1304,        /* this build hashes differently from the writer */
+    BLOOMFILE_ESERIES = -1305,          /* a layer does not fit into its series */
+    BLOOMFILE_EDIFFERENTLAYOUT = -1306, /* the layouts differ */
+    BLOOMFILE_EDIFFERENTHASH = -1307,   /* the hash functions differ */
+    BLOOMFILE_EDIFFERENTHASHCOUNT = -1308, /* the numbers of hashes k differ */
+    BLOOMFILE_EDIFFERENTSEED = -1309,      /* the seeds differ */
+    BLOOMFILE_EDIFFERENTBITS = -1310,      /* the numbers of bits m differ */
+    BLOOMFILE_EDIFFERENTFORM = -1311,      /* one is a file, the other an embedded image */
+    BLOOMFILE_EDIFFERENTBASE = -1312,      /* the patch was made for another filter */
+    BLOOMFILE_EINCOMPLETE =
+        -1313, /* the slices are not all of one filter, or not of the same keys */
+    BLOOMFILE_EDIFFERENTTAG = -1314, /* the tag is not the expected one */
+    /* BLOOMFILE_KIND_NEWER */
+    BLOOMFILE_EVERSION = -1401, /* written in a newer format version */
+    BLOOMFILE_EFEATURE = -1402, /* needs a feature this version does not know */
+    BLOOMFILE_ELAYOUT = -1403,  /* unknown layout */
+    /* BLOOMFILE_KIND_STATE */
+    BLOOMFILE_EPOISONED = -1501, /* poisoned: a write to disk failed, the file cannot be trusted */
+    BLOOMFILE_ELIVE = -1502,     /* live, no checksums: seal it first (bfseal) */
+    BLOOMFILE_ESEALED = -1503,   /* sealed: it can no longer be changed */
+    BLOOMFILE_EUNCLEAN = -1504,  /* the machine, or a writer in a sync, died while it was written */
+    BLOOMFILE_EREPLACED = -1505, /* replaced or removed while it was in use */
+    BLOOMFILE_ECHANGED = -1506,  /* overwritten while it was open */
+    /* BLOOMFILE_KIND_USAGE */
+    BLOOMFILE_ESTRUCTSIZE = -1601,  /* unknown struct_size: initialise the struct with its _INIT */
+    BLOOMFILE_EFLAGS = -1602,       /* unknown or contradictory flags */
+    BLOOMFILE_EVALUE = -1603,       /* invalid value of a parameter */
+    BLOOMFILE_EREADONLY = -1604,    /* not opened for writing */
+    BLOOMFILE_ENOTCOUNTING = -1605, /* not of the counting layout */
+    BLOOMFILE_EISCOUNTING = -1606,  /* counting filters cannot be intersected */
+    BLOOMFILE_EISSERIES = -1607,    /* a series of layers, where one filter is needed */
+    BLOOMFILE_EISSLICE = -1608,     /* a slice, where a whole filter is needed */
+    BLOOMFILE_EISRIBBON = -1609, /* a ribbon filter cannot be changed, folded, merged or patched */
+    BLOOMFILE_EABSENT = -1610,   /* the key is certainly not in the filter */
+    BLOOMFILE_EFACTOR = -1611,   /* the factor does not divide the number of blocks, or bits */
+    /* BLOOMFILE_KIND_CAPACITY */
+    BLOOMFILE_EFULL = -1701,        /* over capacity */
+    BLOOMFILE_EOVERRATE = -1702,    /* the result's false-positive rate would pass the limit */
+    BLOOMFILE_EUNREACHABLE = -1703, /* no size reaches this false-positive rate for so many keys */
+    BLOOMFILE_ETOOBIG = -1704,      /* the filter is too big for this machine's address space */
 };
 
 /* The words for any value a function here returned: 0, an errno, a BLOOMFILE_E*. Never NULL. */
@@ -177,6 +194,13 @@ BLOOMFILE_API const char *bloomfile_strerror(int error);
 
 /* "BLOOMFILE_EMAGIC" and so on; an errno's symbol ("ENOENT") where known. Never NULL. */
 BLOOMFILE_API const char *bloomfile_errname(int error);
+
+/* The kind of an error that a function here returned: enum bloomfile_error_kind. */
+BLOOMFILE_API int bloomfile_error_kind(int error);
+
+/* The parameter, or member of a struct, that the last BLOOMFILE_ESTRUCTSIZE, _EFLAGS or _EVALUE of
+ * this thread is about ("bits"); "" before the first. Static. */
+BLOOMFILE_API const char *bloomfile_invalid(void);
 
 BLOOMFILE_API const char *bloomfile_version(void); /* of the library in use, "0.1.0" */
 
@@ -223,9 +247,9 @@ BLOOMFILE_API void bloomfile_free(void *image);
  * temporary file in the folder `spool` and copied at the end: if the copy fails, some may have been
  * written.
  *
- * It is BLOOMFILE_EPARAMS if no version has that struct_size, if the kind is unknown, if the path
- * or `write` is NULL, if flags are unknown or the kind has none, if the memory is NULL and the size
- * is not 0, or if a reserved member is not 0.
+ * BLOOMFILE_ESTRUCTSIZE: no version has that struct_size. BLOOMFILE_EFLAGS: flags are unknown, or
+ * the kind has none. BLOOMFILE_EVALUE: the kind is unknown, the path or `write` is NULL, the memory
+ * is NULL and the size is not 0, or a reserved member is not 0.
  */
 
 enum bloomfile_to_kind {
@@ -337,15 +361,15 @@ static inline struct bloomfile_destination bloomfile_to_callback(bloomfile_write
  *     struct bloomfile_source from = bloomfile_from_path("monday.patch");
  *     int error = bloomfile_get_patch_info(&from, &info);
  *
- * It is BLOOMFILE_EPARAMS if no version has that struct_size, if the kind is unknown, if the path
- * is NULL, if the memory is NULL and the size is not 0, or if a reserved member is not 0.
+ * BLOOMFILE_ESTRUCTSIZE: no version has that struct_size. BLOOMFILE_EVALUE: the kind is unknown,
+ * the path is NULL, the memory is NULL and the size is not 0, or a reserved member is not 0.
  */
 
 enum bloomfile_from_kind {
     BLOOMFILE_FROM_PATH = 1,     /* the file at `path` */
     BLOOMFILE_FROM_FD = 2,       /* `length` bytes at `offset` of the open file `fd` */
     BLOOMFILE_FROM_MEMORY = 3,   /* `size` bytes at `memory` */
-    BLOOMFILE_FROM_CALLBACK = 4, /* reserved: BLOOMFILE_EPARAMS */
+    BLOOMFILE_FROM_CALLBACK = 4, /* reserved: BLOOMFILE_EVALUE */
 };
 
 #define BLOOMFILE_FROM_REST UINT64_MAX /* a length: up to the end of the file */
@@ -442,12 +466,12 @@ struct bloomfile_params {
     uint64_t self_test;             /* of hash_id; 0 without */
     uint32_t hash_id;               /* of an application's own function; 0: bloomfile_hash() */
 
-    /* For new live filters only: BLOOMFILE_EPARAMS elsewhere, unless 0. See bloomfile_live.h. */
+    /* For new live filters only: BLOOMFILE_EVALUE elsewhere, unless 0. See bloomfile_live.h. */
     uint32_t
         series; /* BLOOMFILE_SERIES_GROW, or the number of generations, 2 to 1000; 0: one filter */
     uint64_t period; /* seconds that a generation lasts; 0: until it has `capacity` keys */
 
-    /* For builders only: BLOOMFILE_EPARAMS elsewhere, unless 0. */
+    /* For builders only: BLOOMFILE_EVALUE elsewhere, unless 0. */
     uint32_t threads; /* to work with, at most 1024; 0: the caller's alone */
     uint32_t slices;  /* of which `slice` is built, from 0; 0: the whole. See bloomfile_combine.h */
     uint32_t slice;
@@ -460,9 +484,8 @@ struct bloomfile_params {
 
 /* Makes a builder; *params is copied, NULL means all defaults. With params->threads above 1, any
  * number of threads may add keys at once.
- * Errors: BLOOMFILE_EPARAMS (struct_size, threads, framing, over_capacity), BLOOMFILE_ELAYOUT,
- * _EBITS, _EHASHCOUNT, _ERATE, _ECAPACITY (above 2^60; 0, of a slice), _ELABEL, _EHASH (hash_id),
- * _ENOSLICE, and _EUNREACHABLE of a slice; ENOMEM. */
+ * Errors: BLOOMFILE_ESTRUCTSIZE; BLOOMFILE_EVALUE, and bloomfile_invalid() names the member;
+ * BLOOMFILE_EUNREACHABLE of a slice; ENOMEM. */
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
@@ -484,14 +507,16 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
                                              const uint8_t tag[BLOOMFILE_TAG_SIZE]);
 
 /* Builds the filter and writes it. The builder may then add more keys and write again. A
- * destination without `spool` uses that of the params. Returns 0, or BLOOMFILE_EFULL         too
- * many keys: the expected rate is over twice the target (fpr, or if that is 0 the rate at
- * capacity). over_capacity = 1 accepts it BLOOMFILE_EUNREACHABLE  no size reaches the rate
+ * destination without `spool` uses that of the params. Returns 0, an error of an earlier add,
+ * ENOMEM, an error of the destination, or one of
+ *
+ *   BLOOMFILE_EFULL         too many keys: the expected rate is over twice the target (fpr, or if
+ *                           that is 0 the rate at capacity). over_capacity = 1 accepts it
+ *   BLOOMFILE_EUNREACHABLE  no size reaches the rate
  *   BLOOMFILE_ETOOBIG       too big for memory
  *   BLOOMFILE_EISSLICE      a slice in memory: it has no embedded form
  *   BLOOMFILE_EBODY         a page of the layout ribbon does not answer to all its keys: this
- *                           machine computes wrongly
- *   an error of an earlier add, ENOMEM, or an error of the destination */
+ *                           machine computes wrongly */
 BLOOMFILE_API int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile_destination *to);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
@@ -557,7 +582,7 @@ BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
  * for reading; lookups in a live filter then see every add as soon as it is made, and its body has
  * no checksums. The filter must use the library's own hash: the call is bloomfile_open_with() with
  * BLOOMFILE_EXPECT_HASH and BLOOMFILE_HASH_XXH3.
- * Errors: those of open, fstat, read and mmap; EISDIR; BLOOMFILE_ENOTREGULAR; BLOOMFILE_EPARAMS for
+ * Errors: those of open, fstat, read and mmap; EISDIR; BLOOMFILE_ENOTREGULAR; BLOOMFILE_EFLAGS for
  * unknown or contradictory flags; every BLOOMFILE_E* from EEMPTY to EPOISONED; of a
  * series BLOOMFILE_ESERIES, _EMISSINGLAYER; BLOOMFILE_ELIVE for
  * BLOOMFILE_OPEN_VERIFY_FULL of a live one; BLOOMFILE_EUNCLEAN, _EFILESYSTEM and _ENOBOOT of a live
@@ -646,7 +671,7 @@ struct bloomfile_open_params {
  * copying, sealing, verifying): each lookup answers "maybe" and sets the error BLOOMFILE_EHASH, and
  * each add returns that.
  *
- * Errors: those of bloomfile_open() and of the expectations. BLOOMFILE_EPARAMS also for
+ * Errors: those of bloomfile_open() and of the expectations. BLOOMFILE_EVALUE or _EFLAGS also for
  * BLOOMFILE_OPEN_WRITE without a path or with BLOOMFILE_EXPECT_SEALED; for BLOOMFILE_OPEN_PREFAULT
  * and _LOCK of memory without BLOOMFILE_OPEN_COPY; for an offset BLOOMFILE_FROM_HERE. */
 BLOOMFILE_API int bloomfile_open_with(bloomfile_filter **out, const struct bloomfile_source *from,

@@ -72,8 +72,8 @@ struct bloomfile_merge_params {
 /* Merges `count` filters (at least 1); params may be NULL for all defaults. The number of keys of a
  * union in which at most one source has any is that one's; otherwise, unless params->keys tells, it
  * is estimated from the bits and marked so. Errors: those of bloomfile_compatible();
- * BLOOMFILE_EISRIBBON; _EOVERRATE; _EISCOUNTING; BLOOMFILE_EPARAMS; BLOOMFILE_ELABEL;
- * BLOOMFILE_ERATE; those of bloomfile_copy_sealed(), and bloomfile_status() tells which source is
+ * BLOOMFILE_EISRIBBON; _EOVERRATE; _EISCOUNTING; BLOOMFILE_EVALUE;
+ * those of bloomfile_copy_sealed(), and bloomfile_status() tells which source is
  * damaged. */
 BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
                                   const bloomfile_filter *const *srcs, size_t count,
@@ -98,8 +98,9 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
  *
  * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, is given twice, or belongs to another
  * filter. Also if a slice left out keys and the slices were not all given the same number of keys
- * with the same sum of digests: no slice may then have those keys. BLOOMFILE_EPARAMS (count,
- * flags). Other errors as bloomfile_copy_sealed(); bloomfile_status() shows which slice is damaged.
+ * with the same sum of digests: no slice may then have those keys. BLOOMFILE_EVALUE (count),
+ * _EFLAGS. Other errors as bloomfile_copy_sealed(); bloomfile_status() shows which slice is
+ * damaged.
  */
 BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
                                  const bloomfile_filter *const *slices, size_t count,
@@ -127,7 +128,7 @@ BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uin
  * slice has them behind its body, and in the whole they are the same numbers, little-endian, but
  * XORed with body_crc of the slice and with body_crc of the whole (bloomfile_info). Bodies are not
  * looked at: damage to one is found in the whole. flags: BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, or 0.
- * Errors: BLOOMFILE_EINCOMPLETE as bloomfile_join(), _EPARAMS (count is 0, flags), ENOMEM, and
+ * Errors: BLOOMFILE_EINCOMPLETE as bloomfile_join(), _EVALUE (count is 0), _EFLAGS, ENOMEM, and
  * those of bloomfile_inspect() for the first header that is not valid; `header` is untouched. */
 BLOOMFILE_API int bloomfile_join_headers(void *header, const void *headers, size_t count,
                                          unsigned flags);
@@ -151,11 +152,11 @@ BLOOMFILE_API int bloomfile_project(struct bloomfile_destination *to, const bloo
  * example.
  *   params      `bits` and `hashes` must be given.
  *   body        the bytes that m uses.
- *   body_size   (m + 7) / 8 bytes, counting (m + 1) / 2, or the error is BLOOMFILE_EPARAMS.
+ *   body_size   (m + 7) / 8 bytes, counting (m + 1) / 2, or the error is BLOOMFILE_EVALUE.
  *   provenance  BLOOMFILE_PROVENANCE_*, 0 if it is as if built from its keys.
  *   keys        their number, UINT64_MAX if it is to be estimated from the ones.
  * Errors as bloomfile_builder_new() and bloomfile_builder_write(); BLOOMFILE_EISRIBBON;
- * BLOOMFILE_EBODY for bits beyond m, or none for one key or more; BLOOMFILE_EPARAMS for what is
+ * BLOOMFILE_EBODY for bits beyond m, or none for one key or more; BLOOMFILE_EVALUE for what is
  * missing or unknown. */
 BLOOMFILE_API int bloomfile_assemble(struct bloomfile_destination *to,
                                      const struct bloomfile_params *params, const void *body,

@@ -32,7 +32,7 @@ extern "C" {
 /* Writes the patch from `base` to `result`.
  * Errors: BLOOMFILE_ELIVE; BLOOMFILE_EISRIBBON; BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH,
  * _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED, _EDIFFERENTBITS, _EDIFFERENTFORM; those of
- * bloomfile_copy_sealed(), and bloomfile_status() tells which filter is damaged; BLOOMFILE_EPARAMS
+ * bloomfile_copy_sealed(), and bloomfile_status() tells which filter is damaged; BLOOMFILE_EVALUE
  * for threads. */
 BLOOMFILE_API int bloomfile_delta(struct bloomfile_destination *to, const bloomfile_filter *base,
                                   const bloomfile_filter *result, unsigned threads);
@@ -43,7 +43,7 @@ BLOOMFILE_API int bloomfile_delta(struct bloomfile_destination *to, const bloomf
  * Nothing is written before the base was found to be the right one.
  * Errors: BLOOMFILE_EDIFFERENTBASE; BLOOMFILE_EPATCH; of the patch also _EVERSION, _EFEATURE,
  * _ELAYOUT, _ETRUNCATED, _ETRAILING and those of open and read; BLOOMFILE_ELIVE; those of
- * bloomfile_copy_sealed(); BLOOMFILE_EPARAMS for threads. */
+ * bloomfile_copy_sealed(); BLOOMFILE_EVALUE for threads. */
 BLOOMFILE_API int bloomfile_patch(struct bloomfile_destination *to, const bloomfile_filter *base,
                                   const struct bloomfile_source *patch, unsigned threads);
 
@@ -65,7 +65,7 @@ struct bloomfile_patch_info {
 #define BLOOMFILE_PATCH_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_patch_info)
 
 /* Reads all of a patch, as bloomfile_patch() does, and checks all that can be checked without its
- * base. Errors: those of the patch, as above; ENOMEM; BLOOMFILE_EPARAMS (struct_size). */
+ * base. Errors: those of the patch, as above; ENOMEM; BLOOMFILE_ESTRUCTSIZE. */
 BLOOMFILE_API int bloomfile_get_patch_info(const struct bloomfile_source *patch,
                                            struct bloomfile_patch_info *info);
 

@@ -82,7 +82,7 @@ static inline struct bloomfile_pinned bloomfile_pinned_init_()
 /* clang-format on */
 #endif
 
-/* Fills *pin from an open handle. Error: BLOOMFILE_EPARAMS for a wrong struct_size. */
+/* Fills *pin from an open handle. Error: BLOOMFILE_ESTRUCTSIZE. */
 BLOOMFILE_API int bloomfile_pin(const bloomfile_filter *f, struct bloomfile_pinned *pin);
 
 /* ------------------------------------------------------------------------ parts of what follows */

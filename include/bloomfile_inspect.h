@@ -144,7 +144,7 @@ struct bloomfile_info {
 };
 #define BLOOMFILE_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_info)
 
-/* Fills *info, up to info->struct_size bytes. Error: BLOOMFILE_EPARAMS (struct_size). */
+/* Fills *info, up to info->struct_size bytes. Error: BLOOMFILE_ESTRUCTSIZE. */
 BLOOMFILE_API int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile_info *info);
 
 /* bloomfile_layers() returns how many layers a series has at the moment, 0 if the filter is not a
@@ -169,12 +169,12 @@ struct bloomfile_measurement {
 /* Computes *out from the body. The rate is exact for this body and keys never added: for blocked
  * the mean over blocks of (ones in the block / 512)^k, for classic and counting (ones / m)^k, for
  * ribbon the mean over lines of 2^-(columns that a lookup there tests). Damage is not looked for.
- * Error: BLOOMFILE_EPARAMS (struct_size). */
+ * Error: BLOOMFILE_ESTRUCTSIZE. */
 BLOOMFILE_API int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_measurement *out);
 
 /* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
  * (nonzero counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's.
- * Reads the whole body. Errors: BLOOMFILE_EPARAMS if cells is 0, _EISSERIES of a series. */
+ * Reads the whole body. Errors: BLOOMFILE_EVALUE if cells is 0, _EISSERIES of a series. */
 BLOOMFILE_API int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells);
 
 /* A page of a layout that is solved, by its head. This struct never changes. */
@@ -189,7 +189,7 @@ struct bloomfile_solution {
 };
 
 /* Tells of a page of the body, from 0. Takes a microsecond. Damage is not looked for. Error:
- * BLOOMFILE_EPARAMS if there is no such page, or if the filter is a series or of a layout that is
+ * BLOOMFILE_EVALUE if there is no such page, or if the filter is a series or of a layout that is
  * not solved. */
 BLOOMFILE_API int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page,
                                          struct bloomfile_solution *out);
@@ -210,7 +210,7 @@ struct bloomfile_fault {
  * threads: to work with, at most 1024; 0 or 1: the caller's alone. What is found does not depend on
  * them. SIGBUS (see bloomfile.h) may come in any of them.
  * Errors: BLOOMFILE_EPAGE, _EBODY, _ECHANGED (as bloomfile_status()); BLOOMFILE_ELIVE if the filter
- * is live, BLOOMFILE_EPARAMS (threads), and nothing is checked. *fault tells each of them. */
+ * is live, BLOOMFILE_EVALUE (threads), and nothing is checked. *fault tells each of them. */
 BLOOMFILE_API int bloomfile_verify(const bloomfile_filter *f, unsigned threads,
                                    struct bloomfile_fault *fault);
 
@@ -218,7 +218,7 @@ BLOOMFILE_API int bloomfile_verify(const bloomfile_filter *f, unsigned threads,
  * image's size; only the first min(size, 4096) bytes are touched. Fills *info (may be NULL) with
  * what the bytes say, right or wrong; zero where there are no bytes. Fills up to *count faults, in
  * the order of the checks, and sets *count to how many there are in all (faults and count may both
- * be NULL). Returns BLOOMFILE_EPARAMS (struct_size), and nothing is filled; or the first fault's
+ * be NULL). Returns BLOOMFILE_ESTRUCTSIZE, and nothing is filled; or the first fault's
  * error, which is what bloomfile_open_with() would return without expectations, but for
  * BLOOMFILE_ELIVE and _EPOISONED (not faults of the bytes), or 0. */
 BLOOMFILE_API int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *info,

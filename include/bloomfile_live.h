@@ -131,7 +131,7 @@ BLOOMFILE_API int bloomfile_create(bloomfile_filter **out, const char *path,
 
 /* The same in memory only, for this process and its children; memory is taken as it is touched.
  * flags: BLOOMFILE_OPEN_ADD_EXACT, BLOOMFILE_OPEN_SOLE_ADDER, BLOOMFILE_OPEN_OVER_CAPACITY, or 0.
- * Errors: BLOOMFILE_EPARAMS and those of the params; BLOOMFILE_EISRIBBON; ENOMEM, EMFILE; EFBIG if
+ * Errors: BLOOMFILE_EFLAGS and those of the params; BLOOMFILE_EISRIBBON; ENOMEM, EMFILE; EFBIG if
  * it is larger than files may be (RLIMIT_FSIZE). Adds to a series return that, too.
  *
  * BLOOMFILE_OPEN_SOLE_ADDER promises that adds come one after the other, from one thread and
@@ -178,7 +178,7 @@ BLOOMFILE_API int bloomfile_remove(bloomfile_filter *f, const void *key, size_t 
 BLOOMFILE_API int bloomfile_remove_digest(bloomfile_filter *f, bloomfile_digest digest);
 
 /* Reports the file and the reason if a series could not open or create a layer. report->error is
- * the error of the last such attempt, or 0. Errors: BLOOMFILE_EPARAMS (struct_size). */
+ * the error of the last such attempt, or 0. Errors: BLOOMFILE_ESTRUCTSIZE. */
 BLOOMFILE_API int bloomfile_layer_report(const bloomfile_filter *f,
                                          struct bloomfile_open_report *report);
 

@@ -49,13 +49,13 @@ struct bloomfile_view {
  * lookup); else blocked. For 20 to 1600 keys the rates are those of bloomfile_fpr_for()
  * (bench/README.md). Takes the time of bloomfile_bits_for(): for many filters, compute bits a key
  * and k once and use bloomfile_view_init().
- * Errors: BLOOMFILE_ELAYOUT, _EISRIBBON (ribbon), _ECAPACITY (n not in 1 to 2^60), _ERATE,
- * _EUNREACHABLE, _ETOOBIG; the view then is one that answers "maybe" to everything. */
+ * Errors: BLOOMFILE_EVALUE (layout; n not in 1 to 2^60; fpr), _EISRIBBON, _EUNREACHABLE,
+ * _ETOOBIG; the view then is one that answers "maybe" to everything. */
 BLOOMFILE_API int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n,
                                      double fpr);
 
-/* The shape of these numbers (layout not 0). Errors: BLOOMFILE_ELAYOUT, _EISRIBBON, _EHASHCOUNT,
- * _EBITS, _ETOOBIG, and a view of "maybe". */
+/* The shape of these numbers (layout not 0). Errors: BLOOMFILE_EVALUE, _EISRIBBON, _ETOOBIG, and a
+ * view of "maybe". */
 BLOOMFILE_API int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bits,
                                       uint32_t hashes);
 

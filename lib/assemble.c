@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/invalid.h"
 #include "format/min.h"
 #include "image/body.h"
 #include "image/new_image.h"
@@ -22,8 +23,8 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
     struct bloomfile_params p;
     const bool known = keys != UINT64_MAX;
     int error = params_take(&p, given);
-    if (error == BLOOMFILE_EHASHCOUNT && layout_of(p.layout)->solved)
-        return BLOOMFILE_EISRIBBON; /* every other layout needs k, this one has none */
+    if (layout_known(p.layout) && layout_of(p.layout)->solved)
+        return BLOOMFILE_EISRIBBON; /* whatever k is: this layout has none */
     if (error != 0)
         return error;
     error = params_refuse_of_builder(&p);
@@ -31,12 +32,12 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
         error = params_refuse_of_live(&p);
     if (error != 0)
         return error;
-    if (layout_of(p.layout)->solved)
-        return BLOOMFILE_EISRIBBON;
-    if (p.bits == 0 || p.hashes == 0 || (provenance & ~PROVENANCE) != 0)
-        return BLOOMFILE_EPARAMS;
+    if (p.bits == 0 || p.hashes == 0)
+        return invalid(BLOOMFILE_EVALUE, p.bits == 0 ? "bits" : "hashes");
+    if ((provenance & ~PROVENANCE) != 0)
+        return invalid(BLOOMFILE_EVALUE, "provenance");
     if (known && keys > GEOMETRY_MAX_CAPACITY)
-        return BLOOMFILE_ECAPACITY;
+        return invalid(BLOOMFILE_EVALUE, "keys");
     error = params_plan(&p, known ? keys : 0, GEOMETRY_FILE_HEADER, h);
     h->provenance = provenance;
     h->record.state = BLOOMFILE_STATE_SEALED;
@@ -94,7 +95,7 @@ int bloomfile_assemble(struct bloomfile_destination *given, const struct bloomfi
     if (g.image_size > SIZE_MAX / 2)
         return BLOOMFILE_ETOOBIG;
     if (body_size != g.need)
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_EVALUE, "body_size");
     error = new_image_start(&r, &h, to);
     if (error == 0)
         error = make(&r, &h, body, params->capacity != 0);

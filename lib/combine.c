@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "combine/combine.h"
+#include "format/invalid.h"
 #include "format/versioned_struct.h"
 #include "image/body.h"
 #include "image/new_image.h"
@@ -43,7 +44,7 @@ int bloomfile_fold(struct bloomfile_destination *given, const bloomfile_filter *
 
 /* ---- Unions and intersections. */
 
-#define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_merge_params, tag)
+#define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_merge_params, watermark)
 
 int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b)
 {
@@ -60,15 +61,17 @@ static int take_params(struct bloomfile_merge_params *p, const struct bloomfile_
 {
     *p = (struct bloomfile_merge_params)BLOOMFILE_MERGE_PARAMS_INIT;
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     if (p->op == 0)
         p->op = BLOOMFILE_MERGE_UNION;
-    if (p->op > BLOOMFILE_MERGE_INTERSECTION || p->reserved != 0 || p->keys > GEOMETRY_MAX_CAPACITY)
-        return BLOOMFILE_EPARAMS;
+    if (p->op > BLOOMFILE_MERGE_INTERSECTION || p->reserved != 0)
+        return invalid(BLOOMFILE_EVALUE, p->reserved != 0 ? "reserved" : "op");
+    if (p->keys > GEOMETRY_MAX_CAPACITY)
+        return invalid(BLOOMFILE_EVALUE, "keys");
     if (!(p->max_fpr >= 0 && p->max_fpr <= 1))
-        return BLOOMFILE_ERATE;
+        return invalid(BLOOMFILE_EVALUE, "max_fpr");
     if (p->label != NULL && !header_label_valid(p->label, strlen(p->label)))
-        return BLOOMFILE_ELABEL;
+        return invalid(BLOOMFILE_EVALUE, "label");
     return 0;
 }
 
@@ -194,7 +197,7 @@ int bloomfile_merge(struct bloomfile_destination *given, const bloomfile_filter 
     struct destination to;
     struct bloomfile_merge_params p;
     struct combination c = { .count = 0 };
-    int error = count == 0 ? BLOOMFILE_EPARAMS : take_params(&p, params);
+    int error = count == 0 ? invalid(BLOOMFILE_EVALUE, "count") : take_params(&p, params);
     if (error == 0)
         error = destination_take(&to, given);
     if (error == 0)

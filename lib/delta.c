@@ -7,6 +7,7 @@
 #include "combine/combine.h"
 #include "delta/apply.h"
 #include "delta/make.h"
+#include "format/invalid.h"
 #include "format/versioned_struct.h"
 #include "os/thread.h"
 
@@ -37,7 +38,7 @@ int bloomfile_delta(struct bloomfile_destination *given, const bloomfile_filter 
     struct handle_images from, into;
     int error = destination_take(&to, given);
     if (threads > TEAM_MOST)
-        error = BLOOMFILE_EPARAMS;
+        error = invalid(BLOOMFILE_EVALUE, "threads");
     if (error == 0)
         error = images_of(base, &from);
     if (error == 0)
@@ -60,7 +61,7 @@ int bloomfile_patch(struct bloomfile_destination *given, const bloomfile_filter 
     struct input in;
     int error = destination_take(&to, given);
     if (threads > TEAM_MOST)
-        error = BLOOMFILE_EPARAMS;
+        error = invalid(BLOOMFILE_EVALUE, "threads");
     if (error == 0)
         error = images_of(base, &from);
     if (error == 0)
@@ -143,7 +144,7 @@ int bloomfile_get_patch_info(const struct bloomfile_source *patch, struct bloomf
     struct bloomfile_patch_info info;
     struct input in;
     if (!versioned_known(out->struct_size, INFO_LEAST))
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     uint8_t *strings = malloc(PART_STRINGS_MOST);
     int error = strings == NULL ? ENOMEM : input_start(&in, patch);
     if (error == 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/decode.h"
+#include "format/invalid.h"
 #include "format/ribbon.h"
 #include "format/versioned_struct.h"
 #include "handle/inspection.h"
@@ -21,7 +22,7 @@
 int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile_info *out)
 {
     if (!versioned_known(out->struct_size, INFO_LEAST))
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     struct bloomfile_info info;
     f->operations->info(f, &info);
     versioned_give(out, out->struct_size, &info, sizeof info);
@@ -54,7 +55,7 @@ int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *o
                       struct bloomfile_fault *list, size_t *count)
 {
     if (out != NULL && !versioned_known(out->struct_size, INFO_LEAST))
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     uint8_t copy[HEADER_MAX];
     if (size > 0)
         memcpy(copy, bytes, size < sizeof copy ? (size_t)size : sizeof copy);
@@ -139,7 +140,7 @@ size_t bloomfile_fields(uint32_t header_size, uint32_t incompat, struct bloomfil
 int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_measurement *out)
 {
     if (!versioned_known(out->struct_size, MEASUREMENT_LEAST))
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     struct bloomfile_measurement m;
     f->operations->measure(f, &m);
     versioned_give(out, out->struct_size, &m, sizeof m);
@@ -157,7 +158,7 @@ int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells)
     if (f->series != NULL)
         return BLOOMFILE_EISSERIES;
     if (cells == 0)
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_EVALUE, "cells");
     const size_t grain = (size_t)geometry_bytes_of(f->header.layout, 1);
     const uint64_t grains = f->geometry.need / grain;
     const uint64_t places = 8 / layout_of(f->header.layout)->cell_bits;
@@ -201,7 +202,7 @@ static struct bloomfile_solution read_solution(const bloomfile_filter *f, const 
 int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page, struct bloomfile_solution *out)
 {
     if (!layout_of(f->header.layout)->solved || page >= f->geometry.pages)
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_EVALUE, "page");
     const uint64_t start = page * CHECKSUM_PAGE, rest = f->geometry.need - start;
     *out =
         read_solution(f, f->view.body + start, rest < CHECKSUM_PAGE ? (size_t)rest : CHECKSUM_PAGE);
@@ -213,6 +214,6 @@ int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page, struct bloo
 int bloomfile_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_fault *fault)
 {
     if (threads > TEAM_MOST)
-        return inspection_blame(fault, BLOOMFILE_EPARAMS, "threads", 0);
+        return inspection_blame(fault, invalid(BLOOMFILE_EVALUE, "threads"), "threads", 0);
     return f->operations->verify(f, threads, fault);
 }

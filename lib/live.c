@@ -7,6 +7,7 @@
 
 #include "combine/combine.h"
 #include "format/hash.h"
+#include "format/invalid.h"
 #include "format/min.h"
 #include "handle/creating.h"
 #include "handle/lookup.h"
@@ -43,9 +44,11 @@ int bloomfile_create(bloomfile_filter **out, const char *path,
                      const struct bloomfile_params *params, unsigned flags)
 {
     *out = NULL;
-    if (path == NULL || (flags & ~(BLOOMFILE_TO_REPLACE | BLOOMFILE_OPEN_ADD_EXACT |
-                                   BLOOMFILE_OPEN_OVER_CAPACITY)) != 0)
-        return BLOOMFILE_EPARAMS;
+    if (path == NULL)
+        return invalid(BLOOMFILE_EVALUE, "path");
+    if ((flags &
+         ~(BLOOMFILE_TO_REPLACE | BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_OVER_CAPACITY)) != 0)
+        return invalid(BLOOMFILE_EFLAGS, "flags");
     struct bloomfile_params p;
     struct header h;
     int error = take(&p, params);
@@ -64,7 +67,7 @@ int bloomfile_create_memory(bloomfile_filter **out, const struct bloomfile_param
     *out = NULL;
     if ((flags & ~(BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_SOLE_ADDER |
                    BLOOMFILE_OPEN_OVER_CAPACITY)) != 0)
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_EFLAGS, "flags");
     struct bloomfile_params p;
     struct header h;
     int error = take(&p, params);
@@ -208,7 +211,7 @@ int bloomfile_unlink(const char *path)
 {
     struct removal r;
     if (path == NULL)
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_EVALUE, "path");
     int error = removal_find(&r, path);
     if (error == 0)
         error = removal_lock(&r);

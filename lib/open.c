@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening and closing of handles, lookups, and the texts of errors. */
+ * Opening and closing of handles, and lookups. */
 #include <bloomfile.h>
 #include <bloomfile_inline.h>
 #include <bloomfile_inspect.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "format/bytes.h"
+#include "format/invalid.h"
 #include "format/min.h"
 #include "format/source.h"
 #include "handle/lookup.h"
@@ -61,12 +62,15 @@ static int take_params(struct bloomfile_open_params *p, const struct bloomfile_o
 {
     *p = (struct bloomfile_open_params)BLOOMFILE_OPEN_PARAMS_INIT;
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     if (p->report != NULL && !report_known(p->report))
-        return BLOOMFILE_EPARAMS;
-    if (!flags_valid(p, kind) || (p->expect & ~EXPECTED) != 0 || p->key_kind != 0 ||
-        p->key_size != 0 || p->reserved != 0)
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "report");
+    if (!flags_valid(p, kind))
+        return invalid(BLOOMFILE_EFLAGS, "flags");
+    if ((p->expect & ~EXPECTED) != 0)
+        return invalid(BLOOMFILE_EFLAGS, "expect");
+    if (p->key_kind != 0 || p->key_size != 0 || p->reserved != 0)
+        return invalid(BLOOMFILE_EVALUE, p->reserved != 0 ? "reserved" : "key_kind");
     return 0;
 }
 
@@ -96,7 +100,7 @@ int bloomfile_layer_report(const bloomfile_filter *f, struct bloomfile_open_repo
     struct report last = { 0 };
     const char *path = f->path;
     if (!report_known(report))
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     if (f->series != NULL) {
         pthread_mutex_lock(&f->series->process->finding);
         last = f->series->process->report;
@@ -163,9 +167,11 @@ int bloomfile_open_with(bloomfile_filter **out, const struct bloomfile_source *f
     struct bloomfile_source source;
     struct report report = { 0 };
     *out = NULL;
-    const bool unknown = !source_known(&source, from) ||
-                         (source.kind == BLOOMFILE_FROM_FD && source.offset == BLOOMFILE_FROM_HERE);
-    int error = unknown ? BLOOMFILE_EPARAMS : take_params(&p, params, source.kind);
+    int error = source_take(&source, from);
+    if (error == 0 && source.kind == BLOOMFILE_FROM_FD && source.offset == BLOOMFILE_FROM_HERE)
+        error = invalid(BLOOMFILE_EVALUE, "offset");
+    if (error == 0)
+        error = take_params(&p, params, source.kind);
     if (error != 0)
         return error;
     const struct opening how = { .flags = p.flags,
@@ -244,117 +250,6 @@ size_t bloomfile_contains_many(const bloomfile_filter *f, const struct bloomfile
     return found;
 }
 
-/* ---- Names and texts of errors. */
-
-#define STRING_(x) #x
-#define STRING(x)  STRING_(x)
-
-#define ROW_TEXT(name, value, text)                                                                \
-    case name:                                                                                     \
-        return text;
-#define ROW_NAME(name, value, text)                                                                \
-    case name:                                                                                     \
-        return #name;
-
-#ifdef __GLIBC__
-static const char *system_name(int error)
-{
-    return strerrorname_np(error);
-}
-#else
-/* Other C libraries have no names for errnos; these are the ones that bloomfile's calls return. */
-#define SYSTEM_ERRORS(X)                                                                           \
-    X(E2BIG)                                                                                       \
-    X(EACCES)                                                                                      \
-    X(EAGAIN)                                                                                      \
-    X(EBADF)                                                                                       \
-    X(EBUSY)                                                                                       \
-    X(EDEADLK)                                                                                     \
-    X(EDQUOT)                                                                                      \
-    X(EEXIST)                                                                                      \
-    X(EFAULT)                                                                                      \
-    X(EFBIG)                                                                                       \
-    X(EILSEQ)                                                                                      \
-    X(EINTR)                                                                                       \
-    X(EINVAL)                                                                                      \
-    X(EIO)                                                                                         \
-    X(EISDIR)                                                                                      \
-    X(ELOOP)                                                                                       \
-    X(EMFILE)                                                                                      \
-    X(EMLINK)                                                                                      \
-    X(ENAMETOOLONG)                                                                                \
-    X(ENFILE)                                                                                      \
-    X(ENODEV)                                                                                      \
-    X(ENOENT)                                                                                      \
-    X(ENOLCK)                                                                                      \
-    X(ENOMEM)                                                                                      \
-    X(ENOSPC)                                                                                      \
-    X(ENOSYS)                                                                                      \
-    X(ENOTDIR)                                                                                     \
-    X(ENOTEMPTY)                                                                                   \
-    X(ENOTSUP)                                                                                     \
-    X(ENOTTY)                                                                                      \
-    X(ENXIO)                                                                                       \
-    X(EOVERFLOW)                                                                                   \
-    X(EPERM)                                                                                       \
-    X(EPIPE)                                                                                       \
-    X(EPROTO)                                                                                      \
-    X(ERANGE)                                                                                      \
-    X(EROFS)                                                                                       \
-    X(ESPIPE)                                                                                      \
-    X(ESRCH)                                                                                       \
-    X(ESTALE)                                                                                      \
-    X(ETIMEDOUT)                                                                                   \
-    X(ETXTBSY)                                                                                     \
-    X(EXDEV)
-
-#define SYSTEM_NAME(name)                                                                          \
-    case name:                                                                                     \
-        return #name;
-
-static const char *system_name(int error)
-{
-    switch (error) {
-        SYSTEM_ERRORS(SYSTEM_NAME)
-    default:
-        return NULL;
-    }
-}
-#endif
-
-const char *bloomfile_strerror(int error)
-{
-    if (error == 0)
-        return "no error";
-    switch (error) {
-        BLOOMFILE_ERRORS(ROW_TEXT)
-    }
-    if (error <= 0 || system_name(error) == NULL)
-        return "unknown error";
-#ifdef __GLIBC__
-    return strerrordesc_np(error);
-#else
-    return strerror(error);
-#endif
-}
-
-const char *bloomfile_errname(int error)
-{
-    if (error == 0)
-        return "OK";
-    switch (error) {
-        BLOOMFILE_ERRORS(ROW_NAME)
-    }
-    const char *name = error > 0 ? system_name(error) : NULL;
-    return name != NULL ? name : "UNKNOWN";
-}
-
-const char *bloomfile_version(void)
-{
-    return STRING(BLOOMFILE_VERSION_MAJOR) "." STRING(BLOOMFILE_VERSION_MINOR) "." STRING(
-        BLOOMFILE_VERSION_PATCH);
-}
-
 /* ---- The parts of a handle that lookups in bloomfile_inline.h need. */
 
 #define PIN_LEAST VERSIONED_LEAST(struct bloomfile_pinned, blocks)
@@ -376,7 +271,7 @@ int bloomfile_pin(const bloomfile_filter *f, struct bloomfile_pinned *pin)
 {
     static const uint64_t always_in_doubt = 1;
     if (!versioned_known(pin->struct_size, PIN_LEAST))
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     struct bloomfile_pinned p = { .f = f, .body = f->view.body, .doubts = &always_in_doubt };
     if (can_inline(f)) {
         p.blocks = f->view.units;

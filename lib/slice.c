@@ -8,6 +8,7 @@
 #include "combine/combine.h"
 #include "format/checksum.h"
 #include "format/decode.h"
+#include "format/invalid.h"
 #include "format/probe.h"
 #include "image/body.h"
 
@@ -171,8 +172,12 @@ int bloomfile_join(struct bloomfile_destination *given, const bloomfile_filter *
 {
     struct destination to;
     int error = destination_take(&to, given);
-    if (error != 0 || count == 0 || (flags & ~BLOOMFILE_JOIN_ACCEPT_INCOMPLETE) != 0)
-        return BLOOMFILE_EPARAMS;
+    if (error == 0 && count == 0)
+        error = invalid(BLOOMFILE_EVALUE, "count");
+    if (error == 0 && (flags & ~BLOOMFILE_JOIN_ACCEPT_INCOMPLETE) != 0)
+        error = invalid(BLOOMFILE_EFLAGS, "flags");
+    if (error != 0)
+        return error;
     struct part *parts = calloc(count, sizeof *parts);
     if (parts == NULL)
         return ENOMEM;
@@ -242,8 +247,10 @@ static int make_header(void *header, struct part *parts, size_t count, unsigned 
 
 int bloomfile_join_headers(void *header, const void *headers, size_t count, unsigned flags)
 {
-    if (count == 0 || (flags & ~BLOOMFILE_JOIN_ACCEPT_INCOMPLETE) != 0)
-        return BLOOMFILE_EPARAMS;
+    if (count == 0)
+        return invalid(BLOOMFILE_EVALUE, "count");
+    if ((flags & ~BLOOMFILE_JOIN_ACCEPT_INCOMPLETE) != 0)
+        return invalid(BLOOMFILE_EFLAGS, "flags");
     struct part *parts = calloc(count, sizeof *parts);
     struct header *decoded = calloc(count, sizeof *decoded);
     int error = parts == NULL || decoded == NULL ? ENOMEM : 0;

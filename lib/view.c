@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/header.h"
+#include "format/invalid.h"
 #include "format/layout.h"
 #include "kernel/dispatch.h"
 #include "kernel/kernel.h"
@@ -14,7 +15,8 @@
 /* A view without a kernel: all answers are "maybe". */
 static const struct bloomfile_view unknown;
 
-int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bits, uint32_t hashes)
+/* The errors are those of a compact form. */
+static int shape(struct bloomfile_view *out, uint32_t layout, uint64_t bits, uint32_t hashes)
 {
     *out = unknown;
     if (!layout_known(layout))
@@ -32,15 +34,30 @@ int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bi
     return 0;
 }
 
+int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bits, uint32_t hashes)
+{
+    const int error = shape(out, layout, bits, hashes);
+    switch (error) {
+    case BLOOMFILE_ELAYOUT:
+        return invalid(BLOOMFILE_EVALUE, "layout");
+    case BLOOMFILE_EHASHCOUNT:
+        return invalid(BLOOMFILE_EVALUE, "hashes");
+    case BLOOMFILE_EBITS:
+        return invalid(BLOOMFILE_EVALUE, "bits");
+    default:
+        return error;
+    }
+}
+
 int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n, double fpr)
 {
     *out = unknown;
     if (layout != 0 && !layout_known(layout))
-        return BLOOMFILE_ELAYOUT;
+        return invalid(BLOOMFILE_EVALUE, "layout");
     if (n < 1 || n > GEOMETRY_MAX_CAPACITY)
-        return BLOOMFILE_ECAPACITY;
+        return invalid(BLOOMFILE_EVALUE, "n");
     if (!(fpr > 0 && fpr < 1))
-        return BLOOMFILE_ERATE;
+        return invalid(BLOOMFILE_EVALUE, "fpr");
     const bool chooses = layout == 0;
     uint32_t hashes = 0;
     if (chooses)
@@ -100,7 +117,7 @@ int bloomfile_view_open_trusted(struct bloomfile_view *out, const void *blob, si
     struct bloomfile_view claimed;
     int error = compact_decode(blob, size, &claimed);
     if (error == 0)
-        error = bloomfile_view_init(out, claimed.layout, claimed.bits, claimed.hashes);
+        error = shape(out, claimed.layout, claimed.bits, claimed.hashes);
     if (error == 0 && out->size != claimed.size)
         error = BLOOMFILE_ENOTCOMPACT;
     if (error != 0)

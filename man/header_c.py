@@ -81,8 +81,6 @@ class Header:
             self.closed = False
 
     def take_define(self, text):
-        for value in re.findall(r'X\((\w+), [-\d]+,[\s\\]*"(.*?)"\)', text):
-            self.errors[value[0]] = value[1]
         match = re.match(rf"#define (BLOOMFILE_\w*[A-Z0-9])\s+(?!__)([^\n]*?)[ \t]*({COMMENT})?$", text, re.S)
         if not match or "VERSION_M" in match[1] or "VERSION_P" in match[1]:
             return
@@ -103,7 +101,9 @@ class Header:
             body, at = whole[at:stop - 1], stop
         declared = None
         found = re.match(r"(struct|enum) (\w+)$", text)
-        if found and end == "{" and found[2] != "bloomfile_error":
+        if found and end == "{" and found[2] == "bloomfile_error":
+            self.errors.update(re.findall(r"(\w+) =\s*-\d+,\s*/\* (.*?) \*/", body))
+        elif found and end == "{":
             parts = members(body) if found[1] == "struct" else enum_values(body)
             declared = Declaration(found[1], found[2], members=parts, init=None)
         elif text.startswith("typedef"):

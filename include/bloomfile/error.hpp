@@ -45,7 +45,7 @@ class category_type final : public std::error_category
 
     std::error_condition default_error_condition(int value) const noexcept override
     {
-        if (value == BLOOMFILE_EPARAMS)
+        if (bloomfile_error_kind(value) == BLOOMFILE_KIND_USAGE)
             return std::errc::invalid_argument;
         if (value == static_cast<int>(errc::closed))
             return std::errc::bad_file_descriptor;

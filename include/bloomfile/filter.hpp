@@ -85,7 +85,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     static filter adopt(bloomfile_filter *f, flag_bits flags, std::error_code &ec)
     {
         filter made;
-        made.admit(f, f != nullptr ? 0 : BLOOMFILE_EPARAMS, flags, ec);
+        made.admit(f, f != nullptr ? 0 : BLOOMFILE_EVALUE, flags, ec);
         return made;
     }
 

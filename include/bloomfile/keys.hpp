@@ -442,13 +442,13 @@ template <class Key, class Hasher> struct recipe {
     {
         if constexpr (named) {
             if (p.hash_id != 0 && p.hash_id != id)
-                return BLOOMFILE_EPARAMS;
+                return BLOOMFILE_EVALUE;
             p.hash_id = id;
             p.self_test = self_test(p.seed);
         } else if constexpr (record_size > 0) {
             if (p.framing != BLOOMFILE_FRAMING_UNKNOWN &&
                 (p.framing != BLOOMFILE_FIXED || p.framing_size != record_size))
-                return BLOOMFILE_EPARAMS;
+                return BLOOMFILE_EVALUE;
             p.framing = BLOOMFILE_FIXED;
             p.framing_size = record_size;
         }

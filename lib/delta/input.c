@@ -23,8 +23,9 @@ static int open_file(const char *path, int *fd)
 int input_start(struct input *in, const struct bloomfile_source *given)
 {
     struct bloomfile_source from;
-    if (!source_known(&from, given))
-        return BLOOMFILE_EPARAMS;
+    const int error = source_take(&from, given);
+    if (error != 0)
+        return error;
     in->fd = from.kind == BLOOMFILE_FROM_FD ? from.fd : -1;
     in->own = from.kind == BLOOMFILE_FROM_PATH;
     in->next = from.kind == BLOOMFILE_FROM_FD ? from.offset : BLOOMFILE_FROM_HERE;

@@ -19,8 +19,8 @@ struct input {
     uint8_t buffer[1 << 14];
 };
 
-/* Checks the source and opens its path. 0, BLOOMFILE_EPARAMS or an errno; after 0 input_stop() is
- * due. */
+/* Checks the source and opens its path. 0, BLOOMFILE_ESTRUCTSIZE, _EVALUE or an errno; after 0
+ * input_stop() is due. */
 int input_start(struct input *in, const struct bloomfile_source *from);
 void input_stop(const struct input *in);
 

@@ -269,24 +269,24 @@ static void check_slice(const struct header *h, struct header_faults *faults)
 {
     const uint64_t blocks = h->m / PROBE_BLOCK_BITS;
     if (h->header_size != GEOMETRY_FILE_HEADER) {
-        HEADER_FAULT(BLOOMFILE_ENOSLICE, header_size);
+        HEADER_FAULT(BLOOMFILE_ESLICE, header_size);
         return;
     }
     if (header_is_layer(h))
-        HEADER_FAULT(BLOOMFILE_ENOSLICE, incompat);
+        HEADER_FAULT(BLOOMFILE_ESLICE, incompat);
     if (layout_known(h->layout) && !layout_has_slices(h->layout))
-        HEADER_FAULT(BLOOMFILE_ENOSLICE, layout);
+        HEADER_FAULT(BLOOMFILE_ESLICE, layout);
     if (h->m_unfolded != h->m)
-        HEADER_FAULT(BLOOMFILE_ENOSLICE, m_unfolded);
+        HEADER_FAULT(BLOOMFILE_ESLICE, m_unfolded);
     if (h->first_block % PAGE_BLOCKS != 0)
-        HEADER_FAULT(BLOOMFILE_ENOSLICE, first_block);
+        HEADER_FAULT(BLOOMFILE_ESLICE, first_block);
     if (h->whole_blocks > BLOOMFILE_MAX_BITS / PROBE_BLOCK_BITS ||
         h->first_block >= h->whole_blocks)
-        HEADER_FAULT(BLOOMFILE_ENOSLICE, whole_blocks);
+        HEADER_FAULT(BLOOMFILE_ESLICE, whole_blocks);
     else if (blocks > h->whole_blocks - h->first_block)
-        HEADER_FAULT(BLOOMFILE_ENOSLICE, m);
+        HEADER_FAULT(BLOOMFILE_ESLICE, m);
     else if (blocks < h->whole_blocks - h->first_block && blocks % PAGE_BLOCKS != 0)
-        HEADER_FAULT(BLOOMFILE_ENOSLICE, m);
+        HEADER_FAULT(BLOOMFILE_ESLICE, m);
 }
 
 void partial_check(const uint8_t *bytes, const struct header *h, struct header_faults *faults)

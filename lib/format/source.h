@@ -5,29 +5,33 @@
 
 #include <bloomfile.h>
 
+#include "format/invalid.h"
 #include "format/versioned_struct.h"
 
-static inline bool source_valid(const struct bloomfile_source *from)
+/* The member that is invalid; NULL: none. */
+static inline const char *source_invalid(const struct bloomfile_source *from)
 {
     const uint64_t *more = from->more;
     if ((from->reserved | from->reserved2 | more[0] | more[1] | more[2] | more[3]) != 0)
-        return false;
+        return "reserved";
     switch (from->kind) {
     case BLOOMFILE_FROM_PATH:
-        return from->path != NULL;
+        return from->path != NULL ? NULL : "path";
     case BLOOMFILE_FROM_MEMORY:
-        return from->memory != NULL || from->size == 0;
+        return from->memory != NULL || from->size == 0 ? NULL : "memory";
     default:
-        return from->kind == BLOOMFILE_FROM_FD;
+        return from->kind == BLOOMFILE_FROM_FD ? NULL : "kind";
     }
 }
 
-/* Copies a source. False: BLOOMFILE_EPARAMS. */
-static inline bool source_known(struct bloomfile_source *to, const struct bloomfile_source *from)
+/* Copies a source. 0, BLOOMFILE_ESTRUCTSIZE or _EVALUE. */
+static inline int source_take(struct bloomfile_source *to, const struct bloomfile_source *from)
 {
-    return versioned_take(to, sizeof *to, from, from->struct_size,
-                          VERSIONED_LEAST(struct bloomfile_source, more)) &&
-           source_valid(to);
+    if (!versioned_take(to, sizeof *to, from, from->struct_size,
+                        VERSIONED_LEAST(struct bloomfile_source, more)))
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
+    const char *member = source_invalid(to);
+    return member != NULL ? invalid(BLOOMFILE_EVALUE, member) : 0;
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Creation of live images. The file is laid out and opened before it gets its name. */
 #include "handle/creating.h"
+#include "format/invalid.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@ int creating_plan(const struct bloomfile_params *given, struct header *h)
 {
     struct bloomfile_params p = *given;
     if (p.capacity == 0 && p.bits == 0)
-        return BLOOMFILE_ECAPACITY;
+        return invalid(BLOOMFILE_EVALUE, "capacity");
     if (p.capacity == 0)
         params_fill(&p);
     int error = params_plan(&p, 0, GEOMETRY_FILE_HEADER, h);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A new filter on its way to a file, to a descriptor through a spool, or to memory. */
 #include "image/new_image.h"
+#include "format/invalid.h"
 
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The caller's parameters: ranges and combinations are checked, then m and k computed. */
 #include "image/params.h"
+#include "format/invalid.h"
 
 #include <bloomfile_inspect.h>
 #include <string.h>
@@ -18,34 +19,38 @@
 /* The whole must be planned before there are keys, and no slice can count those of the others. */
 static int check_slice(const struct bloomfile_params *p)
 {
-    if (p->slice >= p->slices || p->slices > PARTIAL_MOST_SLICES || !layout_has_slices(p->layout))
-        return BLOOMFILE_ENOSLICE;
-    return p->capacity == 0 ? BLOOMFILE_ECAPACITY : 0;
+    if (p->slices > PARTIAL_MOST_SLICES || !layout_has_slices(p->layout))
+        return invalid(BLOOMFILE_EVALUE, "slices");
+    if (p->slice >= p->slices)
+        return invalid(BLOOMFILE_EVALUE, "slice");
+    return p->capacity == 0 ? invalid(BLOOMFILE_EVALUE, "capacity") : 0;
 }
 
 static int check(const struct bloomfile_params *p)
 {
-    if (p->threads > TEAM_MOST || p->over_capacity > 1)
-        return BLOOMFILE_EPARAMS;
+    if (p->threads > TEAM_MOST)
+        return invalid(BLOOMFILE_EVALUE, "threads");
+    if (p->over_capacity > 1)
+        return invalid(BLOOMFILE_EVALUE, "over_capacity");
     const bool framed = p->framing != BLOOMFILE_FRAMING_UNKNOWN || p->framing_size != 0;
     if (framed && header_framing(p->framing, p->framing_size) == BLOOMFILE_FRAMING_UNKNOWN)
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_EVALUE, "framing");
     if (p->hash_id == 0 && p->self_test != 0)
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_EVALUE, "self_test");
     if (p->hash_id != 0 && !hash_is_applications(p->hash_id))
-        return BLOOMFILE_EHASH;
+        return invalid(BLOOMFILE_EVALUE, "hash_id");
     if (!layout_known(p->layout))
-        return BLOOMFILE_ELAYOUT;
+        return invalid(BLOOMFILE_EVALUE, "layout");
     if (p->bits != 0 && !geometry_bits_valid(p->layout, p->bits))
-        return BLOOMFILE_EBITS;
+        return invalid(BLOOMFILE_EVALUE, "bits");
     if (p->hashes > (layout_of(p->layout)->solved ? 0 : BLOOMFILE_MAX_HASHES))
-        return BLOOMFILE_EHASHCOUNT;
+        return invalid(BLOOMFILE_EVALUE, "hashes");
     if (!(p->fpr == 0 || (p->fpr > 0 && p->fpr < 1)))
-        return BLOOMFILE_ERATE;
+        return invalid(BLOOMFILE_EVALUE, "fpr");
     if (p->capacity > GEOMETRY_MAX_CAPACITY)
-        return BLOOMFILE_ECAPACITY;
+        return invalid(BLOOMFILE_EVALUE, "capacity");
     if (p->label != NULL && !header_label_valid(p->label, strlen(p->label)))
-        return BLOOMFILE_ELABEL;
+        return invalid(BLOOMFILE_EVALUE, "label");
     return p->slice != 0 || p->slices != 0 ? check_slice(p) : 0;
 }
 
@@ -53,7 +58,7 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
 {
     *p = (struct bloomfile_params)BLOOMFILE_PARAMS_INIT;
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     if (p->layout == 0)
         p->layout = LAYOUT_DEFAULT;
     return check(p);
@@ -61,14 +66,20 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
 
 int params_refuse_of_builder(const struct bloomfile_params *p)
 {
-    const bool works =
-        p->memory != 0 || p->spool != NULL || p->threads != 0 || p->over_capacity != 0;
-    return works || p->slices != 0 ? BLOOMFILE_EPARAMS : 0;
+    const char *name = p->memory != 0          ? "memory"
+                       : p->spool != NULL      ? "spool"
+                       : p->threads != 0       ? "threads"
+                       : p->over_capacity != 0 ? "over_capacity"
+                       : p->slices != 0        ? "slices"
+                                               : NULL;
+    return name != NULL ? invalid(BLOOMFILE_EVALUE, name) : 0;
 }
 
 int params_refuse_of_live(const struct bloomfile_params *p)
 {
-    return p->series != 0 || p->period != 0 ? BLOOMFILE_EPARAMS : 0;
+    if (p->series == 0 && p->period == 0)
+        return 0;
+    return invalid(BLOOMFILE_EVALUE, p->series != 0 ? "series" : "period");
 }
 
 static double rate_of(const struct bloomfile_params *p, uint64_t keys)
@@ -119,7 +130,7 @@ static int cut_slice(const struct bloomfile_params *p, struct header *h)
     h->first_block = partial_first_block(blocks, p->slice, p->slices);
     h->m = (end - h->first_block) * PROBE_BLOCK_BITS;
     const bool each_has_pages = partial_first_block(blocks, 1, p->slices) != 0;
-    return each_has_pages ? 0 : BLOOMFILE_ENOSLICE;
+    return each_has_pages ? 0 : invalid(BLOOMFILE_EVALUE, "slices");
 }
 
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,

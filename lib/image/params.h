@@ -8,14 +8,14 @@
 /* Copies and checks the caller's parameters, which may be NULL. The label stays the caller's. */
 int params_take(struct bloomfile_params *p, const struct bloomfile_params *given);
 
-/* BLOOMFILE_EPARAMS if any is set that only builders use. */
+/* BLOOMFILE_EVALUE if any is set that only builders use. */
 int params_refuse_of_builder(const struct bloomfile_params *p);
 
-/* BLOOMFILE_EPARAMS if any is set that only new live filters use. */
+/* BLOOMFILE_EVALUE if any is set that only new live filters use. */
 int params_refuse_of_live(const struct bloomfile_params *p);
 
 /* Sets all in *h that describes the filter, as image_describe() needs it, for n keys so far.
- * p->label is valid. 0, BLOOMFILE_EUNREACHABLE, or BLOOMFILE_ENOSLICE: there are fewer pages than
+ * p->label is valid. 0, BLOOMFILE_EUNREACHABLE, or BLOOMFILE_EVALUE: there are fewer pages than
  * slices. */
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
                 struct header *h);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/invalid.h"
 #include "format/versioned_struct.h"
 #include "os/memory.h"
 
@@ -20,29 +21,36 @@ static bool is_zero(const uint64_t *more, size_t count)
     return all == 0;
 }
 
-static bool is_valid(const struct bloomfile_destination *to)
+static int unless(bool valid, const char *member)
+{
+    return valid ? 0 : invalid(BLOOMFILE_EVALUE, member);
+}
+
+static int check(const struct bloomfile_destination *to)
 {
     const uint32_t flags = to->kind == BLOOMFILE_TO_PATH ? BLOOMFILE_TO_REPLACE : 0;
-    if ((to->flags & ~flags) != 0 || to->reserved != 0 ||
-        !is_zero(to->more, sizeof to->more / sizeof *to->more))
-        return false;
+    if ((to->flags & ~flags) != 0)
+        return invalid(BLOOMFILE_EFLAGS, "flags");
+    if (to->reserved != 0 || !is_zero(to->more, sizeof to->more / sizeof *to->more))
+        return invalid(BLOOMFILE_EVALUE, "reserved");
     switch (to->kind) {
     case BLOOMFILE_TO_PATH:
-        return to->path != NULL;
+        return unless(to->path != NULL, "path");
     case BLOOMFILE_TO_MEMORY:
-        return to->memory != NULL || to->size == 0;
+        return unless(to->memory != NULL || to->size == 0, "memory");
     case BLOOMFILE_TO_CALLBACK:
-        return to->write != NULL;
+        return unless(to->write != NULL, "write");
     default:
-        return to->kind == BLOOMFILE_TO_FD;
+        return unless(to->kind == BLOOMFILE_TO_FD, "kind");
     }
 }
 
 int destination_take(struct destination *d, struct bloomfile_destination *given)
 {
     *d = (struct destination){ .given = given };
-    const bool taken = versioned_take(&d->to, sizeof d->to, given, given->struct_size, LEAST);
-    return taken && is_valid(&d->to) ? 0 : BLOOMFILE_EPARAMS;
+    if (!versioned_take(&d->to, sizeof d->to, given, given->struct_size, LEAST))
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
+    return check(&d->to);
 }
 
 int destination_fits(const struct destination *d, uint64_t size)

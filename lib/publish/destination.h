@@ -23,7 +23,7 @@ struct destination {
     uint64_t at;
 };
 
-/* Checks the caller's struct and copies it. 0 or BLOOMFILE_EPARAMS. */
+/* Checks the caller's struct and copies it. 0, BLOOMFILE_ESTRUCTSIZE, _EFLAGS or _EVALUE. */
 int destination_take(struct destination *d, struct bloomfile_destination *given);
 
 static inline struct destination destination_part(int fd, uint64_t at)

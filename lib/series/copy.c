@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "combine/combine.h"
+#include "format/invalid.h"
 #include "os/file.h"
 #include "os/host.h"
 #include "os/path.h"
@@ -176,8 +177,10 @@ static int rescue_layers(const struct series *to, const struct layers *l, bool r
 
 int series_rescue(const bloomfile_filter *f, const char *path, unsigned flags)
 {
-    if (path == NULL || (flags & ~BLOOMFILE_TO_REPLACE) != 0)
-        return BLOOMFILE_EPARAMS;
+    if (path == NULL)
+        return invalid(BLOOMFILE_EVALUE, "path");
+    if ((flags & ~BLOOMFILE_TO_REPLACE) != 0)
+        return invalid(BLOOMFILE_EFLAGS, "flags");
     if (!f->series->live)
         return BLOOMFILE_ESEALED;
     char *real = path_without_links(path), *copy = NULL;

@@ -3,6 +3,7 @@
  * a lookup that misses a key already reported as added finds the bit, and by it the file
  * (doc/format/live.md 9.3). */
 #include "series/succession.h"
+#include "format/invalid.h"
 
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -37,11 +38,15 @@ int succession_first(const struct bloomfile_params *given, uint64_t identity, st
     const bool grows = p.series == BLOOMFILE_SERIES_GROW;
     const double fpr = p.fpr != 0 ? p.fpr : SIZING_DEFAULT_FPR;
     if (layout_of(p.layout)->counts)
-        return BLOOMFILE_ESERIES;
-    if (p.series > HEADER_MOST_LAYERS || (grows && (p.bits != 0 || p.hashes != 0 || p.period != 0)))
-        return BLOOMFILE_EPARAMS;
+        return invalid(BLOOMFILE_EVALUE, "layout");
+    if (p.series > HEADER_MOST_LAYERS)
+        return invalid(BLOOMFILE_EVALUE, "series");
+    if (grows && (p.bits != 0 || p.hashes != 0 || p.period != 0))
+        return invalid(BLOOMFILE_EVALUE, p.bits != 0     ? "bits"
+                                         : p.hashes != 0 ? "hashes"
+                                                         : "period");
     if (p.capacity == 0)
-        return BLOOMFILE_ECAPACITY;
+        return invalid(BLOOMFILE_EVALUE, "capacity");
     if (p.bits == 0)
         p.fpr = grows ? fpr * (1 - tightening) : fpr / p.series;
     int error = creating_plan(&p, h);
@@ -63,7 +68,7 @@ static int plan_larger(const struct header *from, struct header *h)
     p.capacity = 2 * from->capacity;
     p.fpr = tightening * from->fpr;
     if (p.capacity > GEOMETRY_MAX_CAPACITY)
-        return BLOOMFILE_ECAPACITY;
+        return BLOOMFILE_EUNREACHABLE;
     int error = params_plan(&p, 0, GEOMETRY_FILE_HEADER, h);
     if (error != 0)
         return error;

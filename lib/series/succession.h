@@ -5,8 +5,7 @@
 
 #include "series/layers.h"
 
-/* The header of layer 0. The parameters are checked. BLOOMFILE_ESERIES, _EPARAMS and those of
- * sizing. */
+/* The header of layer 0. The parameters are checked. BLOOMFILE_EVALUE and those of sizing. */
 int succession_first(const struct bloomfile_params *given, uint64_t identity, struct header *h);
 
 /* Whether the time of a generation is up, or its beginning lies ahead of the clock. Takes no system

@@ -126,7 +126,7 @@ def header(out):
     out.add("EVERSION", "V7", version_0=changed(version=0), version_2=changed(version=2),
             version_all_ones=changed(version=2**32 - 1),
             version_2_and_unknown_feature=changed(version=2, incompat=1))
-    out.add("ENOSLICE", "V33", incompat_bit_1=changed(incompat=2),
+    out.add("ESLICE", "V33", incompat_bit_1=changed(incompat=2),
             incompat_bits_0_and_1=changed(IN_FILE, incompat=3))
     out.add("EFEATURE", "V8", incompat_bit_2=changed(incompat=4), incompat_bits_0_and_2=changed(
                 IN_FILE, incompat=5),

@@ -177,7 +177,7 @@ def live_series(out):
     out.add_live("EEMPTY", "V1", layer_empty={**two, 1: b""})
     out.add_live("EMAGIC", "V2", layer_is_a_text={**two, 1: b"apple\nbanana\ncherry\n" * 40})
     out.add_live("EHEADER", "V6", layer_header_damaged={**two, 1: flip(two[1], 1000)})
-    out.add_live("ENOSLICE", "V33", layer_with_an_unknown_feature=changed(1, incompat=3))
+    out.add_live("ESLICE", "V33", layer_with_an_unknown_feature=changed(1, incompat=3))
     out.add_live("EFEATURE", "V8", layer_with_unknown_bit_2=changed(1, incompat=5))
     out.add_live("ETRUNCATED", "V19", layer_truncated={**two, 1: two[1][:-1]})
     out.add_live("ERECORD", "V21", layer_records_damaged={

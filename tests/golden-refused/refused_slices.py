@@ -27,7 +27,7 @@ def shapes(out):
     """V33; the place in the whole is right, if there is one."""
     embedded = make("blocked", 64 * 512, 6, KEYS, embedded=True)
     one_page = make("blocked", 64 * 512, 6, KEYS)
-    out.add("ENOSLICE", "V33", slice_in_embedded_form=as_slice(embedded, 0, 64),
+    out.add("ESLICE", "V33", slice_in_embedded_form=as_slice(embedded, 0, 64),
             slice_of_classic=as_slice(make("classic", 64 * 512, 6, KEYS), 0, 64),
             slice_of_counters=as_slice(make("counting", 64 * 512, 6, KEYS), 0, 64),
             slice_of_ribbon=as_slice(make("ribbon", 64 * 512, 0, KEYS), 0, 64),
@@ -47,7 +47,7 @@ def places(out):
     """V34; those of a whole filter's fields are in bits 32 and above, too."""
     two_pages = make("blocked", 128 * 512, 6, KEYS)
     odd = make("blocked", 65 * 512, 6, KEYS)
-    out.add("ENOSLICE", "V34", slice_of_no_blocks=changed(whole_blocks=0),
+    out.add("ESLICE", "V34", slice_of_no_blocks=changed(whole_blocks=0),
             slice_of_2_to_51_plus_1_blocks=changed(whole_blocks=2**51 + 1),
             slice_of_2_to_60_blocks=changed(whole_blocks=2**60),
             slice_of_all_ones_blocks=changed(whole_blocks=2**64 - 1),

@@ -244,9 +244,9 @@ class Image:
 
     def check_slice(self):
         """slices.md 1.1."""
-        self.need(spec_slice.has_shape_of_slice(self.header), "ENOSLICE rule V33")
+        self.need(spec_slice.has_shape_of_slice(self.header), "ESLICE rule V33")
         self.header.update(parse(spec_slice.FIELDS, self.data[:2048]))
-        self.need(spec_slice.is_in_its_whole(self.header), "ENOSLICE rule V34")
+        self.need(spec_slice.is_in_its_whole(self.header), "ESLICE rule V34")
 
     def check_layer(self):
         """slices.md 2.1, but for the record's state."""

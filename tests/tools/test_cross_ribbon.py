@@ -133,7 +133,7 @@ class CrossRibbon(ToolTest):
                     ("bffold", ["--factor", 2, "source", "out"], ["fold", 2, "source", "out"]),
                     ("bfmerge", ["out", "source"], ["union", "out", "source"])):
                 with self.subTest(command[0], damaged=source != image):
-                    self.assertIn("the layout ribbon", self.trouble(tool, *words))
+                    self.assertIn("a ribbon filter", self.trouble(tool, *words))
                     result = subprocess.run([sys.executable, "-B", craft.READER, *map(str, command)],
                                             cwd=self.folder, stderr=subprocess.PIPE)
                     self.assertEqual((result.returncode, result.stderr),

@@ -134,7 +134,7 @@ class Trouble(StreamTest):
             image = (REFUSED / row["file"]).read_bytes()
             if row["file"].startswith("ribbon-") and row["rule"] == "12.4":
                 # Whatever else is wrong with it, and before that is looked at.
-                self.assertIn("the layout ribbon", self.trouble("bfmerge", "merged", "-", stdin=image))
+                self.assertIn("a ribbon filter", self.trouble("bfmerge", "merged", "-", stdin=image))
             elif row["file"] != "twice.bloom":  # in a stream that is two of them
                 self.refused(image)
 

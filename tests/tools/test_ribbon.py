@@ -254,8 +254,8 @@ class Others(RibbonTest):
 
     def test_what_cannot_be_done(self):
         """Nothing is made or changed; the message says why, and what to do."""
-        at_once = "the layout ribbon is built from all keys at once; blocked can be changed and" \
-                  " combined (build a filter from the keys with bfcreate)"
+        at_once = "a ribbon filter cannot be changed, folded, merged or patched" \
+                  " (build a filter from the keys with bfcreate)"
         for tool, words, names, why in (
                 ("bfadd", "filter.bloom keys", "filter.bloom", "create a filter for adding"),
                 ("bfadd", "--remove filter.bloom keys", "filter.bloom", "sealed"),

@@ -588,3 +588,11 @@ size_t open_descriptors(void)
         count += (all[i].revents & POLLNVAL) == 0;
     return count;
 }
+
+int error_named(const char *name)
+{
+    for (int error = -1100; error > -1800; error--)
+        if (strcmp(name, bloomfile_errname(error)) == 0)
+            return error;
+    return 0;
+}

@@ -190,4 +190,7 @@ void need_wipe_on_fork(void);
 /* Whether files here can be made without a name, and get one. */
 bool has_unnamed_files(void);
 
+/* The value of "BLOOMFILE_EMAGIC" and so on; 0 if no error has that name. */
+int error_named(const char *name);
+
 #endif

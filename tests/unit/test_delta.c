@@ -476,7 +476,7 @@ TEST(filters_of_another_shape_are_refused)
     struct bytes file = with_file_header(image_from(recipe));
     assert_error(delta_of(&patch, base, file, 1), BLOOMFILE_EDIFFERENTFORM);
     free(patch.data);
-    assert_error(delta_of(&patch, base, base, 1025), BLOOMFILE_EPARAMS);
+    assert_error(delta_of(&patch, base, base, 1025), BLOOMFILE_EVALUE);
     free(patch.data);
     free(file.data);
     free(base.data);
@@ -495,7 +495,7 @@ TEST_IN_DIR(live_filters_are_refused)
     assert_error(bloomfile_delta(TO_PATH("p", 0), sealed, live, 1), BLOOMFILE_ELIVE);
     assert_error(bloomfile_patch(TO_PATH("p", 0), live, FROM_FD(0), 1), BLOOMFILE_ELIVE);
     assert_int_equal(access("p", F_OK), -1);
-    assert_error(bloomfile_delta(TO_PATH("p", 1), sealed, sealed, 1), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_delta(TO_PATH("p", 1), sealed, sealed, 1), BLOOMFILE_EFLAGS);
     bloomfile_close(live);
     bloomfile_close(sealed);
 }
@@ -676,7 +676,7 @@ TEST_IN_DIR(descriptors_that_cannot_be_read_are_an_error)
     assert_error(bloomfile_patch(TO_PATH("x", 0), f, FROM_FD(-1), 1), EBADF);
     assert_error(bloomfile_get_patch_info(FROM_FD(-1), &info), EBADF);
     info.struct_size = 3;
-    assert_error(bloomfile_get_patch_info(FROM_FD(-1), &info), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_get_patch_info(FROM_FD(-1), &info), BLOOMFILE_ESTRUCTSIZE);
     const int folder = open(".", O_RDONLY | O_DIRECTORY);
     assert_error(bloomfile_patch(TO_PATH("x", 0), f, FROM_FD(folder), 1), EISDIR);
     close(folder);

@@ -562,8 +562,8 @@ TEST_IN_DIR(threads_have_a_limit)
 {
     struct bytes base = image_from(blocked);
     bloomfile_filter *f = open_image(base, 0);
-    assert_error(bloomfile_patch(TO_PATH("x", 0), f, FROM_FD(-1), 1025), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_patch(TO_FD(-1, NULL), f, FROM_FD(-1), 1025), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_patch(TO_PATH("x", 0), f, FROM_FD(-1), 1025), BLOOMFILE_EVALUE);
+    assert_error(bloomfile_patch(TO_FD(-1, NULL), f, FROM_FD(-1), 1025), BLOOMFILE_EVALUE);
     assert_int_equal(access("x", F_OK), -1);
     bloomfile_close(f);
     free(base.data);

@@ -280,7 +280,7 @@ static void assert_goes_to_buffer(const struct maker *m, struct bytes expected, 
             for (size_t i = 0; i < size; i++)
                 assert_int_equal(buffer[i], GUARD);
         if (!fits) /* the struct is of no use any more */
-            assert_error(m->make(&to), BLOOMFILE_EPARAMS);
+            assert_error(m->make(&to), BLOOMFILE_EVALUE);
         memset(buffer, GUARD, size);
         for (size_t i = 0; i < all; i++)
             if (memory[i] != GUARD)
@@ -386,7 +386,10 @@ TEST(a_destination_that_is_not_valid_is_refused)
     for (size_t i = 0; i < ROWS(makers); i++)
         for (size_t row = 0; row < ROWS(rows); row++) {
             struct bloomfile_destination to = rows[row];
-            if (makers[i].make(&to) != BLOOMFILE_EPARAMS)
+            const int error = to.struct_size != size ? BLOOMFILE_ESTRUCTSIZE
+                              : to.flags != 0        ? BLOOMFILE_EFLAGS
+                                                     : BLOOMFILE_EVALUE;
+            if (makers[i].make(&to) != error)
                 fail_msg("%s: row %zu is taken", makers[i].what, row);
             assert_memory_equal(&to, &rows[row], sizeof to);
         }
@@ -532,7 +535,7 @@ TEST(a_source_that_is_not_valid_is_refused)
         { .struct_size = size, .kind = BLOOMFILE_FROM_FD, .more = { 0, 0, 0, 1 } },
     };
     for (size_t i = 0; i < ROWS(rows); i++)
-        assert_error(apply_from(rows[i]), BLOOMFILE_EPARAMS);
+        assert_error(apply_from(rows[i]), i < 2 ? BLOOMFILE_ESTRUCTSIZE : BLOOMFILE_EVALUE);
 }
 
 /* ---- ended by the caller */

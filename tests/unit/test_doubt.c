@@ -105,22 +105,6 @@ enum {
     MAYBES_VERIFIED
 };
 
-static int error_named(const char *name)
-{
-    static const struct {
-        const char *name;
-        int error;
-    } errors[] = {
-#define NAMED(name, value, text) { #name, name },
-        BLOOMFILE_ERRORS(NAMED)
-    };
-    for (size_t i = 0; i < ROWS(errors); i++)
-        if (strcmp(name, errors[i].name) == 0)
-            return errors[i].error;
-    assert_string_equal(name, "-");
-    return 0;
-}
-
 /* Opens it with the last of these names. NULL: that is wrong, and it was refused. */
 static bloomfile_filter *open_with_names(struct bytes image, char *const *row)
 {

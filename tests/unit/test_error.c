@@ -1,46 +1,75 @@
 /* SPDX-License-Identifier: MIT
- * Every error has its own value, name and text. */
+ * Names, texts and kinds of errors, and the name of an invalid argument. */
 #include "support.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
-static const struct {
-    const char *name;
-    int value;
-    const char *text;
-} errors[] = {
-#define ROW(name, value, text) { #name, value, text },
-    BLOOMFILE_ERRORS(ROW)
-};
+#define KINDS 7
 
-TEST(every_error_has_its_own_value_name_and_text)
+TEST(every_error_has_its_own_name_and_text_and_the_kind_of_its_hundreds)
 {
-    for (size_t i = 0; i < ROWS(errors); i++) {
-        assert_true(errors[i].value < 0);
-        assert_string_equal(bloomfile_errname(errors[i].value), errors[i].name);
-        assert_string_equal(bloomfile_strerror(errors[i].value), errors[i].text);
-        for (size_t j = 0; j < i; j++) {
-            assert_int_not_equal(errors[i].value, errors[j].value);
-            assert_string_not_equal(errors[i].name, errors[j].name);
-            assert_string_not_equal(errors[i].text, errors[j].text);
+    const char *texts[KINDS * 100];
+    size_t known = 0;
+    for (int kind = 1; kind <= KINDS; kind++) {
+        int error = -1001 - 100 * kind;
+        for (; strcmp(bloomfile_errname(error), "UNKNOWN") != 0; error--) {
+            const char *text = bloomfile_strerror(error);
+            assert_int_equal(bloomfile_error_kind(error), kind);
+            assert_int_equal(error_named(bloomfile_errname(error)), error);
+            assert_string_not_equal(text, "unknown error");
+            for (size_t i = 0; i < known; i++)
+                assert_string_not_equal(text, texts[i]);
+            texts[known++] = text;
         }
+        assert_true(error < -1001 - 100 * kind); /* each kind has an error */
     }
+    assert_true(known > 50);
 }
 
 TEST(the_values_are_part_of_the_abi)
 {
-    assert_int_equal(BLOOMFILE_EEMPTY, -1001);
-    assert_int_equal(BLOOMFILE_EMAGIC, -1003);
-    assert_int_equal(BLOOMFILE_EHASHCOUNT, -1012);
-    assert_int_equal(BLOOMFILE_ERECORD, -1021);
-    assert_int_equal(BLOOMFILE_EPAGE, -1025);
-    assert_int_equal(BLOOMFILE_EUNREACHABLE, -1029);
-    assert_int_equal(BLOOMFILE_EUNCLEAN, -1030);
-    assert_int_equal(BLOOMFILE_EABSENT, -1034);
-    assert_int_equal(BLOOMFILE_EISCOUNTING, -1041);
-    assert_int_equal(BLOOMFILE_ENOTCOMPACT, -1042);
+    assert_int_equal(BLOOMFILE_EFILESYSTEM, -1101);
+    assert_int_equal(BLOOMFILE_EPAGE, -1217);
+    assert_int_equal(BLOOMFILE_EMAGIC, -1301);
+    assert_int_equal(BLOOMFILE_EVERSION, -1401);
+    assert_int_equal(BLOOMFILE_EUNCLEAN, -1504);
+    assert_int_equal(BLOOMFILE_EFACTOR, -1611);
+    assert_int_equal(BLOOMFILE_EFULL, -1701);
+}
+
+TEST(an_errno_is_of_the_system_but_ebusy)
+{
+    assert_int_equal(bloomfile_error_kind(0), BLOOMFILE_KIND_NONE);
+    assert_int_equal(bloomfile_error_kind(EBUSY), BLOOMFILE_KIND_STATE);
+    assert_int_equal(bloomfile_error_kind(EIO), BLOOMFILE_KIND_SYSTEM);
+    assert_int_equal(bloomfile_error_kind(ENOENT), BLOOMFILE_KIND_SYSTEM);
+}
+
+TEST(a_later_error_has_a_kind)
+{
+    assert_int_equal(bloomfile_error_kind(-1299), BLOOMFILE_KIND_DAMAGED);
+    assert_int_equal(bloomfile_error_kind(-1799), BLOOMFILE_KIND_CAPACITY);
+}
+
+TEST(the_invalid_member_is_named)
+{
+    bloomfile_filter *f;
+    bloomfile_builder *b;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    assert_string_equal(bloomfile_invalid(), "");
+    params.bits = 100;
+    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EVALUE);
+    assert_string_equal(bloomfile_invalid(), "bits");
+    assert_error(bloomfile_open(&f, "x", ~0u), BLOOMFILE_EFLAGS);
+    assert_string_equal(bloomfile_invalid(), "flags");
+    assert_error(bloomfile_open(&f, "/", 0), EISDIR);
+    assert_string_equal(bloomfile_invalid(), "flags");
+    params.struct_size = 1;
+    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_ESTRUCTSIZE);
+    assert_string_equal(bloomfile_invalid(), "struct_size");
 }
 
 TEST(no_error_is_called_so)

@@ -187,7 +187,10 @@ TEST_IN_DIR(wrong_parameters_are_errors)
     struct bytes image = sealed_image();
     write_file("filter", image.data, image.size);
     struct bloomfile_open_report report = { .struct_size = 8 };
-    struct bloomfile_open_params rows[9];
+    static const int errors[] = { BLOOMFILE_EFLAGS,      BLOOMFILE_EFLAGS, BLOOMFILE_EVALUE,
+                                  BLOOMFILE_EVALUE,      BLOOMFILE_EVALUE, BLOOMFILE_ESTRUCTSIZE,
+                                  BLOOMFILE_ESTRUCTSIZE, BLOOMFILE_EFLAGS, BLOOMFILE_EFLAGS };
+    struct bloomfile_open_params rows[ROWS(errors)];
     for (size_t i = 0; i < ROWS(rows); i++)
         rows[i] = (struct bloomfile_open_params)BLOOMFILE_OPEN_PARAMS_INIT;
     rows[0].expect = 1u << 5;
@@ -203,7 +206,7 @@ TEST_IN_DIR(wrong_parameters_are_errors)
     bloomfile_filter *f;
     struct bloomfile_source from = bloomfile_from_path("filter");
     for (size_t i = 0; i < ROWS(rows); i++)
-        assert_error(bloomfile_open_with(&f, &from, &rows[i]), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_open_with(&f, &from, &rows[i]), errors[i]);
     struct bloomfile_source bad[] = { bloomfile_from_path(NULL),
                                       bloomfile_from_memory(NULL, 1),
                                       bloomfile_from_fd(0, BLOOMFILE_FROM_HERE, 1),
@@ -214,7 +217,8 @@ TEST_IN_DIR(wrong_parameters_are_errors)
     bad[4].kind = BLOOMFILE_FROM_CALLBACK;
     bad[5].kind = 0;
     for (size_t i = 0; i < ROWS(bad); i++)
-        assert_error(bloomfile_open_with(&f, &bad[i], NULL), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_open_with(&f, &bad[i], NULL),
+                     i == 3 ? BLOOMFILE_ESTRUCTSIZE : BLOOMFILE_EVALUE);
     free(image.data);
 }
 
@@ -333,7 +337,7 @@ TEST_IN_DIR(a_layer_that_is_missed_later_is_reported_by_the_handle)
     assert_error(report.error, BLOOMFILE_EMISSINGLAYER);
     assert_report(report, BLOOMFILE_REASON_MISSING, 1, "series.1");
     report.struct_size = 8;
-    assert_error(bloomfile_layer_report(r, &report), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_layer_report(r, &report), BLOOMFILE_ESTRUCTSIZE);
     bloomfile_close(r);
     bloomfile_close(f);
 }

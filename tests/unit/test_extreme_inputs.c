@@ -395,9 +395,9 @@ TEST(what_cannot_be_meant_is_not_assembled)
     bloomfile_free(image);
     for (size_t i = 0; i < ROWS(wrong); i++)
         assert_error(assemble_memory(&image, &size, &wrong[i], body, sizeof body, 0, 0),
-                     BLOOMFILE_EPARAMS);
+                     i == 0 ? BLOOMFILE_ESTRUCTSIZE : BLOOMFILE_EVALUE);
     assert_error(assemble_memory(&image, &size, &sound, body, sizeof body, ~0u, 0),
-                 BLOOMFILE_EPARAMS);
+                 BLOOMFILE_EVALUE);
 }
 
 TEST(a_body_of_whole_pages_is_assembled_as_it_is)

@@ -376,7 +376,7 @@ TEST(the_result_goes_to_a_descriptor_as_well)
     free(file.data);
     free(stream.data);
 
-    assert_error(bloomfile_fold(TO_PATH(NULL, 0), source, 4), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_fold(TO_PATH(NULL, 0), source, 4), BLOOMFILE_EVALUE);
     close(fd);
     assert_error(bloomfile_fold(TO_FD(fd, NULL), source, 4), EBADF);
     int full = open("/dev/full", O_WRONLY);
@@ -423,7 +423,7 @@ TEST(other_errors_leave_nothing_behind)
     assert_error(bloomfile_fold(TO_PATH("source", 0), source, 2), EEXIST);
     assert_error(bloomfile_fold(TO_PATH("missing/result", 0), source, 2), ENOENT);
     assert_error(bloomfile_fold(TO_PATH("result", BLOOMFILE_OPEN_WRITE), source, 2),
-                 BLOOMFILE_EPARAMS);
+                 BLOOMFILE_EFLAGS);
     assert_int_equal(entries_in_dir(), entries);
     bloomfile_close(source);
 }

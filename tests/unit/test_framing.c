@@ -89,9 +89,9 @@ TEST(what_is_no_framing_is_refused_as_a_parameter)
     for (size_t i = 0; i < ROWS(wrong); i++) {
         struct bloomfile_params params = params_of(wrong[i][0], wrong[i][1]);
         bloomfile_builder *b;
-        assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EVALUE);
         bloomfile_filter *f;
-        assert_error(bloomfile_create(&f, "never", &params, 0), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_create(&f, "never", &params, 0), BLOOMFILE_EVALUE);
     }
     assert_int_equal(entries_in_dir(), 0);
 }

@@ -159,11 +159,11 @@ TEST(a_struct_size_that_was_never_set_is_refused_and_nothing_is_written)
         info.struct_size = measurement.struct_size = sizes[i];
         before = info;
         unmeasured = measurement;
-        assert_error(bloomfile_get_info(f, &info), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_get_info(f, &info), BLOOMFILE_ESTRUCTSIZE);
         assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL),
-                     BLOOMFILE_EPARAMS);
+                     BLOOMFILE_ESTRUCTSIZE);
         assert_memory_equal(&info, &before, sizeof info);
-        assert_error(bloomfile_measure(f, &measurement), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_measure(f, &measurement), BLOOMFILE_ESTRUCTSIZE);
         assert_memory_equal(&measurement, &unmeasured, sizeof measurement);
     }
     bloomfile_close(f);
@@ -355,7 +355,7 @@ TEST(a_map_of_cells_adds_up_to_the_fill)
             }
             assert_close(sum / (double)counts[c], measured(image).fill, 1e-9);
         }
-        assert_error(bloomfile_measure_map(f, NULL, 0), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_measure_map(f, NULL, 0), BLOOMFILE_EVALUE);
         bloomfile_close(f);
         free(image.data);
     }

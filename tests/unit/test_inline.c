@@ -116,7 +116,7 @@ TEST(pin_that_was_never_filled_answers_maybe)
     const struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 64, 4, 10, 0 });
     bloomfile_filter *f = open_image(image, 0);
-    assert_error(bloomfile_pin(f, &pin), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_pin(f, &pin), BLOOMFILE_ESTRUCTSIZE);
     assert_maybe(&pin, 0, KEYS);
     bloomfile_close(f);
     free(image.data);
@@ -175,7 +175,7 @@ TEST(a_size_that_no_version_has_is_refused)
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 10, 0 });
     bloomfile_filter *f = open_image(image, 0);
     struct bloomfile_pinned pin = { .struct_size = 4 };
-    assert_error(bloomfile_pin(f, &pin), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_pin(f, &pin), BLOOMFILE_ESTRUCTSIZE);
     bloomfile_close(f);
     free(image.data);
 }

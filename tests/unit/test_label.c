@@ -81,7 +81,7 @@ TEST(each_label_is_taken_or_refused_by_the_builder)
         params.label = labels[i].label;
         bloomfile_builder *b;
         int error = bloomfile_builder_new(&b, &params);
-        if (error != (labels[i].valid ? 0 : BLOOMFILE_ELABEL))
+        if (error != (labels[i].valid ? 0 : BLOOMFILE_EVALUE))
             fail_msg("%s: %s", labels[i].what, bloomfile_errname(error));
         if (error != 0)
             continue;
@@ -97,7 +97,7 @@ TEST(the_builder_refuses_a_label_of_113_bytes)
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.label = HUNDRED "0123456789012";
     bloomfile_builder *b;
-    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_ELABEL);
+    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EVALUE);
     assert_null(b);
 }
 

@@ -61,12 +61,12 @@ TEST_IN_DIR(parameters_that_will_not_do_make_nothing)
 {
     bloomfile_filter *f = (void *)&f;
     struct bloomfile_params params = sized(0);
-    assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_ECAPACITY);
+    assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_EVALUE);
     assert_null(f);
-    assert_error(bloomfile_create(&f, "filter", NULL, 0), BLOOMFILE_ECAPACITY);
+    assert_error(bloomfile_create(&f, "filter", NULL, 0), BLOOMFILE_EVALUE);
     params = sized(10);
     params.layout = 9;
-    assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_ELAYOUT);
+    assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_EVALUE);
     params = sized(10);
     params.fpr = 1e-300;
     assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_EUNREACHABLE);
@@ -74,13 +74,13 @@ TEST_IN_DIR(parameters_that_will_not_do_make_nothing)
     static const unsigned flags[] = { BLOOMFILE_OPEN_WRITE, BLOOMFILE_OPEN_ACCEPT_UNCLEAN,
                                       1u << 31 };
     for (size_t i = 0; i < ROWS(flags); i++)
-        assert_error(bloomfile_create(&f, "filter", &params, flags[i]), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_create(&f, "filter", &params, flags[i]), BLOOMFILE_EFLAGS);
     for (size_t i = 0; i < ROWS(flags); i++)
-        assert_error(bloomfile_create_memory(&f, &params, flags[i]), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_create_memory(&f, &params, BLOOMFILE_TO_REPLACE), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_create(&f, NULL, &params, 0), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_create_memory(&f, &params, flags[i]), BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_create_memory(&f, &params, BLOOMFILE_TO_REPLACE), BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_create(&f, NULL, &params, 0), BLOOMFILE_EVALUE);
     assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_OPEN_SOLE_ADDER),
-                 BLOOMFILE_EPARAMS);
+                 BLOOMFILE_EFLAGS);
     assert_error(bloomfile_create(&f, "", &params, 0), ENOENT);
     assert_error(bloomfile_create(&f, "missing/filter", &params, 0), ENOENT);
     make_pipe("pipe", 0600);
@@ -400,8 +400,8 @@ TEST_IN_DIR(what_only_builders_use_is_refused_and_not_ignored)
         { .struct_size = sizeof *given, .capacity = 10, .threads = 1 },
     };
     for (size_t i = 0; i < ROWS(given); i++) {
-        assert_error(bloomfile_create(&f, "filter", &given[i], 0), BLOOMFILE_EPARAMS);
-        assert_error(bloomfile_create_memory(&f, &given[i], 0), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_create(&f, "filter", &given[i], 0), BLOOMFILE_EVALUE);
+        assert_error(bloomfile_create_memory(&f, &given[i], 0), BLOOMFILE_EVALUE);
     }
     assert_int_equal(entries_in_dir(), 0);
 }
@@ -521,7 +521,7 @@ TEST_IN_DIR(a_live_filter_is_a_file_of_its_own_without_checksums)
 
     int fd = open("filter", O_RDWR);
     assert_error(open_from(&g, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), BLOOMFILE_OPEN_WRITE),
-                 BLOOMFILE_EPARAMS);
+                 BLOOMFILE_EFLAGS);
     assert_error(open_from(&g, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), 0), 0);
     close(fd);
     assert_has(g, 10);

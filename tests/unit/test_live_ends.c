@@ -46,8 +46,7 @@ TEST_IN_DIR(a_sealed_copy_is_the_same_as_sealing_in_place)
     add(f, 0, 300);
     assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), 0);
     assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), EEXIST);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_OPEN_WRITE), f),
-                 BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_OPEN_WRITE), f), BLOOMFILE_EFLAGS);
     assert_error(bloomfile_seal(f), 0);
     assert_error(bloomfile_copy_sealed(TO_PATH("copy of sealed", 0), f), 0);
     bloomfile_close(f);

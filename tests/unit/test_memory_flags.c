@@ -140,7 +140,7 @@ TEST_IN_DIR(memory_of_the_callers_is_his_to_lock)
     for (unsigned i = 0; i < 3; i++) {
         static const unsigned flags[] = { PREFAULT, LOCK, PREFAULT | LOCK };
         assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), flags[i]),
-                     BLOOMFILE_EPARAMS);
+                     BLOOMFILE_EFLAGS);
         assert_null(f);
     }
     free(image.data);
@@ -151,7 +151,7 @@ TEST_IN_DIR(a_live_filter_may_be_resident_but_not_a_copy)
     bloomfile_filter *f;
     make_live("live", BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_open(&f, "live", COPY), BLOOMFILE_ELIVE);
-    assert_error(bloomfile_open(&f, "live", COPY | BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_open(&f, "live", COPY | BLOOMFILE_OPEN_WRITE), BLOOMFILE_EFLAGS);
     bloomfile_filter *reader = opened("live", PREFAULT | LOCK);
     bloomfile_filter *writer = opened("live", PREFAULT | LOCK | BLOOMFILE_OPEN_WRITE);
     add_digests_of(writer, LIVE_KEYS, 2 * LIVE_KEYS);

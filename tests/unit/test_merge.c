@@ -316,14 +316,14 @@ TEST(wrong_parameters_are_refused)
         struct bloomfile_merge_params params;
         int error;
     } rows[] = {
-        { { .op = 3 }, BLOOMFILE_EPARAMS },
-        { { .reserved = 1 }, BLOOMFILE_EPARAMS },
-        { { .keys = UINT64_MAX }, BLOOMFILE_EPARAMS },
-        { { .max_fpr = -0.1 }, BLOOMFILE_ERATE },
-        { { .max_fpr = 1.1 }, BLOOMFILE_ERATE },
-        { { .max_fpr = NAN }, BLOOMFILE_ERATE },
-        { { .label = "\n" }, BLOOMFILE_ELABEL },
-        { { .label = too_long }, BLOOMFILE_ELABEL },
+        { { .op = 3 }, BLOOMFILE_EVALUE },
+        { { .reserved = 1 }, BLOOMFILE_EVALUE },
+        { { .keys = UINT64_MAX }, BLOOMFILE_EVALUE },
+        { { .max_fpr = -0.1 }, BLOOMFILE_EVALUE },
+        { { .max_fpr = 1.1 }, BLOOMFILE_EVALUE },
+        { { .max_fpr = NAN }, BLOOMFILE_EVALUE },
+        { { .label = "\n" }, BLOOMFILE_EVALUE },
+        { { .label = too_long }, BLOOMFILE_EVALUE },
         { { .op = 2 }, BLOOMFILE_EISCOUNTING },
     };
     for (size_t i = 0; i < ROWS(rows); i++)
@@ -331,9 +331,9 @@ TEST(wrong_parameters_are_refused)
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     bloomfile_filter *a = opened("a");
     const bloomfile_filter *const one[] = { a };
-    assert_error(bloomfile_merge(TO_PATH("union", 0), one, 0, NULL), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_merge(TO_PATH("union", 0), one, 0, NULL), BLOOMFILE_EVALUE);
     params.struct_size--;
-    assert_error(bloomfile_merge(TO_PATH("union", 0), one, 1, &params), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_merge(TO_PATH("union", 0), one, 1, &params), BLOOMFILE_ESTRUCTSIZE);
     assert_error(bloomfile_merge(TO_PATH("a", 0), one, 1, NULL), EEXIST);
     bloomfile_close(a);
     assert_int_equal(access("union", F_OK), -1);
@@ -486,25 +486,25 @@ TEST(a_body_that_cannot_be_is_refused)
     body[12] = 0x1F;
     for (int off = -1; off <= 1; off += 2)
         assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body + off, 0, 1),
-                     BLOOMFILE_EPARAMS);
+                     BLOOMFILE_EVALUE);
     assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 8, 1),
-                 BLOOMFILE_EPARAMS);
+                 BLOOMFILE_EVALUE);
     assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1ULL << 61),
-                 BLOOMFILE_ECAPACITY);
+                 BLOOMFILE_EVALUE);
     params.hashes = 0;
     assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1),
-                 BLOOMFILE_EPARAMS);
+                 BLOOMFILE_EVALUE);
     params.hashes = 65;
     assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1),
-                 BLOOMFILE_EHASHCOUNT);
+                 BLOOMFILE_EVALUE);
     params.hashes = 5;
     params.bits = 0;
     assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1),
-                 BLOOMFILE_EPARAMS);
+                 BLOOMFILE_EVALUE);
     params.bits = 101;
     params.period = 60;
     assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1),
-                 BLOOMFILE_EPARAMS);
+                 BLOOMFILE_EVALUE);
     params.period = 0;
     assert_int_equal(access("made", F_OK), -1);
     assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1), 0);

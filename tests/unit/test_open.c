@@ -132,23 +132,23 @@ TEST_IN_DIR(unknown_and_contradictory_flags_are_refused)
     write_file("filter", image.data, image.size);
     int fd = open("filter", O_RDONLY);
     for (size_t i = 0; i < ROWS(flags); i++) {
-        assert_not_opened("filter", flags[i], BLOOMFILE_EPARAMS);
+        assert_not_opened("filter", flags[i], BLOOMFILE_EFLAGS);
         bloomfile_filter *f = (void *)&f;
         assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), flags[i]),
-                     BLOOMFILE_EPARAMS);
+                     BLOOMFILE_EFLAGS);
         assert_null(f);
         f = (void *)&f;
         assert_error(open_from(&f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), flags[i]),
-                     BLOOMFILE_EPARAMS);
+                     BLOOMFILE_EFLAGS);
         assert_null(f);
     }
     bloomfile_filter *none;
     assert_error(
         open_from(&none, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_WRITE),
-        BLOOMFILE_EPARAMS);
+        BLOOMFILE_EFLAGS);
     assert_error(
         open_from(&none, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), BLOOMFILE_OPEN_WRITE),
-        BLOOMFILE_EPARAMS);
+        BLOOMFILE_EFLAGS);
     close(fd);
     free(image.data);
 }
@@ -250,7 +250,7 @@ TEST_IN_DIR(a_range_outside_of_the_file_is_refused)
         { UINT64_MAX - 1, 0, BLOOMFILE_ETRUNCATED },
         { UINT64_MAX - 1, 2, BLOOMFILE_ETRUNCATED },
         { UINT64_MAX - 1, BLOOMFILE_FROM_REST, BLOOMFILE_ETRUNCATED },
-        { BLOOMFILE_FROM_HERE, BLOOMFILE_FROM_REST, BLOOMFILE_EPARAMS },
+        { BLOOMFILE_FROM_HERE, BLOOMFILE_FROM_REST, BLOOMFILE_EVALUE },
         { 4096, UINT64_MAX - 4095, BLOOMFILE_ETRUNCATED },
         { 0, UINT64_MAX - 1, BLOOMFILE_ETRUNCATED },
         { 1ULL << 63, 1ULL << 63, BLOOMFILE_ETRUNCATED },

@@ -128,8 +128,7 @@ TEST_IN_DIR(over_capacity_flag_lifts_the_limit)
     bloomfile_filter *f = made(&shapes[1], 0), *reader;
     const uint64_t next = fill(f, 100, &new_keys);
     bloomfile_close(f);
-    assert_error(bloomfile_open(&reader, "filter", BLOOMFILE_OPEN_OVER_CAPACITY),
-                 BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_open(&reader, "filter", BLOOMFILE_OPEN_OVER_CAPACITY), BLOOMFILE_EFLAGS);
     f = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_OVER_CAPACITY);
     for (uint64_t i = 0; i < 5000; i++)
         assert_error(bloomfile_add_digest(f, number(0, next + i), NULL), 0);

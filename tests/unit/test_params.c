@@ -26,45 +26,45 @@ TEST(each_wrong_parameter_has_its_error)
         struct bloomfile_params params;
         int error;
     } rows[] = {
-        { "struct_size 0", { .struct_size = 0 }, BLOOMFILE_EPARAMS },
+        { "struct_size 0", { .struct_size = 0 }, BLOOMFILE_ESTRUCTSIZE },
         { "struct_size short",
           { .struct_size = sizeof(struct bloomfile_params) - 1 },
-          BLOOMFILE_EPARAMS },
-        { "struct_size never set", { .struct_size = 1025 }, BLOOMFILE_EPARAMS },
-        { "struct_size never set, huge", { .struct_size = SIZE_MAX / 2 }, BLOOMFILE_EPARAMS },
+          BLOOMFILE_ESTRUCTSIZE },
+        { "struct_size never set", { .struct_size = 1025 }, BLOOMFILE_ESTRUCTSIZE },
+        { "struct_size never set, huge", { .struct_size = SIZE_MAX / 2 }, BLOOMFILE_ESTRUCTSIZE },
 #define WITH .struct_size = sizeof(struct bloomfile_params)
         { "1024 threads", { WITH, .threads = 1024 }, 0 },
         { "over capacity", { WITH, .over_capacity = 1 }, 0 },
-        { "over capacity, twice", { WITH, .over_capacity = 2 }, BLOOMFILE_EPARAMS },
-        { "1025 threads", { WITH, .threads = 1025 }, BLOOMFILE_EPARAMS },
-        { "a self-test without a hash", { WITH, .self_test = 1 }, BLOOMFILE_EPARAMS },
-        { "hash 1", { WITH, .hash_id = 1 }, BLOOMFILE_EHASH },
-        { "hash 2^31 - 1", { WITH, .hash_id = 0x7FFFFFFF }, BLOOMFILE_EHASH },
+        { "over capacity, twice", { WITH, .over_capacity = 2 }, BLOOMFILE_EVALUE },
+        { "1025 threads", { WITH, .threads = 1025 }, BLOOMFILE_EVALUE },
+        { "a self-test without a hash", { WITH, .self_test = 1 }, BLOOMFILE_EVALUE },
+        { "hash 1", { WITH, .hash_id = 1 }, BLOOMFILE_EVALUE },
+        { "hash 2^31 - 1", { WITH, .hash_id = 0x7FFFFFFF }, BLOOMFILE_EVALUE },
         { "hash 2^31", { WITH, .hash_id = 0x80000000 }, 0 },
         { "hash 2^32 - 1", { WITH, .hash_id = UINT32_MAX, .self_test = 9 }, 0 },
-        { "layout 5", { WITH, .layout = 5 }, BLOOMFILE_ELAYOUT },
-        { "layout 2^32-1", { WITH, .layout = UINT32_MAX }, BLOOMFILE_ELAYOUT },
-        { "513 bits, blocked", { WITH, .bits = 513 }, BLOOMFILE_EBITS },
-        { "1 bit, blocked", { WITH, .bits = 1 }, BLOOMFILE_EBITS },
+        { "layout 5", { WITH, .layout = 5 }, BLOOMFILE_EVALUE },
+        { "layout 2^32-1", { WITH, .layout = UINT32_MAX }, BLOOMFILE_EVALUE },
+        { "513 bits, blocked", { WITH, .bits = 513 }, BLOOMFILE_EVALUE },
+        { "1 bit, blocked", { WITH, .bits = 1 }, BLOOMFILE_EVALUE },
         { "1 bit, classic", { WITH, .bits = 1, .layout = BLOOMFILE_LAYOUT_CLASSIC }, 0 },
         { "2^60 bits", { WITH, .bits = 1ULL << 60 }, 0 },
-        { "2^60+512 bits", { WITH, .bits = (1ULL << 60) + 512 }, BLOOMFILE_EBITS },
+        { "2^60+512 bits", { WITH, .bits = (1ULL << 60) + 512 }, BLOOMFILE_EVALUE },
         { "2^60+1 bits, classic",
           { WITH, .bits = (1ULL << 60) + 1, .layout = BLOOMFILE_LAYOUT_CLASSIC },
-          BLOOMFILE_EBITS },
-        { "2^64-512 bits", { WITH, .bits = UINT64_MAX - 511 }, BLOOMFILE_EBITS },
+          BLOOMFILE_EVALUE },
+        { "2^64-512 bits", { WITH, .bits = UINT64_MAX - 511 }, BLOOMFILE_EVALUE },
         { "64 hashes", { WITH, .hashes = 64 }, 0 },
-        { "65 hashes", { WITH, .hashes = 65 }, BLOOMFILE_EHASHCOUNT },
-        { "2^31 hashes", { WITH, .hashes = 1u << 31 }, BLOOMFILE_EHASHCOUNT },
-        { "rate 1", { WITH, .fpr = 1 }, BLOOMFILE_ERATE },
-        { "rate -1", { WITH, .fpr = -1 }, BLOOMFILE_ERATE },
-        { "rate nan", { WITH, .fpr = NAN }, BLOOMFILE_ERATE },
-        { "rate infinite", { WITH, .fpr = INFINITY }, BLOOMFILE_ERATE },
+        { "65 hashes", { WITH, .hashes = 65 }, BLOOMFILE_EVALUE },
+        { "2^31 hashes", { WITH, .hashes = 1u << 31 }, BLOOMFILE_EVALUE },
+        { "rate 1", { WITH, .fpr = 1 }, BLOOMFILE_EVALUE },
+        { "rate -1", { WITH, .fpr = -1 }, BLOOMFILE_EVALUE },
+        { "rate nan", { WITH, .fpr = NAN }, BLOOMFILE_EVALUE },
+        { "rate infinite", { WITH, .fpr = INFINITY }, BLOOMFILE_EVALUE },
         { "least rate", { WITH, .fpr = 4.9e-324 }, 0 },
         { "last rate below 1", { WITH, .fpr = 0x1.fffffffffffffp-1 }, 0 },
         { "capacity 2^60", { WITH, .capacity = 1ULL << 60 }, 0 },
-        { "capacity 2^60+1", { WITH, .capacity = (1ULL << 60) + 1 }, BLOOMFILE_ECAPACITY },
-        { "control in label", { WITH, .label = "a\nb" }, BLOOMFILE_ELABEL },
+        { "capacity 2^60+1", { WITH, .capacity = (1ULL << 60) + 1 }, BLOOMFILE_EVALUE },
+        { "control in label", { WITH, .label = "a\nb" }, BLOOMFILE_EVALUE },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         bloomfile_builder *b = (bloomfile_builder *)&b;
@@ -86,7 +86,7 @@ TEST(a_later_caller_s_parameters_are_taken_if_none_is_unknown)
     assert_error(bloomfile_builder_new(&b, &caller.params), 0);
     bloomfile_builder_free(b);
     caller.later[1] = 1;
-    assert_error(bloomfile_builder_new(&b, &caller.params), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_builder_new(&b, &caller.params), BLOOMFILE_ESTRUCTSIZE);
     assert_null(b);
 }
 
@@ -95,12 +95,12 @@ TEST(flags_of_opening_are_none_of_finishing)
     bloomfile_builder *b;
     assert_error(bloomfile_builder_new(&b, NULL), 0);
     assert_error(bloomfile_builder_write(b, TO_PATH("never", BLOOMFILE_OPEN_VERIFY_FULL)),
-                 BLOOMFILE_EPARAMS);
+                 BLOOMFILE_EFLAGS);
     assert_error(bloomfile_builder_write(b, TO_PATH("never", BLOOMFILE_OPEN_VERIFY_NONE)),
-                 BLOOMFILE_EPARAMS);
+                 BLOOMFILE_EFLAGS);
     bloomfile_builder_free(b);
     bloomfile_filter *f;
-    assert_error(bloomfile_open(&f, "never", BLOOMFILE_TO_REPLACE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_open(&f, "never", BLOOMFILE_TO_REPLACE), BLOOMFILE_EFLAGS);
 }
 
 TEST(minus_zero_is_no_rate)

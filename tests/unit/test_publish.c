@@ -260,8 +260,8 @@ TEST_IN_DIR(a_replacement_is_another_file_so_the_old_one_lives_on)
 
 TEST_IN_DIR(unknown_flags_are_refused)
 {
-    assert_error(publish_filter("new", 2, 10), BLOOMFILE_EPARAMS);
-    assert_error(publish_filter("new", 1u << 31 | BLOOMFILE_TO_REPLACE, 10), BLOOMFILE_EPARAMS);
+    assert_error(publish_filter("new", 2, 10), BLOOMFILE_EFLAGS);
+    assert_error(publish_filter("new", 1u << 31 | BLOOMFILE_TO_REPLACE, 10), BLOOMFILE_EFLAGS);
     assert_int_equal(entries_in_dir(), 0);
 }
 

@@ -677,8 +677,8 @@ static void assert_pages_tell(struct bytes image, uint64_t keys)
     assert_int_equal(keys_there, keys);
     assert_int_equal(lines, info.bits / 512);
     assert_true(fabs(rate / (double)lines - m.fpr) <= 1e-6 * m.fpr);
-    assert_error(bloomfile_measure_page(f, info.pages, &page), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_measure_page(f, UINT64_MAX, &page), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_measure_page(f, info.pages, &page), BLOOMFILE_EVALUE);
+    assert_error(bloomfile_measure_page(f, UINT64_MAX, &page), BLOOMFILE_EVALUE);
     bloomfile_close(f);
 }
 
@@ -695,7 +695,7 @@ TEST(pages_tell_of_themselves)
     struct bytes image = last_image(new_builder((struct bloomfile_params){ .fpr = 0.01 }));
     bloomfile_filter *blocked = open_image(image, 0);
     struct bloomfile_solution page;
-    assert_error(bloomfile_measure_page(blocked, 0, &page), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_measure_page(blocked, 0, &page), BLOOMFILE_EVALUE);
     bloomfile_close(blocked);
     free(image.data);
 }
@@ -769,7 +769,7 @@ TEST(k_is_none)
     const struct bloomfile_params params = { .struct_size = sizeof params,
                                              .layout = BLOOMFILE_LAYOUT_RIBBON,
                                              .hashes = 1 };
-    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EHASHCOUNT);
+    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EVALUE);
     assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 0.01, 7), 0);
     assert_int_equal(bloomfile_hashes_for(BLOOMFILE_LAYOUT_RIBBON, 51200, 1000), 0);
     assert_true(isnan(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 51200, 7, 1000)));

@@ -924,13 +924,13 @@ TEST_IN_DIR(what_needs_one_filter_refuses_a_series)
     assert_error(bloomfile_copy_sealed(TO_PATH("x", 0), bloomfile_layer(f, 1)),
                  BLOOMFILE_EISSERIES);
     assert_error(bloomfile_rescue("x", bloomfile_layer(f, 1), 0), BLOOMFILE_EISSERIES);
-    assert_error(bloomfile_copy_sealed(TO_PATH(NULL, 0), f), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_copy_sealed(TO_PATH("x", BLOOMFILE_OPEN_WRITE), f), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_rescue("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_copy_sealed(TO_PATH(NULL, 0), f), BLOOMFILE_EVALUE);
+    assert_error(bloomfile_copy_sealed(TO_PATH("x", BLOOMFILE_OPEN_WRITE), f), BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EVALUE);
+    assert_error(bloomfile_rescue("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EFLAGS);
     assert_error(bloomfile_seal(f), BLOOMFILE_EISSERIES);
     assert_error(bloomfile_measure_map(f, fill, 3), BLOOMFILE_EISSERIES);
-    assert_error(bloomfile_measure_page(f, 0, &solution), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_measure_page(f, 0, &solution), BLOOMFILE_EVALUE);
     assert_error(bloomfile_remove_digest(f, 1), BLOOMFILE_ENOTCOUNTING);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ELIVE);
     assert_null(bloomfile_body(f, &size));
@@ -969,15 +969,15 @@ TEST_IN_DIR(parameters_that_contradict_a_series_are_refused)
         uint64_t bits, period, capacity;
         int error;
     } rows[] = {
-        { BLOOMFILE_SERIES_GROW, BLOOMFILE_LAYOUT_COUNTING, 0, 0, 0, 10, BLOOMFILE_ESERIES },
-        { 2, BLOOMFILE_LAYOUT_COUNTING, 0, 0, 0, 10, BLOOMFILE_ESERIES },
-        { BLOOMFILE_SERIES_GROW, 0, 3, 0, 0, 10, BLOOMFILE_EPARAMS },
-        { BLOOMFILE_SERIES_GROW, 0, 0, 512, 0, 10, BLOOMFILE_EPARAMS },
-        { BLOOMFILE_SERIES_GROW, 0, 0, 0, 5, 10, BLOOMFILE_EPARAMS },
-        { BLOOMFILE_SERIES_GROW, 0, 0, 0, 0, 0, BLOOMFILE_ECAPACITY },
-        { 2, 0, 0, 512, 0, 0, BLOOMFILE_ECAPACITY },
-        { 1001, 0, 0, 0, 0, 10, BLOOMFILE_EPARAMS },
-        { 0, 0, 0, 0, 5, 10, BLOOMFILE_EPARAMS },
+        { BLOOMFILE_SERIES_GROW, BLOOMFILE_LAYOUT_COUNTING, 0, 0, 0, 10, BLOOMFILE_EVALUE },
+        { 2, BLOOMFILE_LAYOUT_COUNTING, 0, 0, 0, 10, BLOOMFILE_EVALUE },
+        { BLOOMFILE_SERIES_GROW, 0, 3, 0, 0, 10, BLOOMFILE_EVALUE },
+        { BLOOMFILE_SERIES_GROW, 0, 0, 512, 0, 10, BLOOMFILE_EVALUE },
+        { BLOOMFILE_SERIES_GROW, 0, 0, 0, 5, 10, BLOOMFILE_EVALUE },
+        { BLOOMFILE_SERIES_GROW, 0, 0, 0, 0, 0, BLOOMFILE_EVALUE },
+        { 2, 0, 0, 512, 0, 0, BLOOMFILE_EVALUE },
+        { 1001, 0, 0, 0, 0, 10, BLOOMFILE_EVALUE },
+        { 0, 0, 0, 0, 5, 10, BLOOMFILE_EVALUE },
         { 2, 0, 4, 512, 5, 10, 0 },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
@@ -994,7 +994,7 @@ TEST_IN_DIR(parameters_that_contradict_a_series_are_refused)
     }
     bloomfile_builder *b;
     struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
-    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EVALUE);
 }
 
 /* ---- sealed */

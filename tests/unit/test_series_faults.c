@@ -347,10 +347,10 @@ TEST_IN_DIR(what_is_no_live_series_or_no_path_is_not_rescued)
 {
     bloomfile_filter *f = create("live", BLOOMFILE_SERIES_GROW), *s;
     add(f, 0, 2 * FIRST);
-    assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_rescue("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_copy_sealed(TO_PATH(NULL, 0), f), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_copy_sealed(TO_PATH("x", BLOOMFILE_OPEN_WRITE), f), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EVALUE);
+    assert_error(bloomfile_rescue("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_copy_sealed(TO_PATH(NULL, 0), f), BLOOMFILE_EVALUE);
+    assert_error(bloomfile_copy_sealed(TO_PATH("x", BLOOMFILE_OPEN_WRITE), f), BLOOMFILE_EFLAGS);
     assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
     s = opened("sealed", 0);
     assert_error(bloomfile_rescue("x", s, 0), BLOOMFILE_ESEALED);

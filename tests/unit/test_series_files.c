@@ -349,7 +349,7 @@ TEST_IN_DIR(who_cannot_plan_the_next_layer_adds_nothing)
         struct change change;
         int error;
     } rows[] = {
-        { CHANGE(capacity, 8, 1ULL << 60), BLOOMFILE_ECAPACITY },
+        { CHANGE(capacity, 8, 1ULL << 60), BLOOMFILE_EUNREACHABLE },
         { CHANGE(fpr, 8, 0x0010000000000000), BLOOMFILE_EUNREACHABLE },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
@@ -563,7 +563,7 @@ TEST_IN_DIR(unlink_removes_all_files_of_a_filter)
     make_live("live", BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_unlink("live"), 0);
     assert_int_equal(entries_in_dir(), 0);
-    assert_error(bloomfile_unlink(NULL), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_unlink(NULL), BLOOMFILE_EVALUE);
 }
 
 TEST_IN_DIR(unlink_removes_links_and_the_files_that_they_lead_to)

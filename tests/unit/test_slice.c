@@ -228,10 +228,10 @@ static int join_both(void)
     assert_error(join_memory(&image, &size, slices, 2, as_is), 0);
     bloomfile_free(image);
     assert_error(bloomfile_join_headers(header, headers, 2, as_is), 0);
-    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, 0x400), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, replace), BLOOMFILE_EPARAMS);
-    assert_error(join_memory(&image, &size, slices, 2, replace), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_join_headers(header, headers, 2, replace), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, 0x400), BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, replace), BLOOMFILE_EFLAGS);
+    assert_error(join_memory(&image, &size, slices, 2, replace), BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_join_headers(header, headers, 2, replace), BLOOMFILE_EFLAGS);
     close(fd);
     close_all(list, 2);
     free(headers);
@@ -346,18 +346,18 @@ TEST_IN_DIR(test_params)
         uint64_t bits, capacity;
         int error;
     } rows[] = {
-        { BLOOMFILE_LAYOUT_BLOCKED, 14, 15, shape_bits, KEYS, BLOOMFILE_ENOSLICE }, /* 14 pages */
-        { BLOOMFILE_LAYOUT_BLOCKED, 5, 5, shape_bits, KEYS, BLOOMFILE_ENOSLICE },
-        { BLOOMFILE_LAYOUT_BLOCKED, 1, 0, shape_bits, KEYS, BLOOMFILE_ENOSLICE },
-        { BLOOMFILE_LAYOUT_BLOCKED, 0, 65537, 1ULL << 50, KEYS, BLOOMFILE_ENOSLICE },
+        { BLOOMFILE_LAYOUT_BLOCKED, 14, 15, shape_bits, KEYS, BLOOMFILE_EVALUE }, /* 14 pages */
+        { BLOOMFILE_LAYOUT_BLOCKED, 5, 5, shape_bits, KEYS, BLOOMFILE_EVALUE },
+        { BLOOMFILE_LAYOUT_BLOCKED, 1, 0, shape_bits, KEYS, BLOOMFILE_EVALUE },
+        { BLOOMFILE_LAYOUT_BLOCKED, 0, 65537, 1ULL << 50, KEYS, BLOOMFILE_EVALUE },
         { BLOOMFILE_LAYOUT_BLOCKED, 65535, 65536, 1ULL << 50, KEYS, 0 },
         { BLOOMFILE_LAYOUT_BLOCKED, 0, 2, shape_bits, 0,
-          BLOOMFILE_ECAPACITY }, /* it is in the header */
-        { BLOOMFILE_LAYOUT_BLOCKED, 0, 2, shape_bits, 0, BLOOMFILE_ECAPACITY },
-        { BLOOMFILE_LAYOUT_BLOCKED, 0, 2, 0, 0, BLOOMFILE_ECAPACITY },
-        { BLOOMFILE_LAYOUT_CLASSIC, 0, 2, shape_bits, KEYS, BLOOMFILE_ENOSLICE },
-        { BLOOMFILE_LAYOUT_COUNTING, 0, 2, shape_bits, KEYS, BLOOMFILE_ENOSLICE },
-        { BLOOMFILE_LAYOUT_RIBBON, 0, 2, shape_bits, KEYS, BLOOMFILE_ENOSLICE },
+          BLOOMFILE_EVALUE }, /* it is in the header */
+        { BLOOMFILE_LAYOUT_BLOCKED, 0, 2, shape_bits, 0, BLOOMFILE_EVALUE },
+        { BLOOMFILE_LAYOUT_BLOCKED, 0, 2, 0, 0, BLOOMFILE_EVALUE },
+        { BLOOMFILE_LAYOUT_CLASSIC, 0, 2, shape_bits, KEYS, BLOOMFILE_EVALUE },
+        { BLOOMFILE_LAYOUT_COUNTING, 0, 2, shape_bits, KEYS, BLOOMFILE_EVALUE },
+        { BLOOMFILE_LAYOUT_RIBBON, 0, 2, shape_bits, KEYS, BLOOMFILE_EVALUE },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -373,9 +373,9 @@ TEST_IN_DIR(test_params)
     }
     struct bloomfile_params params = params_of(0, 2);
     bloomfile_filter *f;
-    assert_error(bloomfile_create(&f, "live", &params, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_create_memory(&f, &params, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_assemble(TO_PATH("whole", 0), &params, "", 0, 0, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_create(&f, "live", &params, 0), BLOOMFILE_EVALUE);
+    assert_error(bloomfile_create_memory(&f, &params, 0), BLOOMFILE_EVALUE);
+    assert_error(bloomfile_assemble(TO_PATH("whole", 0), &params, "", 0, 0, 0), BLOOMFILE_EVALUE);
     bloomfile_builder *b = filled(params, 10);
     void *image;
     size_t size;
@@ -455,7 +455,7 @@ TEST_IN_DIR(test_headers_refused)
     uint8_t *headers = read_slices(slices, 5), header[PAGE], kept[PAGE];
     memset(header, 0xAB, sizeof header);
     memcpy(kept, header, sizeof kept);
-    assert_error(bloomfile_join_headers(header, headers, 0, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_join_headers(header, headers, 0, 0), BLOOMFILE_EVALUE);
     assert_error(bloomfile_join_headers(header, headers, 4, 0), BLOOMFILE_EINCOMPLETE);
     assert_error(bloomfile_join_headers(header, headers + PAGE, 4, 0), BLOOMFILE_EINCOMPLETE);
     assert_error(bloomfile_join_headers(header, whole.data, 1, 0), BLOOMFILE_EINCOMPLETE);
@@ -647,7 +647,7 @@ TEST_IN_DIR(test_incomplete)
     bloomfile_filter *list[MOST];
     build_all(5);
     open_all(list, 5, 0);
-    assert_error(join("joined", list, 0), BLOOMFILE_EPARAMS);
+    assert_error(join("joined", list, 0), BLOOMFILE_EVALUE);
     assert_error(join("joined", list, 4), BLOOMFILE_EINCOMPLETE);
     assert_error(join("joined", list + 1, 4), BLOOMFILE_EINCOMPLETE);
     bloomfile_filter *twice[6] = { list[0], list[1], list[2], list[2], list[3], list[4] };
@@ -913,8 +913,8 @@ TEST_IN_DIR(test_rules)
                                 : strcmp(rows[i].field, "m") == 0 ? AT_m
                                 : rows[i].field[0] == 'f'         ? FIRST_BLOCK
                                                                   : WHOLE_BLOCKS;
-        assert_verdict("place", image, rows[i].field != NULL ? BLOOMFILE_ENOSLICE : 0,
-                       rows[i].field, offset);
+        assert_verdict("place", image, rows[i].field != NULL ? BLOOMFILE_ESLICE : 0, rows[i].field,
+                       offset);
     }
     put64(image.data + FIRST_BLOCK, first);
     put64(image.data + WHOLE_BLOCKS, 13 * 64 + 7);
@@ -923,10 +923,10 @@ TEST_IN_DIR(test_rules)
         int error;
         const char *field;
     } words[] = {
-        { AT_incompat, 3, BLOOMFILE_ENOSLICE, "incompat" },
+        { AT_incompat, 3, BLOOMFILE_ESLICE, "incompat" },
         { AT_incompat, 6, BLOOMFILE_EFEATURE, "incompat" },
-        { AT_layout, BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_ENOSLICE, "layout" },
-        { AT_m_unfolded, 2 * 512 * 5 * 64, BLOOMFILE_ENOSLICE, "m_unfolded" },
+        { AT_layout, BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_ESLICE, "layout" },
+        { AT_m_unfolded, 2 * 512 * 5 * 64, BLOOMFILE_ESLICE, "m_unfolded" },
     };
     for (size_t i = 0; i < ROWS(words); i++) {
         const uint32_t kept = get32(image.data + words[i].at);
@@ -956,7 +956,7 @@ TEST_IN_DIR(test_whole_pages)
     assert_verdict("last", image, 0, NULL, 0);
     put64(image.data + WHOLE_BLOCKS, 14 * 64);
     reseal_header(image.data);
-    assert_verdict("not last", image, BLOOMFILE_ENOSLICE, "m", AT_m);
+    assert_verdict("not last", image, BLOOMFILE_ESLICE, "m", AT_m);
     free(image.data);
 }
 

@@ -140,16 +140,6 @@ TEST(every_text_mode_damage_is_recognised)
 
 /* ---- section 13 */
 
-static int error_named(const char *name)
-{
-#define ROW_VALUE(row, value, text)                                                                \
-    if (strcmp(name, #row) == 0)                                                                   \
-        return row;
-    BLOOMFILE_ERRORS(ROW_VALUE)
-    fail_msg("the specification names the unknown error %s", name);
-    return 0;
-}
-
 TEST(every_rule_of_validity_has_an_error_of_the_library)
 {
     struct bytes text = spec_section(SPEC_CORE, "13");

@@ -156,9 +156,9 @@ TEST(so_many_threads_and_no_more)
 {
     bloomfile_filter *f = open_image(images[0], 0);
     struct bloomfile_fault fault = { .error = 77 };
-    assert_error(bloomfile_verify(f, 1025, &fault), BLOOMFILE_EPARAMS);
-    assert_fault_is(&fault, BLOOMFILE_EPARAMS, "threads", 0);
-    assert_error(bloomfile_verify(f, 1025, NULL), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_verify(f, 1025, &fault), BLOOMFILE_EVALUE);
+    assert_fault_is(&fault, BLOOMFILE_EVALUE, "threads", 0);
+    assert_error(bloomfile_verify(f, 1025, NULL), BLOOMFILE_EVALUE);
     static const struct {
         unsigned asked, started;
     } rows[] = { { 0, 0 }, { 1, 0 }, { 2, 1 }, { 3, 2 }, { 1024, 4 } };

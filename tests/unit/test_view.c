@@ -103,14 +103,14 @@ TEST(a_shape_that_is_not_possible_is_an_error_and_answers_maybe)
         uint64_t bits;
         int error;
     } explicit_ones[] = {
-        { 0, 7, 512, BLOOMFILE_ELAYOUT },
-        { 5, 7, 512, BLOOMFILE_ELAYOUT },
+        { 0, 7, 512, BLOOMFILE_EVALUE },
+        { 5, 7, 512, BLOOMFILE_EVALUE },
         { BLOOMFILE_LAYOUT_RIBBON, 0, 512, BLOOMFILE_EISRIBBON },
-        { BLOOMFILE_LAYOUT_BLOCKED, 7, 511, BLOOMFILE_EBITS },
-        { BLOOMFILE_LAYOUT_CLASSIC, 7, 0, BLOOMFILE_EBITS },
-        { BLOOMFILE_LAYOUT_CLASSIC, 7, BLOOMFILE_MAX_BITS + 1, BLOOMFILE_EBITS },
-        { BLOOMFILE_LAYOUT_CLASSIC, 0, 100, BLOOMFILE_EHASHCOUNT },
-        { BLOOMFILE_LAYOUT_COUNTING, 65, 100, BLOOMFILE_EHASHCOUNT },
+        { BLOOMFILE_LAYOUT_BLOCKED, 7, 511, BLOOMFILE_EVALUE },
+        { BLOOMFILE_LAYOUT_CLASSIC, 7, 0, BLOOMFILE_EVALUE },
+        { BLOOMFILE_LAYOUT_CLASSIC, 7, BLOOMFILE_MAX_BITS + 1, BLOOMFILE_EVALUE },
+        { BLOOMFILE_LAYOUT_CLASSIC, 0, 100, BLOOMFILE_EVALUE },
+        { BLOOMFILE_LAYOUT_COUNTING, 65, 100, BLOOMFILE_EVALUE },
     };
     for (size_t i = 0; i < ROWS(explicit_ones); i++) {
         struct bloomfile_view view = view_of(BLOOMFILE_LAYOUT_CLASSIC, 8, 1);
@@ -126,13 +126,13 @@ TEST(a_shape_that_is_not_possible_is_an_error_and_answers_maybe)
         double fpr;
         int error;
     } derived[] = {
-        { 5, 10, 0.01, BLOOMFILE_ELAYOUT },
+        { 5, 10, 0.01, BLOOMFILE_EVALUE },
         { BLOOMFILE_LAYOUT_RIBBON, 10, 0.01, BLOOMFILE_EISRIBBON },
-        { 0, 0, 0.01, BLOOMFILE_ECAPACITY },
-        { 0, (1ULL << 60) + 1, 0.01, BLOOMFILE_ECAPACITY },
-        { 0, 10, 0, BLOOMFILE_ERATE },
-        { 0, 10, 1, BLOOMFILE_ERATE },
-        { 0, 10, (double)NAN, BLOOMFILE_ERATE },
+        { 0, 0, 0.01, BLOOMFILE_EVALUE },
+        { 0, (1ULL << 60) + 1, 0.01, BLOOMFILE_EVALUE },
+        { 0, 10, 0, BLOOMFILE_EVALUE },
+        { 0, 10, 1, BLOOMFILE_EVALUE },
+        { 0, 10, (double)NAN, BLOOMFILE_EVALUE },
         { 0, 1000, 1e-17, BLOOMFILE_EUNREACHABLE },
         { BLOOMFILE_LAYOUT_BLOCKED, 1000, 1e-17, BLOOMFILE_EUNREACHABLE },
     };

@@ -256,7 +256,7 @@ void create_sealed(const struct create *c)
     framing_record(&params, &keys);
     share_memory(c, &params, &keys);
     int error = bloomfile_builder_new(&builder, &params);
-    if (error == BLOOMFILE_ENOSLICE)
+    if (error == BLOOMFILE_EVALUE && strcmp(bloomfile_invalid(), "slices") == 0)
         create_fail_for_slices(c);
     if (error != 0)
         create_fail(c, error);

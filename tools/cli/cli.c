@@ -174,16 +174,22 @@ void cli_catch_bus_error_of_writer(const char *path)
     written_path = path;
 }
 
-static const char *words_for(int error)
+const char *cli_words(int error)
 {
-    return error == 0 ? NULL : bloomfile_strerror(error);
+    static _Thread_local char words[80];
+    if (error != BLOOMFILE_EVALUE && error != BLOOMFILE_EFLAGS)
+        return error == 0 ? NULL : bloomfile_strerror(error);
+    if (strcmp(bloomfile_invalid(), "label") == 0)
+        return bloomfile_strerror(BLOOMFILE_ELABEL);
+    snprintf(words, sizeof(words), "%s (%s)", bloomfile_strerror(error), bloomfile_invalid());
+    return words;
 }
 
 void cli_warn(int error, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    message(words_for(error), NULL, format, arguments);
+    message(cli_words(error), NULL, format, arguments);
     va_end(arguments);
 }
 
@@ -194,7 +200,7 @@ void cli_fail(int error, const char *format, ...)
     if (cli_before_failing != NULL)
         cli_before_failing();
     va_start(arguments, format);
-    message(words_for(error), NULL, format, arguments);
+    message(cli_words(error), NULL, format, arguments);
     va_end(arguments);
     exit(CLI_TROUBLE);
 }

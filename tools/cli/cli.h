@@ -25,7 +25,10 @@ void cli_start(const char *argv0);
  */
 void cli_warn(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same, then exits with CLI_TROUBLE. */
+/* The words for an error, with the name of an invalid argument; NULL for 0. */
+const char *cli_words(int error);
+
+/* As cli_warn(), then exits with CLI_TROUBLE. */
 _Noreturn void cli_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* What cli_fail() does first, in whichever thread; NULL: nothing. */

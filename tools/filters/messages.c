@@ -50,7 +50,7 @@ void message_fail(int error, const char *what, const char *path)
         cli_fail(0, "%s %s: %s (%s)", what, path, is.what, is.remedy);
     if (error == BLOOMFILE_EMAGIC && message_order != NULL)
         cli_fail(0, "%s %s: %s (%s)", what, path, bloomfile_strerror(error), message_order);
-    cli_fail(0, "%s %s: %s%s", what, path, bloomfile_strerror(error), message_advice(error));
+    cli_fail(0, "%s %s: %s%s", what, path, cli_words(error), message_advice(error));
 }
 
 void message_check_name(const char *path)

@@ -199,9 +199,9 @@ class Threads(DaskCase):
         self.assertRaises(FileExistsError, bloomfile.dask.build, self.bag, self.path)
         for error, keys, params in (
                 (KeyError, broken, {}), (KeyError, broken, {"capacity": 5}), (TypeError, KEYS, {}), (TypeError, "keys", {}), (TypeError, [], {}),
-                (TypeError, dask.delayed("one key"), {}), (errors.ENOSLICE, self.bag, {"slices": 20, "capacity": 50000}),
-                (errors.ENOSLICE, self.bag, {"slices": 1000}), (ValueError, self.bag, {"slices": 0}), (errors.ERATE, self.bag, {"fpr": 2}),
-                (errors.EBITS, self.bag, {"bits": 100}), (TypeError, self.bag, {"nonsense": 1})):
+                (TypeError, dask.delayed("one key"), {}), (errors.EVALUE, self.bag, {"slices": 20, "capacity": 50000}),
+                (errors.EVALUE, self.bag, {"slices": 1000}), (ValueError, self.bag, {"slices": 0}), (errors.EVALUE, self.bag, {"fpr": 2}),
+                (errors.EVALUE, self.bag, {"bits": 100}), (TypeError, self.bag, {"nonsense": 1})):
             with self.subTest(params=params, error=error):
                 self.assertRaises(error, bloomfile.dask.build, keys, self.path, replace=True, **params)
         self.assertEqual(self.path.read_bytes(), old)

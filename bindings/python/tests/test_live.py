@@ -157,7 +157,7 @@ class Adding(Case):
         self.assertIsNone(f.path)
         with bloomfile.Filter(self.path) as g:
             self.assertIn("a", g)
-        self.assertRaises(errors.ECAPACITY, bloomfile.LiveFilter.in_memory)
+        self.assertRaises(errors.EVALUE, bloomfile.LiveFilter.in_memory)
 
     def test_after_sealing_it_is_read(self):
         f = self.live()
@@ -192,8 +192,8 @@ class Adding(Case):
                 (errors.EISRIBBON, {"layout": "ribbon"}), (ValueError, {"generations": 1}), (errors.ESERIES, {"generations": 1001}),
                 (ValueError, {"grow": True, "generations": 3}), (ValueError, {"generations": 3, "every": 0.5}),
                 (TypeError, {"generations": 3, "every": "1d"}), (OverflowError, {"generations": 3, "every": -5}),
-                (errors.EPARAMS, {"every": 60}), (TypeError, {"threads": 2}), (errors.ESERIES, {"grow": True, "layout": "counting"})]:
-            with self.subTest(params), self.assertRaises((error, errors.EPARAMS) if error is errors.ESERIES else error):
+                (errors.EVALUE, {"every": 60}), (TypeError, {"threads": 2}), (errors.ESERIES, {"grow": True, "layout": "counting"})]:
+            with self.subTest(params), self.assertRaises((error, errors.EVALUE) if error is errors.ESERIES else error):
                 bloomfile.LiveFilter.in_memory(100, **params)
 
 

@@ -83,7 +83,7 @@ class Combined(Case):
         self.assertRaises(FileExistsError, bloomfile.merge, paths[0], paths)
         self.assertRaises(FileNotFoundError, bloomfile.merge, self.path, [*paths, self.folder / "none"])
         self.assertRaises(errors.EOVERRATE, bloomfile.merge, self.path, paths, max_fpr=1e-9)
-        self.assertRaises(errors.EPARAMS, bloomfile.merge, self.path, [])
+        self.assertRaises(errors.EVALUE, bloomfile.merge, self.path, [])
         self.assertRaises(ValueError, bloomfile.merge, self.path, paths, op="xor")
         for srcs in paths[0], str(paths[0]), [5], 5:
             self.assertRaises((TypeError, OSError), bloomfile.merge, self.path, srcs)

@@ -95,7 +95,8 @@ static PyObject *work_end(struct work *w, int error)
     if (error == 0)
         return Py_NewRef(Py_None);
     const bool about_params =
-        error == BLOOMFILE_EPARAMS || error == BLOOMFILE_ERATE || error == BLOOMFILE_EFACTOR;
+        error == BLOOMFILE_EFACTOR ||
+        (error == BLOOMFILE_EVALUE && strcmp(bloomfile_invalid(), "label") != 0);
     return error_raise_asked(w->state, error, concerned,
                              about_params ? Py_XNewRef(w->asked) : NULL);
 }

@@ -3,6 +3,7 @@
 #include "error.h"
 
 #include <bloomfile_live.h>
+#include <string.h>
 
 #include "convert.h"
 
@@ -62,6 +63,8 @@ PyObject *error_raise_done(struct state *state, int error, PyObject *path, size_
 
 PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyObject *asked)
 {
+    if (asked == NULL && (error == BLOOMFILE_EVALUE || error == BLOOMFILE_EFLAGS))
+        asked = PyUnicode_FromString(bloomfile_invalid());
     if (asked == NULL && PyErr_Occurred())
         return NULL;
     PyObject *exception = error != ERROR_RAISED ? error_new(state, error, path, NULL) : NULL;
@@ -72,40 +75,33 @@ PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyOb
     return raise(exception);
 }
 
-/* A number of the params that the library refuses. */
-struct number {
-    int error;
-    bool refused; /* by this error, if it can be by another reason too */
-    const char *name;
-    uint64_t value;
-    const char *why; /* NULL: it is out of range */
-};
-
-/* "bits=100"; NULL for other errors. */
-static PyObject *number_asked(int error, const struct bloomfile_params *p)
+/* "bits=100": the member of the params that the library refuses. */
+static PyObject *member_asked(const struct bloomfile_params *p)
 {
     const bool grows = p->series == BLOOMFILE_SERIES_GROW;
-    const struct number numbers[] = {
-        { BLOOMFILE_ECAPACITY, true, "capacity", p->capacity, NULL },
-        { BLOOMFILE_EBITS, p->bits > 0, "bits", p->bits, NULL }, /* 0: not given */
-        { BLOOMFILE_EHASHCOUNT, p->hashes > 0, "hashes", p->hashes, NULL },
-        { BLOOMFILE_EPARAMS, p->threads > 1024, "threads", p->threads, "at most 1024" },
-        { BLOOMFILE_EPARAMS, p->framing == BLOOMFILE_FIXED && p->framing_size == 0, "framing", 0,
-          "records have at least one byte" },
-        { BLOOMFILE_EPARAMS, p->period > 0 && (grows || p->series == 0), "every", p->period,
-          "only with generations" },
-        { BLOOMFILE_EPARAMS, p->bits > 0 && grows, "bits", p->bits, "not with grow" },
-        { BLOOMFILE_EPARAMS, p->hashes > 0 && grows, "hashes", p->hashes, "not with grow" },
-        { BLOOMFILE_EPARAMS, p->series > 0 && !grows, "generations", p->series, NULL },
-        { BLOOMFILE_ENOSLICE, p->slices > 0 && p->slice >= p->slices, "slice", p->slice, NULL },
-        { BLOOMFILE_ENOSLICE, true, "slices", p->slices, NULL },
+    const struct {
+        const char *member, *name; /* in C, in Python */
+        uint64_t value;
+        const char *why; /* NULL: it is out of range */
+    } numbers[] = {
+        { "capacity", "capacity", p->capacity, NULL },
+        { "bits", "bits", p->bits, grows ? "not with grow" : NULL },
+        { "hashes", "hashes", p->hashes, grows ? "not with grow" : NULL },
+        { "threads", "threads", p->threads, "at most 1024" },
+        { "framing", "framing", p->framing_size, "records have at least one byte" },
+        { "period", "every", p->period, "only with generations" },
+        { "series", "generations", p->series, NULL },
+        { "slice", "slice", p->slice, NULL },
+        { "slices", "slices", p->slices, NULL },
     };
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        const struct number *n = &numbers[i];
-        if (n->error == error && n->refused)
-            return PyUnicode_FromFormat("%s=%llu%s%s", n->name, (unsigned long long)n->value,
-                                        n->why != NULL ? ", " : "", n->why != NULL ? n->why : "");
-    }
+    const char *member = bloomfile_invalid();
+    if (strcmp(member, "fpr") == 0)
+        return error_fpr(member, p->fpr);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (strcmp(numbers[i].member, member) == 0)
+            return PyUnicode_FromFormat(
+                "%s=%llu%s%s", numbers[i].name, (unsigned long long)numbers[i].value,
+                numbers[i].why != NULL ? ", " : "", numbers[i].why != NULL ? numbers[i].why : "");
     return NULL;
 }
 
@@ -126,6 +122,5 @@ PyObject *error_raise_params(struct state *state, int error, PyObject *path,
                              const struct bloomfile_params *params)
 {
     return error_raise_asked(state, error, path,
-                             error == BLOOMFILE_ERATE ? error_fpr("fpr", params->fpr)
-                                                      : number_asked(error, params));
+                             error == BLOOMFILE_EVALUE ? member_asked(params) : NULL);
 }

@@ -446,7 +446,7 @@ static PyObject *verify(struct filter *self, PyObject *args, PyObject *keywords)
     turn_leave(&self->turn, TURN_SHARED);
     if (error == 0)
         return Py_NewRef(Py_None);
-    if (error == BLOOMFILE_EPARAMS)
+    if (error == BLOOMFILE_EVALUE)
         return error_raise_asked(self->state, error, self->path, error_threads(threads));
     self->told = true;
     return error_raise_fault(self->state, error, self->path, &fault);

@@ -143,15 +143,25 @@ static PyObject *unlink_files(PyObject *module, PyObject *args, PyObject *keywor
 
 /* ---- errors */
 
-/* [(name, code, text), ...] */
+static bool is_known(int error)
+{
+    return strcmp(bloomfile_errname(error), "UNKNOWN") != 0;
+}
+
+/* [(name, code, text), ...] of the kinds there are */
 static PyObject *errors(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-#define ROW(name, code, text)    #name, code, text,
-#define FORMAT(name, code, text) "(sis)"
-    return Py_BuildValue("[" BLOOMFILE_ERRORS(FORMAT) "]", BLOOMFILE_ERRORS(ROW) NULL);
-#undef ROW
-#undef FORMAT
+    PyObject *list = PyList_New(0);
+    for (int kind = BLOOMFILE_KIND_SYSTEM; list != NULL && kind <= BLOOMFILE_KIND_CAPACITY; kind++)
+        for (int error = -1001 - 100 * kind; list != NULL && is_known(error); error--) {
+            PyObject *row =
+                Py_BuildValue("(sis)", bloomfile_errname(error), error, bloomfile_strerror(error));
+            if (row == NULL || PyList_Append(list, row) != 0)
+                Py_CLEAR(list);
+            Py_XDECREF(row);
+        }
+    return list;
 }
 
 /* ---- the module */

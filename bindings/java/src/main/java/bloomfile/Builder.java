@@ -46,8 +46,7 @@ public final class Builder implements Closeable {
      * An empty builder.
      *
      * @param params what the filter is to be; a copy is taken
-     * @throws BloomfileException EPARAMS and the errors of single values, EUNREACHABLE if no size reaches the rate, ENOSLICE if
-     *     there are fewer pages than slices
+     * @throws BloomfileException EVALUE, also if there are fewer pages than slices; EUNREACHABLE if no size reaches the rate
      */
     public Builder(Params params) throws BloomfileException {
         params.check();

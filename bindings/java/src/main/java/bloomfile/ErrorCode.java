@@ -31,20 +31,20 @@ public enum ErrorCode {
     ESELFTEST("this build hashes differently from the writer", "do not use it with this function"),
     /** k is out of range. */
     EHASHCOUNT("the number of hashes k is out of range (1 to 64)",
-            "correct k; if it is a file, copy it again, or rebuild it"),
+            "copy it again, or rebuild it"),
     /** m is out of range. */
     EBITS("the number of bits m is out of range for the layout",
-            "correct m; if it is a file, copy it again, or rebuild it"),
+            "copy it again, or rebuild it"),
     /** The place of the body does not follow from m. */
     EOFFSET("the body's offset or size does not follow from m", "copy it again, or rebuild it"),
     /** The capacity is out of range. */
-    ECAPACITY("the capacity is out of range (at least 1)", "set the number of keys"),
+    ECAPACITY("the capacity is out of range (at least 1)", "copy it again, or rebuild it"),
     /** The false-positive rate is out of range. */
-    ERATE("the false-positive rate is out of range (0 < rate < 1)", "a rate of one percent is 0.01"),
+    ERATE("the false-positive rate is out of range (0 < rate < 1)", "copy it again, or rebuild it"),
     /** The size before folding is not a multiple of m. */
     EUNFOLDED("the size before folding is not a multiple of m", "copy it again, or rebuild it"),
     /** The label is no clean text, or too long. */
-    ELABEL("the label is not clean UTF-8 of at most 112 bytes", "shorten or clean it"),
+    ELABEL("the label is not clean UTF-8 of at most 112 bytes", "copy it again, or rebuild it"),
     /** Bytes are missing at the end. */
     ETRUNCATED("the file is truncated", "copy it again"),
     /** There are bytes behind the image. */
@@ -82,16 +82,15 @@ public enum ErrorCode {
     /** A series, where one image is needed. */
     EISSERIES("a series of layers, where one filter is needed", "build one filter from the keys"),
     /** A body of the layout ribbon, which only its keys can make anew. */
-    EISRIBBON("the layout ribbon is built from all keys at once; blocked can be changed and combined",
+    EISRIBBON("a ribbon filter cannot be changed, folded, merged or patched",
             "build one filter from all keys"),
-    /** An image is no slice as it should be, or there can be no such slices. */
-    ENOSLICE("no such slice: only the layout blocked has them, each of a page of 4096 bytes or more",
-            "make fewer slices, or rebuild it"),
+    /** The header of a slice contradicts itself. */
+    ESLICE("the header of the slice contradicts itself",
+            "copy it again, or rebuild it"),
     /** A slice, where a whole filter is needed. */
     EISSLICE("a slice, where a whole filter is needed", "join all slices first"),
     /** Slices that are not all of one filter. */
-    EINCOMPLETE("the slices do not make one filter: a slice "
-            + "is missing, repeated, from another filter, or from other keys",
+    EINCOMPLETE("the slices are not all of one filter, or not of the same keys",
             "build the missing slice with the parameters and keys of the other slices"),
     /** The filter would have so many keys that its rate is more than twice the target. */
     EFULL("over capacity", "make it larger, or accept it: OVERFULL"),
@@ -100,7 +99,7 @@ public enum ErrorCode {
     /** A patch for another base. */
     EDIFFERENTBASE("the patch was made for another filter", "apply it to the filter it was made from"),
     /** Parameters contradict each other. */
-    EPARAMS("invalid parameters", "see the documentation of the parameters"),
+    EVALUE("invalid value of a parameter", "see the documentation of the parameters"),
     /** The filter does not fit into memory as this call needs it. */
     ETOOBIG("the filter is too big for this machine's address space", "open it as a file"),
     /** No filter of 64-bit digests has this rate. */

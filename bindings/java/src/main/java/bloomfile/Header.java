@@ -291,10 +291,10 @@ final class Header {
         keysElsewhere = u64(b, 264);
         digestSum = u64(b, 272);
         source.check(headerSize == FILE && !isLayer() && layout == Layout.BLOCKED && mUnfolded == m, // V33
-                ErrorCode.ENOSLICE, null);
+                ErrorCode.ESLICE, null);
         source.check(wholeBlocks >= 0 && wholeBlocks <= 1L << 51 && firstBlock >= 0 && firstBlock < wholeBlocks // V34
                 && firstBlock % 64 == 0 && m / 512 <= wholeBlocks - firstBlock
-                && (m / 512 == wholeBlocks - firstBlock || m / 512 % 64 == 0), ErrorCode.ENOSLICE, null);
+                && (m / 512 == wholeBlocks - firstBlock || m / 512 % 64 == 0), ErrorCode.ESLICE, null);
     }
 
     /** Rules V19 and V20. */

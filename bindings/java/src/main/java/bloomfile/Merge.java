@@ -91,7 +91,7 @@ public final class Merge {
      * @param options what is allowed beyond the default; with {@link WriteOption#OVERFULL} any rate
      * @throws BloomfileException EDIFFERENTLAYOUT, EDIFFERENTHASHCOUNT, EDIFFERENTSEED, EDIFFERENTHASH: they do not fit together;
      *     EOVERRATE: the rate would be too high; EISRIBBON of the layout ribbon, ELAYOUT of counting, EISSERIES of a series,
-     *     EISSLICE of a slice; EPARAMS: no source, or one twice; or one cannot be opened, or is damaged
+     *     EISSLICE of a slice; EVALUE: no source, or one twice; or one cannot be opened, or is damaged
      * @throws IOException if reading or writing fails
      */
     public void write(Path dst, List<Path> sources, WriteOption... options) throws IOException {
@@ -100,13 +100,13 @@ public final class Merge {
         try (NewFile file = new NewFile(dst, options)) {
             for (int i = 0; i < sources.size(); i++) {
                 for (Path other : sources.subList(0, i)) {
-                    check(!Files.isSameFile(sources.get(i), other), ErrorCode.EPARAMS, sources.get(i),
+                    check(!Files.isSameFile(sources.get(i), other), ErrorCode.EVALUE, sources.get(i),
                             "it is there twice, also as " + other);
                 }
                 images.add(new SourceImage(sources.get(i), "merge " + sources.get(i)));
                 checkFits(images.get(0).header, images.get(i).header, sources.get(i));
             }
-            check(!images.isEmpty(), ErrorCode.EPARAMS, dst, "no filters to merge");
+            check(!images.isEmpty(), ErrorCode.EVALUE, dst, "no filters to merge");
             Header h = write(images, file, dst, WriteOption.has(options, WriteOption.OVERFULL));
             file.publish(h.n != 0 || h.flags != 0);
         } finally {

@@ -245,26 +245,26 @@ public final class Params implements Serializable {
 
     /** Throws if a value is out of range, or two contradict each other. */
     void check() throws BloomfileException {
-        check(layout != null, ErrorCode.EPARAMS, "no layout");
-        check(layout != Layout.RIBBON || bits != 0, ErrorCode.EPARAMS, "the layout ribbon needs a number of bits here");
-        check(capacity >= 0 && capacity <= Header.MAX_BITS, ErrorCode.ECAPACITY, capacity);
-        check(fpr == 0 || fpr > 0 && fpr < 1, ErrorCode.ERATE, fpr);
-        check(bits >= 0 && bits <= Header.MAX_BITS, ErrorCode.EBITS, bits);
-        check(hashes >= 0 && hashes <= Header.MAX_HASHES, ErrorCode.EHASHCOUNT, hashes);
-        check(hashes == 0 || layout != Layout.RIBBON, ErrorCode.EHASHCOUNT, "the layout ribbon has none");
+        check(layout != null, ErrorCode.EVALUE, "no layout");
+        check(layout != Layout.RIBBON || bits != 0, ErrorCode.EVALUE, "the layout ribbon needs a number of bits here");
+        check(capacity >= 0 && capacity <= Header.MAX_BITS, ErrorCode.EVALUE, capacity);
+        check(fpr == 0 || fpr > 0 && fpr < 1, ErrorCode.EVALUE, fpr);
+        check(bits >= 0 && bits <= Header.MAX_BITS, ErrorCode.EVALUE, bits);
+        check(hashes >= 0 && hashes <= Header.MAX_HASHES, ErrorCode.EVALUE, hashes);
+        check(hashes == 0 || layout != Layout.RIBBON, ErrorCode.EVALUE, "the layout ribbon has none");
         byte[] text = label.getBytes(StandardCharsets.UTF_8);
         boolean whole = new String(text, StandardCharsets.UTF_8).equals(label);
         check(whole && text.length <= Header.LABEL_SIZE && Header.isCleanText(text, 0, text.length),
-                ErrorCode.ELABEL, null);
-        check(tag.length <= Header.TAG_SIZE, ErrorCode.EPARAMS, "a tag of " + tag.length + " bytes");
+                ErrorCode.EVALUE, null);
+        check(tag.length <= Header.TAG_SIZE, ErrorCode.EVALUE, "a tag of " + tag.length + " bytes");
         check(hashId == Header.XXH3 || hashId < 0, ErrorCode.EHASH, "0x" + Integer.toHexString(hashId));
-        check(memory >= 1 << 20, ErrorCode.EPARAMS, "memory of less than 1 MiB");
+        check(memory >= 1 << 20, ErrorCode.EVALUE, "memory of less than 1 MiB");
         framingNumber();
         if (slices != 0) {
-            check(layout == Layout.BLOCKED && !embedded, ErrorCode.ENOSLICE, "only the layout blocked has any, in file form");
-            check(slices >= 1 && slices <= Slices.MAX && slice >= 0 && slice < slices, ErrorCode.ENOSLICE,
+            check(layout == Layout.BLOCKED && !embedded, ErrorCode.EVALUE, "only the layout blocked has any, in file form");
+            check(slices >= 1 && slices <= Slices.MAX && slice >= 0 && slice < slices, ErrorCode.EVALUE,
                     slice + " of " + slices);
-            check(capacity != 0, ErrorCode.EPARAMS, "a slice needs the capacity of the whole");
+            check(capacity != 0, ErrorCode.EVALUE, "a slice needs the capacity of the whole");
         }
     }
 
@@ -275,7 +275,7 @@ public final class Params implements Serializable {
             int size = Integer.parseInt(framing.substring(6));
             kind = size < 1 << 24 ? 4 | size << 8 : -1;
         }
-        check(kind >= 0, ErrorCode.EPARAMS, "framing " + framing);
+        check(kind >= 0, ErrorCode.EVALUE, "framing " + framing);
         return kind;
     }
 

@@ -59,7 +59,7 @@ public final class Slices {
         whole.slices = 0;
         whole.check();
         if (whole.layout != Layout.BLOCKED || whole.capacity == 0) {
-            throw new BloomfileException(ErrorCode.EPARAMS, "cut slices", "the layout blocked and a capacity are needed");
+            throw new BloomfileException(ErrorCode.EVALUE, "cut slices", "the layout blocked and a capacity are needed");
         }
         return Planner.size(whole, 0).m;
     }
@@ -89,12 +89,12 @@ public final class Slices {
      * @param slices how many there are
      * @param slice from 0 on
      * @return its blocks and digests
-     * @throws BloomfileException ENOSLICE: there is no such slice
+     * @throws BloomfileException EVALUE: there is no such slice
      */
     public static Range range(long bits, int slices, int slice) throws BloomfileException {
         long pages = pages(bits, slices);
         if (pages == 0 || slice < 0 || slice >= slices) {
-            throw new BloomfileException(ErrorCode.ENOSLICE, "cut slice " + slice + " of " + slices,
+            throw new BloomfileException(ErrorCode.EVALUE, "cut slice " + slice + " of " + slices,
                     "the filter has " + bits / 512 + " blocks of 512 bits, and a slice at least 64 of them");
         }
         long first = pages * slice / slices * 64;

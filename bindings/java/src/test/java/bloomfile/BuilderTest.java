@@ -280,19 +280,19 @@ public class BuilderTest {
         builder.close();
         assertThrows(IllegalStateException.class, () -> builder.add("key"));
         assertThrows(IllegalStateException.class, builder::toBytes);
-        refused(ErrorCode.ECAPACITY, new Params().capacity(-1));
-        refused(ErrorCode.ECAPACITY, new Params().capacity((1L << 60) + 1));
-        refused(ErrorCode.ERATE, new Params().fpr(1));
-        refused(ErrorCode.ERATE, new Params().fpr(Double.NaN));
-        refused(ErrorCode.EHASHCOUNT, new Params().hashes(65));
-        refused(ErrorCode.EBITS, new Params().bits(-1));
-        refused(ErrorCode.ELABEL, new Params().label("a\nb"));
-        refused(ErrorCode.ELABEL, new Params().label("\uD800"));
-        refused(ErrorCode.ELABEL, new Params().label("é".repeat(57)));
-        refused(ErrorCode.EPARAMS, new Params().tag(new byte[17]));
-        refused(ErrorCode.EPARAMS, new Params().framing("fixed 16777216"));
+        refused(ErrorCode.EVALUE, new Params().capacity(-1));
+        refused(ErrorCode.EVALUE, new Params().capacity((1L << 60) + 1));
+        refused(ErrorCode.EVALUE, new Params().fpr(1));
+        refused(ErrorCode.EVALUE, new Params().fpr(Double.NaN));
+        refused(ErrorCode.EVALUE, new Params().hashes(65));
+        refused(ErrorCode.EVALUE, new Params().bits(-1));
+        refused(ErrorCode.EVALUE, new Params().label("a\nb"));
+        refused(ErrorCode.EVALUE, new Params().label("\uD800"));
+        refused(ErrorCode.EVALUE, new Params().label("é".repeat(57)));
+        refused(ErrorCode.EVALUE, new Params().tag(new byte[17]));
+        refused(ErrorCode.EVALUE, new Params().framing("fixed 16777216"));
         refused(ErrorCode.EUNREACHABLE, new Params().capacity(1L << 60).fpr(1e-9));
-        refused(ErrorCode.ENOSLICE, new Params().capacity(9).layout(Layout.CLASSIC).slice(0, 1));
+        refused(ErrorCode.EVALUE, new Params().capacity(9).layout(Layout.CLASSIC).slice(0, 1));
     }
 
     private static void refused(ErrorCode code, Params params) {

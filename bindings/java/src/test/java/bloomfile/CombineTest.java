@@ -136,9 +136,9 @@ public class CombineTest {
                 () -> Merge.union(made, List.of(a, file("b", params(Layout.BLOCKED).hashes(4), 0, 1))));
         refused(ErrorCode.EDIFFERENTSEED,
                 () -> Merge.union(made, List.of(a, file("b", params(Layout.BLOCKED).seed(4), 0, 1))));
-        refused(ErrorCode.EPARAMS, () -> Merge.union(made, List.of(a, a)));
-        refused(ErrorCode.EPARAMS, () -> Merge.union(made, List.of()));
-        refused(ErrorCode.ELABEL, () -> new Merge().label("\n").write(made, List.of(a)));
+        refused(ErrorCode.EVALUE, () -> Merge.union(made, List.of(a, a)));
+        refused(ErrorCode.EVALUE, () -> Merge.union(made, List.of()));
+        refused(ErrorCode.EVALUE, () -> new Merge().label("\n").write(made, List.of(a)));
         refused(ErrorCode.EDIFFERENTHASH, () -> Merge.union(made,
                 List.of(Spec.GOLDEN.resolve("application-blocked.bloom"), Spec.GOLDEN.resolve("unknown-compat.bloom"))));
         for (ErrorCode code : new ErrorCode[] {ErrorCode.EISSLICE, ErrorCode.EISRIBBON, ErrorCode.EISSERIES, ErrorCode.ELAYOUT}) {
@@ -156,7 +156,7 @@ public class CombineTest {
         Path b = file("b", params(Layout.BLOCKED).fpr(0.001), 9000, 20_000);
         refused(ErrorCode.EOVERRATE, () -> Merge.union(made, List.of(a, b)));
         refused(ErrorCode.EOVERRATE, () -> Fold.toRate(made, a, 1e-6));
-        refused(ErrorCode.ERATE, () -> Fold.toRate(made, a, 1));
+        refused(ErrorCode.EVALUE, () -> Fold.toRate(made, a, 1));
         refused(ErrorCode.EFACTOR, () -> Fold.toSize(made, a, 8000));
         Path c = file("c", params(Layout.BLOCKED), 0, 30_000);
         refused(ErrorCode.EOVERRATE, () -> Fold.toSize(made, c, 8200));

@@ -61,9 +61,9 @@ public class SlicesTest {
 
     @Test
     public void noSuchSlice() {
-        assertEquals(ErrorCode.ENOSLICE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 64, 2, 0)).code());
-        assertEquals(ErrorCode.ENOSLICE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 640, 2, 2)).code());
-        assertEquals(ErrorCode.EPARAMS,
+        assertEquals(ErrorCode.EVALUE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 64, 2, 0)).code());
+        assertEquals(ErrorCode.EVALUE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 640, 2, 2)).code());
+        assertEquals(ErrorCode.EVALUE,
                 assertThrows(BloomfileException.class, () -> new Builder(new Params().slice(0, 1))).code());
         assertEquals(1, Slices.sliceOf(512 * 640, 2, -1));
         for (long bits : new long[] {0, -512, 640, 512 * 64}) {

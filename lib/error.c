@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ * Names, texts and kinds of errors; the version. */
+#include <bloomfile.h>
+#include <errno.h>
+#include <string.h>
+
+#include "format/invalid.h"
+
+#define STRING_(x) #x
+#define STRING(x)  STRING_(x)
+
+/* Name and text. A compiler warns of a member of enum bloomfile_error that has no row. */
+#define ERRORS(X)                                                                                  \
+    X(EFILESYSTEM, "a live filter cannot be shared on this file system")                           \
+    X(ENOBOOT, "the current boot cannot be identified (no boot_id in /proc)")                      \
+    X(EEMPTY, "the file is empty")                                                                 \
+    X(ETEXTMODE, "damaged by a text-mode transfer (line ends were changed)")                       \
+    X(EFORM, "the header size is neither 512 nor 4096")                                            \
+    X(EHEADER, "the header is damaged (checksum mismatch)")                                        \
+    X(EHASHCOUNT, "the number of hashes k is out of range (1 to 64)")                              \
+    X(EBITS, "the number of bits m is out of range for the layout")                                \
+    X(EOFFSET, "the body's offset or size does not follow from m")                                 \
+    X(ECAPACITY, "the capacity is out of range (at least 1)")                                      \
+    X(ERATE, "the false-positive rate is out of range (0 < rate < 1)")                             \
+    X(EUNFOLDED, "the size before folding is not a multiple of m")                                 \
+    X(ELABEL, "the label is not clean UTF-8 of at most 112 bytes")                                 \
+    X(ESLICE, "the header of the slice contradicts itself")                                        \
+    X(ETRUNCATED, "the file is truncated")                                                         \
+    X(ETRAILING, "the file has extra bytes at the end")                                            \
+    X(ERECORD, "a commit record is damaged")                                                       \
+    X(ESTATE, "a commit record contradicts its state")                                             \
+    X(EPAGE, "a page of the body is damaged (checksum mismatch)")                                  \
+    X(EBODY, "the body contradicts the header (checksum, count or padding)")                       \
+    X(EMISSINGLAYER, "a layer of the series is missing")                                           \
+    X(EPATCH, "not a filter patch, or damaged")                                                    \
+    X(ENOTCOMPACT, "not a compact filter, damaged, or made with another seed")                     \
+    X(EMAGIC, "not a filter file")                                                                 \
+    X(ENOTREGULAR, "not a regular file")                                                           \
+    X(EHASH, "its hash function is unknown, or an application's own")                              \
+    X(ESELFTEST, "this build hashes differently from the writer")                                  \
+    X(ESERIES, "a layer does not fit into its series")                                             \
+    X(EDIFFERENTLAYOUT, "the layouts differ")                                                      \
+    X(EDIFFERENTHASH, "the hash functions differ")                                                 \
+    X(EDIFFERENTHASHCOUNT, "the numbers of hashes k differ")                                       \
+    X(EDIFFERENTSEED, "the seeds differ")                                                          \
+    X(EDIFFERENTBITS, "the numbers of bits m differ")                                              \
+    X(EDIFFERENTFORM, "one is a file, the other an embedded image")                                \
+    X(EDIFFERENTBASE, "the patch was made for another filter")                                     \
+    X(EINCOMPLETE, "the slices are not all of one filter, or not of the same keys")                \
+    X(EDIFFERENTTAG, "the tag is not the expected one")                                            \
+    X(EVERSION, "written in a newer format version")                                               \
+    X(EFEATURE, "needs a feature this version does not know")                                      \
+    X(ELAYOUT, "unknown layout")                                                                   \
+    X(EPOISONED, "poisoned: a write to disk failed, the file cannot be trusted")                   \
+    X(ELIVE, "live, no checksums: seal it first (bfseal)")                                         \
+    X(ESEALED, "sealed: it can no longer be changed")                                              \
+    X(EUNCLEAN, "the machine, or a writer in a sync, died while it was written")                   \
+    X(EREPLACED, "replaced or removed while it was in use")                                        \
+    X(ECHANGED, "overwritten while it was open")                                                   \
+    X(ESTRUCTSIZE, "unknown struct_size: initialise the struct with its _INIT")                    \
+    X(EFLAGS, "unknown or contradictory flags")                                                    \
+    X(EVALUE, "invalid value of a parameter")                                                      \
+    X(EREADONLY, "not opened for writing")                                                         \
+    X(ENOTCOUNTING, "not of the counting layout")                                                  \
+    X(EISCOUNTING, "counting filters cannot be intersected")                                       \
+    X(EISSERIES, "a series of layers, where one filter is needed")                                 \
+    X(EISSLICE, "a slice, where a whole filter is needed")                                         \
+    X(EISRIBBON, "a ribbon filter cannot be changed, folded, merged or patched")                   \
+    X(EABSENT, "the key is certainly not in the filter")                                           \
+    X(EFACTOR, "the factor does not divide the number of blocks, or bits")                         \
+    X(EFULL, "over capacity")                                                                      \
+    X(EOVERRATE, "the result's false-positive rate would pass the limit")                          \
+    X(EUNREACHABLE, "no size reaches this false-positive rate for so many keys")                   \
+    X(ETOOBIG, "the filter is too big for this machine's address space")
+
+#define ROW_TEXT(name, text)                                                                       \
+    case BLOOMFILE_##name:                                                                         \
+        return text;
+#define ROW_NAME(name, text)                                                                       \
+    case BLOOMFILE_##name:                                                                         \
+        return "BLOOMFILE_" #name;
+
+#ifdef __GLIBC__
+static const char *system_name(int error)
+{
+    return strerrorname_np(error);
+}
+#else
+/* Other C libraries have no names for errnos; these are the ones that bloomfile's calls return. */
+#define SYSTEM_ERRORS(X)                                                                           \
+    X(E2BIG)                                                                                       \
+    X(EACCES)                                                                                      \
+    X(EAGAIN)                                                                                      \
+    X(EBADF)                                                                                       \
+    X(EBUSY)                                                                                       \
+    X(EDEADLK)                                                                                     \
+    X(EDQUOT)                                                                                      \
+    X(EEXIST)                                                                                      \
+    X(EFAULT)                                                                                      \
+    X(EFBIG)                                                                                       \
+    X(EILSEQ)                                                                                      \
+    X(EINTR)                                                                                       \
+    X(EINVAL)                                                                                      \
+    X(EIO)                                                                                         \
+    X(EISDIR)                                                                                      \
+    X(ELOOP)                                                                                       \
+    X(EMFILE)                                                                                      \
+    X(EMLINK)                                                                                      \
+    X(ENAMETOOLONG)                                                                                \
+    X(ENFILE)                                                                                      \
+    X(ENODEV)                                                                                      \
+    X(ENOENT)                                                                                      \
+    X(ENOLCK)                                                                                      \
+    X(ENOMEM)                                                                                      \
+    X(ENOSPC)                                                                                      \
+    X(ENOSYS)                                                                                      \
+    X(ENOTDIR)                                                                                     \
+    X(ENOTEMPTY)                                                                                   \
+    X(ENOTSUP)                                                                                     \
+    X(ENOTTY)                                                                                      \
+    X(ENXIO)                                                                                       \
+    X(EOVERFLOW)                                                                                   \
+    X(EPERM)                                                                                       \
+    X(EPIPE)                                                                                       \
+    X(EPROTO)                                                                                      \
+    X(ERANGE)                                                                                      \
+    X(EROFS)                                                                                       \
+    X(ESPIPE)                                                                                      \
+    X(ESRCH)                                                                                       \
+    X(ESTALE)                                                                                      \
+    X(ETIMEDOUT)                                                                                   \
+    X(ETXTBSY)                                                                                     \
+    X(EXDEV)
+
+#define SYSTEM_NAME(name)                                                                          \
+    case name:                                                                                     \
+        return #name;
+
+static const char *system_name(int error)
+{
+    switch (error) {
+        SYSTEM_ERRORS(SYSTEM_NAME)
+    default:
+        return NULL;
+    }
+}
+#endif
+
+const char *bloomfile_strerror(int error)
+{
+    if (error == 0)
+        return "no error";
+    switch ((enum bloomfile_error)error) {
+        ERRORS(ROW_TEXT)
+    }
+    if (error <= 0 || system_name(error) == NULL)
+        return "unknown error";
+#ifdef __GLIBC__
+    return strerrordesc_np(error);
+#else
+    return strerror(error);
+#endif
+}
+
+const char *bloomfile_errname(int error)
+{
+    if (error == 0)
+        return "OK";
+    switch ((enum bloomfile_error)error) {
+        ERRORS(ROW_NAME)
+    }
+    const char *name = error > 0 ? system_name(error) : NULL;
+    return name != NULL ? name : "UNKNOWN";
+}
+
+int bloomfile_error_kind(int error)
+{
+    if (error >= 0)
+        return error == 0       ? BLOOMFILE_KIND_NONE
+               : error == EBUSY ? BLOOMFILE_KIND_STATE
+                                : BLOOMFILE_KIND_SYSTEM;
+    return (int)(-(long long)error / 100 % 10);
+}
+
+const char *bloomfile_invalid(void)
+{
+    return invalid_name();
+}
+
+const char *bloomfile_version(void)
+{
+    return STRING(BLOOMFILE_VERSION_MAJOR) "." STRING(BLOOMFILE_VERSION_MINOR) "." STRING(
+        BLOOMFILE_VERSION_PATCH);
+}

@@ -21,7 +21,7 @@ struct input {
 
 /* Checks the source and opens its path. 0, BLOOMFILE_ESTRUCTSIZE, _EVALUE or an errno; after 0
  * input_stop() is due. */
-int input_start(struct input *in, const struct bloomfile_source *from);
+int input_start(struct input *in, const struct bloomfile_source *given);
 void input_stop(const struct input *in);
 
 /* Before the head of a further patch. */

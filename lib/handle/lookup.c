@@ -82,12 +82,7 @@ static size_t contains_chunk(const bloomfile_filter *f, const uint64_t *digests,
 static size_t slice_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
                                   bool *hits)
 {
-    size_t found = 0;
-    for (size_t start = 0; start < n; start += UNCHECKED_CHUNK)
-        found += contains_chunk(f, digests + start,
-                                n - start < UNCHECKED_CHUNK ? n - start : UNCHECKED_CHUNK,
-                                hits != NULL ? hits + start : NULL);
-    return found;
+    return unchecked_in_chunks(f, digests, n, hits, contains_chunk);
 }
 
 /* ---- Layers: a layer has only some of the keys of its series. */

@@ -4,6 +4,7 @@
 #define BLOOMFILE_HANDLE_LOOKUP_H
 
 #include "format/hash.h"
+#include "format/min.h"
 #include "live/handle.h"
 
 /* Chooses how a new handle of one image looks up; of a series, with the lookups in all layers.
@@ -49,9 +50,9 @@ static inline void lookup_request_keys(const struct bloomfile_key *keys, size_t 
 static inline void lookup_digests(const bloomfile_filter *f, const struct bloomfile_key *keys,
                                   size_t n, uint64_t *digests)
 {
-    for (size_t start = 0; start < n; start += LOOKUP_GROUP) {
-        const size_t end = n - start < LOOKUP_GROUP ? n : start + LOOKUP_GROUP;
-        lookup_request_keys(keys + end, n - end < LOOKUP_GROUP ? n - end : LOOKUP_GROUP);
+    for (size_t start = 0, count; (count = MIN(n - start, LOOKUP_GROUP)) > 0; start += count) {
+        const size_t end = start + count;
+        lookup_request_keys(keys + end, MIN(n - end, LOOKUP_GROUP));
         for (size_t i = start; i < end; i++)
             digests[i] = hash_key(f->header.seed, keys[i].data, keys[i].size);
         f->kernel->expect(&f->view, digests + start, end - start);

@@ -38,6 +38,12 @@ static void recheck(const bloomfile_filter *f)
     guard_recheck(f->guard);
 }
 
+/* The operations that both rows share. */
+#define OF_EITHER                                                                                  \
+    .copy = copy, .rescue = rescue_image, .status = changed_or_damaged, .recheck = recheck,        \
+    .is_stale = changed_is_stale, .info = inspection_info, .measure = inspection_measure,          \
+    .close = handle_close
+
 /* ---- sealed */
 
 static int refuse_add(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
@@ -91,16 +97,9 @@ const struct handle_operations operations_sealed = {
     .sync = refuse_sync,
     .finish = finish_sealed,
     .seal = refuse_seal,
-    .copy = copy,
-    .rescue = rescue_image,
-    .status = changed_or_damaged,
-    .recheck = recheck,
-    .is_stale = changed_is_stale,
-    .info = inspection_info,
-    .measure = inspection_measure,
+    OF_EITHER,
     .verify = inspection_verify_sealed,
     .images = sealed_images,
-    .close = handle_close,
 };
 
 /* ---- live */
@@ -125,14 +124,7 @@ const struct handle_operations operations_live = {
     .sync = sync_all,
     .finish = sync_finish,
     .seal = seal,
-    .copy = copy,
-    .rescue = rescue_image,
-    .status = changed_or_damaged,
-    .recheck = recheck,
-    .is_stale = changed_is_stale,
-    .info = inspection_info,
-    .measure = inspection_measure,
+    OF_EITHER,
     .verify = inspection_verify_live,
     .images = live_images,
-    .close = handle_close,
 };

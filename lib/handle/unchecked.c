@@ -76,7 +76,7 @@ static bool is_cold(const bloomfile_filter *f, uint64_t byte)
 
 /* If the first unchecked page comes from a disk, requests the others too. If it is in memory, that
  * would cost more than it saves. */
-void unchecked_announce(const bloomfile_filter *f, const uint64_t *digests, size_t n)
+static void unchecked_announce(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
     if (f->guard->trust)
         return;
@@ -141,10 +141,5 @@ size_t unchecked_contains_many(const bloomfile_filter *f, const uint64_t *digest
 {
     if (guard_distrusted(f->guard))
         return unchecked_all_maybe(n, hits);
-    size_t found = 0;
-    for (size_t start = 0; start < n; start += UNCHECKED_CHUNK)
-        found += contains_chunk(f, digests + start,
-                                n - start < UNCHECKED_CHUNK ? n - start : UNCHECKED_CHUNK,
-                                hits != NULL ? hits + start : NULL);
-    return found;
+    return unchecked_in_chunks(f, digests, n, hits, contains_chunk);
 }

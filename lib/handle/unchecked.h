@@ -4,6 +4,7 @@
 #ifndef BLOOMFILE_HANDLE_UNCHECKED_H
 #define BLOOMFILE_HANDLE_UNCHECKED_H
 
+#include "format/min.h"
 #include "format/probe.h"
 #include "live/handle.h"
 
@@ -28,9 +29,16 @@ size_t unchecked_contains_many(const bloomfile_filter *f, const uint64_t *digest
 
 #define UNCHECKED_CHUNK 1024 /* digests whose pages are checked before they are probed */
 
-/* If pages that the lookups of at most UNCHECKED_CHUNK digests need come from a disk: starts
- * reading all of them. */
-void unchecked_announce(const bloomfile_filter *f, const uint64_t *digests, size_t n);
+/* The same by lookups of at most UNCHECKED_CHUNK digests each. */
+static inline __attribute__((always_inline)) size_t
+unchecked_in_chunks(const bloomfile_filter *f, const uint64_t *digests, size_t n, bool *hits,
+                    size_t (*look_up)(const bloomfile_filter *, const uint64_t *, size_t, bool *))
+{
+    size_t found = 0;
+    for (size_t at = 0, count; (count = MIN(n - at, UNCHECKED_CHUNK)) > 0; at += count)
+        found += look_up(f, digests + at, count, hits != NULL ? hits + at : NULL);
+    return found;
+}
 
 /* "Maybe" to all n. Returns n. */
 size_t unchecked_all_maybe(size_t n, bool *hits);

@@ -83,8 +83,7 @@ static __attribute__((noinline)) int add_in_parts(bloomfile_filter *f, const uin
                                                   size_t n, bool *was_new, struct adding_done *done)
 {
     int error = 0;
-    for (size_t at = 0, some; at < n && error == 0; at += some) {
-        some = n - at;
+    for (size_t at = 0, some; error == 0 && (some = n - at) > 0; at += some) {
         if (at > 0 && is_left(f))
             return ADDING_SUCCEEDED;
         error = capacity_take(f, digests + at, &some);

@@ -152,8 +152,10 @@ static size_t ask_all(const struct layers *l, const uint64_t *digests, size_t n,
     return found + also;
 }
 
-size_t lookup_absent(const struct layers *l, const uint64_t *digests, size_t n, size_t *at,
-                     uint64_t *absent)
+/* Leaves out those of n digests, ADDING_MOST at most, that a layer before the newest has: absent[]
+ * has the others, at[] where in digests[] each was. Returns how many. */
+static size_t absent_of(const struct layers *l, const uint64_t *digests, size_t n, size_t *at,
+                        uint64_t *absent)
 {
     bool hits[ADDING_MOST] = { false };
     ask(l, l->count - 1, digests, n, hits);
@@ -162,6 +164,9 @@ size_t lookup_absent(const struct layers *l, const uint64_t *digests, size_t n, 
 
 static size_t chunk(const bloomfile_filter *f, const uint64_t *digests, size_t n, bool *hits)
 {
+    bool own[UNCHECKED_CHUNK];
+    if (hits == NULL)
+        hits = own;
     for (;;) {
         const struct layers *l = layers_enter(f);
         const size_t found = ask_all(l, digests, n, hits);
@@ -177,13 +182,10 @@ static size_t chunk(const bloomfile_filter *f, const uint64_t *digests, size_t n
 static size_t series_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
                                    bool *hits)
 {
-    bool own[ADDING_MOST];
-    size_t found = 0;
-    for (size_t start = 0; start < n; start += ADDING_MOST)
-        found += chunk(f, digests + start, n - start < ADDING_MOST ? n - start : ADDING_MOST,
-                       hits != NULL ? hits + start : own);
-    return found;
+    return unchecked_in_chunks(f, digests, n, hits, chunk);
 }
+
+_Static_assert(UNCHECKED_CHUNK <= ADDING_MOST, "room for a chunk");
 
 const struct doubtful_lookup lookup_in_layers = { series_contains, series_contains_many };
 
@@ -259,7 +261,7 @@ static int add_absent(const bloomfile_filter *f, const struct layers *l, struct 
     size_t at[ADDING_MOST];
     bool was_new[ADDING_MOST];
     struct adding_done some = { 0 };
-    const size_t n = lookup_absent(l, t->digests, t->n, at, absent);
+    const size_t n = absent_of(l, t->digests, t->n, at, absent);
     int error = n < t->n ? doubt_in_older(l) : 0;
     if (error != 0)
         return error;

@@ -16,9 +16,4 @@ int lookup_follow(const bloomfile_filter *f, const struct layers *seen);
 /* layers_enter(), with all layers that there are when it is called; left alone after an error. */
 int lookup_enter_all(const bloomfile_filter *f, const struct layers **out);
 
-/* Leaves out those of n digests, ADDING_MOST at most, that a layer before the newest has: absent[]
- * has the others, at[] where in digests[] each was. Returns how many. */
-size_t lookup_absent(const struct layers *l, const uint64_t *digests, size_t n, size_t *at,
-                     uint64_t *absent);
-
 #endif

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tools on lines like URLs, about 60 bytes each, beside other programs that read, count or sort them.
+"""The tools on lines like URLs, about 60 bytes each, next to other programs that read or sort them; and patches.
 
 All commands of a table take turns, and their medians are printed, in Markdown. The exit status is 1 if a figure
 misses its target, and 2 if the work could not be done, or an answer is wrong.
 """
 
 import argparse
+import filecmp
 import json
 import math
 import os
@@ -14,7 +15,6 @@ import pathlib
 import shutil
 import statistics
 import subprocess
-import tempfile
 
 import report
 from report import print_table, trouble, verdict
@@ -225,82 +225,6 @@ def ribbon(o):
                   verdict(faster >= SHARED)]])
 
 
-# ---- uniq: bfuniq beside `sort -u` and awk, which are exact; how many lines it drops by mistake
-
-RATE = 0.001
-
-
-def block_rate(bits, k):
-    """fill^k of a block of 512 bits in which so many were set at random, by the variance of the fill to the second
-    order."""
-    empty, both = (1 - 1 / 512) ** bits, (1 - 2 / 512) ** bits
-    fill = 1 - empty
-    variance = (empty + 511 * both) / 512 - empty * empty
-    return fill ** k * (1 + k * (k - 1) / 2 * variance / (fill * fill)) if bits else 0
-
-
-def expected_drops(n, m, k, steps=1000):
-    """The sum of the rates at 0 to n - 1 keys. A rate is the mean over blocks with a Poisson number of keys."""
-    total = 0
-    for i in range(steps):
-        mean = (i + 0.5) * n / steps / (m / 512)
-        weight = math.exp(-mean)
-        for j in range(int(4 * mean + 40)):
-            total += weight * block_rate(k * j, k) * n / steps
-            weight *= mean / (j + 1)
-    return total
-
-
-def dropped(b, name):
-    """How many of the different lines are not in the output, which has no others, and each but once."""
-    lines = subprocess.run(["sh", "-c", 'sort -T "$3" "$1" | comm -3 "$2" -', "sh", b.work / f"{name}.out",
-                            b.work / "sort.out", b.work], capture_output=True, check=True).stdout.splitlines()
-    if any(line.startswith(b"\t") for line in lines):
-        trouble(f"{name} printed lines that it should not")
-    return len(lines)
-
-
-def uniq(o):
-    b = Bench(o.scratch(o.folder, o.quarter * 1200))
-    lines, parts = b.work / "lines", [b.work / f"part{i}" for i in range(4)]
-    different = 3 * o.quarter
-    # Each fourth line repeats one of the first of every four, before or after it.
-    for i in range(3):
-        b.generate(parts[i], o.quarter, i * o.quarter + 1)
-    subprocess.run(["shuf", f"--random-source={parts[1]}", "-o", parts[3], parts[0]], check=True)
-    with open(lines, "wb") as out:
-        subprocess.run(["paste", "-d", "\n", *parts], stdout=out, check=True)
-    for part in parts:
-        part.unlink()
-    b.read(lines)
-    with tempfile.TemporaryDirectory(prefix="bench.", dir="/dev/shm") as memory:
-        seen = pathlib.Path(memory) / "seen"
-        commands = [("bfuniq", "memory", ["-l", "blocked"]),
-                    ("bfuniq --filter, on disk", "disk", ["--filter", b.work / "seen"]),
-                    ("bfuniq --filter in /dev/shm", "shm", ["--filter", seen])]
-        commands = [(label, name, [TOOLS / "bfuniq", "-q", "--fixed", "-n", different, "-p", RATE, *options])
-                    for label, name, options in commands]
-        commands.append(("sort -u", "sort", ["sort", "-u", "-T", b.work]))
-        commands += [(f"{awk} '!s[$0]++'", awk, [awk, "!s[$0]++"]) for awk in ("mawk", "gawk")
-                     if shutil.which(awk)]
-        for _ in range(o.runs):
-            seen.unlink(missing_ok=True)
-            (b.work / "seen").unlink(missing_ok=True)
-            for _, name, command in commands:
-                b.run(name, *command, lines, output=b.work / f"{name}.out")
-        expected = expected_drops(different, json_number(b, seen, "m"), json_number(b, seen, "k"))
-    print(f"{b.lines} lines, {b.bytes / 1e6:.1f} MB, {b.bytes / b.lines:.1f} bytes per line; "
-          f"medians of {o.runs} runs\n")
-    rows = []
-    for label, name, _ in commands:
-        gone, ours = dropped(b, name), label.startswith("bfuniq")
-        rows.append([label, f"{b.median(name, SECONDS):.2f}", f"{b.lines / b.median(name, SECONDS) / 1e6:.2f}",
-                     f"{b.median(name, PROCESSOR):.2f}", f"{b.peak(name) * 1.048576:.1f}", different - gone,
-                     gone, f"{expected:.0f}" if ours else 0, f"<= {different * RATE:.0f}" if ours else 0])
-    print_table(["command", ">seconds", ">M lines/s", ">processor s", ">peak RSS, MB", ">printed", ">dropped",
-                 ">expected", ">promised"], rows)
-
-
 # ---- common: the lines that two files have in common, by bfcommon in bounded memory and by sorting both. Each file
 # has exactly one line in a hundred of the other, spread all over it.
 
@@ -338,6 +262,80 @@ def common(o):
                  ">peak RSS, MiB", "verdict"], rows)
 
 
+# ---- deltas: bfdelta between two builds of a filter: size, time and memory. Sizes are compared with what changed bits
+# must take: `entropy` is the logarithm of the number of ways to choose so many of all bits; `by block` the same of those
+# blocks, of so many changes in each, and of which cells these are, where only cells that are 0 can be set, and 1 cleared
+
+MORE = 1.05, 64  # times the entropy, and bytes
+GB_A_SECOND = 1.0
+CHANGES = (("0.01 % more", 0, 1e-4), ("1 % more", 0, 1e-2), ("10 % more", 0, 1e-1),
+           ("1 % others", 1e-2, 1e-2))
+
+
+def log_choose(n, k):
+    return (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)) / math.log(2)
+
+
+def changes_of(path, other):
+    """Bits, changed bits, and bytes that they take: of all bits, and by block."""
+    old, new = (path.read_bytes()[4096:] for path in (path, other))
+    size = int.from_bytes(path.read_bytes()[80:88], "little")
+    changed, by_block = 0, 0.0
+    for flip in 0, -1:  # set, then cleared
+        counts, places = {}, 0.0
+        for at in range(0, size, 64):
+            a, b = old[at:at + 64], new[at:at + 64]
+            if a == b:
+                continue
+            a, b = (int.from_bytes(block, "little") ^ flip for block in (a, b))
+            n = (b & ~a & 2**512 - 1).bit_count()
+            if n:
+                counts[n] = counts.get(n, 0) + 1
+                places += log_choose(512 - (a & 2**512 - 1).bit_count(), n)
+        blocks = sum(counts.values())
+        changed += sum(n * count for n, count in counts.items())
+        by_block += places + (log_choose(size // 64, blocks) if blocks else 0)
+        by_block -= sum(count * math.log2(count / blocks) for count in counts.values())
+    return changed, log_choose(8 * size, changed) / 8, by_block / 8
+
+
+def deltas(o):
+    b, n, bits = Bench(o.scratch(o.folder, 80 * o.keys)), o.keys, -(-o.keys * 10 // 2**19) * 2**19
+    old, new, patch, made = (b.work / name for name in ("old", "new", "patch", "made"))
+
+    def build(path, first, last):
+        with subprocess.Popen(["seq", str(first), str(last)], stdout=subprocess.PIPE) as keys:
+            subprocess.run([TOOLS / "bfcreate", "-q", "-f", "--overfull", "-m", str(bits), "-k", "6", path],
+                           stdin=keys.stdout, check=True)
+
+    def times(name):
+        return f"{b.median(name, SECONDS):.3f}", f"{old.stat().st_size / b.median(name, SECONDS) / 1e9:.2f}"
+
+    build(old, 1, n)
+    rows = []
+    for label, gone, more in CHANGES:
+        build(new, 1 + int(n * gone), n + int(n * more))
+        changed, entropy, by_block = changes_of(old, new)
+        for threads in 1, 2:
+            tool = TOOLS / "bfdelta", "-qf", "-j", threads
+            b.runs.clear()
+            for _ in range(o.runs):
+                b.run("make", *tool, old, new, patch)
+                b.run("apply", *tool, "--apply", "--discard", old, patch, made)
+            if not filecmp.cmp(new, made, False):
+                trouble("what was applied is not what was made")
+            size = patch.stat().st_size
+            slower = max(b.median("make", SECONDS), b.median("apply", SECONDS))
+            kept = size <= MORE[0] * by_block + MORE[1] and (
+                threads == 1 or old.stat().st_size / slower >= GB_A_SECOND * 1e9)
+            rows.append([label, f"bfdelta -j {threads}", changed, round(entropy), round(by_block), size,
+                         f"{(size / by_block - 1) * 100:.1f} %", *times("make"), *times("apply"),
+                         f"{max(b.peak('make'), b.peak('apply')):.0f}", verdict(kept)])
+    print(f"{n} keys, {bits / 8e6:.1f} MB, k = 6, blocked; medians of {o.runs} runs\n")
+    print_table(["change", "program", ">changed bits", ">entropy, bytes", ">by block", ">patch, bytes",
+                 ">more than that", ">make, s", ">GB/s", ">apply, s", ">GB/s", ">peak RSS, MiB", "verdict"], rows)
+
+
 # ----
 
 
@@ -347,7 +345,7 @@ CASES = {  # the function, and its numbers: letter, name, usual value, what it i
     "create": (create, [("p", "piped", 10**8, "lines from a pipe"), ("f", "filed", 10**7, "lines from a file"),
                         ("r", "runs", 3, "runs")]),
     "ribbon": (ribbon, [("n", "lines", 10**8, "lines"), ("r", "runs", 3, "runs")]),
-    "uniq": (uniq, [("n", "quarter", 5 * 10**6, "a quarter of the lines"), ("r", "runs", 3, "runs")]),
+    "deltas": (deltas, [("n", "keys", 10**7, "keys in the old filter"), ("r", "runs", 7, "runs")]),
     "common": (common, [("n", "lines", 5 * 10**7, "lines of each file"), ("m", "memory", 512, "MiB of memory")]),
 }
 

@@ -25,6 +25,7 @@ class CommandsTest(unittest.TestCase):
         self.assertEqual(list(self.folder.iterdir()), [])
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()
                 if line.startswith("|") and "---" not in line]
+        self.rows = [dict(zip(rows[0], row)) for row in rows]
         return {row[0]: dict(zip(rows[0], row)) for row in rows}, done
 
     def test_common(self):
@@ -37,12 +38,13 @@ class CommandsTest(unittest.TestCase):
         self.assertGreater(float(rows["bfcreate -l ribbon -j 1"]["of blocked"]), 0)
         self.assertIn("two threads, times as fast", done.stdout)
 
-    def test_uniq(self):
-        rows, _ = self.table("uniq", "-n", "10000", "-r", "1")
-        self.assertEqual((rows["sort -u"]["printed"], rows["sort -u"]["dropped"]), ("30000", "0"))
-        ours = rows["bfuniq"]
-        self.assertEqual(int(ours["printed"]) + int(ours["dropped"]), 30000)
-        self.assertLess(int(ours["expected"]), 30)
+    def test_deltas(self):
+        self.table("deltas", "-n", "20000", "-r", "1")
+        ours = [row for row in self.rows if row["program"] == "bfdelta -j 1"]
+        self.assertEqual(len(ours), 4)
+        for row in ours:
+            self.assertLess(int(row["patch, bytes"]), 1.1 * int(row["by block"]) + 100)
+            self.assertGreater(int(row["entropy, bytes"]), int(row["by block"]))
 
     def test_query(self):
         rows, done = self.table("query", "-n", "20000", "-g", "2000", "-r", "1")
@@ -51,7 +53,7 @@ class CommandsTest(unittest.TestCase):
         self.assertGreater(float(rows["grep -F -x -f"]["peak RSS, MiB"]), 0)
 
     def test_usage(self):
-        for words in [], ["other"], ["uniq", "-n", "0"], ["query", "-g", "x"]:
+        for words in [], ["other"], ["common", "-n", "0"], ["query", "-g", "x"], ["deltas", "-r", "x"]:
             done = subprocess.run([COMMANDS, *words], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
         _, done = self.table("common", "-n", str(10**12), statuses=(2,))

@@ -233,7 +233,7 @@ const struct benchmark benchmark = {
             "Folds and merges filters, and copies as much with memcpy. Takes 7 times their size of memory.\n",
     .options = {
         OPTION_NUMBER("mib", &mebibytes, 256, 0, 16, 4096, "MiB of a filter"),
-        OPTION_NUMBER("turns", &turns, 9, 0, 1, 101, "turns"),
+        OPTION_NUMBER("turns", &turns, 9, 0, 1, MOST_TURNS, "turns"),
     },
     .room = room,
     .where = "/dev/shm",

@@ -144,7 +144,7 @@ const struct benchmark benchmark = {
     .what =
             "Filters of the layout ribbon beside blocked ones of the same rate.\n",
     .options = {
-        OPTION_NUMBER("turns", &turns, 9, 5, 1, 101, "turns of lookups"),
+        OPTION_NUMBER("turns", &turns, 9, 5, 1, MOST_TURNS, "turns of lookups"),
         OPTION_NUMBER("keys", &most_keys, 100000000, 1000000, 1000000, 1000000000, "keys of the largest filters"),
     },
     .run = run,

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 
 #include "database.h"
-#include "engine.h"
 #include "harness/bench.h"
 #include "harness/residence.h"
+#include "harness/scratch.h"
 #include "harness/table.h"
 #include "harness/turns.h"
 
@@ -219,7 +219,7 @@ static void cold_round(struct trial *t, unsigned round, bool present)
     struct database database = open_trial(t, false, CACHE_OF_LEVELDB);
     open_tables(t, &database);
     tables_map_pages_alone();
-    engine_evict(t->path);
+    scratch_evict(t->path);
     const uint64_t begin = residence_read_bytes();
     read_filters(t, &database);
     const uint64_t start = residence_read_bytes();

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
 #include "harness/program.h"
 #include "harness/residence.h"
 #include "harness/scratch.h"
@@ -172,7 +171,7 @@ static void read_cold(enum kind kind, struct batch *b, bool present, double *ope
                       double *lookup)
 {
     struct tablet t;
-    const bool evicted = engine_evict(paths[kind]) <= MAX_STAYED;
+    const bool evicted = scratch_evict(paths[kind]) <= MAX_STAYED;
     const double before = kilobytes_read();
     open_tablet(&t, kind);
     const double opened = kilobytes_read();
@@ -255,7 +254,7 @@ static void run(void)
         measure(MTBL_COMPRESSION_ZSTD);
     }
     table_end();
-    engine_report_stayed();
+    scratch_report_stayed();
 }
 
 static uint64_t room(void)
@@ -271,7 +270,7 @@ const struct benchmark benchmark = {
         OPTION_NUMBER("tables", &tables, 20, 20, 1, MANIFEST_TABLES, "tables"),
         OPTION_NUMBER("rows", &rows, 0, 20000, 1, 10000000, "rows of each table; usually 20000 and then 1000000 (8 GB of disk)"),
         OPTION_WORD("layout", &layout, layouts, "of the filters: blocked if not given"),
-        OPTION_NUMBER("rounds", &rounds, 7, 3, 1, ENGINE_MAX_ROUNDS, "rounds, whose median counts"),
+        OPTION_NUMBER("rounds", &rounds, 7, 3, 1, MOST_TURNS, "rounds, whose median counts"),
         OPTION_NUMBER("ms", &ms, 100, 20, 1, 60000, "how long each kind of lookup is measured in a round"),
     },
     .room = room,

@@ -39,7 +39,7 @@ void crew_memory_free(void *memory, size_t size)
     bench_call(munmap(memory, size), "free shared memory");
 }
 
-double crew_processor_seconds(void)
+static double processor_seconds(void)
 {
     struct timespec time;
     bench_call(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time), "read the clock");
@@ -57,11 +57,11 @@ static void *run_worker(void *argument)
     const struct worker *w = argument;
     do_task(w->crew->prepare, w);
     pthread_barrier_wait(&w->moments->start);
-    const double processor_start = crew_processor_seconds();
+    const double processor_start = processor_seconds();
     w->moments->started[w->number] = bench_seconds();
     do_task(w->crew->work, w);
     w->moments->ended[w->number] = bench_seconds();
-    w->moments->processor_seconds[w->number] = crew_processor_seconds() - processor_start;
+    w->moments->processor_seconds[w->number] = processor_seconds() - processor_start;
     return NULL;
 }
 

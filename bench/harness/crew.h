@@ -32,9 +32,6 @@ struct crew_time {
 /* Ends the program if a worker fails. */
 struct crew_time crew_run(const struct crew *crew);
 
-/* Processor seconds of this thread so far. The rest of a busy machine does not add to them. */
-double crew_processor_seconds(void);
-
 /* Zeros, shared with the processes of a crew. */
 void *crew_memory(size_t size);
 void crew_memory_free(void *memory, size_t size);

@@ -104,11 +104,9 @@ static const char *read_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
     const char *where = read_options(argc, argv);
-    if (benchmark.room != NULL) {
+    if (benchmark.room != NULL)
         scratch_make(where != NULL ? where : benchmark.where, program_invocation_short_name,
                      benchmark.room());
-        scratch_enter();
-    }
     benchmark.run();
     bench_flush();
     return table_status();

@@ -9,6 +9,7 @@
 #include "harness/table.h"
 
 #define PROGRAM_OPTIONS 8
+#define MOST_TURNS      101
 
 struct bench_option {
     const char *name, *what; /* the name without the "--"; NULL: there are no more */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Each folder has a keeper: a process that outlives the program and its terminal, and waits for the
+ * The folder has a keeper: a process that outlives the program and its terminal, and waits for the
  * other end of a pipe to be closed. So signals need no handlers, and SIGKILL is one of them.
  */
 #include "harness/scratch.h"
@@ -16,15 +16,13 @@
 #include <unistd.h>
 
 #include "harness/bench.h"
-
-#define FOLDERS 2
+#include "harness/residence.h"
 
 static struct {
     char path[4096];
     pid_t keeper;
     int pipe;
-} folders[FOLDERS];
-static unsigned count;
+} folder;
 static pid_t owner;
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
@@ -54,14 +52,13 @@ _Noreturn static void keep(const char *path, int pipe)
 }
 
 /* At an end by exit() the folders are gone before the program. */
-static void dismiss_keepers(void)
+static void dismiss_keeper(void)
 {
     if (getpid() != owner)
         return;
     signal(SIGPIPE, SIG_IGN);
-    for (unsigned i = 0; i < count; i++)
-        if (write(folders[i].pipe, "", 1) == 1)
-            waitpid(folders[i].keeper, NULL, 0);
+    if (write(folder.pipe, "", 1) == 1)
+        waitpid(folder.keeper, NULL, 0);
 }
 
 static void check_room(const char *where, uint64_t room)
@@ -80,20 +77,20 @@ static void check_room(const char *where, uint64_t room)
 }
 
 /* Processes that the program starts inherit the pipe: the folder stays while they may use it. */
-static void start_keeper(const char *path)
+static void start_keeper(void)
 {
     int ends[2];
     bench_call(pipe(ends), "prepare to clean up");
-    if (mkdtemp(folders[count].path) == NULL)
+    if (mkdtemp(folder.path) == NULL)
         bench_fail(errno, "make a folder for files");
     const pid_t keeper = bench_call(fork(), "prepare to clean up");
     if (keeper == 0) {
         close(ends[1]);
-        keep(path, ends[0]);
+        keep(folder.path, ends[0]);
     }
     close(ends[0]);
-    folders[count].keeper = keeper;
-    folders[count++].pipe = ends[1];
+    folder.keeper = keeper;
+    folder.pipe = ends[1];
 }
 
 void scratch_make(const char *where, const char *name, uint64_t room)
@@ -101,24 +98,33 @@ void scratch_make(const char *where, const char *name, uint64_t room)
     if (where == NULL && (where = getenv("TMPDIR")) == NULL)
         where = "/var/tmp";
     check_room(where, room);
-    if (count == FOLDERS)
-        bench_fail(0, "keep so many folders");
-    char *path = folders[count].path;
-    const int length = snprintf(path, sizeof folders[0].path, "%s/%s.XXXXXX", where, name);
-    if (length < 0 || (size_t)length >= sizeof folders[0].path)
+    const int length = snprintf(folder.path, sizeof folder.path, "%s/%s.XXXXXX", where, name);
+    if (length < 0 || (size_t)length >= sizeof folder.path)
         bench_fail(ENAMETOOLONG, "make a folder for files");
-    if (count == 0 && atexit(dismiss_keepers) != 0)
+    if (atexit(dismiss_keeper) != 0)
         bench_fail(errno, "prepare to clean up");
     owner = getpid();
-    start_keeper(path);
+    start_keeper();
+    bench_call(chdir(folder.path), "enter the folder for files");
 }
 
-const char *scratch_folder(void)
+/* ---- files that are not in memory */
+
+static double most_stayed;
+
+double scratch_evict(const char *path)
 {
-    return folders[count - 1].path;
+    double stayed;
+    bench_check(residence_drop_all(path, &stayed), "take files out of memory");
+    if (stayed > most_stayed)
+        most_stayed = stayed;
+    return stayed;
 }
 
-void scratch_enter(void)
+void scratch_report_stayed(void)
 {
-    bench_call(chdir(scratch_folder()), "enter the folder for files");
+    if (most_stayed > 0)
+        fprintf(stderr,
+                "%s: up to %.1f %% of the files stayed in memory: the cold figures are too good\n",
+                program_invocation_short_name, 100 * most_stayed);
 }

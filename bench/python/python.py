@@ -286,21 +286,15 @@ def made_of(make, count, add_all):
 def lists(ours, others, turns, sample):
     """Tables of batches that come as lists, and of building, for filters of one size."""
     count, asked, built = ours.count, Times(), Times()
-    others = [other for other in others if count <= other.most]
     made, bits = {}, {"bloomfile": ours.bits}
-    for turn in range(turns if count <= 10**6 else 1):
+    for _ in range(turns if count <= 10**6 else 1):
         for column, make in KINDS.items():
             builder = bloomfile.Builder(fpr=RATE)
             seconds = made_of(make, count, builder.add_many) + timed(builder.to_bytes)[0]
             built.note("bloomfile: `Builder.add_many`", column, seconds, count)
             for other in others:
-                if turn >= other.turns:
-                    continue
                 fresh = other.make(count)
-                if other.adds:
-                    seconds = made_of(make, count, lambda keys, o=other, f=fresh: o.add_all(f, keys))
-                else:
-                    seconds = timed(other.add_all, fresh, make(0, count))[0]
+                seconds = made_of(make, count, lambda keys, o=other, f=fresh: o.add_all(f, keys))
                 built.note(other.name, column, seconds, count)
                 made[other.name, column] = fresh
                 bits[other.name] = other.bits(fresh) / count
@@ -309,7 +303,7 @@ def lists(ours, others, turns, sample):
             seconds = timed(builder.add_records, keys.records, SIZE)[0] + timed(builder.to_bytes)[0]
             built.note("bloomfile: `Builder.add_records`", "bytes", seconds, count)
             built.note("C: bloomfile_builder_add_many()", "bytes", keys.build(), count)
-    for turn in range(turns):
+    for _ in range(turns):
         for kind in ANSWERS:
             for column, make in KINDS.items():
                 keys = make(FIRST[kind], sample(count))
@@ -317,9 +311,7 @@ def lists(ours, others, turns, sample):
                 check(kind, answers)
                 asked.note("bloomfile: `f.contains_many`", (kind, column), seconds, len(keys))
                 for other in others:
-                    if turn >= other.turns:
-                        continue
-                    keys = make(FIRST[kind], min(other.asked, sample(count)))
+                    keys = make(FIRST[kind], sample(count))
                     seconds, answers = timed(other.ask_all, made[other.name, column], keys)
                     check(kind, answers)
                     asked.note(other.name, (kind, column), seconds, len(keys))

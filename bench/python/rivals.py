@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Python's filters that bench-python measures beside bloomfile: each one that can be imported."""
 
-import hashlib
 import importlib
 import importlib.metadata
 
@@ -13,8 +12,6 @@ class Rival:
 
     name = module = ""
     distributions = ()  # that have the module
-    most, turns, asked = 10**9, 10**9, 10**9  # keys, turns and keys a turn; beyond that, minutes would go by
-    adds = True  # not built from all keys at once
 
     def __init__(self):
         self.package = importlib.import_module(self.module)
@@ -23,8 +20,7 @@ class Rival:
         raise NotImplementedError
 
     def add_all(self, made, keys):
-        for key in keys:
-            made.add(key)
+        made.update(keys)
 
     def ask_all(self, made, keys):
         return [key in made for key in keys]
@@ -51,26 +47,8 @@ class Rbloom(Rival):
     def make(self, capacity):
         return self.package.Bloom(capacity, RATE)
 
-    def add_all(self, made, keys):
-        made.update(keys)
-
     def bits(self, made):
         return made.size_in_bits
-
-
-class RbloomKept(Rbloom):
-    """With one that is the same tomorrow, as a filter that is kept in a file needs it."""
-
-    name = "rbloom, to be saved"
-    most, turns = 10**6, 3
-
-    @staticmethod
-    def digest(key):
-        return int.from_bytes(hashlib.sha256(key if isinstance(key, bytes) else key.encode()).digest()[:16], "big",
-                              signed=True)
-
-    def make(self, capacity):
-        return self.package.Bloom(capacity, RATE, self.digest)
 
 
 class Pybloomfilter(Rival):
@@ -80,22 +58,8 @@ class Pybloomfilter(Rival):
     def make(self, capacity):
         return self.package.BloomFilter(capacity, RATE)
 
-    def add_all(self, made, keys):
-        made.update(keys)
-
     def bits(self, made):
         return made.num_bits
-
-
-class Pyprobables(Rival):
-    name, module, distributions = "pyprobables", "probables", ("pyprobables",)
-    most, turns, asked = 10**6, 1, 10**5
-
-    def make(self, capacity):
-        return self.package.BloomFilter(est_elements=capacity, false_positive_rate=RATE)
-
-    def bits(self, made):
-        return made.number_bits
 
 
 class Fastbloom(Rival):
@@ -116,24 +80,7 @@ class Fastbloom(Rival):
         return len(made.get_bytes()) * 8
 
 
-class Fuse(Rival):
-    """A binary fuse filter of 8 bits: its rate is always 0.39 %."""
-
-    name, module, distributions = "pyfusefilter, 0.39 %", "pyfusefilter", ("pyfusefilter",)
-    most, turns, adds = 10**6, 3, False
-
-    def make(self, capacity):
-        return self.package.Fuse8(capacity)
-
-    def add_all(self, made, keys):
-        if not made.populate(keys):
-            raise RuntimeError("pyfusefilter cannot build")
-
-    def bits(self, made):
-        return made.size_in_bytes() * 8
-
-
-ALL = Rbloom, RbloomKept, Pybloomfilter, Fastbloom, Fuse, Pyprobables
+ALL = Rbloom, Pybloomfilter, Fastbloom
 
 
 def find():

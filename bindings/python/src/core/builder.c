@@ -230,7 +230,7 @@ static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords
 {
     struct destination d;
     int error = 0;
-    const bool taken = destination_take(&d, "O&|$p:finish", args, keywords);
+    const bool taken = destination_parse(&d, "O&|$p:finish", args, keywords);
     bloomfile_builder *b = taken ? enter_whole(self, d.path) : NULL;
     if (b != NULL) {
         LONG_CALL(error, bloomfile_builder_write(b, &d.to));

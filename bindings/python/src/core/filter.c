@@ -458,7 +458,7 @@ static PyObject *seal_to(struct filter *self, PyObject *args, PyObject *keywords
 {
     struct destination d;
     int error = 0;
-    const bool taken = destination_take(&d, "O&|$p:seal_to", args, keywords);
+    const bool taken = destination_parse(&d, "O&|$p:seal_to", args, keywords);
     const bloomfile_filter *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
         LONG_CALL(error, bloomfile_copy_sealed(&d.to, f));

@@ -276,7 +276,7 @@ static PyObject *rescue(struct filter *self, PyObject *args, PyObject *keywords)
 {
     struct destination d;
     int error = 0;
-    const bool taken = destination_take(&d, "O&|$p:rescue", args, keywords);
+    const bool taken = destination_parse(&d, "O&|$p:rescue", args, keywords);
     const bloomfile_filter *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
         WITHOUT_GIL(error = bloomfile_rescue(d.to.path, f, d.to.flags));

@@ -159,7 +159,8 @@ bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords)
            live_given(p, framing, grow, every);
 }
 
-bool destination_take(struct destination *d, const char *format, PyObject *args, PyObject *keywords)
+bool destination_parse(struct destination *d, const char *format, PyObject *args,
+                       PyObject *keywords)
 {
     static char *names[] = { "path", "replace", NULL };
     int replace = 0;

@@ -35,8 +35,8 @@ struct destination {
 };
 
 /* By a format "O&|$p:METHOD". false: an exception is set. */
-bool destination_take(struct destination *d, const char *format, PyObject *args,
-                      PyObject *keywords);
+bool destination_parse(struct destination *d, const char *format, PyObject *args,
+                       PyObject *keywords);
 
 /* In any case, what the method returns: None, or NULL with the exception of the error, or the one
  * that kept the method from calling the library. */

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "harness/program.h"
-#include "harness/turns.h"
 #include "kernel/dispatch.h"
 #include "kernel/kernel.h"
 

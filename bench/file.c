@@ -18,7 +18,6 @@
 
 #include "harness/crew.h"
 #include "harness/program.h"
-#include "harness/turns.h"
 
 #define PIECE     ((size_t)1 << 20)
 #define LEAST_ONE 0.9 /* of zlib's crc32 */

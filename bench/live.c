@@ -11,7 +11,6 @@
 
 #include "harness/crew.h"
 #include "harness/program.h"
-#include "harness/turns.h"
 
 #define LIVE_BITS     (1ULL << 30)
 #define LIVE_ROOM     (LIVE_BITS / 8 + (1 << 20))

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "harness/program.h"
-#include "harness/turns.h"
 
 static uint64_t turns, most_keys;
 

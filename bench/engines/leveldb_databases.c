@@ -17,7 +17,6 @@
 #include "harness/residence.h"
 #include "harness/scratch.h"
 #include "harness/table.h"
-#include "harness/turns.h"
 
 #define BATCH            1000
 #define STEP             500

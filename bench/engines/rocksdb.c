@@ -9,7 +9,6 @@
 #include "harness/program.h"
 #include "harness/residence.h"
 #include "harness/scratch.h"
-#include "harness/turns.h"
 #include "rocksdb_rows.h"
 
 #define ROW_ROOM 700 /* bytes */

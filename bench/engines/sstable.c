@@ -12,7 +12,6 @@
 #include "harness/program.h"
 #include "harness/residence.h"
 #include "harness/scratch.h"
-#include "harness/turns.h"
 #include "tablet.h"
 
 #define KEY_SIZE   16

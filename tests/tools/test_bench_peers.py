@@ -64,7 +64,7 @@ class DriverTest(unittest.TestCase):
         bench.mkdir()
         (self.folder / "lib").symlink_to(PEERS.parent.parent / "lib")
         for file in (PEERS.name, CHARTS.name, "bench-limits", "bench-contender-bloomfile", "contenders.py",
-                     "report.py"):
+                     "report.py", "trial.py"):
             shutil.copy(PEERS.with_name(file), bench)
         mimic = CONTENDER
         for word, value in ("LOSES", loses), ("ENDS", ends), ("FROM", least), ("NAME", name), ("CLIFF", cliff):

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "combine/combine.h"
-#include "delta/apply.h"
-#include "delta/make.h"
+#include "delta/patch.h"
 #include "format/invalid.h"
 #include "format/versioned_struct.h"
 #include "os/thread.h"

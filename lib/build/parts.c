@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Size and number of a body's parts, computed from the layout, the memory and the threads. */
-#include "build/parts.h"
+#include "build/fill.h"
 
 #include "build/deferred.h"
 #include "build/runs.h"

@@ -27,7 +27,8 @@ int runs_reserve(struct runs *runs, size_t count)
     return 0;
 }
 
-int runs_load(const struct runs *runs, const struct run *run, uint64_t at, size_t n, uint64_t *to)
+/* Reads n digests of a run, starting at a place. 0, or a read error. */
+static int load(const struct runs *runs, const struct run *run, uint64_t at, size_t n, uint64_t *to)
 {
     if (run->values == NULL)
         return file_read(runs->fd, run->offset + 8 * at, to, 8 * n);
@@ -44,7 +45,7 @@ static int approach(const struct runs *runs, const struct run *run, uint64_t dig
     for (uint64_t step = NEAR / 2; *high - *low > NEAR; step *= 2) {
         if (at < *low || at >= *high)
             at = *low + (*high - *low) / 2;
-        int error = runs_load(runs, run, at, 1, &value);
+        int error = load(runs, run, at, 1, &value);
         if (error != 0)
             return error;
         if (value < digest) {
@@ -58,8 +59,10 @@ static int approach(const struct runs *runs, const struct run *run, uint64_t dig
     return 0;
 }
 
-int runs_seek(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
-              uint64_t high, uint64_t *place)
+/* The first place in [low, high) whose digest is not below `digest`; `high` if there is none.
+ * Places outside are known to be too low or too high. 0, or a read error. */
+static int seek(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
+                uint64_t high, uint64_t *place)
 {
     uint64_t near[NEAR];
     if (digest <= run->least || digest > run->greatest) {
@@ -68,7 +71,7 @@ int runs_seek(const struct runs *runs, const struct run *run, uint64_t digest, u
     }
     int error = approach(runs, run, digest, &low, &high);
     if (error == 0)
-        error = runs_load(runs, run, low, (size_t)(high - low), near);
+        error = load(runs, run, low, (size_t)(high - low), near);
     if (error != 0)
         return error;
     size_t below = 0;
@@ -78,11 +81,12 @@ int runs_seek(const struct runs *runs, const struct run *run, uint64_t digest, u
     return 0;
 }
 
-int runs_seek_above(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
-                    uint64_t high, uint64_t *place)
+/* The first place whose digest is above `digest`. */
+static int seek_above(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
+                      uint64_t high, uint64_t *place)
 {
     *place = high;
-    return digest == UINT64_MAX ? 0 : runs_seek(runs, run, digest + 1, low, high, place);
+    return digest == UINT64_MAX ? 0 : seek(runs, run, digest + 1, low, high, place);
 }
 
 /* ---- The digests of a range, loaded from each run and partition. */
@@ -153,9 +157,9 @@ static int start(struct reader *r, uint64_t first, uint64_t last, uint64_t *left
     for (size_t i = 0; i < r->runs->count; i++) {
         const struct run *run = &r->runs->list[i];
         struct stretch *s = &r->stretches[i];
-        int error = runs_seek(r->runs, run, first, 0, run->count, &s->next);
+        int error = seek(r->runs, run, first, 0, run->count, &s->next);
         if (error == 0)
-            error = runs_seek_above(r->runs, run, last, s->next, run->count, &s->stop);
+            error = seek_above(r->runs, run, last, s->next, run->count, &s->stop);
         if (error != 0)
             return error;
         *left += s->stop - s->next;
@@ -169,7 +173,7 @@ static int reach(struct reader *r, uint64_t last, uint64_t *n)
     *n = 0;
     for (size_t i = 0; i < r->runs->count; i++) {
         struct stretch *s = &r->stretches[i];
-        int error = runs_seek_above(r->runs, &r->runs->list[i], last, s->next, s->stop, &s->end);
+        int error = seek_above(r->runs, &r->runs->list[i], last, s->next, s->stop, &s->end);
         if (error != 0)
             return error;
         *n += s->end - s->next;
@@ -272,7 +276,7 @@ static int load_stretch(struct reader *r, size_t number, uint64_t first, uint64_
     const struct run *run = &r->runs->list[number];
     const struct stretch *s = &r->stretches[number];
     size_t n = (size_t)(s->end - s->next);
-    int error = runs_load(r->runs, run, s->next, n, to);
+    int error = load(r->runs, run, s->next, n, to);
     return error == 0 && run->values == NULL ? check(r, to, n, first, last) : error;
 }
 

@@ -39,18 +39,6 @@ static inline bool runs_are_distinct(const struct runs *runs)
 /* Makes room for one more. 0 or ENOMEM. */
 int runs_reserve(struct runs *runs, size_t count);
 
-/* Reads n digests of a run, starting at a place. 0, or a read error. */
-int runs_load(const struct runs *runs, const struct run *run, uint64_t at, size_t n, uint64_t *to);
-
-/* The first place in [low, high) whose digest is not below `digest`; `high` if there is none.
- * Places outside are known to be too low or too high. 0, or a read error. */
-int runs_seek(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
-              uint64_t high, uint64_t *place);
-
-/* The first place whose digest is above `digest`. */
-int runs_seek_above(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
-                    uint64_t high, uint64_t *place);
-
 /* ---- Runs and partitions of digests read as one, in pieces that stay in the cache. Equal
  * digests are in the same piece. */
 

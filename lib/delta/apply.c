@@ -5,7 +5,7 @@
  * checksums, which are bound to the body_crc that the patch names. Whether that is right shows when
  * all are done.
  */
-#include "delta/apply.h"
+#include "delta/patch.h"
 
 #include <bloomfile_delta.h>
 #include <bloomfile_inspect.h>

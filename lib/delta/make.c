@@ -5,7 +5,7 @@
  * turn has come. Each page is checked once, in the copy that the patch is made from: a page without
  * changes in the first pass, the others in the second.
  */
-#include "delta/make.h"
+#include "delta/patch.h"
 
 #include <bloomfile_delta.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Destinations: validity, and images in memory. */
-#include "publish/destination.h"
+#include "publish/publish.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "build/deferred.h"
 #include "build/digest_buffer.h"
-#include "build/parts.h"
+#include "build/fill.h"
 #include "build/runs.h"
 #include "build/solver.h"
 #include "faults.h"

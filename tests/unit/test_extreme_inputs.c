@@ -16,7 +16,7 @@
 #include "build/deferred.h"
 #include "build/digest_buffer.h"
 #include "build/distinct.h"
-#include "build/parts.h"
+#include "build/fill.h"
 #include "build/runs.h"
 #include "format/bytes.h"
 #include "format/decode.h"

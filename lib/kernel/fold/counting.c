@@ -166,36 +166,19 @@ FOLD_INLINE void fold_groups(uint8_t *to, const uint8_t *from, size_t size, uint
 static uint64_t next_step(uint64_t factor)
 {
     static const uint8_t steps[] = { 4, 2, 3, 13, 11, 7, 5 };
-    for (size_t i = 0; i < sizeof steps; i++)
-        if (factor % steps[i] == 0)
-            return steps[i];
-    return factor;
+    return fold_divisor(factor, steps, sizeof steps);
 }
 
 FOLD_INLINE void step(uint8_t *restrict to, const uint8_t *restrict from, size_t size, uint64_t by)
 {
     switch (by) {
-    case 2:
-        fold_by_2(to, from, size);
-        break;
-    case 3:
-        fold_by_3(to, from, size);
-        break;
-    case 4:
-        fold_by_4(to, from, size);
-        break;
-    case 5:
-        fold_by_odd(to, from, size, 5);
-        break;
-    case 7:
-        fold_by_odd(to, from, size, 7);
-        break;
-    case 11:
-        fold_by_odd(to, from, size, 11);
-        break;
-    case 13:
-        fold_by_odd(to, from, size, 13);
-        break;
+        FOLD_CASE(2, fold_by_2(to, from, size));
+        FOLD_CASE(3, fold_by_3(to, from, size));
+        FOLD_CASE(4, fold_by_4(to, from, size));
+        FOLD_CASE(5, fold_by_odd(to, from, size, 5));
+        FOLD_CASE(7, fold_by_odd(to, from, size, 7));
+        FOLD_CASE(11, fold_by_odd(to, from, size, 11));
+        FOLD_CASE(13, fold_by_odd(to, from, size, 13));
     default:
         fold_groups(to, from, size, by);
     }

@@ -35,6 +35,21 @@ struct fold_layout {
 #define FOLD_IS_WIDE 0
 #endif
 
+/* A case of a switch. */
+#define FOLD_CASE(by, step)                                                                        \
+    case by:                                                                                       \
+        step;                                                                                      \
+        break
+
+/* The first of these steps that divides the factor, or else the factor. */
+static inline uint64_t fold_divisor(uint64_t factor, const uint8_t *steps, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (factor % steps[i] == 0)
+            return steps[i];
+    return factor;
+}
+
 #define FOLD_STEPS(attributes, layout, its_units)                                                  \
     attributes static void layout##_step(uint8_t *restrict to, const uint8_t *restrict from,       \
                                          size_t size, uint64_t by)                                 \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The files to compare: opened, measured and rewound. */
-#include "bfcommon/inputs.h"
+#include "bfcommon/passes.h"
 #include "cli/cli.h"
 #include "keys/input_type.h"
 #include "keys/unpack.h"

@@ -192,4 +192,16 @@ const struct bloomfile_fault *inspect_field_fault(const struct inspect_report *r
 /* A little-endian number of 1 to 8 bytes. */
 uint64_t inspect_number(const uint8_t *bytes, size_t size);
 
+/* ---- The report's part about a series, which a single filter does not have (series_table.c). */
+
+/* Rows: whether it grows or forgets, and how long a generation lasts. Nothing of a single filter.
+ */
+void table_kind(FILE *out, const struct inspect_report *r);
+
+/* "7", or of layers that differ, "7 to 10". Returns text. */
+char *table_hashes(char *text, size_t size, const struct inspect_report *r);
+
+/* A line for each layer. */
+void table_layers(FILE *out, const struct inspect_report *r, bool utf8);
+
 #endif

@@ -2,7 +2,6 @@
  * The report as text for people. */
 #include "bfinspect/inspect.h"
 
-#include "bfinspect/series_table.h"
 #include "cli/cli.h"
 #include "filters/framing.h"
 

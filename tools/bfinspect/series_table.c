@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The report's part about a series: its kind, and its layers one by one. */
-#include "bfinspect/series_table.h"
+#include "bfinspect/inspect.h"
 
 #include "cli/cli.h"
 #include "filters/series.h"

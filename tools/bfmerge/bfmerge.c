@@ -2,8 +2,6 @@
  *
  * bfmerge - one filter of many: their union, their intersection; a plain one of one that counts
  */
-#include "bfmerge/dest.h"
-#include "bfmerge/slices.h"
 #include "bfmerge/sources.h"
 #include "cli/cli.h"
 #include "filters/destination.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A DEST that exists: a source, or a filter whose keys would be lost. */
-#include "bfmerge/dest.h"
+#include "bfmerge/sources.h"
 #include "cli/cli.h"
 #include "filters/destination.h"
 #include "filters/lost_keys.h"

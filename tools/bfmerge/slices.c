@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The check that sources are the slices of one filter. bloomfile_join() would refuse them too, but
  * could not name the file. */
-#include "bfmerge/slices.h"
+#include "bfmerge/sources.h"
 #include "cli/cli.h"
 #include "filters/messages.h"
 #include "filters/overfull.h"

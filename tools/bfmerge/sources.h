@@ -37,7 +37,7 @@ void merge_sources_add(struct merge_sources *s, const char *path);
  * byte. */
 void merge_sources_add_listed(struct merge_sources *s, const char *path, bool null);
 
-/* No file may be there twice, and all must fit the first; of slices, see slices.h. */
+/* No file may be there twice, and all must fit the first; of slices, see below. */
 void merge_sources_check(const struct merge_sources *s);
 
 /* Warns if the keys of some were cut in another way than those of others. */
@@ -50,5 +50,35 @@ void merge_sources_check_damage(const struct merge_sources *s);
 const bloomfile_filter **merge_sources_filters(const struct merge_sources *s);
 
 void merge_sources_close(struct merge_sources *s);
+
+/* ---- The slices that a filter is made of. */
+
+/* Ends the program unless the sources are all slices of one filter, and says what is wrong; unless
+ * `as_is` also if keys that a slice left out may be in no other. */
+void merge_slices_check(const struct merge_sources *s, bool as_is);
+
+/* Ends the program if the whole would have more than twice the false-positive rate that was
+ * promised. */
+void merge_slices_check_capacity(const struct merge_sources *s, const char *whole);
+
+/* ---- The check of DEST: a merge must not drop the keys of a filter there. */
+
+struct merge_dest {
+    const char *path; /* "-": standard output */
+    char *const *src; /* operands, for the command in the message */
+    int src_count;
+    bool lists;    /* --files-from names more of them */
+    bool is_union; /* DEST keeps the keys of a source */
+    bool force;
+    bool discard; /* with force: DEST need not be a source */
+};
+
+/* Ends the program unless DEST can be created, or replaced without losing keys that no source has.
+ * Call it before sources are read: if `lists`, only merge_dest_check() can decide that. */
+void merge_dest_check_names(const struct merge_dest *d);
+
+/* The same with the sources opened, which are compared by device and inode. Call it again before
+ * DEST is replaced, as another program may have put a new filter there. */
+void merge_dest_check(const struct merge_dest *d, const struct merge_sources *s);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * bfquery - print the keys that may be, or are certainly not, in a filter or several
  */
-#include "bfquery/print.h"
+#include "bfquery/filters.h"
 #include "cli/cli.h"
 #include "filters/messages.h"
 #include "filters/params.h"
@@ -69,10 +69,7 @@ static void take_filter(void *filters, char *value)
 
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Input:"),
-    KEYS_OPTIONS(struct request, keys),
-    KEYS_FIELDS_OPTIONS(struct request, keys),
-    KEYS_HEADER_OPTION(struct request, keys),
-    KEYS_CSV_OPTION(struct request, keys),
+    KEYS_ALL_OPTIONS(struct request, keys),
     OPTION(0, "unless", "LIST", "ignore the keys listed in LIST (exact match); repeatable",
            OPTIONS_CALL(struct request, lists, take_list), .value = OPTIONS_A_FILE),
     OPTIONS_TITLE("Filter:"),

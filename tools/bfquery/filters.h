@@ -20,7 +20,7 @@ struct filters_one {
 struct filters {
     struct filters_one *list; /* as they were named */
     size_t count;
-    size_t *order; /* to ask them in: those of one seed follow one another */
+    size_t *order; /* of lookups: filters with the same seed follow one another */
     bool all;      /* a key must be in all of them, and not only in one */
     bool apart;    /* filters_has() is needed */
 };
@@ -44,10 +44,27 @@ bool filters_has(const struct batch *b, size_t filter, size_t key);
  * those that a key is not in the filter. */
 bool filters_distrusted(const struct filters *fs, bool absent);
 
-/* Tells the user which ones turned out to be damaged. Returns whether any did. *distrusted:
- * as filters_distrusted(). */
+/* Names the filters that turned out to be damaged. Returns whether any did. *distrusted: as
+ * filters_distrusted(). */
 bool filters_tell_damage(const struct filters *fs, bool absent, bool *distrusted);
 
 void filters_close(struct filters *fs);
+
+/* ---- The output for matching lines: the input, the line number, and the filters that possibly
+ * contain the key. */
+
+struct print {
+    bool inputs, numbers, filters;
+    const struct filters *names;
+};
+
+/* Whether anything is printed; otherwise lines are printed by batch_gather() and batch_write(). */
+bool print_tells(const struct print *p);
+
+/* Puts the chosen lines into b->text, behind the header, if it is the first one. */
+void print_gather(const struct print *p, struct batch *b);
+
+/* Ends the program by cli_usage() if the name of a filter looks like the text that follows it. */
+void print_check_names(const struct print *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Matching lines as text: INPUT:NUMBER:FILTER,FILTER<tab>LINE */
-#include "bfquery/print.h"
+#include "bfquery/filters.h"
 #include "cli/cli.h"
 #include "keys/split.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The filter of bfuniq: in memory, in a file, shared by processes; it grows, forgets, or is fixed.
  */
-#include "bfuniq/filter.h"
+#include "bfuniq/seen.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>

@@ -54,6 +54,10 @@ struct keys_options {
     OPTION(0, "csv", NULL, "input is CSV (RFC 4180): comma-separated, fields may be quoted",       \
            OPTIONS_FLAG(request, field.fields.csv))
 
+#define KEYS_ALL_OPTIONS(request, field)                                                           \
+    KEYS_OPTIONS(request, field), KEYS_FIELDS_OPTIONS(request, field),                             \
+        KEYS_HEADER_OPTION(request, field), KEYS_CSV_OPTION(request, field)
+
 /* Ends the program by cli_usage() if they do not go together. */
 static inline void keys_options_check(struct keys_options *options)
 {

@@ -175,11 +175,3 @@ double turns_median(const struct turns *t, size_t row, size_t figure)
 {
     return turns_ratio(t, row, SIZE_MAX, figure);
 }
-
-double turns_least(const struct turns *t, size_t row, size_t figure)
-{
-    double least = NAN;
-    for (size_t turn = 0; turn < t->turns; turn++)
-        least = fmin(least, *turns_at(t, row, figure, turn));
-    return least;
-}

@@ -45,7 +45,6 @@ struct turns turns_take(size_t rows, size_t figures, size_t turns,
 /* Over the turns in which there is a figure; NaN if there is none. A ratio is the median of the
  * ratios of the turns. */
 double turns_median(const struct turns *t, size_t row, size_t figure);
-double turns_least(const struct turns *t, size_t row, size_t figure);
 double turns_ratio(const struct turns *t, size_t row, size_t to_row, size_t figure);
 
 #endif

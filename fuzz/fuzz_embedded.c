@@ -33,7 +33,7 @@ static struct verdict judge(int opened, bloomfile_filter *f)
     bloomfile_contains_digests(f, digests, ASKED, v.hits);
     for (unsigned i = 0; i < ASKED; i++)
         expect(bloomfile_contains_digest(f, digests[i]) >= v.hits[i]);
-    v.status = bloomfile_status(f);
+    v.status = bloomfile_check(f);
     v.verified = bloomfile_verify(f, 1, NULL);
     bloomfile_close(f);
     return v;

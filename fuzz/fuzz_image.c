@@ -117,10 +117,10 @@ static bloomfile_filter *named(bloomfile_filter *f, struct bloomfile_source from
     expect(open_named(&other, from, flags, info.hash_id, info.self_test + 1) ==
            BLOOMFILE_ESELFTEST);
     expect(bloomfile_contains_digest(f, 0) && bloomfile_contains_digest(f, UINT64_MAX / 3));
-    expect(bloomfile_contains(f, "key", 3) && bloomfile_status(f) == BLOOMFILE_EHASH);
+    expect(bloomfile_contains(f, "key", 3) && bloomfile_check(f) == BLOOMFILE_EHASH);
     bloomfile_close(f);
     expect(open_named(&f, from, flags, info.hash_id, info.self_test) == 0);
-    expect(bloomfile_status(f) == 0);
+    expect(bloomfile_check(f) == 0);
     return f;
 }
 
@@ -143,7 +143,7 @@ static void use(const uint8_t *image, size_t size, unsigned flags, int expected)
 
     struct bloomfile_fault fault;
     int verified = bloomfile_verify(f, 1, &fault);
-    expect(verified == 0 || (fault.error == verified && bloomfile_status(f) != 0));
+    expect(verified == 0 || (fault.error == verified && bloomfile_check(f) != 0));
     for (int i = 0; i < 3; i++)
         expect(bloomfile_contains_digest(f, digests[i]) >= hits[i]);
 

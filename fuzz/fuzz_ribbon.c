@@ -152,10 +152,10 @@ static void open_and_ask(const struct image *image, const struct answers *a, uns
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     expect(open_from(&f, bloomfile_from_memory(image->bytes, image->size), flags) == 0);
     ask(f, a, false);
-    expect(bloomfile_status(f) == 0);
+    expect(bloomfile_check(f) == 0);
     const int error = bloomfile_verify(f, 1, &fault);
     expect(error == 0 || (error == BLOOMFILE_EBODY && fault.error == error));
-    expect(bloomfile_status(f) == error);
+    expect(bloomfile_check(f) == error);
     expect(bloomfile_measure(f, &measure) == 0 && measure.fpr > 0 && measure.fpr <= 1);
     ask(f, a, error != 0);
     bloomfile_close(f);

@@ -8,8 +8,8 @@
  *         errx(2, "urls.bloom: %s", bloomfile_strerror(error));
  *     if (bloomfile_contains(f, key, size))
  *         look_it_up_on_disk(key, size); // maybe there; false: certainly not
- *     if (bloomfile_status(f) != 0)
- *         warnx("urls.bloom: %s", bloomfile_strerror(bloomfile_status(f)));
+ *     if (bloomfile_damage(f) != 0)
+ *         warnx("urls.bloom: %s", bloomfile_strerror(bloomfile_damage(f)));
  *     bloomfile_close(f);
  *
  * This header builds, opens and asks filters. Beside it, each complete in itself: bloomfile_live.h
@@ -19,7 +19,7 @@
  *
  * The one rule. A wrong "maybe" costs a disk read, a wrong "no" loses a row. So a file that is
  * damaged or not understood is refused when it is opened. Damage found later turns the answers that
- * depend on it into "maybe", and bloomfile_status() remembers it.
+ * depend on it into "maybe", and bloomfile_damage() reports it.
  *
  * Errors. Functions that can fail return 0, an errno value (> 0) or one of BLOOMFILE_E* (< 0; see
  * doc/errors.md). bloomfile_error_kind() groups them by what a caller does about them. A lookup
@@ -55,7 +55,7 @@
  * Replace files by renaming a new one over them, which leaves readers' mappings whole. Never write
  * to a sealed file in place. Truncating a mapped file takes its bytes away from the readers
  * (SIGBUS). Overwriting changes them: no page is checked twice, so a lookup may say a wrong "no"
- * until bloomfile_status() notices.
+ * until bloomfile_check() notices.
  *
  * Digests depend on the seed. A digest made under one seed and used with a filter of another is a
  * silent "no", the one mistake that nothing here can notice: hash with bloomfile_seed(f).
@@ -539,7 +539,7 @@ BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
  *
  * Opening validates the whole header against the file and does not read the body. By default a
  * page's checksum is checked the first time a lookup touches the page; a page that fails answers
- * "maybe" from then on, and bloomfile_status() is BLOOMFILE_EPAGE. Damage that comes later, when a
+ * "maybe" from then on, and bloomfile_damage() is BLOOMFILE_EPAGE. Damage that comes later, when a
  * page has left memory and a bad disk gives back another, is a silent "no" until bloomfile_verify()
  * finds it: a long-lived handle calls that from time to time, or keeps what was checked by
  * BLOOMFILE_OPEN_LOCK or BLOOMFILE_OPEN_COPY.
@@ -685,6 +685,11 @@ BLOOMFILE_API void bloomfile_close(bloomfile_filter *f); /* of a writer see bloo
  * can be verified. False if that cannot be told, or if the handle has no path. */
 BLOOMFILE_API bool bloomfile_is_stale(const bloomfile_filter *f);
 
+/* The handle's sticky error, without a look at the file: an atomic load (of a series, one for each
+ * layer), so a program may call it after each lookup. Returns 0, or an error of bloomfile_check()
+ * that lookups and other calls on this handle have met so far. */
+BLOOMFILE_API int bloomfile_damage(const bloomfile_filter *f);
+
 /* Looks at the file, which lookups do not, and returns the handle's sticky error:
  *
  *   0                    nothing is known to be wrong
@@ -715,9 +720,9 @@ BLOOMFILE_API bool bloomfile_is_stale(const bloomfile_filter *f);
  * or bytes that were changed and restored when only ctime shows it.
  *
  * Takes 2 to 8 us; on a network file system a round trip. */
-BLOOMFILE_API int bloomfile_status(const bloomfile_filter *f);
+BLOOMFILE_API int bloomfile_check(const bloomfile_filter *f);
 
-/* Like bloomfile_status(), but for answers already given: call it after the last lookup and before
+/* Like bloomfile_check(), but for answers already given: call it after the last lookup and before
  * using the answers. If ctime has changed, it also checks again the pages that answers relied on,
  * and no others. If such a page is wrong now, the error is BLOOMFILE_ECHANGED. */
 BLOOMFILE_API int bloomfile_recheck(const bloomfile_filter *f);

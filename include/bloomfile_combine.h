@@ -73,7 +73,7 @@ struct bloomfile_merge_params {
  * union in which at most one source has any is that one's; otherwise, unless params->keys tells, it
  * is estimated from the bits and marked so. Errors: those of bloomfile_compatible();
  * BLOOMFILE_EISRIBBON; _EOVERRATE; _EISCOUNTING; BLOOMFILE_EVALUE;
- * those of bloomfile_copy_sealed(), and bloomfile_status() tells which source is
+ * those of bloomfile_copy_sealed(), and bloomfile_check() tells which source is
  * damaged. */
 BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
                                   const bloomfile_filter *const *srcs, size_t count,
@@ -99,7 +99,7 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
  * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, is given twice, or belongs to another
  * filter. Also if a slice left out keys and the slices were not all given the same number of keys
  * with the same sum of digests: no slice may then have those keys. BLOOMFILE_EVALUE (count),
- * _EFLAGS. Other errors as bloomfile_copy_sealed(); bloomfile_status() shows which slice is
+ * _EFLAGS. Other errors as bloomfile_copy_sealed(); bloomfile_check() shows which slice is
  * damaged.
  */
 BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,

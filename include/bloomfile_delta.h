@@ -32,7 +32,7 @@ extern "C" {
 /* Writes the patch from `base` to `result`.
  * Errors: BLOOMFILE_ELIVE; BLOOMFILE_EISRIBBON; BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH,
  * _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED, _EDIFFERENTBITS, _EDIFFERENTFORM; those of
- * bloomfile_copy_sealed(), and bloomfile_status() tells which filter is damaged; BLOOMFILE_EVALUE
+ * bloomfile_copy_sealed(), and bloomfile_check() tells which filter is damaged; BLOOMFILE_EVALUE
  * for threads. */
 BLOOMFILE_API int bloomfile_delta(struct bloomfile_destination *to, const bloomfile_filter *base,
                                   const bloomfile_filter *result, unsigned threads);

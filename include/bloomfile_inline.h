@@ -11,7 +11,7 @@
  * For storage engines, which ask one key at a time. A pin has what a lookup needs of a handle. The
  * functions here answer by themselves while nothing is in doubt: the layout is blocked, each page
  * has been verified, a live file is not poisoned. In any other case they call the library. So a pin
- * answers as its handle would, in every state: damage is "maybe", bloomfile_status() tells of it,
+ * answers as its handle would, in every state: damage is "maybe", bloomfile_check() tells of it,
  * and a live file that is poisoned meanwhile is noticed. Open with BLOOMFILE_OPEN_VERIFY_FULL, or
  * with BLOOMFILE_OPEN_VERIFY_NONE if something else verifies: without, each page is in doubt until
  * a lookup has touched it, and all lookups are the library's until every page was touched.

@@ -209,7 +209,7 @@ struct bloomfile_fault {
  * lookup does.
  * threads: to work with, at most 1024; 0 or 1: the caller's alone. What is found does not depend on
  * them. SIGBUS (see bloomfile.h) may come in any of them.
- * Errors: BLOOMFILE_EPAGE, _EBODY, _ECHANGED (as bloomfile_status()); BLOOMFILE_ELIVE if the filter
+ * Errors: BLOOMFILE_EPAGE, _EBODY, _ECHANGED (as bloomfile_check()); BLOOMFILE_ELIVE if the filter
  * is live, BLOOMFILE_EVALUE (threads), and nothing is checked. *fault tells each of them. */
 BLOOMFILE_API int bloomfile_verify(const bloomfile_filter *f, unsigned threads,
                                    struct bloomfile_fault *fault);

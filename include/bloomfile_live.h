@@ -20,7 +20,7 @@
  * writer was killed while it synced (or closed, or sealed), which it may have been told to have
  * failed; any other death of a process needs no repair. BLOOMFILE_OPEN_ACCEPT_UNCLEAN opens it all
  * the same; with BLOOMFILE_OPEN_WRITE that speaks for everybody, and the file is not unclean any
- * more. A reader that has the file open then learns of it from bloomfile_status() (an errno, if the
+ * more. A reader that has the file open then learns of it from bloomfile_check() (an errno, if the
  * locks cannot be examined), and all its lookups are "maybe" from then on. A writer learns from its
  * next sync whether a write has failed.
  *
@@ -85,7 +85,7 @@
  * mount point, such as a single file that a container was given, its other name is in another
  * folder, and the next layer would be missing there: opening the series for writing is EMLINK, too.
  * Mount the folder. If a lookup meets a layer that it cannot open, it answers "maybe", and
- * bloomfile_status() says why.
+ * bloomfile_check() says why.
  *
  * In memory a series belongs to the process that made it. A child of fork makes no layers; once its
  * parent has made one, the child's lookups are "maybe" and its adds BLOOMFILE_EMISSINGLAYER.
@@ -143,7 +143,7 @@ BLOOMFILE_API int bloomfile_create_memory(bloomfile_filter **out,
 /* Adds a key; *was_new (may be NULL) tells whether that changed the filter. In the counting layout
  * every add counts, of a key that is there too.
  * Errors: BLOOMFILE_EFULL (see Capacity above; the key was not added), _EREADONLY, _EPOISONED,
- * _ESEALED; any error of bloomfile_status(); _EHASH (bloomfile_open_with()). With
+ * _ESEALED; any error of bloomfile_check(); _EHASH (bloomfile_open_with()). With
  * BLOOMFILE_OPEN_ADD_EXACT, errors of fcntl(). In a child of fork, on first use, errors of
  * bloomfile_open(). When a series needs another layer: errors of creating a file, EMLINK, or
  * BLOOMFILE_EREPLACED if its path now names another file. After any other error than EFULL the key
@@ -190,7 +190,7 @@ BLOOMFILE_API int bloomfile_layer_report(const bloomfile_filter *f,
  * there now. A process that may not look at the path notices only that its file has no name left.
  * BLOOMFILE_ECHANGED: somebody has copied another file over it or cut it, and what was added is
  * lost with what was there. Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED, _EREPLACED,
- * _ECHANGED; what else bloomfile_status() tells; those of msync, fcntl and write; the first time in
+ * _ECHANGED; what else bloomfile_check() tells; those of msync, fcntl and write; the first time in
  * a child of fork, and for a series, those of bloomfile_open().
  *
  * watermark: 32 bytes of the caller's, such as the number of the last block that was added; NULL
@@ -259,7 +259,7 @@ BLOOMFILE_API int bloomfile_replace_only(bloomfile_filter *f, int fd);
 
 /* Writes what a live filter's memory holds to a new live file `dst`, poisoned or not, as
  * bloomfile_to_path() describes it; flags: BLOOMFILE_TO_REPLACE, or 0. If
- * bloomfile_status() is not 0, pages that the kernel has dropped since a failed write are as they
+ * bloomfile_check() is not 0, pages that the kernel has dropped since a failed write are as they
  * were on disk, so the new file is BLOOMFILE_EUNCLEAN: what was added since the last good sync
  * should be added again. If it turns out to be lost only now, that is an error: call it again. Of a
  * series, all layers are on disk before one gets its name; the first layer gets its name last. A

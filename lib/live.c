@@ -176,14 +176,22 @@ bool bloomfile_is_stale(const bloomfile_filter *f)
 
 int bloomfile_recheck(const bloomfile_filter *f)
 {
-    const int error = bloomfile_status(f);
+    const int error = bloomfile_check(f);
     if (error != 0)
         return error;
     f->operations->recheck(f);
-    return bloomfile_status(f);
+    return bloomfile_check(f);
 }
 
-int bloomfile_status(const bloomfile_filter *f)
+int bloomfile_damage(const bloomfile_filter *f)
+{
+    int error = atomic_load_explicit(&f->guard->error, memory_order_acquire);
+    if (error == 0 && f->series != NULL)
+        error = series_damage(f);
+    return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
+}
+
+int bloomfile_check(const bloomfile_filter *f)
 {
     const int error = f->operations->status(f);
     return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;

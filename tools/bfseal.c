@@ -116,7 +116,7 @@ static void seal_in_place(const struct request *r)
     error = bloomfile_seal(f);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
-    bool is_poisoned = bloomfile_status(f) == BLOOMFILE_EPOISONED;
+    bool is_poisoned = bloomfile_check(f) == BLOOMFILE_EPOISONED;
     bloomfile_close(f);
     if (error == EBUSY)
         cli_fail(0,
@@ -155,7 +155,7 @@ static void seal_in_place(const struct request *r)
 static bool is_of_source(const bloomfile_filter *f, int error)
 {
     return error == BLOOMFILE_EPAGE || error == BLOOMFILE_EBODY || error == BLOOMFILE_EPOISONED ||
-           error == BLOOMFILE_ECHANGED || error == bloomfile_status(f);
+           error == BLOOMFILE_ECHANGED || error == bloomfile_check(f);
 }
 
 static int copy(const struct request *r, bloomfile_filter *f)

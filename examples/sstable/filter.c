@@ -119,7 +119,7 @@ size_t filter_may_have_many(const struct filter *f, const bloomfile_digest *dige
 
 int filter_news_of_damage(struct filter *f)
 {
-    const int error = f->handle == NULL ? 0 : bloomfile_status(f->handle);
+    const int error = f->handle == NULL ? 0 : bloomfile_check(f->handle);
     const bool damage = error != 0 && error != BLOOMFILE_ECHANGED;
     return damage && !atomic_flag_test_and_set(&f->damage_told) ? error : 0;
 }

@@ -199,13 +199,13 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
 #ifdef __cpp_exceptions
     explicit builder(const bloomfile_params &p = params())
     {
-        check(begin(p), "start to build a filter");
+        throw_if(begin(p), "start to build a filter");
     }
     void add(argument key)
     {
         std::error_code ec;
         add(key, ec);
-        check(ec, adding);
+        throw_if(ec, adding);
     }
     template <class Other, class = detail::if_other_number_t<argument, Other>>
     void add(const Other &) = delete;
@@ -213,7 +213,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     {
         std::error_code ec;
         add_many(keys, ec);
-        check(ec, adding);
+        throw_if(ec, adding);
     }
     void add_many(std::initializer_list<Key> keys)
     {
@@ -221,26 +221,26 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     }
     void add_digests(span<const bloomfile_digest> digests)
     {
-        check(put(digests.data(), digests.size()), adding);
+        throw_if(put(digests.data(), digests.size()), adding);
     }
     std::uint64_t count()
     {
         std::error_code ec;
         const std::uint64_t n = count(ec);
-        check(ec, "count the keys");
+        throw_if(ec, "count the keys");
         return n;
     }
     void write(path_arg path, flag_bits flags = {})
     {
         std::error_code ec;
         write(path, flags, ec);
-        check(ec, "build", path.c_str());
+        throw_if(ec, "build", path.c_str());
     }
     void write(bloomfile_destination &to)
     {
         std::error_code ec;
         write(to, ec);
-        check(ec, "build a filter");
+        throw_if(ec, "build a filter");
     }
     void write(bloomfile_destination &&to)
     {
@@ -250,7 +250,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     {
         std::error_code ec;
         image made = write_memory(ec);
-        check(ec, "build a filter in memory");
+        throw_if(ec, "build a filter in memory");
         return made;
     }
 #endif

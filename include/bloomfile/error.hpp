@@ -97,16 +97,16 @@ class BLOOMFILE_API add_error : public error
 };
 
 /* Throws unless `result` is none; `attempt` is what could not be done: "open", and to what. */
-inline void check(std::error_code result, const char *attempt, const char *path = "")
+inline void throw_if(std::error_code result, const char *attempt, const char *path = "")
 {
     if (result)
         throw error(result, std::string("cannot ") + attempt + (*path != '\0' ? " " : "") + path);
 }
 
 /* The same for what a function of the C interface returned. */
-inline void check(int result, const char *attempt, const char *path = "")
+inline void throw_if(int result, const char *attempt, const char *path = "")
 {
-    check(code(result), attempt, path);
+    throw_if(code(result), attempt, path);
 }
 
 #endif

@@ -94,13 +94,13 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     {
         std::error_code ec;
         *this = filter(path, flags, ec);
-        check(ec, "open", path.c_str());
+        throw_if(ec, "open", path.c_str());
     }
     static filter open(const bloomfile_source &from, const bloomfile_open_params &how)
     {
         std::error_code ec;
         filter made = open(from, how, ec);
-        check(ec, "open", from.kind == BLOOMFILE_FROM_PATH ? from.path : "a filter");
+        throw_if(ec, "open", from.kind == BLOOMFILE_FROM_PATH ? from.path : "a filter");
         return made;
     }
     static filter from_fd(int fd, std::uint64_t offset = 0,
@@ -108,14 +108,14 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     {
         std::error_code ec;
         filter made = from_fd(fd, offset, length, flags, ec);
-        check(ec, "open a filter in a file");
+        throw_if(ec, "open a filter in a file");
         return made;
     }
     static filter from_memory(bytes image, flag_bits flags = {})
     {
         std::error_code ec;
         filter made = from_memory(image, flags, ec);
-        check(ec, "open a filter in memory");
+        throw_if(ec, "open a filter in memory");
         return made;
     }
     template <class Owner, class = std::enable_if_t<detail::is_leaving_owner_v<Owner>>>
@@ -127,7 +127,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     {
         std::error_code ec;
         filter made = adopt(f, flags, ec);
-        check(ec, "use the filter for these keys");
+        throw_if(ec, "use the filter for these keys");
         return made;
     }
 #endif

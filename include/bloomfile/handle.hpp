@@ -25,7 +25,7 @@ inline constexpr unsigned any_framing = 0x80000000u;
 /* Owns what bloomfile_open() makes. It is closed with it, and can be moved, not copied.
  *
  * A handle that has been moved from, or could not be opened, answers "maybe" to every lookup, and
- * status() tells why. So a program that ignores an error reads more, and loses nothing.
+ * check() tells why. So a program that ignores an error reads more, and loses nothing.
  *
  * What is const may be called by any number of threads at once. The header has no wrapper of what
  * the C interface does as well with get(): folding, merging, joining slices, patches, measuring. */
@@ -66,14 +66,20 @@ class handle
         bloomfile_close(release());
     }
 
-    /* The sticky error, as bloomfile_status(): the first damage that was met on this handle, which
-     * lookups cannot tell. If no filter is open, why. */
-    std::error_code status() const noexcept
+    /* The first damage met on this handle, as bloomfile_damage(). If no filter is open, the reason.
+     */
+    std::error_code damage() const noexcept
     {
-        return f_ != nullptr ? code(bloomfile_status(f_)) : why_;
+        return f_ != nullptr ? code(bloomfile_damage(f_)) : why_;
     }
 
-    /* As bloomfile_recheck(): status() for answers that were given already, to call before they are
+    /* The same after a look at the file, as bloomfile_check(). */
+    std::error_code check() const noexcept
+    {
+        return f_ != nullptr ? code(bloomfile_check(f_)) : why_;
+    }
+
+    /* As bloomfile_recheck(): check() for answers that were given already, to call before they are
      * used. */
     std::error_code recheck() const noexcept
     {
@@ -112,7 +118,7 @@ class handle
     {
         std::error_code ec;
         verify(ec, threads, fault);
-        check(ec, "verify the filter");
+        throw_if(ec, "verify the filter");
     }
 #endif
 

@@ -181,20 +181,20 @@ class live_filter : public filter<Key, Hasher>
     {
         std::error_code ec;
         *this = live_filter(path, flags, ec);
-        check(ec, "open for writing", path.c_str());
+        throw_if(ec, "open for writing", path.c_str());
     }
     static live_filter create(path_arg path, const bloomfile_params &p, flag_bits flags = {})
     {
         std::error_code ec;
         live_filter made = create(path, p, flags, ec);
-        check(ec, "create", path.c_str());
+        throw_if(ec, "create", path.c_str());
         return made;
     }
     static live_filter create_memory(const bloomfile_params &p, flag_bits flags = {})
     {
         std::error_code ec;
         live_filter made = create_memory(p, flags, ec);
-        check(ec, "create a live filter in memory");
+        throw_if(ec, "create a live filter in memory");
         return made;
     }
     bool add(argument key)
@@ -207,7 +207,7 @@ class live_filter : public filter<Key, Hasher>
     {
         std::error_code ec;
         const bool was_new = add_digest(digest, ec);
-        check(ec, adding);
+        throw_if(ec, adding);
         return was_new;
     }
     /* Throws add_error, which has `done`. */
@@ -228,7 +228,7 @@ class live_filter : public filter<Key, Hasher>
     {
         std::error_code ec;
         remove(key, ec);
-        check(ec, "remove a key");
+        throw_if(ec, "remove a key");
     }
     template <class Other, class = detail::if_other_number_t<argument, Other>>
     void remove(const Other &) = delete;
@@ -236,38 +236,38 @@ class live_filter : public filter<Key, Hasher>
     {
         std::error_code ec;
         sync(ec);
-        check(ec, "write a live filter to disk");
+        throw_if(ec, "write a live filter to disk");
     }
 
     void sync(const watermark &mark)
     {
         std::error_code ec;
         sync(mark, ec);
-        check(ec, "write a live filter to disk");
+        throw_if(ec, "write a live filter to disk");
     }
     void finish()
     {
         std::error_code ec;
         finish(ec);
-        check(ec, "finish a live filter");
+        throw_if(ec, "finish a live filter");
     }
     void seal()
     {
         std::error_code ec;
         seal(ec);
-        check(ec, "seal a live filter");
+        throw_if(ec, "seal a live filter");
     }
     void copy_sealed(path_arg path, flag_bits flags = {}) const
     {
         std::error_code ec;
         copy_sealed(path, flags, ec);
-        check(ec, "seal a copy as", path.c_str());
+        throw_if(ec, "seal a copy as", path.c_str());
     }
     void copy_sealed(bloomfile_destination &to) const
     {
         std::error_code ec;
         copy_sealed(to, ec);
-        check(ec, "seal a copy");
+        throw_if(ec, "seal a copy");
     }
     void copy_sealed(bloomfile_destination &&to) const
     {
@@ -277,7 +277,7 @@ class live_filter : public filter<Key, Hasher>
     {
         std::error_code ec;
         rescue(path, flags, ec);
-        check(ec, "save a live filter as", path.c_str());
+        throw_if(ec, "save a live filter as", path.c_str());
     }
 #endif
 
@@ -298,7 +298,7 @@ class live_filter : public filter<Key, Hasher>
     /* What a function of the C interface makes of the filter, if one is open. */
     template <class Do> std::error_code with(Do what) const
     {
-        return get() != nullptr ? code(what(get())) : this->status();
+        return get() != nullptr ? code(what(get())) : this->check();
     }
 
     /* Adds to `done`. */

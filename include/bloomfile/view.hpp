@@ -40,13 +40,13 @@ class view
 #ifdef __cpp_exceptions
     view(std::uint64_t n, double fpr, std::uint32_t layout = 0)
     {
-        check(code(bloomfile_view_for(&shape_, layout, n, fpr)), "size a filter");
+        throw_if(code(bloomfile_view_for(&shape_, layout, n, fpr)), "size a filter");
     }
     static view of(bytes blob, std::uint64_t seed)
     {
         std::error_code ec;
         const view found = of(blob, seed, ec);
-        check(ec, "open a compact filter");
+        throw_if(ec, "open a compact filter");
         return found;
     }
 #endif

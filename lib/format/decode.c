@@ -44,7 +44,7 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
     if (!known)
         HEADER_FAULT(BLOOMFILE_ELAYOUT, layout);
     const bool app_hash = hash_is_applications(h->hash_id);
-    if (h->hash_id != HASH_XXH3_64 && !app_hash)
+    if (h->hash_id != HASH_XXH3_64 && (!app_hash || faults->xxh3_only))
         HEADER_FAULT(BLOOMFILE_EHASH, hash_id);
     else if (!app_hash && h->self_test != hash_self_test(h->seed))
         HEADER_FAULT(BLOOMFILE_ESELFTEST, self_test);

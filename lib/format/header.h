@@ -149,7 +149,8 @@ struct header {
 struct header_faults {
     struct bloomfile_fault *list;
     size_t room, count;
-    int first; /* error of the first fault; 0: the header is valid */
+    int first;      /* error of the first fault; 0: the header is valid */
+    bool xxh3_only; /* an application's hash is a fault (V10) */
 };
 
 /* Adds one: of a field, or of whatever begins at that offset. */

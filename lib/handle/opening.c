@@ -44,6 +44,15 @@ static bool expects(const struct opening *how, uint32_t what)
     return how->expected != NULL && (how->expected->expect & what) != 0;
 }
 
+/* For the first fault of a header. */
+static struct header_faults expected_faults(const struct opening *how,
+                                            struct bloomfile_fault *first)
+{
+    const bool xxh3 =
+        expects(how, BLOOMFILE_EXPECT_HASH) && !hash_is_applications(how->expected->hash_id);
+    return (struct header_faults){ .list = first, .room = 1, .xxh3_only = xxh3 };
+}
+
 static int check_hash(const struct opening *how, const struct header *h)
 {
     const struct bloomfile_open_params *e = how->expected;
@@ -162,7 +171,7 @@ static int read_header(int fd, uint64_t offset, uint64_t length, const struct op
         int error = file_read(fd, offset, bytes, size);
         if (error != 0)
             return error;
-        *faults = (struct header_faults){ .list = &first, .room = 1 };
+        *faults = expected_faults(how, &first);
         decode_header(bytes, length, h, faults);
         if (faults->first != BLOOMFILE_ERECORD)
             break;
@@ -345,7 +354,7 @@ int opening_memory(bloomfile_filter **out, const void *image, size_t size,
         memcpy(bytes, image, size < sizeof bytes ? size : sizeof bytes);
     struct header header;
     struct bloomfile_fault first;
-    struct header_faults faults = { .list = &first, .room = 1 };
+    struct header_faults faults = expected_faults(how, &first);
     decode_header(bytes, size, &header, &faults);
     int error = faults.first != 0 ? blame(how, first.error, first.offset, first.field)
                                   : check_expected(how, &header);

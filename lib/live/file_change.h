@@ -31,7 +31,7 @@ bool changed_while_opened(const bloomfile_filter *f);
 /* Whether the path is to be opened anew, as bloomfile_is_stale() says. */
 bool changed_is_stale(const bloomfile_filter *f);
 
-/* Why the body cannot be trusted, as bloomfile_status() returns it; 0: no reason known. */
+/* Why the body cannot be trusted, as bloomfile_check() returns it; 0: no reason known. */
 int changed_or_damaged(const bloomfile_filter *f);
 
 /* The same without a look at the header, which takes a system call. */

@@ -78,6 +78,16 @@ int series_finish(bloomfile_filter *f)
 
 /* ---- looking */
 
+int series_damage(const bloomfile_filter *f)
+{
+    const struct layers *l = layers_enter(f);
+    int error = 0;
+    for (size_t i = 0; i < l->count && error == 0; i++)
+        error = atomic_load_explicit(&l->list[i]->guard->error, memory_order_acquire);
+    layers_leave(f, l);
+    return error;
+}
+
 int series_status(const bloomfile_filter *f)
 {
     const struct layers *l;

@@ -27,6 +27,7 @@ int series_sync(bloomfile_filter *f, const uint8_t *watermark);
 int series_finish(bloomfile_filter *f);
 int series_copy(const bloomfile_filter *f, struct destination to);
 int series_rescue(const bloomfile_filter *f, const char *path, unsigned flags);
+int series_damage(const bloomfile_filter *f);
 int series_status(const bloomfile_filter *f);
 void series_recheck(const bloomfile_filter *f);
 bool series_is_stale(const bloomfile_filter *f);

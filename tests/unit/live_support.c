@@ -68,7 +68,7 @@ static size_t hits_of_both(const bloomfile_filter *f)
 
 const char *flaw_of_sound(const bloomfile_filter *f)
 {
-    if (bloomfile_status(f) != 0)
+    if (bloomfile_check(f) != 0)
         return "it has a sticky error";
     if (!has_numbers(f, 0, LIVE_KEYS))
         return "a key is lost";
@@ -79,7 +79,7 @@ const char *flaw_of_sound(const bloomfile_filter *f)
 
 const char *flaw_of_doubtful(bloomfile_filter *f)
 {
-    if (bloomfile_status(f) != BLOOMFILE_EPOISONED)
+    if (bloomfile_check(f) != BLOOMFILE_EPOISONED)
         return "its status is not EPOISONED";
     if (!has_numbers(f, 0, LIVE_KEYS) || !has_numbers(f, ABSENT, ABSENT + 10))
         return "poisoned, it says no";

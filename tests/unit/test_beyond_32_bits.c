@@ -136,7 +136,7 @@ static void assert_big_filter_works(uint32_t layout, uint64_t m, uint32_t k)
     for (uint64_t i = 0; i < 20; i++)
         found += bloomfile_contains_digest(f, number(0, 100 + i));
     assert_int_equal(found, 0);
-    assert_int_equal(bloomfile_status(f), 0);
+    assert_int_equal(bloomfile_check(f), 0);
 
     /* One flipped bit in the last page: only its keys are in doubt. */
     uint64_t x[BLOOMFILE_MAX_HASHES];
@@ -147,9 +147,9 @@ static void assert_big_filter_works(uint32_t layout, uint64_t m, uint32_t k)
     bloomfile_close(f);
     assert_error(bloomfile_open(&f, "big", 0), 0);
     assert_false(bloomfile_contains_digest(f, number(0, 100)));
-    assert_int_equal(bloomfile_status(f), 0);
+    assert_int_equal(bloomfile_check(f), 0);
     assert_true(bloomfile_contains_digest(f, UINT64_MAX));
-    assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+    assert_int_equal(bloomfile_check(f), BLOOMFILE_EPAGE);
     bloomfile_get_info(f, &info);
     assert_int_equal(info.bad_pages, 1);
     bloomfile_close(f);

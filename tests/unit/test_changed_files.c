@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The one rule, for files that change under an open handle: it tells, by bloomfile_is_stale() or
- * bloomfile_status(). Every way to open a file, and every way to change it. */
+ * bloomfile_check(). Every way to open a file, and every way to change it. */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>
@@ -275,10 +275,10 @@ static void check_rule(const struct opening *o, const struct change *c, uint32_t
     bloomfile_filter *f = opened("filter", o->flags);
     assert_true(all_may_be_there(f, before)); /* and all pages are known */
     assert_int_equal(bloomfile_is_stale(f), 0);
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
 
     c->make(o->kind, layout);
-    int stale = bloomfile_is_stale(f), status = bloomfile_status(f);
+    int stale = bloomfile_is_stale(f), status = bloomfile_check(f);
     if (stale != 1 && status == 0)
         fail_msg("%s %s, layout %u, %s: is_stale %d, status %s", o->kind->name, o->name, layout,
                  c->name, stale, bloomfile_errname(status));
@@ -288,7 +288,7 @@ static void check_rule(const struct opening *o, const struct change *c, uint32_t
         assert_error(status, BLOOMFILE_ECHANGED);
         assert_true(all_may_be_there(f, before));
         assert_true(all_may_be_there(f, after));
-        assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
     }
     bloomfile_close(f);
 }
@@ -319,7 +319,7 @@ TEST_IN_DIR(an_older_copy_of_a_live_file_that_is_put_back_is_told)
         f = opened("filter", flags[i]);
         overwrite("filter", older.data, older.size, O_TRUNC);
         assert_int_equal(bloomfile_is_stale(f), 1);
-        assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
         assert_true(has_numbers(f, before.from, after.to));
         assert_error(bloomfile_add_digest(f, number(0, 1), NULL),
                      flags[i] == 0 ? BLOOMFILE_EREADONLY : BLOOMFILE_ECHANGED);
@@ -360,7 +360,7 @@ TEST_IN_DIR(another_file_that_was_made_alike_is_detected)
             assert_error(bloomfile_sync(f, NULL), writes ? BLOOMFILE_ESEALED : BLOOMFILE_EREADONLY);
         } else {
             assert_int_equal(bloomfile_is_stale(f), 1);
-            assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+            assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
             assert_true(has_numbers(f, 0, KEYS)); /* maybe */
             assert_error(bloomfile_add_digest(f, number(0, 1), NULL),
                          writes ? BLOOMFILE_ECHANGED : BLOOMFILE_EREADONLY);
@@ -415,7 +415,7 @@ TEST_IN_DIR(a_part_of_a_file_tells_by_its_status_that_it_was_changed)
         else
             assert_int_equal(ftruncate(fd, 0), 0);
         assert_int_equal(bloomfile_is_stale(f), 0);
-        assert_error(bloomfile_status(f), how == BLOOMFILE_OPEN_COPY ? 0 : BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_check(f), how == BLOOMFILE_OPEN_COPY ? 0 : BLOOMFILE_ECHANGED);
         assert_true(all_may_be_there(f, before));
         bloomfile_close(f);
         close(fd);

@@ -118,7 +118,7 @@ static void assert_pages_read(unsigned flags, bool many, size_t at_most)
     const uint64_t before = residence_read_bytes();
     assert_int_equal(look_up(f, many), 0);
     const uint64_t read = residence_read_bytes() - before;
-    assert_int_equal(bloomfile_status(f), 0);
+    assert_int_equal(bloomfile_check(f), 0);
     bloomfile_close(f);
     assert_in_range(pages_in_cache() - opened, 1, at_most);
     assert_in_range(read, 0, at_most * PAGE);
@@ -202,7 +202,7 @@ TEST_WITH(an_image_that_the_caller_has_mapped_is_only_read, make_cold_filter, le
     requests = 0;
     assert_int_equal(look_up(f, true), 0);
     assert_int_equal(requests, 0);
-    assert_int_equal(bloomfile_status(f), 0);
+    assert_int_equal(bloomfile_check(f), 0);
     bloomfile_close(f);
     munmap(image, size);
     close(fd);

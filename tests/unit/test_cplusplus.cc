@@ -113,7 +113,7 @@ void test_errors()
     std::error_code ec;
     const bloomfile::filter none(in("none.bloom"), ec);
     CHECK(ec == std::errc::no_such_file_or_directory);
-    CHECK(!none && none.contains("apple") && none.status() == ec);
+    CHECK(!none && none.contains("apple") && none.check() == ec);
     CHECK(thrown([] { bloomfile::filter f(in("none.bloom")); },
                  "cannot open " + in("none.bloom").string()) == ec);
 
@@ -364,7 +364,7 @@ void test_answers(std::uint32_t layout, std::uint64_t seed)
     b.write(in("answers.bloom"), BLOOMFILE_TO_REPLACE);
 
     const bloomfile::filter f(in("answers.bloom"), BLOOMFILE_OPEN_VERIFY_FULL);
-    CHECK(f && f.seed() == seed && f.info().keys == 5003 && f.info().tag[0] == 't' && !f.status());
+    CHECK(f && f.seed() == seed && f.info().keys == 5003 && f.info().tag[0] == 't' && !f.check());
     std::size_t found = 0;
     for (const auto *keys : { &present, &absent })
         for (const auto &key : *keys) {
@@ -448,12 +448,12 @@ void expect_maybe(const bloomfile::filter<> &f)
     bool hits[3] = {};
     CHECK(!f && f.get() == nullptr && f.contains("stone") && f.contains_digest(1));
     CHECK(f.contains_many({ "a", "b", "c" }, hits) == 3 && hits[0] && hits[1] && hits[2]);
-    CHECK(f.contains_many({ "a", "b", "c" }) == 3 && f.status() && !f.is_stale());
+    CHECK(f.contains_many({ "a", "b", "c" }) == 3 && f.check() && !f.is_stale());
     CHECK(f.info().keys == 0);
     f.prefetch_digest(1);
     std::error_code ec;
     f.verify(ec);
-    CHECK(ec == f.status() && ec == f.recheck());
+    CHECK(ec == f.check() && ec == f.recheck());
 }
 
 /* As `cp -p` over the file. */
@@ -463,7 +463,7 @@ void test_recheck_notices_a_write_that_puts_times_back()
     b.add("apple");
     b.write(in("over.bloom"));
     bloomfile::filter f(in("over.bloom"));
-    CHECK(!f.contains("stone") && !f.status() && !f.recheck());
+    CHECK(!f.contains("stone") && !f.check() && !f.recheck());
     struct stat before;
     const int fd = open(in("over.bloom").c_str(), O_RDWR);
     CHECK(fd >= 0 && fstat(fd, &before) == 0);
@@ -477,7 +477,7 @@ void test_recheck_notices_a_write_that_puts_times_back()
     CHECK(pwrite(fd, ones.data(), ones.size(), 4096) == static_cast<ssize_t>(ones.size()));
     const struct timespec times[] = { before.st_atim, before.st_mtim };
     CHECK(futimens(fd, times) == 0 && close(fd) == 0);
-    CHECK(!f.status() && f.recheck() == BLOOMFILE_ECHANGED && f.contains("stone"));
+    CHECK(!f.check() && f.recheck() == BLOOMFILE_ECHANGED && f.contains("stone"));
 }
 
 void test_empty_handles()
@@ -489,7 +489,7 @@ void test_empty_handles()
     bloomfile::filter f(in("moved.bloom"));
     bloomfile::filter g(std::move(f));
     expect_maybe(f);
-    CHECK(f.status() == bloomfile::errc::closed && !g.contains("stone") && !g.status());
+    CHECK(f.check() == bloomfile::errc::closed && !g.contains("stone") && !g.check());
     f = std::move(g);
     expect_maybe(g);
     CHECK(!f.contains("stone"));
@@ -729,7 +729,7 @@ void test_damage()
     CHECK(fd >= 0 && pwrite(fd, zeros.data(), zeros.size(), 8192) == 4096);
     close(fd);
     const bloomfile::filter f(in("damaged.bloom"));
-    CHECK(f.contains_many(numbered("k", 20000)) == 20000 && f.status() == BLOOMFILE_EPAGE);
+    CHECK(f.contains_many(numbered("k", 20000)) == 20000 && f.check() == BLOOMFILE_EPAGE);
     std::error_code ec;
     bloomfile_fault fault;
     f.verify(ec, 2, &fault);
@@ -794,7 +794,7 @@ std::error_code opening(const char *name)
     std::error_code ec;
     const bloomfile::filter<Key, Hasher> f(in(name), ec);
     if (ec)
-        CHECK(!f && f.status() == ec && f.contains(Key{}));
+        CHECK(!f && f.check() == ec && f.contains(Key{}));
     return ec;
 }
 
@@ -968,7 +968,7 @@ void test_live()
     f.rescue(in("rescued.bloom"));
     CHECK(bloomfile::filter(in("rescued.bloom")).contains("b"));
     f.seal();
-    CHECK(f.contains("b") && !f.contains("c") && f.contains_many(keys) == 20000 && !f.status());
+    CHECK(f.contains("b") && !f.contains("c") && f.contains_many(keys) == 20000 && !f.check());
     CHECK(thrown([] { bloomfile::live_filter<> g(in("live.bloom")); }, "for writing") ==
           BLOOMFILE_ESEALED);
 
@@ -1010,7 +1010,7 @@ void test_full()
     CHECK(ec == BLOOMFILE_EFULL && done > 5000 && done < 6500);
     for (std::size_t i = 0; i < keys.size(); i++)
         CHECK(i < done ? f.contains(keys[i]) : was_new[i]);
-    CHECK(!f.contains(keys[done]) && !f.status() && !f.add(keys[0]));
+    CHECK(!f.contains(keys[done]) && !f.check() && !f.add(keys[0]));
     try {
         f.add_many(keys);
         CHECK(false);
@@ -1072,13 +1072,13 @@ void test_slices()
     const bloomfile_filter *const list[] = { parts[2].get(), parts[0].get(), parts[1].get() };
     const std::filesystem::path joined = in("joined.bloom");
     bloomfile_destination to = bloomfile_to_path(joined.c_str(), 0);
-    bloomfile::check(bloomfile_join(&to, list, slices, 0), "join slices");
+    bloomfile::throw_if(bloomfile_join(&to, list, slices, 0), "join slices");
     const auto read = [](const char *name) {
         std::ifstream file(in(name), std::ios::binary);
         return std::string(std::istreambuf_iterator<char>(file), {});
     };
     CHECK(!read("whole.bloom").empty() && read("joined.bloom") == read("whole.bloom"));
-    CHECK(thrown([&] { bloomfile::check(bloomfile_join(&to, list, 2, 0), "join slices"); }) ==
+    CHECK(thrown([&] { bloomfile::throw_if(bloomfile_join(&to, list, 2, 0), "join slices"); }) ==
           BLOOMFILE_EINCOMPLETE);
     CHECK(thrown([&] {
               bloomfile::builder part(p); /* p.slice is 3 */

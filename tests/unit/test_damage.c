@@ -84,14 +84,14 @@ static void assert_answers_follow_section_12(const struct recipe *recipe, struct
             assert_true(hit || i >= KEYS);
             any_touched |= touched;
             if (any_touched && many == 0)
-                assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+                assert_int_equal(bloomfile_check(f), BLOOMFILE_EPAGE);
             if (!any_touched) {
-                assert_int_equal(bloomfile_status(f), 0);
+                assert_int_equal(bloomfile_check(f), 0);
                 assert_int_equal(info_of(f).bad_pages, 0);
             }
         }
         assert_true(any_touched);
-        assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+        assert_int_equal(bloomfile_check(f), BLOOMFILE_EPAGE);
         assert_int_equal(info_of(f).bad_pages, 1);
         bloomfile_close(f);
     }
@@ -113,7 +113,7 @@ static void assert_verification_names(const struct recipe *recipe, struct bytes 
     assert_int_equal(fault.page, bad_page);
     assert_int_equal(fault.offset, recipe->header_size + PAGE * bad_page);
     assert_string_equal(fault.field, "page");
-    assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+    assert_int_equal(bloomfile_check(f), BLOOMFILE_EPAGE);
     assert_int_equal(info_of(f).bad_pages, 1);
     bloomfile_close(f);
 }
@@ -173,7 +173,7 @@ TEST(swapped_pages_are_both_bad_and_the_third_is_not)
         bloomfile_filter *f = open_image(image, 0);
         for (uint64_t i = 0; i < three_pages[r].keys; i++)
             assert_true(bloomfile_contains_digest(f, number(0, i)));
-        assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+        assert_int_equal(bloomfile_check(f), BLOOMFILE_EPAGE);
         assert_int_equal(info_of(f).bad_pages, 2);
         struct bloomfile_fault fault;
         assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_EPAGE);
@@ -218,7 +218,7 @@ TEST(a_page_found_bad_stays_bad)
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
     image.data[IN_FILE] ^= 1;
     assert_error(bloomfile_verify(f, 1, NULL), 0);
-    assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+    assert_int_equal(bloomfile_check(f), BLOOMFILE_EPAGE);
     assert_int_equal(info_of(f).bad_pages, 1);
     uint64_t in_first_page = 0;
     assert_true(bloomfile_contains_digest(f, in_first_page));
@@ -239,7 +239,7 @@ TEST(unverified_pages_are_believed_until_a_verification_finds_them_bad)
             assert_int_equal(lost, 0); /* a head of zeros is none */
         else
             assert_true(lost > three_pages[r].keys / 10);
-        assert_int_equal(bloomfile_status(f), 0);
+        assert_int_equal(bloomfile_check(f), 0);
         assert_int_equal(info_of(f).bad_pages, 0);
 
         assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
@@ -250,7 +250,7 @@ TEST(unverified_pages_are_believed_until_a_verification_finds_them_bad)
                                                   absent(&three_pages[r], i), &touched);
             assert_int_equal(bloomfile_contains_digest(f, absent(&three_pages[r], i)), expected);
         }
-        assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+        assert_int_equal(bloomfile_check(f), BLOOMFILE_EPAGE);
         assert_int_equal(info_of(f).bad_pages, 1);
         bloomfile_close(f);
         free(image.data);
@@ -276,7 +276,7 @@ TEST(an_undamaged_filter_has_no_doubts)
                 assert_error(bloomfile_verify(f, 1, &fault), 0);
                 assert_int_equal(fault.error, 0);
             }
-            assert_int_equal(bloomfile_status(f), 0);
+            assert_int_equal(bloomfile_check(f), 0);
             assert_int_equal(info_of(f).bad_pages, 0);
             bloomfile_close(f);
         }

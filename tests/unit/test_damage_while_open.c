@@ -117,13 +117,13 @@ TEST_IN_DIR(verify_looks_again_at_good_pages_beside_lookups)
             assert_int_equal(pthread_create(&readers[i], NULL, look_up, &w), 0);
         wait_for_round(&w);
         zero_page("filter", BAD_PAGE);
-        assert_error(bloomfile_status(w.f), 0); /* nobody has looked */
+        assert_error(bloomfile_check(w.f), 0); /* nobody has looked */
         struct bloomfile_fault fault;
         assert_error(bloomfile_verify(w.f, 2, &fault), BLOOMFILE_ECHANGED);
         assert_error(fault.error, BLOOMFILE_ECHANGED); /* earlier answers may be wrong */
         assert_int_equal(fault.page, BAD_PAGE);
         atomic_store(&w.found, true);
-        assert_error(bloomfile_status(w.f), BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_check(w.f), BLOOMFILE_ECHANGED);
         assert_all_may_be_there(w.f);
         wait_for_round(&w);
         assert_error(bloomfile_verify(w.f, 1, NULL), BLOOMFILE_ECHANGED);
@@ -144,7 +144,7 @@ TEST_IN_DIR(damage_to_the_file_does_not_reach_a_copy)
         zero_page("filter", BAD_PAGE);
         assert_all_may_be_there(f);
         assert_error(bloomfile_verify(f, 1, NULL), 0);
-        assert_error(bloomfile_status(f), 0);
+        assert_error(bloomfile_check(f), 0);
         bloomfile_close(f);
     }
 }
@@ -199,7 +199,8 @@ TEST_IN_DIR(a_bad_page_stays_bad_when_it_is_as_it_was)
         assert_memory_equal(again, hits, sizeof hits);
         for (uint64_t i = 0; i < ROWS(digests); i++)
             assert_int_equal(bloomfile_contains_digest(f, digests[i]), hits[i]);
-        assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+        assert_error(bloomfile_damage(f), BLOOMFILE_EPAGE);
+        assert_error(bloomfile_check(f), BLOOMFILE_EPAGE);
         bloomfile_close(f);
         free(image.data);
     }
@@ -225,11 +226,11 @@ static void assert_verified_once_sealed(const struct recipe *recipe, uint64_t pa
     bloomfile_filter *f = open_live(recipe->layout, recipe->m);
     assert_all_may_be_there(f);
     assert_error(bloomfile_seal(f), 0);
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     wait_for_file_times();
     zero_page("filter", page);
     assert_all_may_be_there(f);
-    assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
     assert_int_equal(info_of(f).bad_pages, 1);
     bloomfile_close(f);
 }
@@ -247,7 +248,7 @@ TEST_IN_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed)
         bloomfile_filter *f = open_live(recipes[r].layout, recipes[r].m);
         assert_error(bloomfile_seal(f), 0);
         assert_all_may_be_there(f);
-        assert_error(bloomfile_status(f), 0);
+        assert_error(bloomfile_check(f), 0);
         assert_error(bloomfile_verify(f, 1, NULL), 0);
         zero_page("filter", BAD_PAGE);
         assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ECHANGED);
@@ -287,7 +288,7 @@ TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed)
             change_page("filter", how);
             assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
             assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
-            assert_error(bloomfile_status(f), BLOOMFILE_EBODY);
+            assert_error(bloomfile_check(f), BLOOMFILE_EBODY);
             struct bytes bytes = read_file("filter"); /* live until it leaves, and without a mark */
             const uint8_t *record = record_at(bytes.data, slot_in_force("filter"));
             assert_int_equal(get32(record + RECORD_AT_state), BLOOMFILE_STATE_LIVE);
@@ -322,7 +323,7 @@ TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_copied)
                 change_page("filter", how);
                 assert_error(ways[w](f), BLOOMFILE_EBODY);
                 assert_int_equal(access("copy", F_OK), -1);
-                assert_error(bloomfile_status(f), BLOOMFILE_EBODY);
+                assert_error(bloomfile_check(f), BLOOMFILE_EBODY);
                 assert_all_may_be_there(f);
                 bloomfile_close(f);
                 f = opened("filter", BLOOMFILE_OPEN_WRITE);

@@ -143,7 +143,7 @@ static void check_verification(const bloomfile_filter *f, char *const *row, unsi
     if (error == BLOOMFILE_EPAGE)
         assert_int_equal(fault.page, strtoull(row[A_PAGE], NULL, 10));
     if (error != 0)
-        assert_error(bloomfile_status(f), error);
+        assert_error(bloomfile_check(f), error);
 }
 
 /* turn: whether a batch comes first, and in how many threads it is verified. */

@@ -542,7 +542,7 @@ ALONE(a_header_that_may_be_gone_is_looked_at_with_care)
         begin();
         const struct faults faults = once(ON_madvise, 1, looks[i].error);
         faults_begin(&faults);
-        int error = bloomfile_status(sealed);
+        int error = bloomfile_check(sealed);
         faults_end();
         assert_error(error, looks[i].status);
         end();
@@ -570,7 +570,7 @@ ALONE(a_reader_that_cannot_even_poison_tells_of_the_first_error)
             assert_int_not_equal(error, 0);
             if (fault_calls(ON_fdatasync) > 0) {
                 assert_error(error, EIO);
-                assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+                assert_error(bloomfile_check(reader), BLOOMFILE_EPOISONED);
             }
             end();
         }
@@ -591,7 +591,7 @@ ALONE(at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one)
     int error = copy_as_reader();
     faults_end();
     assert_error(error, EIO);
-    assert_int_not_equal(bloomfile_status(reader), 0);
+    assert_int_not_equal(bloomfile_check(reader), 0);
     assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
     bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "live", 0), BLOOMFILE_EPOISONED);

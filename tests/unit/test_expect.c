@@ -89,7 +89,7 @@ TEST_IN_DIR(each_expectation_is_checked_wherever_the_bytes_are)
         bloomfile_filter *f;
         struct bloomfile_open_params how = expecting(15);
         assert_error(bloomfile_open_with(&f, &from[i], &how), 0);
-        assert_error(bloomfile_status(f), 0);
+        assert_error(bloomfile_check(f), 0);
         bloomfile_close(f);
         for (size_t row = 0; row < ROWS(wrong); row++) {
             struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
@@ -332,7 +332,7 @@ TEST_IN_DIR(a_layer_that_is_missed_later_is_reported_by_the_handle)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
     assert_int_equal(unlink("series.1"), 0);
     assert_true(bloomfile_contains_digest(r, number(0, ABSENT)));
-    assert_error(bloomfile_status(r), BLOOMFILE_EMISSINGLAYER);
+    assert_error(bloomfile_check(r), BLOOMFILE_EMISSINGLAYER);
     assert_error(bloomfile_layer_report(r, &report), 0);
     assert_error(report.error, BLOOMFILE_EMISSINGLAYER);
     assert_report(report, BLOOMFILE_REASON_MISSING, 1, "series.1");

@@ -181,9 +181,9 @@ TEST(one_byte_of_the_header_makes_it_another)
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 5, 0 });
     bloomfile_filter *f = open_image(image, 0);
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     image.data[130] ^= 1;
-    assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
     bloomfile_close(f);
     free(image.data);
 }
@@ -214,12 +214,12 @@ TEST(bits_beyond_m_are_not_sealed_in)
     assert_int_equal(pwrite(fd, "\x80", 1, IN_FILE + 1001 / 8), 1);
     bloomfile_filter *r = opened("spilled", 0);
     assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), r), BLOOMFILE_EBODY);
-    assert_error(bloomfile_status(r), BLOOMFILE_EBODY);
+    assert_error(bloomfile_check(r), BLOOMFILE_EBODY);
     assert_true(bloomfile_contains_digest(r, number(0, ABSENT)));
     bloomfile_close(r);
     assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
     assert_int_equal(info_of(f).state, BLOOMFILE_STATE_LIVE);
-    assert_error(bloomfile_status(f), BLOOMFILE_EBODY);
+    assert_error(bloomfile_check(f), BLOOMFILE_EBODY);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
     assert_int_equal(pwrite(fd, "\0", 1, IN_FILE + 1001 / 8), 1);
     assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
@@ -280,10 +280,10 @@ TEST(who_has_not_named_the_hash_can_neither_ask_nor_remove)
         struct bytes image = finish_image(b);
         bloomfile_filter *f = open_image(image, 0);
         assert_int_equal(bloomfile_contains_digests(f, NULL, 0, NULL), 0);
-        assert_error(bloomfile_status(f), 0);
+        assert_error(bloomfile_check(f), 0);
         const uint64_t one = 1;
         assert_int_equal(bloomfile_contains_digests(f, &one, 1, NULL), 1);
-        assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
+        assert_error(bloomfile_check(f), BLOOMFILE_EHASH);
         assert_error(bloomfile_remove(f, "key", 3), layout == BLOOMFILE_LAYOUT_COUNTING
                                                         ? BLOOMFILE_EHASH
                                                         : BLOOMFILE_ENOTCOUNTING);

@@ -394,7 +394,7 @@ static void start_watcher(bloomfile_filter *f)
     alarm(60);
     close(watcher.ask[1]);
     for (int status = 0; read(watcher.ask[0], &status, 1) == 1;) {
-        status = bloomfile_status(f);
+        status = bloomfile_check(f);
         const bool says_no = !bloomfile_contains_digest(f, number(0, ABSENT));
         if (says_no != (status == 0))
             status = EBADE;
@@ -467,7 +467,7 @@ ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean)
 
 static const char *flaw_of_reader_of_unclean_file(bloomfile_filter *f)
 {
-    if (bloomfile_status(f) != BLOOMFILE_EUNCLEAN)
+    if (bloomfile_check(f) != BLOOMFILE_EUNCLEAN)
         return "its status is not EUNCLEAN";
     if (!has_numbers(f, 0, LIVE_KEYS) || !has_numbers(f, ABSENT, ABSENT + 10))
         return "it says no";
@@ -511,7 +511,7 @@ ON_NEW_FILTER(readers_are_told_where_no_file_can_be_opened)
             nth++;
         const struct faults faults = from_then_on(ON_open64, 1, errors[i]);
         faults_begin(&faults);
-        int error = bloomfile_status(reader);
+        int error = bloomfile_check(reader);
         faults_end();
         assert_error(error, BLOOMFILE_EUNCLEAN);
         start_anew();
@@ -750,7 +750,7 @@ ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons)
     assert_true(child >= 0);
     if (child == 0) {
         alarm(20);
-        int first = bloomfile_status(writer);
+        int first = bloomfile_check(writer);
         bool told =
             write(answers[1], &first, sizeof first) == sizeof first && first == BLOOMFILE_EUNCLEAN;
         while (has_mark())
@@ -780,7 +780,7 @@ static int status_in_child(void)
     if (child == 0) {
         const struct faults none_left = from_then_on(ON_open64, 1, EMFILE);
         faults_begin(&none_left);
-        _exit(bloomfile_status(writer));
+        _exit(bloomfile_check(writer));
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
@@ -811,7 +811,7 @@ ON_NEW_FILTER(one_that_may_not_write_any_more_is_told_too)
         if ((geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) != 0) ||
             prctl(PR_SET_DUMPABLE, 1) != 0)
             _exit(1);
-        _exit(bloomfile_status(writer) != BLOOMFILE_EUNCLEAN);
+        _exit(bloomfile_check(writer) != BLOOMFILE_EUNCLEAN);
     }
     assert_child_succeeds(child);
     assert_int_equal(chmod("filter", 0666), 0);
@@ -980,7 +980,7 @@ ON_NEW_FILTER(one_that_refuses_to_seal_does_so_before_it_locks)
     assert_error(error, BLOOMFILE_EBODY);
     assert_int_equal(held_at_most, F_UNLCK);
     assert_opens(BLOOMFILE_EUNCLEAN);
-    assert_error(bloomfile_status(writer), BLOOMFILE_EBODY);
+    assert_error(bloomfile_check(writer), BLOOMFILE_EBODY);
 }
 
 static bool saw_it_sealed;
@@ -1020,7 +1020,7 @@ ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten)
     faults_end();
     assert_error(error, EIO);
     assert_true(saw_it_sealed);
-    assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_check(reader), BLOOMFILE_EPOISONED);
     assert_flawless(flaw_of_doubtful(reader));
     assert_flawless(flaw_of_poisoned_file("filter"));
 }

@@ -114,7 +114,7 @@ ON_NEW_FILTER(what_could_not_be_written_can_be_rescued_after_finishing)
     int error = bloomfile_finish(writer);
     faults_end();
     assert_error(error, EIO);
-    assert_error(bloomfile_status(writer), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_check(writer), BLOOMFILE_EPOISONED);
     assert_error(bloomfile_rescue("rescued", writer, 0), 0);
     bloomfile_filter *rescued =
         opened("rescued", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
@@ -198,7 +198,7 @@ ON_NEW_FILTER(a_writer_is_told_that_an_older_copy_was_put_over_its_file)
         assert_int_equal(pwrite(fd, backup.data, backup.size, 0), backup.size);
         close(fd);
         if (asked != 0)
-            assert_error(bloomfile_status(writer), BLOOMFILE_ECHANGED);
+            assert_error(bloomfile_check(writer), BLOOMFILE_ECHANGED);
         else
             assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_ECHANGED);
         assert_error(bloomfile_add_digest(writer, 1, NULL), BLOOMFILE_ECHANGED);

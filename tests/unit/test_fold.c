@@ -302,7 +302,7 @@ TEST(damage_of_the_source_is_not_passed_on)
             struct bloomfile_fold_choice choice;
             assert_error(bloomfile_open(&f, "damaged", 0), 0);
             assert_error(bloomfile_fold(TO_PATH("result", 0), f, 1), BLOOMFILE_EPAGE);
-            assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+            assert_error(bloomfile_check(f), BLOOMFILE_EPAGE);
             assert_error(bloomfile_fold_plan(f, 0, &choice, &count), BLOOMFILE_EPAGE);
             assert_int_equal(access("result", F_OK), -1);
             bloomfile_close(f);

@@ -209,7 +209,7 @@ TEST_IN_DIR(pages_are_checked_before_a_no_relies_on_them)
     bloomfile_filter *f = opened("filter", 0);
     const struct bloomfile_pinned pin = pinned(f);
     assert_maybe(&pin, 0, KEYS);
-    assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_check(f), BLOOMFILE_EPAGE);
     bloomfile_close(f);
 }
 
@@ -235,7 +235,7 @@ TEST_IN_DIR(damage_found_later_reaches_an_older_pin)
     zero_body();
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ECHANGED);
     assert_maybe(&pin, 0, KEYS);
-    assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
     bloomfile_close(f);
 }
 
@@ -297,7 +297,7 @@ TEST_IN_DIR(a_poison_is_noticed_after_every_miss)
             assert_int_equal(bloomfile_pinned_contains_digests(&pin, &digest, 1, NULL), 1);
         set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_STATE_LIVE);
         assert_maybe(&pin, ABSENT, ABSENT + 10); /* for good */
-        assert_error(bloomfile_status(f), BLOOMFILE_EPOISONED);
+        assert_error(bloomfile_check(f), BLOOMFILE_EPOISONED);
         bloomfile_close(f);
         assert_int_equal(unlink("filter"), 0);
     }
@@ -349,7 +349,7 @@ static void assert_layers_answer_maybe(bloomfile_filter *f)
             for (unsigned j = 0; j < GROUP; j++)
                 assert_true(hits[0][j] && hits[1][j]);
         }
-        assert_error(bloomfile_status(layer), 0);
+        assert_error(bloomfile_check(layer), 0);
     }
     unsigned maybe = 0;
     for (uint64_t i = ABSENT; i < ABSENT + 1000; i++)

@@ -168,7 +168,7 @@ static void rewrite_label_of_live(void)
 
 static int ask_reader(void)
 {
-    return bloomfile_status(reader);
+    return bloomfile_check(reader);
 }
 
 /* Between two looks at its header. */
@@ -238,7 +238,7 @@ ALONE(records_that_are_both_damaged_are_told_and_not_written_over)
     assert_int_equal(info_of(writer).keys, LIVE_KEYS);
     assert_true(has_numbers(reader, 0, LIVE_KEYS));
     assert_error(bloomfile_finish(writer), BLOOMFILE_ERECORD);
-    assert_error(bloomfile_status(reader), BLOOMFILE_ERECORD);
+    assert_error(bloomfile_check(reader), BLOOMFILE_ERECORD);
     assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
 }
 
@@ -323,7 +323,7 @@ ALONE(a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive)
 
 static int status_of_reader(void)
 {
-    return bloomfile_status(reader);
+    return bloomfile_check(reader);
 }
 
 static void take_its_sync_over(void)
@@ -354,7 +354,7 @@ ALONE(a_record_that_replaces_a_marked_one_is_looked_at_anew)
     assert_error(with_others(status_of_reader, ON_pread64, 1, take_its_sync_over), 0);
     mark_sync_begun();
     assert_error(with_others(status_of_reader, ON_pread64, 1, poison_it), 0);
-    assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_check(reader), BLOOMFILE_EPOISONED);
 }
 
 ALONE(and_may_be_a_marked_one_itself)
@@ -432,7 +432,7 @@ ALONE(the_number_of_writers_wraps_around)
     assert_int_equal(info_of_file("live").writers, 0);
     assert_error(bloomfile_finish(third), 0);
     assert_int_equal(info_of_file("live").writers, 0); /* not below 0 */
-    assert_error(bloomfile_status(writer), 0);
+    assert_error(bloomfile_check(writer), 0);
 }
 
 /* A clean file has none, whatever their number. */
@@ -462,7 +462,7 @@ ALONE(nor_has_it_a_sync)
     }
     reader = NULL;
     writer = opened("live", BLOOMFILE_OPEN_WRITE);
-    assert_error(bloomfile_status(writer), 0);
+    assert_error(bloomfile_check(writer), 0);
 }
 
 ALONE(one_of_many_leaves_by_a_commit_alone)
@@ -482,7 +482,7 @@ ALONE(a_child_that_is_in_doubt_does_not_join)
     mark_sync_begun();
     pid_t child = fork();
     if (child == 0) {
-        bool failed = bloomfile_status(writer) != BLOOMFILE_EUNCLEAN;
+        bool failed = bloomfile_check(writer) != BLOOMFILE_EUNCLEAN;
         change_record("live", slot_in_force("live"), 12, 4, 0);
         const uint64_t before = info_of_file("live").sequence;
         failed |= bloomfile_add_digest(writer, number(0, ABSENT), NULL) != BLOOMFILE_EUNCLEAN;
@@ -539,7 +539,7 @@ ALONE(a_record_that_is_half_written_is_read_once_more)
         free(whole.data);
         whole = read_file("live");
     }
-    assert_error(bloomfile_status(reader), 0);
+    assert_error(bloomfile_check(reader), 0);
     free(whole.data);
 }
 
@@ -558,8 +558,8 @@ ALONE(damaged_records_are_refused_after_100_reads)
 ALONE(a_record_that_is_whole_is_read_once)
 {
     at_yield = damage_live;
-    assert_error(bloomfile_status(reader), 0);
-    assert_error(bloomfile_status(writer), 0);
+    assert_error(bloomfile_check(reader), 0);
+    assert_error(bloomfile_check(writer), 0);
     assert_non_null(at_yield);
     at_yield = NULL;
 }
@@ -592,16 +592,16 @@ ALONE(a_record_that_seems_to_go_back_is_read_once_more)
     add_one();
     struct bytes before = read_file("live");
     add_one();
-    assert_error(bloomfile_status(writer), 0);
+    assert_error(bloomfile_check(writer), 0);
     whole = read_file("live");
     overwrite("live", 0, before.data, IN_FILE);
     at_yield = write_it_to_its_end;
-    assert_error(bloomfile_status(writer), 0);
+    assert_error(bloomfile_check(writer), 0);
     assert_null(at_yield);
-    assert_error(bloomfile_status(reader), 0);
+    assert_error(bloomfile_check(reader), 0);
     overwrite("live", 0, before.data, IN_FILE);
-    assert_error(bloomfile_status(writer), BLOOMFILE_ECHANGED);
-    assert_error(bloomfile_status(reader), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_check(writer), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_check(reader), BLOOMFILE_ECHANGED);
     free(whole.data);
     free(before.data);
 }
@@ -859,7 +859,7 @@ ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well)
         pid_t child = fork();
         if (child == 0) {
             faults_begin(&rows[i]);
-            int error = bloomfile_status(writer);
+            int error = bloomfile_check(writer);
             faults_end();
             _exit(error != rows[i].error);
         }
@@ -875,10 +875,10 @@ ALONE(a_child_that_looks_for_a_mark_keeps_no_descriptor)
         const size_t before = open_descriptors();
         const struct faults faults = once(ON_open64, 1, EMFILE);
         faults_begin(&faults);
-        bool failed = bloomfile_status(writer) != 0;
+        bool failed = bloomfile_check(writer) != 0;
         faults_end();
         mark_sync_begun();
-        failed |= bloomfile_status(writer) != BLOOMFILE_EUNCLEAN;
+        failed |= bloomfile_check(writer) != BLOOMFILE_EUNCLEAN;
         _exit(failed || open_descriptors() != before);
     }
     assert_child_succeeds(child);
@@ -915,7 +915,7 @@ ALONE(a_reader_poisons_through_it)
               live_poison_as_reader(reader, 0, EIO) != EIO);
     }
     assert_child_succeeds(child);
-    assert_error(bloomfile_status(writer), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_check(writer), BLOOMFILE_EPOISONED);
 }
 
 ALONE(a_reader_that_opens_it_anew_opens_it_for_reading)

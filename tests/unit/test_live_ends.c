@@ -143,7 +143,7 @@ TEST_IN_DIR(what_a_writer_was_killed_syncing_is_not_copied)
         const int error = accepting ? 0 : BLOOMFILE_EUNCLEAN;
         assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), error);
         assert_int_equal(access("copy", F_OK) == 0, accepting);
-        assert_error(bloomfile_status(f), error);
+        assert_error(bloomfile_check(f), error);
         if (accepting)
             assert_has(f, 50);
         else
@@ -195,7 +195,7 @@ TEST_IN_DIR(once_poisoned_everything_is_maybe)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     add(f, 0, 50);
-    assert_int_equal(bloomfile_status(reader), 0);
+    assert_int_equal(bloomfile_check(reader), 0);
     change_records("filter", set_poisoned); /* as another writer would */
     bloomfile_filter *const handles[] = { f, reader };
     for (size_t i = 0; i < ROWS(handles); i++) {
@@ -208,7 +208,7 @@ TEST_IN_DIR(once_poisoned_everything_is_maybe)
         assert_int_equal(bloomfile_contains_digests(handles[i], digests, ROWS(digests), hits),
                          ROWS(digests));
         assert_true(hits[0] && hits[299]);
-        assert_error(bloomfile_status(handles[i]), BLOOMFILE_EPOISONED);
+        assert_error(bloomfile_check(handles[i]), BLOOMFILE_EPOISONED);
         assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), handles[i]), BLOOMFILE_EPOISONED);
     }
     assert_error(bloomfile_add(f, "a", 1, NULL), BLOOMFILE_EPOISONED);
@@ -241,7 +241,7 @@ TEST_IN_DIR(what_is_known_to_be_poisoned_stays_so)
     close(fd);
     free(before.data);
     assert_true(bloomfile_contains(reader, "never added either", 18));
-    assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_check(reader), BLOOMFILE_EPOISONED);
     bloomfile_close(reader);
     bloomfile_close(f);
 }

@@ -101,8 +101,8 @@ static void add_in_child(void)
         int error = bloomfile_add_digest(writer, number(0, NEW), NULL);
         note(error);
         done->leaked = open_descriptors() != descriptors || mapped_files() != files;
-        bool retried = bloomfile_status(writer) != 0 ||
-                       bloomfile_add_digest(writer, number(0, NEW), NULL) == 0;
+        bool retried =
+            bloomfile_check(writer) != 0 || bloomfile_add_digest(writer, number(0, NEW), NULL) == 0;
         bloomfile_close(writer);
         _exit(!retried);
     }
@@ -181,7 +181,7 @@ static bool leaves_the_mark(const struct operation *op, const struct faults *fau
 
 static const char *flaw_of_reader_beside_a_mark(void)
 {
-    if (bloomfile_status(reader) != BLOOMFILE_EUNCLEAN || !has_numbers(reader, ABSENT, ABSENT + 10))
+    if (bloomfile_check(reader) != BLOOMFILE_EUNCLEAN || !has_numbers(reader, ABSENT, ABSENT + 10))
         return "the reader is not told of the mark";
     if (writer != NULL && bloomfile_sync(writer, NULL) != 0)
         return "the writer cannot sync again";

@@ -270,7 +270,7 @@ ON_NEW_FILTER(a_record_of_one_s_own_is_the_least_that_may_be_there)
     const struct bytes before = read_file("filter");
     assert_error(bloomfile_finish(f), 0);
     overwrite("filter", 0, before.data, IN_FILE);
-    assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
     bloomfile_close(f);
     free(before.data);
 }
@@ -295,7 +295,7 @@ ON_NEW_FILTER(a_record_of_another_file_is_a_change_in_either_slot)
             if (i % 3 == 2 || slot == (i % 3 ? in_force : 1 - in_force))
                 overwrite_identity(now.data, slot, 0x77);
         overwrite("filter", 0, now.data, IN_FILE);
-        assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
         assert_error(bloomfile_sync(f, NULL),
                      flags[i / 3] != 0 ? BLOOMFILE_ECHANGED : BLOOMFILE_EREADONLY);
         assert_true(bloomfile_contains_digest(f, number(0, 1ull << 40))); /* maybe */

@@ -268,7 +268,7 @@ TEST_IN_DIR(what_fails_is_told)
         if (f == NULL)
             assert_int_equal(locked_kilobytes(), locked);
         if (f != NULL)
-            assert_true(all_may_be_there(f) && bloomfile_status(f) == 0);
+            assert_true(all_may_be_there(f) && bloomfile_check(f) == 0);
         bloomfile_close(f);
     }
 }
@@ -319,9 +319,9 @@ TEST_IN_DIR(a_truncated_file_is_told_and_no_signal)
         write_filter();
         bloomfile_filter *f = open_with(0, &none, 0);
         faults_begin(refusals[i] != 0 ? &faults : &none);
-        int before = bloomfile_status(f);
+        int before = bloomfile_check(f);
         int shorter = truncate("filter", 0);
-        int after = bloomfile_status(f);
+        int after = bloomfile_check(f);
         bool maybe = all_may_be_there(f);
         faults_end();
         assert_error(before, 0);

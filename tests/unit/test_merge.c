@@ -422,7 +422,7 @@ TEST(a_damaged_source_is_found_and_named)
             assert_error(bloomfile_merge(TO_PATH("result", 0), srcs, 3, NULL), BLOOMFILE_EPAGE);
             assert_int_equal(entries_in_dir(), entries);
             for (size_t i = 0; i < 3; i++) {
-                assert_error(bloomfile_status(srcs[i]), i == bad ? BLOOMFILE_EPAGE : 0);
+                assert_error(bloomfile_check(srcs[i]), i == bad ? BLOOMFILE_EPAGE : 0);
                 bloomfile_close((bloomfile_filter *)(uintptr_t)srcs[i]);
             }
         }

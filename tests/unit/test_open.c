@@ -24,7 +24,7 @@ static void assert_answers(const bloomfile_filter *f, const struct recipe *recip
         assert_true(expected || i >= recipe->keys);
         assert_int_equal(bloomfile_contains_digest(f, digest), expected);
     }
-    assert_int_equal(bloomfile_status(f), 0);
+    assert_int_equal(bloomfile_check(f), 0);
 }
 
 static const unsigned all_flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };

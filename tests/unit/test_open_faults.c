@@ -294,7 +294,7 @@ TEST(a_copied_descriptor_is_not_that_of_a_standard_stream)
                               BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
         faults_end();
         const bool has_it = error == 0 && fcntl(0, F_GETFD) < 0 && has_numbers(f, 0, LIVE_KEYS) &&
-                            bloomfile_status(f) == 0;
+                            bloomfile_check(f) == 0;
         bloomfile_close(f);
         _exit(!has_it);
     }

@@ -84,7 +84,7 @@ static void assert_goes_on(bloomfile_filter *f, uint64_t refused)
     assert_false(bloomfile_contains_digest(f, number(0, refused)));
     assert_error(bloomfile_add_digest(f, number(0, 0), &was_new), 0);
     assert_false(was_new);
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     assert_error(bloomfile_sync(f, NULL), 0);
     assert_error(bloomfile_copy_sealed(TO_PATH("sealed", BLOOMFILE_TO_REPLACE), f), 0);
 }

@@ -313,7 +313,7 @@ static void *look_up(void *argument)
             bloomfile_contains_digests(job->f, &digest, 1, &hit);
         job->wrong += hit != expected_answer(job, digest);
     }
-    job->wrong += bloomfile_status(job->f) != BLOOMFILE_EPAGE;
+    job->wrong += bloomfile_check(job->f) != BLOOMFILE_EPAGE;
     return NULL;
 }
 
@@ -346,7 +346,7 @@ TEST(threads_share_a_lazily_verified_handle)
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
         bloomfile_get_info(f, &info);
         assert_int_equal(info.bad_pages, 1);
-        assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+        assert_int_equal(bloomfile_check(f), BLOOMFILE_EPAGE);
         bloomfile_close(f);
         free(image.data);
     }
@@ -387,7 +387,7 @@ TEST(a_page_is_counted_once_however_many_threads_check_it)
         pthread_barrier_destroy(&start);
         assert_int_equal(info_of(f).bad_pages, damaged);
         assert_int_equal(atomic_load(&f->guard->doubts), damaged);
-        assert_int_equal(bloomfile_status(f), damaged ? BLOOMFILE_EPAGE : 0);
+        assert_int_equal(bloomfile_check(f), damaged ? BLOOMFILE_EPAGE : 0);
         bloomfile_close(f);
     }
     free(image.data);

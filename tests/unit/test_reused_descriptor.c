@@ -85,7 +85,7 @@ TEST_IN_DIR(a_writer_writes_nothing_to_a_foreign_file)
             if (way < ROWS(ways))
                 assert_error(ways[way](f), EBADF);
             assert_true(has_numbers(f, 0, LIVE_KEYS));
-            assert_error(bloomfile_status(f), EBADF);
+            assert_error(bloomfile_check(f), EBADF);
             assert_true(has_numbers(f, 0, LIVE_KEYS));
             bloomfile_close(f);
             assert_untouched(fd);
@@ -136,7 +136,7 @@ TEST_IN_DIR(a_reader_neither_syncs_nor_closes_a_foreign_file)
     const int fd = f->live->fd;
     take_number(fd);
     assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), EBADF);
-    assert_error(bloomfile_status(f), EBADF);
+    assert_error(bloomfile_check(f), EBADF);
     assert_true(has_numbers(f, 0, LIVE_KEYS));
     bloomfile_close(f);
     assert_untouched(fd);
@@ -148,7 +148,7 @@ TEST_IN_DIR(a_closed_descriptor_is_an_error)
     bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, 0, 0);
     assert_int_equal(close(f->live->fd), 0);
     assert_error(bloomfile_sync(f, NULL), EBADF);
-    assert_error(bloomfile_status(f), EBADF);
+    assert_error(bloomfile_check(f), EBADF);
     assert_error(bloomfile_finish(f), EBADF);
     bloomfile_close(f);
 }

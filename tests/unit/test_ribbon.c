@@ -403,7 +403,7 @@ static void assert_has(struct bytes image, uint64_t keys)
     bloomfile_filter *f = open_image(image, 0);
     for (uint64_t i = 0; i < keys; i++)
         assert_true(bloomfile_contains_digest(f, number(0, i)));
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     bloomfile_close(f);
 }
 
@@ -553,7 +553,7 @@ TEST(a_page_is_checked_before_the_first_answer)
         for (uint64_t i = 0; i < KEYS; i += 7)
             assert_true(bloomfile_contains_digest(f, digests[i]));
         assert_int_equal(bloomfile_contains_digests(batch, digests, KEYS, NULL), KEYS);
-        assert_error(bloomfile_status(batch), BLOOMFILE_EPAGE);
+        assert_error(bloomfile_check(batch), BLOOMFILE_EPAGE);
         bloomfile_close(f);
         bloomfile_close(batch);
         image.data[EMBEDDED + at] ^= (uint8_t)(1 << at % 8);

@@ -122,7 +122,7 @@ static int read_all_the_time(void)
         if (bloomfile_open(&f, "filter", 0) != 0)
             return 1;
         sealed = info_of(f).state == BLOOMFILE_STATE_SEALED;
-        bool right = has_added(f, added) && bloomfile_status(f) == 0;
+        bool right = has_added(f, added) && bloomfile_check(f) == 0;
         bloomfile_close(f);
         if (!right || (sealed && !sealed_is_whole()))
             return 1;

@@ -136,7 +136,7 @@ static int follow(void)
 
 static int status_of_it(void)
 {
-    return bloomfile_status(reader);
+    return bloomfile_check(reader);
 }
 
 static int is_it_stale(void)

@@ -238,7 +238,7 @@ TEST_IN_DIR(a_ring_that_is_gone_says_no_to_nothing)
     finish(f);
     assert_int_equal(unlink("ring") | unlink("ring.1"), 0);
     assert_true(has_numbers(r, ABSENT, ABSENT + 10));
-    assert_error(bloomfile_status(r), BLOOMFILE_EMISSINGLAYER);
+    assert_error(bloomfile_check(r), BLOOMFILE_EMISSINGLAYER);
     bloomfile_close(r);
 }
 
@@ -263,7 +263,7 @@ static void assert_in_the_way(uint32_t series, struct bytes file, const struct c
     change_image(next.data, c);
     write_file("series.1", next.data, next.size);
     assert_error(fill(f), BLOOMFILE_ESERIES);
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     assert_file_holds("series.1", next.data, next.size);
     assert_int_equal(unlink("series.1"), 0);
     assert_error(fill(f), 0);
@@ -308,7 +308,7 @@ TEST_IN_DIR(a_next_layer_whose_records_are_damaged_is_not_made_anew)
     assert_error(fill(f), BLOOMFILE_ERECORD);
     assert_file_holds("series.1", next.data, next.size);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
-    assert_error(bloomfile_status(f), BLOOMFILE_ERECORD);
+    assert_error(bloomfile_check(f), BLOOMFILE_ERECORD);
     bloomfile_close(f);
     free(next.data);
 }
@@ -338,7 +338,7 @@ TEST_IN_DIR(a_thousand_layers_are_the_most)
     assert_int_equal(bloomfile_layers(f), HEADER_MOST_LAYERS);
     assert_error(fill(f), BLOOMFILE_ESERIES);
     assert_int_equal(access("grow.1000", F_OK), -1);
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     bloomfile_close(f);
     free(layer.data);
 }
@@ -359,7 +359,7 @@ TEST_IN_DIR(who_cannot_plan_the_next_layer_adds_nothing)
             set_in_record("grow", slot, RECORD_AT_n, 8, 1ULL << 60);
         bloomfile_filter *f = open_writer("grow");
         assert_error(bloomfile_add_digest(f, number(0, 1), NULL), rows[i].error);
-        assert_error(bloomfile_status(f), 0);
+        assert_error(bloomfile_check(f), 0);
         finish(f);
         assert_int_equal(access("grow.1", F_OK), -1);
         assert_int_equal(unlink("grow"), 0);
@@ -392,7 +392,7 @@ TEST_IN_DIR(a_rate_that_the_next_layer_cannot_reach_ends_a_series)
     assert_int_equal(open_descriptors(), before);
     assert_int_equal(bloomfile_layers(f), 1);
     assert_true(bloomfile_contains_digest(f, number(1, 0)));
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     bloomfile_close(f);
 }
 
@@ -720,7 +720,7 @@ TEST_IN_DIR(a_layer_that_is_known_is_not_opened_again)
     for (size_t i = 0; i < GENERATIONS; i++)
         known[i] = bloomfile_layer(r, i);
     assert_error(fill(f), 0);
-    assert_error(bloomfile_status(r), 0);
+    assert_error(bloomfile_check(r), 0);
     assert_int_equal(info_of(r).layer, GENERATIONS);
     for (size_t i = 0; i + 1 < GENERATIONS; i++)
         assert_ptr_equal(bloomfile_layer(r, i), known[i + 1]);
@@ -741,7 +741,7 @@ static int ask_whether_stale(const bloomfile_filter *f)
 /* Of the layers that the handle had then. */
 TEST_IN_DIR(a_question_that_was_answered_holds_no_layer_open)
 {
-    int (*const questions[])(const bloomfile_filter *f) = { bloomfile_status, ask_whether_stale,
+    int (*const questions[])(const bloomfile_filter *f) = { bloomfile_check, ask_whether_stale,
                                                             save };
     for (size_t i = 0; i < ROWS(questions); i++) {
         bloomfile_filter *f = create("ring", 2, 2), *r;

@@ -199,7 +199,7 @@ TEST_IN_DIR(a_late_key_that_cannot_follow_is_refused)
     assert_error(add_while_at_look(2, make_one_and_hide_it), BLOOMFILE_EMISSINGLAYER);
     assert_true(finds(reader, KEY));
     assert_true(finds(reader, KEY + 1)); /* it may be in the layer that is not there */
-    assert_error(bloomfile_status(writer), BLOOMFILE_EMISSINGLAYER);
+    assert_error(bloomfile_check(writer), BLOOMFILE_EMISSINGLAYER);
     end();
 }
 
@@ -220,7 +220,7 @@ TEST_IN_DIR(a_late_key_is_not_added_to_a_poisoned_layer)
     assert_error(with_others(add_late, ON_stat64, fault_calls(ON_stat64), poison_newest),
                  BLOOMFILE_EPOISONED);
     assert_true(finds(reader, KEY + 1));
-    assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_check(reader), BLOOMFILE_EPOISONED);
     end();
 }
 
@@ -363,7 +363,7 @@ TEST_IN_DIR(a_sync_tells_of_older_layers_that_are_bad)
         assert_error(add_key(), 0);
         acts[i]("series");
         assert_error(sync_it(), errors[i]);
-        assert_error(bloomfile_status(writer), errors[i]);
+        assert_error(bloomfile_check(writer), errors[i]);
         assert_true(finds(writer, KEY + 1));
         assert_error(bloomfile_finish(writer), errors[i]);
         end();
@@ -381,7 +381,7 @@ TEST_IN_DIR(a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for)
     assert_error(sync_it(), BLOOMFILE_ERECORD);
     assert_error(bloomfile_finish(writer), BLOOMFILE_ERECORD);
     assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader), BLOOMFILE_ERECORD);
-    assert_error(bloomfile_status(reader), BLOOMFILE_ERECORD);
+    assert_error(bloomfile_check(reader), BLOOMFILE_ERECORD);
     assert_true(finds(reader, ABSENT));
     end();
 }
@@ -455,7 +455,7 @@ TEST_IN_DIR(nor_because_the_next_layer_cannot_be_opened)
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
     poison_records("series.1");
-    assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_check(reader), BLOOMFILE_EPOISONED);
     assert_int_equal(bloomfile_is_stale(reader), 0);
     assert_int_equal(unlink("series"), 0);
     assert_int_equal(bloomfile_is_stale(reader), 1);
@@ -493,7 +493,7 @@ TEST_IN_DIR(what_takes_the_next_name_meanwhile_stays)
     begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(fill, naming(), 1, put_file_in_the_way), BLOOMFILE_ESERIES);
     assert_file_holds("series.1", "", 0);
-    assert_error(bloomfile_status(reader), 0);
+    assert_error(bloomfile_check(reader), 0);
     assert_int_equal(unlink("series.1"), 0);
     assert_error(fill(), 0);
     end();

@@ -300,7 +300,7 @@ TEST_IN_DIR(forgotten_layers_are_closed_whoever_looks_up)
     over = true;
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     bloomfile_close(f);
 }
 

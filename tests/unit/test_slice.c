@@ -535,7 +535,7 @@ TEST_IN_DIR(test_answers)
             digests[2] = first - 1;
             digests[3] = last + 1;
             check_answers(list[s], whole, digests, ROWS(digests));
-            assert_int_equal(bloomfile_status(list[s]), 0);
+            assert_int_equal(bloomfile_check(list[s]), 0);
         }
         assert_int_equal(next, 0); /* the last digest is 2^64 - 1 */
         close_all(list, 5);
@@ -626,7 +626,7 @@ TEST_IN_DIR(test_damage)
                 bloomfile_contains_digests(f, digests, KEYS, hits);
             for (uint64_t i = 0; i < KEYS; i++)
                 assert_true(batch ? hits[i] : bloomfile_contains_digest(f, digests[i]));
-            assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+            assert_error(bloomfile_check(f), BLOOMFILE_EPAGE);
             assert_error(bloomfile_verify(f, 2, NULL), BLOOMFILE_EPAGE);
             assert_int_equal(bloomfile_contains_digests(f, digests, KEYS, NULL), KEYS);
             void *image;
@@ -814,8 +814,8 @@ TEST_IN_DIR(test_joining_damage)
     write_file(slice_path(3), slice.data, slice.size);
     open_all(list, 5, 0);
     assert_error(join("joined", list, 5), BLOOMFILE_EPAGE);
-    assert_error(bloomfile_status(list[3]), BLOOMFILE_EPAGE);
-    assert_error(bloomfile_status(list[2]), 0);
+    assert_error(bloomfile_check(list[3]), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_check(list[2]), 0);
     assert_int_equal(access("joined", F_OK), -1);
     close_all(list, 5);
     free(slice.data);

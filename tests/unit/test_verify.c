@@ -48,7 +48,7 @@ static void assert_contradiction(struct bytes image, const char *field, uint64_t
     assert_string_equal(fault.field, field);
     assert_int_equal(fault.offset, offset);
     assert_int_equal(fault.page, UINT64_MAX);
-    assert_int_equal(bloomfile_status(f), BLOOMFILE_EBODY);
+    assert_int_equal(bloomfile_check(f), BLOOMFILE_EBODY);
     assert_int_equal(info_of(f).bad_pages, 0);
     assert_everything_may_be_there(f);
     bloomfile_close(f);
@@ -91,7 +91,7 @@ TEST(the_record_of_another_body_makes_every_page_bad)
         struct bytes image = with_record_changed(&small_recipes[r], BODY_CRC, 1);
         bloomfile_filter *f = open_image(image, 0);
         assert_everything_may_be_there(f);
-        assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+        assert_int_equal(bloomfile_check(f), BLOOMFILE_EPAGE);
         assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
         assert_int_equal(info_of(f).bad_pages, 2);
         bloomfile_close(f);
@@ -107,7 +107,7 @@ TEST(the_status_is_the_first_damage_met)
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
     image.data[EMBEDDED] ^= 1;
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EBODY);
-    assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+    assert_int_equal(bloomfile_check(f), BLOOMFILE_EPAGE);
     bloomfile_close(f);
     free(image.data);
 }

@@ -64,7 +64,7 @@ static void assert_fault(size_t r, int error, const char *field, uint64_t page, 
         assert_string_equal(fault.field, field);
         if (page != UINT64_MAX)
             assert_int_equal(fault.offset, recipes[r].header_size + page * PAGE);
-        assert_int_equal(bloomfile_status(f), error);
+        assert_int_equal(bloomfile_check(f), error);
         assert_int_equal(info_of(f).bad_pages, bad_pages);
         bloomfile_close(f);
     }
@@ -78,7 +78,7 @@ TEST(a_sound_body_is_sound_and_all_of_it_is_known_to_be)
             assert_false(guard_all_good(f->guard));
             assert_error(bloomfile_verify(f, all_threads[t], NULL), 0);
             assert_true(guard_all_good(f->guard));
-            assert_int_equal(bloomfile_status(f), 0);
+            assert_int_equal(bloomfile_check(f), 0);
             bloomfile_close(f);
         }
     }

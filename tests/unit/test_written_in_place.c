@@ -216,19 +216,19 @@ static void check_reported(enum kind kind, size_t way, unsigned flags, bool by_v
     make(kind);
     bloomfile_filter *f = opened("filter", flags);
     look_up_all(f);
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     assert_error(bloomfile_recheck(f), 0);
     if (!ways[way](&images[kind])) {
         bloomfile_close(f);
         return;
     }
-    const int told = by_verify ? bloomfile_verify(f, 1, NULL) : bloomfile_status(f);
+    const int told = by_verify ? bloomfile_verify(f, 1, NULL) : bloomfile_check(f);
     if (told != BLOOMFILE_ECHANGED)
         fail_msg("%s, %s, flags %u: %s", kind_names[kind], way_names[way], flags,
                  bloomfile_errname(told));
     assert_all_maybe(f);
     write_at(images[kind].data, images[kind].size, 0); /* which does not help */
-    assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
     assert_error(bloomfile_recheck(f), BLOOMFILE_ECHANGED);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ECHANGED);
     assert_all_maybe(f);
@@ -264,7 +264,7 @@ TEST_IN_DIR(damage_by_writing_in_place_is_not_called_damage)
         zero_body(&images[kind]);
         assert_int_equal(count_hits(f, 0, KEYS), KEYS);
         assert_true(info_of(f).bad_pages > 0);
-        assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
         bloomfile_close(f);
     }
 }
@@ -291,7 +291,7 @@ TEST_IN_DIR(the_writer_that_sealed_it_reports_it)
     assert_true(has_numbers(f, 0, LIVE_KEYS));
     assert_error(bloomfile_recheck(f), 0);
     touch(NULL);
-    assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
     assert_true(has_numbers(f, ABSENT, ABSENT + 10));
     bloomfile_close(f);
 }
@@ -308,7 +308,7 @@ static void change_mode(void)
 
 static void check_again(const bloomfile_filter *f)
 {
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     assert_int_equal(bloomfile_is_stale(f), 1);
     look_up_all(f);
     assert_error(bloomfile_recheck(f), 0);
@@ -368,9 +368,9 @@ static int find(const bloomfile_filter *f, enum look look)
         return bloomfile_recheck(f);
     if (look == BY_VERIFY)
         return bloomfile_verify(f, 1, NULL);
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     assert_int_equal(count_hits(f, 0, KEYS), KEYS);
-    return bloomfile_status(f);
+    return bloomfile_check(f);
 }
 
 TEST_IN_DIR(a_page_that_was_right_before_is_changed_and_not_damaged)
@@ -386,7 +386,7 @@ TEST_IN_DIR(a_page_that_was_right_before_is_changed_and_not_damaged)
                 write_and_restore_time(look % 2 == 0 ? zero_page : zero_body, kind);
                 assert_error(find(f, look), BLOOMFILE_ECHANGED);
                 assert_all_maybe(f);
-                assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+                assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
                 bloomfile_close(f);
             }
 }
@@ -398,11 +398,11 @@ TEST_IN_DIR(a_page_that_was_never_checked_is_damaged)
         skip("the file system keeps no time of change");
     make(CLASSIC);
     bloomfile_filter *f = opened("filter", 0);
-    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_check(f), 0);
     write_and_restore_time(zero_page, CLASSIC);
     assert_error(bloomfile_recheck(f), 0);
     assert_int_equal(count_hits(f, 0, KEYS), KEYS);
-    assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_check(f), BLOOMFILE_EPAGE);
     assert_int_equal(info_of(f).bad_pages, 1);
     bloomfile_close(f);
 }

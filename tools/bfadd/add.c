@@ -132,7 +132,7 @@ static void fail_for_file(const struct work *w, int error)
     if (error == BLOOMFILE_ECHANGED)
         cli_fail(0, "%s was overwritten while it was open for writing: %s", w->add->path,
                  keys_again(w, again));
-    if (bloomfile_status(w->f) == BLOOMFILE_EPOISONED)
+    if (bloomfile_check(w->f) == BLOOMFILE_EPOISONED)
         poisoned(w, error);
 }
 

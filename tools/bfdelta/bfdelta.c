@@ -153,7 +153,7 @@ static bloomfile_filter *open_filter(const struct request *r, const char *path)
 /* Ends the program if one of the filters is what went wrong. */
 static void check_damage(const char *path, const bloomfile_filter *f)
 {
-    const int error = bloomfile_status(f);
+    const int error = bloomfile_check(f);
     if (error != 0)
         cli_fail(error, "cannot read %s", path);
 }

@@ -250,8 +250,8 @@ int main(int argc, char **argv)
         step(&r, &progress, "folding ...");
         uint64_t factor = plan.choices[plan.chosen].factor;
         const int error = fold(&r, f, factor);
-        if (bloomfile_status(f) != 0)
-            message_fail(bloomfile_status(f), "cannot fold", r.path);
+        if (bloomfile_check(f) != 0)
+            message_fail(bloomfile_check(f), "cannot fold", r.path);
         if (error != 0)
             destination_fail(r.dest, error);
         cli_progress_end(&progress);

@@ -367,7 +367,7 @@ void merge_sources_compare_framing(const struct merge_sources *s)
 void merge_sources_check_damage(const struct merge_sources *s)
 {
     for (size_t i = 0; i < s->count; i++) {
-        int error = bloomfile_status(s->list[i].filter);
+        int error = bloomfile_check(s->list[i].filter);
         if (error != 0)
             message_fail(error, "cannot merge", s->list[i].name);
     }

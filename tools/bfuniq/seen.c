@@ -26,7 +26,7 @@ static const char *name_of(const struct seen *s)
 /* What to do about a file that could not be written: a poisoned one is never used again. */
 static const char *remedy(const struct seen *s)
 {
-    return bloomfile_status(s->f) == BLOOMFILE_EPOISONED
+    return bloomfile_check(s->f) == BLOOMFILE_EPOISONED
                ? " (name a new file; lines seen before are then printed again)"
                : "";
 }
@@ -84,7 +84,7 @@ void seen_close(void)
     in_use = NULL;
     if (s == NULL || s->f == NULL)
         return;
-    bool told = bloomfile_status(s->f) != 0;
+    bool told = bloomfile_check(s->f) != 0;
     int error = s->finished ? 0 : bloomfile_finish(s->f);
     if (error != 0 && !told)
         cli_warn(0, "cannot write %s to disk: %s%s", name_of(s), bloomfile_strerror(error),
@@ -204,7 +204,7 @@ void seen_ask(const struct seen *s, const bloomfile_digest *digests, size_t n, b
 /* A filter in doubt says of all keys that it has them. */
 static int doubt(const struct seen *s, const bool *new_ones, size_t n)
 {
-    return memchr(new_ones, false, n) != NULL ? bloomfile_status(s->f) : 0;
+    return memchr(new_ones, false, n) != NULL ? bloomfile_check(s->f) : 0;
 }
 
 /* Up to the last one that is known to have been added: of those behind it nothing is known. */

@@ -62,7 +62,7 @@ static void check_handle(const char *path, char **numbers)
     if (error != 0)
         return;
     count("missing", handle_contains, f, numbers);
-    printf("status %s\n", bloomfile_errname(bloomfile_status(f)));
+    printf("status %s\n", bloomfile_errname(bloomfile_check(f)));
     bloomfile_get_info(f, &info);
     if (info.state == BLOOMFILE_STATE_SEALED)
         printf("verify %s\n", bloomfile_errname(bloomfile_verify(f, 1, NULL)));

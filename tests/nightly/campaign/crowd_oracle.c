@@ -289,7 +289,7 @@ static void missing(const char *what, const bloomfile_filter *f, unsigned epoch,
     found("LOST: %s says no to key %llu of worker %u in epoch %u (%llu added, %llu removed; status "
           "%s, state %u, %u layers, %u killed)",
           what, (unsigned long long)i, w, epoch, (unsigned long long)p->added,
-          (unsigned long long)p->removing, bloomfile_errname(bloomfile_status(f)), info.state,
+          (unsigned long long)p->removing, bloomfile_errname(bloomfile_check(f)), info.state,
           info.layers, era(epoch)->killed);
 }
 
@@ -453,7 +453,7 @@ static void check_rate(const char *what, const bloomfile_filter *f, unsigned epo
     const bool fuller =
         info.bits != info.bits_unfolded || /* or with keys that were removed since */
         (info.provenance != 0 && info.layout == BLOOMFILE_LAYOUT_COUNTING);
-    if (hits > 50 && bloomfile_status(f) == 0 && !fuller)
+    if (hits > 50 && bloomfile_check(f) == 0 && !fuller)
         found("%s says maybe to %u of %u keys that nobody added", what, hits, ABSENT);
 }
 

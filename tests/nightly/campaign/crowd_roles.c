@@ -189,7 +189,7 @@ static void *work(void *argument)
     for (uint64_t turns = 0; !s->leave && !crowd->over && p->added < quota(); turns++) {
         int error = turn(s, me->number, p);
         if (error == 0 && turns % 64 == 0)
-            error = bloomfile_status(s->f);
+            error = bloomfile_check(s->f);
         allow("writing", error, s->f, s->epoch);
         if (error != 0 || below(3000) == 0 || (turns % 64 == 0 && bloomfile_is_stale(s->f)))
             s->leave = true;
@@ -245,7 +245,7 @@ static void query_once(unsigned rounds)
         look(f, epoch);
         if (i % 16 != 0)
             continue;
-        const int error = bloomfile_status(f);
+        const int error = bloomfile_check(f);
         allow("looking up", error, f, epoch);
         if (error != 0 || bloomfile_is_stale(f))
             break;

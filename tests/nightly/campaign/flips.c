@@ -181,7 +181,7 @@ static const char *judge(char *buffer, size_t room_in_it)
             continue;
         refused = false;
         const bool all = ways[i].all(f);
-        told = told || bloomfile_status(f) != 0;
+        told = told || bloomfile_check(f) != 0;
         bloomfile_close(f);
         if (!all) {
             snprintf(buffer, room_in_it, "lost %s", ways[i].name);
@@ -254,7 +254,7 @@ int main(int argc, char **argv)
     if (pread(target, whole, size, 0) != (ssize_t)size)
         err(2, "%s", argv[2]);
     bloomfile_filter *f;
-    if (opened(&f, 0) != 0 || !singly(f) || bloomfile_status(f) != 0)
+    if (opened(&f, 0) != 0 || !singly(f) || bloomfile_check(f) != 0)
         errx(2, "%s is not whole before it is damaged", path);
     live = bloomfile_verify(f, 1, NULL) == BLOOMFILE_ELIVE;
     bloomfile_close(f);

@@ -50,7 +50,7 @@ static void say_answers(const bloomfile_filter *f)
         sum = crc32(sum, &hit, 1);
     }
     printf(" %08lx", sum);
-    say(bloomfile_status(f));
+    say(bloomfile_check(f));
 }
 
 static void say_image(int error, void *image, size_t size)

@@ -74,7 +74,7 @@ static bool work_enter(struct work *w)
  * slice, a layout. Everything else concerns the result, if there is one. */
 static bool is_of_source(int error, const bloomfile_filter *f)
 {
-    return bloomfile_status(f) != 0 || error == BLOOMFILE_ENOTCOUNTING ||
+    return bloomfile_check(f) != 0 || error == BLOOMFILE_ENOTCOUNTING ||
            (error < 0 && bloomfile_compatible(f, f) == error);
 }
 

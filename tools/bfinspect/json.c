@@ -66,7 +66,7 @@ static void put_double(json *object, const char *key, double value)
 
 static void put_hex(json *object, const char *key, const uint8_t *bytes, size_t size)
 {
-    char text[64] = "";
+    char text[2 * BLOOMFILE_WATERMARK_SIZE + 1] = ""; /* no field is longer */
     for (size_t i = 0; i < size; i++)
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     put_text(object, key, text);

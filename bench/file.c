@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * bench-file - verifying and opening a file, and building a large one.
  */
-#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

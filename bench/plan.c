@@ -9,6 +9,7 @@
  */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

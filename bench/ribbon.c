@@ -3,6 +3,7 @@
  * bench-ribbon - the layout ribbon beside blocked at the same rate: sizes and lookups
  */
 #include <bloomfile_inspect.h>
+#include <bloomfile_open.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 
 #include "format/header.h"
 #include "mend.h"

@@ -6,8 +6,8 @@
  * patch must make one of the other.
  */
 #include <bloomfile.h>
-#include <bloomfile_combine.h>
 #include <bloomfile_delta.h>
+#include <bloomfile_unstable.h>
 
 #include "delta/part.h"
 #include "format/bytes.h"

@@ -7,6 +7,7 @@
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 
 #include "mend.h"
 #include "open.h"

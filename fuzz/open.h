@@ -4,6 +4,7 @@
 #define FUZZ_OPEN_H
 
 #include <bloomfile.h>
+#include <bloomfile_open.h>
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -2,7 +2,11 @@
  *
  * bloomfile_block.h - whether a block of the blocked layout has all bits of a digest
  *
- * For bloomfile_inline.h and the library itself; include that, not this. The instructions are those
+ * For bloomfile_inline.h and the library itself; include that, not this. This header belongs to the
+ * unstable tier, as bloomfile_unstable.h does: its names may change or go in any release. A
+ * lookup that a caller has compiled keeps working with every later library of the same soversion:
+ * it computes the positions of the format, which are frozen.
+ * The instructions are those
  * that the compiler may use. The library compiles the same text for each set of instructions that a
  * processor may have: it defines BLOOMFILE_BLOCK_SCALAR, and BLOOMFILE_BLOCK_AVX512, _AVX2 or
  * _NEON, as the attributes of functions that use them.

@@ -110,33 +110,6 @@ BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
  * none. */
 #define BLOOMFILE_JOIN_ACCEPT_INCOMPLETE 0x200u
 
-/* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,
- * cut into `slices`, at most 65536 and at most one for each 4096 bytes; 0 if either is 0. Whether
- * there can be such a filter is not looked at. `bits` are those of the whole, not of a slice. The
- * digest is made WITH THE FILTER'S SEED. */
-BLOOMFILE_API uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest);
-
-/* The first block, of 512 bits, of that slice, from 0; of slice `slices`, where the last one ends.
- * So slice i is the bytes from 64 times its first block on to 64 times the next one's, of the body
- * of the whole. 0 if `slices` is 0 or less than `slice`. */
-BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice);
-
-/* The header of the whole, where nobody has the bodies of all slices, as when each of many machines
- * writes its own into one file. `headers` are the first 4096 bytes of each slice, in whatever
- * order, one behind the other; `header` gets those of the whole. Behind that, the whole is the
- * bodies in the order of their first_block, and then the checksums of their pages, 4 bytes each: a
- * slice has them behind its body, and in the whole they are the same numbers, little-endian, but
- * XORed with body_crc of the slice and with body_crc of the whole (bloomfile_info). Bodies are not
- * looked at: damage to one is found in the whole. flags: BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, or 0.
- * Errors: BLOOMFILE_EINCOMPLETE as bloomfile_join(), _EVALUE (count is 0), _EFLAGS, ENOMEM, and
- * those of bloomfile_inspect() for the first header that is not valid; `header` is untouched. */
-BLOOMFILE_API int bloomfile_join_headers(void *header, const void *headers, size_t count,
-                                         unsigned flags);
-
-/* The digests for which a filter can answer "no": of a slice its own, otherwise all. */
-BLOOMFILE_API void bloomfile_slice_range(const bloomfile_filter *f, bloomfile_digest *first,
-                                         bloomfile_digest *last);
-
 /* 0 if the two can be merged, whatever their sizes; otherwise in what they differ, the first of
  * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED;
  * BLOOMFILE_EISSERIES if one is a series, _EISSLICE if one is a slice; BLOOMFILE_EISRIBBON if they
@@ -147,26 +120,6 @@ BLOOMFILE_API int bloomfile_compatible(const bloomfile_filter *a, const bloomfil
  * above 0. It answers exactly as a classic filter with the same keys. Errors as
  * bloomfile_copy_sealed(); BLOOMFILE_ENOTCOUNTING. */
 BLOOMFILE_API int bloomfile_project(struct bloomfile_destination *to, const bloomfile_filter *f);
-
-/* Writes a sealed filter whose body was computed elsewhere, by a message-passing reduction for
- * example.
- *   params      `bits` and `hashes` must be given.
- *   body        the bytes that m uses.
- *   body_size   (m + 7) / 8 bytes, counting (m + 1) / 2, or the error is BLOOMFILE_EVALUE.
- *   provenance  BLOOMFILE_PROVENANCE_*, 0 if it is as if built from its keys.
- *   keys        their number, UINT64_MAX if it is to be estimated from the ones.
- * Errors as bloomfile_builder_new() and bloomfile_builder_write(); BLOOMFILE_EISRIBBON;
- * BLOOMFILE_EBODY for bits beyond m, or none for one key or more; BLOOMFILE_EVALUE for what is
- * missing or unknown. */
-BLOOMFILE_API int bloomfile_assemble(struct bloomfile_destination *to,
-                                     const struct bloomfile_params *params, const void *body,
-                                     size_t body_size, uint32_t provenance, uint64_t keys);
-
-/* The bytes of the body that m uses, and their number; format-spec.md tells what they mean. Valid
- * while the handle is open; those of a live filter change as keys are added. bloomfile_verify()
- * tells whether they are sound. NULL and 0 of a series, each layer of which has its own:
- * bloomfile_layer(). */
-BLOOMFILE_API const void *bloomfile_body(const bloomfile_filter *f, size_t *size);
 
 #ifdef __cplusplus
 }

@@ -48,23 +48,6 @@ BLOOMFILE_API double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t 
 BLOOMFILE_API double bloomfile_fpr_spread(uint32_t layout, uint64_t bits, uint32_t hashes,
                                           uint64_t n);
 
-/* What sets a layout apart. */
-struct bloomfile_traits {
-    size_t struct_size;  /* what the library has: later versions may add members at the end */
-    const char *name;    /* "blocked" */
-    const char *unit;    /* "block", "bit", "counter" or "line": folding divides their number */
-    const char *cell;    /* "bit" or "counter": m is their number */
-    uint32_t unit_cells; /* cells of a unit, a power of 2: 512 or 1. m is a multiple of it */
-    uint32_t cell_bits;  /* bits of the body that a cell takes: 1 or 4 */
-    uint32_t projection; /* the layout that bloomfile_project() makes of it; 0: it does not */
-    bool counts;         /* keys can be removed, and filters cannot be intersected */
-    bool solved;         /* built from all keys at once: not live, folded, merged or a view */
-};
-
-/* The traits of a layout; NULL: there is no such layout. The numbers have no gaps: counting from 1
- * until NULL meets every layout. */
-BLOOMFILE_API const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout);
-
 /* -------------------------------------------------------------------------------- inspecting */
 
 /* How a program cut keys out of an input; cut in another way, the same input has other keys. */
@@ -172,28 +155,6 @@ struct bloomfile_measurement {
  * Error: BLOOMFILE_ESTRUCTSIZE. */
 BLOOMFILE_API int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_measurement *out);
 
-/* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
- * (nonzero counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's.
- * Reads the whole body. Errors: BLOOMFILE_EVALUE if cells is 0, _EISSERIES of a series. */
-BLOOMFILE_API int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells);
-
-/* A page of a layout that is solved, by its head. This struct never changes. */
-struct bloomfile_solution {
-    uint64_t keys;        /* of the page; 2^32 - 1: so many, or more */
-    double fpr;           /* the page's real rate */
-    double columns;       /* of a block, on average: equations that a lookup tests */
-    uint32_t lines;       /* of 64 bytes that the page has */
-    uint32_t blocks;      /* 0: not solved, or damaged: every answer is "maybe" */
-    uint32_t blocks_more; /* than those with which a builder begins for so many keys */
-    uint32_t seed;        /* so many did not do with these blocks */
-};
-
-/* Tells of a page of the body, from 0. Takes a microsecond. Damage is not looked for. Error:
- * BLOOMFILE_EVALUE if there is no such page, or if the filter is a series or of a layout that is
- * not solved. */
-BLOOMFILE_API int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page,
-                                         struct bloomfile_solution *out);
-
 /* One thing that is wrong with a file. */
 struct bloomfile_fault {
     int error;         /* BLOOMFILE_E* */
@@ -223,40 +184,6 @@ BLOOMFILE_API int bloomfile_verify(const bloomfile_filter *f, unsigned threads,
  * BLOOMFILE_ELIVE and _EPOISONED (not faults of the bytes), or 0. */
 BLOOMFILE_API int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *info,
                                     struct bloomfile_fault *faults, size_t *count);
-
-/* How the bytes of a field are read. Numbers are little-endian. */
-enum bloomfile_field_kind {
-    BLOOMFILE_FIELD_NUMBER = 1,  /* 4 or 8 bytes */
-    BLOOMFILE_FIELD_HEX = 2,     /* the same, for people in hexadecimal */
-    BLOOMFILE_FIELD_LAYOUT = 3,  /* a number, enum bloomfile_layout */
-    BLOOMFILE_FIELD_STATE = 4,   /* a number, enum bloomfile_state */
-    BLOOMFILE_FIELD_FRAMING = 5, /* a number, enum bloomfile_framing plus 256 times the size */
-    BLOOMFILE_FIELD_REAL = 6,    /* IEEE 754 binary64 */
-    BLOOMFILE_FIELD_BYTES = 7,   /* in order */
-    BLOOMFILE_FIELD_TEXT = 8,    /* UTF-8, then zero bytes */
-};
-
-/* A field of the header. This struct never changes. */
-struct bloomfile_field {
-    const char *name; /* in format-spec.md; static */
-    int record;       /* 0 or 1: of that commit record; -1: of the static header */
-    uint32_t offset;  /* from the start of the image */
-    uint32_t size;    /* bytes */
-    uint32_t kind;    /* enum bloomfile_field_kind */
-};
-
-/* Lists the fields of a header of that size, 4096 or 512, and with those bits of `incompat`, in the
- * order of their offsets; of any other size only those of the static header, whose places do not
- * depend on it. Fills at most
- * `room` of them (`fields` may be NULL with 0) and returns how many there are. */
-BLOOMFILE_API size_t bloomfile_fields(uint32_t header_size, uint32_t incompat,
-                                      struct bloomfile_field *fields, size_t room);
-
-/* The name of the code that answers lookups on this handle: "avx512", "avx2", "neon" or "scalar",
- * the fastest that the processor has; all give the same answers. The environment variable
- * BLOOMFILE_KERNEL forces another one, for tests and comparisons; a name that this processor or
- * layout does not have is ignored. It is read once, when the first filter is opened or made. */
-BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile_filter *f);
 
 #ifdef __cplusplus
 }

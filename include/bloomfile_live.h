@@ -105,6 +105,7 @@
 #define BLOOMFILE_PUBLIC_LIVE_H
 
 #include <bloomfile.h>
+#include <bloomfile_open.h>
 
 #ifdef __cplusplus
 extern "C" {

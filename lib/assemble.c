@@ -2,6 +2,7 @@
  * A sealed file around a body that was computed elsewhere. */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * Facts about a filter: its header fields, the statistics of its bits, and whether it is intact.
  */
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <math.h>
 #include <string.h>
 

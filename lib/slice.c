@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Slices of a filter, and the filter that they make (doc/format/slices.md 1). */
 #include <bloomfile_combine.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

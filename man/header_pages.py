@@ -132,7 +132,7 @@ class Page:
         if self.header.errors or self.named:
             self.add(".Sh ERRORS")
             if not self.header.errors:
-                self.add("How functions return them is told in", ".Xr bloomfile.h 3 .", "Beside those of the system:")
+                self.add("All errors and their kinds are in", ".Xr bloomfile_error.h 3 .", "Besides those of the system:")
             else:
                 self.add(".Fn bloomfile_strerror", "returns these words:")
             self.list([(f"Er {name}", text) for name, text in self.errors.items()

@@ -14,6 +14,8 @@
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_open.h>
+#include <bloomfile_unstable.h>
 
 #include <errno.h>
 #include <stdlib.h>

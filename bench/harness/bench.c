@@ -2,8 +2,8 @@
  * Failing, numbers, clocks, keys. */
 #include "harness/bench.h"
 
-#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

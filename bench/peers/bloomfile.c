@@ -8,9 +8,9 @@
  */
 #include "peers/contender.h"
 
-#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

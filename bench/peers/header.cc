@@ -5,8 +5,8 @@
  * bloomfile_inline.h.
  */
 #include <bloomfile.hpp>
-#include <bloomfile_combine.h>
 #include <bloomfile_inline.h>
+#include <bloomfile_unstable.h>
 #include <unistd.h>
 
 #include <cmath>

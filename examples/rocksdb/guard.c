@@ -2,6 +2,7 @@
  * A filter in front of a column family: the part to copy. */
 #include "guard.h"
 
+#include <bloomfile_open.h>
 #include <stdbool.h>
 #include <string.h>
 

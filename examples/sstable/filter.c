@@ -4,6 +4,7 @@
 #include "filter.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_open.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>

@@ -6,6 +6,7 @@
 #define BLOOMFILE_CPP_FILTER_HPP
 
 #include <bloomfile/handle.hpp>
+#include <bloomfile_open.h>
 
 namespace bloomfile
 {

@@ -3,6 +3,7 @@
 #include "format/header.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <bloomfile_view.h>
 
 #include "format/bytes.h"

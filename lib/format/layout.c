@@ -4,6 +4,7 @@
 
 #include "format/checksum.h"
 #include "format/probe.h"
+#include <bloomfile_unstable.h>
 
 #define SIZE sizeof(struct bloomfile_traits)
 

@@ -6,6 +6,7 @@
 
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 
 enum {
     LAYOUT_DEFAULT = BLOOMFILE_LAYOUT_BLOCKED,

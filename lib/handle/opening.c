@@ -3,6 +3,7 @@
 #include "handle/opening.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_open.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

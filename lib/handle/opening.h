@@ -4,6 +4,7 @@
 #ifndef BLOOMFILE_OPENING_H
 #define BLOOMFILE_OPENING_H
 
+#include <bloomfile_open.h>
 #include <sys/stat.h>
 
 #include "live/handle.h"

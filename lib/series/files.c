@@ -2,6 +2,7 @@
  * The files of a live series, found by their names: NAME, NAME.1, NAME.2 and so on. */
 #include "series/files.h"
 
+#include <bloomfile_open.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Opening and creation of a series: the first layer, then all others. */
+#include <bloomfile_open.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

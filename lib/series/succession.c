@@ -6,6 +6,7 @@
 #include "format/invalid.h"
 
 #include <bloomfile_live.h>
+#include <bloomfile_open.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

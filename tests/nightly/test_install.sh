@@ -12,11 +12,25 @@ for tool in bfcreate bfquery bfinspect; do
     done
 done
 readelf -d "$shared" | grep -q 'SONAME.*libbloomfile\.so\.0'
-cat "$headers"/bloomfile*.h | tr '\n' ' ' | grep -o 'BLOOMFILE_API [^;(]*bloomfile_[a-z_]*(' |
-    grep -o 'bloomfile_[a-z_]*(' | tr -d '(' | sort -u >declared
-nm -D --defined-only "$shared" | awk '{print $3}' | sed 's/@.*//' |
-    grep -v '^BLOOMFILE_\|^__asan\|^__ubsan\|^__odr_asan' | sort -u >exported
-diff declared exported || { echo "the headers declare (<) and the library exports (>) different functions"; exit 1; }
+# functions HEADER...: those that the headers declare.
+functions() {
+    cat "$@" | tr '\n' ' ' | grep -o 'BLOOMFILE_API [^;(]*bloomfile_[a-z_]*(' | grep -o 'bloomfile_[a-z_]*(' | tr -d '(' | sort -u
+}
+# The functions of one header are in a symbol node of their own, and no other header needs it.
+functions "$headers/bloomfile_unstable.h" >unstable
+functions $(find "$headers" -name 'bloomfile*.h' ! -name bloomfile_unstable.h) >stable
+sort stable unstable >declared
+sed 's/$/@@BLOOMFILE_UNSTABLE/' unstable >with_nodes
+sed 's/$/@@BLOOMFILE_0.1/' stable >>with_nodes
+nm -D --defined-only "$shared" | awk '$2 != "A" {print $3}' | grep -v '^__asan\|^__ubsan\|^__odr_asan' | sort >exported
+sort with_nodes | diff - exported || { echo "the headers declare (<) and the library exports (>) different functions"; exit 1; }
+if grep -l bloomfile_unstable.h $(find "$headers" -name 'bloomfile*.h' ! -name bloomfile_unstable.h ! -name bloomfile_block.h) \
+    "$headers"/bloomfile.hpp "$headers"/bloomfile/*.hpp; then
+    echo "a stable header needs the unstable one"
+    exit 1
+fi
+test "$(wc -l <stable)" -le 75 || { echo "the stable headers have more than 75 functions"; exit 1; }
+test "$(wc -l <"$headers/bloomfile.h")" -le 330 || { echo "bloomfile.h has more than 330 lines"; exit 1; }
 if nm -g --defined-only "$libdir/libbloomfile.a" | awk 'NF == 3 {print $3}' |
     grep -v '^bloomfile_\|^__asan\|^__ubsan\|^__odr_asan\|^DW\.ref\|^__llvm\|^_GLOBAL_'; then
     echo "symbols in the archive could clash with a program's own"

@@ -40,8 +40,9 @@ for kind in shared static; do
 
     DESTDIR=$work/root meson install -C build --no-rebuild >log || { cat log; fail "cannot be installed"; }
     printf '%s\n' consumer-c consumer-cpp consumer-header bloomfile.hpp builder.hpp error.hpp filter.hpp handle.hpp keys.hpp live.hpp view.hpp \
-        bloomfileConfig.cmake bloomfileConfigVersion.cmake bloomfile.h bloomfile_block.h bloomfile_combine.h bloomfile_delta.h \
-        bloomfile_inline.h bloomfile_inspect.h bloomfile_live.h bloomfile_view.h bloomfile.pc libbloomfile.a libbloomfile.so \
+        bloomfileConfig.cmake bloomfileConfigVersion.cmake bloomfile.h bloomfile_block.h bloomfile_build.h bloomfile_combine.h \
+        bloomfile_delta.h bloomfile_error.h bloomfile_inline.h bloomfile_inspect.h bloomfile_io.h bloomfile_live.h bloomfile_open.h \
+        bloomfile_unstable.h bloomfile_view.h bloomfile.pc libbloomfile.a libbloomfile.so \
         libbloomfile.so.0.1 libbloomfile.so.0.1.0 | sort >expected
     find root ! -type d -printf '%f\n' | sort | diff expected - || fail "other files are installed"
     echo "$kind: good"

@@ -122,7 +122,7 @@ class SeriesTest(ToolTest):
         told = {"EMISSINGLAYER": " is missing", "ESERIES": " layer ", "EISSERIES": "series of layers"}
         if error in told:  # the tools name the file that is to blame
             return told[error]
-        text = (SOURCE_ROOT / "include" / "bloomfile.h").read_text()
+        text = (SOURCE_ROOT / "include" / "bloomfile_error.h").read_text()
         return text.partition(f"X(BLOOMFILE_{error}, ")[2].split('"')[1]
 
 

@@ -6,7 +6,7 @@ import unittest
 
 from support import SOURCE_ROOT, main
 
-HEADER = (SOURCE_ROOT / "include" / "bloomfile.h").read_text()
+HEADER = (SOURCE_ROOT / "include" / "bloomfile_error.h").read_text()
 WORDS = re.findall(r"BLOOMFILE_(E\w+) =\s*-\d+,\s*/\* (.*?) \*/", HEADER)
 PAGE = (SOURCE_ROOT / "doc" / "errors.md").read_text()
 

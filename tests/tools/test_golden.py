@@ -27,7 +27,7 @@ BLAMED = {
     "BLOOMFILE_EMISSINGLAYER": r": its layer \S+ is (missing|layer|an older)",
 }
 WORDS = dict(re.findall(r"(BLOOMFILE_E\w+) =\s*-\d+,\s*/\* (.*?) \*/",
-                        (SOURCE_ROOT / "include" / "bloomfile.h").read_text()))
+                        (SOURCE_ROOT / "include" / "bloomfile_error.h").read_text()))
 # Of a filter that was live during another boot.
 UNCLEAN = ("BLOOMFILE_EUNCLEAN" if pathlib.Path("/proc/sys/kernel/random/boot_id").exists()
            else "BLOOMFILE_ENOBOOT")

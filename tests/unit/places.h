@@ -5,6 +5,7 @@
 
 #include <bloomfile_combine.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 
 #define TO_PATH(path, flags)                                                                       \
     ((struct bloomfile_destination[]){ bloomfile_to_path((path), (flags)) })

@@ -5,6 +5,8 @@
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_open.h>
+#include <bloomfile_unstable.h>
 
 #include <fcntl.h>
 #include <inttypes.h>

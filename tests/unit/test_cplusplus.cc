@@ -4,6 +4,8 @@
 // "maybe", that files of other keys are refused, and errors in both ways.
 #include <bloomfile.hpp>
 #include <bloomfile_combine.h>
+#include <bloomfile_open.h>
+#include <bloomfile_unstable.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>

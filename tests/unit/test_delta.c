@@ -2,10 +2,10 @@
  * Patches (doc/format/patches.md): what comes out of them, and what is refused. */
 #include "spec_text.h"
 
-#include <bloomfile_combine.h>
 #include <bloomfile_delta.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 
 #include <bloomfile_combine.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -3,6 +3,7 @@
 #include "live_support.h"
 
 #include <bloomfile_live.h>
+#include <bloomfile_open.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 
 #include <stdlib.h>
 #include <string.h>

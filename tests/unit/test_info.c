@@ -4,6 +4,7 @@
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

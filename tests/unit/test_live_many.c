@@ -6,6 +6,7 @@
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -5,6 +5,7 @@
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>

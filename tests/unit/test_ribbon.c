@@ -6,6 +6,7 @@
 #include <bloomfile_combine.h>
 #include <bloomfile_delta.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <bloomfile_view.h>
 #include <math.h>
 #include <stdlib.h>

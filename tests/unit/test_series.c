@@ -2,6 +2,7 @@
  * Filters of several layers: growing, forgetting, sealed; and what is wrong with their files. */
 #include <bloomfile_combine.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

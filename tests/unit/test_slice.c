@@ -7,6 +7,7 @@
 #include <bloomfile_delta.h>
 #include <bloomfile_inline.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

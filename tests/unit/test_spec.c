@@ -3,6 +3,7 @@
 #include "spec_text.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -11,6 +11,7 @@
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <inttypes.h>
 
 #include "bfcommon/lines.h"

@@ -9,6 +9,7 @@
 #include "filters/params.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

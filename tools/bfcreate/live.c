@@ -2,6 +2,7 @@
  * bfcreate --live: an empty live filter, which may grow or forget. */
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <inttypes.h>
 
 #include "bfcreate/create.h"

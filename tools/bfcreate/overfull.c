@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * bfcreate: refusal to create a filter over capacity, whose old file stays; slices. */
-#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -13,6 +13,7 @@
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>

@@ -16,6 +16,8 @@
 #include <bloomfile.h>
 #include <bloomfile_delta.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_open.h>
+#include <bloomfile_unstable.h>
 
 #include <errno.h>
 #include <fcntl.h>

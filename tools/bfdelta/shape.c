@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "filters/messages.h"
 
 #include <bloomfile_combine.h>
+#include <bloomfile_unstable.h>
 #include <inttypes.h>
 #include <string.h>
 

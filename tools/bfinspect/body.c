@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The statistics of a filter's bits, layer by layer for a series, and in sum. */
+#include <bloomfile_unstable.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "filters/framing.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

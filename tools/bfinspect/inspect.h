@@ -7,6 +7,7 @@
 
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 
 #include <stdio.h>
 #include <sys/stat.h>

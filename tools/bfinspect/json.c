@@ -3,6 +3,7 @@
 #include "bfinspect/inspect.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <math.h>

@@ -6,6 +6,7 @@
 #include "filters/messages.h"
 #include "filters/overfull.h"
 
+#include <bloomfile_unstable.h>
 #include <inttypes.h>
 #include <math.h>
 

@@ -9,8 +9,9 @@
 #include "filters/series.h"
 #include "filters/target_file.h"
 
-#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_open.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -14,6 +14,7 @@
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 
 #include <inttypes.h>
 #include <stdlib.h>

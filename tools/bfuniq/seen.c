@@ -4,6 +4,7 @@
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_open.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

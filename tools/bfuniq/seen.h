@@ -7,6 +7,7 @@
 #define TOOLS_BFUNIQ_SEEN_H
 
 #include <bloomfile.h>
+#include <bloomfile_open.h>
 #include <stdbool.h>
 
 #include "filters/overfull.h"

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -8,6 +8,7 @@
 
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_open.h>
 #include <stdbool.h>
 
 /* Beyond this rate a filter is of no use. */

@@ -3,6 +3,7 @@
 #include "filters/opening.h"
 
 #include "filters/messages.h"
+#include <bloomfile_open.h>
 
 int opening_from(bloomfile_filter **f, struct bloomfile_source from, unsigned flags,
                  enum opening_use use, struct bloomfile_open_report *report)

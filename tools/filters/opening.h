@@ -4,6 +4,7 @@
 #define TOOLS_FILTERS_OPENING_H
 
 #include <bloomfile.h>
+#include <bloomfile_open.h>
 
 enum opening_use {
     OPENING_ANY,  /* a filter of an application's hash, too: for all but keys */

@@ -4,6 +4,7 @@
 
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>

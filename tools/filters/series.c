@@ -3,6 +3,7 @@
 #include "filters/series.h"
 
 #include <bloomfile_live.h>
+#include <bloomfile_open.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

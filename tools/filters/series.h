@@ -6,6 +6,7 @@
 #define TOOLS_FILTERS_SERIES_H
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_open.h>
 #include <stdbool.h>
 
 enum {

@@ -3,6 +3,7 @@
 #include "picture/picture.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -4,6 +4,7 @@
  * lookups FILE COUNT: prints the nanoseconds of a lookup of absent keys, one by one and in batches.
  */
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -34,6 +34,7 @@
 
 #include <bloomfile_combine.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 
 #include "../../unit/places.h"
 #include "disk.h"

@@ -14,6 +14,7 @@
 #include <bloomfile_delta.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>

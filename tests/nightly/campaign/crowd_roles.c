@@ -16,6 +16,7 @@
 #include <bloomfile_delta.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_open.h>
 
 static void expect(const char *what, int error)
 {

@@ -12,6 +12,7 @@
 #include <bloomfile_inline.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_open.h>
 #include <err.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 #include "convert.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <math.h>
 #include <string.h>
 

@@ -2,8 +2,9 @@
  * Opening, asking and closing. A single lookup keeps the GIL: giving it up would cost more. */
 #include "filter.h"
 
-#include <bloomfile_combine.h>
 #include <bloomfile_live.h>
+#include <bloomfile_open.h>
+#include <bloomfile_unstable.h>
 #include <structmember.h> /* in all versions; newer ones have it in Python.h, too */
 
 #include "batch.h"

@@ -4,6 +4,7 @@
 #define BLOOMFILE_PYTHON_FILTER_H
 
 #include <bloomfile.h>
+#include <bloomfile_open.h>
 
 #include "state.h"
 #include "take.h"

@@ -3,6 +3,7 @@
 #include "info.h"
 
 #include "convert.h"
+#include <bloomfile_unstable.h>
 
 static const char *const states[] = { NULL, "live", "sealed", "poisoned" };
 static const char *const framings[] = { NULL, "lines", "lines-crlf", "null", "fixed" };

@@ -3,6 +3,7 @@
 #include "live.h"
 
 #include <bloomfile_live.h>
+#include <bloomfile_open.h>
 #include <string.h>
 
 #include "batch.h"

@@ -2,7 +2,7 @@
  * Digests are counted first and copied then, so that each slice gets bytes of the exact size. */
 #include "slice.h"
 
-#include <bloomfile_combine.h>
+#include <bloomfile_unstable.h>
 #include <stdlib.h>
 #include <string.h>
 

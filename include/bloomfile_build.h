@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile: building sealed filters
+ *
+ * bloomfile.h includes this header.
+ *
+ * A builder collects the digests of any number of keys, 8 bytes each, and makes a sealed filter of
+ * the exact size at the end. Equal keys count once. Same keys, same parameters, same bytes:
+ * order, threads and memory do not matter. Digests beyond `memory` go to temporary files: 8
+ * bytes a key, or up to 24 for a classic or counting filter many times larger than that.
+ *
+ * A set that is built once and never changes is a third smaller with BLOOMFILE_LAYOUT_RIBBON: 6.9
+ * bits a key at 1%, where blocked has 10, and 31.5 at 1e-9, where it has 80. A lookup reads one
+ * page, in about two lines, and takes about twice as long; building takes about 30 ns a key more.
+ * Its filters are sealed from the beginning. Live filters and views of this layout, folding,
+ * merging and patches are BLOOMFILE_EISRIBBON. An open filter takes up to 4 bytes of memory for
+ * each page.
+ */
+#ifndef BLOOMFILE_PUBLIC_BUILD_H
+#define BLOOMFILE_PUBLIC_BUILD_H
+
+#include <bloomfile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Hash functions. An engine that has a good 64-bit hash of each key already need not compute a
+ * second one: it builds and looks up by these digests. It chooses a number for its function
+ * (BLOOMFILE_APP_HASH_FIRST or above, drawn at random, for instance: they are not assigned) and a
+ * self test: a value that the function yields, such as its hash of a fixed string under the
+ * filter's seed. Both are in the filter, and whoever opens it for lookups names them
+ * (bloomfile_open_with()), so a changed function is detected, and another engine's of the same
+ * number. Functions that take keys do not work with such a filter: lookups answer "maybe" and set
+ * the error BLOOMFILE_EHASH, the others return it. Bits are chosen by the topmost bits of a digest
+ * and of its products, so every bit of a digest must be as good as random. Two keys of one digest
+ * are one key. */
+#define BLOOMFILE_HASH_XXH3      1u /* bloomfile_hash() */
+#define BLOOMFILE_APP_HASH_FIRST 0x80000000u
+
+struct bloomfile_params {
+    size_t struct_size;
+    uint32_t layout;   /* enum bloomfile_layout; 0: BLOOMFILE_LAYOUT_BLOCKED */
+    uint32_t hashes;   /* k; 0: the best for m (or fpr) and capacity. ribbon: 0 */
+    uint64_t capacity; /* keys to size for; 0: a builder counts, at least 1 */
+    double fpr;        /* rate to size for, in (0, 1); 0: 0.01 if bits is 0 */
+    uint64_t bits;     /* m; 0: from capacity and fpr. blocked, ribbon: a multiple of 512 */
+    uint64_t seed;     /* of the hash; 0 unless an adversary chooses the keys */
+    const char *label; /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
+    uint8_t tag[BLOOMFILE_TAG_SIZE];             /* the caller's own, for example the SSTable's: see
+                                                    BLOOMFILE_EXPECT_TAG */
+    uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]; /* the caller's own: see bloomfile_sync() */
+    uint32_t framing, framing_size; /* how keys were cut from an input: bloomfile_inspect.h */
+    uint64_t self_test;             /* of hash_id; 0 without */
+    uint32_t hash_id;               /* of an application's own function; 0: bloomfile_hash() */
+
+    /* For new live filters only: BLOOMFILE_EVALUE elsewhere, unless 0. See bloomfile_live.h. */
+    uint32_t
+        series; /* BLOOMFILE_SERIES_GROW, or the number of generations, 2 to 1000; 0: one filter */
+    uint64_t period; /* seconds that a generation lasts; 0: until it has `capacity` keys */
+
+    /* For builders only: BLOOMFILE_EVALUE elsewhere, unless 0. */
+    uint32_t threads; /* to work with, at most 1024; 0: the caller's alone */
+    uint32_t slices;  /* of which `slice` is built, from 0; 0: the whole. See bloomfile_combine.h */
+    uint32_t slice;
+    uint32_t over_capacity; /* 1: finish even if the rate is over twice its target; else 0 */
+    const char *spool;      /* for temporary files; NULL: $TMPDIR, or /tmp */
+    uint64_t memory;        /* bytes to take, about; 1 MiB if less; 0: as many as there are. ribbon:
+                               up to 1.2 MiB for each thread come on top */
+};
+#define BLOOMFILE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_params)
+
+/* Makes a builder; *params is copied, NULL means all defaults. If params->threads is above 1,
+ * any number of threads may add keys concurrently.
+ * Errors: BLOOMFILE_ESTRUCTSIZE; BLOOMFILE_EVALUE, and bloomfile_invalid() names the member;
+ * BLOOMFILE_EUNREACHABLE of a slice; ENOMEM. */
+BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
+                                        const struct bloomfile_params *params);
+
+/* Adds a key, or faster n of them, or n digests made by bloomfile_hash() WITH THE SEED OF THE
+ * PARAMS. Errors: ENOMEM, those of a temporary file, BLOOMFILE_EHASH of keys that only the
+ * application can hash. After an error keys are missing, so counting and finishing return it. */
+BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
+BLOOMFILE_API int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys,
+                                             size_t n);
+BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
+                                                const bloomfile_digest *digests, size_t n);
+
+/* Sets *count to the number of distinct digests so far. Reads them all, if any were added since
+ * the last call. Errors as bloomfile_builder_add(). */
+BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count);
+
+/* Replaces the tag of the params, for an identity that is known only after the last row. */
+BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
+                                             const uint8_t tag[BLOOMFILE_TAG_SIZE]);
+
+/* Builds the filter and writes it. The builder may then add more keys and write again. A
+ * destination without `spool` uses that of the params. Returns 0, an error of an earlier add,
+ * ENOMEM, an error of the destination, or one of
+ *
+ *   BLOOMFILE_EFULL         too many keys: the expected rate is over twice the target (fpr, or if
+ *                           that is 0 the rate at capacity). over_capacity = 1 accepts it
+ *   BLOOMFILE_EUNREACHABLE  no size reaches the rate
+ *   BLOOMFILE_ETOOBIG       too big for memory
+ *   BLOOMFILE_EISSLICE      a slice in memory: it has no embedded form
+ *   BLOOMFILE_EBODY         a page of the layout ribbon does not answer to all its keys: this
+ *                           machine computes wrongly */
+BLOOMFILE_API int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile_destination *to);
+
+BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile: opening with expectations, and from anywhere
+ *
+ * bloomfile_open() opens a path. bloomfile_open_with() also opens part of a file or memory. It can
+ * refuse a filter that is not the expected one, and report which file is to blame for an error.
+ */
+#ifndef BLOOMFILE_PUBLIC_OPEN_H
+#define BLOOMFILE_PUBLIC_OPEN_H
+
+#include <bloomfile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the caller expects of a filter: bits of bloomfile_open_params.expect. A filter that differs
+ * is refused before anything is mapped or changed. */
+#define BLOOMFILE_EXPECT_TAG    1u /* its tag; else BLOOMFILE_EDIFFERENTTAG */
+#define BLOOMFILE_EXPECT_SEED   2u /* its seed; else BLOOMFILE_EDIFFERENTSEED */
+#define BLOOMFILE_EXPECT_SEALED 4u /* no live filter; else BLOOMFILE_ELIVE */
+#define BLOOMFILE_EXPECT_HASH   8u /* its hash; else BLOOMFILE_EHASH, BLOOMFILE_ESELFTEST */
+
+/* Why one file of a series is to blame for an error: bloomfile_open_report.reason. */
+enum bloomfile_reason {
+    BLOOMFILE_REASON_NONE = 0,         /* `error` says all */
+    BLOOMFILE_REASON_FILE = 1,         /* the file cannot be used: see file_error */
+    BLOOMFILE_REASON_MISSING = 2,      /* no file, or a symbolic link to none */
+    BLOOMFILE_REASON_NOT_FIRST = 3,    /* the file that was named is a later layer of a series */
+    BLOOMFILE_REASON_NOT_A_LAYER = 4,  /* a filter of its own */
+    BLOOMFILE_REASON_OTHER_SERIES = 5, /* a layer of another series */
+    BLOOMFILE_REASON_WRONG_LAYER = 6,  /* layer `found`, where layer `layer` belongs */
+    BLOOMFILE_REASON_OLDER_COPY = 7,   /* a copy from when the layer was the newest */
+    BLOOMFILE_REASON_NOT_NEXT = 8,     /* not sealed together with the layers before it */
+    BLOOMFILE_REASON_HARD_LINK = 9,    /* the file has a second name */
+    BLOOMFILE_REASON_MOUNT_POINT = 10, /* the file is mounted from another folder */
+};
+
+/* Which file, and what in it, an error is about. */
+struct bloomfile_open_report {
+    size_t struct_size;
+    int error;             /* the error that the function returned */
+    int file_error;        /* that of the file: an errno or BLOOMFILE_E* */
+    int reason;            /* enum bloomfile_reason */
+    uint32_t reserved;     /* 0 */
+    uint64_t slot;         /* of a live series: 0 for PATH, 1 for PATH.1, and so on */
+    uint64_t layer;        /* number of the layer that should be there */
+    uint64_t found;        /* number of the layer that is there, for WRONG_LAYER */
+    uint64_t image_offset; /* of a sealed series: where the layer begins, from its first byte */
+    uint64_t offset;       /* where `field` is, from there */
+    const char *field;     /* name in format-spec.md; NULL: no field is to blame */
+    char path[4096];       /* of the file; "" for a descriptor or memory */
+};
+#define BLOOMFILE_OPEN_REPORT_INIT BLOOMFILE_INIT_(struct bloomfile_open_report)
+
+struct bloomfile_open_params {
+    size_t struct_size;
+    uint32_t flags;  /* BLOOMFILE_OPEN_* */
+    uint32_t expect; /* BLOOMFILE_EXPECT_* */
+    uint8_t tag[BLOOMFILE_TAG_SIZE];
+    uint64_t seed;
+    uint32_t hash_id;                        /* as in bloomfile_params; BLOOMFILE_HASH_XXH3 */
+    uint32_t key_kind;                       /* 0 */
+    uint64_t self_test;                      /* as in bloomfile_params; 0 for BLOOMFILE_HASH_XXH3 */
+    uint64_t (*self_test_of)(uint64_t seed); /* not NULL: instead of self_test, for a function whose
+                                                self test depends on the filter's seed */
+    uint32_t key_size;                       /* 0 */
+    uint32_t reserved;                       /* 0 */
+    struct bloomfile_open_report *report;    /* filled after an error; may be NULL */
+};
+#define BLOOMFILE_OPEN_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_open_params)
+
+/* Opens a filter with expectations, from anywhere.
+ *
+ *     struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+ *     struct bloomfile_source from = bloomfile_from_path(path);
+ *     how.expect = BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEALED;
+ *     memcpy(how.tag, table_id, sizeof how.tag);
+ *     int error = bloomfile_open_with(&f, &from, &how);
+ *
+ *   out     receives the filter; NULL on error.
+ *   from    A path, as for bloomfile_open(). A descriptor: the filter must occupy exactly
+ *           `length` bytes at `offset` of a regular file; the descriptor may be closed after the
+ *           call. A live filter must be the whole file, and not a series: else BLOOMFILE_ELIVE.
+ *           Memory: a sealed filter, at any address. The bytes must not change and must outlive
+ *           the handle; BLOOMFILE_OPEN_COPY lifts both, and aligns the copy. Prefer an address or
+ *           offset that is a multiple of 64: a block of the layout blocked then lies in one cache
+ *           line; elsewhere a lookup reads two, which in a large filter takes up to twice as long.
+ *           Only a handle of a path goes stale.
+ *   params  NULL: no flags, no expectations.
+ *
+ * Of a filter of an application's hash, lookups need BLOOMFILE_EXPECT_HASH: it names the function
+ * that makes the digests. Opened without it, the handle is for everything else (folding, merging,
+ * copying, sealing, verifying): each lookup answers "maybe" and sets the error BLOOMFILE_EHASH, and
+ * each add returns that.
+ *
+ * Errors: those of bloomfile_open() and of the expectations. BLOOMFILE_EVALUE or _EFLAGS also for
+ * BLOOMFILE_OPEN_WRITE without a path or with BLOOMFILE_EXPECT_SEALED; for BLOOMFILE_OPEN_PREFAULT
+ * and _LOCK of memory without BLOOMFILE_OPEN_COPY; for an offset BLOOMFILE_FROM_HERE. */
+BLOOMFILE_API int bloomfile_open_with(bloomfile_filter **out, const struct bloomfile_source *from,
+                                      const struct bloomfile_open_params *params);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

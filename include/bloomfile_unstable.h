@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile: insides, without a promise
+ *
+ * Anything in this header, and in bloomfile_block.h, may change or go in any release. A function
+ * may move to a stable header. Nothing here belongs to the compatibility promise of source or
+ * binary. So the functions have a symbol node of their own, BLOOMFILE_UNSTABLE.
+ *
+ * A program may use this header only with the library that it was compiled with: link the static
+ * library, or require the exact version. A binding may use it only with the library that it ships.
+ */
+#ifndef BLOOMFILE_UNSTABLE_H
+#define BLOOMFILE_UNSTABLE_H
+
+#include <bloomfile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------- layouts */
+
+/* What sets a layout apart. */
+struct bloomfile_traits {
+    size_t struct_size;  /* in the library: later versions may add members at the end */
+    const char *name;    /* "blocked" */
+    const char *unit;    /* "block", "bit", "counter" or "line": folding divides their number */
+    const char *cell;    /* "bit" or "counter": m is their number */
+    uint32_t unit_cells; /* cells of a unit, a power of 2: 512 or 1. m is a multiple of it */
+    uint32_t cell_bits;  /* bits of the body that a cell takes: 1 or 4 */
+    uint32_t projection; /* the layout that bloomfile_project() makes of it; 0: it does not */
+    bool counts;         /* keys can be removed, and filters cannot be intersected */
+    bool solved;         /* solved from all keys together: never live, folded, merged or a view */
+};
+
+/* The traits of a layout; NULL: the layout does not exist. The numbers have no gaps: counting from
+ * 1 until NULL meets every layout. */
+BLOOMFILE_API const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout);
+
+/* ---------------------------------------------------------------------------------- the header */
+
+/* How the bytes of a field are read. Numbers are little-endian. */
+enum bloomfile_field_kind {
+    BLOOMFILE_FIELD_NUMBER = 1,  /* 4 or 8 bytes */
+    BLOOMFILE_FIELD_HEX = 2,     /* the same, for people in hexadecimal */
+    BLOOMFILE_FIELD_LAYOUT = 3,  /* a number, enum bloomfile_layout */
+    BLOOMFILE_FIELD_STATE = 4,   /* a number, enum bloomfile_state */
+    BLOOMFILE_FIELD_FRAMING = 5, /* a number, enum bloomfile_framing plus 256 times the size */
+    BLOOMFILE_FIELD_REAL = 6,    /* IEEE 754 binary64 */
+    BLOOMFILE_FIELD_BYTES = 7,   /* in order */
+    BLOOMFILE_FIELD_TEXT = 8,    /* UTF-8, then zero bytes */
+};
+
+/* A field of the header. This struct never changes. */
+struct bloomfile_field {
+    const char *name; /* in format-spec.md; static */
+    int record;       /* 0 or 1: of that commit record; -1: of the static header */
+    uint32_t offset;  /* from the start of the image */
+    uint32_t size;    /* bytes */
+    uint32_t kind;    /* enum bloomfile_field_kind */
+};
+
+/* Lists the fields of a header of that size, 4096 or 512, and with those bits of `incompat`, in the
+ * order of their offsets; of any other size only those of the static header, whose places do not
+ * depend on it. Fills at most
+ * `room` of them (`fields` may be NULL with 0) and returns how many there are. */
+BLOOMFILE_API size_t bloomfile_fields(uint32_t header_size, uint32_t incompat,
+                                      struct bloomfile_field *fields, size_t room);
+
+/* -------------------------------------------------------------------------------------- bodies */
+
+/* Writes a sealed filter whose body was computed elsewhere, by a message-passing reduction for
+ * example.
+ *   params      `bits` and `hashes` must be given.
+ *   body        the bytes that m uses.
+ *   body_size   (m + 7) / 8 bytes, counting (m + 1) / 2, or the error is BLOOMFILE_EVALUE.
+ *   provenance  BLOOMFILE_PROVENANCE_*, 0 if it is as if built from its keys.
+ *   keys        their number, UINT64_MAX to estimate it from the bits that are one.
+ * Errors as bloomfile_builder_new() and bloomfile_builder_write(); BLOOMFILE_EISRIBBON;
+ * BLOOMFILE_EBODY for bits beyond m, or an empty body for one key or more; BLOOMFILE_EVALUE for a
+ * parameter that is missing or unknown. */
+BLOOMFILE_API int bloomfile_assemble(struct bloomfile_destination *to,
+                                     const struct bloomfile_params *params, const void *body,
+                                     size_t body_size, uint32_t provenance, uint64_t keys);
+
+/* The bytes of the body that m uses, and their number; format-spec.md defines them. Valid while the
+ * handle is open; those of a live filter change as keys are added. bloomfile_verify() checks them.
+ * NULL and 0 of a series, each layer of which has its own:
+ * bloomfile_layer(). */
+BLOOMFILE_API const void *bloomfile_body(const bloomfile_filter *f, size_t *size);
+
+/* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
+ * (nonzero counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's.
+ * Reads the whole body. Errors: BLOOMFILE_EVALUE if cells is 0, _EISSERIES of a series. */
+BLOOMFILE_API int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells);
+
+/* A page of a layout that is solved, by its head. This struct never changes. */
+struct bloomfile_solution {
+    uint64_t keys;        /* of the page; 2^32 - 1: so many, or more */
+    double fpr;           /* the page's real rate */
+    double columns;       /* of a block, on average: equations that a lookup tests */
+    uint32_t lines;       /* of 64 bytes that the page has */
+    uint32_t blocks;      /* 0: not solved, or damaged: every answer is "maybe" */
+    uint32_t blocks_more; /* than those with which a builder begins for so many keys */
+    uint32_t seed;        /* so many did not do with these blocks */
+};
+
+/* Describes a page of the body, from 0. Takes a microsecond. Damage is not looked for. Error:
+ * BLOOMFILE_EVALUE if the page does not exist, or if the filter is a series or of a layout that is
+ * not solved. */
+BLOOMFILE_API int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page,
+                                         struct bloomfile_solution *out);
+
+/* The name of the code that answers lookups on this handle: "avx512", "avx2", "neon" or "scalar",
+ * the fastest that the processor has; all give the same answers. The environment variable
+ * BLOOMFILE_KERNEL forces another one, for tests and comparisons; a name that this processor or
+ * layout does not have is ignored. It is read once, when the first filter is opened or made. */
+BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile_filter *f);
+
+/* -------------------------------------------------------------------------------------- slices */
+
+/* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,
+ * cut into `slices`, at most 65536 and at most one for each 4096 bytes; 0 if either is 0. Whether
+ * there can be such a filter is not looked at. `bits` are those of the whole, not of a slice. The
+ * digest is made WITH THE FILTER'S SEED. */
+BLOOMFILE_API uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest);
+
+/* The first block, of 512 bits, of that slice, from 0; of slice `slices`, where the last one ends.
+ * So slice i is the bytes from 64 times its first block on to 64 times the next one's, of the body
+ * of the whole. 0 if `slices` is 0 or less than `slice`. */
+BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice);
+
+/* Makes the header of the whole without the bodies of the slices, for example if many machines
+ * each write theirs into one file. `headers` are the first 4096 bytes of each slice, in any
+ * order, without gaps; `header` gets those of the whole. After its header, the whole is the
+ * bodies in the order of their first_block, and then the checksums of their pages, 4 bytes each: a
+ * slice has them behind its body, and in the whole they are the same numbers, little-endian, but
+ * XORed with body_crc of the slice and with body_crc of the whole (bloomfile_info). Bodies are not
+ * looked at: damage to one is found in the whole. flags: BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, or 0.
+ * Errors: BLOOMFILE_EINCOMPLETE as bloomfile_join(), _EVALUE (count is 0), _EFLAGS, ENOMEM, and
+ * those of bloomfile_inspect() for the first header that is not valid; `header` is untouched. */
+BLOOMFILE_API int bloomfile_join_headers(void *header, const void *headers, size_t count,
+                                         unsigned flags);
+
+/* The digests for which a filter can answer "no": of a slice its own, otherwise all. */
+BLOOMFILE_API void bloomfile_slice_range(const bloomfile_filter *f, bloomfile_digest *first,
+                                         bloomfile_digest *last);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

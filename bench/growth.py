@@ -31,13 +31,17 @@ def theory(keys, rate):
 def of_library(path):
     """Bits of a filter; infinitely many if digests of 64 bits are too few for so low a rate."""
     library = ctypes.CDLL(str(path))
-    bits_for = library.bloomfile_bits_for
-    bits_for.restype = ctypes.c_uint64
-    bits_for.argtypes = [ctypes.c_uint32, ctypes.c_uint64, ctypes.c_double, ctypes.c_uint32]
+
+    class Size(ctypes.Structure):
+        _fields_ = [("struct_size", ctypes.c_size_t), ("layout", ctypes.c_uint32), ("hashes", ctypes.c_uint32),
+                    ("keys", ctypes.c_uint64), ("bits", ctypes.c_uint64), ("fpr", ctypes.c_double),
+                    ("want_spread", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("spread", ctypes.c_double),
+                    ("file_size", ctypes.c_uint64), ("image_size", ctypes.c_uint64)]
 
     @functools.lru_cache(None)
     def bits(layout, keys, rate):
-        return bits_for(LAYOUTS[layout], keys, rate, 0) or math.inf
+        size = Size(ctypes.sizeof(Size), LAYOUTS[layout], 0, keys, 0, rate)
+        return math.inf if library.bloomfile_size_for(ctypes.byref(size)) else size.bits
 
     return bits
 

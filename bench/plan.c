@@ -283,8 +283,11 @@ static const char *amount(double bytes)
 
 static void plan_row(const struct costs *c, double all, double machines)
 {
-    const double whole =
-        (double)bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, (uint64_t)all, RATE, 0) / 8;
+    struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+    size.keys = (uint64_t)all;
+    size.fpr = RATE;
+    bench_check(bloomfile_size_for(&size), "compute a size");
+    const double whole = (double)size.bits / 8;
     const double line = (double)network * 1e9 / 8, disks = (double)disk * 1e6;
     const double each = all / machines, sent = 8 * each * (machines - 1) / machines;
     const double read = each * LINE / disks, hash = each * c->send / (double)cores;

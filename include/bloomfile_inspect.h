@@ -11,42 +11,59 @@
 extern "C" {
 #endif
 
-/* ------------------------------------------------------------------------------------ sizing
+/* ------------------------------------------------------------------------------------ sizing */
+
+/* The size of a filter. Members that are 0 are found, so a call may be repeated with its results.
+ * A builder with these parameters finds the same. */
+struct bloomfile_size {
+    size_t struct_size;
+    uint32_t layout; /* enum bloomfile_layout; 0: BLOOMFILE_LAYOUT_BLOCKED */
+    uint32_t hashes; /* k, up to BLOOMFILE_MAX_HASHES; 0: the best. Ribbon: always 0 */
+    uint64_t keys;   /* n, distinct keys, up to 2^60 without `bits`; 0: as many as keep `fpr` */
+    uint64_t bits;   /* m, or counters; 0: the fewest that keep `fpr` for `keys` */
+    double fpr;      /* in: the target, in (0, 1); 0: 0.01. Out: the expected rate */
+
+    uint32_t want_spread; /* 1: compute `spread` too; takes three times as long */
+    uint32_t reserved;    /* 0 */
+    double spread;        /* out: how far rates of single filters scatter; ribbon: NaN */
+    uint64_t file_size;   /* out: bytes of a file */
+    uint64_t image_size;  /* out: bytes of an embedded image (in memory, or in another file) */
+};
+#define BLOOMFILE_SIZE_INIT BLOOMFILE_INIT_(struct bloomfile_size)
+
+/* Finds the size of a filter before it is made.
  *
- * n keys, m bits (counters in the counting layout), k hashes, p the false-positive rate. For the
- * blocked layout the rate is the expectation over how many keys fall into a block, so the promise
- * holds (the classic formula promises 0.86% where 1% is true). Digests of 64 bits put a floor of
- * n / 2^64 under every rate. The layout ribbon has no k: 0 stands for it. Its rate is the
- * expectation over how many keys fall into a page, and is never below 2^-32; a rate above 0.24 gets
- * the size of 0.24. Rates that differ by less than one part in 2^26 are equal. Only + - * / are
- * used, so every machine gets the same sizes. A `layout` of 0 means BLOOMFILE_LAYOUT_BLOCKED.
- * Sizing costs 10 us to 10 ms, most for low rates: to make many filters of one size, do it once and
- * pass bits and hashes on.
- */
-
-/* The least m for n keys at rate fpr, rounded up by at most 0.5% so that many fold factors exist.
- * `hashes` 0: the k that needs the fewest bits. Ribbon: the least m, but a file that a builder
- * makes has whole pages, so its m is the next multiple of 32768. Returns 0 if an argument is out of
- * range (unknown layout, n not in 1 to 2^60, fpr not in (0, 1), hashes > BLOOMFILE_MAX_HASHES, or
- * ribbon and not 0), or if no m <= BLOOMFILE_MAX_BITS will do, as for fpr <= n / 2^64. */
-BLOOMFILE_API uint64_t bloomfile_bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t hashes);
-
-/* The k with the lowest rate for n >= 1 keys in m bits; 0 if an argument is out of range, and for
- * ribbon. */
-BLOOMFILE_API uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint64_t n);
-
-/* The expected false-positive rate, 0 to 1; NaN if an argument is out of range. */
-BLOOMFILE_API double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes, uint64_t n);
-
-/* How far the real rates of single filters scatter around bloomfile_fpr_for(): the standard
- * deviation among filters of n random keys with different seeds, divided by that mean. It is 0.1 in
- * the blocked layout for 450 keys at 1e-2, 7e3 at 1e-4, 7e4 at 1e-6 and 2.5e6 at 1e-9, since few
- * crowded blocks make up low rates; 0.02 in classic for 1e4 keys at any rate. Such rates are
- * about log-normal: half of the filters with 300 keys at 1e-9 are below a quarter of the mean, one
- * of twelve is above twice the mean. Costs as much as bloomfile_fpr_for() three times. Returns NaN
- * if an argument is out of range, and for ribbon. */
-BLOOMFILE_API double bloomfile_fpr_spread(uint32_t layout, uint64_t bits, uint32_t hashes,
-                                          uint64_t n);
+ *     struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+ *     size.keys = 1000000;
+ *     size.fpr = 0.001;
+ *     int error = bloomfile_size_for(&size); // now size.bits is set
+ *
+ *   size  in and out; unchanged after an error.
+ *         `keys` without `bits`: finds the fewest bits that keep the target rate. They are rounded
+ *         up by at most 0.5%, so that many fold factors exist.
+ *         `keys` and `bits`: finds the expected rate; a target is not used.
+ *         `bits` without `keys`: finds how many keys keep the target rate, at least 1.
+ *
+ * The expected rate is a mean: over how many keys fall into a block, in the layout blocked, and
+ * into a page, in ribbon. The classic formula gives 0.86% where 1% is true. Every rate is at least
+ * n / 2^64, since digests have 64 bits. Ribbon: never below 2^-32; a target above 0.24 gets the
+ * size of 0.24; `bits` is that of an embedded image, and a file has the next multiple of 32768.
+ * Rates that differ by less than one part in 2^26 are equal. Every machine finds the same sizes.
+ *
+ * `spread` is the standard deviation of the rate among filters with different seeds, divided by the
+ * mean. It is 0.1 in the layout blocked for 450 keys at 1e-2, 7e3 at 1e-4, 7e4 at 1e-6 and 2.5e6 at
+ * 1e-9, since few crowded blocks make up low rates; 0.02 in classic for 1e4 keys at any rate. Such
+ * rates are about log-normal: half of the filters with 300 keys at 1e-9 are below a quarter of the
+ * mean, one of twelve is above twice the mean.
+ *
+ * Takes 10 us to 10 ms, most for low rates. A program that makes many filters of one size calls it
+ * once, and passes bits and hashes on. Returns 0 or one of
+ *   BLOOMFILE_ESTRUCTSIZE    no version has that struct_size
+ *   BLOOMFILE_EVALUE         a member is out of range, or `keys` and `bits` are both 0;
+ *                            bloomfile_invalid() names the member
+ *   BLOOMFILE_EUNREACHABLE   no size up to BLOOMFILE_MAX_BITS keeps the rate, as for a rate of
+ *                            n / 2^64 or less */
+BLOOMFILE_API int bloomfile_size_for(struct bloomfile_size *size);
 
 /* -------------------------------------------------------------------------------- inspecting */
 

@@ -46,9 +46,9 @@ struct bloomfile_view {
 
 /* The shape for n keys at rate fpr. `layout` 0: classic, with the exact m, as long as the body is
  * smaller than 1 KiB, where whole blocks would take up to three times the bits (and save 2 ns of a
- * lookup); else blocked. For 20 to 1600 keys the rates are those of bloomfile_fpr_for()
- * (bench/README.md). Takes the time of bloomfile_bits_for(): for many filters, compute bits a key
- * and k once and use bloomfile_view_init().
+ * lookup); else blocked. For 20 to 1600 keys the rates are those of bloomfile_size_for()
+ * (bench/README.md), and so is the time it takes: for many filters, compute bits a key and k once
+ * and use bloomfile_view_init().
  * Errors: BLOOMFILE_EVALUE (layout; n not in 1 to 2^60; fpr), _EISRIBBON, _EUNREACHABLE,
  * _ETOOBIG; the view then is one that answers "maybe" to everything. */
 BLOOMFILE_API int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Facts about a filter: its header fields, the statistics of its bits, and whether it is intact.
+ * The size of a filter to be; facts about a filter: its header fields, the statistics of its bits,
+ * and whether it is intact.
  */
 #include <bloomfile_inspect.h>
 #include <bloomfile_unstable.h>
@@ -17,6 +18,64 @@
 
 #define INFO_LEAST        VERSIONED_LEAST(struct bloomfile_info, digest_sum)
 #define MEASUREMENT_LEAST VERSIONED_LEAST(struct bloomfile_measurement, keys_estimate)
+
+/* ---- sizes */
+
+#define SIZE_LEAST VERSIONED_LEAST(struct bloomfile_size, image_size)
+
+static int check_size(const struct bloomfile_size *s)
+{
+    if (!layout_known(s->layout))
+        return invalid(BLOOMFILE_EVALUE, "layout");
+    if (s->hashes > (layout_of(s->layout)->solved ? 0 : BLOOMFILE_MAX_HASHES))
+        return invalid(BLOOMFILE_EVALUE, "hashes");
+    if (s->bits != 0 && !geometry_bits_valid(s->layout, s->bits))
+        return invalid(BLOOMFILE_EVALUE, "bits");
+    if (s->bits == 0 && (s->keys == 0 || s->keys > GEOMETRY_MAX_CAPACITY))
+        return invalid(BLOOMFILE_EVALUE, "keys");
+    if (!(s->fpr == 0 || (s->fpr > 0 && s->fpr < 1)))
+        return invalid(BLOOMFILE_EVALUE, "fpr");
+    if (s->want_spread > 1)
+        return invalid(BLOOMFILE_EVALUE, "want_spread");
+    return s->reserved != 0 ? invalid(BLOOMFILE_EVALUE, "reserved") : 0;
+}
+
+static double spread_of(uint32_t layout, uint64_t units, uint32_t k, uint64_t n)
+{
+    const struct sizing *sizing = sizing_of(layout);
+    return sizing->variance != NULL ? sqrt(sizing->variance(units, k, n)) : NAN;
+}
+
+int bloomfile_size_for(struct bloomfile_size *size)
+{
+    struct bloomfile_size s;
+    if (!versioned_take(&s, sizeof s, size, size->struct_size, SIZE_LEAST))
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
+    if (s.layout == 0)
+        s.layout = LAYOUT_DEFAULT;
+    const int error = check_size(&s);
+    if (error != 0)
+        return error;
+    const double fpr = s.fpr != 0 ? s.fpr : SIZING_DEFAULT_FPR;
+    uint64_t in_file = s.bits;
+    if (s.bits == 0) {
+        s.bits = sizing_bits(s.layout, s.keys, fpr, &s.hashes);
+        in_file = sizing_file_bits(s.layout, s.bits);
+    }
+    if (s.bits == 0)
+        return BLOOMFILE_EUNREACHABLE;
+    if (s.keys == 0)
+        s.keys = sizing_capacity(s.layout, s.bits, s.hashes, fpr);
+    if (s.hashes == 0)
+        s.hashes = sizing_hashes(s.layout, s.bits, s.keys);
+    const uint64_t units = geometry_units_of(s.layout, s.bits);
+    s.fpr = sizing_rate(s.layout, units, s.hashes, s.keys);
+    s.spread = s.want_spread != 0 ? spread_of(s.layout, units, s.hashes, s.keys) : 0;
+    s.file_size = geometry_of(s.layout, in_file, GEOMETRY_FILE_HEADER).image_size;
+    s.image_size = geometry_of(s.layout, s.bits, GEOMETRY_EMBEDDED_HEADER).image_size;
+    versioned_give(size, size->struct_size, &s, sizeof s);
+    return 0;
+}
 
 /* ---- the header */
 

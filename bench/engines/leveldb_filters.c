@@ -16,10 +16,14 @@ static const int group_sizes[] = { 20, 30, 40 };
 static double theory(const char *bytes, size_t size, uint64_t keys)
 {
     struct bloomfile_view view;
-    if (bloomfile_view_open(&view, 0, bytes, size) == 0)
-        return bloomfile_fpr_for(view.layout, view.bits, view.hashes, keys);
-    return bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, 8 * (size - 1), (uint8_t)bytes[size - 1],
-                             keys);
+    struct bloomfile_size s = BLOOMFILE_SIZE_INIT;
+    const bool ours = bloomfile_view_open(&view, 0, bytes, size) == 0;
+    s.layout = ours ? view.layout : BLOOMFILE_LAYOUT_CLASSIC;
+    s.bits = ours ? view.bits : 8 * (size - 1);
+    s.hashes = ours ? view.hashes : (uint8_t)bytes[size - 1];
+    s.keys = keys;
+    bench_check(bloomfile_size_for(&s), "compute a rate");
+    return s.fpr;
 }
 
 /* Makes a filter of every other key, and looks up the keys between them. */

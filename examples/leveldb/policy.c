@@ -19,13 +19,16 @@ struct policy *policy_new(int bits_per_key, struct policy_counts *counts)
 {
     if (bits_per_key < 1 || bits_per_key > 64)
         return NULL;
+    struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+    size.layout = BLOOMFILE_LAYOUT_CLASSIC;
+    size.keys = 32;
+    size.bits = (uint64_t)bits_per_key * 32;
     struct policy *policy = malloc(sizeof *policy);
-    if (policy != NULL) {
-        const uint32_t bits = (uint32_t)bits_per_key;
-        *policy =
-            (struct policy){ bits, bloomfile_hashes_for(BLOOMFILE_LAYOUT_CLASSIC, bits * 32, 32),
-                             counts };
+    if (policy == NULL || bloomfile_size_for(&size) != 0) {
+        free(policy);
+        return NULL;
     }
+    *policy = (struct policy){ (uint32_t)bits_per_key, size.hashes, counts };
     return policy;
 }
 

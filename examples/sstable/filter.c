@@ -26,8 +26,11 @@ int filter_draw_identity(struct filter_options *options)
 /* As many hashes for tables of all sizes, or their filters could not be merged. Ribbon has none. */
 static uint32_t hashes_for(uint32_t layout, double fpr)
 {
-    const uint64_t typical = 1000000;
-    return bloomfile_hashes_for(layout, bloomfile_bits_for(layout, typical, fpr, 0), typical);
+    struct bloomfile_size typical = BLOOMFILE_SIZE_INIT;
+    typical.layout = layout;
+    typical.keys = 1000000;
+    typical.fpr = fpr;
+    return bloomfile_size_for(&typical) == 0 ? typical.hashes : 0;
 }
 
 int filter_begin(bloomfile_builder **out, const struct filter_options *options)

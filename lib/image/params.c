@@ -6,7 +6,6 @@
 #include <bloomfile_inspect.h>
 #include <string.h>
 
-#include "format/checksum.h"
 #include "format/decode.h"
 #include "format/hash.h"
 #include "format/probe.h"
@@ -82,24 +81,10 @@ int params_refuse_of_live(const struct bloomfile_params *p)
     return invalid(BLOOMFILE_EVALUE, p->series != 0 ? "series" : "period");
 }
 
-static double rate_of(const struct bloomfile_params *p, uint64_t keys)
-{
-    const uint32_t k = p->hashes != 0 ? p->hashes : bloomfile_hashes_for(p->layout, p->bits, keys);
-    return bloomfile_fpr_for(p->layout, p->bits, k, keys);
-}
-
 void params_fill(struct bloomfile_params *p)
 {
     const double fpr = p->fpr != 0 ? p->fpr : SIZING_DEFAULT_FPR;
-    uint64_t fit = 1, too_many = p->bits + 1;
-    while (too_many - fit > 1) {
-        const uint64_t middle = fit + (too_many - fit) / 2;
-        if (sizing_keeps(rate_of(p, middle), fpr))
-            fit = middle;
-        else
-            too_many = middle;
-    }
-    p->capacity = fit;
+    p->capacity = sizing_capacity(p->layout, p->bits, p->hashes, fpr);
 }
 
 bool params_need_keys(const struct bloomfile_params *p)
@@ -112,13 +97,6 @@ void params_set_keys(const struct bloomfile_params *p, uint64_t n, struct header
 {
     h->capacity = p->capacity != 0 ? p->capacity : n != 0 ? n : 1;
     h->record.n = n;
-}
-
-/* A file has whole pages; those of a layout that is solved answer better the more they have. */
-static uint64_t whole_pages(uint64_t m)
-{
-    const uint64_t bits = 8 * (uint64_t)CHECKSUM_PAGE;
-    return (m + bits - 1) / bits * bits;
 }
 
 /* Turns the header of a whole filter into that of a slice. */
@@ -160,11 +138,11 @@ int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_si
         h->m = sizing_bits(h->layout, h->capacity, h->fpr, &h->k);
         if (h->m == 0)
             return BLOOMFILE_EUNREACHABLE;
-        if (layout_of(h->layout)->solved && header_size == GEOMETRY_FILE_HEADER)
-            h->m = whole_pages(h->m);
+        if (header_size == GEOMETRY_FILE_HEADER)
+            h->m = sizing_file_bits(h->layout, h->m);
     }
     if (h->k == 0)
-        h->k = bloomfile_hashes_for(h->layout, h->m, h->capacity);
+        h->k = sizing_hashes(h->layout, h->m, h->capacity);
     const int error = p->slices != 0 ? cut_slice(p, h) : 0;
     h->m_unfolded = h->m;
     return error;

@@ -3,9 +3,9 @@
 #include "sizing/sizing.h"
 
 #include <bloomfile.h>
-#include <bloomfile_inspect.h>
 #include <math.h>
 
+#include "format/checksum.h"
 #include "format/layout.h"
 #include "sizing/rates.h"
 
@@ -105,12 +105,6 @@ static uint64_t solved_bits(uint32_t layout, uint64_t n, double p, uint64_t limi
     return units <= limit ? units * layout_of(layout)->unit_cells : 0;
 }
 
-/* Whether a layout takes that number of hashes; 0: any. */
-static bool hashes_valid(uint32_t layout, uint32_t hashes)
-{
-    return hashes <= (layout_of(layout)->solved ? 0 : BLOOMFILE_MAX_HASHES);
-}
-
 uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k)
 {
     const uint64_t unit_cells = layout_of(layout)->unit_cells;
@@ -166,51 +160,42 @@ uint64_t sizing_most_keys(uint32_t layout, uint64_t units, uint32_t k, double p,
     return fit;
 }
 
-uint64_t bloomfile_bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t hashes)
+uint64_t sizing_capacity(uint32_t layout, uint64_t m, uint32_t k, double p)
 {
-    if (layout == 0)
-        layout = LAYOUT_DEFAULT;
-    if (!layout_known(layout) || n < 1 || n > GEOMETRY_MAX_CAPACITY || !(fpr > 0 && fpr < 1) ||
-        !hashes_valid(layout, hashes))
-        return 0;
-    return sizing_bits(layout, n, fpr, &hashes);
+    const uint64_t units = geometry_units_of(layout, m);
+    uint64_t fit = 1, too_many = m + 1;
+    while (too_many - fit > 1) {
+        const uint64_t middle = fit + (too_many - fit) / 2;
+        const uint32_t hashes = k != 0 ? k : sizing_hashes(layout, m, middle);
+        if (sizing_keeps(sizing_rate(layout, units, hashes, middle), p))
+            fit = middle;
+        else
+            too_many = middle;
+    }
+    return fit;
 }
 
-double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes, uint64_t n)
+uint32_t sizing_hashes(uint32_t layout, uint64_t m, uint64_t n)
 {
-    if (layout == 0)
-        layout = LAYOUT_DEFAULT;
-    if (!layout_known(layout) || !geometry_bits_valid(layout, bits) ||
-        !hashes_valid(layout, hashes) || (hashes == 0) != layout_of(layout)->solved)
-        return NAN;
-    return sizing_rate(layout, geometry_units_of(layout, bits), hashes, n);
-}
-
-double bloomfile_fpr_spread(uint32_t layout, uint64_t bits, uint32_t hashes, uint64_t n)
-{
-    if (layout == 0)
-        layout = LAYOUT_DEFAULT;
-    if (isnan(bloomfile_fpr_for(layout, bits, hashes, n)) || layouts[layout]->variance == NULL)
-        return NAN;
-    return sqrt(layouts[layout]->variance(geometry_units_of(layout, bits), hashes, n));
-}
-
-uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint64_t n)
-{
+    const uint64_t units = geometry_units_of(layout, m);
     uint32_t best_k = 0;
     double best = 0;
-    if (n < 1)
+    if (layout_of(layout)->solved)
         return 0;
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES && k <= best_k + K_LOOKAHEAD; k++) {
-        double rate = bloomfile_fpr_for(layout, bits, k, n);
-        if (isnan(rate))
-            return 0;
+        const double rate = sizing_rate(layout, units, k, n);
         if (best_k == 0 || rate < best * (1 - margin)) {
             best = rate;
             best_k = k;
         }
     }
     return best_k;
+}
+
+uint64_t sizing_file_bits(uint32_t layout, uint64_t m)
+{
+    const uint64_t page = 8 * (uint64_t)CHECKSUM_PAGE;
+    return layout_of(layout)->solved ? (m + page - 1) / page * page : m;
 }
 
 /* ---- How much of an intersection's fill is common to its sources. */

@@ -25,6 +25,16 @@ double sizing_rate(uint32_t layout, uint64_t units, uint32_t k, uint64_t n);
  * it, from 1 to 2^60. */
 uint64_t sizing_most_keys(uint32_t layout, uint64_t units, uint32_t k, double p, uint64_t guess);
 
+/* The k with the lowest rate for n keys in m bits; 0 if the layout is solved. */
+uint32_t sizing_hashes(uint32_t layout, uint64_t m, uint64_t n);
+
+/* The largest number of keys, 1 at least, that keeps rate p in m bits. k 0: the best for each. */
+uint64_t sizing_capacity(uint32_t layout, uint64_t m, uint32_t k, double p);
+
+/* How many bits a builder gives a file that needs m: whole pages, if the layout is solved, since
+ * then it answers better the more it has. */
+uint64_t sizing_file_bits(uint32_t layout, uint64_t m);
+
 /* Of a known layout. */
 const struct sizing *sizing_of(uint32_t layout);
 

@@ -405,5 +405,35 @@ class Names(ToolTest):
         self.assertIn(name, os.listdir(os.fsencode(self.folder)))
 
 
+class DryRun(ToolTest):
+    def dry(self, *options):
+        printed = self.output("bfcreate", "--dry-run", *options).decode()
+        return {name: rest.split()[0] for name, rest in (line.split(None, 1) for line in printed.splitlines())}
+
+    def assert_made(self, *options, keys=()):
+        said = self.dry(*options)
+        self.output("bfcreate", "-qf", *options, "made.bloom", stdin=lines(*keys))
+        header, size = (self.inspected("made.bloom")[name] for name in ("header", "size"))
+        self.assertEqual([said[name] for name in ("layout", "m", "capacity", "size")],
+                         [str(value) for value in (header["layout"], header["m"], header["capacity"], size)], options)
+        self.assertEqual(said.get("k", "0"), str(header["k"]))
+
+    def test_size_is_that_of_the_filter_made(self):
+        for options in ("-n1000",), ("-n5k", "-p0.1%", "-lclassic"), ("-n3k", "-lcounting"), ("-n9k", "-lribbon"), \
+                ("-n20k", "--slice", "2/3"), ("-n9k", "-m80k", "-k3"):
+            self.assert_made(*options, keys=numbered(500))
+        for options in ("-n1000",), ("-m80k",), ("--grow",), ("-n5k", "--generations=3", "--every=1h"):
+            self.assert_made("--live", *options)
+
+    def test_nothing_is_read_or_written(self):
+        self.write("old.bloom", b"not a filter")
+        before = self.snapshot()
+        self.assertEqual(self.output("bfcreate", "--dry-run", "-n10", "old.bloom", "no-such-file"),
+                         self.output("bfcreate", "--dry-run", "-n10"))
+        self.assertEqual(self.snapshot(), before)
+        self.assertIn("-n/--capacity or -m/--bits", self.trouble("bfcreate", "--dry-run", "old.bloom"))
+        self.assertIn("2^64", self.trouble("bfcreate", "--dry-run", "-n10", "-p1e-20"))
+
+
 if __name__ == "__main__":
     main()

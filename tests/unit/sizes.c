@@ -20,11 +20,14 @@ int main(void)
            5) {
         if (p != 0)
             m = sizing_bits(layout, n, p, &k);
-        else if (k == 0)
-            k = bloomfile_hashes_for(layout, m, n);
-        if (m != 0)
-            printf("%" PRIu64 " %" PRIu32 " %a %a\n", m, k, bloomfile_fpr_for(layout, m, k, n),
-                   bloomfile_fpr_spread(layout, m, k, n));
+        struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+        size.layout = layout;
+        size.hashes = k;
+        size.keys = n;
+        size.bits = m;
+        size.want_spread = 1;
+        if (m != 0 && bloomfile_size_for(&size) == 0)
+            printf("%" PRIu64 " %" PRIu32 " %a %a\n", m, size.hashes, size.fpr, size.spread);
         else
             printf("none\n");
         fflush(stdout);

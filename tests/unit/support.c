@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 #include "format/decode.h"
 #include "format/header.h"
 #include "image/body.h"
+#include "sizing/sizing.h"
 
 void check_error(int got, int expected, const char *what, const char *file, int line)
 {
@@ -172,6 +174,44 @@ bloomfile_filter *open_image(struct bytes image, unsigned flags)
     bloomfile_filter *f;
     assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), flags), 0);
     return f;
+}
+
+static struct bloomfile_size size_of(uint32_t layout, uint64_t bits, uint32_t k, uint64_t n)
+{
+    struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+    size.layout = layout;
+    size.bits = bits;
+    size.hashes = k;
+    size.keys = n;
+    return size;
+}
+
+uint64_t bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t k)
+{
+    struct bloomfile_size size = size_of(layout, 0, k, n);
+    size.fpr = fpr;
+    return bloomfile_size_for(&size) == 0 ? size.bits : 0;
+}
+
+uint32_t hashes_for(uint32_t layout, uint64_t bits, uint64_t n)
+{
+    struct bloomfile_size size = size_of(layout, bits, 0, n);
+    return bits != 0 && n != 0 && bloomfile_size_for(&size) == 0 ? size.hashes : 0;
+}
+
+double fpr_for(uint32_t layout, uint64_t bits, uint32_t k, uint64_t n)
+{
+    struct bloomfile_size size = size_of(layout, bits, k, n);
+    if (n == 0)
+        return sizing_rate(layout, geometry_units_of(layout, bits), k, n);
+    return bits != 0 && bloomfile_size_for(&size) == 0 ? size.fpr : NAN;
+}
+
+double spread_for(uint32_t layout, uint64_t bits, uint32_t k, uint64_t n)
+{
+    struct bloomfile_size size = size_of(layout, bits, k, n);
+    size.want_spread = 1;
+    return bits != 0 && bloomfile_size_for(&size) == 0 ? size.spread : NAN;
 }
 
 struct bloomfile_info info_of(const bloomfile_filter *f)

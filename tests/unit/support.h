@@ -93,6 +93,12 @@ int open_named(bloomfile_filter **out, struct bloomfile_source from, unsigned fl
 bloomfile_filter *open_image(struct bytes image, unsigned flags);
 struct bloomfile_info info_of(const bloomfile_filter *f);
 
+/* One of the numbers that bloomfile_size_for() finds; 0 or NaN after an error. */
+uint64_t bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t k);
+uint32_t hashes_for(uint32_t layout, uint64_t bits, uint64_t n);
+double fpr_for(uint32_t layout, uint64_t bits, uint32_t k, uint64_t n);
+double spread_for(uint32_t layout, uint64_t bits, uint32_t k, uint64_t n);
+
 /* Of an image whose body has been verified. */
 struct bloomfile_info verified_info(struct bytes image);
 

@@ -43,7 +43,7 @@ TEST_IN_DIR(a_new_filter_is_empty_whole_and_clean_once_closed)
     assert_string_equal(info.label, "seen");
     assert_int_equal(info.seed, 7);
     assert_int_equal(info.tag[15], 3);
-    assert_int_equal(info.bits, bloomfile_bits_for(0, 1000, 1e-9, 0));
+    assert_int_equal(info.bits, bits_for(0, 1000, 1e-9, 0));
     bloomfile_close(f);
 
     f = open_for("filter", 0);
@@ -299,13 +299,11 @@ TEST_IN_DIR(of_bits_alone_the_capacity_is_what_keeps_the_rate)
                 bloomfile_close(f);
                 const uint64_t n = info.capacity;
                 const double rate = r == 0 ? 0.01 : 0.0001;
-                const uint32_t next =
-                    hashes != 0 ? hashes : bloomfile_hashes_for(layout, params.bits, n + 1);
-                assert_int_equal(info.hashes, hashes != 0
-                                                  ? hashes
-                                                  : bloomfile_hashes_for(layout, params.bits, n));
-                assert_true(bloomfile_fpr_for(layout, params.bits, info.hashes, n) <= rate);
-                assert_true(bloomfile_fpr_for(layout, params.bits, next, n + 1) > rate);
+                const uint32_t next = hashes != 0 ? hashes : hashes_for(layout, params.bits, n + 1);
+                assert_int_equal(info.hashes,
+                                 hashes != 0 ? hashes : hashes_for(layout, params.bits, n));
+                assert_true(fpr_for(layout, params.bits, info.hashes, n) <= rate);
+                assert_true(fpr_for(layout, params.bits, next, n + 1) > rate);
             }
 }
 

@@ -15,12 +15,11 @@
 static uint64_t limit_of(const struct bloomfile_info *info)
 {
     const double target =
-        info->fpr > 0 ? info->fpr
-                      : bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->capacity);
+        info->fpr > 0 ? info->fpr : fpr_for(info->layout, info->bits, info->hashes, info->capacity);
     uint64_t fit = 0, too_many = MOST_KEYS;
     while (too_many - fit > 1) {
         const uint64_t middle = (fit + too_many) / 2;
-        if (bloomfile_fpr_for(info->layout, info->bits, info->hashes, middle) <= 2 * target)
+        if (fpr_for(info->layout, info->bits, info->hashes, middle) <= 2 * target)
             fit = middle;
         else
             too_many = middle;

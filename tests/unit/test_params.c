@@ -161,7 +161,7 @@ TEST(what_is_not_said_is_derived)
     assert_int_equal(info.capacity, 1000);
     assert_true(info.fpr == 0.01);
     assert_int_equal(info.seed, 0);
-    assert_int_equal(info.bits, bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, 0));
+    assert_int_equal(info.bits, bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, 0));
     assert_int_equal(info.bits_unfolded, info.bits);
     assert_string_equal(info.label, "");
 }
@@ -174,24 +174,24 @@ TEST(capacity_rate_bits_and_hashes_combine)
         assert_int_equal(info.capacity, 5000);
         assert_int_equal(info.keys, 10);
         assert_true(info.fpr == 0.02);
-        assert_int_equal(info.bits, bloomfile_bits_for(l, 5000, 0.02, 0));
-        assert_true(bloomfile_fpr_for(l, info.bits, info.hashes, 5000) <= 0.02);
+        assert_int_equal(info.bits, bits_for(l, 5000, 0.02, 0));
+        assert_true(fpr_for(l, info.bits, info.hashes, 5000) <= 0.02);
 
         info = built((struct bloomfile_params){ .layout = l, .fpr = 0.02, .hashes = 3 }, 700);
         assert_int_equal(info.hashes, 3);
         assert_int_equal(info.capacity, 700);
-        assert_int_equal(info.bits, bloomfile_bits_for(l, 700, 0.02, 3));
+        assert_int_equal(info.bits, bits_for(l, 700, 0.02, 3));
 
         info = built((struct bloomfile_params){ .layout = l, .bits = 10240 }, 700);
         assert_int_equal(info.bits, 10240);
-        assert_int_equal(info.hashes, bloomfile_hashes_for(l, 10240, 700));
+        assert_int_equal(info.hashes, hashes_for(l, 10240, 700));
         assert_true(info.fpr == 0);
 
         info = built(
             (struct bloomfile_params){
                 .layout = l, .bits = 10240, .capacity = 200, .over_capacity = 1 },
             700);
-        assert_int_equal(info.hashes, bloomfile_hashes_for(l, 10240, 200));
+        assert_int_equal(info.hashes, hashes_for(l, 10240, 200));
         assert_int_equal(info.capacity, 200);
         assert_int_equal(info.keys, 700);
 

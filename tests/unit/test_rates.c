@@ -32,11 +32,11 @@ TEST(the_published_table_is_met)
         { 2, 1, 39.3 },     { 2, 2, 40.0 },     { 2, 5, 65.2 },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
-        double rate = bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, rows[i].bits_per_key * 80000,
-                                        rows[i].k, 80000);
+        double rate =
+            fpr_for(BLOOMFILE_LAYOUT_CLASSIC, rows[i].bits_per_key * 80000, rows[i].k, 80000);
         assert_close(100 * rate, rows[i].percent, 0.007, "published");
-        assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_COUNTING, rows[i].bits_per_key * 80000,
-                                      rows[i].k, 80000) == rate);
+        assert_true(fpr_for(BLOOMFILE_LAYOUT_COUNTING, rows[i].bits_per_key * 80000, rows[i].k,
+                            80000) == rate);
     }
 }
 
@@ -62,8 +62,8 @@ TEST(tiny_filters_have_the_enumerated_rate)
     for (unsigned m = 1; m <= 5; m++)
         for (unsigned k = 1; k <= 3; k++)
             for (unsigned n = 1; k * (n + 1) <= 8; n++)
-                assert_close(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, m, k, n),
-                             enumerated_rate(m, k, n), 1e-12, "enumerated");
+                assert_close(fpr_for(BLOOMFILE_LAYOUT_CLASSIC, m, k, n), enumerated_rate(m, k, n),
+                             1e-12, "enumerated");
 }
 
 /* The mean of (ones / cells)^k over how many cells so many throws fill; the throws go on from
@@ -97,7 +97,7 @@ TEST(classic_rates_are_the_mean_over_the_ones)
             const unsigned k = hashes[h];
             for (unsigned n = 1; n * k < 2 * cells[c]; n = n * 3 / 2 + 1) {
                 double tolerance = n * k <= 2048 ? 1e-9 : k <= 20 ? 2e-4 : 5e-3;
-                assert_close(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, cells[c], k, n),
+                assert_close(fpr_for(BLOOMFILE_LAYOUT_CLASSIC, cells[c], k, n),
                              with_equal_digests(occupied_rate(&o, n * k, k), n), tolerance,
                              "classic");
             }
@@ -130,7 +130,7 @@ TEST(blocked_rates_are_the_mean_over_the_keys_of_a_block)
     };
     for (size_t i = 0; i < ROWS(rows); i++)
         assert_close(
-            bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * rows[i].blocks, rows[i].k, rows[i].n),
+            fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * rows[i].blocks, rows[i].k, rows[i].n),
             with_equal_digests(blocked_rate(rows[i].blocks, rows[i].k, rows[i].n), rows[i].n), 1e-7,
             "blocked");
 }
@@ -175,14 +175,12 @@ TEST(real_rates_scatter_as_far_as_computed)
             free(image.data);
         }
         const double mean = sum / 200, deviation = sqrt(squares / 200 - mean * mean);
-        assert_close(deviation / mean,
-                     bloomfile_fpr_spread(recipe.layout, recipe.m, recipe.k, recipe.keys), 0.25,
-                     "spread");
+        assert_close(deviation / mean, spread_for(recipe.layout, recipe.m, recipe.k, recipe.keys),
+                     0.25, "spread");
     }
-    assert_true(bloomfile_fpr_spread(BLOOMFILE_LAYOUT_BLOCKED, 5120, 6, 0) == 0);
-    assert_true(bloomfile_fpr_spread(BLOOMFILE_LAYOUT_BLOCKED, 512, 64, UINT64_MAX) == 0);
-    assert_true(isnan(bloomfile_fpr_spread(BLOOMFILE_LAYOUT_RIBBON, 5120, 0, 10)));
-    assert_true(isnan(bloomfile_fpr_spread(BLOOMFILE_LAYOUT_CLASSIC, 0, 1, 1)));
+    assert_true(spread_for(BLOOMFILE_LAYOUT_BLOCKED, 512, 64, UINT64_MAX) == 0);
+    assert_true(isnan(spread_for(BLOOMFILE_LAYOUT_RIBBON, 5120, 0, 10)));
+    assert_true(isnan(spread_for(BLOOMFILE_LAYOUT_CLASSIC, 0, 1, 1)));
 }
 
 TEST(further_keys_of_an_empty_body_are_all_its_keys)
@@ -193,7 +191,7 @@ TEST(further_keys_of_an_empty_body_are_all_its_keys)
             assert_close(
                 with_equal_digests(
                     sizing_of(BLOOMFILE_LAYOUT_BLOCKED)->after(512 * 100, k, 0, blocks, n), n),
-                bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * 100, k, n), 1e-7, "after");
+                fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * 100, k, n), 1e-7, "after");
 }
 
 TEST(large_filters_have_the_limit_s_rate)
@@ -202,8 +200,8 @@ TEST(large_filters_have_the_limit_s_rate)
     for (uint64_t n = 100000; n <= 1ULL << 54; n *= 37)
         for (size_t i = 0; i < ROWS(bits_per_key); i++)
             for (uint32_t k = 1; k <= 12; k++)
-                assert_close(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC,
-                                               (uint64_t)(bits_per_key[i] * (double)n), k, n),
+                assert_close(fpr_for(BLOOMFILE_LAYOUT_CLASSIC,
+                                     (uint64_t)(bits_per_key[i] * (double)n), k, n),
                              with_equal_digests(pow(-expm1(-(double)k / bits_per_key[i]), k), n),
                              1e-3, "limit");
 }
@@ -213,13 +211,13 @@ TEST(no_rate_is_above_1)
     for (uint64_t m = 1; m <= 1000; m += m / 16 + 1)
         for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
             for (uint64_t n = 1; n < 1ULL << 62; n += n / 2 + 1)
-                assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, m, k, n) <= 1);
+                assert_true(fpr_for(BLOOMFILE_LAYOUT_CLASSIC, m, k, n) <= 1);
 }
 
 TEST(tiny_rates_are_not_lost_in_rounding)
 {
     for (uint64_t n = 1; n < 1000000; n = n * 5 + 2)
-        assert_close(bloomfile_fpr_for(BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_MAX_BITS, 1, n),
+        assert_close(fpr_for(BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_MAX_BITS, 1, n),
                      ldexp((double)n, -60) + ldexp((double)n, -64), 1e-6, "tiny");
 }
 
@@ -228,13 +226,13 @@ TEST(a_rate_grows_with_the_keys_and_shrinks_with_the_bits)
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         double last = 0;
         for (uint64_t n = 1; n < 1ULL << 50; n += n / 3 + 1) {
-            double rate = bloomfile_fpr_for(layout, 512 * 1000, 6, n);
+            double rate = fpr_for(layout, 512 * 1000, 6, n);
             assert_true(rate >= last * (1 - 1e-9) && rate <= 1);
             last = rate;
         }
         assert_true(last > 0.999999);
         for (uint64_t blocks = 1; blocks < 1ULL << 40; blocks += blocks / 3 + 1) {
-            double rate = bloomfile_fpr_for(layout, 512 * blocks, 6, 10000);
+            double rate = fpr_for(layout, 512 * blocks, 6, 10000);
             assert_true(rate <= last * (1 + 1e-9) && rate >= 0);
             last = rate;
         }
@@ -246,7 +244,7 @@ TEST(no_keys_have_no_false_positives)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint64_t m = 512; m <= BLOOMFILE_MAX_BITS; m *= 512)
-            assert_true(bloomfile_fpr_for(layout, m, 6, 0) == 0);
+            assert_true(fpr_for(layout, m, 6, 0) == 0);
 }
 
 /* Random digests ask whether they are in filters of random digests. */
@@ -275,7 +273,7 @@ TEST(a_small_filter_lies_as_often_as_computed)
             bloomfile_close(f);
             free(image.data);
         }
-        double rate = bloomfile_fpr_for(recipe.layout, recipe.m, recipe.k, recipe.keys);
+        double rate = fpr_for(recipe.layout, recipe.m, recipe.k, recipe.keys);
         assert_close(found / FILTERS / QUERIES, rate, 0.05, "measured");
     }
 }

@@ -771,9 +771,9 @@ TEST(k_is_none)
                                              .layout = BLOOMFILE_LAYOUT_RIBBON,
                                              .hashes = 1 };
     assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EVALUE);
-    assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 0.01, 7), 0);
-    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_LAYOUT_RIBBON, 51200, 1000), 0);
-    assert_true(isnan(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 51200, 7, 1000)));
+    assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 0.01, 7), 0);
+    assert_int_equal(hashes_for(BLOOMFILE_LAYOUT_RIBBON, 51200, 1000), 0);
+    assert_true(isnan(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 51200, 7, 1000)));
 }
 
 TEST(sizes_keep_the_rate_and_are_least)
@@ -781,28 +781,26 @@ TEST(sizes_keep_the_rate_and_are_least)
     static const double rates[] = { 0.1, 0.01, 1e-4, 1e-9 };
     for (size_t r = 0; r < ROWS(rates); r++)
         for (uint64_t n = 1; n < 1000000000u; n *= 9) {
-            const uint64_t bits = bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, n, rates[r], 0);
+            const uint64_t bits = bits_for(BLOOMFILE_LAYOUT_RIBBON, n, rates[r], 0);
             assert_true(bits >= 512 && bits % 512 == 0);
-            assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, bits, 0, n) <=
-                        rates[r] * 1.0000001);
+            assert_true(fpr_for(BLOOMFILE_LAYOUT_RIBBON, bits, 0, n) <= rates[r] * 1.0000001);
             assert_true(bits == 512 ||
-                        bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, bits - 512, 0, n) > rates[r]);
+                        fpr_for(BLOOMFILE_LAYOUT_RIBBON, bits - 512, 0, n) > rates[r]);
             if (n > 100000)
                 assert_true((double)bits / (double)n <= -1.08 * log2(rates[r]));
         }
-    assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 1e-10, 0),
-                     0); /* 32 columns */
-    assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 1ULL << 40) == 1);
-    assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512 * 6400, 0, 1ULL << 40) == 1);
+    assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 1e-10, 0), 0); /* 32 columns */
+    assert_true(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 1ULL << 40) == 1);
+    assert_true(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512 * 6400, 0, 1ULL << 40) == 1);
     /* A line, three blocks of 4, 5 and 5 columns, and keys whose first block is one of the first
      * two. */
-    assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 70) - 0.046875) < 1e-6);
+    assert_true(fabs(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 70) - 0.046875) < 1e-6);
     /* As ever, so that the same keys make the same bytes. */
-    assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, 10942651, 0.2, 0), 53808 * 512);
+    assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 10942651, 0.2, 0), 53808 * 512);
     /* Pages of 15000 to 16000 keys take more blocks than those of 15000. */
-    assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_RIBBON, 1215847, 0.24, 0), 5199 * 512);
+    assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 1215847, 0.24, 0), 5199 * 512);
     /* Seven blocks of 2 columns, as many as a line has room for. */
-    assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 215) - 0.25) < 1e-6);
+    assert_true(fabs(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 215) - 0.25) < 1e-6);
 }
 
 /* Over a binomial distribution of the keys. */
@@ -815,8 +813,8 @@ TEST(the_rate_of_several_pages_is_the_mean_of_theirs)
         double mean = 0;
         for (double j = 0; j <= n; j++)
             mean += exp(lgamma(n + 1) - lgamma(j + 1) - lgamma(n - j + 1) - n * log(2)) *
-                    bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, page, 0, (uint64_t)j);
-        const double rate = bloomfile_fpr_for(BLOOMFILE_LAYOUT_RIBBON, 2 * page, 0, keys[i]);
+                    fpr_for(BLOOMFILE_LAYOUT_RIBBON, page, 0, (uint64_t)j);
+        const double rate = fpr_for(BLOOMFILE_LAYOUT_RIBBON, 2 * page, 0, keys[i]);
         assert_true(fabs(rate - mean) <= 1e-8 * mean + ldexp(n, -64));
     }
 }

@@ -4,6 +4,7 @@
 
 #include <bloomfile_inspect.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "image/params.h"
 
@@ -20,7 +21,7 @@ static double best_rate(uint32_t layout, uint64_t m, uint64_t n)
 {
     double best = 1;
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
-        best = fmin(best, bloomfile_fpr_for(layout, m, k, n));
+        best = fmin(best, fpr_for(layout, m, k, n));
     return best;
 }
 
@@ -31,12 +32,12 @@ TEST(as_many_bits_as_said_keep_the_rate_and_fewer_do_not)
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         for (size_t i = 0; i < ROWS(counts); i++) {
             for (size_t r = 0; r < ROWS(rates); r++) {
-                uint64_t m = bloomfile_bits_for(layout, counts[i], rates[r], 0);
+                uint64_t m = bits_for(layout, counts[i], rates[r], 0);
                 uint64_t units = m / unit_of(layout), fewer = units - units / 200 - 1;
                 assert_int_equal(m % unit_of(layout), 0);
                 assert_int_not_equal(m, 0);
-                uint32_t k = bloomfile_hashes_for(layout, m, counts[i]);
-                assert_true(bloomfile_fpr_for(layout, m, k, counts[i]) <= rates[r] * (1 + margin));
+                uint32_t k = hashes_for(layout, m, counts[i]);
+                assert_true(fpr_for(layout, m, k, counts[i]) <= rates[r] * (1 + margin));
                 if (fewer > 0)
                     assert_true(best_rate(layout, fewer * unit_of(layout), counts[i]) > rates[r]);
             }
@@ -48,10 +49,10 @@ TEST(as_many_bits_as_said_keep_the_rate_for_given_hashes)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         for (uint32_t k = 1; k <= 20; k++) {
-            uint64_t m = bloomfile_bits_for(layout, 20000, 0.01, k);
+            uint64_t m = bits_for(layout, 20000, 0.01, k);
             uint64_t units = m / unit_of(layout), fewer = units - units / 200 - 1;
-            assert_true(bloomfile_fpr_for(layout, m, k, 20000) <= 0.01 * (1 + margin));
-            assert_true(bloomfile_fpr_for(layout, fewer * unit_of(layout), k, 20000) > 0.01);
+            assert_true(fpr_for(layout, m, k, 20000) <= 0.01 * (1 + margin));
+            assert_true(fpr_for(layout, fewer * unit_of(layout), k, 20000) > 0.01);
         }
     }
 }
@@ -61,7 +62,7 @@ TEST(the_hashes_chosen_have_the_lowest_rate)
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++)
         for (uint64_t m = 512; m <= 512 << 12; m *= 4)
             for (uint64_t n = 1; n < m; n = n * 5 / 2 + 1)
-                assert_true(bloomfile_fpr_for(layout, m, bloomfile_hashes_for(layout, m, n), n) <=
+                assert_true(fpr_for(layout, m, hashes_for(layout, m, n), n) <=
                             best_rate(layout, m, n) * 1.000001);
 }
 
@@ -73,10 +74,9 @@ TEST(no_other_number_of_hashes_needs_fewer_bits)
         double fpr;
     } rows[] = { { 52, 0.0124 }, { 115, 0.01493 }, { 5, 2.95e-12 }, { 7, 8.89e-10 } };
     for (size_t i = 0; i < ROWS(rows); i++) {
-        const uint64_t m = bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, rows[i].n, rows[i].fpr, 0);
+        const uint64_t m = bits_for(BLOOMFILE_LAYOUT_BLOCKED, rows[i].n, rows[i].fpr, 0);
         for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
-            assert_true(bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, rows[i].n, rows[i].fpr, k) >=
-                        m);
+            assert_true(bits_for(BLOOMFILE_LAYOUT_BLOCKED, rows[i].n, rows[i].fpr, k) >= m);
     }
 }
 
@@ -92,32 +92,30 @@ TEST(sizes_do_not_depend_on_what_was_in_memory)
 {
     for (uint32_t k = 1; k <= 20; k++) {
         fill_stack(0);
-        const uint64_t bits = bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, k);
-        const double rate = bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * 30, k, 1000);
+        const uint64_t bits = bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, k);
+        const double rate = fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * 30, k, 1000);
         fill_stack(k);
-        assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, k), bits);
+        assert_int_equal(bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, k), bits);
         fill_stack(k);
-        assert_true(bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * 30, k, 1000) == rate);
+        assert_true(fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * 30, k, 1000) == rate);
     }
 }
 
 TEST(counters_are_as_many_as_classic_bits)
 {
     for (uint64_t n = 1; n < 1ULL << 40; n *= 77) {
-        uint64_t m = bloomfile_bits_for(BLOOMFILE_LAYOUT_CLASSIC, n, 0.02, 0);
-        assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_COUNTING, n, 0.02, 0), m);
-        assert_int_equal(bloomfile_hashes_for(BLOOMFILE_LAYOUT_COUNTING, m, n),
-                         bloomfile_hashes_for(BLOOMFILE_LAYOUT_CLASSIC, m, n));
+        uint64_t m = bits_for(BLOOMFILE_LAYOUT_CLASSIC, n, 0.02, 0);
+        assert_int_equal(bits_for(BLOOMFILE_LAYOUT_COUNTING, n, 0.02, 0), m);
+        assert_int_equal(hashes_for(BLOOMFILE_LAYOUT_COUNTING, m, n),
+                         hashes_for(BLOOMFILE_LAYOUT_CLASSIC, m, n));
     }
 }
 
 TEST(ten_bits_a_key_are_about_one_percent)
 {
-    assert_in_range(bloomfile_bits_for(BLOOMFILE_LAYOUT_CLASSIC, 1000000, 0.01, 0), 9585000,
-                    9640000);
-    assert_in_range(bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000000, 0.01, 0), 9800000,
-                    10200000);
-    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_LAYOUT_CLASSIC, 10000000, 1000000), 7);
+    assert_in_range(bits_for(BLOOMFILE_LAYOUT_CLASSIC, 1000000, 0.01, 0), 9585000, 9640000);
+    assert_in_range(bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000000, 0.01, 0), 9800000, 10200000);
+    assert_int_equal(hashes_for(BLOOMFILE_LAYOUT_CLASSIC, 10000000, 1000000), 7);
 }
 
 TEST(more_keys_or_a_lower_rate_need_no_fewer_bits)
@@ -125,13 +123,13 @@ TEST(more_keys_or_a_lower_rate_need_no_fewer_bits)
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         uint64_t last = 0;
         for (uint64_t n = 1; n < 1ULL << 55; n = n * 5 + 1) {
-            uint64_t m = bloomfile_bits_for(layout, n, 0.02, 0);
+            uint64_t m = bits_for(layout, n, 0.02, 0);
             assert_true(m > last || (layout == BLOOMFILE_LAYOUT_BLOCKED && m == 512));
             last = m;
         }
         last = 0;
         for (double p = 0.9; p > 1e-6; p *= 0.5) {
-            uint64_t m = bloomfile_bits_for(layout, 100000, p, 0);
+            uint64_t m = bits_for(layout, 100000, p, 0);
             assert_true(m > last);
             last = m;
         }
@@ -150,7 +148,7 @@ TEST(large_sizes_have_many_divisors)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         for (uint64_t n = 100; n < 1ULL << 40; n *= 7) {
-            uint64_t units = bloomfile_bits_for(layout, n, 0.01, 0) / unit_of(layout);
+            uint64_t units = bits_for(layout, n, 0.01, 0) / unit_of(layout);
             static const struct {
                 uint64_t from;
                 unsigned divisors;
@@ -170,42 +168,138 @@ TEST(large_sizes_have_many_divisors)
     }
 }
 
+/* ---- bytes, and keys that fit */
+
+static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
+                                    BLOOMFILE_LAYOUT_COUNTING, BLOOMFILE_LAYOUT_RIBBON };
+
+TEST(sizes_in_bytes_are_those_of_what_a_builder_makes)
+{
+    static const uint64_t counts[] = { 1, 500, 20000 };
+    for (size_t l = 0; l < ROWS(layouts); l++)
+        for (size_t i = 0; i < ROWS(counts); i++)
+            for (int by_hand = 0; by_hand < 2; by_hand++) {
+                struct bloomfile_params params = { .struct_size = sizeof params,
+                                                   .layout = layouts[l],
+                                                   .bits = by_hand ? 512 * 900 : 0,
+                                                   .fpr = 0.003 };
+                struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+                size.layout = layouts[l];
+                size.keys = counts[i];
+                size.bits = params.bits;
+                size.fpr = 0.003;
+                assert_error(bloomfile_size_for(&size), 0);
+                bloomfile_builder *b = new_builder(params);
+                add_numbers(b, 0, counts[i]);
+                struct bytes file = finish_file(b), image = last_image(b);
+                assert_int_equal(file.size, size.file_size);
+                assert_int_equal(image.size, size.image_size);
+                const struct bloomfile_info info = verified_info(image);
+                assert_int_equal(info.bits, size.bits);
+                assert_int_equal(info.hashes, size.hashes);
+                free(file.data);
+                free(image.data);
+            }
+}
+
+TEST(as_many_keys_as_said_keep_the_rate_and_one_more_does_not)
+{
+    for (size_t l = 0; l < ROWS(layouts); l++)
+        for (uint32_t k = 0; k <= 7; k += 7) {
+            struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+            size.layout = layouts[l];
+            size.bits = 512 * 1000;
+            size.hashes = layouts[l] == BLOOMFILE_LAYOUT_RIBBON ? 0 : k;
+            size.fpr = 0.001;
+            assert_error(bloomfile_size_for(&size), 0);
+            assert_true(size.fpr <= 0.001 * (1 + margin));
+            struct bloomfile_size more = size;
+            more.hashes = layouts[l] == BLOOMFILE_LAYOUT_RIBBON ? 0 : k;
+            more.keys++;
+            assert_error(bloomfile_size_for(&more), 0);
+            assert_true(more.fpr > 0.001);
+        }
+}
+
+TEST(a_call_with_its_own_results_finds_them_again)
+{
+    for (size_t l = 0; l < ROWS(layouts); l++) {
+        struct bloomfile_size size = BLOOMFILE_SIZE_INIT, again;
+        size.layout = layouts[l];
+        size.keys = 30000;
+        assert_error(bloomfile_size_for(&size), 0);
+        again = size;
+        assert_error(bloomfile_size_for(&again), 0);
+        again.file_size = size.file_size; /* a ribbon file that has its bits from hand is smaller */
+        assert_memory_equal(&again, &size, sizeof size);
+    }
+}
+
+TEST(an_invalid_member_of_a_size_is_named_and_nothing_changes)
+{
+    static const struct {
+        const char *name;
+        struct bloomfile_size size;
+    } rows[] = {
+        { "layout", { .layout = 5, .keys = 1 } },
+        { "hashes", { .hashes = 65, .keys = 1 } },
+        { "hashes", { .layout = BLOOMFILE_LAYOUT_RIBBON, .hashes = 1, .keys = 1 } },
+        { "bits", { .bits = 513, .keys = 1 } },
+        { "keys", { .fpr = 0.01 } },
+        { "keys", { .keys = (1ULL << 60) + 1, .fpr = 0.9 } },
+        { "fpr", { .keys = 1, .fpr = 1 } },
+        { "want_spread", { .keys = 1, .want_spread = 2 } },
+        { "reserved", { .keys = 1, .reserved = 1 } },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct bloomfile_size size = rows[i].size;
+        size.struct_size = sizeof size;
+        const struct bloomfile_size before = size;
+        assert_error(bloomfile_size_for(&size), BLOOMFILE_EVALUE);
+        assert_string_equal(bloomfile_invalid(), rows[i].name);
+        assert_memory_equal(&size, &before, sizeof size);
+    }
+    struct bloomfile_size unset = { .keys = 1 };
+    assert_error(bloomfile_size_for(&unset), BLOOMFILE_ESTRUCTSIZE);
+    struct bloomfile_size low = BLOOMFILE_SIZE_INIT;
+    low.keys = 1;
+    low.fpr = 1e-20;
+    assert_error(bloomfile_size_for(&low), BLOOMFILE_EUNREACHABLE);
+}
+
 /* ---- ends of the ranges */
 
 TEST(arguments_out_of_range_have_no_answer)
 {
     const uint32_t classic = BLOOMFILE_LAYOUT_CLASSIC, unknown = 5;
-    assert_int_equal(bloomfile_bits_for(unknown, 10, 0.01, 0), 0);
-    assert_int_equal(bloomfile_bits_for(classic, 0, 0.01, 0), 0);
-    assert_int_equal(bloomfile_bits_for(classic, (1ULL << 60) + 1, 0.9, 0), 0);
-    assert_int_equal(bloomfile_bits_for(classic, 10, 0.01, 65), 0);
-    static const double no_rates[] = { 0, -0.0, -1, 1, 2, NAN, -NAN, INFINITY, -INFINITY };
+    assert_int_equal(bits_for(unknown, 10, 0.01, 0), 0);
+    assert_int_equal(bits_for(classic, 0, 0.01, 0), 0);
+    assert_int_equal(bits_for(classic, (1ULL << 60) + 1, 0.9, 0), 0);
+    assert_int_equal(bits_for(classic, 10, 0.01, 65), 0);
+    static const double no_rates[] = { -1, 1, 2, NAN, -NAN, INFINITY, -INFINITY };
     for (size_t i = 0; i < ROWS(no_rates); i++)
-        assert_int_equal(bloomfile_bits_for(classic, 10, no_rates[i], 0), 0);
+        assert_int_equal(bits_for(classic, 10, no_rates[i], 0), 0);
 
-    assert_true(isnan(bloomfile_fpr_for(unknown, 512, 1, 1)));
-    assert_true(isnan(bloomfile_fpr_for(classic, 0, 1, 1)));
-    assert_true(isnan(bloomfile_fpr_for(classic, BLOOMFILE_MAX_BITS + 1, 1, 1)));
-    assert_true(isnan(bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 513, 1, 1)));
-    assert_true(isnan(bloomfile_fpr_for(classic, 512, 0, 1)));
-    assert_true(isnan(bloomfile_fpr_for(classic, 512, 65, 1)));
+    assert_true(isnan(fpr_for(unknown, 512, 1, 1)));
+    assert_true(isnan(fpr_for(classic, 0, 1, 1)));
+    assert_true(isnan(fpr_for(classic, BLOOMFILE_MAX_BITS + 1, 1, 1)));
+    assert_true(isnan(fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 513, 1, 1)));
+    assert_true(isnan(fpr_for(classic, 512, 65, 1)));
 
-    assert_int_equal(bloomfile_hashes_for(unknown, 512, 1), 0);
-    assert_int_equal(bloomfile_hashes_for(classic, 0, 1), 0);
-    assert_int_equal(bloomfile_hashes_for(classic, 512, 0), 0);
-    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_LAYOUT_BLOCKED, 511, 1), 0);
-    assert_int_equal(bloomfile_hashes_for(classic, BLOOMFILE_MAX_BITS + 1, 1), 0);
+    assert_int_equal(hashes_for(unknown, 512, 1), 0);
+    assert_int_equal(hashes_for(classic, 0, 1), 0);
+    assert_int_equal(hashes_for(classic, 512, 0), 0);
+    assert_int_equal(hashes_for(BLOOMFILE_LAYOUT_BLOCKED, 511, 1), 0);
+    assert_int_equal(hashes_for(classic, BLOOMFILE_MAX_BITS + 1, 1), 0);
 }
 
 TEST(layout_0_is_blocked)
 {
     const uint32_t none = 0;
-    assert_int_equal(bloomfile_bits_for(none, 1000, 0.01, 0),
-                     bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, 0));
-    assert_true(bloomfile_fpr_for(none, 5120, 6, 500) ==
-                bloomfile_fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 5120, 6, 500));
-    assert_int_equal(bloomfile_hashes_for(none, 5120, 500),
-                     bloomfile_hashes_for(BLOOMFILE_LAYOUT_BLOCKED, 5120, 500));
+    assert_int_equal(bits_for(none, 1000, 0.01, 0),
+                     bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000, 0.01, 0));
+    assert_true(fpr_for(none, 5120, 6, 500) == fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 5120, 6, 500));
+    assert_int_equal(hashes_for(none, 5120, 500), hashes_for(BLOOMFILE_LAYOUT_BLOCKED, 5120, 500));
 }
 
 TEST(extreme_arguments_have_answers_that_keep_the_promise)
@@ -224,15 +318,15 @@ TEST(extreme_arguments_have_answers_that_keep_the_promise)
     for (size_t i = 0; i < ROWS(rows); i++) {
         for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC;
              layout++) {
-            uint64_t m = bloomfile_bits_for(layout, rows[i].n, rows[i].rate, 0);
+            uint64_t m = bits_for(layout, rows[i].n, rows[i].rate, 0);
             bool reachable = layout == BLOOMFILE_LAYOUT_BLOCKED ? rows[i].blocked : rows[i].classic;
             assert_int_equal(m != 0, reachable);
             if (!reachable)
                 continue;
             assert_true(m <= BLOOMFILE_MAX_BITS);
-            uint32_t k = bloomfile_hashes_for(layout, m, rows[i].n);
+            uint32_t k = hashes_for(layout, m, rows[i].n);
             assert_in_range(k, 1, BLOOMFILE_MAX_HASHES);
-            assert_true(bloomfile_fpr_for(layout, m, k, rows[i].n) <= rows[i].rate * (1 + margin));
+            assert_true(fpr_for(layout, m, k, rows[i].n) <= rows[i].rate * (1 + margin));
         }
     }
 }
@@ -243,17 +337,17 @@ TEST(the_most_keys_that_fit_are_not_rounded_out_of_the_limits)
         uint64_t fits = 1ULL << 58, too_many = 1ULL << 60;
         while (too_many - fits > 1) {
             uint64_t n = fits + (too_many - fits) / 2;
-            if (bloomfile_bits_for(layout, n, 0.5, 1) != 0)
+            if (bits_for(layout, n, 0.5, 1) != 0)
                 fits = n;
             else
                 too_many = n;
         }
-        uint64_t m = bloomfile_bits_for(layout, fits, 0.5, 1);
+        uint64_t m = bits_for(layout, fits, 0.5, 1);
         assert_in_range(m, BLOOMFILE_MAX_BITS - 1000000, BLOOMFILE_MAX_BITS);
-        assert_true(bloomfile_fpr_for(layout, m, 1, fits) <= 0.5 * (1 + margin));
+        assert_true(fpr_for(layout, m, 1, fits) <= 0.5 * (1 + margin));
     }
     /* Of 720720 * 2^9 the next multiple is beyond them, of 720720 * 2^8 it is not. */
-    assert_int_equal(bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, 751210847354748928, 0.5, 1),
+    assert_int_equal(bits_for(BLOOMFILE_LAYOUT_BLOCKED, 751210847354748928, 0.5, 1),
                      1152921478826557440);
 }
 
@@ -261,9 +355,9 @@ TEST(more_keys_than_bits_fill_a_filter)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
-        assert_true(bloomfile_fpr_for(layout, 512, 64, UINT64_MAX) == 1);
-        assert_true(bloomfile_fpr_for(layout, 1024, 1, UINT64_MAX) == 1);
-        assert_int_equal(bloomfile_hashes_for(layout, 512, UINT64_MAX), 1);
+        assert_true(fpr_for(layout, 512, 64, UINT64_MAX) == 1);
+        assert_true(fpr_for(layout, 1024, 1, UINT64_MAX) == 1);
+        assert_int_equal(hashes_for(layout, 512, UINT64_MAX), 1);
     }
 }
 
@@ -294,5 +388,5 @@ TEST(a_ribbon_file_has_whole_pages_and_none_in_vain)
 
 int main(void)
 {
-    return run_all(NULL, NULL);
+    return run_all(enter_temp_dir, leave_temp_dir);
 }

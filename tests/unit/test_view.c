@@ -71,9 +71,8 @@ TEST(a_shape_keeps_the_rate)
         struct bloomfile_view view;
         assert_error(bloomfile_view_for(&view, rows[i].layout, rows[i].n, rows[i].fpr), 0);
         assert_int_equal(view.layout, rows[i].expected);
-        assert_int_equal(view.bits, bloomfile_bits_for(view.layout, rows[i].n, rows[i].fpr, 0));
-        assert_true(bloomfile_fpr_for(view.layout, view.bits, view.hashes, rows[i].n) <=
-                    rows[i].fpr);
+        assert_int_equal(view.bits, bits_for(view.layout, rows[i].n, rows[i].fpr, 0));
+        assert_true(fpr_for(view.layout, view.bits, view.hashes, rows[i].n) <= rows[i].fpr);
         const uint64_t per_byte = view.layout == BLOOMFILE_LAYOUT_COUNTING ? 2 : 8;
         assert_int_equal(view.size, (view.bits + per_byte - 1) / per_byte);
     }
@@ -86,7 +85,7 @@ TEST(a_shape_that_is_chosen_is_one_that_can_be_asked_for)
     for (uint64_t n = 2; n < 3000; n++) {
         struct bloomfile_view chosen, asked;
         const double fpr = rates[n % ROWS(rates)];
-        const uint64_t bits = bloomfile_bits_for(BLOOMFILE_LAYOUT_CLASSIC, n, fpr, 0);
+        const uint64_t bits = bits_for(BLOOMFILE_LAYOUT_CLASSIC, n, fpr, 0);
         const uint32_t layout = bits < 8192 ? BLOOMFILE_LAYOUT_CLASSIC : BLOOMFILE_LAYOUT_BLOCKED;
         assert_error(bloomfile_view_for(&chosen, 0, n, fpr), 0);
         assert_error(bloomfile_view_for(&asked, layout, n, fpr), 0);
@@ -203,7 +202,7 @@ TEST(answers_are_those_of_the_specification_at_any_alignment)
             }
 }
 
-/* The rates of filters of n = 20 to 40 keys, over many filters: those that bloomfile_fpr_for()
+/* The rates of filters of n = 20 to 40 keys, over many filters: those that bloomfile_size_for()
  * promises, and no more than asked for. */
 /* Many keys take another way than few, and a large body another than a small one. */
 TEST(adds_of_many_are_those_of_each)
@@ -240,7 +239,7 @@ TEST(tiny_filters_have_the_promised_rate)
     for (uint64_t n = 20; n <= 40; n += 10) {
         struct bloomfile_view view;
         assert_error(bloomfile_view_for(&view, 0, n, 0.01), 0);
-        double promised = bloomfile_fpr_for(view.layout, view.bits, view.hashes, n);
+        double promised = fpr_for(view.layout, view.bits, view.hashes, n);
         size_t found = 0;
         for (uint64_t filter = 0; filter < FILTERS; filter++) {
             struct bytes blob = compact_of(&view, filter, n);

@@ -273,13 +273,16 @@ void filter_make(struct filter *filter, uint64_t keys, uint64_t memory)
     uint64_t bits = keys < most / BITS_PER_KEY ? keys * BITS_PER_KEY : most;
     const uint32_t block = bloomfile_traits_of(BLOOMFILE_LAYOUT_BLOCKED)->unit_cells;
     bits = (bits / block + 1) * block;
-    uint32_t hashes = bloomfile_hashes_for(BLOOMFILE_LAYOUT_BLOCKED, bits, keys > 0 ? keys : 1);
     *filter = (struct filter){ .size = bits / 8 };
     filter->seed = params_random();
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    struct bloomfile_size size;
     params.layout = BLOOMFILE_LAYOUT_BLOCKED;
     params.bits = bits;
-    params.hashes = hashes < MOST_HASHES ? hashes : MOST_HASHES;
+    params.capacity = keys > 0 ? keys : 1;
+    params.hashes =
+        params_size(&params, &size) && size.hashes < MOST_HASHES ? size.hashes : MOST_HASHES;
+    params.capacity = 0;
     params.seed = filter->seed;
     int error = bloomfile_create_memory(&filter->f, &params,
                                         BLOOMFILE_OPEN_SOLE_ADDER | BLOOMFILE_OPEN_OVER_CAPACITY);

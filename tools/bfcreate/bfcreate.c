@@ -80,6 +80,10 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct create, force)),
     OPTION(0, "allow-empty", NULL, "with --force: replace FILE even if the input has no keys",
            OPTIONS_FLAG(struct create, allow_empty)),
+    OPTION(0, "dry-run", NULL,
+           "print the size and the expected rate of the filter; read no keys and write nothing;"
+           " needs -n or -m",
+           OPTIONS_FLAG(struct create, dry_run)),
     OPTIONS_TITLE("Resources:"),
     PARAMS_THREADS(struct create, threads),
     OPTION(0, "memory", "SIZE",
@@ -93,7 +97,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 static const struct options options = {
     .usages = { "[options] FILE [KEYFILE...]", "[options] - [KEYFILE...] >FILE",
                 "--live -n N [options] FILE",
-                "--live {--grow | --generations G --every EVERY} [options] FILE" },
+                "--live {--grow | --generations G --every EVERY} [options] FILE",
+                "--dry-run {-n N | -m N} [options] [FILE]" },
     .operands = { { "FILE", OPTIONS_A_FILTER }, { "KEYFILE", OPTIONS_A_FILE } },
     .about =
         "Build one Bloom filter from the lines of all KEYFILEs, or of standard input, and write it"
@@ -105,6 +110,7 @@ static const struct options options = {
     .examples = "  bfcreate words.bloom /usr/share/dict/words\n"
                 "  find / -xdev -print0 | bfcreate -0 -p 0.1% --label 'all paths' paths.bloom\n"
                 "  bfcreate --slice 3/8 -n 1G part3.bloom keys-*     # join: bfmerge --slices\n"
+                "  bfcreate --dry-run -n 10M -p 0.1%          # how large will it be?\n"
                 "  bfcreate --live -n 10M seen.bloom && bfadd seen.bloom urls.txt\n"
                 "  bfcreate --live --grow urls.bloom && bfadd urls.bloom urls.txt\n"
                 "  bfcreate --live --generations 8 --every 1d -n 5M week.bloom\n",
@@ -158,14 +164,15 @@ static void check_live(const struct create *c)
 static void parse(struct create *c, int argc, char **argv)
 {
     const int first = options_parse(&options, c, argc, argv);
-    if (first == argc || argv[first][0] == '\0')
+    const bool named = first < argc && argv[first][0] != '\0';
+    if (!named && !c->dry_run)
         cli_usage("the name of the filter file is missing");
     keys_options_check(&c->keys);
     if (!c->live)
         message_order = "the filter comes first: bfcreate FILE KEYFILE...";
-    c->path = argv[first];
-    c->inputs = argv + first + 1;
-    c->inputs_count = argc - first - 1;
+    c->path = named ? argv[first] : "the filter";
+    c->inputs = argv + first + named;
+    c->inputs_count = argc - first - named;
     if (c->params.layout == 0)
         c->params.layout = BLOOMFILE_LAYOUT_BLOCKED;
     check_solved(c);
@@ -173,6 +180,8 @@ static void parse(struct create *c, int argc, char **argv)
     check_slice(c);
     if (c->live)
         check_live(c);
+    if (c->dry_run && c->params.capacity == 0 && c->params.bits == 0)
+        cli_usage("--dry-run reads no keys: it needs -n/--capacity or -m/--bits");
     const uint32_t unit = bloomfile_traits_of(c->params.layout)->unit_cells;
     c->params.bits = (c->params.bits + unit - 1) / unit * unit;
     c->summary = !c->quiet && (c->verbose || isatty(STDERR_FILENO));
@@ -183,7 +192,9 @@ int main(int argc, char **argv)
     struct create c = { .params = BLOOMFILE_PARAMS_INIT };
     cli_start(argv[0]);
     parse(&c, argc, argv);
-    if (c.live)
+    if (c.dry_run)
+        create_dry_run(&c);
+    else if (c.live)
         create_live(&c);
     else
         create_sealed(&c);

@@ -13,6 +13,7 @@
 #define CREATE_FIRST_LAYER      1000000 /* keys */
 #define CREATE_MOST_GENERATIONS 1000
 #define CREATE_MOST_SLICES      65536
+#define CREATE_BLOCK_BITS       512u /* of the layout that has slices */
 
 struct create {
     const char *path; /* "-": standard output */
@@ -24,7 +25,7 @@ struct create {
     uint64_t min_keys; /* fewer different ones are trouble */
     uint32_t threads;  /* 0: the default */
     const char *every; /* N or TIME of a series that forgets; NULL: none */
-    bool live, grow, force, allow_empty, overfull, quiet, verbose;
+    bool dry_run, live, grow, force, allow_empty, overfull, quiet, verbose;
     bool summary; /* for people, on stderr */
 };
 
@@ -35,10 +36,14 @@ void create_check_series(struct create *c);
 void create_sealed(const struct create *c);
 void create_live(const struct create *c);
 
+/* Prints what would be made, and makes nothing. */
+void create_dry_run(const struct create *c);
+
 _Noreturn void create_fail_for_slices(const struct create *c); /* more than there are pages */
 
-/* Describes the filter that the builder makes by an empty one of the same size. Its bits take no
- * memory, but a limit may forbid them. 0, or the error. */
+/* Describes the filter that is made of so many keys; 0: of as many as it is sized for. Then that of
+ * the keys in a builder. 0, or the error. */
+int create_describe(const struct create *c, uint64_t keys, struct bloomfile_info *info);
 int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
                             struct bloomfile_info *info);
 

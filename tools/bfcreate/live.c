@@ -40,7 +40,7 @@ static _Noreturn void refuse_over_capacity(const struct create *c,
         create_fail(c, error);
     bloomfile_get_info(f, &info);
     bloomfile_close(f);
-    const double rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.capacity);
+    const double rate = message_expected(&info, info.capacity);
     cli_fail(0,
              "cannot create %s: over capacity: %" PRIu64 " key%s in %" PRIu64
              " %ss would have a false-positive rate of %s, target %s (use a larger -m, or leave out"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * bfcreate: refusal to create a filter over capacity, whose old file stays; slices. */
+ * bfcreate: the size of a filter before it is made; refusal of one over capacity; slices. */
 #include <bloomfile_inspect.h>
-#include <bloomfile_live.h>
 #include <bloomfile_unstable.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,52 +9,52 @@
 #include "cli/cli.h"
 #include "filters/destination.h"
 #include "filters/messages.h"
+#include "filters/params.h"
 
-#define BLOCK_BITS 512u
-#define PAGE_BITS  (8 * 4096u)
+#define PAGE_BITS (8 * 4096u)
 
 /* ---- a filter that is not there */
 
-/* A layout that is solved has no empty filter: a blocked one of the same size stands for it. If its
- * size is not given, it has whole pages. */
-static void take_its_like(struct bloomfile_params *p)
+/* A file of a layout that is solved has whole pages, unless its size is given. */
+static uint64_t bits_in_file(const struct create *c, const struct bloomfile_size *size)
 {
-    if (p->bits == 0) {
-        p->fpr = p->fpr > 0 ? p->fpr : CREATE_DEFAULT_FPR;
-        p->bits = bloomfile_bits_for(p->layout, p->capacity, p->fpr, 0);
-        p->bits = (p->bits + PAGE_BITS - 1) / PAGE_BITS * PAGE_BITS;
-    }
-    p->layout = BLOOMFILE_LAYOUT_BLOCKED;
-    p->hashes = 1;
+    const bool solved = bloomfile_traits_of(c->params.layout)->solved;
+    return solved && c->params.bits == 0 ? (size->bits + PAGE_BITS - 1) / PAGE_BITS * PAGE_BITS
+                                         : size->bits;
+}
+
+int create_describe(const struct create *c, uint64_t keys, struct bloomfile_info *info)
+{
+    struct bloomfile_size size;
+    struct bloomfile_params p = c->params;
+    if (p.capacity == 0)
+        p.capacity = keys;
+    if (!params_size(&p, &size))
+        return BLOOMFILE_EUNREACHABLE;
+    *info = (struct bloomfile_info)BLOOMFILE_INFO_INIT;
+    info->layout = size.layout;
+    info->hashes = size.hashes;
+    info->bits = bits_in_file(c, &size);
+    info->capacity = size.keys;
+    info->fpr = p.fpr > 0 || p.bits > 0 ? p.fpr : CREATE_DEFAULT_FPR;
+    info->image_size = size.file_size;
+    info->keys = keys;
+    info->ones = keys; /* any number above 0 will do */
+    if (c->params.slices > 0)
+        create_cut_slice(c, info);
+    return 0;
 }
 
 int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
                             struct bloomfile_info *info)
 {
-    bloomfile_filter *f;
-    struct bloomfile_params params = c->params;
-    params.memory = params.threads = 0;
-    params.spool = NULL;
-    params.slice = params.slices = 0;
     uint64_t keys;
-    int error = bloomfile_builder_count(builder, &keys);
-    if (params.capacity == 0)
-        params.capacity = keys > 0 ? keys : 1;
-    if (bloomfile_traits_of(params.layout)->solved)
-        take_its_like(&params);
-    if (error == 0)
-        error = bloomfile_create_memory(&f, &params, BLOOMFILE_OPEN_OVER_CAPACITY);
+    const int error = bloomfile_builder_count(builder, &keys);
     if (error != 0)
         return error;
-    bloomfile_get_info(f, info);
-    bloomfile_close(f);
-    if (c->params.slices > 0)
-        create_cut_slice(c, info);
-    info->layout = c->params.layout;
-    info->hashes = bloomfile_traits_of(info->layout)->solved ? 0 : info->hashes;
-    info->keys = keys;
-    info->ones = keys; /* any number above 0 will do */
-    return 0;
+    const int unreachable = create_describe(c, keys > 0 ? keys : 1, info);
+    info->keys = info->ones = keys;
+    return unreachable;
 }
 
 /* ---- refusing it */
@@ -71,7 +70,7 @@ static _Noreturn void refuse(const struct create *c, const char *why)
 static void describe_keys(const struct create *c, const struct bloomfile_info *info, char *text,
                           size_t size)
 {
-    const uint64_t whole = info->whole_blocks * BLOCK_BITS;
+    const uint64_t whole = info->whole_blocks * CREATE_BLOCK_BITS;
     if (c->params.slices > 0)
         snprintf(text, size,
                  "%" PRIu64 " keys in a slice sized for %.0f (-n %" PRIu64 " is for all slices)",
@@ -102,7 +101,7 @@ _Noreturn void create_refuse_over_capacity(const struct create *c, bloomfile_bui
     char why[500], keys[200], advice[80], is[32], promised[32];
     if (create_inspect_its_like(c, builder, &info) != 0)
         refuse(c, "over capacity (make it larger");
-    const double rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.keys);
+    const double rate = message_expected(&info, info.keys);
     describe_keys(c, &info, keys, sizeof(keys));
     advise(c, &info, advice, sizeof(advice));
     snprintf(why, sizeof(why),
@@ -119,7 +118,7 @@ void create_check_useless(const struct create *c, bloomfile_builder *builder)
     const bool promises = c->params.fpr > 0 || c->params.capacity > 0 || c->params.bits == 0;
     if (c->overfull || promises || create_inspect_its_like(c, builder, &info) != 0)
         return;
-    const double rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.keys);
+    const double rate = message_expected(&info, info.keys);
     if (rate <= MESSAGE_USELESS)
         return;
     snprintf(why, sizeof(why),
@@ -132,16 +131,15 @@ void create_check_useless(const struct create *c, bloomfile_builder *builder)
 
 /* ---- bfcreate --slice: the range of a slice, and its summary. */
 
-#define BLOCK_BITS 512u
-#define PAGE_SIZE  4096u
+#define PAGE_SIZE 4096u
 
 void create_cut_slice(const struct create *c, struct bloomfile_info *info)
 {
     const struct bloomfile_params *p = &c->params;
     const uint64_t end = bloomfile_slice_begin(info->bits, p->slices, p->slice + 1);
-    info->whole_blocks = info->bits / BLOCK_BITS;
+    info->whole_blocks = info->bits / CREATE_BLOCK_BITS;
     info->first_block = bloomfile_slice_begin(info->bits, p->slices, p->slice);
-    info->bits = (end - info->first_block) * BLOCK_BITS;
+    info->bits = (end - info->first_block) * CREATE_BLOCK_BITS;
     info->pages = (info->bits / 8 + PAGE_SIZE - 1) / PAGE_SIZE;
     info->image_size = PAGE_SIZE + info->pages * (PAGE_SIZE + 4);
 }
@@ -149,9 +147,8 @@ void create_cut_slice(const struct create *c, struct bloomfile_info *info)
 void create_fail_for_slices(const struct create *c)
 {
     const struct bloomfile_params *p = &c->params;
-    const double fpr = p->fpr > 0 ? p->fpr : CREATE_DEFAULT_FPR;
-    const uint64_t bits =
-        p->bits > 0 ? p->bits : bloomfile_bits_for(p->layout, p->capacity, fpr, p->hashes);
+    struct bloomfile_size size;
+    const uint64_t bits = params_size(p, &size) ? size.bits : 0;
     const uint64_t pages = (bits / 8 + PAGE_SIZE - 1) / PAGE_SIZE;
     char remedy[48] = "leave out --slice";
     if (pages > 1)
@@ -164,11 +161,10 @@ void create_fail_for_slices(const struct create *c)
 
 void create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read)
 {
-    const uint64_t whole = info->whole_blocks * BLOCK_BITS;
-    const double promised =
-        info->fpr > 0 ? info->fpr
-                      : bloomfile_fpr_for(info->layout, whole, info->hashes, info->capacity);
-    const double rate = bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->keys);
+    struct bloomfile_info whole = *info;
+    whole.bits = info->whole_blocks * CREATE_BLOCK_BITS;
+    const double promised = message_promised(&whole);
+    const double rate = message_expected(info, info->keys);
     char is[32], should_be[32], size[32], each[48] = "";
     cli_percent(is, sizeof(is), rate);
     cli_percent(should_be, sizeof(should_be), promised);

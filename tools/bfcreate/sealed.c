@@ -56,16 +56,17 @@ static void check_dest(const struct create *c)
 
 static void check_size(const struct create *c)
 {
-    const struct bloomfile_params *p = &c->params;
-    uint64_t keys = p->capacity > 0 ? p->capacity : 1;
-    double fpr = p->fpr > 0 ? p->fpr : CREATE_DEFAULT_FPR;
-    if (p->bits != 0 || bloomfile_bits_for(p->layout, keys, fpr, p->hashes) != 0)
+    struct bloomfile_params p = c->params;
+    struct bloomfile_size size;
+    p.capacity = p.capacity > 0 ? p.capacity : 1;
+    if (p.bits != 0 || params_size(&p, &size))
         return;
-    if (bloomfile_bits_for(BLOOMFILE_LAYOUT_BLOCKED, keys, fpr, 0) != 0 && p->hashes == 0)
+    p.layout = BLOOMFILE_LAYOUT_BLOCKED;
+    if (p.hashes == 0 && params_size(&p, &size))
         cli_fail(0,
                  "cannot make the filter: the layout %s cannot reach so low a rate (use -l blocked "
                  "or -l classic)",
-                 bloomfile_traits_of(p->layout)->name);
+                 bloomfile_traits_of(c->params.layout)->name);
     create_fail(c, BLOOMFILE_EUNREACHABLE);
 }
 
@@ -235,8 +236,7 @@ static void report(const struct create *c, bloomfile_builder *builder, uint64_t 
         create_report_slice(c, &info, read);
         return;
     }
-    struct message_rate expected = { .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes,
-                                                               info.keys) };
+    struct message_rate expected = { .rate = message_expected(&info, info.keys) };
     if (!c->quiet)
         message_warnings(destination_name(c->path), &info, expected);
     if (c->summary)
@@ -271,4 +271,45 @@ void create_sealed(const struct create *c)
     free(folder);
     if (destination_is_stdout(c->path))
         cli_close_stdout();
+}
+
+/* ---- bfcreate --dry-run */
+
+/* Each layer of a series has its part of the rate. */
+static struct create first_layer(const struct create *c)
+{
+    struct create layer = *c;
+    if (c->params.series != 0)
+        layer.params.fpr = too_large_rate(&c->params);
+    return layer;
+}
+
+void create_dry_run(const struct create *c)
+{
+    const struct create one = first_layer(c);
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    char rate[32], target[32] = "", size[32];
+    if (create_describe(&one, 0, &info) != 0)
+        create_fail(c, BLOOMFILE_EUNREACHABLE);
+    const struct bloomfile_traits *traits = bloomfile_traits_of(info.layout);
+    struct bloomfile_info whole = info;
+    if (info.whole_blocks > 0)
+        whole.bits = info.whole_blocks * CREATE_BLOCK_BITS;
+    if (info.fpr > 0)
+        cli_percent(target, sizeof(target), info.fpr);
+    cli_print("layout         %s\n", traits->name);
+    cli_print("m              %" PRIu64 " %ss\n", info.bits, traits->cell);
+    if (!traits->solved)
+        cli_print("k              %" PRIu32 "\n", info.hashes);
+    cli_print("capacity       %" PRIu64 " keys%s\n", info.capacity,
+              c->params.slices > 0 ? " in all slices" : "");
+    cli_print("expected rate  %s%s%s\n",
+              cli_percent(rate, sizeof(rate), message_expected(&whole, whole.capacity)),
+              target[0] != '\0' ? ", target " : "", target);
+    cli_print("size           %" PRIu64 " bytes, %s%s\n", info.image_size,
+              cli_bytes(size, sizeof(size), info.image_size),
+              c->grow                 ? ", then more layers"
+              : c->params.series != 0 ? ", and as much for each generation"
+                                      : "");
+    cli_close_stdout();
 }

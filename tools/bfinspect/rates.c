@@ -29,7 +29,9 @@ static double chance_of_rate(const struct bloomfile_info *info)
     const double whole = (double)info->whole_blocks * block;
     const double share = whole > 0 ? (double)info->bits / whole : 1;
     const double keys = fmax(1, (double)info->capacity * share);
-    return bloomfile_fpr_spread(info->layout, info->bits, info->hashes, (uint64_t)keys);
+    struct bloomfile_size size = message_size(info, (uint64_t)keys);
+    size.want_spread = 1;
+    return bloomfile_size_for(&size) == 0 ? size.spread : 0;
 }
 
 /* The same of a layout that is solved. The rate of a page is 2^-columns, and the columns are so
@@ -137,7 +139,7 @@ static void judge_rate(struct inspect_report *r)
 static double recorded_rate(const struct bloomfile_info *info)
 {
     if (bloomfile_traits_of(info->layout)->solved)
-        return bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->keys);
+        return message_expected(info, info->keys);
     return pow((double)info->ones / (double)info->bits, info->hashes);
 }
 

@@ -165,7 +165,7 @@ void merge_slices_check_capacity(const struct merge_sources *s, const char *whol
         if (__builtin_add_overflow(info.keys, s->list[i].info.keys, &info.keys))
             info.keys = UINT64_MAX;
     }
-    const double rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.keys);
+    const double rate = message_expected(&info, info.keys);
     if (overfull_is_over(rate, message_promised(&info)))
         cli_fail(0,
                  "cannot create %s: over capacity: %" PRIu64 " keys in a filter sized for %" PRIu64

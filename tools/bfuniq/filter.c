@@ -71,9 +71,11 @@ static void check_size(uint64_t bytes, const char *when)
 static void check_plan(const struct bloomfile_params *params)
 {
     const unsigned filters = params->series > 1 ? params->series : 1;
-    const uint64_t bits =
-        bloomfile_bits_for(params->layout, params->capacity, params->fpr / filters, 0);
+    struct bloomfile_params one = *params;
+    struct bloomfile_size size;
     uint64_t bytes;
+    one.fpr /= filters;
+    const uint64_t bits = params_size(&one, &size) ? size.bits : 0;
     if (__builtin_mul_overflow(bits / 8, filters, &bytes))
         bytes = UINT64_MAX;
     char why[64];

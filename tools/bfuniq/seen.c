@@ -249,7 +249,7 @@ static double rate_of(const bloomfile_filter *layer, double more)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(layer, &info);
-    return bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.keys + (uint64_t)more);
+    return message_expected(&info, info.keys + (uint64_t)more);
 }
 
 /* By the number of keys; of a series, that any layer has the line. */

@@ -12,7 +12,7 @@
 
 enum {
     OPTIONS_MOST = 48,
-    OPTIONS_USAGES = 4,
+    OPTIONS_USAGES = 5,
     OPTIONS_OPERANDS = 4
 };
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "filters/params.h"
 #include "filters/series.h"
 #include "keys/input_type.h"
 
@@ -136,9 +137,23 @@ void message_if_series(const char *attempt, const char *path, const bloomfile_fi
 
 double message_promised(const struct bloomfile_info *info)
 {
-    if (info->fpr > 0)
-        return info->fpr;
-    return bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->capacity);
+    return info->fpr > 0 ? info->fpr : message_expected(info, info->capacity);
+}
+
+struct bloomfile_size message_size(const struct bloomfile_info *info, uint64_t keys)
+{
+    struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+    size.layout = info->layout;
+    size.hashes = info->hashes;
+    size.bits = info->bits;
+    size.keys = keys;
+    return size;
+}
+
+double message_expected(const struct bloomfile_info *info, uint64_t keys)
+{
+    struct bloomfile_size size = message_size(info, keys);
+    return keys > 0 && bloomfile_size_for(&size) == 0 ? size.fpr : 0;
 }
 
 uint64_t message_estimate(const struct bloomfile_info *info,
@@ -208,8 +223,7 @@ void message_summary(const char *path, const struct bloomfile_info *info, struct
 
 static const double default_fpr = 0.01;
 
-/* That of one layer: the first one of a filter that grows has an eighth of it. */
-static double rate_of(const struct bloomfile_params *p)
+double too_large_rate(const struct bloomfile_params *p)
 {
     const double fpr = p->fpr > 0 ? p->fpr : default_fpr;
     return p->series == BLOOMFILE_SERIES_GROW ? fpr / 8 : p->series > 0 ? fpr / p->series : fpr;
@@ -219,8 +233,10 @@ double too_large_bytes(const struct bloomfile_params *p)
 {
     const uint32_t layout = p->layout != 0 ? p->layout : BLOOMFILE_LAYOUT_BLOCKED;
     const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
-    const uint64_t bits =
-        p->bits > 0 ? p->bits : bloomfile_bits_for(layout, p->capacity, rate_of(p), p->hashes);
+    struct bloomfile_params one = *p;
+    struct bloomfile_size size;
+    one.fpr = too_large_rate(p);
+    const uint64_t bits = p->bits > 0 || !params_size(&one, &size) ? p->bits : size.bits;
     const double filters = p->series > 1 && p->series != BLOOMFILE_SERIES_GROW ? p->series : 1;
     return filters * (double)bits * traits->cell_bits / 8;
 }
@@ -241,9 +257,9 @@ static bool explain_rate(const struct bloomfile_params *p, char *text)
 {
     char rate[32];
     const uint64_t keys = p->capacity > 0 ? p->capacity : 1;
-    const double share = rate_of(p) / (p->fpr > 0 ? p->fpr : default_fpr);
+    const double share = too_large_rate(p) / (p->fpr > 0 ? p->fpr : default_fpr);
     const double least = (double)keys / 0x1p64;
-    if (p->bits > 0 || rate_of(p) >= least)
+    if (p->bits > 0 || too_large_rate(p) >= least)
         return false;
     snprintf(text, TOO_LARGE_TEXT,
              "the lowest rate for %" PRIu64 " key%s is %s (their number / 2^64)", keys, cli_s(keys),

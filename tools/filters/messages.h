@@ -50,6 +50,12 @@ struct message_rate {
 /* The rate the filter was sized for; what its capacity makes of it where none is recorded. */
 double message_promised(const struct bloomfile_info *info);
 
+/* A filter of so many keys, for bloomfile_size_for(). */
+struct bloomfile_size message_size(const struct bloomfile_info *info, uint64_t keys);
+
+/* The false-positive rate to expect from so many keys in a filter. */
+double message_expected(const struct bloomfile_info *info, uint64_t keys);
+
 /* The number of keys that the bits tell, where the filter's own count is missing some. */
 uint64_t message_estimate(const struct bloomfile_info *info,
                           const struct bloomfile_measurement *measure);
@@ -76,6 +82,10 @@ enum {
 /* What to add to the words for an error of making a filter: "-n 1000000000000 needs 1.2 TiB", or
  * "the least for 100 keys is 5.42e-16%". false: neither -n, -m nor -p is the reason. */
 bool too_large_explain(const struct bloomfile_params *params, int error, char text[TOO_LARGE_TEXT]);
+
+/* The target rate. Each layer of a series has a part of it: in a filter that grows, the first has
+ * an eighth. */
+double too_large_rate(const struct bloomfile_params *params);
 
 /* The bytes that it needs; 0: not known. */
 double too_large_bytes(const struct bloomfile_params *params);

@@ -25,8 +25,7 @@ bool overfull_is_over(double rate, double promised)
 /* A size that does not reach the rate for the capacity was chosen by hand. */
 static bool is_too_small(const struct bloomfile_info *info, double promised)
 {
-    double rate = bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->capacity);
-    return rate > 1.05 * promised;
+    return message_expected(info, info->capacity) > 1.05 * promised;
 }
 
 void overfull_begin(struct overfull *c, const bloomfile_filter *f)

@@ -59,6 +59,17 @@ const char *params_plain_layout(uint32_t layout)
     return traits == NULL ? NULL : traits->counts || traits->solved ? "" : traits->name;
 }
 
+bool params_size(const struct bloomfile_params *params, struct bloomfile_size *size)
+{
+    *size = (struct bloomfile_size)BLOOMFILE_SIZE_INIT;
+    size->layout = params->layout;
+    size->hashes = params->hashes;
+    size->keys = params->capacity;
+    size->bits = params->bits;
+    size->fpr = params->fpr;
+    return bloomfile_size_for(size) == 0;
+}
+
 uint32_t params_default_threads(void)
 {
     cpu_set_t set;

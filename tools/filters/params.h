@@ -6,6 +6,8 @@
 #ifndef TOOLS_FILTERS_PARAMS_H
 #define TOOLS_FILTERS_PARAMS_H
 
+#include <bloomfile_inspect.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,6 +66,9 @@ const char *params_plain_layout(uint32_t layout);
 
 /* For PARAMS_TAG(): the value goes to 16 bytes. */
 void params_take_tag(void *tag, char *value);
+
+/* Finds the size that follows from -n, -p, -m and -k. False: no size keeps the rate. */
+bool params_size(const struct bloomfile_params *params, struct bloomfile_size *size);
 
 /* As many as the processors this program may use, up to 16. */
 uint32_t params_default_threads(void);

@@ -78,7 +78,7 @@ class Building(Case):
             self.assertEqual(self.path.read_bytes(), old)
             self.assertEqual(self.build([], replace=True, allow_empty=True).info().keys, 0)
         whole = {"capacity": 100_000, "slices": 2}
-        other = next(i for i in (0, 1) if bloomfile.slice_of(bloomfile.bits_for(100_000, 0.01), 2, bloomfile.hash("a")) != i)
+        other = next(i for i in (0, 1) if bloomfile.slice_of(bloomfile.size_for(100_000, 0.01).bits, 2, bloomfile.hash("a")) != i)
         self.build(["a"], replace=True, slice=1 - other, **whole)
         self.assertRaisesRegex(ValueError, said, bloomfile.build, self.path, ["a"], replace=True, slice=other, **whole)
         self.path.unlink()
@@ -452,15 +452,16 @@ class Knowing(Case):
         self.assertEqual(m.ones, f.info().ones)
         self.assertLess(abs(m.keys_estimate - 1000), 50)
         self.assertLess(m.fpr, 0.012)
-        bits = bloomfile.bits_for(1000, 0.01)
-        self.assertEqual(bits, f.info().bits)
-        self.assertLessEqual(bloomfile.fpr_for(bits, bloomfile.hashes_for(bits, 1000), 1000),
-                             bloomfile.fpr_for(bits, f.info().hashes, 1000))
-        self.assertLessEqual(bloomfile.fpr_for(bits, f.info().hashes, 1000), 0.01)
-        self.assertLess(bloomfile.bits_for(10**6, 0.01, "ribbon"), bloomfile.bits_for(10**6, 0.01, "classic"))
-        for wrong in (lambda: bloomfile.bits_for(0, 0.01), lambda: bloomfile.bits_for(10, 2.0),
-                      lambda: bloomfile.fpr_for(0, 1, 1), lambda: bloomfile.hashes_for(0, 1)):
-            self.assertRaises(ValueError, wrong)
+        size = bloomfile.size_for(1000, 0.01)
+        self.assertEqual((size.bits, size.hashes, size.file_size), (f.info().bits, f.info().hashes, os.path.getsize(f.path)))
+        self.assertEqual(len(f.to_bytes()), size.image_size)
+        self.assertEqual(bloomfile.size_for(1000, bits=size.bits, hashes=size.hashes), size)
+        self.assertGreaterEqual(bloomfile.size_for(bits=size.bits, hashes=size.hashes).n, 1000)
+        self.assertLessEqual(size.fpr, 0.01)
+        self.assertLess(bloomfile.size_for(10**6, 0.01, layout="ribbon").bits, bloomfile.size_for(10**6, 0.01, layout="classic").bits)
+        for wrong in {"n": 0}, {"n": 10, "fpr": 2.0}, {"n": 1, "bits": 1}, {"n": 10, "hashes": 65}:
+            self.assertRaises(ValueError, bloomfile.size_for, **wrong)
+        self.assertRaises(bloomfile.errors.EUNREACHABLE, bloomfile.size_for, 1, 1e-20)
         self.assertIs(f.stale, False)
         self.build(["z"], replace=True)
         self.assertIs(f.stale, True)

@@ -15,16 +15,16 @@ import os as _os
 import warnings as _warnings
 
 from . import _core, errors
-from ._core import (Builder, Filter, LiveFilter, bits_for, fpr_for, hash, hash_many, hash_records, hashes_for,
-                    library_version, slice_of, split_digests, unlink, version as __version__)
+from ._core import (Builder, Filter, LiveFilter, hash, hash_many, hash_records,
+                    library_version, size_for, slice_of, split_digests, unlink, version as __version__)
 from .errors import Error
-from .records import DamageWarning, FoldChoice, Info, Inspection, Measurement
+from .records import DamageWarning, FoldChoice, Info, Inspection, Measurement, Size
 
 # Without `hash`, which would hide Python's own from whoever imports all.
 __all__ = [
     "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Info", "Inspection", "LiveFilter",
-    "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for",
-    "hash_many", "hash_records", "hashes_for", "inspect", "join", "library_version", "merge", "patch", "project", "slice_of",
+    "Measurement", "Size", "build", "delta", "errors", "fold", "fold_plan",
+    "hash_many", "hash_records", "inspect", "join", "library_version", "merge", "patch", "project", "size_for", "slice_of",
     "split_digests", "unlink",
 ]
 
@@ -74,8 +74,12 @@ def _checked(built):
     return built
 
 
+def _expected_rate(info, n, bits):
+    return size_for(n, bits=bits, hashes=info.hashes, layout=info.layout).fpr if n else 0.0
+
+
 def _promised_rate(info):
-    return info.fpr or fpr_for(info.whole_blocks * 512 or info.bits, info.hashes, info.capacity, info.layout)
+    return info.fpr or _expected_rate(info, info.capacity, info.whole_blocks * 512 or info.bits)
 
 
 def _warn_if_too_many(path, info):
@@ -87,7 +91,7 @@ def _warn_if_too_many(path, info):
     if info.keys <= room:
         return
     promised = _promised_rate(info)
-    rate = fpr_for(info.bits, info.hashes, info.keys, info.layout)
+    rate = _expected_rate(info, info.keys, info.bits)
     if rate > promised:
         _warnings.warn(f"{errors._printable(path)}: {info.keys} keys are in a filter for {room:.0f}: its rate is {rate:.2g}, not {promised:.2g}",
                        stacklevel=4)

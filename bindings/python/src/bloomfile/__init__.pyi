@@ -5,18 +5,18 @@ from typing import Literal
 
 from . import errors as errors
 from ._core import (Builder as Builder, Filter as Filter, _Framing, _Keys, _Layout, LiveFilter as LiveFilter,
-                    bits_for as bits_for, fpr_for as fpr_for, hash as hash, hash_many as hash_many,
-                    hash_records as hash_records, hashes_for as hashes_for, library_version as library_version,
+                    hash as hash, hash_many as hash_many,
+                    hash_records as hash_records, library_version as library_version,
                     slice_of as slice_of, split_digests as split_digests, unlink as unlink)
 from .errors import Error as Error
 from .records import (DamageWarning as DamageWarning, FoldChoice as FoldChoice, Info as Info, Inspection as Inspection,
-                      Measurement as Measurement)
+                      Measurement as Measurement, Size as Size)
 
 __version__: str
 __all__ = [
     "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Info", "Inspection", "LiveFilter",
-    "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for",
-    "hash_many", "hash_records", "hashes_for", "inspect", "join", "library_version", "merge", "patch", "project", "slice_of",
+    "Measurement", "Size", "build", "delta", "errors", "fold", "fold_plan",
+    "hash_many", "hash_records", "inspect", "join", "library_version", "merge", "patch", "project", "size_for", "slice_of",
     "split_digests", "unlink",
 ]
 

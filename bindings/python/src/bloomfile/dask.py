@@ -26,8 +26,8 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.optimization import fuse
 
-from . import (Builder, DamageWarning, Filter, _check_not_empty, _checked, _is_worth_keeping, _promised_rate, bits_for, errors,
-               fpr_for, hash_many, hash_records, inspect, join, slice_of, split_digests)
+from . import (Builder, DamageWarning, Filter, _check_not_empty, _checked, _is_worth_keeping, _expected_rate, _promised_rate, errors,
+               hash_many, hash_records, inspect, join, size_for, slice_of, split_digests)
 from .errors import _printable
 
 __all__ = ["build", "contains"]
@@ -254,7 +254,7 @@ def _scratch(path):
 
 def _sized(capacity, fpr, layout, bits, hashes):
     """The bits of the whole, as a Builder chooses them."""
-    return bits or bits_for(capacity, 0.01 if fpr is None else fpr, layout, hashes)
+    return bits or size_for(capacity, 0.01 if fpr is None else fpr, hashes=hashes, layout=layout).bits
 
 
 def _check(params):
@@ -265,7 +265,7 @@ def _check(params):
 
 def _check_capacity(path, info, keys):
     """Raises EFULL if the joined filter would be over capacity. info: of any slice."""
-    if fpr_for(info.whole_blocks * 512 or info.bits, info.hashes, keys, info.layout) > 2 * _promised_rate(info):
+    if _expected_rate(info, keys, info.whole_blocks * 512 or info.bits) > 2 * _promised_rate(info):
         raise errors.EFULL(path)
 
 

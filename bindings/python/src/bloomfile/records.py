@@ -75,6 +75,18 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
+class Size:
+    """The size of a filter before it is made: the numbers of struct bloomfile_size."""
+
+    n: int
+    fpr: float
+    bits: int
+    hashes: int
+    file_size: int
+    image_size: int
+
+
+@dataclass(frozen=True, slots=True)
 class FoldChoice:
     """What folding by a factor would make: the fields of struct bloomfile_fold_choice."""
 

@@ -68,57 +68,25 @@ static PyObject *hash_records(PyObject *module, PyObject *args, PyObject *keywor
 
 /* ---- sizing */
 
-static PyObject *bits_for(PyObject *module, PyObject *args, PyObject *keywords)
+static PyObject *size_for(PyObject *module, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "n", "fpr", "layout", "hashes", NULL };
-    uint64_t n;
-    double fpr;
-    uint32_t layout = 0, hashes = 0;
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&d|O&O&:bits_for", names, convert_u64, &n,
-                                     &fpr, convert_layout, &layout, convert_u32, &hashes))
+    static char *names[] = { "n", "fpr", "bits", "hashes", "layout", NULL };
+    struct state *state = PyModule_GetState(module);
+    struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O&d$O&O&O&:size_for", names, convert_u64,
+                                     &size.keys, &size.fpr, convert_u64, &size.bits, convert_u32,
+                                     &size.hashes, convert_layout, &size.layout))
         return NULL;
-    const uint64_t bits = bloomfile_bits_for(layout, n, fpr, hashes);
-    if (bits == 0) {
-        PyErr_SetString(PyExc_ValueError, "an argument is out of range, or no size fits");
-        return NULL;
-    }
-    return PyLong_FromUnsignedLongLong(bits);
-}
-
-static PyObject *hashes_for(PyObject *module, PyObject *args, PyObject *keywords)
-{
-    static char *names[] = { "bits", "n", "layout", NULL };
-    uint64_t bits, n;
-    uint32_t layout = 0;
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&O&|O&:hashes_for", names, convert_u64,
-                                     &bits, convert_u64, &n, convert_layout, &layout))
-        return NULL;
-    const uint32_t hashes = bloomfile_hashes_for(layout, bits, n);
-    if (hashes == 0 && layout != BLOOMFILE_LAYOUT_RIBBON) {
-        PyErr_SetString(PyExc_ValueError, "an argument is out of range");
-        return NULL;
-    }
-    return PyLong_FromUnsignedLong(hashes);
-}
-
-static PyObject *fpr_for(PyObject *module, PyObject *args, PyObject *keywords)
-{
-    static char *names[] = { "bits", "hashes", "n", "layout", NULL };
-    uint64_t bits, n;
-    uint32_t hashes, layout = 0;
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&O&O&|O&:fpr_for", names, convert_u64, &bits,
-                                     convert_u32, &hashes, convert_u64, &n, convert_layout,
-                                     &layout))
-        return NULL;
-    const double fpr = bloomfile_fpr_for(layout, bits, hashes, n);
-    if (fpr != fpr) {
-        PyErr_SetString(PyExc_ValueError, "an argument is out of range");
-        return NULL;
-    }
-    return PyFloat_FromDouble(fpr);
+    const int error = bloomfile_size_for(&size);
+    if (error == BLOOMFILE_EVALUE)
+        return PyErr_Format(PyExc_ValueError, "%s is out of range",
+                            strcmp(bloomfile_invalid(), "keys") == 0 ? "n" : bloomfile_invalid());
+    if (error != 0)
+        return error_raise(state, error, NULL);
+    return PyObject_CallMethod(state->records, "Size", "KdKIKK", (unsigned long long)size.keys,
+                               size.fpr, (unsigned long long)size.bits, (unsigned int)size.hashes,
+                               (unsigned long long)size.file_size,
+                               (unsigned long long)size.image_size);
 }
 
 /* ---- files */
@@ -184,12 +152,9 @@ static PyMethodDef methods[] = {
     { "hash_records", FUNCTION(hash_records), WITH_KEYWORDS,
       "hash_records(records, /, size=None, seed=0, *, out=None)\n--\n\n"
       "The same of a buffer of keys of one size, which are the bytes of its items or rows." },
-    { "bits_for", FUNCTION(bits_for), WITH_KEYWORDS,
-      "bits_for(n, fpr, layout=None, hashes=0)\n--\n\nThe least m for n keys at this rate." },
-    { "hashes_for", FUNCTION(hashes_for), WITH_KEYWORDS,
-      "hashes_for(bits, n, layout=None)\n--\n\nThe best k for n keys in m bits." },
-    { "fpr_for", FUNCTION(fpr_for), WITH_KEYWORDS,
-      "fpr_for(bits, hashes, n, layout=None)\n--\n\nThe expected false-positive rate." },
+    { "size_for", FUNCTION(size_for), WITH_KEYWORDS,
+      "size_for(n=0, fpr=0.0, *, bits=0, hashes=0, layout=None)\n--\n\nThe size of a filter before "
+      "it is made. What is 0 is found: the bits for n keys, or the n that bits are for." },
     { "unlink", FUNCTION(unlink_files), WITH_KEYWORDS,
       "unlink(path)\n--\n\nRemoves a filter, all files of one that grows or forgets." },
     { "inspect", FUNCTION(info_inspect), METH_VARARGS, NULL },

@@ -17,7 +17,7 @@ WRITER = [sys.executable, "-B", str(ROOT / "tests" / "spec" / "spec_writer.py")]
 KEYS = b"".join(b"key %d\n" % i for i in range(30))
 DIGESTS = b"".join(b"%016x\n" % (i * 0x9E3779B97F4A7C15 % 2**64) for i in range(30))
 NAME = ["--hash-id", "0x80000001", "--self-test", "7"]
-FIXED = ["--framing", "fixed", "--framing-size", "6"]
+FIXED = ["--key-kind", "fixed", "--key-size", "6"]
 
 
 def run(command, path, *options, keys=b""):
@@ -39,9 +39,9 @@ def main():
     live(folder / "live-in-use.bloom", "classic", 999, ["add"], ["add", "--die"],
          options=["--seed", "9"])
     live(folder / "live-counting.bloom", "counting", 500, ["add"], ["remove"], ["add", "--die"])
-    live(folder / "live-framing.bloom", "counting", 2**13 + 2, ["add"], options=FIXED)
+    live(folder / "live-key-kind.bloom", "counting", 2**13 + 2, ["add"], options=FIXED)
     live(folder / "live-application.bloom", "blocked", 1024, ["add", *NAME],
-         options=[*NAME, "--framing", "null"], keys=DIGESTS)
+         options=[*NAME, "--key-kind", "text"], keys=DIGESTS)
     live(folder / "live-poisoned.bloom", "classic", 999, ["add"], ["poison"])
     clean, poisoned = ((folder / f"live-{name}.bloom").read_bytes()
                        for name in ("clean", "poisoned"))

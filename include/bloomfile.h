@@ -82,6 +82,7 @@ extern "C" {
 #define BLOOMFILE_MAX_LABEL      112u         /* bytes of UTF-8 */
 #define BLOOMFILE_TAG_SIZE       16u
 #define BLOOMFILE_WATERMARK_SIZE 32u
+#define BLOOMFILE_MAX_KEY_SIZE   0xFFFFFFu /* bytes of a record: bloomfile_params.key_size */
 
 BLOOMFILE_API const char *bloomfile_version(void); /* of the library in use, "0.1.0" */
 
@@ -105,6 +106,18 @@ enum bloomfile_layout {
     BLOOMFILE_LAYOUT_COUNTING =
         3, /* as classic with 4-bit counters; four times the size, can forget */
     BLOOMFILE_LAYOUT_RIBBON = 4, /* equations in pages; a third smaller, only built and looked up */
+};
+
+/* What the keys of a filter are. The values are those of the format. Integers of any width are
+ * 8 bytes, little-endian, two's complement; strings are UTF-8. Lookups and adds take bytes, and
+ * check no kind: see bloomfile_keys_fit() and BLOOMFILE_EXPECT_KEYS. */
+enum bloomfile_key_kind {
+    BLOOMFILE_KEYS_UNKNOWN = 0,  /* not recorded */
+    BLOOMFILE_KEYS_TEXT = 1,     /* lines and other strings, without what ends them */
+    BLOOMFILE_KEYS_LOWER = 2,    /* text with the ASCII letters in lower case */
+    BLOOMFILE_KEYS_INTEGERS = 3, /* 64-bit integers */
+    BLOOMFILE_KEYS_FIXED = 4,    /* records of one size */
+    BLOOMFILE_KEYS_BYTES = 5,    /* other bytes */
 };
 
 /* The digest of a key: XXH3_64bits_withSeed(key, size, seed). `key` may be NULL when size is 0. */

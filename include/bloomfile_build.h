@@ -50,9 +50,10 @@ struct bloomfile_params {
     uint8_t tag[BLOOMFILE_TAG_SIZE];             /* the caller's own, for example the SSTable's: see
                                                     BLOOMFILE_EXPECT_TAG */
     uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]; /* the caller's own: see bloomfile_sync() */
-    uint32_t framing, framing_size; /* how keys were cut from an input: bloomfile_inspect.h */
-    uint64_t self_test;             /* of hash_id; 0 without */
-    uint32_t hash_id;               /* of an application's own function; 0: bloomfile_hash() */
+    uint32_t key_kind;                           /* enum bloomfile_key_kind */
+    uint32_t key_size;  /* BLOOMFILE_KEYS_FIXED: bytes of each key; else 0 */
+    uint64_t self_test; /* of hash_id; 0 without */
+    uint32_t hash_id;   /* of an application's own function; 0: bloomfile_hash() */
 
     /* For new live filters only: BLOOMFILE_EVALUE elsewhere, unless 0. See bloomfile_live.h. */
     uint32_t

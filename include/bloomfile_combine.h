@@ -111,9 +111,11 @@ BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
 #define BLOOMFILE_JOIN_ACCEPT_INCOMPLETE 0x200u
 
 /* 0 if the two can be merged, whatever their sizes; otherwise in what they differ, the first of
- * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED;
- * BLOOMFILE_EISSERIES if one is a series, _EISSLICE if one is a slice; BLOOMFILE_EISRIBBON if they
- * differ in none of these, but are of the layout ribbon. */
+ * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED,
+ * _EKEYKIND (two different known kinds of keys, or lower-case text and any other kind),
+ * _EFEATURE (a kind that this version does not know, and another one); BLOOMFILE_EISSERIES if one
+ * is a series, _EISSLICE if one is a slice; BLOOMFILE_EISRIBBON if they differ in none of these,
+ * but are of the layout ribbon. */
 BLOOMFILE_API int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b);
 
 /* Writes a counting filter as a classic one a quarter the size: a bit is set where a counter is

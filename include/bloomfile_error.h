@@ -74,6 +74,7 @@ enum bloomfile_error {
     BLOOMFILE_EINCOMPLETE =
         -1313, /* the slices are not all of one filter, or not of the same keys */
     BLOOMFILE_EDIFFERENTTAG = -1314, /* the tag is not the expected one */
+    BLOOMFILE_EKEYKIND = -1315,      /* its keys are of another kind */
     /* BLOOMFILE_KIND_NEWER */
     BLOOMFILE_EVERSION = -1401, /* written in a newer format version */
     BLOOMFILE_EFEATURE = -1402, /* needs a feature this version does not know */

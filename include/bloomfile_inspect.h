@@ -67,16 +67,6 @@ BLOOMFILE_API int bloomfile_size_for(struct bloomfile_size *size);
 
 /* -------------------------------------------------------------------------------- inspecting */
 
-/* How a program cut keys out of an input; cut in another way, the same input has other keys. */
-enum bloomfile_framing {
-    BLOOMFILE_FRAMING_UNKNOWN = 0, /* not recorded: there was no input, or nobody said */
-    BLOOMFILE_LINES = 1,           /* each key ends before a newline */
-    BLOOMFILE_LINES_CRLF = 2,      /* the same, and a carriage return before it is no part of it */
-    BLOOMFILE_NULL = 3,            /* each key ends before a zero byte */
-    BLOOMFILE_FIXED = 4,           /* each key has framing_size bytes */
-};
-#define BLOOMFILE_MAX_FRAMING_SIZE 0xFFFFFFu /* bytes of a key */
-
 enum bloomfile_state {
     BLOOMFILE_STATE_LIVE = 1,     /* writable, body not checksummed */
     BLOOMFILE_STATE_SEALED = 2,   /* immutable, checksummed */
@@ -119,11 +109,11 @@ struct bloomfile_info {
     uint8_t identity[16]; /* live files: random, drawn when the file was made */
     uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]; /* the caller's own: see bloomfile_sync() */
     char label[BLOOMFILE_MAX_LABEL + 1];
-    uint8_t reserved[3];   /* 0 */
-    uint32_t writers;      /* live files: handles open for writing, and those killed while the
-                              others went on */
-    uint32_t framing;      /* enum bloomfile_framing; one that is not known here: unknown */
-    uint32_t framing_size; /* BLOOMFILE_FIXED: bytes of each key; else 0 */
+    uint8_t reserved[3]; /* 0 */
+    uint32_t writers;    /* live files: handles open for writing, and those killed while the
+                            others went on */
+    uint32_t key_kind;   /* enum bloomfile_key_kind, or a number of a later version */
+    uint32_t key_size;   /* BLOOMFILE_KEYS_FIXED: bytes of each key; else 0 in this version */
     /* Of a series; 0 if it is none. Sizes and counts are the sums of its layers, `hashes` and
      * `layer` those of the newest. */
     uint32_t layers;      /* there are now */
@@ -146,6 +136,30 @@ struct bloomfile_info {
 
 /* Fills *info, up to info->struct_size bytes. Error: BLOOMFILE_ESTRUCTSIZE. */
 BLOOMFILE_API int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile_info *info);
+
+/* Whether keys of a kind may be looked up in a filter, and added to it. With keys of another kind,
+ * "no" would be the answer to keys that are in the set. A program with typed keys calls this first:
+ * lookups and adds take bytes, and check nothing.
+ *
+ *   filter    from bloomfile_get_info(); only key_kind and key_size are read.
+ *   key_kind  enum bloomfile_key_kind, but not BLOOMFILE_KEYS_UNKNOWN.
+ *   key_size  of BLOOMFILE_KEYS_FIXED: bytes of each key. Of BLOOMFILE_KEYS_BYTES: bytes of the
+ * key, or 0 if sizes differ. Of other kinds: 0.
+ *
+ *   filter      accepts
+ *   unknown     all kinds
+ *   text        text, bytes
+ *   lower       text, bytes, lower; the caller replaces A to Z by a to z first
+ *   integers    integers; fixed and bytes of 8 bytes
+ *   fixed       fixed and bytes of its size
+ *   bytes       text, fixed, bytes
+ *
+ * Returns 0 or one of
+ *   BLOOMFILE_EKEYKIND  the filter does not accept such keys
+ *   BLOOMFILE_EFEATURE  this version does not know what the filter's keys are
+ *   BLOOMFILE_EVALUE    key_kind or key_size is out of range */
+BLOOMFILE_API int bloomfile_keys_fit(const struct bloomfile_info *filter, uint32_t key_kind,
+                                     uint64_t key_size);
 
 /* bloomfile_layers() returns how many layers a series has at the moment, 0 if the filter is not a
  * series. bloomfile_layer() returns layer i, the oldest being 0; NULL if there is no such layer. It

@@ -16,10 +16,11 @@ extern "C" {
 
 /* What the caller expects of a filter: bits of bloomfile_open_params.expect. A filter that differs
  * is refused before anything is mapped or changed. */
-#define BLOOMFILE_EXPECT_TAG    1u /* its tag; else BLOOMFILE_EDIFFERENTTAG */
-#define BLOOMFILE_EXPECT_SEED   2u /* its seed; else BLOOMFILE_EDIFFERENTSEED */
-#define BLOOMFILE_EXPECT_SEALED 4u /* no live filter; else BLOOMFILE_ELIVE */
-#define BLOOMFILE_EXPECT_HASH   8u /* its hash; else BLOOMFILE_EHASH, BLOOMFILE_ESELFTEST */
+#define BLOOMFILE_EXPECT_TAG    1u  /* its tag; else BLOOMFILE_EDIFFERENTTAG */
+#define BLOOMFILE_EXPECT_SEED   2u  /* its seed; else BLOOMFILE_EDIFFERENTSEED */
+#define BLOOMFILE_EXPECT_SEALED 4u  /* no live filter; else BLOOMFILE_ELIVE */
+#define BLOOMFILE_EXPECT_HASH   8u  /* its hash; else BLOOMFILE_EHASH, BLOOMFILE_ESELFTEST */
+#define BLOOMFILE_EXPECT_KEYS   16u /* bloomfile_keys_fit(); else its error */
 
 /* Why one file of a series is to blame for an error: bloomfile_open_report.reason. */
 enum bloomfile_reason {
@@ -60,11 +61,11 @@ struct bloomfile_open_params {
     uint8_t tag[BLOOMFILE_TAG_SIZE];
     uint64_t seed;
     uint32_t hash_id;                        /* as in bloomfile_params; BLOOMFILE_HASH_XXH3 */
-    uint32_t key_kind;                       /* 0 */
+    uint32_t key_kind;                       /* of the caller's keys, for bloomfile_keys_fit() */
     uint64_t self_test;                      /* as in bloomfile_params; 0 for BLOOMFILE_HASH_XXH3 */
     uint64_t (*self_test_of)(uint64_t seed); /* not NULL: instead of self_test, for a function whose
                                                 self test depends on the filter's seed */
-    uint32_t key_size;                       /* 0 */
+    uint32_t key_size;                       /* of the caller's keys */
     uint32_t reserved;                       /* 0 */
     struct bloomfile_open_report *report;    /* filled after an error; may be NULL */
 };

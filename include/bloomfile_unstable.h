@@ -41,14 +41,14 @@ BLOOMFILE_API const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout
 
 /* How the bytes of a field are read. Numbers are little-endian. */
 enum bloomfile_field_kind {
-    BLOOMFILE_FIELD_NUMBER = 1,  /* 4 or 8 bytes */
-    BLOOMFILE_FIELD_HEX = 2,     /* the same, for people in hexadecimal */
-    BLOOMFILE_FIELD_LAYOUT = 3,  /* a number, enum bloomfile_layout */
-    BLOOMFILE_FIELD_STATE = 4,   /* a number, enum bloomfile_state */
-    BLOOMFILE_FIELD_FRAMING = 5, /* a number, enum bloomfile_framing plus 256 times the size */
-    BLOOMFILE_FIELD_REAL = 6,    /* IEEE 754 binary64 */
-    BLOOMFILE_FIELD_BYTES = 7,   /* in order */
-    BLOOMFILE_FIELD_TEXT = 8,    /* UTF-8, then zero bytes */
+    BLOOMFILE_FIELD_NUMBER = 1,   /* 4 or 8 bytes */
+    BLOOMFILE_FIELD_HEX = 2,      /* the same, for people in hexadecimal */
+    BLOOMFILE_FIELD_LAYOUT = 3,   /* a number, enum bloomfile_layout */
+    BLOOMFILE_FIELD_STATE = 4,    /* a number, enum bloomfile_state */
+    BLOOMFILE_FIELD_KEY_KIND = 5, /* a number, enum bloomfile_key_kind plus 256 times the size */
+    BLOOMFILE_FIELD_REAL = 6,     /* IEEE 754 binary64 */
+    BLOOMFILE_FIELD_BYTES = 7,    /* in order */
+    BLOOMFILE_FIELD_TEXT = 8,     /* UTF-8, then zero bytes */
 };
 
 /* A field of the header. This struct never changes. */

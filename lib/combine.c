@@ -54,6 +54,8 @@ int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b)
     if (error != 0)
         return error;
     error = combine_compatible(&a->header, &b->header);
+    if (error == 0)
+        error = header_compare_keys(a->header.key_kind, b->header.key_kind);
     return error == 0 && layout_of(a->header.layout)->solved ? BLOOMFILE_EISRIBBON : error;
 }
 
@@ -91,18 +93,23 @@ static bool has_keys(const struct header *h)
 }
 
 /* Takes one more source into the header of the result. */
-static void describe_also(struct header *h, const struct header *source)
+/* h->key_kind is the first known one: two that differ are refused, whatever is between them. */
+static int describe_also(struct header *h, const struct header *source)
 {
+    const int error = header_compare_keys(h->key_kind, source->key_kind);
+    if (error != 0)
+        return error;
+    if (h->key_kind == BLOOMFILE_KEYS_UNKNOWN)
+        h->key_kind = source->key_kind;
     h->m = greatest_common_divisor(h->m, source->m);
     h->provenance |= source->provenance;
-    if (h->framing != source->framing)
-        h->framing = BLOOMFILE_FRAMING_UNKNOWN;
     h->capacity = source->capacity > h->capacity ? source->capacity : h->capacity;
     h->fpr = source->fpr > h->fpr ? source->fpr : h->fpr;
     if (has_keys(h) && has_keys(source))
         h->record.flags |= RECORD_N_ESTIMATED;
     else if (has_keys(source))
         h->record = source->record;
+    return 0;
 }
 
 static int describe(struct header *h, const bloomfile_filter *const *srcs, size_t count,
@@ -119,10 +126,13 @@ static int describe(struct header *h, const bloomfile_filter *const *srcs, size_
         if (error == 0)
             error = source_describe(srcs[i], &source);
         if (error == 0)
-            describe_also(h, &source);
+            error = describe_also(h, &source);
     }
     if (error != 0)
         return error;
+    for (size_t i = 0; i < count; i++)
+        if (srcs[i]->header.key_kind == BLOOMFILE_KEYS_UNKNOWN)
+            h->key_kind = BLOOMFILE_KEYS_UNKNOWN;
     if (p->op == BLOOMFILE_MERGE_INTERSECTION && layout_of(h->layout)->counts)
         return BLOOMFILE_EISCOUNTING;
     const bool intersection = p->op == BLOOMFILE_MERGE_INTERSECTION;

@@ -48,6 +48,7 @@
     X(EDIFFERENTBASE, "the patch was made for another filter")                                     \
     X(EINCOMPLETE, "the slices are not all of one filter, or not of the same keys")                \
     X(EDIFFERENTTAG, "the tag is not the expected one")                                            \
+    X(EKEYKIND, "its keys are of another kind")                                                    \
     X(EVERSION, "written in a newer format version")                                               \
     X(EFEATURE, "needs a feature this version does not know")                                      \
     X(ELAYOUT, "unknown layout")                                                                   \

@@ -31,7 +31,8 @@
      BLOOMFILE_OPEN_LOCK | BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_OVER_CAPACITY)
 
 #define EXPECTED                                                                                   \
-    (BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEED | BLOOMFILE_EXPECT_SEALED | BLOOMFILE_EXPECT_HASH)
+    (BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEED | BLOOMFILE_EXPECT_SEALED |                      \
+     BLOOMFILE_EXPECT_HASH | BLOOMFILE_EXPECT_KEYS)
 #define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_open_params, report)
 
 /* ---- parameters */
@@ -71,9 +72,13 @@ static int take_params(struct bloomfile_open_params *p, const struct bloomfile_o
         return invalid(BLOOMFILE_EFLAGS, "flags");
     if ((p->expect & ~EXPECTED) != 0)
         return invalid(BLOOMFILE_EFLAGS, "expect");
-    if (p->key_kind != 0 || p->key_size != 0 || p->reserved != 0)
-        return invalid(BLOOMFILE_EVALUE, p->reserved != 0 ? "reserved" : "key_kind");
-    return 0;
+    if (p->reserved != 0)
+        return invalid(BLOOMFILE_EVALUE, "reserved");
+    const struct bloomfile_info any = BLOOMFILE_INFO_INIT;
+    const bool expects_keys = (p->expect & BLOOMFILE_EXPECT_KEYS) != 0;
+    if (!expects_keys && (p->key_kind != 0 || p->key_size != 0))
+        return invalid(BLOOMFILE_EVALUE, "key_kind");
+    return expects_keys ? bloomfile_keys_fit(&any, p->key_kind, p->key_size) : 0;
 }
 
 /* ---- the report of a failure */

@@ -64,7 +64,7 @@ static bool same_filter(const struct header *a, const struct header *b)
     return a->hash_id == b->hash_id && a->self_test == b->self_test && a->seed == b->seed &&
            a->k == b->k && a->whole_blocks == b->whole_blocks && a->capacity == b->capacity &&
            a->fpr == b->fpr && ((a->provenance ^ b->provenance) & SOURCE_PROVENANCE) == 0 &&
-           a->framing == b->framing && memcmp(a->tag, b->tag, sizeof a->tag) == 0 &&
+           a->key_kind == b->key_kind && memcmp(a->tag, b->tag, sizeof a->tag) == 0 &&
            memcmp(a->label, b->label, sizeof a->label) == 0;
 }
 

@@ -84,7 +84,7 @@ class Bench:
                 yield
 
     def single(self, path, made):
-        with bloomfile.Builder(RATE, capacity=self.keys, framing="lines") as builder:
+        with bloomfile.Builder(RATE, capacity=self.keys, key_kind="text") as builder:
             for first, count in stretches(self.keys, self.parts):
                 builder.add_many(read(path, first, count))
             builder.finish(made)
@@ -99,7 +99,7 @@ class Bench:
         pathlib.Path(made).write_bytes(b"")
 
     def dask(self, path, made, **params):
-        bloomfile.dask.build(partitions(path, self.keys, self.parts), made, RATE, framing="lines", **params).close()
+        bloomfile.dask.build(partitions(path, self.keys, self.parts), made, RATE, key_kind="text", **params).close()
 
     def measured(self, way, *arguments, **params):
         """Seconds, bytes moved and, of a worker, bytes of memory."""

@@ -38,7 +38,7 @@ class category_type final : public std::error_category
             return "no filter is open here: opening it failed, or it was moved from";
         case errc::other_keys:
             return "the file does not say that its keys are records of this size "
-                   "(bloomfile::any_framing opens it all the same)";
+                   "(bloomfile::any_keys opens it all the same)";
         }
         return bloomfile_strerror(value);
     }

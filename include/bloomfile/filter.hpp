@@ -44,7 +44,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     /* Nothing is open: "maybe" to all. */
     filter() noexcept = default;
 
-    /* As bloomfile_open(); flags are those of bloomfile.h, and any_framing. */
+    /* As bloomfile_open(); flags are those of bloomfile.h, and any_keys. */
     filter(path_arg path, flag_bits flags, std::error_code &ec)
     {
         open_these(bloomfile_from_path(path.c_str()), with_flags(flags), ec);
@@ -53,7 +53,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     {
     }
 
-    /* As bloomfile_open_with(): how.flags may have any_framing. The Hasher names the hash. */
+    /* As bloomfile_open_with(): how.flags may have any_keys. The Hasher names the hash. */
     static filter open(const bloomfile_source &from, const bloomfile_open_params &how,
                        std::error_code &ec)
     {
@@ -196,7 +196,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     {
         bloomfile_filter *f;
         const unsigned flags = how.flags;
-        how.flags &= ~any_framing;
+        how.flags &= ~any_keys;
         how.expect |= BLOOMFILE_EXPECT_HASH;
         how.hash_id = hash_id;
         if constexpr (recipe::named)
@@ -226,8 +226,8 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
             return code(BLOOMFILE_EHASH);
         if (recipe::named && all.self_test != recipe::self_test(seed()))
             return code(BLOOMFILE_ESELFTEST);
-        if (recipe::record_size == 0 || (flags & any_framing) != 0 ||
-            (all.framing == BLOOMFILE_FIXED && all.framing_size == recipe::record_size))
+        if (recipe::record_size == 0 || (flags & any_keys) != 0 ||
+            (all.key_kind == BLOOMFILE_KEYS_FIXED && all.key_size == recipe::record_size))
             return std::error_code();
         return make_error_code(errc::other_keys);
     }

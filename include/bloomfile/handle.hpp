@@ -20,7 +20,7 @@ inline namespace v1
 
 /* For opening, beside the flags of bloomfile.h: the file need not say that its keys are records of
  * the size that the type has. Nothing else tells then whether they are. */
-inline constexpr unsigned any_framing = 0x80000000u;
+inline constexpr unsigned any_keys = 0x80000000u;
 
 /* Owns what bloomfile_open() makes. It is closed with it, and can be moved, not copied.
  *

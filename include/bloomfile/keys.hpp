@@ -415,7 +415,7 @@ template <class Key, class Hasher> struct recipe {
     static_assert(!named || id >= BLOOMFILE_APP_HASH_FIRST,
                   "bloomfile: an `id` is BLOOMFILE_APP_HASH_FIRST or above");
     static_assert(named || any_bytes || !by_bytes || !is_plain_v<Hasher> ||
-                      (size > 0 && size <= BLOOMFILE_MAX_FRAMING_SIZE),
+                      (size > 0 && size <= BLOOMFILE_MAX_KEY_SIZE),
                   "bloomfile: bytes_of() of plain bytes returns a std::array, so that files can "
                   "record its size; for keys of several sizes choose an `id`");
 
@@ -446,11 +446,11 @@ template <class Key, class Hasher> struct recipe {
             p.hash_id = id;
             p.self_test = self_test(p.seed);
         } else if constexpr (record_size > 0) {
-            if (p.framing != BLOOMFILE_FRAMING_UNKNOWN &&
-                (p.framing != BLOOMFILE_FIXED || p.framing_size != record_size))
+            if (p.key_kind != BLOOMFILE_KEYS_UNKNOWN &&
+                (p.key_kind != BLOOMFILE_KEYS_FIXED || p.key_size != record_size))
                 return BLOOMFILE_EVALUE;
-            p.framing = BLOOMFILE_FIXED;
-            p.framing_size = record_size;
+            p.key_kind = BLOOMFILE_KEYS_FIXED;
+            p.key_size = record_size;
         }
         return named || p.hash_id == 0 ? 0 : BLOOMFILE_EHASH;
     }

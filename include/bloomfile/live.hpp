@@ -291,7 +291,7 @@ class live_filter : public filter<Key, Hasher>
         int error = recipe::complete(p);
         if (error == 0)
             error = how(&f, &p);
-        made.admit(f, error, any_framing, ec);
+        made.admit(f, error, any_keys, ec);
         return made;
     }
 

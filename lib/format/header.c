@@ -9,6 +9,7 @@
 #include "format/bytes.h"
 #include "format/checksum.h"
 #include "format/hash.h"
+#include "format/invalid.h"
 #include "format/layout.h"
 
 const uint8_t header_magic[8] = { 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n' };
@@ -51,24 +52,53 @@ RECORD_FILE_FIELDS(FITS)
 #define DECODE(offset, size, name, type, kind)                                                     \
     copy_field(&to->name, bytes + (offset), size, BLOOMFILE_FIELD_##kind);
 
-/* ---- framing: the kind in the lowest byte, the size above it */
+/* ---- kinds of keys: the kind in the lowest byte, the size above it */
 
-uint32_t header_framing(uint32_t kind, uint32_t size)
+bool header_keys_known(uint32_t key_kind)
 {
-    const bool sized = kind == BLOOMFILE_FIXED;
-    if (kind > BLOOMFILE_FIXED || sized != (size != 0) || size > BLOOMFILE_MAX_FRAMING_SIZE)
-        return BLOOMFILE_FRAMING_UNKNOWN;
-    return kind | size << 8;
+    const uint32_t kind = key_kind & 0xFF;
+    return kind <= BLOOMFILE_KEYS_BYTES && (kind == BLOOMFILE_KEYS_FIXED) == (key_kind != kind);
 }
 
-uint32_t header_framing_kind(const struct header *h)
+int header_compare_keys(uint32_t key_kind, uint32_t other)
 {
-    return h->framing & 0xFF;
+    if (key_kind == other)
+        return 0;
+    if (!header_keys_known(key_kind) || !header_keys_known(other))
+        return BLOOMFILE_EFEATURE;
+    const bool known = key_kind != BLOOMFILE_KEYS_UNKNOWN && other != BLOOMFILE_KEYS_UNKNOWN;
+    return known || (key_kind | other) == BLOOMFILE_KEYS_LOWER ? BLOOMFILE_EKEYKIND : 0;
 }
 
-uint32_t header_framing_size(const struct header *h)
+/* Whether keys of a kind and size, 0 if they differ, can be in a filter of a known key_kind. */
+static bool accepts(uint32_t key_kind, uint32_t kind, uint64_t size)
 {
-    return h->framing >> 8;
+    const bool bytes = kind == BLOOMFILE_KEYS_FIXED || kind == BLOOMFILE_KEYS_BYTES;
+    switch (key_kind & 0xFF) {
+    case BLOOMFILE_KEYS_UNKNOWN:
+        return true;
+    case BLOOMFILE_KEYS_INTEGERS:
+        return kind == key_kind || (bytes && size == sizeof(int64_t));
+    case BLOOMFILE_KEYS_FIXED:
+        return bytes && size == key_kind >> 8;
+    case BLOOMFILE_KEYS_BYTES:
+        return bytes || kind == BLOOMFILE_KEYS_TEXT;
+    default: /* text, as it is or in lower case */
+        return kind == BLOOMFILE_KEYS_TEXT || kind == BLOOMFILE_KEYS_BYTES || kind == key_kind;
+    }
+}
+
+int bloomfile_keys_fit(const struct bloomfile_info *filter, uint32_t key_kind, uint64_t key_size)
+{
+    if (key_kind == BLOOMFILE_KEYS_UNKNOWN || key_kind > BLOOMFILE_KEYS_BYTES)
+        return invalid(BLOOMFILE_EVALUE, "key_kind");
+    const bool sized = key_kind == BLOOMFILE_KEYS_FIXED || key_kind == BLOOMFILE_KEYS_BYTES;
+    if (sized ? key_kind == BLOOMFILE_KEYS_FIXED && key_size == 0 : key_size != 0)
+        return invalid(BLOOMFILE_EVALUE, "key_size");
+    const uint32_t of_filter = filter->key_kind | filter->key_size << 8;
+    if (filter->key_kind > UINT8_MAX || !header_keys_known(of_filter))
+        return BLOOMFILE_EFEATURE;
+    return accepts(of_filter, key_kind, key_size) ? 0 : BLOOMFILE_EKEYKIND;
 }
 
 /* ---- encode */
@@ -133,8 +163,8 @@ void header_encode(struct header *h, uint8_t *bytes)
 void header_read_static(const uint8_t *bytes, struct header *to)
 {
     HEADER_FIELDS(DECODE)
-    const bool framed = (to->compat & HEADER_COMPAT_FRAMING) != 0;
-    to->framing = framed ? header_framing(header_framing_kind(to), header_framing_size(to)) : 0;
+    if ((to->compat & HEADER_COMPAT_KEYS) == 0)
+        to->key_kind = BLOOMFILE_KEYS_UNKNOWN;
 }
 
 void header_read_layer(const uint8_t *bytes, struct header *to)

@@ -37,7 +37,7 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
     X(32, 4, layout, uint32_t, LAYOUT)                                                             \
     X(36, 4, hash_id, uint32_t, NUMBER)                                                            \
     X(40, 4, k, uint32_t, NUMBER)                                                                  \
-    X(44, 4, framing, uint32_t, FRAMING)                                                           \
+    X(44, 4, key_kind, uint32_t, KEY_KIND)                                                         \
     X(48, 8, m, uint64_t, NUMBER)                                                                  \
     X(56, 8, seed, uint64_t, HEX)                                                                  \
     X(64, 8, self_test, uint64_t, HEX)                                                             \
@@ -120,14 +120,14 @@ enum {
 #define RECORD_SYNC_BEGUN  2u
 #define RECORD_SUCCEEDED   4u /* a layer that is not the newest any more */
 
-#define HEADER_COMPAT_FRAMING 1u /* bit of `compat`: the field `framing` is one */
+#define HEADER_COMPAT_KEYS 1u /* bit of `compat`: the header has a key_kind */
 
 #define HEADER_MOST_LAYERS    1000u
 #define HEADER_INCOMPAT_LAYER 1u /* bit of `incompat`: the image is a layer of a series */
 #define HEADER_INCOMPAT_SLICE 2u /* bit of `incompat`: the image is a slice of a filter */
 
 /* Their members are the fields; those of a layer or slice are 0 in any other image. A boot_id of
- * zeros: clean. A framing that is not known is 0. */
+ * zeros: clean. A key_kind has the size of the keys in its upper 24 bits; 0: unknown. */
 struct record {
     RECORD_FIELDS(FIELD_MEMBER)
     RECORD_FILE_FIELDS(FIELD_MEMBER)
@@ -171,10 +171,11 @@ void header_read_record(const uint8_t *bytes, uint32_t header_size, struct recor
  * sealed and in slot 0 if it is live. Sets h->magic and h->crc. */
 void header_encode(struct header *h, uint8_t *bytes);
 
-/* How keys were framed, in one word. 0 if unknown or not a framing. */
-uint32_t header_framing(uint32_t kind, uint32_t size);
-uint32_t header_framing_kind(const struct header *h);
-uint32_t header_framing_size(const struct header *h);
+/* Whether this library knows the kind of a key_kind, and its size fits. */
+bool header_keys_known(uint32_t key_kind);
+
+/* 0 if filters of these two can be merged; BLOOMFILE_EKEYKIND, or BLOOMFILE_EFEATURE. */
+int header_compare_keys(uint32_t key_kind, uint32_t other);
 
 /* Offset and size of a record. */
 uint32_t header_record_size(const struct header *h);

@@ -66,6 +66,15 @@ static int check_hash(const struct opening *how, const struct header *h)
     return 0;
 }
 
+static int check_keys(const struct opening *how, const struct header *h)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    info.key_kind = h->key_kind & 0xFF;
+    info.key_size = h->key_kind >> 8;
+    const int error = bloomfile_keys_fit(&info, how->expected->key_kind, how->expected->key_size);
+    return error != 0 ? BLAME(how, error, key_kind) : 0;
+}
+
 /* Compares a valid static header with the expectations of the caller. */
 static int check_expected(const struct opening *how, const struct header *h)
 {
@@ -74,7 +83,8 @@ static int check_expected(const struct opening *how, const struct header *h)
         return BLAME(how, BLOOMFILE_EDIFFERENTTAG, tag);
     if (expects(how, BLOOMFILE_EXPECT_SEED) && h->seed != how->expected->seed)
         return BLAME(how, BLOOMFILE_EDIFFERENTSEED, seed);
-    return expects(how, BLOOMFILE_EXPECT_HASH) ? check_hash(how, h) : 0;
+    const int error = expects(how, BLOOMFILE_EXPECT_HASH) ? check_hash(how, h) : 0;
+    return error == 0 && expects(how, BLOOMFILE_EXPECT_KEYS) ? check_keys(how, h) : error;
 }
 
 /* Whether the caller may use the filter of a valid header. fd: a whole file, or -1. */

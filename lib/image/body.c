@@ -243,7 +243,7 @@ int body_verify(const struct header *h, const uint8_t *body, struct guard *guard
 void image_describe(struct header *h)
 {
     h->version = HEADER_VERSION;
-    h->compat = h->framing != BLOOMFILE_FRAMING_UNKNOWN ? HEADER_COMPAT_FRAMING : 0;
+    h->compat = h->key_kind != BLOOMFILE_KEYS_UNKNOWN ? HEADER_COMPAT_KEYS : 0;
     h->ro_compat = 0;
     h->incompat = h->series != 0 || h->layers != 0 ? HEADER_INCOMPAT_LAYER : 0;
     if (h->whole_blocks != 0)

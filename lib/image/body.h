@@ -67,8 +67,8 @@ int body_verify(const struct header *h, const uint8_t *body, struct guard *guard
 
 /* ---- A sealed image in memory: header, body, page checksums. */
 
-/* Computes the rest of *h from what describes the filter: header_size, layout, hash_id, k, framing,
- * m, seed, self_test, capacity, fpr, m_unfolded, provenance, tag, label. */
+/* Computes the rest of *h from what describes the filter: header_size, layout, hash_id, k,
+ * key_kind, m, seed, self_test, capacity, fpr, m_unfolded, provenance, tag, label. */
 void image_describe(struct header *h);
 
 /* Turns a record into that of a sealed image with this body; n and flags stay. */

@@ -31,9 +31,10 @@ static int check(const struct bloomfile_params *p)
         return invalid(BLOOMFILE_EVALUE, "threads");
     if (p->over_capacity > 1)
         return invalid(BLOOMFILE_EVALUE, "over_capacity");
-    const bool framed = p->framing != BLOOMFILE_FRAMING_UNKNOWN || p->framing_size != 0;
-    if (framed && header_framing(p->framing, p->framing_size) == BLOOMFILE_FRAMING_UNKNOWN)
-        return invalid(BLOOMFILE_EVALUE, "framing");
+    if (p->key_kind > BLOOMFILE_KEYS_BYTES)
+        return invalid(BLOOMFILE_EVALUE, "key_kind");
+    if (p->key_size > BLOOMFILE_MAX_KEY_SIZE || !header_keys_known(p->key_kind | p->key_size << 8))
+        return invalid(BLOOMFILE_EVALUE, "key_size");
     if (p->hash_id == 0 && p->self_test != 0)
         return invalid(BLOOMFILE_EVALUE, "self_test");
     if (p->hash_id != 0 && !hash_is_applications(p->hash_id))
@@ -119,7 +120,7 @@ int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_si
                           .hash_id = p->hash_id,
                           .self_test = p->self_test,
                           .k = p->hashes,
-                          .framing = header_framing(p->framing, p->framing_size),
+                          .key_kind = p->key_kind | p->key_size << 8,
                           .m = p->bits,
                           .seed = p->seed,
                           .fpr = p->fpr == 0 ? 0 : p->fpr }; /* not -0.0 */

@@ -106,8 +106,8 @@ def sealed_series(out):
             layers_differ_in_tag=second(tag=bytes(15) + b"1"),
             layers_differ_in_label=second(label=b"another"),
             layers_differ_in_series_fpr=second(series_fpr=packed(0.02)),
-            layers_differ_in_framing=second(compat=1, framing=3),
-            layers_differ_in_unknown_framing=second(compat=1))
+            layers_differ_in_key_kind=second(compat=1, key_kind=3),
+            layers_differ_in_unknown_key_kind=second(compat=1))
     out.add("EMAGIC", "V2", second_layer_has_no_magic=flip(whole, start),
             second_layer_is_zero=TWO[0].ljust(len(whole), b"\0"),
             layers_without_bytes_between=(TWO[0] + TWO[1]).ljust(len(whole), b"\0"))
@@ -171,7 +171,7 @@ def live_series(out):
                  layer_of_other_label=changed(1, label=b"another"),
                  layer_of_other_tag=changed(1, tag=bytes(15) + b"1"),
                  layer_of_other_series_fpr=changed(1, series_fpr=packed(0.02)),
-                 layer_of_other_framing=changed(1, compat=1, framing=1),
+                 layer_of_other_key_kind=changed(1, compat=1, key_kind=1),
                  layer_of_other_seed={**two, 1: of_another(seed=1)},
                  layer_of_other_layout={**two, 1: of_another(layout="classic")})
     out.add_live("EEMPTY", "V1", layer_empty={**two, 1: b""})

@@ -108,7 +108,7 @@ INCOMPLETE = [
         ("half-first", "own-last"), ("half-first", "half-last"), ("twice-first", "own-last"))),
     ["application-slice-1.bloom", "application-slice-2-and-digest-0.bloom"],
     [A, B, C, "slice-of-no-such-cut.bloom"], [A, B, "slice-of-one-block.bloom"],
-    ["application-slice-1.bloom", "slice-framing.bloom"],
+    ["application-slice-1.bloom", "slice-key-kind.bloom"],
     ["application-slice-ends.bloom", "application-slice-midst.bloom"],
     ["slices-joined.bloom"], ["slices-joined.bloom", A, B, C], ["ribbon-file.bloom"],
     ["blocked-embedded.bloom"], ["series-1.bloom"]]

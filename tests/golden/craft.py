@@ -20,7 +20,7 @@ sys.path.insert(0, str(TESTS / "spec"))
 
 import spec_reader  # noqa: E402
 import spec_slice  # noqa: E402
-from spec_reader import FRAMINGS, HEADER, LAYER, RECORD, Image, framing_of, opened  # noqa: E402
+from spec_reader import KEY_KINDS, HEADER, LAYER, RECORD, Image, keys_of, opened  # noqa: E402
 
 SEALED_SEQUENCE = 2**64 - 1
 LIVE, SEALED, POISONED = 1, 2, 3
@@ -126,10 +126,12 @@ def field(image, name, record=None):
     return struct.unpack_from("<" + form, image, start)[0]
 
 
-def framing_words(image):
-    """How an Image says that its keys were framed."""
-    value = framing_of(image.header)
-    kind = next(word for word, number in FRAMINGS.items() if number == value & 255)
+def kind_words(image):
+    """What an Image says that its keys are."""
+    value = keys_of(image.header)
+    if not spec_reader.keys_known(value):
+        return "newer"
+    kind = next(word for word, number in KEY_KINDS.items() if number == value & 255)
     return f"{kind} {value >> 8}" if kind == "fixed" else kind
 
 

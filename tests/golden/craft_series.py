@@ -9,10 +9,10 @@ import pathlib
 import struct
 import tempfile
 
-from craft import FRAMINGS, edit, field, spec_reader
+from craft import KEY_KINDS, edit, field, spec_reader
 
 import spec_series
-from spec_reader import LAYOUTS, OF_SERIES, Image, known_framing, layers_of, on_pages, self_test
+from spec_reader import LAYOUTS, OF_SERIES, Image, layers_of, on_pages, self_test
 from spec_series import SUCCEEDED, first_layer, next_layer, slot_of
 from spec_writer import H, LiveImage, changed, created
 
@@ -20,14 +20,14 @@ IDENTITY = 0x0123456789ABCDEF
 BEGAN = 1_800_000_000
 
 
-def header(layout="blocked", capacity=8, fpr=0.05, generations=0, framing="unknown", label="",
+def header(layout="blocked", capacity=8, fpr=0.05, generations=0, key_kind="unknown", label="",
            tag="00" * 16, seed=0, m=0, k=0, period=0, began=BEGAN, **name):
     """That of layer 0; `name`: hash_id and self_test of app-hashes.md."""
     return first_layer({
         "series": IDENTITY, "hash_id": 1, "self_test": self_test(seed), **name, "seed": seed,
         "layout": LAYOUTS[layout], "capacity": capacity, "generations": generations,
         "period": period, "began": began if period else 0, "label": label.encode(),
-        "tag": bytes.fromhex(tag), "framing": known_framing(FRAMINGS[framing], 0),
+        "tag": bytes.fromhex(tag), "key_kind": KEY_KINDS[key_kind],
         "provenance": 0}, fpr, m, k)
 
 

@@ -10,7 +10,7 @@ def of_blocks(first, blocks, whole, keys, k=7, *, hash_id=1, self_test=self_test
     """The slice of these blocks, which no cut of slices.md 1.3 need have."""
     m = 512 * blocks
     header = {"header_size": 4096, "provenance": 0, "layout": 1, "hash_id": hash_id, "k": k,
-              "framing": 0, "m": m, "m_unfolded": m, "seed": 0, "self_test": self_test,
+              "key_kind": 0, "m": m, "m_unfolded": m, "seed": 0, "self_test": self_test,
               "capacity": capacity, "fpr": 0, "tag": bytes(16), "label": b"",
               "first_block": first, "whole_blocks": whole}
     read = [digest_of(header, key) for key in keys]

@@ -18,16 +18,16 @@ sys.path.insert(0, str(FOLDER))
 
 import craft_series  # noqa: E402
 import craft_slices  # noqa: E402
-from craft import (LIVE, body_of, derive, edit, field, flip, framing_words,  # noqa: E402
+from craft import (LIVE, body_of, derive, edit, field, flip, kind_words,  # noqa: E402
                    hash_words, header_size, lines, make, named, write_folder)
 
 import spec_patch  # noqa: E402
 import spec_slice  # noqa: E402
 from spec_reader import Image, xxh3  # noqa: E402
 
-COLUMNS = ("file keys n layout m k seed hash framing sha256 form maybes bfcreate first_block "
+COLUMNS = ("file keys n layout m k seed hash key_kind sha256 form maybes bfcreate first_block "
            "whole_blocks n_estimated").split()
-SERIES = ("file keys layers generations n layout m k seed hash framing sha256 sealed_sha256 "
+SERIES = ("file keys layers generations n layout m k seed hash key_kind sha256 sealed_sha256 "
           "maybes").split()
 
 TEST_STRING = bytes((128 + 157 * i) % 256 for i in range(4096)).replace(b"\n", b"\v")
@@ -42,6 +42,8 @@ KEYS = {
         (0, 128), (6, 129), (0, 240), (7, 241), (8, 1023), (9, 1024), (10, 1025), (11, 2049))]
         + [b"\0", b"\0\0", b"\r", b"ends in CR\r", b"\xff" * 33, b" ", b"-", "ключ".encode()],
     "three.keys": [b"bloomfile", b"", b"\x80\x1d\xba"],
+    "integers.keys": [number.to_bytes(8, "little", signed=True) for number in (
+        0, 1, -1, 42, 127, -128, 2**31 - 1, -2**31, 2**53 + 1, 2**63 - 1, -2**63)],
     "none.keys": [],
     "absent.keys": [b"never added %d" % i for i in range(1000)],
 }
@@ -160,26 +162,33 @@ def keys_and_parameters(out):
         out.make(f"{layout}-no-keys.bloom", "none.keys", layout, m, 4, embedded=layout != "blocked")
 
 
-def framings(out):
-    for framing in "lines", "lines-crlf", "null":
-        out.make(f"framing-{framing}.bloom", "few.keys", "blocked", 1024, 6, True, framing=framing)
+def kinds_of_keys(out):
+    """Of lines in all rows, whatever the header says, but for integers."""
+    for kind, keys in ("text", "few"), ("lower", "few"), ("integers", "integers"), ("bytes", "few"):
+        out.make(f"key-kind-{kind}.bloom", f"{keys}.keys", "blocked", 1024, 6, True, key_kind=kind)
     for size in 1, 2**24 - 1:
-        out.make(f"framing-fixed-{size}.bloom", "few.keys", "classic", 999, 4, True,
-                 framing="fixed", framing_size=size)
-    in_file = make("counting", 501, 4, KEYS["few.keys"], framing="null")
-    out.add("framing-null-counting.bloom", "few.keys", in_file)
-    lines_, crlf = (make("blocked", 8 * 512, 6, KEYS["few.keys"], embedded=True, framing=framing)
-                    for framing in ("lines", "lines-crlf"))
-    in_lines, in_crlf = (out.source(f"framing-{name}.bloom", image)
-                         for name, image in (("lines", lines_), ("lines-crlf", crlf)))
-    out.derived("framing-lines-folded.bloom", "few.keys", "fold 4", in_lines)
-    out.derived("framing-lines-union.bloom", "few.keys", "union", in_lines, in_lines)
-    out.derived("framings-united.bloom", "few.keys", "union", in_lines, in_crlf)
-    for name, compat, value in (("not-said", 0, 1), ("kind-0", 1, 0), ("kind-5", 1, 5),
-                                ("kind-255", 1, 255), ("lines-with-a-size", 1, 0x101),
-                                ("fixed-without-a-size", 1, 4), ("all-ones", 1, 2**32 - 1)):
-        out.add(f"framing-unknown-{name}.bloom", "few.keys",
-                edit(lines_, header={"compat": compat, "framing": value}))
+        out.make(f"key-kind-fixed-{size}.bloom", "few.keys", "classic", 999, 4, True,
+                 key_kind="fixed", key_size=size)
+    out.add("key-kind-text-counting.bloom", "few.keys",
+            make("counting", 501, 4, KEYS["few.keys"], key_kind="text"))
+    text, lower, unknown = (make("blocked", 8 * 512, 6, KEYS["few.keys"], embedded=True,
+                                 key_kind=kind) for kind in ("text", "lower", "unknown"))
+    newer = edit(text, header={"key_kind": 6})
+    of_text, of_lower, of_unknown, of_newer = (
+        out.source(f"key-kind-{name}.bloom", image)
+        for name, image in (("text", text), ("lower", lower), ("unknown", unknown), ("newer", newer)))
+    out.derived("key-kind-text-folded.bloom", "few.keys", "fold 4", of_text)
+    out.derived("key-kind-newer-folded.bloom", "few.keys", "fold 4", of_newer)
+    out.derived("key-kind-text-union.bloom", "few.keys", "union", of_text, of_text)
+    out.derived("key-kind-lower-union.bloom", "few.keys", "union", of_lower, of_lower)
+    out.derived("key-kinds-united.bloom", "few.keys", "union", of_text, of_unknown)
+    for name, compat, value in (
+            ("unknown-not-said", 0, 1), ("unknown-not-said-newer", 0, 6), ("unknown-said", 1, 0),
+            ("newer-6", 1, 6), ("newer-255", 1, 255), ("newer-unknown-with-a-size", 1, 0x100),
+            ("newer-text-with-a-size", 1, 0x101), ("newer-integers-with-a-size", 1, 0x803),
+            ("newer-fixed-without-a-size", 1, 4), ("newer-all-ones", 1, 2**32 - 1)):
+        out.add(f"key-kind-{name}.bloom", "few.keys",
+                edit(text, header={"compat": compat, "key_kind": value}))
 
 
 def hashes_of_applications(out):
@@ -190,7 +199,7 @@ def hashes_of_applications(out):
         return image
 
     add("blocked", "blocked", 1024, 6)
-    add("blocked-file", "blocked", 1024, 6, embedded=False, framing="null")
+    add("blocked-file", "blocked", 1024, 6, embedded=False, key_kind="text")
     add("classic", "classic", 999, 4, seed=7)
     add("counting", "counting", 301, 4)
     add("ribbon", "ribbon", 512, 0)
@@ -284,8 +293,8 @@ def slices(out):
         out.make(f"slice-label-tag-{name}.bloom", "seen.keys", "blocked", 130 * 512, 13, label=LABEL,
                  tag=bytes(range(0xA0, 0xB0)).hex(), seed=0x0123456789ABCDEF, capacity=5000,
                  slice=f"{i}/2")
-    out.add("slice-framing.bloom", "few.keys",
-            make("blocked", 64 * 512, 1, KEYS["few.keys"], framing="null", capacity=41, slice="1/1"))
+    out.add("slice-key-kind.bloom", "few.keys",
+            make("blocked", 64 * 512, 1, KEYS["few.keys"], key_kind="text", capacity=41, slice="1/1"))
     for i in 1, 2:
         out.add(f"application-slice-{i}.bloom", "few.digests",
                 make("blocked", 128 * 512, 6, KEYS["few.digests"], capacity=40, slice=f"{i}/2",
@@ -301,7 +310,7 @@ def slices(out):
     out.add("slice-middle-unknown-everything.bloom", "urls.keys",
             edit(out.files["slice-middle.bloom"],
                  header={"compat": 0x80000000, "ro_compat": 0x80000001, "provenance": 0xFFFFFFF8,
-                         "framing": 0x104},
+                         "key_kind": 0x104},
                  record={"flags": 0xFFFFFFFE}, at={280: b"\xa5" * (2044 - 280)}))
     out.make("patched-slice-first.bloom", "few.keys", "blocked", 150 * 512, 7, **urls,
              slice="1/3")
@@ -321,7 +330,7 @@ def slices(out):
     out.add_joined("slice-own-last.bloom", "slice-own-first.bloom")
     out.add_joined("slice-twice-first.bloom", "slice-twice-last.bloom")
     out.add_joined("slice-label-tag-two-pages.bloom", "slice-label-tag-one-page.bloom")
-    out.add_joined("slice-framing.bloom")
+    out.add_joined("slice-key-kind.bloom")
     out.add_joined("application-slice-1.bloom", "application-slice-2.bloom")
 
 
@@ -378,7 +387,7 @@ def series(out):
     torn[0] = flip(torn[0], 3072 + 16)
     out.add_live("growing-2-marked-in-a-torn-record", "none.keys", torn)
     classic = {"layout": "classic", "label": LABEL, "tag": bytes(range(0xA0, 0xB0)).hex(),
-               "framing": "null", "seed": 0x0123456789ABCDEF}
+               "key_kind": "text", "seed": 0x0123456789ABCDEF}
     told = live(header(capacity=25, **classic), few)
     out.add_live("growing-classic", "few.keys", told)
     application = live(header(capacity=20, **APPLICATION), digests)
@@ -397,7 +406,7 @@ def series(out):
     out.add_sealed("series-classic.bloom", "few.keys", craft_series.sealed(told))
     out.add_sealed("series-application.bloom", "few.digests", craft_series.sealed(application))
     odd = [edit(layer, header={"compat": 0x80000000, "ro_compat": 0x80000001, "series_fpr": fpr,
-                               "provenance": 0xFFFFFFF8, "framing": number},
+                               "provenance": 0xFFFFFFF8, "key_kind": number},
                 record={"flags": 0xFFFFFFFE}, at={304: b"\xa5" * (2044 - 304)})
            for fpr in (1,) for number, layer in enumerate(
                craft_series.split(craft_series.sealed(live(header(capacity=20), few))))]
@@ -422,7 +431,7 @@ def series_row(name, keys, images, sealed):
             listed(layer.record["n"] for layer in opened.layers),
             ("blocked", "classic")[first.header["layout"] - 1],
             listed(h["m"] for h in headers), listed(h["k"] for h in headers),
-            first.header["seed"], hash_words(first), framing_words(first),
+            first.header["seed"], hash_words(first), kind_words(first),
             hashlib.sha256(images).hexdigest(), hashlib.sha256(sealed).hexdigest(),
             sum(opened.maybe(key) for key in absent)]
 
@@ -436,7 +445,7 @@ def row(name, keys, image, bfcreate):
     maybes = sum(opened.maybe(key) for key in absent)
     estimated = field(image, "flags", slot) & 1
     return [name, f"keys/{keys}", field(image, "n", slot), layout, field(image, "m"),
-            field(image, "k"), field(image, "seed"), hash_words(opened), framing_words(opened),
+            field(image, "k"), field(image, "seed"), hash_words(opened), kind_words(opened),
             hashlib.sha256(image).hexdigest(), form, maybes, bfcreate,
             *(opened.header.get(name, "-") for name in ("first_block", "whole_blocks")), estimated]
 
@@ -453,7 +462,7 @@ def main():
     layouts(out)
     ribbon(out)
     keys_and_parameters(out)
-    framings(out)
+    kinds_of_keys(out)
     hashes_of_applications(out)
     operations(out)
     odd_but_valid(out)

@@ -47,11 +47,11 @@ def le(data, offset, size=8):
 HEADER = {
     "magic": (0, "8s"), "version": (8, "I"), "header_size": (12, "I"), "compat": (16, "I"),
     "ro_compat": (20, "I"), "incompat": (24, "I"), "provenance": (28, "I"), "layout": (32, "I"),
-    "hash_id": (36, "I"), "k": (40, "I"), "framing": (44, "I"), "m": (48, "Q"),
+    "hash_id": (36, "I"), "k": (40, "I"), "key_kind": (44, "I"), "m": (48, "Q"),
     "seed": (56, "Q"), "self_test": (64, "Q"), "body_offset": (72, "Q"), "body_size": (80, "Q"),
     "capacity": (88, "Q"), "fpr": (96, "Q"), "m_unfolded": (104, "Q"), "tag": (112, "16s"),
     "label": (128, "112s"), "header_crc": (-4, "I")}
-FRAMED = 1  # bit of `compat`
+HAS_KEYS = 1  # bit of `compat`
 OF_SERIES = 1  # bit of `incompat`
 LAYER = {  # slices.md 2.1
     "series": (240, "Q"), "layer": (248, "Q"), "generations": (256, "I"), "layers": (260, "I"),
@@ -67,8 +67,8 @@ MAGIC = bytes.fromhex("BF 42 4C 4D 0D 0A 1A 0A")
 TEXT_MODE = [
     "BF 42 4C 4D 0A 1A 0A", "BF 42 4C 4D 0D 0D 0A 1A 0D 0A", "BF 42 4C 4D 0D 0A 1A 0D 0A",
     "BF 42 4C 4D 0D 0D 1A 0D", "BF 42 4C 4D 0A 0A 1A 0A", "3F 42 4C 4D 0D 0A 1A 0A"]
-FRAMINGS = {"unknown": 0, "lines": 1, "lines-crlf": 2, "null": 3, "fixed": 4}
-FIXED = FRAMINGS["fixed"]
+KEY_KINDS = {"unknown": 0, "text": 1, "lower": 2, "integers": 3, "fixed": 4, "bytes": 5}
+LOWER, FIXED = KEY_KINDS["lower"], KEY_KINDS["fixed"]
 LAYOUTS = {"blocked": 1, "classic": 2, "counting": 3, "ribbon": 4}
 BLOCKED, CLASSIC, COUNTING, RIBBON = LAYOUTS.values()
 OF_POSITIONS = BLOCKED, CLASSIC, COUNTING
@@ -93,15 +93,17 @@ def serialise(fields, values, size):
     return bytes(part)
 
 
-def known_framing(kind, size):
-    """The field, or 0 for no framing that the text knows."""
-    known = kind in FRAMINGS.values() and (1 <= size < 2**24 if kind == FIXED else size == 0)
-    return kind | size << 8 if known else 0
+def keys_known(keys):
+    """Whether the text knows this key_kind (kind and key_size in one number)."""
+    return keys & 255 in KEY_KINDS.values() and (keys & 255 == FIXED) == (keys > 255)
 
 
-def framing_of(header):
-    value = header["framing"] if header["compat"] & FRAMED else 0
-    return known_framing(value & 255, value >> 8)
+def keys_of(header):
+    return header["key_kind"] if header["compat"] & HAS_KEYS else 0
+
+
+def keys_given(options):
+    return KEY_KINDS[options.key_kind] | options.key_size << 8
 
 
 APPLICATIONS = 0x80000000  # and above: hash_id of app-hashes.md
@@ -435,7 +437,7 @@ def series_words(layer):
     header = layer.header
     return [header[name] for name in ("hash_id", "self_test", "seed", "layout", "compat", "tag",
                                       "label", "series_fpr")] + [
-        header["framing"] if header["compat"] & FRAMED else 0]
+        keys_of(header)]
 
 
 def link_of(layer):
@@ -480,7 +482,7 @@ def page_entries(body):
 
 def static_header(header):
     """Its bytes; that of a layer, or a slice, if it has the fields of slices.md 2.1, or 1.1."""
-    compat = FRAMED if header["framing"] else 0
+    compat = HAS_KEYS if header["key_kind"] else 0
     further, incompat = ((LAYER, OF_SERIES) if "layer" in header else
                          (spec_slice.FIELDS, OF_SLICE) if spec_slice.is_slice(header) else ({}, 0))
     return serialise({**further, **HEADER}, {
@@ -542,16 +544,21 @@ def combined_body(header, sources):
     return make_body(header, counts)
 
 
-def common_framing(sources):
-    framings = {framing_of(source.header) for source in sources}
-    return framings.pop() if len(framings) == 1 else 0
+def common_keys(sources):
+    """operations.md 2: any two must agree, or one of them be unknown."""
+    found = {keys_of(source.header) for source in sources}
+    if len(found) > 1 and not all(map(keys_known, found)):
+        raise ValueError(f"{sources[0].path}: BLOOMFILE_EFEATURE")
+    if len(found - {0}) > 1 or found == {0, LOWER}:
+        raise ValueError(f"{sources[0].path}: BLOOMFILE_EKEYKIND")
+    return min(found)
 
 
 def combine(out, sources, provenance=0, **changes):
     """operations.md 6: what is not in `changes` is as in the first source."""
     for source in sources:
         provenance |= source.header["provenance"] & KNOWN_PROVENANCE
-    header = {**sources[0].header, "framing": common_framing(sources), **changes,
+    header = {**sources[0].header, "key_kind": common_keys(sources), **changes,
               "provenance": provenance}
     record = {**sources[0].record, **changes}
     body = combined_body(header, [(source.header, source.body) for source in sources])
@@ -598,7 +605,7 @@ def intersection(_, out, *paths):
     if headers[0]["layout"] == COUNTING:
         raise ValueError(f"{out}: counting filters have no intersection")
     header = {**headers[0], "m": gcd(*(h["m"] for h in headers)),
-              "framing": common_framing(sources)}
+              "key_kind": common_keys(sources)}
     bodies = [combined_body(header, [(source.header, source.body)]) for source in sources]
     body = bytes(reduce(and_, column) for column in zip(*bodies))
     provenance = reduce(or_, (h["provenance"] & KNOWN_PROVENANCE for h in headers), INTERSECTION)
@@ -622,7 +629,7 @@ def copy(_, path, out):
 def join(options, out, *paths):
     """slices.md 1.3."""
     sources = [load(path) for path in paths]
-    headers = [{**layer.header, "framing": framing_of(layer.header),
+    headers = [{**layer.header, "key_kind": keys_of(layer.header),
                 "provenance": layer.header["provenance"] & KNOWN_PROVENANCE}
                for source in sources for layer in layers_of(source)]
     order = spec_slice.in_order(headers)
@@ -709,7 +716,7 @@ HEXADECIMAL = "seed", "digest", "body_crc", "header_crc", "series", "link", "ser
 
 
 def whole_header(given):
-    return {**given, "framing": 0, "provenance": 0, "capacity": max(given["keys"], 1), "fpr": 0,
+    return {**given, "key_kind": 0, "provenance": 0, "capacity": max(given["keys"], 1), "fpr": 0,
             "m_unfolded": given["m"], "tag": bytes(16), "label": b""}
 
 
@@ -957,7 +964,7 @@ def read_keys(options):
 
 def shown(image):
     """What `info` prints."""
-    header = {**image.header, "label": image.label, "framing": framing_of(image.header)}
+    header = {**image.header, "label": image.label, "key_kind": keys_of(image.header)}
     for rate in {"fpr", "series_fpr"} & set(header):
         [header[rate]] = struct.unpack("<d", struct.pack("<Q", header[rate]))
     report = {"size": image.size, "record_in_force": image.in_force,
@@ -1008,9 +1015,8 @@ def write(options, out):
     function = hash_of(options)
     read = [digest_of(function, key) for key in read_keys(options)[0]]
     digests = set(read)
-    framing = known_framing(FRAMINGS[options.framing], options.framing_size)
     header = {
-        **function, "framing": framing,
+        **function, "key_kind": keys_given(options),
         "header_size": 512 if options.embedded else 4096, "layout": LAYOUTS[options.layout],
         "k": options.k, "m": options.m, "m_unfolded": options.m,
         "capacity": options.capacity or max(len(digests), 1), "tag": options.tag, "label": label,
@@ -1037,11 +1043,11 @@ def main():
     add("--as-is", action="store_true")
     for name in "-x", "--length", "--capacity":
         add(name, type=number)
-    for name in "--offset", "--m", "--k", "--seed", "--framing-size", "--self-test":
+    for name in "--offset", "--m", "--k", "--seed", "--key-size", "--self-test":
         add(name, type=number, default=0)
     add("--hash-id", type=number, default=1)
     add("--layout", choices=LAYOUTS, default="blocked")
-    add("--framing", choices=FRAMINGS, default="unknown")
+    add("--key-kind", choices=KEY_KINDS, default="unknown")
     add("--fpr", type=float, default=0.0)
     add("--label", default="")
     add("--tag", type=bytes.fromhex, default=bytes(16))

@@ -30,7 +30,7 @@ from pathlib import Path
 
 import spec_reader
 import spec_writer
-from spec_reader import (BLOCKED, COUNTING, FRAMED, KNOWN_PROVENANCE, LAYER, LAYOUTS, N_ESTIMATED,
+from spec_reader import (BLOCKED, COUNTING, KNOWN_PROVENANCE, LAYER, LAYOUTS, N_ESTIMATED,
                          WIDTH, le, ones_and_overflow, opened, sealed_series, series_words)
 from spec_writer import (F_OFD_SETLK, F_OFD_SETLKW, FLOCK, H, POISONED, RECORDS, SLOTS, SUCCEEDED,
                          SYNCS, File, Reader, Writer, created, estimate, publish,
@@ -442,8 +442,7 @@ def copy_of(path, layer, accept_unclean):
         image.need(ones >= before["ones"], "EBODY")
     flags = record["flags"] & N_ESTIMATED | N_ESTIMATED * (record["writers"] > 0)
     n = estimate(header, ones) if flags else record["n"]
-    framing = header["framing"] if header["compat"] & FRAMED else 0
-    return {**header, "framing": framing, "provenance": header["provenance"] & KNOWN_PROVENANCE}, \
+    return {**header, "key_kind": spec_reader.keys_of(header), "provenance": header["provenance"] & KNOWN_PROVENANCE}, \
         body, n, flags
 
 
@@ -493,8 +492,7 @@ def run_create(options):
     header = {**spec_reader.hash_of(options), "generations": options.generations,
               "period": options.period, "layout": LAYOUTS[options.layout],
               "capacity": options.capacity, "tag": options.tag, "label": options.label.encode(),
-              "framing": spec_reader.known_framing(spec_reader.FRAMINGS[options.framing],
-                                                   options.framing_size)}
+              "key_kind": spec_reader.keys_given(options)}
     create(options.name, first_layer(header, options.fpr, options.m, options.k))
 
 
@@ -553,11 +551,11 @@ def main():
     for name in "-v", "--accept-unclean", "--die", "--grow", "--unmarked":
         add(name, action="store_true")
     for name, default in ("--m", 0), ("--k", 0), ("--seed", 0), ("--capacity", 1), \
-            ("--framing-size", 0), ("--hash-id", 1), ("--self-test", 0), ("--generations", 0), \
+            ("--key-size", 0), ("--hash-id", 1), ("--self-test", 0), ("--generations", 0), \
             ("--period", 0):
         add(name, type=number, default=default)
     add("--layout", choices=["blocked", "classic"], default="blocked")
-    add("--framing", choices=spec_reader.FRAMINGS, default="unknown")
+    add("--key-kind", choices=spec_reader.KEY_KINDS, default="unknown")
     add("--fpr", type=float, default=0.01)
     add("--label", default="")
     add("--tag", type=bytes.fromhex, default=bytes(16))

@@ -85,7 +85,7 @@ def slice_of(m, count, digest):
     return ((page + 1) * count - 1) // pages_of(blocks)
 
 
-ALIKE = ("hash_id", "self_test", "k", "seed", "framing", "capacity", "fpr", "tag", "label",
+ALIKE = ("hash_id", "self_test", "k", "seed", "key_kind", "capacity", "fpr", "tag", "label",
          "provenance", "whole_blocks")
 
 

@@ -551,7 +551,7 @@ def poison(path):
 
 def created(header, identity=None, watermark=bytes(32)):
     """The bytes of an empty live image. `header`: what distinguishes it."""
-    header = {"framing": 0, "provenance": 0, "m_unfolded": header["m"], **header, "header_size": H}
+    header = {"key_kind": 0, "provenance": 0, "m_unfolded": header["m"], **header, "header_size": H}
     static = spec_reader.static_header(header)
     record = dict.fromkeys(RECORD, 0)
     record.update(sequence=1, state=LIVE, boot_id=ZEROS, header_crc=le(static, H // 2 - 4, 4),
@@ -612,8 +612,7 @@ def run_create(options):
         **spec_reader.hash_of(options),
         "layout": LAYOUTS[options.layout], "k": options.k, "m": options.m,
         "capacity": options.capacity, "fpr": options.fpr, "tag": options.tag, "label": label,
-        "framing": spec_reader.known_framing(spec_reader.FRAMINGS[options.framing],
-                                             options.framing_size)})
+        "key_kind": spec_reader.keys_given(options)})
 
 
 def name_hash(options, image):
@@ -683,10 +682,10 @@ def main():
     for name in "-v", "--accept-unclean", "--die":
         add(name, action="store_true")
     for name, default in ("--m", 0), ("--k", 0), ("--seed", 0), ("--capacity", 1), ("--until", 6), \
-            ("--framing-size", 0), ("--hash-id", 1), ("--self-test", 0):
+            ("--key-size", 0), ("--hash-id", 1), ("--self-test", 0):
         add(name, type=number, default=default)
     add("--layout", choices=LAYOUTS, default="blocked")
-    add("--framing", choices=spec_reader.FRAMINGS, default="unknown")
+    add("--key-kind", choices=spec_reader.KEY_KINDS, default="unknown")
     add("--fpr", type=float, default=0.0)
     add("--label", default="")
     add("--tag", type=bytes.fromhex, default=bytes(16))

@@ -56,7 +56,7 @@ class CrossTest(ToolTest):
                              "--label", label, "--tag", tag, name=name)
         else:
             spec_writer.create(self.path(name), {
-                "layout": LAYOUTS[layout], "m": m, "k": k, "framing": 1, "capacity": capacity,
+                "layout": LAYOUTS[layout], "m": m, "k": k, "key_kind": 1, "capacity": capacity,
                 "seed": seed,
                 "fpr": fpr, "label": label.encode(), "tag": bytes.fromhex(tag)})
 

@@ -95,7 +95,7 @@ class Options(ToolTest):
         self.write("keys", b"a\0b\0")
         for words in ["-00"], ["-0", "--nul"], ["--null", "-n", 7, "-0n9"]:
             self.create("-q", *words, "keys", name="filter")
-            self.assertEqual(self.inspected("filter")["header"]["framing"], "null")
+            self.assertEqual(self.inspected("filter")["header"]["key_kind"], "text")
             self.assertEqual(self.inspected("filter")["header"]["capacity"], 9 if "-n" in words else 2)
 
 

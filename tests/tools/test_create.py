@@ -11,8 +11,8 @@ from support import OLD, SANITIZED, ToolTest, craft, file_form, lines, main, num
 SHAPE = "-l classic -m 2003 -k 5".split()
 
 
-def lines_form(*arguments, framing="lines", **options):
-    return file_form(*arguments, framing=framing, **options)
+def lines_form(*arguments, key_kind="text", **options):
+    return file_form(*arguments, key_kind=key_kind, **options)
 
 
 def filter_of(*keys, **options):
@@ -52,10 +52,9 @@ class Lines(ToolTest):
 
     def test_crlf(self):
         self.assertEqual(self.make("--crlf", stdin=b"one\r\ntwo\nthree\r\r\nfo\rur\r\n\r\n"),
-                         filter_of(b"one", b"two", b"three\r", b"fo\rur", b"",
-                                   framing="lines-crlf"))
+                         filter_of(b"one", b"two", b"three\r", b"fo\rur", b""))
         self.assertEqual(self.make("--crlf", stdin=b"one\r\ntwo\r"),
-                         filter_of(b"one", b"two", framing="lines-crlf"))
+                         filter_of(b"one", b"two"))
 
     def test_zero_bytes_and_all_others(self):
         keys = [bytes([i]) for i in range(256) if i != 10] + [b"\0\0", b"a\0b", b"a\0", b"\xff\xfe"]
@@ -143,14 +142,14 @@ class OtherForms(ToolTest):
         return self.create("-q", *SHAPE, *arguments, **options)
 
     def test_null(self):
-        expected = filter_of(b"a\nb", b"", b"c\r", framing="null")
+        expected = filter_of(b"a\nb", b"", b"c\r")
         for option in "-0", "--null":
             self.assertEqual(self.make(option, stdin=b"a\nb\0\0c\r\0"), expected)
             self.assertEqual(self.make(option, stdin=b"a\nb\0\0c\r"), expected)
 
     def test_fixed_records(self):
         records = [struct.pack("<I", i * 0x0A000A) for i in range(100)]
-        expected = filter_of(*records, framing="fixed", framing_size=4)
+        expected = filter_of(*records, key_kind="fixed", key_size=4)
         for words in ["-x4"], ["-x", 4], ["--record-size", 4], ["--record-size=4"]:
             self.assertEqual(self.make(*words, stdin=b"".join(records)), expected)
         self.write("one", b"".join(records[:50]))
@@ -193,7 +192,7 @@ class Parameters(ToolTest):
                          (1, 0, 100, bytes(112), bytes(16), 0, 4096))
         self.assertEqual(header["fpr"], 0x3F847AE147AE147B)
         self.assertEqual((header["compat"], header["ro_compat"], header["incompat"]), (1, 0, 0))
-        self.assertEqual(header["framing"], 1)
+        self.assertEqual(header["key_kind"], 1)
         self.assertEqual(made.record["n"], 100)
         made.verify()
 

@@ -59,7 +59,7 @@ class Cross(ToolTest):
     def setUpClass(cls):
         cls.by_python = [
             (parameters, craft.make(parameters["layout"], parameters["m"], parameters["k"],
-                                    parameters["keys"], framing="lines", **recorded(parameters)))
+                                    parameters["keys"], key_kind="text", **recorded(parameters)))
             for parameters in combinations()]
 
     def reader(self, *arguments, stdin=b"", status=0):

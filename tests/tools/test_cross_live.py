@@ -61,7 +61,7 @@ class Results(CrossTest):
 
     def test_from_hand_to_hand(self):  # L23
         sealed = {layout: craft.make(layout, 30_720, 5, KEYS + MORE, capacity=1000, fpr=0.01,
-                                     framing="lines")
+                                     key_kind="text")
                   for layout in LAYOUTS}
         for layout in LAYOUTS:
             for hands in ("c", "python", "c"), ("python", "c", "python"), \
@@ -251,7 +251,7 @@ class Together(CrossTest):
         writer.seal()
         self.assertEqual(self.agreed("live", KEYS)["n"], len(KEYS))
         self.assertEqual(self.read("live"), craft.make("counting", 30_000, 5, KEYS, capacity=1000,
-                                                       fpr=0.01, framing="lines"))
+                                                       fpr=0.01, key_kind="text"))
 
     def test_c_has_joined_and_python_can_neither_seal_nor_add(self):
         by_c = self.adder(b"a")

@@ -25,7 +25,7 @@ SHAPES = [(1, 0, 0), (1, 100, 0), (1, 218, 7), (1, 219, 0), (8, 1966, 0), (9, 19
 def shaped(number, embedded):
     count_of_lines, count, seed = SHAPES[number]
     return craft.make("ribbon", 512 * count_of_lines, 0, numbered(count), embedded=embedded,
-                      seed=seed, framing="lines")
+                      seed=seed, key_kind="text")
 
 
 def with_ones(image, body, **record):

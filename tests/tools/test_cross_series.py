@@ -2,6 +2,7 @@
 """Two implementations of series, at work on the same ones: layers, answers, counts and sealed copies."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -44,7 +45,7 @@ class SeriesTest(ToolTest):
             spec_series.create(self.path(name), spec_series.first_layer(
                 {**craft_series.plain(layout, seed), "generations": generations, "period": 0,
                  "capacity": capacity, "label": label.encode(), "tag": bytes.fromhex(tag),
-                 "framing": 1}, fpr))
+                 "key_kind": 1}, fpr))
 
     def writer(self, name="live", **options):
         writer = SeriesWriter(self.path(name), **options)
@@ -123,7 +124,7 @@ class SeriesTest(ToolTest):
         if error in told:  # the tools name the file that is to blame
             return told[error]
         text = (SOURCE_ROOT / "include" / "bloomfile_error.h").read_text()
-        return text.partition(f"X(BLOOMFILE_{error}, ")[2].split('"')[1]
+        return re.search(rf"\bBLOOMFILE_{error} =\s*-\d+,\s*/\* (.*?) \*/", text)[1]
 
 
 def opened_or_none(data):

@@ -28,7 +28,7 @@ def whole_header(blocks, k, **fields):
     seed = fields.get("seed", 0)
     m = 512 * blocks
     return {"header_size": 4096, "provenance": 0, "layout": spec_reader.BLOCKED, "hash_id": 1, "k": k,
-            "framing": spec_reader.FRAMINGS["lines"], "m": m, "m_unfolded": m, "seed": seed,
+            "key_kind": spec_reader.KEY_KINDS["text"], "m": m, "m_unfolded": m, "seed": seed,
             "self_test": spec_reader.self_test(seed), "capacity": 1, "fpr": 0, "tag": bytes(16),
             "label": b"", **fields}
 
@@ -145,13 +145,12 @@ class CrossSlice(ToolTest):
                 self.assertEqual(self.joined(images), image_of(header, keys))
 
     def test_fields_that_both_ignore(self):
-        """Unknown bits, reserved bytes, framings that nobody knows."""
-        header = whole_header(150, 7, capacity=400, framing=0)
+        """Unknown bits, reserved bytes, kinds of keys that are not said."""
+        header = whole_header(150, 7, capacity=400, key_kind=0)
         images = [image_of(spec_slice.cut(header, i, 3), numbered(400)) for i in range(3)]
         whole = image_of(header, numbered(400))
         for number, fields in enumerate(({"compat": 0x80000000}, {"ro_compat": 1}, {"provenance": 8},
-                                         {"framing": 3}, {"compat": 1, "framing": 5},
-                                         {"compat": 1, "framing": 0x101})):
+                                         {"key_kind": 3}, {"compat": 1}, {"key_kind": 0x101})):
             with self.subTest(**fields):
                 other = craft.edit(images[number % 3], header=fields, at={280: b"\xa5" * 1764})
                 self.assertEqual(self.joined([*images[:number % 3], other,
@@ -200,7 +199,7 @@ class CrossSlice(ToolTest):
         self.assertEqual(self.joined(images), image_of(header, keys))
         changes = [{"k": 7}, {"seed": 1, "self_test": spec_reader.self_test(1)}, {"capacity": 401},
                    {"fpr": 2}, {"fpr": 0}, {"label": b"two"}, {"tag": bytes(15) + b"\1"},
-                   {"provenance": 2}, {"framing": 3}, {"framing": 0}]
+                   {"provenance": 2}, {"key_kind": 3}, {"key_kind": 6}, {"key_kind": 0}]
         foreign = [image_of(spec_slice.cut({**header, **change}, 3, 5), keys) for change in changes]
         longer = image_of(spec_slice.cut({**header, "m": header["m"] + 512}, 4, 5), keys)
         of_application = craft.edit(images[1], header={"hash_id": 0x80000000})

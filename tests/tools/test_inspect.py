@@ -207,7 +207,7 @@ class Json(InspectTest):
         header, record = image.header, image.record
         self.assertEqual(report["header"], {
             **header, "magic": header["magic"].hex(), "layout": "blocked",
-            "framing": craft.framing_words(image),
+            "key_kind": craft.kind_words(image), "key_size": 0,
             "seed": f"{header['seed']:016x}", "self_test": f"{header['self_test']:016x}",
             "fpr": 0.013, "tag": header["tag"].hex(), "label": "",
             "header_crc": f"{header['header_crc']:08x}"})

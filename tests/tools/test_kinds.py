@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keys of the wrong kind: inputs that look like something else, and filters of another framing."""
+"""Keys of the wrong kind: inputs that look like something else, and filters of other keys."""
 
 import bz2
 import gzip
@@ -221,7 +221,7 @@ class Inputs(KindTest):
             for tool, *words in self.commands()[1:]:
                 self.assertEqual(self.said(tool, *words, "keys"), "", (tool, data))
 
-    def test_zero_bytes_are_wanted_in_other_framings(self):
+    def test_zero_bytes_are_wanted_in_other_forms(self):
         """What is UTF-16 elsewhere may be strings of one character, or small numbers."""
         self.write("letters", b"".join(b"%c\0" % letter for letter in b"abcdefghijklmnopq"))
         self.write("numbers", b"".join(struct.pack("<H", i) for i in range(1, 200)))
@@ -281,11 +281,14 @@ class Inputs(KindTest):
         self.assertEqual(self.said("bfmerge", "merged", "--files-from", "names"), "")
 
 
-NAMES = {(): "lines", ("--crlf",): "lines-crlf", ("-0",): "null", ("-x", "4"): "fixed 4",
-         ("-x", "1"): "fixed 1"}
+NAMES = {(): "text", ("--crlf",): "text", ("-0",): "text", ("-x", "4"): "fixed 4", ("-x", "1"): "fixed 1"}
 
 
-class Framings(ToolTest):
+class Kinds(ToolTest):
+    def kind(self, name):
+        header = self.inspected(name)["header"]
+        return f"{header['key_kind']} {header['key_size'] or ''}".strip()
+
     def messages(self, *command, **options):
         result = self.run_tool(*command, **options)
         self.assertLess(result.returncode, 2, result.stderr)
@@ -297,12 +300,13 @@ class Framings(ToolTest):
                          ["bfuniq", "--filter", "made"]):
                 (self.folder / "made").unlink(missing_ok=True)
                 self.output(*make, *words, **({} if "--live" in make else {"stdin": b"abcd"}))
-                self.assertEqual(self.inspected("made")["header"]["framing"], name)
+                self.assertEqual(self.kind("made"), name)
         self.output("bfuniq", "-0", "--filter", "seen", "--generations", 2, "--every", 9)
-        self.assertEqual(self.inspected("seen")["header"]["framing"], "null")
+        self.assertEqual(self.kind("seen"), "text")
         self.output("bfcreate", "-q", "--allow-empty", "-x", 2**24, "huge")  # more than the field holds
-        self.assertEqual(self.inspected("huge")["header"]["framing"], "unknown")
+        self.assertEqual(self.kind("huge"), "bytes")
         self.output("bfquery", "-c", "huge", status=1)
+        self.output("bfquery", "-c", "-x", 2**24, "huge", status=1)
 
     def commands(self):
         return (("bfquery", "made", "made"), ("bfquery", "made", "-v", "made"), ("bfquery", "live", "-q", "live"),
@@ -356,7 +360,7 @@ class Framings(ToolTest):
             self.assertIn("live holds 4-byte records", self.trouble(tool, *words, stdin=b"abcd\n", changes=True))
 
     def test_text_is_text_however_it_ends(self):
-        """No tool warns where lines, lines-crlf and null meet."""
+        """No tool warns where lines and strings that end with a zero byte meet."""
         def check(made, read, fits):
             if not fits:
                 return
@@ -368,9 +372,11 @@ class Framings(ToolTest):
         self.assertEqual(self.output("bfquery", "--crlf", "made", stdin=b"a\r\nc\r\n"), b"a\r\n")
         self.assertEqual(self.output("bfquery", "-0", "made", stdin=b"a\0c\0"), b"a\0")
 
-    def test_fields_fit_every_filter(self):
+    def test_fields_are_text(self):
         self.create("-q", "-x", 4, stdin=b"abcd", name="made")
-        self.assertEqual(self.output("bfquery", "--field", 1, "made", stdin=b"abcd\nx\n"), b"abcd\n")
+        self.assertIn("made holds 4-byte records, but the input is text (add --as-is to use the keys unchanged)",
+                      self.trouble("bfquery", "--field", 1, "made", stdin=b"abcd\nx\n"))
+        self.assertEqual(self.output("bfquery", "--field", 1, "--as-is", "made", stdin=b"abcd\nx\n"), b"abcd\n")
         self.create("-q", "--field", 1, stdin=b"abcd\n", name="made")
         self.assertEqual(self.query("--field", 1, "made", stdin=b"abcd\n"), [b"abcd"])
         self.create("-q", stdin=b"abcd\n", name="made")
@@ -381,20 +387,33 @@ class Framings(ToolTest):
         for asked in NAMES:
             self.assertEqual(self.messages("bfquery", "library", *asked, stdin=b""), "")
 
-    def test_bfmerge_warns_of_sources_of_different_kinds(self):
+    def test_bfmerge_refuses_sources_of_different_kinds(self):
         form = "-q", "-n", 99, "-m", 5120, "-k", 4
         self.create(*form, stdin=b"a\n", name="a")
         self.create(*form, "-0", stdin=b"a\0", name="zero")
-        self.create(*form, "-x4", stdin=b"abcd", name="b")
+        self.create(*form, "-x4", stdin=b"abcd", name="four")
         self.create(*form, "-x5", stdin=b"abcde", name="five")
-        self.write("c", craft.make("blocked", 5120, 4, numbered(3), capacity=99))
-        for sources, says in ((["a", "b"], "b holds 4-byte records, but a holds text"),
-                              (["c", "a", "zero", "b"], "b holds 4-byte records, but a holds text"),
-                              (["b", "c", "five"], "five holds 5-byte records, but b holds 4-byte records"),
-                              (["a", "zero"], ""), (["a", "c"], "")):
-            says = f"bfmerge: {says}: a lookup finds only keys of its own kind\n" if says else ""
-            for quiet in [], ["-q"]:
-                self.output("bfmerge", "-f", "--discard", *quiet, "-p", 1, "merged", *sources, says=says.encode())
+        for kind in "unknown", "lower", "integers", "bytes":
+            self.write(kind, craft.make("blocked", 5120, 4, numbered(3), capacity=99, key_kind=kind))
+        self.write("newer", craft.edit(self.read("bytes"), header={"key_kind": 6}))
+        for sources, merged in ((["a", "zero"], "text"), (["a", "unknown"], "unknown"), (["four", "unknown"], "unknown"),
+                                (["unknown", "integers"], "unknown")):
+            self.output("bfmerge", "-f", "--discard", "-p", 1, "merged", *sources)
+            self.assertEqual(self.kind("merged"), merged)
+        for sources, other, first in (
+                (["a", "four"], "four: key kind fixed 4", "a: key kind text"),
+                (["unknown", "a", "zero", "four"], "four: key kind fixed 4", "a: key kind text"),
+                (["four", "unknown", "five"], "five: key kind fixed 5", "four: key kind fixed 4"),
+                (["integers", "unknown", "bytes"], "bytes: key kind bytes", "integers: key kind integers"),
+                (["a", "integers"], "integers: key kind integers", "a: key kind text"),
+                (["a", "lower"], "lower: key kind lower", "a: key kind text"),
+                (["unknown", "lower"], "lower: key kind lower", "unknown: key kind unknown"),
+                (["lower", "unknown"], "unknown: key kind unknown", "lower: key kind lower")):
+            for mode in [], ["--intersect"]:
+                self.assertIn(f"cannot merge {other}, but {first} (build them from keys of one kind)",
+                              self.trouble("bfmerge", *mode, "new", *sources))
+        for sources in ["newer", "unknown"], ["bytes", "newer"]:
+            self.assertIn("needs a feature this version does not know", self.trouble("bfmerge", "-p", 1, "new", *sources))
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ class Query(ToolTest):
     def test_other_forms(self):
         found = self.chosen(self.keys)
         data = b"".join(key + b"\0" for key in self.keys)
-        self.write("filter", craft.edit(self.read("filter"), header={"compat": 0, "framing": 0}))
+        self.write("filter", craft.edit(self.read("filter"), header={"compat": 0, "key_kind": 0}))
         self.check(data, b"".join(key + b"\0" for key in found), "-0")
         ends = random.Random(3)
         whole = [(key, ends.choice([b"\n", b"\r\n"])) for key in self.keys]

@@ -818,7 +818,7 @@ void test_keys_of_bytes()
     const bloomfile::filter<std::uint64_t> f(in("numbers.bloom"));
     CHECK(f.contains_many(numbers) == 2000 && f.contains(1ull << 31) && !f.contains({ 2 }) &&
           !f.contains({ 10 }));
-    CHECK(f.info().framing == BLOOMFILE_FIXED && f.info().framing_size == 8 &&
+    CHECK(f.info().key_kind == BLOOMFILE_KEYS_FIXED && f.info().key_size == 8 &&
           f.info().hash_id == 1);
     const unsigned char nine[8] = { 9 };
     const std::atomic<std::uint64_t> one{ numbers[1999] };
@@ -843,16 +843,16 @@ void test_keys_of_bytes()
     raw.write(in("raw.bloom"));
     CHECK(!opening<std::string>("raw.bloom"));
     CHECK(opening<std::uint64_t>("raw.bloom") == bloomfile::errc::other_keys);
-    CHECK(thrown([] { bloomfile::filter<int> i(in("raw.bloom")); }, "any_framing") ==
+    CHECK(thrown([] { bloomfile::filter<int> i(in("raw.bloom")); }, "any_keys") ==
           bloomfile::errc::other_keys);
     const bloomfile::filter<std::uint64_t> trusted(in("raw.bloom"),
-                                                   bloomfile::any_framing | BLOOMFILE_OPEN_COPY);
+                                                   bloomfile::any_keys | BLOOMFILE_OPEN_COPY);
     CHECK(trusted.contains({ 9 }) && !trusted.contains({ 8 }));
 
     bloomfile::params p;
-    p.framing = BLOOMFILE_LINES;
+    p.key_kind = BLOOMFILE_KEYS_TEXT;
     CHECK(thrown([&] { bloomfile::builder<int> c(p); }) == BLOOMFILE_EVALUE);
-    p.framing = 0;
+    p.key_kind = 0;
     p.hash_id = own_hasher::id;
     CHECK(thrown([&] { bloomfile::builder<int> c(p); }) == BLOOMFILE_EHASH);
     CHECK(thrown([&] { bloomfile::builder<> c(p); }) == BLOOMFILE_EHASH);

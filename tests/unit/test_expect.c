@@ -22,6 +22,7 @@ static struct bloomfile_params params_here(void)
 {
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     params.seed = SEED;
+    params.key_kind = BLOOMFILE_KEYS_INTEGERS;
     memcpy(params.tag, tag, sizeof tag);
     return params;
 }
@@ -55,6 +56,8 @@ static struct bloomfile_open_params expecting(uint32_t expect)
     memcpy(how.tag, tag, sizeof tag);
     how.seed = SEED;
     how.hash_id = BLOOMFILE_HASH_XXH3;
+    if ((expect & BLOOMFILE_EXPECT_KEYS) != 0)
+        how.key_kind = BLOOMFILE_KEYS_INTEGERS;
     return how;
 }
 
@@ -67,6 +70,7 @@ static const struct {
     { BLOOMFILE_EXPECT_TAG, BLOOMFILE_EDIFFERENTTAG, "tag", AT_tag },
     { BLOOMFILE_EXPECT_SEED, BLOOMFILE_EDIFFERENTSEED, "seed", AT_seed },
     { BLOOMFILE_EXPECT_HASH, BLOOMFILE_EHASH, "hash_id", AT_hash_id },
+    { BLOOMFILE_EXPECT_KEYS, BLOOMFILE_EKEYKIND, "key_kind", AT_key_kind },
 };
 
 static struct bloomfile_open_params expecting_wrong(size_t i)
@@ -75,6 +79,8 @@ static struct bloomfile_open_params expecting_wrong(size_t i)
     how.tag[15] ^= 1;
     how.seed ^= 1;
     how.hash_id = BLOOMFILE_APP_HASH_FIRST;
+    if (how.key_kind != 0)
+        how.key_kind = BLOOMFILE_KEYS_TEXT;
     return how;
 }
 
@@ -88,7 +94,7 @@ TEST_IN_DIR(each_expectation_is_checked_wherever_the_bytes_are)
                                              bloomfile_from_memory(image.data, image.size) };
     for (size_t i = 0; i < ROWS(from); i++) {
         bloomfile_filter *f;
-        struct bloomfile_open_params how = expecting(15);
+        struct bloomfile_open_params how = expecting(31);
         assert_error(bloomfile_open_with(&f, &from[i], &how), 0);
         assert_error(bloomfile_check(f), 0);
         bloomfile_close(f);
@@ -105,7 +111,7 @@ TEST_IN_DIR(each_expectation_is_checked_wherever_the_bytes_are)
             assert_string_equal(report.field, wrong[row].field);
             assert_int_equal(report.offset, wrong[row].at);
             assert_string_equal(report.path, i == 0 ? "filter" : "");
-            how.expect = 0;
+            how = expecting(0);
             assert_error(bloomfile_open_with(&f, &from[i], &how), 0);
             bloomfile_close(f);
         }
@@ -163,9 +169,11 @@ TEST_IN_DIR(a_refused_file_is_not_changed)
 
 TEST_IN_DIR(a_series_is_checked_by_its_first_layer)
 {
-    struct bloomfile_params params = {
-        .struct_size = sizeof params, .capacity = 100, .seed = SEED, .series = BLOOMFILE_SERIES_GROW
-    };
+    struct bloomfile_params params = { .struct_size = sizeof params,
+                                       .capacity = 100,
+                                       .seed = SEED,
+                                       .series = BLOOMFILE_SERIES_GROW,
+                                       .key_kind = BLOOMFILE_KEYS_INTEGERS };
     bloomfile_filter *f;
     memcpy(params.tag, tag, sizeof tag);
     assert_error(bloomfile_create(&f, "series", &params, 0), 0);
@@ -173,7 +181,7 @@ TEST_IN_DIR(a_series_is_checked_by_its_first_layer)
     bloomfile_close(f);
     for (size_t i = 0; i < 2; i++) {
         const struct bloomfile_source from = bloomfile_from_path(i == 0 ? "series" : "sealed");
-        struct bloomfile_open_params how = expecting(15);
+        struct bloomfile_open_params how = expecting(31);
         assert_error(bloomfile_open_with(&f, &from, &how), i == 0 ? BLOOMFILE_ELIVE : 0);
         bloomfile_close(f);
         for (size_t row = 0; row < ROWS(wrong); row++) {

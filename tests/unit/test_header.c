@@ -238,7 +238,7 @@ static const struct row {
     { "unknown compat", 0, VALID, { SET(compat, UINT32_MAX) } },
     { "unknown ro_compat", 0, VALID, { SET(ro_compat, UINT32_MAX) } },
     { "unknown provenance", 0, VALID, { SET(provenance, UINT32_MAX) } },
-    { "reserved bytes", 0, VALID, { SET(framing, UINT32_MAX), { 240, 8, UINT64_MAX } } },
+    { "reserved bytes", 0, VALID, { SET(key_kind, UINT32_MAX), { 240, 8, UINT64_MAX } } },
     { "V7, V8", 0, REFUSED(EVERSION, version), { SET(version, 2), SET(incompat, 1) } },
     { "V8, V9", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 4), SET(layout, 9) } },
     { "V9, V10", 0, REFUSED(ELAYOUT, layout), { SET(layout, 9), SET(hash_id, 9) } },

@@ -21,7 +21,7 @@
 
 enum {
     FIRST = 24, /* capacity of the first layer */
-    FRAMING = 1
+    KEY_KIND = BLOOMFILE_KEYS_TEXT
 };
 
 static struct bloomfile_params params_of(uint32_t series)
@@ -31,7 +31,7 @@ static struct bloomfile_params params_of(uint32_t series)
     params.fpr = 0.0001;
     params.series = series;
     params.period = series == BLOOMFILE_SERIES_GROW ? 0 : 1000000;
-    params.framing = FRAMING;
+    params.key_kind = KEY_KIND;
     params.hash_id = 0x80000005; /* whose self-test nobody computes */
     params.self_test = 77;
     return params;
@@ -107,9 +107,9 @@ static const struct change of_all[] = {
     CHANGE(hash_id, 4, 0x80000006),
     CHANGE(self_test, 8, 78),
     CHANGE(seed, 8, 1),
-    CHANGE(framing, 4, 3),
+    CHANGE(key_kind, 4, 3),
     CHANGE(compat, 4, 0),
-    CHANGE(compat, 4, HEADER_COMPAT_FRAMING | 1u << 31),
+    CHANGE(compat, 4, HEADER_COMPAT_KEYS | 1u << 31),
     CHANGE(tag, 8, 1),
     CHANGE(label, 4, 'x'),
     CHANGE(series_fpr, 8, 0x3FB999999999999A),

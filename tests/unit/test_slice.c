@@ -694,7 +694,7 @@ TEST_IN_DIR(test_incomplete)
             params.capacity = KEYS + 1;
             break;
         case 5:
-            params.framing = BLOOMFILE_LINES;
+            params.key_kind = BLOOMFILE_KEYS_TEXT;
             break;
         case 6:
             params.fpr = 0.5;

@@ -26,7 +26,7 @@ static bool read_row(const char *line, uint32_t header_size, uint32_t *offset, u
 
 static bool is_number(const struct bloomfile_field *field)
 {
-    return field->kind >= BLOOMFILE_FIELD_NUMBER && field->kind <= BLOOMFILE_FIELD_FRAMING;
+    return field->kind >= BLOOMFILE_FIELD_NUMBER && field->kind <= BLOOMFILE_FIELD_KEY_KIND;
 }
 
 static void assert_kind(const struct bloomfile_field *field, const char *meaning)

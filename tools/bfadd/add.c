@@ -3,7 +3,7 @@
 #include "bfadd/add.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
-#include "filters/framing.h"
+#include "filters/key_kind.h"
 #include "filters/messages.h"
 #include "filters/opening.h"
 #include "filters/overfull.h"
@@ -42,8 +42,8 @@ struct work {
 /* Closes the filter first, or its writer would be taken for one that was killed. */
 static void check_kind(const struct add *a, bloomfile_filter *f)
 {
-    char why[FRAMING_WHY];
-    if (!framing_explain(f, &a->keys, a->remove ? FRAMING_LOOK_UP : FRAMING_ADD, why))
+    char why[KEY_KIND_WHY];
+    if (!key_kind_explain(f, &a->keys, a->remove ? KEY_KIND_LOOK_UP : KEY_KIND_ADD, why))
         return;
     bloomfile_close(f);
     cli_fail(0, "%s %s", a->path, why);

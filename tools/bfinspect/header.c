@@ -2,7 +2,7 @@
  * The fields of a header as text, and the faults in them. */
 #include "bfinspect/inspect.h"
 
-#include "filters/framing.h"
+#include "filters/key_kind.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_unstable.h>
@@ -93,6 +93,7 @@ char *inspect_field_text(const struct inspect_report *r, const struct bloomfile_
 {
     const uint8_t *at = r->bytes + field->offset;
     uint64_t number = field->size <= 8 ? inspect_number(at, field->size) : 0;
+    char kind[KEY_KIND_ROOM];
     double rate;
     switch (field->kind) {
     case BLOOMFILE_FIELD_HEX:
@@ -104,8 +105,8 @@ char *inspect_field_text(const struct inspect_report *r, const struct bloomfile_
     case BLOOMFILE_FIELD_STATE:
         text_state(text, size, (uint32_t)number);
         break;
-    case BLOOMFILE_FIELD_FRAMING:
-        framing_text(text, size, r->info.framing, r->info.framing_size);
+    case BLOOMFILE_FIELD_KEY_KIND:
+        snprintf(text, size, "%s", key_kind_text(kind, &r->info));
         break;
     case BLOOMFILE_FIELD_REAL:
         memcpy(&rate, &number, sizeof(rate));

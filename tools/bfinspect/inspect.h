@@ -17,7 +17,7 @@
 #include "keys/keys.h"
 #include "picture/picture.h"
 
-/* Feature bits that say no more than a field does: framing; series and slices. */
+/* Feature bits that say no more than a field does: kind of keys; series and slices. */
 #define INSPECT_KNOWN_COMPAT   1u
 #define INSPECT_KNOWN_INCOMPAT 3u
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The report as JSON. */
 #include "bfinspect/inspect.h"
+#include "filters/key_kind.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_unstable.h>
@@ -112,8 +113,11 @@ static void put_field(json *object, const struct inspect_report *r,
         break;
     case BLOOMFILE_FIELD_LAYOUT:
     case BLOOMFILE_FIELD_STATE:
-    case BLOOMFILE_FIELD_FRAMING:
         put_text(object, field->name, inspect_field_text(r, field, true, text, sizeof(text)));
+        break;
+    case BLOOMFILE_FIELD_KEY_KIND:
+        put_text(object, "key_kind", key_kind_name(&r->info));
+        put_count(object, "key_size", r->info.key_size);
         break;
     case BLOOMFILE_FIELD_REAL:
         memcpy(&rate, &number, sizeof(rate));

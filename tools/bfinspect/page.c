@@ -3,7 +3,7 @@
 #include "bfinspect/inspect.h"
 
 #include "cli/cli.h"
-#include "filters/framing.h"
+#include "filters/key_kind.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
@@ -229,7 +229,7 @@ static void put_origin(FILE *out, const struct bloomfile_info *info)
 static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
 {
     const struct bloomfile_info *info = &r->info;
-    char state[SHORT], framing[FRAMING_ROOM];
+    char state[SHORT], kind[KEY_KIND_ROOM];
     if (info->label[0] != '\0') {
         char *label = text_safe(info->label, strlen(info->label), utf8);
         row(out, "label", "%s", label);
@@ -244,9 +244,8 @@ static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
     if (inspect_hash_is_applications(r))
         row(out, "hash", "an application's own: id 0x%08" PRIx32 ", self-test 0x%016" PRIx64,
             info->hash_id, info->self_test);
-    if (info->framing != BLOOMFILE_FRAMING_UNKNOWN)
-        row(out, "framing", "%s",
-            framing_text(framing, sizeof(framing), info->framing, info->framing_size));
+    if ((info->key_kind | info->key_size) != 0)
+        row(out, "key kind", "%s", key_kind_text(kind, info));
     put_origin(out, info);
     row(out, "state", "%s", text_state(state, sizeof(state), info->state));
     if (info->state == BLOOMFILE_STATE_LIVE)

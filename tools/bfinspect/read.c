@@ -4,7 +4,7 @@
 
 #include "bfinspect/bus_errors.h"
 #include "cli/cli.h"
-#include "filters/framing.h"
+#include "filters/key_kind.h"
 #include "filters/opening.h"
 #include "filters/series.h"
 #include "filters/target_file.h"
@@ -132,7 +132,7 @@ static void check_keys(struct inspect_report *r, const bloomfile_filter *f,
 {
     struct bloomfile_key keys[KEYS_BATCH];
     bool hits[KEYS_BATCH];
-    framing_check(r->path, f, &options->keys_form, FRAMING_LOOK_UP);
+    key_kind_check(r->path, f, &options->keys_form, KEY_KIND_LOOK_UP);
     struct keys *source = keys_new(&options->keys_form, &options->keys, 1);
     struct cli_progress progress = { .doing = "checking keys", .total = keys_total(source) };
     for (size_t n; (n = keys_next(source, keys, KEYS_BATCH)) > 0;) {

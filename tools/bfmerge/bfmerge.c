@@ -324,7 +324,6 @@ int main(int argc, char **argv)
     open_sources(&r, &sources);
     merge_dest_check(&dest, &sources);
     check_layout(&r, &sources);
-    merge_sources_compare_framing(&sources);
     if (r.mode == SLICES && !r.overfull)
         merge_slices_check_capacity(&sources, destination_name(r.dest));
     merge(&r, &sources);

@@ -50,8 +50,8 @@ static struct difference difference(const struct bloomfile_info *a, const struct
         return (struct difference){ "the capacity", "-n" };
     if (a->fpr != b->fpr)
         return (struct difference){ "the rate", "-p" };
-    if (a->framing != b->framing || a->framing_size != b->framing_size)
-        return (struct difference){ "the key format", "-0, -x and --crlf" };
+    if (a->key_kind != b->key_kind || a->key_size != b->key_size)
+        return (struct difference){ "the kind of keys", "-x" };
     if (memcmp(a->tag, b->tag, sizeof(a->tag)) != 0)
         return (struct difference){ "the tag", "--tag" };
     if (strcmp(a->label, b->label) != 0)

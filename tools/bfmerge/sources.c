@@ -3,7 +3,7 @@
 #include "bfmerge/sources.h"
 #include "cli/cli.h"
 #include "cli/text.h"
-#include "filters/framing.h"
+#include "filters/key_kind.h"
 #include "filters/messages.h"
 #include "filters/opening.h"
 #include "keys/input_type.h"
@@ -317,7 +317,7 @@ static _Noreturn void fail_for_difference(const struct merge_source *first,
                                           const struct merge_source *other, int error)
 {
     const struct bloomfile_info *a = &first->info, *b = &other->info;
-    char layout[2][32];
+    char layout[2][32], kind[2][KEY_KIND_ROOM];
     switch (error) {
     case BLOOMFILE_EDIFFERENTLAYOUT:
         cli_fail(0, "cannot merge %s: layout %s, but %s: layout %s (build them with the same -l)",
@@ -336,32 +336,32 @@ static _Noreturn void fail_for_difference(const struct merge_source *first,
                  "cannot merge %s: seed %" PRIu64 ", but %s: seed %" PRIu64
                  " (build them with the same -s)",
                  other->name, b->seed, first->name, a->seed);
+    case BLOOMFILE_EKEYKIND:
+        cli_fail(
+            0,
+            "cannot merge %s: key kind %s, but %s: key kind %s (build them from keys of one kind)",
+            other->name, key_kind_text(kind[0], b), first->name, key_kind_text(kind[1], a));
     default:
         cli_fail(error, "cannot merge %s with %s", other->name, first->name);
     }
 }
 
+/* Compares each source with the first one, and with the first of a known kind of keys. */
 void merge_sources_check(const struct merge_sources *s)
 {
+    const struct merge_source *known = &s->list[0];
     check_each_once(s);
     for (size_t i = 1; i < s->count && !s->slices; i++) {
-        int error = bloomfile_compatible(s->list[0].filter, s->list[i].filter);
+        const struct merge_source *first = &s->list[0], *source = &s->list[i];
+        int error = bloomfile_compatible(first->filter, source->filter);
+        if (error == 0) {
+            first = known;
+            error = bloomfile_compatible(first->filter, source->filter);
+        }
         if (error != 0)
-            fail_for_difference(&s->list[0], &s->list[i], error);
-    }
-}
-
-void merge_sources_compare_framing(const struct merge_sources *s)
-{
-    const struct merge_source *first = NULL; /* that records it */
-    for (size_t i = 0; i < s->count; i++) {
-        const struct merge_source *source = &s->list[i];
-        if (source->info.framing == BLOOMFILE_FRAMING_UNKNOWN)
-            continue;
-        if (first == NULL)
-            first = source;
-        if (framing_compare_filters(source->name, source->filter, first->name, first->filter))
-            return;
+            fail_for_difference(first, source, error);
+        if (known->info.key_kind == BLOOMFILE_KEYS_UNKNOWN)
+            known = source;
     }
 }
 

@@ -37,11 +37,8 @@ void merge_sources_add(struct merge_sources *s, const char *path);
  * byte. */
 void merge_sources_add_listed(struct merge_sources *s, const char *path, bool null);
 
-/* No file may be there twice, and all must fit the first; of slices, see below. */
+/* No file may be there twice, and all must fit one another; of slices, see below. */
 void merge_sources_check(const struct merge_sources *s);
-
-/* Warns if the keys of some were cut in another way than those of others. */
-void merge_sources_compare_framing(const struct merge_sources *s);
 
 /* Names the source that turned out to be damaged, if there is one. */
 void merge_sources_check_damage(const struct merge_sources *s);

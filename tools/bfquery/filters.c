@@ -2,7 +2,7 @@
  * The filters to look up: a row of answers for each, and new digests where the seed differs. */
 #include "bfquery/filters.h"
 #include "cli/cli.h"
-#include "filters/framing.h"
+#include "filters/key_kind.h"
 #include "filters/messages.h"
 #include "filters/opening.h"
 #include "filters/series.h"
@@ -49,7 +49,7 @@ void filters_open(struct filters *fs, unsigned flags, const struct keys_options 
     for (size_t i = 0; i < fs->count; i++) {
         struct filters_one *one = &fs->list[i];
         one->f = opening_must(one->path, flags, OPENING_KEYS);
-        framing_check(one->path, one->f, keys, FRAMING_LOOK_UP);
+        key_kind_check(one->path, one->f, keys, KEY_KIND_LOOK_UP);
         one->seed = bloomfile_seed(one->f);
         insert(fs, i);
     }

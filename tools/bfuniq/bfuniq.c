@@ -6,7 +6,7 @@
 #include "bfuniq/seen.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
-#include "filters/framing.h"
+#include "filters/key_kind.h"
 #include "filters/params.h"
 #include "filters/same_file.h"
 #include "keys/keys.h"
@@ -145,7 +145,7 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("-d/--repeated and --repeated-to are mutually exclusive");
     check_memory_options(r);
     keys_options_check(&r->keys);
-    framing_record(&r->seen.plan.params, &r->keys);
+    key_kind_record(&r->seen.plan.params, &r->keys);
     r->inputs = argv + first;
     r->inputs_count = argc - first;
 }
@@ -296,7 +296,7 @@ int main(int argc, char **argv)
     interrupt_catch();
     seen_open(&r.seen);
     if (r.seen.path != NULL)
-        framing_check(r.seen.path, r.seen.f, &r.keys, FRAMING_ADD);
+        key_kind_check(r.seen.path, r.seen.f, &r.keys, KEY_KIND_ADD);
     seen_watch(&r.seen, 0);
     lost_begin(&r.lost, r.seen.f);
 

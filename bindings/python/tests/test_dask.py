@@ -92,7 +92,7 @@ class DaskCase(Case):
         return (self.folder / "tool.bloom").read_bytes()
 
     def make(self, keys, **params):
-        with bloomfile.dask.build(keys, self.path, framing="lines", replace=True, **params) as made:
+        with bloomfile.dask.build(keys, self.path, key_kind="text", replace=True, **params) as made:
             return made.info()
 
     def assert_only(self, *names):

@@ -101,14 +101,14 @@ class Building(Case):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_parameters_reach_the_header(self):
-        f = self.build(["a", "b"], 0.001, layout="classic", seed=2**64 - 1, label="süß", tag=b"tag", framing="lines", threads=2,
+        f = self.build(["a", "b"], 0.001, layout="classic", seed=2**64 - 1, label="süß", tag=b"tag", key_kind="text", threads=2,
                        memory=1 << 20, spool=self.folder)
         info = f.info()
-        self.assertEqual((info.layout, info.fpr, info.seed, info.label, info.tag, info.framing, info.keys, info.state),
-                         ("classic", 0.001, 2**64 - 1, "süß", b"tag" + bytes(13), "lines", 2, "sealed"))
+        self.assertEqual((info.layout, info.fpr, info.seed, info.label, info.tag, info.key_kind, info.keys, info.state),
+                         ("classic", 0.001, 2**64 - 1, "süß", b"tag" + bytes(13), "text", 2, "sealed"))
         self.assertEqual(f.seed, 2**64 - 1)
         self.assertEqual(self.build(["a"], bits=1024, hashes=5, replace=True).info().bits, 1024)
-        self.assertEqual(self.build(["abcd"], framing=4, replace=True).info().framing_size, 4)
+        self.assertEqual(self.build(["abcd"], key_kind=4, replace=True).info().key_size, 4)
         for layout in "blocked", "classic", "counting", "ribbon":
             with self.subTest(layout):
                 self.assertEqual(self.build(["a"], layout=layout, replace=True).info().layout, layout)
@@ -121,7 +121,7 @@ class Building(Case):
                 (errors.EVALUE, {"hashes": 65}), (OverflowError, {"hashes": 1 << 32}), (OverflowError, {"seed": 1 << 64}),
                 (TypeError, {"seed": 0.5}), (errors.EVALUE, {"label": "x" * 113}), (ValueError, {"label": "a\0b"}),
                 (ValueError, {"tag": bytes(17)}), (TypeError, {"tag": "text"}), (errors.EVALUE, {"threads": 1025}),
-                (ValueError, {"framing": "pages"}), (TypeError, {"nonsense": 1}), (FileNotFoundError, {"spool": "/none"})]:
+                (ValueError, {"key_kind": "pages"}), (TypeError, {"nonsense": 1}), (FileNotFoundError, {"spool": "/none"})]:
             with self.subTest(params), self.assertRaises(error):
                 bloomfile.Builder(memory=1 << 20, **params).add_many(map(str, range(200000)))
         self.assertEqual(os.listdir(self.folder), [])
@@ -144,8 +144,8 @@ class Building(Case):
         f, path = self.build(), self.folder / "new"
         builder, live = bloomfile.Builder, lambda **params: bloomfile.LiveFilter.create(path, 1000, **params)
         for said, call in (
-                ("threads=1025", lambda: builder(threads=1025)), ("framing=0", lambda: builder(framing=0)),
-                ("slice=3", lambda: builder(capacity=10**6, slice=3, slices=3)), ("framing=0", lambda: live(framing=0)),
+                ("threads=1025", lambda: builder(threads=1025)), ("key_kind=0", lambda: builder(key_kind=0)),
+                ("slice=3", lambda: builder(capacity=10**6, slice=3, slices=3)), ("key_kind=0", lambda: live(key_kind=0)),
                 ("slices=70000", lambda: builder(capacity=5, slices=70000)), ("every=5, only with generations", lambda: live(every=5)),
                 ("every=5, only with generations", lambda: live(every=5, grow=True)), ("generations=2000", lambda: live(generations=2000)),
                 ("bits=512, not with grow", lambda: live(bits=512, grow=True)), ("hashes=3, not with grow", lambda: live(hashes=3, grow=True)),

@@ -183,10 +183,10 @@ class Adding(Case):
             self.assertRaises(errors.ELIVE, reader.verify)
 
     def test_parameters(self):
-        f = self.live(fpr=0.001, layout="classic", label="seen", tag=b"\1", framing="null", replace=True)
+        f = self.live(fpr=0.001, layout="classic", label="seen", tag=b"\1", key_kind="text", replace=True)
         info = f.info()
-        self.assertEqual((info.state, info.fpr, info.layout, info.label, info.tag[0], info.framing),
-                         ("live", 0.001, "classic", "seen", 1, "null"))
+        self.assertEqual((info.state, info.fpr, info.layout, info.label, info.tag[0], info.key_kind),
+                         ("live", 0.001, "classic", "seen", 1, "text"))
         self.assertRaises(FileExistsError, bloomfile.LiveFilter.create, f.path, 10)
         for error, params in [
                 (errors.EISRIBBON, {"layout": "ribbon"}), (ValueError, {"generations": 1}), (errors.ESERIES, {"generations": 1001}),

@@ -71,7 +71,7 @@ class Misuse(Case):
     def test_lines_of_a_file_have_ends(self):
         for file in io.StringIO("apple\npear\n"), io.BytesIO(b"apple\npear\n"):
             with self.assertRaisesRegex(TypeError, "newlines"):
-                bloomfile.build(self.folder / "lines", file, framing="lines")
+                bloomfile.build(self.folder / "lines", file, key_kind="text")
         bloomfile.build(self.folder / "lines", (line.rstrip("\n") for line in io.StringIO("apple\npear\n"))).close()
 
     def test_an_object_that_is_opened_by_its_keys(self):

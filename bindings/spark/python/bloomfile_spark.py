@@ -70,7 +70,7 @@ class Function:
         return f"<bloomfile_spark.Function {self.name}>"
 
 
-def build(rows, key, path, capacity=None, fpr=0.01, *, replace=False, slices=None, seed=0, label="", framing=None):
+def build(rows, key, path, capacity=None, fpr=0.01, *, replace=False, slices=None, seed=0, label="", key_kind=None):
     """Build a filter of a column and publish it at `path`, complete or not at all. Returns a `Report`.
 
     rows     a DataFrame; or an RDD of keys, with None for `key` and a capacity: Python workers hash them, which need bloomfile
@@ -82,8 +82,8 @@ def build(rows, key, path, capacity=None, fpr=0.01, *, replace=False, slices=Non
     slices   of how many it is made, each by a task; None: one for each 4 million keys
     seed     of the hash
     label    text for people, in the file
-    framing  how keys lie in files, for programs that ask with such: "lines", as bfcreate writes down, "lines-crlf", "null", or
-             the size of records. None: the file does not say
+    key_kind what the keys are, so that programs refuse to look up other keys: "text", as bfcreate records, "lower",
+             "integers", "bytes", or the size of records. None: the file does not say
 
     Raises `Error`, after which what was at `path` is there as it was; ValueError for what can be no key, or no number.
     """
@@ -100,8 +100,8 @@ def build(rows, key, path, capacity=None, fpr=0.01, *, replace=False, slices=Non
         made = java.FilterBuild(rows._jdf, (key if isinstance(key, Column) else rows[key])._jc)
     with _Errors():
         made = made.fpr(float(fpr)).seed(signed).label(label).replace(bool(replace))
-        if framing is not None:
-            made = made.framing(framing if isinstance(framing, str) else f"fixed {int(framing)}")
+        if key_kind is not None:
+            made = made.keyKind(key_kind if isinstance(key_kind, str) else f"fixed {int(key_kind)}")
         if capacity is not None:
             made = made.capacity(int(capacity))
         if slices is not None:

@@ -67,7 +67,7 @@ class Failures(SparkTest):
 
     def make(self, path, keys=None):
         return build(urls(self.spark, 0, N) if keys is None else keys, "url", path, capacity=N, slices=self.slices, replace=True,
-                     framing="lines")
+                     key_kind="text")
 
 
 class Tasks(Failures):
@@ -233,7 +233,7 @@ def driver(path):
     keys = urls(spark, 0, N).cache()
     keys.count()
     print(spark._jvm.java.lang.ProcessHandle.current().pid(), flush=True)
-    build(keys, "url", path, capacity=N, slices=Failures.slices, replace=True, framing="lines")
+    build(keys, "url", path, capacity=N, slices=Failures.slices, replace=True, key_kind="text")
     print("done", flush=True)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from . import errors as errors
-from ._core import (Builder as Builder, Filter as Filter, _Framing, _Keys, _Layout, LiveFilter as LiveFilter,
+from ._core import (Builder as Builder, Filter as Filter, _KeyKind, _Keys, _Layout, LiveFilter as LiveFilter,
                     hash as hash, hash_many as hash_many,
                     hash_records as hash_records, library_version as library_version,
                     slice_of as slice_of, split_digests as split_digests, unlink as unlink)
@@ -22,7 +22,7 @@ __all__ = [
 
 def build(path: StrOrBytesPath, keys: _Keys, fpr: float | None = None, *, replace: bool = False,
           allow_empty: bool = False, layout: _Layout | None = None, bits: int = 0, hashes: int = 0, capacity: int = 0, seed: int = 0,
-          label: str | None = None, tag: ReadableBuffer = b"", framing: _Framing | None = None, threads: int = 1,
+          label: str | None = None, tag: ReadableBuffer = b"", key_kind: _KeyKind | None = None, threads: int = 1,
           memory: int = 0, spool: StrOrBytesPath | None = None, slice: int = 0, slices: int = 0, over_capacity: bool = False) -> Filter: ...
 def fold_plan(src: Filter | StrOrBytesPath, more: int = 0) -> list[FoldChoice]: ...
 def fold(dst: StrOrBytesPath, src: Filter | StrOrBytesPath, factor: int | None = None, *, max_fpr: float | None = None,

@@ -9,7 +9,7 @@ from .records import Info, Measurement, Size
 
 _Key: TypeAlias = bytes | bytearray | memoryview | str
 _Layout: TypeAlias = Literal["blocked", "classic", "counting", "ribbon"]
-_Framing: TypeAlias = Literal["lines", "lines-crlf", "null"] | int
+_KeyKind: TypeAlias = Literal["text", "lower", "integers", "bytes"] | int
 
 @type_check_only
 class _ArrowArray(Protocol):
@@ -97,13 +97,13 @@ class LiveFilter(Filter):
     @classmethod
     def create(cls, path: StrOrBytesPath, capacity: int = 0, fpr: float | None = None, *, layout: _Layout | None = None,
                bits: int = 0, hashes: int = 0, seed: int = 0, label: str | None = None, tag: ReadableBuffer = b"",
-               framing: _Framing | None = None, grow: bool = False, generations: int = 0,
+               key_kind: _KeyKind | None = None, grow: bool = False, generations: int = 0,
                every: int | timedelta | None = None, exact: bool = False, over_capacity: bool = False,
                replace: bool = False) -> Self: ...
     @classmethod
     def in_memory(cls, capacity: int = 0, fpr: float | None = None, *, layout: _Layout | None = None, bits: int = 0,
                   hashes: int = 0, seed: int = 0, label: str | None = None, tag: ReadableBuffer = b"",
-                  framing: _Framing | None = None, grow: bool = False, generations: int = 0,
+                  key_kind: _KeyKind | None = None, grow: bool = False, generations: int = 0,
                   every: int | timedelta | None = None, exact: bool = False, over_capacity: bool = False,
                   sole_adder: bool = False) -> Self: ...
     def add(self, key: _Key, /) -> bool: ...
@@ -132,7 +132,7 @@ class LiveFilter(Filter):
 class Builder:
     def __init__(self, fpr: float | None = None, *, layout: _Layout | None = None, bits: int = 0, hashes: int = 0,
                  capacity: int = 0, seed: int = 0, label: str | None = None, tag: ReadableBuffer = b"",
-                 framing: _Framing | None = None, threads: int = 1, memory: int = 0,
+                 key_kind: _KeyKind | None = None, threads: int = 1, memory: int = 0,
                  spool: StrOrBytesPath | None = None, slice: int = 0, slices: int = 0,
                  over_capacity: bool = False) -> None: ...
     def add(self, key: _Key, /) -> None: ...

@@ -276,7 +276,7 @@ def _publish(path, files, bits, replace):
 
 
 def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, replace=False, allow_empty=False, layout=None,
-          bits=0, hashes=0, seed=0, label=None, tag=b"", framing=None, threads=1, memory=0, spool=None, over_capacity=False):
+          bits=0, hashes=0, seed=0, label=None, tag=b"", key_kind=None, threads=1, memory=0, spool=None, over_capacity=False):
     """Makes a sealed filter of all keys at path, and opens it: byte for byte what one build of them makes.
 
     keys: a bag; a column of a dataframe, or the dataframe and `column`, which a bag of dicts takes, too; or a list of delayed
@@ -290,7 +290,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
     """
     path = os.path.abspath(os.fsdecode(path))
     params = {"fpr": fpr, "layout": layout, "bits": bits, "hashes": hashes, "seed": seed, "label": label, "tag": tag,
-              "framing": framing, "threads": threads, "memory": memory, "spool": spool, "over_capacity": True}
+              "key_kind": key_kind, "threads": threads, "memory": memory, "spool": spool, "over_capacity": True}
     _check(params)
     if os.path.exists(path) and not replace:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)

@@ -47,8 +47,8 @@ class Info:
     watermark: bytes
     label: str
     writers: int
-    framing: str | int | None
-    framing_size: int
+    key_kind: str | int | None
+    key_size: int
     layers: int
     generations: int
     layer: int

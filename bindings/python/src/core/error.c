@@ -88,7 +88,7 @@ static PyObject *member_asked(const struct bloomfile_params *p)
         { "bits", "bits", p->bits, grows ? "not with grow" : NULL },
         { "hashes", "hashes", p->hashes, grows ? "not with grow" : NULL },
         { "threads", "threads", p->threads, "at most 1024" },
-        { "framing", "framing", p->framing_size, "records have at least one byte" },
+        { "key_size", "key_kind", p->key_size, "records have 1 to 16777215 bytes" },
         { "period", "every", p->period, "only with generations" },
         { "series", "generations", p->series, NULL },
         { "slice", "slice", p->slice, NULL },

@@ -6,7 +6,7 @@
 #include <bloomfile_unstable.h>
 
 static const char *const states[] = { NULL, "live", "sealed", "poisoned" };
-static const char *const framings[] = { NULL, "lines", "lines-crlf", "null", "fixed" };
+const char *const info_key_kinds[] = { NULL, "text", "lower", "integers", "fixed", "bytes" };
 
 #define COUNT(names) (sizeof(names) / sizeof(names)[0])
 
@@ -28,10 +28,10 @@ static PyObject *layout_named(uint32_t layout)
     return name != NULL ? PyUnicode_FromString(name) : PyLong_FromUnsignedLong(layout);
 }
 
-static PyObject *framing_named(uint32_t framing)
+static PyObject *key_kind_named(uint32_t kind)
 {
-    return framing == BLOOMFILE_FRAMING_UNKNOWN ? Py_NewRef(Py_None)
-                                                : named(framing, framings, COUNT(framings));
+    return kind == BLOOMFILE_KEYS_UNKNOWN ? Py_NewRef(Py_None)
+                                          : named(kind, info_key_kinds, COUNT(info_key_kinds));
 }
 
 /* Of a damaged header, a label may be anything. */
@@ -67,10 +67,11 @@ PyObject *info_object(struct state *state, const struct bloomfile_info *i)
         U32(body_crc), MADE(tag, bytes_of(i->tag)), MADE(boot_id, bytes_of(i->boot_id)),
         MADE(identity, bytes_of(i->identity)), "watermark",
         PyBytes_FromStringAndSize((const char *)i->watermark, (Py_ssize_t)sizeof i->watermark),
-        MADE(label, label_text(i->label)), U32(writers), MADE(framing, framing_named(i->framing)),
-        U32(framing_size), U32(layers), U32(generations), U64(layer), U64(rest_size), U64(series),
-        "series_fpr", i->series_fpr, U64(period), U64(began), U64(first_block), U64(whole_blocks),
-        U64(keys_read), U64(keys_elsewhere), U64(digest_sum));
+        MADE(label, label_text(i->label)), U32(writers),
+        MADE(key_kind, key_kind_named(i->key_kind)), U32(key_size), U32(layers), U32(generations),
+        U64(layer), U64(rest_size), U64(series), "series_fpr", i->series_fpr, U64(period),
+        U64(began), U64(first_block), U64(whole_blocks), U64(keys_read), U64(keys_elsewhere),
+        U64(digest_sum));
 #undef U64
 #undef U32
 #undef MADE

@@ -308,7 +308,7 @@ static PyObject *close_method(struct filter *self, PyObject *unused)
 
 #define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
 #define MAKING                                                                                     \
-    "layout=None, bits=0, hashes=0, seed=0, label=None, tag=b'', framing=None, grow=False, "       \
+    "layout=None, bits=0, hashes=0, seed=0, label=None, tag=b'', key_kind=None, grow=False, "      \
     "generations=0, every=None, exact=False, over_capacity=False"
 
 static PyMethodDef methods[] = {

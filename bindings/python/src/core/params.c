@@ -8,6 +8,7 @@
 
 #include "convert.h"
 #include "error.h"
+#include "info.h"
 
 static void begin(struct params *p)
 {
@@ -23,26 +24,24 @@ void params_end(struct params *p)
     Py_CLEAR(p->spool_bytes);
 }
 
-/* How keys were cut from an input: a name, or the size of records. */
-static bool set_framing(struct params *p, PyObject *framing)
+/* What the keys are: a name, or the size of records. */
+static bool set_key_kind(struct params *p, PyObject *kind)
 {
-    static const char *const names[] = { "lines", "lines-crlf", "null" };
-    if (framing == Py_None)
+    if (kind == Py_None)
         return true;
-    if (!PyUnicode_Check(framing)) {
-        p->c.framing = BLOOMFILE_FIXED;
-        return convert_u32(framing, &p->c.framing_size);
+    if (!PyUnicode_Check(kind)) {
+        p->c.key_kind = BLOOMFILE_KEYS_FIXED;
+        return convert_u32(kind, &p->c.key_size);
     }
-    const char *name = PyUnicode_AsUTF8AndSize(framing, NULL);
-    for (uint32_t i = 0; name != NULL && i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(name, names[i]) == 0) {
-            p->c.framing = BLOOMFILE_LINES + i;
+    const char *name = PyUnicode_AsUTF8AndSize(kind, NULL);
+    for (uint32_t i = BLOOMFILE_KEYS_TEXT; name != NULL && i <= BLOOMFILE_KEYS_BYTES; i++)
+        if (i != BLOOMFILE_KEYS_FIXED && strcmp(name, info_key_kinds[i]) == 0) {
+            p->c.key_kind = i;
             return true;
         }
     if (name != NULL)
-        PyErr_SetString(PyExc_ValueError,
-                        "framing is 'lines', 'lines-crlf', 'null', or the size of "
-                        "records");
+        PyErr_SetString(PyExc_ValueError, "key_kind is 'text', 'lower', 'integers', 'bytes', or "
+                                          "the size of records");
     return false;
 }
 
@@ -63,18 +62,18 @@ static bool set_label(struct params *p)
 bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords)
 {
     static char *names[] = { "fpr",   "layout", "bits",          "hashes",  "capacity", "seed",
-                             "label", "tag",    "framing",       "threads", "memory",   "spool",
+                             "label", "tag",    "key_kind",      "threads", "memory",   "spool",
                              "slice", "slices", "over_capacity", NULL };
-    PyObject *framing = Py_None, *spool = Py_None;
+    PyObject *kind = Py_None, *spool = Py_None;
     begin(p);
     p->c.threads = 1;
     if (!PyArg_ParseTupleAndKeywords(
             args, keywords, "|O&$O&O&O&O&O&zO&OO&O&OO&O&p:Builder", names, convert_fpr, &p->c.fpr,
             convert_layout, &p->c.layout, convert_u64, &p->c.bits, convert_u32, &p->c.hashes,
             convert_u64, &p->c.capacity, convert_u64, &p->c.seed, &p->c.label, convert_tag,
-            p->c.tag, &framing, convert_u32, &p->c.threads, convert_u64, &p->c.memory, &spool,
+            p->c.tag, &kind, convert_u32, &p->c.threads, convert_u64, &p->c.memory, &spool,
             convert_u32, &p->c.slice, convert_u32, &p->c.slices, &p->over_capacity) ||
-        !set_framing(p, framing) || !set_label(p))
+        !set_key_kind(p, kind) || !set_label(p))
         return false;
     p->c.over_capacity = p->over_capacity != 0;
     if (spool == Py_None)
@@ -123,40 +122,40 @@ static bool set_series(struct params *p, int grow, PyObject *every)
 }
 
 #define LIVE_NAMES                                                                                 \
-    "capacity", "fpr", "layout", "bits", "hashes", "seed", "label", "tag", "framing", "grow",      \
+    "capacity", "fpr", "layout", "bits", "hashes", "seed", "label", "tag", "key_kind", "grow",     \
         "generations", "every", "exact", "over_capacity"
 #define LIVE_FORMAT "O&O&$O&O&O&O&zO&OpO&Opp"
 #define LIVE_PLACES                                                                                \
     convert_u64, &p->c.capacity, convert_fpr, &p->c.fpr, convert_layout, &p->c.layout,             \
         convert_u64, &p->c.bits, convert_u32, &p->c.hashes, convert_u64, &p->c.seed, &p->c.label,  \
-        convert_tag, p->c.tag, &framing, &grow, convert_u32, &p->c.series, &every, &p->exact,      \
+        convert_tag, p->c.tag, &kind, &grow, convert_u32, &p->c.series, &every, &p->exact,         \
         &p->over_capacity
 
-static bool live_given(struct params *p, PyObject *framing, int grow, PyObject *every)
+static bool live_given(struct params *p, PyObject *kind, int grow, PyObject *every)
 {
-    return set_framing(p, framing) && set_label(p) && set_series(p, grow, every);
+    return set_key_kind(p, kind) && set_label(p) && set_series(p, grow, every);
 }
 
 bool params_of_file(struct params *p, PyObject *args, PyObject *keywords)
 {
     static char *names[] = { "path", LIVE_NAMES, "replace", NULL };
-    PyObject *framing = Py_None, *every = Py_None;
+    PyObject *kind = Py_None, *every = Py_None;
     int grow = 0;
     begin(p);
     return PyArg_ParseTupleAndKeywords(args, keywords, "O&|" LIVE_FORMAT "p:create", names,
                                        convert_path, &p->path, LIVE_PLACES, &p->replace) &&
-           set_path(p) && live_given(p, framing, grow, every);
+           set_path(p) && live_given(p, kind, grow, every);
 }
 
 bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords)
 {
     static char *names[] = { LIVE_NAMES, "sole_adder", NULL };
-    PyObject *framing = Py_None, *every = Py_None;
+    PyObject *kind = Py_None, *every = Py_None;
     int grow = 0;
     begin(p);
     return PyArg_ParseTupleAndKeywords(args, keywords, "|" LIVE_FORMAT "p:in_memory", names,
                                        LIVE_PLACES, &p->sole) &&
-           live_given(p, framing, grow, every);
+           live_given(p, kind, grow, every);
 }
 
 bool destination_parse(struct destination *d, const char *format, PyObject *args,

@@ -13,7 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
 /**
- * Makes a sealed filter, or a slice of one, from keys or digests in any order: with {@link Params#framing framing("lines")}
+ * Makes a sealed filter, or a slice of one, from keys or digests in any order: with {@link Params#keyKind keyKind("text")}
  * byte for byte what {@code bfcreate} makes of them. Repetitions count once.
  *
  * <p>Digests are kept until the filter is written, 8 bytes each: in memory up to {@link Params#memory}, and from there on

@@ -27,13 +27,13 @@ final class Combined {
         h.provenance = source.provenance & SliceJoin.KNOWN_PROVENANCE;
         h.n = source.n;
         h.flags = source.flags & Header.FLAG_ESTIMATED;
-        setFraming(h, SliceJoin.framing(source));
+        setKeyKind(h, source.keyKind());
         return h;
     }
 
-    static void setFraming(Header h, int framing) {
-        h.framing = framing;
-        h.compat = framing != 0 ? Header.COMPAT_FRAMING : 0;
+    static void setKeyKind(Header h, int kind) {
+        h.keyKind = kind;
+        h.compat = kind != 0 ? Header.COMPAT_KEYS : 0;
     }
 
     /**

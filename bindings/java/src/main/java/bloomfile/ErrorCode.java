@@ -92,6 +92,8 @@ public enum ErrorCode {
     /** Slices that are not all of one filter. */
     EINCOMPLETE("the slices are not all of one filter, or not of the same keys",
             "build the missing slice with the parameters and keys of the other slices"),
+    /** The keys of a filter are of another kind. */
+    EKEYKIND("its keys are of another kind", "use a filter of such keys, or look up keys of its kind"),
     /** The filter would have so many keys that its rate is more than twice the target. */
     EFULL("over capacity", "make it larger, or accept it: OVERFULL"),
     /** No patch, or a damaged one. */

@@ -6,6 +6,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import java.util.zip.CRC32;
 
 /**
@@ -20,7 +21,11 @@ final class Header {
     static final int PAGE = 4096;
 
     static final int XXH3 = 1;
-    static final int COMPAT_FRAMING = 1;
+    static final int COMPAT_KEYS = 1;
+    /** The names of kinds of keys; their places are their numbers. */
+    static final List<String> KEY_KINDS = List.of("unknown", "text", "lower", "integers", "fixed", "bytes");
+    static final int KEYS_LOWER = 2;
+    static final int KEYS_FIXED = 4;
     static final int INCOMPAT_LAYER = 1;
     static final int INCOMPAT_SLICE = 2;
     static final int LIVE = 1;
@@ -64,8 +69,8 @@ final class Header {
     Layout layout;
     int hashId = XXH3;
     int k;
-    /** As stored; it means something only with {@link #COMPAT_FRAMING}. */
-    int framing;
+    /** As stored; it means something only with {@link #COMPAT_KEYS}. */
+    int keyKind;
     long m;
     long seed;
     long selfTest;
@@ -116,6 +121,15 @@ final class Header {
 
     boolean isSlice() {
         return (incompat & INCOMPAT_SLICE) != 0;
+    }
+
+    /** Kind and size of the keys, as stored; 0 if unknown. */
+    int keyKind() {
+        return (compat & COMPAT_KEYS) != 0 ? keyKind : 0;
+    }
+
+    static boolean knowsKeyKind(int kind) {
+        return (kind & 0xFF) < KEY_KINDS.size() && ((kind & 0xFF) == KEYS_FIXED) == (kind >>> 8 != 0);
     }
 
     /** The blocks of the filter that digests are spread over: of a slice those of its whole. */
@@ -233,7 +247,7 @@ final class Header {
         k = u32(b, 40);
         source.check(layout == Layout.RIBBON ? k == 0 : k >= 1 && k <= MAX_HASHES, ErrorCode.EHASHCOUNT, // V12
                 Integer.toUnsignedString(k));
-        framing = u32(b, 44);
+        keyKind = u32(b, 44);
         m = u64(b, 48);
         source.check(m >= 1 && m <= MAX_BITS && (!layout.hasBlocks() || m % 512 == 0), ErrorCode.EBITS, // V13
                 Long.toUnsignedString(m));

@@ -141,20 +141,15 @@ public final class Info {
     }
 
     /**
-     * How keys were cut out of an input.
+     * What the keys are.
      *
-     * @return {@code unknown}, {@code lines}, {@code lines-crlf}, {@code null}, or {@code fixed} with a size
+     * @return {@code unknown}, {@code text}, {@code lower}, {@code integers}, {@code fixed} with a size, {@code bytes}, or
+     *     {@code newer} if this version does not know it
      */
-    public String framing() {
-        int kind = h.framing & 0xFF;
-        int size = h.framing >>> 8;
-        if ((h.compat & Header.COMPAT_FRAMING) == 0) {
-            return "unknown";
-        }
-        if (kind == 4 && size != 0) {
-            return "fixed " + size;
-        }
-        return kind == 0 || kind > 3 || size != 0 ? "unknown" : kind == 1 ? "lines" : kind == 2 ? "lines-crlf" : "null";
+    public String keyKind() {
+        int kind = h.keyKind();
+        String name = Header.knowsKeyKind(kind) ? Header.KEY_KINDS.get(kind & 0xFF) : "newer";
+        return name.equals("fixed") ? "fixed " + (kind >>> 8) : name;
     }
 
     /**

@@ -129,7 +129,7 @@ public final class Merge {
     }
 
     private Header write(List<SourceImage> images, NewFile file, Path dst, boolean anyRate) throws IOException {
-        Header h = header(images);
+        Header h = header(images, dst);
         List<FoldedSource> folded = new ArrayList<>();
         for (SourceImage image : images) {
             folded.add(new FoldedSource(image, image.header.m / h.m));
@@ -145,7 +145,7 @@ public final class Merge {
         return h;
     }
 
-    private Header header(List<SourceImage> images) throws BloomfileException {
+    private Header header(List<SourceImage> images, Path dst) throws BloomfileException {
         Header first = images.get(0).header;
         long m = 0;
         for (SourceImage image : images) {
@@ -158,13 +158,28 @@ public final class Merge {
             h.capacity = Math.max(h.capacity, source.capacity);
             h.fpr = Math.max(h.fpr, source.fpr); // numbers from +0 on are in the order of their bits
             h.provenance |= source.provenance & SliceJoin.KNOWN_PROVENANCE;
-            if (SliceJoin.framing(source) != h.framing) {
-                Combined.setFraming(h, 0);
-            }
         }
+        Combined.setKeyKind(h, keyKind(images, dst));
         h.label = label;
         System.arraycopy(tag, 0, h.tag, 0, tag.length);
         return h;
+    }
+
+    /** That of the union: no two known kinds differ, and lower-case text is united with nothing else (operations.md 2). */
+    private static int keyKind(List<SourceImage> images, Path dst) throws BloomfileException {
+        int known = 0;
+        boolean unknown = false;
+        for (SourceImage image : images) {
+            int kind = image.header.keyKind();
+            unknown |= kind == 0;
+            known = known == 0 ? kind : known;
+        }
+        for (SourceImage image : images) {
+            int kind = image.header.keyKind();
+            check(kind == known || Header.knowsKeyKind(kind) && Header.knowsKeyKind(known), ErrorCode.EFEATURE, dst, null);
+            check(kind == known || kind == 0 && known != Header.KEYS_LOWER, ErrorCode.EKEYKIND, dst, null);
+        }
+        return unknown ? 0 : known;
     }
 
     private static long divisor(long a, long b) {

@@ -8,7 +8,7 @@ import java.util.Arrays;
 
 /**
  * What a filter is to be: how large, of which layout, and what its header says. Each method sets one thing and returns this
- * object; what is not set has the defaults of {@code bfcreate}, but for {@link #framing}: with {@code "lines"} the same keys make
+ * object; what is not set has the defaults of {@code bfcreate}, but for {@link #keyKind}: with {@code "text"} the same keys make
  * the same file.
  *
  * <p>Not safe for use by several threads while it is being set. A {@link Builder} takes a copy. Values are checked when a
@@ -36,8 +36,8 @@ public final class Params implements Serializable {
     String label = "";
     /** As {@link #tag(byte[])}. */
     byte[] tag = new byte[0];
-    /** As {@link #framing(String)}. */
-    String framing = "unknown";
+    /** As {@link #keyKind(String)}. */
+    String keyKind = "unknown";
     /** The first of {@link #application(int, long)}. */
     int hashId = Header.XXH3;
     /** The second of {@link #application(int, long)}. */
@@ -67,7 +67,7 @@ public final class Params implements Serializable {
         seed = p.seed;
         label = p.label;
         tag = p.tag.clone();
-        framing = p.framing;
+        keyKind = p.keyKind;
         hashId = p.hashId;
         selfTest = p.selfTest;
         slice = p.slice;
@@ -169,14 +169,14 @@ public final class Params implements Serializable {
     }
 
     /**
-     * How the keys were cut out of an input, so that programs can warn that cut otherwise. Information only.
+     * What the keys are, so that programs refuse to look up other keys.
      *
-     * @param how {@code "unknown"}, which is the default, {@code "lines"} (what {@code bfcreate} does), {@code
-     *     "lines-crlf"}, {@code "null"}, or {@code "fixed"} and the size, as in {@code "fixed 32"}
+     * @param kind {@code "unknown"}, which is the default, {@code "text"} (what {@code bfcreate} makes of lines), {@code
+     *     "lower"}, {@code "integers"}, {@code "bytes"}, or {@code "fixed"} and the size, as in {@code "fixed 32"}
      * @return this
      */
-    public Params framing(String how) {
-        framing = how;
+    public Params keyKind(String kind) {
+        keyKind = kind;
         return this;
     }
 
@@ -259,7 +259,7 @@ public final class Params implements Serializable {
         check(tag.length <= Header.TAG_SIZE, ErrorCode.EVALUE, "a tag of " + tag.length + " bytes");
         check(hashId == Header.XXH3 || hashId < 0, ErrorCode.EHASH, "0x" + Integer.toHexString(hashId));
         check(memory >= 1 << 20, ErrorCode.EVALUE, "memory of less than 1 MiB");
-        framingNumber();
+        keyKindNumber();
         if (slices != 0) {
             check(layout == Layout.BLOCKED && !embedded, ErrorCode.EVALUE, "only the layout blocked has any, in file form");
             check(slices >= 1 && slices <= Slices.MAX && slice >= 0 && slice < slices, ErrorCode.EVALUE,
@@ -268,14 +268,12 @@ public final class Params implements Serializable {
         }
     }
 
-    /** The field {@code framing}, 0 if it is unknown. */
-    int framingNumber() throws BloomfileException {
-        int kind = Arrays.asList("unknown", "lines", "lines-crlf", "null").indexOf(framing);
-        if (kind < 0 && framing != null && framing.matches("fixed [1-9][0-9]{0,7}")) {
-            int size = Integer.parseInt(framing.substring(6));
-            kind = size < 1 << 24 ? 4 | size << 8 : -1;
-        }
-        check(kind >= 0, ErrorCode.EVALUE, "framing " + framing);
+    /** The field {@code key_kind}, 0 if it is unknown. */
+    int keyKindNumber() throws BloomfileException {
+        boolean fixed = keyKind != null && keyKind.matches("fixed [1-9][0-9]{0,7}");
+        int size = fixed ? Integer.parseInt(keyKind.substring(6)) : 0;
+        int kind = fixed ? Header.KEYS_FIXED | size << 8 : Header.KEY_KINDS.indexOf(keyKind);
+        check(kind >= 0 && size < 1 << 24 && Header.knowsKeyKind(kind), ErrorCode.EVALUE, "keyKind " + keyKind);
         return kind;
     }
 

@@ -39,8 +39,8 @@ final class Planner {
         h.seed = p.seed;
         h.k = sizing.k;
         h.m = sizing.m;
-        h.framing = p.framingNumber();
-        h.compat = h.framing != 0 ? Header.COMPAT_FRAMING : 0;
+        h.keyKind = p.keyKindNumber();
+        h.compat = h.keyKind != 0 ? Header.COMPAT_KEYS : 0;
         h.capacity = p.capacity;
         h.fpr = Double.doubleToRawLongBits(rate(p));
         System.arraycopy(p.tag, 0, h.tag, 0, p.tag.length);

@@ -111,21 +111,12 @@ final class SliceJoin {
         Header x = a.header;
         Header y = b.header;
         String what = x.hashId != y.hashId ? "hash function" : x.k != y.k ? "k" : x.seed != y.seed ? "seed"
-                : x.selfTest != y.selfTest ? "hash function" : framing(x) != framing(y) ? "framing" : x.capacity != y.capacity ? "capacity"
+                : x.selfTest != y.selfTest ? "hash function" : x.keyKind() != y.keyKind() ? "kind of keys" : x.capacity != y.capacity ? "capacity"
                 : x.fpr != y.fpr ? "rate" : !Arrays.equals(x.tag, y.tag) ? "tag" : !x.label.equals(y.label) ? "label"
                 : (x.provenance ^ y.provenance) << 29 != 0 ? "provenance" : x.wholeBlocks != y.wholeBlocks ? "size" : null;
         if (what != null) {
             throw incomplete("join " + b.name(), "it is a slice of a different filter than " + a.name() + ": the " + what + " differs");
         }
-    }
-
-    /** The framing as a header says it, 0 if it is unknown. */
-    static int framing(Header h) {
-        int kind = h.framing & 0xFF;
-        int size = h.framing >>> 8;
-        boolean known = (h.compat & Header.COMPAT_FRAMING) != 0
-                && (kind >= 1 && kind <= 3 && size == 0 || kind == 4 && size > 0);
-        return known ? h.framing : 0;
     }
 
     private void describe(Header first) {
@@ -135,8 +126,7 @@ final class SliceJoin {
         whole.selfTest = first.selfTest;
         whole.seed = first.seed;
         whole.k = first.k;
-        whole.framing = framing(first);
-        whole.compat = whole.framing != 0 ? Header.COMPAT_FRAMING : 0;
+        Combined.setKeyKind(whole, first.keyKind());
         whole.capacity = first.capacity;
         whole.fpr = first.fpr;
         whole.tag = first.tag.clone();

@@ -45,7 +45,7 @@ public class CombineTest {
     }
 
     private static Params params(Layout layout) {
-        return new Params().layout(layout).bits(512 * 360).hashes(5).fpr(0.5).capacity(9000).framing("null");
+        return new Params().layout(layout).bits(512 * 360).hashes(5).fpr(0.5).capacity(9000).keyKind("text");
     }
 
     private static int start(byte[] image) {

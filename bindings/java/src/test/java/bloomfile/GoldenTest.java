@@ -134,7 +134,7 @@ public class GoldenTest {
                     assertEquals(file, row.get("m"), Long.toString(info.bits()));
                     assertEquals(file, row.get("k"), Integer.toString(info.hashes()));
                     assertEquals(file, row.get("seed"), Long.toUnsignedString(info.seed()));
-                    assertEquals(file, row.get("framing"), info.framing());
+                    assertEquals(file, row.get("key_kind"), info.keyKind());
                     assertEquals(file, row.get("form"), info.isEmbedded() ? "embedded" : "file");
                     assertEquals(file, row.get("first_block"), info.isSlice() ? "" + info.firstBlock() : "-");
                     assertEquals(file, row.get("whole_blocks"), info.isSlice() ? "" + info.wholeBlocks() : "-");
@@ -185,7 +185,7 @@ public class GoldenTest {
                 f.verify();
                 ask(f, result);
                 for (Function<Info, Object> field : List.<Function<Info, Object>>of(Info::bits, Info::unfoldedBits, Info::hashes,
-                        Info::seed, Info::framing, Info::capacity, Info::fpr, Info::label, Info::keysEstimated)) {
+                        Info::seed, Info::keyKind, Info::capacity, Info::fpr, Info::label, Info::keysEstimated)) {
                     assertEquals(row.get("result"), field.apply(g.info()), field.apply(f.info()));
                 }
             }
@@ -257,7 +257,7 @@ public class GoldenTest {
                     assertEquals(file, row.get("m"), joined(layers, i -> "" + i.bits()));
                     assertEquals(file, row.get("k"), joined(layers, i -> "" + i.hashes()));
                     assertEquals(file, row.get("layout").toUpperCase(), f.info().layout().name());
-                    assertEquals(file, row.get("framing"), f.info().framing());
+                    assertEquals(file, row.get("key_kind"), f.info().keyKind());
                     ask(f, row);
                     f.verify();
                     ask(f, row);

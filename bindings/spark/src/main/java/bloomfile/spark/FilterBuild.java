@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * }</pre>
  *
  * <p>Map tasks send the digest of each key, 8 bytes, to the slice where it belongs; reduce tasks make one slice each,
- * on storage that all machines share; the driver joins them and publishes the whole. With {@code framing("lines")} it is, byte
+ * on storage that all machines share; the driver joins them and publishes the whole. With {@code keyKind("text")} it is, byte
  * for byte, what {@code bfcreate} makes of the same keys and the same capacity. Keys are strings (as UTF-8), binary (as it is) and integers
  * of any size (8 bytes, little-endian); a null is no key. Not thread-safe, but several may run in one session.
  */
@@ -137,14 +137,14 @@ public final class FilterBuild {
     }
 
     /**
-     * How keys lie in files that programs will ask with, so that they can warn where keys are cut otherwise. Information only.
+     * What the keys are, so that programs refuse to look up other keys.
      *
-     * @param how {@code "unknown"}, which is the default, {@code "lines"} (what {@code bfcreate} writes down), or another that
-     *     {@link Params#framing} takes
+     * @param kind {@code "unknown"}, which is the default, {@code "text"} (what {@code bfcreate} records of lines), or another that
+     *     {@link Params#keyKind} takes
      * @return this
      */
-    public FilterBuild framing(String how) {
-        params.framing(how);
+    public FilterBuild keyKind(String kind) {
+        params.keyKind(kind);
         return this;
     }
 

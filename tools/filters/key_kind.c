@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ * Kinds of keys in words, and the error where keys and filter do not fit. */
+#include "filters/key_kind.h"
+#include "cli/cli.h"
+
+#include <bloomfile.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    DESCRIPTION_SIZE = 64,
+    REMEDY_SIZE = 120
+};
+
+const char *key_kind_name(const struct bloomfile_info *info)
+{
+    static const char *const names[] = {
+        [BLOOMFILE_KEYS_UNKNOWN] = "unknown", [BLOOMFILE_KEYS_TEXT] = "text",
+        [BLOOMFILE_KEYS_LOWER] = "lower",     [BLOOMFILE_KEYS_INTEGERS] = "integers",
+        [BLOOMFILE_KEYS_FIXED] = "fixed",     [BLOOMFILE_KEYS_BYTES] = "bytes"
+    };
+    const bool newer = bloomfile_keys_fit(info, BLOOMFILE_KEYS_TEXT, 0) == BLOOMFILE_EFEATURE;
+    return newer ? "newer" : names[info->key_kind];
+}
+
+char *key_kind_text(char text[KEY_KIND_ROOM], const struct bloomfile_info *info)
+{
+    const char *name = key_kind_name(info);
+    if (strcmp(name, "fixed") == 0)
+        snprintf(text, KEY_KIND_ROOM, "%s %" PRIu32, name, info->key_size);
+    else
+        snprintf(text, KEY_KIND_ROOM, "%s", name);
+    return text;
+}
+
+struct kind {
+    uint32_t kind;
+    uint64_t size; /* of a record */
+};
+
+static struct kind of_keys(const struct keys_options *keys)
+{
+    if (keys->fields.count > 0 || keys->record_size == 0)
+        return (struct kind){ BLOOMFILE_KEYS_TEXT, 0 };
+    return (struct kind){ BLOOMFILE_KEYS_FIXED, keys->record_size };
+}
+
+/* Returns text. */
+static const char *describe(char text[DESCRIPTION_SIZE], struct kind k)
+{
+    static const char *const names[] = { [BLOOMFILE_KEYS_TEXT] = "text",
+                                         [BLOOMFILE_KEYS_LOWER] = "lower-case text",
+                                         [BLOOMFILE_KEYS_INTEGERS] = "integers" };
+    if (k.kind < sizeof(names) / sizeof(names[0]))
+        return names[k.kind];
+    snprintf(text, DESCRIPTION_SIZE, "%" PRIu64 "-byte records", k.size);
+    return text;
+}
+
+void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys)
+{
+    const struct kind kind = of_keys(keys);
+    const bool is_large = kind.size > BLOOMFILE_MAX_KEY_SIZE;
+    params->key_kind = is_large ? BLOOMFILE_KEYS_BYTES : kind.kind;
+    params->key_size = is_large ? 0 : (uint32_t)kind.size;
+}
+
+/* Without -x, binary records would be read as lines: no remedy leaves it out. */
+static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct kind recorded,
+                       const struct keys_options *keys)
+{
+    const bool integers = recorded.kind == BLOOMFILE_KEYS_INTEGERS;
+    if ((integers || recorded.kind == BLOOMFILE_KEYS_FIXED) && keys->fields.count == 0)
+        snprintf(remedy, REMEDY_SIZE, "add -x %" PRIu64 "%s, or --as-is to use the keys unchanged",
+                 integers ? 8 : recorded.size, integers ? " for binary integers" : "");
+    else if (keys->record_size == 0)
+        snprintf(remedy, REMEDY_SIZE, "add --as-is to use the keys unchanged");
+    else if (use == KEY_KIND_ADD)
+        snprintf(remedy, REMEDY_SIZE,
+                 "create a filter with bfcreate --live -x %zu"
+                 ", or add --as-is to use the keys unchanged",
+                 keys->record_size);
+    else
+        snprintf(remedy, REMEDY_SIZE,
+                 "use a filter created with -x %zu, or --as-is if its text keys have that length",
+                 keys->record_size);
+}
+
+bool key_kind_explain(const bloomfile_filter *f, const struct keys_options *keys,
+                      enum key_kind_use use, char why[KEY_KIND_WHY])
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    const struct kind wanted = of_keys(keys);
+    char text[2][DESCRIPTION_SIZE], remedy[REMEDY_SIZE];
+    bloomfile_get_info(f, &info);
+    const struct kind recorded = { info.key_kind, info.key_size };
+    const int error = bloomfile_keys_fit(&info, wanted.kind, wanted.size);
+    if (error == 0 || (keys->as_is && error == BLOOMFILE_EKEYKIND))
+        return false;
+    if (error != BLOOMFILE_EKEYKIND) {
+        snprintf(why, KEY_KIND_WHY,
+                 "holds keys of a kind that this version does not know (update bloomfile)");
+        return true;
+    }
+    put_remedy(remedy, use, recorded, keys);
+    snprintf(why, KEY_KIND_WHY, "holds %s%s, but the input is %s (%s)", describe(text[0], recorded),
+             recorded.kind <= BLOOMFILE_KEYS_LOWER ? " keys" : "", describe(text[1], wanted),
+             remedy);
+    return true;
+}
+
+void key_kind_check(const char *path, const bloomfile_filter *f, const struct keys_options *keys,
+                    enum key_kind_use use)
+{
+    char why[KEY_KIND_WHY];
+    if (key_kind_explain(f, keys, use, why))
+        cli_fail(0, "%s %s", path, why);
+}

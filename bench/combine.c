@@ -102,7 +102,7 @@ static void fold(const struct operation *o)
 {
     bloomfile_filter *f = bench_open(source_paths[0], 0);
     struct bloomfile_destination to = bloomfile_to_path(result_path, BLOOMFILE_TO_REPLACE);
-    bench_check(bloomfile_fold(&to, f, o->factor), "fold a filter");
+    bench_check(bloomfile_fold(&to, f, o->factor, NULL), "fold a filter");
     bloomfile_close(f);
 }
 

@@ -154,7 +154,8 @@ static void slice(struct made whole, const struct keys *keys, unsigned choice)
     }
     expect(last == UINT64_MAX);
     struct bloomfile_destination to = bloomfile_to_memory();
-    expect(bloomfile_join(&to, (const bloomfile_filter *const *)slices, params.slices, 0) == 0);
+    expect(bloomfile_join(&to, (const bloomfile_filter *const *)slices, params.slices, 0, NULL) ==
+           0);
     expect(to.size == whole.size && memcmp(to.memory, whole.image, whole.size) == 0);
     bloomfile_free(to.memory);
     for (uint32_t i = 0; i < params.slices; i++)

@@ -222,7 +222,7 @@ static void copy(const bloomfile_filter *f, bloomfile_digest last)
 {
     struct bloomfile_destination to = bloomfile_to_memory();
     bloomfile_filter *sealed;
-    if (bloomfile_copy_sealed(&to, f) != 0)
+    if (bloomfile_copy_sealed(&to, f, NULL) != 0)
         return;
     expect(open_from(&sealed, bloomfile_from_memory(to.memory, to.size),
                      BLOOMFILE_OPEN_VERIFY_FULL) == 0);

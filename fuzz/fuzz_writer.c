@@ -52,7 +52,7 @@ static int add_and_seal(bloomfile_filter *f, bool *added)
     }
     error = bloomfile_sync(f, NULL);
     if (error == 0)
-        error = bloomfile_seal(f);
+        error = bloomfile_seal(f, NULL);
     if (error == EOVERFLOW)
         expect_last_sequences(f);
     else

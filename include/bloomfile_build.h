@@ -110,6 +110,16 @@ BLOOMFILE_API int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 
+/* The caller's data in a filter that is made of other filters. A member that is NULL keeps the data
+ * of the source. */
+struct bloomfile_metadata {
+    size_t struct_size;
+    const char *label;        /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; "" clears it */
+    const uint8_t *tag;       /* BLOOMFILE_TAG_SIZE bytes */
+    const uint8_t *watermark; /* BLOOMFILE_WATERMARK_SIZE bytes */
+};
+#define BLOOMFILE_METADATA_INIT BLOOMFILE_INIT_(struct bloomfile_metadata)
+
 #ifdef __cplusplus
 }
 #endif

@@ -45,10 +45,12 @@ struct bloomfile_fold_choice {
 BLOOMFILE_API int bloomfile_fold_plan(const bloomfile_filter *src, uint64_t more,
                                       struct bloomfile_fold_choice *choices, size_t *count);
 
-/* Writes the filter folded by `factor`. Errors: BLOOMFILE_EISRIBBON for the layout ribbon, unless
- * factor is 1, which copies; BLOOMFILE_EFACTOR; those of bloomfile_copy_sealed(). */
+/* Writes the filter folded by `factor`.
+ *   metadata  what the result gets in place of the source's; NULL keeps all.
+ * Errors: BLOOMFILE_EISRIBBON for the layout ribbon, unless factor is 1, which copies;
+ * BLOOMFILE_EFACTOR; those of bloomfile_copy_sealed(). */
 BLOOMFILE_API int bloomfile_fold(struct bloomfile_destination *to, const bloomfile_filter *src,
-                                 uint64_t factor);
+                                 uint64_t factor, const struct bloomfile_metadata *metadata);
 
 enum bloomfile_merge_op {
     BLOOMFILE_MERGE_UNION = 1,        /* has the keys of all sources; counters are added */
@@ -63,9 +65,8 @@ struct bloomfile_merge_params {
     double max_fpr;    /* union: refuse a result whose real rate is above this, by more than chance
                           (3 standard errors); 0: the greatest that the sources record; 1: never */
     uint64_t keys;     /* distinct keys of the result, if known; 0: see below */
-    const char *label; /* of the result; NULL: none */
-    uint8_t tag[BLOOMFILE_TAG_SIZE];             /* of the result */
-    uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]; /* of the result */
+    const struct bloomfile_metadata *metadata; /* of the result, which keeps none of the sources';
+                                                  NULL: none */
 };
 #define BLOOMFILE_MERGE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_merge_params)
 
@@ -95,6 +96,8 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
  *   slices   all slices of one filter, `count` of them (at least 1), in any order
  *   flags    BLOOMFILE_JOIN_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below;
  *            or 0
+ *   metadata what the result gets in place of the label and the tag of the slices; NULL keeps
+ *            them. The watermark of the result is this one's, or zero
  *
  * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, is given twice, or belongs to another
  * filter. Also if a slice left out keys and the slices were not all given the same number of keys
@@ -104,7 +107,7 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
  */
 BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
                                  const bloomfile_filter *const *slices, size_t count,
-                                 unsigned flags);
+                                 unsigned flags, const struct bloomfile_metadata *metadata);
 
 /* For bloomfile_join() and bloomfile_join_headers(): join slices that left out keys which may be in
  * none. */
@@ -119,9 +122,11 @@ BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
 BLOOMFILE_API int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b);
 
 /* Writes a counting filter as a classic one a quarter the size: a bit is set where a counter is
- * above 0. It answers exactly as a classic filter with the same keys. Errors as
- * bloomfile_copy_sealed(); BLOOMFILE_ENOTCOUNTING. */
-BLOOMFILE_API int bloomfile_project(struct bloomfile_destination *to, const bloomfile_filter *f);
+ * above 0. It answers exactly as a classic filter with the same keys.
+ *   metadata  what the result gets in place of the source's; NULL keeps all.
+ * Errors as bloomfile_copy_sealed(); BLOOMFILE_ENOTCOUNTING. */
+BLOOMFILE_API int bloomfile_project(struct bloomfile_destination *to, const bloomfile_filter *f,
+                                    const struct bloomfile_metadata *metadata);
 
 #ifdef __cplusplus
 }

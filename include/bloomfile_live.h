@@ -201,7 +201,7 @@ BLOOMFILE_API int bloomfile_layer_report(const bloomfile_filter *f,
  * program that starts again repeats all adds after the watermark. A repeated key is not new, but a
  * counting filter counts it twice. The file has one watermark, that of the last sync: several
  * producers must agree on it. bloomfile_get_info() returns it; of a series, that of the newest
- * layer. A sealed copy keeps it. */
+ * layer. Sealing keeps it, and so do copies. */
 BLOOMFILE_API int bloomfile_sync(bloomfile_filter *f,
                                  const uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]);
 
@@ -222,8 +222,11 @@ BLOOMFILE_API int bloomfile_finish(bloomfile_filter *f);
  * filter is sealed, as bloomfile_get_info() tells. BLOOMFILE_EBODY if the body has bits beyond m,
  * which nobody sets, or not as many ones as its writers have set, as far as all of them left in
  * order: bits are lost. It stays live then, the handle answers "maybe" and rescues, and closing it
- * poisons the file. */
-BLOOMFILE_API int bloomfile_seal(bloomfile_filter *f);
+ * poisons the file.
+ *
+ * watermark: as of bloomfile_sync(); NULL keeps that of the file. Label and tag stay. */
+BLOOMFILE_API int bloomfile_seal(bloomfile_filter *f,
+                                 const uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]);
 
 /* Writes a sealed copy of a filter. The source may be live and in use: the copy has every key whose
  * add returned before this call, and the source is synced, so that no page of it can have been
@@ -240,9 +243,12 @@ BLOOMFILE_API int bloomfile_seal(bloomfile_filter *f);
  * BLOOMFILE_ETOOBIG; ENOMEM; BLOOMFILE_EPAGE, _EBODY, _EPOISONED, _ECHANGED for the source, and
  * _EUNCLEAN if a writer of it was killed while it synced; BLOOMFILE_EISSLICE for a slice in memory;
  * those of msync and fdatasync; of a live series, and in a child of fork, those of
- * bloomfile_open(). */
-BLOOMFILE_API int bloomfile_copy_sealed(struct bloomfile_destination *to,
-                                        const bloomfile_filter *f);
+ * bloomfile_open(); BLOOMFILE_ESTRUCTSIZE, and BLOOMFILE_EVALUE for the label.
+ *
+ *   metadata  what the copy gets in place of the source's; NULL keeps all. All layers of a series
+ *             get the label and the tag, the last one the watermark */
+BLOOMFILE_API int bloomfile_copy_sealed(struct bloomfile_destination *to, const bloomfile_filter *f,
+                                        const struct bloomfile_metadata *metadata);
 
 /* Restricts which file may be replaced by what is made of `f`. Use it to compare the existing file
  * with `f` before it is replaced: a file that another process puts there later is never lost.

@@ -11,15 +11,19 @@
 #include "format/versioned_struct.h"
 #include "image/body.h"
 #include "image/new_image.h"
+#include "image/params.h"
 #include "sizing/sizing.h"
 
 int bloomfile_fold(struct bloomfile_destination *given, const bloomfile_filter *src,
-                   uint64_t factor)
+                   uint64_t factor, const struct bloomfile_metadata *metadata)
 {
     struct destination to;
+    struct bloomfile_metadata m;
     struct combine_part part;
     struct combination c = { .parts = &part, .settle = combine_estimate };
     int error = destination_take(&to, given);
+    if (error == 0)
+        error = metadata_take(&m, metadata);
     if (error == 0)
         error = header_refuse_partial(&src->header);
     if (error != 0)
@@ -34,6 +38,7 @@ int bloomfile_fold(struct bloomfile_destination *given, const bloomfile_filter *
     if (error == 0)
         error = combine_add(&c, src, factor);
     if (error == 0) {
+        metadata_put(&c.h, &m);
         c.h.record.state = BLOOMFILE_STATE_SEALED;
         c.h.m /= factor;
         error = combine_make(&c, to);
@@ -44,7 +49,7 @@ int bloomfile_fold(struct bloomfile_destination *given, const bloomfile_filter *
 
 /* ---- Unions and intersections. */
 
-#define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_merge_params, watermark)
+#define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_merge_params, metadata)
 
 int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b)
 {
@@ -59,7 +64,8 @@ int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b)
     return error == 0 && layout_of(a->header.layout)->solved ? BLOOMFILE_EISRIBBON : error;
 }
 
-static int take_params(struct bloomfile_merge_params *p, const struct bloomfile_merge_params *given)
+static int take_params(struct bloomfile_merge_params *p, struct bloomfile_metadata *m,
+                       const struct bloomfile_merge_params *given)
 {
     *p = (struct bloomfile_merge_params)BLOOMFILE_MERGE_PARAMS_INIT;
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
@@ -72,9 +78,7 @@ static int take_params(struct bloomfile_merge_params *p, const struct bloomfile_
         return invalid(BLOOMFILE_EVALUE, "keys");
     if (!(p->max_fpr >= 0 && p->max_fpr <= 1))
         return invalid(BLOOMFILE_EVALUE, "max_fpr");
-    if (p->label != NULL && !header_label_valid(p->label, strlen(p->label)))
-        return invalid(BLOOMFILE_EVALUE, "label");
-    return 0;
+    return metadata_take(m, p->metadata);
 }
 
 static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
@@ -113,7 +117,7 @@ static int describe_also(struct header *h, const struct header *source)
 }
 
 static int describe(struct header *h, const bloomfile_filter *const *srcs, size_t count,
-                    const struct bloomfile_merge_params *p)
+                    const struct bloomfile_merge_params *p, const struct bloomfile_metadata *m)
 {
     int error = header_refuse_partial(&srcs[0]->header);
     if (error == 0 && layout_of(srcs[0]->header.layout)->solved)
@@ -138,11 +142,10 @@ static int describe(struct header *h, const bloomfile_filter *const *srcs, size_
     const bool intersection = p->op == BLOOMFILE_MERGE_INTERSECTION;
     h->provenance |= intersection ? BLOOMFILE_PROVENANCE_INTERSECTION : BLOOMFILE_PROVENANCE_UNION;
     h->m_unfolded = h->m;
-    memcpy(h->tag, p->tag, sizeof h->tag);
-    memcpy(h->record.watermark, p->watermark, sizeof h->record.watermark);
     memset(h->label, 0, sizeof h->label);
-    if (p->label != NULL)
-        memcpy(h->label, p->label, strlen(p->label));
+    memset(h->tag, 0, sizeof h->tag);
+    memset(h->record.watermark, 0, sizeof h->record.watermark);
+    metadata_put(h, m);
     h->record.state = BLOOMFILE_STATE_SEALED;
     if (count > 1 && intersection)
         h->record.flags |= RECORD_N_ESTIMATED;
@@ -206,12 +209,13 @@ int bloomfile_merge(struct bloomfile_destination *given, const bloomfile_filter 
 {
     struct destination to;
     struct bloomfile_merge_params p;
+    struct bloomfile_metadata m;
     struct combination c = { .count = 0 };
-    int error = count == 0 ? invalid(BLOOMFILE_EVALUE, "count") : take_params(&p, params);
+    int error = count == 0 ? invalid(BLOOMFILE_EVALUE, "count") : take_params(&p, &m, params);
     if (error == 0)
         error = destination_take(&to, given);
     if (error == 0)
-        error = describe(&c.h, srcs, count, &p);
+        error = describe(&c.h, srcs, count, &p, &m);
     if (error == 0)
         error = source_destination(&to, srcs, count);
     if (error != 0)
@@ -270,14 +274,18 @@ static int make_projection(struct source *s, struct new_image *r, struct header 
     return new_image_finish(r, h);
 }
 
-int bloomfile_project(struct bloomfile_destination *given, const bloomfile_filter *f)
+int bloomfile_project(struct bloomfile_destination *given, const bloomfile_filter *f,
+                      const struct bloomfile_metadata *metadata)
 {
     const uint32_t projection = layout_of(f->header.layout)->projection;
     struct destination to;
+    struct bloomfile_metadata m;
     struct header h;
     struct source s;
     struct new_image r = { 0 };
     int error = destination_take(&to, given);
+    if (error == 0)
+        error = metadata_take(&m, metadata);
     if (error == 0 && projection == 0)
         error = BLOOMFILE_ENOTCOUNTING;
     if (error == 0)
@@ -286,6 +294,7 @@ int bloomfile_project(struct bloomfile_destination *given, const bloomfile_filte
         error = source_destination(&to, &f, 1);
     if (error != 0)
         return error;
+    metadata_put(&h, &m);
     h.record.state = BLOOMFILE_STATE_SEALED;
     h.layout = projection;
     h.provenance |= BLOOMFILE_PROVENANCE_PROJECTION;

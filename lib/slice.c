@@ -12,6 +12,7 @@
 #include "format/invalid.h"
 #include "format/probe.h"
 #include "image/body.h"
+#include "image/params.h"
 
 uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest)
 {
@@ -152,11 +153,13 @@ static int put_slice(struct new_image *r, const bloomfile_filter *f)
     return error;
 }
 
-static int make_whole(struct destination to, const struct part *parts, size_t count)
+static int make_whole(struct destination to, const struct part *parts, size_t count,
+                      const struct bloomfile_metadata *m)
 {
     struct header h;
     struct new_image r = { 0 };
     describe_whole(&h, parts, count);
+    metadata_put(&h, m);
     int error = new_image_start(&r, &h, to);
     for (size_t i = 0; error == 0 && i < count; i++)
         error = put_slice(&r, parts[i].f);
@@ -169,10 +172,13 @@ static int make_whole(struct destination to, const struct part *parts, size_t co
 }
 
 int bloomfile_join(struct bloomfile_destination *given, const bloomfile_filter *const *slices,
-                   size_t count, unsigned flags)
+                   size_t count, unsigned flags, const struct bloomfile_metadata *metadata)
 {
     struct destination to;
+    struct bloomfile_metadata m;
     int error = destination_take(&to, given);
+    if (error == 0)
+        error = metadata_take(&m, metadata);
     if (error == 0 && count == 0)
         error = invalid(BLOOMFILE_EVALUE, "count");
     if (error == 0 && (flags & ~BLOOMFILE_JOIN_ACCEPT_INCOMPLETE) != 0)
@@ -188,7 +194,7 @@ int bloomfile_join(struct bloomfile_destination *given, const bloomfile_filter *
     if (error == 0)
         error = source_destination(&to, slices, count);
     if (error == 0)
-        error = make_whole(to, parts, count);
+        error = make_whole(to, parts, count, &m);
     free(parts);
     return error;
 }

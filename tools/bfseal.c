@@ -24,6 +24,7 @@
 struct request {
     const char *path, *dest; /* dest NULL: in place */
     unsigned open_flags;
+    struct params_metadata metadata;
     bool project, force, discard, quiet, verbose;
 };
 
@@ -33,6 +34,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            "make DEST a classic filter, a quarter the size of the counting filter FILE",
            OPTIONS_FLAG(struct request, project)),
     OPTIONS_TITLE("Filter:"),
+    PARAMS_METADATA(struct request, metadata),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "FILE"),
     OPTIONS_TITLE("Output:"),
     OPTION('f', "force", NULL, "replace DEST if it has no keys or is an earlier copy of FILE",
@@ -64,8 +66,14 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("too many file names: bfseal takes one FILE and one DEST");
     r->path = argv[first];
     r->dest = argv[first + 1];
-    if (r->dest == NULL && (r->project || r->force))
-        cli_usage("%s needs DEST", r->project ? "--project" : "--force");
+    const struct bloomfile_metadata *given = &r->metadata.given;
+    const char *of_copy = r->project             ? "--project"
+                          : r->force             ? "--force"
+                          : given->label != NULL ? "--label"
+                          : given->tag != NULL   ? "--tag"
+                                                 : NULL;
+    if (r->dest == NULL && of_copy != NULL)
+        cli_usage("%s needs DEST", of_copy);
     if (r->discard && !r->force)
         cli_usage("--discard needs --force");
     if (r->dest != NULL && r->dest[0] == '\0')
@@ -107,6 +115,11 @@ static void seal_in_place(const struct request *r)
     struct bloomfile_open_report why = BLOOMFILE_OPEN_REPORT_INIT;
     int error = opening_from(&f, bloomfile_from_path(r->path), BLOOMFILE_OPEN_WRITE | r->open_flags,
                              OPENING_ANY, &why);
+    const uint8_t *watermark = r->metadata.given.watermark;
+    if (error == BLOOMFILE_ESEALED && watermark != NULL)
+        cli_fail(0,
+                 "cannot store a watermark in %s: it is already sealed (write a copy: name DEST)",
+                 r->path);
     if (error == BLOOMFILE_ESEALED) {
         if (!r->quiet)
             cli_warn(0, "%s: already sealed", r->path);
@@ -115,7 +128,7 @@ static void seal_in_place(const struct request *r)
     if (error != 0)
         message_cannot_open(r->path, &why);
     progress(r, &p);
-    error = bloomfile_seal(f);
+    error = bloomfile_seal(f, watermark);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
     bool is_poisoned = bloomfile_check(f) == BLOOMFILE_EPOISONED;
@@ -167,7 +180,8 @@ static int copy(const struct request *r, bloomfile_filter *f)
     destination_check_again(r->dest);
     lost_keys_check(&lost);
     struct bloomfile_destination to = destination_of(r->dest, r->force);
-    return r->project ? bloomfile_project(&to, f) : bloomfile_copy_sealed(&to, f);
+    const struct bloomfile_metadata *given = &r->metadata.given;
+    return r->project ? bloomfile_project(&to, f, given) : bloomfile_copy_sealed(&to, f, given);
 }
 
 static void seal_copy(const struct request *r)
@@ -200,7 +214,7 @@ static void seal_copy(const struct request *r)
 
 int main(int argc, char **argv)
 {
-    struct request r = { 0 };
+    struct request r = { .metadata = PARAMS_METADATA_INIT };
     cli_start(argv[0]);
     parse(&r, argc, argv);
     cli_catch_bus_error(r.path);

@@ -101,7 +101,7 @@ static void prove(const struct database *d, unsigned set, const struct identity 
 static void publish_filter(const bloomfile_filter *filter, const char *path)
 {
     struct bloomfile_destination to = bloomfile_to_path(path, BLOOMFILE_TO_REPLACE);
-    check_bloomfile(bloomfile_copy_sealed(&to, filter), "write", path);
+    check_bloomfile(bloomfile_copy_sealed(&to, filter, NULL), "write", path);
 }
 
 static unsigned other_set(unsigned set)

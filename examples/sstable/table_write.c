@@ -96,7 +96,9 @@ void table_writer_merge_filters(struct table_writer *w, const bloomfile_filter *
                                 size_t count)
 {
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
-    memcpy(params.tag, w->footer.identity, sizeof params.tag);
+    struct bloomfile_metadata metadata = BLOOMFILE_METADATA_INIT;
+    metadata.tag = w->footer.identity;
+    params.metadata = &metadata;
     const int error = bloomfile_merge(&w->filter, filters, count, &params);
     if (error != 0) {
         warnx("%s: filters are not merged, it is built from the keys: %s", w->filter_path,

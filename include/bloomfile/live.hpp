@@ -153,7 +153,7 @@ class live_filter : public filter<Key, Hasher>
     /* Seals the filter in place, as bloomfile_seal(). */
     void seal(std::error_code &ec) noexcept
     {
-        ec = with(bloomfile_seal);
+        ec = with([](bloomfile_filter *f) { return bloomfile_seal(f, nullptr); });
         this->pin();
     }
 
@@ -161,7 +161,7 @@ class live_filter : public filter<Key, Hasher>
      * bloomfile_rescue(). */
     void copy_sealed(bloomfile_destination &to, std::error_code &ec) const noexcept
     {
-        ec = with([&](bloomfile_filter *f) { return bloomfile_copy_sealed(&to, f); });
+        ec = with([&](bloomfile_filter *f) { return bloomfile_copy_sealed(&to, f, nullptr); });
     }
     void copy_sealed(bloomfile_destination &&to, std::error_code &ec) const noexcept
     {

@@ -5,6 +5,7 @@
 #include "combine/combine.h"
 #include "handle/inspection.h"
 #include "handle/sealing.h"
+#include "image/params.h"
 #include "live/adding.h"
 #include "live/file_change.h"
 #include "live/join.h"
@@ -12,7 +13,8 @@
 
 /* ---- both */
 
-static int copy(const bloomfile_filter *f, struct destination to)
+static int copy(const bloomfile_filter *f, struct destination to,
+                const struct bloomfile_metadata *m)
 {
     struct header h;
     if (header_is_layer(&f->header))
@@ -20,7 +22,10 @@ static int copy(const bloomfile_filter *f, struct destination to)
     int error = source_destination(&to, &f, 1);
     if (error == 0)
         error = source_describe(f, &h);
-    return error != 0 ? error : combine_copy(&h, f, to);
+    if (error != 0)
+        return error;
+    metadata_put(&h, m);
+    return combine_copy(&h, f, to);
 }
 
 static int rescue_image(const bloomfile_filter *f, const char *path, unsigned flags)
@@ -71,8 +76,9 @@ static int refuse_sync(bloomfile_filter *f, const uint8_t *watermark)
     return BLOOMFILE_ESEALED;
 }
 
-static int refuse_seal(bloomfile_filter *f)
+static int refuse_seal(bloomfile_filter *f, const uint8_t *watermark)
 {
+    (void)watermark;
     return header_is_layer(&f->header) ? BLOOMFILE_EISSERIES : BLOOMFILE_ESEALED;
 }
 
@@ -104,9 +110,9 @@ const struct handle_operations operations_sealed = {
 
 /* ---- live */
 
-static int seal(bloomfile_filter *f)
+static int seal(bloomfile_filter *f, const uint8_t *watermark)
 {
-    const int error = sealing(f);
+    const int error = sealing(f, watermark);
     if (f->live == NULL)
         f->operations = &operations_sealed;
     return error;

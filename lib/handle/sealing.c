@@ -3,6 +3,7 @@
 #include "handle/sealing.h"
 
 #include <bloomfile_live.h>
+#include <string.h>
 
 #include "handle/lookup.h"
 #include "image/body.h"
@@ -36,7 +37,7 @@ static int check_counts(const bloomfile_filter *f, const struct record *recorded
 }
 
 /* The steps of doc/format/live.md. Holds the locks of writers, syncs and records. */
-static int seal(bloomfile_filter *f)
+static int seal(bloomfile_filter *f, const uint8_t *watermark)
 {
     struct header now;
     int error = live_load_to_commit(f, &now);
@@ -51,6 +52,8 @@ static int seal(bloomfile_filter *f)
     const struct record recorded = sealed.record;
     if (recorded.writers > 1)
         sealed.record.flags |= RECORD_N_ESTIMATED;
+    if (watermark != NULL)
+        memcpy(sealed.record.watermark, watermark, sizeof sealed.record.watermark);
 
     map_expect(&f->map, MAP_SCAN);
     /* seal 1: the page checksums. */
@@ -79,19 +82,19 @@ static int seal(bloomfile_filter *f)
     return error != 0 ? error : map_sync(&f->map, HEADER_MAX);
 }
 
-static int seal_locked(bloomfile_filter *f)
+static int seal_locked(bloomfile_filter *f, const uint8_t *watermark)
 {
     struct protocol_lock lock;
     int error = protocol_lock_take(&lock, f);
     if (error == 0)
         error = protocol_lock_records(&lock);
     if (error == 0)
-        error = seal(f);
+        error = seal(f, watermark);
     protocol_lock_end(&lock);
     return error;
 }
 
-int sealing(bloomfile_filter *f)
+int sealing(bloomfile_filter *f, const uint8_t *watermark)
 {
     uint64_t offset;
     if (header_is_layer(&f->header))
@@ -106,7 +109,7 @@ int sealing(bloomfile_filter *f)
     /* Before taking the lock of syncs: it would make a reader take an abandoned mark for that of a
      * sync. */
     if (body_padding_is_clean(&f->header, f->view.body, &offset))
-        error = seal_locked(f);
+        error = seal_locked(f, watermark);
     else
         guard_distrust(f->guard, error = BLOOMFILE_EBODY);
     if (!f->live->writing)

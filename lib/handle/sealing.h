@@ -7,6 +7,6 @@
 
 /* As bloomfile_seal(). If f->live is NULL afterwards, the handle is that of a sealed filter, even
  * after an error. */
-int sealing(bloomfile_filter *f);
+int sealing(bloomfile_filter *f, const uint8_t *watermark);
 
 #endif

@@ -13,7 +13,34 @@
 #include "os/thread.h"
 #include "sizing/sizing.h"
 
-#define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_params, memory)
+#define PARAMS_LEAST   VERSIONED_LEAST(struct bloomfile_params, memory)
+#define METADATA_LEAST VERSIONED_LEAST(struct bloomfile_metadata, watermark)
+
+static int check_label(const char *label)
+{
+    const bool valid = label == NULL || header_label_valid(label, strlen(label));
+    return valid ? 0 : invalid(BLOOMFILE_EVALUE, "label");
+}
+
+int metadata_take(struct bloomfile_metadata *m, const struct bloomfile_metadata *given)
+{
+    *m = (struct bloomfile_metadata)BLOOMFILE_METADATA_INIT;
+    if (given != NULL && !versioned_take(m, sizeof *m, given, given->struct_size, METADATA_LEAST))
+        return invalid(BLOOMFILE_ESTRUCTSIZE, "metadata");
+    return check_label(m->label);
+}
+
+void metadata_put(struct header *h, const struct bloomfile_metadata *m)
+{
+    if (m->label != NULL) {
+        memset(h->label, 0, sizeof h->label);
+        memcpy(h->label, m->label, strlen(m->label));
+    }
+    if (m->tag != NULL)
+        memcpy(h->tag, m->tag, sizeof h->tag);
+    if (m->watermark != NULL)
+        memcpy(h->record.watermark, m->watermark, sizeof h->record.watermark);
+}
 
 /* The whole must be planned before there are keys, and no slice can count those of the others. */
 static int check_slice(const struct bloomfile_params *p)
@@ -49,9 +76,8 @@ static int check(const struct bloomfile_params *p)
         return invalid(BLOOMFILE_EVALUE, "fpr");
     if (p->capacity > GEOMETRY_MAX_CAPACITY)
         return invalid(BLOOMFILE_EVALUE, "capacity");
-    if (p->label != NULL && !header_label_valid(p->label, strlen(p->label)))
-        return invalid(BLOOMFILE_EVALUE, "label");
-    return p->slice != 0 || p->slices != 0 ? check_slice(p) : 0;
+    const int error = check_label(p->label);
+    return error == 0 && (p->slice != 0 || p->slices != 0) ? check_slice(p) : error;
 }
 
 int params_take(struct bloomfile_params *p, const struct bloomfile_params *given)
@@ -129,10 +155,8 @@ int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_si
         h->self_test = hash_self_test(p->seed);
     }
     params_set_keys(p, n, h);
-    memcpy(h->tag, p->tag, sizeof h->tag);
-    memcpy(h->record.watermark, p->watermark, sizeof h->record.watermark);
-    if (p->label != NULL)
-        memcpy(h->label, p->label, strlen(p->label));
+    metadata_put(h, &(struct bloomfile_metadata){
+                        .label = p->label, .tag = p->tag, .watermark = p->watermark });
     if (h->m == 0) {
         if (h->fpr == 0)
             h->fpr = SIZING_DEFAULT_FPR;

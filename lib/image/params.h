@@ -8,6 +8,13 @@
 /* Copies and checks the caller's parameters, which may be NULL. The label stays the caller's. */
 int params_take(struct bloomfile_params *p, const struct bloomfile_params *given);
 
+/* Copies and checks what the caller gives to a new filter; `given` may be NULL. Label, tag and
+ * watermark stay the caller's. */
+int metadata_take(struct bloomfile_metadata *m, const struct bloomfile_metadata *given);
+
+/* Sets those that were given. */
+void metadata_put(struct header *h, const struct bloomfile_metadata *m);
+
 /* BLOOMFILE_EVALUE if any is set that only builders use. */
 int params_refuse_of_builder(const struct bloomfile_params *p);
 

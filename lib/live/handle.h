@@ -67,8 +67,9 @@ struct handle_operations {
     int (*remove)(bloomfile_filter *f, uint64_t digest);
     int (*sync)(bloomfile_filter *f, const uint8_t *watermark);
     int (*finish)(bloomfile_filter *f);
-    int (*seal)(bloomfile_filter *f);
-    int (*copy)(const bloomfile_filter *f, struct destination to);
+    int (*seal)(bloomfile_filter *f, const uint8_t *watermark);
+    int (*copy)(const bloomfile_filter *f, struct destination to,
+                const struct bloomfile_metadata *m);
     int (*rescue)(const bloomfile_filter *f, const char *path, unsigned flags);
     int (*status)(const bloomfile_filter *f);
     void (*recheck)(const bloomfile_filter *f);

@@ -9,6 +9,7 @@
 
 #include "combine/combine.h"
 #include "format/invalid.h"
+#include "image/params.h"
 #include "os/file.h"
 #include "os/host.h"
 #include "os/path.h"
@@ -39,19 +40,21 @@ static void describe(struct header *h, const struct layers *l, size_t i, uint64_
     h->rest_size = rest;
 }
 
-/* The watermark is read before the first body: what it promises is in the layers then. */
-static int copy_layers(const struct layers *l, int fd, uint64_t size)
+/* The watermark is read before the first body: what it promises is in the layers then. Only the
+ * last layer has it. */
+static int copy_layers(const struct layers *l, int fd, uint64_t size, struct bloomfile_metadata m)
 {
+    static const bytes32 none;
     uint64_t at = 0, link = 0;
     struct header newest;
     int error = source_describe(layers_newest(l), &newest);
+    const uint8_t *watermark = m.watermark != NULL ? m.watermark : newest.record.watermark;
     for (size_t i = 0; i < l->count && error == 0; i++) {
         struct header h;
         error = source_describe(l->list[i], &h);
         describe(&h, l, i, size - at);
-        memset(h.record.watermark, 0, sizeof h.record.watermark);
-        if (i + 1 == l->count)
-            memcpy(h.record.watermark, newest.record.watermark, sizeof h.record.watermark);
+        m.watermark = i + 1 == l->count ? watermark : none;
+        metadata_put(&h, &m);
         h.link = link;
         if (error == 0)
             error = combine_copy(&h, l->list[i], destination_part(fd, at));
@@ -61,20 +64,22 @@ static int copy_layers(const struct layers *l, int fd, uint64_t size)
     return error;
 }
 
-static int copy(const struct layers *l, const struct destination *to, uint64_t size)
+static int copy(const struct layers *l, const struct destination *to, uint64_t size,
+                const struct bloomfile_metadata *m)
 {
     struct publication *p;
     int fd, error = new_image_publication(&p, to, size, false, &fd);
     if (error != 0)
         return error;
-    error = copy_layers(l, fd, size);
+    error = copy_layers(l, fd, size, *m);
     if (error == 0)
         return publish_finish(p);
     publish_abandon(p);
     return error;
 }
 
-int series_copy(const bloomfile_filter *f, struct destination to)
+int series_copy(const bloomfile_filter *f, struct destination to,
+                const struct bloomfile_metadata *m)
 {
     const struct layers *l;
     uint64_t size = 0;
@@ -85,7 +90,7 @@ int series_copy(const bloomfile_filter *f, struct destination to)
         return error;
     for (size_t i = 0; i < l->count; i++)
         size += stride(l, i);
-    error = copy(l, &to, size);
+    error = copy(l, &to, size, m);
     layers_leave(f, l);
     return error;
 }

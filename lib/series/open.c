@@ -31,9 +31,10 @@ static int refuse_remove(bloomfile_filter *f, uint64_t digest)
     return BLOOMFILE_ENOTCOUNTING;
 }
 
-static int refuse_seal(bloomfile_filter *f)
+static int refuse_seal(bloomfile_filter *f, const uint8_t *watermark)
 {
     (void)f;
+    (void)watermark;
     return BLOOMFILE_EISSERIES;
 }
 

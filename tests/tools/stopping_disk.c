@@ -119,22 +119,25 @@ static void find(const char *function, void *next)
     __typeof__(&(function)) next;                                                                  \
     find(#function, &next)
 
-int bloomfile_copy_sealed(struct bloomfile_destination *to, const bloomfile_filter *f)
+int bloomfile_copy_sealed(struct bloomfile_destination *to, const bloomfile_filter *f,
+                          const struct bloomfile_metadata *metadata)
 {
     FIND_NEXT(bloomfile_copy_sealed);
-    return next(to, f);
+    return next(to, f, metadata);
 }
 
-int bloomfile_project(struct bloomfile_destination *to, const bloomfile_filter *f)
+int bloomfile_project(struct bloomfile_destination *to, const bloomfile_filter *f,
+                      const struct bloomfile_metadata *metadata)
 {
     FIND_NEXT(bloomfile_project);
-    return next(to, f);
+    return next(to, f, metadata);
 }
 
-int bloomfile_fold(struct bloomfile_destination *to, const bloomfile_filter *f, uint64_t factor)
+int bloomfile_fold(struct bloomfile_destination *to, const bloomfile_filter *f, uint64_t factor,
+                   const struct bloomfile_metadata *metadata)
 {
     FIND_NEXT(bloomfile_fold);
-    return next(to, f, factor);
+    return next(to, f, factor, metadata);
 }
 
 int bloomfile_patch(struct bloomfile_destination *to, const bloomfile_filter *f,
@@ -152,8 +155,8 @@ int bloomfile_merge(struct bloomfile_destination *to, const bloomfile_filter *co
 }
 
 int bloomfile_join(struct bloomfile_destination *to, const bloomfile_filter *const *slices,
-                   size_t count, unsigned flags)
+                   size_t count, unsigned flags, const struct bloomfile_metadata *metadata)
 {
     FIND_NEXT(bloomfile_join);
-    return next(to, slices, count, flags);
+    return next(to, slices, count, flags, metadata);
 }

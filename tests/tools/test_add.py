@@ -256,7 +256,8 @@ class Together(AddTest):
         full = "é" * 16
         self.output("bfadd", "-q", "--watermark", full, "live", stdin=b"")
         self.assertEqual(self.inspected("live")["record"]["watermark"], full.encode().hex())
-        self.assertEqual(self.run_tool("bfadd", "--watermark", full + "x", "live", stdin=b"").returncode, 2)
+        for text in full + "x", "caf\udce9", "two\nlines":
+            self.trouble("bfadd", "--watermark", text, "live", stdin=b"", names=["up to 32 bytes of UTF-8"])
         self.output("bfseal", "-q", "live")
         self.assertEqual(self.inspected("live")["record"]["watermark"], full.encode().hex())
 

@@ -76,6 +76,11 @@ class Union(MergeTest):
         header = self.inspected("merged")["header"]
         self.assertEqual((header["label"], header["tag"]), ("tout", "c0ffee" + 13 * "00"))
 
+    def test_watermark(self):
+        names = self.shards(UNIT, UNIT)
+        self.output("bfmerge", "merged", *names, "--watermark", "block 7")
+        self.assertEqual(bytes.fromhex(self.record("merged")["watermark"]), b"block 7".ljust(32, b"\0"))
+
     def test_the_number_of_keys(self):
         names = self.shards(UNIT, UNIT, 2 * UNIT)
         self.output("bfmerge", "merged", *names)
@@ -235,6 +240,9 @@ class Projection(MergeTest):
         self.assertEqual(self.output("bfmerge", "--project", "-", "a"), self.read("merged"))
         self.assertEqual(self.output("bfmerge", "--project", "-", "-", stdin=self.read("a")),
                          self.read("merged"))
+        self.output("bfmerge", "--project", "--label", "plain", "named", "a")
+        header = self.inspected("named")["header"]
+        self.assertEqual((header["label"], header["tag"]), ("plain", "aa" + 15 * "00"))
 
     def test_of_a_live_filter_in_use(self):
         self.create_live("-l", "counting", "-k", 5, "-m", UNIT, "-n", 5000)

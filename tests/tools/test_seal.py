@@ -192,6 +192,31 @@ class Projection(SealTest):
             self.assertIn("not of the counting layout", message)
 
 
+class Metadata(SealTest):
+    def shown(self, name):
+        report = self.inspected(name, "--verify")
+        watermark = bytes.fromhex(report["record"]["watermark"]).rstrip(b"\0").decode()
+        return report["header"]["label"], report["header"]["tag"][:4], watermark
+
+    def test_a_copy_keeps_what_is_not_given(self):
+        self.filled("--label", "live", "--tag", "0102")
+        self.output("bfadd", "-q", "--watermark", "block 6", "live", stdin=b"")
+        for words, shown in (([], ("live", "0102", "block 6")), (["--label", "day"], ("day", "0102", "block 6")),
+                             (["--label", "", "--tag", "0304", "--watermark", "7"], ("", "0304", "7"))):
+            self.output("bfseal", "-q", "-f", "--discard", *words, "live", "copy")
+            self.assertEqual(self.shown("copy"), shown)
+        self.assertEqual(self.shown("live"), ("live", "0102", "block 6"))
+
+    def test_sealing_in_place_takes_a_watermark_only(self):
+        self.filled("--label", "live")
+        for words in ["--label", "x"], ["--tag", "01"]:
+            self.trouble("bfseal", *words, "live", names=[words[0] + " needs DEST"])
+        self.trouble("bfseal", "--watermark", 33 * "x", "live", names=["up to 32 bytes of UTF-8"])
+        self.output("bfseal", "-q", "--watermark", "block 8", "live")
+        self.assertEqual(self.shown("live"), ("live", "0000", "block 8"))
+        self.trouble("bfseal", "--watermark", "block 9", "live", names=["cannot store a watermark in live: it is already sealed"])
+
+
 class Words(SealTest):
     def test_command_line(self):
         self.filled()

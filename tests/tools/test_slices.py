@@ -209,8 +209,7 @@ class Slices(ToolTest):
             "cannot create standard output: 65536 slices are not possible: the whole filter has 304 pages", "(--slice I/304, or fewer)"])
         self.create("--slice", "304/304", "-n", "1M", "last", stdin=b"")
         self.slices(2)
-        for words, says in ((["--label", "x"], "--slices keeps the label"), (["--tag", "01"], "--slices keeps"),
-                            (["-p", 0.5], "--fpr needs --union"), (["--disjoint"], "--disjoint needs --union")):
+        for words, says in ((["-p", 0.5], "--fpr needs --union"), (["--disjoint"], "--disjoint needs --union")):
             self.trouble("bfmerge", "--slices", *words, "new", "slice 1", names=[says])
 
 

@@ -88,7 +88,7 @@ const char *flaw_of_doubtful(bloomfile_filter *f)
     struct bloomfile_key key = { absent.data, absent.size };
     if (hits_of_both(f) != 2 || bloomfile_contains_many(f, &key, 1, NULL) != 1)
         return "poisoned, it says no to one of many";
-    if (bloomfile_copy_sealed(TO_PATH("copy", 0), f) != BLOOMFILE_EPOISONED ||
+    if (bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL) != BLOOMFILE_EPOISONED ||
         access("copy", F_OK) == 0)
         return "poisoned, it was copied";
     int add = bloomfile_add_digest(f, number(0, ABSENT), NULL);
@@ -98,7 +98,7 @@ const char *flaw_of_doubtful(bloomfile_filter *f)
         return "poisoned, it can be added to";
     if (bloomfile_sync(f, NULL) != BLOOMFILE_EPOISONED)
         return "poisoned, it can be synced";
-    if (bloomfile_seal(f) != BLOOMFILE_EPOISONED)
+    if (bloomfile_seal(f, NULL) != BLOOMFILE_EPOISONED)
         return "poisoned, it can be sealed";
     if (info_of(f).layout == BLOOMFILE_LAYOUT_COUNTING &&
         bloomfile_remove(f, "", 0) != BLOOMFILE_EPOISONED)
@@ -249,12 +249,12 @@ size_t mapped_sessions(void)
 
 int seal_it_to(const bloomfile_filter *f)
 {
-    return bloomfile_copy_sealed(TO_PATH("copy", 0), f);
+    return bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL);
 }
 
 int fold_it(const bloomfile_filter *f)
 {
-    return bloomfile_fold(TO_PATH("copy", 0), f, 2);
+    return bloomfile_fold(TO_PATH("copy", 0), f, 2, NULL);
 }
 
 int merge_it(const bloomfile_filter *f)
@@ -264,7 +264,7 @@ int merge_it(const bloomfile_filter *f)
 
 int project_it(const bloomfile_filter *f)
 {
-    return bloomfile_project(TO_PATH("copy", 0), f);
+    return bloomfile_project(TO_PATH("copy", 0), f, NULL);
 }
 
 /* ---- locks and processes */
@@ -309,4 +309,9 @@ int end_with_outsider(void **state)
 int sync_filter(bloomfile_filter *f)
 {
     return bloomfile_sync(f, NULL);
+}
+
+int seal_filter(bloomfile_filter *f)
+{
+    return bloomfile_seal(f, NULL);
 }

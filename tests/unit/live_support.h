@@ -28,8 +28,9 @@ bool has_numbers(const bloomfile_filter *f, uint64_t from, uint64_t to);
 /* What is not as it must be, or NULL. Of a handle that can say no; */
 const char *flaw_of_sound(const bloomfile_filter *f);
 
-/* bloomfile_sync() with the watermark in force. */
+/* bloomfile_sync() and bloomfile_seal() with the watermark in force. */
 int sync_filter(bloomfile_filter *f);
+int seal_filter(bloomfile_filter *f);
 /* of one of a poisoned file; */
 const char *flaw_of_doubtful(bloomfile_filter *f);
 /* of what bloomfile_rescue() makes of it; */

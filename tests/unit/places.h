@@ -36,7 +36,7 @@ static inline int write_memory(bloomfile_builder *b, void **image, size_t *size)
 static inline int copy_memory(void **image, size_t *size, const bloomfile_filter *f)
 {
     struct bloomfile_destination to = bloomfile_to_memory();
-    const int error = bloomfile_copy_sealed(&to, f);
+    const int error = bloomfile_copy_sealed(&to, f, NULL);
     return place_take(&to, error, image, size);
 }
 
@@ -44,7 +44,7 @@ static inline int fold_memory(void **image, size_t *size, const bloomfile_filter
                               uint64_t factor)
 {
     struct bloomfile_destination to = bloomfile_to_memory();
-    const int error = bloomfile_fold(&to, f, factor);
+    const int error = bloomfile_fold(&to, f, factor, NULL);
     return place_take(&to, error, image, size);
 }
 
@@ -60,14 +60,14 @@ static inline int join_memory(void **image, size_t *size, const bloomfile_filter
                               size_t count, unsigned flags)
 {
     struct bloomfile_destination to = bloomfile_to_memory();
-    const int error = bloomfile_join(&to, slices, count, flags);
+    const int error = bloomfile_join(&to, slices, count, flags, NULL);
     return place_take(&to, error, image, size);
 }
 
 static inline int project_memory(void **image, size_t *size, const bloomfile_filter *f)
 {
     struct bloomfile_destination to = bloomfile_to_memory();
-    const int error = bloomfile_project(&to, f);
+    const int error = bloomfile_project(&to, f, NULL);
     return place_take(&to, error, image, size);
 }
 

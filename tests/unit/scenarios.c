@@ -56,7 +56,7 @@ static int build(const char *path, unsigned flags)
 
 static int fold(const char *path, unsigned flags)
 {
-    return bloomfile_fold(TO_PATH(path, flags), sources[0], 2);
+    return bloomfile_fold(TO_PATH(path, flags), sources[0], 2, NULL);
 }
 
 static int merge(const char *path, unsigned flags)

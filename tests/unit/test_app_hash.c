@@ -360,9 +360,9 @@ TEST(folding_merging_copying_and_verifying_work_unnamed)
         assert_error(bloomfile_measure_map(f, fill, ROWS(fill)), 0);
         assert_error(bloomfile_fold_plan(f, 0, NULL, &count), 0);
         assert_error(bloomfile_compatible(f, f), 0);
-        assert_error(bloomfile_fold(TO_PATH("out", BLOOMFILE_TO_REPLACE), f, 2), 0);
+        assert_error(bloomfile_fold(TO_PATH("out", BLOOMFILE_TO_REPLACE), f, 2, NULL), 0);
         assert_copy("out", layout);
-        assert_error(bloomfile_copy_sealed(TO_PATH("out", BLOOMFILE_TO_REPLACE), f), 0);
+        assert_error(bloomfile_copy_sealed(TO_PATH("out", BLOOMFILE_TO_REPLACE), f, NULL), 0);
         assert_copy("out", layout);
         how.max_fpr = 1;
         assert_error(bloomfile_merge(TO_PATH("out", BLOOMFILE_TO_REPLACE), both, 2, &how), 0);
@@ -372,7 +372,7 @@ TEST(folding_merging_copying_and_verifying_work_unnamed)
             assert_error(bloomfile_merge(TO_PATH("out", BLOOMFILE_TO_REPLACE), both, 2, &how), 0);
             assert_copy("out", layout);
         } else {
-            assert_error(bloomfile_project(TO_PATH("out", BLOOMFILE_TO_REPLACE), f), 0);
+            assert_error(bloomfile_project(TO_PATH("out", BLOOMFILE_TO_REPLACE), f, NULL), 0);
             assert_copy("out", BLOOMFILE_LAYOUT_CLASSIC);
         }
         assert_never_no(f);
@@ -492,7 +492,7 @@ TEST(sealing_in_place_does_not_loosen_a_tongue)
         bloomfile_filter *f = create_live(layouts[i]);
         bloomfile_close(f);
         assert_error(open_any(&f, "live", BLOOMFILE_OPEN_WRITE), 0);
-        assert_error(bloomfile_seal(f), 0);
+        assert_error(bloomfile_seal(f, NULL), 0);
         assert_never_no(f);
         assert_error(bloomfile_verify(f, 1, NULL), 0);
         assert_never_no(f);
@@ -507,7 +507,7 @@ TEST(live_sources_are_copied_and_rescued)
     bloomfile_close(f);
     assert_error(open_any(&f, "live", 0), 0);
     assert_never_no(f);
-    assert_error(bloomfile_copy_sealed(TO_PATH("out", BLOOMFILE_TO_REPLACE), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("out", BLOOMFILE_TO_REPLACE), f, NULL), 0);
     assert_copy("out", BLOOMFILE_LAYOUT_BLOCKED);
     assert_error(bloomfile_rescue("out", f, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_close(f);

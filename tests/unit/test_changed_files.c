@@ -183,7 +183,7 @@ static void seal(struct kind *kind, uint32_t layout)
     (void)kind, (void)layout;
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, after.from, after.to);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     bloomfile_close(f);
 }
 
@@ -338,7 +338,7 @@ static void make_with(const char *path, uint32_t layout, uint64_t from, uint64_t
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
     for (unsigned i = 0; i < syncs; i++)
         assert_error(bloomfile_sync(f, NULL), 0);
-    assert_error(seals ? bloomfile_seal(f) : 0, 0);
+    assert_error(seals ? bloomfile_seal(f, NULL) : 0, 0);
     bloomfile_close(f);
 }
 

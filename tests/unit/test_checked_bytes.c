@@ -328,7 +328,7 @@ TEST(sealing_counts_the_bytes_that_it_checks)
             mmap(NULL, IN_FILE + PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         assert_true(file != MAP_FAILED);
         begin(file + IN_FILE, ONLY_WHILE);
-        const int error = bloomfile_seal(f);
+        const int error = bloomfile_seal(f, NULL);
         assert_true(victim.strikes > 0);
         memset(victim.body, 0, PAGES * PAGE);
         for (uint64_t i = 0; i < KEYS; i++)

@@ -81,7 +81,7 @@ TEST_IN_DIR(a_counter_that_was_full_never_loses_its_keys)
 
 static uint32_t body_sum(const bloomfile_filter *f)
 {
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f, NULL), 0);
     bloomfile_filter *copy;
     assert_error(bloomfile_open(&copy, "copy", 0), 0);
     uint32_t crc = info_of(copy).body_crc;
@@ -235,7 +235,7 @@ TEST_IN_DIR(counts_that_do_not_add_up_are_called_estimates)
     bloomfile_close(adder);
     assert_error(bloomfile_open(&adder, "filter", BLOOMFILE_OPEN_WRITE), 0);
     assert_int_equal(info_of(adder).keys_estimated, 1);
-    assert_error(bloomfile_seal(adder), 0);
+    assert_error(bloomfile_seal(adder, NULL), 0);
     assert_int_equal(info_of(adder).keys, 0);
     bloomfile_close(adder);
 }
@@ -262,7 +262,7 @@ TEST_IN_DIR(a_projection_is_the_plain_filter_of_the_same_keys)
         }
         if (info_of(f).overflow > 0)
             add_numbers(b, 5000000, 5000100);
-        assert_error(bloomfile_project(TO_PATH("projection", BLOOMFILE_TO_REPLACE), f), 0);
+        assert_error(bloomfile_project(TO_PATH("projection", BLOOMFILE_TO_REPLACE), f, NULL), 0);
         assert_error(bloomfile_builder_write(b, TO_PATH("plain", BLOOMFILE_TO_REPLACE)), 0);
         struct bytes projection = read_file("projection"), plain = read_file("plain");
         assert_int_equal(projection.size, plain.size);
@@ -288,7 +288,7 @@ TEST_IN_DIR(only_counting_filters_forget)
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
     assert_error(add(f, 1), 0);
     assert_error(take_back(f, 1), BLOOMFILE_ENOTCOUNTING);
-    assert_error(bloomfile_project(TO_PATH("projection", 0), f), BLOOMFILE_ENOTCOUNTING);
+    assert_error(bloomfile_project(TO_PATH("projection", 0), f, NULL), BLOOMFILE_ENOTCOUNTING);
     assert_true(has(f, 1));
     bloomfile_close(f);
 

@@ -1074,14 +1074,15 @@ void test_slices()
     const bloomfile_filter *const list[] = { parts[2].get(), parts[0].get(), parts[1].get() };
     const std::filesystem::path joined = in("joined.bloom");
     bloomfile_destination to = bloomfile_to_path(joined.c_str(), 0);
-    bloomfile::throw_if(bloomfile_join(&to, list, slices, 0), "join slices");
+    bloomfile::throw_if(bloomfile_join(&to, list, slices, 0, nullptr), "join slices");
     const auto read = [](const char *name) {
         std::ifstream file(in(name), std::ios::binary);
         return std::string(std::istreambuf_iterator<char>(file), {});
     };
     CHECK(!read("whole.bloom").empty() && read("joined.bloom") == read("whole.bloom"));
-    CHECK(thrown([&] { bloomfile::throw_if(bloomfile_join(&to, list, 2, 0), "join slices"); }) ==
-          BLOOMFILE_EINCOMPLETE);
+    CHECK(thrown([&] {
+              bloomfile::throw_if(bloomfile_join(&to, list, 2, 0, nullptr), "join slices");
+          }) == BLOOMFILE_EINCOMPLETE);
     CHECK(thrown([&] {
               bloomfile::builder part(p); /* p.slice is 3 */
           }) == BLOOMFILE_EVALUE);

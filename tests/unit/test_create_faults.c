@@ -46,17 +46,17 @@ static int create_in_memory(void)
 
 static int seal_to_new(void)
 {
-    return bloomfile_copy_sealed(TO_PATH("new", 0), source);
+    return bloomfile_copy_sealed(TO_PATH("new", 0), source, NULL);
 }
 
 static int seal_to_replacement(void)
 {
-    return bloomfile_copy_sealed(TO_PATH("new", BLOOMFILE_TO_REPLACE), source);
+    return bloomfile_copy_sealed(TO_PATH("new", BLOOMFILE_TO_REPLACE), source, NULL);
 }
 
 static int project(void)
 {
-    return bloomfile_project(TO_PATH("new", 0), source);
+    return bloomfile_project(TO_PATH("new", 0), source, NULL);
 }
 
 static int rescue(void)
@@ -292,7 +292,7 @@ TEST(without_proc_the_access_control_list_is_found_by_the_path)
         write_file("new", OLD_CONTENT, strlen(OLD_CONTENT));
         assert_int_equal(chmod("new", 0640), 0);
         faults_begin(&faults);
-        int error = bloomfile_copy_sealed(TO_PATH("new", BLOOMFILE_TO_REPLACE), source);
+        int error = bloomfile_copy_sealed(TO_PATH("new", BLOOMFILE_TO_REPLACE), source, NULL);
         faults_end();
         assert_error(error, 0);
         assert_int_equal(stat("new", &status), 0);
@@ -384,13 +384,13 @@ TEST(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued)
 {
     make_live("other", BLOOMFILE_LAYOUT_COUNTING);
     bloomfile_filter *reader = opened("other", 0), *writer = opened("other", BLOOMFILE_OPEN_WRITE);
-    assert_error(bloomfile_seal(writer), 0);
+    assert_error(bloomfile_seal(writer, NULL), 0);
     bloomfile_close(writer);
     assert_error(bloomfile_rescue("new", reader, 0), BLOOMFILE_ESEALED);
     assert_int_equal(access("new", F_OK), -1);
-    assert_error(bloomfile_copy_sealed(TO_PATH("new", 0), reader), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("new", 0), reader, NULL), 0);
     assert_flawless(flaw_of_sealed_file("new"));
-    assert_error(bloomfile_project(TO_PATH("new", BLOOMFILE_TO_REPLACE), reader), 0);
+    assert_error(bloomfile_project(TO_PATH("new", BLOOMFILE_TO_REPLACE), reader, NULL), 0);
     assert_flawless(flaw_of_sealed_file("new"));
     bloomfile_close(reader);
     assert_int_equal(unlink("new") | unlink("other"), 0);
@@ -428,10 +428,10 @@ TEST(a_child_that_copies_does_not_take_its_count_for_exact)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
-        _exit(bloomfile_copy_sealed(TO_PATH("new", 0), writer) != 0);
+        _exit(bloomfile_copy_sealed(TO_PATH("new", 0), writer, NULL) != 0);
     assert_child_succeeds(child);
     assert_int_equal(info_of_file("new").keys_estimated, 1);
-    assert_error(bloomfile_copy_sealed(TO_PATH("new", BLOOMFILE_TO_REPLACE), writer), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("new", BLOOMFILE_TO_REPLACE), writer, NULL), 0);
     assert_int_equal(info_of_file("new").keys_estimated, 0);
     assert_int_equal(info_of_file("new").keys, LIVE_KEYS + 20);
     bloomfile_close(writer);
@@ -450,7 +450,7 @@ static int open_to_add(void)
 
 static int seal_to_stream(void)
 {
-    return bloomfile_copy_sealed(TO_FD(null, NULL), source);
+    return bloomfile_copy_sealed(TO_FD(null, NULL), source, NULL);
 }
 
 static void look_at_streams(enum fault_call call)

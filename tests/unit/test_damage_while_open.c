@@ -225,7 +225,7 @@ static void assert_verified_once_sealed(const struct recipe *recipe, uint64_t pa
 {
     bloomfile_filter *f = open_live(recipe->layout, recipe->m);
     assert_all_may_be_there(f);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     assert_error(bloomfile_check(f), 0);
     wait_for_file_times();
     zero_page("filter", page);
@@ -246,7 +246,7 @@ TEST_IN_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed)
 {
     for (size_t r = 0; r < LIVE; r++) {
         bloomfile_filter *f = open_live(recipes[r].layout, recipes[r].m);
-        assert_error(bloomfile_seal(f), 0);
+        assert_error(bloomfile_seal(f, NULL), 0);
         assert_all_may_be_there(f);
         assert_error(bloomfile_check(f), 0);
         assert_error(bloomfile_verify(f, 1, NULL), 0);
@@ -287,7 +287,7 @@ TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed)
             bloomfile_close(f);
             change_page("filter", how);
             assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
-            assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
+            assert_error(bloomfile_seal(f, NULL), BLOOMFILE_EBODY);
             assert_error(bloomfile_check(f), BLOOMFILE_EBODY);
             struct bytes bytes = read_file("filter"); /* live until it leaves, and without a mark */
             const uint8_t *record = record_at(bytes.data, slot_in_force("filter"));
@@ -386,7 +386,7 @@ TEST_IN_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts)
             finish_and_be_killed(&recipes[r]);
             change_page("filter", how);
             f = opened("filter", BLOOMFILE_OPEN_WRITE);
-            assert_error(bloomfile_seal(f), told ? BLOOMFILE_EBODY : 0);
+            assert_error(bloomfile_seal(f, NULL), told ? BLOOMFILE_EBODY : 0);
             bloomfile_close(f);
             assert_int_equal(unlink("filter"), 0);
 
@@ -394,7 +394,7 @@ TEST_IN_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts)
             assert_error(bloomfile_sync(f, NULL), 0);
             add_and_be_killed();
             change_page("filter", how);
-            assert_error(bloomfile_seal(f), told ? BLOOMFILE_EBODY : 0);
+            assert_error(bloomfile_seal(f, NULL), told ? BLOOMFILE_EBODY : 0);
             bloomfile_close(f);
             assert_int_equal(unlink("filter"), 0);
         }
@@ -436,7 +436,7 @@ TEST_IN_DIR(bits_whose_loss_was_accepted_are_not_asked_for)
             assert_true(info_of(f).ones > 0 && info_of(f).keys_estimated);
             assert_error(seal_it_to(f), 0);
             assert_int_equal(unlink("copy"), 0);
-            assert_error(bloomfile_seal(f), 0);
+            assert_error(bloomfile_seal(f, NULL), 0);
             bloomfile_close(f);
             assert_int_equal(unlink("filter"), 0);
         }
@@ -478,7 +478,7 @@ TEST_IN_DIR(a_counter_that_is_stuck_no_more_is_not_sealed)
     assert_int_equal(pwrite(fd, &body[i], 1, (off_t)(IN_FILE + i)), 1);
     assert_int_equal(close(fd), 0);
     assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
-    assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
+    assert_error(bloomfile_seal(f, NULL), BLOOMFILE_EBODY);
     bloomfile_close(f);
 }
 

@@ -27,6 +27,7 @@ static bloomfile_builder *builder;
 static struct bloomfile_params body_params = BLOOMFILE_PARAMS_INIT;
 static const void *body;
 static size_t body_size;
+static const struct bloomfile_metadata *given;
 
 /* ---- all that makes a filter or a patch */
 
@@ -37,17 +38,17 @@ static int build(struct bloomfile_destination *to)
 
 static int fold(struct bloomfile_destination *to)
 {
-    return bloomfile_fold(to, source, 5);
+    return bloomfile_fold(to, source, 5, given);
 }
 
 static int copy(struct bloomfile_destination *to)
 {
-    return bloomfile_copy_sealed(to, live);
+    return bloomfile_copy_sealed(to, live, given);
 }
 
 static int project(struct bloomfile_destination *to)
 {
-    return bloomfile_project(to, live);
+    return bloomfile_project(to, live, given);
 }
 
 static int merge(struct bloomfile_destination *to)
@@ -55,14 +56,14 @@ static int merge(struct bloomfile_destination *to)
     const bloomfile_filter *const all[] = { source, others[0], others[1] };
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     params.max_fpr = 1;
-    params.label = "of three";
+    params.metadata = given;
     return bloomfile_merge(to, all, ROWS(all), &params);
 }
 
 static int join(struct bloomfile_destination *to)
 {
     const bloomfile_filter *const all[] = { slices[0], slices[1] };
-    return bloomfile_join(to, all, ROWS(all), 0);
+    return bloomfile_join(to, all, ROWS(all), 0, given);
 }
 
 static int assemble(struct bloomfile_destination *to)
@@ -97,6 +98,9 @@ static struct bloomfile_params params_of(uint32_t layout)
                                       .layout = layout,
                                       .bits = 512 * 315,
                                       .hashes = 3,
+                                      .label = "of a source",
+                                      .tag = { 1 },
+                                      .watermark = { 2 },
                                       .spool = "." };
 }
 
@@ -191,6 +195,55 @@ static void assert_same_filter(const char *what, struct bytes embedded, struct b
     const size_t used =
         (size_t)(a.layout == BLOOMFILE_LAYOUT_COUNTING ? (a.bits + 1) / 2 : (a.bits + 7) / 8);
     assert_memory_equal(embedded.data + EMBEDDED, file.data + IN_FILE, used);
+}
+
+static void assert_metadata(const struct maker *m, const char *label, unsigned tag,
+                            unsigned watermark)
+{
+    struct bloomfile_destination to = bloomfile_to_memory();
+    assert_error(m->make(&to), 0);
+    struct bytes image = { to.memory, to.size };
+    const struct bloomfile_info info = verified_info(image);
+    const uint8_t tag_of[BLOOMFILE_TAG_SIZE] = { (uint8_t)tag };
+    const uint8_t watermark_of[BLOOMFILE_WATERMARK_SIZE] = { (uint8_t)watermark };
+    if (strcmp(info.label, label) != 0 || memcmp(info.tag, tag_of, sizeof tag_of) != 0 ||
+        memcmp(info.watermark, watermark_of, sizeof watermark_of) != 0)
+        fail_msg("%s: label %s, tag %u, watermark %u", m->what, info.label, info.tag[0],
+                 info.watermark[0]);
+    free(image.data);
+}
+
+/* operations.md 6: each of the three is the source's, or what the caller gives. */
+TEST(results_keep_label_tag_and_watermark_or_take_new_ones)
+{
+    static const uint8_t tag[BLOOMFILE_TAG_SIZE] = { 7 },
+                         watermark[BLOOMFILE_WATERMARK_SIZE] = { 8 };
+    for (const struct maker *m = makers; m < makers + ROWS(makers); m++) {
+        const bool merges = m->make == merge, joins = m->make == join;
+        if (m->make != fold && m->make != copy && m->make != project && !merges && !joins)
+            continue;
+        const char *label = merges ? "" : "of a source";
+        const unsigned kept = merges || joins ? 0 : 2;
+        struct bloomfile_metadata metadata = BLOOMFILE_METADATA_INIT;
+        assert_metadata(m, label, !merges, kept);
+        given = &metadata;
+        assert_metadata(m, label, !merges, kept);
+        metadata.watermark = watermark;
+        assert_metadata(m, label, !merges, 8);
+        metadata.tag = tag;
+        assert_metadata(m, label, 7, 8);
+        metadata.label = "new";
+        assert_metadata(m, "new", 7, 8);
+        metadata.label = "";
+        assert_metadata(m, "", 7, 8);
+        struct bloomfile_destination to = bloomfile_to_memory();
+        metadata.label = "\n";
+        assert_error(m->make(&to), BLOOMFILE_EVALUE);
+        assert_string_equal(bloomfile_invalid(), "label");
+        metadata.struct_size--;
+        assert_error(m->make(&to), BLOOMFILE_ESTRUCTSIZE);
+        given = NULL;
+    }
 }
 
 static void assert_same_bytes(const char *what, struct bytes a, struct bytes b)

@@ -126,7 +126,7 @@ static int plan_sealed(void)
 
 static int fold_live(void)
 {
-    return bloomfile_fold(TO_PATH("made", 0), reader, 2);
+    return bloomfile_fold(TO_PATH("made", 0), reader, 2, NULL);
 }
 
 static int unite(void)
@@ -145,7 +145,7 @@ static int intersect(void)
 
 static int project_live(void)
 {
-    return bloomfile_project(TO_PATH("made", 0), reader);
+    return bloomfile_project(TO_PATH("made", 0), reader, NULL);
 }
 
 static int rescue_live(void)
@@ -155,12 +155,12 @@ static int rescue_live(void)
 
 static int copy_as_reader(void)
 {
-    return bloomfile_copy_sealed(TO_PATH("made", 0), reader);
+    return bloomfile_copy_sealed(TO_PATH("made", 0), reader, NULL);
 }
 
 static int copy_as_writer(void)
 {
-    return bloomfile_copy_sealed(TO_PATH("made", 0), writer);
+    return bloomfile_copy_sealed(TO_PATH("made", 0), writer, NULL);
 }
 
 static int sync_it(void)
@@ -175,7 +175,7 @@ static int finish_it(void)
 
 static int seal_it(void)
 {
-    return bloomfile_seal(writer);
+    return bloomfile_seal(writer, NULL);
 }
 
 static int add_many_exactly(void)
@@ -262,7 +262,7 @@ static int build(struct bloomfile_params params)
 
 static int join(void)
 {
-    return bloomfile_join(TO_PATH("made", 0), (const bloomfile_filter *const *)halves, 2, 0);
+    return bloomfile_join(TO_PATH("made", 0), (const bloomfile_filter *const *)halves, 2, 0, NULL);
 }
 
 static int join_headers(void)
@@ -523,7 +523,7 @@ ALONE(a_lock_that_is_refused_is_one_that_others_hold)
         begin();
         const struct faults faults = once(ON_fcntl64, 1, errors[i]);
         faults_begin(&faults);
-        int error = bloomfile_seal(writer);
+        int error = bloomfile_seal(writer, NULL);
         faults_end();
         assert_error(error, EBUSY);
         end();

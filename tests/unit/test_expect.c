@@ -44,7 +44,7 @@ static void create_here(const char *path)
 static int seal_to(const char *path, const bloomfile_filter *f)
 {
     struct bloomfile_destination to = bloomfile_to_path(path, 0);
-    return bloomfile_copy_sealed(&to, f);
+    return bloomfile_copy_sealed(&to, f, NULL);
 }
 
 /* ---- expectations */
@@ -141,7 +141,7 @@ TEST_IN_DIR(a_refused_file_is_not_changed)
     for (unsigned unfinished = 0; unfinished < 2; unfinished++) {
         if (unfinished) {
             assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
-            assert_error(bloomfile_seal(f), 0);
+            assert_error(bloomfile_seal(f, NULL), 0);
             bloomfile_close(f);
             struct bytes sealed = read_file("filter");
             memset(sealed.data + HEADER_MAX / 2 + HEADER_RECORD_MAX * (1 - slot_in_force("filter")),

@@ -437,7 +437,7 @@ static void assert_unclean_if_marked(bool marked)
         bloomfile_close(f);
     }
     f = opened("filter", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL), 0);
     assert_true(has_numbers(f, 500, 501));
     bloomfile_close(f);
     bloomfile_close(opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN));
@@ -457,7 +457,8 @@ ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean)
             const bool mark = has_mark();
             marked += mark;
             if (mark)
-                assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader), BLOOMFILE_EUNCLEAN);
+                assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader, NULL),
+                             BLOOMFILE_EUNCLEAN);
             assert_unclean_if_marked(mark);
             bloomfile_close(reader);
             reader = opened("filter", 0);
@@ -560,7 +561,8 @@ ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written)
         assert_true(has_mark());
         assert_flawless(flaw_of_doubtful(writer));
         if (i == 1) { /* without asking before */
-            assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader), BLOOMFILE_EUNCLEAN);
+            assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader, NULL),
+                         BLOOMFILE_EUNCLEAN);
             assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
         }
         assert_flawless(flaw_of_reader_of_unclean_file(reader));
@@ -819,7 +821,7 @@ ON_NEW_FILTER(one_that_may_not_write_any_more_is_told_too)
 
 static int copy_it(bloomfile_filter *f)
 {
-    int error = bloomfile_copy_sealed(TO_PATH("copy", 0), f);
+    int error = bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL);
     unlink("copy");
     return error;
 }
@@ -835,14 +837,14 @@ ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync)
         bool read_only;
     } ways[] = { { sync_filter, BLOOMFILE_OPEN_WRITE, false },
                  { bloomfile_finish, BLOOMFILE_OPEN_WRITE, false },
-                 { bloomfile_seal, BLOOMFILE_OPEN_WRITE, false },
+                 { seal_filter, BLOOMFILE_OPEN_WRITE, false },
                  { copy_it, BLOOMFILE_OPEN_WRITE, false },
                  { copy_it, 0, false },
                  { copy_it, 0, true } };
     unsigned marked = 0;
     alarm(120); /* for who waits for ever */
     for (size_t i = 0; i < ROWS(ways); i++) {
-        const bool seals = ways[i].run == bloomfile_seal;
+        const bool seals = ways[i].run == seal_filter;
         until_death.read_only = ways[i].read_only;
         for (unsigned nth = 1;; nth++, start_anew()) {
             if (seals) {
@@ -975,7 +977,7 @@ ON_NEW_FILTER(one_that_refuses_to_seal_does_so_before_it_locks)
     assert_int_equal(pwrite(outsider, "\x80", 1, IN_FILE + 1001 / 8), 1);
     held_at_most = F_UNLCK;
     faults_begin(&(struct faults){ .at_each_call = look_for_a_lock_of_syncs });
-    int error = bloomfile_seal(writer);
+    int error = bloomfile_seal(writer, NULL);
     faults_end();
     assert_error(error, BLOOMFILE_EBODY);
     assert_int_equal(held_at_most, F_UNLCK);
@@ -998,14 +1000,14 @@ ON_NEW_FILTER(a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a
 {
     faults_begin(
         &(struct faults){ .call = ON_pwrite64, .nth = 2, .error = EIO }); /* after the mark */
-    const int error = bloomfile_seal(writer);
+    const int error = bloomfile_seal(writer, NULL);
     faults_end();
     assert_error(error, EIO);
     assert_false(has_mark());
     assert_int_equal(info_of_file("filter").state, BLOOMFILE_STATE_LIVE);
     assert_flawless(flaw_of_sound(reader));
     assert_flawless(flaw_of_sound(writer));
-    assert_error(bloomfile_seal(writer), 0);
+    assert_error(bloomfile_seal(writer, NULL), 0);
     assert_flawless(flaw_of_sealed_file("filter"));
 }
 
@@ -1016,7 +1018,7 @@ ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten)
         .call = ON_msync, .nth = 2, .error = EIO, .at_each_call = look_at_status
     };
     faults_begin(&faults);
-    int error = bloomfile_seal(writer);
+    int error = bloomfile_seal(writer, NULL);
     faults_end();
     assert_error(error, EIO);
     assert_true(saw_it_sealed);

@@ -43,15 +43,15 @@ ON_NEW_FILTER(finishing_leaves_a_clean_file_and_a_handle_for_reading)
     assert_int_equal(info_of(writer).keys, LIVE_KEYS + 50);
     assert_error(bloomfile_add_digest(writer, 1, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_EREADONLY);
-    assert_error(bloomfile_seal(writer), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_seal(writer, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_finish(writer), 0);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), writer), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), writer, NULL), 0);
 
     bloomfile_filter *next = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(info_of(next).writers, 1);
     add_digests_of(next, 500, 510);
     assert_true(has_numbers(writer, 500, 510));
-    assert_error(bloomfile_seal(next), 0); /* nothing of the first one's is held */
+    assert_error(bloomfile_seal(next, NULL), 0); /* nothing of the first one's is held */
     assert_error(bloomfile_finish(next), 0);
     bloomfile_close(next);
 }
@@ -64,7 +64,7 @@ ON_NEW_FILTER(a_child_of_a_finished_writer_needs_no_right_to_write)
     if (child == 0) {
         const struct faults faults = { .read_only = true };
         faults_begin(&faults);
-        const int error = bloomfile_copy_sealed(TO_PATH("copy", 0), writer);
+        const int error = bloomfile_copy_sealed(TO_PATH("copy", 0), writer, NULL);
         const unsigned reopened = fault_calls(ON_dup3);
         faults_end();
         _exit(error == 0 && reopened == 1 ? 0 : 1);

@@ -95,8 +95,9 @@ TEST(folding_makes_what_the_keys_make_at_that_size)
             int expected = units_of(s) % factor == 0 ? 0 : BLOOMFILE_EFACTOR;
             if (expected != 0 && factor > 100)
                 continue;
-            assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), source, factor),
-                         expected);
+            assert_error(
+                bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), source, factor, NULL),
+                expected);
             if (expected != 0)
                 continue;
             build("built", s, s->bits / factor, s->keys);
@@ -113,11 +114,11 @@ TEST(folding_twice_is_folding_by_the_product)
             continue;
         build("source", &shapes[i], shapes[i].bits, shapes[i].keys);
         bloomfile_filter *source = opened("source");
-        assert_error(bloomfile_fold(TO_PATH("five", BLOOMFILE_TO_REPLACE), source, 5), 0);
-        assert_error(bloomfile_fold(TO_PATH("fifteen", BLOOMFILE_TO_REPLACE), source, 15), 0);
+        assert_error(bloomfile_fold(TO_PATH("five", BLOOMFILE_TO_REPLACE), source, 5, NULL), 0);
+        assert_error(bloomfile_fold(TO_PATH("fifteen", BLOOMFILE_TO_REPLACE), source, 15, NULL), 0);
         bloomfile_close(source);
         source = opened("five");
-        assert_error(bloomfile_fold(TO_PATH("five", BLOOMFILE_TO_REPLACE), source, 3),
+        assert_error(bloomfile_fold(TO_PATH("five", BLOOMFILE_TO_REPLACE), source, 3, NULL),
                      0); /* over itself */
         bloomfile_close(source);
         struct bytes once = read_file("fifteen");
@@ -145,8 +146,8 @@ TEST(the_plan_tells_what_each_fold_will_measure)
             const struct bloomfile_fold_choice *c = &plan[next++];
             assert_int_equal(c->factor, factor);
             assert_int_equal(c->bits, s->bits / factor);
-            assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), source, factor),
-                         0);
+            assert_error(
+                bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), source, factor, NULL), 0);
             bloomfile_filter *folded = opened("folded");
             struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
             assert_error(bloomfile_measure(folded, &m), 0);
@@ -232,7 +233,7 @@ TEST(an_embedded_filter_folds_too)
         uint8_t *odd = malloc(image.size + 1);
         memcpy(odd + 1, image.data, image.size);
         bloomfile_filter *source = open_image((struct bytes){ odd + 1, image.size }, 0);
-        assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), source, 3), 0);
+        assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), source, 3, NULL), 0);
         build("built", s, s->bits / 3, s->keys);
         assert_as_built("folded", "built", s->bits);
         bloomfile_close(source);
@@ -254,7 +255,7 @@ TEST(a_live_filter_folds_as_it_is)
                      0);
         for (uint64_t key = 0; key < s->keys; key++)
             assert_error(bloomfile_add_digest(live, number(42, key), NULL), 0);
-        assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), live, 2), 0);
+        assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), live, 2, NULL), 0);
         build("built", s, s->bits / 2, s->keys);
         struct bytes one = read_file("folded"), other = read_file("built");
         assert_int_equal(one.size, other.size);
@@ -277,7 +278,7 @@ TEST(bits_beyond_those_of_a_live_filter_are_not_passed_on)
     assert_error(bloomfile_open(&live, "live", 0), 0);
     size_t count = 1;
     struct bloomfile_fold_choice choice;
-    assert_error(bloomfile_fold(TO_PATH("result", 0), live, 2), BLOOMFILE_EBODY);
+    assert_error(bloomfile_fold(TO_PATH("result", 0), live, 2, NULL), BLOOMFILE_EBODY);
     assert_error(bloomfile_fold_plan(live, 0, &choice, &count), BLOOMFILE_EBODY);
     assert_int_equal(access("result", F_OK), -1);
     bloomfile_close(live);
@@ -301,7 +302,7 @@ TEST(damage_of_the_source_is_not_passed_on)
             size_t count = 1;
             struct bloomfile_fold_choice choice;
             assert_error(bloomfile_open(&f, "damaged", 0), 0);
-            assert_error(bloomfile_fold(TO_PATH("result", 0), f, 1), BLOOMFILE_EPAGE);
+            assert_error(bloomfile_fold(TO_PATH("result", 0), f, 1, NULL), BLOOMFILE_EPAGE);
             assert_error(bloomfile_check(f), BLOOMFILE_EPAGE);
             assert_error(bloomfile_fold_plan(f, 0, &choice, &count), BLOOMFILE_EPAGE);
             assert_int_equal(access("result", F_OK), -1);
@@ -331,7 +332,7 @@ TEST(a_body_that_contradicts_its_header_is_not_passed_on)
         assert_error(bloomfile_fold_plan(f, 0, &choice, &count), BLOOMFILE_EBODY);
         bloomfile_close(f);
         assert_error(bloomfile_open(&f, "damaged", 0), 0);
-        assert_error(bloomfile_fold(TO_PATH("result", 0), f, 1), BLOOMFILE_EBODY);
+        assert_error(bloomfile_fold(TO_PATH("result", 0), f, 1, NULL), BLOOMFILE_EBODY);
         assert_int_equal(access("result", F_OK), -1);
         bloomfile_close(f);
     }
@@ -351,7 +352,7 @@ TEST(damage_after_a_verification_is_not_passed_on)
         for (int mended = 0; mended < 2; mended++) {
             byte ^= 0x55;
             assert_int_equal(pwrite(fd, &byte, 1, IN_FILE), 1);
-            assert_error(bloomfile_fold(TO_PATH("result", 0), f, 1), BLOOMFILE_ECHANGED);
+            assert_error(bloomfile_fold(TO_PATH("result", 0), f, 1, NULL), BLOOMFILE_ECHANGED);
         }
         close(fd);
         assert_int_equal(access("result", F_OK), -1);
@@ -363,11 +364,11 @@ TEST(the_result_goes_to_a_descriptor_as_well)
 {
     build("source", &shapes[1], shapes[1].bits, 900);
     bloomfile_filter *source = opened("source");
-    assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), source, 4), 0);
+    assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), source, 4, NULL), 0);
     int fd = open("stream", O_RDWR | O_CREAT | O_TRUNC, 0600);
     assert_int_equal(write(fd, "before", 6), 6);
     size_t entries = entries_in_dir(), descriptors = open_descriptors();
-    assert_error(bloomfile_fold(TO_FD(fd, NULL), source, 4), 0);
+    assert_error(bloomfile_fold(TO_FD(fd, NULL), source, 4, NULL), 0);
     assert_int_equal(entries_in_dir(), entries);
     assert_int_equal(open_descriptors(), descriptors);
     struct bytes file = read_file("folded"), stream = read_file("stream");
@@ -376,11 +377,11 @@ TEST(the_result_goes_to_a_descriptor_as_well)
     free(file.data);
     free(stream.data);
 
-    assert_error(bloomfile_fold(TO_PATH(NULL, 0), source, 4), BLOOMFILE_EVALUE);
+    assert_error(bloomfile_fold(TO_PATH(NULL, 0), source, 4, NULL), BLOOMFILE_EVALUE);
     close(fd);
-    assert_error(bloomfile_fold(TO_FD(fd, NULL), source, 4), EBADF);
+    assert_error(bloomfile_fold(TO_FD(fd, NULL), source, 4, NULL), EBADF);
     int full = open("/dev/full", O_WRONLY);
-    assert_error(bloomfile_fold(TO_FD(full, NULL), source, 4), ENOSPC);
+    assert_error(bloomfile_fold(TO_FD(full, NULL), source, 4, NULL), ENOSPC);
     close(full);
     bloomfile_close(source);
 }
@@ -390,7 +391,7 @@ TEST(a_pipe_that_does_not_block_gets_all_of_it)
 {
     build("source", &shapes[3], shapes[3].bits, shapes[3].keys);
     bloomfile_filter *source = opened("source");
-    assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), source, 1), 0);
+    assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), source, 1, NULL), 0);
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
@@ -403,7 +404,7 @@ TEST(a_pipe_that_does_not_block_gets_all_of_it)
         _exit(1);
     }
     close(ends[0]);
-    assert_error(bloomfile_fold(TO_FD(ends[1], NULL), source, 1), 0);
+    assert_error(bloomfile_fold(TO_FD(ends[1], NULL), source, 1, NULL), 0);
     close(ends[1]);
     assert_child_succeeds(reader);
     struct bytes file = read_file("folded");
@@ -417,12 +418,12 @@ TEST(other_errors_leave_nothing_behind)
     build("source", &shapes[1], shapes[1].bits, 900);
     bloomfile_filter *source = opened("source");
     size_t entries = entries_in_dir();
-    assert_error(bloomfile_fold(TO_PATH("result", 0), source, 0), BLOOMFILE_EFACTOR);
-    assert_error(bloomfile_fold(TO_PATH("result", 0), source, 61), BLOOMFILE_EFACTOR);
-    assert_error(bloomfile_fold(TO_PATH("result", 0), source, 120), BLOOMFILE_EFACTOR);
-    assert_error(bloomfile_fold(TO_PATH("source", 0), source, 2), EEXIST);
-    assert_error(bloomfile_fold(TO_PATH("missing/result", 0), source, 2), ENOENT);
-    assert_error(bloomfile_fold(TO_PATH("result", BLOOMFILE_OPEN_WRITE), source, 2),
+    assert_error(bloomfile_fold(TO_PATH("result", 0), source, 0, NULL), BLOOMFILE_EFACTOR);
+    assert_error(bloomfile_fold(TO_PATH("result", 0), source, 61, NULL), BLOOMFILE_EFACTOR);
+    assert_error(bloomfile_fold(TO_PATH("result", 0), source, 120, NULL), BLOOMFILE_EFACTOR);
+    assert_error(bloomfile_fold(TO_PATH("source", 0), source, 2, NULL), EEXIST);
+    assert_error(bloomfile_fold(TO_PATH("missing/result", 0), source, 2, NULL), ENOENT);
+    assert_error(bloomfile_fold(TO_PATH("result", BLOOMFILE_OPEN_WRITE), source, 2, NULL),
                  BLOOMFILE_EFLAGS);
     assert_int_equal(entries_in_dir(), entries);
     bloomfile_close(source);

@@ -308,7 +308,7 @@ TEST_IN_DIR(a_pin_outlives_sealing)
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *reader = opened("filter", 0), *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct bloomfile_pinned pin = pinned(f), other = pinned(reader);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     assert_maybe(&pin, 0, LIVE_KEYS);
     assert_false(bloomfile_pinned_contains_digest(&pin, number(0, ABSENT)));
     assert_true(calls > 0); /* pages are checked now */

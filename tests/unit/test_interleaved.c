@@ -70,7 +70,7 @@ static void join_them(void)
 
 static void seal_in_place(void)
 {
-    assert_error(bloomfile_seal(writer), 0);
+    assert_error(bloomfile_seal(writer, NULL), 0);
 }
 
 static void poison_other_record(void)
@@ -103,7 +103,7 @@ static void replace_temporary(void)
 
 static int project_writer(void)
 {
-    return bloomfile_project(TO_PATH("made", 0), writer);
+    return bloomfile_project(TO_PATH("made", 0), writer, NULL);
 }
 
 static int unite_writer(void)
@@ -114,12 +114,12 @@ static int unite_writer(void)
 
 static int copy_as_reader(void)
 {
-    return bloomfile_copy_sealed(TO_PATH("made", 0), reader);
+    return bloomfile_copy_sealed(TO_PATH("made", 0), reader, NULL);
 }
 
 static int fold_sealed(void)
 {
-    return bloomfile_fold(TO_PATH("made", 0), sealed, 2);
+    return bloomfile_fold(TO_PATH("made", 0), sealed, 2, NULL);
 }
 
 static int verify_sealed(void)
@@ -635,7 +635,7 @@ ALONE(a_seal_that_another_one_has_completed_is_left_alone)
 {
     struct bytes before = read_file("live");
     const unsigned slot = slot_in_force("live");
-    assert_error(bloomfile_seal(writer), 0);
+    assert_error(bloomfile_seal(writer, NULL), 0);
     complete = read_file("live");
     close_all();
     overwrite("live", IN_FILE / 2 + slot * (IN_FILE / 4), record_at(before.data, slot),
@@ -650,7 +650,7 @@ ALONE(an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed)
 {
     struct bytes before = read_file("live");
     const unsigned slot = slot_in_force("live");
-    assert_error(bloomfile_seal(writer), 0);
+    assert_error(bloomfile_seal(writer, NULL), 0);
     close_all();
     overwrite("live", IN_FILE / 2 + slot * (IN_FILE / 4), record_at(before.data, slot),
               IN_FILE / 4);

@@ -125,7 +125,7 @@ TEST(values_of_later_versions_are_kept)
         uint8_t room[8];
         const struct bytes key = number_key(0, room);
         assert_true(bloomfile_contains(f, key.data, key.size));
-        assert_error(bloomfile_fold(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f, 1), 0);
+        assert_error(bloomfile_fold(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f, 1, NULL), 0);
         assert_file_kind("copy", rows[i].kept & 0xFF, rows[i].kept >> 8);
         bloomfile_close(f);
         free(image.data);
@@ -139,9 +139,9 @@ TEST(a_live_file_and_its_copies_keep_it)
     assert_error(bloomfile_create(&f, "live", &params, 0), 0);
     assert_kind(f, BLOOMFILE_KEYS_FIXED, 16);
     assert_error(bloomfile_add(f, "key", 3, NULL), 0);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f, NULL), 0);
     assert_file_kind("copy", BLOOMFILE_KEYS_FIXED, 16);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     assert_kind(f, BLOOMFILE_KEYS_FIXED, 16);
     bloomfile_close(f);
     assert_file_kind("live", BLOOMFILE_KEYS_FIXED, 16);
@@ -152,9 +152,9 @@ TEST(folding_projecting_and_assembling_keep_it)
     const struct bloomfile_params params = params_of(BLOOMFILE_KEYS_TEXT, 0);
     struct bytes image = image_of(params);
     bloomfile_filter *f = open_image(image, 0);
-    assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), f, 5), 0);
+    assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), f, 5, NULL), 0);
     assert_file_kind("folded", BLOOMFILE_KEYS_TEXT, 0);
-    assert_error(bloomfile_project(TO_PATH("projected", BLOOMFILE_TO_REPLACE), f), 0);
+    assert_error(bloomfile_project(TO_PATH("projected", BLOOMFILE_TO_REPLACE), f, NULL), 0);
     assert_file_kind("projected", BLOOMFILE_KEYS_TEXT, 0);
     bloomfile_close(f);
     free(image.data);

@@ -181,9 +181,9 @@ TEST_IN_DIR(a_filter_in_memory_is_like_any_other)
     assert_has(f, 500);
     assert_error(bloomfile_sync(f, NULL), 0);
     assert_int_equal(bloomfile_is_stale(f), 0);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL), 0);
     assert_filter_of("copy", 500);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     assert_error(bloomfile_verify(f, 1, NULL), 0);
     bloomfile_close(f);
     assert_int_equal(open_descriptors(), descriptors);
@@ -231,8 +231,9 @@ TEST_IN_DIR(a_sole_adder_adds_what_others_would)
         }
         assert_int_equal(pthread_join(looker, NULL), 0);
         assert_false(atomic_load(&watch.lost));
-        assert_error(bloomfile_copy_sealed(TO_PATH("alone", BLOOMFILE_TO_REPLACE), alone), 0);
-        assert_error(bloomfile_copy_sealed(TO_PATH("shared", BLOOMFILE_TO_REPLACE), shared), 0);
+        assert_error(bloomfile_copy_sealed(TO_PATH("alone", BLOOMFILE_TO_REPLACE), alone, NULL), 0);
+        assert_error(bloomfile_copy_sealed(TO_PATH("shared", BLOOMFILE_TO_REPLACE), shared, NULL),
+                     0);
         struct bytes one = read_file("alone"), other = read_file("shared");
         assert_int_equal(one.size, other.size);
         assert_memory_equal(one.data, other.data, one.size);
@@ -446,7 +447,7 @@ TEST_IN_DIR(the_bits_are_those_of_a_filter_that_is_built)
             assert_error(bloomfile_create(&f, "live", &params, 0), 0);
             for (uint64_t i = 0; i < 1000; i++)
                 assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
-            assert_error(bloomfile_seal(f), 0);
+            assert_error(bloomfile_seal(f, NULL), 0);
             struct bloomfile_info live = info_of(f);
             bloomfile_close(f);
             add_numbers(b, 0, 1000);
@@ -468,7 +469,7 @@ TEST_IN_DIR(who_reads_cannot_write)
     assert_error(bloomfile_add(reader, "a", 1, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_add_many(reader, NULL, 0, NULL, NULL, NULL), BLOOMFILE_EREADONLY);
     assert_error(bloomfile_sync(reader, NULL), BLOOMFILE_EREADONLY);
-    assert_error(bloomfile_seal(reader), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_seal(reader, NULL), BLOOMFILE_EREADONLY);
     bloomfile_close(f);
     bloomfile_close(reader);
 }

@@ -19,10 +19,10 @@ TEST_IN_DIR(sealing_ends_writing)
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     add(f, 0, 300);
     bloomfile_filter *other = open_for("filter", BLOOMFILE_OPEN_WRITE);
-    assert_error(bloomfile_seal(f), EBUSY);
+    assert_error(bloomfile_seal(f, NULL), EBUSY);
     add(f, 300, 301);
     bloomfile_close(other);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     assert_error(bloomfile_verify(f, 1, NULL), 0);
     assert_int_equal(info_of(f).state, BLOOMFILE_STATE_SEALED);
     assert_int_equal(info_of(reader).state, BLOOMFILE_STATE_SEALED);
@@ -30,7 +30,7 @@ TEST_IN_DIR(sealing_ends_writing)
     assert_has(reader, 301);
     assert_error(bloomfile_add(f, "a", 1, NULL), BLOOMFILE_ESEALED);
     assert_error(bloomfile_sync(f, NULL), BLOOMFILE_ESEALED);
-    assert_error(bloomfile_seal(f), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_seal(f, NULL), BLOOMFILE_ESEALED);
     assert_error(bloomfile_rescue("rescued", f, 0), BLOOMFILE_ESEALED);
     assert_not_opened("filter", BLOOMFILE_OPEN_WRITE, BLOOMFILE_ESEALED);
     assert_not_opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN,
@@ -44,11 +44,12 @@ TEST_IN_DIR(a_sealed_copy_is_the_same_as_sealing_in_place)
 {
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 300);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), 0);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), EEXIST);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_OPEN_WRITE), f), BLOOMFILE_EFLAGS);
-    assert_error(bloomfile_seal(f), 0);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy of sealed", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL), EEXIST);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_OPEN_WRITE), f, NULL),
+                 BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_seal(f, NULL), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy of sealed", 0), f, NULL), 0);
     bloomfile_close(f);
     struct bytes sealed = read_file("filter");
     assert_file_holds("copy", sealed.data, sealed.size);
@@ -56,7 +57,7 @@ TEST_IN_DIR(a_sealed_copy_is_the_same_as_sealing_in_place)
     sealed.data[IN_FILE + 100] ^= 1;
     write_file("damaged", sealed.data, sealed.size);
     f = open_for("damaged", 0);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy of damaged", 0), f), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy of damaged", 0), f, NULL), BLOOMFILE_EPAGE);
     assert_int_equal(access("copy of damaged", F_OK), -1);
     bloomfile_close(f);
     free(sealed.data);
@@ -67,7 +68,7 @@ TEST_IN_DIR(a_copy_of_a_filter_in_use_has_an_estimated_count)
     bloomfile_filter *f = create("filter", 1000), *other = open_for("filter", BLOOMFILE_OPEN_WRITE);
     add(f, 0, 200);
     add(other, 200, 300);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL), 0);
     bloomfile_filter *copy = open_for("copy", BLOOMFILE_OPEN_VERIFY_FULL);
     assert_has(copy, 300);
     assert_in_range(info_of(copy).keys, 295,
@@ -141,7 +142,7 @@ TEST_IN_DIR(what_a_writer_was_killed_syncing_is_not_copied)
         bloomfile_filter *f = open_for("filter", accepting ? BLOOMFILE_OPEN_ACCEPT_UNCLEAN : 0);
         change_records("filter", set_sync_begun);
         const int error = accepting ? 0 : BLOOMFILE_EUNCLEAN;
-        assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), error);
+        assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL), error);
         assert_int_equal(access("copy", F_OK) == 0, accepting);
         assert_error(bloomfile_check(f), error);
         if (accepting)
@@ -160,7 +161,7 @@ TEST_IN_DIR(a_reader_copies_what_a_killed_writer_has_left)
                      *reader = open_for("filter", 0);
     add(next, 50, 60);
     assert_int_equal(info_of(reader).keys_estimated, 1);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader, NULL), 0);
     bloomfile_close(next);
     bloomfile_close(reader);
     bloomfile_filter *copy = open_for("copy", BLOOMFILE_OPEN_VERIFY_FULL);
@@ -209,11 +210,12 @@ TEST_IN_DIR(once_poisoned_everything_is_maybe)
                          ROWS(digests));
         assert_true(hits[0] && hits[299]);
         assert_error(bloomfile_check(handles[i]), BLOOMFILE_EPOISONED);
-        assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), handles[i]), BLOOMFILE_EPOISONED);
+        assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), handles[i], NULL),
+                     BLOOMFILE_EPOISONED);
     }
     assert_error(bloomfile_add(f, "a", 1, NULL), BLOOMFILE_EPOISONED);
     assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EPOISONED);
-    assert_error(bloomfile_seal(f), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_seal(f, NULL), BLOOMFILE_EPOISONED);
     assert_not_opened("filter", 0, BLOOMFILE_EPOISONED);
     assert_not_opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN,
                       BLOOMFILE_EPOISONED);
@@ -260,11 +262,11 @@ TEST_IN_DIR(a_sealed_filter_in_its_place_is_left_alone)
 {
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 100);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL), 0);
     struct bytes copy = read_file("copy");
     overwrite("filter", copy);
     assert_error(bloomfile_sync(f, NULL), BLOOMFILE_ESEALED);
-    assert_error(bloomfile_seal(f), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_seal(f, NULL), BLOOMFILE_ESEALED);
     bloomfile_close(f);
     assert_file_holds("filter", copy.data, copy.size);
     free(copy.data);
@@ -280,7 +282,7 @@ TEST_IN_DIR(another_filter_in_its_place_is_not_copied)
     bloomfile_close(other);
     struct bytes image = read_file("other");
     overwrite("filter", image);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), BLOOMFILE_EHEADER);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL), BLOOMFILE_EHEADER);
     assert_int_equal(access("copy", F_OK), -1);
     assert_error(bloomfile_sync(f, NULL), BLOOMFILE_EHEADER);
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
@@ -315,7 +317,7 @@ TEST_IN_DIR(a_rescued_filter_has_the_counts_of_the_record)
 TEST_IN_DIR(a_filter_that_another_has_sealed_needs_no_rescue)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     assert_error(bloomfile_rescue("rescued", reader, 0), BLOOMFILE_ESEALED);
     assert_int_equal(entries_in_dir(), 1);
     bloomfile_close(reader);

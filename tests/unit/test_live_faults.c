@@ -81,7 +81,7 @@ static void sync_it(void)
 
 static void seal_it(void)
 {
-    note(bloomfile_seal(writer));
+    note(bloomfile_seal(writer, NULL));
 }
 
 static void close_it(void)
@@ -199,7 +199,7 @@ static const char *flaw_of_writer(const struct operation *op, enum outcome outco
         return "it cannot be added to, or was added to when sealed";
     if (outcome == LIVE && !bloomfile_contains_digest(reader, number(0, NEW)))
         return "an add is not seen by the reader";
-    if (op->run == seal_it && outcome == LIVE && bloomfile_seal(writer) != 0)
+    if (op->run == seal_it && outcome == LIVE && bloomfile_seal(writer, NULL) != 0)
         return "it cannot be sealed again";
     return NULL;
 }

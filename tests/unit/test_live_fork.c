@@ -79,7 +79,7 @@ TEST_IN_DIR(what_the_parent_has_not_committed_a_child_does_not_commit)
     add(f, 0, 700);
     in_a_child(f, only_close);
     assert_int_equal(info_of(f).keys, 700);
-    assert_error(bloomfile_seal(f), 0); /* the child has left no lock */
+    assert_error(bloomfile_seal(f, NULL), 0); /* the child has left no lock */
     assert_int_equal(info_of(f).keys, 700);
     bloomfile_close(f);
 }
@@ -102,7 +102,7 @@ TEST_IN_DIR(a_child_that_only_looks_up_does_not_join)
 
 static void try_to_seal(bloomfile_filter *f)
 {
-    if (bloomfile_seal(f) != EBUSY)
+    if (bloomfile_seal(f, NULL) != EBUSY)
         _exit(1);
 }
 
@@ -148,11 +148,11 @@ TEST_IN_DIR(a_child_s_locks_are_its_own)
     assert_int_equal(waitpid(parent, &status, 0), parent);
     bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
-    assert_error(bloomfile_seal(f), EBUSY); /* the child still is a writer */
+    assert_error(bloomfile_seal(f, NULL), EBUSY); /* the child still is a writer */
     assert_int_equal(kill(child, SIGKILL), 0);
     int error;
     alarm(60);
-    while (error = bloomfile_seal(f), error == EBUSY)
+    while (error = bloomfile_seal(f, NULL), error == EBUSY)
         usleep(1000);
     alarm(0);
     assert_error(error, 0);

@@ -144,7 +144,7 @@ static void assert_can_be_sealed(void)
     bloomfile_filter *f = opened_after_kills();
     assert_int_equal(info_of(f).writers, 1);
     assert_int_equal(info_of(f).keys_estimated, 1);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     bloomfile_close(f);
     assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_VERIFY_FULL), 0);
     assert_int_equal(info_of(f).keys_estimated, 1);

@@ -51,7 +51,7 @@ static int where_forks_cannot_be_watched(void)
             descriptors_in_sync == descriptors;
     bloomfile_close(f);
     right = right && bloomfile_open(&f, "filter", 0) == 0 &&
-            bloomfile_copy_sealed(TO_PATH("copy", 0), f) == ENOMEM;
+            bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL) == ENOMEM;
     bloomfile_close(f);
     faults_end();
     return !right;
@@ -181,7 +181,7 @@ ON_NEW_FILTER(a_sealer_holds_bytes_0_1_and_3_exclusively)
     for (unsigned nth = 1; nth <= 3; nth++) {
         bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
         watch(ON_msync, nth);
-        int error = bloomfile_seal(writer);
+        int error = bloomfile_seal(writer, NULL);
         faults_end();
         assert_error(error, 0);
         assert_seen_syncing(F_WRLCK, F_WRLCK, F_WRLCK);
@@ -201,7 +201,7 @@ ON_NEW_FILTER(a_sealer_that_fails_shares_byte_0_again)
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct faults faults = once(ON_pwrite64, 1, ENOSPC);
     faults_begin(&faults);
-    int error = bloomfile_seal(writer);
+    int error = bloomfile_seal(writer, NULL);
     faults_end();
     assert_error(error, ENOSPC);
     look();
@@ -223,7 +223,7 @@ ON_NEW_FILTER(a_reader_poisons_under_byte_1)
     look_at_nth = 2;
     looks = 0;
     faults_begin(&faults);
-    int error = bloomfile_copy_sealed(TO_PATH("sealed", 0), reader);
+    int error = bloomfile_copy_sealed(TO_PATH("sealed", 0), reader, NULL);
     const unsigned synced = fault_calls(ON_msync);
     faults_end();
     assert_error(error, EIO);
@@ -364,7 +364,7 @@ static int sync_it(void)
 
 static int seal_it(void)
 {
-    return bloomfile_seal(inherited) != 0;
+    return bloomfile_seal(inherited, NULL) != 0;
 }
 
 static int remove_it(void)
@@ -432,10 +432,10 @@ ON_NEW_FILTER(byte_0_held_by_others_is_busy_at_once)
 
     assert_int_equal(lock_byte(outsider, F_RDLCK, WRITERS), 0);
     f = opened("filter", BLOOMFILE_OPEN_WRITE);
-    assert_error(bloomfile_seal(f), EBUSY);
+    assert_error(bloomfile_seal(f, NULL), EBUSY);
     add_digests_of(f, 0, 1);
     assert_int_equal(lock_byte(outsider, F_UNLCK, WRITERS), 0);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     bloomfile_close(f);
 }
 
@@ -683,7 +683,7 @@ static void *sync_it_too(void *unused)
 static void *copy_it_too(void *unused)
 {
     wait_for_its_turn();
-    int error = bloomfile_copy_sealed(TO_PATH("another", 0), inherited);
+    int error = bloomfile_copy_sealed(TO_PATH("another", 0), inherited, NULL);
     atomic_store(&has_run, true);
     return (void *)(intptr_t)error;
 }
@@ -754,7 +754,7 @@ ON_NEW_FILTER(threads_of_a_child_open_the_file_anew_one_after_the_other)
     if (child == 0) {
         alarm(20);
         faults_begin(&(struct faults){ .at_each_call = copy_meanwhile });
-        int error = bloomfile_copy_sealed(TO_PATH("copy", 0), inherited);
+        int error = bloomfile_copy_sealed(TO_PATH("copy", 0), inherited, NULL);
         faults_end();
         _exit(!asked_in_turn() || error != 0);
     }
@@ -924,7 +924,7 @@ ON_NEW_FILTER(a_killed_holder_lets_go)
     assert_int_equal(info_of(f).writers, 1);
     assert_int_equal(info_of(f).keys_estimated, 1);
     add_digests_of(f, 501, 502);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     bloomfile_close(f);
     assert_flawless(flaw_of_sealed_file("filter"));
     assert_true(has_numbers(reader, 500, 502));

@@ -192,7 +192,8 @@ static int read_all(const bloomfile_filter *f)
     int error = bloomfile_measure(f, &measure);
     if (error == 0)
         error = bloomfile_measure_map(f, fill, ROWS(fill));
-    return error != 0 ? error : bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f);
+    return error != 0 ? error
+                      : bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f, NULL);
 }
 
 static int read_or_add(bloomfile_filter *f, unsigned worker, void *context)

@@ -92,7 +92,7 @@ ON_NEW_FILTER(a_child_that_failed_to_join_is_in_nobodys_way)
     }
     close(ready[1]);
     assert_int_equal(read(ready[0], &byte, 1), 1);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     close(go[1]);
     assert_child_succeeds(child);
     bloomfile_close(f);
@@ -288,12 +288,12 @@ static void add_key(enum fault_call call)
 
 static int seal_copy(const bloomfile_filter *f)
 {
-    return bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f);
+    return bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f, NULL);
 }
 
 static int project_copy(const bloomfile_filter *f)
 {
-    return bloomfile_project(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f);
+    return bloomfile_project(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f, NULL);
 }
 
 static int merge_copy(const bloomfile_filter *f)

@@ -327,8 +327,8 @@ ON_NEW_FILTER(each_file_has_an_identity_which_all_records_of_it_keep)
     assert_memory_not_equal(rescued.identity, first.identity, sizeof none);
     f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_memory_equal(info_of(f).identity, first.identity, sizeof none);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     bloomfile_close(f);
     assert_memory_equal(info_of_file("filter").identity, none, sizeof none);
     assert_memory_equal(info_of_file("sealed").identity, none, sizeof none);
@@ -362,15 +362,17 @@ ON_NEW_FILTER(the_last_watermark_stays_until_a_sync_changes_it)
     assert_mark("rescued", first_mark);
     f = opened("filter", 0);
     assert_error(bloomfile_sync(f, second_mark), BLOOMFILE_EREADONLY);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
     bloomfile_close(f);
     assert_mark("sealed", first_mark);
     f = opened("sealed", 0);
-    assert_error(bloomfile_fold(TO_PATH("folded", 0), f, 1), 0);
+    assert_error(bloomfile_fold(TO_PATH("folded", 0), f, 1, NULL), 0);
     assert_error(
         bloomfile_merge(TO_PATH("united", 0), (const bloomfile_filter *const[]){ f }, 1, NULL), 0);
+    struct bloomfile_metadata metadata = BLOOMFILE_METADATA_INIT;
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
-    memcpy(params.watermark, second_mark, sizeof second_mark);
+    metadata.watermark = second_mark;
+    params.metadata = &metadata;
     assert_error(
         bloomfile_merge(TO_PATH("marked", 0), (const bloomfile_filter *const[]){ f }, 1, &params),
         0);
@@ -380,7 +382,23 @@ ON_NEW_FILTER(the_last_watermark_stays_until_a_sync_changes_it)
     assert_mark("marked", second_mark);
     f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_sync(f, second_mark), 0);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
+    bloomfile_close(f);
+    assert_mark("filter", second_mark);
+}
+
+/* L23. */
+ON_NEW_FILTER(sealing_in_place_takes_a_new_watermark)
+{
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE),
+                     *other = opened("filter", BLOOMFILE_OPEN_WRITE);
+    assert_error(bloomfile_sync(f, first_mark), 0);
+    assert_error(bloomfile_seal(f, second_mark), EBUSY);
+    assert_mark("filter", first_mark);
+    bloomfile_close(other);
+    assert_error(bloomfile_seal(f, second_mark), 0);
+    assert_memory_equal(info_of(f).watermark, second_mark, sizeof second_mark);
+    assert_error(bloomfile_seal(f, first_mark), BLOOMFILE_ESEALED);
     bloomfile_close(f);
     assert_mark("filter", second_mark);
 }
@@ -474,7 +492,7 @@ ON_NEW_FILTER(at_the_last_sequence_a_writer_fails_and_harms_nothing)
     f = opened("filter", 0);
     assert_flawless(flaw_of_sound(f));
     assert_int_equal(info_of(f).sequence, UINT64_MAX - 3);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
     bloomfile_close(f);
     assert_flawless(flaw_of_sealed_file("sealed"));
     free(before.data);
@@ -491,9 +509,9 @@ ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal)
     assert_flawless(flaw_of_sound(f));
     assert_int_equal(info_of(f).keys, LIVE_KEYS + 20);
     add_digests_of(f, 1020, 1021);
-    assert_error(bloomfile_seal(f), EOVERFLOW);
+    assert_error(bloomfile_seal(f, NULL), EOVERFLOW);
     assert_error(bloomfile_finish(f), EOVERFLOW);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
     assert_true(has_numbers(f, 1000, 1021));
     bloomfile_close(f);
     assert_flawless(flaw_of_sealed_file("sealed"));
@@ -559,7 +577,7 @@ ON_NEW_FILTER(whatever_a_writer_may_do_leaves_two_sequences_to_poison_with)
             ;
         const uint64_t last = info_of_file("filter").sequence;
         faults_begin(&(struct faults){ .call = ON_fdatasync, .nth = 1, .error = EIO });
-        int error = bloomfile_copy_sealed(TO_PATH("sealed", 0), reader);
+        int error = bloomfile_copy_sealed(TO_PATH("sealed", 0), reader, NULL);
         faults_end();
         assert_error(error, EIO);
         assert_poisoned_twice(last);
@@ -642,7 +660,7 @@ ON_NEW_FILTER(sealing_in_place_keeps_it_too)
 {
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     bloomfile_close(f);
     assert_flawless(flaw_of_sealed_file("filter"));
     assert_unknown_kept("filter", 0, 0);
@@ -653,7 +671,7 @@ ON_NEW_FILTER(copies_do_not_have_it)
 {
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", 0);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
     bloomfile_close(f);
     assert_unknown_not_copied("sealed", 0);

@@ -161,7 +161,7 @@ TEST(an_intersection_has_the_bits_that_all_have)
         for (size_t i = 0; i < 3; i++) {
             bloomfile_filter *f = opened(abc[i]);
             assert_error(bloomfile_fold(TO_PATH("folded", BLOOMFILE_TO_REPLACE), f,
-                                        info_of(f).bits / info.bits),
+                                        info_of(f).bits / info.bits, NULL),
                          0);
             bloomfile_close(f);
             f = opened("folded");
@@ -257,8 +257,11 @@ TEST(the_header_tells_where_it_comes_from)
     params.capacity = 20;
     params.fpr = 0;
     build_params("c", params, 0, 10);
-    assert_error(
-        merge("union", abc, (struct bloomfile_merge_params){ .label = "new", .tag = { 5 } }), 0);
+    static const uint8_t tag[BLOOMFILE_TAG_SIZE] = { 5 };
+    struct bloomfile_metadata metadata = BLOOMFILE_METADATA_INIT;
+    metadata.label = "new";
+    metadata.tag = tag;
+    assert_error(merge("union", abc, (struct bloomfile_merge_params){ .metadata = &metadata }), 0);
     struct bloomfile_info info = info_at("union");
     assert_int_equal(info.capacity, 30);
     assert_true(info.fpr == 0.4);
@@ -313,6 +316,11 @@ TEST(wrong_parameters_are_refused)
     memset(too_long, 'x', sizeof too_long - 1);
     unlink("union");
     build("a", BLOOMFILE_LAYOUT_COUNTING, 1000, 0, 10);
+    struct bloomfile_metadata metadata[] = { BLOOMFILE_METADATA_INIT,
+                                             BLOOMFILE_METADATA_INIT,
+                                             { .struct_size = 1 } };
+    metadata[0].label = "\n";
+    metadata[1].label = too_long;
     const struct {
         struct bloomfile_merge_params params;
         int error;
@@ -323,8 +331,9 @@ TEST(wrong_parameters_are_refused)
         { { .max_fpr = -0.1 }, BLOOMFILE_EVALUE },
         { { .max_fpr = 1.1 }, BLOOMFILE_EVALUE },
         { { .max_fpr = NAN }, BLOOMFILE_EVALUE },
-        { { .label = "\n" }, BLOOMFILE_EVALUE },
-        { { .label = too_long }, BLOOMFILE_EVALUE },
+        { { .metadata = &metadata[0] }, BLOOMFILE_EVALUE },
+        { { .metadata = &metadata[1] }, BLOOMFILE_EVALUE },
+        { { .metadata = &metadata[2] }, BLOOMFILE_ESTRUCTSIZE },
         { { .op = 2 }, BLOOMFILE_EISCOUNTING },
     };
     for (size_t i = 0; i < ROWS(rows); i++)

@@ -85,7 +85,7 @@ static void assert_goes_on(bloomfile_filter *f, uint64_t refused)
     assert_false(was_new);
     assert_error(bloomfile_check(f), 0);
     assert_error(bloomfile_sync(f, NULL), 0);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", BLOOMFILE_TO_REPLACE), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", BLOOMFILE_TO_REPLACE), f, NULL), 0);
 }
 
 TEST_IN_DIR(one_writer_meets_the_limit_exactly)
@@ -117,7 +117,7 @@ TEST_IN_DIR(a_filter_that_is_opened_full_stays_full)
     bloomfile_close(f);
     f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_goes_on(f, next);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     bloomfile_close(f);
 }
 

@@ -43,7 +43,7 @@ static int sync_writer(void)
 
 static int seal_writer(void)
 {
-    return bloomfile_seal(writer);
+    return bloomfile_seal(writer, NULL);
 }
 
 static int open_other(void)
@@ -170,7 +170,7 @@ ON_NEW_FILTER(sealing_is_poisoned_by_the_first_record)
 ON_NEW_FILTER(sealing_is_not_poisoned_by_the_second_record)
 {
     faults_begin(&(struct faults){ .call = ON_msync, .nth = 3, .error = EIO });
-    int error = bloomfile_seal(writer);
+    int error = bloomfile_seal(writer, NULL);
     faults_end();
     assert_error(error, EIO);
     assert_flawless(flaw_of_sound(writer));
@@ -207,7 +207,7 @@ ON_NEW_FILTER(a_rescued_file_has_what_was_added_last)
         opened("rescued", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_true(has_numbers(rescued, 0, LIVE_KEYS + 50));
     add_digests_of(rescued, 200, 210);
-    assert_error(bloomfile_seal(rescued), 0);
+    assert_error(bloomfile_seal(rescued, NULL), 0);
     bloomfile_close(rescued);
     assert_flawless(flaw_of_sealed_file("rescued"));
 }

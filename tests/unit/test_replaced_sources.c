@@ -108,12 +108,12 @@ static int unite(void)
 
 static int fold(void)
 {
-    return bloomfile_fold(TO_PATH(target, BLOOMFILE_TO_REPLACE), source, 2);
+    return bloomfile_fold(TO_PATH(target, BLOOMFILE_TO_REPLACE), source, 2, NULL);
 }
 
 static int copy(void)
 {
-    return bloomfile_copy_sealed(TO_PATH(target, BLOOMFILE_TO_REPLACE), source);
+    return bloomfile_copy_sealed(TO_PATH(target, BLOOMFILE_TO_REPLACE), source, NULL);
 }
 
 static int apply(void)
@@ -125,12 +125,12 @@ static int apply(void)
 static int join(void)
 {
     return bloomfile_join(TO_PATH(target, BLOOMFILE_TO_REPLACE),
-                          (const bloomfile_filter *const *)slices, 2, 0);
+                          (const bloomfile_filter *const *)slices, 2, 0, NULL);
 }
 
 static int project(void)
 {
-    return bloomfile_project(TO_PATH(target, BLOOMFILE_TO_REPLACE), counting);
+    return bloomfile_project(TO_PATH(target, BLOOMFILE_TO_REPLACE), counting, NULL);
 }
 
 static void make_counting(void)
@@ -255,7 +255,7 @@ ALONE(a_destination_that_appears_is_kept)
 
 static int copy_to_new(void)
 {
-    return bloomfile_copy_sealed(TO_PATH("new", BLOOMFILE_TO_REPLACE), source);
+    return bloomfile_copy_sealed(TO_PATH("new", BLOOMFILE_TO_REPLACE), source, NULL);
 }
 
 /* Of all sources the second one says so. */

@@ -73,7 +73,7 @@ static void remove_files(void)
 TEST_IN_DIR(a_writer_writes_nothing_to_a_foreign_file)
 {
     static int (*const ways[])(bloomfile_filter * f) = { sync_filter, bloomfile_finish,
-                                                         bloomfile_seal };
+                                                         seal_filter };
     for (size_t way = 0; way <= ROWS(ways); way++)
         for (unsigned exact = 0; exact < 2; exact++) {
             bloomfile_filter *f =
@@ -135,7 +135,7 @@ TEST_IN_DIR(a_reader_neither_syncs_nor_closes_a_foreign_file)
     bloomfile_filter *f = opened("filter", 0);
     const int fd = f->live->fd;
     take_number(fd);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f), EBADF);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL), EBADF);
     assert_error(bloomfile_check(f), EBADF);
     assert_true(has_numbers(f, 0, LIVE_KEYS));
     bloomfile_close(f);

@@ -76,7 +76,7 @@ static int seal_it(void)
         if (error == BLOOMFILE_ESEALED)
             return 0;
         if (error == 0)
-            error = bloomfile_seal(f);
+            error = bloomfile_seal(f, NULL);
         if (error == 0) {
             atomic_store(&race->sealed, true);
             bool whole = bloomfile_verify(f, 1, NULL) == 0;

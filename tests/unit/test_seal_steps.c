@@ -74,7 +74,7 @@ static int seal_and_die_at(unsigned nth)
         calls_left = nth;
         faults_begin(
             &(struct faults){ .at_each_call = die_at_last_call, .transfer_at_most = PIECE });
-        int error = bloomfile_seal(f);
+        int error = bloomfile_seal(f, NULL);
         faults_end();
         _exit(error == 0 ? COMPLETE : FAILED);
     }
@@ -110,7 +110,7 @@ static void assert_live_and_can_be_sealed(bool unclean)
     assert_int_equal(info_of(f).keys_estimated, 1);
     add_digests_of(f, 900, 901);
     assert_flawless(flaw_of_sound(f));
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     bloomfile_close(f);
     assert_sealed_whole();
     assert_int_equal(info_of_file("filter").keys_estimated, 1);
@@ -203,7 +203,7 @@ TEST_IN_DIR(readers_go_on_and_writers_are_told_busy_or_sealed)
         reader = opened("filter", 0);
         bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
         faults_begin(&(struct faults){ .at_each_call = look_from_outside });
-        int error = bloomfile_seal(f);
+        int error = bloomfile_seal(f, NULL);
         faults_end();
         assert_error(error, 0);
         assert_int_equal(pieces_written, 3);

@@ -182,7 +182,8 @@ TEST_IN_DIR(what_is_made_does_not_depend_on_batches_or_on_where)
             add_numbers_to(f, 0, MANY, batches[i]);
             add_numbers_to(f, 0, MANY, batches[i]);
             struct bytes sealed;
-            assert_error(bloomfile_copy_sealed(TO_PATH("sealed", BLOOMFILE_TO_REPLACE), f), 0);
+            assert_error(bloomfile_copy_sealed(TO_PATH("sealed", BLOOMFILE_TO_REPLACE), f, NULL),
+                         0);
             sealed = read_file("sealed");
             void *image;
             size_t size;
@@ -494,7 +495,8 @@ TEST_IN_DIR(an_older_copy_of_a_layer_is_refused)
 /* S12, L26. A new layer copies it, and a sealed series has it in its last layer alone. */
 TEST_IN_DIR(a_series_has_the_watermark_of_its_newest_layer)
 {
-    static const uint8_t mark[BLOOMFILE_WATERMARK_SIZE] = "7", none[sizeof mark];
+    static const uint8_t mark[BLOOMFILE_WATERMARK_SIZE] = "7", other[sizeof mark] = "8",
+                         none[sizeof mark];
     for (uint32_t series = 2; series <= 3; series++) {
         bloomfile_filter *f = create("marked", series == 2 ? BLOOMFILE_SERIES_GROW : series);
         add_numbers_to(f, 0, FIRST + FIRST / 2, 10);
@@ -505,12 +507,22 @@ TEST_IN_DIR(a_series_has_the_watermark_of_its_newest_layer)
         for (uint64_t i = 2 * FIRST; bloomfile_layers(f) == layers; i++)
             assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
         assert_memory_equal(info_of(f).watermark, mark, sizeof mark);
-        assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+        assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
         finish(f);
         f = opened("sealed", 0);
         assert_memory_equal(info_of(f).watermark, mark, sizeof mark);
         assert_memory_equal(info_of(bloomfile_layer(f, 0)).watermark, none, sizeof none);
+        struct bloomfile_metadata metadata = BLOOMFILE_METADATA_INIT;
+        metadata.label = "a copy";
+        metadata.watermark = other;
+        assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, &metadata), 0);
         bloomfile_close(f);
+        f = opened("copy", BLOOMFILE_OPEN_VERIFY_FULL);
+        assert_memory_equal(info_of(f).watermark, other, sizeof other);
+        assert_memory_equal(info_of(bloomfile_layer(f, 0)).watermark, none, sizeof none);
+        assert_string_equal(info_of(bloomfile_layer(f, 1)).label, "a copy");
+        bloomfile_close(f);
+        assert_int_equal(unlink("copy"), 0);
         assert_error(bloomfile_unlink("marked"), 0);
         assert_int_equal(unlink("sealed"), 0);
     }
@@ -915,21 +927,22 @@ TEST_IN_DIR(what_needs_one_filter_refuses_a_series)
     struct bloomfile_solution solution;
     for (int layer = 0; layer < 2; layer++) {
         const bloomfile_filter *one = layer ? bloomfile_layer(f, 0) : f;
-        assert_error(bloomfile_fold(TO_PATH("x", 0), one, 1), BLOOMFILE_EISSERIES);
+        assert_error(bloomfile_fold(TO_PATH("x", 0), one, 1, NULL), BLOOMFILE_EISSERIES);
         assert_error(bloomfile_fold_plan(one, 0, NULL, &count), BLOOMFILE_EISSERIES);
         assert_error(bloomfile_compatible(one, one), BLOOMFILE_EISSERIES);
-        assert_error(bloomfile_project(TO_PATH("x", 0), one), BLOOMFILE_ENOTCOUNTING);
+        assert_error(bloomfile_project(TO_PATH("x", 0), one, NULL), BLOOMFILE_ENOTCOUNTING);
     }
     assert_error(bloomfile_merge(TO_PATH("x", 0), both, 1, &merge), BLOOMFILE_EISSERIES);
     assert_error(bloomfile_merge(TO_PATH("x", 0), both, 2, &merge), BLOOMFILE_EISSERIES);
-    assert_error(bloomfile_copy_sealed(TO_PATH("x", 0), bloomfile_layer(f, 1)),
+    assert_error(bloomfile_copy_sealed(TO_PATH("x", 0), bloomfile_layer(f, 1), NULL),
                  BLOOMFILE_EISSERIES);
     assert_error(bloomfile_rescue("x", bloomfile_layer(f, 1), 0), BLOOMFILE_EISSERIES);
-    assert_error(bloomfile_copy_sealed(TO_PATH(NULL, 0), f), BLOOMFILE_EVALUE);
-    assert_error(bloomfile_copy_sealed(TO_PATH("x", BLOOMFILE_OPEN_WRITE), f), BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_copy_sealed(TO_PATH(NULL, 0), f, NULL), BLOOMFILE_EVALUE);
+    assert_error(bloomfile_copy_sealed(TO_PATH("x", BLOOMFILE_OPEN_WRITE), f, NULL),
+                 BLOOMFILE_EFLAGS);
     assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EVALUE);
     assert_error(bloomfile_rescue("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EFLAGS);
-    assert_error(bloomfile_seal(f), BLOOMFILE_EISSERIES);
+    assert_error(bloomfile_seal(f, NULL), BLOOMFILE_EISSERIES);
     assert_error(bloomfile_measure_map(f, fill, 3), BLOOMFILE_EISSERIES);
     assert_error(bloomfile_measure_page(f, 0, &solution), BLOOMFILE_EVALUE);
     assert_error(bloomfile_remove_digest(f, 1), BLOOMFILE_ENOTCOUNTING);
@@ -953,7 +966,7 @@ TEST_IN_DIR(a_handle_without_writing_says_why_it_cannot_add)
     assert_error(bloomfile_add_digests(f, NULL, 0, NULL, &added, NULL), 0);
     assert_int_equal(added, 0);
     assert_int_equal(info_of(f).keys, keys);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
     finish(f);
     for (size_t i = 0; i < ROWS(rows); i++) {
         f = opened(rows[i].path, 0);
@@ -1004,7 +1017,7 @@ static struct bytes sealed_series(void)
 {
     make_grown("live");
     bloomfile_filter *f = opened("live", 0);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
     bloomfile_close(f);
     return read_file("sealed");
 }
@@ -1352,7 +1365,7 @@ TEST_IN_DIR(an_application_s_hash_is_named_once_for_all_layers)
     assert_error(bloomfile_create(&f, "hash", &params, 0), 0);
     add_numbers_to(f, 0, MANY, 100);
     assert_int_equal(absent_of(f, 0, MANY), 0);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
     finish(f);
     assert_error(open_any(&f, "sealed", 0), 0);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));

@@ -156,7 +156,7 @@ static int finish_it(void)
 
 static int copy(void)
 {
-    return bloomfile_copy_sealed(TO_PATH("made", 0), in_files ? reader : writer);
+    return bloomfile_copy_sealed(TO_PATH("made", 0), in_files ? reader : writer, NULL);
 }
 
 static int copy_to_memory(void)
@@ -172,7 +172,8 @@ static int copy_to_memory(void)
 static int copy_to_stream(void)
 {
     int fd = open("stream", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    int error = fd < 0 ? errno : bloomfile_copy_sealed(TO_FD(fd, "."), in_files ? reader : writer);
+    int error =
+        fd < 0 ? errno : bloomfile_copy_sealed(TO_FD(fd, "."), in_files ? reader : writer, NULL);
     if (fd >= 0)
         close(fd);
     unlink("stream");
@@ -349,9 +350,10 @@ TEST_IN_DIR(what_is_no_live_series_or_no_path_is_not_rescued)
     add(f, 0, 2 * FIRST);
     assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EVALUE);
     assert_error(bloomfile_rescue("x", f, BLOOMFILE_OPEN_WRITE), BLOOMFILE_EFLAGS);
-    assert_error(bloomfile_copy_sealed(TO_PATH(NULL, 0), f), BLOOMFILE_EVALUE);
-    assert_error(bloomfile_copy_sealed(TO_PATH("x", BLOOMFILE_OPEN_WRITE), f), BLOOMFILE_EFLAGS);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH(NULL, 0), f, NULL), BLOOMFILE_EVALUE);
+    assert_error(bloomfile_copy_sealed(TO_PATH("x", BLOOMFILE_OPEN_WRITE), f, NULL),
+                 BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
     s = opened("sealed", 0);
     assert_error(bloomfile_rescue("x", s, 0), BLOOMFILE_ESEALED);
     assert_error(bloomfile_sync(s, NULL), BLOOMFILE_ESEALED);

@@ -172,7 +172,7 @@ TEST_IN_DIR(a_sealed_layer_that_differs_in_any_field_is_foreign)
                                                CHANGE(link, 8, 1) };
     static const struct change of_first[] = { CHANGE(layer, 8, 1), CHANGE(link, 8, 1) };
     bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 3);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
     finish(f);
     struct bytes image = read_file("sealed");
     const struct bloomfile_info first = info_of_file("grow");
@@ -193,7 +193,7 @@ TEST_IN_DIR(a_sealed_layer_that_differs_in_any_field_is_foreign)
 TEST_IN_DIR(a_sealed_series_is_no_layer)
 {
     bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 3);
-    assert_error(bloomfile_copy_sealed(TO_PATH("grow.3", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("grow.3", 0), f, NULL), 0);
     finish(f);
     const size_t before = open_descriptors();
     assert_error(open_error("grow", 0), BLOOMFILE_ESERIES);
@@ -551,7 +551,7 @@ TEST_IN_DIR(unlink_removes_all_files_of_a_filter)
         assert_error(bloomfile_unlink("series"), ENOENT);
     }
     bloomfile_filter *f = make_removed(1);
-    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
     finish(f);
     set_mode("sealed", 0444);
     make_symlink("sealed", "link");
@@ -604,9 +604,9 @@ TEST_IN_DIR(one_file_replaces_no_series_of_several)
         bloomfile_builder *b;
         const size_t layers = bloomfile_layers(f);
         const int expected = layers > 1 ? BLOOMFILE_ESERIES : 0;
-        assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f), 0);
+        assert_error(bloomfile_copy_sealed(TO_PATH("sealed", 0), f, NULL), 0);
         if (layers > 1)
-            assert_error(bloomfile_copy_sealed(TO_PATH("series", BLOOMFILE_TO_REPLACE), f),
+            assert_error(bloomfile_copy_sealed(TO_PATH("series", BLOOMFILE_TO_REPLACE), f, NULL),
                          BLOOMFILE_ESERIES);
         finish(f);
         make_symlink("series", "link");

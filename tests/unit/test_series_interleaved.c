@@ -380,7 +380,7 @@ TEST_IN_DIR(a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for)
     assert_true(has_numbers(writer, 0, 2 * FIRST));
     assert_error(sync_it(), BLOOMFILE_ERECORD);
     assert_error(bloomfile_finish(writer), BLOOMFILE_ERECORD);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader), BLOOMFILE_ERECORD);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader, NULL), BLOOMFILE_ERECORD);
     assert_error(bloomfile_check(reader), BLOOMFILE_ERECORD);
     assert_true(finds(reader, ABSENT));
     end();
@@ -738,7 +738,7 @@ static void remove_all_or_none(void)
 
 static int copy_it(void)
 {
-    return bloomfile_copy_sealed(TO_PATH("kept", 0), reader);
+    return bloomfile_copy_sealed(TO_PATH("kept", 0), reader, NULL);
 }
 
 static void remove_copy(void)

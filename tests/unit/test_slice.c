@@ -94,7 +94,7 @@ static void close_all(bloomfile_filter **list, uint32_t slices)
 static int join(const char *path, bloomfile_filter **list, uint32_t slices)
 {
     return bloomfile_join(TO_PATH(path, BLOOMFILE_TO_REPLACE),
-                          (const bloomfile_filter *const *)list, slices, 0);
+                          (const bloomfile_filter *const *)list, slices, 0, NULL);
 }
 
 /* ---- building and joining */
@@ -117,7 +117,8 @@ TEST_IN_DIR(test_they_make_the_whole)
 
         int fd = open("stream", O_RDWR | O_CREAT | O_TRUNC, 0600);
         assert_error(
-            bloomfile_join(TO_FD(fd, NULL), (const bloomfile_filter *const *)list, slices, 0), 0);
+            bloomfile_join(TO_FD(fd, NULL), (const bloomfile_filter *const *)list, slices, 0, NULL),
+            0);
         close(fd);
         assert_file_holds("stream", whole.data, whole.size);
         struct bytes embedded, same;
@@ -218,19 +219,20 @@ static int join_both(void)
     size_t size;
     open_all(list, 2, 0);
     const int error = join("joined", list, 2), fd = open("stream", O_RDWR | O_CREAT, 0600);
-    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, 0), error);
+    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, 0, NULL), error);
     assert_error(join_memory(&image, &size, slices, 2, 0), error);
     bloomfile_free(image);
     assert_error(bloomfile_join_headers(header, headers, 2, 0), error);
 
     const unsigned as_is = BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, replace = BLOOMFILE_TO_REPLACE;
-    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, as_is), 0);
-    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, as_is), 0);
+    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, as_is, NULL), 0);
+    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, as_is, NULL), 0);
     assert_error(join_memory(&image, &size, slices, 2, as_is), 0);
     bloomfile_free(image);
     assert_error(bloomfile_join_headers(header, headers, 2, as_is), 0);
-    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, 0x400), BLOOMFILE_EFLAGS);
-    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, replace), BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, 0x400, NULL),
+                 BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, replace, NULL), BLOOMFILE_EFLAGS);
     assert_error(join_memory(&image, &size, slices, 2, replace), BLOOMFILE_EFLAGS);
     assert_error(bloomfile_join_headers(header, headers, 2, replace), BLOOMFILE_EFLAGS);
     close(fd);
@@ -829,7 +831,7 @@ TEST_IN_DIR(test_what_needs_a_whole)
     open_all(list, 2, 0);
     const bloomfile_filter *const *srcs = (const bloomfile_filter *const *)list;
     size_t count = 0;
-    assert_error(bloomfile_fold(TO_PATH("out", 0), list[0], 1), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_fold(TO_PATH("out", 0), list[0], 1, NULL), BLOOMFILE_EISSLICE);
     assert_error(bloomfile_fold_plan(list[0], 0, NULL, &count), BLOOMFILE_EISSLICE);
     assert_error(bloomfile_merge(TO_PATH("out", 0), srcs, 2, NULL), BLOOMFILE_EISSLICE);
     assert_error(bloomfile_merge(TO_PATH("out", 0), srcs, 1, NULL), BLOOMFILE_EISSLICE);
@@ -839,13 +841,13 @@ TEST_IN_DIR(test_what_needs_a_whole)
     assert_error(bloomfile_compatible(list[0], whole), BLOOMFILE_EISSLICE);
     assert_error(bloomfile_compatible(whole, list[0]), BLOOMFILE_EISSLICE);
     bloomfile_close(whole);
-    assert_error(bloomfile_project(TO_PATH("out", 0), list[0]), BLOOMFILE_ENOTCOUNTING);
+    assert_error(bloomfile_project(TO_PATH("out", 0), list[0], NULL), BLOOMFILE_ENOTCOUNTING);
     void *image;
     size_t size;
     assert_error(copy_memory(&image, &size, list[0]), BLOOMFILE_EISSLICE);
     bloomfile_filter *f;
     assert_error(bloomfile_open(&f, slice_path(0), BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESEALED);
-    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), list[0]), 0);
+    assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), list[0], NULL), 0);
     struct bytes copy = read_file("copy");
     assert_file_holds(slice_path(0), copy.data, copy.size);
     free(copy.data);

@@ -286,7 +286,7 @@ TEST_IN_DIR(the_writer_that_sealed_it_reports_it)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f, NULL), 0);
     wait_for_file_times();
     assert_true(has_numbers(f, 0, LIVE_KEYS));
     assert_error(bloomfile_recheck(f), 0);

@@ -150,11 +150,8 @@ static _Noreturn void fail(const struct work *w, int error, const char *attempt)
 /* Records the watermark, which is of the last key, if that was added. */
 static void sync_keys(struct work *w)
 {
-    uint8_t watermark[BLOOMFILE_WATERMARK_SIZE] = { 0 };
-    const bool complete = w->add->watermark != NULL && w->all_read && w->taken == w->read;
-    if (complete)
-        memcpy(watermark, w->add->watermark, strlen(w->add->watermark));
-    int error = bloomfile_sync(w->f, complete ? watermark : NULL);
+    const bool complete = w->all_read && w->taken == w->read;
+    int error = bloomfile_sync(w->f, complete ? w->add->metadata.given.watermark : NULL);
     if (error != 0)
         fail(w, error, "sync");
     w->unsynced = 0;

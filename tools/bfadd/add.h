@@ -3,10 +3,12 @@
 #ifndef BLOOMFILE_TOOLS_ADD_H
 #define BLOOMFILE_TOOLS_ADD_H
 
+#include "filters/params.h"
 #include "keys/keys.h"
 
 struct add {
-    const char *path, *rescue, *watermark;
+    const char *path, *rescue;
+    struct params_metadata metadata; /* the watermark alone */
     char *const *inputs;
     int inputs_count;
     struct keys_options keys;

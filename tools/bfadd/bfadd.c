@@ -6,7 +6,6 @@
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "filters/messages.h"
-#include "filters/params.h"
 #include "filters/same_file.h"
 #include "filters/target_file.h"
 
@@ -28,8 +27,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_BITS(struct add, open_flags, BLOOMFILE_OPEN_ADD_EXACT)),
     OPTION(0, "sync", "N", "write to disk after every N keys (default: only at the end)",
            OPTIONS_COUNT(struct add, sync_every, "keys", 1, UINT64_MAX)),
-    OPTION(0, "watermark", "TEXT", "once all keys are on disk, record TEXT in FILE, up to 32 bytes",
-           OPTIONS_STRING(struct add, watermark, NULL), .value = OPTIONS_A_TEXT),
+    PARAMS_WATERMARK(struct add, metadata),
     OPTION(0, "rescue", "NEWFILE",
            "if the disk fails or FILE is replaced, save the filter to NEWFILE",
            OPTIONS_STRING(struct add, rescue, "the name of a file"), .value = OPTIONS_A_FILTER),
@@ -65,8 +63,6 @@ static void parse(struct add *a, int argc, char **argv)
         cli_usage("--exact and --remove are mutually exclusive");
     if (a->remove && (a->open_flags & BLOOMFILE_OPEN_OVER_CAPACITY) != 0)
         cli_usage("--overfull and --remove are mutually exclusive");
-    if (a->watermark != NULL && strlen(a->watermark) > BLOOMFILE_WATERMARK_SIZE)
-        cli_usage("the watermark is longer than %u bytes", BLOOMFILE_WATERMARK_SIZE);
     keys_options_check(&a->keys);
     message_order = "the filter comes first: bfadd FILE KEYFILE...";
     a->path = argv[first];

@@ -222,7 +222,7 @@ static int fold(const struct request *r, bloomfile_filter *f, uint64_t factor)
     destination_check_again(r->dest);
     check_loss(r, f);
     struct bloomfile_destination to = destination_of(r->dest, r->force);
-    return bloomfile_fold(&to, f, factor);
+    return bloomfile_fold(&to, f, factor, NULL);
 }
 
 int main(int argc, char **argv)

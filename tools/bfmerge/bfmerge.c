@@ -35,16 +35,10 @@ struct request {
     int count;
     unsigned mode;
     struct bloomfile_merge_params params;
+    struct params_metadata metadata;
     unsigned open_flags;
-    bool tagged, null, disjoint, overfull, as_is, force, discard, quiet, verbose;
+    bool null, disjoint, overfull, as_is, force, discard, quiet, verbose;
 };
-
-static void take_tag(void *request, char *value)
-{
-    struct request *r = request;
-    r->tagged = true;
-    params_take_tag(r->params.tag, value);
-}
 
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Mode:"),
@@ -72,8 +66,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            "highest false-positive rate allowed for DEST; 1 allows any (default: the highest target"
            " rate of the SRCs)",
            OPTIONS_RATE(struct request, params.max_fpr, 1)),
-    PARAMS_LABEL(struct request, params.label),
-    PARAMS_TAG(struct request, dest, take_tag),
+    PARAMS_METADATA(struct request, metadata),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "SRC"),
     OPTION(0, "overfull", NULL, "with --slices: " PARAMS_OVERFULL,
            OPTIONS_FLAG(struct request, overfull)),
@@ -110,9 +103,6 @@ static void check_options(const struct request *r)
 {
     if (r->mode != UNION && (r->params.max_fpr > 0 || r->disjoint))
         cli_usage("%s needs --union", r->disjoint ? "--disjoint" : "--fpr");
-    if ((r->mode == PROJECT || r->mode == SLICES) && (r->params.label != NULL || r->tagged))
-        cli_usage("%s keeps the label and the tag of SRC",
-                  r->mode == PROJECT ? "--project" : "--slices");
     if (r->discard && !r->force)
         cli_usage("--discard needs --force");
     if (r->mode != SLICES && r->as_is)
@@ -231,12 +221,14 @@ static int combine(const struct request *r, const struct merge_sources *s,
                    struct bloomfile_destination *to)
 {
     struct bloomfile_merge_params params = r->params;
+    const struct bloomfile_metadata *given = &r->metadata.given;
+    params.metadata = given;
     params.op = r->mode == INTERSECT ? BLOOMFILE_MERGE_INTERSECTION : BLOOMFILE_MERGE_UNION;
     if (r->mode != SLICES)
         params.keys = count_keys(r, s);
     const unsigned accept = r->as_is ? BLOOMFILE_JOIN_ACCEPT_INCOMPLETE : 0;
     const bloomfile_filter **filters = merge_sources_filters(s);
-    const int error = r->mode == SLICES ? bloomfile_join(to, filters, s->count, accept)
+    const int error = r->mode == SLICES ? bloomfile_join(to, filters, s->count, accept, given)
                                         : bloomfile_merge(to, filters, s->count, &params);
     free(filters);
     return error;
@@ -250,7 +242,8 @@ static int make(const struct request *r, const struct merge_sources *s)
     destination_check_again(r->dest);
     merge_dest_check(&dest, s);
     struct bloomfile_destination to = destination_of(r->dest, r->force);
-    return r->mode == PROJECT ? bloomfile_project(&to, first) : combine(r, s, &to);
+    return r->mode == PROJECT ? bloomfile_project(&to, first, &r->metadata.given)
+                              : combine(r, s, &to);
 }
 
 static void merge(const struct request *r, const struct merge_sources *s)
@@ -312,7 +305,7 @@ static void report(const struct request *r)
 
 int main(int argc, char **argv)
 {
-    struct request r = { .params = BLOOMFILE_MERGE_PARAMS_INIT };
+    struct request r = { .params = BLOOMFILE_MERGE_PARAMS_INIT, .metadata = PARAMS_METADATA_INIT };
     struct merge_sources sources = { 0 };
     cli_start(argv[0]);
     parse(&r, argc, argv);

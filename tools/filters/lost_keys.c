@@ -113,7 +113,7 @@ static struct match match_folded(const bloomfile_filter *f, uint64_t factor, boo
     struct bloomfile_destination to = bloomfile_to_memory();
     bloomfile_filter *folded;
     struct match m = { .chance = 1 };
-    if (bloomfile_fold(&to, f, factor) != 0)
+    if (bloomfile_fold(&to, f, factor, NULL) != 0)
         return m;
     if (opening_from(&folded, bloomfile_from_memory(to.memory, to.size), 0, OPENING_ANY, NULL) ==
         0) {

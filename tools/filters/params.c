@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Options about seeds, layouts, tags and threads. */
+ * Options about seeds, layouts, tags, watermarks and threads. */
 #include "filters/params.h"
 
 #include <bloomfile.h>
@@ -13,6 +13,7 @@
 #include <sys/random.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
 
 enum {
     DEFAULT_THREADS = 16 /* at most */
@@ -45,6 +46,29 @@ void params_take_tag(void *tag, char *value)
 {
     if (!cli_parse_hex(value, tag, BLOOMFILE_TAG_SIZE))
         cli_usage("--tag takes 2 to 32 hexadecimal digits, two for each byte, not '%s'", value);
+}
+
+void params_take_other_tag(void *metadata, char *value)
+{
+    struct params_metadata *m = metadata;
+    params_take_tag(m->tag, value);
+    m->given.tag = m->tag;
+}
+
+/* The same text as in labels. */
+void params_take_watermark(void *metadata, char *value)
+{
+    struct params_metadata *m = metadata;
+    const size_t size = strlen(value);
+    char *safe = text_safe(value, size, true);
+    if (size > sizeof(m->watermark) || strcmp(safe, value) != 0)
+        cli_usage("--watermark takes up to %zu bytes of UTF-8 without control characters, not"
+                  " '%s' (%zu bytes)",
+                  sizeof(m->watermark), safe, size);
+    free(safe);
+    memset(m->watermark, 0, sizeof(m->watermark));
+    memcpy(m->watermark, value, size);
+    m->given.watermark = m->watermark;
 }
 
 const char *params_layout(uint32_t layout)

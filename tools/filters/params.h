@@ -25,6 +25,24 @@
     OPTION(0, "tag", "HEX", "store an identifier for programs, up to 16 bytes in hexadecimal",     \
            OPTIONS_CALL(request, field, take), .value = OPTIONS_A_TEXT)
 
+#define PARAMS_WATERMARK(request, field)                                                           \
+    OPTION(0, "watermark", "TEXT", "store how far the keys are complete, up to 32 bytes of UTF-8", \
+           OPTIONS_CALL(request, field, params_take_watermark), .value = OPTIONS_A_TEXT)
+
+/* The caller's data for a filter made of other filters. `given` points into it: do not copy it. */
+struct params_metadata {
+    struct bloomfile_metadata given;
+    uint8_t tag[BLOOMFILE_TAG_SIZE], watermark[BLOOMFILE_WATERMARK_SIZE];
+};
+#define PARAMS_METADATA_INIT                                                                       \
+    {                                                                                              \
+        .given = BLOOMFILE_METADATA_INIT                                                           \
+    }
+
+#define PARAMS_METADATA(request, field)                                                            \
+    PARAMS_LABEL(request, field.given.label), PARAMS_TAG(request, field, params_take_other_tag),   \
+        PARAMS_WATERMARK(request, field)
+
 #define PARAMS_RANDOM "random"
 #define PARAMS_SEED(request, field, take)                                                          \
     OPTION('s', "seed", "SEED",                                                                    \
@@ -64,8 +82,12 @@ uint64_t params_seed(const char *text);
 const char *params_layout(uint32_t layout);
 const char *params_plain_layout(uint32_t layout);
 
-/* For PARAMS_TAG(): the value goes to 16 bytes. */
+/* For PARAMS_TAG(): the value goes to 16 bytes, or to a struct params_metadata. */
 void params_take_tag(void *tag, char *value);
+void params_take_other_tag(void *metadata, char *value);
+
+/* For PARAMS_WATERMARK(): the same of a watermark. */
+void params_take_watermark(void *metadata, char *value);
 
 /* Finds the size that follows from -n, -p, -m and -k. False: no size keeps the rate. */
 bool params_size(const struct bloomfile_params *params, struct bloomfile_size *size);

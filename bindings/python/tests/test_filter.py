@@ -102,11 +102,11 @@ class Building(Case):
 
     def test_parameters_reach_the_header(self):
         f = self.build(["a", "b"], 0.001, layout="classic", seed=2**64 - 1, label="süß", tag=b"tag", key_kind="text", threads=2,
-                       memory=1 << 20, spool=self.folder)
+                       watermark=b"7", memory=1 << 20, spool=self.folder)
         info = f.info()
         self.assertEqual((info.layout, info.fpr, info.seed, info.label, info.tag, info.key_kind, info.keys, info.state),
                          ("classic", 0.001, 2**64 - 1, "süß", b"tag" + bytes(13), "text", 2, "sealed"))
-        self.assertEqual(f.seed, 2**64 - 1)
+        self.assertEqual((f.seed, info.watermark), (2**64 - 1, b"7" + bytes(31)))
         self.assertEqual(self.build(["a"], bits=1024, hashes=5, replace=True).info().bits, 1024)
         self.assertEqual(self.build(["abcd"], key_kind=4, replace=True).info().key_size, 4)
         for layout in "blocked", "classic", "counting", "ribbon":
@@ -120,8 +120,8 @@ class Building(Case):
                 (errors.EVALUE, {"bits": 511}), (OverflowError, {"bits": -1}), (OverflowError, {"bits": 1 << 64}),
                 (errors.EVALUE, {"hashes": 65}), (OverflowError, {"hashes": 1 << 32}), (OverflowError, {"seed": 1 << 64}),
                 (TypeError, {"seed": 0.5}), (errors.EVALUE, {"label": "x" * 113}), (ValueError, {"label": "a\0b"}),
-                (ValueError, {"tag": bytes(17)}), (TypeError, {"tag": "text"}), (errors.EVALUE, {"threads": 1025}),
-                (ValueError, {"key_kind": "pages"}), (TypeError, {"nonsense": 1}), (FileNotFoundError, {"spool": "/none"})]:
+                (ValueError, {"tag": bytes(17)}), (TypeError, {"tag": "text"}), (ValueError, {"watermark": bytes(33)}),
+                (errors.EVALUE, {"threads": 1025}), (ValueError, {"key_kind": "pages"}), (TypeError, {"nonsense": 1}), (FileNotFoundError, {"spool": "/none"})]:
             with self.subTest(params), self.assertRaises(error):
                 bloomfile.Builder(memory=1 << 20, **params).add_many(map(str, range(200000)))
         self.assertEqual(os.listdir(self.folder), [])

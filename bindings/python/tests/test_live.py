@@ -163,7 +163,8 @@ class Adding(Case):
         f = self.live()
         f.add("a")
         f.sync()
-        f.seal()
+        f.seal(watermark=b"end")
+        self.assertEqual(f.info().watermark.rstrip(b"\0"), b"end")
         self.assertEqual(f.info().state, "sealed")
         f.verify()
         self.assertIn("a", f)
@@ -183,10 +184,10 @@ class Adding(Case):
             self.assertRaises(errors.ELIVE, reader.verify)
 
     def test_parameters(self):
-        f = self.live(fpr=0.001, layout="classic", label="seen", tag=b"\1", key_kind="text", replace=True)
+        f = self.live(fpr=0.001, layout="classic", label="seen", tag=b"\1", watermark=b"\2", key_kind="text", replace=True)
         info = f.info()
-        self.assertEqual((info.state, info.fpr, info.layout, info.label, info.tag[0], info.key_kind),
-                         ("live", 0.001, "classic", "seen", 1, "text"))
+        self.assertEqual((info.state, info.fpr, info.layout, info.label, info.tag[0], info.watermark[0], info.key_kind),
+                         ("live", 0.001, "classic", "seen", 1, 2, "text"))
         self.assertRaises(FileExistsError, bloomfile.LiveFilter.create, f.path, 10)
         for error, params in [
                 (errors.EISRIBBON, {"layout": "ribbon"}), (ValueError, {"generations": 1}), (errors.ESERIES, {"generations": 1001}),

@@ -63,8 +63,8 @@ class Combined(Case):
 
     def test_merging(self):
         paths = self.shards()
-        bloomfile.merge(self.path, paths, label="all", tag=b"t")
-        self.tool("bfmerge", "-q", "--label", "all", "--tag", "74", self.folder / "tool.bloom", *paths)
+        bloomfile.merge(self.path, paths, label="all", tag=b"t", watermark=b"7")
+        self.tool("bfmerge", "-q", "--label", "all", "--tag", "74", "--watermark", "7", self.folder / "tool.bloom", *paths)
         self.assertEqual(self.path.read_bytes(), (self.folder / "tool.bloom").read_bytes())
         with bloomfile.Filter(self.path) as f:
             self.assertEqual(f.contains_many(WORDS), b"\1" * len(WORDS))

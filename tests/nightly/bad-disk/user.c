@@ -106,6 +106,11 @@ static int sync_filter(bloomfile_filter *f)
     return bloomfile_sync(f, NULL);
 }
 
+static int seal_filter(bloomfile_filter *f)
+{
+    return bloomfile_seal(f, NULL);
+}
+
 static bool promising(struct user *u, int (*call)(bloomfile_filter *))
 {
     unsigned added[WRITERS];
@@ -119,7 +124,7 @@ static bool promising(struct user *u, int (*call)(bloomfile_filter *))
 
 static void seal(struct user *u)
 {
-    if (promising(u, bloomfile_seal))
+    if (promising(u, seal_filter))
         u->ledger->sealed = 1;
 }
 
@@ -128,13 +133,13 @@ static int make_copy(const char *path, const bloomfile_filter *f, const char *ho
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     params.max_fpr = 1;
     if (strcmp(how, "copy_sealed") == 0)
-        return bloomfile_copy_sealed(TO_PATH(path, 0), f);
+        return bloomfile_copy_sealed(TO_PATH(path, 0), f, NULL);
     if (strcmp(how, "fold") == 0)
-        return bloomfile_fold(TO_PATH(path, 0), f, 2);
+        return bloomfile_fold(TO_PATH(path, 0), f, 2, NULL);
     if (strcmp(how, "merge") == 0)
         return bloomfile_merge(TO_PATH(path, 0), &f, 1, &params);
     if (strcmp(how, "project") == 0)
-        return bloomfile_project(TO_PATH(path, 0), f);
+        return bloomfile_project(TO_PATH(path, 0), f, NULL);
     if (strcmp(how, "rescue") == 0)
         return bloomfile_rescue(path, f, 0);
     errx(4, "copy=%s", how);

@@ -278,22 +278,22 @@ static int open_to_write(void)
 
 static int seal(void)
 {
-    return bloomfile_seal(writer);
+    return bloomfile_seal(writer, NULL);
 }
 
 static int copy_sealed(void)
 {
-    return bloomfile_copy_sealed(TO_PATH("out", 0), sources[0]);
+    return bloomfile_copy_sealed(TO_PATH("out", 0), sources[0], NULL);
 }
 
 static int copy_sealed_replace(void)
 {
-    return bloomfile_copy_sealed(TO_PATH("out", BLOOMFILE_TO_REPLACE), sources[0]);
+    return bloomfile_copy_sealed(TO_PATH("out", BLOOMFILE_TO_REPLACE), sources[0], NULL);
 }
 
 static int copy_sealed_fd(void)
 {
-    return bloomfile_copy_sealed(TO_FD(STDOUT_FILENO, "."), sources[0]);
+    return bloomfile_copy_sealed(TO_FD(STDOUT_FILENO, "."), sources[0], NULL);
 }
 
 static int rescue(void)
@@ -308,12 +308,12 @@ static int rescue_replace(void)
 
 static int fold(void)
 {
-    return bloomfile_fold(TO_PATH("out", 0), sources[0], 4);
+    return bloomfile_fold(TO_PATH("out", 0), sources[0], 4, NULL);
 }
 
 static int fold_fd(void)
 {
-    return bloomfile_fold(TO_FD(STDOUT_FILENO, "."), sources[0], 4);
+    return bloomfile_fold(TO_FD(STDOUT_FILENO, "."), sources[0], 4, NULL);
 }
 
 static const bloomfile_filter *const *both(void)
@@ -339,22 +339,22 @@ static int merge_fd(void)
 
 static int project(void)
 {
-    return bloomfile_project(TO_PATH("out", 0), sources[0]);
+    return bloomfile_project(TO_PATH("out", 0), sources[0], NULL);
 }
 
 static int project_fd(void)
 {
-    return bloomfile_project(TO_FD(STDOUT_FILENO, "."), sources[0]);
+    return bloomfile_project(TO_FD(STDOUT_FILENO, "."), sources[0], NULL);
 }
 
 static int join(void)
 {
-    return bloomfile_join(TO_PATH("out", 0), both(), 2, 0);
+    return bloomfile_join(TO_PATH("out", 0), both(), 2, 0, NULL);
 }
 
 static int join_fd(void)
 {
-    return bloomfile_join(TO_FD(STDOUT_FILENO, "."), both(), 2, 0);
+    return bloomfile_join(TO_FD(STDOUT_FILENO, "."), both(), 2, 0, NULL);
 }
 
 static const void *body_to_assemble(size_t *size)

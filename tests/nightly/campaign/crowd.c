@@ -333,7 +333,7 @@ static void go_on(bloomfile_filter *f, unsigned epoch)
         found("LOST: a key that was added afterwards");
     era(epoch)->progress[0].fresh += was_new;
     if (crowd->plan.series == 0) {
-        expect("sealing afterwards", bloomfile_seal(f));
+        expect("sealing afterwards", bloomfile_seal(f, NULL));
         check_counts("the filter afterwards", f, epoch);
     }
     check_all("the filter afterwards", f, f, epoch, &told);
@@ -367,7 +367,7 @@ static void check_end(void)
     f = open_present(0, &epoch);
     if (f == NULL)
         found("the filter cannot be opened after the end");
-    expect("a copy at the end", bloomfile_copy_sealed(TO_PATH("last", 0), f));
+    expect("a copy at the end", bloomfile_copy_sealed(TO_PATH("last", 0), f, NULL));
     bloomfile_close(f);
     expect("opening the last copy", bloomfile_open(&f, "last", BLOOMFILE_OPEN_VERIFY_FULL));
     if (!forgets())

@@ -322,7 +322,7 @@ static int copy(struct copying *c)
     if (c->before != NO_EPOCH && rename(c->copy, c->older) != 0)
         found("%s cannot be renamed", c->copy);
     c->before = NO_EPOCH;
-    const int error = bloomfile_copy_sealed(TO_PATH(c->copy, BLOOMFILE_TO_REPLACE), c->f);
+    const int error = bloomfile_copy_sealed(TO_PATH(c->copy, BLOOMFILE_TO_REPLACE), c->f, NULL);
     if (error != 0)
         return error;
     check_copy(c, "a sealed copy", c->copy, &told);
@@ -358,7 +358,7 @@ static int fold(struct copying *c)
     const uint64_t factor = choices[below(count < 12 ? count : 12)].factor;
     free(choices);
     if (error == 0)
-        error = bloomfile_fold(TO_PATH(c->result, BLOOMFILE_TO_REPLACE), c->f, factor);
+        error = bloomfile_fold(TO_PATH(c->result, BLOOMFILE_TO_REPLACE), c->f, factor, NULL);
     if (error != 0)
         return error;
     check_copy(c, "a folded copy", c->result, &told);
@@ -391,7 +391,7 @@ static int project(struct copying *c)
     if (crowd->plan.layout != BLOOMFILE_LAYOUT_COUNTING)
         return 0;
     const struct told told = told_now(c->epoch);
-    const int error = bloomfile_project(TO_PATH(c->result, BLOOMFILE_TO_REPLACE), c->f);
+    const int error = bloomfile_project(TO_PATH(c->result, BLOOMFILE_TO_REPLACE), c->f, NULL);
     if (error != 0)
         return error;
     check_copy(c, "a projection", c->result, &told);
@@ -519,7 +519,7 @@ static void seal(unsigned epoch)
             return;
         }
         enter_sync();
-        const int error = bloomfile_seal(f);
+        const int error = bloomfile_seal(f, NULL);
         leave_sync();
         if (error != EBUSY)
             allow("sealing", error, f, epoch);

@@ -411,7 +411,7 @@ def compare_join(_, parts):
         if any(handle.error for handle in handles):
             return
         pointers = (ctypes.c_void_p * len(parts))(*(handle.pointer.value for handle in handles))
-        error = C.bloomfile_join(ctypes.byref(to), pointers, len(parts), 0)
+        error = C.bloomfile_join(ctypes.byref(to), pointers, len(parts), 0, None)
         joined, refused = refusal(joined_by_text, parts)
         need_same("joining", error_name(error), refused)
         if not error:

@@ -88,7 +88,7 @@ static void write_to(const char *path)
     if (error != 0)
         return;
     say(bloomfile_add(f, "tomorrow", strlen("tomorrow"), NULL));
-    say(bloomfile_seal(f));
+    say(bloomfile_seal(f, NULL));
     printf(" %d", bloomfile_contains(f, "tomorrow", strlen("tomorrow")));
     bloomfile_close(f);
 }

@@ -61,7 +61,7 @@ static int seal(const char *path, const char *unused)
     bloomfile_filter *f;
     int error = bloomfile_open(&f, path, BLOOMFILE_OPEN_WRITE);
     if (error == 0)
-        error = bloomfile_seal(f);
+        error = bloomfile_seal(f, NULL);
     bloomfile_close(f);
     return error;
 }
@@ -71,7 +71,7 @@ static int copy(const char *path, const char *to)
     bloomfile_filter *f;
     int error = bloomfile_open(&f, path, 0);
     if (error == 0)
-        error = bloomfile_copy_sealed(TO_PATH(to, 0), f);
+        error = bloomfile_copy_sealed(TO_PATH(to, 0), f, NULL);
     bloomfile_close(f);
     return error;
 }

@@ -148,7 +148,7 @@ static void leave(struct writer *w)
 static void seal(struct writer *w)
 {
     say("sealing", w->added);
-    int error = bloomfile_seal(w->filter);
+    int error = bloomfile_seal(w->filter, NULL);
     if (error != 0)
         fail("seal", error);
     say("sealed", w->added);

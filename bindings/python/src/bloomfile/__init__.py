@@ -133,13 +133,13 @@ def _check_several(name, filters):
         raise TypeError(f"{name} are several filters: put one into a list")
 
 
-def merge(dst, srcs, *, op="union", max_fpr=None, keys=0, label=None, tag=b"", replace=False):
+def merge(dst, srcs, *, op="union", max_fpr=None, keys=0, label=None, tag=b"", watermark=b"", replace=False):
     """Unites filters, or intersects them by op="intersection"."""
     _check_several("srcs", srcs)
     if op not in _OPS:
         raise ValueError(f"op is 'union' or 'intersection', not {op!r}")
     with _opened(srcs) as opened:
-        _core.merge(dst, opened, _OPS[op], max_fpr, keys, label, tag, replace)
+        _core.merge(dst, opened, _OPS[op], max_fpr, keys, label, tag, watermark, replace)
 
 
 def join(dst, slices, *, accept_incomplete=False, replace=False):

@@ -320,8 +320,8 @@ static PyMethodDef methods[] = {
 
 static const char documentation[] =
     "Builder(fpr=None, *, layout=None, bits=0, hashes=0, capacity=0, seed=0, label=None, tag=b'', "
-    "key_kind=None, threads=1, memory=0, spool=None, slice=0, slices=0, "
-    "over_capacity=False)\n--\n\n"
+    "key_kind=None, threads=1, memory=0, spool=None, slice=0, slices=0, over_capacity=False, "
+    "watermark=b'')\n--\n\n"
     "Collects keys, and makes a sealed filter of the exact size.\n\n"
     "fpr: None is 0.01, or what `bits` gives. layout: 'blocked' (None), 'classic', 'counting' or "
     "'ribbon'. memory: bytes to take; digests beyond go to files in `spool`. slices: makes the "

@@ -175,7 +175,7 @@ static PyObject *fold(PyObject *module, PyObject *args)
         (w.asked = PyUnicode_FromFormat("factor=%llu", (unsigned long long)factor)) != NULL &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
         int error;
-        LONG_CALL(error, bloomfile_fold(&w.to, w.filters[0], factor));
+        LONG_CALL(error, bloomfile_fold(&w.to, w.filters[0], factor, NULL));
         result = work_end(&w, error);
     }
     work_free(&w);
@@ -205,10 +205,15 @@ static PyObject *merge(PyObject *module, PyObject *args)
 {
     struct work w = { 0 };
     struct bloomfile_merge_params p = BLOOMFILE_MERGE_PARAMS_INIT;
+    struct bloomfile_metadata metadata = BLOOMFILE_METADATA_INIT;
+    uint8_t tag[BLOOMFILE_TAG_SIZE], watermark[BLOOMFILE_WATERMARK_SIZE];
     PyObject *sources, *result = NULL;
-    if (PyArg_ParseTuple(args, "O&OO&O&O&zO&p", convert_path, &w.path, &sources, convert_u32, &p.op,
-                         convert_fpr, &p.max_fpr, convert_u64, &p.keys, &p.label, convert_tag,
-                         p.tag, &w.replace) &&
+    metadata.tag = tag;
+    metadata.watermark = watermark;
+    p.metadata = &metadata;
+    if (PyArg_ParseTuple(args, "O&OO&O&O&zO&O&p", convert_path, &w.path, &sources, convert_u32,
+                         &p.op, convert_fpr, &p.max_fpr, convert_u64, &p.keys, &metadata.label,
+                         convert_tag, tag, convert_watermark, watermark, &w.replace) &&
         work_on(&w, module, sources) && (w.asked = merge_asked(&p, &w)) != NULL && work_at(&w) &&
         work_enter(&w)) {
         int error = 0;
@@ -235,7 +240,7 @@ static PyObject *project(PyObject *module, PyObject *args)
     if (PyArg_ParseTuple(args, "O&Op", convert_path, &w.path, &sources, &w.replace) &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
         int error;
-        LONG_CALL(error, bloomfile_project(&w.to, w.filters[0]));
+        LONG_CALL(error, bloomfile_project(&w.to, w.filters[0], NULL));
         result = work_end(&w, error);
     }
     work_free(&w);
@@ -252,7 +257,7 @@ static PyObject *join(PyObject *module, PyObject *args)
         (w.asked = PyUnicode_FromString("slices is empty")) != NULL &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
         const unsigned accept = accept_incomplete ? BLOOMFILE_JOIN_ACCEPT_INCOMPLETE : 0;
-        WITHOUT_GIL(const int error = bloomfile_join(&w.to, w.filters, w.count, accept));
+        WITHOUT_GIL(const int error = bloomfile_join(&w.to, w.filters, w.count, accept, NULL));
         result = work_end(&w, error);
     }
     work_free(&w);

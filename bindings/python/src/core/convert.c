@@ -71,21 +71,30 @@ double convert_given(double fpr)
     return isnan(fpr) && signbit(fpr) ? 0 : fpr;
 }
 
-int convert_tag(PyObject *object, void *tag)
+static int convert_padded(PyObject *object, void *bytes, size_t size, const char *what)
 {
     Py_buffer view;
     if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0)
         return 0;
-    const bool fits = view.len <= (Py_ssize_t)BLOOMFILE_TAG_SIZE;
+    const bool fits = view.len <= (Py_ssize_t)size;
     if (fits) {
-        memset(tag, 0, BLOOMFILE_TAG_SIZE);
-        memcpy(tag, view.buf, (size_t)view.len);
+        memset(bytes, 0, size);
+        memcpy(bytes, view.buf, (size_t)view.len);
     } else {
-        PyErr_Format(PyExc_ValueError, "a tag has at most %u bytes, not %zd", BLOOMFILE_TAG_SIZE,
-                     view.len);
+        PyErr_Format(PyExc_ValueError, "a %s has at most %zu bytes, not %zd", what, size, view.len);
     }
     PyBuffer_Release(&view);
     return fits;
+}
+
+int convert_tag(PyObject *object, void *tag)
+{
+    return convert_padded(object, tag, BLOOMFILE_TAG_SIZE, "tag");
+}
+
+int convert_watermark(PyObject *object, void *watermark)
+{
+    return convert_padded(object, watermark, BLOOMFILE_WATERMARK_SIZE, "watermark");
 }
 
 int convert_path(PyObject *object, void *str)

@@ -462,7 +462,7 @@ static PyObject *seal_to(struct filter *self, PyObject *args, PyObject *keywords
     const bool taken = destination_parse(&d, "O&|$p:seal_to", args, keywords);
     const bloomfile_filter *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
-        LONG_CALL(error, bloomfile_copy_sealed(&d.to, f));
+        LONG_CALL(error, bloomfile_copy_sealed(&d.to, f, NULL));
         turn_leave(&self->turn, TURN_SHARED);
     }
     return destination_end(&d, self->state, f != NULL, error);
@@ -476,7 +476,7 @@ static PyObject *to_bytes(struct filter *self, PyObject *unused)
     if (f == NULL)
         return NULL;
     int error;
-    LONG_CALL(error, bloomfile_copy_sealed(&to, f));
+    LONG_CALL(error, bloomfile_copy_sealed(&to, f, NULL));
     turn_leave(&self->turn, TURN_SHARED);
     if (error != 0)
         return error_raise(self->state, error, self->path);

@@ -225,34 +225,23 @@ static PyObject *none_or(struct filter *self, int error)
     return error != 0 ? error_raise(self->state, error, self->path) : Py_NewRef(Py_None);
 }
 
-/* Of at most 32 bytes, which zero bytes fill up; NULL and no exception: None. */
-static const uint8_t *watermark_of(PyObject *given, uint8_t room[BLOOMFILE_WATERMARK_SIZE])
-{
-    Py_buffer view;
-    if (given == NULL || given == Py_None)
-        return NULL;
-    if (PyObject_GetBuffer(given, &view, PyBUF_SIMPLE) != 0)
-        return NULL;
-    memset(room, 0, BLOOMFILE_WATERMARK_SIZE);
-    const bool fits = view.len <= (Py_ssize_t)BLOOMFILE_WATERMARK_SIZE;
-    if (fits)
-        memcpy(room, view.buf, (size_t)view.len);
-    else
-        PyErr_Format(PyExc_ValueError, "a watermark has at most %u bytes",
-                     BLOOMFILE_WATERMARK_SIZE);
-    PyBuffer_Release(&view);
-    return fits ? room : NULL;
-}
-
-static PyObject *sync_method(struct filter *self, PyObject *args, PyObject *kwargs)
+/* The watermark of a call, in `room`; NULL: None. */
+static bool take_watermark(PyObject *args, PyObject *keywords, const char *format, uint8_t *room,
+                           const uint8_t **watermark)
 {
     static char *names[] = { "watermark", NULL };
-    PyObject *given = NULL;
+    PyObject *given = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, format, names, &given))
+        return false;
+    *watermark = given != Py_None ? room : NULL;
+    return given == Py_None || convert_watermark(given, room);
+}
+
+static PyObject *sync_method(struct filter *self, PyObject *args, PyObject *keywords)
+{
     uint8_t room[BLOOMFILE_WATERMARK_SIZE];
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$O:sync", names, &given))
-        return NULL;
-    const uint8_t *watermark = watermark_of(given, room);
-    if (PyErr_Occurred())
+    const uint8_t *watermark;
+    if (!take_watermark(args, keywords, "|$O:sync", room, &watermark))
         return NULL;
     bloomfile_filter *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
@@ -262,13 +251,16 @@ static PyObject *sync_method(struct filter *self, PyObject *args, PyObject *kwar
     return none_or(self, error);
 }
 
-static PyObject *seal(struct filter *self, PyObject *unused)
+static PyObject *seal(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    (void)unused;
+    uint8_t room[BLOOMFILE_WATERMARK_SIZE];
+    const uint8_t *watermark;
+    if (!take_watermark(args, keywords, "|$O:seal", room, &watermark))
+        return NULL;
     bloomfile_filter *f = turn_enter(&self->turn, TURN_ALONE);
     if (f == NULL)
         return NULL;
-    WITHOUT_GIL(const int error = bloomfile_seal(f));
+    WITHOUT_GIL(const int error = bloomfile_seal(f, watermark));
     turn_leave(&self->turn, TURN_ALONE);
     return none_or(self, error);
 }
@@ -309,7 +301,7 @@ static PyObject *close_method(struct filter *self, PyObject *unused)
 #define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
 #define MAKING                                                                                     \
     "layout=None, bits=0, hashes=0, seed=0, label=None, tag=b'', key_kind=None, grow=False, "      \
-    "generations=0, every=None, exact=False, over_capacity=False"
+    "generations=0, every=None, exact=False, over_capacity=False, watermark=b''"
 
 static PyMethodDef methods[] = {
     { "add", FUNCTION(add), METH_O,
@@ -339,9 +331,10 @@ static PyMethodDef methods[] = {
       "in "
       "the filter, also after a loss of power. Repeat later adds; a counting filter counts a "
       "repeated key twice." },
-    { "seal", FUNCTION(seal), METH_NOARGS,
-      "seal($self, /)\n--\n\n"
-      "Gives the file checksums; nothing is added any more. It stays open for reading." },
+    { "seal", FUNCTION(seal), WITH_KEYWORDS,
+      "seal($self, /, *, watermark=None)\n--\n\n"
+      "Gives the file checksums; nothing is added any more. It stays open for reading. watermark: "
+      "as of sync(); None keeps that of the file." },
     { "rescue", FUNCTION(rescue), WITH_KEYWORDS,
       "rescue($self, path, *, replace=False)\n--\n\n"
       "Writes what memory holds to a new live file, when a write to the old one has failed." },

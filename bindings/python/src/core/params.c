@@ -61,18 +61,19 @@ static bool set_label(struct params *p)
 
 bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "fpr",   "layout", "bits",          "hashes",  "capacity", "seed",
-                             "label", "tag",    "key_kind",      "threads", "memory",   "spool",
-                             "slice", "slices", "over_capacity", NULL };
+    static char *names[] = { "fpr",   "layout", "bits",          "hashes",    "capacity", "seed",
+                             "label", "tag",    "key_kind",      "threads",   "memory",   "spool",
+                             "slice", "slices", "over_capacity", "watermark", NULL };
     PyObject *kind = Py_None, *spool = Py_None;
     begin(p);
     p->c.threads = 1;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|O&$O&O&O&O&O&zO&OO&O&OO&O&p:Builder", names, convert_fpr, &p->c.fpr,
+            args, keywords, "|O&$O&O&O&O&O&zO&OO&O&OO&O&pO&:Builder", names, convert_fpr, &p->c.fpr,
             convert_layout, &p->c.layout, convert_u64, &p->c.bits, convert_u32, &p->c.hashes,
             convert_u64, &p->c.capacity, convert_u64, &p->c.seed, &p->c.label, convert_tag,
             p->c.tag, &kind, convert_u32, &p->c.threads, convert_u64, &p->c.memory, &spool,
-            convert_u32, &p->c.slice, convert_u32, &p->c.slices, &p->over_capacity) ||
+            convert_u32, &p->c.slice, convert_u32, &p->c.slices, &p->over_capacity,
+            convert_watermark, p->c.watermark) ||
         !set_key_kind(p, kind) || !set_label(p))
         return false;
     p->c.over_capacity = p->over_capacity != 0;
@@ -123,13 +124,13 @@ static bool set_series(struct params *p, int grow, PyObject *every)
 
 #define LIVE_NAMES                                                                                 \
     "capacity", "fpr", "layout", "bits", "hashes", "seed", "label", "tag", "key_kind", "grow",     \
-        "generations", "every", "exact", "over_capacity"
-#define LIVE_FORMAT "O&O&$O&O&O&O&zO&OpO&Opp"
+        "generations", "every", "exact", "over_capacity", "watermark"
+#define LIVE_FORMAT "O&O&$O&O&O&O&zO&OpO&OppO&"
 #define LIVE_PLACES                                                                                \
     convert_u64, &p->c.capacity, convert_fpr, &p->c.fpr, convert_layout, &p->c.layout,             \
         convert_u64, &p->c.bits, convert_u32, &p->c.hashes, convert_u64, &p->c.seed, &p->c.label,  \
         convert_tag, p->c.tag, &kind, &grow, convert_u32, &p->c.series, &every, &p->exact,         \
-        &p->over_capacity
+        &p->over_capacity, convert_watermark, p->c.watermark
 
 static bool live_given(struct params *p, PyObject *kind, int grow, PyObject *every)
 {

@@ -22,8 +22,9 @@ public final class Merge {
     private double limit;
     private String label = "";
     private byte[] tag = new byte[0];
+    private byte[] watermark = new byte[0];
 
-    /** The defaults: n is estimated, the rate is the highest that a source was made for, no label and no tag. */
+    /** The defaults: n is estimated, the rate is the highest that a source was made for, no label, tag or watermark. */
     public Merge() {
     }
 
@@ -72,6 +73,17 @@ public final class Merge {
     }
 
     /**
+     * How far the keys are complete; those of the sources are not passed on.
+     *
+     * @param bytes at most 32
+     * @return this
+     */
+    public Merge watermark(byte[] bytes) {
+        watermark = bytes.clone();
+        return this;
+    }
+
+    /**
      * Unites filters with all defaults.
      *
      * @param dst as for {@link #write}
@@ -95,7 +107,7 @@ public final class Merge {
      * @throws IOException if reading or writing fails
      */
     public void write(Path dst, List<Path> sources, WriteOption... options) throws IOException {
-        new Params().label(label).tag(tag).check();
+        new Params().label(label).tag(tag).watermark(watermark).check();
         List<SourceImage> images = new ArrayList<>();
         try (NewFile file = new NewFile(dst, options)) {
             for (int i = 0; i < sources.size(); i++) {
@@ -162,6 +174,7 @@ public final class Merge {
         Combined.setKeyKind(h, keyKind(images, dst));
         h.label = label;
         System.arraycopy(tag, 0, h.tag, 0, tag.length);
+        System.arraycopy(watermark, 0, h.watermark, 0, watermark.length);
         return h;
     }
 

@@ -36,6 +36,8 @@ public final class Params implements Serializable {
     String label = "";
     /** As {@link #tag(byte[])}. */
     byte[] tag = new byte[0];
+    /** As {@link #watermark(byte[])}. */
+    byte[] watermark = new byte[0];
     /** As {@link #keyKind(String)}. */
     String keyKind = "unknown";
     /** The first of {@link #application(int, long)}. */
@@ -67,6 +69,7 @@ public final class Params implements Serializable {
         seed = p.seed;
         label = p.label;
         tag = p.tag.clone();
+        watermark = p.watermark.clone();
         keyKind = p.keyKind;
         hashId = p.hashId;
         selfTest = p.selfTest;
@@ -169,6 +172,17 @@ public final class Params implements Serializable {
     }
 
     /**
+     * How far the keys are complete, such as "up to block 19,442,107": {@link Info#watermark()}.
+     *
+     * @param bytes at most 32; zero bytes are put behind them
+     * @return this
+     */
+    public Params watermark(byte[] bytes) {
+        watermark = bytes.clone();
+        return this;
+    }
+
+    /**
      * What the keys are, so that programs refuse to look up other keys.
      *
      * @param kind {@code "unknown"}, which is the default, {@code "text"} (what {@code bfcreate} makes of lines), {@code
@@ -257,6 +271,7 @@ public final class Params implements Serializable {
         check(whole && text.length <= Header.LABEL_SIZE && Header.isCleanText(text, 0, text.length),
                 ErrorCode.EVALUE, null);
         check(tag.length <= Header.TAG_SIZE, ErrorCode.EVALUE, "a tag of " + tag.length + " bytes");
+        check(watermark.length <= Header.WATERMARK_SIZE, ErrorCode.EVALUE, "a watermark of " + watermark.length + " bytes");
         check(hashId == Header.XXH3 || hashId < 0, ErrorCode.EHASH, "0x" + Integer.toHexString(hashId));
         check(memory >= 1 << 20, ErrorCode.EVALUE, "memory of less than 1 MiB");
         keyKindNumber();

@@ -44,6 +44,7 @@ final class Planner {
         h.capacity = p.capacity;
         h.fpr = Double.doubleToRawLongBits(rate(p));
         System.arraycopy(p.tag, 0, h.tag, 0, p.tag.length);
+        System.arraycopy(p.watermark, 0, h.watermark, 0, p.watermark.length);
         h.label = p.label;
         if (p.slices != 0) {
             Slices.Range range = Slices.range(sizing.m, p.slices, p.slice);

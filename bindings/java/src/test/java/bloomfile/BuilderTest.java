@@ -229,8 +229,8 @@ public class BuilderTest {
     /** Parameters travel to other machines. */
     @Test
     public void serialized() throws Exception {
-        Params params = new Params().capacity(100_000).fpr(0.02).seed(5).label("a").tag(new byte[] {1}).slice(1, 2)
-                .temporaryFolder(root).keyKind("fixed 8");
+        Params params = new Params().capacity(100_000).fpr(0.02).seed(5).label("a").tag(new byte[] {1})
+                .watermark(new byte[] {2}).slice(1, 2).temporaryFolder(root).keyKind("fixed 8");
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
             out.writeObject(params);
@@ -290,6 +290,7 @@ public class BuilderTest {
         refused(ErrorCode.EVALUE, new Params().label("\uD800"));
         refused(ErrorCode.EVALUE, new Params().label("é".repeat(57)));
         refused(ErrorCode.EVALUE, new Params().tag(new byte[17]));
+        refused(ErrorCode.EVALUE, new Params().watermark(new byte[33]));
         refused(ErrorCode.EVALUE, new Params().keyKind("fixed 16777216"));
         refused(ErrorCode.EUNREACHABLE, new Params().capacity(1L << 60).fpr(1e-9));
         refused(ErrorCode.EVALUE, new Params().capacity(9).layout(Layout.CLASSIC).slice(0, 1));

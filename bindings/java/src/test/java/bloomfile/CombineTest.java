@@ -62,13 +62,14 @@ public class CombineTest {
         for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC}) {
             Path a = file("a", params(layout), 0, 3000);
             Path b = file("b", params(layout).embedded(true), 2000, 5000);
-            new Merge().label("both").write(made, List.of(a, b), WriteOption.REPLACE);
+            new Merge().label("both").watermark(new byte[] {7}).write(made, List.of(a, b), WriteOption.REPLACE);
             byte[] image = Files.readAllBytes(made);
             assertArrayEquals(body(build(params(layout), 0, 5000)), body(image));
             assertEquals(2, Header.u32(image, 28));
             assertEquals(5000, Header.u64(image, 2048 + 16), 150);
             try (Filter filter = Filter.open(made)) {
                 assertTrue(filter.mayContain("k4999"));
+                assertEquals(7, filter.info().watermark()[0]);
                 filter.verify();
             }
         }

@@ -65,7 +65,7 @@ static int begin(const bloomfile_filter *f, const struct protocol_lock *lock, st
 }
 
 /* Holds LOCK_RECORDS. */
-static int commit(const bloomfile_filter *f, int body_error, const uint8_t *watermark)
+static int commit(const bloomfile_filter *f, int body_error, const struct flush_mark *mark)
 {
     struct header now;
     int error = live_load_to_commit(f, &now);
@@ -76,21 +76,15 @@ static int commit(const bloomfile_filter *f, int body_error, const uint8_t *wate
     /* sync 5: the counts, and the mark away. */
     struct kernel_change counted = session_take(f->live->session, now.record.sequence);
     struct record next = live_add_counts(&now, now.record, &counted);
-    if (watermark != NULL)
-        memcpy(next.watermark, watermark, sizeof next.watermark);
+    const int refused = mark != NULL && mark->check != NULL ? mark->check(f, mark->context) : 0;
+    if (mark != NULL && refused == 0)
+        memcpy(next.watermark, mark->watermark, sizeof next.watermark);
     error = flush_end(f, &now, next);
     session_taken(f->live->session, error == 0);
-    return error;
+    return error != 0 ? error : refused;
 }
 
-static int end(const bloomfile_filter *f, const struct protocol_lock *lock, int body_error,
-               const uint8_t *watermark)
-{
-    int error = protocol_lock_records(lock);
-    return error != 0 ? error : commit(f, body_error, watermark);
-}
-
-int flush_and_commit(const bloomfile_filter *f, const uint8_t *watermark)
+int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark)
 {
     struct header now;
     struct protocol_lock lock;
@@ -99,7 +93,9 @@ int flush_and_commit(const bloomfile_filter *f, const uint8_t *watermark)
         error = begin(f, &lock, &now);
     if (error == 0) {
         int body_error = flush_body(f, &now);
-        error = end(f, &lock, body_error, watermark);
+        error = protocol_lock_records(&lock);
+        if (error == 0)
+            error = commit(f, body_error, mark);
         if (body_error != 0)
             error = body_error;
     }

@@ -22,9 +22,17 @@ int flush_body(const bloomfile_filter *f, const struct header *begun);
 struct record flush_ended(struct record r);
 int flush_end(const bloomfile_filter *f, struct header *now, struct record next);
 
+/* A new watermark, and whether the file may have it: check() is called with LOCK_RECORDS held. If
+ * it returns an error, the sync commits without the watermark and returns that error. */
+struct flush_mark {
+    const uint8_t *watermark;
+    int (*check)(const bloomfile_filter *f, const void *context); /* NULL: it may */
+    const void *context;
+};
+
 /* A writer's whole sync. Takes and drops LOCK_SYNCS and, around each commit, LOCK_RECORDS.
- * watermark: of the record that says that the body is on disk; NULL: unchanged. */
-int flush_and_commit(const bloomfile_filter *f, const uint8_t *watermark);
+ * mark: for the record that says that the body is on disk; NULL: the watermark stays. */
+int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark);
 
 /* The same for a reader, which commits nothing: whether all bits that it can see are on disk.
  * BLOOMFILE_EPOISONED, _EUNCLEAN; an errno. */

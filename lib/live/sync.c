@@ -3,7 +3,6 @@
 #include "live/sync.h"
 
 #include "live/file_change.h"
-#include "live/flush.h"
 #include "live/join.h"
 
 int sync_prepare(const bloomfile_filter *f)
@@ -16,15 +15,15 @@ int sync_prepare(const bloomfile_filter *f)
     return error;
 }
 
-int sync_with(const bloomfile_filter *f, const uint8_t *watermark)
+int sync_with(const bloomfile_filter *f, const struct flush_mark *mark)
 {
     pthread_mutex_lock(&f->live->session->syncs);
     int error = join_open_own(f);
     if (error == 0)
         error = changed_or_damaged_so_far(f);
     if (error == 0)
-        error = atomic_load(&f->live->session->joined) ? flush_and_commit(f, watermark)
-                                                       : flush_as_reader(f);
+        error =
+            atomic_load(&f->live->session->joined) ? flush_and_commit(f, mark) : flush_as_reader(f);
     pthread_mutex_unlock(&f->live->session->syncs);
     return error;
 }
@@ -36,9 +35,10 @@ int sync_source(const bloomfile_filter *f)
 
 int sync_all(bloomfile_filter *f, const uint8_t *watermark)
 {
+    const struct flush_mark mark = { .watermark = watermark };
     int error = join_writable(f);
     if (error == 0)
-        error = sync_with(f, watermark);
+        error = sync_with(f, watermark != NULL ? &mark : NULL);
     if (error == 0)
         error = changed_or_damaged(f);
     return error != 0 ? error : join_check_path(f);

@@ -3,6 +3,7 @@
 #ifndef BLOOMFILE_LIVE_SYNC_H
 #define BLOOMFILE_LIVE_SYNC_H
 
+#include "live/flush.h"
 #include "live/handle.h"
 
 /* Call before reading bits that sync_source() will vouch for: from here on the kernel reports
@@ -15,7 +16,7 @@ int sync_prepare(const bloomfile_filter *f);
 int sync_source(const bloomfile_filter *f);
 
 /* The same. A writer commits a new watermark; NULL: it stays. */
-int sync_with(const bloomfile_filter *f, const uint8_t *watermark);
+int sync_with(const bloomfile_filter *f, const struct flush_mark *mark);
 
 /* As bloomfile_sync() and _finish() say. */
 int sync_all(bloomfile_filter *f, const uint8_t *watermark);

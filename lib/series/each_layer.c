@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "handle/inspection.h"
+#include "live/adding.h"
 #include "live/file_change.h"
 #include "live/join.h"
 #include "live/records.h"
@@ -11,6 +12,7 @@
 #include "series/files.h"
 #include "series/lookup.h"
 #include "series/series.h"
+#include "series/succession.h"
 #include "series/writers.h"
 
 /* ---- syncing */
@@ -23,18 +25,20 @@ static bool is_clean(const bloomfile_filter *layer)
            memcmp(now.record.boot_id, clean, sizeof clean) == 0;
 }
 
-static int sync_layer(const bloomfile_filter *layer, const uint8_t *watermark)
+static int sync_layer(const bloomfile_filter *layer, const struct flush_mark *mark)
 {
-    int error = watermark == NULL && is_clean(layer) ? 0 : sync_with(layer, watermark);
+    int error = mark == NULL && is_clean(layer) ? 0 : sync_with(layer, mark);
     return error != 0 ? error : changed_or_damaged(layer);
 }
 
-/* The newest last, since its watermark is that of the whole series. */
+/* The newest last, since its watermark is that of the whole series. Once the file of the next layer
+ * is there, the watermark goes to that alone: it was copied from here when the file was made. */
 static int sync_layers(const struct series *s, const struct layers *l, const uint8_t *watermark)
 {
+    const struct flush_mark newest = { watermark, files_check_newest, s };
     int error = join_writable(layers_newest(l));
     for (size_t i = 0; i < l->count && error == 0; i++)
-        error = sync_layer(l->list[i], i + 1 == l->count ? watermark : NULL);
+        error = sync_layer(l->list[i], i + 1 == l->count && watermark != NULL ? &newest : NULL);
     return error != 0 ? error : files_check_names(s, l);
 }
 
@@ -48,10 +52,11 @@ int series_sync(bloomfile_filter *f, const uint8_t *watermark)
         if (error != 0)
             return error;
         error = sync_layers(f->series, l, watermark);
-        /* A layer that was made during the sync may have the last watermark. */
-        const bool grown = watermark != NULL && live_succeeded(layers_newest(l));
-        const bool moved =
-            error == 0 && (grown || join_check_path(layers_newest(l)) == BLOOMFILE_EREPLACED);
+        bool moved = error == 0 && join_check_path(layers_newest(l)) == BLOOMFILE_EREPLACED;
+        if (error == ADDING_SUCCEEDED) {
+            error = succession(f, l);
+            moved = error == 0;
+        }
         layers_leave(f, l);
         if (!moved)
             return error;

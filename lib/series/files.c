@@ -15,6 +15,7 @@
 #include "format/bytes.h"
 #include "handle/lookup.h"
 #include "handle/opening.h"
+#include "live/adding.h"
 #include "live/file_change.h"
 #include "live/join.h"
 #include "live/records.h"
@@ -161,6 +162,20 @@ int files_look(const struct series *s, const struct header *like, uint64_t layer
     if (s->generations != 0 && h.layer + s->generations == layer)
         return ENOENT;
     return blame_number(s, layer, h.layer, BLOOMFILE_ESERIES);
+}
+
+int files_check_newest(const bloomfile_filter *layer, const void *series)
+{
+    struct header h;
+    struct report unused;
+    const struct series *s = series;
+    const uint64_t next = layer->header.layer + 1;
+    if (live_succeeded(layer))
+        return ADDING_SUCCEEDED;
+    const int error = s->path != NULL ? read_slot(s, &layer->header, next, &h, &unused) : ENOENT;
+    if (error == 0 && h.layer == next)
+        return ADDING_SUCCEEDED;
+    return error < 0 || error == ENOENT ? 0 : error; /* another file is no layer */
 }
 
 int files_check_free(const char *path, uint64_t slot)

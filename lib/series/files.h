@@ -29,6 +29,10 @@ int files_blame(const struct series *s, int reason, uint64_t layer, int error);
  * or of a forgetting series, only the one that it replaces. BLOOMFILE_ESERIES, an errno. */
 int files_look(const struct series *s, const struct header *like, uint64_t layer);
 
+/* ADDING_SUCCEEDED if the layer has a successor, or if the file of the next one is there, whose
+ * maker was killed before it marked this layer. 0 if neither; an errno. */
+int files_check_newest(const bloomfile_filter *layer, const void *series);
+
 /* 0 if there is no file of this slot yet; BLOOMFILE_ESERIES, an errno. path: of the first layer. */
 int files_check_free(const char *path, uint64_t slot);
 

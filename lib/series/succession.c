@@ -105,8 +105,8 @@ bool succession_is_due(const bloomfile_filter *layer)
     return header_is_over(h, (uint64_t)t.tv_sec);
 }
 
-/* The watermark is that of the record in force: no other process commits one before the layer is
- * marked. */
+/* The watermark is that of the record in force: no sync commits another one to this layer once the
+ * file of the next one is there (files_check_newest()). */
 static int plan_next(const bloomfile_filter *newest, struct header *h)
 {
     const struct header *from = &newest->header;
@@ -143,13 +143,6 @@ static int make_file(const struct series *s, struct header *h)
     if (error != 0)
         files_blame(s, BLOOMFILE_REASON_NONE, h->layer, error);
     return error == EEXIST ? BLOOMFILE_ESERIES : error;
-}
-
-/* grow 5: the name is. Another process may have given it its name, and died before that was on
- * disk. */
-static int flush_name(const struct series *s)
-{
-    return file_flush_directory(s->path);
 }
 
 /* A writer that opened the file by another name would look for the next layer under that name, and
@@ -214,8 +207,8 @@ static int see_to_file(const struct series *s, const struct layers *l)
         return error;
     /* grow 3: the next layer may be there, by a process that was killed. */
     error = files_look(s, &newest->header, newest->header.layer + 1);
-    if (error == 0)
-        return flush_name(s);
+    if (error == 0) /* grow 5: its name is on disk. */
+        return file_flush_directory(s->path);
     if (error != ENOENT)
         return error;
     error = check_next_free(s, &newest->header);

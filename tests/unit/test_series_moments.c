@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "format/header.h"
 #include "support.h"
 #include "workers.h"
 
@@ -61,14 +62,15 @@ static void kill_at_last_call(enum fault_call call)
         raise(SIGKILL);
 }
 
-static _Noreturn void add_until_killed(atomic_uint *added, unsigned calls, unsigned flags)
+static _Noreturn void add_until_killed(atomic_uint *added, uint64_t keys, unsigned calls,
+                                       unsigned flags)
 {
     bloomfile_filter *f;
     calls_left = calls;
     if (bloomfile_open(&f, "series", BLOOMFILE_OPEN_WRITE | flags) != 0)
         _exit(1);
     faults_begin(&(struct faults){ .at_each_call = kill_at_last_call });
-    for (uint64_t i = 0; i < KEYS; i++) {
+    for (uint64_t i = 0; i < keys; i++) {
         if (bloomfile_add_digest(f, number(0, i), NULL) != 0)
             _exit(2);
         atomic_store(added, (unsigned)i + 1);
@@ -96,7 +98,7 @@ static bool kill_at(uint32_t series, unsigned call, unsigned flags, atomic_uint 
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
-        add_until_killed(added, call, flags);
+        add_until_killed(added, KEYS, call, flags);
     const bool killed = was_killed(child);
     assert_has(reader, remembered(series, *added), *added);
     bloomfile_close(reader);
@@ -130,6 +132,102 @@ TEST_IN_DIR(a_writer_may_be_killed_at_any_call)
                 call++;
             assert_true(call > 60);
         }
+    release_shared_memory(added, sizeof *added);
+}
+
+/* ---- the watermark of a series of which a writer was killed */
+
+static const uint8_t marks[][BLOOMFILE_WATERMARK_SIZE] = { "0", "1", "2" };
+
+/* That a reader finds. */
+static unsigned mark_found(void)
+{
+    bloomfile_filter *f = open_series(BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+    const unsigned mark = info_of(f).watermark[0] - '0';
+    bloomfile_close(f);
+    return mark;
+}
+
+static bool next_layer_is_unmarked(void)
+{
+    struct bytes image = read_file("series");
+    const bool unmarked = access("series.1", F_OK) == 0 && !header_has_successor(image.data);
+    free(image.data);
+    return unmarked;
+}
+
+/* A series of the mark 0, of which a writer is killed at that call, and another one is open. */
+static bloomfile_filter *marked_and_killed(uint32_t series, unsigned call, atomic_uint *added,
+                                           bool *killed)
+{
+    make(series);
+    bloomfile_filter *f = open_series(BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+    assert_error(bloomfile_sync(f, marks[0]), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        add_until_killed(added, FIRST + 1, call, 0);
+    *killed = was_killed(child);
+    assert_int_equal(mark_found(), 0);
+    return f;
+}
+
+/* However often layers follow, none has an older mark than 1 after that. */
+static void end_marked(bloomfile_filter *f)
+{
+    assert_error(bloomfile_sync(f, marks[1]), 0);
+    assert_int_equal(mark_found(), 1);
+    for (uint64_t i = 0; i < FIRST; i++)
+        assert_error(bloomfile_add_digest(f, number(1, i), NULL), 0);
+    bloomfile_close(f);
+    assert_int_equal(mark_found(), 1);
+    assert_int_equal(system("rm -f series* .bloomfile.*"), 0);
+}
+
+static _Noreturn void sync_until_killed(bloomfile_filter *f, unsigned calls)
+{
+    calls_left = calls;
+    faults_begin(&(struct faults){ .at_each_call = kill_at_last_call });
+    _exit(bloomfile_sync(f, marks[2]) != 0);
+}
+
+/* The layer's file was made at `call`, and is unmarked. */
+static bool sync_is_killed(unsigned call, unsigned sync_call, atomic_uint *added)
+{
+    bool killed;
+    bloomfile_filter *f = marked_and_killed(BLOOMFILE_SERIES_GROW, call, added, &killed);
+    assert_true(next_layer_is_unmarked());
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        sync_until_killed(f, sync_call);
+    killed = was_killed(child);
+    const unsigned found = mark_found();
+    assert_true(found == 2 || (found == 0 && killed));
+    bloomfile_close(open_series(BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN));
+    assert_int_equal(mark_found(), found);
+    bloomfile_close(f);
+    assert_int_equal(system("rm -f series* .bloomfile.*"), 0);
+    return killed;
+}
+
+/* S12. */
+TEST_IN_DIR(the_watermark_never_steps_back_if_a_writer_is_killed)
+{
+    atomic_uint *added = shared_memory(sizeof *added);
+    unsigned unmarked = 0;
+    for (uint32_t series = BLOOMFILE_SERIES_GROW; series <= 2; series++) {
+        bool killed = true;
+        for (unsigned call = 1; killed; call += 1 + 3 * (series - 1)) {
+            bloomfile_filter *f = marked_and_killed(series, call, added, &killed);
+            if (series == BLOOMFILE_SERIES_GROW && next_layer_is_unmarked())
+                unmarked = call;
+            end_marked(f);
+        }
+    }
+    assert_true(unmarked > 0);
+    for (unsigned call = 1; sync_is_killed(unmarked, call, added); call++)
+        ;
     release_shared_memory(added, sizeof *added);
 }
 

@@ -55,7 +55,6 @@ void params_take_other_tag(void *metadata, char *value)
     m->given.tag = m->tag;
 }
 
-/* The same text as in labels. */
 void params_take_watermark(void *metadata, char *value)
 {
     struct params_metadata *m = metadata;

@@ -82,11 +82,9 @@ uint64_t params_seed(const char *text);
 const char *params_layout(uint32_t layout);
 const char *params_plain_layout(uint32_t layout);
 
-/* For PARAMS_TAG(): the value goes to 16 bytes, or to a struct params_metadata. */
+/* For PARAMS_TAG() and PARAMS_WATERMARK(): to 16 bytes, or to a struct params_metadata. */
 void params_take_tag(void *tag, char *value);
 void params_take_other_tag(void *metadata, char *value);
-
-/* For PARAMS_WATERMARK(): the same of a watermark. */
 void params_take_watermark(void *metadata, char *value);
 
 /* Finds the size that follows from -n, -p, -m and -k. False: no size keeps the rate. */

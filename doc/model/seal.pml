@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * seal.pml - seal() and complete() of doc/format/live.md 7 (L23 to L25). In lib/handle/sealing.c and
+ * seal.pml - seal() and complete() of doc/format/live.md 7 (L24 to L26). In lib/handle/sealing.c and
  * lib/live/flush.c. Page checksums (seal 1) belong to the body here.
  */
 

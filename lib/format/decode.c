@@ -71,7 +71,7 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
         HEADER_FAULT(BLOOMFILE_ELABEL, label);
 }
 
-/* V31, V19 and V20, once the geometry is known to be sound. */
+/* V25 to V27, once the geometry is known to be sound. */
 static void check_size(const struct header *h, uint64_t image_size, struct header_faults *faults)
 {
     const uint64_t own = geometry_of(h->layout, h->m, h->header_size).image_size;
@@ -97,7 +97,7 @@ static bool is_or_was_live(const struct record *r)
     return r->state == BLOOMFILE_STATE_LIVE || r->state == BLOOMFILE_STATE_POISONED;
 }
 
-/* V22, V23, and V35 of the record in force. */
+/* V29 to V31. */
 static bool record_state_valid(const struct header *h)
 {
     const struct record *r = &h->record;
@@ -117,7 +117,7 @@ static bool record_state_valid(const struct header *h)
     return r->overflow == 0 || (layout_known(h->layout) && layout_of(h->layout)->counts);
 }
 
-/* V21 to V24, and V35. Leaves the record in force in h->record. */
+/* V28 to V33. Leaves the record in force in h->record. */
 static void check_records(const uint8_t *bytes, struct header *h, struct header_faults *faults)
 {
     static const char *const names[2] = { "record 0", "record 1" };
@@ -228,7 +228,7 @@ void decode_header(const uint8_t *bytes, uint64_t image_size, struct header *h,
 
 #define PAGE_BLOCKS (CHECKSUM_PAGE / PROBE_BLOCK_BYTES)
 
-/* V28 to V32 of a layer's header, but for the state of its record. */
+/* V21 to V24. */
 static void check_layer(const uint8_t *bytes, const struct header *h, struct header_faults *faults)
 {
     const bool sealed = h->layers != 0, forgets = h->generations != 0;
@@ -264,7 +264,7 @@ static void check_layer(const uint8_t *bytes, const struct header *h, struct hea
         HEADER_FAULT(BLOOMFILE_ESERIES, began);
 }
 
-/* V33 and V34 of a slice's header. */
+/* V19 and V20. */
 static void check_slice(const struct header *h, struct header_faults *faults)
 {
     const uint64_t blocks = h->m / PROBE_BLOCK_BITS;
@@ -297,7 +297,7 @@ void partial_check(const uint8_t *bytes, const struct header *h, struct header_f
         check_layer(bytes, h, faults);
 }
 
-/* V29 and V30: what the static header says of the state, which it never changes. */
+/* V34: what the static header says of the state, which it never changes. */
 static void check_layer_state(const struct header *h, struct header_faults *faults)
 {
     const bool sealed = h->record.state == BLOOMFILE_STATE_SEALED;

@@ -98,17 +98,17 @@ def truncated(out):
             truncated_file_form_to_4095=IN_FILE[:4095],
             header_size_of_the_other_form=edit(CLASSIC, header={"header_size": 4096},
                                                checksums=False))
-    out.add("ETRUNCATED", "V19",
+    out.add("ETRUNCATED", "V26",
             **{f"truncated_to_{size}": CLASSIC[:size] for size in (512, 513, 575, 576, whole - 1)},
             truncated_file_form_to_4096=IN_FILE[:4096],
             body_of_2_to_57_bytes=edit(CLASSIC, header={"m": 2**60, "body_size": 2**57,
                                                         "m_unfolded": 2**60}),
             counting_body_of_2_to_59_bytes=edit(COUNTING, header={"m": 2**60, "body_size": 2**59,
                                                                   "m_unfolded": 2**60}))
-    out.add("ETRAILING", "V20", trailing_byte=CLASSIC + b"\0", trailing_newline=CLASSIC + b"\n",
+    out.add("ETRAILING", "V27", trailing_byte=CLASSIC + b"\0", trailing_newline=CLASSIC + b"\n",
             trailing_page=IN_FILE + bytes(4096), twice=CLASSIC + CLASSIC,
             live_without_its_last_page_trailing=LIVE_FILE + b"\0")
-    out.add("ETRUNCATED", "V19", live_without_room_for_checksums=LIVE_FILE[:-4])
+    out.add("ETRUNCATED", "V26", live_without_room_for_checksums=LIVE_FILE[:-4])
 
 
 def header(out):
@@ -126,7 +126,7 @@ def header(out):
     out.add("EVERSION", "V7", version_0=changed(version=0), version_2=changed(version=2),
             version_all_ones=changed(version=2**32 - 1),
             version_2_and_unknown_feature=changed(version=2, incompat=1))
-    out.add("ESLICE", "V33", incompat_bit_1=changed(incompat=2),
+    out.add("ESLICE", "V19", incompat_bit_1=changed(incompat=2),
             incompat_bits_0_and_1=changed(IN_FILE, incompat=3))
     out.add("EFEATURE", "V8", incompat_bit_2=changed(incompat=4), incompat_bits_0_and_2=changed(
                 IN_FILE, incompat=5),
@@ -188,13 +188,13 @@ def records(out):
 
     both_damaged = flip(flip(CLASSIC, 256 + 16), 384 + 16)
     crc = field(CLASSIC, "header_crc")
-    out.add("ERECORD", "V21", records_damaged=both_damaged,
+    out.add("ERECORD", "V28", records_damaged=both_damaged,
             records_zero=edit(CLASSIC, at={256: bytes(256)}, checksums=False),
             records_of_another_header=changed(header_crc=crc ^ 1),
             records_of_equal_sequence_differ=changed(slots=[1], n=4),
             live_records_of_equal_sequence_differ=edit(LIVE_FILE, record={"n": 4}, records=[1]))
     sealed_lower = edit(CLASSIC, record={"sequence": 6}, records=[1])
-    out.add("ERECORD", "V24", record_0_damaged=flip(CLASSIC, 256 + 16),
+    out.add("ERECORD", "V33", record_0_damaged=flip(CLASSIC, 256 + 16),
             record_1_damaged=flip(CLASSIC, 384 + 16), record_1_reserved_flipped=flip(
                 CLASSIC, 384 + 100), record_0_crc_flipped=flip(CLASSIC, 383, 7),
             record_1_zero=edit(CLASSIC, at={384: bytes(128)}, checksums=False),
@@ -203,7 +203,7 @@ def records(out):
             record_1_poisoned=edit(IN_FILE, record={**LIVE_RECORD, "state": POISONED}, records=[1]),
             embedded_interrupted_seal=edit(CLASSIC, record=LIVE_RECORD, records=[1]),
             interrupted_seal_torn=flip(edit(IN_FILE, record=LIVE_RECORD, records=[1]), 3072 + 16))
-    out.add("ESTATE", "V22", state_0=changed(state=0), state_4=changed(state=4),
+    out.add("ESTATE", "V29", state_0=changed(state=0), state_4=changed(state=4),
             state_all_ones=changed(state=2**32 - 1),
             embedded_live=edit(CLASSIC, record=LIVE_RECORD),
             embedded_poisoned=edit(CLASSIC, record={**LIVE_RECORD, "state": POISONED}),
@@ -215,7 +215,7 @@ def records(out):
             state_0_of_the_intact_record=flip(changed(state=0), 256 + 16),
             **{f"state_{state}_in_file_form": edit(LIVE_FILE, record={"state": state, "boot_id": bytes(16)})
                for state in (0, 4, 2**32 - 1)})
-    out.add("ESTATE", "V23", ones_above_m=changed(ones=101), ones_all_ones=changed(ones=2**64 - 1),
+    out.add("ESTATE", "V30", ones_above_m=changed(ones=101), ones_all_ones=changed(ones=2**64 - 1),
             overflow_in_classic=changed(overflow=1),
             overflow_in_blocked=changed(BLOCKED, overflow=1),
             overflow_above_ones=changed(COUNTING, overflow=field(COUNTING, "ones", 0) + 1),
@@ -223,18 +223,18 @@ def records(out):
             live_with_body_crc=edit(LIVE_FILE, record={"body_crc": 1}),
             poisoned_with_body_crc=edit(LIVE_FILE, record={"body_crc": 1, "state": POISONED}))
     other = {"identity": bytes(15) + b"\1", "sequence": 6}
-    out.add("ESTATE", "V35", sealed_with_identity=edit(IN_FILE, record={"identity": bytes(15) + b"\1"}),
+    out.add("ESTATE", "V31", sealed_with_identity=edit(IN_FILE, record={"identity": bytes(15) + b"\1"}),
             live_without_identity=edit(LIVE_FILE, record={"identity": bytes(16)}),
             poisoned_without_identity=edit(LIVE_FILE, record={"identity": bytes(16),
                                                               "state": POISONED}))
-    out.add("ERECORD", "V35", live_records_of_two_files=edit(LIVE_FILE, record=other, records=[0]),
+    out.add("ERECORD", "V32", live_records_of_two_files=edit(LIVE_FILE, record=other, records=[0]),
             poisoned_record_of_another_file=edit(
                 LIVE_FILE, record={**other, "state": POISONED}, records=[1]))
 
 
 def not_sealed(out):
     newer = edit(LIVE_FILE, record={"sequence": 8, "n": 5}, records=[1])
-    out.add("ELIVE", "V26", live=newer, live_clean=edit(LIVE_FILE, record={"boot_id": bytes(16)}),
+    out.add("ELIVE", "V36", live=newer, live_clean=edit(LIVE_FILE, record={"boot_id": bytes(16)}),
             live_just_created=CREATED,
             live_with_a_torn_record=flip(newer, 2048 + 16),
             live_after_a_sealed_record_of_another_header=edit(
@@ -245,12 +245,12 @@ def not_sealed(out):
         image = edit(LIVE_FILE, record={"sequence": first}, records=[0])
         return edit(image, record={"sequence": second, "state": POISONED}, records=[1])
 
-    out.add("EPOISONED", "V25", newer_record_0=sequences(1001, 1000),
+    out.add("EPOISONED", "V35", newer_record_0=sequences(1001, 1000),
             newer_record_0_by_its_high_half=sequences(2**32, 5),
             newer_record_0_by_its_top_bit=sequences(2**63 + 1, 5), newer_record_1=sequences(1000, 1001),
             newer_record_1_by_its_high_half=sequences(5, 2**32),
             newer_record_1_by_its_top_bit=sequences(5, 2**63 + 1))
-    out.add("EPOISONED", "V25", poisoned=edit(LIVE_FILE, record={"state": POISONED}),
+    out.add("EPOISONED", "V35", poisoned=edit(LIVE_FILE, record={"state": POISONED}),
             poisoned_after_live=edit(LIVE_FILE, record={"state": POISONED, "sequence": 8},
                                      records=[0]),
             poisoned_with_a_torn_record=flip(edit(LIVE_FILE, record={"state": POISONED}), 3072))
@@ -309,11 +309,11 @@ def ribbon(out):
     out.add("EBITS", "V13", ribbon_m_1=edit(RIBBON, header={"m": m + 1}),
             ribbon_m_0=edit(RIBBON, header={"m": 0}))
     out.add("EUNFOLDED", "V17", ribbon_folded=edit(RIBBON, header={"m_unfolded": 2 * m}))
-    out.add("ESTATE", "V22", ribbon_live=edit(RIBBON, record=LIVE_RECORD),
+    out.add("ESTATE", "V29", ribbon_live=edit(RIBBON, record=LIVE_RECORD),
             ribbon_live_clean=edit(RIBBON, record={**LIVE_RECORD, "boot_id": bytes(16)}),
             ribbon_poisoned=edit(RIBBON, record={**LIVE_RECORD, "state": POISONED}))
-    out.add("ERECORD", "V24", ribbon_interrupted_seal=edit(RIBBON, record=LIVE_RECORD, records=[1]))
-    out.add("ESTATE", "V23", ribbon_overflow=edit(RIBBON, record={"overflow": 1}))
+    out.add("ERECORD", "V33", ribbon_interrupted_seal=edit(RIBBON, record=LIVE_RECORD, records=[1]))
+    out.add("ESTATE", "V30", ribbon_overflow=edit(RIBBON, record={"overflow": 1}))
     out.add("EPAGE", "12.4", ribbon_head_flipped=flip(RIBBON, H),
             ribbon_last_page_flipped=flip(RIBBON, H + 4096 + 9),
             ribbon_last_page_padding_flipped=flip(RIBBON, H + 8191))

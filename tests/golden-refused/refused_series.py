@@ -17,16 +17,16 @@ GROWING = live(layer_header(), KEYS)[0]
 
 
 def layers(out):
-    """Rules V28 to V32; the layer is the only one of its series."""
+    """Rules V21 to V25 and V34; the layer is the only one of its series."""
     def changed(image=ONE, record=(), **fields):
         return edit(image, header=fields, record=record)
 
-    out.add("ESERIES", "V28", layer_in_embedded_form=as_layer(
+    out.add("ESERIES", "V21", layer_in_embedded_form=as_layer(
         make("classic", 100, 3, KEYS, embedded=True, label="a label", fpr=0.05)),
             layer_of_blocks_in_embedded_form=as_layer(make("blocked", 512, 6, KEYS, embedded=True)),
             layer_of_counters=as_layer(make("counting", 100, 3, KEYS), layers=1, rest_size=8196),
             layer_of_ribbon=as_layer(make("ribbon", 512, 0, KEYS), layers=1, rest_size=8196))
-    out.add("ESERIES", "V29", live_layer_without_identity=changed(GROWING, series=0),
+    out.add("ESERIES", "V22", live_layer_without_identity=changed(GROWING, series=0),
             **{f"live_layer_of_{generations}_generations": changed(
                 GROWING, generations=generations) for generations in (1, 1001, 2**32 - 1)},
             live_layer_with_rest_size=changed(GROWING, rest_size=len(GROWING)),
@@ -36,24 +36,24 @@ def layers(out):
             growing_layer_1000=changed(GROWING, layer=1000),
             growing_layer_without_fpr=changed(GROWING, fpr=0),
             growing_layer_without_series_fpr=changed(GROWING, series_fpr=0),
-            forgetting_layer_2_to_63=changed(GROWING, generations=2, layer=2**63),
-            sealed_layer_of_no_layers=changed(layers=0, rest_size=0, series=1))
-    out.add("ETRUNCATED", "V19", first_of_1000_layers_alone=changed(layers=1000, rest_size=2**24))
-    out.add("ESERIES", "V30", layers_1001=changed(layers=1001, rest_size=2**20),
+            forgetting_layer_2_to_63=changed(GROWING, generations=2, layer=2**63))
+    out.add("ESERIES", "V34", sealed_layer_of_no_layers=changed(layers=0, rest_size=0, series=1),
+            live_layer_of_one=changed(record=IN_USE))
+    out.add("ETRUNCATED", "V26", first_of_1000_layers_alone=changed(layers=1000, rest_size=2**24))
+    out.add("ESERIES", "V23", layers_1001=changed(layers=1001, rest_size=2**20),
             layers_all_ones=changed(layers=2**32 - 1, rest_size=2**20),
             layer_1_of_1=changed(layer=1), layer_2_to_32_of_1=changed(layer=2**32),
             layer_all_ones=changed(layer=2**64 - 1),
             sealed_layer_with_identity=changed(series=1),
             sealed_layer_with_generations=changed(generations=2),
-            sealed_layer_with_period=changed(period=1), sealed_layer_with_began=changed(began=1),
-            live_layer_of_one=changed(record=IN_USE))
-    out.add("ESERIES", "V31", rest_size_0=changed(rest_size=0),
+            sealed_layer_with_period=changed(period=1), sealed_layer_with_began=changed(began=1))
+    out.add("ESERIES", "V25", rest_size_0=changed(rest_size=0),
             rest_size_less=changed(rest_size=len(ONE) - 1),
             rest_size_more_than_the_last_layer=changed(rest_size=len(ONE) + 1) + b"\0",
             rest_size_all_ones_of_the_last_layer=changed(rest_size=2**64 - 1),
             rest_size_of_one_layer_of_two=changed(layers=2),
             rest_size_of_one_layer_of_two_on_pages=changed(layers=2, rest_size=3 * 4096))
-    out.add("ESERIES", "V32", **{f"series_fpr_{name}": changed(series_fpr=packed(number))
+    out.add("ESERIES", "V24", **{f"series_fpr_{name}": changed(series_fpr=packed(number))
                                  for name, number in (("1", 1.0), ("negative", -0.01),
                                                       ("minus_0", -0.0), ("nan", float("nan")))})
 
@@ -72,7 +72,7 @@ def sealed_series(out):
     def of_another(**options):
         return split(sealed(live(layer_header(capacity=1, **options), [], layers=2)))
 
-    out.add("ETRUNCATED", "V19", series_cut_after_its_first_layer=whole[:size],
+    out.add("ETRUNCATED", "V26", series_cut_after_its_first_layer=whole[:size],
             series_cut_between_its_layers=whole[:size + 100],
             series_cut_before_its_second_layer=whole[:start],
             series_cut_in_its_second_layer=whole[:start + 4096], series_cut_by_a_byte=whole[:-1],
@@ -82,7 +82,7 @@ def sealed_series(out):
             series_of_which_the_second_layer_knows_more=joined([
                 edit(TWO[0], header={"layers": 3}),
                 edit(TWO[1], header={"layers": 3, "rest_size": 2**20})]))
-    out.add("ETRAILING", "V20", series_trailing_byte=whole + b"\0", series_twice=whole + whole,
+    out.add("ETRAILING", "V27", series_trailing_byte=whole + b"\0", series_twice=whole + whole,
             series_of_which_the_first_two_layers_are_swapped=joined([THREE[1], THREE[0], THREE[2]]),
             series_of_which_the_last_two_layers_are_swapped=joined([THREE[0], THREE[2], THREE[1]]))
     skipping = relinked([edit(TWO[0], header={"layers": 3}),
@@ -90,7 +90,7 @@ def sealed_series(out):
     first = edit(TWO[0], header={"link": 1})
     link_of_the_first = joined([first, edit(TWO[1], header={
         "link": field(first, "header_crc") + (field(first, "body_crc", 0) << 32)})])
-    out.add("ETRAILING", "V20", middle_layer_is_no_layer=joined(
+    out.add("ETRAILING", "V27", middle_layer_is_no_layer=joined(
         [THREE[0], edit(THREE[1], header={"incompat": 0}), THREE[2]]))
     out.add("ESERIES", "slices.md 2.2", series_without_its_first_layer=joined(THREE[1:]),
             last_layer_alone=TWO[1], layer_number_skipped=skipping,
@@ -112,8 +112,8 @@ def sealed_series(out):
             second_layer_is_zero=TWO[0].ljust(len(whole), b"\0"),
             layers_without_bytes_between=(TWO[0] + TWO[1]).ljust(len(whole), b"\0"))
     out.add("EHEADER", "V6", second_layer_header_damaged=flip(whole, start + 1000))
-    out.add("ERECORD", "V24", second_layer_record_damaged=flip(whole, start + 2048 + 100))
-    out.add("ERECORD", "V21", second_layer_records_damaged=flip(flip(
+    out.add("ERECORD", "V33", second_layer_record_damaged=flip(whole, start + 2048 + 100))
+    out.add("ERECORD", "V28", second_layer_records_damaged=flip(flip(
         whole, start + 2048), start + 3072))
     out.add("EPAGE", "12.4", second_layer_page_damaged=flip(whole, start + 4096 + 100),
             second_layer_checksum_damaged=flip(whole, len(whole) - 1))
@@ -161,7 +161,7 @@ def live_series(out):
                  growing_first_of_two_is_not_marked=unmarked(two, 0),
                  ring_oldest_layer_is_not_marked=unmarked(ring, 2),
                  ring_last_layer_but_one_is_not_marked=unmarked(ring, 0))
-    out.add_live("ESERIES", "S5", opened_by_its_second_layer={0: two[1]},
+    out.add_live("ESERIES", "V39", opened_by_its_second_layer={0: two[1]},
                  ring_opened_by_its_second_layer={0: ring[1]})
     out.add_live("ESERIES", "slices.md 2.1", foreign_layer=changed(1, series=2**64 - 1),
                  foreign_next_layer={0: GROWING, 1: edit(two[1], header={"series": 1})},
@@ -177,12 +177,12 @@ def live_series(out):
     out.add_live("EEMPTY", "V1", layer_empty={**two, 1: b""})
     out.add_live("EMAGIC", "V2", layer_is_a_text={**two, 1: b"apple\nbanana\ncherry\n" * 40})
     out.add_live("EHEADER", "V6", layer_header_damaged={**two, 1: flip(two[1], 1000)})
-    out.add_live("ESLICE", "V33", layer_with_an_unknown_feature=changed(1, incompat=3))
+    out.add_live("ESLICE", "V19", layer_with_an_unknown_feature=changed(1, incompat=3))
     out.add_live("EFEATURE", "V8", layer_with_unknown_bit_2=changed(1, incompat=5))
-    out.add_live("ETRUNCATED", "V19", layer_truncated={**two, 1: two[1][:-1]})
-    out.add_live("ERECORD", "V21", layer_records_damaged={
+    out.add_live("ETRUNCATED", "V26", layer_truncated={**two, 1: two[1][:-1]})
+    out.add_live("ERECORD", "V28", layer_records_damaged={
         **two, 1: flip(flip(two[1], 2048), 3072)})
-    out.add_live("EPOISONED", "V25", layer_poisoned=changed(0, {"state": POISONED}),
+    out.add_live("EPOISONED", "V35", layer_poisoned=changed(0, {"state": POISONED}),
                  ring_layer_poisoned=changed(2, {"state": POISONED}, ring))
-    out.add_live("EUNCLEAN", "V27", layer_of_a_machine_that_died=changed(
+    out.add_live("EUNCLEAN", "V38", layer_of_a_machine_that_died=changed(
         1, {"boot_id": bytes(range(16))}))

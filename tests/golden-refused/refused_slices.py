@@ -24,10 +24,10 @@ def changed(image=MIDDLE, **fields):
 
 
 def shapes(out):
-    """V33; the place in the whole is right, if there is one."""
+    """V19; the place in the whole is right, if there is one."""
     embedded = make("blocked", 64 * 512, 6, KEYS, embedded=True)
     one_page = make("blocked", 64 * 512, 6, KEYS)
-    out.add("ESLICE", "V33", slice_in_embedded_form=as_slice(embedded, 0, 64),
+    out.add("ESLICE", "V19", slice_in_embedded_form=as_slice(embedded, 0, 64),
             slice_of_classic=as_slice(make("classic", 64 * 512, 6, KEYS), 0, 64),
             slice_of_counters=as_slice(make("counting", 64 * 512, 6, KEYS), 0, 64),
             slice_of_ribbon=as_slice(make("ribbon", 64 * 512, 0, KEYS), 0, 64),
@@ -44,10 +44,10 @@ def shapes(out):
 
 
 def places(out):
-    """V34; those of a whole filter's fields are in bits 32 and above, too."""
+    """V20; those of a whole filter's fields are in bits 32 and above, too."""
     two_pages = make("blocked", 128 * 512, 6, KEYS)
     odd = make("blocked", 65 * 512, 6, KEYS)
-    out.add("ESLICE", "V34", slice_of_no_blocks=changed(whole_blocks=0),
+    out.add("ESLICE", "V20", slice_of_no_blocks=changed(whole_blocks=0),
             slice_of_2_to_51_plus_1_blocks=changed(whole_blocks=2**51 + 1),
             slice_of_2_to_60_blocks=changed(whole_blocks=2**60),
             slice_of_all_ones_blocks=changed(whole_blocks=2**64 - 1),
@@ -73,13 +73,13 @@ def places(out):
 
 def states(out):
     """A slice is sealed, by both records."""
-    out.add("ETRUNCATED", "V19", slice_without_its_page_checksum=MIDDLE[:-4])
-    out.add("ETRAILING", "V20", slices_behind_one_another=MIDDLE + LAST)
-    out.add("ESTATE", "V22", slice_live=edit(MIDDLE, record=IN_USE),
+    out.add("ETRUNCATED", "V26", slice_without_its_page_checksum=MIDDLE[:-4])
+    out.add("ETRAILING", "V27", slices_behind_one_another=MIDDLE + LAST)
+    out.add("ESTATE", "V29", slice_live=edit(MIDDLE, record=IN_USE),
             slice_live_clean=edit(MIDDLE, record={**IN_USE, "boot_id": bytes(16)}),
             slice_poisoned=edit(MIDDLE, record={**IN_USE, "state": POISONED}))
-    out.add("ESTATE", "V23", slice_with_more_ones_than_bits=edit(LAST, record={"ones": 22 * 512 + 1}))
-    out.add("ERECORD", "V24", slice_of_an_interrupted_seal=edit(MIDDLE, record=IN_USE, records=[1]),
+    out.add("ESTATE", "V30", slice_with_more_ones_than_bits=edit(LAST, record={"ones": 22 * 512 + 1}))
+    out.add("ERECORD", "V33", slice_of_an_interrupted_seal=edit(MIDDLE, record=IN_USE, records=[1]),
             slice_with_a_torn_record=flip(MIDDLE, 3072 + 16))
 
 

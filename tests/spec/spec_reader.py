@@ -240,38 +240,38 @@ class Image:
         elif h["incompat"] & OF_SERIES:
             self.check_layer()
         expected = h["rest_size"] if self.is_sealed_layer() else self.size
-        need(S >= expected, "ETRUNCATED rule V19")
-        need(S == expected, "ETRAILING rule V20")
+        need(S >= expected, "ETRUNCATED rule V26")
+        need(S == expected, "ETRAILING rule V27")
         self.body, self.entries = data[H:H + size], data[H + size:self.size]
 
     def check_slice(self):
         """slices.md 1.1."""
-        self.need(spec_slice.has_shape_of_slice(self.header), "ESLICE rule V33")
+        self.need(spec_slice.has_shape_of_slice(self.header), "ESLICE rule V19")
         self.header.update(parse(spec_slice.FIELDS, self.data[:2048]))
-        self.need(spec_slice.is_in_its_whole(self.header), "ESLICE rule V34")
+        self.need(spec_slice.is_in_its_whole(self.header), "ESLICE rule V20")
 
     def check_layer(self):
-        """slices.md 2.1, but for the record's state."""
+        """slices.md 2.1."""
         h, need = self.header, self.need
         need(h["header_size"] == 4096 and h["layout"] in (BLOCKED, CLASSIC),
-             "ESERIES rule V28")
+             "ESERIES rule V21")
         h.update(parse(LAYER, self.data[:2048]))
         if h["layers"] == 0:
-            need(h["series"] != 0, "ESERIES rule V29")
-            need(h["generations"] == 0 or 2 <= h["generations"] <= 1000, "ESERIES rule V29")
-            need(h["rest_size"] == h["link"] == 0, "ESERIES rule V29")
+            need(h["series"] != 0, "ESERIES rule V22")
+            need(h["generations"] == 0 or 2 <= h["generations"] <= 1000, "ESERIES rule V22")
+            need(h["rest_size"] == h["link"] == 0, "ESERIES rule V22")
             if h["generations"] == 0:
                 need(h["layer"] < MOST_LAYERS and h["fpr"] and h["series_fpr"]
-                     and h["period"] == h["began"] == 0, "ESERIES rule V29")
-            need(h["layer"] < 2**63, "ESERIES rule V29")
+                     and h["period"] == h["began"] == 0, "ESERIES rule V22")
+            need(h["layer"] < 2**63, "ESERIES rule V22")
         else:
-            need(h["layer"] < h["layers"] <= MOST_LAYERS, "ESERIES rule V30")
+            need(h["layer"] < h["layers"] <= MOST_LAYERS, "ESERIES rule V23")
             need(h["series"] == h["generations"] == h["period"] == h["began"] == 0,
-                 "ESERIES rule V30")
-            is_last = h["layer"] == h["layers"] - 1
-            need(h["rest_size"] == self.size if is_last else
-                 h["rest_size"] > on_pages(self.size), "ESERIES rule V31")
-        need(h["series_fpr"] < 0x3FF0000000000000, "ESERIES rule V32")
+                 "ESERIES rule V23")
+        need(h["series_fpr"] < 0x3FF0000000000000, "ESERIES rule V24")
+        is_last = h["layer"] == h["layers"] - 1
+        need(h["layers"] == 0 or (h["rest_size"] == self.size if is_last else
+                                  h["rest_size"] > on_pages(self.size)), "ESERIES rule V25")
 
     def is_layer(self):
         return self.header["incompat"] & OF_SERIES != 0
@@ -291,28 +291,28 @@ class Image:
                   for slot, record in zip(slots, records)]
         first, second = (record["sequence"] for record in records)
         self.records_identical = slots[0] == slots[1]
-        need(any(intact), "ERECORD rule V21")
-        need(not all(intact) or first != second or self.records_identical, "ERECORD rule V21")
+        need(any(intact), "ERECORD rule V28")
+        need(not all(intact) or first != second or self.records_identical, "ERECORD rule V28")
         self.in_force = int(second > first if all(intact) else intact[1])
         self.record = r = records[self.in_force]
         other = records[1 - self.in_force]
         sealed = r["state"] == SEALED
         may_live = H == 4096 and h["layout"] != RIBBON and not self.is_slice()
-        need(sealed or (r["state"] in (LIVE, POISONED) and may_live), "ESTATE rule V22")
-        need(sealed == (r["sequence"] == SEALED_SEQUENCE), "ESTATE rule V22")
-        need(r["overflow"] <= r["ones"] <= h["m"], "ESTATE rule V23")
-        need(r["overflow"] == 0 or h["layout"] == COUNTING, "ESTATE rule V23")
-        need(not any(r["boot_id"]) if sealed else r["body_crc"] == 0, "ESTATE rule V23")
-        need(sealed != any(r.get("identity", ())), "ESTATE rule V35")
+        need(sealed or (r["state"] in (LIVE, POISONED) and may_live), "ESTATE rule V29")
+        need(sealed == (r["sequence"] == SEALED_SEQUENCE), "ESTATE rule V29")
+        need(r["overflow"] <= r["ones"] <= h["m"], "ESTATE rule V30")
+        need(r["overflow"] == 0 or h["layout"] == COUNTING, "ESTATE rule V30")
+        need(not any(r["boot_id"]) if sealed else r["body_crc"] == 0, "ESTATE rule V30")
+        need(sealed != any(r.get("identity", ())), "ESTATE rule V31")
         of_live = all(intact) and all(x["state"] in (LIVE, POISONED) for x in records)
-        need(not of_live or r["identity"] == other["identity"], "ERECORD rule V35")
+        need(not of_live or r["identity"] == other["identity"], "ERECORD rule V32")
         interrupted = (may_live and all(intact) and other["state"] == LIVE
                        and other["sequence"] < SEALED_SEQUENCE)
-        need(not sealed or self.records_identical or interrupted, "ERECORD rule V24")
+        need(not sealed or self.records_identical or interrupted, "ERECORD rule V33")
         if self.is_layer():
-            need(sealed == self.is_sealed_layer(), "ESERIES rule " + ("V29" if sealed else "V30"))
-        need(sealed or POISONED not in (r["state"], other["state"]), "EPOISONED rule V25")
-        need(r["state"] != LIVE, "ELIVE rule V26")
+            need(sealed == self.is_sealed_layer(), "ESERIES rule V34")
+        need(sealed or POISONED not in (r["state"], other["state"]), "EPOISONED rule V35")
+        need(r["state"] != LIVE, "ELIVE rule V36")
 
     def name(self, hash_id, value):
         """app-hashes.md: by which function digests are made. Until it is right all is maybe."""

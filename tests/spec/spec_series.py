@@ -144,7 +144,7 @@ class LiveSeries:
             image.need(not image.is_sealed_layer(), "ESERIES rule S3")
             if first:
                 image.need(live_words(image) == live_words(first.image), "ESERIES rule slices.md 2.1")
-            image.need(slot_of(image.header) == slot, "ESERIES rule " + ("S3" if slot else "S5"))
+            image.need(slot_of(image.header) == slot, "ESERIES rule " + ("S3" if slot else "V39"))
             if self.application:
                 image.name(*self.application)
         except BaseException:
@@ -263,7 +263,7 @@ class SeriesWriter:
         if self.series.error:
             raise self.series.error
         for layer in self.series.layers.values():
-            layer.image.need(not layer.is_poisoned(), "EPOISONED rule V25")
+            layer.image.need(not layer.is_poisoned(), "EPOISONED rule V35")
 
     def generations(self):
         return self.writer.image.header["generations"]
@@ -297,7 +297,7 @@ class SeriesWriter:
         with writer.records() as image:
             if writer.is_succeeded():
                 return
-            image.need(image.is_live() and not writer.sync_has_failed, "EPOISONED rule V25")
+            image.need(image.is_live() and not writer.sync_has_failed, "EPOISONED rule V35")
             generations = image.header["generations"]
             for own in {number, number if generations else 0}:
                 image.need(self.number_at(image, own) == own, "EREPLACED rule S11")

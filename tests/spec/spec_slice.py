@@ -22,13 +22,13 @@ def is_slice(header):
 
 
 def has_shape_of_slice(header):
-    """V33."""
+    """V19."""
     return (header["header_size"] == 4096 and header["incompat"] & 1 == 0
             and header["layout"] == BLOCKED and header["m_unfolded"] == header["m"])
 
 
 def is_in_its_whole(header):
-    """V34."""
+    """V20."""
     whole, first, blocks = header["whole_blocks"], header["first_block"], header["m"] // 512
     return (whole <= 2**51 and first < whole and first % BLOCKS_IN_PAGE == 0
             and (blocks == whole - first

@@ -71,7 +71,7 @@ def present_boot():
     try:
         text = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     except FileNotFoundError:
-        raise ValueError("boot_id: BLOOMFILE_ENOBOOT rule V27") from None
+        raise ValueError("boot_id: BLOOMFILE_ENOBOOT rule V38") from None
     return bytes.fromhex(text.strip().replace("-", ""))
 
 
@@ -83,14 +83,14 @@ class LiveImage(Image):
         self.to_complete, self.poisoned = to_complete, False
         super().__init__(data, path, knows_applications=True)
         if not accept_unclean and not self.is_clean():
-            self.need(self.record["boot_id"] == present_boot(), "EUNCLEAN rule V27")
+            self.need(self.record["boot_id"] == present_boot(), "EUNCLEAN rule V38")
             self.need(not self.sync_has_begun() or abandoned is None
-                      or not abandoned(self.record["sequence"]), "EUNCLEAN rule V27")
+                      or not abandoned(self.record["sequence"]), "EUNCLEAN rule V38")
 
     def need(self, condition, error):
-        """Not V26; and not V24 where live.md 7 allows to complete the seal."""
+        """Not V36; and not V33 where live.md 7 allows to complete the seal."""
         if not condition and not error.startswith("ELIVE") and not (
-                error.endswith("V24") and self.to_complete and not self.other_is_intact()):
+                error.endswith("V33") and self.to_complete and not self.other_is_intact()):
             super().need(condition, error)
 
     def slot(self, other=False):
@@ -340,7 +340,7 @@ class Writer(File):
         self.hold_writers(fcntl.F_WRLCK)
         try:
             self.image.need(all(le(os.pread(self.fd, 4, slot + 8), 0, 4) != POISONED
-                                for slot in SLOTS), "EPOISONED rule V25")
+                                for slot in SLOTS), "EPOISONED rule V35")
             yield
         finally:
             self.hold_writers(fcntl.F_RDLCK)
@@ -512,7 +512,7 @@ def seal(path, accept_unclean=False, until=6):
     try:
         writer.seal(until)
     except BaseException as error:
-        writer.sync_has_failed |= "EBODY" in str(error)  # L24: it poisons
+        writer.sync_has_failed |= "EBODY" in str(error)  # L25: it poisons
         writer.leave()
         raise
 

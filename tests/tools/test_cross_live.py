@@ -59,7 +59,7 @@ class Results(CrossTest):
                 self.assertEqual(self.read("c"), self.read("python"))
                 self.output("bfquery", "--verify", "-q", "python", stdin=lines(*KEYS, *MORE))
 
-    def test_from_hand_to_hand(self):  # L23
+    def test_from_hand_to_hand(self):  # L24
         sealed = {layout: craft.make(layout, 30_720, 5, KEYS + MORE, capacity=1000, fpr=0.01,
                                      key_kind="text")
                   for layout in LAYOUTS}
@@ -395,7 +395,7 @@ class Program(CrossTest):
         self.writer("add", "by-c", "--die", stdin=lines(*MORE))
         self.assertEqual(self.agreed("by-c", MORE)["writers"], 1)
         self.writer("poison", "by-c")
-        self.writer("query", "by-c", status=2, says="EPOISONED rule V25")
+        self.writer("query", "by-c", status=2, says="EPOISONED rule V35")
         self.trouble("bfquery", "by-c", stdin=b"a\n")
 
 

@@ -111,8 +111,8 @@ class Deaths(TroubleTest):
         unclean = craft.edit(self.read("live"), record={"boot_id": OTHER_BOOT})
         for writers in 0, 1:
             self.write("live", unclean)
-            self.both_refuse("live", "EUNCLEAN", "V27")
-            self.both_refuse_to_seal("live", "EUNCLEAN rule V27")
+            self.both_refuse("live", "EUNCLEAN", "V38")
+            self.both_refuse_to_seal("live", "EUNCLEAN rule V38")
             for by in "c", "python":
                 self.write("live", craft.edit(unclean, record={"writers": writers}))
                 self.add(by, "live", MORE, accept_unclean=True)
@@ -184,16 +184,16 @@ class Records(TroubleTest):
         older = 1 - self.in_force
         sequence = craft.field(self.image, "sequence", self.in_force)
         for error, rule, image in (
-                ("ERECORD", "V21", craft.flip(craft.flip(self.image, 2100), 3100)),
-                ("ERECORD", "V21", craft.edit(self.image, record={"sequence": sequence},
+                ("ERECORD", "V28", craft.flip(craft.flip(self.image, 2100), 3100)),
+                ("ERECORD", "V28", craft.edit(self.image, record={"sequence": sequence},
                                               records=[older])),
-                ("ESTATE", "V22", craft.edit(self.image, record={"state": 4})),
-                ("ESTATE", "V22", craft.edit(self.image, record={"sequence": 2**64 - 1},
+                ("ESTATE", "V29", craft.edit(self.image, record={"state": 4})),
+                ("ESTATE", "V29", craft.edit(self.image, record={"sequence": 2**64 - 1},
                                              records=[older])),
-                ("ESTATE", "V23", craft.edit(self.image, record={"ones": 30_001})),
-                ("ESTATE", "V23", craft.edit(self.image, record={"overflow": 1})),
-                ("ESTATE", "V23", craft.edit(self.image, record={"body_crc": 1})),
-                ("EPOISONED", "V25", craft.edit(self.image, record={"state": 3}))):
+                ("ESTATE", "V30", craft.edit(self.image, record={"ones": 30_001})),
+                ("ESTATE", "V30", craft.edit(self.image, record={"overflow": 1})),
+                ("ESTATE", "V30", craft.edit(self.image, record={"body_crc": 1})),
+                ("EPOISONED", "V35", craft.edit(self.image, record={"state": 3}))):
             with self.subTest(error=error, rule=rule):
                 self.write("live", image)
                 self.both_refuse("live", error, rule)
@@ -275,7 +275,7 @@ class UnfinishedSeals(TroubleTest):
     def check(self, sealed, image):
         """An image whose sealing was cut off: completed by either it is what it was to become."""
         self.write("live", image)
-        if craft.refusal(image) != ("BLOOMFILE_ERECORD", "V24"):
+        if craft.refusal(image) != ("BLOOMFILE_ERECORD", "V33"):
             self.agreed("live", KEYS, ABSENT)
         for by in "c", "python":
             self.write("live", image)
@@ -288,11 +288,11 @@ class UnfinishedSeals(TroubleTest):
         """One that was cut off before it was sealed."""
         self.write("live", image)
         self.trouble("bfquery", "live", stdin=b"a\n")
-        with self.assertRaisesRegex(ValueError, "EUNCLEAN rule V27"):
+        with self.assertRaisesRegex(ValueError, "EUNCLEAN rule V38"):
             spec_writer.Reader(self.path("live"))
         for by in "c", "python":
             self.write("live", image)
-            self.both_refuse_to_seal("live", "EUNCLEAN rule V27")
+            self.both_refuse_to_seal("live", "EUNCLEAN rule V38")
             self.seal(by, "live", accept_unclean=True)
             self.assertEqual(self.read("live")[4096:], sealed[4096:])
             self.agreed("live", KEYS, ABSENT)
@@ -358,11 +358,11 @@ class Poison(TroubleTest):
         self.feed(reader, ABSENT[0], KEYS[1])
         self.assertEqual(reader.stdout.readline(), KEYS[1] + b"\n")
         spec_writer.poison(self.path("live"))
-        self.both_refuse("live", "EPOISONED", "V25")
+        self.both_refuse("live", "EPOISONED", "V35")
         self.feed(reader, ABSENT[0])
         self.assertEqual(reader.stdout.readline(), ABSENT[0] + b"\n")
         self.assertEqual(self.result(adder, lines(*MORE))[0], 2)
-        self.both_refuse_to_seal("live", "EPOISONED rule V25")
+        self.both_refuse_to_seal("live", "EPOISONED rule V35")
 
     @unittest.skipIf(SANITIZED, "a library cannot be put before the sanitizer's")
     def test_by_c(self):
@@ -372,7 +372,7 @@ class Poison(TroubleTest):
         self.assertFalse(reader.maybe(ABSENT[0]))
         self.write("disk-fails", b"")
         self.run_tool("bfadd", "live", stdin=lines(*MORE), env={**FAILING_DISK, "DISK_WORKS": "1"})
-        self.both_refuse("live", "EPOISONED", "V25")
+        self.both_refuse("live", "EPOISONED", "V35")
         self.assertTrue(reader.maybe(ABSENT[0]))
         before = self.read("live")
         for refused in lambda: writer.add([b"a"]), writer.synchronise, writer.seal, writer.leave:
@@ -399,7 +399,7 @@ class Poison(TroubleTest):
                 with self.subTest(life=life, works=works):
                     self.assertEqual(self.read("live"), by_c)
                 ends.add(craft.refusal(by_c))
-            self.assertIn(("BLOOMFILE_EPOISONED", "V25"), ends)
+            self.assertIn(("BLOOMFILE_EPOISONED", "V35"), ends)
             self.assertGreater(len(ends), 1)
 
     def fail_after(self, works, life):

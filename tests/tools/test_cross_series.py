@@ -368,7 +368,7 @@ class Trouble(SeriesTest):
         with self.assertRaises(FileNotFoundError):
             LiveSeries(self.path())
 
-    def test_a_layer_is_not_opened_by_its_own_name(self):  # S5
+    def test_a_layer_is_not_opened_by_its_own_name(self):  # V39
         self.check_refused("ESERIES", "live.1")
         self.check_refused("ESERIES", "live.2")
         for name in "live", "live.1":
@@ -561,7 +561,7 @@ class Program(SeriesTest):
                          b"absent\n")
         self.assertEqual(self.program("info", "out").count(b'"sealed"'), 3)
         self.assertEqual(self.program("info", "live").count(b'"live"'), 3)
-        self.program("query", "live.1", status=2, says="ESERIES rule S5")
+        self.program("query", "live.1", status=2, says="ESERIES rule V39")
         self.program("create", "ring", "--generations", 2, "--period", 86400, "--capacity", 10)
         self.program("add", "ring", stdin=lines(*numbered(25)))
         self.answers(numbered(25), "ring")

@@ -277,7 +277,7 @@ static void change_page(const char *path, unsigned how)
     assert_int_equal(close(fd), 0);
 }
 
-/* L24. */
+/* L25. */
 TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed)
 {
     for (size_t r = 0; r < LIVE; r++)

@@ -995,7 +995,7 @@ static void look_at_status(enum fault_call call)
     }
 }
 
-/* L24. The sync that began has ended well, and the file goes on. */
+/* L25. The sync that began has ended well, and the file goes on. */
 ON_NEW_FILTER(a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_mark)
 {
     faults_begin(
@@ -1011,7 +1011,7 @@ ON_NEW_FILTER(a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a
     assert_flawless(flaw_of_sealed_file("filter"));
 }
 
-/* L24. It has a lower sequence than the sealed record, which a reader may have seen meanwhile. */
+/* L25. It has a lower sequence than the sealed record, which a reader may have seen meanwhile. */
 ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten)
 {
     const struct faults faults = {
@@ -1096,7 +1096,7 @@ ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all)
 
 /* ---- where a live file may be */
 
-/* R7. */
+/* R7, V37. */
 ON_NEW_FILTER(file_systems_that_hosts_share_are_refused)
 {
     static const unsigned long shared[] = {

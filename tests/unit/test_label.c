@@ -121,7 +121,7 @@ TEST(the_label_is_checked_before_the_size)
     image.data[LABEL] = '\n';
     reseal_header(image.data);
     image.size--;
-    assert_verdict("V18, V19", image, BLOOMFILE_ELABEL, "label", LABEL);
+    assert_verdict("V18, V26", image, BLOOMFILE_ELABEL, "label", LABEL);
     free(image.data);
 }
 

@@ -311,7 +311,7 @@ ON_NEW_FILTER(a_record_of_another_file_is_a_change_in_either_slot)
     }
 }
 
-/* L9, L11, L23 and rescue. */
+/* L9, L11, L24 and rescue. */
 ON_NEW_FILTER(each_file_has_an_identity_which_all_records_of_it_keep)
 {
     static const uint8_t none[16];
@@ -344,7 +344,7 @@ static void assert_mark(const char *path, const uint8_t *mark)
     assert_memory_equal(info_of_file(path).watermark, mark, BLOOMFILE_WATERMARK_SIZE);
 }
 
-/* L26, L11, and 6 of operations.md. */
+/* L23, L11, and 6 of operations.md. */
 ON_NEW_FILTER(the_last_watermark_stays_until_a_sync_changes_it)
 {
     static const uint8_t none[BLOOMFILE_WATERMARK_SIZE];
@@ -387,7 +387,7 @@ ON_NEW_FILTER(the_last_watermark_stays_until_a_sync_changes_it)
     assert_mark("filter", second_mark);
 }
 
-/* L23. */
+/* L23, L24. */
 ON_NEW_FILTER(sealing_in_place_takes_a_new_watermark)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE),
@@ -427,7 +427,7 @@ static void watch_mark(enum fault_call call)
     free(bytes.data);
 }
 
-/* L26: at each call that may fail, or at which the process may die. */
+/* L23: at each call that may fail, or at which the process may die. */
 ON_NEW_FILTER(the_watermark_is_recorded_after_the_body_is_on_disk)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -655,7 +655,7 @@ ON_NEW_FILTER(the_successor_bit_of_a_filter_that_is_no_layer_is_unknown)
     bloomfile_close(f);
 }
 
-/* L11, L23. */
+/* L11, L24. */
 ON_NEW_FILTER(sealing_in_place_keeps_it_too)
 {
     fill_what_is_unknown();

@@ -166,7 +166,7 @@ ON_NEW_FILTER(sealing_is_poisoned_by_the_first_record)
     assert_poisons(seal_writer, 2, true);
 }
 
-/* L24. */
+/* L25. */
 ON_NEW_FILTER(sealing_is_not_poisoned_by_the_second_record)
 {
     faults_begin(&(struct faults){ .call = ON_msync, .nth = 3, .error = EIO });

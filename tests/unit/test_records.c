@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The validity rules V21 to V26 and V35 of format-spec.md, section 13: commit records, torn and
+ * The validity rules V28 to V36 of format-spec.md, section 13: commit records, torn and
  * damaged. */
 #include "support.h"
 
@@ -53,7 +53,7 @@ static void assert_open_error(struct bytes image, int error)
     assert_null(f);
 }
 
-/* ---- V25 and V26: live and poisoned images */
+/* ---- V35 and V36: live and poisoned images */
 
 TEST(a_live_image_is_whole_but_not_opened)
 {
@@ -157,7 +157,7 @@ TEST(one_record_of_another_file_leaves_the_right_one_in_force)
     free(image.data);
 }
 
-/* ---- V21 */
+/* ---- V28 */
 
 TEST(two_damaged_records_are_refused)
 {
@@ -166,7 +166,7 @@ TEST(two_damaged_records_are_refused)
         struct bytes image = image_from(*recipes[r]);
         record_at(image.data, 0)[RECORD_AT_n] ^= 1;
         record_at(image.data, 1)[RECORD_AT_n] ^= 1;
-        assert_verdict("V21 both damaged", image, BLOOMFILE_ERECORD, "record 0",
+        assert_verdict("V28 both damaged", image, BLOOMFILE_ERECORD, "record 0",
                        recipes[r]->header_size / 2);
         struct bloomfile_fault both[2];
         size_t count = ROWS(both);
@@ -181,7 +181,7 @@ TEST(two_damaged_records_are_refused)
             record_at(image.data, slot)[RECORD_AT_header_crc] ^= 1;
             reseal_record(image.data, slot);
         }
-        assert_verdict("V21 both of another file", image, BLOOMFILE_ERECORD, "record 0",
+        assert_verdict("V28 both of another file", image, BLOOMFILE_ERECORD, "record 0",
                        recipes[r]->header_size / 2);
         free(image.data);
     }
@@ -191,13 +191,13 @@ TEST(different_records_with_equal_sequences_are_refused)
 {
     struct bytes image = live_image();
     commit(image, 0, 5, BLOOMFILE_STATE_LIVE);
-    assert_verdict("V21 live", image, BLOOMFILE_ERECORD, "record 1", 3 * IN_FILE / 4);
+    assert_verdict("V28 live", image, BLOOMFILE_ERECORD, "record 1", 3 * IN_FILE / 4);
     free(image.data);
 
     image = image_from(embedded);
     record_at(image.data, 1)[RECORD_AT_n] ^= 1;
     reseal_record(image.data, 1);
-    assert_verdict("V21 sealed", image, BLOOMFILE_ERECORD, "record 1", 3 * EMBEDDED / 4);
+    assert_verdict("V28 sealed", image, BLOOMFILE_ERECORD, "record 1", 3 * EMBEDDED / 4);
     size_t faults = 0;
     bloomfile_inspect(image.data, image.size, NULL, NULL, &faults);
     assert_int_equal(faults, 1);
@@ -217,11 +217,11 @@ TEST(the_records_are_checked_after_the_size)
     struct bytes image = image_from(embedded);
     record_at(image.data, 0)[RECORD_AT_n] ^= 1;
     image.size--;
-    assert_verdict("V19, V21", image, BLOOMFILE_ETRUNCATED, "size", image.size);
+    assert_verdict("V26, V28", image, BLOOMFILE_ETRUNCATED, "size", image.size);
     free(image.data);
 }
 
-/* ---- V22 and V23: one field of the record in force, both records alike */
+/* ---- V29 and V30: one field of the record in force, both records alike */
 
 #define SEALED UINT64_MAX
 
@@ -240,29 +240,29 @@ static const struct row {
 #define AS_POISONED      5, BLOOMFILE_STATE_POISONED
 #define AS_SEALED        SEALED, BLOOMFILE_STATE_SEALED
 #define REFUSED          BLOOMFILE_ESTATE
-    { "V22 state 0", &in_file, 5, 0, UNCHANGED, REFUSED },
-    { "V22 state 4", &in_file, 5, 4, UNCHANGED, REFUSED },
-    { "V22 live, in a file", &in_file, AS_LIVE, UNCHANGED, 0 },
-    { "V22 poisoned, in a file", &in_file, AS_POISONED, UNCHANGED, 0 },
-    { "V22 live, embedded", &embedded, AS_LIVE, UNCHANGED, REFUSED },
-    { "V22 poisoned, embedded", &embedded, AS_POISONED, UNCHANGED, REFUSED },
-    { "V22 sealed, sequence 2^64-2", &in_file, AS_SEALED, SET(sequence, SEALED - 1), REFUSED },
-    { "V22 live, sequence 2^64-1", &in_file, AS_LIVE, SET(sequence, SEALED), REFUSED },
-    { "V22 poisoned, sequence 2^64-1", &in_file, AS_POISONED, SET(sequence, SEALED), REFUSED },
-    { "V23 ones m", &in_file, AS_SEALED, SET(ones, 1024), 0 },
-    { "V23 ones m+1", &in_file, AS_SEALED, SET(ones, 1025), REFUSED },
-    { "V23 ones m+1, live", &in_file, AS_LIVE, SET(ones, 1025), REFUSED },
-    { "V23 overflow, blocked", &in_file, AS_SEALED, SET(overflow, 1), REFUSED },
-    { "V23 overflow, classic", &embedded, AS_SEALED, SET(overflow, 1), REFUSED },
-    { "V23 overflow, counting", &counting, AS_SEALED, SET(overflow, 1), 0 },
-    { "V23 overflow m", &counting, AS_SEALED, SET(overflow, 99), REFUSED },
-    { "V23 sealed, boot_id", &in_file, AS_SEALED, RECORD_AT_boot_id + 8, 8, 1ULL << 56, REFUSED },
-    { "V23 sealed, boot_id begins", &in_file, AS_SEALED, RECORD_AT_boot_id, 8, 1, REFUSED },
-    { "V23 live, body_crc", &in_file, AS_LIVE, SET(body_crc, 1), REFUSED },
-    { "V23 poisoned, body_crc", &in_file, AS_POISONED, SET(body_crc, 1), REFUSED },
-    { "V35 sealed, identity", &in_file, AS_SEALED, RECORD_AT_identity + 8, 8, 1ULL << 56, REFUSED },
-    { "V35 sealed, identity begins", &in_file, AS_SEALED, RECORD_AT_identity, 8, 1, REFUSED },
-    { "V35 live, half of an identity", &in_file, AS_LIVE, RECORD_AT_identity, 8, 0, 0 },
+    { "V29 state 0", &in_file, 5, 0, UNCHANGED, REFUSED },
+    { "V29 state 4", &in_file, 5, 4, UNCHANGED, REFUSED },
+    { "V29 live, in a file", &in_file, AS_LIVE, UNCHANGED, 0 },
+    { "V29 poisoned, in a file", &in_file, AS_POISONED, UNCHANGED, 0 },
+    { "V29 live, embedded", &embedded, AS_LIVE, UNCHANGED, REFUSED },
+    { "V29 poisoned, embedded", &embedded, AS_POISONED, UNCHANGED, REFUSED },
+    { "V29 sealed, sequence 2^64-2", &in_file, AS_SEALED, SET(sequence, SEALED - 1), REFUSED },
+    { "V29 live, sequence 2^64-1", &in_file, AS_LIVE, SET(sequence, SEALED), REFUSED },
+    { "V29 poisoned, sequence 2^64-1", &in_file, AS_POISONED, SET(sequence, SEALED), REFUSED },
+    { "V30 ones m", &in_file, AS_SEALED, SET(ones, 1024), 0 },
+    { "V30 ones m+1", &in_file, AS_SEALED, SET(ones, 1025), REFUSED },
+    { "V30 ones m+1, live", &in_file, AS_LIVE, SET(ones, 1025), REFUSED },
+    { "V30 overflow, blocked", &in_file, AS_SEALED, SET(overflow, 1), REFUSED },
+    { "V30 overflow, classic", &embedded, AS_SEALED, SET(overflow, 1), REFUSED },
+    { "V30 overflow, counting", &counting, AS_SEALED, SET(overflow, 1), 0 },
+    { "V30 overflow m", &counting, AS_SEALED, SET(overflow, 99), REFUSED },
+    { "V30 sealed, boot_id", &in_file, AS_SEALED, RECORD_AT_boot_id + 8, 8, 1ULL << 56, REFUSED },
+    { "V30 sealed, boot_id begins", &in_file, AS_SEALED, RECORD_AT_boot_id, 8, 1, REFUSED },
+    { "V30 live, body_crc", &in_file, AS_LIVE, SET(body_crc, 1), REFUSED },
+    { "V30 poisoned, body_crc", &in_file, AS_POISONED, SET(body_crc, 1), REFUSED },
+    { "V31 sealed, identity", &in_file, AS_SEALED, RECORD_AT_identity + 8, 8, 1ULL << 56, REFUSED },
+    { "V31 sealed, identity begins", &in_file, AS_SEALED, RECORD_AT_identity, 8, 1, REFUSED },
+    { "V31 live, half of an identity", &in_file, AS_LIVE, RECORD_AT_identity, 8, 0, 0 },
     { "n 0", &in_file, AS_SEALED, SET(n, 0), 0 },
     { "n 2^64-1", &in_file, AS_SEALED, SET(n, UINT64_MAX), 0 },
     { "unknown flags", &in_file, AS_SEALED, SET(flags, UINT32_MAX), 0 },
@@ -306,7 +306,7 @@ TEST(live_records_without_an_identity_are_refused)
         memset(record_at(image.data, 1) + RECORD_AT_identity, 0, sizeof(bytes16));
         reseal_record(image.data, 1);
         record_at(image.data, 0)[RECORD_AT_n] ^= 1; /* not intact */
-        assert_verdict("V35", image, BLOOMFILE_ESTATE, "record 1", 3 * IN_FILE / 4);
+        assert_verdict("V31", image, BLOOMFILE_ESTATE, "record 1", 3 * IN_FILE / 4);
         free(image.data);
     }
 }
@@ -317,14 +317,14 @@ TEST(live_records_of_two_files_are_refused)
         struct bytes image = live_image();
         record_at(image.data, slot)[RECORD_AT_identity] ^= 1;
         reseal_record(image.data, slot);
-        assert_verdict("V35", image, BLOOMFILE_ERECORD, "record 0", IN_FILE / 2);
+        assert_verdict("V32", image, BLOOMFILE_ERECORD, "record 0", IN_FILE / 2);
         record_at(image.data, 0)[RECORD_AT_n] ^= 1; /* not intact: it says nothing */
         assert_int_equal(sequence_in_force(image), 5);
         free(image.data);
     }
 }
 
-TEST(the_record_not_in_force_is_not_held_to_V23)
+TEST(the_record_not_in_force_is_not_held_to_V30)
 {
     struct bytes image = live_image();
     put64(record_at(image.data, 0) + RECORD_AT_ones, UINT64_MAX);
@@ -332,11 +332,11 @@ TEST(the_record_not_in_force_is_not_held_to_V23)
     assert_int_equal(sequence_in_force(image), 5);
     put64(record_at(image.data, 1) + RECORD_AT_ones, UINT64_MAX);
     reseal_record(image.data, 1);
-    assert_verdict("V23 in record 1", image, BLOOMFILE_ESTATE, "record 1", 3 * IN_FILE / 4);
+    assert_verdict("V30 in record 1", image, BLOOMFILE_ESTATE, "record 1", 3 * IN_FILE / 4);
     free(image.data);
 }
 
-/* ---- V24: sealed images */
+/* ---- V33: sealed images */
 
 TEST(every_flipped_bit_of_a_sealed_header_is_refused)
 {
@@ -364,7 +364,7 @@ TEST(damage_to_either_record_of_a_sealed_image_names_it)
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
         record_at(image.data, slot)[500] ^= 0x10;
-        assert_verdict("V24", image, BLOOMFILE_ERECORD, slot_names[slot],
+        assert_verdict("V33", image, BLOOMFILE_ERECORD, slot_names[slot],
                        IN_FILE / 2 + slot * (IN_FILE / 4));
         free(image.data);
     }
@@ -376,7 +376,7 @@ TEST(a_damaged_live_record_beside_a_sealed_one_is_refused)
         struct bytes image = image_from(in_file);
         commit(image, slot, 9, BLOOMFILE_STATE_LIVE);
         record_at(image.data, slot)[500] ^= 0x10;
-        assert_verdict("V24", image, BLOOMFILE_ERECORD, slot_names[slot],
+        assert_verdict("V33", image, BLOOMFILE_ERECORD, slot_names[slot],
                        IN_FILE / 2 + slot * (IN_FILE / 4));
         free(image.data);
     }
@@ -387,9 +387,9 @@ TEST(a_sealing_that_was_interrupted_between_its_two_writes_is_sealed)
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
         commit(image, slot, 9, BLOOMFILE_STATE_LIVE);
-        assert_verdict("V24 the other is live", image, 0, NULL, 0);
+        assert_verdict("V33 the other is live", image, 0, NULL, 0);
         commit(image, slot, UINT64_MAX - 1, BLOOMFILE_STATE_LIVE);
-        assert_verdict("V24 the other is live, last sequence", image, 0, NULL, 0);
+        assert_verdict("V33 the other is live, last sequence", image, 0, NULL, 0);
         bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_FULL);
         assert_true(bloomfile_contains_digest(f, number(0, 0)));
         bloomfile_close(f);
@@ -405,10 +405,10 @@ TEST(any_other_record_beside_a_sealed_one_is_refused)
         uint64_t order;
         uint32_t as;
     } others[] = {
-        { "V24 poisoned", &in_file, 9, BLOOMFILE_STATE_POISONED },
-        { "V24 sealed, lower sequence", &in_file, 9, BLOOMFILE_STATE_SEALED },
-        { "V24 unknown state", &in_file, 9, 4 },
-        { "V24 live, embedded", &embedded, 9, BLOOMFILE_STATE_LIVE },
+        { "V33 poisoned", &in_file, 9, BLOOMFILE_STATE_POISONED },
+        { "V33 sealed, lower sequence", &in_file, 9, BLOOMFILE_STATE_SEALED },
+        { "V33 unknown state", &in_file, 9, 4 },
+        { "V33 live, embedded", &embedded, 9, BLOOMFILE_STATE_LIVE },
     };
     for (unsigned slot = 0; slot < 2; slot++) {
         for (size_t i = 0; i < ROWS(others); i++) {

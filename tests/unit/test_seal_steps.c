@@ -149,7 +149,7 @@ static void assert_left_as_it_may(int pieces)
         assert_sealed_whole();
 }
 
-/* L25. */
+/* L26. */
 TEST_IN_DIR(wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
@@ -292,7 +292,7 @@ TEST_IN_DIR(one_that_is_under_way_is_not_completed)
     assert_int_equal(unlink("filter"), 0);
 }
 
-/* L25. Section 8: a writer in place refuses a ro_compat bit that it does not know. */
+/* L26. Section 8: a writer in place refuses a ro_compat bit that it does not know. */
 TEST_IN_DIR(a_file_with_an_unknown_feature_is_not_completed)
 {
     leave_torn(0);
@@ -340,7 +340,7 @@ TEST_IN_DIR(the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_afte
     assert_int_equal(unlink("filter"), 0);
 }
 
-/* L25. The other one is the first where the second one is in force, and the other way round. */
+/* L26. The other one is the first where the second one is in force, and the other way round. */
 TEST_IN_DIR(either_record_is_completed)
 {
     for (unsigned slot = 0; slot < 2; slot++) {

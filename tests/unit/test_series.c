@@ -492,7 +492,7 @@ TEST_IN_DIR(an_older_copy_of_a_layer_is_refused)
         }
 }
 
-/* S12, L26. A new layer copies it, and a sealed series has it in its last layer alone. */
+/* S12, L23. A new layer copies it, and a sealed series has it in its last layer alone. */
 TEST_IN_DIR(a_series_has_the_watermark_of_its_newest_layer)
 {
     static const uint8_t mark[BLOOMFILE_WATERMARK_SIZE] = "7", other[sizeof mark] = "8",

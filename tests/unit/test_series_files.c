@@ -201,7 +201,7 @@ TEST_IN_DIR(a_sealed_series_is_no_layer)
     assert_int_equal(open_descriptors(), before);
 }
 
-/* S5. Only its name leads to the others. */
+/* S5, V39. Only its name leads to the others. */
 TEST_IN_DIR(a_live_series_is_not_opened_by_a_descriptor)
 {
     bloomfile_filter *none;

@@ -221,7 +221,7 @@ static void assert_added(struct record before, struct kernel_change counted, str
     assert_int_equal(sum.flags, expected.flags);
 }
 
-/* V23 allows no other; who has to change a count to keep to it says that it is an estimate. */
+/* V30 allows no other; who has to change a count to keep to it says that it is an estimate. */
 WITH_SESSION(counts_of_a_record_keep_to_their_limits)
 {
     const uint32_t estimate = RECORD_N_ESTIMATED;

@@ -224,7 +224,7 @@ final class Header {
         return Arrays.equals(head, 0, length, pattern, 0, length);
     }
 
-    /** Rules V6 to V18, and V28 to V34 but for the state of the record. */
+    /** Rules V6 to V25. */
     private void decodeStatic(byte[] b, Source source) throws BloomfileException {
         headerCrc = u32(b, headerSize / 2 - 4);
         source.check(headerCrc == crc(b, 0, headerSize / 2 - 4), ErrorCode.EHEADER, null); // V6
@@ -282,20 +282,20 @@ final class Header {
         seriesFpr = u64(b, 280);
         period = u64(b, 288);
         began = u64(b, 296);
-        source.check(headerSize == FILE && (layout == Layout.BLOCKED || layout == Layout.CLASSIC), // V28
+        source.check(headerSize == FILE && (layout == Layout.BLOCKED || layout == Layout.CLASSIC), // V21
                 ErrorCode.ESERIES, "in this form or layout there are none");
-        if (layers == 0) { // V29
+        if (layers == 0) { // V22
             source.check(series != 0 && restSize == 0 && link == 0 && (generations == 0
                     ? layer >= 0 && layer <= 999 && fpr != 0 && seriesFpr != 0 && period == 0 && began == 0
                     : generations >= 2 && generations <= MAX_LAYERS && layer >= 0), ErrorCode.ESERIES, "of a live one");
         } else {
-            source.check(layers > 0 && layers <= MAX_LAYERS && layer >= 0 && layer < layers && series == 0 // V30
+            source.check(layers > 0 && layers <= MAX_LAYERS && layer >= 0 && layer < layers && series == 0 // V23
                     && generations == 0 && period == 0 && began == 0, ErrorCode.ESERIES, null);
             long end = (imageSize() + PAGE - 1) / PAGE * PAGE;
-            source.check(layer == layers - 1 ? restSize == imageSize() : Long.compareUnsigned(restSize, end) > 0, // V31
+            source.check(layer == layers - 1 ? restSize == imageSize() : Long.compareUnsigned(restSize, end) > 0, // V25
                     ErrorCode.ESERIES, null);
         }
-        source.check(isRate(seriesFpr), ErrorCode.ESERIES, "its rate"); // V32
+        source.check(isRate(seriesFpr), ErrorCode.ESERIES, "its rate"); // V24
     }
 
     private void decodeSlice(byte[] b, Source source) throws BloomfileException {
@@ -304,14 +304,14 @@ final class Header {
         keysRead = u64(b, 256);
         keysElsewhere = u64(b, 264);
         digestSum = u64(b, 272);
-        source.check(headerSize == FILE && !isLayer() && layout == Layout.BLOCKED && mUnfolded == m, // V33
+        source.check(headerSize == FILE && !isLayer() && layout == Layout.BLOCKED && mUnfolded == m, // V19
                 ErrorCode.ESLICE, null);
-        source.check(wholeBlocks >= 0 && wholeBlocks <= 1L << 51 && firstBlock >= 0 && firstBlock < wholeBlocks // V34
+        source.check(wholeBlocks >= 0 && wholeBlocks <= 1L << 51 && firstBlock >= 0 && firstBlock < wholeBlocks // V20
                 && firstBlock % 64 == 0 && m / 512 <= wholeBlocks - firstBlock
                 && (m / 512 == wholeBlocks - firstBlock || m / 512 % 64 == 0), ErrorCode.ESLICE, null);
     }
 
-    /** Rules V19 and V20. */
+    /** Rules V26 and V27. */
     private void checkSize(long size, Source source) throws BloomfileException {
         long wanted = wantedSize();
         source.check(Long.compareUnsigned(size, wanted) >= 0, ErrorCode.ETRUNCATED,
@@ -319,7 +319,7 @@ final class Header {
         source.check(size <= wanted, ErrorCode.ETRAILING, size + " bytes, not " + wanted);
     }
 
-    /** Rules V21 to V26 and V35, with those of layers that look at the state. */
+    /** Rules V28 to V36. */
     private void decodeRecords(byte[] b, Source source) throws BloomfileException {
         int size = headerSize / 4;
         int first = headerSize / 2;
@@ -327,7 +327,7 @@ final class Header {
         boolean firstIntact = isIntact(b, first, size);
         boolean secondIntact = isIntact(b, second, size);
         boolean identical = Arrays.equals(b, first, second, b, second, second + size);
-        source.check(firstIntact || secondIntact, ErrorCode.ERECORD, null); // V21
+        source.check(firstIntact || secondIntact, ErrorCode.ERECORD, null); // V28
         source.check(!firstIntact || !secondIntact || u64(b, first) != u64(b, second) || identical,
                 ErrorCode.ERECORD, null);
         boolean firstCounts = firstIntact
@@ -348,22 +348,22 @@ final class Header {
         recordCrc = u32(b, at + size - 4);
         boolean sealed = state == SEALED;
         boolean mayLive = headerSize == FILE && layout != Layout.RIBBON && !isSlice();
-        source.check(sealed || (state == LIVE || state == POISONED) && mayLive, ErrorCode.ESTATE, // V22
+        source.check(sealed || (state == LIVE || state == POISONED) && mayLive, ErrorCode.ESTATE, // V29
                 "state " + Integer.toUnsignedString(state));
         source.check(sealed == (sequence == LAST_SEQUENCE), ErrorCode.ESTATE, null);
-        source.check(ones >= 0 && ones <= m && overflow >= 0 && overflow <= ones // V23
+        source.check(ones >= 0 && ones <= m && overflow >= 0 && overflow <= ones // V30
                 && (overflow == 0 || layout == Layout.COUNTING)
                 && (sealed ? u64(b, at + 40) == 0 && u64(b, at + 48) == 0 : bodyCrc == 0), ErrorCode.ESTATE, null);
         boolean inFile = headerSize == FILE;
-        source.check(!inFile || sealed == (u64(b, at + 128) == 0 && u64(b, at + 136) == 0), ErrorCode.ESTATE, null); // V35
-        source.check(!inFile || !otherIntact || sealed || u32(b, other + 8) != LIVE && u32(b, other + 8) != POISONED
+        source.check(!inFile || sealed == (u64(b, at + 128) == 0 && u64(b, at + 136) == 0), ErrorCode.ESTATE, null); // V31
+        source.check(!inFile || !otherIntact || sealed || u32(b, other + 8) != LIVE && u32(b, other + 8) != POISONED // V32
                 || Arrays.equals(b, at + 128, at + 144, b, other + 128, other + 144), ErrorCode.ERECORD, null);
-        source.check(!sealed || identical || mayLive && otherIntact && u32(b, other + 8) == LIVE // V24
+        source.check(!sealed || identical || mayLive && otherIntact && u32(b, other + 8) == LIVE // V33
                 && u64(b, other) != LAST_SEQUENCE, ErrorCode.ERECORD, null);
-        source.check(!isLayer() || sealed == (layers != 0), ErrorCode.ESERIES, null); // V29, V30
-        source.check(sealed || u32(b, at + 8) != POISONED && u32(b, other + 8) != POISONED, // V25
+        source.check(!isLayer() || sealed == (layers != 0), ErrorCode.ESERIES, null); // V34
+        source.check(sealed || u32(b, at + 8) != POISONED && u32(b, other + 8) != POISONED, // V35
                 ErrorCode.EPOISONED, null);
-        source.check(sealed, ErrorCode.ELIVE, null); // V26
+        source.check(sealed, ErrorCode.ELIVE, null); // V36
     }
 
     private boolean isIntact(byte[] b, int at, int size) {

@@ -8,7 +8,6 @@
 #include "bfcreate/create.h"
 #include "cli/cli.h"
 #include "cli/fatal_signals.h"
-#include "filters/key_kind.h"
 #include "filters/messages.h"
 #include "filters/params.h"
 #include "filters/target_file.h"
@@ -58,7 +57,6 @@ void create_live(const struct create *c)
     struct cli_progress progress = { .doing = "allocating the filter ...",
                                      .shown_ns = c->quiet ? -1 : 0 };
     target_check(c->path, c->force);
-    key_kind_record(&params, &c->keys);
     cli_progress_step(&progress);
     fatal_signals_catch();
     int error = bloomfile_create(&f, c->path, &params,

@@ -3,7 +3,6 @@
 #include "bfcreate/create.h"
 #include "cli/cli.h"
 #include "filters/destination.h"
-#include "filters/key_kind.h"
 #include "filters/messages.h"
 #include "filters/params.h"
 #include "filters/same_file.h"
@@ -254,7 +253,6 @@ void create_sealed(const struct create *c)
     if (!destination_is_stdout(c->path))
         folder = folder_of(c->path);
     params.spool = folder;
-    key_kind_record(&params, &keys);
     share_memory(c, &params, &keys);
     int error = bloomfile_builder_new(&builder, &params);
     if (error == BLOOMFILE_EVALUE && strcmp(bloomfile_invalid(), "slices") == 0)

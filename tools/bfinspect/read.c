@@ -133,7 +133,9 @@ static void check_keys(struct inspect_report *r, const bloomfile_filter *f,
     struct bloomfile_key keys[KEYS_BATCH];
     bool hits[KEYS_BATCH];
     key_kind_check(r->path, f, &options->keys_form, KEY_KIND_LOOK_UP);
-    struct keys *source = keys_new(&options->keys_form, &options->keys, 1);
+    struct keys_options form = options->keys_form;
+    form.lower = key_kind_is_lower(f);
+    struct keys *source = keys_new(&form, &options->keys, 1);
     struct cli_progress progress = { .doing = "checking keys", .total = keys_total(source) };
     for (size_t n; (n = keys_next(source, keys, KEYS_BATCH)) > 0;) {
         if (bloomfile_contains_many(f, keys, n, hits) < n)

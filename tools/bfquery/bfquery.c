@@ -361,7 +361,7 @@ int main(int argc, char **argv)
     bool silent = r.quiet || (!r.count && isatty(STDOUT_FILENO));
     q.progress = (struct cli_progress){ .total = keys_total(q.input), .shown_ns = silent ? -1 : 0 };
     relay_run(&(struct relay){ .input = q.input,
-                               .seed = filters_seed(&r.filters),
+                               .hashing = filters_hashing(&r.filters),
                                .threads = r.threads,
                                .progress = &q.progress,
                                .job = &q,

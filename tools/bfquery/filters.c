@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The filters to look up: a row of answers for each, and new digests where the seed differs. */
+ * The filters to look up: a row of answers for each, and new digests where they differ. */
 #include "bfquery/filters.h"
 #include "cli/cli.h"
 #include "filters/key_kind.h"
@@ -29,12 +29,17 @@ void filters_name(struct filters *fs, const char *path)
     fs->list[fs->count++] = (struct filters_one){ .path = path };
 }
 
-/* Behind the last one of the same seed. */
+static bool same_digests(const struct filters_one *a, const struct filters_one *b)
+{
+    return a->hashing.seed == b->hashing.seed && a->hashing.lower == b->hashing.lower;
+}
+
+/* Behind the last one of the same digests. */
 static void insert(struct filters *fs, size_t filter)
 {
     size_t at = filter;
     for (size_t i = 0; i < filter; i++) {
-        if (fs->list[fs->order[i]].seed == fs->list[filter].seed)
+        if (same_digests(&fs->list[fs->order[i]], &fs->list[filter]))
             at = i + 1;
     }
     for (size_t i = filter; i > at; i--)
@@ -50,14 +55,14 @@ void filters_open(struct filters *fs, unsigned flags, const struct keys_options 
         struct filters_one *one = &fs->list[i];
         one->f = opening_must(one->path, flags, OPENING_KEYS);
         key_kind_check(one->path, one->f, keys, KEY_KIND_LOOK_UP);
-        one->seed = bloomfile_seed(one->f);
+        one->hashing = (struct hashing){ bloomfile_seed(one->f), key_kind_is_lower(one->f) };
         insert(fs, i);
     }
 }
 
-uint64_t filters_seed(const struct filters *fs)
+struct hashing filters_hashing(const struct filters *fs)
 {
-    return fs->list[fs->order[0]].seed;
+    return fs->list[fs->order[0]].hashing;
 }
 
 void filters_close(struct filters *fs)
@@ -70,29 +75,23 @@ void filters_close(struct filters *fs)
 
 /* -------------------------------------------------------------------------------------- asking */
 
-/* The answers of several filters, row by row, behind digests of another seed than the batch's. */
+/* The answers of several filters, row by row, behind other digests than the batch's. */
 static bool *rows(const struct batch *b)
 {
     return (bool *)((bloomfile_digest *)b->scratch + b->count);
 }
 
-static const bloomfile_digest *hash_again(struct batch *b, uint64_t seed)
-{
-    bloomfile_digest *digests = b->scratch;
-    for (size_t i = 0; i < b->count; i++)
-        digests[i] = bloomfile_hash(seed, b->keys[i].data, b->keys[i].size);
-    return digests;
-}
-
 static void ask_each(const struct filters *fs, struct batch *b)
 {
     const bloomfile_digest *digests = b->digests;
-    uint64_t seed = filters_seed(fs);
+    const struct filters_one *last = &fs->list[fs->order[0]];
     for (size_t i = 0; i < fs->count; i++) {
         const struct filters_one *one = &fs->list[fs->order[i]];
-        if (one->seed != seed)
-            digests = hash_again(b, one->seed);
-        seed = one->seed;
+        if (!same_digests(one, last)) {
+            batch_hash(b, one->hashing, b->scratch);
+            digests = b->scratch;
+        }
+        last = one;
         bloomfile_contains_digests(one->f, digests, b->count, rows(b) + fs->order[i] * b->count);
     }
 }

@@ -12,7 +12,7 @@
 struct filters_one {
     const char *path;
     bloomfile_filter *f;
-    uint64_t seed;
+    struct hashing hashing;
     uint64_t matches; /* for the caller */
 };
 
@@ -20,7 +20,7 @@ struct filters_one {
 struct filters {
     struct filters_one *list; /* as they were named */
     size_t count;
-    size_t *order; /* of lookups: filters with the same seed follow one another */
+    size_t *order; /* of lookups: filters with the same digests follow one another */
     bool all;      /* a key must be in all of them, and not only in one */
     bool apart;    /* filters_has() is needed */
 };
@@ -31,8 +31,8 @@ void filters_name(struct filters *fs, const char *path);
  * cli_fail. */
 void filters_open(struct filters *fs, unsigned flags, const struct keys_options *keys);
 
-/* The seed of a batch's digests. */
-uint64_t filters_seed(const struct filters *fs);
+/* How the digests of a batch are made. */
+struct hashing filters_hashing(const struct filters *fs);
 
 /* Sets b->chosen[i] to whether the key may be in any filter, or in all. By several threads. */
 void filters_ask(const struct filters *fs, struct batch *b);

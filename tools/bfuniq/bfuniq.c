@@ -145,7 +145,7 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("-d/--repeated and --repeated-to are mutually exclusive");
     check_memory_options(r);
     keys_options_check(&r->keys);
-    key_kind_record(&r->seen.plan.params, &r->keys);
+    key_kind_record(&r->seen.plan.params, &r->keys, 0);
     r->inputs = argv + first;
     r->inputs_count = argc - first;
 }
@@ -270,7 +270,7 @@ static void filter_lines(struct request *r, struct keys *input)
     bool silent = r->quiet || (!r->count && isatty(STDOUT_FILENO));
     struct cli_progress progress = { .total = keys_total(input), .shown_ns = silent ? -1 : 0 };
     relay_run(&(struct relay){ .input = input,
-                               .seed = seen_seed(&r->seen),
+                               .hashing = { seen_seed(&r->seen), key_kind_is_lower(r->seen.f) },
                                .threads = r->threads,
                                .progress = &progress,
                                .job = r,

@@ -58,12 +58,32 @@ static const char *describe(char text[DESCRIPTION_SIZE], struct kind k)
     return text;
 }
 
-void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys)
+const char *key_kind_word(uint32_t word)
+{
+    const struct bloomfile_info info = { .key_kind = word % (BLOOMFILE_KEYS_BYTES + 1) };
+    return word > BLOOMFILE_KEYS_BYTES + 1 ? NULL
+           : word == BLOOMFILE_KEYS_FIXED  ? "" /* -x says so */
+                                           : key_kind_name(&info);
+}
+
+bool key_kind_is_lower(const bloomfile_filter *f)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    return info.key_kind == BLOOMFILE_KEYS_LOWER;
+}
+
+void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys,
+                     uint32_t word)
 {
     const struct kind kind = of_keys(keys);
+    const struct bloomfile_info info = { .key_kind = word % (BLOOMFILE_KEYS_BYTES + 1) };
     const bool is_large = kind.size > BLOOMFILE_MAX_KEY_SIZE;
-    params->key_kind = is_large ? BLOOMFILE_KEYS_BYTES : kind.kind;
-    params->key_size = is_large ? 0 : (uint32_t)kind.size;
+    if (word != 0 && bloomfile_keys_fit(&info, kind.kind, kind.size) != 0)
+        cli_usage("--key-kind %s %s", key_kind_name(&info),
+                  word == BLOOMFILE_KEYS_INTEGERS ? "needs -x 8" : "and -x are mutually exclusive");
+    params->key_kind = word != 0 ? info.key_kind : is_large ? BLOOMFILE_KEYS_BYTES : kind.kind;
+    params->key_size = word != 0 || is_large ? 0 : (uint32_t)kind.size;
 }
 
 /* Without -x, binary records would be read as lines: no remedy leaves it out. */

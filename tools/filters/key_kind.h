@@ -26,8 +26,16 @@ const char *key_kind_name(const struct bloomfile_info *info);
 /* The same with the size: "fixed 16". Returns text. */
 char *key_kind_text(char text[KEY_KIND_ROOM], const struct bloomfile_info *info);
 
-/* Has a filter that is to be made record it. */
-void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys);
+/* The words of --key-kind, from 1 on. */
+const char *key_kind_word(uint32_t word);
+
+/* Whether keys are looked up and added in lower case. */
+bool key_kind_is_lower(const bloomfile_filter *f);
+
+/* Has a filter that is to be made record the kind of these keys, or that of `word`, if it is not 0.
+ * Ends the program by cli_usage() if the keys do not fit. */
+void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys,
+                     uint32_t word);
 
 /* Whether the filter does not accept these keys (bloomfile_keys_fit()). keys->as_is accepts all
  * keys, unless this version does not know the filter's kind. Then `why` begins with "holds". */

@@ -39,7 +39,30 @@ static size_t split_more(struct batch *b, bool by_fields)
                      : split_next(&b->split, b->keys + done, most);
 }
 
-void batch_split(struct batch *b, struct keys *input, uint64_t seed)
+static struct bloomfile_key lowered(struct batch *b, struct bloomfile_key key)
+{
+    if (key.size > b->lower_room) {
+        free(b->lower);
+        b->lower_room = 2 * key.size;
+        b->lower = malloc(b->lower_room);
+    }
+    if (b->lower == NULL && key.size > 0)
+        cli_fail(ENOMEM, "cannot hold a key of %zu bytes", key.size);
+    if (key.size > 0)
+        memcpy(b->lower, key.data, key.size);
+    split_lower(b->lower, key.size);
+    return (struct bloomfile_key){ b->lower, key.size };
+}
+
+void batch_hash(struct batch *b, struct hashing how, bloomfile_digest *digests)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        const struct bloomfile_key key = how.lower ? lowered(b, b->keys[i]) : b->keys[i];
+        digests[i] = bloomfile_hash(how.seed, key.data, key.size);
+    }
+}
+
+void batch_split(struct batch *b, struct keys *input, struct hashing how)
 {
     b->split = keys_split(input, &b->piece);
     const bool by_fields = split_has_fields(&b->split);
@@ -50,8 +73,7 @@ void batch_split(struct batch *b, struct keys *input, uint64_t seed)
         b->count += split_more(b, by_fields);
     }
     keys_end_split(input, &b->split);
-    for (size_t i = 0; i < b->count; i++)
-        b->digests[i] = bloomfile_hash(seed, b->keys[i].data, b->keys[i].size);
+    batch_hash(b, how, b->digests);
 }
 
 /* Where the line begins; for the last one's end, where the next one would. */
@@ -155,4 +177,5 @@ void batch_free(struct batch *b)
     free(b->chosen);
     free(b->scratch);
     free(b->text);
+    free(b->lower);
 }

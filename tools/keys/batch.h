@@ -7,6 +7,12 @@
 
 #include "keys/keys.h"
 
+/* How keys become digests. */
+struct hashing {
+    uint64_t seed;
+    bool lower; /* A to Z are replaced by a to z first, which changes no output */
+};
+
 /* Begins as all zero. */
 struct batch {
     struct keys_piece piece;
@@ -23,11 +29,17 @@ struct batch {
     void *scratch;
     uint8_t *text;
     size_t scratch_size, text_size, text_room;
+
+    uint8_t *lower; /* a key in lower case */
+    size_t lower_room;
 };
 
 /* Finds the keys of the piece, and their digests. Ends the program by cli_fail for lack of memory.
  */
-void batch_split(struct batch *b, struct keys *input, uint64_t seed);
+void batch_split(struct batch *b, struct keys *input, struct hashing how);
+
+/* The digests of the same keys for another filter. */
+void batch_hash(struct batch *b, struct hashing how, bloomfile_digest *digests);
 
 /* The line that a key is or is a field of, with its end. */
 struct bloomfile_key batch_line(const struct batch *b, size_t i);

@@ -73,6 +73,7 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
         .record_size = options->record_size,
         .end_byte = keys_end(options),
         .crlf = options->crlf,
+        .lower = options->lower,
         .fields = &k->options.fields,
     };
 

@@ -10,6 +10,7 @@ struct keys_options {
     bool null;          /* keys end at '\0', not at '\n'; the last may lack either */
     size_t record_size; /* keys are of that many bytes each; 0: text */
     bool crlf;          /* lines: a '\r' before the end is no part of the key */
+    bool lower;         /* letters A to Z of a key become a to z, in the piece too */
     bool packed;        /* gzip and zstd data are unpacked */
     bool keep_going;    /* trouble with an input is a message, and the next one is read */
     bool as_is;         /* every input is taken for keys, and keys for those of the filter */

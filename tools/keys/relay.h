@@ -13,7 +13,7 @@
 
 struct relay {
     struct keys *input;
-    uint64_t seed;    /* of the digests */
+    struct hashing hashing;
     unsigned threads; /* at most, the caller's among them; one more with each batch that comes */
     struct cli_progress *progress; /* stepped with each batch that is finished; NULL: none */
     void *job;

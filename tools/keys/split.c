@@ -113,11 +113,20 @@ size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloo
     return n;
 }
 
+void split_lower(uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        bytes[i] |= bytes[i] >= 'A' && bytes[i] <= 'Z' ? 'a' - 'A' : 0;
+}
+
 size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max)
 {
-    if (split_has_fields(s))
-        return split_next_lines(s, keys, NULL, max);
-    return s->record_size > 0 ? split_records(s, keys, max) : split_text(s, keys, max, s->crlf);
+    const size_t n = split_has_fields(s)  ? split_next_lines(s, keys, NULL, max)
+                     : s->record_size > 0 ? split_records(s, keys, max)
+                                          : split_text(s, keys, max, s->crlf);
+    for (size_t i = 0; i < n && s->lower; i++)
+        split_lower((uint8_t *)(uintptr_t)keys[i].data, keys[i].size); /* of the caller's piece */
+    return n;
 }
 
 /* In steps whose counts fit into a byte, so that compilers count many bytes at once. */

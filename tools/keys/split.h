@@ -11,7 +11,8 @@ struct split {
     const uint8_t *at, *end; /* what is left: whole keys */
     size_t record_size;      /* of each key; 0: keys end with `end_byte`, which the last may lack */
     uint8_t end_byte;
-    bool crlf; /* a '\r' before `end_byte` is not part of the key */
+    bool crlf;  /* a '\r' before `end_byte` is not part of the key */
+    bool lower; /* split_next() replaces A to Z by a to z in each key, in place */
 
     /* Of records with fields, which end with `end_byte`: */
     const struct fields *fields; /* NULL, or none in it: keys are whole records */
@@ -28,7 +29,11 @@ struct split {
 /* The next keys, up to `max`, in keys[0 ..]. Returns how many, 0 at the end. */
 size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max);
 
-/* The same, and the records that they are from, with their end bytes, in lines[0 ..]. */
+/* Replaces A to Z by a to z. */
+void split_lower(uint8_t *bytes, size_t size);
+
+/* The same, but for s->lower, and the records that they are from, with their end bytes, in
+ * lines[0 ..]. */
 size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
                         size_t max);
 

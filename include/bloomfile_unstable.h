@@ -98,11 +98,11 @@ BLOOMFILE_API int bloomfile_measure_map(const bloomfile_filter *f, double *fill,
 struct bloomfile_solution {
     uint64_t keys;        /* of the page; 2^32 - 1: so many, or more */
     double fpr;           /* the page's real rate */
-    double columns;       /* of a block, on average: equations that a lookup tests */
+    double columns;       /* of a group, on average: equations that a lookup tests */
     uint32_t lines;       /* of 64 bytes that the page has */
-    uint32_t blocks;      /* 0: not solved, or damaged: every answer is "maybe" */
-    uint32_t blocks_more; /* than those with which a builder begins for so many keys */
-    uint32_t seed;        /* so many did not do with these blocks */
+    uint32_t groups;      /* 0: not solved, or damaged: every answer is "maybe" */
+    uint32_t groups_more; /* than those with which a builder begins for so many keys */
+    uint32_t seed;        /* so many did not do with these groups */
 };
 
 /* Describes a page of the body, from 0. Takes a microsecond. Damage is not looked for. Error:

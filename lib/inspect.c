@@ -251,11 +251,11 @@ static struct bloomfile_solution read_solution(const bloomfile_filter *f, const 
     };
     if (shape == RIBBON_MAYBE)
         return solution;
-    const unsigned first = ribbon_first_blocks(keys, words);
-    solution.blocks = ribbon_blocks(shape);
-    solution.blocks_more = solution.blocks > first ? solution.blocks - first : 0;
+    const unsigned first = ribbon_first_groups(keys, words);
+    solution.groups = ribbon_groups(shape);
+    solution.groups_more = solution.groups > first ? solution.groups - first : 0;
     solution.seed = ribbon_seed(shape);
-    solution.columns = fmin((double)words / solution.blocks, RIBBON_COLUMNS_MOST);
+    solution.columns = fmin((double)words / solution.groups, RIBBON_COLUMNS_MOST);
     return solution;
 }
 

@@ -13,9 +13,9 @@
 #include "format/probe.h"
 
 #define RIBBON_LINES        64u  /* of a page, but for the last one */
-#define RIBBON_SLOTS        32u  /* of a block */
-#define RIBBON_SEEDS        16u  /* that a builder tries for each number of blocks */
-#define RIBBON_BLOCKS_MOST  511u /* of a page */
+#define RIBBON_SLOTS        32u  /* of a group */
+#define RIBBON_SEEDS        16u  /* that a builder tries for each number of groups */
+#define RIBBON_GROUPS_MOST  511u /* of a page */
 #define RIBBON_COLUMNS_MOST 32u
 #define RIBBON_HEAD         8u /* bytes */
 #define RIBBON_KEYS_MOST    UINT32_MAX
@@ -38,11 +38,11 @@ static inline unsigned ribbon_lines(uint64_t page, uint64_t lines)
 
 /* ---- the head */
 
-/* What lookups need of a head, in one word: it has 9 bits of blocks, 7 of the seed, 6 of the fewest
- * columns of a block, and 9 of the number of blocks that have no more. Never 0. */
-#define RIBBON_MAYBE 0x400001u /* a block without columns, which no key contradicts */
+/* What lookups need of a head, in one word: it has 9 bits of groups, 7 of the seed, 6 of the fewest
+ * columns of a group, and 9 of the number of groups that have no more. Never 0. */
+#define RIBBON_MAYBE 0x400001u /* a group without columns, which no key contradicts */
 
-static inline unsigned ribbon_blocks(uint32_t shape)
+static inline unsigned ribbon_groups(uint32_t shape)
 {
     return shape & 511;
 }
@@ -62,62 +62,62 @@ static inline unsigned ribbon_few(uint32_t shape)
     return shape >> 22;
 }
 
-/* For 2 to words / 2 blocks. */
-static inline uint32_t ribbon_shape(unsigned blocks, unsigned seed, unsigned words)
+/* For 2 to words / 2 groups. */
+static inline uint32_t ribbon_shape(unsigned groups, unsigned seed, unsigned words)
 {
-    unsigned fewest = words / blocks, few = blocks;
+    unsigned fewest = words / groups, few = groups;
     if (fewest >= RIBBON_COLUMNS_MOST)
         fewest = RIBBON_COLUMNS_MOST;
     else
-        few = blocks * (fewest + 1) - words;
-    return blocks | seed << 9 | fewest << 16 | few << 22;
+        few = groups * (fewest + 1) - words;
+    return groups | seed << 9 | fewest << 16 | few << 22;
 }
 
-/* The columns of a block, and the word of the page at which they begin. */
+/* The columns of a group, and the word of the page at which they begin. */
 struct ribbon_columns {
     size_t count, place;
 };
 
 /* Without a comparison, whose outcome would be needed twice. */
-static inline struct ribbon_columns ribbon_columns(uint32_t shape, unsigned block)
+static inline struct ribbon_columns ribbon_columns(uint32_t shape, unsigned group)
 {
-    const int64_t beyond = (int64_t)block - (int64_t)ribbon_few(shape), is_few = beyond >> 63;
+    const int64_t beyond = (int64_t)group - (int64_t)ribbon_few(shape), is_few = beyond >> 63;
     const uint64_t fewest = ribbon_fewest(shape);
     return (struct ribbon_columns){
         .count = (size_t)(fewest + 1 + (uint64_t)is_few),
-        .place = (size_t)(block * fewest + (uint64_t)(beyond & ~is_few)),
+        .place = (size_t)(group * fewest + (uint64_t)(beyond & ~is_few)),
     };
 }
 
 /* Whether a head is one of ribbon.md 2. */
 static inline bool ribbon_head_valid(uint64_t head, unsigned lines)
 {
-    const unsigned blocks = head & 0xFFFF;
-    return (head >> 23 & 511) == 0 && blocks != 1 && blocks <= ribbon_words(lines) / 2;
+    const unsigned groups = head & 0xFFFF;
+    return (head >> 23 & 511) == 0 && groups != 1 && groups <= ribbon_words(lines) / 2;
 }
 
 static inline uint32_t ribbon_shape_of(uint64_t head, unsigned lines)
 {
-    const unsigned blocks = head & 0xFFFF;
-    return blocks != 0 && ribbon_head_valid(head, lines)
-               ? ribbon_shape(blocks, head >> 16 & 127, ribbon_words(lines))
+    const unsigned groups = head & 0xFFFF;
+    return groups != 0 && ribbon_head_valid(head, lines)
+               ? ribbon_shape(groups, head >> 16 & 127, ribbon_words(lines))
                : RIBBON_MAYBE;
 }
 
-static inline uint64_t ribbon_head(unsigned blocks, unsigned seed, uint64_t keys)
+static inline uint64_t ribbon_head(unsigned groups, unsigned seed, uint64_t keys)
 {
-    return blocks | (uint64_t)seed << 16 |
+    return groups | (uint64_t)seed << 16 |
            (keys < RIBBON_KEYS_MOST ? keys : RIBBON_KEYS_MOST) << 32;
 }
 
-/* The number of blocks that a builder tries first: for 41/40 as many slots as keys. More than fit
+/* The number of groups that a builder tries first: for 41/40 as many slots as keys. More than fit
  * if so many keys are never solved. */
-static inline unsigned ribbon_first_blocks(uint64_t keys, unsigned words)
+static inline unsigned ribbon_first_groups(uint64_t keys, unsigned words)
 {
     if (keys > (uint64_t)words * RIBBON_SLOTS)
         return words;
-    const unsigned blocks = (unsigned)((41 * keys + 1279) / 1280);
-    return blocks < 2 ? 2 : blocks;
+    const unsigned groups = (unsigned)((41 * keys + 1279) / 1280);
+    return groups < 2 ? 2 : groups;
 }
 
 /* ---- a key */
@@ -146,13 +146,13 @@ static inline uint64_t ribbon_hash(uint64_t seedless, unsigned seed)
     return (seedless ^ seed * PROBE_MULTIPLIER) * RIBBON_MULTIPLIER;
 }
 
-/* The first of a key's two blocks. */
-static inline unsigned ribbon_block(uint64_t hash, unsigned blocks)
+/* The first of a key's two groups. */
+static inline unsigned ribbon_group(uint64_t hash, unsigned groups)
 {
-    return (unsigned)((hash >> 32) * (blocks - 1) >> 32);
+    return (unsigned)((hash >> 32) * (groups - 1) >> 32);
 }
 
-/* The coefficients of a key: the low half is the first block's. */
+/* The coefficients of a key: the low half is the first group's. */
 static inline uint64_t ribbon_row(uint64_t hash)
 {
     return ribbon_mix(hash ^ RIBBON_DIFFERENCE, PROBE_MULTIPLIER);

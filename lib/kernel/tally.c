@@ -121,7 +121,7 @@ blocked_wide(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
 static void weigh(uint32_t shape, unsigned lines, struct kernel_tally *tally)
 {
     const uint64_t all = (uint64_t)lines << WEIGHT_LOG;
-    const unsigned fewest = ribbon_fewest(shape), first = ribbon_blocks(shape) - 1;
+    const unsigned fewest = ribbon_fewest(shape), first = ribbon_groups(shape) - 1;
     const unsigned few = ribbon_few(shape) < first ? ribbon_few(shape) : first;
     const uint64_t part = first > 0 ? all * few / first : all;
     tally->blocks[fewest] += part;

@@ -72,7 +72,7 @@ static inline int add_all(bloomfile_filter *f, const uint64_t *digests, size_t n
     return 0;
 }
 
-/* format-spec.md, S10: late adds are added again, so keep them rare. */
+/* live.md, S10: late adds are added again, so keep them rare. */
 static bool is_left(const bloomfile_filter *f)
 {
     return header_is_layer(&f->header) && live_succeeded(f);

@@ -291,8 +291,8 @@ static int add_once(const bloomfile_filter *f, struct task *t, const struct laye
     return error;
 }
 
-/* format-spec.md, S10: a layer that has a successor may be given up before what was added to it has
- * had its time. */
+/* live.md, S10: a layer that has a successor may be given up before what was added to it has had
+ * its time. */
 static int add_again(const bloomfile_filter *f, const struct task *t, const struct layers **seen)
 {
     const struct layers *l = *seen = layers_enter(f);

@@ -306,20 +306,20 @@ static double power_of_half(unsigned columns)
     return 1 / (double)((uint64_t)1 << columns);
 }
 
-/* Of a page with that many blocks. */
-static double page_rate(unsigned blocks, unsigned words)
+/* Of a page with that many groups. */
+static double page_rate(unsigned groups, unsigned words)
 {
-    if (blocks > words / 2)
+    if (groups > words / 2)
         return 1;
-    const uint32_t shape = ribbon_shape(blocks, 0, words);
-    const double first = blocks - 1, few = fmin(ribbon_few(shape), first);
+    const uint32_t shape = ribbon_shape(groups, 0, words);
+    const double first = groups - 1, few = fmin(ribbon_few(shape), first);
     const double most = power_of_half(ribbon_fewest(shape));
     return (few * most + (first - few) * most / 2) / first;
 }
 
-/* How many blocks a page takes on average beyond the first number of them, since no seed will do:
+/* How many groups a page takes on average beyond the first number of them, since no seed will do:
  * measured each 1000 keys. */
-static double further_blocks(double keys)
+static double further_groups(double keys)
 {
     static const double measured[] = { 0,    0,   0.008, 0.05, 0.23, 0.58, 1.07, 1.75, 2.8,
                                        3.75, 4.4, 5.5,   6.8,  8.2,  9.6,  11,   12.4 };
@@ -331,9 +331,9 @@ static double further_blocks(double keys)
 
 static double rate_of_keys(double keys, unsigned words)
 {
-    const double further = further_blocks(keys), whole = (double)(unsigned)further;
-    const unsigned blocks = ribbon_first_blocks((uint64_t)keys, words) + (unsigned)whole;
-    const double now = page_rate(blocks, words), next = page_rate(blocks + 1, words);
+    const double further = further_groups(keys), whole = (double)(unsigned)further;
+    const unsigned groups = ribbon_first_groups((uint64_t)keys, words) + (unsigned)whole;
+    const double now = page_rate(groups, words), next = page_rate(groups + 1, words);
     return now + (next - now) * fmin(further - whole, 1);
 }
 
@@ -356,7 +356,7 @@ static double ribbon_expected(struct sizing_memo *unused, uint64_t lines, uint32
     (void)unused, (void)k;
     const uint64_t whole = lines / RIBBON_LINES * RIBBON_LINES, rest = lines - whole;
     double sum = 0;
-    if (n / (lines / RIBBON_LINES + 1) > (uint64_t)2 * RIBBON_BLOCKS_MOST * RIBBON_SLOTS)
+    if (n / (lines / RIBBON_LINES + 1) > (uint64_t)2 * RIBBON_GROUPS_MOST * RIBBON_SLOTS)
         return 1;
     if (whole > 0)
         sum += (double)whole * ribbon_mean(RIBBON_LINES, lines, n);
@@ -365,14 +365,14 @@ static double ribbon_expected(struct sizing_memo *unused, uint64_t lines, uint32
     return sum / (double)lines;
 }
 
-/* blocks[c]: the weight of lookups that meet c columns. */
-static double ribbon_measured(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513])
+/* groups[c]: the weight of lookups that meet c columns. */
+static double ribbon_measured(uint64_t m, uint32_t k, uint64_t ones, const uint64_t groups[513])
 {
     (void)m, (void)k, (void)ones;
     double sum = 0, all = 0;
     for (unsigned columns = RIBBON_COLUMNS_MOST + 1; columns-- > 0;) {
-        sum += (double)blocks[columns] * power_of_half(columns);
-        all += (double)blocks[columns];
+        sum += (double)groups[columns] * power_of_half(columns);
+        all += (double)groups[columns];
     }
     return sum / all;
 }

@@ -19,12 +19,12 @@ def heads(image):
         yield head & 0xFFFF, head >> 16 & 127, head >> 32, min(64, lines - first)
 
 
-def columns(blocks, lines):
-    """Of each block but the last, with which no key begins (ribbon.md 3)."""
+def columns(groups, lines):
+    """Of each group but the last, with which no key begins (ribbon.md 3)."""
     words = 16 * lines - 2
-    fewest = min(32, words // blocks)
-    few = blocks if fewest == 32 else blocks * (fewest + 1) - words
-    return [fewest + (block >= few) for block in range(blocks - 1)]
+    fewest = min(32, words // groups)
+    few = groups if fewest == 32 else groups * (fewest + 1) - words
+    return [fewest + (group >= few) for group in range(groups - 1)]
 
 
 class RibbonTest(ToolTest):
@@ -44,9 +44,9 @@ class Inspect(RibbonTest):
         for row in (r"keys +20,000 recorded, 20,000 by its pages, sized for 20,000",
                     r"actual rate +0\.\d+%, computed from the heads of all pages",
                     r"target rate +1%", r"layout +ribbon", r"m +163,840 bits, 320 lines",
-                    r"blocks +1\d\d to 1\d\d of a page, 1[\d.]+ on average",
-                    r"columns +\d to \d of a block, 7\.\d\d on average",
-                    r"retries +\d pages? took another seed, \d more blocks"):
+                    r"groups +1\d\d to 1\d\d of a page, 1[\d.]+ on average",
+                    r"columns +\d to \d of a group, 7\.\d\d on average",
+                    r"retries +\d pages? took another seed, \d more groups"):
             self.assertRegex(page, f"(?m)^  {row}$")
         self.assertNotRegex(page, "(?m)^  (fill|k|not solved) ")
         self.assertNotIn("estimated", page)
@@ -67,8 +67,8 @@ class Inspect(RibbonTest):
             report = self.inspected("filter.bloom")
             solution, pages = report["solution"], list(heads(image))
             solved = [page for page in pages if page[0] > 0]
-            rates = [(2.0**-count for count in columns(blocks, lines))
-                     for blocks, _, _, lines in solved]
+            rates = [(2.0**-count for count in columns(groups, lines))
+                     for groups, _, _, lines in solved]
             rate = sum(page[3] * sum(rates) / (page[0] - 1) for page, rates in zip(solved, rates))
             rate += sum(page[3] for page in pages if page[0] == 0)
             self.assertAlmostEqual(report["measure"]["fpr"] / rate * solution["lines"], 1, 6)
@@ -79,11 +79,11 @@ class Inspect(RibbonTest):
             first = [max(2, math.ceil(41 * keys / 1280)) for _, _, keys, _ in solved]
             self.assertEqual(solution["enlarged"],
                              sum(page[0] > least for page, least in zip(solved, first)))
-            blocks = [page[0] for page in solved] or [0]
-            self.assertEqual(solution["blocks"], {"least": min(blocks), "most": max(blocks),
-                                                  "mean": sum(blocks) / len(blocks)})
+            groups = [page[0] for page in solved] or [0]
+            self.assertEqual(solution["groups"], {"least": min(groups), "most": max(groups),
+                                                  "mean": sum(groups) / len(groups)})
             words = [min(32 * page[0], 16 * page[3] - 2) for page in solved] or [0]
-            self.assertAlmostEqual(solution["columns"]["mean"], sum(words) / max(sum(blocks), 1), 9)
+            self.assertAlmostEqual(solution["columns"]["mean"], sum(words) / max(sum(groups), 1), 9)
         self.assertIsNone(self.inspected("filter.bloom", "--quick")["solution"])
         self.create("-q", stdin=lines(*KEYS))
         self.assertIsNone(self.inspected("filter.bloom")["solution"])
@@ -106,7 +106,7 @@ class Inspect(RibbonTest):
                       self.page("small", status=1))
 
     def test_pages_that_are_not_solved(self):
-        blocks, seed, keys, _ = list(heads(self.image))[1]
+        groups, seed, keys, _ = list(heads(self.image))[1]
         self.write("unsolved", craft.with_head(self.image, 1, keys << 32))
         page = self.page("--verify", "unsolved", status=1)
         self.assertIn("rate above target: 1 of 5 pages could not be solved; actual rate 20.", page)
@@ -114,11 +114,11 @@ class Inspect(RibbonTest):
         self.assertIn("not solved    1 of 5 pages, which returns maybe for every key", page)
 
     def test_heads_that_cannot_be(self):
-        blocks, seed, keys, _ = list(heads(self.image))[1]
+        groups, seed, keys, _ = list(heads(self.image))[1]
         for head, verdict in (
                 (512 | keys << 32, "damaged: the body has a page with an invalid head"),
                 (1 | keys << 32, "damaged: the body has a page with an invalid head"),
-                (blocks | seed << 16 | keys + 1 << 32, "damaged: the body contradicts the header's n"
+                (groups | seed << 16 | keys + 1 << 32, "damaged: the body contradicts the header's n"
                  " (20000 keys recorded, 20001 by the heads of its pages)")):
             self.write("bad", craft.with_head(self.image, 1, head))
             report = self.inspected("bad", "--verify")
@@ -145,7 +145,7 @@ class Pictures(RibbonTest):
         """A cell a page, by its columns."""
         cells, (count, pages, unit, least, most, median, unlikely) = self.map("filter.bloom")
         self.assertEqual((int(count), pages, unit, unlikely), (len(self.pages), "1", "page", "0"))
-        there = sorted((16 * lines - 2) / blocks for blocks, _, _, lines in self.pages)
+        there = sorted((16 * lines - 2) / groups for groups, _, _, lines in self.pages)
         for text, columns in ((least, there[0]), (most, there[-1]), (median, there[len(there) // 2])):
             self.assertEqual(text, f"{columns:.2f}")
         self.assertNotIn(" ", cells)
@@ -153,8 +153,8 @@ class Pictures(RibbonTest):
 
     def test_what_stands_out(self):
         """A page that is not solved, and one with far fewer columns than chance explains."""
-        blocks, _, keys, _ = self.pages[5]
-        for head, glyph in ((0, " "), (2 * blocks | 2 * keys << 32, "▁")):
+        groups, _, keys, _ = self.pages[5]
+        for head, glyph in ((0, " "), (2 * groups | 2 * keys << 32, "▁")):
             self.write("odd", craft.with_head(self.image, 5, head))
             self.write("odd", craft.edit(self.read("odd"), record={
                 "n": sum(keys for _, _, keys, _ in heads(self.read("odd")))}))

@@ -163,7 +163,7 @@ TEST(every_kernel_finds_the_one_solution)
         { 2, { 1, 31, 32, 33, 130, 250, 400, 600 } },
         { 3, { 5, 63, 64, 65, 66, 200, 700, 720 } },
         { 13, { 0, 40, 281, 700, 900, 1200, 3000, 3300 } },
-        { 64, { 0, 1, 960, 1280 } }, /* 31 blocks of 32 columns; no slot to spare */
+        { 64, { 0, 1, 960, 1280 } }, /* 31 groups of 32 columns; no slot to spare */
     };
     uint64_t random = 22;
     for (size_t r = 0; r < ROWS(rows); r++)
@@ -171,7 +171,7 @@ TEST(every_kernel_finds_the_one_solution)
             assert_solved_plainly(rows[r].lines, rows[r].n[i], &random);
 }
 
-/* 64 keys of the first block: 32 rows, and no more, can go on to the next; with a slot that none of
+/* 64 keys of the first group: 32 rows, and no more, can go on to the next; with a slot that none of
  * them has, 33 would. */
 TEST(as_many_rows_go_on_as_can)
 {
@@ -189,11 +189,11 @@ TEST(as_many_rows_go_on_as_can)
     }
 }
 
-/* More keys of the first block than there is room for do no harm to the others. */
+/* More keys of the first group than there is room for do no harm to the others. */
 TEST(a_block_of_far_too_many_keys_is_given_up)
 {
     enum {
-        CROWD = 400 /* in 13 blocks */
+        CROWD = 400 /* in 13 groups */
     };
     uint64_t random = 25, digests[CROWD];
     for (size_t i = 0; i < CROWD;) {
@@ -203,7 +203,7 @@ TEST(a_block_of_far_too_many_keys_is_given_up)
     assert_solution(2, digests, CROWD);
 }
 
-/* Too many of 93 keys begin in the first of three blocks, but with the last seed. */
+/* Too many of 93 keys begin in the first of three groups, but with the last seed. */
 TEST(the_last_seed_is_tried)
 {
     enum {
@@ -443,7 +443,7 @@ static unsigned unsolved_pages(const bloomfile_filter *f)
     unsigned count = 0;
     struct bloomfile_solution page;
     for (uint64_t i = 0; bloomfile_measure_page(f, i, &page) == 0; i++)
-        count += page.blocks == 0;
+        count += page.groups == 0;
     return count;
 }
 
@@ -641,11 +641,11 @@ TEST(heads_are_verified)
         }
 }
 
-/* The least number of blocks that a builder tries. */
-static unsigned first_blocks(uint64_t keys)
+/* The least number of groups that a builder tries. */
+static unsigned first_groups(uint64_t keys)
 {
-    const uint64_t blocks = (41 * keys + 1279) / 1280;
-    return blocks < 2 ? 2 : (unsigned)blocks;
+    const uint64_t groups = (41 * keys + 1279) / 1280;
+    return groups < 2 ? 2 : (unsigned)groups;
 }
 
 /* In sum what the filter says of itself; alone, what its head does. */
@@ -660,14 +660,14 @@ static void assert_pages_tell(struct bytes image, uint64_t keys)
     assert_error(bloomfile_measure(f, &m), 0);
     for (uint64_t i = 0; i < info.pages; i++, lines += page.lines) {
         const uint64_t head = get64(image.data + EMBEDDED + i * PAGE);
-        const unsigned blocks = head & 0xFFFF;
-        const bool solved = blocks != 0 && blocks < 0x8000;
+        const unsigned groups = head & 0xFFFF;
+        const bool solved = groups != 0 && groups < 0x8000;
         assert_error(bloomfile_measure_page(f, i, &page), 0);
         assert_int_equal(page.keys, head >> 32);
-        assert_int_equal(page.blocks, solved ? blocks : 0);
-        assert_int_equal(page.blocks_more, solved ? blocks - first_blocks(page.keys) : 0);
+        assert_int_equal(page.groups, solved ? groups : 0);
+        assert_int_equal(page.groups_more, solved ? groups - first_groups(page.keys) : 0);
         assert_int_equal(page.seed, solved ? head >> 16 & 127 : 0);
-        const double columns = solved ? fmin(32, (16.0 * page.lines - 2) / blocks) : 0;
+        const double columns = solved ? fmin(32, (16.0 * page.lines - 2) / groups) : 0;
         assert_true(fabs(page.columns - columns) <= 1e-12);
         assert_true(solved ? page.fpr <= exp2(-floor(page.columns)) &&
                                  page.fpr >= exp2(-ceil(page.columns))
@@ -689,7 +689,7 @@ TEST(pages_tell_of_themselves)
     for (size_t i = 0; i < ROWS(keys); i++) {
         struct bytes image = filter_of((struct bloomfile_params){ .bits = 512 * 200 }, keys[i]);
         assert_pages_tell(image, keys[i]);
-        image.data[EMBEDDED + PAGE + 1] ^= 0x80; /* of the second page's blocks */
+        image.data[EMBEDDED + PAGE + 1] ^= 0x80; /* of the second page's groups */
         assert_pages_tell(image, keys[i]);
         free(image.data);
     }
@@ -792,14 +792,14 @@ TEST(sizes_keep_the_rate_and_are_least)
     assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 1e-10, 0), 0); /* 32 columns */
     assert_true(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 1ULL << 40) == 1);
     assert_true(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512 * 6400, 0, 1ULL << 40) == 1);
-    /* A line, three blocks of 4, 5 and 5 columns, and keys whose first block is one of the first
+    /* A line, three groups of 4, 5 and 5 columns, and keys whose first group is one of the first
      * two. */
     assert_true(fabs(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 70) - 0.046875) < 1e-6);
     /* As ever, so that the same keys make the same bytes. */
     assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 10942651, 0.2, 0), 53808 * 512);
-    /* Pages of 15000 to 16000 keys take more blocks than those of 15000. */
+    /* Pages of 15000 to 16000 keys take more groups than those of 15000. */
     assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 1215847, 0.24, 0), 5199 * 512);
-    /* Seven blocks of 2 columns, as many as a line has room for. */
+    /* Seven groups of 2 columns, as many as a line has room for. */
     assert_true(fabs(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 215) - 0.25) < 1e-6);
 }
 

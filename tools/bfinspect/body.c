@@ -175,25 +175,25 @@ void inspect_solution(struct inspect_solution *s, const bloomfile_filter *f)
 {
     struct bloomfile_solution page;
     uint64_t solved = 0;
-    double blocks = 0, columns = 0, further = 0;
+    double groups = 0, columns = 0, further = 0;
     *s = (struct inspect_solution){ 0 };
     for (; bloomfile_measure_page(f, s->pages, &page) == 0; s->pages++) {
         s->lines += page.lines;
-        if (page.blocks == 0) {
+        if (page.groups == 0) {
             s->unsolved++;
             continue;
         }
         s->reseeded += page.seed > 0;
-        s->enlarged += page.blocks_more > 0;
-        further += page.blocks_more;
-        blocks += page.blocks;
-        columns += page.columns * page.blocks;
-        widen(&s->blocks, solved, page.blocks, page.blocks);
+        s->enlarged += page.groups_more > 0;
+        further += page.groups_more;
+        groups += page.groups;
+        columns += page.columns * page.groups;
+        widen(&s->groups, solved, page.groups, page.groups);
         widen(&s->columns, solved++, floor(page.columns), ceil(page.columns));
     }
     if (solved == 0)
         return;
     s->further = further / (double)solved;
-    s->blocks.mean = blocks / (double)solved;
-    s->columns.mean = columns / blocks;
+    s->groups.mean = groups / (double)solved;
+    s->columns.mean = columns / groups;
 }

@@ -68,10 +68,10 @@ struct inspect_solution {
     uint64_t pages; /* 0: it is another layout, or was not measured */
     uint64_t lines;
     uint64_t unsolved;            /* pages */
-    uint64_t reseeded, enlarged;  /* pages that took a further seed, or further blocks */
-    double further;               /* such blocks a page, on average */
-    struct inspect_range blocks;  /* of a page that is solved */
-    struct inspect_range columns; /* of a block there */
+    uint64_t reseeded, enlarged;  /* pages that took a further seed, or further groups */
+    double further;               /* such groups a page, on average */
+    struct inspect_range groups;  /* of a page that is solved */
+    struct inspect_range columns; /* of a group there */
 };
 
 /* One image, as far as it was read. */

@@ -255,7 +255,7 @@ static void put_solution(json *object, const struct inspect_solution *s)
     put_count(solution, "unsolved", s->unsolved);
     put_count(solution, "reseeded", s->reseeded);
     put_count(solution, "enlarged", s->enlarged);
-    put_range(solution, "blocks", &s->blocks);
+    put_range(solution, "groups", &s->groups);
     put_range(solution, "columns", &s->columns);
     put(object, "solution", solution);
 }

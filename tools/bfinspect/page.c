@@ -117,9 +117,9 @@ static void put_solution(FILE *out, const struct inspect_solution *s)
 {
     char text[SHORT], more[SHORT];
     if (s->pages > s->unsolved) {
-        put_range(out, "blocks", &s->blocks, "page");
-        put_range(out, "columns", &s->columns, "block");
-        row(out, "retries", "%s page%s took another seed, %s more blocks",
+        put_range(out, "groups", &s->groups, "page");
+        put_range(out, "columns", &s->columns, "group");
+        row(out, "retries", "%s page%s took another seed, %s more groups",
             text_count(text, sizeof(text), s->reseeded), cli_s(s->reseeded),
             text_count(more, sizeof(more), s->enlarged));
     }

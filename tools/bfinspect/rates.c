@@ -35,14 +35,14 @@ static double chance_of_rate(const struct bloomfile_info *info)
 }
 
 /* The same of a layout that is solved. The rate of a page is 2^-columns, and the columns are so
- * many more as it has fewer keys, or blocks. A page that took further blocks could have taken
+ * many more as it has fewer keys, or groups. A page that took further groups could have taken
  * others. */
 static double chance_of_pages(const struct inspect_report *r)
 {
     const double pages = (double)r->solution.pages, keys = fmax((double)r->info.keys, 1) / pages;
     const double slope = -log(r->measure.fpr), further = r->solution.further;
-    const double of_keys = (1 - 1 / pages) / keys, blocks = fmax(r->solution.blocks.mean, 1);
-    return slope * sqrt((of_keys + further * (1 + further) / (blocks * blocks)) / pages);
+    const double of_keys = (1 - 1 / pages) / keys, groups = fmax(r->solution.groups.mean, 1);
+    return slope * sqrt((of_keys + further * (1 + further) / (groups * groups)) / pages);
 }
 
 /* Of a sum of rates it is not more than that of the one that scatters most. */

@@ -78,7 +78,7 @@ static int measure_bits(struct picture *p, const struct bloomfile_info *info,
 
 /* What the pages of one layout that is solved have in sum. */
 struct pages {
-    double keys, blocks, blocks_more, solved;
+    double keys, groups, groups_more, solved;
 };
 
 /* The mean of the pages from `first` to before `end`, and of the last one, which may be short, by
@@ -91,20 +91,20 @@ static double columns_of(const bloomfile_filter *f, uint64_t first, uint64_t end
         columns += page.columns * page.lines;
         lines += page.lines;
         sum->keys += (double)page.keys;
-        sum->blocks += page.blocks;
-        sum->blocks_more += page.blocks_more;
-        sum->solved += page.blocks > 0;
+        sum->groups += page.groups;
+        sum->groups_more += page.groups_more;
+        sum->solved += page.groups > 0;
     }
     return lines > 0 ? columns / lines : 0;
 }
 
 /* The relative standard deviation of the columns of a page: they are so many more as it has fewer
- * blocks, whose number follows from that of the keys, is whole, and grows where seeds do not do. */
+ * groups, whose number follows from that of the keys, is whole, and grows where seeds do not do. */
 static double page_scatter(const struct pages *sum)
 {
-    const double solved = fmax(sum->solved, 1), blocks = fmax(sum->blocks / solved, 1);
-    const double further = sum->blocks_more / solved, keys = fmax(sum->keys / solved, 1);
-    return sqrt(1 / keys + (1. / 12 + further * (1 + further)) / (blocks * blocks));
+    const double solved = fmax(sum->solved, 1), groups = fmax(sum->groups / solved, 1);
+    const double further = sum->groups_more / solved, keys = fmax(sum->keys / solved, 1);
+    return sqrt(1 / keys + (1. / 12 + further * (1 + further)) / (groups * groups));
 }
 
 static int measure_pages(struct picture *p, const bloomfile_filter *f)

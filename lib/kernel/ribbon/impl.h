@@ -5,7 +5,7 @@
  *
  *     ISA       its name, which ends the names of all functions here: OF(name)
  *     TARGET    the attributes that let a function use its instructions
- *     OF(fits)  compares a key's equations with `count` columns (0 to 32) of its first block,
+ *     OF(fits)  compares a key's equations with `count` columns (0 to 32) of its first group,
  *               behind which those of the second one lie. It must not read outside of these
  *               8 * count bytes: a load of a line that was not requested waits for it
  *
@@ -118,14 +118,14 @@ TARGET INLINE void OF(ask_in_page)(const struct kernel_view *view, struct querie
 {
     const lanes page = OF(load)(&q->columns[at]), shape = OF(load)(&q->end[at]),
                 seedless = OF(load)(&q->row[at]);
-    const lanes blocks = shape & 511, seed = shape >> 9 & 127, fewest = shape >> 16 & 63,
+    const lanes groups = shape & 511, seed = shape >> 9 & 127, fewest = shape >> 16 & 63,
                 few = shape >> 22;
     const lanes hash = (seedless ^ seed * PROBE_MULTIPLIER) * RIBBON_MULTIPLIER;
-    const lanes block = OF(times)(hash >> 32, blocks - 1) >> 32;
-    const lanes beyond = block - few, is_few = -(beyond >> 63);
+    const lanes group = OF(times)(hash >> 32, groups - 1) >> 32;
+    const lanes beyond = group - few, is_few = -(beyond >> 63);
     const lanes count = fewest + 1 + is_few;
     const lanes columns = (uintptr_t)view->body + RIBBON_HEAD + page * CHECKSUM_PAGE +
-                          4 * (OF(times)(block, fewest) + (beyond & ~is_few));
+                          4 * (OF(times)(group, fewest) + (beyond & ~is_few));
     OF(store)(&q->columns[at], columns);
     OF(store)(&q->end[at], columns + 8 * count);
     OF(store)(&q->row[at], OF(mixed)(hash ^ RIBBON_DIFFERENCE, PROBE_MULTIPLIER));
@@ -165,19 +165,19 @@ TARGET static __attribute__((noinline)) size_t OF(answer_some)(const struct quer
     return found;
 }
 
-/* Whole groups of LANES digests; the rest, and views that remember nothing, one by one. */
+/* Whole vectors of LANES digests; the rest, and views that remember nothing, one by one. */
 TARGET static size_t OF(contains_many)(const struct kernel_view *given, const uint64_t *digests,
                                        size_t n, bool *hits)
 {
     const struct kernel_view copy = *given, *view = &copy; /* storing hits cannot change it */
-    const size_t groups = view->shapes != NULL ? n / LANES * LANES : 0;
+    const size_t whole = view->shapes != NULL ? n / LANES * LANES : 0;
     struct queries queries[2], *asked = &queries[0], *next = &queries[1];
     size_t found = 0;
-    OF(ask_some)(view, digests, lesser(groups), asked);
-    for (unsigned i = 0; i < lesser(groups); i++)
+    OF(ask_some)(view, digests, lesser(whole), asked);
+    for (unsigned i = 0; i < lesser(whole); i++)
         request_of(asked, i);
-    for (size_t i = 0; i < groups; i += UNDER_WAY) {
-        const unsigned n_asked = lesser(groups - i), n_next = lesser(groups - i - n_asked);
+    for (size_t i = 0; i < whole; i += UNDER_WAY) {
+        const unsigned n_asked = lesser(whole - i), n_next = lesser(whole - i - n_asked);
         OF(ask_some)(view, digests + i + n_asked, n_next, next);
         found += OF(answer_some)(asked, n_asked, hits != NULL ? hits + i : NULL, next, n_next);
         struct queries *const answered = asked;
@@ -185,7 +185,7 @@ TARGET static size_t OF(contains_many)(const struct kernel_view *given, const ui
         next = answered;
     }
     return found +
-           OF(one_by_one)(view, digests + groups, n - groups, hits != NULL ? hits + groups : NULL);
+           OF(one_by_one)(view, digests + whole, n - whole, hits != NULL ? hits + whole : NULL);
 }
 
 #undef lanes
@@ -204,24 +204,24 @@ TARGET static size_t OF(contains_many)(const struct kernel_view *given, const ui
 /* ---- solving a page */
 
 /* Clears a slot in all rows from `from` on by the row that leads it. Rows before that in the same
- * group change too, and those beyond `to`: they are not read again. */
+ * vector change too, and those beyond `to`: they are not read again. */
 TARGET INLINE void OF(clear_slot)(struct ribbon_solve_memory *r, unsigned slot, unsigned from,
                                   unsigned to, uint64_t row, uint64_t right)
 {
     ribbon_rows *const rows = (void *)r->rows, *const rights = (void *)r->rights;
-    for (unsigned g = from / GROUP; g < (to + GROUP - 1) / GROUP; g++) {
+    for (unsigned g = from / VECTOR; g < (to + VECTOR - 1) / VECTOR; g++) {
         const ribbon_rows has = -(rows[g] >> slot & 1);
         rows[g] ^= has & row;
         rights[g] ^= has & right;
     }
 }
 
-/* Makes each row of a block the leading one of its first slot, and clears that in the rows behind
- * it. `n` rows are there; returns how many have no slot in this block, their part in the next block
+/* Makes each row of a group the leading one of its first slot, and clears that in the rows behind
+ * it. `n` rows are there; returns how many have no slot in this group, their part in the next group
  * alone, or RIBBON_ROWS if they are dependent. */
-TARGET INLINE unsigned OF(eliminate)(struct ribbon_solve_memory *r, unsigned block, unsigned n)
+TARGET INLINE unsigned OF(eliminate)(struct ribbon_solve_memory *r, unsigned group, unsigned n)
 {
-    struct ribbon_leads *const leads = &r->leads[block];
+    struct ribbon_leads *const leads = &r->leads[group];
     uint64_t later[RIBBON_SLOTS], later_rights[RIBBON_SLOTS];
     unsigned left = 0;
     uint32_t slots = 0;
@@ -257,11 +257,11 @@ TARGET INLINE unsigned OF(eliminate)(struct ribbon_solve_memory *r, unsigned blo
 }
 
 /* Whether the rows are independent; then each has its slot. */
-TARGET INLINE bool OF(triangulate)(struct ribbon_solve_memory *r, unsigned blocks)
+TARGET INLINE bool OF(triangulate)(struct ribbon_solve_memory *r, unsigned groups)
 {
     unsigned rows = 0;
     size_t next = 0;
-    for (unsigned b = 0; b < blocks; b++) {
+    for (unsigned b = 0; b < groups; b++) {
         for (const size_t end = r->counts[b]; next < end; next++) {
             r->rows[rows] = ribbon_row(r->hashes[next]);
             r->rights[rows++] = r->hashes[next];
@@ -277,23 +277,23 @@ TARGET INLINE bool OF(triangulate)(struct ribbon_solve_memory *r, unsigned block
 /* Sets a slot in eight columns, whose other slots in the row are known. */
 TARGET INLINE void OF(set_slot)(ribbon_rows *pairs, unsigned slot, uint64_t row, uint64_t rights)
 {
-    for (unsigned j = 0; j < GROUP; j++) {
+    for (unsigned j = 0; j < VECTOR; j++) {
         const uint64_t odd = (unsigned)__builtin_parityll((*pairs)[j] & row) ^ rights >> j;
         (*pairs)[j] |= (odd & 1) << slot;
     }
 }
 #endif
 
-/* Eight columns of all blocks, from the last slot to the first; free slots stay 0. */
-TARGET INLINE void OF(substitute)(struct ribbon_solve_memory *r, unsigned blocks, unsigned first)
+/* Eight columns of all groups, from the last slot to the first; free slots stay 0. */
+TARGET INLINE void OF(substitute)(struct ribbon_solve_memory *r, unsigned groups, unsigned first)
 {
     ribbon_rows pairs = { 0 };
-    for (unsigned b = blocks; b-- > 0;) {
+    for (unsigned b = groups; b-- > 0;) {
         const struct ribbon_leads *const leads = &r->leads[b];
         pairs <<= RIBBON_SLOTS;
         for (unsigned slot = RIBBON_SLOTS; slot-- > 0;)
             OF(set_slot)(&pairs, slot, leads->rows[slot], leads->rights[slot] >> first);
-        for (unsigned j = 0; j < GROUP; j++)
+        for (unsigned j = 0; j < VECTOR; j++)
             r->columns[b][first + j] = (uint32_t)pairs[j];
     }
 }
@@ -311,21 +311,21 @@ TARGET static bool OF(solve)(uint8_t *page, unsigned lines, const uint64_t *dige
                              struct ribbon_solve_memory *r)
 {
     const unsigned words = ribbon_words(lines);
-    unsigned blocks = ribbon_first_blocks(keys, words);
-    const size_t n = blocks <= words / 2 ? (size_t)keys : 0;
+    unsigned groups = ribbon_first_groups(keys, words);
+    const size_t n = groups <= words / 2 ? (size_t)keys : 0;
     for (size_t i = 0; i < n; i++)
         r->seedless[i] = ribbon_seedless(digests[i]);
-    for (; blocks <= words / 2; blocks++)
+    for (; groups <= words / 2; groups++)
         for (unsigned seed = 0; seed < RIBBON_SEEDS; seed++) {
-            count_keys(r, n, blocks, seed);
-            if (!may_fit(r, blocks))
+            count_keys(r, n, groups, seed);
+            if (!may_fit(r, groups))
                 continue;
-            sort_hashes(r, n, blocks, seed);
-            if (!OF(triangulate)(r, blocks))
+            sort_hashes(r, n, groups, seed);
+            if (!OF(triangulate)(r, groups))
                 continue;
-            const uint32_t shape = ribbon_shape(blocks, seed, words);
-            for (unsigned j = 0; j < ribbon_columns(shape, blocks - 1).count; j += GROUP)
-                OF(substitute)(r, blocks, j);
+            const uint32_t shape = ribbon_shape(groups, seed, words);
+            for (unsigned j = 0; j < ribbon_columns(shape, groups - 1).count; j += VECTOR)
+                OF(substitute)(r, groups, j);
             write_page(r, page, shape, n);
             return OF(has_all)(page, lines, digests, n);
         }

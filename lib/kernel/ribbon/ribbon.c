@@ -80,8 +80,8 @@ INLINE struct ribbon_query ask_page(const struct kernel_view *view, uint64_t pag
                                     uint64_t seedless, uint32_t shape)
 {
     const uint64_t hash = ribbon_hash(seedless, ribbon_seed(shape));
-    const unsigned block = ribbon_block(hash, ribbon_blocks(shape));
-    const struct ribbon_columns of = ribbon_columns(shape, block);
+    const unsigned group = ribbon_group(hash, ribbon_groups(shape));
+    const struct ribbon_columns of = ribbon_columns(shape, group);
     const uint8_t *const columns = view->body + page * CHECKSUM_PAGE + RIBBON_HEAD + 4 * of.place;
     return (struct ribbon_query){
         .columns = columns,
@@ -140,35 +140,35 @@ INLINE unsigned lesser(size_t n)
 
 /* ---- solving a page from its keys (doc/format/ribbon.md 5)
  *
- * Rows are eliminated block by block: those that begin in a block, and those left over from the one
- * before, meet no others. What is left of them when the 32 slots of the block are done belongs to
- * the next block. */
+ * Rows are eliminated group by group: those that begin in a group, and those left over from the one
+ * before, meet no others. What is left of them when the 32 slots of the group are done belongs to
+ * the next group. */
 
-#define GROUP   8  /* rows, or columns, in a vector */
+#define VECTOR  8  /* rows, or columns, in a vector */
 #define COUNTED 64 /* keys at once */
 
-typedef uint64_t ribbon_rows __attribute__((vector_size(8 * GROUP), may_alias));
+typedef uint64_t ribbon_rows __attribute__((vector_size(8 * VECTOR), may_alias));
 
-/* Counts the keys of each block. The blocks come first: vectors multiply. */
-INLINE void count_keys(struct ribbon_solve_memory *r, size_t n, unsigned blocks, unsigned seed)
+/* Counts the keys of each group. The groups come first: vectors multiply. */
+INLINE void count_keys(struct ribbon_solve_memory *r, size_t n, unsigned groups, unsigned seed)
 {
     uint32_t of[COUNTED];
-    memset(r->counts, 0, blocks * sizeof *r->counts);
+    memset(r->counts, 0, groups * sizeof *r->counts);
     for (size_t start = 0; start < n; start += COUNTED) {
         const unsigned some = n - start < COUNTED ? (unsigned)(n - start) : COUNTED;
         for (unsigned i = 0; i < COUNTED; i++) /* beyond n, too: so it needs no rest */
-            of[i] = ribbon_block(ribbon_hash(r->seedless[start + i], seed), blocks);
+            of[i] = ribbon_group(ribbon_hash(r->seedless[start + i], seed), groups);
         for (unsigned i = 0; i < some; i++)
             r->counts[of[i]]++;
     }
 }
 
-/* Whether that many rows can be independent: of those that begin in a block, and those left over,
+/* Whether that many rows can be independent: of those that begin in a group, and those left over,
  * at most 32 go on to the next one. */
-INLINE bool may_fit(const struct ribbon_solve_memory *r, unsigned blocks)
+INLINE bool may_fit(const struct ribbon_solve_memory *r, unsigned groups)
 {
     unsigned left = 0;
-    for (unsigned b = 0; b + 1 < blocks; b++) {
+    for (unsigned b = 0; b + 1 < groups; b++) {
         left += r->counts[b];
         left = left > RIBBON_SLOTS ? left - RIBBON_SLOTS : 0;
         if (left > RIBBON_SLOTS)
@@ -177,28 +177,28 @@ INLINE bool may_fit(const struct ribbon_solve_memory *r, unsigned blocks)
     return true;
 }
 
-/* Sorts the hashes by block: counts[b] becomes the end of those of block b. */
-INLINE void sort_hashes(struct ribbon_solve_memory *r, size_t n, unsigned blocks, unsigned seed)
+/* Sorts the hashes by group: counts[b] becomes the end of those of group b. */
+INLINE void sort_hashes(struct ribbon_solve_memory *r, size_t n, unsigned groups, unsigned seed)
 {
     uint32_t start = 0;
-    for (unsigned b = 0; b < blocks; b++) {
+    for (unsigned b = 0; b < groups; b++) {
         const uint32_t count = r->counts[b];
         r->counts[b] = start;
         start += count;
     }
     for (size_t i = 0; i < n; i++) {
         const uint64_t hash = ribbon_hash(r->seedless[i], seed);
-        r->hashes[r->counts[ribbon_block(hash, blocks)]++] = hash;
+        r->hashes[r->counts[ribbon_group(hash, groups)]++] = hash;
     }
 }
 
 INLINE void write_page(const struct ribbon_solve_memory *r, uint8_t *page, uint32_t shape,
                        uint64_t keys)
 {
-    const unsigned blocks = ribbon_blocks(shape);
-    put64(page, ribbon_head(blocks, ribbon_seed(shape), keys));
+    const unsigned groups = ribbon_groups(shape);
+    put64(page, ribbon_head(groups, ribbon_seed(shape), keys));
     page += RIBBON_HEAD;
-    for (unsigned b = 0; b < blocks; b++)
+    for (unsigned b = 0; b < groups; b++)
         for (unsigned j = 0; j < ribbon_columns(shape, b).count; j++, page += 4)
             put32(page, r->columns[b][j]);
 }
@@ -217,7 +217,7 @@ INLINE bool fits_scalar(const uint8_t *columns, unsigned count, uint64_t row, ui
 
 #ifdef __x86_64__
 
-/* ---- AVX2: eight columns of both blocks at once */
+/* ---- AVX2: eight columns of both groups at once */
 
 #define ISA    avx2
 #define TARGET __attribute__((target("avx2,bmi,bmi2,popcnt")))
@@ -279,14 +279,14 @@ TARGET INLINE lanes_avx2 times_avx2(lanes_avx2 a, lanes_avx2 b)
 
 #include "kernel/ribbon/impl.h"
 
-/* ---- AVX-512: eight columns of both blocks at once */
+/* ---- AVX-512: eight columns of both groups at once */
 
 #define ISA avx512
 #define TARGET                                                                                     \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,bmi,bmi2,popcnt")))
 
 /* Which of sixteen words have an odd number of ones in common with the row: eight that belong to
- * first blocks, then eight that belong to second ones. */
+ * first groups, then eight that belong to second ones. */
 TARGET INLINE unsigned odd_words(const uint8_t *first, const uint8_t *second, uint64_t row)
 {
     const __m512i half = _mm512_set_epi32(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -313,7 +313,7 @@ TARGET INLINE bool rest_fits(const uint8_t *columns, unsigned count, uint64_t ro
 }
 
 /* The first eight equations, or as many as there are, without a branch, for pages have more than
- * eight and others fewer: the words of the second block are the eight behind the first, or the last
+ * eight and others fewer: the words of the second group are the eight behind the first, or the last
  * eight of all. */
 TARGET INLINE bool fits_avx512(const uint8_t *columns, unsigned count, uint64_t row, uint32_t right)
 {
@@ -350,7 +350,7 @@ TARGET INLINE void set_slot_avx512(lanes_avx512 *pairs, unsigned slot, uint64_t 
 
 #ifdef NEON
 
-/* ---- NEON: four columns of both blocks at once */
+/* ---- NEON: four columns of both groups at once */
 
 #define ISA neon
 #define TARGET

@@ -131,6 +131,13 @@ struct bloomfile_info {
     uint64_t keys_read;      /* how many, those of other slices too */
     uint64_t keys_elsewhere; /* how many belong to other slices; they were left out */
     uint64_t digest_sum;     /* of the digests of all keys read, modulo 2^64 */
+    /* The cost of this handle, for example for the charge in a block cache; of a series, of all its
+     * layers. A cache charges heap_size, and with BLOOMFILE_OPEN_COPY mapped_size too: else mapped
+     * pages belong to the file, and the kernel takes them back as it needs. */
+    uint64_t heap_size;   /* bytes from malloc() */
+    uint64_t mapped_size; /* bytes of address space that are mapped, in whole pages */
+    uint32_t mappings;    /* at most */
+    uint32_t descriptors;
 };
 #define BLOOMFILE_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_info)
 

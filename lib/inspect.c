@@ -16,7 +16,7 @@
 #include "series/layers.h"
 #include "sizing/sizing.h"
 
-#define INFO_LEAST        VERSIONED_LEAST(struct bloomfile_info, digest_sum)
+#define INFO_LEAST        VERSIONED_LEAST(struct bloomfile_info, descriptors)
 #define MEASUREMENT_LEAST VERSIONED_LEAST(struct bloomfile_measurement, keys_estimate)
 
 /* ---- sizes */

@@ -28,7 +28,8 @@
 #define OPEN_FLAGS                                                                                 \
     (BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_VERIFY_NONE | BLOOMFILE_OPEN_WRITE |              \
      BLOOMFILE_OPEN_ACCEPT_UNCLEAN | BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_PREFAULT |          \
-     BLOOMFILE_OPEN_LOCK | BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_OVER_CAPACITY)
+     BLOOMFILE_OPEN_LOCK | BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_OVER_CAPACITY |                    \
+     BLOOMFILE_OPEN_NOWAIT)
 
 #define EXPECTED                                                                                   \
     (BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEED | BLOOMFILE_EXPECT_SEALED |                      \
@@ -255,6 +256,11 @@ size_t bloomfile_contains_many(const bloomfile_filter *f, const struct bloomfile
         found += bloomfile_contains_digests(f, digests, count, hits != NULL ? hits + start : NULL);
     }
     return found;
+}
+
+bool bloomfile_contains_nowait(const bloomfile_filter *f, bloomfile_digest digest)
+{
+    return f->doubtful->contains_nowait(f, digest);
 }
 
 /* ---- The parts of a handle that lookups in bloomfile_inline.h need. */

@@ -66,12 +66,33 @@ void inspection_info_of(const struct header *h, uint64_t image_size, uint64_t pa
     memcpy(info->label, h->label, sizeof info->label);
 }
 
+/* What the handle takes. */
+static void add_cost(const bloomfile_filter *f, struct bloomfile_info *info)
+{
+    const struct map_cost map = map_cost(&f->map);
+    info->heap_size = sizeof *f + guard_heap(f->guard);
+    if (f->view.shapes != NULL)
+        info->heap_size += f->geometry.pages * sizeof *f->view.shapes;
+    if (f->path != NULL)
+        info->heap_size += strlen(f->path) + 1;
+    info->mapped_size = map.mapped;
+    info->mappings = map.mappings;
+    info->descriptors = (f->folder >= 0) + (f->reader >= 0);
+    if (f->live == NULL)
+        return;
+    info->heap_size += sizeof *f->live;
+    info->mapped_size += session_mapped();
+    info->mappings++;
+    info->descriptors += f->live->fd >= 0;
+}
+
 void inspection_info(const bloomfile_filter *f, struct bloomfile_info *info)
 {
     struct header h;
     (void)live_header_now(f, &h); /* as it was when opened, if it cannot be read */
     inspection_info_of(&h, f->geometry.image_size, f->geometry.pages, info);
     info->bad_pages = atomic_load(&f->guard->bad);
+    add_cost(f, info);
 }
 
 /* ---- the bits */

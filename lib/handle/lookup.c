@@ -50,6 +50,11 @@ static bool slice_contains(const bloomfile_filter *f, uint64_t digest)
     return f->kernel->contains(&view, digest);
 }
 
+static bool slice_contains_nowait(const bloomfile_filter *f, uint64_t digest)
+{
+    return !is_own(f, digest) || unchecked_contains_nowait(f, digest);
+}
+
 static size_t own_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
                                 bool *hits)
 {
@@ -126,10 +131,14 @@ static size_t unnamed_contains_many(const bloomfile_filter *f, const uint64_t *d
 
 /* ---- The choice. */
 
-static const struct doubtful_lookup in_pages = { unchecked_contains, unchecked_contains_many };
-static const struct doubtful_lookup in_slice = { slice_contains, slice_contains_many };
-static const struct doubtful_lookup in_layer = { layer_contains, layer_contains_many };
-const struct doubtful_lookup lookup_unnamed = { unnamed_contains, unnamed_contains_many };
+static const struct doubtful_lookup in_pages = { unchecked_contains, unchecked_contains_many,
+                                                 unchecked_contains_nowait };
+static const struct doubtful_lookup in_slice = { slice_contains, slice_contains_many,
+                                                 slice_contains_nowait };
+static const struct doubtful_lookup in_layer = { layer_contains, layer_contains_many,
+                                                 layer_contains };
+const struct doubtful_lookup lookup_unnamed = { unnamed_contains, unnamed_contains_many,
+                                                unnamed_contains };
 
 static void start(bloomfile_filter *f, const struct doubtful_lookup *lookup, bool named)
 {

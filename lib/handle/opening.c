@@ -115,7 +115,7 @@ int opening_new(bloomfile_filter **out, const struct header *h, struct map *map,
         return ENOMEM;
     }
     const bool live = h->record.state == BLOOMFILE_STATE_LIVE;
-    f->folder = -1;
+    f->folder = f->reader = -1;
     f->map = *map;
     f->header = *h;
     f->geometry = geometry_of(h->layout, h->m, h->header_size);
@@ -208,7 +208,18 @@ static int map_filter(bloomfile_filter **out, int fd, uint64_t offset, const str
                                    .locked = (flags & BLOOMFILE_OPEN_LOCK) != 0 };
     struct map map;
     int error = map_file(&map, fd, offset, size_of_image(h), wish);
-    return error != 0 ? error : opening_new(out, h, &map, how);
+    if (error == 0)
+        error = opening_new(out, h, &map, how);
+    if (error != 0 || (flags & BLOOMFILE_OPEN_NOWAIT) == 0 || wish.copied || wish.locked)
+        return error;
+    (*out)->start = offset;
+    (*out)->reader = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST);
+    if ((*out)->reader >= 0)
+        return 0;
+    error = errno;
+    handle_close(*out);
+    *out = NULL;
+    return error;
 }
 
 /* Opens a live file again, for reading, so that the kernel reports failed writes to this handle. A

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernel/scattered/rounds.h"
+#include "live/records.h"
 
 #define AHEAD 64 /* of these, requested even before that */
 
@@ -46,6 +47,58 @@ bool unchecked_contains(const bloomfile_filter *f, uint64_t digest)
     }
     const struct kernel_view view = unchecked_view(f);
     return !unit_is_good(f, digest) || f->kernel->contains(&view, digest);
+}
+
+/* ---- one, without waiting: what it reads is looked for in the page cache first */
+
+/* Whether those bytes of the image, at most a page, are in memory. */
+static bool is_cached(const bloomfile_filter *f, const uint8_t *bytes, size_t size)
+{
+    const struct live *l = f->live;
+    if (f->map.base == NULL || f->map.copied || f->map.locked || (l != NULL && l->in_memory))
+        return true;
+    return file_is_cached(l != NULL ? l->fd : f->reader,
+                          f->start + (uint64_t)(bytes - f->map.bytes), size);
+}
+
+/* Whether the page of a byte of the body is, and its checksum if that is due. */
+static bool page_is_cached(const bloomfile_filter *f, uint64_t byte)
+{
+    const uint64_t page = byte / CHECKSUM_PAGE;
+    if (!is_cached(f, f->view.body + page * CHECKSUM_PAGE,
+                   checksum_page_size(f->header.body_size, page)))
+        return false;
+    return f->guard->trust || !guard_unknown(f->guard, byte) ||
+           is_cached(f, f->guard->checksums + 4 * page, 4);
+}
+
+static bool is_set_bad_or_elsewhere(const struct kernel_view *view, enum kernel_density density,
+                                    uint64_t x, void *filter)
+{
+    const bloomfile_filter *f = filter;
+    return !page_is_cached(f, x / density) || is_set_or_bad(view, density, x, f->guard);
+}
+
+/* What the bits say. */
+static bool bits_contain(const bloomfile_filter *f, uint64_t digest)
+{
+    void *context = (bloomfile_filter *)(uintptr_t)f; /* is only read */
+    switch (f->kernel->density) {
+    case KERNEL_BITS:
+        return kernel_rounds_one(&f->view, KERNEL_BITS, digest, is_set_bad_or_elsewhere, context);
+    case KERNEL_COUNTERS:
+        return kernel_rounds_one(&f->view, KERNEL_COUNTERS, digest, is_set_bad_or_elsewhere,
+                                 context);
+    default:
+        return !page_is_cached(f, first_byte(f, digest)) || unchecked_contains(f, digest);
+    }
+}
+
+bool unchecked_contains_nowait(const bloomfile_filter *f, uint64_t digest)
+{
+    if (guard_distrusted(f->guard) || bits_contain(f, digest))
+        return true;
+    return f->live != NULL && (!is_cached(f, f->map.bytes, HEADER_MAX) || live_in_doubt(f));
 }
 
 /* ---- what comes from a disk */

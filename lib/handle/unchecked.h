@@ -23,6 +23,9 @@ static inline struct kernel_view unchecked_view(const bloomfile_filter *f)
 
 bool unchecked_contains(const bloomfile_filter *f, uint64_t digest);
 
+/* The same, and true where it would wait for a disk. Of a live file it looks at the state too. */
+bool unchecked_contains_nowait(const bloomfile_filter *f, uint64_t digest);
+
 /* hits may be NULL in each. Returns the number of hits. */
 size_t unchecked_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
                                bool *hits);

@@ -34,6 +34,11 @@ int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32
     return 0;
 }
 
+size_t guard_heap(const struct guard *g)
+{
+    return 3 * words_of(g) * sizeof *g->known_good;
+}
+
 /* What is known stays: bad pages, and the error. */
 void guard_restart(struct guard *g, uint32_t body_crc)
 {

@@ -39,6 +39,9 @@ int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32
                 bool trust);
 void guard_release(struct guard *g);
 
+/* Bytes of memory that it has from malloc(). */
+size_t guard_heap(const struct guard *g);
+
 /* Ends the trust in a body that has page checksums now, such as a live filter just sealed: each
  * page is checked before the next answer that relies on it. Nobody else may use the guard
  * meanwhile. */

@@ -48,6 +48,7 @@ struct doubtful_lookup {
     bool (*contains)(const bloomfile_filter *f, uint64_t digest);
     size_t (*contains_many)(const bloomfile_filter *f, const uint64_t *digests, size_t n,
                             bool *hits);
+    bool (*contains_nowait)(const bloomfile_filter *f, uint64_t digest); /* always */
 };
 
 /* The images of a sealed filter: its layers, or itself. */
@@ -101,9 +102,11 @@ struct bloomfile_filter {
     struct header header;  /* as it was when opened */
     struct geometry geometry;
     struct map map;
-    char *path;               /* NULL: not opened by path */
-    int folder;               /* a descriptor that `path` goes through; -1: none */
-    struct file_looks file;   /* of the path */
+    char *path;             /* NULL: not opened by path */
+    int folder;             /* a descriptor that `path` goes through; -1: none */
+    int reader;             /* a descriptor of a sealed file, for lookups that do not wait; or -1 */
+    uint64_t start;         /* of the image, in the file of `reader` */
+    struct file_looks file; /* of the path */
     struct publish_only only; /* what is made of it may replace: bloomfile_replace_only() */
     struct guard guard_storage;
 };

@@ -300,6 +300,8 @@ void handle_close(bloomfile_filter *f)
     live_free(f->live);
     if (f->folder >= 0)
         close(f->folder);
+    if (f->reader >= 0)
+        close(f->reader);
     free(f->path);
     free(f);
 }

@@ -19,6 +19,11 @@ void session_free(struct session *s)
     wipe_on_fork_free(s, sizeof *s);
 }
 
+size_t session_mapped(void)
+{
+    return wipe_on_fork_mapped(sizeof(struct session));
+}
+
 /* ---- counts */
 
 /* Without a locked instruction, which would take longer than all else that a repeated add does. */

@@ -59,6 +59,9 @@ struct session {
 int session_new(struct session **out);
 void session_free(struct session *s);
 
+/* Bytes of the mapping that it has. */
+size_t session_mapped(void);
+
 /* The system gives the identity of a thread that has ended to a new one, which then owns its shard.
  */
 static inline uintptr_t session_self(void)

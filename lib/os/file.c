@@ -13,11 +13,17 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "os/thread.h"
 
+#define FILE_PAGE 4096
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 8
+#endif
 #define WRITE_AT_ONCE ((size_t)1 << 30)
 
 int file_open(const char *path, bool writable, int *fd)
@@ -147,6 +153,16 @@ int file_read(int fd, uint64_t offset, void *buffer, size_t size)
             done += (size_t)got;
     }
     return 0;
+}
+
+bool file_is_cached(int fd, uint64_t offset, size_t size)
+{
+    uint8_t page[FILE_PAGE];
+    const struct iovec to = { page, size };
+    /* Not every C library has preadv2(). The offset is two words, of which the second counts only
+     * on 32-bit machines. */
+    return syscall(SYS_preadv2, fd, &to, 1, (unsigned long)offset, (unsigned long)(offset >> 32),
+                   RWF_NOWAIT) == (long)size;
 }
 
 int file_read_some(int fd, uint64_t offset, void *buffer, size_t most, size_t *size)

@@ -46,6 +46,10 @@ bool file_name_is_gone(int error, int fd);
 /* Exactly `size` bytes at `offset`; BLOOMFILE_ETRUNCATED if there are fewer by now. */
 int file_read(int fd, uint64_t offset, void *buffer, size_t size);
 
+/* Whether reading these bytes, at most a page, would return without a wait for a disk. False too
+ * where the file system does not report it. */
+bool file_is_cached(int fd, uint64_t offset, size_t size);
+
 #define FILE_HERE UINT64_MAX /* an offset: the descriptor's own, as for a pipe */
 
 /* The bytes at `offset`: waits for some, at most `most`. *size 0: the end. A signal ends the wait

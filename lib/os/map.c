@@ -25,6 +25,19 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Rounded up to whole pages. */
+static size_t in_pages(size_t size)
+{
+    return (size + page_size() - 1) / page_size() * page_size();
+}
+
+struct map_cost map_cost(const struct map *map)
+{
+    const size_t size = map->base != NULL ? in_pages(map->base_size) : 0;
+    const bool divided = map->copied && size > HUGE_PAGE && size % HUGE_PAGE != 0;
+    return (struct map_cost){ .mapped = size, .mappings = size == 0 ? 0 : divided ? 2 : 1 };
+}
+
 /* ---- mapping */
 
 /* Locks pages as they are faulted in. So a limit shows before anything is read, and reading reports
@@ -70,7 +83,7 @@ static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, str
     void *base = mmap(NULL, size + before, access, MAP_SHARED, fd, (off_t)(offset - before));
     if (base == MAP_FAILED)
         return errno;
-    *map = (struct map){ base, size + before, (const uint8_t *)base + before, false };
+    *map = (struct map){ base, size + before, (const uint8_t *)base + before, false, wish.locked };
     int error = wish.locked ? lock_pages(map, size) : 0;
     if (error == 0 && (wish.resident || wish.locked))
         error = fetch_pages(map, fd, offset - before);
@@ -84,15 +97,21 @@ static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, str
  * has bytes. */
 static int map_memory(struct map *map, size_t size, bool locked)
 {
-    const size_t huge = size / HUGE_PAGE * HUGE_PAGE;
-    const size_t base_size = size + (huge > 0 ? HUGE_PAGE : 0);
-    void *base = mmap(NULL, base_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED)
+    const size_t huge = size / HUGE_PAGE * HUGE_PAGE, base_size = in_pages(size);
+    const size_t spare = huge > 0 ? HUGE_PAGE : 0;
+    uint8_t *wide =
+        mmap(NULL, base_size + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (wide == MAP_FAILED)
         return errno;
-    const size_t before = huge > 0 ? -(uintptr_t)base % HUGE_PAGE : 0;
+    const size_t before = huge > 0 ? -(uintptr_t)wide % HUGE_PAGE : 0;
+    uint8_t *base = wide + before;
+    if (before > 0)
+        munmap(wide, before);
+    if (spare > before)
+        munmap(base + base_size, spare - before);
     if (huge > 0)
-        madvise((uint8_t *)base + before, huge, MADV_HUGEPAGE);
-    *map = (struct map){ base, base_size, (const uint8_t *)base + before, true };
+        madvise(base, huge, MADV_HUGEPAGE);
+    *map = (struct map){ base, base_size, base, true, locked };
     return locked ? lock_pages(map, size) : 0;
 }
 

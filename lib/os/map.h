@@ -12,6 +12,7 @@ struct map {
     size_t base_size;
     const uint8_t *bytes;
     bool copied; /* to private memory: the file may change */
+    bool locked; /* in memory for as long as it is mapped */
 };
 
 /* How to have the bytes in memory. */
@@ -21,6 +22,13 @@ struct map_wish {
     bool resident; /* in memory before the first use */
     bool locked;   /* resident, and for as long as they are mapped */
 };
+
+/* What a map takes of the process's address space. Huge pages are a mapping of their own. */
+struct map_cost {
+    size_t mapped; /* bytes, in whole pages */
+    uint32_t mappings;
+};
+struct map_cost map_cost(const struct map *map);
 
 /* Maps `size` > 0 bytes at any offset, shared, or copies them. BLOOMFILE_ETOOBIG, _ETRUNCATED or an
  * errno; EIO also if the file has got shorter than the mapping. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
 #define LINE      ((size_t)64)       /* of a cache: a block of the layout blocked lies in one */
@@ -102,6 +103,12 @@ int wipe_on_fork_new(void **out, size_t size)
     }
     *out = memory;
     return 0;
+}
+
+size_t wipe_on_fork_mapped(size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (size + page - 1) / page * page;
 }
 
 void wipe_on_fork_free(void *memory, size_t size)

@@ -22,6 +22,9 @@ void hugepages_free(void *pages, size_t size);
 /* 0 or an errno; then *out is NULL. */
 int wipe_on_fork_new(void **out, size_t size);
 
+/* The bytes that such memory takes. */
+size_t wipe_on_fork_mapped(size_t size);
+
 /* NULL is allowed. */
 void wipe_on_fork_free(void *memory, size_t size);
 

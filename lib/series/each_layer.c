@@ -9,6 +9,7 @@
 #include "live/join.h"
 #include "live/records.h"
 #include "live/sync.h"
+#include "os/memory.h"
 #include "series/files.h"
 #include "series/lookup.h"
 #include "series/series.h"
@@ -147,6 +148,10 @@ static void add_info(struct bloomfile_info *sum, const struct bloomfile_info *la
     sum->keys += layer->keys;
     sum->ones += layer->ones;
     sum->bad_pages += layer->bad_pages;
+    sum->heap_size += layer->heap_size;
+    sum->mapped_size += layer->mapped_size;
+    sum->mappings += layer->mappings;
+    sum->descriptors += layer->descriptors;
     sum->keys_estimated |= layer->keys_estimated;
     sum->hashes = layer->hashes; /* of the newest, as are these */
     sum->sequence = layer->sequence;
@@ -168,6 +173,10 @@ void series_info(const bloomfile_filter *f, struct bloomfile_info *sum)
     }
     sum->fpr = sum->series_fpr;
     sum->layers = (uint32_t)l->count;
+    sum->heap_size += layers_heap(f);
+    sum->mapped_size += wipe_on_fork_mapped(sizeof *f->series->process);
+    sum->mappings++;
+    sum->descriptors += f->series->folder >= 0;
     layers_leave(f, l);
 }
 

@@ -115,7 +115,7 @@ static bloomfile_filter *new_handle(const bloomfile_filter *first)
     bloomfile_filter *f = calloc(1, sizeof *f);
     if (f == NULL)
         return NULL;
-    f->folder = -1;
+    f->folder = f->reader = -1;
     f->header = first->header;
     f->kernel = first->kernel;
     f->view.k = first->view.k;
@@ -169,6 +169,15 @@ void layers_tidy(const bloomfile_filter *f)
     while (end->side == side)
         end = end->newer;
     free_until(s, end);
+}
+
+size_t layers_heap(const bloomfile_filter *f)
+{
+    const struct series *s = f->series;
+    const struct layers *l = layers_now(f);
+    size_t size = sizeof *f + sizeof *s + sizeof *l + l->count * sizeof l->list[0];
+    size += s->path != NULL ? strlen(s->path) + 1 : 0;
+    return size + (s->given != NULL ? strlen(s->given) + 1 : 0);
 }
 
 void layers_close(bloomfile_filter *f)

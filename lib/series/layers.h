@@ -86,6 +86,9 @@ void layers_tidy(const bloomfile_filter *f);
 /* Closes those layers of a set that are not in another one, which may be NULL, and frees it. */
 void layers_free(struct layers *l, const struct layers *kept);
 
+/* Bytes of memory from malloc(), without those of the layers. */
+size_t layers_heap(const bloomfile_filter *f);
+
 void layers_close(bloomfile_filter *f);
 
 #endif

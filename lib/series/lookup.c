@@ -94,6 +94,18 @@ static bool series_contains(const bloomfile_filter *f, uint64_t digest)
     }
 }
 
+/* Where there are more layers by now, opening them would wait. */
+static bool series_contains_nowait(const bloomfile_filter *f, uint64_t digest)
+{
+    const struct layers *l = layers_enter(f);
+    bool hit = false;
+    for (size_t i = l->count; i-- > 0 && !hit;)
+        hit = unchecked_contains_nowait(l->list[i], digest);
+    hit = hit || !is_newest(layers_newest(l));
+    layers_leave(f, l);
+    return hit;
+}
+
 /* ---- many */
 
 static size_t many(const bloomfile_filter *layer, const uint64_t *digests, size_t n, bool *hits)
@@ -187,7 +199,8 @@ static size_t series_contains_many(const bloomfile_filter *f, const uint64_t *di
 
 _Static_assert(UNCHECKED_CHUNK <= ADDING_MOST, "room for a chunk");
 
-const struct doubtful_lookup lookup_in_layers = { series_contains, series_contains_many };
+const struct doubtful_lookup lookup_in_layers = { series_contains, series_contains_many,
+                                                  series_contains_nowait };
 
 /* ---- To the newest layer what no layer has. */
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../../bench/harness/residence.h"
+#include "os/file.h"
 
 enum {
     PAGE = 4096,
@@ -220,6 +221,34 @@ TEST_WITH(the_whole_file_if_it_is_to_be_resident, make_cold_filter, leave_temp_d
         assert_in_range(pages_in_cache(), PAGES / 2, 1 + PAGES + TABLE_PAGES);
         bloomfile_close(f);
     }
+}
+
+static unsigned hits_without_waiting(const bloomfile_filter *f)
+{
+    unsigned hits = 0;
+    for (uint64_t i = 0; i < LOOKUPS; i++)
+        hits += bloomfile_contains_nowait(f, digest_in_page(FIRST + i * STEP));
+    return hits;
+}
+
+/* The kernel may begin to read them, and a fast disk may be done at once. */
+TEST_WITH(lookups_of_cold_pages_do_not_wait_for_a_disk, make_cold_filter, leave_temp_dir)
+{
+    bloomfile_filter *f;
+    struct rusage before, after;
+    have_code_in_memory(0, false);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_NOWAIT), 0);
+    assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+    hits_without_waiting(f);
+    assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+    assert_in_range(after.ru_majflt - before.ru_majflt, 0, LOOKUPS / 10);
+    int fd = open("filter", O_RDONLY | O_CLOEXEC);
+    const bool tells = file_is_cached(fd, 0, 512);
+    close(fd);
+    assert_int_equal(look_up(f, true), 0);
+    if (tells)
+        assert_in_range(hits_without_waiting(f), 0, LOOKUPS / 10);
+    bloomfile_close(f);
 }
 
 /* Why nothing can be told here; NULL: it can. */

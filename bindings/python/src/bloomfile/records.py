@@ -62,6 +62,10 @@ class Info:
     keys_read: int
     keys_elsewhere: int
     digest_sum: int
+    heap_size: int
+    mapped_size: int
+    mappings: int
+    descriptors: int
 
 
 @dataclass(frozen=True, slots=True)

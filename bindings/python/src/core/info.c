@@ -71,7 +71,7 @@ PyObject *info_object(struct state *state, const struct bloomfile_info *i)
         MADE(key_kind, key_kind_named(i->key_kind)), U32(key_size), U32(layers), U32(generations),
         U64(layer), U64(rest_size), U64(series), "series_fpr", i->series_fpr, U64(period),
         U64(began), U64(first_block), U64(whole_blocks), U64(keys_read), U64(keys_elsewhere),
-        U64(digest_sum));
+        U64(digest_sum), U64(heap_size), U64(mapped_size), U32(mappings), U32(descriptors));
 #undef U64
 #undef U32
 #undef MADE

@@ -273,6 +273,42 @@ BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile_filter *f,
  * counting. */
 BLOOMFILE_API bool bloomfile_contains_nowait(const bloomfile_filter *f, bloomfile_digest digest);
 
+/* Keys that lie in one buffer and may overlap, such as n-grams of a text: key i has the bytes from
+ * starts[i] to before ends[i]. Columns of Arrow have n + 1 offsets: starts = offsets, ends =
+ * offsets + 1. All members stay the caller's. */
+struct bloomfile_spans {
+    size_t struct_size;
+    const void *base;       /* the buffer */
+    uint64_t size;          /* its bytes */
+    size_t count;           /* keys */
+    const uint64_t *starts; /* NULL: key i starts at i * step */
+    const uint64_t *ends;   /* NULL: each key has `length` bytes */
+    uint64_t step;          /* 0 if starts is not NULL */
+    uint64_t length;        /* 0 if ends is not NULL */
+};
+#define BLOOMFILE_SPANS_INIT BLOOMFILE_INIT_(struct bloomfile_spans)
+
+/* Hashes spans for a filter, with its seed; pass the digests to the batch calls. No key is copied.
+ *
+ *     struct bloomfile_spans kmers = BLOOMFILE_SPANS_INIT;
+ *     kmers.base = genome;
+ *     kmers.size = size;
+ *     kmers.step = 1;
+ *     kmers.length = 31;
+ *     kmers.count = size - 30;
+ *     error = bloomfile_digests_of_spans(f, &kmers, digests);
+ *
+ *   digests  room for spans->count of them; unchanged after an error.
+ *
+ * Returns 0 or one of
+ *   BLOOMFILE_ESTRUCTSIZE  no version has that struct_size
+ *   BLOOMFILE_EVALUE       a span is not within the buffer, or a member is not 0 that must be
+ *   BLOOMFILE_EHASH        only the application can hash keys of this filter; this is the handle's
+ *                          sticky error too */
+BLOOMFILE_API int bloomfile_digests_of_spans(const bloomfile_filter *f,
+                                             const struct bloomfile_spans *spans,
+                                             bloomfile_digest *digests);
+
 #ifdef __cplusplus
 }
 #endif

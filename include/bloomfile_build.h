@@ -87,6 +87,11 @@ BLOOMFILE_API int bloomfile_builder_add_many(bloomfile_builder *b, const struct 
 BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
                                                 const bloomfile_digest *digests, size_t n);
 
+/* As bloomfile_digests_of_spans(), with the seed of the params. */
+BLOOMFILE_API int bloomfile_builder_digests_of_spans(const bloomfile_builder *b,
+                                                     const struct bloomfile_spans *spans,
+                                                     bloomfile_digest *digests);
+
 /* Sets *count to the number of distinct digests so far. Reads them all, if any were added since
  * the last call. Errors as bloomfile_builder_add(). */
 BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count);
@@ -107,6 +112,12 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  *   BLOOMFILE_EBODY         a page of the layout ribbon does not answer to all its keys: this
  *                           machine computes wrongly */
 BLOOMFILE_API int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile_destination *to);
+
+/* Forgets all keys and the error of an add, so that the builder makes its next filter with the same
+ * params, as a new one would: the tag is that of the params again. It keeps its memory, which a
+ * writer of many small filters would otherwise allocate and free for each. Free it after a large
+ * filter to give that back. No other thread may use the builder during the call. */
+BLOOMFILE_API void bloomfile_builder_reset(bloomfile_builder *b);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 

@@ -37,6 +37,7 @@ struct slice_input {
 struct bloomfile_builder {
     struct bloomfile_params params;
     char label[BLOOMFILE_MAX_LABEL + 1];
+    uint8_t tag[BLOOMFILE_TAG_SIZE]; /* of the caller's params */
     char *folder;
     struct digests *digests;
     struct fill_plan fill;
@@ -76,6 +77,7 @@ static void share_memory(bloomfile_builder *b, struct digests_plan *d)
 static int copy_params(bloomfile_builder *b, const struct bloomfile_params *p)
 {
     b->params = *p;
+    memcpy(b->tag, p->tag, sizeof b->tag);
     if (p->label != NULL)
         b->params.label = memcpy(b->label, p->label, strlen(p->label));
     b->params.spool = b->folder = strdup(spool_folder(p->spool));
@@ -219,6 +221,13 @@ int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key 
     return added(b, error);
 }
 
+int bloomfile_builder_digests_of_spans(const bloomfile_builder *b,
+                                       const struct bloomfile_spans *spans,
+                                       bloomfile_digest *digests)
+{
+    return can_hash(b) ? hash_spans(b->params.seed, spans, digests) : BLOOMFILE_EHASH;
+}
+
 /* Before digests are counted or read: they must be all there. */
 static int complete(bloomfile_builder *b)
 {
@@ -311,6 +320,15 @@ void bloomfile_free(void *image)
 void bloomfile_builder_set_tag(bloomfile_builder *b, const uint8_t tag[BLOOMFILE_TAG_SIZE])
 {
     memcpy(b->params.tag, tag, BLOOMFILE_TAG_SIZE);
+}
+
+void bloomfile_builder_reset(bloomfile_builder *b)
+{
+    digests_reset(b->digests);
+    memcpy(b->params.tag, b->tag, sizeof b->tag);
+    b->input = (struct slice_input){ 0 };
+    b->staged = 0;
+    atomic_store(&b->failed, 0);
 }
 
 void bloomfile_builder_free(bloomfile_builder *b)

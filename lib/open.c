@@ -263,6 +263,15 @@ bool bloomfile_contains_nowait(const bloomfile_filter *f, bloomfile_digest diges
     return f->doubtful->contains_nowait(f, digest);
 }
 
+int bloomfile_digests_of_spans(const bloomfile_filter *f, const struct bloomfile_spans *spans,
+                               bloomfile_digest *digests)
+{
+    if (!hash_is_applications(f->header.hash_id))
+        return hash_spans(f->header.seed, spans, digests);
+    app_hash_missed(f, spans->count, NULL);
+    return BLOOMFILE_EHASH;
+}
+
 /* ---- The parts of a handle that lookups in bloomfile_inline.h need. */
 
 #define PIN_LEAST VERSIONED_LEAST(struct bloomfile_pinned, blocks)

@@ -103,6 +103,12 @@ void digest_buffer_empty(struct digest_buffer *buffer)
     buffer->count = buffer->sorted = 0;
 }
 
+void digest_buffer_reset(struct digest_buffer *buffer)
+{
+    partitioner_free(buffer->partitioner);
+    *buffer = (struct digest_buffer){ .values = buffer->values, .room = buffer->room };
+}
+
 void digest_buffer_free(struct digest_buffer *buffer)
 {
     partitioner_free(buffer->partitioner);

@@ -39,6 +39,9 @@ void digest_buffer_sort(struct digest_buffer *buffer);
 /* Forgets all digests. They are sorted. */
 void digest_buffer_empty(struct digest_buffer *buffer);
 
+/* Forgets all digests, sorted or not, as if none had been added. */
+void digest_buffer_reset(struct digest_buffer *buffer);
+
 void digest_buffer_free(struct digest_buffer *buffer);
 
 /* ---- Partitions digests by their top bits as they arrive. Each partition has a buffer in the

@@ -74,6 +74,19 @@ void digests_free(struct digests *d)
     free(d);
 }
 
+/* A spool that does not become empty is replaced by the next one. */
+void digests_reset(struct digests *d)
+{
+    for (unsigned i = 0; i < d->count; i++)
+        digest_buffer_reset(&d->buffers[i].buffer);
+    if (d->runs.fd >= 0 && ftruncate(d->runs.fd, 0) != 0) {
+        close(d->runs.fd);
+        d->runs.fd = -1;
+    }
+    d->runs = (struct runs){ .list = d->runs.list, .room = d->runs.room, .fd = d->runs.fd };
+    d->spool_size = d->spooled = d->counted = d->counted_of = 0;
+}
+
 /* ---- adding */
 
 static struct run run_of(const struct digest_buffer *buffer)

@@ -40,6 +40,9 @@ int digests_guess(struct digests *d, uint64_t *count, bool *certain);
 /* After digests_runs(): who has read all of them says how many are distinct. */
 void digests_are(struct digests *d, uint64_t distinct);
 
+/* Forgets all, and keeps the memory. */
+void digests_reset(struct digests *d);
+
 void digests_free(struct digests *d);
 
 /* ---- The digests of a slice lie in a small range. While they are collected, that is spread

@@ -5,6 +5,7 @@
 #define BLOOMFILE_HASH_H
 
 #define XXH_INLINE_ALL
+#include <bloomfile.h>
 #include <stdbool.h>
 #include <xxhash.h>
 
@@ -23,5 +24,8 @@ static inline uint64_t hash_key(uint64_t seed, const void *key, size_t size)
 
 /* The value in the header by which a reader that hashes differently refuses the file. */
 uint64_t hash_self_test(uint64_t seed);
+
+/* The digests of spans. BLOOMFILE_ESTRUCTSIZE, or _EVALUE, and nothing is written. */
+int hash_spans(uint64_t seed, const struct bloomfile_spans *given, uint64_t *digests);
 
 #endif

@@ -271,6 +271,65 @@ TEST(nothing_is_freed_of_no_builder)
     bloomfile_builder_free(NULL);
 }
 
+/* ---- reset */
+
+static struct bytes image_of_numbers(bloomfile_builder *b, uint64_t from, uint64_t to)
+{
+    add_numbers(b, from, to);
+    return finish_image(b);
+}
+
+/* In memory, in partitions, in runs on disk; of slices. */
+TEST(a_builder_that_was_reset_makes_what_a_new_one_makes)
+{
+    static const struct {
+        struct bloomfile_params params;
+        uint64_t keys;
+    } rows[] = {
+        { { .tag = { 7 }, .label = "a" }, 1000 },
+        { { .threads = 3, .layout = BLOOMFILE_LAYOUT_RIBBON }, 1000 },
+        { { .memory = 1 << 20 }, 300000 },
+        { { .bits = 512 * 5000 }, 900000 },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        static const uint8_t other_tag[BLOOMFILE_TAG_SIZE] = { 9 };
+        struct bloomfile_params params = rows[i].params;
+        params.over_capacity = 1;
+        bloomfile_builder *b = new_builder(params), *fresh = new_builder(params);
+        bloomfile_builder_set_tag(b, other_tag);
+        struct bytes first = image_of_numbers(b, 5, rows[i].keys);
+        free(first.data);
+        add_numbers(b, 0, 10); /* which no filter gets */
+        bloomfile_builder_reset(b);
+        uint64_t count;
+        assert_error(bloomfile_builder_count(b, &count), 0);
+        assert_int_equal(count, 0);
+        for (int times = 0; times < 2; times++) {
+            struct bytes again = image_of_numbers(b, 100, 400);
+            struct bytes expected = image_of_numbers(fresh, 100, 400);
+            assert_bytes(again, expected);
+            free(expected.data);
+        }
+        bloomfile_builder_free(b);
+        bloomfile_builder_free(fresh);
+    }
+}
+
+TEST(a_reset_ends_the_error_of_an_add)
+{
+    bloomfile_builder *b = new_builder(
+        (struct bloomfile_params){ .hash_id = BLOOMFILE_APP_HASH_FIRST, .self_test = 1 });
+    const uint64_t digest = 7;
+    uint64_t count;
+    assert_error(bloomfile_builder_add(b, "x", 1), BLOOMFILE_EHASH);
+    assert_error(bloomfile_builder_count(b, &count), BLOOMFILE_EHASH);
+    bloomfile_builder_reset(b);
+    assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
+    assert_error(bloomfile_builder_count(b, &count), 0);
+    assert_int_equal(count, 1);
+    bloomfile_builder_free(b);
+}
+
 int main(void)
 {
     return run_all(enter_temp_dir, leave_temp_dir);

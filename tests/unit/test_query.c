@@ -394,6 +394,118 @@ TEST(a_page_is_counted_once_however_many_threads_check_it)
     free(image.data);
 }
 
+/* ---- spans */
+
+static const char text[] = "to be or not to be";
+
+static struct bloomfile_spans spans_of_text(void)
+{
+    struct bloomfile_spans spans = BLOOMFILE_SPANS_INIT;
+    spans.base = text;
+    spans.size = sizeof text - 1;
+    return spans;
+}
+
+static void assert_spans(const struct bloomfile_spans *spans, const uint64_t *starts,
+                         const uint64_t *ends)
+{
+    const uint64_t seed = 11;
+    uint64_t digests[20], of_builder[20];
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .seed = seed });
+    assert_error(bloomfile_builder_digests_of_spans(b, spans, of_builder), 0);
+    const struct bytes image = last_image(b);
+    bloomfile_filter *f = open_image(image, 0);
+    assert_error(bloomfile_digests_of_spans(f, spans, digests), 0);
+    for (size_t i = 0; i < spans->count; i++) {
+        assert_int_equal(digests[i], bloomfile_hash(seed, text + starts[i], ends[i] - starts[i]));
+        assert_int_equal(of_builder[i], digests[i]);
+    }
+    bloomfile_close(f);
+    free(image.data);
+}
+
+TEST(spans_have_the_digests_of_the_keys_that_they_are)
+{
+    static const uint64_t words[] = { 0, 3, 6, 9, 13, 16, 18 }, starts[] = { 3, 0, 17, 18 },
+                          ends[] = { 18, 5, 18, 18 }, all[] = { 0, 1, 2, 3, 4, 5, 6, 7 },
+                          behind[] = { 5, 6, 7, 8, 9, 10, 11, 12 };
+    struct bloomfile_spans columns = spans_of_text(), pairs = columns, grams = columns;
+    columns.count = 6;
+    columns.starts = words;
+    columns.ends = words + 1;
+    assert_spans(&columns, words, words + 1);
+    pairs.count = 4;
+    pairs.starts = starts;
+    pairs.ends = ends;
+    assert_spans(&pairs, starts, ends);
+    grams.count = 8;
+    grams.step = 1;
+    grams.length = 5;
+    assert_spans(&grams, all, behind);
+    grams.step = 0;
+    grams.starts = all;
+    assert_spans(&grams, all, behind);
+    struct bloomfile_spans none = BLOOMFILE_SPANS_INIT;
+    assert_spans(&none, all, all);
+}
+
+TEST(spans_beyond_the_buffer_are_refused_and_nothing_is_hashed)
+{
+    static const uint64_t outside[] = { 0, 19 }, wrapped[] = { 0, UINT64_MAX - 1 },
+                          ends[] = { 1, 1 };
+    const struct bloomfile_spans base = spans_of_text();
+    const struct {
+        const char *name;
+        struct bloomfile_spans spans;
+    } rows[] = {
+        { "starts", { .count = 2, .starts = outside, .length = 1 } },
+        { "starts", { .count = 2, .starts = wrapped, .length = 4 } },
+        { "ends", { .count = 2, .starts = (const uint64_t[]){ 0, 5 }, .ends = ends } },
+        { "ends", { .count = 2, .ends = outside } },
+        { "step", { .count = 19, .step = 1, .length = 1 } },
+        { "step", { .count = 3, .step = UINT64_MAX / 2, .length = 1 } },
+        { "step", { .count = 1, .step = 1, .starts = ends, .length = 1 } },
+        { "length", { .count = 1, .length = 19 } },
+        { "length", { .count = 1, .length = 1, .starts = ends, .ends = ends } },
+    };
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 1, 0, 0 });
+    bloomfile_filter *f = open_image(image, 0);
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct bloomfile_spans spans = rows[i].spans;
+        uint64_t digests[20] = { 42, 42 };
+        spans.struct_size = sizeof spans;
+        spans.base = base.base;
+        spans.size = base.size;
+        assert_error(bloomfile_digests_of_spans(f, &spans, digests), BLOOMFILE_EVALUE);
+        assert_string_equal(bloomfile_invalid(), rows[i].name);
+        assert_true(digests[0] == 42 && digests[1] == 42);
+    }
+    struct bloomfile_spans unset = base;
+    unset.struct_size = 0;
+    assert_error(bloomfile_digests_of_spans(f, &unset, NULL), BLOOMFILE_ESTRUCTSIZE);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+TEST(spans_that_only_the_application_can_hash_are_an_error)
+{
+    struct bloomfile_spans spans = spans_of_text();
+    spans.count = 1;
+    spans.length = 1;
+    uint64_t digest;
+    bloomfile_filter *f;
+    bloomfile_builder *b = new_builder(
+        (struct bloomfile_params){ .hash_id = BLOOMFILE_APP_HASH_FIRST, .self_test = 1 });
+    assert_error(bloomfile_builder_digests_of_spans(b, &spans, &digest), BLOOMFILE_EHASH);
+    const struct bytes image = last_image(b);
+    assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), 0), 0);
+    assert_error(bloomfile_digests_of_spans(f, &spans, &digest), BLOOMFILE_EHASH);
+    assert_error(bloomfile_damage(f), BLOOMFILE_EHASH);
+    bloomfile_close(f);
+    free(image.data);
+}
+
 int main(void)
 {
     if (lacks_kernel())

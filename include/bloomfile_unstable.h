@@ -117,6 +117,13 @@ BLOOMFILE_API int bloomfile_measure_page(const bloomfile_filter *f, uint64_t pag
  * layout does not have is ignored. It is read once, when the first filter is opened or made. */
 BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile_filter *f);
 
+/* ------------------------------------------------------------------------------------ building */
+
+/* Replaces the kind of keys of the params, for a builder whose first key decides. Error:
+ * BLOOMFILE_EVALUE, and bloomfile_invalid() is "key_kind" or "key_size". */
+BLOOMFILE_API int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t key_kind,
+                                                 uint32_t key_size);
+
 /* -------------------------------------------------------------------------------------- slices */
 
 /* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The builder: collects digests, sizes the filter, makes its body and publishes it. */
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct bloomfile_builder {
     struct bloomfile_params params;
     char label[BLOOMFILE_MAX_LABEL + 1];
     uint8_t tag[BLOOMFILE_TAG_SIZE]; /* of the caller's params */
+    uint32_t key_kind, key_size;     /* of them, too */
     char *folder;
     struct digests *digests;
     struct fill_plan fill;
@@ -78,6 +80,8 @@ static int copy_params(bloomfile_builder *b, const struct bloomfile_params *p)
 {
     b->params = *p;
     memcpy(b->tag, p->tag, sizeof b->tag);
+    b->key_kind = p->key_kind;
+    b->key_size = p->key_size;
     if (p->label != NULL)
         b->params.label = memcpy(b->label, p->label, strlen(p->label));
     b->params.spool = b->folder = strdup(spool_folder(p->spool));
@@ -326,9 +330,24 @@ void bloomfile_builder_reset(bloomfile_builder *b)
 {
     digests_reset(b->digests);
     memcpy(b->params.tag, b->tag, sizeof b->tag);
+    b->params.key_kind = b->key_kind;
+    b->params.key_size = b->key_size;
     b->input = (struct slice_input){ 0 };
     b->staged = 0;
     atomic_store(&b->failed, 0);
+}
+
+int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t key_kind, uint32_t key_size)
+{
+    struct bloomfile_params checked, with = b->params;
+    with.key_kind = key_kind;
+    with.key_size = key_size;
+    const int error = params_take(&checked, &with);
+    if (error == 0) {
+        b->params.key_kind = key_kind;
+        b->params.key_size = key_size;
+    }
+    return error;
 }
 
 void bloomfile_builder_free(bloomfile_builder *b)

@@ -169,7 +169,7 @@ class Sealed:
         self.bits = float("nan")
         for kind in ("names", "digests") if of_names else ("digests",):
             path = self.paths[kind] = work / f"{kind}-{count}.bloom"
-            builder = bloomfile.Builder(fpr=RATE)
+            builder = bloomfile.Builder(fpr=RATE, key_kind="bytes")
             for first in range(0, count, 10**6):
                 part = min(10**6, count - first)
                 if kind == "names":
@@ -289,7 +289,7 @@ def lists(ours, others, turns, sample):
     made, bits = {}, {"bloomfile": ours.bits}
     for _ in range(turns if count <= 10**6 else 1):
         for column, make in KINDS.items():
-            builder = bloomfile.Builder(fpr=RATE)
+            builder = bloomfile.Builder(fpr=RATE, key_kind="bytes")
             seconds = made_of(make, count, builder.add_many) + timed(builder.to_bytes)[0]
             built.note("bloomfile: `Builder.add_many`", column, seconds, count)
             for other in others:

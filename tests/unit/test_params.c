@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -146,6 +147,21 @@ TEST(the_tag_may_come_last)
     assert_memory_equal(late.data, early.data, early.size);
     free(late.data);
     free(early.data);
+}
+
+TEST(the_first_key_may_decide_what_all_keys_are)
+{
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ 0 });
+    assert_int_equal(bloomfile_builder_set_key_kind(b, BLOOMFILE_KEYS_FIXED, 0), BLOOMFILE_EVALUE);
+    assert_string_equal(bloomfile_invalid(), "key_size");
+    assert_int_equal(bloomfile_builder_set_key_kind(b, BLOOMFILE_KEYS_FIXED, 16), 0);
+    add_numbers(b, 0, 10);
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    struct bloomfile_info info = verified_info(image);
+    assert_int_equal(info.key_kind, BLOOMFILE_KEYS_FIXED);
+    assert_int_equal(info.key_size, 16);
+    free(image.data);
 }
 
 TEST(what_is_not_said_is_derived)

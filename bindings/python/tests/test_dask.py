@@ -92,7 +92,7 @@ class DaskCase(Case):
         return (self.folder / "tool.bloom").read_bytes()
 
     def make(self, keys, **params):
-        with bloomfile.dask.build(keys, self.path, key_kind="text", replace=True, **params) as made:
+        with bloomfile.dask.build(keys, self.path, replace=True, **params) as made:
             return made.info()
 
     def assert_only(self, *names):
@@ -129,7 +129,7 @@ class Threads(DaskCase):
                 (self.bag.map(str.encode), None), (self.bag.map(lambda key: {"url": key, "size": 1}), "url"),
                 (self.bag.filter(lambda key: key.endswith("7")).repartition(1).map_partitions(lambda part: KEYS), None)):
             with self.subTest(keys=keys):
-                self.make(keys, column=column)
+                self.make(keys, column=column, key_kind="text")
                 self.assertEqual(self.path.read_bytes(), expected)
 
     def test_other_layouts_are_made_by_one_task(self):
@@ -154,18 +154,25 @@ class Threads(DaskCase):
         with dask.callbacks.Callback(pretask=lambda key, *_: ran.append(key)):
             self.make(self.bag, capacity=50000, slices=4)
         if int(dask.__version__.split(".")[0]) < 2024:
-            self.assertEqual(len(ran), 6 + 6 * 4 + 4, ran)
+            self.assertEqual(len(ran), 6 + 6 * 4 + 6 + 1 + 4, ran)
 
     def test_what_is_a_key(self):
-        keys = ["text", "Käse", b"bytes", bytearray(b"array"), 7, -1, 2**63, None, float("nan"), 2**64 - 2]
-        bag = dask.bag.from_sequence(keys, npartitions=1)
-        with bloomfile.dask.build(bag, self.path) as f:
-            self.assertEqual(f.info().keys, 8)
-            for key in ("text", "Käse".encode(), "bytes", "array", bytes([7, 0, 0, 0, 0, 0, 0, 0]), b"\xff" * 8, bytes(7) + b"\x80",
-                        b"\xfe" + b"\xff" * 7):
-                self.assertIn(key, f)
-        answers = bloomfile.dask.contains(dask.bag.concat([bag, dask.bag.from_sequence(["other", None])]), self.path)
-        self.assertEqual(answers.compute(scheduler="sync"), [True] * 7 + [None] * 2 + [True, False, None])
+        for kind, keys, other in (("text", ["text", "Käse", None, float("nan"), b"bytes"], "other"),
+                                  ("integers", [None, 7, -1, float("nan"), 2**64 - 2], 8)):
+            bag = dask.bag.from_sequence(keys, npartitions=2)
+            for slices in None, 1:
+                with bloomfile.dask.build(bag, self.path, replace=True, slices=slices) as f:
+                    self.assertEqual((f.info().keys, f.info().key_kind), (3, kind))
+                    self.assertTrue(all(key in f for key in keys if isinstance(key, (str, bytes, int))))
+            answers = bloomfile.dask.contains(dask.bag.concat([bag, dask.bag.from_sequence([other, None])]), self.path)
+            self.assertEqual(answers.compute(scheduler="sync"), [None if key is None or key != key else True for key in keys] + [False, None])
+            wrong = dask.bag.from_sequence(["7" if kind == "integers" else 7, *keys], npartitions=1)
+            self.assertRaises(errors.EKEYKIND, bloomfile.dask.contains(wrong, self.path).compute, scheduler="sync")
+            self.assertRaises(errors.EKEYKIND, bloomfile.dask.build, wrong, self.path, replace=True)
+        apart = dask.bag.from_sequence(["text", 7], npartitions=2)
+        for params in {}, {"capacity": 5}, {"slices": 1}:
+            with self.assertRaisesRegex(errors.EKEYKIND, "text, of others: integers"):
+                bloomfile.dask.build(apart, self.path, replace=True, **params)
         for keys, error in (([1.5], TypeError), ([True], TypeError), (["\ud800"], UnicodeEncodeError), ([2**64], OverflowError),
                             ([("a",)], TypeError)):
             bad = dask.bag.from_sequence(keys, npartitions=1)
@@ -265,7 +272,7 @@ class Threads(DaskCase):
             import sys
             sys.modules["pandas"] = sys.modules["numpy"] = None
             import dask.bag, bloomfile.dask
-            bag = dask.bag.from_sequence(["a", "b", 5], npartitions=2)
+            bag = dask.bag.from_sequence(["a", "b", b"c"], npartitions=2)
             with bloomfile.dask.build(bag, sys.argv[1]) as f:
                 print(f.info().keys, bloomfile.dask.contains(bag, sys.argv[1]).compute(scheduler="sync"))
             """

@@ -41,7 +41,7 @@ class Leaks(Case):
             raise KeyError
         yield lambda: [key in f for key in KEYS]
         yield lambda: (f.contains_many(KEYS), f.contains_many(iter(KEYS)), f.contains_many(KEYS, out=out))
-        yield lambda: (f.contains_digests(digests), f.contains_records(digests, 8), f.contains_arrow(array.array("i", [0, 1]), b"a"))
+        yield lambda: (f.contains_digests(digests), bloomfile.hash_records(digests, 8), f.contains_arrow(array.array("i", [0, 1]), b"a"))
         yield lambda: (f.contains_many(arrow), f.contains_many(MadeStream([arrow, arrow])))
         yield lambda: (f.info(), f.measure(), f.verify(), f.status, f.stale, f.path, f.seed, repr(f), f.to_bytes())
         yield lambda: bloomfile.Filter(path).close()
@@ -103,7 +103,7 @@ class Leaks(Case):
         keys = [key]
         counts = [sys.getrefcount(thing) for thing in (key, out, digests, keys, f)]
         for _ in range(10):
-            key in f, held in f, bloomfile.hash(held), bloomfile.Builder().add(held), f.contains_records(held, 1)
+            key in f, held in f, bloomfile.hash(held), bloomfile.Builder().add(held), bloomfile.hash_records(held, 1)
             f.contains_many(keys, out=out), f.contains_many([held, held]), f.contains_arrow(array.array("i", [0]), held)
             f.contains_digests(digests, out=out)
             for wrong in [5], [key, 5], (key, None):

@@ -45,7 +45,7 @@ class Slices(Case):
         self.assertEqual(sorted(array.array("Q", b"".join(shares))), sorted(array.array("Q", digests)))
         for i, share in enumerate(shares):
             self.assertEqual({bloomfile.slice_of(bits, SLICES, digest) for digest in array.array("Q", share)}, {i})
-            with bloomfile.Builder(slice=i, slices=SLICES, **SIZE) as builder:
+            with bloomfile.Builder(slice=i, slices=SLICES, key_kind="text", **SIZE) as builder:
                 builder.add_digests(share)
                 builder.finish(self.folder / "of digests", replace=True)
             self.assertEqual((self.folder / "of digests").read_bytes()[4096:], self.parts[i].read_bytes()[4096:])

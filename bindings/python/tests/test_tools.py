@@ -26,14 +26,14 @@ class Sealed(Case):
                 (["--label", "süß", "--tag", "0102ff"], {"label": "süß", "tag": b"\1\2\xff"})]:
             with self.subTest(options):
                 self.tool("bfcreate", "-q", "-f", *options, other, input=LINES)
-                for keys in WORDS, (word.encode() for word in WORDS), reversed(WORDS + WORDS[:10]):
-                    bloomfile.build(self.path, keys, key_kind="text", replace=True, **params).close()
+                for keys, kind in (WORDS, None), ((word.encode() for word in WORDS), "text"), (reversed(WORDS + WORDS[:10]), None):
+                    bloomfile.build(self.path, keys, key_kind=kind, replace=True, **params).close()
                     self.assertEqual(self.path.read_bytes(), other.read_bytes())
 
     def test_records(self):
         data = os.urandom(16 * 500)
         self.tool("bfcreate", "-q", "-x", "16", self.folder / "tool.bloom", input=data)
-        with bloomfile.Builder(key_kind=16, threads=2) as b:
+        with bloomfile.Builder(threads=2) as b:
             b.add_records(data, 16)
             b.finish(self.path)
         self.assertEqual(self.path.read_bytes(), (self.folder / "tool.bloom").read_bytes())

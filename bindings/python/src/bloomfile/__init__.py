@@ -7,7 +7,8 @@
         "apple" in fruit         # True: maybe
         b"stone" in fruit        # False: certainly not
 
-A key is bytes or str, which is its UTF-8: so the tools read lines. Nothing else is hashed silently.
+A key is a str, which is its UTF-8, as the tools read lines; an int, of 8 bytes whatever its width was; or bytes. A filter records
+which of them its keys are. A lookup of another kind raises EKEYKIND, a TypeError, where the answer would always be "no".
 """
 
 import contextlib as _contextlib

@@ -5,8 +5,7 @@
     bloomfile.dask.build(urls, "/shared/urls.bloom", fpr=0.001)
     known = bloomfile.dask.contains(others, "/shared/urls.bloom")
 
-Keys are a bag, a column of a dataframe, or delayed partitions. A str is its UTF-8, bytes are themselves, an integer is 8 bytes,
-the lowest first; None, NaN and NA are no keys. The filter lies on storage that the client and all workers share.
+Keys are a bag, a column of a dataframe, or delayed partitions: str, bytes or integers; None, NaN and NA are no keys. The filter lies on storage that the client and all workers share.
 """
 
 import contextlib
@@ -27,7 +26,8 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.optimization import fuse
 
 from . import (Builder, DamageWarning, Filter, _check_not_empty, _checked, _is_worth_keeping, _expected_rate, _promised_rate, errors,
-               hash_many, hash_records, inspect, join, size_for, slice_of, split_digests)
+               inspect, join, size_for, slice_of, split_digests)
+from ._core import hash_typed
 from .errors import _printable
 
 __all__ = ["build", "contains"]
@@ -44,16 +44,6 @@ _RANGES_BITS = 1 << 40  # of a filter whose slices, a power of two of them, are 
 
 def _is_null(key):
     return key is None or (isinstance(key, float) and key != key) or type(key).__name__ in ("NAType", "NaTType")
-
-
-def _key(key):
-    """An element as the library takes it; None if it is no key. What it refuses stays as it is."""
-    if _is_null(key):
-        return None
-    if hasattr(key, "__index__") and type(key).__name__ not in ("bool", "bool_"):
-        number = operator.index(key)
-        return number.to_bytes(8, "little", signed=number < 0)
-    return key
 
 
 def _check_lines(keys):
@@ -80,63 +70,68 @@ def _pieces(part):
         yield piece
 
 
-def _digests_of_objects(part, seed):
-    for piece in _pieces(part):
-        try:
-            yield hash_many(piece, seed), None
-        except TypeError:
-            keys = [_key(key) for key in piece]
-            yield hash_many([key for key in keys if key is not None], seed), [key is None for key in keys]
-
-
-def _digests_of_integers(part, seed):
-    as_keys = "<u8" if part.dtype.kind == "u" else "<i8"
-    if not hasattr(part, "dropna"):  # of NumPy
-        yield hash_records(part.astype(as_keys), seed=seed), None
-        return
-    there = part.dropna()
-    yield hash_records(there.to_numpy(dtype=as_keys, copy=True), seed=seed), part.isna().tolist() if len(there) < len(part) else None
-
-
-def _digests(part, seed):
-    """Yields the digests of some keys after the other, and for each element whether it is null; None if none is."""
+def _keys(part):
+    """Yields some keys after the other, and for each element whether it is null; None if none is."""
     kind = getattr(getattr(part, "dtype", None), "kind", "O")
-    if kind in "iu":
-        return _digests_of_integers(part, seed)
     if kind in "bfcmM":
         raise TypeError(f"elements of type {part.dtype} are no keys: make them str, bytes or integers; integers with nulls are "
                         "Int64 in pandas, not float64")
-    return _digests_of_objects(part, seed)
+    if kind in "iu":
+        there = part.dropna() if hasattr(part, "dropna") else part  # NumPy's have none
+        numbers = there.to_numpy(dtype=f"{kind}8") if hasattr(there, "to_numpy") else there
+        yield numbers, part.isna().tolist() if len(there) < len(part) else None
+        return
+    for piece in _pieces(part):
+        nulls = [_is_null(key) for key in piece]
+        yield (piece, None) if True not in nulls else ([key for key, null in zip(piece, nulls) if not null], nulls)
 
 
 # ---- tasks of a build
 
 
-def _hash(part, seed):
-    return b"".join(digests for digests, _ in _digests(part, seed))
+def _hash(part, seed, kind):
+    """The digests of keys of one kind, and the kind; None if it is not known."""
+    digests = []
+    for keys, _ in _keys(part):
+        some, kind = hash_typed(keys, seed, kind)
+        digests.append(some)
+    return b"".join(digests), kind
 
 
-def _split(digests, bits, slices):
-    return split_digests(bits, slices, b"".join(digests)) if slices > 1 else [b"".join(digests)]
+def _common(kinds):
+    """The kind of all keys, of which the first known one decides."""
+    known = [kind for kind in kinds if kind is not None]
+    for kind in known:
+        if kind != known[0] and not {kind, known[0]} <= {"text", "bytes"}:
+            error = errors.EKEYKIND()
+            error.asked = f"keys of some partitions: {known[0]}, of others: {kind}"
+            raise error
+    return known[0] if known else None
+
+
+def _split(hashed, bits, slices):
+    """A piece for each slice, and the kind of all."""
+    digests, kind = b"".join(some for some, _ in hashed), _common(kind for _, kind in hashed)
+    return [*(split_digests(bits, slices, digests) if slices > 1 else [digests]), kind]
 
 
 def _gather(chunks):
-    return b"".join(chunks)
+    return b"".join(chunks), None
 
 
-def _count(digests):
+def _count(hashed):
     with Builder() as builder:
-        builder.add_digests(digests)
+        builder.add_digests(hashed[0])
         return builder.count()
 
 
-def _make(chunks, scratch, number, params):
+def _make(chunks, scratch, number, params, kind):
     """Writes a slice into a file of this attempt's own, and returns the name. A worker that dies leaves it to others."""
     if not os.path.isdir(scratch):
         raise FileNotFoundError(errno.ENOENT, "the folder of the filter is not on storage that all workers share: it is not there",
                                 scratch)
     path = os.path.join(scratch, f"{number}.{uuid.uuid4().hex}")
-    with Builder(**params) as builder:
+    with Builder(**{**params, "key_kind": kind}) as builder:
         for chunk in chunks:
             builder.add_digests(chunk)
         builder.finish(path)
@@ -175,20 +170,21 @@ class _Graph:
         self.tasks[key] = task
         return key
 
-    def hash(self, seed):
+    def hash(self, seed, kind):
         self.hashes = True
-        return [self.add("hash", (i,), _hash, part.key, seed) for i, part in enumerate(self.parts)]
+        return [self.add("hash", (i,), _hash, part.key, seed, kind) for i, part in enumerate(self.parts)]
 
     def split(self, digests, bits, slices, wanted=None):
-        """The chunks of each slice, of each group of `digests`. wanted(group): slices that can have any."""
+        """The chunks of each slice, of each group of `digests`, and the kind of all keys. wanted(group): slices that can have any."""
         at_once = -(-len(digests) * slices // _MOST_CHUNKS)
         groups = [digests[i:i + at_once] for i in range(0, len(digests), at_once)]
-        chunks = [[] for _ in range(slices)]
+        chunks, kinds = [[] for _ in range(slices)], []
         for g, group in enumerate(groups):
             whole = self.add("split", (g,), _split, group, bits, slices)
+            kinds.append(self.add("kind", (g,), operator.getitem, whole, slices))
             for i in wanted(g) if wanted is not None and at_once == 1 else range(slices):
                 chunks[i].append(self.add("chunk", (g, i), operator.getitem, whole, i))
-        return chunks
+        return chunks, self.add("kinds", (), _common, kinds)
 
     def delayed(self, keys):
         """Of each key a Delayed. A partition becomes digests in the task that makes it: as objects it takes ten times the memory,
@@ -219,15 +215,15 @@ def _ranges_for(parts):
     return 1 << (min(max(_threads(), parts // 8, 1), 1024) - 1).bit_length()
 
 
-def _counted(parts, seed):
-    """The digests of all keys, shared out by ranges, which stay with the workers; and how many different ones there are."""
-    ranges = _ranges_for(len(parts))
+def _counted(parts, seed, kind):
+    """The digests of all keys, shared out by ranges, which stay with the workers; how many different ones there are, and what the
+    keys are."""
     graph = _Graph(parts)
-    keys = [graph.add("range", (i,), _gather, chunks)
-            for i, chunks in enumerate(graph.split(graph.hash(seed), _RANGES_BITS, ranges))]
-    kept = list(dask.persist(*graph.delayed(keys)))
+    chunks, kinds = graph.split(graph.hash(seed, kind), _RANGES_BITS, _ranges_for(len(parts)))
+    *kept, kind = dask.persist(*graph.delayed([*(graph.add("range", (i,), _gather, some) for i, some in enumerate(chunks)), kinds]))
     counts = _Graph(kept)
-    return kept, sum(dask.compute(*counts.delayed([counts.add("count", (i,), _count, part.key) for i, part in enumerate(kept)])))
+    *numbers, kind = dask.compute(*counts.delayed([counts.add("count", (i,), _count, part.key) for i, part in enumerate(kept)]), kind)
+    return kept, sum(numbers), kind
 
 
 def _slices_of_range(number, ranges, bits, slices):
@@ -280,7 +276,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
     """Makes a sealed filter of all keys at path, and opens it: byte for byte what one build of them makes.
 
     keys: a bag; a column of a dataframe, or the dataframe and `column`, which a bag of dicts takes, too; or a list of delayed
-    objects, partitions of keys. capacity: of different keys; None counts them. slices: tasks that write the filter. Its layout is
+    objects, partitions of keys. key_kind: None is what the first key is; keys of another kind are EKEYKIND. capacity: of different keys; None counts them. slices: tasks that write the filter. Its layout is
     'blocked', or another one, of which a single task makes all. The other parameters are those of Builder, for each such task.
 
     What happens with more keys than `capacity`, and with none, is as in bloomfile.build().
@@ -302,7 +298,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
     parts = _partitions(keys, column)
     digests = count = None
     if capacity is None and not whole and slices != 1:
-        parts, count = _counted(parts, seed)
+        parts, count, params["key_kind"] = _counted(parts, seed, key_kind)
         digests = [part.key for part in parts]
         capacity = max(count, 1)
     if whole or slices == 1:
@@ -316,10 +312,10 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
     with _scratch(path) as folder:
         graph = _Graph(parts)
         ranges = len(parts)
-        chunks = graph.split(
-            graph.hash(seed) if digests is None else digests, size, slices,
+        chunks, kind = graph.split(
+            graph.hash(seed, key_kind) if digests is None else digests, size, slices,
             None if digests is None or slices == 1 else lambda i: _slices_of_range(i, ranges, size, slices))
-        made = [graph.add("slice", (i,), _make, some, folder, i, each[i]) for i, some in enumerate(chunks)]
+        made = [graph.add("slice", (i,), _make, some, folder, i, each[i], kind if digests is None else params["key_kind"]) for i, some in enumerate(chunks)]
         files = dask.compute(*graph.delayed(made))
         infos = [inspect(file).info for file in files]
         keys = sum(info.keys for info in infos)
@@ -366,8 +362,8 @@ def _ask(part, path):
     """True, False or None of each element."""
     f = _opened(path)
     answers = []
-    for digests, nulls in _digests(part, f.seed):
-        hits = map(bool, f.contains_digests(digests))
+    for keys, nulls in _keys(part):
+        hits = map(bool, f.contains_many(keys))
         answers.extend(hits if nulls is None else (None if null else next(hits) for null in nulls))
     if f.status is not None:
         _warn(f"{f.status}: where that is met the answer is True, maybe")

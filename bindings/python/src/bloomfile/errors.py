@@ -40,11 +40,12 @@ class Error(Exception):
 
 
 _by_code = {}
+_also = {"EVALUE": (ValueError,), "EKEYKIND": (TypeError,)}
 __all__ = ["Error"]
 for _name, _code, _text in _core.errors():
     _short = _name.removeprefix("BLOOMFILE_")
     _by_code[_code] = globals()[_short] = type(
-        _short, (Error, ValueError) if _short == "EVALUE" else (Error,), {"__module__": __name__, "__doc__": _text, "code": _code, "name": _name, "text": _text})
+        _short, (Error, *_also.get(_short, ())), {"__module__": __name__, "__doc__": _text, "code": _code, "name": _name, "text": _text})
     __all__.append(_short)
 
 

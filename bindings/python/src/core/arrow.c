@@ -98,12 +98,21 @@ static bool is_one_of(const char *format, const char *a, const char *b)
     return strcmp(format, a) == 0 || strcmp(format, b) == 0;
 }
 
+/* The bytes of an integer, whose letter is a capital if it has no sign; 0: another format. */
+static size_t integer_size(const char *format)
+{
+    static const char letters[] = "csil";
+    const char *found =
+        format[0] != '\0' && format[1] == '\0' ? strchr(letters, format[0] | 32) : NULL;
+    return found != NULL ? (size_t)1 << (found - letters) : 0;
+}
+
 /* How many buffers an array of this format has at least; 0: it has no keys. */
 static int64_t buffers_of(const char *format)
 {
     if (is_one_of(format, "u", "z") || is_one_of(format, "U", "Z") || is_one_of(format, "vu", "vz"))
         return 3;
-    return fixed_size(format) > 0 ? 2 : 0;
+    return fixed_size(format) > 0 || integer_size(format) > 0 ? 2 : 0;
 }
 
 static bool is_sound(const struct arrow_array *array, int64_t buffers)
@@ -118,9 +127,10 @@ static bool check(const char *format, const struct arrow_array *array, bool dict
 {
     const int64_t buffers = buffers_of(format);
     if (buffers == 0 || dictionary)
-        PyErr_Format(PyExc_TypeError,
-                     "keys are Arrow arrays of strings or binary, not of format '%s'%s (cast it)",
-                     format, dictionary ? ", with a dictionary" : "");
+        PyErr_Format(
+            PyExc_TypeError,
+            "keys are Arrow arrays of strings, binary or integers, not of format '%s'%s (cast it)",
+            format, dictionary ? ", with a dictionary" : "");
     else if (!is_sound(array, buffers))
         PyErr_SetString(PyExc_ValueError, "the Arrow array contradicts itself");
     else if (has_null(array))
@@ -139,15 +149,22 @@ static bool take_array(const struct taker *taker, const struct arrow_schema *sch
     struct source s = { .n = (size_t)array->length };
     if (!check(format, array, schema->dictionary != NULL))
         return false;
+    s.size = integer_size(format) | fixed_size(format);
+    s.kind = integer_size(format) > 0        ? BLOOMFILE_KEYS_INTEGERS
+             : format[0] == 'w'              ? BLOOMFILE_KEYS_FIXED
+             : strpbrk(format, "uU") != NULL ? BLOOMFILE_KEYS_TEXT
+                                             : BLOOMFILE_KEYS_BYTES;
+    if (!take_admits(taker, &s, output->done))
+        return false;
     if (s.n == 0) /* its buffers need not be there */
         s.digests = none;
     else if (format[0] == 'v')
         by_views(&s, array);
-    else if (format[0] != 'w')
+    else if (s.size == 0)
         by_offsets(&s, array, format[0] == 'U' || format[0] == 'Z');
     else {
-        s.hash = source_hash_records;
-        s.size = fixed_size(format);
+        s.hash = format[0] == 'w' ? source_hash_records : source_hash_integers;
+        s.sign = format[0] >= 'a';
         s.items = (const unsigned char *)array->buffers[1] + (size_t)array->offset * s.size;
     }
     return take_source(taker, &s, output);

@@ -26,7 +26,7 @@ PyObject *batch_source(const struct taker *taker, struct source *source, PyObjec
     struct output output;
     PyObject *result = NULL;
     output_none(&output);
-    if (!is_open(taker)) {
+    if (!is_open(taker) || !take_admits(taker, source, 0)) {
         output_fail(out, taker->width);
     } else if (taker->width == 0 || output_begin(&output, out, source->n, taker->width)) {
         const bool apart =
@@ -78,8 +78,8 @@ static PyObject *next_object(struct objects *o)
 }
 
 /* false: an exception is set. */
-static bool hash_objects(struct objects *o, uint64_t seed, uint64_t *digests, size_t most,
-                         size_t *count)
+static bool hash_objects(const struct taker *taker, struct objects *o, uint64_t *digests,
+                         size_t most, size_t *count, size_t done)
 {
     for (*count = 0; *count < most; ++*count) {
         struct key key;
@@ -88,9 +88,9 @@ static bool hash_objects(struct objects *o, uint64_t seed, uint64_t *digests, si
             o->ended = true;
             return PyErr_Occurred() == NULL;
         }
-        const bool good = key_get(&key, object);
+        bool good = key_get(&key, object);
         if (good) {
-            digests[*count] = bloomfile_hash(seed, key.data, (size_t)key.size);
+            good = take_hash(taker, &key, &digests[*count], done);
             key_drop(&key);
         }
         Py_DECREF(object);
@@ -109,7 +109,7 @@ static bool take_objects(const struct taker *taker, struct objects *o, struct ou
     if (!good)
         PyErr_NoMemory();
     while (good && !o->ended)
-        good = hash_objects(o, taker->seed, digests, most, &source.n) &&
+        good = hash_objects(taker, o, digests, most, &source.n, output->done) &&
                take_source(taker, &source, output);
     free(digests);
     return good;
@@ -137,8 +137,11 @@ PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
         return batch_objects(taker, &o, out);
     }
     PyObject *result;
+    struct source integers;
     if (key_is_one(keys))
         return NULL;
+    if (source_of_integers(&integers, keys) == 0)
+        return batch_source(taker, &integers, out);
     if (arrow_batch(taker, keys, out, &result))
         return result;
     if (key_is_file(keys))

@@ -4,6 +4,7 @@
 #include "builder.h"
 
 #include <bloomfile.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 
 #include "batch.h"
@@ -17,6 +18,7 @@ struct builder {
     PyObject_HEAD struct turn turn; /* of the bloomfile_builder */
     struct state *state;
     uint64_t seed;
+    struct kind keys;
     unsigned born;    /* where it was made; 0: not yet */
     unsigned batches; /* that have begun and not ended: keys are still to come */
     bool crowd;       /* threads may add at once */
@@ -48,6 +50,10 @@ static int init(struct builder *self, PyObject *args, PyObject *keywords)
         error = bloomfile_builder_new(&b, &p.c);
     if (good && error == 0) {
         self->seed = p.c.seed;
+        if (p.c.key_kind == BLOOMFILE_KEYS_UNKNOWN)
+            kind_leave_open(&self->keys);
+        else
+            kind_set(&self->keys, p.c.key_kind, p.c.key_size);
         self->crowd = p.c.threads > 1;
         self->born = turn_born();
         turn_begin(&self->turn, b);
@@ -105,6 +111,7 @@ static struct taker taker_of(struct builder *self)
                            .kind = self->crowd ? TURN_SHARED : TURN_ALONE,
                            .born = self->born,
                            .seed = self->seed,
+                           .keys = &self->keys,
                            .state = self->state };
 }
 
@@ -121,11 +128,13 @@ static PyObject *add_one(struct builder *self, uint64_t digest)
 static PyObject *add(struct builder *self, PyObject *object)
 {
     struct key key;
-    if (!key_get(&key, object))
+    uint64_t digest;
+    if (!usable(self) || turn_ready(&self->turn) == NULL || !key_get(&key, object))
         return NULL;
-    const uint64_t digest = bloomfile_hash(self->seed, key.data, (size_t)key.size);
+    const struct taker taker = taker_of(self);
+    const bool good = take_hash(&taker, &key, &digest, 0);
     key_drop(&key);
-    return add_one(self, digest);
+    return good ? add_one(self, digest) : NULL;
 }
 
 static PyObject *add_digest(struct builder *self, PyObject *object)
@@ -220,7 +229,14 @@ static bool is_whole(const struct builder *self, PyObject *path)
 static bloomfile_builder *enter_whole(struct builder *self, PyObject *path)
 {
     bloomfile_builder *b = enter_alone(self);
-    if (b == NULL || is_whole(self, path)) /* now that no other thread can begin */
+    if (b == NULL)
+        return NULL;
+    const int error = self->keys.open ? 0
+                                      : bloomfile_builder_set_key_kind(b, self->keys.filter,
+                                                                       self->keys.filter_size);
+    if (error != 0)
+        error_raise(self->state, error, path);
+    else if (is_whole(self, path)) /* now that no other thread can begin */
         return b;
     turn_leave(&self->turn, TURN_ALONE);
     return NULL;
@@ -283,21 +299,23 @@ static PyObject *leave(struct builder *self, PyObject *args)
 #define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
 
 static PyMethodDef methods[] = {
-    { "add", FUNCTION(add), METH_O, "add($self, key, /)\n--\n\nAdds a key, bytes or str." },
+    { "add", FUNCTION(add), METH_O,
+      "add($self, key, /)\n--\n\nAdds a key: str, bytes or an integer." },
     { "add_digest", FUNCTION(add_digest), METH_O,
       "add_digest($self, digest, /)\n--\n\n"
       "Adds a digest, of hash() with this builder's seed; another one is never found." },
     { "add_many", FUNCTION(add_many), WITH_KEYWORDS,
       "add_many($self, keys, /)\n--\n\n"
-      "Adds all keys of an iterable, or of an Arrow array or stream of strings or binary without "
-      "nulls. After an exception some of them may be there." },
+      "Adds all keys of an iterable, of an array of integers, or of an Arrow array or stream of "
+      "strings, binary or integers without nulls. After an exception some of them may be there." },
     { "add_digests", FUNCTION(add_digests), WITH_KEYWORDS,
       "add_digests($self, digests, /)\n--\n\n"
       "Adds a buffer of uint64, or of 8 bytes each, made by hash_many() with this builder's "
       "seed." },
     { "add_records", FUNCTION(add_records), WITH_KEYWORDS,
       "add_records($self, records, /, size=None)\n--\n\n"
-      "Adds a buffer of keys of one size, which are the bytes of its items or rows." },
+      "Adds a buffer of keys of one size, which are the bytes of its items or rows. Items that are "
+      "integers are integers, of any width." },
     { "add_arrow", FUNCTION(add_arrow), WITH_KEYWORDS,
       "add_arrow($self, offsets, data, /)\n--\n\n"
       "Adds n keys by n + 1 offsets, int32 or int64, into a buffer of bytes." },
@@ -323,6 +341,8 @@ static const char documentation[] =
     "key_kind=None, threads=1, memory=0, spool=None, slice=0, slices=0, over_capacity=False, "
     "watermark=b'')\n--\n\n"
     "Collects keys, and makes a sealed filter of the exact size.\n\n"
+    "key_kind: 'text', 'lower', 'integers', 'bytes', or the size of records; None: what the first "
+    "key is. Keys of another kind raise EKEYKIND. Digests have no kind.\n\n"
     "fpr: None is 0.01, or what `bits` gives. layout: 'blocked' (None), 'classic', 'counting' or "
     "'ribbon'. memory: bytes to take; digests beyond go to files in `spool`. slices: makes the "
     "slice "

@@ -51,14 +51,22 @@ PyObject *error_raise(struct state *state, int error, PyObject *path)
     return error_raise_fault(state, error, path, NULL);
 }
 
-PyObject *error_raise_done(struct state *state, int error, PyObject *path, size_t done)
+PyObject *error_raise_key(struct state *state, int error, PyObject *path, PyObject *asked,
+                          size_t done)
 {
-    PyObject *number = PyLong_FromSize_t(done);
+    PyObject *number = asked != NULL ? PyLong_FromSize_t(done) : NULL;
     PyObject *exception = number != NULL ? error_new(state, error, path, NULL) : NULL;
-    if (exception != NULL && PyObject_SetAttrString(exception, "done", number) != 0)
+    if (exception != NULL && (PyObject_SetAttrString(exception, "done", number) != 0 ||
+                              PyObject_SetAttrString(exception, "asked", asked) != 0))
         Py_CLEAR(exception);
     Py_XDECREF(number);
+    Py_XDECREF(asked);
     return raise(exception);
+}
+
+PyObject *error_raise_done(struct state *state, int error, PyObject *path, size_t done)
+{
+    return error_raise_key(state, error, path, Py_NewRef(Py_None), done);
 }
 
 PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyObject *asked)

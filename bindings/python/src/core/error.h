@@ -22,6 +22,10 @@ PyObject *error_raise_fault(struct state *state, int error, PyObject *path,
 /* The same with the number of keys that were added before it. */
 PyObject *error_raise_done(struct state *state, int error, PyObject *path, size_t done);
 
+/* The same for a key that is refused. Takes `asked` over; NULL: an exception is set. */
+PyObject *error_raise_key(struct state *state, int error, PyObject *path, PyObject *asked,
+                          size_t done);
+
 /* The same with the parameter that is refused, such as "threads=1025". NULL: it is not known, or,
  * if an exception is set, there is that one instead. Takes `asked` over. */
 PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyObject *asked);

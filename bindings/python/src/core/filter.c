@@ -22,8 +22,10 @@ struct filter *filter_make(PyTypeObject *type)
     struct state *state = state_of(type);
     allocfunc allocate = PyType_GetSlot(type, Py_tp_alloc);
     struct filter *self = state != NULL ? (struct filter *)allocate(type, 0) : NULL;
-    if (self != NULL)
-        self->state = state;
+    if (self == NULL)
+        return NULL;
+    self->state = state;
+    kind_set(&self->keys, BLOOMFILE_KEYS_UNKNOWN, 0);
     return self;
 }
 
@@ -53,6 +55,7 @@ bool filter_adopt(struct filter *self, bloomfile_filter *f, PyObject *path, unsi
     }
     bloomfile_get_info(f, &info);
     self->seed = bloomfile_seed(f);
+    kind_set(&self->keys, info.key_kind, info.key_size);
     self->path = Py_XNewRef(path);
     self->absolute = place;
     self->flags = flags;
@@ -166,22 +169,24 @@ bool opening_params(const struct opening *o, unsigned flags, struct bloomfile_op
     }
     how->flags = flags;
     how->expect = BLOOMFILE_EXPECT_HASH | (o->tag != Py_None ? BLOOMFILE_EXPECT_TAG : 0) |
-                  (o->seed != Py_None ? BLOOMFILE_EXPECT_SEED : 0);
+                  (o->seed != Py_None ? BLOOMFILE_EXPECT_SEED : 0) |
+                  (o->key_kind != Py_None ? BLOOMFILE_EXPECT_KEYS : 0);
     how->hash_id = BLOOMFILE_HASH_XXH3;
     return (o->tag == Py_None || convert_tag(o->tag, how->tag)) &&
-           (o->seed == Py_None || convert_u64(o->seed, &how->seed));
+           (o->seed == Py_None || convert_u64(o->seed, &how->seed)) &&
+           kind_parse(o->key_kind, &how->key_kind, &how->key_size);
 }
 
 static int init(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "path",           "verify", "prefault", "lock", "copy",
-                             "accept_unclean", "tag",    "seed",     NULL };
+    static char *names[] = { "path",           "verify", "prefault", "lock",     "copy",
+                             "accept_unclean", "tag",    "seed",     "key_kind", NULL };
     struct opening o = OPENING_INIT;
     struct bloomfile_open_params how;
     PyObject *path = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$OppppOO:Filter", names, convert_path,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$OppppOOO:Filter", names, convert_path,
                                      &path, &o.verify, &o.prefault, &o.lock, &o.copy,
-                                     &o.accept_unclean, &o.tag, &o.seed))
+                                     &o.accept_unclean, &o.tag, &o.seed, &o.key_kind))
         return -1;
     int result = -1;
     PyObject *bytes = NULL;
@@ -202,12 +207,12 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
 
 static PyObject *from_bytes(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "image", "verify", "copy", "tag", "seed", NULL };
+    static char *names[] = { "image", "verify", "copy", "tag", "seed", "key_kind", NULL };
     struct opening o = OPENING_INIT;
     struct bloomfile_open_params how;
     PyObject *image;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OpOO:from_bytes", names, &image, &o.verify,
-                                     &o.copy, &o.tag, &o.seed) ||
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OpOOO:from_bytes", names, &image,
+                                     &o.verify, &o.copy, &o.tag, &o.seed, &o.key_kind) ||
         !opening_params(&o, flags_of(&o), &how))
         return NULL;
     struct filter *self = filter_make(type);
@@ -233,15 +238,15 @@ static PyObject *from_bytes(PyTypeObject *type, PyObject *args, PyObject *keywor
 
 static PyObject *from_fd(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "fd",   "offset", "length", "verify", "prefault",
-                             "lock", "copy",   "tag",    "seed",   NULL };
+    static char *names[] = { "fd",   "offset", "length", "verify",   "prefault", "lock",
+                             "copy", "tag",    "seed",   "key_kind", NULL };
     struct opening o = OPENING_INIT;
     struct bloomfile_open_params how;
     PyObject *file, *size = Py_None;
     uint64_t offset = 0, length = BLOOMFILE_FROM_REST;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&O$OpppOO:from_fd", names, &file,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&O$OpppOOO:from_fd", names, &file,
                                      convert_u64, &offset, &size, &o.verify, &o.prefault, &o.lock,
-                                     &o.copy, &o.tag, &o.seed) ||
+                                     &o.copy, &o.tag, &o.seed, &o.key_kind) ||
         !opening_params(&o, flags_of(&o), &how) || (size != Py_None && !convert_u64(size, &length)))
         return NULL;
     const int fd = PyObject_AsFileDescriptor(file);
@@ -261,30 +266,6 @@ static PyObject *from_fd(PyTypeObject *type, PyObject *args, PyObject *keywords)
 
 /* ---- asking */
 
-static int contains(struct filter *self, PyObject *object)
-{
-    struct key key;
-    if (!key_get(&key, object))
-        return -1;
-    const bloomfile_filter *f = turn_ready(&self->turn);
-    const int result = f == NULL ? -1 : bloomfile_contains(f, key.data, (size_t)key.size);
-    key_drop(&key);
-    return result;
-}
-
-static PyObject *contains_method(struct filter *self, PyObject *object)
-{
-    const int result = contains(self, object);
-    return result < 0 ? NULL : PyBool_FromLong(result);
-}
-
-static PyObject *contains_digest(struct filter *self, PyObject *object)
-{
-    uint64_t digest;
-    const bloomfile_filter *f = convert_u64(object, &digest) ? turn_ready(&self->turn) : NULL;
-    return f == NULL ? NULL : PyBool_FromLong(bloomfile_contains_digest(f, digest));
-}
-
 static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
                 size_t *done)
 {
@@ -300,8 +281,41 @@ static struct taker taker_of(struct filter *self)
                            .turn = &self->turn,
                            .open = self->turn.handle != NULL,
                            .seed = self->seed,
+                           .keys = &self->keys,
                            .state = self->state,
                            .path = self->path };
+}
+
+static int contains(struct filter *self, PyObject *object)
+{
+    struct key key;
+    if (!key_get(&key, object))
+        return -1;
+    const bloomfile_filter *f = turn_ready(&self->turn);
+    int result = -1;
+    if (f != NULL && !self->keys.lower && kind_fits(&self->keys, key.kind, (uint64_t)key.size)) {
+        result = bloomfile_contains(f, key.data, (size_t)key.size);
+    } else if (f != NULL) {
+        const struct taker taker = taker_of(self);
+        uint64_t digest;
+        if (take_hash(&taker, &key, &digest, 0))
+            result = bloomfile_contains_digest(f, digest);
+    }
+    key_drop(&key);
+    return result;
+}
+
+static PyObject *contains_method(struct filter *self, PyObject *object)
+{
+    const int result = contains(self, object);
+    return result < 0 ? NULL : PyBool_FromLong(result);
+}
+
+static PyObject *contains_digest(struct filter *self, PyObject *object)
+{
+    uint64_t digest;
+    const bloomfile_filter *f = convert_u64(object, &digest) ? turn_ready(&self->turn) : NULL;
+    return f == NULL ? NULL : PyBool_FromLong(bloomfile_contains_digest(f, digest));
 }
 
 static PyObject *contains_many(struct filter *self, PyObject *args, PyObject *keywords)
@@ -557,8 +571,10 @@ static PyMethodDef methods[] = {
       "found." },
     { "contains_many", FUNCTION(contains_many), WITH_KEYWORDS,
       "contains_many($self, keys, /, *, out=None)\n--\n\n"
-      "A byte for each key, 0 or 1, in a bytearray or in `out`. keys: an iterable of bytes and "
-      "str, or an Arrow array or stream of strings or binary without nulls. After an exception "
+      "A byte for each key, 0 or 1, in a bytearray or in `out`. keys: an iterable of str, "
+      "bytes and integers, an array of integers, or an Arrow array or stream of strings, binary or "
+      "integers without nulls. Keys that do not fit info().key_kind raise EKEYKIND. After an "
+      "exception "
       "every key without an answer has 1 in `out`." },
     { "contains_digests", FUNCTION(contains_digests), WITH_KEYWORDS,
       "contains_digests($self, digests, /, *, out=None)\n--\n\n"
@@ -566,7 +582,8 @@ static PyMethodDef methods[] = {
       "seed; those of another seed are not found." },
     { "contains_records", FUNCTION(contains_records), WITH_KEYWORDS,
       "contains_records($self, records, /, size=None, *, out=None)\n--\n\n"
-      "The same for a buffer of keys of one size, which are the bytes of its items or rows." },
+      "The same for a buffer of keys of one size, which are the bytes of its items or rows. Items "
+      "that are integers are integers, of any width." },
     { "contains_arrow", FUNCTION(contains_arrow), WITH_KEYWORDS,
       "contains_arrow($self, offsets, data, /, *, out=None)\n--\n\n"
       "The same for n keys by n + 1 offsets, int32 or int64, into a buffer of bytes." },
@@ -585,11 +602,12 @@ static PyMethodDef methods[] = {
     { "to_bytes", FUNCTION(to_bytes), METH_NOARGS,
       "to_bytes($self, /)\n--\n\nThe same as bytes, for from_bytes()." },
     { "from_bytes", FUNCTION(from_bytes), WITH_KEYWORDS | METH_CLASS,
-      "from_bytes($type, image, *, verify=None, copy=False, tag=None, seed=None)\n--\n\n"
+      "from_bytes($type, image, *, verify=None, copy=False, tag=None, seed=None, "
+      "key_kind=None)\n--\n\n"
       "A sealed filter in memory, which is kept and must not change, unless it is copied." },
     { "from_fd", FUNCTION(from_fd), WITH_KEYWORDS | METH_CLASS,
       "from_fd($type, fd, offset=0, length=None, *, verify=None, prefault=False, lock=False, "
-      "copy=False, tag=None, seed=None)\n--\n\n"
+      "copy=False, tag=None, seed=None, key_kind=None)\n--\n\n"
       "A filter in part of an open file, which may be closed afterwards." },
     { "close", FUNCTION(close_method), METH_NOARGS,
       "close($self, /)\n--\n\nEnds it, once other threads have ended what they do. Again: "
@@ -620,12 +638,12 @@ static PyMemberDef members[] = {
 
 static const char documentation[] =
     "Filter(path, *, verify=None, prefault=False, lock=False, copy=False, accept_unclean=False, "
-    "tag=None, seed=None)\n--\n\n"
+    "tag=None, seed=None, key_kind=None)\n--\n\n"
     "A filter for reading: sealed, live, or a series. `key in filter` is False if the key was "
     "certainly not added.\n\n"
     "verify: None checks pages as they are touched, True all of them now, False none. "
-    "tag, seed: the expected ones; a filter with another tag raises EDIFFERENTTAG, with another "
-    "seed EDIFFERENTSEED.";
+    "tag, seed, key_kind: the expected ones; another tag raises EDIFFERENTTAG, another seed "
+    "EDIFFERENTSEED, a filter that does not accept such keys EKEYKIND.";
 
 static PyType_Slot slots[] = {
     { Py_tp_doc, SLOT(documentation) },

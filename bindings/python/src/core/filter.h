@@ -13,6 +13,7 @@ struct filter {
     PyObject_HEAD struct turn turn; /* of the bloomfile */
     struct state *state;
     uint64_t seed;
+    struct kind keys;
     PyObject *path;     /* as it was given, str; NULL: there is none */
     PyObject *absolute; /* for other processes */
     unsigned flags;     /* it was opened with */
@@ -30,12 +31,12 @@ extern PyType_Spec filter_spec;
 
 /* The keyword arguments of opening. */
 struct opening {
-    PyObject *verify, *tag, *seed;
+    PyObject *verify, *tag, *seed, *key_kind;
     int prefault, lock, copy, accept_unclean;
 };
 #define OPENING_INIT                                                                               \
     {                                                                                              \
-        .verify = Py_None, .tag = Py_None, .seed = Py_None                                         \
+        .verify = Py_None, .tag = Py_None, .seed = Py_None, .key_kind = Py_None                    \
     }
 
 /* What these and the flags say. false: an exception is set. */

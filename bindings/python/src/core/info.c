@@ -57,7 +57,7 @@ PyObject *info_object(struct state *state, const struct bloomfile_info *i)
         "{sIsIsIsIsIsIsNsIsIsNsKsKsKsKsKsKsKsKsKsdsKsKsKsKsKsNsIsNsNsNsNsNsIsNsIsIsIsKsKsKsdsKsKsKs"
         "Ks"
         "Ks"
-        "KsK}",
+        "KsKsKsKsIsI}",
         U32(version), U32(header_size), U32(compat), U32(ro_compat), U32(incompat), U32(provenance),
         MADE(layout, layout_named(i->layout)), U32(hash_id), U32(hashes),
         MADE(state, named(i->state, states, COUNT(states))), U64(bits), U64(bits_unfolded),

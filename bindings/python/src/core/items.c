@@ -158,3 +158,12 @@ bool items_are(const Py_buffer *view, size_t size, const char *codes)
     return (size_t)view->itemsize == size && format[0] != '\0' && format[1] == '\0' &&
            strchr(codes, format[0]) != NULL;
 }
+
+Py_ssize_t items_integers(const Py_buffer *view)
+{
+    static const char *const codes[] = { "Bb", "Hh", "ILil", "QLNqln" };
+    for (unsigned i = 0; i < 4; i++)
+        if (items_are(view, (size_t)1 << i, codes[i]))
+            return items_are(view, (size_t)1 << i, "bhilqn") ? -view->itemsize : view->itemsize;
+    return 0;
+}

@@ -2,7 +2,10 @@
  * What is a key, and what only looks like one. */
 #include "key.h"
 
+#include <endian.h>
 #include <string.h>
+
+#include "items.h"
 
 /* A name of a file that is no UTF-8 has surrogates: os.fsencode() makes the bytes that it has. */
 bool key_has_no_utf8(void)
@@ -24,17 +27,37 @@ bool key_has_no_utf8(void)
 
 static bool get_text(struct key *key, PyObject *object)
 {
+    key->kind = BLOOMFILE_KEYS_TEXT;
     key->data = PyUnicode_AsUTF8AndSize(object, &key->size);
     return key->data != NULL || key_has_no_utf8();
 }
 
-static bool no_number(PyObject *object)
+static bool no_key(PyObject *object)
 {
-    PyErr_Format(PyExc_TypeError,
-                 "a key is bytes or str, not %R (use str(key), as the tools read it, or "
-                 "key.to_bytes(8, 'little'); for digests, contains_digest)",
-                 Py_TYPE(object));
+    PyErr_Format(PyExc_TypeError, "a key is str, bytes or an integer, not %R", Py_TYPE(object));
     return false;
+}
+
+/* An integer from 2^63 on has the bytes of a negative one. */
+static bool get_integer(struct key *key, PyObject *object)
+{
+    PyObject *index = PyNumber_Index(object);
+    int overflow = 0;
+    if (index == NULL)
+        return false;
+    key->integer = (uint64_t)PyLong_AsLongLongAndOverflow(index, &overflow);
+    if (overflow != 0)
+        key->integer = PyLong_AsUnsignedLongLong(index);
+    Py_DECREF(index);
+    if (overflow != 0 && PyErr_Occurred()) {
+        PyErr_SetString(PyExc_OverflowError, "an integer key is from -2**63 to 2**64 - 1");
+        return false;
+    }
+    key->integer = htole64(key->integer);
+    key->kind = BLOOMFILE_KEYS_INTEGERS;
+    key->data = (const char *)&key->integer;
+    key->size = sizeof key->integer;
+    return true;
 }
 
 static bool is_bytes(const Py_buffer *view)
@@ -59,8 +82,9 @@ static bool get_buffer(struct key *key, PyObject *object)
     if (PyObject_GetBuffer(object, &key->view, PyBUF_FULL_RO) != 0)
         return false;
     if (key->view.ndim == 0 || is_time(object)) { /* a scalar of NumPy */
+        const bool integer = key->view.ndim == 0 && items_integers(&key->view) != 0;
         PyBuffer_Release(&key->view);
-        return no_number(object);
+        return integer ? get_integer(key, object) : no_key(object);
     }
     if (!is_bytes(&key->view)) {
         PyErr_Format(PyExc_TypeError,
@@ -82,15 +106,13 @@ bool key_get_slowly(struct key *key, PyObject *object)
         return get_text(key, object);
     if (PyBytes_Check(object))
         return PyBytes_AsStringAndSize(object, (char **)(void *)&key->data, &key->size) == 0;
-    if (PyLong_Check(object))
-        return no_number(object);
-    if (PyObject_CheckBuffer(object))
-        return get_buffer(key, object);
-    PyErr_Format(PyExc_TypeError, "a key is bytes or str, not %R", Py_TYPE(object));
-    return false;
+    if (PyLong_Check(object) && !PyBool_Check(object))
+        return get_integer(key, object);
+    return PyObject_CheckBuffer(object) ? get_buffer(key, object) : no_key(object);
 }
 
-/* Iterating it yields its bytes one by one, as those of a mapped file. */
+/* Iterating it yields its bytes one by one, as those of a mapped file. Items of NumPy are numbers.
+ */
 static bool is_of_bytes(PyObject *keys)
 {
     Py_buffer view;
@@ -100,7 +122,7 @@ static bool is_of_bytes(PyObject *keys)
         PyErr_Clear();
         return false;
     }
-    const bool bytes = view.itemsize == 1;
+    const bool bytes = view.itemsize == 1 && !PyObject_HasAttrString(keys, "dtype");
     PyBuffer_Release(&view);
     return bytes;
 }

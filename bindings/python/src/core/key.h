@@ -3,12 +3,16 @@
 #ifndef BLOOMFILE_PYTHON_KEY_H
 #define BLOOMFILE_PYTHON_KEY_H
 
+#include <bloomfile.h>
+
 #include "python.h"
 
 struct key {
     const char *data;
     Py_ssize_t size;
-    bool held; /* `view` is to be released */
+    uint32_t kind;    /* BLOOMFILE_KEYS_TEXT, _INTEGERS or _BYTES */
+    uint64_t integer; /* its bytes */
+    bool held;        /* `view` is to be released */
     Py_buffer view;
 };
 
@@ -16,15 +20,17 @@ struct key {
 bool key_get_slowly(struct key *key, PyObject *object);
 bool key_has_no_utf8(void);
 
-/* The bytes of an object, which must outlive the key: those of a str are its UTF-8. false: an
- * exception is set. */
+/* The bytes of an object, which must outlive the key: those of a str are its UTF-8, those of an
+ * integer 8, little-endian. The key must stay where it is. false: an exception is set. */
 static inline bool key_get(struct key *key, PyObject *object)
 {
     key->held = false;
+    key->kind = BLOOMFILE_KEYS_BYTES;
     if (Py_TYPE(object) == &PyBytes_Type)
         return PyBytes_AsStringAndSize(object, (char **)(void *)&key->data, &key->size) == 0;
     if (Py_TYPE(object) != &PyUnicode_Type)
         return key_get_slowly(key, object);
+    key->kind = BLOOMFILE_KEYS_TEXT;
     key->data = PyUnicode_AsUTF8AndSize(object, &key->size);
     return key->data != NULL || key_has_no_utf8();
 }

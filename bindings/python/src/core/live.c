@@ -17,15 +17,14 @@
 
 static int init(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {
-        "path", "exact", "accept_unclean", "over_capacity", "tag", "seed", NULL
-    };
+    static char *names[] = { "path", "exact", "accept_unclean", "over_capacity",
+                             "tag",  "seed",  "key_kind",       NULL };
     struct opening o = OPENING_INIT;
     struct bloomfile_open_params how;
     PyObject *path = NULL;
     int exact = 0, accept = 0, over = 0, result = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$pppOO:LiveFilter", names, convert_path,
-                                     &path, &exact, &accept, &over, &o.tag, &o.seed))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$pppOOO:LiveFilter", names, convert_path,
+                                     &path, &exact, &accept, &over, &o.tag, &o.seed, &o.key_kind))
         return -1;
     const unsigned flags = BLOOMFILE_OPEN_WRITE | (exact ? BLOOMFILE_OPEN_ADD_EXACT : 0) |
                            (accept ? BLOOMFILE_OPEN_ACCEPT_UNCLEAN : 0) |
@@ -127,14 +126,39 @@ static bool change(struct filter *self, int (*how)(bloomfile_filter *, bloomfile
     return error == 0;
 }
 
+/* After an error all behind the first *done count as new, added or not, so that nothing is left
+ * undone; and so do those that are never tried, by output_presume(). */
+static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
+                size_t *done)
+{
+    const int error = bloomfile_add_digests(handle, digests, n, (bool *)answers, NULL, done);
+    memset(answers + *done, true, n - *done);
+    return error;
+}
+
+static struct taker taker_of(struct filter *self)
+{
+    return (struct taker){ .take = take,
+                           .width = 1,
+                           .turn = &self->turn,
+                           .open = self->turn.handle != NULL,
+                           .kind = kind_of(self),
+                           .born = is_sole(self) ? self->born : 0,
+                           .seed = self->seed,
+                           .keys = &self->keys,
+                           .state = self->state,
+                           .path = self->path };
+}
+
 static bool digest_of(struct filter *self, PyObject *object, uint64_t *digest)
 {
     struct key key;
     if (!key_get(&key, object))
         return false;
-    *digest = bloomfile_hash(self->seed, key.data, (size_t)key.size);
+    const struct taker taker = taker_of(self);
+    const bool good = take_hash(&taker, &key, digest, 0);
     key_drop(&key);
-    return true;
+    return good;
 }
 
 static PyObject *add(struct filter *self, PyObject *key)
@@ -169,29 +193,6 @@ static PyObject *remove_key(struct filter *self, PyObject *key)
     return digest_of(self, key, &digest) && change(self, remove_digest, digest, true, NULL)
                ? Py_NewRef(Py_None)
                : NULL;
-}
-
-/* After an error all behind the first *done count as new, added or not, so that nothing is left
- * undone; and so do those that are never tried, by output_presume(). */
-static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
-                size_t *done)
-{
-    const int error = bloomfile_add_digests(handle, digests, n, (bool *)answers, NULL, done);
-    memset(answers + *done, true, n - *done);
-    return error;
-}
-
-static struct taker taker_of(struct filter *self)
-{
-    return (struct taker){ .take = take,
-                           .width = 1,
-                           .turn = &self->turn,
-                           .open = self->turn.handle != NULL,
-                           .kind = kind_of(self),
-                           .born = is_sole(self) ? self->born : 0,
-                           .seed = self->seed,
-                           .state = self->state,
-                           .path = self->path };
 }
 
 static PyObject *add_many(struct filter *self, PyObject *args, PyObject *keywords)
@@ -356,11 +357,11 @@ static PyMethodDef methods[] = {
 
 static const char documentation[] =
     "LiveFilter(path, *, exact=False, accept_unclean=False, over_capacity=False, tag=None, "
-    "seed=None)\n--\n\n"
+    "seed=None, key_kind=None)\n--\n\n"
     "A filter to which any number of threads and processes add at once.\n\n"
     "exact: if several callers add the same new key concurrently, exactly one gets True. "
     "over_capacity: accept keys over capacity instead of raising EFULL. "
-    "tag, seed: the expected ones, as in Filter.";
+    "tag, seed, key_kind: the expected ones, as in Filter.";
 
 static PyType_Slot slots[] = {
     { Py_tp_doc, SLOT(documentation) },

@@ -42,15 +42,42 @@ static int give(void *handle, const uint64_t *digests, size_t n, unsigned char *
     return 0;
 }
 
+/* Hashes keys of a kind, or of any. */
+static struct taker taker_of(PyObject *module, struct kind *keys)
+{
+    kind_set(keys, BLOOMFILE_KEYS_UNKNOWN, 0);
+    return (
+        struct taker){ .take = give, .width = 8, .keys = keys, .state = PyModule_GetState(module) };
+}
+
 static PyObject *hash_many(PyObject *module, PyObject *args, PyObject *keywords)
 {
     static char *names[] = { "", "seed", "out", NULL };
     PyObject *keys, *out = Py_None;
-    struct taker taker = { .take = give, .width = 8, .state = PyModule_GetState(module) };
+    struct kind any;
+    struct taker taker = taker_of(module, &any);
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O:hash_many", names, &keys, convert_u64,
                                      &taker.seed, &out))
         return NULL;
     return batch_keys(&taker, keys, out);
+}
+
+/* (digests, what the keys are) of keys that are to be of one kind. */
+static PyObject *hash_typed(PyObject *module, PyObject *args)
+{
+    PyObject *keys, *given;
+    struct kind kind;
+    struct taker taker = taker_of(module, &kind);
+    uint32_t number = BLOOMFILE_KEYS_UNKNOWN, size = 0;
+    if (!PyArg_ParseTuple(args, "OO&O:hash_typed", &keys, convert_u64, &taker.seed, &given) ||
+        !kind_parse(given, &number, &size))
+        return NULL;
+    if (given == Py_None)
+        kind_leave_open(&kind);
+    else
+        kind_set(&kind, number, size);
+    PyObject *digests = batch_keys(&taker, keys, Py_None);
+    return digests != NULL ? Py_BuildValue("NN", digests, kind_object(&kind)) : NULL;
 }
 
 static PyObject *hash_records(PyObject *module, PyObject *args, PyObject *keywords)
@@ -58,7 +85,8 @@ static PyObject *hash_records(PyObject *module, PyObject *args, PyObject *keywor
     static char *names[] = { "", "size", "seed", "out", NULL };
     PyObject *records, *size = Py_None, *out = Py_None;
     struct source source;
-    struct taker taker = { .take = give, .width = 8, .state = PyModule_GetState(module) };
+    struct kind any;
+    struct taker taker = taker_of(module, &any);
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OO&$O:hash_records", names, &records, &size,
                                      convert_u64, &taker.seed, &out) ||
         !source_of_records(&source, records, size))
@@ -149,9 +177,11 @@ static PyMethodDef methods[] = {
     { "hash_many", FUNCTION(hash_many), WITH_KEYWORDS,
       "hash_many(keys, /, seed=0, *, out=None)\n--\n\n"
       "The digests of keys as for contains_many(), 8 bytes each, in a bytearray or in `out`." },
+    { "hash_typed", FUNCTION(hash_typed), METH_VARARGS, NULL },
     { "hash_records", FUNCTION(hash_records), WITH_KEYWORDS,
       "hash_records(records, /, size=None, seed=0, *, out=None)\n--\n\n"
-      "The same of a buffer of keys of one size, which are the bytes of its items or rows." },
+      "The same of a buffer of keys of one size, which are the bytes of its items or rows. Items "
+      "that are integers are integers, of any width." },
     { "size_for", FUNCTION(size_for), WITH_KEYWORDS,
       "size_for(n=0, fpr=0.0, *, bits=0, hashes=0, layout=None)\n--\n\nThe size of a filter before "
       "it is made. What is 0 is found: the bits for n keys, or the n that bits are for." },

@@ -8,7 +8,7 @@
 
 #include "convert.h"
 #include "error.h"
-#include "info.h"
+#include "kind.h"
 
 static void begin(struct params *p)
 {
@@ -22,27 +22,6 @@ void params_end(struct params *p)
     Py_CLEAR(p->path_bytes);
     Py_CLEAR(p->spool);
     Py_CLEAR(p->spool_bytes);
-}
-
-/* What the keys are: a name, or the size of records. */
-static bool set_key_kind(struct params *p, PyObject *kind)
-{
-    if (kind == Py_None)
-        return true;
-    if (!PyUnicode_Check(kind)) {
-        p->c.key_kind = BLOOMFILE_KEYS_FIXED;
-        return convert_u32(kind, &p->c.key_size);
-    }
-    const char *name = PyUnicode_AsUTF8AndSize(kind, NULL);
-    for (uint32_t i = BLOOMFILE_KEYS_TEXT; name != NULL && i <= BLOOMFILE_KEYS_BYTES; i++)
-        if (i != BLOOMFILE_KEYS_FIXED && strcmp(name, info_key_kinds[i]) == 0) {
-            p->c.key_kind = i;
-            return true;
-        }
-    if (name != NULL)
-        PyErr_SetString(PyExc_ValueError, "key_kind is 'text', 'lower', 'integers', 'bytes', or "
-                                          "the size of records");
-    return false;
 }
 
 static bool set_path(struct params *p)
@@ -74,7 +53,7 @@ bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords)
             p->c.tag, &kind, convert_u32, &p->c.threads, convert_u64, &p->c.memory, &spool,
             convert_u32, &p->c.slice, convert_u32, &p->c.slices, &p->over_capacity,
             convert_watermark, p->c.watermark) ||
-        !set_key_kind(p, kind) || !set_label(p))
+        !kind_parse(kind, &p->c.key_kind, &p->c.key_size) || !set_label(p))
         return false;
     p->c.over_capacity = p->over_capacity != 0;
     if (spool == Py_None)
@@ -134,7 +113,8 @@ static bool set_series(struct params *p, int grow, PyObject *every)
 
 static bool live_given(struct params *p, PyObject *kind, int grow, PyObject *every)
 {
-    return set_key_kind(p, kind) && set_label(p) && set_series(p, grow, every);
+    return kind_parse(kind, &p->c.key_kind, &p->c.key_size) && set_label(p) &&
+           set_series(p, grow, every);
 }
 
 bool params_of_file(struct params *p, PyObject *args, PyObject *keywords)

@@ -4,6 +4,7 @@
 #include "source.h"
 
 #include <bloomfile.h>
+#include <endian.h>
 #include <string.h>
 
 #include "items.h"
@@ -47,12 +48,12 @@ bool source_overlaps(const struct source *s, const void *memory, size_t size)
 
 /* ---- digests */
 
-static bool hash_none(const struct source *s, uint64_t seed, size_t first, size_t count,
-                      uint64_t *digests)
+static int hash_none(const struct source *s, const struct kind *keys, uint64_t seed, size_t first,
+                     size_t count, uint64_t *digests)
 {
-    (void)seed;
+    (void)keys, (void)seed;
     memcpy(digests, s->items + first * sizeof *digests, count * sizeof *digests);
-    return true;
+    return 0;
 }
 
 static bool digests_fit(const Py_buffer *view)
@@ -87,13 +88,70 @@ bool source_of_digests(struct source *s, PyObject *buffer)
 
 /* ---- records */
 
-bool source_hash_records(const struct source *s, uint64_t seed, size_t first, size_t count,
-                         uint64_t *digests)
+int source_hash_records(const struct source *s, const struct kind *keys, uint64_t seed,
+                        size_t first, size_t count, uint64_t *digests)
 {
+    (void)keys; /* which were asked for the size of all */
     const unsigned char *record = s->items + first * s->size;
     for (size_t i = 0; i < count; i++, record += s->size)
         digests[i] = bloomfile_hash(seed, record, s->size);
+    return 0;
+}
+
+/* ---- integers */
+
+/* Eight bytes, the lowest first, of an item of this machine's order. */
+static uint64_t integer_at(const unsigned char *at, size_t size, bool sign)
+{
+    const unsigned unused = 64 - 8 * (unsigned)size;
+    uint64_t value = 0;
+    memcpy((unsigned char *)&value + (htole16(1) == 1 ? 0 : sizeof value - size), at, size);
+    value <<= unused;
+    return htole64(sign ? (uint64_t)((int64_t)value >> unused) : value >> unused);
+}
+
+int source_hash_integers(const struct source *s, const struct kind *keys, uint64_t seed,
+                         size_t first, size_t count, uint64_t *digests)
+{
+    const unsigned char *at = s->items + first * s->size;
+    (void)keys;
+    for (size_t i = 0; i < count; i++, at += s->size) {
+        const uint64_t key = integer_at(at, s->size, s->sign);
+        digests[i] = bloomfile_hash(seed, &key, sizeof key);
+    }
+    return 0;
+}
+
+/* Of a buffer that is held; false: it has other items, or more than one dimension. */
+static bool take_integers(struct source *s)
+{
+    const Py_buffer *view = &s->held[0];
+    const Py_ssize_t size = view->ndim == 1 ? items_integers(view) : 0;
+    if (size == 0)
+        return false;
+    s->hash = source_hash_integers;
+    s->kind = BLOOMFILE_KEYS_INTEGERS;
+    s->items = view->buf;
+    s->sign = size < 0;
+    s->size = (size_t)view->itemsize;
+    s->n = (size_t)view->len / s->size;
     return true;
+}
+
+int source_of_integers(struct source *s, PyObject *array)
+{
+    *s = (struct source){ 0 };
+    if (!PyObject_CheckBuffer(array))
+        return -1;
+    if (PyObject_GetBuffer(array, &s->held[0], PyBUF_FULL_RO) != 0) {
+        PyErr_Clear();
+        return -1;
+    }
+    s->holds = 1;
+    if (PyBuffer_IsContiguous(&s->held[0], 'C') && take_integers(s))
+        return 0;
+    source_end(s);
+    return -1;
 }
 
 /* -1: an exception is set. */
@@ -120,10 +178,12 @@ static Py_ssize_t record_size(const Py_buffer *view, PyObject *size)
 
 bool source_of_records(struct source *s, PyObject *buffer, PyObject *size)
 {
-    *s = (struct source){ .hash = source_hash_records };
+    *s = (struct source){ .hash = source_hash_records, .kind = BLOOMFILE_KEYS_FIXED };
     if (!hold(s, buffer))
         return fail(s);
     const Py_buffer *view = &s->held[0];
+    if (size == Py_None && view->itemsize > 1 && take_integers(s))
+        return true;
     const char *unfit = items_unfit(view->format, view->itemsize);
     if (unfit != NULL) {
         PyErr_Format(PyExc_TypeError, "a buffer of format '%s' cannot hold records: %s",
@@ -147,27 +207,28 @@ bool source_of_records(struct source *s, PyObject *buffer, PyObject *size)
 
 /* Keys from offset to offset; one before the start or beyond the end is found before it is read. */
 #define HASH_OFFSETS(name, type)                                                                   \
-    bool name(const struct source *s, uint64_t seed, size_t first, size_t count,                   \
-              uint64_t *digests)                                                                   \
+    int name(const struct source *s, const struct kind *keys, uint64_t seed, size_t first,         \
+             size_t count, uint64_t *digests)                                                      \
     {                                                                                              \
+        int error = 0;                                                                             \
         const unsigned char *at = s->items + first * sizeof(type);                                 \
         type begin, end;                                                                           \
         memcpy(&begin, at, sizeof begin);                                                          \
-        for (size_t i = 0; i < count; i++, begin = end) {                                          \
+        for (size_t i = 0; i < count && error == 0; i++, begin = end) {                            \
             at += sizeof end;                                                                      \
             memcpy(&end, at, sizeof end);                                                          \
             if (begin < 0 || end < begin || end > s->data_size)                                    \
-                return false;                                                                      \
-            digests[i] = bloomfile_hash(seed, s->data + begin, (size_t)(end - begin));             \
+                return SOURCE_CONTRADICTS;                                                         \
+            error = kind_hash(keys, seed, s->data + begin, (size_t)(end - begin), &digests[i]);    \
         }                                                                                          \
-        return true;                                                                               \
+        return error;                                                                              \
     }
 HASH_OFFSETS(source_hash_offsets32, int32_t)
 HASH_OFFSETS(source_hash_offsets64, int64_t)
 
 bool source_of_offsets(struct source *s, PyObject *offsets, PyObject *data)
 {
-    *s = (struct source){ 0 };
+    *s = (struct source){ .kind = BLOOMFILE_KEYS_BYTES };
     if (!hold(s, offsets) || !hold(s, data))
         return fail(s);
     const Py_buffer *places = &s->held[0], *bytes = &s->held[1];
@@ -202,11 +263,12 @@ bool source_of_offsets(struct source *s, PyObject *offsets, PyObject *data)
 
 /* ---- views: 16 bytes each. Short keys lie in them, longer ones in one of several buffers. */
 
-bool source_hash_views(const struct source *s, uint64_t seed, size_t first, size_t count,
-                       uint64_t *digests)
+int source_hash_views(const struct source *s, const struct kind *keys, uint64_t seed, size_t first,
+                      size_t count, uint64_t *digests)
 {
+    int error = 0;
     const unsigned char *view = s->items + first * 16;
-    for (size_t i = 0; i < count; i++, view += 16) {
+    for (size_t i = 0; i < count && error == 0; i++, view += 16) {
         int32_t size, part, offset;
         const unsigned char *key = view + 4;
         memcpy(&size, view, 4);
@@ -215,12 +277,12 @@ bool source_hash_views(const struct source *s, uint64_t seed, size_t first, size
             memcpy(&offset, view + 12, 4);
             if (part < 0 || part >= s->part_count || offset < 0 ||
                 (int64_t)offset + size > s->part_sizes[part])
-                return false;
+                return SOURCE_CONTRADICTS;
             key = s->parts[part] + offset;
         } else if (size < 0) {
-            return false;
+            return SOURCE_CONTRADICTS;
         }
-        digests[i] = bloomfile_hash(seed, key, (size_t)size);
+        error = kind_hash(keys, seed, key, (size_t)size, &digests[i]);
     }
-    return true;
+    return error;
 }

@@ -3,17 +3,21 @@
 #ifndef BLOOMFILE_PYTHON_SOURCE_H
 #define BLOOMFILE_PYTHON_SOURCE_H
 
-#include "python.h"
+#include "kind.h"
+
+#define SOURCE_CONTRADICTS INT32_MIN /* the buffers contradict themselves */
 
 struct source {
     size_t n;
-    /* Sets the digests of some of the keys, which are those from `first` on. false: the buffers
-     * contradict themselves there. */
-    bool (*hash)(const struct source *source, uint64_t seed, size_t first, size_t count,
-                 uint64_t *digests);
+    /* Sets the digests of some of the keys, which are those from `first` on. 0,
+     * SOURCE_CONTRADICTS, BLOOMFILE_EKEYKIND, ENOMEM. */
+    int (*hash)(const struct source *source, const struct kind *keys, uint64_t seed, size_t first,
+                size_t count, uint64_t *digests);
+    uint32_t kind;           /* of the keys, BLOOMFILE_KEYS_*; 0: these are digests */
     const uint64_t *digests; /* not NULL: they are there already */
     const unsigned char *items;
-    size_t size; /* of a record */
+    size_t size; /* of a record, or an integer */
+    bool sign;   /* of integers */
     const unsigned char *data;
     int64_t data_size;
     const unsigned char *const *parts; /* of views: buffers, and their sizes */
@@ -32,6 +36,9 @@ bool source_of_digests(struct source *s, PyObject *buffer);
 /* Records of one size. `size` None: that of an item, or of what is behind the first dimension. */
 bool source_of_records(struct source *s, PyObject *buffer, PyObject *size);
 
+/* Integers, each item of an array. -1: it is another object, and no exception is set. */
+int source_of_integers(struct source *s, PyObject *array);
+
 /* Keys that lie one behind the other in `data`, from each offset to the next. */
 bool source_of_offsets(struct source *s, PyObject *offsets, PyObject *data);
 
@@ -41,13 +48,15 @@ void source_end(struct source *s);
 bool source_overlaps(const struct source *s, const void *memory, size_t size);
 
 /* The ways of hashing, for arrays of Arrow too. */
-bool source_hash_records(const struct source *s, uint64_t seed, size_t first, size_t count,
-                         uint64_t *digests);
-bool source_hash_offsets32(const struct source *s, uint64_t seed, size_t first, size_t count,
-                           uint64_t *digests);
-bool source_hash_offsets64(const struct source *s, uint64_t seed, size_t first, size_t count,
-                           uint64_t *digests);
-bool source_hash_views(const struct source *s, uint64_t seed, size_t first, size_t count,
-                       uint64_t *digests);
+int source_hash_integers(const struct source *s, const struct kind *keys, uint64_t seed,
+                         size_t first, size_t count, uint64_t *digests);
+int source_hash_records(const struct source *s, const struct kind *keys, uint64_t seed,
+                        size_t first, size_t count, uint64_t *digests);
+int source_hash_offsets32(const struct source *s, const struct kind *keys, uint64_t seed,
+                          size_t first, size_t count, uint64_t *digests);
+int source_hash_offsets64(const struct source *s, const struct kind *keys, uint64_t seed,
+                          size_t first, size_t count, uint64_t *digests);
+int source_hash_views(const struct source *s, const struct kind *keys, uint64_t seed, size_t first,
+                      size_t count, uint64_t *digests);
 
 #endif

@@ -15,8 +15,6 @@ struct span {
     unsigned char *answers;
 };
 
-#define CONTRADICTS INT32_MIN /* no error of the library */
-
 static int take_hashed(const struct taker *taker, void *handle, const struct span *span,
                        size_t *done)
 {
@@ -25,10 +23,11 @@ static int take_hashed(const struct taker *taker, void *handle, const struct spa
     for (size_t at = 0; at < span->count; at += GROUP) {
         const size_t n = span->count - at < GROUP ? span->count - at : GROUP;
         size_t some = n;
-        if (!s->hash(s, taker->seed, span->first + at, n, digests))
-            return CONTRADICTS;
-        int error = taker->take(handle, digests, n,
-                                taker->width > 0 ? span->answers + at * taker->width : NULL, &some);
+        int error = s->hash(s, taker->keys, taker->seed, span->first + at, n, digests);
+        if (error != 0)
+            return error;
+        error = taker->take(handle, digests, n,
+                            taker->width > 0 ? span->answers + at * taker->width : NULL, &some);
         *done += some;
         if (error != 0)
             return error;
@@ -61,9 +60,12 @@ static bool take(const struct taker *taker, const struct span *span, size_t befo
     WITHOUT_GIL(const int error = take_span(taker, handle, span, &done));
     if (turn != NULL)
         turn_leave(turn, taker->kind);
-    if (error == CONTRADICTS)
+    if (error == SOURCE_CONTRADICTS)
         PyErr_SetString(PyExc_ValueError, "the offsets contradict each other, or lie outside the "
                                           "data (the keys before them were used)");
+    else if (error == BLOOMFILE_EKEYKIND)
+        kind_refuse(taker->keys, taker->state, taker->path, BLOOMFILE_KEYS_BYTES, KIND_SIZES_DIFFER,
+                    before + done);
     else if (error != 0 && taker->width > 0)
         error_raise_done(taker->state, error, taker->path, before + done);
     else if (error != 0)
@@ -84,4 +86,29 @@ bool take_source(const struct taker *taker, const struct source *source, struct 
         span.first += span.count;
     } while (span.first < source->n);
     return true;
+}
+
+bool take_admits(const struct taker *taker, const struct source *s, size_t done)
+{
+    const uint64_t size = s->kind == BLOOMFILE_KEYS_FIXED   ? s->size
+                          : s->kind == BLOOMFILE_KEYS_BYTES ? KIND_SIZES_DIFFER
+                                                            : 0;
+    struct kind undecided = *taker->keys;
+    if (s->kind == 0 || kind_admits(s->n > 0 ? taker->keys : &undecided, s->kind, size))
+        return true;
+    kind_refuse(taker->keys, taker->state, taker->path, s->kind, size, done);
+    return false;
+}
+
+bool take_hash(const struct taker *taker, const struct key *key, uint64_t *digest, size_t done)
+{
+    const uint64_t size = (uint64_t)key->size;
+    if (!kind_fits(taker->keys, key->kind, size) && !kind_admits(taker->keys, key->kind, size)) {
+        kind_refuse(taker->keys, taker->state, taker->path, key->kind, size, done);
+        return false;
+    }
+    if (kind_hash(taker->keys, taker->seed, key->data, (size_t)size, digest) == 0)
+        return true;
+    PyErr_NoMemory();
+    return false;
 }

@@ -3,6 +3,8 @@
 #ifndef BLOOMFILE_PYTHON_TAKE_H
 #define BLOOMFILE_PYTHON_TAKE_H
 
+#include "key.h"
+#include "kind.h"
 #include "output.h"
 #include "source.h"
 #include "state.h"
@@ -19,6 +21,7 @@ struct taker {
     enum turn_kind kind; /* whom taking excludes */
     unsigned born;       /* turn_born() where it was made, and takes; 0: in children of fork, too */
     uint64_t seed;
+    struct kind *keys;   /* of the handle */
     struct state *state; /* for errors: */
     PyObject *path;
 };
@@ -26,5 +29,12 @@ struct taker {
 /* All keys of the source; answers go where the output's next ones do. false: an exception is set,
  * and some keys may have been taken. */
 bool take_source(const struct taker *taker, const struct source *source, struct output *output);
+
+/* Whether keys of the source's kind fit, of which `done` were taken before. false: an exception is
+ * set. */
+bool take_admits(const struct taker *taker, const struct source *source, size_t done);
+
+/* The same for one key, and its digest. */
+bool take_hash(const struct taker *taker, const struct key *key, uint64_t *digest, size_t done);
 
 #endif

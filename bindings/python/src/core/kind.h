@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * Which keys a handle accepts, by what its filter's keys are: bloomfile_keys_fit(). */
+#ifndef BLOOMFILE_PYTHON_KIND_H
+#define BLOOMFILE_PYTHON_KIND_H
+
+#include <bloomfile.h>
+
+#include "state.h"
+
+#define KIND_SIZES_DIFFER UINT64_MAX /* of a batch, each of whose keys is checked */
+
+struct kind {
+    uint32_t filter, filter_size; /* of its header */
+    unsigned accepts;             /* 1 << enum bloomfile_key_kind, but for records */
+    uint64_t size;                /* of byte keys; 0: any */
+    bool lower;                   /* letters are replaced */
+    bool open;                    /* the first key decides */
+};
+
+void kind_set(struct kind *k, uint32_t filter, uint32_t filter_size);
+
+/* Of a builder that was not given one. */
+void kind_leave_open(struct kind *k);
+
+/* Any kind but records. */
+static inline bool kind_fits(const struct kind *k, uint32_t key, uint64_t size)
+{
+    return (k->accepts >> key & 1) != 0 &&
+           (k->size == 0 || size == k->size || key != BLOOMFILE_KEYS_BYTES);
+}
+
+/* Whether such keys fit; if none was there before, `key` becomes the kind. */
+bool kind_admits(struct kind *k, uint32_t key, uint64_t size);
+
+/* Sets the exception, with the number of keys that were added before; always NULL. */
+PyObject *kind_refuse(const struct kind *k, struct state *state, PyObject *path, uint32_t key,
+                      uint64_t size, size_t done);
+
+/* The digest of a key whose size or letters matter. 0, BLOOMFILE_EKEYKIND, ENOMEM. */
+int kind_hash_slowly(const struct kind *k, uint64_t seed, const void *key, size_t size,
+                     uint64_t *digest);
+
+static inline int kind_hash(const struct kind *k, uint64_t seed, const void *key, size_t size,
+                            uint64_t *digest)
+{
+    if (k->lower || k->size != 0)
+        return kind_hash_slowly(k, seed, key, size, digest);
+    *digest = bloomfile_hash(seed, key, size);
+    return 0;
+}
+
+/* What the caller says the keys are: a name, or the size of records; None: *kind is unchanged.
+ * false: an exception is set. */
+bool kind_parse(PyObject *object, uint32_t *kind, uint32_t *size);
+
+/* The same, as the caller would say it: "text", 16, None. */
+PyObject *kind_object(const struct kind *k);
+
+#endif

@@ -228,3 +228,20 @@ int sync_directory(const char *path)
     close(fd);
     return error;
 }
+
+/* ---- bytes of files */
+
+void write_bytes(FILE *file, const void *bytes, size_t size)
+{
+    if (size > 0 && fwrite(bytes, 1, size, file) != size)
+        err(2, "cannot write a file");
+}
+
+void read_bytes(int fd, void *bytes, size_t size, uint64_t offset)
+{
+    const ssize_t n = pread(fd, bytes, size, (off_t)offset);
+    if (n < 0)
+        err(2, "cannot read a file");
+    if ((size_t)n != size)
+        errx(2, "a file is truncated");
+}

@@ -91,4 +91,9 @@ int write_all(int fd, const void *data, size_t size);
 /* The names in a directory go to disk; where the file system has no such call, nothing is done. */
 int sync_directory(const char *path);
 
+/* ---- bytes of files, all of them */
+
+void write_bytes(FILE *file, const void *bytes, size_t size);
+void read_bytes(int fd, void *bytes, size_t size, uint64_t offset);
+
 #endif

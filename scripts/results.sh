@@ -20,7 +20,7 @@ machine() {
     field() { sed -n "s/^$1[^:]*: //p" /proc/cpuinfo | head -n 1; }
     processor="$(field 'model name') (family $(field 'cpu family'), model $(field 'model	'))"
     memory=$(awk '$1 == "MemTotal:" { printf "%.0f", $2 / 1048576 }' /proc/meminfo)
-    peers=$(dpkg-query -W -f '${Package} ${Version};' libbloom-dev libleveldb-dev librocksdb-dev libmtbl-dev \
+    peers=$(dpkg-query -W -f '${Package} ${Version};' libbloom-dev libleveldb-dev librocksdb-dev \
         golang-github-dcso-bloom-cli 2>/dev/null | sed 's/;$//; s/;/; /g')
     echo "$(date +%Y-%m-%d). ${processor:-unknown processor}, $(nproc) cores, $memory GB; $(uname -sr);" \
         "$(${CC:-cc} --version | head -n 1); release build; bloomfile $(git describe --always --dirty 2>/dev/null);" \

@@ -86,7 +86,7 @@ need_elsewhere() {
 need_engines() {
     engines=enabled
     command -v dpkg-query >/dev/null || { engines=auto && return; }
-    set -- libmtbl-dev mtbl-bin libleveldb-dev librocksdb-dev g++
+    set -- libleveldb-dev librocksdb-dev g++
     (need "$@") 2>/dev/null && return
     for package in "$@"; do
         (need "$package") || {

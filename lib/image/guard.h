@@ -38,7 +38,6 @@ struct guard {
 int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32_t body_crc,
                 bool trust);
 void guard_release(struct guard *g);
-
 /* Bytes of memory that it has from malloc(). */
 size_t guard_heap(const struct guard *g);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench-sstable, bench-leveldb, bench-rocksdb: their tables, and that nothing is left of their files."""
+"""bench-leveldb, bench-rocksdb: their tables, and that nothing is left of their files."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import unittest
 
 from support import TOOLS, ToolTest, main
 
-for name in "sstable", "leveldb", "rocksdb":
+for name in "leveldb", "rocksdb":
     TOOLS["bench-" + name] = os.environ.get("BENCH_" + name.upper())
 
 NUMBER = r"[0-9.e+-]+"
@@ -58,32 +58,6 @@ class EngineTest(ToolTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn(b"cannot write to standard output: No space left", result.stderr)
         self.assertEqual(os.listdir(self.folder), [])
-
-
-@unittest.skipUnless(TOOLS["bench-sstable"], "built without mtbl")
-class Sstable(EngineTest):
-    program = "bench-sstable"
-    briefly = ["--tables", 3, "--rows", 50, "--rounds", 3, "--ms", 1]
-
-    def test_table(self):
-        rows = self.table()
-        self.assertEqual([[row[name] for name in ("tables x rows", "compression", "filters")]
-                          for row in rows],
-                         [["3 x 50", compression, filters] for compression in ("none", "zstd")
-                          for filters in ("none", "sidecar", "embedded")])
-        for row in rows:
-            cells = list(row.values())
-            for cell in cells[3:7]:
-                self.assertRegex(cell, rf"^{NUMBER}( \({NUMBER} x less\))?$")
-                self.assertGreater(float(cell.split()[0]), 0)
-            for cell in cells[7:]:
-                self.assertRegex(cell, rf"^(-|{NUMBER}( \(({NUMBER}|inf|-?nan) x less\))?)$")
-
-    def test_stopped(self):
-        self.check_stopped("embedded/*.mtbl")
-
-    def test_trouble(self):
-        self.check_trouble(("--rows", 0), ("--rounds", "x"), ("--ms", -1), ("--tables", 1001))
 
 
 @unittest.skipUnless(TOOLS["bench-leveldb"], "built without LevelDB, or C++")

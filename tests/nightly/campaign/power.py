@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# Debian: e2fsprogs xfsprogs btrfs-progs libmtbl-dev libleveldb-dev librocksdb-dev g++
+# Debian: e2fsprogs xfsprogs btrfs-progs libleveldb-dev librocksdb-dev g++
 # build: plain
 # targets: tests/nightly/power/power-writer tests/nightly/power/power-writer-nosync tests/nightly/power/power-check tests/nightly/power/power-disk
 # targets: tools/bfcreate tools/bfdelta tools/bffold tools/bfinspect tools/bfmerge examples/guard
-# targets: examples/sstable/sstable examples/rocksdb/shipped examples/leveldb/levelfilter
+# targets: examples/rocksdb/shipped examples/leveldb/levelfilter
 """Power losses on ext4, XFS and Btrfs: nothing that was acknowledged as on disk may be lost (L16, L10).
 
 A case is a machine with a file system of its own, on which one program runs while the power fails again and again: the file

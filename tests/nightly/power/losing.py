@@ -18,7 +18,7 @@ from mounts import ENVIRONMENT, TIMEOUT, run
 
 BUILT = pathlib.Path(CHECK).parents[3]
 SHIP = pathlib.Path(__file__).parents[3] / "examples" / "shipping" / "ship.sh"
-PATH = ":".join(str(BUILT / folder) for folder in ("tools", "examples", "examples/sstable", "examples/rocksdb",
+PATH = ":".join(str(BUILT / folder) for folder in ("tools", "examples", "examples/rocksdb",
                                                    "examples/leveldb"))
 BUILDS = 8
 SHAPE = ["-x", "8", "-m", "1M", "-k", "5"]
@@ -255,64 +255,6 @@ class Shipping(Scenario):
         return [] if path.exists() and path.read_bytes() == whole else [f"{path} is not the build {name}"]
 
 
-class Sstable(Scenario):
-    """A state is what rows there are."""
-
-    def begin(self):
-        self.state = {}
-        self.version = 0
-        self.files = self.root.parent / "rows"
-        self.files.mkdir()
-        self.folder = self.root / "t"
-
-    def steps(self):
-        return [self.rng.choice([self.put, self.put, self.delete, self.compact])()
-                for _ in range(self.rng.randint(1, 5))]
-
-    def options(self):
-        return " ".join(["--compression none", *self.rng.sample(["--embedded", "--layout ribbon"],
-                                                                self.rng.randint(0, 2))])
-
-    def some_keys(self):
-        first = self.rng.randrange(ROWS)
-        return range(first, first + self.rng.randint(1, ROWS))
-
-    def put(self):
-        self.version += 1
-        rows = {f"key {i}": f"value {self.version}" for i in self.some_keys()}
-        path = self.files / f"{self.version}"
-        path.write_text("".join(f"{key}\t{value}\n" for key, value in rows.items()))
-        return Step(f"sstable put {self.options()} {self.folder} {path}", lambda state: {**state, **rows})
-
-    def delete(self):
-        if not self.state:
-            return self.put()
-        keys = {f"key {i}" for i in self.some_keys()}
-        self.version += 1
-        path = self.files / f"{self.version}"
-        path.write_text("".join(f"{key}\n" for key in keys))
-        return Step(f"sstable delete {self.options()} {self.folder} - <{path}",
-                    lambda state: {key: value for key, value in state.items() if key not in keys})
-
-    def compact(self):
-        if not self.state:
-            return self.put()
-        more = self.rng.choice(["", "--merge-filters", "--tables 2", "--tables 2 --newest"])
-        return Step(f"sstable compact {self.options()} {more} {self.folder}", lambda state: state)
-
-    def judge(self, states):
-        result = ask("sstable", "get", self.folder, "-", input="".join(f"key {i}\n" for i in range(2 * ROWS)))
-        found = dict(line.split("\t") for line in result.stdout.splitlines())
-        faults = []
-        if found not in states:
-            wrong = min(len(set(state.items()) ^ set(found.items())) for state in states)
-            faults.append(f"{len(found)} rows, {wrong} others than there may be; {result.stderr}")
-        elif result.stderr and {} not in states:
-            faults.append(f"it says: {result.stderr}")
-        self.state = found
-        return len(found), faults
-
-
 class Guard(Scenario):
     """Who asks the filter first must find every order that the store has."""
 
@@ -389,7 +331,7 @@ class Leveldb(Scenario):
         return keys, [result.stdout + result.stderr] * (result.returncode != 0)
 
 
-SCENARIOS = {"delta": Delta, "building": Building, "shipping": Shipping, "sstable": Sstable, "guard": Guard,
+SCENARIOS = {"delta": Delta, "building": Building, "shipping": Shipping, "guard": Guard,
              "rocksdb": Rocksdb, "leveldb": Leveldb}
 
 

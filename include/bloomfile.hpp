@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile in C++17 and later: owners, keys of any type, errors as codes or exceptions
+ * bloomfile in C++17 and later: owners, typed keys and flags, errors as codes or exceptions
  *
  *     bloomfile::params p;
  *     p.fpr = 0.001;
  *     bloomfile::builder b(p);
  *     b.add("apple");
- *     b.write("fruit.bloom", BLOOMFILE_TO_REPLACE);
+ *     b.write("fruit.bloom", bloomfile::write_flags::replace);
  *
  *     const bloomfile::filter f("fruit.bloom"); // throws bloomfile::error
- *     if (f.contains(name))         // any string, any slice of bytes
+ *     if (f.contains(name))         // any string
  *         look_it_up_on_disk(name); // maybe there; false: certainly not
  *
- *     std::error_code ec; // or without exceptions, as std::filesystem does
+ *     std::error_code ec; // or without exceptions
  *     const bloomfile::filter<std::uint64_t> g("orders.bloom", ec);
  *     if (ec == std::errc::no_such_file_or_directory)
  *         build_it();
  *
- * All of it is in these headers, on the C interface, whose comments tell what each function does,
- * its errors and flags, and what is safe in threads. It needs no exceptions and no run-time types
- * (-fno-exceptions, -fno-rtti): what throws is not there then. Its parts:
+ * These headers use the C interface. Its comments describe each function, its errors and flags, and
+ * the rules for threads. A function that can fail takes a std::error_code as an optional last
+ * argument; otherwise it throws. -fno-exceptions and -fno-rtti are supported. The parts:
  *
  *     bloomfile::builder, filter, live_filter<Key, Hasher>
  *                                      bloomfile/builder, filter, live.hpp
- *     what a key is                    bloomfile/keys.hpp
- *     what handles have in common      bloomfile/handle.hpp
+ *     types of keys                    bloomfile/keys.hpp
+ *     open filters of any keys         bloomfile/handle.hpp
  *     filters in a few bytes           bloomfile/view.hpp
  *     std::error_code, exceptions      bloomfile/error.hpp
  *
- * A filter that could not be opened, and one that was moved from, answer "maybe". A filter of other
- * keys than the type says is refused when it is opened.
+ * After an error, or when it was moved from, a filter answers "maybe". A file with another kind of
+ * keys than the type says is refused.
  */
 #ifndef BLOOMFILE_HPP
 #define BLOOMFILE_HPP

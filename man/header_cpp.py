@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A C++ header and those that it includes, for one manual page: classes with their public members, and functions.
-What throws stands in the headers beside its twin, which sets a std::error_code, and is left out."""
+What needs exceptions is left out."""
 
 import re
 
 from comments import COMMENT, Declaration, Group, Section, body_end, text_of, title_and_text, without
 
-NO_PART = re.compile(r"\b(?:BLOOMFILE_CPP_PART_|BLOOMFILE_API|inline|constexpr|explicit|friend) |\[\[nodiscard\]\] | noexcept\b")
+NO_PART = re.compile(r"\b(?:BLOOMFILE_CPP_PART_|BLOOMFILE_API|inline|constexpr|explicit|friend) |\[\[nodiscard\]\] |__attribute__\(\(error\(.*?\)\)\) | noexcept\b")
 
 
 def declaration_end(text, at):
@@ -85,10 +85,10 @@ class CppHeader:
             name = found[2] + f"<{', '.join(names)}>" * bool(names)
             inner = self.items(without("__cpp_exceptions", body), found[1] == "struct")
             return Declaration("class", name, plain=found[2], groups=[g for g in inner if g.declarations])
-        found = re.match(r"enum class (\w+)", head.strip())
+        found = re.match(r"enum class (\w+)(?: : unsigned)?", head.strip())
         if found and body is not None:
             values = [Declaration("member", name, text_of(comment or ""))
-                      for name, comment in re.findall(rf"(\w+) = \d+,[ \t]*({COMMENT})?", body)]
+                      for name, comment in re.findall(rf"(\w+) = \w+,[ \t]*({COMMENT})?", body)]
             return Declaration("enum", f"class {found[1]}", members=values, init=None)
         found = re.match(r"inline constexpr \w+ (\w+) =", head.strip())
         if found:

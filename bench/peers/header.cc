@@ -67,8 +67,8 @@ struct filter {
     static constexpr const char *name = "bloomfile blocked, C++" COMPILED_FOR;
     using digests = bloomfile::span<const bloomfile_digest>;
 
-    bloomfile::builder<> builder;
-    bloomfile::filter<> f;
+    bloomfile::builder<bloomfile::bytes> builder;
+    bloomfile::filter<bloomfile::bytes> f;
 
     filter(uint64_t capacity, double bits_per_key) : builder(params_of(capacity, bits_per_key))
     {
@@ -96,8 +96,9 @@ struct filter {
 
     bool finish()
     {
-        builder.write(PATH, BLOOMFILE_TO_REPLACE);
-        f = bloomfile::filter(PATH, BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_PREFAULT);
+        builder.write(PATH, bloomfile::write_flags::replace);
+        f = bloomfile::filter<bloomfile::bytes>(
+            PATH, bloomfile::open_flags::verify_full | bloomfile::open_flags::prefault);
         return unlink(PATH) == 0;
     }
 
@@ -108,7 +109,7 @@ struct filter {
 
     bool has(const keyset_key &key) const
     {
-        return f.contains(key.data, key.size);
+        return f.contains({ key.data, key.size });
     }
 
     size_t has_many(const uint64_t *all, size_t n) const

@@ -39,9 +39,8 @@ class image
     }
     image &operator=(image &&other) noexcept
     {
-        image old(std::move(other));
-        std::swap(data_, old.data_);
-        std::swap(size_, old.size_);
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
         return *this;
     }
 
@@ -64,12 +63,20 @@ class image
     std::size_t size_ = 0;
 };
 
-/* Makes a sealed filter of Keys. With params.threads above 1 any number of threads may add at once.
+/* How to write a file: the flags BLOOMFILE_TO_* of bloomfile_io.h. */
+enum class write_flags : unsigned {
+    replace = BLOOMFILE_TO_REPLACE,
+};
+template <> inline constexpr bool detail::is_flags_v<write_flags> = true;
+
+/* Makes a sealed filter of Keys. Any number of threads may add concurrently if
+ * params.threads is above 1.
+ * params.key_kind may name another kind that these keys fit, such as BLOOMFILE_KEYS_LOWER for text.
  *
  * An add that failed is not forgotten: a filter that lacks a key would say a wrong "no" to it, so
  * writing returns the same error then, and publishes nothing. If the keys or their Hasher threw
  * an exception, that is ECANCELED. */
-template <class Key = bytes, class Hasher = hasher<Key>> class builder
+template <class Key = text, class Hasher = hasher<Key>> class builder
 {
     using recipe = detail::recipe<Key, Hasher>;
 
@@ -77,11 +84,11 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     using key_type = Key;
     using argument = typename recipe::argument;
 
-    builder(const bloomfile_params &p, std::error_code &ec)
+    explicit builder(const bloomfile_params &p, on_error ec = {})
     {
-        ec = begin(p);
+        ec(begin(p), "start to build a filter");
     }
-    explicit builder(std::error_code &ec) : builder(params(), ec)
+    explicit builder(on_error ec = {}) : builder(params(), ec)
     {
     }
     ~builder()
@@ -91,20 +98,19 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     builder(const builder &) = delete;
     builder &operator=(const builder &) = delete;
     builder(builder &&other) noexcept
-        : b_(std::exchange(other.b_, nullptr)), seed_(other.seed_),
-          failed_(other.failed_.exchange(0))
+        : b_(std::exchange(other.b_, nullptr)), how_(other.how_), failed_(other.failed_.exchange(0))
     {
     }
     builder &operator=(builder &&other) noexcept
     {
         builder old(std::move(other));
         std::swap(b_, old.b_);
-        std::swap(seed_, old.seed_);
+        std::swap(how_, old.how_);
         failed_ = old.failed_.exchange(failed_);
         return *this;
     }
 
-    /* For the functions of the C interface; nullptr if there is none. */
+    /* For the functions of the C interface; nullptr without a builder. */
     bloomfile_builder *get() const noexcept
     {
         return b_;
@@ -113,52 +119,46 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     /* That of its digests. */
     std::uint64_t seed() const noexcept
     {
-        return seed_;
+        return how_.seed;
     }
     bloomfile_digest digest(argument key) const
     {
-        return recipe::digest(key, seed_);
+        return recipe::digest(key, how_);
     }
-    template <class Other, class = detail::if_other_number_t<argument, Other>>
-    bloomfile_digest digest(const Other &) const = delete;
 
-    void add(argument key, std::error_code &ec)
+    void add(argument key, on_error ec = {})
     {
         unfinished adding_one(failed_);
         const bloomfile_digest one = digest(key);
-        ec = put(&one, 1);
+        const std::error_code error = put(&one, 1);
         adding_one.end();
+        ec(error, adding);
     }
 
-    template <class Other, class = detail::if_other_number_t<argument, Other>>
-    void add(const Other &, std::error_code &ec) = delete;
-
-    /* All keys of a range (a container, an array), which is read once. */
-    template <class Keys> void add_many(const Keys &keys, std::error_code &ec)
+    /* All keys of a range (a container, an array, keys in braces), which is read once. */
+    template <class Keys = typename recipe::list> void add_many(const Keys &keys, on_error ec = {})
     {
         unfinished adding_some(failed_);
-        ec = detail::each_chunk<recipe>(
-            keys, seed_, [&](const bloomfile_digest *all, std::size_t n) { return put(all, n); });
+        const std::error_code error = detail::each_chunk<recipe>(
+            keys, how_, [&](const bloomfile_digest *all, std::size_t n) { return put(all, n); });
         adding_some.end();
-    }
-    void add_many(std::initializer_list<Key> keys, std::error_code &ec)
-    {
-        add_many<std::initializer_list<Key>>(keys, ec);
+        ec(error, adding);
     }
 
     /* Digests of keys, made by digest(). */
-    void add_digests(span<const bloomfile_digest> digests, std::error_code &ec) noexcept
+    void add_digests(span<const bloomfile_digest> digests, on_error ec = {})
     {
-        ec = put(digests.data(), digests.size());
+        ec(put(digests.data(), digests.size()), adding);
     }
 
     /* How many distinct keys there are so far. Reads them all. */
-    std::uint64_t count(std::error_code &ec) noexcept
+    std::uint64_t count(on_error ec = {})
     {
         std::uint64_t n = 0;
-        ec = state();
-        if (!ec)
-            ec = code(bloomfile_builder_count(b_, &n));
+        std::error_code error = state();
+        if (!error)
+            error = code(bloomfile_builder_count(b_, &n));
+        ec(error, "count the keys");
         return n;
     }
 
@@ -170,90 +170,32 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     }
 
     /* Writes the filter, as bloomfile_builder_write(): to a path, to any destination
-     * (bloomfile_to_fd() and the others), or to an image in memory. The builder may go on. */
-    void write(bloomfile_destination &to, std::error_code &ec) noexcept
+     * such as bloomfile_to_fd(), or to an image in memory. The builder may go on. */
+    void write(bloomfile_destination &to, on_error ec = {})
     {
-        ec = state();
-        if (!ec)
-            ec = code(bloomfile_builder_write(b_, &to));
+        std::error_code error = state();
+        if (!error)
+            error = code(bloomfile_builder_write(b_, &to));
+        ec(error, "build", to.kind == BLOOMFILE_TO_PATH ? to.path : "a filter");
     }
-    void write(bloomfile_destination &&to, std::error_code &ec) noexcept
+    void write(bloomfile_destination &&to, on_error ec = {})
     {
         write(to, ec);
     }
-    void write(path_arg path, flag_bits flags, std::error_code &ec) noexcept
+    void write(path_arg path, write_flags flags = {}, on_error ec = {})
     {
-        write(bloomfile_to_path(path.c_str(), flags), ec);
+        write(bloomfile_to_path(path.c_str(), static_cast<unsigned>(flags)), ec);
     }
-    void write(path_arg path, std::error_code &ec) noexcept
+    void write(path_arg path, on_error ec)
     {
         write(path, {}, ec);
     }
-    image write_memory(std::error_code &ec) noexcept
+    image write_memory(on_error ec = {})
     {
         bloomfile_destination to = bloomfile_to_memory();
         write(to, ec);
         return image(to.memory, to.size);
     }
-
-#ifdef __cpp_exceptions
-    explicit builder(const bloomfile_params &p = params())
-    {
-        throw_if(begin(p), "start to build a filter");
-    }
-    void add(argument key)
-    {
-        std::error_code ec;
-        add(key, ec);
-        throw_if(ec, adding);
-    }
-    template <class Other, class = detail::if_other_number_t<argument, Other>>
-    void add(const Other &) = delete;
-    template <class Keys> void add_many(const Keys &keys)
-    {
-        std::error_code ec;
-        add_many(keys, ec);
-        throw_if(ec, adding);
-    }
-    void add_many(std::initializer_list<Key> keys)
-    {
-        add_many<std::initializer_list<Key>>(keys);
-    }
-    void add_digests(span<const bloomfile_digest> digests)
-    {
-        throw_if(put(digests.data(), digests.size()), adding);
-    }
-    std::uint64_t count()
-    {
-        std::error_code ec;
-        const std::uint64_t n = count(ec);
-        throw_if(ec, "count the keys");
-        return n;
-    }
-    void write(path_arg path, flag_bits flags = {})
-    {
-        std::error_code ec;
-        write(path, flags, ec);
-        throw_if(ec, "build", path.c_str());
-    }
-    void write(bloomfile_destination &to)
-    {
-        std::error_code ec;
-        write(to, ec);
-        throw_if(ec, "build a filter");
-    }
-    void write(bloomfile_destination &&to)
-    {
-        write(to);
-    }
-    image write_memory()
-    {
-        std::error_code ec;
-        image made = write_memory(ec);
-        throw_if(ec, "build a filter in memory");
-        return made;
-    }
-#endif
 
   private:
     /* Notes that an exception left an add. */
@@ -289,7 +231,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
         int error = recipe::complete(p);
         if (error == 0)
             error = bloomfile_builder_new(&b_, &p);
-        seed_ = p.seed;
+        how_ = recipe::of(p);
         failed_ = error;
         return code(error);
     }
@@ -309,7 +251,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     }
 
     bloomfile_builder *b_ = nullptr;
-    std::uint64_t seed_ = 0;
+    detail::hashing how_;
     std::atomic<int> failed_ = 0; /* how it began, or ECANCELED */
 };
 

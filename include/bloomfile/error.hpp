@@ -16,8 +16,7 @@ namespace bloomfile
 
 /* What the library has no number for. Its own numbers are negative. */
 enum class errc {
-    closed = 1,     /* no filter is open here: opening failed, or it was moved from */
-    other_keys = 2, /* the file does not say that its keys are those of this type */
+    closed = 1, /* no filter is open here: opening failed, or it was moved from */
 };
 
 namespace detail_of_errors
@@ -33,14 +32,9 @@ class category_type final : public std::error_category
 
     std::string message(int value) const override
     {
-        switch (static_cast<errc>(value)) {
-        case errc::closed:
-            return "no filter is open here: opening it failed, or it was moved from";
-        case errc::other_keys:
-            return "the file does not say that its keys are records of this size "
-                   "(bloomfile::any_keys opens it all the same)";
-        }
-        return bloomfile_strerror(value);
+        return value == static_cast<int>(errc::closed)
+                   ? "no filter is open here: opening it failed, or it was moved from"
+                   : bloomfile_strerror(value);
     }
 
     std::error_condition default_error_condition(int value) const noexcept override
@@ -96,20 +90,54 @@ class BLOOMFILE_API add_error : public error
     std::size_t done;
 };
 
-/* Throws unless `result` is none; `attempt` is what could not be done: "open", and to what. */
+/* Throws if `result` is an error. `attempt` is the verb of the message, and `path` its object. */
 inline void throw_if(std::error_code result, const char *attempt, const char *path = "")
 {
     if (result)
         throw error(result, std::string("cannot ") + attempt + (*path != '\0' ? " " : "") + path);
 }
 
-/* The same for what a function of the C interface returned. */
+/* The same for a result of the C interface. */
 inline void throw_if(int result, const char *attempt, const char *path = "")
 {
     throw_if(code(result), attempt, path);
 }
 
 #endif
+
+/* Where an error goes: to the caller's std::error_code, which is set or cleared. A call that omits
+ * it throws bloomfile::error; if exceptions are switched off, such a call does not compile. */
+class on_error
+{
+  public:
+#ifdef __cpp_exceptions
+    on_error() noexcept = default;
+#else
+    __attribute__((error("bloomfile: without exceptions, pass a std::error_code"))) on_error();
+#endif
+    on_error(std::error_code &ec) noexcept : ec_(&ec)
+    {
+    }
+
+    bool throws() const noexcept
+    {
+        return ec_ == nullptr;
+    }
+    void operator()(std::error_code result, const char *attempt, const char *path = "") const
+    {
+        if (ec_ != nullptr)
+            *ec_ = result;
+#ifdef __cpp_exceptions
+        else
+            throw_if(result, attempt, path);
+#else
+        (void)attempt, (void)path;
+#endif
+    }
+
+  private:
+    std::error_code *ec_ = nullptr;
+};
 
 } // namespace bloomfile
 

@@ -25,14 +25,20 @@ inline constexpr bool is_leaving_owner_v =
 
 } // namespace detail
 
-/* A filter of Keys, open for reading; by default of bytes, which any string is. keys.hpp tells what
- * a Hasher is, and which files are refused since they are not of this one: by BLOOMFILE_EHASH,
- * BLOOMFILE_ESELFTEST or errc::other_keys.
- *
- * What can fail is there twice, as in std::filesystem: with a std::error_code, which it sets and
- * clears, or without one. Then it throws bloomfile::error, and is not there at all where
- * exceptions are switched off. */
-template <class Key = bytes, class Hasher = hasher<Key>> class filter : public handle
+/* How to open a sealed filter: the flags BLOOMFILE_OPEN_* of bloomfile.h. */
+enum class open_flags : unsigned {
+    verify_full = BLOOMFILE_OPEN_VERIFY_FULL,
+    verify_none = BLOOMFILE_OPEN_VERIFY_NONE,
+    accept_unclean = BLOOMFILE_OPEN_ACCEPT_UNCLEAN,
+    prefault = BLOOMFILE_OPEN_PREFAULT,
+    lock = BLOOMFILE_OPEN_LOCK,
+    copy = BLOOMFILE_OPEN_COPY,
+};
+template <> inline constexpr bool detail::is_flags_v<open_flags> = true;
+
+/* Lookups in a filter of Keys, whether it is open for reading or for writing: pass a `const
+ * lookups<Key> &` to functions that take either. Only a filter or a live_filter is made. */
+template <class Key = text, class Hasher = hasher<Key>> class lookups : public handle
 {
   protected:
     using recipe = detail::recipe<Key, Hasher>;
@@ -40,136 +46,29 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
   public:
     using key_type = Key;
     using argument = typename recipe::argument;
-
-    /* Nothing is open: "maybe" to all. */
-    filter() noexcept = default;
-
-    /* As bloomfile_open(); flags are those of bloomfile.h, and any_keys. */
-    filter(path_arg path, flag_bits flags, std::error_code &ec)
-    {
-        open_these(bloomfile_from_path(path.c_str()), with_flags(flags), ec);
-    }
-    filter(path_arg path, std::error_code &ec) : filter(path, {}, ec)
-    {
-    }
-
-    /* As bloomfile_open_with(): how.flags may have any_keys. The Hasher names the hash. */
-    static filter open(const bloomfile_source &from, const bloomfile_open_params &how,
-                       std::error_code &ec)
-    {
-        filter made;
-        made.open_these(from, how, ec);
-        return made;
-    }
-
-    /* Those bytes of an open file, whose descriptor stays the caller's. */
-    static filter from_fd(int fd, std::uint64_t offset, std::uint64_t length, flag_bits flags,
-                          std::error_code &ec)
-    {
-        return open(bloomfile_from_fd(fd, offset, length), with_flags(flags), ec);
-    }
-
-    /* The image must outlive the filter, unless flags have BLOOMFILE_OPEN_COPY. */
-    static filter from_memory(bytes image, flag_bits flags, std::error_code &ec)
-    {
-        return open(bloomfile_from_memory(image.data(), image.size()), with_flags(flags), ec);
-    }
-
-    /* Copies an image that nobody keeps. */
-    template <class Owner, class = std::enable_if_t<detail::is_leaving_owner_v<Owner>>>
-    static filter from_memory(Owner &&made, flag_bits flags, std::error_code &ec)
-    {
-        return from_memory(bytes(made), flags | BLOOMFILE_OPEN_COPY, ec);
-    }
-
-    /* Owns what the C interface has opened; after an error it is closed. */
-    static filter adopt(bloomfile_filter *f, flag_bits flags, std::error_code &ec)
-    {
-        filter made;
-        made.admit(f, f != nullptr ? 0 : BLOOMFILE_EVALUE, flags, ec);
-        return made;
-    }
-
-#ifdef __cpp_exceptions
-    explicit filter(path_arg path, flag_bits flags = {})
-    {
-        std::error_code ec;
-        *this = filter(path, flags, ec);
-        throw_if(ec, "open", path.c_str());
-    }
-    static filter open(const bloomfile_source &from, const bloomfile_open_params &how)
-    {
-        std::error_code ec;
-        filter made = open(from, how, ec);
-        throw_if(ec, "open", from.kind == BLOOMFILE_FROM_PATH ? from.path : "a filter");
-        return made;
-    }
-    static filter from_fd(int fd, std::uint64_t offset = 0,
-                          std::uint64_t length = BLOOMFILE_FROM_REST, flag_bits flags = {})
-    {
-        std::error_code ec;
-        filter made = from_fd(fd, offset, length, flags, ec);
-        throw_if(ec, "open a filter in a file");
-        return made;
-    }
-    static filter from_memory(bytes image, flag_bits flags = {})
-    {
-        std::error_code ec;
-        filter made = from_memory(image, flags, ec);
-        throw_if(ec, "open a filter in memory");
-        return made;
-    }
-    template <class Owner, class = std::enable_if_t<detail::is_leaving_owner_v<Owner>>>
-    static filter from_memory(Owner &&made, flag_bits flags = {})
-    {
-        return from_memory(bytes(made), flags | BLOOMFILE_OPEN_COPY);
-    }
-    static filter adopt(bloomfile_filter *f, flag_bits flags = {})
-    {
-        std::error_code ec;
-        filter made = adopt(f, flags, ec);
-        throw_if(ec, "use the filter for these keys");
-        return made;
-    }
-#endif
-
-    /* Only with one of the same type, which a live filter is not. */
-    template <class Other, class = std::enable_if_t<std::is_same_v<Other, filter>>>
-    void swap(Other &other) noexcept
-    {
-        handle::swap(other);
-    }
+    using list = typename recipe::list;
 
     /* What the filter knows of a key. */
     bloomfile_digest digest(argument key) const
     {
-        return recipe::digest(key, seed());
+        return recipe::digest(key, how());
     }
-    template <class Other, class = detail::if_other_number_t<argument, Other>>
-    bloomfile_digest digest(const Other &) const = delete;
 
     /* false: the key is certainly not in the set. true: it may be. */
     [[nodiscard]] BLOOMFILE_CPP_PART_ bool contains(argument key) const
     {
         return contains_digest(digest(key));
     }
-    template <class Other, class = detail::if_other_number_t<argument, Other>>
-    bool contains(const Other &) const = delete;
-    template <class A = argument, class = std::enable_if_t<std::is_same_v<A, bytes>>>
-    [[nodiscard]] BLOOMFILE_CPP_PART_ bool contains(const void *key, std::size_t size) const
-    {
-        return contains(bytes(key, size));
-    }
 
-    /* All keys of a range (a container, an array), which is read once. Returns how many may be in
-     * the set; hits[i] is set for each, as far as `hits` goes. If the keys or their Hasher throw an
-     * exception, all from some key on are true. */
-    template <class Keys>
+    /* All keys of a range (a container, an array, keys in braces), which is read once. Returns how
+     * many may be in the set; hits[i] is set for each, as far as `hits` goes. If the keys or their
+     * Hasher throw an exception, all from some key on are true. */
+    template <class Keys = list>
     BLOOMFILE_CPP_PART_ std::size_t contains_many(const Keys &keys, span<bool> hits = {}) const
     {
         std::size_t found = 0;
         detail::presumed rest(hits);
-        detail::each_chunk<recipe>(keys, seed(),
+        detail::each_chunk<recipe>(keys, how(),
                                    [&](const bloomfile_digest *digests, std::size_t n)
                                        BLOOMFILE_CPP_LAMBDA_PART_ {
                                            found += contains_digests({ digests, n }, rest.next(n));
@@ -178,58 +77,125 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
         rest.end();
         return found;
     }
-    BLOOMFILE_CPP_PART_ std::size_t contains_many(std::initializer_list<Key> keys,
-                                                  span<bool> hits = {}) const
+
+    /* The same. Returns the answers, as many as there are keys. */
+    template <class Keys = list> BLOOMFILE_CPP_PART_ answers contains_each(const Keys &keys) const
     {
-        return contains_many<std::initializer_list<Key>>(keys, hits);
+        answers all;
+        detail::each_chunk<recipe>(keys, how(),
+                                   [&](const bloomfile_digest *digests, std::size_t n)
+                                       BLOOMFILE_CPP_LAMBDA_PART_ {
+                                           contains_digests({ digests, n }, all.more(n));
+                                           return std::error_code();
+                                       });
+        return all;
     }
 
   protected:
-    static bloomfile_open_params with_flags(unsigned flags) noexcept
+    lookups() noexcept = default;
+    lookups(lookups &&) noexcept = default;
+    lookups &operator=(lookups &&) noexcept = default;
+
+    void open_these(const bloomfile_source &from, bloomfile_open_params how, on_error ec,
+                    const char *attempt)
+    {
+        how.expect |= BLOOMFILE_EXPECT_HASH;
+        how.hash_id = recipe::id;
+        if constexpr (recipe::named)
+            how.self_test_of = recipe::self_test;
+        else {
+            how.expect |= BLOOMFILE_EXPECT_KEYS;
+            how.key_kind = recipe::kind;
+            how.key_size = recipe::key_size;
+        }
+        bloomfile_filter *f;
+        const int error = bloomfile_open_with(&f, &from, &how);
+        admit(f, error, ec, attempt, from.kind == BLOOMFILE_FROM_PATH ? from.path : "a filter");
+    }
+    static bloomfile_open_params with(unsigned flags) noexcept
     {
         bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
         how.flags = flags;
         return how;
     }
 
-    void open_these(const bloomfile_source &from, bloomfile_open_params how, std::error_code &ec)
+    /* Owns an opened filter, if its keys are of this type. */
+    void admit(bloomfile_filter *f, int error, on_error ec, const char *attempt,
+               const char *path = "")
     {
-        bloomfile_filter *f;
-        const unsigned flags = how.flags;
-        how.flags &= ~any_keys;
-        how.expect |= BLOOMFILE_EXPECT_HASH;
-        how.hash_id = hash_id;
-        if constexpr (recipe::named)
-            how.self_test_of = recipe::self_test;
-        const int error = bloomfile_open_with(&f, &from, &how);
-        admit(f, error, flags, ec);
+        bloomfile_info all = BLOOMFILE_INFO_INIT;
+        if (error == 0)
+            error = f != nullptr ? bloomfile_get_info(f, &all) : BLOOMFILE_EVALUE;
+        if (error == 0)
+            error = recipe::fit(all);
+        take(f, recipe::of(all), code(error));
+        ec(code(error), attempt, path);
+    }
+};
+
+/* A filter of Keys, open for reading; by default the keys are text. keys.hpp describes Key and
+ * Hasher. A file of another kind of keys or of another hash is refused: BLOOMFILE_EKEYKIND,
+ * BLOOMFILE_EHASH or BLOOMFILE_ESELFTEST.
+ *
+ * A function that can fail takes a std::error_code as its last argument, which it sets or clears.
+ * If it is omitted, an error is thrown. */
+template <class Key = text, class Hasher = hasher<Key>>
+class filter final : public lookups<Key, Hasher>
+{
+  public:
+    filter() noexcept = default;
+
+    /* As bloomfile_open(). */
+    explicit filter(path_arg path, open_flags flags = {}, on_error ec = {})
+    {
+        this->open_these(bloomfile_from_path(path.c_str()), with(flags), ec, "open");
+    }
+    filter(path_arg path, on_error ec) : filter(path, {}, ec)
+    {
     }
 
-    /* Takes what was opened, and keeps it if it is a filter of these keys. */
-    void admit(bloomfile_filter *f, int error, unsigned flags, std::error_code &ec)
+    /* As bloomfile_open_with(). The types name the expected hash and kind of keys. */
+    static filter open(const bloomfile_source &from, const bloomfile_open_params &how,
+                       on_error ec = {})
     {
-        ec = code(error);
-        take(f, ec);
-        if (!ec)
-            ec = of_these_keys(flags);
-        if (ec)
-            take(nullptr, ec);
+        filter made;
+        made.open_these(from, how, ec, "open");
+        return made;
+    }
+
+    /* Those bytes of an open file, whose descriptor stays the caller's. */
+    static filter from_fd(int fd, std::uint64_t offset = 0,
+                          std::uint64_t length = BLOOMFILE_FROM_REST, open_flags flags = {},
+                          on_error ec = {})
+    {
+        return open(bloomfile_from_fd(fd, offset, length), with(flags), ec);
+    }
+
+    /* The image must outlive the filter, unless flags have open_flags::copy. */
+    static filter from_memory(bytes image, open_flags flags = {}, on_error ec = {})
+    {
+        return open(bloomfile_from_memory(image.data(), image.size()), with(flags), ec);
+    }
+
+    /* Copies a temporary image. */
+    template <class Owner, class = std::enable_if_t<detail::is_leaving_owner_v<Owner>>>
+    static filter from_memory(Owner &&made, open_flags flags = {}, on_error ec = {})
+    {
+        return from_memory(bytes(made), flags | open_flags::copy, ec);
+    }
+
+    /* Owns a filter that the C interface has opened; after an error it is closed. */
+    static filter adopt(bloomfile_filter *f, on_error ec = {})
+    {
+        filter made;
+        made.admit(f, 0, ec, "use the filter for these keys");
+        return made;
     }
 
   private:
-    static constexpr std::uint32_t hash_id = recipe::named ? recipe::id : BLOOMFILE_HASH_XXH3;
-
-    std::error_code of_these_keys(unsigned flags)
+    static bloomfile_open_params with(open_flags flags) noexcept
     {
-        const bloomfile_info all = info();
-        if (all.hash_id != hash_id)
-            return code(BLOOMFILE_EHASH);
-        if (recipe::named && all.self_test != recipe::self_test(seed()))
-            return code(BLOOMFILE_ESELFTEST);
-        if (recipe::record_size == 0 || (flags & any_keys) != 0 ||
-            (all.key_kind == BLOOMFILE_KEYS_FIXED && all.key_size == recipe::record_size))
-            return std::error_code();
-        return make_error_code(errc::other_keys);
+        return lookups<Key, Hasher>::with(static_cast<unsigned>(flags));
     }
 };
 

@@ -18,17 +18,14 @@ namespace bloomfile
 inline namespace v1
 {
 
-/* For opening, beside the flags of bloomfile.h: the file need not say that its keys are records of
- * the size that the type has. Nothing else tells then whether they are. */
-inline constexpr unsigned any_keys = 0x80000000u;
-
 /* Owns what bloomfile_open() makes. It is closed with it, and can be moved, not copied.
  *
  * A handle that has been moved from, or could not be opened, answers "maybe" to every lookup, and
- * check() tells why. So a program that ignores an error reads more, and loses nothing.
+ * check() returns the reason. So a program that ignores an error reads more, and loses nothing.
  *
- * What is const may be called by any number of threads at once. The header has no wrapper of what
- * the C interface does as well with get(): folding, merging, joining slices, patches, measuring. */
+ * Any number of threads may call the const functions concurrently. The header has no wrapper of
+ * what the C interface does as well with get(): folding, merging, joining slices, patches,
+ * measuring. */
 class handle
 {
   public:
@@ -46,8 +43,8 @@ class handle
         return f_ != nullptr;
     }
 
-    /* For the functions of the C interface; nullptr if none is open. release() gives it up, and
-     * leaves it to the caller to close it. */
+    /* For the functions of the C interface; nullptr if no filter is open. release() gives it up,
+     * and leaves it to the caller to close it. */
     bloomfile_filter *get() const noexcept
     {
         return f_;
@@ -86,7 +83,7 @@ class handle
         return f_ != nullptr ? code(bloomfile_recheck(f_)) : why_;
     }
 
-    /* Whether it is time to open the path anew. */
+    /* Whether it is time to open the path again. */
     bool is_stale() const noexcept
     {
         return f_ != nullptr && bloomfile_is_stale(f_);
@@ -95,7 +92,7 @@ class handle
     /* That of its digests. */
     std::uint64_t seed() const noexcept
     {
-        return seed_;
+        return how_.seed;
     }
 
     /* What the header of the file says; all zero if no filter is open. */
@@ -108,19 +105,14 @@ class handle
     }
 
     /* Reads and checks the whole body, as bloomfile_verify(). */
-    void verify(std::error_code &ec, unsigned threads = 0,
-                bloomfile_fault *fault = nullptr) const noexcept
+    void verify(unsigned threads, bloomfile_fault *fault, on_error ec = {}) const
     {
-        ec = f_ != nullptr ? code(bloomfile_verify(f_, threads, fault)) : why_;
+        ec(f_ != nullptr ? code(bloomfile_verify(f_, threads, fault)) : why_, "verify the filter");
     }
-#ifdef __cpp_exceptions
-    void verify(unsigned threads = 0, bloomfile_fault *fault = nullptr) const
+    void verify(on_error ec = {}) const
     {
-        std::error_code ec;
-        verify(ec, threads, fault);
-        throw_if(ec, "verify the filter");
+        verify(0, nullptr, ec);
     }
-#endif
 
     /* Lookups of digests, which are made WITH THE FILTER'S SEED and its hash function. false: the
      * key is certainly not in the set. */
@@ -139,8 +131,8 @@ class handle
         return f_ == nullptr || bloomfile_contains_digest(f_, digest);
     }
 
-    /* Many at once, several times faster than one by one on filters larger than the caches. Returns
-     * the number of hits; hits[i] is set for each, as far as `hits` goes. */
+    /* Many in one call, several times faster than one by one on filters larger than the caches.
+     * Returns the number of hits; hits[i] is set for each, as far as `hits` goes. */
     BLOOMFILE_CPP_PART_ std::size_t contains_digests(span<const bloomfile_digest> digests,
                                                      span<bool> hits = {}) const noexcept
     {
@@ -158,7 +150,7 @@ class handle
     }
 
   protected:
-    /* Not for everybody: filters of other keys have this base, too. */
+    /* Only for types that end a line of derivation: filters of other keys have this base, too. */
     handle(handle &&other) noexcept
     {
         swap(other);
@@ -173,12 +165,12 @@ class handle
     {
         std::swap(f_, other.f_);
         std::swap(pin_, other.pin_);
-        std::swap(seed_, other.seed_);
+        std::swap(how_, other.how_);
         std::swap(why_, other.why_);
     }
 
-    /* Takes a filter in place of what is open here; or closes it, if there is an error. */
-    void take(bloomfile_filter *f, std::error_code ec) noexcept
+    /* Takes a filter in place of the open filter; or closes it, if there is an error. */
+    void take(bloomfile_filter *f, detail::hashing how, std::error_code ec) noexcept
     {
         close();
         why_ = ec;
@@ -187,8 +179,13 @@ class handle
             return;
         }
         f_ = f;
-        seed_ = bloomfile_seed(f);
+        how_ = how;
         pin();
+    }
+
+    const detail::hashing &how() const noexcept
+    {
+        return how_;
     }
 
     /* Anew, once the state of the filter has changed. */
@@ -225,7 +222,7 @@ class handle
 
     bloomfile_filter *f_ = nullptr;
     bloomfile_pinned pin_ = nothing();
-    std::uint64_t seed_ = 0;
+    detail::hashing how_;
     std::error_code why_ = make_error_code(errc::closed); /* no filter is open here */
 };
 

@@ -1,24 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile in C++: what a key is. Include bloomfile.hpp.
+ * bloomfile in C++: types of keys. Include bloomfile.hpp.
  *
- * A filter knows 64 bits of each key, its digest. A Hasher says how these are made of a Key. It has
- * static members only. Two kinds are good.
+ * The Key of a builder or a filter has a type of this table. Nothing else compiles: no bool, no
+ * floating point, no pointer and no struct.
  *
- * A hasher with a number of its own has `id` (BLOOMFILE_APP_HASH_FIRST or above, chosen at random),
- * example(), which returns some key, and either bytes_of(key), the bytes of which XXH3 makes the
- * digest, or digest_of(key, seed), the digest itself: 64 bits as good as random, the topmost above
- * all. Files record `id` and the digest of the example. So a file of another hasher, or of this one
- * before it was changed, is refused when it is opened, and never says a wrong "no".
+ *     Key                        recorded as   lookups and adds take
+ *     text, std::string          text          strings of char or char8_t
+ *     bytes, std::vector         bytes         any bytes, also of strings
+ *     an integer of any width    integers      all integers
+ *     an enumeration             integers      this enumeration
+ *     std::array of N bytes      records       this array
  *
- * A hasher of plain bytes, which are the key for everybody, for the tools, C and Python too, has no
- * `id`, but bytes_of(), which returns a std::array, and `plain_bytes = true`. Files record the size
- * of their keys, and nothing else of them: another order of the same members is not noticed.
+ * An integer of any width is 8 bytes, little-endian, two's complement: the same key has the same
+ * bytes in every language. An unsigned integer from 2^63 on shares its key with a negative one.
  *
- * For integers, enumerations and arrays of bytes there is one of the second kind, for strings the
- * bytes are the key. For anything else name your own:
+ * A filter is opened only if its keys can be of this type, as bloomfile_keys_fit() says; otherwise
+ * the error is BLOOMFILE_EKEYKIND. If the filter holds text in lower case, strings and bytes are
+ * folded before they are hashed (ASCII). So no lookup pays for a check of the kind.
  *
- *     struct edge { // with padding, which is no key
+ * Any other type needs a Hasher, a class with static members. It has a kind or an id:
+ *
+ * - `kind`: all programs agree on the bytes of a key. bytes_of(key) returns them: a std::array for
+ *   BLOOMFILE_KEYS_FIXED, as packed() makes it, and 8 bytes for BLOOMFILE_KEYS_INTEGERS; for
+ *   BLOOMFILE_KEYS_TEXT and BLOOMFILE_KEYS_BYTES any bytes. Files record the kind and the size, so
+ *   another order of the same members is not detected.
+ *
+ * - `id`, BLOOMFILE_APP_HASH_FIRST or above, chosen at random, and example(), which returns a key.
+ *   bytes_of(key) returns the bytes that XXH3 hashes, or digest_of(key, seed) returns 64 bits that
+ *   are as good as random. Files record the id and the digest of the example. A file of another
+ *   hasher, or of an earlier version of this one, is refused when it is opened.
+ *
+ *     struct edge { // has padding, which is not part of the key
  *         std::uint32_t from, to;
  *         bool directed;
  *     };
@@ -32,9 +45,8 @@
  *     };
  *     bloomfile::builder<edge, edge_hasher> b;
  *
- * std::hash is no hasher: it differs between libraries and their versions, and for integers it is
- * often the integer itself. A digest_of() that calls it is possible, and gets an `id` and an
- * example by which a file of another std::hash is refused; bloomfile_hash() of its result spreads
+ * std::hash is not a hasher: it differs between libraries and their versions, and for integers it
+ * is often the integer itself. A digest_of() may call it: bloomfile_hash() of its result spreads
  * its bits.
  */
 #ifndef BLOOMFILE_CPP_KEYS_HPP
@@ -43,12 +55,14 @@
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -73,13 +87,23 @@ inline namespace v1
 namespace detail
 {
 
-template <class T>
-inline constexpr bool is_char_v = std::is_same_v<T, char> || std::is_same_v<T, signed char> ||
-                                  std::is_same_v<T, unsigned char> || std::is_same_v<T, std::byte>
+template <class T, class... Types>
+inline constexpr bool is_any_of_v = (std::is_same_v<T, Types> || ...);
+
 #ifdef __cpp_char8_t
-                                  || std::is_same_v<T, char8_t>
+using utf8 = char8_t;
+#else
+using utf8 = char;
 #endif
-    ;
+template <class T> inline constexpr bool is_text_char_v = is_any_of_v<T, char, utf8>;
+template <class T>
+inline constexpr bool is_char_v =
+    is_text_char_v<T> || is_any_of_v<T, signed char, unsigned char, std::byte>;
+
+/* Integers that are keys. */
+template <class T>
+inline constexpr bool is_integer_v = std::is_integral_v<T> && sizeof(T) <= sizeof(std::uint64_t) &&
+                                     !is_any_of_v<T, bool, char, utf8, wchar_t, char16_t, char32_t>;
 
 template <class C> using data_t = decltype(std::data(std::declval<C &>()));
 template <class C> using element_t = std::remove_pointer_t<data_t<C>>;
@@ -91,19 +115,22 @@ inline constexpr bool
     holds_v<C, T, std::void_t<data_t<C>, decltype(std::size(std::declval<C &>()))>> =
         std::is_convertible_v<element_t<C> (*)[], T (*)[]>;
 
-/* Whether C is a stretch of bytes. An array of char is not, as it may be a literal with its zero.
- */
+/* Whether C is a stretch of bytes, and one of characters. An array of char is not, as it may be a
+ * literal with its zero. */
 template <class C, class = void> inline constexpr bool is_bytes_v = false;
 template <class C>
 inline constexpr bool
     is_bytes_v<C, std::void_t<data_t<C>, decltype(std::size(std::declval<C &>()))>> =
         is_char_v<std::remove_cv_t<element_t<C>>> &&
-        (!std::is_array_v<C> || std::is_same_v<std::remove_cv_t<element_t<C>>, unsigned char> ||
-         std::is_same_v<std::remove_cv_t<element_t<C>>, std::byte>);
+        !(std::is_array_v<C> && is_text_char_v<std::remove_cv_t<element_t<C>>>);
+template <class C, class = void> inline constexpr bool is_text_v = false;
+template <class C>
+inline constexpr bool is_text_v<C, std::enable_if_t<is_bytes_v<C>>> =
+    is_text_char_v<std::remove_cv_t<element_t<C>>>;
 
 } // namespace detail
 
-/* A stretch of memory that belongs to somebody else, for arguments: arrays, std::vector, std::array
+/* A stretch of the caller's memory, for arguments: arrays, std::vector, std::array
  * and, from C++20 on, std::span convert to it. */
 template <class T> class span
 {
@@ -141,7 +168,73 @@ template <class T> class span
     std::size_t size_ = 0;
 };
 
-/* Bytes that belong to somebody else: a key, or an image. Made of a std::string, a
+/* The answers of a batch: a bool for each key, in order. */
+class answers
+{
+  public:
+    answers() noexcept = default;
+    /* For n keys; all are false. */
+    explicit answers(std::size_t n)
+    {
+        std::fill_n(more(n).data(), n, false);
+    }
+    answers(answers &&other) noexcept : it_(std::exchange(other.it_, {}))
+    {
+    }
+    answers &operator=(answers &&other) noexcept
+    {
+        it_ = std::exchange(other.it_, {});
+        return *this;
+    }
+
+    bool *data() noexcept
+    {
+        return it_.data.get();
+    }
+    const bool *data() const noexcept
+    {
+        return it_.data.get();
+    }
+    std::size_t size() const noexcept
+    {
+        return it_.size;
+    }
+    bool operator[](std::size_t i) const noexcept
+    {
+        return it_.data[i];
+    }
+    const bool *begin() const noexcept
+    {
+        return data();
+    }
+    const bool *end() const noexcept
+    {
+        return data() + size();
+    }
+
+  private:
+    template <class, class> friend class lookups;
+
+    /* Of the next n keys. */
+    span<bool> more(std::size_t n)
+    {
+        if (it_.room - it_.size < n) {
+            it_.room = it_.size + (n > it_.size ? n : it_.size);
+            std::unique_ptr<bool[]> larger(new bool[it_.room]);
+            std::copy_n(data(), it_.size, larger.get());
+            it_.data = std::move(larger);
+        }
+        it_.size += n;
+        return { data() + (it_.size - n), n };
+    }
+
+    struct {
+        std::unique_ptr<bool[]> data;
+        std::size_t size = 0, room = 0;
+    } it_;
+};
+
+/* Bytes of the caller's: a key, or an image. Made of a std::string, a
  * std::string_view, a string that ends with a zero, and of all that has data() and size() of char,
  * unsigned char or std::byte, such as the slices of storage engines. */
 class bytes
@@ -174,6 +267,50 @@ class bytes
     std::size_t size_ = 0;
 };
 
+/* A string that is a key: a std::string, a std::string_view, a string that ends with a zero, and
+ * all that has data() and size() of char or char8_t. */
+class text : public bytes
+{
+  public:
+    constexpr text() noexcept = default;
+    constexpr text(const char *data, std::size_t size) noexcept : bytes(data, size)
+    {
+    }
+    text(const char *string) noexcept : bytes(string)
+    {
+    }
+#ifdef __cpp_char8_t
+    text(const char8_t *string) noexcept : bytes(string, std::char_traits<char8_t>::length(string))
+    {
+    }
+#endif
+    text(std::nullptr_t) = delete;
+    template <class C, class = std::enable_if_t<detail::is_text_v<C>>>
+    constexpr text(const C &c) noexcept : bytes(std::data(c), std::size(c))
+    {
+    }
+};
+
+/* An integer that is a key: of any width and sign, but no bool, no character, nothing that would
+ * have to be converted. */
+class integer
+{
+  public:
+    template <class T, class = std::enable_if_t<detail::is_integer_v<T>>>
+    constexpr integer(T value) noexcept : bits_(static_cast<std::uint64_t>(value))
+    {
+    }
+
+    /* As 64 bits, two's complement. */
+    constexpr std::uint64_t bits() const noexcept
+    {
+        return bits_;
+    }
+
+  private:
+    std::uint64_t bits_;
+};
+
 /* The name of a file: a string that ends with a zero, a std::string, a std::filesystem::path. */
 class path_arg
 {
@@ -197,140 +334,105 @@ class path_arg
     const char *path_;
 };
 
-/* Flags of the C interface, which are unsigned: BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_COPY.
- * 0: none. Neither a bool nor a number of another type is one. */
-class flag_bits
-{
-  public:
-    constexpr flag_bits() noexcept = default;
-    constexpr flag_bits(unsigned bits) noexcept : bits_(bits)
-    {
-    }
-    constexpr flag_bits(int bits) noexcept : bits_(static_cast<unsigned>(bits))
-    {
-    }
-    template <class T,
-              class = std::enable_if_t<!std::is_same_v<T, unsigned> && !std::is_same_v<T, int>>>
-    flag_bits(T) = delete;
-
-    constexpr operator unsigned() const noexcept
-    {
-        return bits_;
-    }
-
-  private:
-    unsigned bits_ = 0;
-};
-
 namespace detail
 {
 
 template <class T> using plain_t = std::remove_cv_t<std::remove_reference_t<T>>;
 
-/* Whether integers of both types have the same bytes. */
-template <class T, class U>
-inline constexpr bool same_integers_v =
-    std::is_integral_v<T> &&std::is_integral_v<U> && !std::is_same_v<T, bool> &&
-    !std::is_same_v<U, bool> && sizeof(T) == sizeof(U) &&
-    std::is_signed_v<T> == std::is_signed_v<U>;
+/* Enumerations of flags. */
+template <class Flags> inline constexpr bool is_flags_v = false;
+template <class Flags> using if_flags_t = std::enable_if_t<is_flags_v<Flags>, Flags>;
 
-template <class T> inline constexpr bool is_number_v = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+/* N of a std::array of N bytes; else 0. */
+template <class T> inline constexpr std::size_t array_size_v = 0;
+template <class T, std::size_t N>
+inline constexpr std::size_t array_size_v<std::array<T, N>> = is_char_v<T> ? N : 0;
 
-/* Whether a T is made of this without a loss, such as by an operator T(). */
-template <class T, class Given, class = void> inline constexpr bool makes_v = false;
-template <class T, class Given>
-inline constexpr bool makes_v<T, Given, std::void_t<decltype(T{ std::declval<Given &>() })>> = true;
-
-/* Whether keys are numbers or enumerations and this is a number of another type, or converts to
- * one that does not fit: it would be converted, and be another key. */
-template <class Key, class Given>
-inline constexpr bool is_other_key_v =
-    is_number_v<Given> ? !std::is_same_v<Key, Given> && !same_integers_v<Key, Given>
-                       : !makes_v<Key, Given>;
-template <class Argument, class Given>
-inline constexpr bool is_other_number_v =
-    is_number_v<plain_t<Argument>> &&is_other_key_v<plain_t<Argument>, plain_t<Given>>;
-
-/* Compilers show this name with the deleted function that was called. */
-template <class Key> struct number_of_another_type_would_be_another_key_so_write_static_cast_to;
-template <class Argument, class Given>
-using if_other_number_t = std::enable_if_t<
-    is_other_number_v<Argument, Given>,
-    number_of_another_type_would_be_another_key_so_write_static_cast_to<plain_t<Argument>>>;
-
-/* The bytes of a number, least significant first on every machine. */
-template <class T> struct little_endian {
-    static_assert(std::is_integral_v<T> || std::is_enum_v<T>,
+/* Numbers have their least significant byte first on every machine. */
+template <class T> void pack(const T &value, unsigned char *&to) noexcept
+{
+    static_assert(std::is_integral_v<T> || std::is_enum_v<T> || array_size_v<T> > 0,
                   "bloomfile::packed() takes integers, enumerations and std::arrays of bytes: "
                   "floating point has two zeros, structs have padding, pointers mean nothing to "
                   "others");
-    static constexpr std::size_t size = sizeof(T);
-    static void put(T value, unsigned char *to) noexcept
-    {
+    if constexpr (array_size_v < T >> 0) {
+        std::memcpy(to, value.data(), sizeof value);
+        to += sizeof value;
+    } else {
         auto bits = static_cast<std::uint64_t>(value);
         static_assert(sizeof value <= sizeof bits, "integers have at most 64 bits");
-        for (std::size_t i = 0; i < size; i++, bits >>= 8)
-            to[i] = static_cast<unsigned char>(bits & 0xff);
+        for (std::size_t i = 0; i < sizeof value; i++, bits >>= 8)
+            *to++ = static_cast<unsigned char>(bits & 0xff);
     }
-};
-
-template <class T, std::size_t N> struct little_endian<std::array<T, N>> {
-    static_assert(is_char_v<T>, "of arrays, bloomfile::packed() takes those of bytes");
-    static constexpr std::size_t size = N;
-    static void put(const std::array<T, N> &value, unsigned char *to) noexcept
-    {
-        if (N > 0)
-            std::memcpy(to, value.data(), N);
-    }
-};
-
-template <class T> inline constexpr std::size_t array_size_v = 0;
-template <class T, std::size_t N> inline constexpr std::size_t array_size_v<std::array<T, N>> = N;
+}
 
 } // namespace detail
 
+/* Flags of the same type combine. */
+template <class Flags> constexpr detail::if_flags_t<Flags> operator|(Flags a, Flags b) noexcept
+{
+    return static_cast<Flags>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+template <class Flags> constexpr detail::if_flags_t<Flags> operator&(Flags a, Flags b) noexcept
+{
+    return static_cast<Flags>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
+}
+template <class Flags> constexpr detail::if_flags_t<Flags> &operator|=(Flags &a, Flags b) noexcept
+{
+    return a = a | b;
+}
+
 /* The bytes of these members, one behind the other, without padding and the same on every machine:
- * what a bytes_of() returns. Mind that long has 4 or 8 bytes; std::int64_t has 8. */
+ * as a bytes_of() returns them. Mind that long has 4 or 8 bytes; std::int64_t has 8. */
 template <class... T> auto packed(const T &...members) noexcept
 {
-    std::array<unsigned char, (std::size_t{ 0 } + ... + detail::little_endian<T>::size)> all{};
+    std::array<unsigned char, (std::size_t{ 0 } + ... + sizeof(T))> all{};
     unsigned char *to = all.data();
-    (void)to;
-    ((detail::little_endian<T>::put(members, to), to += detail::little_endian<T>::size), ...);
+    (detail::pack(members, to), ..., static_cast<void>(to));
     return all;
 }
 
 /* The hasher of a key that names none. */
 template <class Key, class = void> struct hasher {
     static_assert(sizeof(Key) == 0,
-                  "bloomfile: it is not known what the bytes of this key are. Name a Hasher, "
-                  "filter<Key, Hasher>: the head of bloomfile/keys.hpp tells what it must have");
+                  "bloomfile: this type is not a key, as its bytes are not known. Name a Hasher, "
+                  "filter<Key, Hasher>: see the head of bloomfile/keys.hpp");
 };
 
-/* Keys of any length. What is asked for and added may be any kind of bytes. */
 template <class Key>
-struct hasher<Key, std::enable_if_t<std::is_convertible_v<const Key &, bytes> &&
-                                    detail::array_size_v<Key> == 0>> {
-    static constexpr bool plain_bytes = true;
-    using argument = bytes;
+struct hasher<Key, std::enable_if_t<
+                       (detail::is_bytes_v<Key> ||
+                        detail::is_any_of_v<Key, bytes, text>)&&detail::array_size_v<Key> == 0>> {
+    static constexpr bool is_text = detail::is_text_v<Key> || std::is_same_v<Key, text>;
+    static constexpr auto kind = is_text ? BLOOMFILE_KEYS_TEXT : BLOOMFILE_KEYS_BYTES;
+    using argument = std::conditional_t<is_text, text, bytes>;
     static bytes bytes_of(bytes key) noexcept
     {
         return key;
     }
 };
 
+template <class Key> struct hasher<Key, std::enable_if_t<detail::is_integer_v<Key>>> {
+    static constexpr auto kind = BLOOMFILE_KEYS_INTEGERS;
+    using argument = integer;
+    static auto bytes_of(integer key) noexcept
+    {
+        return packed(key.bits());
+    }
+};
+
 template <class Key>
-struct hasher<Key, std::enable_if_t<std::is_integral_v<Key> || std::is_enum_v<Key>>> {
-    static constexpr bool plain_bytes = true;
+struct hasher<Key, std::enable_if_t<std::is_enum_v<Key> && !std::is_same_v<Key, std::byte>>> {
+    static constexpr auto kind = BLOOMFILE_KEYS_INTEGERS;
     static auto bytes_of(Key key) noexcept
     {
-        return packed(key);
+        return packed(integer(static_cast<std::underlying_type_t<Key>>(key)).bits());
     }
 };
 
 template <class T, std::size_t N>
 struct hasher<std::array<T, N>, std::enable_if_t<detail::is_char_v<T>>> {
-    static constexpr bool plain_bytes = true;
+    static constexpr auto kind = BLOOMFILE_KEYS_FIXED;
     static auto bytes_of(const std::array<T, N> &key) noexcept
     {
         return packed(key);
@@ -340,19 +442,34 @@ struct hasher<std::array<T, N>, std::enable_if_t<detail::is_char_v<T>>> {
 namespace detail
 {
 
-template <class H, class = void> inline constexpr bool has_id_v = false;
-template <class H> inline constexpr bool has_id_v<H, std::void_t<decltype(H::id)>> = true;
+template <class H, class = void> inline constexpr std::uint32_t id_v = BLOOMFILE_HASH_XXH3;
+template <class H> inline constexpr std::uint32_t id_v<H, std::void_t<decltype(H::id)>> = H::id;
 
 template <class H, class = void> inline constexpr bool has_example_v = false;
 template <class H>
 inline constexpr bool has_example_v<H, std::void_t<decltype(H::example())>> = true;
 
-template <class H, class = void> inline constexpr bool is_plain_v = false;
+template <class H, class = void> inline constexpr std::uint32_t kind_v = BLOOMFILE_KEYS_UNKNOWN;
 template <class H>
-inline constexpr bool is_plain_v<H, std::void_t<decltype(H::plain_bytes)>> = H::plain_bytes;
+inline constexpr std::uint32_t kind_v<H, std::void_t<decltype(H::kind)>> = H::kind;
 
+/* A number that is not converted from another type. */
+template <class Key> struct exactly {
+    template <class T, class = std::enable_if_t<std::is_same_v<T, Key>>>
+    constexpr exactly(T number) noexcept : value(number)
+    {
+    }
+    constexpr operator const Key &() const noexcept
+    {
+        return value;
+    }
+    Key value;
+};
+
+/* What lookups and adds take. */
 template <class H, class Key, class = void> struct argument_of {
-    using type = const Key &;
+    using type = std::conditional_t<std::is_arithmetic_v<Key> || std::is_enum_v<Key>, exactly<Key>,
+                                    const Key &>;
 };
 template <class H, class Key> struct argument_of<H, Key, std::void_t<typename H::argument>> {
     using type = typename H::argument;
@@ -369,35 +486,44 @@ inline constexpr bool
     has_digest_v<H, A, std::void_t<decltype(H::digest_of(std::declval<A>(), std::uint64_t{}))>> =
         std::is_same_v<decltype(H::digest_of(std::declval<A>(), std::uint64_t{})), std::uint64_t>;
 
-template <class H> constexpr std::uint32_t id_of()
-{
-    if constexpr (has_id_v<H>)
-        return H::id;
-    else
-        return 0;
-}
-
 /* Bytes of each key; 0: not always the same. */
 template <class H, class A> constexpr std::size_t size_of()
 {
     if constexpr (has_bytes_v<H, A>)
-        return array_size_v<decltype(H::bytes_of(std::declval<A>()))>;
+        return array_size_v<plain_t<decltype(H::bytes_of(std::declval<A>()))>>;
     else
         return 0;
 }
 
+inline bloomfile_digest hash_lower(std::uint64_t seed, const void *key, std::size_t size)
+{
+    std::string all(static_cast<const char *>(key), size);
+    for (char &c : all)
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+    return bloomfile_hash(seed, all.data(), size);
+}
+
+/* How a filter makes digests. */
+struct hashing {
+    std::uint64_t seed = 0;
+    bloomfile_digest (*hash)(std::uint64_t seed, const void *key, std::size_t size) =
+        bloomfile_hash; /* of strings and bytes; hash_lower for text in lower case */
+};
+
 /* What a Hasher says, once it has been found to be one. */
 template <class Key, class Hasher> struct recipe {
     using argument = typename argument_of<Hasher, Key>::type;
+    using list = std::initializer_list<plain_t<argument>>; /* of keys in braces */
 
-    static constexpr bool named = has_id_v<Hasher>;
     static constexpr bool by_bytes = has_bytes_v<Hasher, argument>;
-    /* Nothing has to be recorded of them: keys are bytes, as they are for C. */
-    static constexpr bool any_bytes = !named && std::is_same_v<argument, bytes>;
-    static constexpr std::uint32_t id = id_of<Hasher>(); /* 0: XXH3 of plain bytes */
+    static constexpr std::uint32_t id = id_v<Hasher>, kind = kind_v<Hasher>;
+    static constexpr bool named = id != BLOOMFILE_HASH_XXH3;
     static constexpr std::size_t size = size_of<Hasher, argument>();
-    /* Bytes of each key, where files record that; else 0. */
-    static constexpr auto record_size = static_cast<std::uint32_t>(named || any_bytes ? 0 : size);
+    static constexpr auto key_size =
+        static_cast<std::uint32_t>(kind == BLOOMFILE_KEYS_FIXED ? size : 0);
+    /* Keys are stretches of bytes, which are hashed where they are. */
+    static constexpr bool stretches = !named && std::is_base_of_v<bytes, argument>;
 
     static_assert(by_bytes || has_digest_v<Hasher, argument>,
                   "bloomfile: a Hasher has static bytes_of(key) or std::uint64_t digest_of(key, "
@@ -406,38 +532,61 @@ template <class Key, class Hasher> struct recipe {
     static_assert(named || by_bytes || !has_digest_v<Hasher, argument>,
                   "bloomfile: a hash function of your own needs an `id` and an example(), by "
                   "which files of another one are refused");
-    static_assert(named || is_plain_v<Hasher> || !by_bytes,
+    static_assert(named != (kind != BLOOMFILE_KEYS_UNKNOWN) || !by_bytes,
                   "bloomfile: give the Hasher an `id` and an example(), by which files of another "
-                  "one are refused; or plain_bytes = true, if all programs agree on these bytes");
+                  "one are refused; or a `kind`, if all programs agree on these bytes");
     static_assert(!named || has_example_v<Hasher>,
                   "bloomfile: a Hasher with an `id` has a static example(), some key, whose "
                   "digest files record");
     static_assert(!named || id >= BLOOMFILE_APP_HASH_FIRST,
                   "bloomfile: an `id` is BLOOMFILE_APP_HASH_FIRST or above");
-    static_assert(named || any_bytes || !by_bytes || !is_plain_v<Hasher> ||
-                      (size > 0 && size <= BLOOMFILE_MAX_KEY_SIZE),
-                  "bloomfile: bytes_of() of plain bytes returns a std::array, so that files can "
-                  "record its size; for keys of several sizes choose an `id`");
+    static_assert(kind != BLOOMFILE_KEYS_FIXED || (size > 0 && size <= BLOOMFILE_MAX_KEY_SIZE),
+                  "bloomfile: bytes_of() of BLOOMFILE_KEYS_FIXED returns a std::array, so that "
+                  "files can record its size");
+    static_assert(kind != BLOOMFILE_KEYS_INTEGERS || size == sizeof(std::uint64_t),
+                  "bloomfile: bytes_of() of BLOOMFILE_KEYS_INTEGERS returns a std::array of 8");
+    static_assert(kind <= BLOOMFILE_KEYS_BYTES && kind != BLOOMFILE_KEYS_LOWER,
+                  "bloomfile: a `kind` is BLOOMFILE_KEYS_TEXT, _INTEGERS, _FIXED or _BYTES");
 
-    static bloomfile_digest digest(argument key, std::uint64_t seed)
+    static bloomfile_digest digest(argument key, hashing how)
     {
         if constexpr (by_bytes) {
             const auto &all = Hasher::bytes_of(key);
             const bytes b(all);
-            return bloomfile_hash(seed, b.data(), b.size());
+            if constexpr (kind == BLOOMFILE_KEYS_TEXT || kind == BLOOMFILE_KEYS_BYTES)
+                return how.hash(how.seed, b.data(), b.size());
+            else
+                return bloomfile_hash(how.seed, b.data(), b.size());
         } else
-            return Hasher::digest_of(key, seed);
+            return Hasher::digest_of(key, how.seed);
     }
 
     static std::uint64_t self_test(std::uint64_t seed)
     {
         if constexpr (named)
-            return digest(Hasher::example(), seed);
+            return digest(Hasher::example(), { seed, bloomfile_hash });
         else
             return (void)seed, 0;
     }
 
-    /* Params that say what the keys are. */
+    /* How digests are made for a filter with these params or this header. */
+    template <class Header> static hashing of(const Header &h) noexcept
+    {
+        return { h.seed, h.key_kind == BLOOMFILE_KEYS_LOWER ? hash_lower : bloomfile_hash };
+    }
+
+    /* Whether a filter may have these keys: 0, or an error. */
+    static int fit(const bloomfile_info &filter)
+    {
+        if (filter.hash_id != id)
+            return BLOOMFILE_EHASH;
+        if constexpr (named)
+            return filter.self_test == self_test(filter.seed) ? 0 : BLOOMFILE_ESELFTEST;
+        else
+            return bloomfile_keys_fit(&filter, kind, key_size);
+    }
+
+    /* Params that name the kind of keys. */
     static int complete(bloomfile_params &p)
     {
         if constexpr (named) {
@@ -445,14 +594,18 @@ template <class Key, class Hasher> struct recipe {
                 return BLOOMFILE_EVALUE;
             p.hash_id = id;
             p.self_test = self_test(p.seed);
-        } else if constexpr (record_size > 0) {
-            if (p.key_kind != BLOOMFILE_KEYS_UNKNOWN &&
-                (p.key_kind != BLOOMFILE_KEYS_FIXED || p.key_size != record_size))
-                return BLOOMFILE_EVALUE;
-            p.key_kind = BLOOMFILE_KEYS_FIXED;
-            p.key_size = record_size;
+            return 0;
+        } else {
+            if (p.key_kind == BLOOMFILE_KEYS_UNKNOWN) {
+                p.key_kind = kind;
+                p.key_size = key_size;
+            }
+            bloomfile_info wanted = BLOOMFILE_INFO_INIT;
+            wanted.hash_id = p.hash_id != 0 ? p.hash_id : id;
+            wanted.key_kind = p.key_kind;
+            wanted.key_size = p.key_size;
+            return fit(wanted);
         }
-        return named || p.hash_id == 0 ? 0 : BLOOMFILE_EHASH;
     }
 };
 
@@ -489,7 +642,7 @@ class presumed
         rest_ = rest_.from(n);
         return these;
     }
-    /* No exception came; what is left was not asked for. */
+    /* No exception came; the caller did not want the rest. */
     BLOOMFILE_CPP_PART_ void end() noexcept
     {
         rest_ = {};
@@ -505,29 +658,31 @@ inline constexpr std::size_t chunk = 2048, group = 64;
 static_assert(chunk % group == 0);
 
 template <class Recipe, class Keys, class Do>
-BLOOMFILE_CPP_PART_ std::error_code each_chunk(const Keys &keys, std::uint64_t seed, Do what)
+BLOOMFILE_CPP_PART_ std::error_code each_chunk(const Keys &keys, hashing how, Do what)
 {
-    static_assert(!is_other_number_v<typename Recipe::argument, element_of_t<Keys>>,
-                  "bloomfile: these are not of the type of the keys, and would be converted to "
-                  "other keys. Write static_cast<Key>() where they are made");
+    using argument = typename Recipe::argument;
+    static_assert(std::is_convertible_v<const element_of_t<Keys> &, argument>,
+                  "bloomfile: the elements of this range are not keys of this type");
+    constexpr bool in_place = Recipe::stretches && stays_v<Keys>;
     bloomfile_digest digests[chunk];
-    bytes requested[group];
+    std::conditional_t<in_place, argument, bytes> requested[group];
     std::size_t n = 0, held = 0;
     const auto hash_held = [&]() BLOOMFILE_CPP_LAMBDA_PART_ {
-        for (std::size_t i = 0; i < held; i++)
-            digests[n++] = bloomfile_hash(seed, requested[i].data(), requested[i].size());
+        if constexpr (in_place)
+            for (std::size_t i = 0; i < held; i++)
+                digests[n++] = Recipe::digest(requested[i], how);
         held = 0;
     };
     for (const auto &key : keys) {
-        if constexpr (Recipe::any_bytes && stays_v<Keys>) {
-            const bytes one(key);
+        if constexpr (in_place) {
+            const argument one(key);
             __builtin_prefetch(one.data());
             __builtin_prefetch(static_cast<const char *>(one.data()) + one.size());
             requested[held++] = one;
             if (held == group)
                 hash_held();
         } else
-            digests[n++] = Recipe::digest(key, seed);
+            digests[n++] = Recipe::digest(key, how);
         if (n == chunk) {
             if (const std::error_code error = what(digests, n))
                 return error;

@@ -14,7 +14,7 @@ namespace bloomfile
 inline namespace v1
 {
 
-/* The shape of filters in bytes of the caller's own, as bloomfile_view.h tells: a few bytes, to be
+/* The shape of filters in bytes of the caller's own, see bloomfile_view.h: a few bytes, to be
  * copied. Memory that is smaller than the shape needs is never read or written: it answers "maybe",
  * and adding is errc::closed. One that has no shape does so, too. */
 class view
@@ -23,33 +23,23 @@ class view
     view() noexcept = default;
 
     /* For n keys at that rate, as bloomfile_view_for(); layout 0: the best for the size. */
-    view(std::uint64_t n, double fpr, std::error_code &ec, std::uint32_t layout = 0) noexcept
+    view(std::uint64_t n, double fpr, std::uint32_t layout, on_error ec = {})
     {
-        ec = code(bloomfile_view_for(&shape_, layout, n, fpr));
+        ec(code(bloomfile_view_for(&shape_, layout, n, fpr)), "size a filter");
+    }
+    view(std::uint64_t n, double fpr, on_error ec = {}) : view(n, fpr, 0, ec)
+    {
     }
 
     /* That of a compact form, as bloomfile_view_open(): its checksum, and that it was made with
      * this seed. `blob` is the body of the calls below. */
-    static view of(bytes blob, std::uint64_t seed, std::error_code &ec) noexcept
+    static view of(bytes blob, std::uint64_t seed, on_error ec = {})
     {
         view found;
-        ec = code(bloomfile_view_open(&found.shape_, seed, blob.data(), blob.size()));
+        ec(code(bloomfile_view_open(&found.shape_, seed, blob.data(), blob.size())),
+           "open a compact filter");
         return found;
     }
-
-#ifdef __cpp_exceptions
-    view(std::uint64_t n, double fpr, std::uint32_t layout = 0)
-    {
-        throw_if(code(bloomfile_view_for(&shape_, layout, n, fpr)), "size a filter");
-    }
-    static view of(bytes blob, std::uint64_t seed)
-    {
-        std::error_code ec;
-        const view found = of(blob, seed, ec);
-        throw_if(ec, "open a compact filter");
-        return found;
-    }
-#endif
 
     /* For the functions of the C interface. */
     const bloomfile_view &get() const noexcept
@@ -69,23 +59,21 @@ class view
 
     /* Adds digests, made by bloomfile_hash(), to a body that was all zeros before the first. */
     void add_digests(span<unsigned char> body, span<const bloomfile_digest> digests,
-                     std::error_code &ec) const noexcept
+                     on_error ec = {}) const
     {
-        ec = std::error_code();
-        if (!fits(body.size(), 0))
-            ec = make_error_code(errc::closed);
-        else
+        const bool fit = fits(body.size(), 0);
+        if (fit)
             bloomfile_view_add_digests(&shape_, body.data(), digests.data(), digests.size());
+        ec(fit ? std::error_code() : make_error_code(errc::closed), "add keys to a compact filter");
     }
 
     /* Makes the compact form of a body, whose digests were made with that seed. */
-    void seal(span<unsigned char> blob, std::uint64_t seed, std::error_code &ec) const noexcept
+    void seal(span<unsigned char> blob, std::uint64_t seed, on_error ec = {}) const
     {
-        ec = std::error_code();
-        if (!fits(blob.size(), BLOOMFILE_TRAILER_SIZE))
-            ec = make_error_code(errc::closed);
-        else
+        const bool fit = fits(blob.size(), BLOOMFILE_TRAILER_SIZE);
+        if (fit)
             bloomfile_view_write_trailer(&shape_, seed, blob.data());
+        ec(fit ? std::error_code() : make_error_code(errc::closed), "seal a compact filter");
     }
 
     /* false: the key of this digest was certainly not added. */

@@ -60,11 +60,10 @@ alone() {
 cat >address.cc <<'END'
 #include <bloomfile.hpp>
 using filter = bloomfile::filter<std::uint64_t>;
-bool (filter::*one)(const std::uint64_t &) const = &filter::contains;
+bool (filter::*one)(bloomfile::integer) const = &filter::contains;
 bool (filter::*digest)(bloomfile_digest) const noexcept = &filter::contains_digest;
 std::size_t (filter::*many)(const std::array<std::uint64_t, 2> &, bloomfile::span<bool>) const = &filter::contains_many;
-std::size_t (filter::*listed)(std::initializer_list<std::uint64_t>, bloomfile::span<bool>) const =
-    &filter::contains_many;
+bloomfile::answers (bloomfile::filter<std::uint64_t>::*each)(const std::array<std::uint64_t, 2> &) const = &filter::contains_each;
 void (filter::*prefetch)(bloomfile_digest) const noexcept = &filter::prefetch_digest;
 END
 
@@ -73,7 +72,7 @@ no_shared_lookups() {
     for level in -O0 -O2; do
         "$1" -std=c++17 $level -march=native -I"$headers" -c address.cc -o address.o || fail "$1: address.cc"
         nm -C address.o >symbols
-        grep -q 'filter.*::contains' symbols || { cat symbols; fail "$1: no lookups in address.o"; }
+        grep -q 'lookups.*::contains' symbols || { cat symbols; fail "$1: no lookups in address.o"; }
         ! grep '^[0-9a-f]* *[TWVu] .*\(contains\|prefetch\|presumed\|each_chunk\)' symbols ||
             fail "$1, $level: other objects could get these functions"
     done
@@ -138,23 +137,28 @@ struct low { static constexpr unsigned id = 7; static padded example() { return 
              static auto bytes_of(const padded &p) { return bloomfile::packed(p.i, p.c); } };
 struct lone { static constexpr unsigned id = BLOOMFILE_APP_HASH_FIRST;
               static auto bytes_of(const padded &p) { return bloomfile::packed(p.i, p.c); } };
-struct uneven { static constexpr bool plain_bytes = true;
+struct uneven { static constexpr auto kind = BLOOMFILE_KEYS_FIXED;
                 static std::string bytes_of(const padded &) { return ""; } };
+struct narrow { static constexpr auto kind = BLOOMFILE_KEYS_INTEGERS;
+                static auto bytes_of(const padded &p) { return bloomfile::packed(p.i); } };
+struct other_kind { static constexpr unsigned kind = 6;
+                    static auto bytes_of(const padded &p) { return bloomfile::packed(p.i); } };
 template <class Key, class... Hasher> constexpr std::size_t size = sizeof(bloomfile::filter<Key, Hasher...>);
-auto a = size<padded> + size<float> + size<int, std::hash<int>> + size<int, nameless> + size<padded, own_bytes> +
-         size<padded, low> + size<padded, lone> + size<padded, uneven>;
+auto a = size<padded> + size<float> + size<bool> + size<char> + size<const char *> + size<int, std::hash<int>> +
+         size<int, nameless> + size<padded, own_bytes> + size<padded, low> + size<padded, lone> + size<padded, uneven> +
+         size<padded, narrow> + size<padded, other_kind>;
 auto b = bloomfile::packed(1.5);
-auto c = bloomfile::filter<std::uint64_t>().contains_many(std::vector<int>());
-auto d = bloomfile::filter<std::uint64_t>().contains(5);
-bloomfile::filter<> e("e", true);
+auto c = bloomfile::filter<std::uint64_t>().contains_many(std::vector<double>());
+auto d = bloomfile::filter<std::uint64_t>().contains(5.5);
+bloomfile::filter<> e("e", 1u);
 END
 ! "${CXX:-c++}" -std=c++17 -I"$headers" -fsyntax-only wrong.cc 2>errors || fail "wrong.cc: compiles"
 tr -s '\n' ' ' <errors >said
-for words in 'hasher<padded.*Name a Hasher' 'hasher<float.*Name a Hasher' 'std::hash is none' \
-    'hash function of your own needs an `id`' 'or plain_bytes = true, if all programs agree' \
-    'an `id` is BLOOMFILE_APP_HASH_FIRST or above' 'has a static example()' 'returns a std::array' \
-    'floating point has two zeros' 'would be converted to other keys. Write static_cast<Key>' \
-    'number_of_another_type_would_be_another_key_so_write_static_cast_to<.*long' 'flag_bits(T).*bool'; do
+for words in 'hasher<padded.*Name a Hasher' 'hasher<float' 'hasher<bool' 'hasher<char' 'hasher<.*char.*\*' \
+    'std::hash is none' 'hash function of your own needs an `id`' 'or a `kind`, if all programs agree' \
+    'an `id` is BLOOMFILE_APP_HASH_FIRST or above' 'has a static example()' 'FIXED returns a std::array' \
+    'INTEGERS returns a std::array of 8' 'a `kind` is BLOOMFILE_KEYS_TEXT' 'floating point has two zeros' \
+    'elements of this range are not keys' 'integer' 'filter<>::filter\|open_flags'; do
     grep -q -- "$words" said || { cat errors; fail "not said: $words"; }
 done
 echo "what does not compile: good"

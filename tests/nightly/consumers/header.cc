@@ -15,7 +15,7 @@ void publish(const char *path, std::error_code &ec)
     params.label = "fruit";
     bloomfile::builder b(params, ec);
     b.add_many({ "apple", "pear", "quince" }, ec);
-    b.write(path, BLOOMFILE_TO_REPLACE, ec);
+    b.write(path, bloomfile::write_flags::replace, ec);
 }
 
 } // namespace
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     const char *path = argc > 1 ? argv[1] : "fruit.bloom";
     std::error_code ec;
     publish(path, ec);
-    const bloomfile::filter f(path, BLOOMFILE_OPEN_VERIFY_FULL, ec);
+    const bloomfile::filter f(path, bloomfile::open_flags::verify_full, ec);
     if (ec) {
         std::fprintf(stderr, "%s: %s\n", path, ec.message().c_str());
         return 1;

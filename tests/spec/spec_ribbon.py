@@ -38,41 +38,41 @@ def words_in(lines):
 
 class Head:
     def __init__(self, value, lines):
-        self.blocks, self.seed, self.keys = value & 0xFFFF, value >> 16 & 127, value >> 32
+        self.groups, self.seed, self.keys = value & 0xFFFF, value >> 16 & 127, value >> 32
         words = words_in(lines)
-        self.is_solved = 2 <= self.blocks <= words // 2 and value >> 23 & 511 == 0
+        self.is_solved = 2 <= self.groups <= words // 2 and value >> 23 & 511 == 0
         self.is_valid = self.is_solved or value & 0xFF80FFFF == 0
-        self.columns = Columns(words, self.blocks) if self.is_solved else None
+        self.columns = Columns(words, self.groups) if self.is_solved else None
 
 
 def head_of(page):
     return Head(int.from_bytes(page[:8], "little"), len(page) // 64)
 
 
-def head_value(blocks, seed, keys):
-    return blocks | seed << 16 | min(keys, LARGEST_KEYS) << 32
+def head_value(groups, seed, keys):
+    return groups | seed << 16 | min(keys, LARGEST_KEYS) << 32
 
 
-# --- ribbon.md 3 Groups, here blocks, and columns ---
+# --- ribbon.md 3 Groups and columns ---
 
 class Columns:
-    def __init__(self, words, blocks):
-        self.words, self.blocks = words, blocks
-        self.r = min(32, words // blocks)
-        self.few = blocks if self.r == 32 else blocks * (self.r + 1) - words
+    def __init__(self, words, groups):
+        self.words, self.groups = words, groups
+        self.r = min(32, words // groups)
+        self.few = groups if self.r == 32 else groups * (self.r + 1) - words
 
-    def count(self, block):
-        return self.r if block < self.few else self.r + 1
+    def count(self, group):
+        return self.r if group < self.few else self.r + 1
 
-    def first_word(self, block):
-        return block * self.r + max(0, block - self.few)
+    def first_word(self, group):
+        return group * self.r + max(0, group - self.few)
 
     def rate(self):
-        return Fraction(self.rates(), (self.blocks - 1) << 32)
+        return Fraction(self.rates(), (self.groups - 1) << 32)
 
     def rates(self):
-        """Those of the blocks in which keys begin, added up, times 2^32."""
-        return sum(2**(32 - self.count(block)) for block in range(self.blocks - 1))
+        """Those of the groups in which keys begin, added up, times 2^32."""
+        return sum(2**(32 - self.count(group)) for group in range(self.groups - 1))
 
 
 # --- ribbon.md 4 Lookups ---
@@ -81,15 +81,15 @@ def mix(a, b):
     return a * b >> 64 ^ a * b & U64
 
 
-def row_of(digest, seed, blocks):
-    """h, the first block, and the coefficients of its slots and of those of the next block."""
+def row_of(digest, seed, groups):
+    """h, the first group, and the coefficients of its slots and of those of the next group."""
     h = (mix(digest ^ D, C) ^ seed * C & U64) * D & U64
-    return h, (h >> 32) * (blocks - 1) >> 32, mix(h ^ 0x8CB92BA72F3D8DD7, C)
+    return h, (h >> 32) * (groups - 1) >> 32, mix(h ^ 0x8CB92BA72F3D8DD7, C)
 
 
-def parities(page, columns, block, coefficients):
-    """One bit for each column of the block."""
-    count, start = columns.count(block), 8 + 4 * columns.first_word(block)
+def parities(page, columns, group, coefficients):
+    """One bit for each column of the group."""
+    count, start = columns.count(group), 8 + 4 * columns.first_word(group)
     found = struct.unpack_from(f"<{2 * count}I", page, start)
     return sum(((low | high << 32) & coefficients).bit_count() % 2 << j
                for j, (low, high) in enumerate(zip(found[:count], found[count:])))
@@ -100,22 +100,22 @@ def maybe(page, digest):
     head = head_of(page)
     if not head.is_solved:
         return True
-    h, block, coefficients = row_of(digest, head.seed, head.blocks)
-    known = 2**head.columns.count(block) - 1
-    return parities(page, head.columns, block, coefficients) == h & known
+    h, group, coefficients = row_of(digest, head.seed, head.groups)
+    known = 2**head.columns.count(group) - 1
+    return parities(page, head.columns, group, coefficients) == h & known
 
 
 # --- ribbon.md 5 The solution ---
 
-def echelon(digests, seed, blocks):
+def echelon(digests, seed, groups):
     """Slot -> a row that begins there, shifted to it, and its right side; None: rows are dependent.
 
-    In the order of their blocks no row grows beyond the two that it began with.
+    In the order of their groups no row grows beyond the two that it began with.
     """
     leads = {}
-    for h, block, row in sorted((row_of(digest, seed, blocks) for digest in digests),
+    for h, group, row in sorted((row_of(digest, seed, groups) for digest in digests),
                                 key=lambda found: found[1]):
-        slot, right = 32 * block, h
+        slot, right = 32 * group, h
         while True:
             if row == 0:
                 return None
@@ -128,11 +128,11 @@ def echelon(digests, seed, blocks):
     return leads
 
 
-def begins_too_often(digests, seed, blocks):
+def begins_too_often(digests, seed, groups):
     """Where a writer can stop early."""
-    rows, over = [0] * blocks, 0
+    rows, over = [0] * groups, 0
     for digest in digests:
-        rows[row_of(digest, seed, blocks)[1]] += 1
+        rows[row_of(digest, seed, groups)[1]] += 1
     for begun in rows:
         over = max(0, over + begun - 32)
         if over > 32:
@@ -140,9 +140,9 @@ def begins_too_often(digests, seed, blocks):
     return False
 
 
-def solution(leads, blocks, count):
+def solution(leads, groups, count):
     """For each slot a number; its bit j is that of column j < count."""
-    solved = [0] * 32 * blocks
+    solved = [0] * 32 * groups
     for slot in sorted(leads, reverse=True):
         row, value = leads[slot]
         for at in range(1, row.bit_length()):
@@ -154,9 +154,9 @@ def solution(leads, blocks, count):
 
 def words_of(solved, columns):
     words = [0] * columns.words
-    for block in range(columns.blocks):
-        slots, first = solved[32 * block:][:32], columns.first_word(block)
-        for j in range(columns.count(block)):
+    for group in range(columns.groups):
+        slots, first = solved[32 * group:][:32], columns.first_word(group)
+        for j in range(columns.count(group)):
             words[first + j] = sum((slot >> j & 1) << i for i, slot in enumerate(slots))
     return words
 
@@ -164,14 +164,14 @@ def words_of(solved, columns):
 def solve(digests, lines):
     """The bytes of a page, in which every one of these keys was found again."""
     words = words_in(lines)
-    for blocks in range(max(2, -(-41 * len(digests) // 1280)), words // 2 + 1):
+    for groups in range(max(2, -(-41 * len(digests) // 1280)), words // 2 + 1):
         for seed in range(SEEDS):
-            leads = (None if begins_too_often(digests, seed, blocks)
-                     else echelon(digests, seed, blocks))
+            leads = (None if begins_too_often(digests, seed, groups)
+                     else echelon(digests, seed, groups))
             if leads is not None:
-                columns = Columns(words, blocks)
-                solved = solution(leads, blocks, columns.count(blocks - 1))
-                page = struct.pack(f"<Q{words}I", head_value(blocks, seed, len(digests)),
+                columns = Columns(words, groups)
+                solved = solution(leads, groups, columns.count(groups - 1))
+                page = struct.pack(f"<Q{words}I", head_value(groups, seed, len(digests)),
                                    *words_of(solved, columns))
                 if not all(maybe(page, digest) for digest in digests):
                     raise ValueError("a page lost a key")
@@ -221,12 +221,12 @@ def vector_of_columns(given):
 
 def vector_of_lookup(given):
     """The words of the page are no solution of anything."""
-    words, blocks = words_in(given["lines"]), given["groups"]
-    page = struct.pack(f"<Q{words}I", head_value(blocks, given["page_seed"], 0),
+    words, groups = words_in(given["lines"]), given["groups"]
+    page = struct.pack(f"<Q{words}I", head_value(groups, given["page_seed"], 0),
                        *(((i + 1) * C & U64) >> 32 for i in range(words)))
-    h, block, coefficients = row_of(given["digest"], given["page_seed"], blocks)
-    found = parities(page, Columns(words, blocks), block, coefficients)
-    return f"{h:016x} {block} {coefficients:016x} {found:08x}"
+    h, group, coefficients = row_of(given["digest"], given["page_seed"], groups)
+    found = parities(page, Columns(words, groups), group, coefficients)
+    return f"{h:016x} {group} {coefficients:016x} {found:08x}"
 
 
 def vector_of_page(digests, lines):

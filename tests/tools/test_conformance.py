@@ -24,7 +24,7 @@ BROKEN = {
     "ignores a body that contradicts the header": [
         ("spec_reader", "            self.distrust_all_pages()\n", "")],
     "ignores reserved bits of a head": [("spec_ribbon", " and value >> 23 & 511 == 0\n", "\n")],
-    "solves a page of one block": [("spec_ribbon", "= 2 <= self.blocks", "= 1 <= self.blocks")],
+    "solves a page of one group": [("spec_ribbon", "= 2 <= self.groups", "= 1 <= self.groups")],
     "goes on after a wrong hash name": [
         ("spec_reader", "        self.is_named = False\n        self.need(hash_id", "        self.need(hash_id")],
     "needs no hash name": [

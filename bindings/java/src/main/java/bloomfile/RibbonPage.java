@@ -12,7 +12,7 @@ final class RibbonPage {
     private static final long D = 0xD1B54A32D192ED03L;
     private static final long COEFFICIENTS = 0x8CB92BA72F3D8DD7L;
     private static final int SEEDS = 16;
-    /** Slots of a block. */
+    /** Slots of a group. */
     private static final int SLOTS = 32;
     private static final int MAX_COLUMNS = 32;
 
@@ -21,8 +21,8 @@ final class RibbonPage {
     private final int[] rights = new int[rows.length];
     private final int[] loads = new int[Header.PAGE / 8];
 
-    /** What a page was made of: 0 blocks if it is not solved. */
-    int blocks;
+    /** What a page was made of: 0 groups if it is not solved. */
+    int groups;
     private int seed;
     private int words;
 
@@ -46,12 +46,12 @@ final class RibbonPage {
         if (solve(digests, n)) {
             write(page);
         } else {
-            blocks = 0;
+            groups = 0;
             seed = 0;
         }
         long keys = Math.min(n, 0xFFFFFFFFL);
-        Header.LONG.set(page, 0, blocks | (long) seed << 16 | keys << 32);
-        for (int i = 0; blocks != 0 && i < n; i++) {
+        Header.LONG.set(page, 0, groups | (long) seed << 16 | keys << 32);
+        for (int i = 0; groups != 0 && i < n; i++) {
             if (!mayContain(digests[i], page)) {
                 throw new BloomfileException(ErrorCode.EBODY, "make a page of the layout ribbon", "a key would be lost");
             }
@@ -61,7 +61,7 @@ final class RibbonPage {
     private boolean solve(long[] digests, long n) {
         long least = n > mostKeys() ? Integer.MAX_VALUE : Math.max(2, (41 * n + 1279) / 1280);
         for (long q = least; q <= words / 2; q++) {
-            blocks = (int) q;
+            groups = (int) q;
             for (seed = 0; seed < SEEDS; seed++) {
                 if (spread(digests, (int) n) && eliminate(digests, (int) n)) {
                     return true;
@@ -79,18 +79,18 @@ final class RibbonPage {
         return Xxh3.mulhi(a, b) ^ a * b;
     }
 
-    private int block(long h) {
-        return (int) ((h >>> 32) * (blocks - 1) >>> 32);
+    private int group(long h) {
+        return (int) ((h >>> 32) * (groups - 1) >>> 32);
     }
 
-    /** Whether the keys of each block, and what those before left over, fit into it; else the rows cannot be independent. */
+    /** Whether the keys of each group, and what those before left over, fit into it; else the rows cannot be independent. */
     private boolean spread(long[] digests, int n) {
-        Arrays.fill(loads, 0, blocks, 0);
+        Arrays.fill(loads, 0, groups, 0);
         for (int i = 0; i < n; i++) {
-            loads[block(hash(digests[i]))]++;
+            loads[group(hash(digests[i]))]++;
         }
         int over = 0;
-        for (int b = 0; b < blocks - 1; b++) {
+        for (int b = 0; b < groups - 1; b++) {
             over = Math.max(0, over + loads[b] - SLOTS);
             if (over > SLOTS) {
                 return false;
@@ -101,12 +101,12 @@ final class RibbonPage {
 
     /** Whether the rows are independent. */
     private boolean eliminate(long[] digests, int n) {
-        Arrays.fill(rows, 0, SLOTS * blocks + 64, 0);
+        Arrays.fill(rows, 0, SLOTS * groups + 64, 0);
         for (int i = 0; i < n; i++) {
             long h = hash(digests[i]);
             long row = mix(h ^ COEFFICIENTS, C);
             int right = (int) h;
-            int slot = SLOTS * block(h);
+            int slot = SLOTS * group(h);
             while (true) {
                 if (row == 0) {
                     return false;
@@ -126,26 +126,26 @@ final class RibbonPage {
         return true;
     }
 
-    private int columns(int block) {
-        int fewest = Math.min(MAX_COLUMNS, words / blocks);
-        return block < few() ? fewest : fewest + 1;
+    private int columns(int group) {
+        int fewest = Math.min(MAX_COLUMNS, words / groups);
+        return group < few() ? fewest : fewest + 1;
     }
 
-    /** How many blocks have the fewest columns. */
+    /** How many groups have the fewest columns. */
     private int few() {
-        int fewest = Math.min(MAX_COLUMNS, words / blocks);
-        return fewest == MAX_COLUMNS ? blocks : blocks * (fewest + 1) - words;
+        int fewest = Math.min(MAX_COLUMNS, words / groups);
+        return fewest == MAX_COLUMNS ? groups : groups * (fewest + 1) - words;
     }
 
-    /** Where the columns of a block begin in the page. */
-    private int place(int block) {
-        return 8 + 4 * (block * Math.min(MAX_COLUMNS, words / blocks) + Math.max(0, block - few()));
+    /** Where the columns of a group begin in the page. */
+    private int place(int group) {
+        return 8 + 4 * (group * Math.min(MAX_COLUMNS, words / groups) + Math.max(0, group - few()));
     }
 
     /** From the last slot to the first, free ones being 0. */
     private void write(byte[] page) {
-        long[] solution = new long[columns(blocks - 1)]; // of each column, the 64 slots from the present one on
-        for (int slot = SLOTS * blocks - 1; slot >= 0; slot--) {
+        long[] solution = new long[columns(groups - 1)]; // of each column, the 64 slots from the present one on
+        for (int slot = SLOTS * groups - 1; slot >= 0; slot--) {
             for (int j = 0; j < solution.length; j++) {
                 long x = solution[j] << 1;
                 if (rows[slot] != 0) {
@@ -154,9 +154,9 @@ final class RibbonPage {
                 solution[j] = x;
             }
             if (slot % SLOTS == 0) {
-                int block = slot / SLOTS;
-                for (int j = 0; j < columns(block); j++) {
-                    Header.INT.set(page, place(block) + 4 * j, (int) solution[j]);
+                int group = slot / SLOTS;
+                for (int j = 0; j < columns(group); j++) {
+                    Header.INT.set(page, place(group) + 4 * j, (int) solution[j]);
                 }
             }
         }
@@ -164,10 +164,10 @@ final class RibbonPage {
 
     private boolean mayContain(long digest, byte[] page) {
         long h = hash(digest);
-        int block = block(h);
+        int group = group(h);
         long a = mix(h ^ COEFFICIENTS, C);
-        int count = columns(block);
-        int at = place(block);
+        int count = columns(group);
+        int at = place(group);
         for (int j = 0; j < count; j++) {
             long low = Header.u32(page, at + 4 * j) & 0xFFFFFFFFL;
             long pair = low | (long) Header.u32(page, at + 4 * (count + j)) << 32;
@@ -180,13 +180,13 @@ final class RibbonPage {
 
     /** The rate of the page: ribbon.md 6. */
     double rate() {
-        if (blocks == 0) {
+        if (groups == 0) {
             return 1;
         }
         double sum = 0;
-        for (int b = 0; b < blocks - 1; b++) {
+        for (int b = 0; b < groups - 1; b++) {
             sum += Math.scalb(1.0, -columns(b));
         }
-        return sum / (blocks - 1);
+        return sum / (groups - 1);
     }
 }

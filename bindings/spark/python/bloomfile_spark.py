@@ -82,8 +82,8 @@ def build(rows, key, path, capacity=None, fpr=0.01, *, replace=False, slices=Non
     slices   of how many it is made, each by a task; None: one for each 4 million keys
     seed     of the hash
     label    text for people, in the file
-    key_kind what the keys are, so that programs refuse to look up other keys: "text", as bfcreate records, "lower",
-             "integers", "bytes", or the size of records. None: the file does not say
+    key_kind the kind of the keys, which they must fit: "text", "lower", "integers", "bytes", or the size of records. Lookups of other
+             kinds are refused. None: that of the column, or of the first key of an RDD
 
     Raises `Error`, after which what was at `path` is there as it was; ValueError for what can be no key, or no number.
     """
@@ -92,7 +92,9 @@ def build(rows, key, path, capacity=None, fpr=0.01, *, replace=False, slices=Non
         if key is not None or capacity is None:
             raise ValueError("an RDD of keys has no columns: key is None, and a capacity is needed")
         spark = SparkSession.builder.getOrCreate()
-        rows = spark.createDataFrame(rows.mapPartitions(lambda keys: _digests(keys, seed)), "digests binary")
+        if key_kind is None:
+            key_kind = _kind_of(rows.filter(lambda k: k is not None).take(1))
+        rows = spark.createDataFrame(rows.mapPartitions(lambda keys: _digests(keys, seed, key_kind)), "digests binary")
         java = _package(spark)
         made = java.FilterBuild.ofDigests(rows._jdf, "digests")
     else:
@@ -109,19 +111,18 @@ def build(rows, key, path, capacity=None, fpr=0.01, *, replace=False, slices=Non
         return Report(made.write(str(path)))
 
 
-def _bytes_of(number):
-    if isinstance(number, bool):
-        raise TypeError("keys are str, bytes and int, not bool")
-    return number.to_bytes(8, "little", signed=True)
+def _kind_of(keys):
+    """The kind of the first key."""
+    return next(("text" if isinstance(k, str) else "integers" if isinstance(k, int) else "bytes" for k in keys), None)
 
 
-def _digests(keys, seed):
-    """On a worker: keys as rows of up to 8192 digests."""
-    import bloomfile
+def _digests(keys, seed, kind):
+    """On a worker: keys as rows of up to 8192 digests. Keys of another kind raise EKEYKIND."""
+    from bloomfile import _core
 
-    keys = (_bytes_of(k) if isinstance(k, int) else k for k in keys if k is not None)
+    keys = (k for k in keys if k is not None)
     while some := list(itertools.islice(keys, 8192)):
-        yield (bloomfile.hash_many(some, seed),)
+        yield (_core.hash_typed(some, seed, kind)[0],)
 
 
 def register(spark, name, path, *, strict=False):

@@ -72,6 +72,20 @@ class Ask(SparkTest):
             self.assertEqual(few.where(f"in_ids(CAST(id AS {kind}))").count(), 100)
         self.assertLess(self.others.where(asked("id")).count(), 0.013 * N)
 
+    def test_columns_of_another_kind_fail_the_query(self):
+        """Where every row would be "no"."""
+        path = os.path.join(self.folder, "ids.bloom")
+        build(self.keys, "id", path, capacity=N)
+        in_ids, in_urls = register(self.spark, "in_ids", path), register(self.spark, "in_urls", self.path)
+        for asked, column in (in_ids, "url"), (in_urls, "id"):
+            with self.assertRaisesRegex(Exception, "its keys are of another kind"):
+                self.keys.select(asked(column))  # not collected
+            with self.assertRaisesRegex(Exception, "its keys are of another kind"):
+                self.keys.where(f"{asked.name}({column})").count()
+        with self.assertRaisesRegex(Exception, "its keys are of another kind"):
+            self.keys.where(in_ids(functions.col("url").cast("binary"))).count()
+        self.assertTrue(self.spark.sql("SELECT bloomfile.in_ids(X'0700000000000000')").first()[0])
+
     def test_strings_and_binary_have_the_same_keys(self):
         register(self.spark, "in_urls", self.path)
         for f in "in_urls", "bloomfile.in_urls":

@@ -27,7 +27,7 @@ class Build(SparkTest):
     def test_is_that_of_bfcreate_header_included(self):
         wanted = self.wanted(range(N), "-n", str(N))
         for slices in (1, 2, 7, None):
-            report = build(self.keys, "url", self.path, capacity=N, replace=True, slices=slices, key_kind="text")
+            report = build(self.keys, "url", self.path, capacity=N, replace=True, slices=slices)
             self.assertEqual(read(self.path), wanted, slices)
             self.assertEqual(report.keys, N)
             self.assertEqual(report.slices, slices or 1)
@@ -35,23 +35,30 @@ class Build(SparkTest):
 
     def test_rate_seed_label(self):
         wanted = self.wanted(range(N), "-n", "1M", "-p", "0.001", "-s", "0xfedcba9876543210", "--label", "größer")
-        build(self.keys, "url", self.path, capacity=1_000_000, fpr=0.001, seed=0xFEDCBA9876543210, label="größer", slices=5, key_kind="text")
+        build(self.keys, "url", self.path, capacity=1_000_000, fpr=0.001, seed=0xFEDCBA9876543210, label="größer", slices=5)
         self.assertEqual(read(self.path), wanted)
 
     def test_key_kind(self):
-        """Information in the header, on which nothing else depends."""
+        """That of the column, unless another one is given that the column fits."""
         wanted = self.wanted(range(N), "-n", str(N))
         bodies = set()
-        for kind in None, "text", "bytes", 32:
+        for kind in None, "text", "bytes":
             build(self.keys, "url", self.path, capacity=N, replace=True, key_kind=kind)
-            self.assertEqual(read(self.path) == wanted, kind == "text", kind)
+            self.assertEqual(read(self.path) == wanted, kind != "bytes", kind)
             bodies.add(read(self.path)[HEADER:])
         self.assertEqual(bodies, {wanted[HEADER:]})
+        for kind in "integers", 32:
+            with self.assertRaisesRegex(Error, "BLOOMFILE_EKEYKIND"):
+                build(self.keys, "url", self.path, capacity=N, replace=True, key_kind=kind)
+        with self.assertRaisesRegex(Exception, "a key of [0-9]+ bytes does not fit key_kind fixed 3"):
+            build(self.keys.select(functions.col("url").cast("binary").alias("b")), "b", self.path, capacity=N, replace=True, key_kind=3)
+        build(self.keys.select(functions.upper("url").alias("u")), "u", self.path, capacity=N, replace=True, key_kind="lower")
+        self.assertEqual(read(self.path)[HEADER:], wanted[HEADER:])
 
     def test_repetitions_and_nulls_are_no_keys(self):
         twice = self.keys.union(self.keys).select(functions.when(functions.col("id") % 3 != 0, functions.col("url")).alias("u"))
         wanted = self.wanted([i for i in range(N) if i % 3], "-n", str(N))
-        self.assertEqual(build(twice, "u", self.path, capacity=N, slices=3, key_kind="text").keys, N - len(range(0, N, 3)))
+        self.assertEqual(build(twice, "u", self.path, capacity=N, slices=3).keys, N - len(range(0, N, 3)))
         self.assertEqual(read(self.path), wanted)
 
     def test_binary_is_taken_as_it_is(self):
@@ -69,14 +76,14 @@ class Build(SparkTest):
     def test_rdd_of_keys(self):
         some = list(range(0, 20_000)) * 2
         keys = self.spark.sparkContext.parallelize(some, 3).map(lambda i: None if i % 2 else f"http://example.org/{i}")
-        self.assertEqual(build(keys, None, self.path, capacity=10_000, seed=7, key_kind="text").keys, 10_000)
+        self.assertEqual(build(keys, None, self.path, capacity=10_000, seed=7).keys, 10_000)
         self.assertEqual(read(self.path), self.wanted(range(0, 20_000, 2), "-n", "10000", "-s", "7"))
         numbers = self.spark.sparkContext.parallelize([-1, 0, 1 << 62])
         other = os.path.join(self.folder, "other")
         build(numbers, None, self.path, capacity=3, replace=True)
         build(self.spark.createDataFrame([(-1,), (0,), (1 << 62,)], "i bigint"), "i", other, capacity=3)
         self.assertEqual(read(self.path), read(other))
-        with self.assertRaisesRegex(Exception, "not bool"):
+        with self.assertRaisesRegex(Exception, "class 'bool'"):
             build(self.spark.sparkContext.parallelize([True]), None, self.path, capacity=3, replace=True)
         for wrong in {"capacity": None}, {"key": "k"}:
             with self.assertRaisesRegex(ValueError, "an RDD of keys has no columns"):
@@ -102,12 +109,12 @@ class Build(SparkTest):
         self.only()
 
     def test_no_rows(self):
-        self.assertEqual(build(self.keys.where("id < 0"), "url", self.path, capacity=N, slices=4, key_kind="text").keys, 0)
+        self.assertEqual(build(self.keys.where("id < 0"), "url", self.path, capacity=N, slices=4).keys, 0)
         self.assertEqual(read(self.path), self.wanted([], "-n", str(N), "--allow-empty"))
         self.assertEqual(build(self.keys.where("id < 0"), "url", self.path, replace=True).capacity, 1)
 
     def test_number_of_keys_is_estimated(self):
-        report = build(self.keys, "url", self.path, slices=3, key_kind="text")
+        report = build(self.keys, "url", self.path, slices=3)
         self.assertEqual(report.keys, N)
         self.assertLessEqual(report.keys, report.capacity)
         self.assertLess(report.capacity, 1.07 * N)

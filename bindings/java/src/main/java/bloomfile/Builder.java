@@ -13,8 +13,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
 /**
- * Makes a sealed filter, or a slice of one, from keys or digests in any order: with {@link Params#keyKind keyKind("text")}
- * byte for byte what {@code bfcreate} makes of them. Repetitions count once.
+ * Makes a sealed filter, or a slice of one, from keys or digests in any order: byte for byte what {@code bfcreate} makes of the
+ * same strings. Repetitions count once. All keys are of one kind: that of {@link Params#keyKind}, or of the first key.
  *
  * <p>Digests are kept until the filter is written, 8 bytes each: in memory up to {@link Params#memory}, and from there on
  * in a temporary file. On top of that a builder takes at most 6 MiB, 4 bytes for each page of 4096 bytes of the filter, and
@@ -35,6 +35,7 @@ public final class Builder implements Closeable {
     private final Sizing sizing;
     private final Digests digests;
     private final long seed;
+    private int keyKind;
     private long keys;
     /** Whether a call is under way. */
     private boolean busy;
@@ -51,6 +52,7 @@ public final class Builder implements Closeable {
     public Builder(Params params) throws BloomfileException {
         params.check();
         this.params = new Params(params);
+        keyKind = params.keyKindNumber();
         sizing = Planner.needsKeys(params) ? null : Planner.size(params, params.capacity);
         long lowest = 0;
         long highest = -1;
@@ -79,23 +81,47 @@ public final class Builder implements Closeable {
      * @param b where its bytes are
      * @param off the first one
      * @param len how many
-     * @throws IOException if the temporary file cannot be written; EHASH if keys are hashed by an application's own function
+     * @throws IOException if the temporary file cannot be written; EHASH if keys are hashed by an application's own function;
+     *     EKEYKIND if the keys are of another kind. The builder may go on without the key
      */
     public void add(byte[] b, int off, int len) throws IOException {
+        admit(KeyKind.BYTES, len);
+        addDigest(KeyKind.digest(keyKind, b, off, len, seed));
+    }
+
+    /** Throws if a key does not fit. The first one decides. */
+    private void admit(int kind, int size) throws BloomfileException {
         if (params.hashId != Header.XXH3) {
             throw new BloomfileException(ErrorCode.EHASH, "add a key", "only digests can be added");
         }
-        addDigest(Xxh3.hash(b, off, len, seed));
+        if (params.keyKind == null) {
+            keyKind = kind;
+            params.keyKind = Header.KEY_KINDS.get(kind);
+        }
+        KeyKind.check(keyKind, kind, size, "add a key");
     }
 
     /**
      * Adds a key that is text: its UTF-8.
      *
      * @param key the text; a surrogate without its other half counts as "?"
-     * @throws IOException if the temporary file cannot be written
+     * @throws IOException as for bytes
      */
     public void add(CharSequence key) throws IOException {
-        add(key.toString().getBytes(StandardCharsets.UTF_8));
+        admit(KeyKind.TEXT, 0);
+        byte[] b = key.toString().getBytes(StandardCharsets.UTF_8);
+        addDigest(KeyKind.digest(keyKind, b, 0, b.length, seed));
+    }
+
+    /**
+     * Adds a key that is an integer of any width: its eight bytes as a long, the least significant first.
+     *
+     * @param key the number
+     * @throws IOException as for bytes
+     */
+    public void add(long key) throws IOException {
+        admit(KeyKind.INTEGERS, 8);
+        addDigest(Xxh3.hash(key, seed));
     }
 
     /**

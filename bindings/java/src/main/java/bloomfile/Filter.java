@@ -33,7 +33,7 @@ import java.util.concurrent.atomic.AtomicReference;
  *
  * <p>Opening checks the header. A page of the body is checked when it is first needed: if it is damaged, what depends on it
  * is <em>maybe</em>, and {@link #error} says so. A lookup throws nothing but {@link IllegalStateException} after
- * {@link #close}.
+ * {@link #close}, and {@link IllegalArgumentException} for keys of another kind than the filter's.
  *
  * <p><strong>A file that is open must not be written to or cut; replace it by renaming another one to its name.</strong>
  * If a mapped file becomes shorter, or a disk does not give a page again, a Java machine reads garbage in place of what is gone, and
@@ -51,6 +51,8 @@ public final class Filter implements Closeable {
     private final Image only;
     private final long seed;
     private final boolean byXxh3;
+    /** As the header has it. */
+    private final int keyKind;
     /** Null if nothing is mapped. */
     private final Mapped mapped;
     /** Whether a single "no" counts only if all of {@link #mapped} is there. */
@@ -280,6 +282,7 @@ public final class Filter implements Closeable {
         only = layers.length == 1 ? layers[0] : null;
         seed = header.seed;
         byXxh3 = header.hashId == Header.XXH3;
+        keyKind = header.keyKind();
         named = byXxh3;
         if (options.named) {
             ErrorCode wrong = wrongName(options.hashId, options.selfTest);
@@ -544,6 +547,7 @@ public final class Filter implements Closeable {
      *
      * @param key its bytes
      * @return false if it is certainly not
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
      * @throws IllegalStateException if the filter was closed
      */
     public boolean mayContain(byte[] key) {
@@ -558,11 +562,12 @@ public final class Filter implements Closeable {
      * @param len its length
      * @return false if it is certainly not
      * @throws IndexOutOfBoundsException if the range is not inside the array
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
      * @throws IllegalStateException if the filter was closed
      */
     public boolean mayContain(byte[] bytes, int off, int len) {
-        long digest = Xxh3.hash(bytes, off, len, seed);
-        return !byXxh3 ? cannotHash() : mayContainDigest(digest);
+        Objects.checkFromIndexSize(off, len, bytes.length);
+        return !byXxh3 ? cannotHash() : mayContainDigest(digest(KeyKind.BYTES, bytes, off, len));
     }
 
     /**
@@ -571,21 +576,71 @@ public final class Filter implements Closeable {
      *
      * @param key the text
      * @return false if it is certainly not
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
      * @throws IllegalStateException if the filter was closed
      */
     public boolean mayContain(CharSequence key) {
-        return mayContain(key.toString().getBytes(StandardCharsets.UTF_8));
+        byte[] bytes = key.toString().getBytes(StandardCharsets.UTF_8);
+        return mayContainText(bytes, 0, bytes.length);
     }
 
     /**
-     * Whether a number may be in the set: its eight bytes, the least significant first.
+     * Whether a text may be in the set.
+     *
+     * @param utf8 an array with its UTF-8
+     * @param off where it begins
+     * @param len its length in bytes
+     * @return false if it is certainly not
+     * @throws IndexOutOfBoundsException if the range is not inside the array
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContainText(byte[] utf8, int off, int len) {
+        Objects.checkFromIndexSize(off, len, utf8.length);
+        return !byXxh3 ? cannotHash() : mayContainDigest(digest(KeyKind.TEXT, utf8, off, len));
+    }
+
+    /**
+     * Whether an integer of any width may be in the set: its eight bytes as a long, the least significant first.
      *
      * @param key the number
      * @return false if it is certainly not
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
      * @throws IllegalStateException if the filter was closed
      */
     public boolean mayContain(long key) {
-        return !byXxh3 ? cannotHash() : mayContainDigest(Xxh3.hash(key, seed));
+        return !byXxh3 ? cannotHash() : mayContainDigest(digest(key));
+    }
+
+    /**
+     * Throws if no key of a kind can be looked up here, where the answer would always be <em>no</em>. Each lookup does the
+     * same for its key, bytes of a wrong size included; digests are not checked.
+     *
+     * @param kind {@code "text"}, {@code "integers"} or {@code "bytes"}
+     * @throws IllegalArgumentException if they do not fit {@link Info#keyKind}. Its cause is a {@link BloomfileException}:
+     *     {@link ErrorCode#EKEYKIND}, or {@link ErrorCode#EFEATURE} if this version does not know the filter's kind
+     */
+    public void checkKeys(String kind) {
+        int number = Header.KEY_KINDS.indexOf(kind);
+        if (number != KeyKind.TEXT && number != KeyKind.INTEGERS && number != KeyKind.BYTES) {
+            throw new IllegalArgumentException("keys are text, integers or bytes, not " + kind);
+        }
+        admit(number, -1);
+    }
+
+    private void admit(int key, int size) {
+        if (keyKind != KeyKind.UNKNOWN) {
+            try {
+                KeyKind.check(keyKind, key, size, "query " + name);
+            } catch (BloomfileException e) {
+                throw new IllegalArgumentException(e.getMessage(), e);
+            }
+        }
+    }
+
+    private long digest(int kind, byte[] bytes, int off, int len) {
+        admit(kind, len);
+        return KeyKind.digest(keyKind, bytes, off, len, seed);
     }
 
     /**
@@ -593,11 +648,12 @@ public final class Filter implements Closeable {
      *
      * @param key its bytes
      * @return what {@link #mayContainDigest} takes
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
      * @throws IllegalStateException if only the application can hash: {@link Info#hashId} is not 1
      */
     public long digest(byte[] key) {
         checkHash();
-        return Xxh3.hash(key, seed);
+        return digest(KeyKind.BYTES, key, 0, key.length);
     }
 
     /**
@@ -605,21 +661,26 @@ public final class Filter implements Closeable {
      *
      * @param key the text
      * @return what {@link #mayContainDigest} takes
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
      * @throws IllegalStateException if only the application can hash: {@link Info#hashId} is not 1
      */
     public long digest(CharSequence key) {
-        return digest(key.toString().getBytes(StandardCharsets.UTF_8));
+        checkHash();
+        byte[] bytes = key.toString().getBytes(StandardCharsets.UTF_8);
+        return digest(KeyKind.TEXT, bytes, 0, bytes.length);
     }
 
     /**
-     * The digest of a number under this filter's seed: of its eight bytes, the least significant first.
+     * The digest of an integer under this filter's seed, as {@link #mayContain(long)} takes it.
      *
      * @param key the number
      * @return what {@link #mayContainDigest} takes
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
      * @throws IllegalStateException if only the application can hash: {@link Info#hashId} is not 1
      */
     public long digest(long key) {
         checkHash();
+        admit(KeyKind.INTEGERS, 8);
         return Xxh3.hash(key, seed);
     }
 

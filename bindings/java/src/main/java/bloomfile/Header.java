@@ -24,7 +24,6 @@ final class Header {
     static final int COMPAT_KEYS = 1;
     /** The names of kinds of keys; their places are their numbers. */
     static final List<String> KEY_KINDS = List.of("unknown", "text", "lower", "integers", "fixed", "bytes");
-    static final int KEYS_LOWER = 2;
     static final int KEYS_FIXED = 4;
     static final int INCOMPAT_LAYER = 1;
     static final int INCOMPAT_SLICE = 2;

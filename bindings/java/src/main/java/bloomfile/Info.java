@@ -147,7 +147,10 @@ public final class Info {
      *     {@code newer} if this version does not know it
      */
     public String keyKind() {
-        int kind = h.keyKind();
+        return keyKind(h.keyKind());
+    }
+
+    static String keyKind(int kind) {
         String name = Header.knowsKeyKind(kind) ? Header.KEY_KINDS.get(kind & 0xFF) : "newer";
         return name.equals("fixed") ? "fixed " + (kind >>> 8) : name;
     }

@@ -190,7 +190,7 @@ public final class Merge {
         for (SourceImage image : images) {
             int kind = image.header.keyKind();
             check(kind == known || Header.knowsKeyKind(kind) && Header.knowsKeyKind(known), ErrorCode.EFEATURE, dst, null);
-            check(kind == known || kind == 0 && known != Header.KEYS_LOWER, ErrorCode.EKEYKIND, dst, null);
+            check(kind == known || kind == 0 && known != KeyKind.LOWER, ErrorCode.EKEYKIND, dst, null);
         }
         return unknown ? 0 : known;
     }

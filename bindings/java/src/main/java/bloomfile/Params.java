@@ -8,8 +8,7 @@ import java.util.Arrays;
 
 /**
  * What a filter is to be: how large, of which layout, and what its header says. Each method sets one thing and returns this
- * object; what is not set has the defaults of {@code bfcreate}, but for {@link #keyKind}: with {@code "text"} the same keys make
- * the same file.
+ * object; what is not set has the defaults of {@code bfcreate}, so that the same strings make the same file.
  *
  * <p>Not safe for use by several threads while it is being set. A {@link Builder} takes a copy. Values are checked when a
  * Builder is made.
@@ -39,7 +38,7 @@ public final class Params implements Serializable {
     /** As {@link #watermark(byte[])}. */
     byte[] watermark = new byte[0];
     /** As {@link #keyKind(String)}. */
-    String keyKind = "unknown";
+    String keyKind;
     /** The first of {@link #application(int, long)}. */
     int hashId = Header.XXH3;
     /** The second of {@link #application(int, long)}. */
@@ -183,10 +182,12 @@ public final class Params implements Serializable {
     }
 
     /**
-     * What the keys are, so that programs refuse to look up other keys.
+     * What the keys are, so that lookups of other keys are refused. By default the first key that a {@link Builder} gets
+     * decides; digests have no kind.
      *
-     * @param kind {@code "unknown"}, which is the default, {@code "text"} (what {@code bfcreate} makes of lines), {@code
-     *     "lower"}, {@code "integers"}, {@code "bytes"}, or {@code "fixed"} and the size, as in {@code "fixed 32"}
+     * @param kind {@code "text"} (what {@code bfcreate} makes of lines), {@code "lower"} (the same with A to Z replaced by a
+     *     to z), {@code "integers"}, {@code "bytes"}, {@code "fixed"} and the size, as in {@code "fixed 32"}, or {@code
+     *     "unknown"}, which fits all keys; null is the default
      * @return this
      */
     public Params keyKind(String kind) {
@@ -285,11 +286,29 @@ public final class Params implements Serializable {
 
     /** The field {@code key_kind}, 0 if it is unknown. */
     int keyKindNumber() throws BloomfileException {
-        boolean fixed = keyKind != null && keyKind.matches("fixed [1-9][0-9]{0,7}");
+        if (keyKind == null) {
+            return KeyKind.UNKNOWN;
+        }
+        boolean fixed = keyKind.matches("fixed [1-9][0-9]{0,7}");
         int size = fixed ? Integer.parseInt(keyKind.substring(6)) : 0;
         int kind = fixed ? Header.KEYS_FIXED | size << 8 : Header.KEY_KINDS.indexOf(keyKind);
         check(kind >= 0 && size < 1 << 24 && Header.knowsKeyKind(kind), ErrorCode.EVALUE, "keyKind " + keyKind);
         return kind;
+    }
+
+    /**
+     * Throws if no key of a kind fits {@link #keyKind}. If that is not set, it becomes this.
+     *
+     * @param kind {@code "text"}, {@code "integers"} or {@code "bytes"}
+     * @return this
+     * @throws BloomfileException EKEYKIND if such keys do not fit
+     */
+    public Params keysAre(String kind) throws BloomfileException {
+        if (keyKind == null) {
+            keyKind = kind;
+        }
+        KeyKind.check(keyKindNumber(), Header.KEY_KINDS.indexOf(kind), -1, "plan a filter");
+        return this;
     }
 
     private static void check(boolean holds, ErrorCode code, Object detail) throws BloomfileException {

@@ -26,7 +26,7 @@ public class GoldenBuildTest {
     }
 
     private static Params params(String command) {
-        Params p = new Params();
+        Params p = new Params().keyKind("unknown");
         List<String> words = words(command);
         for (int i = 0; i < words.size(); i += 2) {
             String value = words.get(i + 1);

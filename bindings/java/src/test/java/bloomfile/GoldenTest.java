@@ -74,7 +74,7 @@ public class GoldenTest {
         byte[][] keys = keys(file);
         long[] digests = new long[keys.length];
         for (int i = 0; i < keys.length; i++) {
-            digests[i] = listed ? Spec.hex(new String(keys[i])) : f.digest(keys[i]);
+            digests[i] = listed ? Spec.hex(new String(keys[i])) : Xxh3.hash(keys[i], f.info().seed());
         }
         return digests;
     }
@@ -93,7 +93,7 @@ public class GoldenTest {
         assertEquals(count, f.mayContainDigests(digests, batch));
         assertArrayEquals(one, batch);
         assertEquals(count, f.mayContainDigests(digests).cardinality());
-        if (!listed) {
+        if (!listed && List.of("unknown", "text", "bytes").contains(f.info().keyKind())) {
             byte[][] keys = keys(file);
             for (int i = 0; i < keys.length; i++) {
                 assertEquals(one[i], f.mayContain(keys[i]));

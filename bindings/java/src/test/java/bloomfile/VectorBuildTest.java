@@ -14,7 +14,7 @@ public class VectorBuildTest {
     /** The image that a vector describes: of the first 0, 1, 2, ... bytes of the test string. */
     private static byte[] image(Spec.Vector v) throws IOException {
         int keys = v.integer("keys");
-        Params params = new Params().layout(v.layout()).bits(v.number("m")).hashes(v.integer("k")).seed(v.hex("seed"))
+        Params params = new Params().keyKind("unknown").layout(v.layout()).bits(v.number("m")).hashes(v.integer("k")).seed(v.hex("seed"))
                 .capacity(keys).embedded(v.has("header_size") && v.integer("header_size") == Header.EMBEDDED);
         if (v.has("slice")) {
             params.slice(v.integer("slice"), v.integer("slices"));
@@ -71,7 +71,7 @@ public class VectorBuildTest {
         for (int i = 0; i < 16; i++) {
             tag[i] = (byte) (0xA0 + i);
         }
-        try (Builder builder = new Builder(new Params().layout(Layout.CLASSIC).bits(100).hashes(3).capacity(10).fpr(0.05)
+        try (Builder builder = new Builder(new Params().keyKind("unknown").layout(Layout.CLASSIC).bits(100).hashes(3).capacity(10).fpr(0.05)
                 .label("tiny é").tag(tag).embedded(true))) {
             builder.add("bloomfile");
             builder.add("");

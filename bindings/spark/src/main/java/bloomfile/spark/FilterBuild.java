@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
  * }</pre>
  *
  * <p>Map tasks send the digest of each key, 8 bytes, to the slice where it belongs; reduce tasks make one slice each,
- * on storage that all machines share; the driver joins them and publishes the whole. With {@code keyKind("text")} it is, byte
- * for byte, what {@code bfcreate} makes of the same keys and the same capacity. Keys are strings (as UTF-8), binary (as it is) and integers
+ * on storage that all machines share; the driver joins them and publishes the whole. {@code bfcreate}
+ * makes the same bytes from the same strings and the same capacity. Keys are strings (as UTF-8), binary (as it is) and integers
  * of any size (8 bytes, little-endian); a null is no key. Not thread-safe, but several may run in one session.
  */
 public final class FilterBuild {
@@ -51,6 +51,7 @@ public final class FilterBuild {
     private final Params params = new Params();
     private long capacity;
     private long seed;
+    private String keyKind;
     private int slices;
     private boolean replace;
     private boolean digests;
@@ -137,14 +138,15 @@ public final class FilterBuild {
     }
 
     /**
-     * What the keys are, so that programs refuse to look up other keys.
+     * The kind of the keys. Lookups of other kinds are refused. The column must fit.
      *
-     * @param kind {@code "unknown"}, which is the default, {@code "text"} (what {@code bfcreate} records of lines), or another that
-     *     {@link Params#keyKind} takes
+     * @param kind as in {@link Params#keyKind}; by default that of the column: {@code "text"}, {@code "bytes"} or {@code
+     *     "integers"}
      * @return this
      */
     public FilterBuild keyKind(String kind) {
         params.keyKind(kind);
+        keyKind = kind;
         return this;
     }
 
@@ -191,6 +193,9 @@ public final class FilterBuild {
             throw new IllegalArgumentException("cannot make " + path + " of digests: a capacity is needed");
         }
         KeyType type = KeyType.of(rows.select(key).schema().fields()[0].dataType());
+        if (!digests) {
+            params.keysAre(type.kind());
+        }
         Dataset<Row> column = rows.select(key.cast(type.stored()).as("key")).where(functions.col("key").isNotNull());
         long wanted = capacity != 0 ? capacity : estimate(column);
         Broadcast<Storage> everywhere = spark.broadcast(storage);
@@ -247,7 +252,7 @@ public final class FilterBuild {
                     .mapPartitionsToPair(new ShareOut<>(KeyHash.ofLongs(seed), parts, bits));
         }
         return column.as(Encoders.BINARY()).javaRDD()
-                .mapPartitionsToPair(new ShareOut<>(KeyHash.ofBytes(seed), parts, bits));
+                .mapPartitionsToPair(new ShareOut<>(KeyHash.ofBytes(seed, keyKind != null ? keyKind : type.kind()), parts, bits));
     }
 
     /** A slice on storage, as the driver reads it. */

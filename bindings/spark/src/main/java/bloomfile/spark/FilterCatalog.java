@@ -84,7 +84,9 @@ public final class FilterCatalog implements FunctionCatalog {
                 return new OfBytes(name, filter);
             }
             try {
-                switch (KeyType.of(given)) {
+                KeyType type = KeyType.of(given);
+                filter.filter().checkKeys(type.kind());
+                switch (type) {
                     case STRING: return new OfStrings(name, filter);
                     case BINARY: return new OfBytes(name, filter);
                     default: return new OfNumbers(name, filter);
@@ -164,11 +166,11 @@ public final class FilterCatalog implements FunctionCatalog {
                 return null;
             }
             if (key.getBaseObject() instanceof byte[]) {
-                return filter.ask((byte[]) key.getBaseObject(), (int) (key.getBaseOffset() - BYTES_OFFSET),
+                return filter.askText((byte[]) key.getBaseObject(), (int) (key.getBaseOffset() - BYTES_OFFSET),
                         key.numBytes());
             }
             byte[] bytes = key.getBytes();
-            return filter.ask(bytes, 0, bytes.length);
+            return filter.askText(bytes, 0, bytes.length);
         }
     }
 

@@ -82,7 +82,8 @@ public final class FilterFunction {
     /**
      * Whether the filter may contain a column's keys: in {@code where()}, in the condition of a join, anywhere.
      *
-     * @param key a column of strings, binary or integers
+     * @param key a column of strings, binary or integers. If keys of its type do not fit those of the filter, the query fails
+     *     when it is analysed, or at the first row of bytes that have another size
      * @return a column of true, false, and null where the key is null
      */
     public Column maybeContains(Column key) {

@@ -17,9 +17,33 @@ import java.util.stream.IntStream;
 interface KeyHash<K> extends Serializable {
     long digest(K key);
 
-    /** Of keys that are bytes, as they are. */
-    static KeyHash<byte[]> ofBytes(long seed) {
-        return key -> Xxh3.hash(key, 0, key.length, seed);
+    /**
+     * Of keys that are bytes.
+     *
+     * @param kind of the filter's keys, as in {@code Params.keyKind}
+     */
+    static KeyHash<byte[]> ofBytes(long seed, String kind) {
+        if (kind.equals("lower")) {
+            return key -> Xxh3.hash(lower(key), 0, key.length, seed);
+        }
+        int size = kind.equals("integers") ? 8 : kind.startsWith("fixed ") ? Integer.parseInt(kind.substring(6)) : -1;
+        return key -> {
+            if (size >= 0 && key.length != size) {
+                throw new IllegalArgumentException("a key of " + key.length + " bytes does not fit key_kind " + kind);
+            }
+            return Xxh3.hash(key, 0, key.length, seed);
+        };
+    }
+
+    /** The letters A to Z become a to z. */
+    private static byte[] lower(byte[] key) {
+        byte[] result = key.clone();
+        for (int i = 0; i < result.length; i++) {
+            if (result[i] >= 'A' && result[i] <= 'Z') {
+                result[i] |= 0x20;
+            }
+        }
+        return result;
     }
 
     /** Of numbers: their 8 bytes, little-endian. */

@@ -15,18 +15,20 @@ import org.apache.spark.sql.types.ShortType;
 /** Which columns have keys, and which bytes these are. */
 enum KeyType {
     /** Strings, as UTF-8. */
-    STRING(DataTypes.StringType, DataTypes.BinaryType),
+    STRING("text", DataTypes.StringType, DataTypes.BinaryType),
     /** Binary, as it is. */
-    BINARY(DataTypes.BinaryType, DataTypes.BinaryType),
+    BINARY("bytes", DataTypes.BinaryType, DataTypes.BinaryType),
     /** Integers of any size, as 8 bytes, little-endian, so that an int joins with a bigint. */
-    NUMBER(DataTypes.LongType, DataTypes.LongType);
+    NUMBER("integers", DataTypes.LongType, DataTypes.LongType);
 
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
+    private final String kind;
     private final DataType asked;
     private final DataType stored;
 
-    KeyType(DataType asked, DataType stored) {
+    KeyType(String kind, DataType asked, DataType stored) {
+        this.kind = kind;
         this.asked = asked;
         this.stored = stored;
     }
@@ -50,6 +52,11 @@ enum KeyType {
         }
         throw new IllegalArgumentException("keys are strings (in the collation UTF8_BINARY), binary or integers, not "
                 + type.catalogString() + " (cast the column the same way when building and querying)");
+    }
+
+    /** The kind, as the header of a filter records it. */
+    String kind() {
+        return kind;
     }
 
     /** What is asked for: Spark casts to it. */

@@ -140,7 +140,8 @@ final class SharedFilter implements Serializable, HostFiles.Source {
         if (key instanceof String) {
             // Spark has put U+FFFD for bytes that are no UTF-8, and nobody knows them any more.
             byte[] bytes = ((String) key).getBytes(StandardCharsets.UTF_8);
-            return ((String) key).indexOf(0xFFFD) >= 0 || ask(bytes, 0, bytes.length);
+            boolean maybe = askText(bytes, 0, bytes.length);
+            return maybe || ((String) key).indexOf(0xFFFD) >= 0;
         }
         throw new IllegalArgumentException("cannot query " + path + " for a " + key.getClass().getName()
                 + ": keys are strings, binary or integers (cast it the same way as when building)");
@@ -149,6 +150,11 @@ final class SharedFilter implements Serializable, HostFiles.Source {
     boolean ask(long number) {
         Filter open = filter != null ? filter : filter();
         return open.mayContain(number) && maybe(open);
+    }
+
+    boolean askText(byte[] utf8, int offset, int size) {
+        Filter open = filter != null ? filter : filter();
+        return open.mayContainText(utf8, offset, size) && maybe(open);
     }
 
     boolean ask(byte[] bytes, int offset, int size) {

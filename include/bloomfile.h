@@ -58,8 +58,8 @@
  * (SIGBUS). Overwriting changes them: no page is checked twice, so a lookup may say a wrong "no"
  * until bloomfile_check() notices.
  *
- * Digests depend on the seed. A digest made under one seed and used with a filter of another is a
- * silent "no", the one mistake that nothing here can notice: hash with bloomfile_seed(f).
+ * Digests belong to a filter: make them by bloomfile_digest_of(f). If a filter of another seed or
+ * hash is queried with such a digest, a silent "no" is possible, and the library cannot detect it.
  */
 #ifndef BLOOMFILE_H
 #define BLOOMFILE_H
@@ -240,10 +240,19 @@ BLOOMFILE_API int bloomfile_recheck(const bloomfile_filter *f);
 BLOOMFILE_API uint64_t
 bloomfile_seed(const bloomfile_filter *f); /* that its digests are made with */
 
+/* The digest of a key, for this handle and for other filters of the same seed and hash.
+ *   key   may be NULL when size is 0
+ *   size  bytes
+ *
+ * If only the application can make the filter's digests, this returns 0 and sets the sticky error
+ * BLOOMFILE_EHASH. From then on every lookup of the handle answers "maybe", and every add or
+ * removal returns BLOOMFILE_EHASH. */
+BLOOMFILE_API bloomfile_digest bloomfile_digest_of(const bloomfile_filter *f, const void *key,
+                                                   size_t size);
+
 /* ----------------------------------------------------------------------------------- looking up */
 
-/* false: the key is certainly not in the set. true: it may be. A digest is made by bloomfile_hash()
- * WITH THE FILTER'S SEED. */
+/* false: the key is certainly not in the set. true: it may be. */
 BLOOMFILE_API bool bloomfile_contains(const bloomfile_filter *f, const void *key, size_t size);
 BLOOMFILE_API bool bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest);
 

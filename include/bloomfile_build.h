@@ -78,9 +78,9 @@ struct bloomfile_params {
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
-/* Adds a key, or faster n of them, or n digests made by bloomfile_hash() WITH THE SEED OF THE
- * PARAMS. Errors: ENOMEM, those of a temporary file, BLOOMFILE_EHASH of keys that only the
- * application can hash. After an error keys are missing, so counting and finishing return it. */
+/* Adds a key, or faster n of them, or n digests made with the seed of the params. Errors: ENOMEM,
+ * those of a temporary file, BLOOMFILE_EHASH of keys that only the application can hash. After an
+ * error keys are missing, so counting and finishing return it. */
 BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
 BLOOMFILE_API int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys,
                                              size_t n);

@@ -5,6 +5,7 @@
  *     struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
  *     int error = bloomfile_pin(f, &pin);              // once a handle
  *     ...
+ *     bloomfile_digest digest = bloomfile_pinned_digest(&pin, key, size);
  *     if (!bloomfile_pinned_contains_digest(&pin, digest))
  *         return NOT_FOUND;                            // certainly not
  *
@@ -136,7 +137,14 @@ bloomfile_pinned_absent_(const struct bloomfile_pinned *pin)
 
 /* ----------------------------------------------------------------------------------- looking up */
 
-/* As bloomfile_contains_digest() of the handle. The digest is made WITH THE FILTER'S SEED. */
+/* As bloomfile_digest_of() of the handle; 0 of a pin that is not filled. */
+static inline bloomfile_digest bloomfile_pinned_digest(const struct bloomfile_pinned *pin,
+                                                       const void *key, size_t size)
+{
+    return pin->f ? bloomfile_digest_of(pin->f, key, size) : 0;
+}
+
+/* As bloomfile_contains_digest() of the handle. */
 static inline bool bloomfile_pinned_contains_digest(const struct bloomfile_pinned *pin,
                                                     bloomfile_digest digest)
 {

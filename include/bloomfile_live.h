@@ -151,7 +151,7 @@ BLOOMFILE_API int bloomfile_create_memory(bloomfile_filter **out,
  * may or may not have been added. */
 BLOOMFILE_API int bloomfile_add(bloomfile_filter *f, const void *key, size_t size, bool *was_new);
 
-/* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
+/* The same for a digest, of bloomfile_digest_of(). */
 BLOOMFILE_API int bloomfile_add_digest(bloomfile_filter *f, bloomfile_digest digest, bool *was_new);
 
 /* n keys, one after the other, several times faster than one by one on filters larger than the
@@ -175,7 +175,7 @@ BLOOMFILE_API int bloomfile_add_digests(bloomfile_filter *f, const bloomfile_dig
  * Errors: BLOOMFILE_ENOTCOUNTING, _EABSENT; those of bloomfile_add() and fcntl. */
 BLOOMFILE_API int bloomfile_remove(bloomfile_filter *f, const void *key, size_t size);
 
-/* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
+/* The same for a digest, of bloomfile_digest_of(). */
 BLOOMFILE_API int bloomfile_remove_digest(bloomfile_filter *f, bloomfile_digest digest);
 
 /* Reports the file and the reason if a series could not open or create a layer. report->error is

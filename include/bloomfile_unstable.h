@@ -129,7 +129,7 @@ BLOOMFILE_API int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t 
 /* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,
  * cut into `slices`, at most 65536 and at most one for each 4096 bytes; 0 if either is 0. Whether
  * there can be such a filter is not looked at. `bits` are those of the whole, not of a slice. The
- * digest is made WITH THE FILTER'S SEED. */
+ * digest is made with the filter's seed. */
 BLOOMFILE_API uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest);
 
 /* The first block, of 512 bits, of that slice, from 0; of slice `slices`, where the last one ends.

@@ -214,6 +214,12 @@ uint64_t bloomfile_seed(const bloomfile_filter *f)
     return f->header.seed;
 }
 
+bloomfile_digest bloomfile_digest_of(const bloomfile_filter *f, const void *key, size_t size)
+{
+    return hash_is_applications(f->header.hash_id) ? app_hash_unmade(f)
+                                                   : hash_key(f->header.seed, key, size);
+}
+
 const char *bloomfile_kernel_name(const bloomfile_filter *f)
 {
     return f->kernel->name;

@@ -114,7 +114,7 @@ class handle
         verify(0, nullptr, ec);
     }
 
-    /* Lookups of digests, which are made WITH THE FILTER'S SEED and its hash function. false: the
+    /* Lookups of digests, which are made with the filter's seed and its hash function. false: the
      * key is certainly not in the set. */
     [[nodiscard]] BLOOMFILE_CPP_PART_ bool contains_digest(bloomfile_digest digest) const noexcept
     {

@@ -154,6 +154,16 @@ void lookup_sealed(bloomfile_filter *f)
     f->contains_many = f->kernel->contains_many;
 }
 
+/* The doubt comes last: whoever sees it uses the lookups set before. */
+uint64_t app_hash_unmade(const bloomfile_filter *f)
+{
+    bloomfile_filter *handle = (bloomfile_filter *)(uintptr_t)f;
+    atomic_store(&f->guard->unhashed, true);
+    if (atomic_exchange(&handle->doubtful, &lookup_unnamed) != &lookup_unnamed)
+        guard_doubt(f->guard);
+    return 0;
+}
+
 /* Slices and layers are in doubt for good: the bits alone are no answer. The handle of a series
  * reads those of its layers, and then their state: of single digests itself. */
 void lookup_start_image(bloomfile_filter *f, bool named)

@@ -30,6 +30,10 @@ static inline bool app_hash_is_named(const bloomfile_filter *f)
 /* Remembers n lookups of keys whose digests are unknown; hits may be NULL. Returns n: "maybe". */
 size_t app_hash_missed(const bloomfile_filter *f, size_t n, bool *hits);
 
+/* Called if the library cannot make a digest that a caller wants. It makes the hash function
+ * unknown for good, so that the caller's digest finds and adds nothing. Returns 0 as the digest. */
+uint64_t app_hash_unmade(const bloomfile_filter *f);
+
 /* ---- Hashes a batch of keys, a chunk at a time before it is probed: hashing keys of mixed
  * lengths mispredicts branches, which would discard lookups begun behind it, but not cache
  * lines requested. The lines of the keys themselves are requested a group ahead. */

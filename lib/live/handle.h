@@ -91,7 +91,7 @@ struct bloomfile_filter {
     bool (*contains)(const struct kernel_view *view, uint64_t digest);
     size_t (*contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n,
                             bool *hits);
-    const struct doubtful_lookup *doubtful;
+    const struct doubtful_lookup *_Atomic doubtful; /* app_hash_unmade() may change it */
     const struct handle_operations *operations;
     const struct kernel *kernel;
     const uint8_t *state[2]; /* of a live file, where its records say what they are: for lookups */

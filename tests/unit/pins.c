@@ -49,5 +49,5 @@ bool __wrap_bloomfile_contains(const bloomfile_filter *f, const void *key, size_
         abort();
     return info.hash_id != 1
                ? bloomfile_contains(f, key, size)
-               : __wrap_bloomfile_contains_digest(f, bloomfile_hash(bloomfile_seed(f), key, size));
+               : __wrap_bloomfile_contains_digest(f, bloomfile_digest_of(f, key, size));
 }

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include <bloomfile_combine.h>
+#include <bloomfile_inline.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <bloomfile_open.h>
@@ -471,6 +472,61 @@ TEST(a_live_filter_takes_digests_from_who_names_it)
     assert_int_equal(info_of(f).keys, COUNT - 1);
     assert_error(bloomfile_sync(f, NULL), 0);
     bloomfile_close(f);
+}
+
+/* ---- digests that only the application can make */
+
+static void assert_sealed_never_no(uint32_t layout, unsigned flags)
+{
+    struct bytes image = image_of(layout);
+    struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
+    bloomfile_filter *f;
+    assert_error(open_ours(&f, image, flags), 0);
+    assert_answers(f);
+    assert_error(bloomfile_pin(f, &pin), 0);
+    const bloomfile_digest digest = bloomfile_pinned_digest(&pin, "key", 3);
+    assert_true(bloomfile_pinned_contains_digest(&pin, digest));
+    assert_int_equal(bloomfile_pinned_contains_digests(&pin, &digest, 1, NULL), 1);
+    assert_error(bloomfile_damage(f), BLOOMFILE_EHASH);
+    assert_never_no(f);
+    assert_error(bloomfile_verify(f, 1, NULL), 0);
+    bloomfile_digest_of(f, "key", 3);
+    assert_never_no(f);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+TEST(a_digest_that_the_library_cannot_make_ends_all_no)
+{
+    static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
+    for (size_t i = 0; i < ROWS(layouts) * ROWS(flags); i++)
+        assert_sealed_never_no(layouts[i % ROWS(layouts)], flags[i / ROWS(layouts)]);
+}
+
+TEST(nor_is_it_added_to_a_live_filter_or_removed)
+{
+    for (unsigned series = 0; series < 2; series++) {
+        struct bloomfile_params params =
+            params_of(series ? BLOOMFILE_LAYOUT_BLOCKED : BLOOMFILE_LAYOUT_COUNTING);
+        params.series = series ? 2 : 0;
+        bloomfile_filter *f;
+        assert_error(bloomfile_create(&f, "live", &params, BLOOMFILE_TO_REPLACE), 0);
+        assert_error(bloomfile_add_digest(f, digest_of(1), NULL), 0);
+        assert_false(bloomfile_contains_digest(f, digest_of(2)));
+        const bloomfile_digest digest = bloomfile_digest_of(f, "key", 3);
+        assert_error(bloomfile_add_digest(f, digest, NULL), BLOOMFILE_EHASH);
+        assert_error(bloomfile_remove_digest(f, digest),
+                     series ? BLOOMFILE_ENOTCOUNTING : BLOOMFILE_EHASH);
+        assert_never_no(f);
+        assert_int_equal(info_of(f).keys, 1);
+        assert_error(bloomfile_sync(f, NULL), 0); /* what was added before is not lost */
+        bloomfile_close(f);
+        assert_error(open_ours_at(&f, "live", 0), 0);
+        assert_true(bloomfile_contains_digest(f, digest_of(1)));
+        assert_false(bloomfile_contains_digest(f, digest_of(2)));
+        bloomfile_close(f);
+        assert_error(bloomfile_unlink("live"), 0);
+    }
 }
 
 TEST(a_filter_in_memory_takes_digests)

@@ -118,10 +118,9 @@ static size_t count_own(const bloomfile_filter *f, const struct bloomfile_key *k
 {
     size_t own = 0;
     bloomfile_digest first, last;
-    const uint64_t seed = bloomfile_seed(f);
     bloomfile_slice_range(f, &first, &last);
     for (size_t i = 0; i < n; i++) {
-        const bloomfile_digest digest = bloomfile_hash(seed, keys[i].data, keys[i].size);
+        const bloomfile_digest digest = bloomfile_digest_of(f, keys[i].data, keys[i].size);
         own += digest >= first && digest <= last;
     }
     return own;

@@ -68,7 +68,7 @@ class filter
         bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
         check(bloomfile_pin(f.get(), &pin));
         return bloomfile_pinned_contains_digest(
-            &pin, bloomfile_hash(bloomfile_seed(f.get()), key.data(), key.size()));
+            &pin, bloomfile_pinned_digest(&pin, key.data(), key.size()));
     }
 
     bloomfile_info info() const

@@ -159,7 +159,7 @@ static void make_subject(uint32_t layout, size_t most)
                                                              : 4;
     const uint64_t units = most * 8 / subject.unit_bits / FOLDS_BY * FOLDS_BY;
     subject.size = units * subject.unit_bits / 8;
-    subject.params = (struct bloomfile_params)BLOOMFILE_PARAMS_INIT;
+    subject.params = BLOOMFILE_PARAMS_INIT;
     subject.params.layout = layout;
     subject.params.bits = layout == BLOOMFILE_LAYOUT_BLOCKED ? units * 512 : units;
     subject.params.hashes = 7;

@@ -256,8 +256,8 @@ static double time_join(void)
     const double begin = bench_processor_seconds();
     /* Ends of slices are ends of pages, so a slice leaves out some of the digests above. */
     struct bloomfile_destination to = bloomfile_to_path("whole", 0);
-    bench_check(bloomfile_join(&to, (const bloomfile_filter *const *)slices, SLICES,
-                               BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, NULL),
+    bench_check(bloomfile_join(&to, (const bloomfile_filter *const *)slices, SLICES, NULL,
+                               BLOOMFILE_JOIN_ACCEPT_INCOMPLETE),
                 "join");
     const double seconds = bench_processor_seconds() - begin;
     for (uint32_t i = 0; i < SLICES; i++)

@@ -116,8 +116,7 @@ static bloomfile_filter *slice_of_keys(struct bloomfile_params params, const str
     expect(bloomfile_builder_write(b, &to) == 0);
     bloomfile_builder_free(b);
     bloomfile_filter *f;
-    expect(open_from(&f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST),
-                     BLOOMFILE_OPEN_VERIFY_FULL) == 0);
+    expect(open_from(&f, bloomfile_from_fd(fd), BLOOMFILE_OPEN_VERIFY_FULL) == 0);
     close(fd);
     expect(bloomfile_contains_digests(f, keys->digests, keys->n, NULL) == keys->n);
     return f;
@@ -154,7 +153,7 @@ static void slice(struct made whole, const struct keys *keys, unsigned choice)
     }
     expect(last == UINT64_MAX);
     struct bloomfile_destination to = bloomfile_to_memory();
-    expect(bloomfile_join(&to, (const bloomfile_filter *const *)slices, params.slices, 0, NULL) ==
+    expect(bloomfile_join(&to, (const bloomfile_filter *const *)slices, params.slices, NULL, 0) ==
            0);
     expect(to.size == whole.size && memcmp(to.memory, whole.image, whole.size) == 0);
     bloomfile_free(to.memory);

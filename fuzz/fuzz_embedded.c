@@ -49,7 +49,10 @@ static struct verdict in_memory(const uint8_t *image, size_t size, unsigned flag
 static struct verdict in_file(int fd, uint64_t offset, uint64_t length, unsigned flags)
 {
     bloomfile_filter *f;
-    const int error = open_from(&f, bloomfile_from_fd(fd, offset, length), flags);
+    struct bloomfile_source from = bloomfile_from_fd(fd);
+    from.offset = offset;
+    from.length = length;
+    const int error = open_from(&f, from, flags);
     return judge(error, f);
 }
 

@@ -56,7 +56,7 @@ static void join(const bloomfile_filter *f, int verified)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT, joined = BLOOMFILE_INFO_INIT;
     struct bloomfile_destination to = bloomfile_to_memory();
     expect(bloomfile_get_info(f, &info) == 0);
-    const int error = bloomfile_join(&to, &f, 1, 0, NULL);
+    const int error = bloomfile_join(&to, &f, 1, NULL, 0);
     if (info.whole_blocks == 0 || info.bits / 512 != info.whole_blocks)
         expect(error == BLOOMFILE_EINCOMPLETE);
     else

@@ -130,7 +130,7 @@ static void join(const struct part *parts, size_t count)
         memcpy(headers + HEADER * i, parts[i].bytes, HEADER);
     }
     const int by_headers = bloomfile_join_headers(header, headers, count, 0);
-    const int error = bloomfile_join(&to, slices, count, 0, NULL);
+    const int error = bloomfile_join(&to, slices, count, NULL, 0);
     if (error == BLOOMFILE_EINCOMPLETE || by_headers == BLOOMFILE_EINCOMPLETE)
         expect(error == by_headers);
     if (error != 0)

@@ -12,20 +12,21 @@
  *         warnx("urls.bloom: %s", bloomfile_strerror(bloomfile_damage(f)));
  *     bloomfile_close(f);
  *
- * This header builds, opens and asks filters. Beside it, each complete in itself: bloomfile_live.h
- * (adding in place), bloomfile_combine.h (folding, merging), bloomfile_delta.h (patches),
- * bloomfile_view.h (tiny filters without a file), bloomfile_inline.h (lookups compiled into the
- * caller), bloomfile_inspect.h (sizing, measuring, verifying). The bytes: format-spec.md.
+ * This header opens filters and looks up keys. It includes bloomfile_error.h, bloomfile_io.h
+ * (destinations and sources) and bloomfile_build.h. Each of the others is complete in itself:
+ * bloomfile_open.h (expectations), bloomfile_live.h (adding in place), bloomfile_combine.h
+ * (folding, merging), bloomfile_delta.h (patches), bloomfile_view.h (tiny filters without a file),
+ * bloomfile_inline.h (lookups compiled into the caller), bloomfile_inspect.h (sizes, verifying).
+ * What is in bloomfile_unstable.h may change in any release. format-spec.md defines the bytes.
  *
  * The one rule. A wrong "maybe" costs a disk read, a wrong "no" loses a row. So a file that is
  * damaged or not understood is refused when it is opened. Damage found later turns the answers that
  * depend on it into "maybe", and bloomfile_damage() reports it.
  *
- * Errors. Functions that can fail return 0, an errno value (> 0) or one of BLOOMFILE_E* (< 0; see
- * doc/errors.md). bloomfile_error_kind() groups them by what a caller does about them. A lookup
- * cannot fail. A new handle or a destination is the first parameter (after
- * a builder), other outputs are the last. After a failure a handle is NULL; other outputs are
- * unchanged unless a function says otherwise.
+ * Errors. Functions that can fail return 0, an errno value (> 0) or one of BLOOMFILE_E* (< 0).
+ * bloomfile_error_kind() groups them by the caller's reaction. A lookup cannot fail. A new handle
+ * or a destination is the first parameter (after a builder), other outputs are the last. After a
+ * failure a handle is NULL; other outputs are unchanged unless a function says otherwise.
  *
  * Ownership. A handle is closed, a builder freed, and an image from this library goes to
  * bloomfile_free(); all three take NULL. Strings returned are static.
@@ -48,10 +49,12 @@
  * fork. A child may use the handles that it inherits (live ones: bloomfile_live.h). A builder's
  * temporary files are shared: if both go on adding to it, finishing it may be EIO.
  *
- * Structs that begin with struct_size may grow: initialise them with their *_INIT macro (a size
- * that no version has is BLOOMFILE_ESTRUCTSIZE). Of members that only the caller's header has, an
- * older library sets those of outputs to 0, and refuses those of inputs that are not 0. Structs
- * without it never change.
+ * Structs that begin with struct_size may grow. Initialise them with their *_INIT macro, or assign
+ * it. At file scope gcc -Wpedantic warns of it: write { .struct_size = sizeof(struct ...) } there.
+ * { 0 } is BLOOMFILE_ESTRUCTSIZE: the library would not know how many members the caller's header
+ * has, and would silently drop the newest. If the caller's header is newer than the library, output
+ * members that the library does not know become 0; such input members must be 0, else
+ * BLOOMFILE_ESTRUCTSIZE. Other structs keep their size; reserved members are 0.
  *
  * Replace files by renaming a new one over them, which leaves readers' mappings whole. Never write
  * to a sealed file in place. Truncating a mapped file takes its bytes away from the readers
@@ -74,9 +77,13 @@
 extern "C" {
 #endif
 
-#define BLOOMFILE_VERSION_MAJOR 0
-#define BLOOMFILE_VERSION_MINOR 1
-#define BLOOMFILE_VERSION_PATCH 0
+#define BLOOMFILE_VERSION_MAJOR                   0
+#define BLOOMFILE_VERSION_MINOR                   1
+#define BLOOMFILE_VERSION_PATCH                   0
+#define BLOOMFILE_VERSION_OF(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
+
+/* As one number: #if BLOOMFILE_VERSION >= BLOOMFILE_VERSION_OF(1, 2, 0) */
+#define BLOOMFILE_VERSION BLOOMFILE_VERSION_OF(0, 1, 0)
 
 #define BLOOMFILE_MAX_HASHES     64u          /* k: positions per key */
 #define BLOOMFILE_MAX_BITS       (1ULL << 60) /* m: bits, or counters in the counting layout */
@@ -174,25 +181,30 @@ BLOOMFILE_API void bloomfile_free(void *image);
  * live filter has one anyway; memory, a copy and locked pages need none. */
 #define BLOOMFILE_OPEN_NOWAIT 4096u
 
-/* Opens a filter file: sealed, live, or the first file of a series. Without BLOOMFILE_OPEN_WRITE
- * for reading; lookups in a live filter then see every add as soon as it is made, and its body has
- * no checksums. The filter must use the library's own hash: the call is bloomfile_open_with() with
- * BLOOMFILE_EXPECT_HASH and BLOOMFILE_HASH_XXH3.
- * Errors: those of open, fstat, read and mmap; EISDIR; BLOOMFILE_ENOTREGULAR; BLOOMFILE_EFLAGS for
- * unknown or contradictory flags; every BLOOMFILE_E* from EEMPTY to EPOISONED; of a
- * series BLOOMFILE_ESERIES, _EMISSINGLAYER; BLOOMFILE_ELIVE for
- * BLOOMFILE_OPEN_VERIFY_FULL of a live one; BLOOMFILE_EUNCLEAN, _EFILESYSTEM and _ENOBOOT of a live
- * one (bloomfile_live.h); with BLOOMFILE_OPEN_VERIFY_FULL also _EPAGE and _EBODY; ENOMEM;
- * BLOOMFILE_ETOOBIG; those of the flags above. With BLOOMFILE_OPEN_WRITE also BLOOMFILE_ESEALED;
- * EBUSY while it is being sealed; those of fcntl, write and msync. */
+/* Opens a filter.
+ *   out    receives the filter; NULL on error. Close it with bloomfile_close().
+ *   path   a sealed filter, a live filter, or the first file of a series. It must use the library's
+ *          own hash.
+ *   flags  BLOOMFILE_OPEN_*, or 0. Lookups in a live filter see every add as soon as it is made;
+ *          its body has no checksums.
+ *
+ * Returns 0; an errno of open, fstat, read, mmap or of the flags above; an error of
+ * BLOOMFILE_KIND_DAMAGED, _FOREIGN or _NEWER; or one of
+ *   BLOOMFILE_EFLAGS      the flags are unknown or contradictory
+ *   BLOOMFILE_EPOISONED   a write failed: rebuild it, or use bloomfile_rescue()
+ *   BLOOMFILE_EUNCLEAN, BLOOMFILE_EFILESYSTEM, BLOOMFILE_ENOBOOT  a live filter: bloomfile_live.h
+ *   BLOOMFILE_ELIVE       a live filter, with BLOOMFILE_OPEN_VERIFY_FULL or _COPY
+ *   BLOOMFILE_ESEALED     a sealed filter, with BLOOMFILE_OPEN_WRITE
+ *   EBUSY                 the filter is being sealed, with BLOOMFILE_OPEN_WRITE
+ *   BLOOMFILE_ETOOBIG     too big for this machine's address space */
 BLOOMFILE_API int bloomfile_open(bloomfile_filter **out, const char *path, unsigned flags);
 
 BLOOMFILE_API void bloomfile_close(bloomfile_filter *f); /* of a writer see bloomfile_live.h */
 
-/* Whether it is time to open the path given to bloomfile_open() or _create() anew: it names another
- * file by now, or none; or the file has another size or header or, if it was opened sealed, other
- * times (ctime too, so a new mode or link counts); or it was live and is sealed now, so that pages
- * can be verified. False if that cannot be told, or if the handle has no path. */
+/* Whether to open the path of bloomfile_open() or _create() again. True if it names another file,
+ * or no file; if the file has another size or header or, opened sealed, other times (ctime too, so
+ * a new mode or link counts); or if the file was live and is sealed now, so that pages can be
+ * verified. False if that is unknown, or if the handle has no path. */
 BLOOMFILE_API bool bloomfile_is_stale(const bloomfile_filter *f);
 
 /* The handle's sticky error, without a look at the file: an atomic load (of a series, one for each
@@ -237,8 +249,8 @@ BLOOMFILE_API int bloomfile_check(const bloomfile_filter *f);
  * and no others. If such a page is wrong now, the error is BLOOMFILE_ECHANGED. */
 BLOOMFILE_API int bloomfile_recheck(const bloomfile_filter *f);
 
-BLOOMFILE_API uint64_t
-bloomfile_seed(const bloomfile_filter *f); /* that its digests are made with */
+/* That digests are made with. */
+BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile_filter *f);
 
 /* The digest of a key, for this handle and for other filters of the same seed and hash.
  *   key   may be NULL when size is 0
@@ -281,42 +293,6 @@ BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile_filter *f,
  * than bloomfile_contains_digest(), and as much for each position in the layouts classic and
  * counting. */
 BLOOMFILE_API bool bloomfile_contains_nowait(const bloomfile_filter *f, bloomfile_digest digest);
-
-/* Keys that lie in one buffer and may overlap, such as n-grams of a text: key i has the bytes from
- * starts[i] to before ends[i]. Columns of Arrow have n + 1 offsets: starts = offsets, ends =
- * offsets + 1. All members stay the caller's. */
-struct bloomfile_spans {
-    size_t struct_size;
-    const void *base;       /* the buffer */
-    uint64_t size;          /* its bytes */
-    size_t count;           /* keys */
-    const uint64_t *starts; /* NULL: key i starts at i * step */
-    const uint64_t *ends;   /* NULL: each key has `length` bytes */
-    uint64_t step;          /* 0 if starts is not NULL */
-    uint64_t length;        /* 0 if ends is not NULL */
-};
-#define BLOOMFILE_SPANS_INIT BLOOMFILE_INIT_(struct bloomfile_spans)
-
-/* Hashes spans for a filter, with its seed; pass the digests to the batch calls. No key is copied.
- *
- *     struct bloomfile_spans kmers = BLOOMFILE_SPANS_INIT;
- *     kmers.base = genome;
- *     kmers.size = size;
- *     kmers.step = 1;
- *     kmers.length = 31;
- *     kmers.count = size - 30;
- *     error = bloomfile_digests_of_spans(f, &kmers, digests);
- *
- *   digests  room for spans->count of them; unchanged after an error.
- *
- * Returns 0 or one of
- *   BLOOMFILE_ESTRUCTSIZE  no version has that struct_size
- *   BLOOMFILE_EVALUE       a span is not within the buffer, or a member is not 0 that must be
- *   BLOOMFILE_EHASH        only the application can hash keys of this filter; this is the handle's
- *                          sticky error too */
-BLOOMFILE_API int bloomfile_digests_of_spans(const bloomfile_filter *f,
-                                             const struct bloomfile_spans *spans,
-                                             bloomfile_digest *digests);
 
 #ifdef __cplusplus
 }

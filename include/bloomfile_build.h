@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile: building sealed filters
+ * bloomfile: building sealed filters, and hashing keys that lie in one buffer
  *
  * bloomfile.h includes this header.
  *
@@ -87,11 +87,6 @@ BLOOMFILE_API int bloomfile_builder_add_many(bloomfile_builder *b, const struct 
 BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
                                                 const bloomfile_digest *digests, size_t n);
 
-/* As bloomfile_digests_of_spans(), with the seed of the params. */
-BLOOMFILE_API int bloomfile_builder_digests_of_spans(const bloomfile_builder *b,
-                                                     const struct bloomfile_spans *spans,
-                                                     bloomfile_digest *digests);
-
 /* Sets *count to the number of distinct digests so far. Reads them all, if any were added since
  * the last call. Errors as bloomfile_builder_add(). */
 BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count);
@@ -130,6 +125,49 @@ struct bloomfile_metadata {
     const uint8_t *watermark; /* BLOOMFILE_WATERMARK_SIZE bytes */
 };
 #define BLOOMFILE_METADATA_INIT BLOOMFILE_INIT_(struct bloomfile_metadata)
+
+/* -------------------------------------------------------------------------- keys in one buffer */
+
+/* Keys that lie in one buffer and may overlap, such as n-grams of a text: key i has the bytes from
+ * starts[i] to before ends[i]. Columns of Arrow have n + 1 offsets: starts = offsets, ends =
+ * offsets + 1. All members stay the caller's. */
+struct bloomfile_spans {
+    size_t struct_size;
+    const void *base;       /* the buffer */
+    uint64_t size;          /* its bytes */
+    size_t count;           /* keys */
+    const uint64_t *starts; /* NULL: key i starts at i * step */
+    const uint64_t *ends;   /* NULL: each key has `length` bytes */
+    uint64_t step;          /* 0 if starts is not NULL */
+    uint64_t length;        /* 0 if ends is not NULL */
+};
+#define BLOOMFILE_SPANS_INIT BLOOMFILE_INIT_(struct bloomfile_spans)
+
+/* Hashes spans for a filter, with its seed; pass the digests to the batch calls. No key is copied.
+ *
+ *     struct bloomfile_spans kmers = BLOOMFILE_SPANS_INIT;
+ *     kmers.base = genome;
+ *     kmers.size = size;
+ *     kmers.step = 1;
+ *     kmers.length = 31;
+ *     kmers.count = size - 30;
+ *     error = bloomfile_digests_of_spans(f, &kmers, digests);
+ *
+ *   digests  room for spans->count of them; unchanged after an error.
+ *
+ * Returns 0 or one of
+ *   BLOOMFILE_ESTRUCTSIZE  no version has that struct_size
+ *   BLOOMFILE_EVALUE       a span is not within the buffer, or a member is not 0 that must be
+ *   BLOOMFILE_EHASH        only the application can hash keys of this filter; this is the handle's
+ *                          sticky error too */
+BLOOMFILE_API int bloomfile_digests_of_spans(const bloomfile_filter *f,
+                                             const struct bloomfile_spans *spans,
+                                             bloomfile_digest *digests);
+
+/* As bloomfile_digests_of_spans(), with the seed of the params. */
+BLOOMFILE_API int bloomfile_builder_digests_of_spans(const bloomfile_builder *b,
+                                                     const struct bloomfile_spans *spans,
+                                                     bloomfile_digest *digests);
 
 #ifdef __cplusplus
 }

@@ -27,14 +27,15 @@ extern "C" {
 #define BLOOMFILE_PROVENANCE_UNION        2u /* bits of filters ORed */
 #define BLOOMFILE_PROVENANCE_PROJECTION   4u /* a counting filter's nonzero counters */
 
-/* What folding by a factor would make. This struct never changes. */
+/* The result of folding by a factor. */
 struct bloomfile_fold_choice {
-    uint64_t factor;     /* 1: as it is */
-    uint64_t bits;       /* m afterwards */
-    uint64_t image_size; /* bytes of the file */
-    uint64_t ones;       /* one bits, or counters above 0 */
-    double fpr;          /* the real false-positive rate of those bits, as in bloomfile_measure */
-    double fpr_more;     /* the rate to expect when `more` further keys have been added */
+    uint64_t factor;      /* 1: as it is */
+    uint64_t bits;        /* m afterwards */
+    uint64_t image_size;  /* bytes of the file */
+    uint64_t ones;        /* one bits, or counters above 0 */
+    double fpr;           /* the real false-positive rate of those bits, as in bloomfile_measure */
+    double fpr_more;      /* the rate to expect when `more` further keys have been added */
+    uint64_t reserved[2]; /* 0 */
 };
 
 /* Computes what folding by each possible factor would make, from the bits, in one pass over the
@@ -94,10 +95,10 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
  * makes.
  *
  *   slices   all slices of one filter, `count` of them (at least 1), in any order
- *   flags    BLOOMFILE_JOIN_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below;
- *            or 0
  *   metadata what the result gets in place of the label and the tag of the slices; NULL keeps
  *            them. The watermark of the result is this one's, or zero
+ *   flags    BLOOMFILE_JOIN_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below;
+ *            or 0
  *
  * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, is given twice, or belongs to another
  * filter. Also if a slice left out keys and the slices were not all given the same number of keys
@@ -107,7 +108,7 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
  */
 BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
                                  const bloomfile_filter *const *slices, size_t count,
-                                 unsigned flags, const struct bloomfile_metadata *metadata);
+                                 const struct bloomfile_metadata *metadata, unsigned flags);
 
 /* For bloomfile_join() and bloomfile_join_headers(): join slices that left out keys which may be in
  * none. */

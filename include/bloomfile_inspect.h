@@ -195,10 +195,12 @@ BLOOMFILE_API int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_
 
 /* One thing that is wrong with a file. */
 struct bloomfile_fault {
-    int error;         /* BLOOMFILE_E* */
-    uint64_t offset;   /* of the first byte concerned, from the start of the image */
-    uint64_t page;     /* BLOOMFILE_EPAGE: the page's number, from 0; else UINT64_MAX */
-    const char *field; /* its name in format-spec.md ("k", "record 0", "page", "head"); static */
+    int error;            /* BLOOMFILE_E* */
+    uint64_t offset;      /* of the first byte concerned, from the start of the image or series */
+    uint64_t page;        /* BLOOMFILE_EPAGE: the page's number, from 0; else UINT64_MAX */
+    const char *field;    /* its name in format-spec.md ("k", "record 0", "page", "head"); static */
+    uint64_t layer;       /* bloomfile_verify() of a series: the layer's number, from 0; else 0 */
+    uint64_t reserved[3]; /* 0 */
 };
 
 /* Reads and checks the whole body: page checksums, body checksum, counts, padding. Pages that were

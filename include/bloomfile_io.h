@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* BLOOMFILE_INIT_(struct x): all zero but for struct_size. */
+/* BLOOMFILE_INIT_(struct x): a value, all zero but for struct_size. */
 #ifdef __cplusplus
 extern "C++" { /* a template cannot be extern "C" */
 template <typename T> static inline T bloomfile_init_()
@@ -28,9 +28,7 @@ template <typename T> static inline T bloomfile_init_()
 }
 #define BLOOMFILE_INIT_(type) bloomfile_init_<type>()
 #else
-/* clang-format off */
-#define BLOOMFILE_INIT_(type) { .struct_size = sizeof(type) }
-/* clang-format on */
+#define BLOOMFILE_INIT_(type) ((type){ .struct_size = sizeof(type) })
 #endif
 
 /* -------------------------------------------------------------------------------- destinations
@@ -200,17 +198,16 @@ static inline struct bloomfile_source bloomfile_from_path(const char *path)
     return from;
 }
 
-/* Bytes of an open file.
- *   offset  of the first byte. BLOOMFILE_FROM_HERE reads from the descriptor's own offset, and
- *           moves it: this is for patches, also from a pipe, and not for opening a filter.
- *   length  in bytes. BLOOMFILE_FROM_REST: all bytes up to the end. */
-static inline struct bloomfile_source bloomfile_from_fd(int fd, uint64_t offset, uint64_t length)
+/* All bytes of an open file. For a part of it, set two members of the result:
+ *   offset  of the first byte, here 0. BLOOMFILE_FROM_HERE reads from the descriptor's own offset,
+ *           and moves it: this is for patches, also from a pipe, and not for opening a filter.
+ *   length  in bytes, here BLOOMFILE_FROM_REST: all bytes up to the end. */
+static inline struct bloomfile_source bloomfile_from_fd(int fd)
 {
     struct bloomfile_source from = BLOOMFILE_SOURCE_INIT;
     from.kind = BLOOMFILE_FROM_FD;
     from.fd = fd;
-    from.offset = offset;
-    from.length = length;
+    from.length = BLOOMFILE_FROM_REST;
     return from;
 }
 

@@ -9,7 +9,9 @@
  * many threads may look up, while nobody adds.
  *
  *     struct bloomfile_view view;
- *     int err = bloomfile_view_for(&view, 0, n, 0.01);
+ *     struct bloomfile_size shape = BLOOMFILE_SIZE_INIT;
+ *     shape.keys = n;
+ *     int error = bloomfile_view_for(&view, &shape);
  *     ...
  *     uint8_t *blob = calloc(1, view.size + BLOOMFILE_TRAILER_SIZE);
  *     bloomfile_view_add_digests(&view, blob, digests, n);
@@ -27,37 +29,37 @@
 #ifndef BLOOMFILE_PUBLIC_VIEW_H
 #define BLOOMFILE_PUBLIC_VIEW_H
 
-#include <bloomfile.h>
+#include <bloomfile_inspect.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Made by the functions below, may be copied within the process, needs no release. This struct
- * never changes. */
+/* Made by the functions below. It may be copied, also to memory that processes share, and needs no
+ * release. All zero, it answers "maybe" to everything. 64 bytes, of which later versions may use
+ * the rest. */
 struct bloomfile_view {
-    uint32_t layout;    /* enum bloomfile_layout; 0: unknown, everything is "maybe" */
-    uint32_t hashes;    /* k */
-    uint64_t bits;      /* m */
-    uint64_t units;     /* blocks, bits or counters */
-    size_t size;        /* bytes of the body: (m + 7) / 8, counting (m + 1) / 2 */
-    const void *kernel; /* the library's own, chosen once in a process */
+    size_t size;       /* bytes of the body: (m + 7) / 8, counting (m + 1) / 2 */
+    uint64_t words[7]; /* the library's own */
 };
 
-/* The shape for n keys at rate fpr. `layout` 0: classic, with the exact m, as long as the body is
- * smaller than 1 KiB, where whole blocks would take up to three times the bits (and save 2 ns of a
- * lookup); else blocked. For 20 to 1600 keys the rates are those of bloomfile_size_for()
- * (bench/README.md), and so is the time it takes: for many filters, compute bits a key and k once
- * and use bloomfile_view_init().
- * Errors: BLOOMFILE_EVALUE (layout; n not in 1 to 2^60; fpr), _EISRIBBON, _EUNREACHABLE,
- * _ETOOBIG; the view then is one that answers "maybe" to everything. */
-BLOOMFILE_API int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n,
-                                     double fpr);
-
-/* The shape of these numbers (layout not 0). Errors: BLOOMFILE_EVALUE, _EISRIBBON, _ETOOBIG, and a
- * view of "maybe". */
-BLOOMFILE_API int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bits,
-                                      uint32_t hashes);
+/* Makes a shape.
+ *   size  in: `keys` and `fpr`, to find the fewest bits that keep this rate; 0 is 0.01. Or `bits`
+ *         and `hashes`, which are then used. Out: `layout`, `bits` and `hashes` of the view;
+ *         unchanged after an error.
+ *         layout  0: classic with the exact m, while the body is smaller than 1 KiB; else blocked.
+ *                 There whole blocks take up to three times the bits, and save 2 ns of a lookup.
+ *
+ * Finding the bits takes as long as bloomfile_size_for(). A program that makes many filters of a
+ * few sizes keeps `size`, or bits a key and `hashes`: a shape with both given takes nanoseconds.
+ * The rates of filters for 20 to 1600 keys are those of bloomfile_size_for() (bench/README.md).
+ * After an error the view answers "maybe" to everything. Returns 0 or one of
+ *   BLOOMFILE_ESTRUCTSIZE   no version has that struct_size
+ *   BLOOMFILE_EVALUE        a member is out of range, or missing; bloomfile_invalid() names it
+ *   BLOOMFILE_EISRIBBON     this layout has no views
+ *   BLOOMFILE_EUNREACHABLE  no size keeps the rate
+ *   BLOOMFILE_ETOOBIG       too big for memory */
+BLOOMFILE_API int bloomfile_view_for(struct bloomfile_view *out, struct bloomfile_size *size);
 
 /* Adds n digests to a body of view->size bytes, which was all zeros before the first; it is the
  * caller's alone meanwhile. Counting: every add counts, of equal digests too. */

@@ -67,7 +67,7 @@ int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b)
 static int take_params(struct bloomfile_merge_params *p, struct bloomfile_metadata *m,
                        const struct bloomfile_merge_params *given)
 {
-    *p = (struct bloomfile_merge_params)BLOOMFILE_MERGE_PARAMS_INIT;
+    *p = BLOOMFILE_MERGE_PARAMS_INIT;
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
         return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     if (p->op == 0)

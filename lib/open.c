@@ -64,7 +64,7 @@ static bool report_known(const struct bloomfile_open_report *r)
 static int take_params(struct bloomfile_open_params *p, const struct bloomfile_open_params *given,
                        uint32_t kind)
 {
-    *p = (struct bloomfile_open_params)BLOOMFILE_OPEN_PARAMS_INIT;
+    *p = BLOOMFILE_OPEN_PARAMS_INIT;
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
         return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     if (p->report != NULL && !report_known(p->report))
@@ -280,8 +280,6 @@ int bloomfile_digests_of_spans(const bloomfile_filter *f, const struct bloomfile
 
 /* ---- The parts of a handle that lookups in bloomfile_inline.h need. */
 
-#define PIN_LEAST VERSIONED_LEAST(struct bloomfile_pinned, blocks)
-
 #ifdef __SIZEOF_INT128__
 static bool can_inline(const bloomfile_filter *f)
 {
@@ -298,17 +296,19 @@ static bool can_inline(const bloomfile_filter *f)
 int bloomfile_pin(const bloomfile_filter *f, struct bloomfile_pinned *pin)
 {
     static const uint64_t always_in_doubt = 1;
-    if (!versioned_known(pin->struct_size, PIN_LEAST))
-        return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
-    struct bloomfile_pinned p = { .f = f, .body = f->view.body, .doubts = &always_in_doubt };
+    if ((uintptr_t)pin % 64 != 0) /* copying it may then crash, in code for AVX-512 */
+        return invalid(BLOOMFILE_EVALUE, "pin");
+    struct bloomfile_pinned p = { .doubts_ = &always_in_doubt };
     if (can_inline(f)) {
-        p.blocks = f->view.units;
-        p.hashes = f->view.k;
-        p.doubts = (const void *)(uintptr_t)&f->guard_storage.doubts; /* atomic, as ours */
+        p.blocks_ = f->view.units;
+        p.hashes_ = f->view.k;
+        p.doubts_ = (const void *)(uintptr_t)&f->guard_storage.doubts; /* atomic, as ours */
     }
+    p.body_ = f->view.body;
+    p.filter_ = f;
     for (unsigned slot = 0; f->live != NULL && slot < 2; slot++)
-        p.state[slot] = (const void *)f->state[slot];
-    p.poisoned = BYTES_SWAP32(BLOOMFILE_STATE_POISONED);
-    versioned_give(pin, pin->struct_size, &p, sizeof p);
+        p.state_[slot] = (const void *)f->state[slot];
+    p.poisoned_ = BYTES_SWAP32(BLOOMFILE_STATE_POISONED);
+    *pin = p;
     return 0;
 }

@@ -172,7 +172,7 @@ static int make_whole(struct destination to, const struct part *parts, size_t co
 }
 
 int bloomfile_join(struct bloomfile_destination *given, const bloomfile_filter *const *slices,
-                   size_t count, unsigned flags, const struct bloomfile_metadata *metadata)
+                   size_t count, const struct bloomfile_metadata *metadata, unsigned flags)
 {
     struct destination to;
     struct bloomfile_metadata m;

@@ -18,9 +18,9 @@ static double theory(const char *bytes, size_t size, uint64_t keys)
     struct bloomfile_view view;
     struct bloomfile_size s = BLOOMFILE_SIZE_INIT;
     const bool ours = bloomfile_view_open(&view, 0, bytes, size) == 0;
-    s.layout = ours ? view.layout : BLOOMFILE_LAYOUT_CLASSIC;
-    s.bits = ours ? view.bits : 8 * (size - 1);
-    s.hashes = ours ? view.hashes : (uint8_t)bytes[size - 1];
+    s.layout = BLOOMFILE_LAYOUT_CLASSIC;
+    s.bits = 8 * (ours ? view.size : size - 1);
+    s.hashes = (uint8_t)bytes[ours ? view.size + 3 : size - 1];
     s.keys = keys;
     bench_check(bloomfile_size_for(&s), "compute a rate");
     return s.fpr;

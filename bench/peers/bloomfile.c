@@ -66,7 +66,7 @@ static void *create(unsigned layout, uint64_t capacity, double bits_per_key, enu
         return NULL;
     const uint64_t unit =
         layout == BLOOMFILE_LAYOUT_BLOCKED || layout == BLOOMFILE_LAYOUT_RIBBON ? 512 : 8;
-    s->params = (struct bloomfile_params)BLOOMFILE_PARAMS_INIT;
+    s->params = BLOOMFILE_PARAMS_INIT;
     s->params.layout = layout;
     s->params.capacity = capacity;
     s->params.bits = (uint64_t)ceil((double)capacity * bits_per_key / (double)unit) * unit;

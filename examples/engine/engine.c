@@ -259,9 +259,9 @@ static void open_table(struct table *t, const char *path)
         read_bytes(t->fd, t->parts, t->index_size, t->footer.index);
     if (!fits || bloomfile_hash(SEED, t->parts, t->index_size) != t->footer.index_checksum)
         errx(2, "%s is damaged", path);
-    t->cache = not_null(calloc(t->partitions, sizeof *t->cache));
+    t->cache = not_null(aligned_alloc(64, t->partitions * sizeof *t->cache)); /* for pins */
     for (uint64_t p = 0; p < t->partitions; p++) {
-        t->cache[p].pin = (struct bloomfile_pinned)BLOOMFILE_PINNED_INIT;
+        t->cache[p] = (struct cached){ .pin = BLOOMFILE_PINNED_INIT };
         t->filter_bytes += t->parts[p].filter_size;
     }
 }

@@ -57,8 +57,11 @@ static uint8_t *make(const struct policy *policy, const bloomfile_digest *digest
                      size_t *size)
 {
     struct bloomfile_view view;
-    const uint64_t bytes = ((uint64_t)n * policy->bits_per_key + 7) / 8;
-    if (bloomfile_view_init(&view, BLOOMFILE_LAYOUT_CLASSIC, 8 * bytes, policy->hashes) != 0)
+    struct bloomfile_size shape = BLOOMFILE_SIZE_INIT;
+    shape.layout = BLOOMFILE_LAYOUT_CLASSIC;
+    shape.bits = ((uint64_t)n * policy->bits_per_key + 7) / 8 * 8;
+    shape.hashes = policy->hashes;
+    if (bloomfile_view_for(&view, &shape) != 0)
         return NULL;
     uint8_t *filter = calloc(1, view.size + BLOOMFILE_TRAILER_SIZE);
     if (filter != NULL) {

@@ -168,7 +168,10 @@ class filter final : public lookups<Key, Hasher>
                           std::uint64_t length = BLOOMFILE_FROM_REST, open_flags flags = {},
                           on_error ec = {})
     {
-        return open(bloomfile_from_fd(fd, offset, length), with(flags), ec);
+        bloomfile_source from = bloomfile_from_fd(fd);
+        from.offset = offset;
+        from.length = length;
+        return open(from, with(flags), ec);
     }
 
     /* The image must outlive the filter, unless flags have open_flags::copy. */

@@ -52,7 +52,7 @@ class handle
     [[nodiscard]] bloomfile_filter *release() noexcept
     {
         bloomfile_filter *f = std::exchange(f_, nullptr);
-        pin_ = nothing();
+        pin_ = BLOOMFILE_PINNED_INIT;
         why_ = make_error_code(errc::closed);
         return f;
     }
@@ -122,8 +122,8 @@ class handle
          * what is open is not asked for that. */
         if constexpr (BLOOMFILE_CPP_INLINED_)
             if (bloomfile_pinned_sure_(&pin_)) {
-                const uint8_t *block = bloomfile_block_of(pin_.body, pin_.blocks, digest);
-                if (bloomfile_block_has(block, pin_.hashes, digest))
+                const uint8_t *block = bloomfile_block_of(pin_.body_, pin_.blocks_, digest);
+                if (bloomfile_block_has(block, pin_.hashes_, digest))
                     return true;
                 if (bloomfile_pinned_absent_(&pin_))
                     return false;
@@ -191,21 +191,12 @@ class handle
     /* Anew, once the state of the filter has changed. */
     void pin() noexcept
     {
-        pin_ = nothing();
+        pin_ = BLOOMFILE_PINNED_INIT;
         if (f_ != nullptr)
             bloomfile_pin(f_, &pin_);
     }
 
   private:
-    /* Where no filter is open, all is in doubt. */
-    static bloomfile_pinned nothing() noexcept
-    {
-        static constexpr std::uint64_t doubts = 1;
-        bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
-        pin.doubts = &doubts;
-        return pin;
-    }
-
     BLOOMFILE_CPP_PART_ std::size_t many(const bloomfile_digest *digests, std::size_t n,
                                          bool *hits) const noexcept
     {
@@ -221,7 +212,7 @@ class handle
     }
 
     bloomfile_filter *f_ = nullptr;
-    bloomfile_pinned pin_ = nothing();
+    bloomfile_pinned pin_ = BLOOMFILE_PINNED_INIT; /* answers "maybe" where no filter is open */
     detail::hashing how_;
     std::error_code why_ = make_error_code(errc::closed); /* no filter is open here */
 };

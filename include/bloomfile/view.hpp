@@ -25,7 +25,7 @@ class view
     /* For n keys at that rate, as bloomfile_view_for(); layout 0: the best for the size. */
     view(std::uint64_t n, double fpr, std::uint32_t layout, on_error ec = {})
     {
-        ec(code(bloomfile_view_for(&shape_, layout, n, fpr)), "size a filter");
+        ec(code(find(n, fpr, layout)), "size a filter");
     }
     view(std::uint64_t n, double fpr, on_error ec = {}) : view(n, fpr, 0, ec)
     {
@@ -90,9 +90,18 @@ class view
     }
 
   private:
+    int find(std::uint64_t n, double fpr, std::uint32_t layout) noexcept
+    {
+        bloomfile_size size = BLOOMFILE_SIZE_INIT;
+        size.layout = layout;
+        size.keys = n;
+        size.fpr = fpr;
+        return bloomfile_view_for(&shape_, &size);
+    }
+
     bool fits(std::size_t size, std::size_t more) const noexcept
     {
-        return shape_.layout != 0 && size >= more && size - more >= shape_.size;
+        return shape_.size != 0 && size >= more && size - more >= shape_.size;
     }
 
     bloomfile_view shape_ = {};

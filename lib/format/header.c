@@ -289,16 +289,16 @@ static uint32_t check_of(const uint8_t *bytes, size_t size, uint64_t seed)
     return checksum(bytes, size) ^ (uint32_t)hash_key(seed, test_string, sizeof test_string);
 }
 
-void compact_encode(uint8_t *bytes, uint64_t seed, const struct bloomfile_view *view)
+void compact_encode(uint8_t *bytes, uint64_t seed, const struct compact_shape *shape)
 {
-    uint8_t *trailer = bytes + view->size;
-    const uint64_t unused =
-        geometry_units_in(view->layout, view->size) - geometry_units_of(view->layout, view->bits);
+    uint8_t *trailer = bytes + shape->size;
+    const uint64_t unused = geometry_units_in(shape->layout, shape->size) -
+                            geometry_units_of(shape->layout, shape->bits);
     trailer[AT_VERSION] = VERSION;
-    trailer[AT_LAYOUT] = (uint8_t)(view->layout | unused << 4);
+    trailer[AT_LAYOUT] = (uint8_t)(shape->layout | unused << 4);
     trailer[AT_HASH] = HASH_XXH3_64;
-    trailer[AT_K] = (uint8_t)view->hashes;
-    put32(trailer + AT_CHECK, check_of(bytes, view->size + AT_CHECK, seed));
+    trailer[AT_K] = (uint8_t)shape->hashes;
+    put32(trailer + AT_CHECK, check_of(bytes, shape->size + AT_CHECK, seed));
 }
 
 bool compact_is_whole(const uint8_t *bytes, size_t size, uint64_t seed)
@@ -309,7 +309,7 @@ bool compact_is_whole(const uint8_t *bytes, size_t size, uint64_t seed)
     return get32(bytes + checked) == check_of(bytes, checked, seed);
 }
 
-int compact_decode(const uint8_t *bytes, size_t size, struct bloomfile_view *view)
+int compact_decode(const uint8_t *bytes, size_t size, struct compact_shape *shape)
 {
     if (size <= BLOOMFILE_TRAILER_SIZE)
         return BLOOMFILE_ENOTCOMPACT;
@@ -317,13 +317,13 @@ int compact_decode(const uint8_t *bytes, size_t size, struct bloomfile_view *vie
     const uint8_t *trailer = bytes + body_size;
     if (trailer[AT_VERSION] != VERSION)
         return BLOOMFILE_EVERSION;
-    view->layout = trailer[AT_LAYOUT] & 15;
-    if (!layout_known(view->layout) || layout_of(view->layout)->solved)
+    shape->layout = trailer[AT_LAYOUT] & 15;
+    if (!layout_known(shape->layout) || layout_of(shape->layout)->solved)
         return BLOOMFILE_ELAYOUT;
     if (trailer[AT_HASH] != HASH_XXH3_64)
         return BLOOMFILE_EHASH;
-    view->hashes = trailer[AT_K];
-    view->bits = geometry_cells_in(view->layout, body_size) - (trailer[AT_LAYOUT] >> 4);
-    view->size = body_size;
+    shape->hashes = trailer[AT_K];
+    shape->bits = geometry_cells_in(shape->layout, body_size) - (trailer[AT_LAYOUT] >> 4);
+    shape->size = body_size;
     return 0;
 }

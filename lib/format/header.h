@@ -274,14 +274,20 @@ bool utf8_is_clean(const uint8_t *text, size_t size);
 
 /* ---- The compact form: a body and a trailer of 8 bytes (doc/format/compact.md). */
 
-/* Writes the trailer behind a body of view->size bytes. */
-void compact_encode(uint8_t *bytes, uint64_t seed, const struct bloomfile_view *view);
+struct compact_shape {
+    uint32_t layout, hashes;
+    uint64_t bits;
+    size_t size; /* bytes of the body */
+};
+
+/* Writes the trailer behind a body of shape->size bytes. */
+void compact_encode(uint8_t *bytes, uint64_t seed, const struct compact_shape *shape);
 
 /* Whether the trailer's checksum is right, and that of the seed. */
 bool compact_is_whole(const uint8_t *bytes, size_t size, uint64_t seed);
 
 /* The shape that the trailer claims: a known layout; hashes, bits and size, which may contradict
  * each other. Errors: BLOOMFILE_ENOTCOMPACT, _EVERSION, _ELAYOUT, _EHASH. */
-int compact_decode(const uint8_t *bytes, size_t size, struct bloomfile_view *view);
+int compact_decode(const uint8_t *bytes, size_t size, struct compact_shape *shape);
 
 #endif

@@ -24,7 +24,7 @@ static int check_label(const char *label)
 
 int metadata_take(struct bloomfile_metadata *m, const struct bloomfile_metadata *given)
 {
-    *m = (struct bloomfile_metadata)BLOOMFILE_METADATA_INIT;
+    *m = BLOOMFILE_METADATA_INIT;
     if (given != NULL && !versioned_take(m, sizeof *m, given, given->struct_size, METADATA_LEAST))
         return invalid(BLOOMFILE_ESTRUCTSIZE, "metadata");
     return check_label(m->label);
@@ -82,7 +82,7 @@ static int check(const struct bloomfile_params *p)
 
 int params_take(struct bloomfile_params *p, const struct bloomfile_params *given)
 {
-    *p = (struct bloomfile_params)BLOOMFILE_PARAMS_INIT;
+    *p = BLOOMFILE_PARAMS_INIT;
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
         return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     if (p->layout == 0)

@@ -3,11 +3,9 @@
  * environment may name another kernel. */
 #include "kernel/dispatch.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/layout.h"
 #include "kernel/kernel.h"
 #include "kernel/ribbon/ribbon.h"
 
@@ -100,22 +98,15 @@ const struct kernel *kernel_named(uint32_t layout, const char *name)
     return NULL;
 }
 
-static const struct kernel *choose(uint32_t layout)
+_Static_assert(LAYOUT_END <= KERNEL_CHOSEN, "a layout has no place");
+const struct kernel *_Atomic kernel_chosen[KERNEL_CHOSEN];
+
+const struct kernel *kernel_choose(uint32_t layout)
 {
     const char *wanted = secure_getenv("BLOOMFILE_KERNEL");
     const struct kernel *kernel = wanted != NULL ? kernel_named(layout, wanted) : NULL;
-    return kernel != NULL ? kernel : kernel_named(layout, NULL);
-}
-
-/* Chosen once: the environment must not be read while the program changes it, and engines open a
- * view for every lookup. */
-const struct kernel *kernel_for(uint32_t layout)
-{
-    static const struct kernel *_Atomic chosen[LAYOUT_END];
-    const struct kernel *kernel = atomic_load_explicit(&chosen[layout], memory_order_relaxed);
-    if (kernel == NULL) {
-        kernel = choose(layout);
-        atomic_store_explicit(&chosen[layout], kernel, memory_order_relaxed);
-    }
+    if (kernel == NULL)
+        kernel = kernel_named(layout, NULL);
+    atomic_store_explicit(&kernel_chosen[layout], kernel, memory_order_relaxed);
     return kernel;
 }

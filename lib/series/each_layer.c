@@ -212,6 +212,7 @@ int series_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_
         if (error != 0 && first == 0) {
             first = error;
             found.offset += start;
+            found.layer = layer->header.layer;
             if (fault != NULL)
                 *fault = found;
         }

@@ -24,7 +24,7 @@ sed 's/$/@@BLOOMFILE_UNSTABLE/' unstable >with_nodes
 sed 's/$/@@BLOOMFILE_0.1/' stable >>with_nodes
 nm -D --defined-only "$shared" | awk '$2 != "A" {print $3}' | grep -v '^__asan\|^__ubsan\|^__odr_asan' | sort >exported
 sort with_nodes | diff - exported || { echo "the headers declare (<) and the library exports (>) different functions"; exit 1; }
-if grep -l bloomfile_unstable.h $(find "$headers" -name 'bloomfile*.h' ! -name bloomfile_unstable.h ! -name bloomfile_block.h) \
+if grep -l "include <bloomfile_unstable" $(find "$headers" -name 'bloomfile*.h' ! -name bloomfile_unstable.h ! -name bloomfile_block.h) \
     "$headers"/bloomfile.hpp "$headers"/bloomfile/*.hpp; then
     echo "a stable header needs the unstable one"
     exit 1
@@ -60,7 +60,7 @@ test "$(wc -l <fruit.c)" -le 20 || { echo "the example in doc/c.md has more than
 cp look.c look.cc
 cp fruit.c fruit.cc
 
-version=$(sed -n 's/^#define BLOOMFILE_VERSION_[A-Z]* //p' "$source/include/bloomfile.h" | paste -sd.)
+version=$(sed -n 's/^#define BLOOMFILE_VERSION_[A-Z]*  *//p' "$source/include/bloomfile.h" | paste -sd.)
 test "$(pkg-config --modversion bloomfile)" = "$version" ||
     { echo "bloomfile.h is of version $version, pkg-config says another"; exit 1; }
 

@@ -155,8 +155,8 @@ int bloomfile_merge(struct bloomfile_destination *to, const bloomfile_filter *co
 }
 
 int bloomfile_join(struct bloomfile_destination *to, const bloomfile_filter *const *slices,
-                   size_t count, unsigned flags, const struct bloomfile_metadata *metadata)
+                   size_t count, const struct bloomfile_metadata *metadata, unsigned flags)
 {
     FIND_NEXT(bloomfile_join);
-    return next(to, slices, count, flags, metadata);
+    return next(to, slices, count, metadata, flags);
 }

@@ -14,9 +14,17 @@
                                          .kind = BLOOMFILE_TO_FD,                                  \
                                          .fd = (to),                                               \
                                          .spool = (folder) } })
+/* Bytes of an open file. */
+static inline struct bloomfile_source part_of_fd(int fd, uint64_t offset, uint64_t length)
+{
+    struct bloomfile_source from = bloomfile_from_fd(fd);
+    from.offset = offset;
+    from.length = length;
+    return from;
+}
+
 #define FROM_FD(from)                                                                              \
-    ((struct bloomfile_source[]){                                                                  \
-        bloomfile_from_fd((from), BLOOMFILE_FROM_HERE, BLOOMFILE_FROM_REST) })
+    ((struct bloomfile_source[]){ part_of_fd((from), BLOOMFILE_FROM_HERE, BLOOMFILE_FROM_REST) })
 
 static inline int place_take(const struct bloomfile_destination *to, int error, void **image,
                              size_t *size)
@@ -60,7 +68,7 @@ static inline int join_memory(void **image, size_t *size, const bloomfile_filter
                               size_t count, unsigned flags)
 {
     struct bloomfile_destination to = bloomfile_to_memory();
-    const int error = bloomfile_join(&to, slices, count, flags, NULL);
+    const int error = bloomfile_join(&to, slices, count, NULL, flags);
     return place_take(&to, error, image, size);
 }
 

@@ -180,8 +180,7 @@ TEST(the_simple_call_refuses_it_and_the_other_answers_maybe)
     struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
     write_file("filter", image.data, image.size);
     int fd = open("filter", O_RDONLY);
-    const struct bloomfile_source from[] = { bloomfile_from_path("filter"),
-                                             bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST),
+    const struct bloomfile_source from[] = { bloomfile_from_path("filter"), bloomfile_from_fd(fd),
                                              bloomfile_from_memory(image.data, image.size) };
     for (size_t i = 0; i < ROWS(flags) * ROWS(from); i++) {
         bloomfile_filter *f;

@@ -176,9 +176,8 @@ TEST_IN_DIR(a_filter_inside_a_file_begins_beyond_4_gib)
     if (pwrite(fd, image.data, image.size, (off_t)offset) != (ssize_t)image.size)
         skip("the file system has no large files");
     bloomfile_filter *f;
-    assert_error(open_from(&f, bloomfile_from_fd(fd, offset, BLOOMFILE_FROM_REST),
-                           BLOOMFILE_OPEN_VERIFY_FULL),
-                 0);
+    assert_error(
+        open_from(&f, part_of_fd(fd, offset, BLOOMFILE_FROM_REST), BLOOMFILE_OPEN_VERIFY_FULL), 0);
     close(fd);
     for (uint64_t i = 0; i < 50; i++)
         assert_true(bloomfile_contains_digest(f, number(0, i)));

@@ -408,7 +408,7 @@ TEST_IN_DIR(a_part_of_a_file_tells_by_its_status_that_it_was_changed)
         assert_int_equal(pwrite(fd, older.data, older.size, (off_t)offset), older.size);
         bloomfile_filter *f;
         const unsigned how = flags[i / ROWS(ways)];
-        assert_error(open_from(&f, bloomfile_from_fd(fd, offset, older.size), how), 0);
+        assert_error(open_from(&f, part_of_fd(fd, offset, older.size), how), 0);
         assert_true(all_may_be_there(f, before));
         if (ways[i % ROWS(ways)] == OVERWRITTEN)
             assert_int_equal(pwrite(fd, newer.data, newer.size, (off_t)offset), newer.size);

@@ -93,7 +93,7 @@ static bloomfile_filter *open_at_odd_place(void)
     bloomfile_filter *f;
     int fd = open("blob", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_int_equal(pwrite(fd, image.data, image.size, 4001), image.size);
-    assert_error(open_from(&f, bloomfile_from_fd(fd, 4001, image.size), flags), 0);
+    assert_error(open_from(&f, part_of_fd(fd, 4001, image.size), flags), 0);
     close(fd);
     return f;
 }

@@ -50,7 +50,7 @@ static bloomfile_filter *opened_as_a_part(const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     bloomfile_filter *f;
-    assert_error(open_from(&f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), 0), 0);
+    assert_error(open_from(&f, bloomfile_from_fd(fd), 0), 0);
     assert_int_equal(close(fd), 0);
     return f;
 }

@@ -24,7 +24,7 @@
 static bloomfile_filter *source, *others[2], *slices[2], *live;
 static struct bloomfile_destination changes; /* from `source` to others[0] */
 static bloomfile_builder *builder;
-static struct bloomfile_params body_params = BLOOMFILE_PARAMS_INIT;
+static struct bloomfile_params body_params = { .struct_size = sizeof body_params };
 static const void *body;
 static size_t body_size;
 static const struct bloomfile_metadata *given;
@@ -63,7 +63,7 @@ static int merge(struct bloomfile_destination *to)
 static int join(struct bloomfile_destination *to)
 {
     const bloomfile_filter *const all[] = { slices[0], slices[1] };
-    return bloomfile_join(to, all, ROWS(all), 0, given);
+    return bloomfile_join(to, all, ROWS(all), given, 0);
 }
 
 static int assemble(struct bloomfile_destination *to)
@@ -555,16 +555,16 @@ TEST(a_patch_is_read_from_a_path_a_descriptor_and_memory)
     assert_error(apply_from(bloomfile_from_memory(NULL, 0)), BLOOMFILE_ETRUNCATED);
     assert_error(apply_from(bloomfile_from_memory(file.data + 6, size + 1)), BLOOMFILE_ETRAILING);
 
-    assert_error(apply_from(bloomfile_from_fd(alone, 0, BLOOMFILE_FROM_REST)), 0);
-    assert_error(apply_from(bloomfile_from_fd(fd, 6, size)), 0);
-    assert_error(apply_from(bloomfile_from_fd(fd, 6, size - 1)), BLOOMFILE_ETRUNCATED);
-    assert_error(apply_from(bloomfile_from_fd(fd, 6, size + 1)), BLOOMFILE_ETRAILING);
-    assert_error(apply_from(bloomfile_from_fd(fd, 6, BLOOMFILE_FROM_REST)), BLOOMFILE_ETRAILING);
+    assert_error(apply_from(bloomfile_from_fd(alone)), 0);
+    assert_error(apply_from(part_of_fd(fd, 6, size)), 0);
+    assert_error(apply_from(part_of_fd(fd, 6, size - 1)), BLOOMFILE_ETRUNCATED);
+    assert_error(apply_from(part_of_fd(fd, 6, size + 1)), BLOOMFILE_ETRAILING);
+    assert_error(apply_from(part_of_fd(fd, 6, BLOOMFILE_FROM_REST)), BLOOMFILE_ETRAILING);
     assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
-    assert_error(apply_from(bloomfile_from_fd(-1, 0, size)), EBADF);
+    assert_error(apply_from(part_of_fd(-1, 0, size)), EBADF);
 
     assert_int_equal(lseek(fd, 6, SEEK_SET), 6);
-    assert_error(apply_from(bloomfile_from_fd(fd, BLOOMFILE_FROM_HERE, size)), 0);
+    assert_error(apply_from(part_of_fd(fd, BLOOMFILE_FROM_HERE, size)), 0);
     assert_int_equal(lseek(fd, 0, SEEK_CUR), 6 + (off_t)size);
     close(alone);
     close(fd);

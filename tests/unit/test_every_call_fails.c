@@ -262,7 +262,7 @@ static int build(struct bloomfile_params params)
 
 static int join(void)
 {
-    return bloomfile_join(TO_PATH("made", 0), (const bloomfile_filter *const *)halves, 2, 0, NULL);
+    return bloomfile_join(TO_PATH("made", 0), (const bloomfile_filter *const *)halves, 2, NULL, 0);
 }
 
 static int join_headers(void)

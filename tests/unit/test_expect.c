@@ -90,7 +90,7 @@ TEST_IN_DIR(each_expectation_is_checked_wherever_the_bytes_are)
     write_file("filter", image.data, image.size);
     const int fd = open("filter", O_RDONLY);
     const struct bloomfile_source from[] = { bloomfile_from_path("filter"),
-                                             bloomfile_from_fd(fd, 0, image.size),
+                                             part_of_fd(fd, 0, image.size),
                                              bloomfile_from_memory(image.data, image.size) };
     for (size_t i = 0; i < ROWS(from); i++) {
         bloomfile_filter *f;
@@ -201,7 +201,7 @@ TEST_IN_DIR(wrong_parameters_are_errors)
                                   BLOOMFILE_ESTRUCTSIZE, BLOOMFILE_EFLAGS, BLOOMFILE_EFLAGS };
     struct bloomfile_open_params rows[ROWS(errors)];
     for (size_t i = 0; i < ROWS(rows); i++)
-        rows[i] = (struct bloomfile_open_params)BLOOMFILE_OPEN_PARAMS_INIT;
+        rows[i] = BLOOMFILE_OPEN_PARAMS_INIT;
     rows[0].expect = 1u << 5;
     rows[1].flags = BLOOMFILE_OPEN_WRITE;
     rows[1].expect = BLOOMFILE_EXPECT_SEALED;
@@ -218,7 +218,7 @@ TEST_IN_DIR(wrong_parameters_are_errors)
         assert_error(bloomfile_open_with(&f, &from, &rows[i]), errors[i]);
     struct bloomfile_source bad[] = { bloomfile_from_path(NULL),
                                       bloomfile_from_memory(NULL, 1),
-                                      bloomfile_from_fd(0, BLOOMFILE_FROM_HERE, 1),
+                                      part_of_fd(0, BLOOMFILE_FROM_HERE, 1),
                                       from,
                                       from,
                                       from };

@@ -81,6 +81,14 @@ class HeaderPages(unittest.TestCase):
                 self.assertIn(f" {name}({arguments or 'void'});", synopsis, header.name)
             self.assertEqual(len(re.findall(r"\);", synopsis)), len(found), header.name)
 
+    def test_no_two_numbers_can_change_places_unnoticed(self):
+        """In stable headers, unsigned parameters do not stand side by side."""
+        number = r"(?:unsigned|u?int\d+_t|size_t|bloomfile_digest) \w+"
+        for header in HEADERS:
+            for name, arguments in functions(header):
+                if header.name != "bloomfile_unstable.h" and name != "bloomfile_keys_fit":  # which is EVALUE then
+                    self.assertNotRegex(arguments, rf"(?:^|, ){number}, {number}(?:,|$)", name)
+
     def test_every_function_is_described(self):
         for header in HEADERS:
             text = re.sub(r"\s+", " ", page(header))

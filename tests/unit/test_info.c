@@ -85,7 +85,7 @@ TEST(the_info_is_what_the_header_says)
     assert_described(&info, image);
     assert_int_equal(bloomfile_layers(f), 0);
     assert_null(bloomfile_layer(f, 0));
-    info = (struct bloomfile_info)BLOOMFILE_INFO_INIT;
+    info = BLOOMFILE_INFO_INIT;
     assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
     assert_described(&info, image);
     bloomfile_close(f);

@@ -112,14 +112,6 @@ TEST(pin_that_was_never_filled_answers_maybe)
         assert_true(hits[i]);
     assert_int_equal(bloomfile_pinned_contains_digests(&pin, digests, ROWS(hits), NULL),
                      ROWS(hits));
-    pin.struct_size = 1; /* nor does a failure fill it */
-    const struct bytes image =
-        image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 64, 4, 10, 0 });
-    bloomfile_filter *f = open_image(image, 0);
-    assert_error(bloomfile_pin(f, &pin), BLOOMFILE_ESTRUCTSIZE);
-    assert_maybe(&pin, 0, KEYS);
-    bloomfile_close(f);
-    free(image.data);
 }
 
 /* ---- by itself */
@@ -169,13 +161,21 @@ TEST(other_layouts_and_large_batches_are_the_librarys)
     free(image.data);
 }
 
-TEST(a_size_that_no_version_has_is_refused)
+TEST(a_pin_that_is_not_aligned_is_refused)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 10, 0 });
     bloomfile_filter *f = open_image(image, 0);
-    struct bloomfile_pinned pin = { .struct_size = 4 };
-    assert_error(bloomfile_pin(f, &pin), BLOOMFILE_ESTRUCTSIZE);
+    const uint8_t zero[64 + sizeof(struct bloomfile_pinned)] = { 0 };
+    uint8_t *room = aligned_alloc(64, sizeof zero);
+    assert_non_null(room);
+    memcpy(room, zero, sizeof zero);
+    assert_error(bloomfile_pin(f, (void *)(room + 16)), BLOOMFILE_EVALUE);
+    assert_string_equal(bloomfile_invalid(), "pin");
+    assert_memory_equal(room, zero, sizeof zero);
+    assert_error(bloomfile_pin(f, (void *)(room + 64)), 0);
+    assert_memory_equal(room, zero, 64);
+    free(room);
     bloomfile_close(f);
     free(image.data);
 }

@@ -216,7 +216,11 @@ TEST(another_seed_is_a_maybe)
     struct bloomfile_view view;
     const bloomfile_digest digest = bloomfile_hash(1, "key", 3);
     uint8_t filter[64 + TRAILER] = { 0 };
-    assert_error(bloomfile_view_init(&view, BLOOMFILE_LAYOUT_CLASSIC, 512, 7), 0);
+    struct bloomfile_size shape = BLOOMFILE_SIZE_INIT;
+    shape.layout = BLOOMFILE_LAYOUT_CLASSIC;
+    shape.bits = 512;
+    shape.hashes = 7;
+    assert_error(bloomfile_view_for(&view, &shape), 0);
     bloomfile_view_add_digests(&view, filter, &digest, 1);
     bloomfile_view_write_trailer(&view, 1, filter);
     assert_unusable(filter, sizeof filter, BLOOMFILE_ENOTCOMPACT);

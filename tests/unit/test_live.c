@@ -519,9 +519,8 @@ TEST_IN_DIR(a_live_filter_is_a_file_of_its_own_without_checksums)
     assert_error(open_from(&g, bloomfile_from_memory(image.data, image.size), 0), BLOOMFILE_ELIVE);
 
     int fd = open("filter", O_RDWR);
-    assert_error(open_from(&g, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), BLOOMFILE_OPEN_WRITE),
-                 BLOOMFILE_EFLAGS);
-    assert_error(open_from(&g, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), 0), 0);
+    assert_error(open_from(&g, bloomfile_from_fd(fd), BLOOMFILE_OPEN_WRITE), BLOOMFILE_EFLAGS);
+    assert_error(open_from(&g, bloomfile_from_fd(fd), 0), 0);
     close(fd);
     assert_has(g, 10);
     bloomfile_close(g);
@@ -529,7 +528,7 @@ TEST_IN_DIR(a_live_filter_is_a_file_of_its_own_without_checksums)
     write_file("container", "x", 1);
     fd = open("container", O_RDWR | O_APPEND);
     assert_int_equal(write(fd, image.data, image.size), image.size);
-    assert_error(open_from(&g, bloomfile_from_fd(fd, 1, image.size), 0), BLOOMFILE_ELIVE);
+    assert_error(open_from(&g, part_of_fd(fd, 1, image.size), 0), BLOOMFILE_ELIVE);
     close(fd);
     free(image.data);
     bloomfile_close(f);

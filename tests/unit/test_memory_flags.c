@@ -81,7 +81,7 @@ static void assert_flags_change_no_answer(struct bytes image, size_t offset)
         bloomfile_close(plain);
 
         plain = open_image(image, 0);
-        assert_error(open_from(&f, bloomfile_from_fd(fd, offset, image.size), all_flags[i]), 0);
+        assert_error(open_from(&f, part_of_fd(fd, offset, image.size), all_flags[i]), 0);
         assert_same_answers(f, plain);
         bloomfile_close(f);
         bloomfile_close(plain);

@@ -219,7 +219,7 @@ static int error_with_limit(rlim_t limit, unsigned flags)
         if (setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ limit, limit }) != 0 ||
             (geteuid() == 0 && (setgroups(0, NULL) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0)))
             _exit(255);
-        int error = open_from(&f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), flags);
+        int error = open_from(&f, bloomfile_from_fd(fd), flags);
         bloomfile_close(f);
         _exit(error);
     }

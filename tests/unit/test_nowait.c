@@ -127,8 +127,7 @@ TEST_WITH(an_image_within_a_file_does_too, start, leave_temp_dir)
         assert_int_equal(pwrite(fd, image.data, image.size, OFFSET), image.size);
         need_tell("blob");
         bloomfile_filter *f;
-        assert_error(
-            open_from(&f, bloomfile_from_fd(fd, OFFSET, image.size), BLOOMFILE_OPEN_NOWAIT), 0);
+        assert_error(open_from(&f, part_of_fd(fd, OFFSET, image.size), BLOOMFILE_OPEN_NOWAIT), 0);
         close(fd);
         assert_same_answers(f);
         free(image.data);

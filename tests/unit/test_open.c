@@ -138,17 +138,14 @@ TEST_IN_DIR(unknown_and_contradictory_flags_are_refused)
                      BLOOMFILE_EFLAGS);
         assert_null(f);
         f = (void *)&f;
-        assert_error(open_from(&f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), flags[i]),
-                     BLOOMFILE_EFLAGS);
+        assert_error(open_from(&f, bloomfile_from_fd(fd), flags[i]), BLOOMFILE_EFLAGS);
         assert_null(f);
     }
     bloomfile_filter *none;
     assert_error(
         open_from(&none, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_WRITE),
         BLOOMFILE_EFLAGS);
-    assert_error(
-        open_from(&none, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), BLOOMFILE_OPEN_WRITE),
-        BLOOMFILE_EFLAGS);
+    assert_error(open_from(&none, bloomfile_from_fd(fd), BLOOMFILE_OPEN_WRITE), BLOOMFILE_EFLAGS);
     close(fd);
     free(image.data);
 }
@@ -202,21 +199,19 @@ TEST_IN_DIR(a_filter_is_opened_at_any_offset_of_a_file)
             assert_true(fd >= 0);
             assert_int_equal(pwrite(fd, image.data, image.size, (off_t)offsets[i]), image.size);
             bloomfile_filter *to_the_end;
-            assert_error(
-                open_from(&to_the_end, bloomfile_from_fd(fd, offsets[i], BLOOMFILE_FROM_REST), 0),
-                0);
+            assert_error(open_from(&to_the_end, part_of_fd(fd, offsets[i], BLOOMFILE_FROM_REST), 0),
+                         0);
             assert_int_equal(pwrite(fd, "more", 4, (off_t)(offsets[i] + image.size)), 4);
             bloomfile_filter *f;
-            assert_error(open_from(&f, bloomfile_from_fd(fd, offsets[i], image.size),
-                                   BLOOMFILE_OPEN_VERIFY_FULL),
-                         0);
-            bloomfile_filter *none;
             assert_error(
-                open_from(&none, bloomfile_from_fd(fd, offsets[i], BLOOMFILE_FROM_REST), 0),
-                BLOOMFILE_ETRAILING);
-            assert_error(open_from(&none, bloomfile_from_fd(fd, offsets[i], image.size + 1), 0),
+                open_from(&f, part_of_fd(fd, offsets[i], image.size), BLOOMFILE_OPEN_VERIFY_FULL),
+                0);
+            bloomfile_filter *none;
+            assert_error(open_from(&none, part_of_fd(fd, offsets[i], BLOOMFILE_FROM_REST), 0),
                          BLOOMFILE_ETRAILING);
-            assert_error(open_from(&none, bloomfile_from_fd(fd, offsets[i], image.size - 1), 0),
+            assert_error(open_from(&none, part_of_fd(fd, offsets[i], image.size + 1), 0),
+                         BLOOMFILE_ETRAILING);
+            assert_error(open_from(&none, part_of_fd(fd, offsets[i], image.size - 1), 0),
                          BLOOMFILE_ETRUNCATED);
             assert_null(none);
             close(fd);
@@ -258,7 +253,7 @@ TEST_IN_DIR(a_range_outside_of_the_file_is_refused)
     int fd = open("filter", O_RDONLY);
     for (size_t i = 0; i < ROWS(rows); i++) {
         bloomfile_filter *f = (void *)&f;
-        assert_error(open_from(&f, bloomfile_from_fd(fd, rows[i].offset, rows[i].length), 0),
+        assert_error(open_from(&f, part_of_fd(fd, rows[i].offset, rows[i].length), 0),
                      rows[i].error);
         assert_null(f);
     }
@@ -272,15 +267,13 @@ TEST_IN_DIR(a_descriptor_that_cannot_be_read_is_refused)
     write_file("filter", image.data, image.size);
     free(image.data);
     bloomfile_filter *f;
-    assert_error(open_from(&f, bloomfile_from_fd(-1, 0, BLOOMFILE_FROM_REST), 0), EBADF);
+    assert_error(open_from(&f, bloomfile_from_fd(-1), 0), EBADF);
     int write_only = open("filter", O_WRONLY), directory = open(".", O_RDONLY), pipes[2];
-    assert_error(open_from(&f, bloomfile_from_fd(write_only, 0, BLOOMFILE_FROM_REST), 0), EBADF);
-    assert_error(open_from(&f, bloomfile_from_fd(directory, 0, BLOOMFILE_FROM_REST), 0), EISDIR);
-    assert_error(open_from(&f, bloomfile_from_fd(directory, 1 << 30, BLOOMFILE_FROM_REST), 0),
-                 EISDIR);
+    assert_error(open_from(&f, bloomfile_from_fd(write_only), 0), EBADF);
+    assert_error(open_from(&f, bloomfile_from_fd(directory), 0), EISDIR);
+    assert_error(open_from(&f, part_of_fd(directory, 1 << 30, BLOOMFILE_FROM_REST), 0), EISDIR);
     assert_int_equal(pipe(pipes), 0);
-    assert_error(open_from(&f, bloomfile_from_fd(pipes[0], 0, BLOOMFILE_FROM_REST), 0),
-                 BLOOMFILE_ENOTREGULAR);
+    assert_error(open_from(&f, bloomfile_from_fd(pipes[0]), 0), BLOOMFILE_ENOTREGULAR);
     assert_null(f);
     close(write_only);
     close(directory);

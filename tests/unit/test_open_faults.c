@@ -56,8 +56,7 @@ static int open_by_absolute_path(bloomfile_filter **f)
 
 static int open_by_descriptor(bloomfile_filter **f)
 {
-    return open_from(f, bloomfile_from_fd(descriptor, 0, BLOOMFILE_FROM_REST),
-                     BLOOMFILE_OPEN_VERIFY_FULL);
+    return open_from(f, bloomfile_from_fd(descriptor), BLOOMFILE_OPEN_VERIFY_FULL);
 }
 
 static int open_in_memory(bloomfile_filter **f)
@@ -290,8 +289,7 @@ TEST(a_copied_descriptor_is_not_that_of_a_standard_stream)
         int fd = open("live", O_RDONLY);
         close(0);
         faults_begin(&(struct faults){ .call = ON_open64, .nth = 1, .error = ENOENT });
-        int error = open_from(&f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST),
-                              BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+        int error = open_from(&f, bloomfile_from_fd(fd), BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
         faults_end();
         const bool has_it = error == 0 && fcntl(0, F_GETFD) < 0 && has_numbers(f, 0, LIVE_KEYS) &&
                             bloomfile_check(f) == 0;

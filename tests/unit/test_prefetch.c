@@ -61,7 +61,7 @@ TEST(both_lines_of_unaligned_block_are_requested)
             assert_int_equal(kernel_ring(&view, digests, KEYS, NULL, bloomfile_block_has), 0);
             assert_requested(body, digests, expected);
         }
-        const struct bloomfile_pinned pin = { .body = body, .blocks = BLOCKS };
+        const struct bloomfile_pinned pin = { .body_ = body, .blocks_ = BLOCKS };
         forget();
         for (unsigned i = 0; i < KEYS; i++)
             bloomfile_pinned_prefetch(&pin, digests[i]);

@@ -125,7 +125,7 @@ static int apply(void)
 static int join(void)
 {
     return bloomfile_join(TO_PATH(target, BLOOMFILE_TO_REPLACE),
-                          (const bloomfile_filter *const *)slices, 2, 0, NULL);
+                          (const bloomfile_filter *const *)slices, 2, NULL, 0);
 }
 
 static int project(void)

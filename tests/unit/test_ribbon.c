@@ -735,10 +735,13 @@ TEST(what_needs_the_keys_is_refused)
     struct bloomfile_params growing = params, hashed = params;
     struct bloomfile_merge_params merging = BLOOMFILE_MERGE_PARAMS_INIT;
     struct bloomfile_view view;
+    struct bloomfile_size shape = BLOOMFILE_SIZE_INIT;
     const uint8_t body[64] = { 0 };
     void *memory;
     size_t size;
     growing.series = BLOOMFILE_SERIES_GROW;
+    shape.layout = BLOOMFILE_LAYOUT_RIBBON;
+    shape.bits = 512;
     assert_error(bloomfile_create(&live, "live", &params, 0), BLOOMFILE_EISRIBBON);
     assert_error(bloomfile_create(&live, "live", &growing, 0), BLOOMFILE_EISRIBBON);
     assert_error(bloomfile_create_memory(&live, &params, 0), BLOOMFILE_EISRIBBON);
@@ -752,7 +755,7 @@ TEST(what_needs_the_keys_is_refused)
     hashed.hashes = 5;
     assert_error(bloomfile_assemble(TO_PATH("made", 0), &hashed, body, sizeof body, 0, 0),
                  BLOOMFILE_EISRIBBON);
-    assert_error(bloomfile_view_init(&view, BLOOMFILE_LAYOUT_RIBBON, 512, 0), BLOOMFILE_EISRIBBON);
+    assert_error(bloomfile_view_for(&view, &shape), BLOOMFILE_EISRIBBON);
     assert_true(bloomfile_view_contains_digest(&view, body, 1));
     assert_error(bloomfile_delta(TO_PATH("made", 0), f, f, 0), BLOOMFILE_EISRIBBON);
     assert_error(bloomfile_add(f, "key", 3, NULL), BLOOMFILE_ESEALED);

@@ -1085,9 +1085,9 @@ TEST_IN_DIR(a_sealed_series_is_one_file_or_a_part_of_one)
     fwrite(image.data, 1, image.size, other);
     fprintf(other, "behind");
     fflush(other);
-    assert_error(open_from(&f, bloomfile_from_fd(fileno(other), 6, image.size), 0), 0);
+    assert_error(open_from(&f, part_of_fd(fileno(other), 6, image.size), 0), 0);
     assert_sealed_series(f);
-    assert_error(open_from(&f, bloomfile_from_fd(fileno(other), 6, BLOOMFILE_FROM_REST), 0),
+    assert_error(open_from(&f, part_of_fd(fileno(other), 6, BLOOMFILE_FROM_REST), 0),
                  BLOOMFILE_ETRAILING);
     fclose(other);
     free(image.data);
@@ -1140,6 +1140,7 @@ TEST_IN_DIR(damage_in_one_layer_makes_only_its_page_doubtful)
     assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_EPAGE);
     assert_int_equal(fault.offset, first + IN_FILE);
     assert_int_equal(fault.page, 0);
+    assert_int_equal(fault.layer, 1);
     bloomfile_close(f);
     assert_error(
         open_from(&f, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_VERIFY_FULL),

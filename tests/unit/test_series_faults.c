@@ -105,7 +105,7 @@ static int open_sealed_memory(void)
 static int open_sealed_fd(void)
 {
     int fd = open("sealed", O_RDONLY | O_CLOEXEC);
-    int error = fd < 0 ? errno : open_from(&made, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), 0);
+    int error = fd < 0 ? errno : open_from(&made, bloomfile_from_fd(fd), 0);
     if (fd >= 0)
         close(fd);
     return error;

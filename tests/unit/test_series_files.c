@@ -208,8 +208,7 @@ TEST_IN_DIR(a_live_series_is_not_opened_by_a_descriptor)
     finish(create("grow", BLOOMFILE_SERIES_GROW, 2));
     int fd = open("grow", O_RDONLY | O_CLOEXEC);
     const size_t before = open_descriptors();
-    assert_error(open_from(&none, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), 0),
-                 BLOOMFILE_ELIVE);
+    assert_error(open_from(&none, bloomfile_from_fd(fd), 0), BLOOMFILE_ELIVE);
     assert_null(none);
     assert_int_equal(open_descriptors(), before);
     close(fd);

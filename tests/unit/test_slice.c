@@ -94,7 +94,7 @@ static void close_all(bloomfile_filter **list, uint32_t slices)
 static int join(const char *path, bloomfile_filter **list, uint32_t slices)
 {
     return bloomfile_join(TO_PATH(path, BLOOMFILE_TO_REPLACE),
-                          (const bloomfile_filter *const *)list, slices, 0, NULL);
+                          (const bloomfile_filter *const *)list, slices, NULL, 0);
 }
 
 /* ---- building and joining */
@@ -117,7 +117,7 @@ TEST_IN_DIR(test_they_make_the_whole)
 
         int fd = open("stream", O_RDWR | O_CREAT | O_TRUNC, 0600);
         assert_error(
-            bloomfile_join(TO_FD(fd, NULL), (const bloomfile_filter *const *)list, slices, 0, NULL),
+            bloomfile_join(TO_FD(fd, NULL), (const bloomfile_filter *const *)list, slices, NULL, 0),
             0);
         close(fd);
         assert_file_holds("stream", whole.data, whole.size);
@@ -219,20 +219,20 @@ static int join_both(void)
     size_t size;
     open_all(list, 2, 0);
     const int error = join("joined", list, 2), fd = open("stream", O_RDWR | O_CREAT, 0600);
-    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, 0, NULL), error);
+    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, NULL, 0), error);
     assert_error(join_memory(&image, &size, slices, 2, 0), error);
     bloomfile_free(image);
     assert_error(bloomfile_join_headers(header, headers, 2, 0), error);
 
     const unsigned as_is = BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, replace = BLOOMFILE_TO_REPLACE;
-    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, as_is, NULL), 0);
-    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, as_is, NULL), 0);
+    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, NULL, as_is), 0);
+    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, NULL, as_is), 0);
     assert_error(join_memory(&image, &size, slices, 2, as_is), 0);
     bloomfile_free(image);
     assert_error(bloomfile_join_headers(header, headers, 2, as_is), 0);
-    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, 0x400, NULL),
+    assert_error(bloomfile_join(TO_PATH("joined", replace), slices, 2, NULL, 0x400),
                  BLOOMFILE_EFLAGS);
-    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, replace, NULL), BLOOMFILE_EFLAGS);
+    assert_error(bloomfile_join(TO_FD(fd, NULL), slices, 2, NULL, replace), BLOOMFILE_EFLAGS);
     assert_error(join_memory(&image, &size, slices, 2, replace), BLOOMFILE_EFLAGS);
     assert_error(bloomfile_join_headers(header, headers, 2, replace), BLOOMFILE_EFLAGS);
     close(fd);
@@ -566,7 +566,7 @@ TEST_IN_DIR(test_where_it_lies)
     int fd = open("container", O_RDWR | O_CREAT, 0600);
     assert_int_equal(pwrite(fd, slice.data, slice.size, 12345), slice.size);
     assert_int_equal(pwrite(fd, "behind", 6, 12345 + (off_t)slice.size), 6);
-    assert_error(open_from(&f, bloomfile_from_fd(fd, 12345, slice.size), 0), 0);
+    assert_error(open_from(&f, part_of_fd(fd, 12345, slice.size), 0), 0);
     check_answers(f, whole, digests, ROWS(digests));
     bloomfile_close(f);
     close(fd);

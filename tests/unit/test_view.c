@@ -11,15 +11,44 @@
 
 #include "format/bytes.h"
 #include "format/checksum.h"
+#include "format/header.h"
+#include "kernel/dispatch.h"
 
 static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                     BLOOMFILE_LAYOUT_COUNTING };
 
+static int make_view(struct bloomfile_view *view, uint32_t layout, uint64_t bits, uint32_t hashes)
+{
+    struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+    size.layout = layout;
+    size.bits = bits;
+    size.hashes = hashes;
+    return bloomfile_view_for(view, &size);
+}
+
 static struct bloomfile_view view_of(uint32_t layout, uint64_t bits, uint32_t hashes)
 {
     struct bloomfile_view view;
-    assert_error(bloomfile_view_init(&view, layout, bits, hashes), 0);
+    assert_error(make_view(&view, layout, bits, hashes), 0);
     return view;
+}
+
+static int size_view(struct bloomfile_view *view, uint32_t layout, uint64_t n, double fpr)
+{
+    struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+    size.layout = layout;
+    size.keys = n;
+    size.fpr = fpr;
+    const struct bloomfile_size before = size;
+    const int error = bloomfile_view_for(view, &size);
+    if (error != 0) {
+        assert_memory_equal(&size, &before, sizeof size);
+        return error;
+    }
+    struct bloomfile_view again; /* of its results */
+    assert_error(make_view(&again, size.layout, size.bits, size.hashes), 0);
+    assert_memory_equal(&again, view, sizeof again);
+    return 0;
 }
 
 /* A compact filter of number(seed, 0) to number(seed, n - 1), in memory of its exact size. */
@@ -34,6 +63,16 @@ static struct bytes compact_of(const struct bloomfile_view *view, uint64_t seed,
     }
     bloomfile_view_write_trailer(view, seed, blob.data);
     return blob;
+}
+
+/* Of a view, by the trailer that it makes. */
+static struct compact_shape shape_of(const struct bloomfile_view *view)
+{
+    struct bytes blob = compact_of(view, 0, 0);
+    struct compact_shape shape;
+    assert_error(compact_decode(blob.data, blob.size, &shape), 0);
+    free(blob.data);
+    return shape;
 }
 
 static void assert_all_maybe(const struct bloomfile_view *view, const void *body)
@@ -69,12 +108,13 @@ TEST(a_shape_keeps_the_rate)
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct bloomfile_view view;
-        assert_error(bloomfile_view_for(&view, rows[i].layout, rows[i].n, rows[i].fpr), 0);
-        assert_int_equal(view.layout, rows[i].expected);
-        assert_int_equal(view.bits, bits_for(view.layout, rows[i].n, rows[i].fpr, 0));
-        assert_true(fpr_for(view.layout, view.bits, view.hashes, rows[i].n) <= rows[i].fpr);
-        const uint64_t per_byte = view.layout == BLOOMFILE_LAYOUT_COUNTING ? 2 : 8;
-        assert_int_equal(view.size, (view.bits + per_byte - 1) / per_byte);
+        assert_error(size_view(&view, rows[i].layout, rows[i].n, rows[i].fpr), 0);
+        const struct compact_shape shape = shape_of(&view);
+        assert_int_equal(shape.layout, rows[i].expected);
+        assert_int_equal(shape.bits, bits_for(shape.layout, rows[i].n, rows[i].fpr, 0));
+        assert_true(fpr_for(shape.layout, shape.bits, shape.hashes, rows[i].n) <= rows[i].fpr);
+        const uint64_t per_byte = shape.layout == BLOOMFILE_LAYOUT_COUNTING ? 2 : 8;
+        assert_int_equal(view.size, (shape.bits + per_byte - 1) / per_byte);
     }
 }
 
@@ -87,11 +127,10 @@ TEST(a_shape_that_is_chosen_is_one_that_can_be_asked_for)
         const double fpr = rates[n % ROWS(rates)];
         const uint64_t bits = bits_for(BLOOMFILE_LAYOUT_CLASSIC, n, fpr, 0);
         const uint32_t layout = bits < 8192 ? BLOOMFILE_LAYOUT_CLASSIC : BLOOMFILE_LAYOUT_BLOCKED;
-        assert_error(bloomfile_view_for(&chosen, 0, n, fpr), 0);
-        assert_error(bloomfile_view_for(&asked, layout, n, fpr), 0);
-        assert_int_equal(chosen.layout, layout);
-        assert_int_equal(chosen.bits, asked.bits);
-        assert_int_equal(chosen.hashes, asked.hashes);
+        assert_error(size_view(&chosen, 0, n, fpr), 0);
+        assert_error(size_view(&asked, layout, n, fpr), 0);
+        assert_int_equal(shape_of(&chosen).layout, layout);
+        assert_memory_equal(&chosen, &asked, sizeof asked);
     }
 }
 
@@ -113,8 +152,8 @@ TEST(a_shape_that_is_not_possible_is_an_error_and_answers_maybe)
     };
     for (size_t i = 0; i < ROWS(explicit_ones); i++) {
         struct bloomfile_view view = view_of(BLOOMFILE_LAYOUT_CLASSIC, 8, 1);
-        assert_error(bloomfile_view_init(&view, explicit_ones[i].layout, explicit_ones[i].bits,
-                                         explicit_ones[i].hashes),
+        assert_error(make_view(&view, explicit_ones[i].layout, explicit_ones[i].bits,
+                               explicit_ones[i].hashes),
                      explicit_ones[i].error);
         assert_int_equal(view.size, 0);
         assert_all_maybe(&view, NULL);
@@ -129,7 +168,7 @@ TEST(a_shape_that_is_not_possible_is_an_error_and_answers_maybe)
         { BLOOMFILE_LAYOUT_RIBBON, 10, 0.01, BLOOMFILE_EISRIBBON },
         { 0, 0, 0.01, BLOOMFILE_EVALUE },
         { 0, (1ULL << 60) + 1, 0.01, BLOOMFILE_EVALUE },
-        { 0, 10, 0, BLOOMFILE_EVALUE },
+        { 0, 10, -0.01, BLOOMFILE_EVALUE },
         { 0, 10, 1, BLOOMFILE_EVALUE },
         { 0, 10, (double)NAN, BLOOMFILE_EVALUE },
         { 0, 1000, 1e-17, BLOOMFILE_EUNREACHABLE },
@@ -137,7 +176,7 @@ TEST(a_shape_that_is_not_possible_is_an_error_and_answers_maybe)
     };
     for (size_t i = 0; i < ROWS(derived); i++) {
         struct bloomfile_view view = view_of(BLOOMFILE_LAYOUT_CLASSIC, 8, 1);
-        assert_error(bloomfile_view_for(&view, derived[i].layout, derived[i].n, derived[i].fpr),
+        assert_error(size_view(&view, derived[i].layout, derived[i].n, derived[i].fpr),
                      derived[i].error);
         assert_int_equal(view.size, 0);
         assert_all_maybe(&view, NULL);
@@ -238,8 +277,9 @@ TEST(tiny_filters_have_the_promised_rate)
     };
     for (uint64_t n = 20; n <= 40; n += 10) {
         struct bloomfile_view view;
-        assert_error(bloomfile_view_for(&view, 0, n, 0.01), 0);
-        double promised = fpr_for(view.layout, view.bits, view.hashes, n);
+        assert_error(size_view(&view, 0, n, 0.01), 0);
+        const struct compact_shape shape = shape_of(&view);
+        double promised = fpr_for(shape.layout, shape.bits, shape.hashes, n);
         size_t found = 0;
         for (uint64_t filter = 0; filter < FILTERS; filter++) {
             struct bytes blob = compact_of(&view, filter, n);
@@ -251,6 +291,28 @@ TEST(tiny_filters_have_the_promised_rate)
         double rate = (double)found / (FILTERS * QUERIES);
         if (!(fabs(rate - promised) < 6 * sqrt(promised / (FILTERS * QUERIES)) + 0.1 * promised))
             fail_msg("n = %" PRIu64 ": rate %g, promised %g", n, rate, promised);
+    }
+}
+
+/* As one from another process, in memory that both share. */
+TEST(a_view_has_no_address_of_its_process)
+{
+    for (unsigned l = 0; l < ROWS(layouts); l++) {
+        const struct bloomfile_view view = view_of(layouts[l], 512, 7);
+        uint8_t body[256] = { 0 };
+        const uint64_t digest = number(1, 1), absent = number(1, 2);
+        bool hit;
+        for (size_t i = 0; i < ROWS(view.words); i++)
+            assert_true(view.words[i] < 1ULL << 36);
+        bloomfile_view_add_digests(&view, body, &digest, 1);
+        for (unsigned how = 0; how < 2; how++) {
+            atomic_store(&kernel_chosen[layouts[l]], NULL);
+            assert_true(how == 0
+                            ? bloomfile_view_contains_digest(&view, body, digest)
+                            : bloomfile_view_contains_digests(&view, body, &digest, 1, &hit) == 1);
+            assert_non_null(kernel_chosen[layouts[l]]);
+            assert_false(bloomfile_view_contains_digest(&view, body, absent));
+        }
     }
 }
 

@@ -433,7 +433,7 @@ TEST_IN_DIR(a_descriptor_s_header_alone_counts)
     make(BLOCKED);
     int fd = open("filter", O_RDONLY | O_CLOEXEC);
     bloomfile_filter *f;
-    assert_error(open_from(&f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), 0), 0);
+    assert_error(open_from(&f, bloomfile_from_fd(fd), 0), 0);
     assert_int_equal(close(fd), 0);
     look_up_all(f);
     touch(NULL);

@@ -31,7 +31,7 @@ int create_describe(const struct create *c, uint64_t keys, struct bloomfile_info
         p.capacity = keys;
     if (!params_size(&p, &size))
         return BLOOMFILE_EUNREACHABLE;
-    *info = (struct bloomfile_info)BLOOMFILE_INFO_INIT;
+    *info = BLOOMFILE_INFO_INIT;
     info->layout = size.layout;
     info->hashes = size.hashes;
     info->bits = bits_in_file(c, &size);

@@ -235,7 +235,9 @@ static struct bloomfile_source open_patch(const char *path)
         cli_usage("cannot read a patch from a terminal");
     if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) /* stands for one that is closed */
         cli_fail(EBADF, "cannot read %s", patch_name(path));
-    return bloomfile_from_fd(fd, BLOOMFILE_FROM_HERE, BLOOMFILE_FROM_REST);
+    struct bloomfile_source from = bloomfile_from_fd(fd);
+    from.offset = BLOOMFILE_FROM_HERE;
+    return from;
 }
 
 static bool is_filter(const char *path)

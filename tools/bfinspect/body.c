@@ -65,9 +65,11 @@ static void explain_ones(struct inspect_report *r, struct inspect_layer *l,
     if (!l->verified && l->info.state == BLOOMFILE_STATE_SEALED)
         verify(r, l, f, threads);
     if (l->error == 0)
-        add_fault(
-            r, l,
-            (struct bloomfile_fault){ BLOOMFILE_EBODY, l->info.body_offset, UINT64_MAX, "ones" });
+        add_fault(r, l,
+                  (struct bloomfile_fault){ .error = BLOOMFILE_EBODY,
+                                            .offset = l->info.body_offset,
+                                            .page = UINT64_MAX,
+                                            .field = "ones" });
 }
 
 static void measure(struct inspect_report *r, struct inspect_layer *l, const bloomfile_filter *f,
@@ -108,7 +110,7 @@ static void sum_up(struct inspect_report *r)
     double sure = 1;
     uint64_t bits = 0;
     r->measured = r->verified = true;
-    r->measure = (struct bloomfile_measurement)BLOOMFILE_MEASUREMENT_INIT;
+    r->measure = BLOOMFILE_MEASUREMENT_INIT;
     for (size_t i = 0; i < r->layer_count; i++) {
         const struct inspect_layer *l = &r->layers[i];
         r->measured &= l->measured;

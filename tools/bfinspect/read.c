@@ -216,8 +216,7 @@ static int open_sealed(struct inspect_report *r, int fd, unsigned flags, bloomfi
         stat(r->path, &now) == 0 && now.st_dev == r->stat.st_dev && now.st_ino == r->stat.st_ino;
     if (!same) { /* it was replaced: what was opened first is inspected */
         bloomfile_close(*f);
-        return opening_from(f, bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST), flags, OPENING_ANY,
-                            report);
+        return opening_from(f, bloomfile_from_fd(fd), flags, OPENING_ANY, report);
     }
     r->rewritten = now.st_size != r->stat.st_size || !same_time(now.st_mtim, r->stat.st_mtim);
     return error;
@@ -230,9 +229,8 @@ static int open_as(struct inspect_report *r, int fd, unsigned flags, bloomfile_f
     const bool series = r->info.series != 0;
     if (!series && r->info.state == BLOOMFILE_STATE_SEALED)
         return open_sealed(r, fd, flags, f, report);
-    return opening_from(
-        f, series ? bloomfile_from_path(r->path) : bloomfile_from_fd(fd, 0, BLOOMFILE_FROM_REST),
-        flags, OPENING_ANY, report);
+    return opening_from(f, series ? bloomfile_from_path(r->path) : bloomfile_from_fd(fd), flags,
+                        OPENING_ANY, report);
 }
 
 static bloomfile_filter *open_filter(struct inspect_report *r, int fd, unsigned open_flags)

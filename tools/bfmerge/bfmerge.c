@@ -228,7 +228,7 @@ static int combine(const struct request *r, const struct merge_sources *s,
         params.keys = count_keys(r, s);
     const unsigned accept = r->as_is ? BLOOMFILE_JOIN_ACCEPT_INCOMPLETE : 0;
     const bloomfile_filter **filters = merge_sources_filters(s);
-    const int error = r->mode == SLICES ? bloomfile_join(to, filters, s->count, accept, given)
+    const int error = r->mode == SLICES ? bloomfile_join(to, filters, s->count, given, accept)
                                         : bloomfile_merge(to, filters, s->count, &params);
     free(filters);
     return error;

@@ -183,7 +183,10 @@ static void put_image(const struct stream *s, struct merge_sources *sources, uin
 {
     bloomfile_filter *f;
     char *name;
-    int error = opening_from(&f, bloomfile_from_fd(s->spool, s->begin, size), 0, OPENING_ANY, NULL);
+    struct bloomfile_source from = bloomfile_from_fd(s->spool);
+    from.offset = s->begin;
+    from.length = size;
+    int error = opening_from(&f, from, 0, OPENING_ANY, NULL);
     if (error != 0)
         fail_for_image(s, error);
     if (asprintf(&name, "standard input, filter %" PRIu64, s->number) < 0)

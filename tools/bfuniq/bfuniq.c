@@ -284,7 +284,7 @@ int main(int argc, char **argv)
 {
     static struct request r = {
         .keys = { .keep_going = true, .stoppable = true, .piece_size = PIECE_SIZE },
-        .seen.plan.params = BLOOMFILE_PARAMS_INIT
+        .seen.plan.params = { .struct_size = sizeof(struct bloomfile_params) }
     };
     cli_start(argv[0]);
     r.threads = params_default_threads();

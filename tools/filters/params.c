@@ -84,7 +84,7 @@ const char *params_plain_layout(uint32_t layout)
 
 bool params_size(const struct bloomfile_params *params, struct bloomfile_size *size)
 {
-    *size = (struct bloomfile_size)BLOOMFILE_SIZE_INIT;
+    *size = BLOOMFILE_SIZE_INIT;
     size->layout = params->layout;
     size->hashes = params->hashes;
     size->keys = params->capacity;

@@ -71,7 +71,7 @@ bool series_look(const char *path, struct bloomfile_info *info)
     uint8_t bytes[4096];
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    *info = (struct bloomfile_info)BLOOMFILE_INFO_INIT;
+    *info = BLOOMFILE_INFO_INIT;
     const ssize_t have = fd >= 0 && fstat(fd, &st) == 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
     if (fd >= 0)
         close(fd);

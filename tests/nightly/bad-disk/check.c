@@ -84,8 +84,11 @@ static void check_raw(const char *path, char **numbers)
     if (bytes == MAP_FAILED)
         return;
     bloomfile_inspect(bytes, size, &info, NULL, NULL);
-    if (info.body_offset + info.body_size <= size &&
-        bloomfile_view_init(&raw.view, info.layout, info.bits, info.hashes) == 0) {
+    struct bloomfile_size shape = BLOOMFILE_SIZE_INIT;
+    shape.layout = info.layout;
+    shape.bits = info.bits;
+    shape.hashes = info.hashes;
+    if (info.body_offset + info.body_size <= size && bloomfile_view_for(&raw.view, &shape) == 0) {
         raw.body = bytes + info.body_offset;
         count("raw", raw_contains, &raw, numbers);
     }

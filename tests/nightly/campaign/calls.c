@@ -48,7 +48,7 @@ static unsigned process;
 static bloomfile_filter *sources[2], *writer, *made;
 static bloomfile_builder *builder;
 static int patch = -1;
-static struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+static struct bloomfile_params params = { .struct_size = sizeof params };
 
 static void must(int error, const char *what)
 {
@@ -349,12 +349,12 @@ static int project_fd(void)
 
 static int join(void)
 {
-    return bloomfile_join(TO_PATH("out", 0), both(), 2, 0, NULL);
+    return bloomfile_join(TO_PATH("out", 0), both(), 2, NULL, 0);
 }
 
 static int join_fd(void)
 {
-    return bloomfile_join(TO_FD(STDOUT_FILENO, "."), both(), 2, 0, NULL);
+    return bloomfile_join(TO_FD(STDOUT_FILENO, "."), both(), 2, NULL, 0);
 }
 
 static const void *body_to_assemble(size_t *size)

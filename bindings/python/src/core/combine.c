@@ -257,7 +257,7 @@ static PyObject *join(PyObject *module, PyObject *args)
         (w.asked = PyUnicode_FromString("slices is empty")) != NULL &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
         const unsigned accept = accept_incomplete ? BLOOMFILE_JOIN_ACCEPT_INCOMPLETE : 0;
-        WITHOUT_GIL(const int error = bloomfile_join(&w.to, w.filters, w.count, accept, NULL));
+        WITHOUT_GIL(const int error = bloomfile_join(&w.to, w.filters, w.count, NULL, accept));
         result = work_end(&w, error);
     }
     work_free(&w);
@@ -292,8 +292,8 @@ static PyObject *patch(PyObject *module, PyObject *args)
                          &threads, &w.replace) &&
         (w.asked = error_threads(threads)) != NULL && work_on(&w, module, sources) && work_at(&w) &&
         work_enter(&w)) {
-        const struct bloomfile_source from =
-            bloomfile_from_fd(fd, BLOOMFILE_FROM_HERE, BLOOMFILE_FROM_REST);
+        struct bloomfile_source from = bloomfile_from_fd(fd);
+        from.offset = BLOOMFILE_FROM_HERE;
         WITHOUT_GIL(const int error = bloomfile_patch(&w.to, w.filters[0], &from, threads));
         result = work_end(&w, error);
     }

@@ -162,7 +162,7 @@ static unsigned flags_of(const struct opening *o)
 
 bool opening_params(const struct opening *o, unsigned flags, struct bloomfile_open_params *how)
 {
-    *how = (struct bloomfile_open_params)BLOOMFILE_OPEN_PARAMS_INIT;
+    *how = BLOOMFILE_OPEN_PARAMS_INIT;
     if (o->verify != Py_None && !PyBool_Check(o->verify)) {
         PyErr_SetString(PyExc_TypeError, "verify is None, True or False");
         return false;
@@ -254,7 +254,9 @@ static PyObject *from_fd(PyTypeObject *type, PyObject *args, PyObject *keywords)
     if (self == NULL)
         return NULL;
     bloomfile_filter *f;
-    const struct bloomfile_source from = bloomfile_from_fd(fd, offset, length);
+    struct bloomfile_source from = bloomfile_from_fd(fd);
+    from.offset = offset;
+    from.length = length;
     WITHOUT_GIL(const int error = bloomfile_open_with(&f, &from, &how));
     if (error != 0)
         error_raise(self->state, error, NULL);

@@ -212,8 +212,6 @@ class CommandLine(TroubleTest):
                             (["--union", "--intersect", "new", "a"], "mutually exclusive"),
                             (["--project", "new", "a", "b"], "one SRC"),
                             (["--project", "new", "--files-from", "a"], "one SRC"),
-                            (["--project", "--label", "x", "new", "a"], "keeps the label"),
-                            (["--project", "--tag", "aa", "new", "a"], "keeps the label"),
                             (["--intersect", "-p", "0.1", "new", "a"], "--fpr needs --union"),
                             (["--intersect", "--disjoint", "new", "a"], "--disjoint needs --union"),
                             (["-0", "new", "a"], "needs --files-from")):

@@ -13,31 +13,31 @@
  *     bloomfile_close(f);
  *
  * This header opens filters and looks up keys. It includes bloomfile_error.h, bloomfile_io.h
- * (destinations and sources) and bloomfile_build.h. Each of the others is complete in itself:
+ * (destinations and sources) and bloomfile_build.h. Each other header is complete in itself:
  * bloomfile_open.h (expectations), bloomfile_live.h (adding in place), bloomfile_combine.h
  * (folding, merging), bloomfile_delta.h (patches), bloomfile_view.h (tiny filters without a file),
  * bloomfile_inline.h (lookups compiled into the caller), bloomfile_inspect.h (sizes, verifying).
- * What is in bloomfile_unstable.h may change in any release. format-spec.md defines the bytes.
+ * bloomfile_unstable.h may change in any release. format-spec.md defines the bytes.
  *
- * The one rule. A wrong "maybe" costs a disk read, a wrong "no" loses a row. So a file that is
- * damaged or not understood is refused when it is opened. Damage found later turns the answers that
- * depend on it into "maybe", and bloomfile_damage() reports it.
+ * The one rule. A wrong "maybe" costs a disk read, a wrong "no" loses a row. So opening refuses a
+ * file that is damaged or not understood. Damage found later turns the answers that depend on it
+ * into "maybe", and bloomfile_damage() reports it.
  *
  * Errors. Functions that can fail return 0, an errno value (> 0) or one of BLOOMFILE_E* (< 0).
  * bloomfile_error_kind() groups them by the caller's reaction. A lookup cannot fail. A new handle
  * or a destination is the first parameter (after a builder), other outputs are the last. After a
  * failure a handle is NULL; other outputs are unchanged unless a function says otherwise.
  *
- * Ownership. A handle is closed, a builder freed, and an image from this library goes to
- * bloomfile_free(); all three take NULL. Strings returned are static.
+ * Ownership. Close each handle, free each builder, and release each image from this library with
+ * bloomfile_free(); all three functions accept NULL. Returned strings are static.
  *
- * Threads. Functions that take a const bloomfile_filter, the adds, the removals and
- * bloomfile_sync() may run on one handle in any number of threads at once; anything else needs its
- * handle to itself. The library starts threads only where a parameter says how many, never prints,
- * aborts or catches signals. Do not cut a call short, by pthread_cancel() or by longjmp() out of a
- * signal handler, and make none in such a handler: locks would stay held and adds uncounted, and
- * bloomfile_seal() would take the filter for damaged. Lookups in a single sealed filter are exempt,
- * as after SIGBUS.
+ * Threads. Any number of threads may call these concurrently on one handle: functions that take a
+ * const bloomfile_filter, the adds, the removals and bloomfile_sync(). Any other call needs its
+ * handle to itself. The library starts threads only where a parameter gives their number. It never
+ * prints, aborts or catches signals. Do not cut a call short, by pthread_cancel() or by longjmp()
+ * out of a signal handler, and do not call the library in such a handler: locks would stay held and
+ * adds uncounted, and bloomfile_seal() would treat the filter as damaged. Lookups in a single
+ * sealed filter are exempt, as after SIGBUS.
  *
  * Cost of an open handle. Sealed: one mapping, no descriptor (a copy of more than 2 MiB: up to
  * two mappings; BLOOMFILE_OPEN_NOWAIT: one descriptor). Live: two mappings and one descriptor.
@@ -46,22 +46,22 @@
  * Stack: up to 4 KB for a lookup, 10 KB for a batch, 6 KB for an add, 21 KB for bloomfile_verify();
  * in a series, 21 KB for a batch of lookups and 64 KB for a batch of adds.
  *
- * fork. A child may use the handles that it inherits (live ones: bloomfile_live.h). A builder's
- * temporary files are shared: if both go on adding to it, finishing it may be EIO.
+ * fork. A child may use the handles that it inherits (live filters: bloomfile_live.h). A builder's
+ * temporary files are shared: if both processes add to it, finishing it may return EIO.
  *
  * Structs that begin with struct_size may grow. Initialise them with their *_INIT macro, or assign
- * it. At file scope gcc -Wpedantic warns of it: write { .struct_size = sizeof(struct ...) } there.
+ * it. gcc -Wpedantic warns of it at file scope: write { .struct_size = sizeof(struct ...) } there.
  * { 0 } is BLOOMFILE_ESTRUCTSIZE: the library would not know how many members the caller's header
  * has, and would silently drop the newest. If the caller's header is newer than the library, output
  * members that the library does not know become 0; such input members must be 0, else
  * BLOOMFILE_ESTRUCTSIZE. Other structs keep their size; reserved members are 0.
  *
- * Replace files by renaming a new one over them, which leaves readers' mappings whole. Never write
- * to a sealed file in place. Truncating a mapped file takes its bytes away from the readers
- * (SIGBUS). Overwriting changes them: no page is checked twice, so a lookup may say a wrong "no"
- * until bloomfile_check() notices.
+ * Replace files by renaming a new file over them, which leaves readers' mappings whole. Never write
+ * to a sealed file in place. Truncating a mapped file causes SIGBUS in its readers. Overwriting
+ * changes the bytes they see: no page is checked twice, so a lookup may answer a wrong "no" until
+ * bloomfile_check() detects the change.
  *
- * Digests belong to a filter: make them by bloomfile_digest_of(f). If a filter of another seed or
+ * Digests belong to a filter: make them with bloomfile_digest_of(f). If a filter of another seed or
  * hash is queried with such a digest, a silent "no" is possible, and the library cannot detect it.
  */
 #ifndef BLOOMFILE_H
@@ -99,7 +99,7 @@ BLOOMFILE_API const char *bloomfile_version(void); /* of the library in use, "0.
 typedef struct bloomfile_filter bloomfile_filter;
 typedef struct bloomfile_builder bloomfile_builder;
 
-typedef uint64_t bloomfile_digest; /* of a key: all that a filter knows of it */
+typedef uint64_t bloomfile_digest; /* the hash of a key; a filter sees no more of the key */
 
 /* This struct never changes. */
 struct bloomfile_key {
@@ -112,16 +112,16 @@ enum bloomfile_layout {
     BLOOMFILE_LAYOUT_BLOCKED = 1, /* 512-bit blocks, one cache line per lookup; the default */
     BLOOMFILE_LAYOUT_CLASSIC = 2, /* k independent bits; smaller, up to k lines per lookup */
     BLOOMFILE_LAYOUT_COUNTING =
-        3, /* as classic with 4-bit counters; four times the size, can forget */
+        3, /* as classic with 4-bit counters; four times the size, can remove keys */
     BLOOMFILE_LAYOUT_RIBBON = 4, /* equations in pages; a third smaller, only built and looked up */
 };
 
-/* What the keys of a filter are. The values are those of the format. Integers of any width are
- * 8 bytes, little-endian, two's complement; strings are UTF-8. Lookups and adds take bytes, and
- * check no kind: see bloomfile_keys_fit() and BLOOMFILE_EXPECT_KEYS. */
+/* The kind of the keys in a filter. The values are those of the format. Integers of any width are 8
+ * bytes, little-endian, two's complement; strings are UTF-8. Lookups and adds take bytes and do not
+ * check the kind: see bloomfile_keys_fit() and BLOOMFILE_EXPECT_KEYS. */
 enum bloomfile_key_kind {
     BLOOMFILE_KEYS_UNKNOWN = 0,  /* not recorded */
-    BLOOMFILE_KEYS_TEXT = 1,     /* lines and other strings, without what ends them */
+    BLOOMFILE_KEYS_TEXT = 1,     /* lines and other strings, without terminators */
     BLOOMFILE_KEYS_LOWER = 2,    /* text with the ASCII letters in lower case */
     BLOOMFILE_KEYS_INTEGERS = 3, /* 64-bit integers */
     BLOOMFILE_KEYS_FIXED = 4,    /* records of one size */
@@ -136,17 +136,17 @@ BLOOMFILE_API void bloomfile_free(void *image);
 
 /* ----------------------------------------------------------------------------------- opening
  *
- * Opening validates the whole header against the file and does not read the body. By default a
- * page's checksum is checked the first time a lookup touches the page; a page that fails answers
- * "maybe" from then on, and bloomfile_damage() is BLOOMFILE_EPAGE. Damage that comes later, when a
- * page has left memory and a bad disk gives back another, is a silent "no" until bloomfile_verify()
- * finds it: a long-lived handle calls that from time to time, or keeps what was checked by
- * BLOOMFILE_OPEN_LOCK or BLOOMFILE_OPEN_COPY.
+ * Opening validates the whole header against the file and does not read the body. A page's checksum
+ * is checked the first time a lookup touches the page, unless a flag says otherwise. If it fails,
+ * lookups there answer "maybe" from then on, and bloomfile_damage() returns BLOOMFILE_EPAGE. Damage
+ * that comes later, when a page has left memory and a bad disk returns other bytes, is a silent
+ * "no" until bloomfile_verify() finds it. A program with a long-lived handle calls that from time
+ * to time, or keeps the checked pages by BLOOMFILE_OPEN_LOCK or BLOOMFILE_OPEN_COPY.
  *
- * A page that is not in memory is read when a lookup first needs it, and nothing around it: 4 KiB
- * at most for an absent key (blocked, ribbon), and as much of checksums for each 4 MiB of body. A
- * batch has its pages read side by side. A disk that fails then, or a file that somebody truncates,
- * is SIGBUS in the thread that reads.
+ * A page that is not in memory is read when a lookup first needs it, without read-ahead: 4 KiB at
+ * most for an absent key (blocked, ribbon), and as much of checksums for each 4 MiB of body. A
+ * batch reads its pages in parallel. If the disk then fails, or another process truncates the file,
+ * the reading thread gets SIGBUS.
  */
 
 /* Flags. No version uses bits 28 to 31: wrappers may. */
@@ -154,31 +154,31 @@ BLOOMFILE_API void bloomfile_free(void *image);
 #define BLOOMFILE_OPEN_VERIFY_NONE    2u    /* never check the body: something else does */
 #define BLOOMFILE_OPEN_WRITE          4u    /* for adding: see bloomfile_live.h */
 #define BLOOMFILE_OPEN_ACCEPT_UNCLEAN 8u    /* live: adds since the last sync may be lost */
-#define BLOOMFILE_OPEN_ADD_EXACT      16u   /* with WRITE: one adder of a new key is told */
+#define BLOOMFILE_OPEN_ADD_EXACT      16u   /* with WRITE: a new key is new to one adder only */
 #define BLOOMFILE_OPEN_SOLE_ADDER     1024u /* in memory: one thread adds at a time */
 #define BLOOMFILE_OPEN_OVER_CAPACITY  2048u /* with WRITE: accept keys over capacity */
 
-/* Where the bytes are in memory. What cannot be had is an error of open; bench/README.md has times.
+/* Where the bytes are in memory. If a flag cannot be met, open fails; bench/README.md has times.
  *
- * PREFAULT reads the file and maps its pages before open returns: later lookups wait for no disk,
- * until memory is short. A writer's first add to each page still takes a fault. Errors: EIO if the
- * disk fails or the file shrinks meanwhile (before Linux 5.14 that can still be SIGBUS); EHWPOISON;
- * ENOMEM.
+ * PREFAULT reads the file and maps its pages before open returns. Later lookups do not wait for a
+ * disk until memory is short. A writer's first add to each page still takes a fault. Errors: EIO if
+ * the disk fails or the file shrinks during the call (before Linux 5.14 that can still be SIGBUS);
+ * EHWPOISON; ENOMEM.
  *
  * LOCK also keeps the pages in memory (mlock) until the handle is closed, but not for a child of
  * fork. Errors also: EPERM, or ENOMEM beyond RLIMIT_MEMLOCK.
  *
  * COPY reads the file into memory of this handle alone, in huge pages where the system has them
- * (transparent_hugepage: madvise or always). No truncation and no failing disk reaches it any more,
- * and lookups take a fifth to a third less time. Pages are verified as they would be in the file.
- * The filter must be sealed (BLOOMFILE_ELIVE: a copy would not see adds). With LOCK the copy is
- * locked; PREFAULT adds nothing. Errors: those of read; BLOOMFILE_ETRUNCATED; ENOMEM. */
+ * (transparent_hugepage: madvise or always). Later truncation or disk failure cannot affect it, and
+ * lookups take a fifth to a third less time. Pages are verified as they would be in the file. The
+ * filter must be sealed (BLOOMFILE_ELIVE: a copy would not see adds). LOCK locks the copy; PREFAULT
+ * adds nothing. Errors: those of read; BLOOMFILE_ETRUNCATED; ENOMEM. */
 #define BLOOMFILE_OPEN_PREFAULT 32u
 #define BLOOMFILE_OPEN_LOCK     64u
 #define BLOOMFILE_OPEN_COPY     128u
 
 /* Keeps a descriptor of a sealed file, or one for each layer, for bloomfile_contains_nowait(). A
- * live filter has one anyway; memory, a copy and locked pages need none. */
+ * live filter has one anyway; memory, a copy and locked pages do not need it. */
 #define BLOOMFILE_OPEN_NOWAIT 4096u
 
 /* Opens a filter.
@@ -199,20 +199,20 @@ BLOOMFILE_API void bloomfile_free(void *image);
  *   BLOOMFILE_ETOOBIG     too big for this machine's address space */
 BLOOMFILE_API int bloomfile_open(bloomfile_filter **out, const char *path, unsigned flags);
 
-BLOOMFILE_API void bloomfile_close(bloomfile_filter *f); /* of a writer see bloomfile_live.h */
+BLOOMFILE_API void bloomfile_close(bloomfile_filter *f); /* writers: see bloomfile_live.h */
 
-/* Whether to open the path of bloomfile_open() or _create() again. True if it names another file,
- * or no file; if the file has another size or header or, opened sealed, other times (ctime too, so
- * a new mode or link counts); or if the file was live and is sealed now, so that pages can be
- * verified. False if that is unknown, or if the handle has no path. */
+/* Whether to open the path of bloomfile_open() or _create() again. True if the path names another
+ * file or no file; if the file has another size or header or, opened sealed, other times (ctime
+ * too, so a new mode or link counts); or if the file was live and is sealed now, so that pages can
+ * be verified. False if that is unknown, or if the handle has no path. */
 BLOOMFILE_API bool bloomfile_is_stale(const bloomfile_filter *f);
 
-/* The handle's sticky error, without a look at the file: an atomic load (of a series, one for each
- * layer), so a program may call it after each lookup. Returns 0, or an error of bloomfile_check()
- * that lookups and other calls on this handle have met so far. */
+/* Returns the handle's sticky error without looking at the file. This is an atomic load (one for
+ * each layer of a series), so a program may call it after each lookup. The result is 0, or an error
+ * of bloomfile_check() that lookups and other calls on this handle have met so far. */
 BLOOMFILE_API int bloomfile_damage(const bloomfile_filter *f);
 
-/* Looks at the file, which lookups do not, and returns the handle's sticky error:
+/* Checks the file for changes (lookups do not) and returns the handle's sticky error:
  *
  *   0                    nothing is known to be wrong
  *   BLOOMFILE_EPAGE      pages are damaged: all answers that depend on them were "maybe"
@@ -224,20 +224,20 @@ BLOOMFILE_API int bloomfile_damage(const bloomfile_filter *f);
  *   BLOOMFILE_EUNCLEAN   a writer of the file died in a sync
  *   EBADF                the application closed the descriptor of a live filter; its number may
  *                        belong to another file by now, and nothing is written to that file
- *   BLOOMFILE_EHASH      a key was looked up whose digest is unknown: its hash is an
- *                        application's (see bloomfile_params.hash_id)
+ *   BLOOMFILE_EHASH      a key was looked up, but only an application can hash keys for this filter
+ *                        (see bloomfile_params.hash_id)
  *
- * The look compares the header with the one that was opened. For a sealed file that was opened by
- * path without BLOOMFILE_OPEN_COPY it also compares size and times with those before the opening.
+ * The call compares the header with the header at opening. If a sealed file was opened by path
+ * without BLOOMFILE_OPEN_COPY, it also compares size and times with those before the opening.
  * Another size or mtime is BLOOMFILE_ECHANGED, so a plain touch is, too. Another ctime alone
- * (chmod, link, or cp --preserve over the file) is no error: each page is checked again before the
- * next answer relies on it, and bloomfile_recheck() checks those that earlier answers relied on. If
- * the path names another file, that is bloomfile_is_stale().
+ * (chmod, link, or cp --preserve over the file) is not an error: each page is checked again before
+ * the next answer relies on it, and bloomfile_recheck() checks the pages that earlier answers
+ * relied on. To detect that the path names another file, call bloomfile_is_stale().
  *
  * It cannot detect a write that leaves the header and these times unchanged: within one tick of the
  * file system's clock (up to 10 ms; vfat 2 s) of the last write before the opening; through a
  * shared mapping to a page that is already dirty, or to any page of a tmpfs; to the open file after
- * the path names another file, or none; on a network file system, until its server knows of it. It
+ * the path names another or no file; on a network file system, until its server knows of it. It
  * also cannot detect a write outside the header of a file that was opened live and sealed since,
  * or bytes that were changed and restored when only ctime shows it.
  *
@@ -245,11 +245,11 @@ BLOOMFILE_API int bloomfile_damage(const bloomfile_filter *f);
 BLOOMFILE_API int bloomfile_check(const bloomfile_filter *f);
 
 /* Like bloomfile_check(), but for answers already given: call it after the last lookup and before
- * using the answers. If ctime has changed, it also checks again the pages that answers relied on,
- * and no others. If such a page is wrong now, the error is BLOOMFILE_ECHANGED. */
+ * using the answers. If ctime has changed, it also checks again the pages (and only those) that
+ * answers relied on. If such a page is wrong now, the error is BLOOMFILE_ECHANGED. */
 BLOOMFILE_API int bloomfile_recheck(const bloomfile_filter *f);
 
-/* That digests are made with. */
+/* The seed that the filter's digests are made with. */
 BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile_filter *f);
 
 /* The digest of a key, for this handle and for other filters of the same seed and hash.
@@ -257,19 +257,19 @@ BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile_filter *f);
  *   size  bytes
  *
  * If only the application can make the filter's digests, this returns 0 and sets the sticky error
- * BLOOMFILE_EHASH. From then on every lookup of the handle answers "maybe", and every add or
- * removal returns BLOOMFILE_EHASH. */
+ * BLOOMFILE_EHASH. Every later lookup of the handle then answers "maybe", and every add or removal
+ * returns BLOOMFILE_EHASH. */
 BLOOMFILE_API bloomfile_digest bloomfile_digest_of(const bloomfile_filter *f, const void *key,
                                                    size_t size);
 
 /* ----------------------------------------------------------------------------------- looking up */
 
-/* false: the key is certainly not in the set. true: it may be. */
+/* false: the key is certainly not in the set. true: it may be in it. */
 BLOOMFILE_API bool bloomfile_contains(const bloomfile_filter *f, const void *key, size_t size);
 BLOOMFILE_API bool bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest);
 
-/* n keys at once, several times faster than one by one on filters larger than the caches. hits[i]
- * is set for each key; hits may be NULL. Returns the number of hits. */
+/* Looks up n keys, several times faster than single lookups on filters larger than the caches. Sets
+ * hits[i] for each key; hits may be NULL. Returns the number of hits. */
 BLOOMFILE_API size_t bloomfile_contains_many(const bloomfile_filter *f,
                                              const struct bloomfile_key *keys, size_t n,
                                              bool *hits);
@@ -279,19 +279,19 @@ BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile_filter *f,
 
 /* A lookup that does not wait for a disk, for a thread that serves many requests.
  *
- * It looks for the page of the body in the page cache, by preadv2() with RWF_NOWAIT, and then looks
- * up as bloomfile_contains_digest() does: the page is checked, and damage is reported. A page that
- * leaves memory between the two steps, which are a microsecond apart, is waited for.
+ * It looks for the page of the body in the page cache, by preadv2() with RWF_NOWAIT. Then it looks
+ * up the digest as bloomfile_contains_digest() does: the page is checked, and damage is reported.
+ * If the page leaves memory between these steps, a microsecond apart, the call waits for it.
  *
  *   f       opened with BLOOMFILE_OPEN_NOWAIT, unless it is live or in memory.
  *   digest  as for bloomfile_contains_digest().
  *
- * Returns false if the key is certainly not in the set. It returns true if the key may be there, if
- * the page is not in memory, if the kernel or the file system cannot tell (tmpfs, FUSE, NFS), and
- * without the flag. The kernel may begin to read the page, so a later call may know. A series that
- * has got more layers returns true until another lookup has opened them. Takes about 0.5 us more
- * than bloomfile_contains_digest(), and as much for each position in the layouts classic and
- * counting. */
+ * Returns false if the key is certainly not in the set. Returns true if the key may be present, if
+ * the page is not in memory, if the kernel or the file system cannot report it (tmpfs, FUSE, NFS),
+ * or if the flag is missing. The kernel may begin to read the page, so a later call may know the
+ * answer. After a series gets more layers, the call returns true until another lookup has opened
+ * them. Takes about 0.5 us more than bloomfile_contains_digest(), and as much for each position in
+ * the layouts classic and counting. */
 BLOOMFILE_API bool bloomfile_contains_nowait(const bloomfile_filter *f, bloomfile_digest digest);
 
 #ifdef __cplusplus

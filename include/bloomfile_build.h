@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile: building sealed filters, and hashing keys that lie in one buffer
+ * bloomfile: building sealed filters, and hashing keys in one buffer
  *
  * bloomfile.h includes this header.
  *
  * A builder collects the digests of any number of keys, 8 bytes each, and makes a sealed filter of
- * the exact size at the end. Equal keys count once. Same keys, same parameters, same bytes:
- * order, threads and memory do not matter. Digests beyond `memory` go to temporary files: 8
+ * the exact size at the end. Equal keys count once. The same keys and parameters make the same
+ * bytes: order, threads and memory do not matter. Digests beyond `memory` go to temporary files: 8
  * bytes a key, or up to 24 for a classic or counting filter many times larger than that.
  *
  * A set that is built once and never changes is a third smaller with BLOOMFILE_LAYOUT_RIBBON: 6.9
- * bits a key at 1%, where blocked has 10, and 31.5 at 1e-9, where it has 80. A lookup reads one
- * page, in about two lines, and takes about twice as long; building takes about 30 ns a key more.
- * Its filters are sealed from the beginning. Live filters and views of this layout, folding,
- * merging and patches are BLOOMFILE_EISRIBBON. An open filter takes up to 4 bytes of memory for
- * each page.
+ * bits a key at 1% (blocked: 10), and 31.5 at 1e-9 (blocked: 80). A lookup reads about two cache
+ * lines of one page, and takes about twice as long; building takes about 30 ns a key more. Ribbon
+ * filters are sealed from the beginning. Live filters and views of this layout, folding, merging
+ * and patches are BLOOMFILE_EISRIBBON. An open filter takes up to 4 bytes of memory for each page.
  */
 #ifndef BLOOMFILE_PUBLIC_BUILD_H
 #define BLOOMFILE_PUBLIC_BUILD_H
@@ -25,16 +24,16 @@
 extern "C" {
 #endif
 
-/* Hash functions. An engine that has a good 64-bit hash of each key already need not compute a
- * second one: it builds and looks up by these digests. It chooses a number for its function
- * (BLOOMFILE_APP_HASH_FIRST or above, drawn at random, for instance: they are not assigned) and a
- * self test: a value that the function yields, such as its hash of a fixed string under the
- * filter's seed. Both are in the filter, and whoever opens it for lookups names them
- * (bloomfile_open_with()), so a changed function is detected, and another engine's of the same
- * number. Functions that take keys do not work with such a filter: lookups answer "maybe" and set
- * the error BLOOMFILE_EHASH, the others return it. Bits are chosen by the topmost bits of a digest
- * and of its products, so every bit of a digest must be as good as random. Two keys of one digest
- * are one key. */
+/* Hash functions. An engine that already has a good 64-bit hash of each key need not compute a
+ * second hash: it builds and looks up by these digests. It chooses a number for its function
+ * (BLOOMFILE_APP_HASH_FIRST or above, for example at random: numbers are not assigned) and a self
+ * test: a value that the function yields, such as its hash of a fixed string under the filter's
+ * seed. The filter stores both. A program that opens it for lookups passes both to
+ * bloomfile_open_with(), so a changed function is detected, and another engine's function of the
+ * same number. Functions that take keys do not work with such a filter: lookups answer "maybe" and
+ * set the error BLOOMFILE_EHASH; other functions return it. Bits are chosen by the topmost bits of
+ * a digest and of its products, so every bit of a digest must be as good as random. Two keys with
+ * the same digest are one key. */
 #define BLOOMFILE_HASH_XXH3      1u /* bloomfile_hash() */
 #define BLOOMFILE_APP_HASH_FIRST 0x80000000u
 
@@ -61,9 +60,9 @@ struct bloomfile_params {
     uint64_t period; /* seconds that a generation lasts; 0: until it has `capacity` keys */
 
     /* For builders only: BLOOMFILE_EVALUE elsewhere, unless 0. */
-    uint32_t threads; /* to work with, at most 1024; 0: the caller's alone */
-    uint32_t slices;  /* of which `slice` is built, from 0; 0: the whole. See bloomfile_combine.h */
-    uint32_t slice;
+    uint32_t threads;       /* to work with, at most 1024; 0: the caller's alone */
+    uint32_t slices;        /* number of slices; 0: the whole filter. See bloomfile_combine.h */
+    uint32_t slice;         /* number of the slice to build, from 0 */
     uint32_t over_capacity; /* 1: finish even if the rate is over twice its target; else 0 */
     const char *spool;      /* for temporary files; NULL: $TMPDIR, or /tmp */
     uint64_t memory;        /* bytes to take, about; 1 MiB if less; 0: as many as there are. ribbon:
@@ -74,13 +73,13 @@ struct bloomfile_params {
 /* Makes a builder; *params is copied, NULL means all defaults. If params->threads is above 1,
  * any number of threads may add keys concurrently.
  * Errors: BLOOMFILE_ESTRUCTSIZE; BLOOMFILE_EVALUE, and bloomfile_invalid() names the member;
- * BLOOMFILE_EUNREACHABLE of a slice; ENOMEM. */
+ * BLOOMFILE_EUNREACHABLE for a slice; ENOMEM. */
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
-/* Adds a key, or faster n of them, or n digests made with the seed of the params. Errors: ENOMEM,
- * those of a temporary file, BLOOMFILE_EHASH of keys that only the application can hash. After an
- * error keys are missing, so counting and finishing return it. */
+/* Adds a key, n keys (faster), or n digests made with the seed of the params. Errors: ENOMEM, those
+ * of a temporary file, BLOOMFILE_EHASH for keys that only the application can hash. After an error
+ * keys are missing, so counting and writing return that error. */
 BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
 BLOOMFILE_API int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys,
                                              size_t n);
@@ -104,20 +103,20 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  *   BLOOMFILE_EUNREACHABLE  no size reaches the rate
  *   BLOOMFILE_ETOOBIG       too big for memory
  *   BLOOMFILE_EISSLICE      a slice in memory: it has no embedded form
- *   BLOOMFILE_EBODY         a page of the layout ribbon does not answer to all its keys: this
- *                           machine computes wrongly */
+ *   BLOOMFILE_EBODY         a page of the layout ribbon does not find all its keys: this machine
+ *                           computes wrongly */
 BLOOMFILE_API int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile_destination *to);
 
-/* Forgets all keys and the error of an add, so that the builder makes its next filter with the same
- * params, as a new one would: the tag is that of the params again. It keeps its memory, which a
- * writer of many small filters would otherwise allocate and free for each. Free it after a large
- * filter to give that back. No other thread may use the builder during the call. */
+/* Removes all keys and the error of an add, so that the builder makes its next filter with the same
+ * params, like a new builder: the tag is that of the params again. The builder keeps its memory, so
+ * a writer of many small filters need not allocate and free it for each. Free the builder after a
+ * large filter to release that memory. No other thread may use the builder during the call. */
 BLOOMFILE_API void bloomfile_builder_reset(bloomfile_builder *b);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 
-/* The caller's data in a filter that is made of other filters. A member that is NULL keeps the data
- * of the source. */
+/* The caller's data in a filter made from other filters. A NULL member keeps the data of the
+ * source. */
 struct bloomfile_metadata {
     size_t struct_size;
     const char *label;        /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; "" clears it */
@@ -128,9 +127,9 @@ struct bloomfile_metadata {
 
 /* -------------------------------------------------------------------------- keys in one buffer */
 
-/* Keys that lie in one buffer and may overlap, such as n-grams of a text: key i has the bytes from
- * starts[i] to before ends[i]. Columns of Arrow have n + 1 offsets: starts = offsets, ends =
- * offsets + 1. All members stay the caller's. */
+/* Keys in one buffer, which may overlap, such as n-grams of a text. Key i has the bytes from
+ * starts[i] up to, but not including, ends[i]. Columns of Arrow have n + 1 offsets: starts =
+ * offsets, ends = offsets + 1. The caller owns all members. */
 struct bloomfile_spans {
     size_t struct_size;
     const void *base;       /* the buffer */
@@ -153,13 +152,13 @@ struct bloomfile_spans {
  *     kmers.count = size - 30;
  *     error = bloomfile_digests_of_spans(f, &kmers, digests);
  *
- *   digests  room for spans->count of them; unchanged after an error.
+ *   digests  room for spans->count digests; unchanged after an error.
  *
  * Returns 0 or one of
  *   BLOOMFILE_ESTRUCTSIZE  no version has that struct_size
- *   BLOOMFILE_EVALUE       a span is not within the buffer, or a member is not 0 that must be
- *   BLOOMFILE_EHASH        only the application can hash keys of this filter; this is the handle's
- *                          sticky error too */
+ *   BLOOMFILE_EVALUE       a span is not within the buffer, or a member that must be 0 is not
+ *   BLOOMFILE_EHASH        only the application can hash keys of this filter; the handle's sticky
+ *                          error is set too */
 BLOOMFILE_API int bloomfile_digests_of_spans(const bloomfile_filter *f,
                                              const struct bloomfile_spans *spans,
                                              bloomfile_digest *digests);

@@ -2,15 +2,14 @@
  *
  * bloomfile: folding, merging, projecting and assembling
  *
- * A filter folds by every divisor of its number of blocks (classic: bits, counting: counters): so
- * many adjacent ones become one. The result is, byte for byte, the body that the same keys make at
- * that size, a counter being at most 15; k stays. Filters of different sizes merge at the greatest
+ * A filter folds by every divisor d of its number of blocks (classic: bits, counting: counters): d
+ * adjacent blocks become one block. The result is, byte for byte, the body that the same keys make
+ * at that size (a counter is at most 15); k stays. Filters of different sizes merge at the greatest
  * size that all of them fold to.
  *
- * Sources are verified first, those that are live are synced, and all are left as they are. The
- * result is sealed. It may replace a source that is still the file that was opened
- * (bloomfile_copy_sealed). Memory needed: 0.1% of the result for checksums, plus 256 KiB per live
- * source.
+ * Sources are verified first, live sources are synced, and no source is changed. The result is
+ * sealed. It may replace a source that is still the file that was opened (bloomfile_copy_sealed).
+ * Memory needed: 0.1% of the result for checksums, plus 256 KiB per live source.
  */
 #ifndef BLOOMFILE_PUBLIC_COMBINE_H
 #define BLOOMFILE_PUBLIC_COMBINE_H
@@ -21,62 +20,60 @@
 extern "C" {
 #endif
 
-/* bloomfile_info.provenance: what the filter was made by, where that changes what its numbers
- * mean. */
+/* bloomfile_info.provenance: how the filter was made, if that changes what its numbers mean. */
 #define BLOOMFILE_PROVENANCE_INTERSECTION 1u /* bits of filters ANDed: the rate is an estimate */
 #define BLOOMFILE_PROVENANCE_UNION        2u /* bits of filters ORed */
 #define BLOOMFILE_PROVENANCE_PROJECTION   4u /* a counting filter's nonzero counters */
 
 /* The result of folding by a factor. */
 struct bloomfile_fold_choice {
-    uint64_t factor;      /* 1: as it is */
+    uint64_t factor;      /* 1: unchanged */
     uint64_t bits;        /* m afterwards */
     uint64_t image_size;  /* bytes of the file */
     uint64_t ones;        /* one bits, or counters above 0 */
     double fpr;           /* the real false-positive rate of those bits, as in bloomfile_measure */
-    double fpr_more;      /* the rate to expect when `more` further keys have been added */
+    double fpr_more;      /* the expected rate after adding `more` keys */
     uint64_t reserved[2]; /* 0 */
 };
 
-/* Computes what folding by each possible factor would make, from the bits, in one pass over the
- * body: all factors in ascending order, the first *count of them in choices[] (which may be NULL).
- * Sets *count to how many there are; with choices NULL that is all.
+/* Computes the result of folding by each possible factor, from the bits, in one pass over the body.
+ * Fills choices[] (may be NULL) with the first *count factors, in ascending order. Sets *count to
+ * the number of possible factors; if choices is NULL, that is all it does.
  * Errors: BLOOMFILE_EISRIBBON, _EISSERIES, _EISSLICE; those that bloomfile_copy_sealed() returns
  * for the source; ENOMEM. */
 BLOOMFILE_API int bloomfile_fold_plan(const bloomfile_filter *src, uint64_t more,
                                       struct bloomfile_fold_choice *choices, size_t *count);
 
 /* Writes the filter folded by `factor`.
- *   metadata  what the result gets in place of the source's; NULL keeps all.
- * Errors: BLOOMFILE_EISRIBBON for the layout ribbon, unless factor is 1, which copies;
+ *   metadata  replaces the source's metadata; NULL keeps all of it.
+ * Errors: BLOOMFILE_EISRIBBON for the layout ribbon, unless factor is 1 (which copies the filter);
  * BLOOMFILE_EFACTOR; those of bloomfile_copy_sealed(). */
 BLOOMFILE_API int bloomfile_fold(struct bloomfile_destination *to, const bloomfile_filter *src,
                                  uint64_t factor, const struct bloomfile_metadata *metadata);
 
 enum bloomfile_merge_op {
     BLOOMFILE_MERGE_UNION = 1,        /* has the keys of all sources; counters are added */
-    BLOOMFILE_MERGE_INTERSECTION = 2, /* has the keys that all have, and more false positives than a
-                                   filter built of these; not of counting filters */
+    BLOOMFILE_MERGE_INTERSECTION = 2, /* has the keys common to all, and more false positives than a
+                                   filter built from these; not for counting filters */
 };
 
 struct bloomfile_merge_params {
     size_t struct_size;
     uint32_t op;       /* enum bloomfile_merge_op; 0: BLOOMFILE_MERGE_UNION */
     uint32_t reserved; /* 0 */
-    double max_fpr;    /* union: refuse a result whose real rate is above this, by more than chance
-                          (3 standard errors); 0: the greatest that the sources record; 1: never */
+    double max_fpr;    /* union: refuse a result whose actual rate exceeds this by more than chance
+                          (3 standard errors); 0: the greatest recorded in the sources; 1: never */
     uint64_t keys;     /* distinct keys of the result, if known; 0: see below */
-    const struct bloomfile_metadata *metadata; /* of the result, which keeps none of the sources';
-                                                  NULL: none */
+    const struct bloomfile_metadata *metadata; /* of the result; that of the sources is dropped.
+                                                  NULL: empty */
 };
 #define BLOOMFILE_MERGE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_merge_params)
 
-/* Merges `count` filters (at least 1); params may be NULL for all defaults. The number of keys of a
- * union in which at most one source has any is that one's; otherwise, unless params->keys tells, it
- * is estimated from the bits and marked so. Errors: those of bloomfile_compatible();
- * BLOOMFILE_EISRIBBON; _EOVERRATE; _EISCOUNTING; BLOOMFILE_EVALUE;
- * those of bloomfile_copy_sealed(), and bloomfile_check() tells which source is
- * damaged. */
+/* Merges `count` filters (at least 1); params may be NULL for all defaults. If at most one source
+ * of a union has keys, the result takes over its number of keys. Otherwise the number is
+ * params->keys or, if that is 0, an estimate from the bits, marked as an estimate. Errors: those of
+ * bloomfile_compatible(); BLOOMFILE_EISRIBBON; _EOVERRATE; _EISCOUNTING; BLOOMFILE_EVALUE; those of
+ * bloomfile_copy_sealed(), and bloomfile_check() shows which source is damaged. */
 BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
                                   const bloomfile_filter *const *srcs, size_t count,
                                   const struct bloomfile_merge_params *params);
@@ -91,40 +88,40 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
  * It can be copied, verified and patched. Operations that need a whole filter return
  * BLOOMFILE_EISSLICE.
  *
- * bloomfile_join() puts the slices together: byte for byte the filter that one build of all keys
+ * bloomfile_join() joins the slices into the same filter, byte for byte, that one build of all keys
  * makes.
  *
- *   slices   all slices of one filter, `count` of them (at least 1), in any order
- *   metadata what the result gets in place of the label and the tag of the slices; NULL keeps
- *            them. The watermark of the result is this one's, or zero
- *   flags    BLOOMFILE_JOIN_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below;
- *            or 0
+ *   slices    all slices of one filter, `count` of them (at least 1), in any order
+ *   metadata  replaces the label and the tag of the slices; NULL keeps them. The watermark of the
+ *             result is that of `metadata`, or zero
+ *   flags     BLOOMFILE_JOIN_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below;
+ *             or 0
  *
  * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, is given twice, or belongs to another
  * filter. Also if a slice left out keys and the slices were not all given the same number of keys
- * with the same sum of digests: no slice may then have those keys. BLOOMFILE_EVALUE (count),
- * _EFLAGS. Other errors as bloomfile_copy_sealed(); bloomfile_check() shows which slice is
+ * with the same sum of digests: the keys left out may then be in no slice. BLOOMFILE_EVALUE
+ * (count), _EFLAGS. Other errors as bloomfile_copy_sealed(); bloomfile_check() shows which slice is
  * damaged.
  */
 BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
                                  const bloomfile_filter *const *slices, size_t count,
                                  const struct bloomfile_metadata *metadata, unsigned flags);
 
-/* For bloomfile_join() and bloomfile_join_headers(): join slices that left out keys which may be in
- * none. */
+/* For bloomfile_join() and bloomfile_join_headers(): join slices even if the keys that they left
+ * out may be missing from all of them. */
 #define BLOOMFILE_JOIN_ACCEPT_INCOMPLETE 0x200u
 
-/* 0 if the two can be merged, whatever their sizes; otherwise in what they differ, the first of
- * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED,
- * _EKEYKIND (two different known kinds of keys, or lower-case text and any other kind),
- * _EFEATURE (a kind that this version does not know, and another one); BLOOMFILE_EISSERIES if one
- * is a series, _EISSLICE if one is a slice; BLOOMFILE_EISRIBBON if they differ in none of these,
- * but are of the layout ribbon. */
+/* Returns 0 if the two filters can be merged, whatever their sizes. Otherwise returns the first
+ * difference among BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT,
+ * _EDIFFERENTSEED, _EKEYKIND (two different known kinds of keys, or lower-case text and any other
+ * kind), _EFEATURE (a kind that this version does not know, and another kind); BLOOMFILE_EISSERIES
+ * if one is a series, _EISSLICE if one is a slice; BLOOMFILE_EISRIBBON if they do not differ in
+ * these, but are of the layout ribbon. */
 BLOOMFILE_API int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b);
 
-/* Writes a counting filter as a classic one a quarter the size: a bit is set where a counter is
- * above 0. It answers exactly as a classic filter with the same keys.
- *   metadata  what the result gets in place of the source's; NULL keeps all.
+/* Writes a counting filter as a classic filter a quarter the size: a bit is set where a counter is
+ * above 0. The result answers exactly as a classic filter with the same keys.
+ *   metadata  replaces the source's metadata; NULL keeps all of it.
  * Errors as bloomfile_copy_sealed(); BLOOMFILE_ENOTCOUNTING. */
 BLOOMFILE_API int bloomfile_project(struct bloomfile_destination *to, const bloomfile_filter *f,
                                     const struct bloomfile_metadata *metadata);

@@ -2,9 +2,9 @@
  *
  * bloomfile: errors
  *
- * bloomfile.h includes this header, and says how functions return errors. The values never change.
- * Their hundreds are the kind, so the kind of an error that a later version adds is known too. Each
- * stands below with the text of bloomfile_strerror(). doc/errors.md has causes and remedies.
+ * bloomfile.h includes this header, and describes how functions return errors. The values never
+ * change. Their hundreds are the kind, so errors of a later version have a known kind too. Each is
+ * listed with its text from bloomfile_strerror(). doc/errors.md has causes and remedies.
  *
  * A program that includes the headers may define BLOOMFILE_API first, to give the functions another
  * visibility.
@@ -105,7 +105,7 @@ enum bloomfile_error {
     BLOOMFILE_ETOOBIG = -1704,      /* the filter is too big for this machine's address space */
 };
 
-/* The words for any value a function here returned: 0, an errno, a BLOOMFILE_E*. Never NULL. */
+/* The text for any value that a function here returned: 0, an errno, a BLOOMFILE_E*. Never NULL. */
 BLOOMFILE_API const char *bloomfile_strerror(int error);
 
 /* "BLOOMFILE_EMAGIC" and so on; an errno's symbol ("ENOENT") where known. Never NULL. */
@@ -114,8 +114,8 @@ BLOOMFILE_API const char *bloomfile_errname(int error);
 /* The kind of an error that a function here returned: enum bloomfile_error_kind. */
 BLOOMFILE_API int bloomfile_error_kind(int error);
 
-/* The parameter, or member of a struct, that the last BLOOMFILE_ESTRUCTSIZE, _EFLAGS or _EVALUE of
- * this thread is about ("bits"); "" before the first. Static. */
+/* The name of the parameter or struct member ("bits") that caused the last BLOOMFILE_ESTRUCTSIZE,
+ * _EFLAGS or _EVALUE in this thread; "" before the first. Static. */
 BLOOMFILE_API const char *bloomfile_invalid(void);
 
 #ifdef __cplusplus

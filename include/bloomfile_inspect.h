@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile: planning sizes, and what a filter is and holds
+ * bloomfile: planning sizes, reading headers, and verifying files
  */
 #ifndef BLOOMFILE_PUBLIC_INSPECT_H
 #define BLOOMFILE_PUBLIC_INSPECT_H
@@ -13,25 +13,25 @@ extern "C" {
 
 /* ------------------------------------------------------------------------------------ sizing */
 
-/* The size of a filter. Members that are 0 are found, so a call may be repeated with its results.
- * A builder with these parameters finds the same. */
+/* The size of a filter. The library computes members that are 0, so a call may be repeated with its
+ * results. A builder with these parameters computes the same size. */
 struct bloomfile_size {
     size_t struct_size;
     uint32_t layout; /* enum bloomfile_layout; 0: BLOOMFILE_LAYOUT_BLOCKED */
     uint32_t hashes; /* k, up to BLOOMFILE_MAX_HASHES; 0: the best. Ribbon: always 0 */
-    uint64_t keys;   /* n, distinct keys, up to 2^60 without `bits`; 0: as many as keep `fpr` */
+    uint64_t keys;   /* n, distinct keys, up to 2^60 without `bits`; 0: the most that keep `fpr` */
     uint64_t bits;   /* m, or counters; 0: the fewest that keep `fpr` for `keys` */
     double fpr;      /* in: the target, in (0, 1); 0: 0.01. Out: the expected rate */
 
     uint32_t want_spread; /* 1: compute `spread` too; takes three times as long */
     uint32_t reserved;    /* 0 */
-    double spread;        /* out: how far rates of single filters scatter; ribbon: NaN */
+    double spread;        /* out: scatter of the rates of single filters; ribbon: NaN */
     uint64_t file_size;   /* out: bytes of a file */
     uint64_t image_size;  /* out: bytes of an embedded image (in memory, or in another file) */
 };
 #define BLOOMFILE_SIZE_INIT BLOOMFILE_INIT_(struct bloomfile_size)
 
-/* Finds the size of a filter before it is made.
+/* Computes the size of a filter before it is made.
  *
  *     struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
  *     size.keys = 1000000;
@@ -44,20 +44,20 @@ struct bloomfile_size {
  *         `keys` and `bits`: finds the expected rate; a target is not used.
  *         `bits` without `keys`: finds how many keys keep the target rate, at least 1.
  *
- * The expected rate is a mean: over how many keys fall into a block, in the layout blocked, and
- * into a page, in ribbon. The classic formula gives 0.86% where 1% is true. Every rate is at least
- * n / 2^64, since digests have 64 bits. Ribbon: never below 2^-32; a target above 0.24 gets the
- * size of 0.24; `bits` is that of an embedded image, and a file has the next multiple of 32768.
- * Rates that differ by less than one part in 2^26 are equal. Every machine finds the same sizes.
+ * The expected rate is a mean: in the layout blocked, over how many keys fall into a block; in
+ * ribbon, into a page. The classic formula gives 0.86% where the true rate is 1%. Every rate is at
+ * least n / 2^64, since digests have 64 bits. Ribbon: never below 2^-32; a target above 0.24 gets
+ * the size of 0.24; `bits` is that of an embedded image, and a file has the next multiple of 32768.
+ * Rates that differ by less than one part in 2^26 are equal. Every machine computes the same sizes.
  *
  * `spread` is the standard deviation of the rate among filters with different seeds, divided by the
  * mean. It is 0.1 in the layout blocked for 450 keys at 1e-2, 7e3 at 1e-4, 7e4 at 1e-6 and 2.5e6 at
  * 1e-9, since few crowded blocks make up low rates; 0.02 in classic for 1e4 keys at any rate. Such
  * rates are about log-normal: half of the filters with 300 keys at 1e-9 are below a quarter of the
- * mean, one of twelve is above twice the mean.
+ * mean, one in twelve is above twice the mean.
  *
- * Takes 10 us to 10 ms, most for low rates. A program that makes many filters of one size calls it
- * once, and passes bits and hashes on. Returns 0 or one of
+ * Takes 10 us to 10 ms, most for low rates. A program that makes many filters of the same size
+ * calls it once, and passes bits and hashes on. Returns 0 or one of
  *   BLOOMFILE_ESTRUCTSIZE    no version has that struct_size
  *   BLOOMFILE_EVALUE         a member is out of range, or `keys` and `bits` are both 0;
  *                            bloomfile_invalid() names the member
@@ -73,8 +73,8 @@ enum bloomfile_state {
     BLOOMFILE_STATE_POISONED = 3, /* a sync failed while it was live */
 };
 
-/* The header's contents. O(1): nothing here is computed from the body. Of a live filter the commit
- * record is read anew each time. */
+/* The header's contents. O(1): nothing here is computed from the body. For a live filter, each call
+ * reads the commit record again. */
 struct bloomfile_info {
     size_t struct_size;
     uint32_t version;     /* of the format */
@@ -84,7 +84,7 @@ struct bloomfile_info {
     uint32_t incompat;
     uint32_t provenance;    /* BLOOMFILE_PROVENANCE_* */
     uint32_t layout;        /* enum bloomfile_layout; any number in a header that is not valid */
-    uint32_t hash_id;       /* 1: XXH3, 64 bits; others: bloomfile.h */
+    uint32_t hash_id;       /* 1: XXH3, 64 bits; other values: bloomfile.h */
     uint32_t hashes;        /* k; ribbon: 0 */
     uint32_t state;         /* enum bloomfile_state, of the commit record in force */
     uint64_t bits;          /* m */
@@ -96,7 +96,7 @@ struct bloomfile_info {
     uint64_t image_size;     /* bytes: header, body and page checksums */
     uint64_t pages;          /* of 4096 bytes in the body, the last one perhaps shorter */
     uint64_t capacity;       /* keys it was sized for */
-    double fpr;              /* the rate it was sized for; 0: none recorded */
+    double fpr;              /* the rate it was sized for; 0: not recorded */
     uint64_t sequence;       /* of the commit record in force */
     uint64_t keys;           /* n: distinct keys; live or once so: adds that were new */
     uint64_t ones;           /* bits that are one; counting: counters above 0 */
@@ -111,29 +111,29 @@ struct bloomfile_info {
     char label[BLOOMFILE_MAX_LABEL + 1];
     uint8_t reserved[3]; /* 0 */
     uint32_t writers;    /* live files: handles open for writing, and those killed while the
-                            others went on */
+                            other writers went on */
     uint32_t key_kind;   /* enum bloomfile_key_kind, or a number of a later version */
     uint32_t key_size;   /* BLOOMFILE_KEYS_FIXED: bytes of each key; else 0 in this version */
-    /* Of a series; 0 if it is none. Sizes and counts are the sums of its layers, `hashes` and
-     * `layer` those of the newest. */
-    uint32_t layers;      /* there are now */
-    uint32_t generations; /* live: that it remembers; 0: it grows */
+    /* A series; 0 for other filters. Sizes and counts are sums over its layers; `hashes` and
+     * `layer` are those of the newest layer. */
+    uint32_t layers;      /* their number now */
+    uint32_t generations; /* live: how many it keeps; 0: it grows */
     uint64_t layer;       /* number of the layer, from 0 */
-    uint64_t rest_size;   /* sealed: bytes of this layer and of all behind it */
+    uint64_t rest_size;   /* sealed: bytes of this layer and all later layers */
     uint64_t series;      /* live: its identity */
-    double series_fpr;    /* the rate that all layers keep together; 0: none recorded */
+    double series_fpr;    /* the rate that all layers keep together; 0: not recorded */
     uint64_t period;      /* seconds that a generation lasts at most; 0: until it is full */
     uint64_t began;       /* with a period: when the layer was made, seconds since 1970 */
-    /* Of a slice (bloomfile_combine.h); 0 if it is none. capacity is that of the whole filter. */
-    uint64_t first_block;  /* of the whole filter that is the slice's first */
-    uint64_t whole_blocks; /* of the whole filter, of 512 bits each */
-    /* Of a slice: the keys it was made from, repetitions included. */
-    uint64_t keys_read;      /* how many, those of other slices too */
-    uint64_t keys_elsewhere; /* how many belong to other slices; they were left out */
+    /* A slice (bloomfile_combine.h); 0 for other filters. capacity is that of the whole filter. */
+    uint64_t first_block;  /* number of the slice's first block in the whole filter */
+    uint64_t whole_blocks; /* in the whole filter, of 512 bits each */
+    /* A slice: the keys it was made from, including repetitions. */
+    uint64_t keys_read;      /* their number, including keys of other slices */
+    uint64_t keys_elsewhere; /* number of keys left out, since they belong to other slices */
     uint64_t digest_sum;     /* of the digests of all keys read, modulo 2^64 */
-    /* The cost of this handle, for example for the charge in a block cache; of a series, of all its
-     * layers. A cache charges heap_size, and with BLOOMFILE_OPEN_COPY mapped_size too: else mapped
-     * pages belong to the file, and the kernel takes them back as it needs. */
+    /* The cost of this handle, for example to charge a block cache; for a series, that of all its
+     * layers. A cache charges heap_size and, with BLOOMFILE_OPEN_COPY, mapped_size too: mapped
+     * pages otherwise belong to the file, and the kernel reclaims them as needed. */
     uint64_t heap_size;   /* bytes from malloc() */
     uint64_t mapped_size; /* bytes of address space that are mapped, in whole pages */
     uint32_t mappings;    /* at most */
@@ -144,14 +144,14 @@ struct bloomfile_info {
 /* Fills *info, up to info->struct_size bytes. Error: BLOOMFILE_ESTRUCTSIZE. */
 BLOOMFILE_API int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile_info *info);
 
-/* Whether keys of a kind may be looked up in a filter, and added to it. With keys of another kind,
- * "no" would be the answer to keys that are in the set. A program with typed keys calls this first:
- * lookups and adds take bytes, and check nothing.
+/* Checks whether keys of a kind may be looked up in a filter and added to it. Lookups of another
+ * kind of keys would answer "no" for keys in the set. A program with typed keys calls this first:
+ * lookups and adds take bytes and do not check the kind.
  *
  *   filter    from bloomfile_get_info(); only key_kind and key_size are read.
  *   key_kind  enum bloomfile_key_kind, but not BLOOMFILE_KEYS_UNKNOWN.
- *   key_size  of BLOOMFILE_KEYS_FIXED: bytes of each key. Of BLOOMFILE_KEYS_BYTES: bytes of the
- * key, or 0 if sizes differ. Of other kinds: 0.
+ *   key_size  bytes of each key for BLOOMFILE_KEYS_FIXED; bytes of the key, or 0 if sizes differ,
+ *             for BLOOMFILE_KEYS_BYTES; 0 for other kinds.
  *
  *   filter      accepts
  *   unknown     all kinds
@@ -163,37 +163,37 @@ BLOOMFILE_API int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile
  *
  * Returns 0 or one of
  *   BLOOMFILE_EKEYKIND  the filter does not accept such keys
- *   BLOOMFILE_EFEATURE  this version does not know what the filter's keys are
+ *   BLOOMFILE_EFEATURE  this version does not know the kind of the filter's keys
  *   BLOOMFILE_EVALUE    key_kind or key_size is out of range */
 BLOOMFILE_API int bloomfile_keys_fit(const struct bloomfile_info *filter, uint32_t key_kind,
                                      uint64_t key_size);
 
-/* bloomfile_layers() returns how many layers a series has at the moment, 0 if the filter is not a
- * series. bloomfile_layer() returns layer i, the oldest being 0; NULL if there is no such layer. It
- * is for the functions of this header: as it has only some of the series' keys, every lookup in it,
- * pinned or not, answers "maybe". Do not close it. It is valid until the handle of the series is
- * closed; if the series forgets, until any thread uses that handle for anything but inspecting. */
+/* bloomfile_layers() returns the current number of layers of a series, 0 if the filter is not a
+ * series. bloomfile_layer() returns layer i, from 0 for the oldest; NULL if it does not exist. The
+ * layer is for the functions of this header: it has only some of the series' keys, so every lookup
+ * in it, pinned or not, answers "maybe". Do not close it. It is valid until the series is closed
+ * or, if the series forgets, until any thread uses its handle except for inspecting. */
 BLOOMFILE_API size_t bloomfile_layers(const bloomfile_filter *f);
 BLOOMFILE_API const bloomfile_filter *bloomfile_layer(const bloomfile_filter *f, size_t i);
 
-/* What the bits themselves say. Reads the whole body. */
+/* Numbers computed from the bits themselves. Reads the whole body. */
 struct bloomfile_measurement {
     size_t struct_size;
     uint64_t ones;        /* bits that are one; counting: counters above 0 */
-    double fill;          /* ones / m; ribbon: about 0.5, and says nothing */
-    double fpr;           /* the real false-positive rate of these bits, exactly */
+    double fill;          /* ones / m; ribbon: about 0.5, meaningless */
+    double fpr;           /* the actual false-positive rate of these bits, exactly */
     double keys_estimate; /* n, from the ones (Swamidass & Baldi 2007); infinite if full.
-                             ribbon: the sum of what the heads of the pages say */
+                             ribbon: the sum of the numbers in the page heads */
 };
 #define BLOOMFILE_MEASUREMENT_INIT BLOOMFILE_INIT_(struct bloomfile_measurement)
 
 /* Computes *out from the body. The rate is exact for this body and keys never added: for blocked
  * the mean over blocks of (ones in the block / 512)^k, for classic and counting (ones / m)^k, for
- * ribbon the mean over lines of 2^-(columns that a lookup there tests). Damage is not looked for.
+ * ribbon the mean over lines of 2^-(columns that a lookup there tests). Does not check for damage.
  * Error: BLOOMFILE_ESTRUCTSIZE. */
 BLOOMFILE_API int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_measurement *out);
 
-/* One thing that is wrong with a file. */
+/* One fault of a file. */
 struct bloomfile_fault {
     int error;            /* BLOOMFILE_E* */
     uint64_t offset;      /* of the first byte concerned, from the start of the image or series */
@@ -203,25 +203,25 @@ struct bloomfile_fault {
     uint64_t reserved[3]; /* 0 */
 };
 
-/* Reads and checks the whole body: page checksums, body checksum, counts, padding. Pages that were
- * found good before are checked again, and lookups may go on in other threads. Damage becomes the
- * sticky error, and *fault (may be NULL) tells the first. From then on damaged pages answer
- * "maybe"; after BLOOMFILE_EBODY, which no page can be blamed for, and BLOOMFILE_ECHANGED every
- * lookup does.
- * threads: to work with, at most 1024; 0 or 1: the caller's alone. What is found does not depend on
- * them. SIGBUS (see bloomfile.h) may come in any of them.
+/* Reads and checks the whole body: page checksums, body checksum, counts, padding. Pages found good
+ * before are checked again, and lookups may go on in other threads. Damage becomes the sticky
+ * error, and *fault (may be NULL) describes the first fault. Damaged pages then answer "maybe";
+ * after BLOOMFILE_EBODY, which cannot be blamed on a page, and BLOOMFILE_ECHANGED, every lookup
+ * does.
+ * threads: to work with, at most 1024; 0 or 1: the caller's alone. The result does not depend on
+ * their number. Any of them may get SIGBUS (see bloomfile.h).
  * Errors: BLOOMFILE_EPAGE, _EBODY, _ECHANGED (as bloomfile_check()); BLOOMFILE_ELIVE if the filter
- * is live, BLOOMFILE_EVALUE (threads), and nothing is checked. *fault tells each of them. */
+ * is live, BLOOMFILE_EVALUE (threads): nothing is checked. *fault describes each error. */
 BLOOMFILE_API int bloomfile_verify(const bloomfile_filter *f, unsigned threads,
                                    struct bloomfile_fault *fault);
 
 /* Decodes and checks the header of an image, whole or damaged; never reads the body. `size` is the
  * image's size; only the first min(size, 4096) bytes are touched. Fills *info (may be NULL) with
- * what the bytes say, right or wrong; zero where there are no bytes. Fills up to *count faults, in
- * the order of the checks, and sets *count to how many there are in all (faults and count may both
- * be NULL). Returns BLOOMFILE_ESTRUCTSIZE, and nothing is filled; or the first fault's
- * error, which is what bloomfile_open_with() would return without expectations, but for
- * BLOOMFILE_ELIVE and _EPOISONED (not faults of the bytes), or 0. */
+ * the values in the bytes, right or wrong, and with zero beyond the last byte. Fills up to *count
+ * faults, in the order of the checks, and sets *count to the number of all faults (faults and count
+ * may both be NULL). Returns 0 or the first fault's error. bloomfile_open_with() without
+ * expectations would return the same error, except for BLOOMFILE_ELIVE and _EPOISONED (not faults
+ * of the bytes). After BLOOMFILE_ESTRUCTSIZE nothing is filled. */
 BLOOMFILE_API int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *info,
                                     struct bloomfile_fault *faults, size_t *count);
 

@@ -2,8 +2,8 @@
  *
  * bloomfile: where bytes go and where they come from
  *
- * bloomfile.h includes this header. A function that writes takes a destination, and a function that
- * reads from anywhere takes a source. Also: how a program ends a long call.
+ * bloomfile.h includes this header. Functions that write take a destination, and functions that
+ * read from anywhere take a source. A program can also end its long calls.
  */
 #ifndef BLOOMFILE_PUBLIC_IO_H
 #define BLOOMFILE_PUBLIC_IO_H
@@ -34,7 +34,7 @@ template <typename T> static inline T bloomfile_init_()
 /* -------------------------------------------------------------------------------- destinations
  *
  * A function that writes a filter or a patch takes a pointer to a destination. An inline function
- * below fills one, and `kind` says which members count. Fill it before each call:
+ * below fills it; `kind` selects the members in use. Fill it before each call:
  *
  *     struct bloomfile_destination to = bloomfile_to_path("urls.bloom", 0);
  *     int error = bloomfile_builder_write(builder, &to);
@@ -42,12 +42,12 @@ template <typename T> static inline T bloomfile_init_()
  * A file, a descriptor and a callback get the same bytes, with a header of 4096. A filter in memory
  * is an embedded image with a header of 512; sealed series and patches have one form everywhere.
  *
- * Only a path is published atomically. The bytes for a descriptor or a callback are made in a
- * temporary file in the folder `spool` and copied at the end: if the copy fails, some may have been
- * written.
+ * Only a path is published atomically. The bytes for a descriptor or a callback are written to a
+ * temporary file in the folder `spool` and copied at the end. If the copy fails, some bytes may
+ * have been written.
  *
  * BLOOMFILE_ESTRUCTSIZE: no version has that struct_size. BLOOMFILE_EFLAGS: flags are unknown, or
- * the kind has none. BLOOMFILE_EVALUE: the kind is unknown, the path or `write` is NULL, the memory
+ * not for this kind. BLOOMFILE_EVALUE: the kind is unknown, the path or `write` is NULL, the memory
  * is NULL and the size is not 0, or a reserved member is not 0.
  */
 
@@ -61,7 +61,7 @@ enum bloomfile_to_kind {
 #define BLOOMFILE_TO_REPLACE 0x100u /* a flag for paths: replace an existing file */
 
 /* A callback that gets the next bytes of the result, in order, up to 1 MiB at a time. It returns 0,
- * or the error that the call is to return; it is not called again after that. */
+ * or the error that the call is to return; after an error it is not called again. */
 typedef int bloomfile_writer(void *context, const void *bytes, size_t size);
 
 struct bloomfile_destination {
@@ -80,20 +80,20 @@ struct bloomfile_destination {
 };
 #define BLOOMFILE_DESTINATION_INIT BLOOMFILE_INIT_(struct bloomfile_destination)
 
-/* A file, which appears whole or not at all, and is on disk when the call returns 0.
+/* A file. It appears whole or not at all, and is on disk when the call returns 0.
  *   path   of the file. A symbolic link is followed.
  *   flags  BLOOMFILE_TO_REPLACE, or 0: an existing path is EEXIST.
  *
- * Only a regular file is replaced (else BLOOMFILE_ENOTREGULAR, EISDIR), and neither a mount point
- * (EBUSY) nor the first file of a live series that has others (BLOOMFILE_ESERIES;
+ * Only a regular file is replaced (else BLOOMFILE_ENOTREGULAR, EISDIR), but not a mount point
+ * (EBUSY) and not the first of several files of a live series (BLOOMFILE_ESERIES;
  * bloomfile_unlink() removes them all). The new file takes over permissions and access control list
- * of the old one, and owner and group where allowed; no user gains a right.
+ * of the old file, and owner and group where allowed; no user gains a right.
  *
- * A failure leaves nothing behind and the old file untouched. If only the last step fails, the
- * fsync of the directory, the new file is in place nevertheless. Other errors are those of open,
- * read, write, fsync, link and rename.
+ * A failure leaves nothing behind and the old file untouched. If only the last step fails (the
+ * fsync of the directory), the new file is in place anyway. Other errors are those of open, read,
+ * write, fsync, link and rename.
  *
- * The temporary file has no name or, where that cannot be (NFS, vfat, FUSE, no /proc),
+ * The temporary file has no name or, where that is impossible (NFS, vfat, FUSE, no /proc), the name
  * ".bloomfile.XXXXXXXXXXXX.tmp". If a signal kills the process, a named temporary file stays. On a
  * local disk the next process that creates a filter in the folder removes it. Elsewhere remove it
  * by hand, or let bloomfile_stop_with() end the call on a signal. */
@@ -106,8 +106,8 @@ static inline struct bloomfile_destination bloomfile_to_path(const char *path, u
     return to;
 }
 
-/* An open file, from its own offset, a pipe or a socket. Errors: EBADF, and those of write and of
- * the temporary file. */
+/* An open file (written from its own offset), a pipe or a socket. Errors: EBADF, and those of write
+ * and of the temporary file. */
 static inline struct bloomfile_destination bloomfile_to_fd(int fd)
 {
     struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
@@ -116,8 +116,8 @@ static inline struct bloomfile_destination bloomfile_to_fd(int fd)
     return to;
 }
 
-/* New memory. The call sets `memory` and `size`: release it with bloomfile_free(). After an error
- * they are NULL and 0. It is aligned to 64 bytes. */
+/* New memory, aligned to 64 bytes. The call sets `memory` and `size`; after an error they are NULL
+ * and 0. Release the memory with bloomfile_free(). */
 static inline struct bloomfile_destination bloomfile_to_memory(void)
 {
     struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
@@ -125,7 +125,7 @@ static inline struct bloomfile_destination bloomfile_to_memory(void)
     return to;
 }
 
-/* The caller's memory. The call sets `size` to the bytes it has used.
+/* The caller's memory. The call sets `size` to the number of bytes used.
  *   buffer  aligned to 64 bytes: otherwise the call needs as much memory again, and copies. Its
  *           contents are undefined after an error.
  *   size    of the buffer in bytes. If it is too small, the call writes nothing and returns ERANGE:
@@ -155,7 +155,7 @@ static inline struct bloomfile_destination bloomfile_to_callback(bloomfile_write
 /* ------------------------------------------------------------------------------------ sources
  *
  * A function that reads a filter or a patch takes a pointer to a source. An inline function below
- * fills one, and `kind` says which members count:
+ * fills the struct; `kind` selects the members in use:
  *
  *     struct bloomfile_source from = bloomfile_from_path("monday.patch");
  *     int error = bloomfile_get_patch_info(&from, &info);
@@ -198,9 +198,9 @@ static inline struct bloomfile_source bloomfile_from_path(const char *path)
     return from;
 }
 
-/* All bytes of an open file. For a part of it, set two members of the result:
+/* All bytes of an open file. To read only a part, set two members of the result:
  *   offset  of the first byte, here 0. BLOOMFILE_FROM_HERE reads from the descriptor's own offset,
- *           and moves it: this is for patches, also from a pipe, and not for opening a filter.
+ *           and moves it: use it for patches (also from a pipe), not for opening a filter.
  *   length  in bytes, here BLOOMFILE_FROM_REST: all bytes up to the end. */
 static inline struct bloomfile_source bloomfile_from_fd(int fd)
 {
@@ -228,12 +228,12 @@ static inline struct bloomfile_source bloomfile_from_memory(const void *memory, 
  * error, it must keep returning that error. */
 typedef int bloomfile_stop(void *context);
 
-/* Lets this thread end its own long calls, for example if the handler of a signal has set a flag.
- * Calls that write a filter, from keys or from other filters, to a path, a descriptor or memory,
- * call stop(context) in this thread after every few MiB, before the filter gets its name, and if a
- * signal interrupts a wait for input. A call that is ended leaves nothing behind, as after any
- * error.
- *   stop     NULL, the default: nothing ends them.
+/* Lets this thread end its own long calls, for example after a signal handler has set a flag. Calls
+ * that write a filter, from keys or from other filters, to a path, a descriptor or memory, call
+ * stop(context) in this thread after every few MiB, before the filter gets its name, and if a
+ * signal interrupts a wait for input. As after any error, a call that is ended leaves nothing
+ * behind.
+ *   stop     NULL, the default: calls are not ended.
  *   context  for `stop`; the caller's. */
 BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
 

@@ -3,7 +3,7 @@
  * bloomfile: opening with expectations, and from anywhere
  *
  * bloomfile_open() opens a path. bloomfile_open_with() also opens part of a file or memory. It can
- * refuse a filter that is not the expected one, and report which file is to blame for an error.
+ * refuse an unexpected filter, and report which file caused an error.
  */
 #ifndef BLOOMFILE_PUBLIC_OPEN_H
 #define BLOOMFILE_PUBLIC_OPEN_H
@@ -18,16 +18,16 @@ extern "C" {
  * is refused before anything is mapped or changed. */
 #define BLOOMFILE_EXPECT_TAG    1u  /* its tag; else BLOOMFILE_EDIFFERENTTAG */
 #define BLOOMFILE_EXPECT_SEED   2u  /* its seed; else BLOOMFILE_EDIFFERENTSEED */
-#define BLOOMFILE_EXPECT_SEALED 4u  /* no live filter; else BLOOMFILE_ELIVE */
+#define BLOOMFILE_EXPECT_SEALED 4u  /* it is sealed; else BLOOMFILE_ELIVE */
 #define BLOOMFILE_EXPECT_HASH   8u  /* its hash; else BLOOMFILE_EHASH, BLOOMFILE_ESELFTEST */
 #define BLOOMFILE_EXPECT_KEYS   16u /* bloomfile_keys_fit(); else its error */
 
-/* Why one file of a series is to blame for an error: bloomfile_open_report.reason. */
+/* Why a file of a series caused an error: bloomfile_open_report.reason. */
 enum bloomfile_reason {
-    BLOOMFILE_REASON_NONE = 0,         /* `error` says all */
+    BLOOMFILE_REASON_NONE = 0,         /* see `error` */
     BLOOMFILE_REASON_FILE = 1,         /* the file cannot be used: see file_error */
-    BLOOMFILE_REASON_MISSING = 2,      /* no file, or a symbolic link to none */
-    BLOOMFILE_REASON_NOT_FIRST = 3,    /* the file that was named is a later layer of a series */
+    BLOOMFILE_REASON_MISSING = 2,      /* no file, or a dangling symbolic link */
+    BLOOMFILE_REASON_NOT_FIRST = 3,    /* the named file is a later layer of a series */
     BLOOMFILE_REASON_NOT_A_LAYER = 4,  /* a filter of its own */
     BLOOMFILE_REASON_OTHER_SERIES = 5, /* a layer of another series */
     BLOOMFILE_REASON_WRONG_LAYER = 6,  /* layer `found`, where layer `layer` belongs */
@@ -37,19 +37,19 @@ enum bloomfile_reason {
     BLOOMFILE_REASON_MOUNT_POINT = 10, /* the file is mounted from another folder */
 };
 
-/* Which file, and what in it, an error is about. */
+/* Which file, and which part of it, caused an error. */
 struct bloomfile_open_report {
     size_t struct_size;
     int error;             /* the error that the function returned */
-    int file_error;        /* that of the file: an errno or BLOOMFILE_E* */
+    int file_error;        /* the file's own error: an errno or BLOOMFILE_E* */
     int reason;            /* enum bloomfile_reason */
     uint32_t reserved;     /* 0 */
     uint64_t slot;         /* of a live series: 0 for PATH, 1 for PATH.1, and so on */
     uint64_t layer;        /* number of the layer that should be there */
     uint64_t found;        /* number of the layer that is there, for WRONG_LAYER */
-    uint64_t image_offset; /* of a sealed series: where the layer begins, from its first byte */
-    uint64_t offset;       /* where `field` is, from there */
-    const char *field;     /* name in format-spec.md; NULL: no field is to blame */
+    uint64_t image_offset; /* of a sealed series: where the layer begins in the series */
+    uint64_t offset;       /* where `field` is in the layer or file */
+    const char *field;     /* name in format-spec.md; NULL: the error is not in a field */
     char path[4096];       /* of the file; "" for a descriptor or memory */
 };
 #define BLOOMFILE_OPEN_REPORT_INIT BLOOMFILE_INIT_(struct bloomfile_open_report)
@@ -86,14 +86,14 @@ struct bloomfile_open_params {
  *           Memory: a sealed filter, at any address. The bytes must not change and must outlive
  *           the handle; BLOOMFILE_OPEN_COPY lifts both, and aligns the copy. Prefer an address or
  *           offset that is a multiple of 64: a block of the layout blocked then lies in one cache
- *           line; elsewhere a lookup reads two, which in a large filter takes up to twice as long.
- *           Only a handle of a path goes stale.
+ *           line; otherwise a lookup reads two, which takes up to twice as long in a large filter.
+ *           Only a handle opened by path goes stale.
  *   params  NULL: no flags, no expectations.
  *
- * Of a filter of an application's hash, lookups need BLOOMFILE_EXPECT_HASH: it names the function
- * that makes the digests. Opened without it, the handle is for everything else (folding, merging,
+ * Lookups in a filter with an application's hash need BLOOMFILE_EXPECT_HASH: it names the function
+ * that makes the digests. A handle opened without it is for everything else (folding, merging,
  * copying, sealing, verifying): each lookup answers "maybe" and sets the error BLOOMFILE_EHASH, and
- * each add returns that.
+ * each add returns that error.
  *
  * Errors: those of bloomfile_open() and of the expectations. BLOOMFILE_EVALUE or _EFLAGS also for
  * BLOOMFILE_OPEN_WRITE without a path or with BLOOMFILE_EXPECT_SEALED; for BLOOMFILE_OPEN_PREFAULT

@@ -75,6 +75,7 @@ static void assert_as_built(const char *folded, const char *built, uint64_t bits
     struct bloomfile_info x = info_of(a), y = info_of(b);
     assert_int_equal(x.bits_unfolded, bits);
     x.bits_unfolded = y.bits_unfolded;
+    x.heap_size = y.heap_size; /* it includes the path */
     assert_memory_equal(&x, &y, sizeof x);
     bloomfile_close(a);
     bloomfile_close(b);

@@ -457,7 +457,7 @@ TEST_IN_DIR(the_bits_are_those_of_a_filter_that_is_built)
             struct bloomfile_info built = info_of(f);
             bloomfile_close(f);
             built.keys = live.keys;           /* a false positive is not counted */
-            built.heap_size = live.heap_size; /* of the path, too */
+            built.heap_size = live.heap_size; /* it includes the path */
             assert_memory_equal(&live, &built, sizeof built);
             unlink("live");
             unlink("built");

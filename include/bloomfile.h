@@ -279,8 +279,9 @@ BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile_filter *f,
 
 /* A lookup that does not wait for a disk, for a thread that serves many requests.
  *
- * It looks for the page of the body in the page cache, by preadv2() with RWF_NOWAIT. Then it looks
- * up the digest as bloomfile_contains_digest() does: the page is checked, and damage is reported.
+ * It uses preadv2() with RWF_NOWAIT to look for the page of the body in the page cache. Then it
+ * looks up the digest as bloomfile_contains_digest() does: the page is checked, and damage is
+ * reported.
  * If the page leaves memory between these steps, a microsecond apart, the call waits for it.
  *
  *   f       opened with BLOOMFILE_OPEN_NOWAIT, unless it is live or in memory.

@@ -157,14 +157,15 @@ struct bloomfile_spans {
  * Returns 0 or one of
  *   BLOOMFILE_ESTRUCTSIZE  no version has that struct_size
  *   BLOOMFILE_EVALUE       a span is not within the buffer, or a member that must be 0 is not
- *   BLOOMFILE_EHASH        only the application can hash keys of this filter; the handle's sticky
- *                          error is set too */
+ *   BLOOMFILE_EHASH        only the application can hash keys of this filter; the handle then
+ * treats its hash as unknown, as after bloomfile_digest_of() */
 BLOOMFILE_API int bloomfile_digests_of_spans(const bloomfile_filter *f,
                                              const struct bloomfile_spans *spans,
                                              bloomfile_digest *digests);
 
-/* As bloomfile_digests_of_spans(), with the seed of the params. */
-BLOOMFILE_API int bloomfile_builder_digests_of_spans(const bloomfile_builder *b,
+/* As bloomfile_digests_of_spans(), with the seed of the params. An error is that of an add: the
+ * builder does not finish. */
+BLOOMFILE_API int bloomfile_builder_digests_of_spans(bloomfile_builder *b,
                                                      const struct bloomfile_spans *spans,
                                                      bloomfile_digest *digests);
 

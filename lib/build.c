@@ -225,11 +225,10 @@ int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key 
     return added(b, error);
 }
 
-int bloomfile_builder_digests_of_spans(const bloomfile_builder *b,
-                                       const struct bloomfile_spans *spans,
+int bloomfile_builder_digests_of_spans(bloomfile_builder *b, const struct bloomfile_spans *spans,
                                        bloomfile_digest *digests)
 {
-    return can_hash(b) ? hash_spans(b->params.seed, spans, digests) : BLOOMFILE_EHASH;
+    return added(b, can_hash(b) ? hash_spans(b->params.seed, spans, digests) : BLOOMFILE_EHASH);
 }
 
 /* Before digests are counted or read: they must be all there. */

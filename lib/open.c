@@ -274,7 +274,7 @@ int bloomfile_digests_of_spans(const bloomfile_filter *f, const struct bloomfile
 {
     if (!hash_is_applications(f->header.hash_id))
         return hash_spans(f->header.seed, spans, digests);
-    app_hash_missed(f, spans->count, NULL);
+    app_hash_unmade(f);
     return BLOOMFILE_EHASH;
 }
 

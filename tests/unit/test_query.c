@@ -519,11 +519,21 @@ TEST(spans_that_only_the_application_can_hash_are_an_error)
     bloomfile_filter *f;
     bloomfile_builder *b = new_builder(
         (struct bloomfile_params){ .hash_id = BLOOMFILE_APP_HASH_FIRST, .self_test = 1 });
+    struct bloomfile_destination to = bloomfile_to_memory();
     assert_error(bloomfile_builder_digests_of_spans(b, &spans, &digest), BLOOMFILE_EHASH);
+    assert_error(bloomfile_builder_write(b, &to), BLOOMFILE_EHASH);
+    bloomfile_builder_reset(b);
     const struct bytes image = last_image(b);
-    assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), 0), 0);
+    const struct bloomfile_source from = bloomfile_from_memory(image.data, image.size);
+    struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+    how.expect = BLOOMFILE_EXPECT_HASH;
+    how.hash_id = BLOOMFILE_APP_HASH_FIRST;
+    how.self_test = 1;
+    assert_error(bloomfile_open_with(&f, &from, &how), 0);
+    assert_false(bloomfile_contains_digest(f, 1));
     assert_error(bloomfile_digests_of_spans(f, &spans, &digest), BLOOMFILE_EHASH);
     assert_error(bloomfile_damage(f), BLOOMFILE_EHASH);
+    assert_true(bloomfile_contains_digest(f, 1)); /* a caller may have missed the error */
     bloomfile_close(f);
     free(image.data);
 }

@@ -4,7 +4,7 @@
  *
  * For bloomfile_inline.h and the library itself; include that, not this. This header belongs to the
  * unstable tier, as bloomfile_unstable.h does: its names may change or go in any release. A
- * lookup that a caller has compiled keeps working with every later library of the same soversion:
+ * compiled lookup keeps working with every later library of the same soversion:
  * it computes the positions of the format, which are frozen.
  * The instructions are those
  * that the compiler may use. The library compiles the same text for each set of instructions that a

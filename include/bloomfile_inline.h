@@ -9,11 +9,11 @@
  *     if (!bloomfile_pinned_contains_digest(&pin, digest))
  *         return NOT_FOUND;                            // certainly not
  *
- * For storage engines, which ask one key at a time. A pin has what a lookup needs of a handle. The
- * functions here answer by themselves while nothing is in doubt: the layout is blocked, each page
- * has been verified, a live file is not poisoned. In any other case they call the library. So a pin
- * answers as its handle would, in every state: damage is "maybe", bloomfile_check() tells of it,
- * and a live file that is poisoned meanwhile is noticed. Open with BLOOMFILE_OPEN_VERIFY_FULL, or
+ * For storage engines, which look up one key at a time. A pin copies the parts of a handle that a
+ * lookup needs. The functions here answer by themselves if the layout is blocked, each page has
+ * been verified and a live file is not poisoned. Otherwise they call the library. So a pin
+ * answers as its handle would, in every state: damage is "maybe", bloomfile_check() reports it,
+ * and a live file that is poisoned later is detected. Open with BLOOMFILE_OPEN_VERIFY_FULL, or
  * with BLOOMFILE_OPEN_VERIFY_NONE if something else verifies: without, each page is in doubt until
  * a lookup has touched it, and all lookups are the library's until every page was touched.
  *
@@ -39,11 +39,11 @@
  * A pin that is initialised but not filled, because bloomfile_open() or bloomfile_pin() failed,
  * answers "maybe".
  *
- * Lifetime. A pin is good until its handle is closed, in any number of threads at once. When a
- * handle is stale and you open the file anew, pin the new handle.
+ * Lifetime. A pin is good until its handle is closed, in any number of threads. When a
+ * handle is stale and you open the file again, pin the new handle.
  *
- * C99 or C++11, by gcc or clang. What was compiled with this header works with every later library
- * of the same soversion: what one of those cannot express in a pin it answers itself.
+ * C99 or C++11, by gcc or clang. A program compiled with this header works with every later library
+ * of the same soversion. That library answers lookups that a pin cannot express.
  */
 #ifndef BLOOMFILE_INLINE_H
 #define BLOOMFILE_INLINE_H
@@ -57,9 +57,9 @@ extern "C" {
 
 /* For the functions below only: 128 bytes, aligned to 64. Memory of malloc() may be aligned to 16
  * only: use aligned_alloc(64, ...) for a struct that has a pin. Set it to BLOOMFILE_PINNED_INIT
- * first. A lookup with a pin that is { 0 } crashes: a test for it takes 2% of a lookup. */
+ * first. A lookup with a pin set to { 0 } crashes: a test for it would cost 2% of a lookup. */
 struct bloomfile_pinned {
-    const uint64_t *doubts_; /* 0 there: nothing is in doubt */
+    const uint64_t *doubts_; /* points to 0: no doubts */
     const uint8_t *body_;
     const bloomfile_filter *filter_;
     const uint32_t *state_[2]; /* of a live file, in both of its records; else NULL */
@@ -157,9 +157,9 @@ static inline bool bloomfile_pinned_contains_digest(const struct bloomfile_pinne
     return !bloomfile_pinned_absent_(pin) && bloomfile_contains_digest(pin->filter_, digest);
 }
 
-/* Prefetches what a later lookup of the digest reads: of the next group of keys before this one is
- * looked up, or before the engine does something else. That is one cache line if the body is
- * aligned to 64 bytes, and two otherwise. */
+/* Prefetches the memory that a later lookup of the digest reads: one cache line if the body is
+ * aligned to 64 bytes, otherwise two. Call it for the next group of keys before you look up this
+ * group, or before other work. */
 static inline void bloomfile_pinned_prefetch(const struct bloomfile_pinned *pin,
                                              bloomfile_digest digest)
 {
@@ -169,8 +169,8 @@ static inline void bloomfile_pinned_prefetch(const struct bloomfile_pinned *pin,
         __builtin_prefetch(block + 63);
 }
 
-/* As bloomfile_contains_digests(), for the 2 to 64 keys that an engine has at once: their cache
- * lines are requested first. */
+/* As bloomfile_contains_digests(), for a group of 2 to 64 keys. Their cache lines are requested
+ * first. */
 static inline size_t bloomfile_pinned_contains_digests(const struct bloomfile_pinned *pin,
                                                        const bloomfile_digest *digests, size_t n,
                                                        bool *hits)

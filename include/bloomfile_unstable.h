@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile: insides, without a promise
+ * bloomfile: internals, without a promise
  *
  * Anything in this header, and in bloomfile_block.h, may change or go in any release. A function
- * may move to a stable header. Nothing here belongs to the compatibility promise of source or
- * binary. So the functions have a symbol node of their own, BLOOMFILE_UNSTABLE.
+ * may move to a stable header. The compatibility promise of source and binary excludes this
+ * header. So its functions are in another symbol node: BLOOMFILE_UNSTABLE.
  *
  * A program may use this header only with the library that it was compiled with: link the static
  * library, or require the exact version. A binding may use it only with the library that it ships.
@@ -20,7 +20,7 @@ extern "C" {
 
 /* ------------------------------------------------------------------------------------- layouts */
 
-/* What sets a layout apart. */
+/* The traits of a layout. */
 struct bloomfile_traits {
     size_t struct_size;  /* in the library: later versions may add members at the end */
     const char *name;    /* "blocked" */
@@ -60,22 +60,22 @@ struct bloomfile_field {
     uint32_t kind;    /* enum bloomfile_field_kind */
 };
 
-/* Lists the fields of a header of that size, 4096 or 512, and with those bits of `incompat`, in the
- * order of their offsets; of any other size only those of the static header, whose places do not
- * depend on it. Fills at most
- * `room` of them (`fields` may be NULL with 0) and returns how many there are. */
+/* Lists the fields of a header of that size, 4096 or 512, with those bits of `incompat`, in the
+ * order of their offsets. For any other size it lists only the static header, whose offsets do not
+ * depend on the size. Fills at most `room` fields (`fields` may be NULL with 0) and returns the
+ * number of fields that exist. */
 BLOOMFILE_API size_t bloomfile_fields(uint32_t header_size, uint32_t incompat,
                                       struct bloomfile_field *fields, size_t room);
 
 /* -------------------------------------------------------------------------------------- bodies */
 
-/* Writes a sealed filter whose body was computed elsewhere, by a message-passing reduction for
- * example.
+/* Writes a sealed filter whose body was computed elsewhere, such as by a message-passing
+ * reduction.
  *   params      `bits` and `hashes` must be given.
  *   body        the bytes that m uses.
  *   body_size   (m + 7) / 8 bytes, counting (m + 1) / 2, or the error is BLOOMFILE_EVALUE.
- *   provenance  BLOOMFILE_PROVENANCE_*, 0 if it is as if built from its keys.
- *   keys        their number, UINT64_MAX to estimate it from the bits that are one.
+ *   provenance  BLOOMFILE_PROVENANCE_*, 0 if it equals a build from its keys.
+ *   keys        their number, UINT64_MAX to estimate it from the bits set.
  * Errors as bloomfile_builder_new() and bloomfile_builder_write(); BLOOMFILE_EISRIBBON;
  * BLOOMFILE_EBODY for bits beyond m, or an empty body for one key or more; BLOOMFILE_EVALUE for a
  * parameter that is missing or unknown. */
@@ -85,8 +85,7 @@ BLOOMFILE_API int bloomfile_assemble(struct bloomfile_destination *to,
 
 /* The bytes of the body that m uses, and their number; format-spec.md defines them. Valid while the
  * handle is open; those of a live filter change as keys are added. bloomfile_verify() checks them.
- * NULL and 0 of a series, each layer of which has its own:
- * bloomfile_layer(). */
+ * A series returns NULL and 0, because each layer has a body: bloomfile_layer(). */
 BLOOMFILE_API const void *bloomfile_body(const bloomfile_filter *f, size_t *size);
 
 /* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
@@ -96,16 +95,16 @@ BLOOMFILE_API int bloomfile_measure_map(const bloomfile_filter *f, double *fill,
 
 /* A page of a layout that is solved, by its head. This struct never changes. */
 struct bloomfile_solution {
-    uint64_t keys;        /* of the page; 2^32 - 1: so many, or more */
+    uint64_t keys;        /* of the page; 2^32 - 1: that many or more */
     double fpr;           /* the page's real rate */
     double columns;       /* of a group, on average: equations that a lookup tests */
     uint32_t lines;       /* of 64 bytes that the page has */
     uint32_t groups;      /* 0: not solved, or damaged: every answer is "maybe" */
-    uint32_t groups_more; /* than those with which a builder begins for so many keys */
-    uint32_t seed;        /* so many did not do with these groups */
+    uint32_t groups_more; /* beyond the number that a builder tries first */
+    uint32_t seed;        /* the number of seeds that failed with these groups */
 };
 
-/* Describes a page of the body, from 0. Takes a microsecond. Damage is not looked for. Error:
+/* Describes a page of the body, from 0. Takes a microsecond. Does not check for damage. Error:
  * BLOOMFILE_EVALUE if the page does not exist, or if the filter is a series or of a layout that is
  * not solved. */
 BLOOMFILE_API int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page,
@@ -127,14 +126,14 @@ BLOOMFILE_API int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t 
 /* -------------------------------------------------------------------------------------- slices */
 
 /* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,
- * cut into `slices`, at most 65536 and at most one for each 4096 bytes; 0 if either is 0. Whether
- * there can be such a filter is not looked at. `bits` are those of the whole, not of a slice. The
- * digest is made with the filter's seed. */
+ * cut into `slices`, at most 65536 and at most one for each 4096 bytes; 0 if either is 0. Does not
+ * check that such a filter can exist. `bits` are those of the whole, not of a slice. The digest is
+ * made with the filter's seed. */
 BLOOMFILE_API uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest);
 
-/* The first block, of 512 bits, of that slice, from 0; of slice `slices`, where the last one ends.
- * So slice i is the bytes from 64 times its first block on to 64 times the next one's, of the body
- * of the whole. 0 if `slices` is 0 or less than `slice`. */
+/* The first block, of 512 bits, of that slice, from 0; for slice `slices`, the end of the last
+ * slice. So slice i is the bytes of the whole body from 64 times its first block up to 64 times
+ * that of the next slice. 0 if `slices` is 0 or less than `slice`. */
 BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice);
 
 /* Makes the header of the whole without the bodies of the slices, for example if many machines
@@ -142,14 +141,14 @@ BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uin
  * order, without gaps; `header` gets those of the whole. After its header, the whole is the
  * bodies in the order of their first_block, and then the checksums of their pages, 4 bytes each: a
  * slice has them behind its body, and in the whole they are the same numbers, little-endian, but
- * XORed with body_crc of the slice and with body_crc of the whole (bloomfile_info). Bodies are not
- * looked at: damage to one is found in the whole. flags: BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, or 0.
+ * XORed with body_crc of the slice and with body_crc of the whole (bloomfile_info). Bodies are
+ * not read: damage to a body is found in the whole. flags: BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, or 0.
  * Errors: BLOOMFILE_EINCOMPLETE as bloomfile_join(), _EVALUE (count is 0), _EFLAGS, ENOMEM, and
  * those of bloomfile_inspect() for the first header that is not valid; `header` is untouched. */
 BLOOMFILE_API int bloomfile_join_headers(void *header, const void *headers, size_t count,
                                          unsigned flags);
 
-/* The digests for which a filter can answer "no": of a slice its own, otherwise all. */
+/* The digests for which a filter can answer "no": a slice's own digests, otherwise all. */
 BLOOMFILE_API void bloomfile_slice_range(const bloomfile_filter *f, bloomfile_digest *first,
                                          bloomfile_digest *last);
 

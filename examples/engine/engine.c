@@ -67,13 +67,13 @@ struct table {
     uint64_t charge, hand, reads, filter_bytes;
 };
 
-/* ---- the other choice: a plain filter of blocks of 512 bits, as engines write it for themselves.
- * It has no header and no checksum, and answers for any table and any hash. */
+/* ---- the alternative: a plain filter of blocks of 512 bits, as engines often write themselves. It
+ * has no header and no checksum, and answers for any table and any hash. */
 
 #define PLAIN_BLOCK  64u
 #define PLAIN_HASHES 6u
 
-/* Whether the key may be in the filter. With `add` it is from now on. */
+/* Whether the key may be in the filter. With `add`, also adds it. */
 static inline bool plain_has(uint8_t *filter, uint64_t size, uint64_t digest, bool add)
 {
     uint8_t *block = filter + ((digest >> 32) * (size / PLAIN_BLOCK) >> 32) * PLAIN_BLOCK;
@@ -89,7 +89,7 @@ static inline bool plain_has(uint8_t *filter, uint64_t size, uint64_t digest, bo
     return true;
 }
 
-/* About the size that keeps the rate: the rate of crowded blocks is not computed. */
+/* Roughly the size that keeps the rate. Crowded blocks are not accounted for. */
 static void *build_plain(const bloomfile_digest *digests, size_t n, double rate, uint64_t *size)
 {
     *size = ((uint64_t)(-log2(rate) * 1.5 * (double)n / 8) / PLAIN_BLOCK + 1) * PLAIN_BLOCK;
@@ -186,8 +186,8 @@ static void write_table(const char *path, enum choice choice, uint64_t rows, dou
 
 /* ---- the cache of filters */
 
-/* Opens a filter in bytes that the engine has read. It must be this table's, of this hash and seed.
- * All of it is checked now, so that every lookup is the inlined one. After an error the pin has no
+/* Opens a filter in bytes that the engine has read. It must have this table's tag, hash and seed.
+ * The whole filter is checked now, so that every lookup is inlined. After an error the pin has no
  * filter, and each lookup answers "maybe". */
 static void open_filter(const struct table *t, struct cached *c, size_t size)
 {
@@ -287,7 +287,7 @@ static bool search(struct table *t, uint64_t b, const uint8_t *key)
     return found;
 }
 
-/* Looks up 1 to GROUP keys. The cache lines of all of them come side by side. */
+/* Looks up 1 to GROUP keys. Their cache lines are fetched in parallel. */
 static unsigned multi_get(struct table *t, uint8_t (*keys)[KEY], unsigned n)
 {
     uint64_t b[GROUP];

@@ -72,7 +72,7 @@ inline std::error_code code(int error) noexcept
 
 #ifdef __cpp_exceptions
 
-/* What is thrown. what(): "cannot open urls.bloom: not a filter file". */
+/* The exception. what(): "cannot open urls.bloom: not a filter file". */
 class BLOOMFILE_API error : public std::system_error
 {
   public:

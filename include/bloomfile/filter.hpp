@@ -48,7 +48,7 @@ template <class Key = text, class Hasher = hasher<Key>> class lookups : public h
     using argument = typename recipe::argument;
     using list = typename recipe::list;
 
-    /* What the filter knows of a key. */
+    /* The digest of a key in this filter. */
     bloomfile_digest digest(argument key) const
     {
         return recipe::digest(key, how());
@@ -62,7 +62,7 @@ template <class Key = text, class Hasher = hasher<Key>> class lookups : public h
 
     /* All keys of a range (a container, an array, keys in braces), which is read once. Returns how
      * many may be in the set; hits[i] is set for each, as far as `hits` goes. If the keys or their
-     * Hasher throw an exception, all from some key on are true. */
+     * Hasher throw an exception, all answers from some key on are true. */
     template <class Keys = list>
     BLOOMFILE_CPP_PART_ std::size_t contains_many(const Keys &keys, span<bool> hits = {}) const
     {
@@ -78,7 +78,7 @@ template <class Key = text, class Hasher = hasher<Key>> class lookups : public h
         return found;
     }
 
-    /* The same. Returns the answers, as many as there are keys. */
+    /* The same. Returns an answer for each key. */
     template <class Keys = list> BLOOMFILE_CPP_PART_ answers contains_each(const Keys &keys) const
     {
         answers all;
@@ -163,7 +163,7 @@ class filter final : public lookups<Key, Hasher>
         return made;
     }
 
-    /* Those bytes of an open file, whose descriptor stays the caller's. */
+    /* A range of bytes of an open file. The caller keeps the descriptor. */
     static filter from_fd(int fd, std::uint64_t offset = 0,
                           std::uint64_t length = BLOOMFILE_FROM_REST, open_flags flags = {},
                           on_error ec = {})

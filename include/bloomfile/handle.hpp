@@ -18,14 +18,13 @@ namespace bloomfile
 inline namespace v1
 {
 
-/* Owns what bloomfile_open() makes. It is closed with it, and can be moved, not copied.
+/* Owns a handle of bloomfile_open(), and closes it. It can be moved, not copied.
  *
  * A handle that has been moved from, or could not be opened, answers "maybe" to every lookup, and
  * check() returns the reason. So a program that ignores an error reads more, and loses nothing.
  *
- * Any number of threads may call the const functions concurrently. The header has no wrapper of
- * what the C interface does as well with get(): folding, merging, joining slices, patches,
- * measuring. */
+ * Any number of threads may call the const functions concurrently. Pass get() to the C
+ * interface to fold, merge, join slices, patch or measure: these have no wrapper. */
 class handle
 {
   public:
@@ -44,7 +43,7 @@ class handle
     }
 
     /* For the functions of the C interface; nullptr if no filter is open. release() gives it up,
-     * and leaves it to the caller to close it. */
+     * and the caller must close it. */
     bloomfile_filter *get() const noexcept
     {
         return f_;
@@ -83,7 +82,7 @@ class handle
         return f_ != nullptr ? code(bloomfile_recheck(f_)) : why_;
     }
 
-    /* Whether it is time to open the path again. */
+    /* Whether the path should be opened again. */
     bool is_stale() const noexcept
     {
         return f_ != nullptr && bloomfile_is_stale(f_);
@@ -118,8 +117,8 @@ class handle
      * key is certainly not in the set. */
     [[nodiscard]] BLOOMFILE_CPP_PART_ bool contains_digest(bloomfile_digest digest) const noexcept
     {
-        /* As bloomfile_pinned_contains_digest(); that no filter is open is one more doubt, so that
-         * what is open is not asked for that. */
+        /* As bloomfile_pinned_contains_digest(); a handle without a filter counts as a doubt, so an
+         * open filter needs no test for it. */
         if constexpr (BLOOMFILE_CPP_INLINED_)
             if (bloomfile_pinned_sure_(&pin_)) {
                 const uint8_t *block = bloomfile_block_of(pin_.body_, pin_.blocks_, digest);
@@ -150,7 +149,7 @@ class handle
     }
 
   protected:
-    /* Only for types that end a line of derivation: filters of other keys have this base, too. */
+    /* For the most derived types only: filters of other keys have this base, too. */
     handle(handle &&other) noexcept
     {
         swap(other);
@@ -169,7 +168,7 @@ class handle
         std::swap(why_, other.why_);
     }
 
-    /* Takes a filter in place of the open filter; or closes it, if there is an error. */
+    /* Replaces the open filter by this filter; after an error closes it. */
     void take(bloomfile_filter *f, detail::hashing how, std::error_code ec) noexcept
     {
         close();

@@ -215,7 +215,7 @@ class answers
   private:
     template <class, class> friend class lookups;
 
-    /* Of the next n keys. */
+    /* For the next n keys. */
     span<bool> more(std::size_t n)
     {
         if (it_.room - it_.size < n) {
@@ -383,7 +383,7 @@ template <class Flags> constexpr detail::if_flags_t<Flags> &operator|=(Flags &a,
 }
 
 /* The bytes of these members, one behind the other, without padding and the same on every machine:
- * as a bytes_of() returns them. Mind that long has 4 or 8 bytes; std::int64_t has 8. */
+ * as a bytes_of() returns them. Note: long has 4 or 8 bytes; std::int64_t has 8. */
 template <class... T> auto packed(const T &...members) noexcept
 {
     std::array<unsigned char, (std::size_t{ 0 } + ... + sizeof(T))> all{};
@@ -392,7 +392,7 @@ template <class... T> auto packed(const T &...members) noexcept
     return all;
 }
 
-/* The hasher of a key that names none. */
+/* The default hasher of a key. */
 template <class Key, class = void> struct hasher {
     static_assert(sizeof(Key) == 0,
                   "bloomfile: this type is not a key, as its bytes are not known. Name a Hasher, "

@@ -16,7 +16,7 @@ inline namespace v1
 {
 
 /* How to open or make a live filter: the flags of bloomfile_open(), bloomfile_create() and
- * bloomfile_create_memory(), which say which of them they take. */
+ * bloomfile_create_memory(), whose comments list the flags they accept. */
 enum class live_flags : unsigned {
     accept_unclean = BLOOMFILE_OPEN_ACCEPT_UNCLEAN,
     add_exact = BLOOMFILE_OPEN_ADD_EXACT,
@@ -31,7 +31,7 @@ template <> inline constexpr bool detail::is_flags_v<live_flags> = true;
 /* A live filter that is open for writing: see bloomfile_live.h. Any number of threads may call
  * add(), remove(), sync() and lookups concurrently.
  *
- * Call finish() when you have added all. The destructor ends writing, too, but cannot report that
+ * Call finish() after the last add. The destructor ends writing, too, but cannot report that
  * the last adds could not be written to disk. */
 template <class Key = text, class Hasher = hasher<Key>>
 class live_filter final : public lookups<Key, Hasher>
@@ -173,7 +173,7 @@ class live_filter final : public lookups<Key, Hasher>
         ec(error, "seal a live filter");
     }
 
-    /* Write a sealed copy while adding goes on; and what memory holds of a poisoned filter, as
+    /* Write a sealed copy while adding goes on; and the memory of a poisoned filter, as
      * bloomfile_rescue(). */
     void copy_sealed(bloomfile_destination &to, on_error ec = {}) const
     {

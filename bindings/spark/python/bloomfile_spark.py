@@ -82,8 +82,8 @@ def build(rows, key, path, capacity=None, fpr=0.01, *, replace=False, slices=Non
     slices   of how many it is made, each by a task; None: one for each 4 million keys
     seed     of the hash
     label    text for people, in the file
-    key_kind the kind of the keys, which they must fit: "text", "lower", "integers", "bytes", or the size of records. Lookups of other
-             kinds are refused. None: that of the column, or of the first key of an RDD
+    key_kind the kind of the keys: "text", "lower", "integers", "bytes", or the size of records. Every key must fit it, and lookups of
+             other kinds are refused. None: as the column, or the first key of an RDD
 
     Raises `Error`, after which what was at `path` is there as it was; ValueError for what can be no key, or no number.
     """

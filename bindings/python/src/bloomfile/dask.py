@@ -5,7 +5,7 @@
     bloomfile.dask.build(urls, "/shared/urls.bloom", fpr=0.001)
     known = bloomfile.dask.contains(others, "/shared/urls.bloom")
 
-Keys are a bag, a column of a dataframe, or delayed partitions: str, bytes or integers; None, NaN and NA are no keys. The filter lies on storage that the client and all workers share.
+Keys are a bag, a column of a dataframe, or delayed partitions: str, bytes or integers; None, NaN and NA are not keys. The filter lies on storage that the client and all workers share.
 """
 
 import contextlib
@@ -71,13 +71,13 @@ def _pieces(part):
 
 
 def _keys(part):
-    """Yields some keys after the other, and for each element whether it is null; None if none is."""
+    """Yields some keys at a time, and a null flag for each element, or None without nulls."""
     kind = getattr(getattr(part, "dtype", None), "kind", "O")
     if kind in "bfcmM":
         raise TypeError(f"elements of type {part.dtype} are no keys: make them str, bytes or integers; integers with nulls are "
                         "Int64 in pandas, not float64")
     if kind in "iu":
-        there = part.dropna() if hasattr(part, "dropna") else part  # NumPy's have none
+        there = part.dropna() if hasattr(part, "dropna") else part  # NumPy arrays have no nulls
         numbers = there.to_numpy(dtype=f"{kind}8") if hasattr(there, "to_numpy") else there
         yield numbers, part.isna().tolist() if len(there) < len(part) else None
         return
@@ -90,7 +90,7 @@ def _keys(part):
 
 
 def _hash(part, seed, kind):
-    """The digests of keys of one kind, and the kind; None if it is not known."""
+    """The digests of keys of one kind, and the kind; None if the kind is not known."""
     digests = []
     for keys, _ in _keys(part):
         some, kind = hash_typed(keys, seed, kind)
@@ -99,7 +99,7 @@ def _hash(part, seed, kind):
 
 
 def _common(kinds):
-    """The kind of all keys, of which the first known one decides."""
+    """The kind of all keys; the first known kind decides."""
     known = [kind for kind in kinds if kind is not None]
     for kind in known:
         if kind != known[0] and not {kind, known[0]} <= {"text", "bytes"}:
@@ -216,8 +216,8 @@ def _ranges_for(parts):
 
 
 def _counted(parts, seed, kind):
-    """The digests of all keys, shared out by ranges, which stay with the workers; how many different ones there are, and what the
-    keys are."""
+    """The digests of all keys, shared out by ranges, which stay with the workers; the number of different keys, and the kind of the
+    keys."""
     graph = _Graph(parts)
     chunks, kinds = graph.split(graph.hash(seed, kind), _RANGES_BITS, _ranges_for(len(parts)))
     *kept, kind = dask.persist(*graph.delayed([*(graph.add("range", (i,), _gather, some) for i, some in enumerate(chunks)), kinds]))
@@ -276,8 +276,9 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
     """Makes a sealed filter of all keys at path, and opens it: byte for byte what one build of them makes.
 
     keys: a bag; a column of a dataframe, or the dataframe and `column`, which a bag of dicts takes, too; or a list of delayed
-    objects, partitions of keys. key_kind: None is what the first key is; keys of another kind are EKEYKIND. capacity: of different keys; None counts them. slices: tasks that write the filter. Its layout is
-    'blocked', or another one, of which a single task makes all. The other parameters are those of Builder, for each such task.
+    objects, partitions of keys. key_kind: None: the first key's; another kind raises EKEYKIND.
+    capacity: of different keys; None counts them. slices: tasks that write the filter. Its layout is
+    'blocked'; a single task makes any other layout. The other parameters are those of Builder, for each such task.
 
     What happens with more keys than `capacity`, and with none, is as in bloomfile.build().
 

@@ -314,8 +314,8 @@ static PyMethodDef methods[] = {
       "seed." },
     { "add_records", FUNCTION(add_records), WITH_KEYWORDS,
       "add_records($self, records, /, size=None)\n--\n\n"
-      "Adds a buffer of keys of one size, which are the bytes of its items or rows. Items that are "
-      "integers are integers, of any width." },
+      "Adds a buffer of keys of one size: the bytes of its items or rows. Integer items are "
+      "integer keys, of any width." },
     { "add_arrow", FUNCTION(add_arrow), WITH_KEYWORDS,
       "add_arrow($self, offsets, data, /)\n--\n\n"
       "Adds n keys by n + 1 offsets, int32 or int64, into a buffer of bytes." },
@@ -341,8 +341,8 @@ static const char documentation[] =
     "key_kind=None, threads=1, memory=0, spool=None, slice=0, slices=0, over_capacity=False, "
     "watermark=b'')\n--\n\n"
     "Collects keys, and makes a sealed filter of the exact size.\n\n"
-    "key_kind: 'text', 'lower', 'integers', 'bytes', or the size of records; None: what the first "
-    "key is. Keys of another kind raise EKEYKIND. Digests have no kind.\n\n"
+    "key_kind: 'text', 'lower', 'integers', 'bytes', or the size of records; None: the kind of the "
+    "first key. Keys of another kind raise EKEYKIND. Digests have no kind.\n\n"
     "fpr: None is 0.01, or what `bits` gives. layout: 'blocked' (None), 'classic', 'counting' or "
     "'ribbon'. memory: bytes to take; digests beyond go to files in `spool`. slices: makes the "
     "slice "

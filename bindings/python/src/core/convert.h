@@ -20,7 +20,7 @@ int convert_fpr(PyObject *object, void *value);
 /* The rate that convert_fpr() was given, 0 too, which is none. */
 double convert_given(double fpr);
 
-/* At most 16 and 32 bytes; the others are zero. */
+/* At most 16 and 32 bytes; the rest is zero. */
 int convert_tag(PyObject *object, void *tag);
 int convert_watermark(PyObject *object, void *watermark);
 

@@ -576,16 +576,15 @@ static PyMethodDef methods[] = {
       "A byte for each key, 0 or 1, in a bytearray or in `out`. keys: an iterable of str, "
       "bytes and integers, an array of integers, or an Arrow array or stream of strings, binary or "
       "integers without nulls. Keys that do not fit info().key_kind raise EKEYKIND. After an "
-      "exception "
-      "every key without an answer has 1 in `out`." },
+      "exception every key without an answer has 1 in `out`." },
     { "contains_digests", FUNCTION(contains_digests), WITH_KEYWORDS,
       "contains_digests($self, digests, /, *, out=None)\n--\n\n"
       "The same for a buffer of uint64, or of 8 bytes each, made by hash_many() with this filter's "
       "seed; those of another seed are not found." },
     { "contains_records", FUNCTION(contains_records), WITH_KEYWORDS,
       "contains_records($self, records, /, size=None, *, out=None)\n--\n\n"
-      "The same for a buffer of keys of one size, which are the bytes of its items or rows. Items "
-      "that are integers are integers, of any width." },
+      "The same for a buffer of keys of one size: the bytes of its items or rows. Integer items "
+      "are integer keys, of any width." },
     { "contains_arrow", FUNCTION(contains_arrow), WITH_KEYWORDS,
       "contains_arrow($self, offsets, data, /, *, out=None)\n--\n\n"
       "The same for n keys by n + 1 offsets, int32 or int64, into a buffer of bytes." },
@@ -644,7 +643,7 @@ static const char documentation[] =
     "A filter for reading: sealed, live, or a series. `key in filter` is False if the key was "
     "certainly not added.\n\n"
     "verify: None checks pages as they are touched, True all of them now, False none. "
-    "tag, seed, key_kind: the expected ones; another tag raises EDIFFERENTTAG, another seed "
+    "tag, seed, key_kind: expected values. Another tag raises EDIFFERENTTAG, another seed "
     "EDIFFERENTSEED, a filter that does not accept such keys EKEYKIND.";
 
 static PyType_Slot slots[] = {

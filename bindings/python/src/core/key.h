@@ -20,8 +20,8 @@ struct key {
 bool key_get_slowly(struct key *key, PyObject *object);
 bool key_has_no_utf8(void);
 
-/* The bytes of an object, which must outlive the key: those of a str are its UTF-8, those of an
- * integer 8, little-endian. The key must stay where it is. false: an exception is set. */
+/* The bytes of an object, which must outlive the key: the UTF-8 of a str, or 8 bytes,
+ * little-endian, of an integer. The key must stay where it is. false: an exception is set. */
 static inline bool key_get(struct key *key, PyObject *object)
 {
     key->held = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which keys a handle accepts, by what its filter's keys are: bloomfile_keys_fit(). */
+ * Which keys a handle accepts, by the kind of its filter's keys: bloomfile_keys_fit(). */
 #ifndef BLOOMFILE_PYTHON_KIND_H
 #define BLOOMFILE_PYTHON_KIND_H
 
@@ -7,7 +7,7 @@
 
 #include "state.h"
 
-#define KIND_SIZES_DIFFER UINT64_MAX /* of a batch, each of whose keys is checked */
+#define KIND_SIZES_DIFFER UINT64_MAX /* of a batch: check each key */
 
 struct kind {
     uint32_t filter, filter_size; /* of its header */
@@ -19,7 +19,7 @@ struct kind {
 
 void kind_set(struct kind *k, uint32_t filter, uint32_t filter_size);
 
-/* Of a builder that was not given one. */
+/* The kind of a builder that was given no kind. */
 void kind_leave_open(struct kind *k);
 
 /* Any kind but records. */
@@ -29,10 +29,10 @@ static inline bool kind_fits(const struct kind *k, uint32_t key, uint64_t size)
            (k->size == 0 || size == k->size || key != BLOOMFILE_KEYS_BYTES);
 }
 
-/* Whether such keys fit; if none was there before, `key` becomes the kind. */
+/* Whether such keys fit. `key` becomes the kind if there was no kind before. */
 bool kind_admits(struct kind *k, uint32_t key, uint64_t size);
 
-/* Sets the exception, with the number of keys that were added before; always NULL. */
+/* Sets the exception, with the number of keys added before; returns NULL. */
 PyObject *kind_refuse(const struct kind *k, struct state *state, PyObject *path, uint32_t key,
                       uint64_t size, size_t done);
 
@@ -49,7 +49,7 @@ static inline int kind_hash(const struct kind *k, uint64_t seed, const void *key
     return 0;
 }
 
-/* What the caller says the keys are: a name, or the size of records; None: *kind is unchanged.
+/* The kind that the caller names, or the size of records; None: *kind is unchanged.
  * false: an exception is set. */
 bool kind_parse(PyObject *object, uint32_t *kind, uint32_t *size);
 

@@ -126,8 +126,8 @@ static bool change(struct filter *self, int (*how)(bloomfile_filter *, bloomfile
     return error == 0;
 }
 
-/* After an error all behind the first *done count as new, added or not, so that nothing is left
- * undone; and so do those that are never tried, by output_presume(). */
+/* After an error all keys behind the first *done count as new, added or not, so that no work is
+ * skipped. output_presume() does the same for keys that are never tried. */
 static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
                 size_t *done)
 {
@@ -334,8 +334,8 @@ static PyMethodDef methods[] = {
       "repeated key twice." },
     { "seal", FUNCTION(seal), WITH_KEYWORDS,
       "seal($self, /, *, watermark=None)\n--\n\n"
-      "Gives the file checksums; nothing is added any more. It stays open for reading. watermark: "
-      "as of sync(); None keeps that of the file." },
+      "Gives the file checksums and ends adding. It stays open for reading. watermark: as in "
+      "sync(); None keeps the watermark of the file." },
     { "rescue", FUNCTION(rescue), WITH_KEYWORDS,
       "rescue($self, path, *, replace=False)\n--\n\n"
       "Writes what memory holds to a new live file, when a write to the old one has failed." },
@@ -361,7 +361,7 @@ static const char documentation[] =
     "A filter to which any number of threads and processes add at once.\n\n"
     "exact: if several callers add the same new key concurrently, exactly one gets True. "
     "over_capacity: accept keys over capacity instead of raising EFULL. "
-    "tag, seed, key_kind: the expected ones, as in Filter.";
+    "tag, seed, key_kind: expected values, as in Filter.";
 
 static PyType_Slot slots[] = {
     { Py_tp_doc, SLOT(documentation) },

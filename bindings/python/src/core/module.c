@@ -42,7 +42,7 @@ static int give(void *handle, const uint64_t *digests, size_t n, unsigned char *
     return 0;
 }
 
-/* Hashes keys of a kind, or of any. */
+/* Hashes keys of one kind, or of any kind. */
 static struct taker taker_of(PyObject *module, struct kind *keys)
 {
     kind_set(keys, BLOOMFILE_KEYS_UNKNOWN, 0);
@@ -62,7 +62,7 @@ static PyObject *hash_many(PyObject *module, PyObject *args, PyObject *keywords)
     return batch_keys(&taker, keys, out);
 }
 
-/* (digests, what the keys are) of keys that are to be of one kind. */
+/* (digests, kind) of keys, which must be of one kind. */
 static PyObject *hash_typed(PyObject *module, PyObject *args)
 {
     PyObject *keys, *given;
@@ -180,11 +180,11 @@ static PyMethodDef methods[] = {
     { "hash_typed", FUNCTION(hash_typed), METH_VARARGS, NULL },
     { "hash_records", FUNCTION(hash_records), WITH_KEYWORDS,
       "hash_records(records, /, size=None, seed=0, *, out=None)\n--\n\n"
-      "The same of a buffer of keys of one size, which are the bytes of its items or rows. Items "
-      "that are integers are integers, of any width." },
+      "The same for a buffer of keys of one size: the bytes of its items or rows. Integer items "
+      "are integer keys, of any width." },
     { "size_for", FUNCTION(size_for), WITH_KEYWORDS,
       "size_for(n=0, fpr=0.0, *, bits=0, hashes=0, layout=None)\n--\n\nThe size of a filter before "
-      "it is made. What is 0 is found: the bits for n keys, or the n that bits are for." },
+      "it is made. Computes what is 0: the bits for n keys, or the n for these bits." },
     { "unlink", FUNCTION(unlink_files), WITH_KEYWORDS,
       "unlink(path)\n--\n\nRemoves a filter, all files of one that grows or forgets." },
     { "inspect", FUNCTION(info_inspect), METH_VARARGS, NULL },

@@ -82,14 +82,14 @@ public final class Builder implements Closeable {
      * @param off the first one
      * @param len how many
      * @throws IOException if the temporary file cannot be written; EHASH if keys are hashed by an application's own function;
-     *     EKEYKIND if the keys are of another kind. The builder may go on without the key
+     *     EKEYKIND if keys are of another kind; the builder may go on without it
      */
     public void add(byte[] b, int off, int len) throws IOException {
         admit(KeyKind.BYTES, len);
         addDigest(KeyKind.digest(keyKind, b, off, len, seed));
     }
 
-    /** Throws if a key does not fit. The first one decides. */
+    /** Throws if a key does not fit. The first key decides the kind. */
     private void admit(int kind, int size) throws BloomfileException {
         if (params.hashId != Header.XXH3) {
             throw new BloomfileException(ErrorCode.EHASH, "add a key", "only digests can be added");

@@ -51,7 +51,7 @@ public final class Filter implements Closeable {
     private final Image only;
     private final long seed;
     private final boolean byXxh3;
-    /** As the header has it. */
+    /** As the header stores it. */
     private final int keyKind;
     /** Null if nothing is mapped. */
     private final Mapped mapped;
@@ -613,8 +613,8 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * Throws if no key of a kind can be looked up here, where the answer would always be <em>no</em>. Each lookup does the
-     * same for its key, bytes of a wrong size included; digests are not checked.
+     * Throws if no key of this kind can be in the filter: each answer would be <em>no</em>. Each lookup checks
+     * its key in the same way, and the size of bytes; digests are not checked.
      *
      * @param kind {@code "text"}, {@code "integers"} or {@code "bytes"}
      * @throws IllegalArgumentException if they do not fit {@link Info#keyKind}. Its cause is a {@link BloomfileException}:

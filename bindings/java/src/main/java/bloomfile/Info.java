@@ -141,7 +141,7 @@ public final class Info {
     }
 
     /**
-     * What the keys are.
+     * The kind of the keys.
      *
      * @return {@code unknown}, {@code text}, {@code lower}, {@code integers}, {@code fixed} with a size, {@code bytes}, or
      *     {@code newer} if this version does not know it

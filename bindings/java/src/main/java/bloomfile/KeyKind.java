@@ -17,7 +17,7 @@ final class KeyKind {
     /**
      * Throws if a key does not fit.
      *
-     * @param filter what the filter's keys are
+     * @param filter the kind of the filter's keys
      * @param key {@link #TEXT}, {@link #INTEGERS} or {@link #BYTES}
      * @param size of bytes; -1 if it is not known yet
      */
@@ -40,7 +40,7 @@ final class KeyKind {
         }
     }
 
-    /** The digest of a key that fits: of lower-case text, as it was folded. */
+    /** The digest of a key that fits; lower-case text is folded first. */
     static long digest(int filter, byte[] b, int off, int len, long seed) {
         if (filter != LOWER) {
             return Xxh3.hash(b, off, len, seed);

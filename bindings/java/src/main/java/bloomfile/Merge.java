@@ -73,7 +73,7 @@ public final class Merge {
     }
 
     /**
-     * How far the keys are complete; those of the sources are not passed on.
+     * How far the keys are complete. Those of sources are not copied.
      *
      * @param bytes at most 32
      * @return this
@@ -178,7 +178,7 @@ public final class Merge {
         return h;
     }
 
-    /** That of the union: no two known kinds differ, and lower-case text is united with nothing else (operations.md 2). */
+    /** The kind of the union: known kinds must be equal, and lower-case text unites only with itself (operations.md 2). */
     private static int keyKind(List<SourceImage> images, Path dst) throws BloomfileException {
         int known = 0;
         boolean unknown = false;

@@ -173,7 +173,7 @@ public final class Params implements Serializable {
     /**
      * How far the keys are complete, such as "up to block 19,442,107": {@link Info#watermark()}.
      *
-     * @param bytes at most 32; zero bytes are put behind them
+     * @param bytes at most 32, padded with zero bytes
      * @return this
      */
     public Params watermark(byte[] bytes) {
@@ -182,12 +182,12 @@ public final class Params implements Serializable {
     }
 
     /**
-     * What the keys are, so that lookups of other keys are refused. By default the first key that a {@link Builder} gets
+     * The kind of the keys, so that lookups of other kinds are refused. By default the first key of a {@link Builder}
      * decides; digests have no kind.
      *
      * @param kind {@code "text"} (what {@code bfcreate} makes of lines), {@code "lower"} (the same with A to Z replaced by a
      *     to z), {@code "integers"}, {@code "bytes"}, {@code "fixed"} and the size, as in {@code "fixed 32"}, or {@code
-     *     "unknown"}, which fits all keys; null is the default
+     *     "unknown"}, which fits all keys; null: the default
      * @return this
      */
     public Params keyKind(String kind) {

@@ -21,7 +21,7 @@ final class RibbonPage {
     private final int[] rights = new int[rows.length];
     private final int[] loads = new int[Header.PAGE / 8];
 
-    /** What a page was made of: 0 groups if it is not solved. */
+    /** The shape of a page: 0 groups if it is not solved. */
     int groups;
     private int seed;
     private int words;
@@ -83,7 +83,7 @@ final class RibbonPage {
         return (int) ((h >>> 32) * (groups - 1) >>> 32);
     }
 
-    /** Whether the keys of each group, and what those before left over, fit into it; else the rows cannot be independent. */
+    /** Whether the keys of each group and the leftovers before it fit; otherwise the rows cannot be independent. */
     private boolean spread(long[] digests, int n) {
         Arrays.fill(loads, 0, groups, 0);
         for (int i = 0; i < n; i++) {
@@ -131,7 +131,7 @@ final class RibbonPage {
         return group < few() ? fewest : fewest + 1;
     }
 
-    /** How many groups have the fewest columns. */
+    /** The number of groups with the fewest columns. */
     private int few() {
         int fewest = Math.min(MAX_COLUMNS, words / groups);
         return fewest == MAX_COLUMNS ? groups : groups * (fewest + 1) - words;

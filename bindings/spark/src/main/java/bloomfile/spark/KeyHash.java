@@ -18,7 +18,7 @@ interface KeyHash<K> extends Serializable {
     long digest(K key);
 
     /**
-     * Of keys that are bytes.
+     * A hash of byte keys.
      *
      * @param kind of the filter's keys, as in {@code Params.keyKind}
      */

@@ -195,7 +195,7 @@ class Records(Case):
                 self.assertEqual(f.contains_records(form, size), b"\1" * 200)
                 self.assertEqual(bloomfile.hash_records(form, size, 5), bloomfile.hash_many(records, 5))
         self.assertEqual(f.contains_records(b"\xff" * 6 + data[:6], 6), b"\0\1")
-        self.assertEqual(f.contains_records(array.array("i"), 4), b"")
+        self.assertEqual(f.contains_records(b"", 4), b"")
 
     def test_numbers_are_their_little_endian_bytes(self):
         f = self.build(range(100), 1e-6)
@@ -241,7 +241,7 @@ class Records(Case):
 
     def test_sizes_that_do_not_fit(self):
         f = self.build()
-        self.assertRaisesRegex(TypeError, "set the size", f.contains_records, b"abc")
+        self.assertRaisesRegex(TypeError, "set the size.*contains_many.*add_many", f.contains_records, b"abc")
         for size in 0, -1, 2, 4:
             self.assertRaises(ValueError, f.contains_records, b"abc", size)
         for size in "1", 0.5:

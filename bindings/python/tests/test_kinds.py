@@ -133,6 +133,32 @@ class Integers(Case):
         for key in True, 1.0, None:
             self.assertRaises(TypeError, f.contains, key)
 
+    def test_a_size_does_not_make_records_of_integers(self):
+        live, builder = bloomfile.LiveFilter.in_memory(100), bloomfile.Builder()
+        for code in "hHiIlLqQ":
+            numbers = array.array(code, [1, 2, 3])
+            for use in live.add_records, live.contains_records, builder.add_records, bloomfile.hash_records:
+                for size in numbers.itemsize, 1, 0, "x":
+                    with self.assertRaisesRegex(TypeError, "leave size out"):
+                        use(numbers, size)
+        live.add_records(numbers)
+        self.assertEqual(live.contains_records(numbers), b"\1\1\1")
+        live.add_records(array.array("i", [4, 5]).tobytes(), 4)
+        self.assertTrue(array.array("i", [5]).tobytes() in live and 5 not in live)
+
+    @unittest.skipUnless(numpy, "needs NumPy")
+    def test_an_array_of_integers_is_not_one_key(self):
+        f, builder = self.build(range(9)), bloomfile.Builder()
+        for dtype in "i1", "u1", "i2", "u8":
+            row = numpy.arange(8).astype(dtype)
+            for use in f.contains, f.__contains__, builder.add, bloomfile.hash:
+                self.assertRaisesRegex(TypeError, "not a key.*contains_many.*tobytes", use, row)
+            for keys in [row], row.reshape(2, 4):
+                self.assertRaisesRegex(TypeError, "not a key", f.contains_many, keys)
+        few = numpy.arange(8, dtype="u1")
+        for key in few.tobytes(), bytearray(few), memoryview(few), array.array("B", few):
+            self.assertEqual(bloomfile.hash(key), bloomfile.hash(bytes(range(8))))
+
     @unittest.skipUnless(numpy, "needs NumPy")
     def test_numpy(self):
         f = self.build(numpy.arange(-100, 1000), 1e-9)
@@ -160,6 +186,17 @@ class Opening(Case):
             self.assertRaises(errors.EKEYKIND, bloomfile.Filter, self.path, key_kind=kind)
             self.assertRaises(errors.EKEYKIND, bloomfile.Filter.from_bytes, image, key_kind=kind)
         self.assertRaises(ValueError, bloomfile.Filter, self.path, key_kind="lines")
+        with open(self.path, "rb") as file:
+            uses = [bloomfile.Builder, lambda key_kind: bloomfile.LiveFilter.in_memory(10, key_kind=key_kind),
+                    lambda key_kind: bloomfile.Filter(self.path, key_kind=key_kind),
+                    lambda key_kind: bloomfile.Filter.from_bytes(image, key_kind=key_kind),
+                    lambda key_kind: bloomfile.Filter.from_fd(file, key_kind=key_kind),
+                    lambda key_kind: bloomfile.LiveFilter(self.path, key_kind=key_kind)]
+            for use in uses:
+                for size in 0, 2**24:
+                    self.assertRaisesRegex(errors.EVALUE, f"key_kind={size}, ", use, key_kind=size)
+                for flag in True, False:
+                    self.assertRaisesRegex(TypeError, "not a bool", use, key_kind=flag)
         bloomfile.LiveFilter.create(self.folder / "live", 10, key_kind="text").close()
         with bloomfile.LiveFilter(self.folder / "live", key_kind="text") as live:
             live.add("a")

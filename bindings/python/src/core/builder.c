@@ -314,8 +314,8 @@ static PyMethodDef methods[] = {
       "seed." },
     { "add_records", FUNCTION(add_records), WITH_KEYWORDS,
       "add_records($self, records, /, size=None)\n--\n\n"
-      "Adds a buffer of keys of one size: the bytes of its items or rows. Integer items are "
-      "integer keys, of any width." },
+      "Adds a buffer of keys of one size: the bytes of its items or rows. An array "
+      "of integers of more than a byte holds integer keys, and `size` with it is a TypeError." },
     { "add_arrow", FUNCTION(add_arrow), WITH_KEYWORDS,
       "add_arrow($self, offsets, data, /)\n--\n\n"
       "Adds n keys by n + 1 offsets, int32 or int64, into a buffer of bytes." },

@@ -83,6 +83,8 @@ PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyOb
     return raise(exception);
 }
 
+#define KEY_SIZES "records have 1 to 16777215 bytes"
+
 /* "bits=100": the member of the params that the library refuses. */
 static PyObject *member_asked(const struct bloomfile_params *p)
 {
@@ -96,7 +98,7 @@ static PyObject *member_asked(const struct bloomfile_params *p)
         { "bits", "bits", p->bits, grows ? "not with grow" : NULL },
         { "hashes", "hashes", p->hashes, grows ? "not with grow" : NULL },
         { "threads", "threads", p->threads, "at most 1024" },
-        { "key_size", "key_kind", p->key_size, "records have 1 to 16777215 bytes" },
+        { "key_size", "key_kind", p->key_size, KEY_SIZES },
         { "period", "every", p->period, "only with generations" },
         { "series", "generations", p->series, NULL },
         { "slice", "slice", p->slice, NULL },
@@ -124,6 +126,11 @@ PyObject *error_fpr(const char *name, double fpr)
 PyObject *error_threads(uint32_t threads)
 {
     return PyUnicode_FromFormat("threads=%u, at most 1024", (unsigned)threads);
+}
+
+PyObject *error_key_size(uint32_t size)
+{
+    return PyUnicode_FromFormat("key_kind=%u, " KEY_SIZES, (unsigned)size);
 }
 
 PyObject *error_raise_params(struct state *state, int error, PyObject *path,

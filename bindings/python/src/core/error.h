@@ -33,6 +33,7 @@ PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyOb
 /* "fpr=2.0", for that. NULL: an exception is set. */
 PyObject *error_fpr(const char *name, double fpr);
 PyObject *error_threads(uint32_t threads);
+PyObject *error_key_size(uint32_t size);
 
 /* The same, where the error is about one of the params. */
 PyObject *error_raise_params(struct state *state, int error, PyObject *path,

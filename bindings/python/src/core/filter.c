@@ -160,7 +160,20 @@ static unsigned flags_of(const struct opening *o)
     return flags;
 }
 
-bool opening_params(const struct opening *o, unsigned flags, struct bloomfile_open_params *how)
+/* The library reports EKEYKIND for a size that is too large for records. */
+static bool expects_kind(struct state *state, PyObject *object, struct bloomfile_open_params *how)
+{
+    if (!kind_parse(object, &how->key_kind, &how->key_size))
+        return false;
+    if (how->key_kind != BLOOMFILE_KEYS_FIXED ||
+        (how->key_size > 0 && how->key_size <= BLOOMFILE_MAX_KEY_SIZE))
+        return true;
+    error_raise_asked(state, BLOOMFILE_EVALUE, NULL, error_key_size(how->key_size));
+    return false;
+}
+
+bool opening_params(struct state *state, const struct opening *o, unsigned flags,
+                    struct bloomfile_open_params *how)
 {
     *how = BLOOMFILE_OPEN_PARAMS_INIT;
     if (o->verify != Py_None && !PyBool_Check(o->verify)) {
@@ -174,7 +187,7 @@ bool opening_params(const struct opening *o, unsigned flags, struct bloomfile_op
     how->hash_id = BLOOMFILE_HASH_XXH3;
     return (o->tag == Py_None || convert_tag(o->tag, how->tag)) &&
            (o->seed == Py_None || convert_u64(o->seed, &how->seed)) &&
-           kind_parse(o->key_kind, &how->key_kind, &how->key_size);
+           expects_kind(state, o->key_kind, how);
 }
 
 static int init(struct filter *self, PyObject *args, PyObject *keywords)
@@ -190,7 +203,7 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
         return -1;
     int result = -1;
     PyObject *bytes = NULL;
-    if (opening_params(&o, flags_of(&o), &how) && !filter_is_open(self) &&
+    if (opening_params(self->state, &o, flags_of(&o), &how) && !filter_is_open(self) &&
         (bytes = path_bytes(path)) != NULL) {
         bloomfile_filter *f;
         const struct bloomfile_source from = bloomfile_from_path(PyBytes_AsString(bytes));
@@ -212,13 +225,13 @@ static PyObject *from_bytes(PyTypeObject *type, PyObject *args, PyObject *keywor
     struct bloomfile_open_params how;
     PyObject *image;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OpOOO:from_bytes", names, &image,
-                                     &o.verify, &o.copy, &o.tag, &o.seed, &o.key_kind) ||
-        !opening_params(&o, flags_of(&o), &how))
+                                     &o.verify, &o.copy, &o.tag, &o.seed, &o.key_kind))
         return NULL;
     struct filter *self = filter_make(type);
     if (self == NULL)
         return NULL;
-    if (PyObject_GetBuffer(image, &self->image, PyBUF_SIMPLE) == 0) {
+    if (opening_params(self->state, &o, flags_of(&o), &how) &&
+        PyObject_GetBuffer(image, &self->image, PyBUF_SIMPLE) == 0) {
         bloomfile_filter *f;
         self->held = true;
         const struct bloomfile_source from =
@@ -247,12 +260,14 @@ static PyObject *from_fd(PyTypeObject *type, PyObject *args, PyObject *keywords)
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&O$OpppOOO:from_fd", names, &file,
                                      convert_u64, &offset, &size, &o.verify, &o.prefault, &o.lock,
                                      &o.copy, &o.tag, &o.seed, &o.key_kind) ||
-        !opening_params(&o, flags_of(&o), &how) || (size != Py_None && !convert_u64(size, &length)))
+        (size != Py_None && !convert_u64(size, &length)))
         return NULL;
     const int fd = PyObject_AsFileDescriptor(file);
     struct filter *self = fd >= 0 ? filter_make(type) : NULL;
-    if (self == NULL)
+    if (self == NULL || !opening_params(self->state, &o, flags_of(&o), &how)) {
+        Py_XDECREF((PyObject *)self);
         return NULL;
+    }
     bloomfile_filter *f;
     struct bloomfile_source from = bloomfile_from_fd(fd);
     from.offset = offset;
@@ -583,8 +598,8 @@ static PyMethodDef methods[] = {
       "seed; those of another seed are not found." },
     { "contains_records", FUNCTION(contains_records), WITH_KEYWORDS,
       "contains_records($self, records, /, size=None, *, out=None)\n--\n\n"
-      "The same for a buffer of keys of one size: the bytes of its items or rows. Integer items "
-      "are integer keys, of any width." },
+      "The same for a buffer of keys of one size: the bytes of its items or rows. An array "
+      "of integers of more than a byte holds integer keys, and `size` with it is a TypeError." },
     { "contains_arrow", FUNCTION(contains_arrow), WITH_KEYWORDS,
       "contains_arrow($self, offsets, data, /, *, out=None)\n--\n\n"
       "The same for n keys by n + 1 offsets, int32 or int64, into a buffer of bytes." },

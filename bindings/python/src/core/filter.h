@@ -40,7 +40,8 @@ struct opening {
     }
 
 /* What these and the flags say. false: an exception is set. */
-bool opening_params(const struct opening *o, unsigned flags, struct bloomfile_open_params *how);
+bool opening_params(struct state *state, const struct opening *o, unsigned flags,
+                    struct bloomfile_open_params *how);
 
 /* An object of the class without a filter. */
 struct filter *filter_make(PyTypeObject *type);

@@ -86,6 +86,15 @@ static bool get_buffer(struct key *key, PyObject *object)
         PyBuffer_Release(&key->view);
         return integer ? get_integer(key, object) : no_key(object);
     }
+    /* contains_many() takes each item of such an array as a key, at any width. */
+    if (items_integers(&key->view) != 0 && PyObject_HasAttrString(object, "dtype")) {
+        PyErr_SetString(PyExc_TypeError,
+                        "an array of integers is not a key (for a key per integer, pass an array "
+                        "of one dimension to contains_many or add_many; for a key of bytes, its "
+                        "tobytes())");
+        PyBuffer_Release(&key->view);
+        return false;
+    }
     if (!is_bytes(&key->view)) {
         PyErr_Format(PyExc_TypeError,
                      "a key of type %R must be contiguous bytes (for many records in one buffer: "

@@ -103,6 +103,10 @@ bool kind_parse(PyObject *object, uint32_t *kind, uint32_t *size)
 {
     if (object == Py_None)
         return true;
+    if (PyBool_Check(object)) {
+        PyErr_SetString(PyExc_TypeError, "key_kind is a str or an integer, not a bool");
+        return false;
+    }
     if (!PyUnicode_Check(object)) {
         *kind = BLOOMFILE_KEYS_FIXED;
         return convert_u32(object, size);

@@ -29,8 +29,9 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
     const unsigned flags = BLOOMFILE_OPEN_WRITE | (exact ? BLOOMFILE_OPEN_ADD_EXACT : 0) |
                            (accept ? BLOOMFILE_OPEN_ACCEPT_UNCLEAN : 0) |
                            (over ? BLOOMFILE_OPEN_OVER_CAPACITY : 0);
-    PyObject *bytes =
-        filter_is_open(self) || !opening_params(&o, flags, &how) ? NULL : path_bytes(path);
+    PyObject *bytes = filter_is_open(self) || !opening_params(self->state, &o, flags, &how)
+                          ? NULL
+                          : path_bytes(path);
     if (bytes != NULL) {
         bloomfile_filter *f;
         const struct bloomfile_source from = bloomfile_from_path(PyBytes_AsString(bytes));

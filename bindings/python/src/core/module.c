@@ -180,8 +180,8 @@ static PyMethodDef methods[] = {
     { "hash_typed", FUNCTION(hash_typed), METH_VARARGS, NULL },
     { "hash_records", FUNCTION(hash_records), WITH_KEYWORDS,
       "hash_records(records, /, size=None, seed=0, *, out=None)\n--\n\n"
-      "The same for a buffer of keys of one size: the bytes of its items or rows. Integer items "
-      "are integer keys, of any width." },
+      "The same for a buffer of keys of one size: the bytes of its items or rows. An array "
+      "of integers of more than a byte holds integer keys, and `size` with it is a TypeError." },
     { "size_for", FUNCTION(size_for), WITH_KEYWORDS,
       "size_for(n=0, fpr=0.0, *, bits=0, hashes=0, layout=None)\n--\n\nThe size of a filter before "
       "it is made. Computes what is 0: the bits for n keys, or the n for these bits." },

@@ -172,7 +172,9 @@ static Py_ssize_t record_size(const Py_buffer *view, PyObject *size)
         all *= view->shape[i];
     if (view->ndim > 1 || view->itemsize > 1)
         return all;
-    PyErr_SetString(PyExc_TypeError, "for a buffer of bytes, set the size of a record");
+    PyErr_SetString(PyExc_TypeError,
+                    "for a buffer of bytes, set the size of a record (for integers of one byte in "
+                    "a NumPy array: contains_many(), add_many())");
     return -1;
 }
 
@@ -182,8 +184,13 @@ bool source_of_records(struct source *s, PyObject *buffer, PyObject *size)
     if (!hold(s, buffer))
         return fail(s);
     const Py_buffer *view = &s->held[0];
-    if (size == Py_None && view->itemsize > 1 && take_integers(s))
-        return true;
+    if (view->itemsize > 1 && take_integers(s)) {
+        if (size == Py_None)
+            return true;
+        PyErr_SetString(PyExc_TypeError, "these are integers: leave size out, or pass the "
+                                         "array's tobytes() for records");
+        return fail(s);
+    }
     const char *unfit = items_unfit(view->format, view->itemsize);
     if (unfit != NULL) {
         PyErr_Format(PyExc_TypeError, "a buffer of format '%s' cannot hold records: %s",

@@ -33,7 +33,8 @@ struct source {
 /* Digests: items of 8 bytes without sign, or bytes, 8 for each. */
 bool source_of_digests(struct source *s, PyObject *buffer);
 
-/* Records of one size. `size` None: that of an item, or of what is behind the first dimension. */
+/* Records of one size. `size` None: that of an item, or of what is behind the first dimension. An
+ * array of integers of more than a byte holds integers, and `size` must be None. */
 bool source_of_records(struct source *s, PyObject *buffer, PyObject *size);
 
 /* Integers, each item of an array. -1: it is another object, and no exception is set. */

@@ -24,9 +24,10 @@ struct lines {
     struct split whole; /* the whole keys in it that have not been handed out */
     uint8_t *joined;    /* keys of several fields in it */
     size_t joined_size;
-    bool headed;       /* the header has been taken */
-    uint32_t sum;      /* of what was read */
-    size_t start, end; /* in it: the bytes behind them, all but the last read free of ends */
+    uint64_t next_line; /* behind `whole`, if keys are fields */
+    bool headed;        /* the header has been taken */
+    uint32_t sum;       /* of what was read */
+    size_t start, end;  /* in it: the bytes behind them, all but the last read free of ends */
     struct cli_progress progress;
 };
 
@@ -53,8 +54,8 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
     l->whole = (struct split){ .record_size = form->record_size,
                                .end_byte = keys_end(form),
                                .crlf = form->crlf,
-                               .fields = &l->form.fields,
-                               .line = 1 };
+                               .fields = &l->form.fields };
+    l->next_line = 1;
     l->headed = where->header == NULL;
     l->where = *where;
     l->at = where->from;
@@ -142,15 +143,18 @@ static void take_header(struct lines *l)
     if (!header_line_take(l->where.header, l->where.name, line, s->crlf, message))
         cli_fail(0, "%s", message);
     s->at = found != NULL ? end + 1 : end;
-    s->line++;
+    l->next_line++;
     l->headed = true;
 }
 
-static void make_room_for_fields(struct lines *l)
+static void prepare_fields(struct lines *l)
 {
     struct split *s = &l->whole;
-    const size_t bytes = (size_t)(s->end - s->at);
-    const size_t room = fields_room(s->fields, bytes, split_count(s, s->at, bytes) + 1);
+    const size_t bytes = (size_t)(s->end - s->at), lines = split_count(s, s->at, bytes);
+    const size_t room = fields_room(s->fields, bytes, lines + 1);
+    s->first = s->at;
+    s->line = l->next_line;
+    l->next_line += lines;
     if (room > l->joined_size) {
         free(l->joined);
         l->joined = malloc(room);
@@ -170,7 +174,7 @@ static void hand_out(struct lines *l, size_t size)
     if (!l->headed && size > 0)
         take_header(l);
     if (split_has_fields(&l->whole))
-        make_room_for_fields(l);
+        prepare_fields(l);
 }
 
 /* The rest may lack its end; a record's must not. */
@@ -221,7 +225,7 @@ static size_t next(struct lines *l, struct bloomfile_key *keys, struct bloomfile
     for (;;) {
         size_t n = whole != NULL ? split_next_lines(&l->whole, keys, whole, max)
                                  : split_next(&l->whole, keys, max);
-        missing_fields_check(&l->whole, l->where.name);
+        split_check(&l->whole, l->where.name);
         l->progress.keys += n;
         if (n > 0 || !read_on(l))
             return n;

@@ -341,7 +341,7 @@ static void answer(void *query, struct batch *b)
         cli_fail(errno, "cannot write to standard output");
     if (q->request->most > 0 && q->matches == q->request->most)
         stop(q, b);
-    if (b->split.missing_field != 0)
+    if (split_is_broken(&b->split))
         (void)conclude(q, 1); /* who calls ends the program, and what was answered stands */
 }
 

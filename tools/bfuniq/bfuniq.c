@@ -251,7 +251,7 @@ static void write_lines(struct request *r, struct batch *b, size_t first, size_t
 static void print_new(void *request, struct batch *b)
 {
     struct request *r = request;
-    if (b->count > 0 || b->piece.is_first_header || b->split.missing_field == 0)
+    if (b->count > 0 || b->piece.is_first_header || !split_is_broken(&b->split))
         repeated_begin(&r->others);
     if (!r->count)
         check_output(batch_write_header(b, STDOUT_FILENO));
@@ -261,7 +261,7 @@ static void print_new(void *request, struct batch *b)
         write_lines(r, b, first, first + n);
         seen_watch(&r->seen, r->taken);
     }
-    if (b->split.missing_field != 0)
+    if (split_is_broken(&b->split))
         tell_counts(r); /* who calls ends the program, and what was answered stands */
 }
 

@@ -67,7 +67,7 @@ void batch_split(struct batch *b, struct keys *input, struct hashing how)
     b->split = keys_split(input, &b->piece);
     const bool by_fields = split_has_fields(&b->split);
     b->count = 0;
-    while (b->split.at < b->split.end && b->split.missing_field == 0) {
+    while (b->split.at < b->split.end && !split_is_broken(&b->split)) {
         if (b->count == b->room)
             make_room(b, by_fields);
         b->count += split_more(b, by_fields);

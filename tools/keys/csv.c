@@ -172,8 +172,8 @@ static void make_key(const struct fields *f, const struct piece *found, uint8_t 
     *room = to;
 }
 
-static uint32_t find_in_quotes(const struct fields *f, const uint8_t **at, const uint8_t *end,
-                               uint8_t **room, struct bloomfile_key *key)
+static struct fault find_in_quotes(const struct fields *f, const uint8_t **at, const uint8_t *end,
+                                   uint8_t **room, struct bloomfile_key *key)
 {
     struct piece found[FIELDS_MOST], piece;
     uint32_t done = 0, number = 1;
@@ -181,7 +181,7 @@ static uint32_t find_in_quotes(const struct fields *f, const uint8_t **at, const
     for (;; number++, next++) {
         if (next < end && *next == '"') {
             if (!take_quoted(f, next, end, &piece, &next))
-                return FIELDS_MALFORMED;
+                return (struct fault){ .kind = FAULT_QUOTE };
         } else {
             take_plain(f, next, end, &piece, &next);
         }
@@ -192,15 +192,15 @@ static uint32_t find_in_quotes(const struct fields *f, const uint8_t **at, const
     }
     *at = next;
     if (done < f->count && f->missing != FIELDS_EMPTY)
-        return f->steps[done].number;
+        return (struct fault){ FAULT_NO_FIELD, f->steps[done].number };
     for (; done < f->count; done++)
         found[f->steps[done].place] = (struct piece){ next, next };
     make_key(f, found, room, key);
-    return 0;
+    return (struct fault){ 0 };
 }
 
-uint32_t csv_find(const struct fields *f, const uint8_t **at, const uint8_t *end, uint8_t **room,
-                  struct bloomfile_key *key)
+struct fault csv_find(const struct fields *f, const uint8_t **at, const uint8_t *end,
+                      uint8_t **room, struct bloomfile_key *key)
 {
     const uint8_t *start = *at, *line_end = memchr(start, '\n', (size_t)(end - start));
     if (line_end == NULL)

@@ -28,8 +28,8 @@ uint64_t csv_lines_to_open(uint8_t delimiter, const uint8_t *bytes, size_t size)
 
 /* Takes the record that begins at *at, and sets that to its end, which is a newline or `end`. The
  * key is as by fields_find(), without quotes; but of several fields each that holds a delimiter, a
- * quote or the end of a line is in quotes. Returns FIELDS_MALFORMED too, *at as it was. */
-uint32_t csv_find(const struct fields *f, const uint8_t **at, const uint8_t *end, uint8_t **room,
-                  struct bloomfile_key *key);
+ * quote or the end of a line is in quotes. FAULT_QUOTE leaves *at as it was. */
+struct fault csv_find(const struct fields *f, const uint8_t **at, const uint8_t *end,
+                      uint8_t **room, struct bloomfile_key *key);
 
 #endif

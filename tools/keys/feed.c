@@ -13,9 +13,9 @@ struct feed {
     struct keys *input;
     struct cli_progress progress;
     int error;
-    struct split first_missing; /* the first one that a missing field ended, */
-    const char *missing_path;   /* of this input */
-    uint64_t missing_piece;
+    struct split broken;     /* the first one that a fault ended, */
+    const char *broken_path; /* of this input */
+    uint64_t broken_piece;
 };
 
 /* What a thread has done with a piece. */
@@ -26,14 +26,13 @@ struct share {
 };
 
 /* All pieces before it are read already. */
-static void note_missing(struct feed *f, const struct keys_piece *piece, const struct split *split)
+static void note_fault(struct feed *f, const struct keys_piece *piece, const struct split *split)
 {
-    if (split->missing_field == 0 ||
-        (f->first_missing.missing_field != 0 && f->missing_piece < piece->number))
+    if (!split_is_broken(split) || (split_is_broken(&f->broken) && f->broken_piece < piece->number))
         return;
-    f->first_missing = *split;
-    f->missing_path = piece->path;
-    f->missing_piece = piece->number;
+    f->broken = *split;
+    f->broken_path = piece->path;
+    f->broken_piece = piece->number;
 }
 
 /* Waits for its turn, tells what it has done since the last one, and reads. */
@@ -43,9 +42,8 @@ static bool next_piece(struct feed *f, struct keys_piece *piece, const struct sh
     f->progress.keys += share->added;
     if (f->error == 0)
         f->error = share->error;
-    note_missing(f, piece, &share->split);
-    bool more =
-        f->error == 0 && f->first_missing.missing_field == 0 && keys_next_piece(f->input, piece);
+    note_fault(f, piece, &share->split);
+    bool more = f->error == 0 && !split_is_broken(&f->broken) && keys_next_piece(f->input, piece);
     f->progress.doing = keys_path(f->input);
     f->progress.bytes = keys_bytes(f->input);
     cli_progress_step(&f->progress);
@@ -89,7 +87,7 @@ int feed_builder(bloomfile_builder *builder, const struct feed_options *options,
     cli_progress_step(&f.progress);
     team_run(options->threads, work, &f);
     cli_progress_end(&f.progress);
-    missing_fields_check(&f.first_missing, f.missing_path);
+    split_check(&f.broken, f.broken_path);
     keys_tell_skipped(f.input, f.progress.keys, options->quiet);
     keys_free(f.input);
     pthread_mutex_destroy(&f.reading);

@@ -126,8 +126,8 @@ void fields_prepare(struct fields *f)
 }
 
 /* The fields, by their places in the key. */
-static uint32_t find_all(const struct fields *f, const uint8_t *at, const uint8_t *end,
-                         const uint8_t *limit, struct bloomfile_key *found)
+static struct fault find_all(const struct fields *f, const uint8_t *at, const uint8_t *end,
+                             const uint8_t *limit, struct bloomfile_key *found)
 {
     const uint8_t *delimiters[2 * FIELDS_MOST];
     const size_t n =
@@ -138,10 +138,10 @@ static uint32_t find_all(const struct fields *f, const uint8_t *at, const uint8_
         const uint8_t *start = is_first ? at : step->from < n ? delimiters[step->from] + 1 : end;
         const uint8_t *field_end = step->to < n ? delimiters[step->to] : end;
         if (!is_first && step->from >= n && f->missing != FIELDS_EMPTY)
-            return step->number;
+            return (struct fault){ FAULT_NO_FIELD, step->number };
         found[step->place] = (struct bloomfile_key){ start, (size_t)(field_end - start) };
     }
-    return 0;
+    return (struct fault){ 0 };
 }
 
 static bool is_copied(const struct fields *f)
@@ -160,14 +160,14 @@ static void copy(uint8_t *to, struct bloomfile_key field, const uint8_t *limit)
         memcpy(to, from, field.size);
 }
 
-static uint32_t join(const struct fields *f, const uint8_t *start, const uint8_t *end,
-                     const uint8_t *limit, uint8_t **room, struct bloomfile_key *key)
+static struct fault join(const struct fields *f, const uint8_t *start, const uint8_t *end,
+                         const uint8_t *limit, uint8_t **room, struct bloomfile_key *key)
 {
     struct bloomfile_key found[FIELDS_MOST];
     uint8_t *to = *room;
-    const uint32_t missing_field = find_all(f, start, end, limit, found);
-    if (missing_field != 0)
-        return missing_field;
+    const struct fault fault = find_all(f, start, end, limit, found);
+    if (fault.kind != FAULT_NONE)
+        return fault;
     for (uint32_t i = 0; i < f->count; i++) {
         if (i > 0)
             *to++ = f->delimiter;
@@ -178,11 +178,11 @@ static uint32_t join(const struct fields *f, const uint8_t *start, const uint8_t
         *to++ = f->delimiter;
     *key = (struct bloomfile_key){ *room, (size_t)(to - *room) };
     *room = to;
-    return 0;
+    return fault;
 }
 
-uint32_t fields_find(const struct fields *f, const uint8_t *start, const uint8_t *end,
-                     const uint8_t *limit, uint8_t **room, struct bloomfile_key *key)
+struct fault fields_find(const struct fields *f, const uint8_t *start, const uint8_t *end,
+                         const uint8_t *limit, uint8_t **room, struct bloomfile_key *key)
 {
     return is_copied(f) ? join(f, start, end, limit, room, key)
                         : find_all(f, start, end, limit, key);
@@ -253,7 +253,7 @@ static bool take_key(const struct header_line *h, const struct fields *fields, b
                      uint8_t *room, struct bloomfile_key *key)
 {
     const uint8_t *end = h->bytes + trimmed(h->bytes, h->size, crlf);
-    return fields_find(fields, h->bytes, end, end, &room, key) == 0;
+    return fields_find(fields, h->bytes, end, end, &room, key).kind == FAULT_NONE;
 }
 
 bool header_line_has_same_key(const struct header_line *a, const struct header_line *b,

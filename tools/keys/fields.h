@@ -11,9 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "keys/fault.h"
 #include "keys/scan.h"
-
-#define FIELDS_MALFORMED UINT32_MAX /* in place of the number of a missing field */
 
 enum {
     FIELDS_MOST = 32
@@ -57,11 +56,10 @@ void fields_check(struct fields *f, char end_byte, bool fixed);
 void fields_prepare(struct fields *f);
 
 /* Sets *key to the key in the record [start, end): the field, or if there are several all of them
- * in the order that was asked for, with delimiters between them, in *room, which moves on. Returns
- * 0, or the number of a field that the record lacks, and must not. Bytes up to `limit` can be read.
- */
-uint32_t fields_find(const struct fields *f, const uint8_t *start, const uint8_t *end,
-                     const uint8_t *limit, uint8_t **room, struct bloomfile_key *key);
+ * in the order that was asked for, with delimiters between them, in *room, which moves on. Bytes up
+ * to `limit` can be read. */
+struct fault fields_find(const struct fields *f, const uint8_t *start, const uint8_t *end,
+                         const uint8_t *limit, uint8_t **room, struct bloomfile_key *key);
 
 /* How many bytes of room the keys of so many records, of so many bytes in all, need at most. */
 size_t fields_room(const struct fields *f, size_t bytes, size_t records);

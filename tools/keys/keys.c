@@ -218,9 +218,9 @@ static void end_input(struct keys *k, struct keys_piece *p, size_t used)
     } else if (p->size > 0) {
         keep_rest(k, p, used);
     } else if (is_open) {
-        char reason[MISSING_FIELDS_SIZE];
+        char reason[FAULT_TEXT];
         const uint64_t line = k->lines + 1 + csv_lines_to_open(f->delimiter, p->bytes, used);
-        missing_fields_quote(line, reason);
+        fault_describe((struct fault){ .kind = FAULT_OPEN_QUOTE }, line, reason);
         refuse(k, source_name(k->path), reason);
     } else {
         char reason[128];
@@ -370,11 +370,11 @@ void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
 
 /* --------------------------------------------------------------------------------------- keys */
 
-/* Nothing after it is read: the other inputs would lack the field too. */
-static void end_at_missing(struct keys *k)
+/* Nothing after it is read: the other inputs would have such records too. */
+static void end_at_fault(struct keys *k)
 {
-    char reason[MISSING_FIELDS_SIZE];
-    missing_fields_describe(&k->left, reason);
+    char reason[FAULT_TEXT];
+    fault_describe(k->left.fault, k->left.line, reason);
     refuse(k, source_name(k->path), reason);
     k->next = k->count;
     k->left = (struct split){ 0 };
@@ -388,8 +388,8 @@ size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max)
             return n;
         keys_end_split(k, &k->left);
         k->left.skipped = 0;
-        if (k->left.missing_field != 0)
-            end_at_missing(k);
+        if (split_is_broken(&k->left))
+            end_at_fault(k);
         if (!keys_next_piece(k, &k->piece))
             return 0;
         k->left = keys_split(k, &k->piece);

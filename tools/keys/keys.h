@@ -25,8 +25,8 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
 /* Up to `max` keys, in order, in keys[0 ..]. They point into a buffer that stays valid until the
  * next call. 0: the end of the last input, or of what was read before the interrupt_signal, which
  * also ends a wait; a part of a key is not handed out. A file that cannot be opened or read, a
- * directory, a field that a record lacks, and an incomplete last record end the program by
- * cli_fail, unless keep_going; nothing is read beyond such a field even then. The end of a file
+ * directory, a fault of a record, and an incomplete last record end the program by
+ * cli_fail, unless keep_going; nothing is read beyond such a record even then. The end of a file
  * ends a key; otherwise a key is never split, nor two joined. */
 size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max);
 
@@ -55,7 +55,7 @@ void keys_piece_free(struct keys_piece *piece);
  * for; the other endings are the same too. Not to be mixed with keys_next(). */
 bool keys_next_piece(struct keys *k, struct keys_piece *piece);
 
-/* A field that a record lacks ends it, which the caller is to report (missing_fields_check). */
+/* A fault of a record ends it, which the caller is to report (split_check). */
 struct split keys_split(const struct keys *k, const struct keys_piece *piece);
 
 /* Call with what has been split to its end: counts what was left out. By any thread. */

@@ -108,7 +108,7 @@ static void finish_batch(struct course *c)
     c->finishing = true;
     set_busy(c);
     c->relay->finish(c->relay->job, &leg->batch);
-    missing_fields_check(&leg->batch.split, leg->batch.piece.path);
+    split_check(&leg->batch.split, leg->batch.piece.path);
     if (c->relay->progress != NULL)
         show_progress(c->relay->progress, leg);
     set_free(c);

@@ -22,7 +22,7 @@ struct relay {
     void (*finish)(void *job, struct batch *batch); /* by one at a time, in order */
 };
 
-/* Until the end of the input, or a field that a record lacks, which ends the program by cli_fail
+/* Until the end of the input, or a fault of a record, which ends the program by cli_fail
  * once all keys before it are finished. No batch waits for more input to come. Once in a program.
  */
 void relay_run(const struct relay *r);

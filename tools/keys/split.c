@@ -2,7 +2,6 @@
  * Keys split at line ends and delimiters, without copying. */
 #include "keys/split.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -51,25 +50,31 @@ static size_t split_records(struct split *s, struct bloomfile_key *keys, size_t 
     return n;
 }
 
-/* Puts the keys of records in their place. Returns how many have one; with s->missing_field, of
- * those before it. */
+/* After a record without a key, which begins at `start`. */
+static void take_fault(struct split *s, struct fault fault, const uint8_t *start)
+{
+    if (fault_is_missing(fault) && s->fields->missing == FIELDS_SKIP) {
+        s->skipped++;
+        return;
+    }
+    s->fault = fault;
+    s->line += split_count(s, s->first, (size_t)(start - s->first));
+}
+
+/* Puts the keys of records in their place. Returns how many have one, up to a fault. */
 static size_t take_fields(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
                           size_t records)
 {
     size_t n = 0;
-    for (size_t i = 0; i < records; i++, s->line++) {
+    for (size_t i = 0; i < records && !split_is_broken(s); i++) {
         const uint8_t *start = keys[i].data, *end = start + keys[i].size;
         const uint8_t *next = end < s->end ? end + 1 : end;
         const struct bloomfile_key whole = key_between(start, end, s->crlf);
-        const uint32_t missing_field =
+        const struct fault fault =
             fields_find(s->fields, start, start + whole.size, s->end, &s->room, &keys[n]);
-        if (missing_field != 0 && s->fields->missing == FIELDS_SKIP) {
-            s->skipped++;
+        if (fault.kind != FAULT_NONE) {
+            take_fault(s, fault, start);
             continue;
-        }
-        if (missing_field != 0) {
-            s->missing_field = missing_field;
-            return n;
         }
         if (lines != NULL)
             lines[n] = (struct bloomfile_key){ start, (size_t)(next - start) };
@@ -82,20 +87,17 @@ static size_t split_csv(struct split *s, struct bloomfile_key *keys, struct bloo
                         size_t max)
 {
     size_t n = 0;
-    while (n < max && s->at < s->end && s->missing_field == 0) {
+    while (n < max && s->at < s->end && !split_is_broken(s)) {
         const uint8_t *start = s->at, *at = start;
-        const uint32_t missing_field = csv_find(s->fields, &at, s->end, &s->room, &keys[n]);
+        const struct fault fault = csv_find(s->fields, &at, s->end, &s->room, &keys[n]);
         s->at = at < s->end ? at + 1 : at;
-        if (missing_field == 0 && lines != NULL)
-            lines[n] = (struct bloomfile_key){ start, (size_t)(s->at - start) };
-        if (missing_field == 0) {
-            n++;
-        } else if (missing_field != FIELDS_MALFORMED && s->fields->missing == FIELDS_SKIP) {
-            s->skipped++;
-        } else {
-            s->missing_field = missing_field;
-            s->line += split_count(s, s->first, (size_t)(start - s->first));
+        if (fault.kind != FAULT_NONE) {
+            take_fault(s, fault, start);
+            continue;
         }
+        if (lines != NULL)
+            lines[n] = (struct bloomfile_key){ start, (size_t)(s->at - start) };
+        n++;
     }
     return n;
 }
@@ -106,7 +108,7 @@ size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloo
     if (s->fields->csv)
         return split_csv(s, keys, lines, max);
     size_t n = 0, records = 1;
-    while (n == 0 && records > 0 && s->missing_field == 0) {
+    while (n == 0 && records > 0 && !split_is_broken(s)) {
         records = split_text(s, keys, max, false);
         n = take_fields(s, keys, lines, records);
     }
@@ -155,38 +157,11 @@ size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, siz
     return last != NULL ? (size_t)(last + 1 - bytes) : 0;
 }
 
-/* ---- Errors of records that lack a field, with the number of the line and the remedy. */
-
-#define QUOTES_REMEDY                                                                              \
-    " (write a quote inside quotes twice; without --csv, quotes are ordinary bytes)"
-
-void missing_fields_describe(const struct split *split, char text[MISSING_FIELDS_SIZE])
+void split_check(const struct split *s, const char *path)
 {
-    if (split->missing_field == FIELDS_MALFORMED)
-        snprintf(text, MISSING_FIELDS_SIZE,
-                 "in the record that begins at line %" PRIu64
-                 ", a closing quote is not followed by a delimiter" QUOTES_REMEDY,
-                 split->line);
-    else
-        snprintf(text, MISSING_FIELDS_SIZE,
-                 "line %" PRIu64 " has no field %" PRIu32
-                 " (skip such lines: --missing skip; use an empty field: --missing empty; set the "
-                 "field delimiter: --delimiter C)",
-                 split->line, split->missing_field);
-}
-
-void missing_fields_quote(uint64_t line, char text[MISSING_FIELDS_SIZE])
-{
-    snprintf(text, MISSING_FIELDS_SIZE,
-             "the quote that opens a field in line %" PRIu64 " is never closed" QUOTES_REMEDY,
-             line);
-}
-
-void missing_fields_check(const struct split *split, const char *path)
-{
-    char text[MISSING_FIELDS_SIZE];
-    if (split->missing_field == 0)
+    char text[FAULT_TEXT];
+    if (!split_is_broken(s))
         return;
-    missing_fields_describe(split, text);
+    fault_describe(s->fault, s->line, text);
     cli_fail(0, "%s: %s", path, text);
 }

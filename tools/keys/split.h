@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys that stand one after the other in memory, and errors of records that lack one.
+ * Keys that stand one after the other in memory.
  */
 #ifndef TOOLS_KEYS_SPLIT_H
 #define TOOLS_KEYS_SPLIT_H
@@ -17,13 +17,10 @@ struct split {
     /* Of records with fields, which end with `end_byte`: */
     const struct fields *fields; /* NULL, or none in it: keys are whole records */
     uint8_t *room;               /* fields_room() for what is left */
-    uint64_t line;        /* the number of the next record; of CSV, at first and in the end */
-    const uint8_t *first; /* of CSV: where that line begins */
-    uint64_t skipped;     /* records that were left out */
-
-    /* The field that the record of that line lacks, and must not: all ends there. 0: none;
-     * FIELDS_MALFORMED: it is no CSV. */
-    uint32_t missing_field;
+    uint64_t line;               /* the number of the line that begins at `first` */
+    const uint8_t *first;
+    uint64_t skipped;   /* records that were left out */
+    struct fault fault; /* of the record at that line then, behind all keys: nothing follows it */
 };
 
 /* The next keys, up to `max`, in keys[0 ..]. Returns how many, 0 at the end. */
@@ -49,19 +46,12 @@ size_t split_count(const struct split *s, const uint8_t *bytes, size_t size);
  * the last of them ends in the first `seen` bytes: the caller knows. */
 size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, size_t seen);
 
-/* ---- Errors of records that lack a field, or are not valid CSV. */
+static inline bool split_is_broken(const struct split *s)
+{
+    return s->fault.kind != FAULT_NONE;
+}
 
-enum {
-    MISSING_FIELDS_SIZE = 300
-};
-
-/* Why the split ended before its end: split->missing_field. */
-void missing_fields_describe(const struct split *split, char text[MISSING_FIELDS_SIZE]);
-
-/* Of a quote in that line that is still open at the end of the input. */
-void missing_fields_quote(uint64_t line, char text[MISSING_FIELDS_SIZE]);
-
-/* Ends the program by cli_fail if there is a field that the split ended at. */
-void missing_fields_check(const struct split *split, const char *path);
+/* Ends the program by cli_fail if a fault has ended the split. */
+void split_check(const struct split *s, const char *path);
 
 #endif

@@ -177,8 +177,8 @@ BLOOMFILE_API void bloomfile_free(void *image);
 #define BLOOMFILE_OPEN_LOCK     64u
 #define BLOOMFILE_OPEN_COPY     128u
 
-/* Keeps a descriptor of a sealed file, or one for each layer, for bloomfile_contains_nowait(). A
- * live filter has one anyway; memory, a copy and locked pages do not need it. */
+/* Keeps a descriptor of a sealed file, or one for each layer, for bloomfile_contains_nowait().
+ * Memory and a copy do not need it. Locked pages do: a child of fork does not inherit the lock. */
 #define BLOOMFILE_OPEN_NOWAIT 4096u
 
 /* Opens a filter.
@@ -258,7 +258,7 @@ BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile_filter *f);
  *
  * If only the application can make the filter's digests, this returns 0 and sets the sticky error
  * BLOOMFILE_EHASH. Every later lookup of the handle then answers "maybe", and every add or removal
- * returns BLOOMFILE_EHASH. */
+ * returns BLOOMFILE_EHASH. Do not use this 0 with another handle, nor a layer's with its series. */
 BLOOMFILE_API bloomfile_digest bloomfile_digest_of(const bloomfile_filter *f, const void *key,
                                                    size_t size);
 

@@ -56,7 +56,7 @@ struct bloomfile_size {
  * rates are about log-normal: half of the filters with 300 keys at 1e-9 are below a quarter of the
  * mean, one in twelve is above twice the mean.
  *
- * Takes 10 us to 10 ms, most for low rates. A program that makes many filters of the same size
+ * Takes 10 us to 30 ms, most for low rates. A program that makes many filters of the same size
  * calls it once, and passes bits and hashes on. Returns 0 or one of
  *   BLOOMFILE_ESTRUCTSIZE    no version has that struct_size
  *   BLOOMFILE_EVALUE         a member is out of range, or `keys` and `bits` are both 0;

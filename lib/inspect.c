@@ -33,7 +33,8 @@ static int check_size(const struct bloomfile_size *s)
         return invalid(BLOOMFILE_EVALUE, "bits");
     if (s->bits == 0 && (s->keys == 0 || s->keys > GEOMETRY_MAX_CAPACITY))
         return invalid(BLOOMFILE_EVALUE, "keys");
-    if (!(s->fpr == 0 || (s->fpr > 0 && s->fpr < 1)))
+    const bool is_result = s->keys != 0 && s->bits != 0; /* of an earlier call, which rounds to 1 */
+    if (!(s->fpr == 0 || (s->fpr > 0 && (s->fpr < 1 || (is_result && s->fpr == 1)))))
         return invalid(BLOOMFILE_EVALUE, "fpr");
     if (s->want_spread > 1)
         return invalid(BLOOMFILE_EVALUE, "want_spread");

@@ -31,11 +31,13 @@ static uint32_t hashes_of(const struct bloomfile_view *view)
     return (uint32_t)(view->words[WORD_SHAPE] >> 32);
 }
 
-/* NULL: everything is "maybe", unless choose() changes that. */
+/* NULL: everything is "maybe", unless choose() changes that. So it is of a later layout. */
 static const struct kernel *kernel_of(const struct bloomfile_view *view)
 {
-    return atomic_load_explicit(&kernel_chosen[view->words[WORD_SHAPE] % KERNEL_CHOSEN],
-                                memory_order_relaxed);
+    const uint32_t layout = (uint32_t)view->words[WORD_SHAPE];
+    return layout < KERNEL_CHOSEN
+               ? atomic_load_explicit(&kernel_chosen[layout], memory_order_relaxed)
+               : NULL;
 }
 
 /* In a process that got the view from another one. */

@@ -210,7 +210,7 @@ static int map_filter(bloomfile_filter **out, int fd, uint64_t offset, const str
     int error = map_file(&map, fd, offset, size_of_image(h), wish);
     if (error == 0)
         error = opening_new(out, h, &map, how);
-    if (error != 0 || (flags & BLOOMFILE_OPEN_NOWAIT) == 0 || wish.copied || wish.locked)
+    if (error != 0 || (flags & BLOOMFILE_OPEN_NOWAIT) == 0 || wish.copied)
         return error;
     (*out)->start = offset;
     (*out)->reader = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST);

@@ -55,7 +55,7 @@ bool unchecked_contains(const bloomfile_filter *f, uint64_t digest)
 static bool is_cached(const bloomfile_filter *f, const uint8_t *bytes, size_t size)
 {
     const struct live *l = f->live;
-    if (f->map.base == NULL || f->map.copied || f->map.locked || (l != NULL && l->in_memory))
+    if (f->map.base == NULL || f->map.copied || (l != NULL && l->in_memory))
         return true;
     return file_is_cached(l != NULL ? l->fd : f->reader,
                           f->start + (uint64_t)(bytes - f->map.bytes), size);

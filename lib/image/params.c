@@ -85,6 +85,7 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
     *p = BLOOMFILE_PARAMS_INIT;
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
         return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
+    p->struct_size = sizeof *p; /* a newer caller's is larger */
     if (p->layout == 0)
         p->layout = LAYOUT_DEFAULT;
     return check(p);

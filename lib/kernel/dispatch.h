@@ -12,7 +12,7 @@ const struct kernel *kernel_named(uint32_t layout, const char *name);
 
 /* Chosen once: the environment must not be read while the program changes it, and engines open a
  * view for every lookup. */
-#define KERNEL_CHOSEN 8 /* a power of 2, not less than LAYOUT_END */
+#define KERNEL_CHOSEN 8 /* not less than LAYOUT_END */
 extern const struct kernel *_Atomic kernel_chosen[KERNEL_CHOSEN];
 
 const struct kernel *kernel_choose(uint32_t layout);

@@ -254,7 +254,9 @@ class Together(AddTest):
         result = self.run_tool("bfadd", "-q", "--watermark", "block 2", "live", "keys", "folder")
         self.assertEqual((result.returncode, shown()), (2, [b"block 19442107"]))
         full = "é" * 16
-        self.output("bfadd", "-q", "--watermark", full, "live", stdin=b"")
+        self.output("bfadd", "-q", "--watermark", full, "live", stdin=b"key\n")
+        empty = self.run_tool("bfadd", "-q", "--watermark", "block 3", "live", stdin=b"")
+        self.assertIn(b"has no keys, so the watermark is not recorded", empty.stderr)
         self.assertEqual(self.inspected("live")["record"]["watermark"], full.encode().hex())
         for text in full + "x", "caf\udce9", "two\nlines":
             self.trouble("bfadd", "--watermark", text, "live", stdin=b"", names=["up to 32 bytes of UTF-8"])

@@ -200,7 +200,7 @@ class Metadata(SealTest):
 
     def test_a_copy_keeps_what_is_not_given(self):
         self.filled("--label", "live", "--tag", "0102")
-        self.output("bfadd", "-q", "--watermark", "block 6", "live", stdin=b"")
+        self.output("bfadd", "-q", "--watermark", "block 6", "live", stdin=b"key\n")
         for words, shown in (([], ("live", "0102", "block 6")), (["--label", "day"], ("day", "0102", "block 6")),
                              (["--label", "", "--tag", "0304", "--watermark", "7"], ("", "0304", "7"))):
             self.output("bfseal", "-q", "-f", "--discard", *words, "live", "copy")

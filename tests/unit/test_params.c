@@ -151,7 +151,13 @@ TEST(the_tag_may_come_last)
 
 TEST(the_first_key_may_decide_what_all_keys_are)
 {
-    bloomfile_builder *b = new_builder((struct bloomfile_params){ 0 });
+    struct {
+        struct bloomfile_params params;
+        uint64_t member;
+    } later = { BLOOMFILE_PARAMS_INIT, 0 };
+    later.params.struct_size = sizeof later;
+    bloomfile_builder *b;
+    assert_int_equal(bloomfile_builder_new(&b, &later.params), 0);
     assert_int_equal(bloomfile_builder_set_key_kind(b, BLOOMFILE_KEYS_FIXED, 0), BLOOMFILE_EVALUE);
     assert_string_equal(bloomfile_invalid(), "key_size");
     assert_int_equal(bloomfile_builder_set_key_kind(b, BLOOMFILE_KEYS_FIXED, 16), 0);

@@ -235,6 +235,16 @@ TEST(a_call_with_its_own_results_finds_them_again)
     }
 }
 
+TEST(a_result_may_be_passed_in_again_at_a_rate_of_1)
+{
+    struct bloomfile_size size = {
+        .struct_size = sizeof size, .layout = BLOOMFILE_LAYOUT_CLASSIC, .bits = 512, .keys = 1000000
+    };
+    assert_error(bloomfile_size_for(&size), 0);
+    assert_true(size.fpr == 1);
+    assert_error(bloomfile_size_for(&size), 0);
+}
+
 TEST(an_invalid_member_of_a_size_is_named_and_nothing_changes)
 {
     static const struct {

@@ -150,7 +150,7 @@ static _Noreturn void fail(const struct work *w, int error, const char *attempt)
 /* Records the watermark, which is of the last key, if that was added. */
 static void sync_keys(struct work *w)
 {
-    const bool complete = w->all_read && w->taken == w->read;
+    const bool complete = w->all_read && w->taken == w->read && w->read > 0;
     int error = bloomfile_sync(w->f, complete ? w->add->metadata.given.watermark : NULL);
     if (error != 0)
         fail(w, error, "sync");
@@ -303,6 +303,9 @@ static void report(const struct work *w)
 static void finish(struct work *w)
 {
     sync_keys(w);
+    if (w->all_read && w->read == 0 && w->add->metadata.given.watermark != NULL)
+        cli_warn(0, "the input has no keys, so the watermark is not recorded (did the program that "
+                    "writes the keys fail?)");
     watch_rate(w, true);
     int error = bloomfile_finish(w->f);
     if (error != 0)

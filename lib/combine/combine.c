@@ -215,8 +215,9 @@ int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bo
     h.record.writers = 0;
     memset(h.record.boot_id, doubtful ? NO_BOOT : 0, sizeof h.record.boot_id);
     int error = random_identity(h.record.identity, sizeof h.record.identity);
-    if (error == 0)
-        error = source_start(&s, f);
+    if (error != 0)
+        return error;
+    error = source_start(&s, f);
     if (error == 0)
         error = new_image_start(&r, &h, to);
     if (error == 0)

@@ -18,8 +18,8 @@
      BLOOMFILE_PROVENANCE_PROJECTION)
 #define PIECE ((size_t)256 << 10)
 
-static int describe(struct header *h, const struct bloomfile_params *given, uint32_t provenance,
-                    uint64_t keys)
+static int describe_assembled(struct header *h, const struct bloomfile_params *given,
+                              uint32_t provenance, uint64_t keys)
 {
     struct bloomfile_params p;
     const bool known = keys != UINT64_MAX;
@@ -66,7 +66,7 @@ static int put_body(struct new_image *r, const struct header *h, const uint8_t *
 }
 
 /* `sized`: the caller gave the number of keys. */
-static int make(struct new_image *r, struct header *h, const uint8_t *body, bool sized)
+static int make_assembled(struct new_image *r, struct header *h, const uint8_t *body, bool sized)
 {
     int error = put_body(r, h, body);
     if (error != 0)
@@ -89,7 +89,7 @@ int bloomfile_assemble(struct bloomfile_destination *given, const struct bloomfi
     struct new_image r = { 0 };
     int error = destination_take(&to, given);
     if (error == 0)
-        error = describe(&h, params, provenance, keys);
+        error = describe_assembled(&h, params, provenance, keys);
     if (error != 0)
         return error;
     const struct geometry g = geometry_of(h.layout, h.m, h.header_size);
@@ -99,7 +99,7 @@ int bloomfile_assemble(struct bloomfile_destination *given, const struct bloomfi
         return invalid(BLOOMFILE_EVALUE, "body_size");
     error = new_image_start(&r, &h, to);
     if (error == 0)
-        error = make(&r, &h, body, params->capacity != 0);
+        error = make_assembled(&r, &h, body, params->capacity != 0);
     new_image_abandon(&r);
     return error;
 }

@@ -232,7 +232,7 @@ int bloomfile_builder_digests_of_spans(bloomfile_builder *b, const struct bloomf
 }
 
 /* Before digests are counted or read: they must be all there. */
-static int complete(bloomfile_builder *b)
+static int complete_digests(bloomfile_builder *b)
 {
     const int error = atomic_load(&b->failed);
     return error != 0 ? error : add_staged(b);
@@ -240,7 +240,7 @@ static int complete(bloomfile_builder *b)
 
 int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)
 {
-    const int error = complete(b);
+    const int error = complete_digests(b);
     return error != 0 ? error : digests_count(b->digests, count);
 }
 
@@ -271,7 +271,8 @@ static bool is_over_capacity(const bloomfile_builder *b, const struct header *h)
 }
 
 /* Makes a filter planned for n keys; no filter, if that depends on n and there are others. */
-static int make(bloomfile_builder *b, const struct runs *runs, uint64_t n, struct destination to)
+static int make_planned(bloomfile_builder *b, const struct runs *runs, uint64_t n,
+                        struct destination to)
 {
     struct header h;
     struct new_image r = { 0 };
@@ -301,18 +302,18 @@ int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile_destination *
     if (to.to.spool == NULL)
         to.to.spool = b->params.spool;
     if (error == 0)
-        error = complete(b);
+        error = complete_digests(b);
     if (error == 0 && (runs = digests_runs(b->digests)) == NULL)
         error = ENOMEM;
     if (error == 0 && params_need_keys(&b->params))
         error = digests_guess(b->digests, &guess, &certain);
     if (error != 0)
         return error;
-    error = make(b, runs, guess, to);
+    error = make_planned(b, runs, guess, to);
     if (certain)
         return error;
     const int counting = digests_count(b->digests, &n);
-    return counting != 0 ? counting : n == guess ? error : make(b, runs, n, to);
+    return counting != 0 ? counting : n == guess ? error : make_planned(b, runs, n, to);
 }
 
 void bloomfile_free(void *image)

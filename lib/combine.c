@@ -64,8 +64,8 @@ int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b)
     return error == 0 && layout_of(a->header.layout)->solved ? BLOOMFILE_EISRIBBON : error;
 }
 
-static int take_params(struct bloomfile_merge_params *p, struct bloomfile_metadata *m,
-                       const struct bloomfile_merge_params *given)
+static int take_merge_params(struct bloomfile_merge_params *p, struct bloomfile_metadata *m,
+                             const struct bloomfile_merge_params *given)
 {
     *p = BLOOMFILE_MERGE_PARAMS_INIT;
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
@@ -91,7 +91,7 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-static bool has_keys(const struct header *h)
+static bool source_has_keys(const struct header *h)
 {
     return h->record.n != 0 || (h->record.flags & RECORD_N_ESTIMATED) != 0;
 }
@@ -109,15 +109,16 @@ static int describe_also(struct header *h, const struct header *source)
     h->provenance |= source->provenance;
     h->capacity = source->capacity > h->capacity ? source->capacity : h->capacity;
     h->fpr = source->fpr > h->fpr ? source->fpr : h->fpr;
-    if (has_keys(h) && has_keys(source))
+    if (source_has_keys(h) && source_has_keys(source))
         h->record.flags |= RECORD_N_ESTIMATED;
-    else if (has_keys(source))
+    else if (source_has_keys(source))
         h->record = source->record;
     return 0;
 }
 
-static int describe(struct header *h, const bloomfile_filter *const *srcs, size_t count,
-                    const struct bloomfile_merge_params *p, const struct bloomfile_metadata *m)
+static int describe_merged(struct header *h, const bloomfile_filter *const *srcs, size_t count,
+                           const struct bloomfile_merge_params *p,
+                           const struct bloomfile_metadata *m)
 {
     int error = header_refuse_partial(&srcs[0]->header);
     if (error == 0 && layout_of(srcs[0]->header.layout)->solved)
@@ -211,11 +212,11 @@ int bloomfile_merge(struct bloomfile_destination *given, const bloomfile_filter 
     struct bloomfile_merge_params p;
     struct bloomfile_metadata m;
     struct combination c = { .count = 0 };
-    int error = count == 0 ? invalid(BLOOMFILE_EVALUE, "count") : take_params(&p, &m, params);
+    int error = count == 0 ? invalid(BLOOMFILE_EVALUE, "count") : take_merge_params(&p, &m, params);
     if (error == 0)
         error = destination_take(&to, given);
     if (error == 0)
-        error = describe(&c.h, srcs, count, &p, &m);
+        error = describe_merged(&c.h, srcs, count, &p, &m);
     if (error == 0)
         error = source_destination(&to, srcs, count);
     if (error != 0)
@@ -249,7 +250,7 @@ static int put_projection(struct source *s, struct new_image *r)
     while (error == 0 && s->at < need) {
         const size_t size = source_next(s, need);
         memset(bits, 0, SOURCE_STRETCH / 4);
-        source_take(s, stretch, size);
+        source_stretch(s, stretch, size);
         s->f->kernel->project(bits, stretch, size);
         error = new_image_put(r, bits, whole_pages((size + 3) / 4));
         if (error == 0)

@@ -124,7 +124,7 @@ static int describe_one(struct input *in, struct patch_head *head, uint8_t *stri
     return read_parts(in, head, strings, info);
 }
 
-static int describe(struct input *in, uint8_t *strings, struct bloomfile_patch_info *info)
+static int describe_patch(struct input *in, uint8_t *strings, struct bloomfile_patch_info *info)
 {
     struct patch_head head;
     int error;
@@ -147,7 +147,7 @@ int bloomfile_get_patch_info(const struct bloomfile_source *patch, struct bloomf
     uint8_t *strings = malloc(PART_STRINGS_MOST);
     int error = strings == NULL ? ENOMEM : input_start(&in, patch);
     if (error == 0) {
-        error = describe(&in, strings, &info);
+        error = describe_patch(&in, strings, &info);
         input_stop(&in);
     }
     free(strings);

@@ -23,7 +23,7 @@
 
 #define SIZE_LEAST VERSIONED_LEAST(struct bloomfile_size, image_size)
 
-static int check_size(const struct bloomfile_size *s)
+static int check_wanted(const struct bloomfile_size *s)
 {
     if (!layout_known(s->layout))
         return invalid(BLOOMFILE_EVALUE, "layout");
@@ -54,7 +54,7 @@ int bloomfile_size_for(struct bloomfile_size *size)
         return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     if (s.layout == 0)
         s.layout = LAYOUT_DEFAULT;
-    const int error = check_size(&s);
+    const int error = check_wanted(&s);
     if (error != 0)
         return error;
     const double fpr = s.fpr != 0 ? s.fpr : SIZING_DEFAULT_FPR;

@@ -23,7 +23,7 @@
 #include "series/removal.h"
 #include "series/series.h"
 
-static int take(struct bloomfile_params *p, const struct bloomfile_params *given)
+static int take_live_params(struct bloomfile_params *p, const struct bloomfile_params *given)
 {
     int error = params_take(p, given);
     if (error == 0 && layout_of(p->layout)->solved)
@@ -51,7 +51,7 @@ int bloomfile_create(bloomfile_filter **out, const char *path,
         return invalid(BLOOMFILE_EFLAGS, "flags");
     struct bloomfile_params p;
     struct header h;
-    int error = take(&p, params);
+    int error = take_live_params(&p, params);
     if (error == 0 && p.series != 0)
         return series_create(out, path, &p, flags);
     if (error == 0)
@@ -70,7 +70,7 @@ int bloomfile_create_memory(bloomfile_filter **out, const struct bloomfile_param
         return invalid(BLOOMFILE_EFLAGS, "flags");
     struct bloomfile_params p;
     struct header h;
-    int error = take(&p, params);
+    int error = take_live_params(&p, params);
     if (error == 0 && p.series != 0)
         return series_create(out, NULL, &p, flags);
     if (error == 0)

@@ -61,8 +61,8 @@ static bool report_known(const struct bloomfile_open_report *r)
            r->struct_size <= 2 * sizeof *r;
 }
 
-static int take_params(struct bloomfile_open_params *p, const struct bloomfile_open_params *given,
-                       uint32_t kind)
+static int take_open_params(struct bloomfile_open_params *p,
+                            const struct bloomfile_open_params *given, uint32_t kind)
 {
     *p = BLOOMFILE_OPEN_PARAMS_INIT;
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
@@ -179,7 +179,7 @@ int bloomfile_open_with(bloomfile_filter **out, const struct bloomfile_source *f
     if (error == 0 && source.kind == BLOOMFILE_FROM_FD && source.offset == BLOOMFILE_FROM_HERE)
         error = invalid(BLOOMFILE_EVALUE, "offset");
     if (error == 0)
-        error = take_params(&p, params, source.kind);
+        error = take_open_params(&p, params, source.kind);
     if (error != 0)
         return error;
     const struct opening how = { .flags = p.flags,

@@ -86,7 +86,7 @@ struct plan {
     uint8_t *stretch; /* what is projected; otherwise the units of the root are read */
 };
 
-static struct node *find(const struct plan *plan, uint64_t factor)
+static struct node *node_of(const struct plan *plan, uint64_t factor)
 {
     size_t low = 0, high = plan->count;
     while (high - low > 1) {
@@ -114,7 +114,7 @@ static int plant(struct plan *plan, uint64_t units)
     for (size_t i = 1; i < plan->count; i++) {
         struct node *node = &plan->nodes[i];
         node->step = divisors_least_prime(node->factor);
-        node->parent = find(plan, node->factor / node->step);
+        node->parent = node_of(plan, node->factor / node->step);
         node->sibling = node->parent->child;
         node->parent->child = node;
     }
@@ -131,7 +131,7 @@ static void cut_down(struct plan *plan)
 }
 
 /* Allocates room for a stretch of that many units in every node, and for a word beyond. */
-static int make_room(struct plan *plan, uint64_t stretch)
+static int allocate_stretches(struct plan *plan, uint64_t stretch)
 {
     if (plan->project != NULL && (plan->stretch = malloc(SOURCE_STRETCH)) == NULL)
         return ENOMEM;
@@ -180,11 +180,11 @@ static void pass_stretch(const struct plan *plan, struct source *s, size_t size,
 {
     struct node *root = plan->nodes;
     if (plan->project != NULL) {
-        source_take(s, plan->stretch, size);
+        source_stretch(s, plan->stretch, size);
         memset(root->units, 0, size / 4 + 1);
         plan->project(root->units, plan->stretch, size);
     } else {
-        source_take(s, root->units, size);
+        source_stretch(s, root->units, size);
     }
     pass(plan, root, count);
 }
@@ -202,8 +202,8 @@ static int walk(const struct plan *plan, struct source *s, uint64_t stretch)
     return error != 0 ? error : source_verdict(s);
 }
 
-static struct bloomfile_fold_choice choose(const struct header *h, const struct node *node,
-                                           uint64_t more)
+static struct bloomfile_fold_choice choice_of(const struct header *h, const struct node *node,
+                                              uint64_t more)
 {
     const uint64_t m = h->m / node->factor, ones = node->tally.ones;
     const uint64_t *blocks = node->tally.blocks;
@@ -239,7 +239,7 @@ int bloomfile_fold_plan(const bloomfile_filter *src, uint64_t more,
     struct source s;
     int error = plant(&plan, src->view.units);
     if (error == 0)
-        error = make_room(&plan, stretch);
+        error = allocate_stretches(&plan, stretch);
     if (error != 0) {
         cut_down(&plan);
         return error;
@@ -249,7 +249,7 @@ int bloomfile_fold_plan(const bloomfile_filter *src, uint64_t more,
         error = walk(&plan, &s, stretch);
     source_release(&s);
     for (size_t i = 0; error == 0 && i < plan.count && i < *count; i++)
-        choices[i] = choose(&src->header, &plan.nodes[i], more);
+        choices[i] = choice_of(&src->header, &plan.nodes[i], more);
     if (error == 0)
         *count = plan.count;
     cut_down(&plan);

@@ -43,19 +43,19 @@ uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice)
 /* ---- the header of the whole */
 
 /* A slice, perhaps without its body. */
-struct part {
+struct slice_part {
     const struct header *h;
     const bloomfile_filter *f; /* NULL: there is only the header */
 };
 
-static uint64_t blocks_of(const struct part *p)
+static uint64_t blocks_of(const struct slice_part *p)
 {
     return p->h->m / PROBE_BLOCK_BITS;
 }
 
 static int by_place(const void *a, const void *b)
 {
-    const struct part *x = a, *y = b;
+    const struct slice_part *x = a, *y = b;
     return x->h->first_block < y->h->first_block ? -1 : x->h->first_block > y->h->first_block;
 }
 
@@ -71,7 +71,7 @@ static bool same_filter(const struct header *a, const struct header *b)
 
 /* Puts them in order. BLOOMFILE_EINCOMPLETE: not all are slices of one filter, or they do not begin
  * each where the one before ends, from the first block to the last. */
-static int put_in_order(struct part *parts, size_t count)
+static int order_slices(struct slice_part *parts, size_t count)
 {
     uint64_t next = 0;
     for (size_t i = 0; i < count; i++)
@@ -88,7 +88,7 @@ static int put_in_order(struct part *parts, size_t count)
 
 /* Whether no slice left out a key that another one lacks: no slice left out any, or all were given
  * the same keys. */
-static bool have_all_keys(const struct part *parts, size_t count)
+static bool have_all_keys(const struct slice_part *parts, size_t count)
 {
     const struct header *first = parts[0].h;
     bool same = true, nothing_left_out = true;
@@ -101,16 +101,16 @@ static bool have_all_keys(const struct part *parts, size_t count)
 }
 
 /* In order, as put_in_order() leaves them. 0, or why they are not to be joined. */
-static int check_parts(struct part *parts, size_t count, unsigned flags)
+static int check_parts(struct slice_part *parts, size_t count, unsigned flags)
 {
-    const int error = put_in_order(parts, count);
+    const int error = order_slices(parts, count);
     if (error != 0 || (flags & BLOOMFILE_JOIN_ACCEPT_INCOMPLETE) != 0)
         return error;
     return have_all_keys(parts, count) ? 0 : BLOOMFILE_EINCOMPLETE;
 }
 
 /* All but what follows from the body: a slice is sealed, so its record stays as it is. */
-static void describe_whole(struct header *h, const struct part *parts, size_t count)
+static void describe_whole(struct header *h, const struct slice_part *parts, size_t count)
 {
     uint64_t keys = 0;
     uint32_t flags = 0;
@@ -141,7 +141,7 @@ static int put_slice(struct new_image *r, const bloomfile_filter *f)
         error = stretch == NULL ? ENOMEM : source_status(&s);
     while (error == 0 && s.at < f->geometry.body_size) {
         const size_t size = source_next(&s, f->geometry.body_size);
-        source_take(&s, stretch, size);
+        source_stretch(&s, stretch, size);
         error = new_image_put(r, stretch, size);
         if (error == 0)
             error = source_status(&s);
@@ -153,7 +153,7 @@ static int put_slice(struct new_image *r, const bloomfile_filter *f)
     return error;
 }
 
-static int make_whole(struct destination to, const struct part *parts, size_t count,
+static int make_whole(struct destination to, const struct slice_part *parts, size_t count,
                       const struct bloomfile_metadata *m)
 {
     struct header h;
@@ -185,11 +185,11 @@ int bloomfile_join(struct bloomfile_destination *given, const bloomfile_filter *
         error = invalid(BLOOMFILE_EFLAGS, "flags");
     if (error != 0)
         return error;
-    struct part *parts = calloc(count, sizeof *parts);
+    struct slice_part *parts = calloc(count, sizeof *parts);
     if (parts == NULL)
         return ENOMEM;
     for (size_t i = 0; i < count; i++)
-        parts[i] = (struct part){ &slices[i]->header, slices[i] };
+        parts[i] = (struct slice_part){ &slices[i]->header, slices[i] };
     error = check_parts(parts, count, flags);
     if (error == 0)
         error = source_destination(&to, slices, count);
@@ -213,7 +213,7 @@ static int decode_alone(const uint8_t *bytes, struct header *h)
     return faults.first;
 }
 
-static int decode_all(struct part *parts, struct header *decoded, const uint8_t *headers,
+static int decode_all(struct slice_part *parts, struct header *decoded, const uint8_t *headers,
                       size_t count)
 {
     int error = 0;
@@ -225,7 +225,7 @@ static int decode_all(struct part *parts, struct header *decoded, const uint8_t 
 }
 
 /* Those of the bodies, one behind the other. */
-static void sum_records(struct header *h, const struct part *parts, size_t count)
+static void sum_records(struct header *h, const struct slice_part *parts, size_t count)
 {
     struct checksum_sum sum = { 0 };
     struct kernel_tally tally = { 0 };
@@ -236,7 +236,7 @@ static void sum_records(struct header *h, const struct part *parts, size_t count
     image_record(&h->record, sum.crc, &tally);
 }
 
-static int make_header(void *header, struct part *parts, size_t count, unsigned flags)
+static int make_joined_header(void *header, struct slice_part *parts, size_t count, unsigned flags)
 {
     struct header h;
     uint8_t bytes[HEADER_MAX];
@@ -258,13 +258,13 @@ int bloomfile_join_headers(void *header, const void *headers, size_t count, unsi
         return invalid(BLOOMFILE_EVALUE, "count");
     if ((flags & ~BLOOMFILE_JOIN_ACCEPT_INCOMPLETE) != 0)
         return invalid(BLOOMFILE_EFLAGS, "flags");
-    struct part *parts = calloc(count, sizeof *parts);
+    struct slice_part *parts = calloc(count, sizeof *parts);
     struct header *decoded = calloc(count, sizeof *decoded);
     int error = parts == NULL || decoded == NULL ? ENOMEM : 0;
     if (error == 0)
         error = decode_all(parts, decoded, headers, count);
     if (error == 0)
-        error = make_header(header, parts, count, flags);
+        error = make_joined_header(header, parts, count, flags);
     free(decoded);
     free(parts);
     return error;

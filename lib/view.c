@@ -41,7 +41,7 @@ static const struct kernel *kernel_of(const struct bloomfile_view *view)
 }
 
 /* In a process that got the view from another one. */
-static bool choose(const struct bloomfile_view *view)
+static bool choose_kernel(const struct bloomfile_view *view)
 {
     const uint32_t layout = (uint32_t)view->words[WORD_SHAPE];
     return layout_known(layout) && kernel_for(layout) != NULL;
@@ -135,7 +135,7 @@ void bloomfile_view_add_digests(const struct bloomfile_view *view, void *body,
                                 const bloomfile_digest *digests, size_t n)
 {
     const uint64_t units = view->words[WORD_UNITS];
-    if (choose(view))
+    if (choose_kernel(view))
         kernel_of(view)->add_part(body, 0, units, units, hashes_of(view), digests, n, NULL);
 }
 
@@ -149,7 +149,7 @@ static struct kernel_view seen(const struct bloomfile_view *view, const void *bo
 static __attribute__((noinline, cold)) bool
 choose_and_look(const struct bloomfile_view *view, const void *body, bloomfile_digest digest)
 {
-    return !choose(view) || bloomfile_view_contains_digest(view, body, digest);
+    return !choose_kernel(view) || bloomfile_view_contains_digest(view, body, digest);
 }
 
 bool bloomfile_view_contains_digest(const struct bloomfile_view *view, const void *body,
@@ -166,7 +166,7 @@ size_t bloomfile_view_contains_digests(const struct bloomfile_view *view, const 
                                        const bloomfile_digest *digests, size_t n, bool *hits)
 {
     const struct kernel_view what = seen(view, body);
-    if (choose(view))
+    if (choose_kernel(view))
         return kernel_of(view)->contains_many(&what, digests, n, hits);
     for (size_t i = 0; hits != NULL && i < n; i++)
         hits[i] = true;

@@ -121,14 +121,14 @@ static void end_extent(struct deferred *a, size_t part, struct tail *tail)
     tail->number = NONE;
 }
 
-static uint64_t offset_of(uint32_t extent)
+static uint64_t extent_offset(uint32_t extent)
 {
     return (uint64_t)extent * DEFERRED_EXTENT;
 }
 
 /* ---- writing */
 
-static uint32_t *buffer_of(const struct deferred_writer *w, size_t part)
+static uint32_t *buffer_of_part(const struct deferred_writer *w, size_t part)
 {
     return w->buffers + part * positions_in_buffer(w->deferred);
 }
@@ -149,7 +149,7 @@ int deferred_writer_new(struct deferred_writer **out, struct deferred *a)
         return ENOMEM;
     }
     for (size_t part = 0; part < buffers; part++)
-        w->next[part] = buffer_of(w, part);
+        w->next[part] = buffer_of_part(w, part);
     for (size_t part = 0; part < a->plan.parts; part++)
         w->tails[part].number = NONE;
     return 0;
@@ -170,10 +170,10 @@ static int write_buffer(struct deferred_writer *w, size_t part, size_t size)
 {
     struct deferred *a = w->deferred;
     struct tail *tail = &w->tails[part];
-    const uint8_t *bytes = (const void *)buffer_of(w, part);
+    const uint8_t *bytes = (const void *)buffer_of_part(w, part);
     int error = tail->number == NONE ? begin_extent(a, tail) : 0;
     if (error == 0)
-        error = file_write(a->fd, offset_of(tail->number) + tail->used, bytes, size);
+        error = file_write(a->fd, extent_offset(tail->number) + tail->used, bytes, size);
     if (error != 0)
         return error;
     tail->crc = checksum_more(tail->crc, bytes, size);
@@ -187,7 +187,7 @@ static __attribute__((noinline)) void empty_buffer(struct deferred_writer *w, si
 {
     if (part < w->deferred->plan.parts && w->error == 0)
         w->error = write_buffer(w, part, w->deferred->plan.buffer);
-    w->next[part] = buffer_of(w, part);
+    w->next[part] = buffer_of_part(w, part);
 }
 
 /* No branch asks whether a position is in the window: it could not be predicted. */
@@ -215,12 +215,12 @@ int deferred_end(struct deferred_writer *w)
 {
     struct deferred *a = w->deferred;
     for (size_t part = 0; part < a->plan.parts && w->error == 0; part++) {
-        const size_t count = (size_t)(w->next[part] - buffer_of(w, part));
+        const size_t count = (size_t)(w->next[part] - buffer_of_part(w, part));
         if (count > 0)
             w->error = write_buffer(w, part, count * DEFERRED_POSITION);
         if (w->error == 0 && w->tails[part].number != NONE)
             end_extent(a, part, &w->tails[part]);
-        w->next[part] = buffer_of(w, part);
+        w->next[part] = buffer_of_part(w, part);
     }
     return w->error;
 }
@@ -232,7 +232,7 @@ int deferred_read(struct deferred *a, size_t part, uint32_t *room, deferred_visi
 {
     for (uint32_t number = a->last[part]; number != NONE;) {
         const struct extent *e = &a->extents[number];
-        int error = file_read(a->fd, offset_of(number), room, e->used);
+        int error = file_read(a->fd, extent_offset(number), room, e->used);
         if (error != 0)
             return error;
         if (checksum((const void *)room, e->used) != e->crc)

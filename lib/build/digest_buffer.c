@@ -138,7 +138,7 @@ struct partitioner {
     size_t *starts;
 };
 
-static uint64_t *buffer_of(const struct partitioner *s, uint64_t p)
+static uint64_t *buffer_of_partition(const struct partitioner *s, uint64_t p)
 {
     return s->buffers + p * PARTITION_BUFFER;
 }
@@ -146,7 +146,7 @@ static uint64_t *buffer_of(const struct partitioner *s, uint64_t p)
 static void clear(struct partitioner *s)
 {
     for (unsigned p = 0; p < PARTITIONS; p++)
-        s->next[p] = buffer_of(s, p);
+        s->next[p] = buffer_of_partition(s, p);
     s->count = 0;
     s->total = 0;
 }
@@ -229,9 +229,9 @@ static void fence(void)
 static __attribute__((noinline)) void make_block(struct partitioner *s, uint64_t *blocks,
                                                  uint64_t p)
 {
-    copy_block(blocks + s->count * PARTITION_BUFFER, buffer_of(s, p));
+    copy_block(blocks + s->count * PARTITION_BUFFER, buffer_of_partition(s, p));
     s->owners[s->count++] = (uint16_t)p;
-    s->next[p] = buffer_of(s, p);
+    s->next[p] = buffer_of_partition(s, p);
 }
 
 void partitioner_add(struct partitioner *s, uint64_t *blocks, const uint64_t *digests, size_t n)
@@ -253,8 +253,8 @@ void partitioner_empty(struct partitioner *s, uint64_t *blocks)
 {
     uint64_t *to = blocks + partitioner_in_blocks(s);
     for (unsigned p = 0; p < PARTITIONS; p++) {
-        const size_t n = (size_t)(s->next[p] - buffer_of(s, p));
-        memcpy(to, buffer_of(s, p), n * sizeof *to);
+        const size_t n = (size_t)(s->next[p] - buffer_of_partition(s, p));
+        memcpy(to, buffer_of_partition(s, p), n * sizeof *to);
         to += n;
     }
     clear(s);
@@ -294,7 +294,7 @@ int partitioner_index(struct partitioner *s, const uint64_t *blocks)
 size_t partitioner_count(const struct partitioner *s, uint64_t p)
 {
     return (s->starts[p + 1] - s->starts[p]) * PARTITION_BUFFER +
-           (size_t)(s->next[p] - buffer_of(s, p));
+           (size_t)(s->next[p] - buffer_of_partition(s, p));
 }
 
 /* Copies those of n digests that are in [first, last], and returns their number. */
@@ -308,7 +308,7 @@ static size_t copy_some(uint64_t *to, const uint64_t *from, size_t n, uint64_t f
     return count;
 }
 
-static void request(const uint64_t *block)
+static void request_block(const uint64_t *block)
 {
     for (size_t at = 0; at < PARTITION_BUFFER; at += CACHE_LINE / sizeof *block)
         __builtin_prefetch(block + at);
@@ -320,12 +320,12 @@ size_t partitioner_gather(const struct partitioner *s, uint64_t p, uint64_t firs
     const uint64_t least = p << (64 - PARTITION_BITS);
     const bool all = first <= least && last >= least + (UINT64_MAX >> PARTITION_BITS);
     const size_t end = s->starts[p + 1];
-    size_t n = (size_t)(s->next[p] - buffer_of(s, p)), count;
-    count = copy_some(to, buffer_of(s, p), n, first, last);
+    size_t n = (size_t)(s->next[p] - buffer_of_partition(s, p)), count;
+    count = copy_some(to, buffer_of_partition(s, p), n, first, last);
     for (size_t i = s->starts[p]; i < end; i++) {
         const uint64_t *block = s->blocks + (size_t)s->order[i] * PARTITION_BUFFER;
         if (i + AHEAD < end)
-            request(s->blocks + (size_t)s->order[i + AHEAD] * PARTITION_BUFFER);
+            request_block(s->blocks + (size_t)s->order[i + AHEAD] * PARTITION_BUFFER);
         if (all)
             memcpy(to + count, block, BUFFER_SIZE);
         count +=

@@ -60,8 +60,7 @@ struct worker {
     struct kernel_tally tally;
 };
 
-static void add_digests(struct worker *w, const struct reader_piece *piece,
-                        struct kernel_idle *idle)
+static void add_piece(struct worker *w, const struct reader_piece *piece, struct kernel_idle *idle)
 {
     const struct fill *f = w->fill;
     f->kernel->add_part(w->bytes, w->first, w->last, f->units, f->h->k, piece->digests, piece->n,
@@ -73,7 +72,7 @@ static void add_digests(struct worker *w, const struct reader_piece *piece,
 static void add_and_count(struct worker *w, struct reader_piece *piece)
 {
     struct kernel_idle idle = { .digests = piece->memory, .most = distinct_suspects(piece->n) };
-    add_digests(w, piece, &idle);
+    add_piece(w, piece, &idle);
     w->added += piece->n;
     w->sieve = idle.count > idle.most;
     const size_t repeated =
@@ -116,7 +115,7 @@ static void add(void *context, struct reader_piece *piece)
     }
     if (f->each_once)
         reader_make_distinct(piece);
-    add_digests(w, piece, NULL);
+    add_piece(w, piece, NULL);
     w->added += piece->n;
 }
 

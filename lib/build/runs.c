@@ -28,7 +28,8 @@ int runs_reserve(struct runs *runs, size_t count)
 }
 
 /* Reads n digests of a run, starting at a place. 0, or a read error. */
-static int load(const struct runs *runs, const struct run *run, uint64_t at, size_t n, uint64_t *to)
+static int load_run(const struct runs *runs, const struct run *run, uint64_t at, size_t n,
+                    uint64_t *to)
 {
     if (run->values == NULL)
         return file_read(runs->fd, run->offset + 8 * at, to, 8 * n);
@@ -45,7 +46,7 @@ static int approach(const struct runs *runs, const struct run *run, uint64_t dig
     for (uint64_t step = NEAR / 2; *high - *low > NEAR; step *= 2) {
         if (at < *low || at >= *high)
             at = *low + (*high - *low) / 2;
-        int error = load(runs, run, at, 1, &value);
+        int error = load_run(runs, run, at, 1, &value);
         if (error != 0)
             return error;
         if (value < digest) {
@@ -71,7 +72,7 @@ static int seek(const struct runs *runs, const struct run *run, uint64_t digest,
     }
     int error = approach(runs, run, digest, &low, &high);
     if (error == 0)
-        error = load(runs, run, low, (size_t)(high - low), near);
+        error = load_run(runs, run, low, (size_t)(high - low), near);
     if (error != 0)
         return error;
     size_t below = 0;
@@ -151,7 +152,7 @@ uint64_t reader_sum(const struct reader *r)
 }
 
 /* Finds [first, last] in each run; *left: how many digests that is. */
-static int start(struct reader *r, uint64_t first, uint64_t last, uint64_t *left)
+static int start_piece(struct reader *r, uint64_t first, uint64_t last, uint64_t *left)
 {
     *left = 0;
     for (size_t i = 0; i < r->runs->count; i++) {
@@ -258,7 +259,8 @@ static const struct run *only_source(const struct reader *r, const struct stretc
 }
 
 /* Sums digests read from the file, all of which must be in [first, last]. */
-static int check(struct reader *r, const uint64_t *digests, size_t n, uint64_t first, uint64_t last)
+static int check_range(struct reader *r, const uint64_t *digests, size_t n, uint64_t first,
+                       uint64_t last)
 {
     uint64_t sum = 0;
     bool outside = false;
@@ -276,8 +278,8 @@ static int load_stretch(struct reader *r, size_t number, uint64_t first, uint64_
     const struct run *run = &r->runs->list[number];
     const struct stretch *s = &r->stretches[number];
     size_t n = (size_t)(s->end - s->next);
-    int error = load(r->runs, run, s->next, n, to);
-    return error == 0 && run->values == NULL ? check(r, to, n, first, last) : error;
+    int error = load_run(r->runs, run, s->next, n, to);
+    return error == 0 && run->values == NULL ? check_range(r, to, n, first, last) : error;
 }
 
 static int load_runs(struct reader *r, uint64_t first, uint64_t last, size_t *n)
@@ -299,8 +301,8 @@ static void load_partitions(struct reader *r, uint64_t first, uint64_t last, siz
 }
 
 /* The digests in [first, last], from [next, end) of the runs, and from partitions. */
-static int gather(struct reader *r, uint64_t first, uint64_t last, bool partitioned,
-                  struct reader_piece *piece)
+static int gather_piece(struct reader *r, uint64_t first, uint64_t last, bool partitioned,
+                        struct reader_piece *piece)
 {
     const struct stretch *s;
     const struct run *only = partitioned ? NULL : only_source(r, &s);
@@ -331,7 +333,7 @@ void reader_make_distinct(struct reader_piece *piece)
 int reader_read(struct reader *r, uint64_t first, uint64_t last, reader_visit *visit, void *context)
 {
     uint64_t left, n;
-    int error = start(r, first, last, &left);
+    int error = start_piece(r, first, last, &left);
     bool more = left > 0 || r->runs->buffers > 0;
     while (error == 0 && more) {
         struct reader_piece piece;
@@ -341,7 +343,7 @@ int reader_read(struct reader *r, uint64_t first, uint64_t last, reader_visit *v
         if (error == 0 && end == last && n != left)
             error = EIO;
         if (error == 0)
-            error = gather(r, first, end, partitioned > 0, &piece);
+            error = gather_piece(r, first, end, partitioned > 0, &piece);
         if (error != 0)
             return error;
         visit(context, &piece);

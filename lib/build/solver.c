@@ -70,7 +70,7 @@ void solver_start(struct solver *s, uint64_t first, uint64_t lines)
     memset(s->counts, 0, s->pages * sizeof *s->counts);
 }
 
-static int make_room(struct solver *s, size_t more)
+static int make_room_for_keys(struct solver *s, size_t more)
 {
     if (more <= s->room - s->n)
         return 0;
@@ -93,7 +93,7 @@ static size_t page_of(const struct solver *s, uint64_t digest)
 /* Of a page with more keys than are ever solved the others are only counted. */
 int solver_take(struct solver *s, const uint64_t *digests, size_t n)
 {
-    const int error = make_room(s, n);
+    const int error = make_room_for_keys(s, n);
     for (size_t i = 0; error == 0 && i < n; i++) {
         s->digests[s->n] = digests[i];
         s->n += s->counts[page_of(s, digests[i])]++ < RIBBON_KEYS;

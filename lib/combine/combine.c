@@ -30,7 +30,7 @@ static void fold_piece(struct combine_part *part, uint32_t layout, uint8_t *to, 
     const uint64_t most = geometry_units_in(layout, sizeof page);
     const uint64_t count = units * part->factor;
     for (uint64_t first = 0, n; (n = MIN(count - first, most)) > 0; first += n) {
-        source_take(&part->source, page, (size_t)geometry_bytes_of(layout, n));
+        source_stretch(&part->source, page, (size_t)geometry_bytes_of(layout, n));
         kernel->fold(to, page, first, n, part->factor);
     }
 }
@@ -40,7 +40,7 @@ static void begin_piece(struct combine_part *part, uint32_t layout, uint8_t *pie
 {
     const size_t used = (size_t)geometry_bytes_of(layout, units);
     if (part->factor == 1) {
-        source_take(&part->source, piece, used);
+        source_stretch(&part->source, piece, used);
         memset(piece + used, 0, PIECE - used);
     } else {
         memset(piece, 0, PIECE);
@@ -108,7 +108,7 @@ static bool keys_were_added(const struct combination *c)
     return keys != c->h.record.n;
 }
 
-static int make(struct combination *c, struct new_image *r)
+static int make_pieces(struct combination *c, struct new_image *r)
 {
     uint8_t *pieces = aligned_alloc(CHECKSUM_PAGE, 2 * PIECE);
     if (pieces == NULL)
@@ -131,7 +131,7 @@ int combine_make(struct combination *c, struct destination to)
     struct new_image r;
     int error = new_image_start(&r, &c->h, to);
     if (error == 0)
-        error = make(c, &r);
+        error = make_pieces(c, &r);
     new_image_abandon(&r);
     return error;
 }
@@ -188,7 +188,7 @@ static int make_rescue(struct source *s, struct new_image *r, struct header *h, 
     int error = stretch == NULL ? ENOMEM : 0;
     while (error == 0 && s->at < h->body_size) {
         const size_t size = source_next(s, h->body_size);
-        source_take(s, stretch, size);
+        source_stretch(s, stretch, size);
         error = new_image_put(r, stretch, size);
     }
     free(stretch);
@@ -236,20 +236,20 @@ static bool is_file(const struct stat *status, dev_t device, ino_t inode)
     return status->st_dev == device && status->st_ino == inode;
 }
 
-static int find(const char *path, struct stat *status, bool *exists)
+static int find_target(const char *path, struct stat *status, bool *exists)
 {
     *exists = stat(path, status) == 0;
     return *exists || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
 }
 
 /* The path of a source leads to the old file by now, and did not when it was opened. */
-static int check_name(const bloomfile_filter *f, const struct stat *old)
+static int check_path_of_source(const bloomfile_filter *f, const struct stat *old)
 {
     struct stat now;
     bool exists;
     if (f->path == NULL || is_file(old, f->file.device, f->file.inode))
         return 0;
-    const int error = find(f->path, &now, &exists);
+    const int error = find_target(f->path, &now, &exists);
     if (error != 0)
         return error;
     return exists && is_file(old, now.st_dev, now.st_ino) ? BLOOMFILE_EREPLACED : 0;
@@ -263,10 +263,10 @@ int source_destination(struct destination *to, const bloomfile_filter *const *so
     for (size_t i = 0; i < count && !to->only.wanted; i++)
         to->only = sources[i]->only;
     if (!to->only.wanted)
-        error = find(to->to.path, &to->only.file, &to->only.exists);
+        error = find_target(to->to.path, &to->only.file, &to->only.exists);
     to->only.wanted = true;
     for (size_t i = 0; error == 0 && i < count && to->only.exists; i++)
-        error = check_name(sources[i], &to->only.file);
+        error = check_path_of_source(sources[i], &to->only.file);
     return error;
 }
 
@@ -274,7 +274,7 @@ int source_destination(struct destination *to, const bloomfile_filter *const *so
 
 /* The header with the record in force and what this process has counted since. *others: writers
  * may have counted more. */
-static int load(const bloomfile_filter *f, struct header *h, bool *others)
+static int load_counted(const bloomfile_filter *f, struct header *h, bool *others)
 {
     const int error = live_header_now(f, h);
     /* A child of fork() may not have joined. */
@@ -286,7 +286,7 @@ static int load(const bloomfile_filter *f, struct header *h, bool *others)
 int source_describe(const bloomfile_filter *f, struct header *h)
 {
     bool others;
-    int error = load(f, h, &others);
+    int error = load_counted(f, h, &others);
     h->record.flags = others ? RECORD_N_ESTIMATED : h->record.flags & RECORD_N_ESTIMATED;
     h->header_size = GEOMETRY_FILE_HEADER;
     h->provenance &= SOURCE_PROVENANCE;
@@ -303,7 +303,7 @@ int source_start(struct source *s, const bloomfile_filter *f)
         return 0;
     struct header then;
     bool others;
-    s->counted = load(f, &then, &others) == 0;
+    s->counted = load_counted(f, &then, &others) == 0;
     /* An unclean one that is accepted may have lost bits, until a writer joins. */
     if (f->live->accept_unclean)
         s->counted = s->counted && join_check_clean(f->live->fd, &then, false) == 0;
@@ -334,7 +334,7 @@ size_t source_next(const struct source *s, uint64_t size)
     return size - s->at < SOURCE_STRETCH ? (size_t)(size - s->at) : SOURCE_STRETCH;
 }
 
-void source_take(struct source *s, uint8_t *to, size_t size)
+void source_stretch(struct source *s, uint8_t *to, size_t size)
 {
     const size_t pages = (size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE;
     if (s->f->live != NULL)

@@ -57,7 +57,7 @@ size_t source_next(const struct source *s, uint64_t size);
 
 /* Reads the next `size` bytes of the body, at most SOURCE_STRETCH, and all of their last page. `to`
  * has room for whole pages; all stretches but the last one are whole pages. */
-void source_take(struct source *s, uint8_t *to, size_t size);
+void source_stretch(struct source *s, uint8_t *to, size_t size);
 
 /* The source's sticky error, or 0: whether it is already known to be unreliable. */
 int source_status(const struct source *s);

@@ -26,7 +26,7 @@
 #define UNCHANGED     256u /* pages that it takes at once, where nothing changes */
 #define STRETCH_BYTES ((size_t)STRETCH * CHECKSUM_PAGE)
 
-struct work {
+struct apply_work {
     const bloomfile_filter *base;
     const struct changes *changes;
     enum cells_kind kind;
@@ -59,7 +59,7 @@ struct share {
 
 /* What a thread works with. */
 struct hands {
-    struct work *work;
+    struct apply_work *work;
     uint8_t *copy; /* of a stretch */
     uint8_t entries[STRETCH * 4];
     struct body_check check;
@@ -69,7 +69,7 @@ struct hands {
 
 /* ---- taking, one thread at a time */
 
-static int take_unchanged(struct work *w, struct share *share)
+static int take_unchanged(struct apply_work *w, struct share *share)
 {
     share->page = w->page;
     share->count = MIN(w->unchanged, UNCHANGED);
@@ -79,7 +79,7 @@ static int take_unchanged(struct work *w, struct share *share)
     return 0;
 }
 
-static int take_part(struct work *w, struct share *share)
+static int take_part_of_input(struct apply_work *w, struct share *share)
 {
     int error = input_part(w->in, w->kind, w->pages - w->page, &share->part);
     if (error != 0)
@@ -94,7 +94,7 @@ static int take_part(struct work *w, struct share *share)
 }
 
 /* share->count 0: all is taken. */
-static int take(struct work *w, struct share *share)
+static int take_next(struct apply_work *w, struct share *share)
 {
     share->count = 0;
     if (w->unchanged == 0 && !w->in_part && !w->ended) {
@@ -112,14 +112,14 @@ static int take(struct work *w, struct share *share)
     }
     if (w->unchanged > 0)
         return take_unchanged(w, share);
-    return w->in_part ? take_part(w, share) : 0;
+    return w->in_part ? take_part_of_input(w, share) : 0;
 }
 
-static bool take_share(struct work *w, struct share *share)
+static bool take_share(struct apply_work *w, struct share *share)
 {
     pthread_mutex_lock(&w->lock);
     if (w->error == 0)
-        w->error = take(w, share);
+        w->error = take_next(w, share);
     const bool taken = w->error == 0 && share->count > 0;
     pthread_mutex_unlock(&w->lock);
     return taken;
@@ -157,9 +157,9 @@ static bool streams_ended(const struct hands *h, const struct share *share)
     return true;
 }
 
-static bool change(struct hands *h, const uint8_t *old, uint8_t *copy, size_t size)
+static bool change_page(struct hands *h, const uint8_t *old, uint8_t *copy, size_t size)
 {
-    const struct work *w = h->work;
+    const struct apply_work *w = h->work;
     for (unsigned i = 0; i < CELLS_CHANGES; i++) {
         if (h->streams[i].units == 0)
             continue;
@@ -174,14 +174,14 @@ static bool change(struct hands *h, const uint8_t *old, uint8_t *copy, size_t si
 
 static int do_page(struct hands *h, uint64_t page, uint8_t *copy, uint8_t *entry)
 {
-    const struct work *w = h->work;
+    const struct apply_work *w = h->work;
     _Alignas(CELLS_UNIT_SIZE) uint8_t old[CHECKSUM_PAGE];
     const size_t size = checksum_page_size(w->result.body_size, page);
     body_check_copy(&h->check, copy, 1);
     if (h->check.first_bad != UINT64_MAX)
         return BLOOMFILE_EPAGE;
     memcpy(old, copy, size);
-    if (!change(h, old, copy, size))
+    if (!change_page(h, old, copy, size))
         return BLOOMFILE_EPATCH;
     put32(entry, body_pass_page(&h->pass, copy) ^ w->head.result.body);
     return page + 1 == w->pages && !body_last_page_is_clean(&w->result, copy) ? BLOOMFILE_EPATCH
@@ -190,7 +190,7 @@ static int do_page(struct hands *h, uint64_t page, uint8_t *copy, uint8_t *entry
 
 static int do_stretch(struct hands *h, uint64_t page, uint64_t count)
 {
-    const struct work *w = h->work;
+    const struct apply_work *w = h->work;
     const uint64_t body = w->at + w->result.body_offset, at = body + page * CHECKSUM_PAGE;
     const uint64_t end = body + w->result.body_size, left = end - at;
     const size_t size = left < count * CHECKSUM_PAGE ? (size_t)left : (size_t)count * CHECKSUM_PAGE;
@@ -216,7 +216,8 @@ static int do_share(struct hands *h, const struct share *share)
 
 /* ---- a thread */
 
-static void start_passes(const struct work *w, struct body_check *check, struct body_pass *pass)
+static void start_passes(const struct apply_work *w, struct body_check *check,
+                         struct body_pass *pass)
 {
     body_check_start(check, &w->base->header, w->base->view.body, w->base->guard);
     body_pass_start(pass, &w->result);
@@ -224,7 +225,7 @@ static void start_passes(const struct work *w, struct body_check *check, struct 
 
 static void finish(struct hands *h, int error)
 {
-    struct work *w = h->work;
+    struct apply_work *w = h->work;
     body_check_skip(&h->check, w->pages);
     body_pass_skip(&h->pass, w->pages);
     pthread_mutex_lock(&w->lock);
@@ -253,14 +254,14 @@ static void work(void *context)
 /* ---- the whole */
 
 /* Whether the body is that of the header, as bloomfile_verify() would ask. */
-static bool result_is_whole(const struct work *w)
+static bool result_is_whole(const struct apply_work *w)
 {
     const struct record *r = &w->result.record;
     return w->pass.sum.crc == r->body_crc && w->pass.tally.ones == r->ones &&
            w->pass.tally.overflow == r->overflow;
 }
 
-static int make_body(struct work *w, unsigned threads)
+static int make_body(struct apply_work *w, unsigned threads)
 {
     start_passes(w, &w->check, &w->pass);
     team_run(team_size(threads, w->pages / STRETCH), work, w);
@@ -273,7 +274,7 @@ static int make_body(struct work *w, unsigned threads)
     return error == 0 && !result_is_whole(w) ? BLOOMFILE_EPATCH : error;
 }
 
-static int make_image(struct work *w, unsigned threads)
+static int make_image(struct apply_work *w, unsigned threads)
 {
     int error = make_body(w, threads);
     return error != 0 ? error : file_write(w->fd, w->at, w->bytes, w->result.header_size);
@@ -288,7 +289,7 @@ static bool same_shape(const struct header *a, const struct header *b)
 }
 
 /* Whether the result is the layer that its base is, of what comes out. */
-static bool has_its_place(const struct work *w, const struct header *base)
+static bool has_its_place(const struct apply_work *w, const struct header *base)
 {
     const struct header *h = &w->result;
     if (!header_is_layer(base))
@@ -298,7 +299,7 @@ static bool has_its_place(const struct work *w, const struct header *base)
 }
 
 /* Makes the header of the result, once the base is known to be the right one. */
-static int make_header(struct work *w)
+static int make_result_header(struct apply_work *w)
 {
     const struct header *base = &w->base->header;
     const uint32_t size = base->header_size;
@@ -321,7 +322,7 @@ static int make_header(struct work *w)
     return sound && same_shape(base, &w->result) && has_its_place(w, base) ? 0 : BLOOMFILE_EPATCH;
 }
 
-struct target {
+struct apply_target {
     struct destination to;
     struct publication *publication; /* NULL: not begun, or done */
     int fd;
@@ -330,31 +331,31 @@ struct target {
 };
 
 /* Nothing is written before the first base was found to be the right one. */
-static int begin(struct target *t)
+static int begin_target(struct apply_target *t)
 {
     if (t->publication != NULL)
         return 0;
     return new_image_publication(&t->publication, &t->to, t->whole, false, &t->fd);
 }
 
-static int apply_one(struct target *t, const bloomfile_filter *base, uint32_t features,
+static int apply_one(struct apply_target *t, const bloomfile_filter *base, uint32_t features,
                      struct input *in, unsigned threads)
 {
-    struct work w = { .base = base,
-                      .changes = changes_best(),
-                      .kind = part_kind(base->header.layout),
-                      .pages = base->geometry.pages,
-                      .in = in,
-                      .at = t->at,
-                      .features = features,
-                      .before = t->at > 0 ? &t->before : NULL,
-                      .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct apply_work w = { .base = base,
+                            .changes = changes_best(),
+                            .kind = part_kind(base->header.layout),
+                            .pages = base->geometry.pages,
+                            .in = in,
+                            .at = t->at,
+                            .features = features,
+                            .before = t->at > 0 ? &t->before : NULL,
+                            .lock = PTHREAD_MUTEX_INITIALIZER };
     input_restart(in);
     int error = input_head(in, &w.head);
     if (error == 0)
-        error = make_header(&w);
+        error = make_result_header(&w);
     if (error == 0)
-        error = begin(t);
+        error = begin_target(t);
     if (error != 0)
         return error;
     w.fd = t->fd;
@@ -369,7 +370,7 @@ static int apply_one(struct target *t, const bloomfile_filter *base, uint32_t fe
 int apply_patch(struct destination to, bloomfile_filter *const *base, size_t count, bool series,
                 struct input *in, unsigned threads)
 {
-    struct target t = { .to = to, .whole = header_whole_size(&base[0]->header) };
+    struct apply_target t = { .to = to, .whole = header_whole_size(&base[0]->header) };
     int error = 0;
     for (size_t i = 0; i < count && error == 0; i++) {
         const uint32_t followed = i + 1 < count ? PATCH_FOLLOWED : 0;

@@ -20,8 +20,8 @@ CHANGES_INLINE unsigned ones_of(uint64_t word)
 
 /* ---- comparing */
 
-CHANGES_INLINE unsigned compare(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
-                                size_t size)
+CHANGES_INLINE unsigned compare_cells(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
+                                      size_t size)
 {
     unsigned count = 0;
     for (size_t at = 0; at < size; at += CELLS_WORD) {
@@ -52,8 +52,8 @@ CHANGES_INLINE void find_in_word(uint64_t eligible, uint64_t changed, struct cha
     found->skipped += ones_of(eligible) - past;
 }
 
-CHANGES_INLINE void find_bits(const uint8_t *old, const uint8_t *new, size_t size,
-                              struct changes_found *found)
+CHANGES_INLINE void find_single_bits(const uint8_t *old, const uint8_t *new, size_t size,
+                                     struct changes_found *found)
 {
     for (size_t at = 0; at < size; at += CELLS_WORD) {
         const uint64_t from = get64(old + at), differ = from ^ get64(new + at);
@@ -125,13 +125,13 @@ CHANGES_INLINE void find_in_blocks(const uint8_t *old, const uint8_t *new, size_
     }
 }
 
-CHANGES_INLINE void find(enum cells_kind kind, const uint8_t *old, const uint8_t *new, size_t size,
-                         struct changes_found *found)
+CHANGES_INLINE void find_cells(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
+                               size_t size, struct changes_found *found)
 {
     if (kind == CELLS_OF_BLOCKS) {
         find_in_blocks(old, new, size, found);
     } else if (kind == CELLS_OF_BITS) {
-        find_bits(old, new, size, found);
+        find_single_bits(old, new, size, found);
     } else {
         find_counters(old, new, size, found);
     }
@@ -253,9 +253,9 @@ CHANGES_INLINE void make_blocks(enum cells_change change, const uint8_t *old, ui
     s->skip -= s->skip < blocks ? s->skip : blocks;
 }
 
-CHANGES_INLINE void make(enum cells_kind kind, enum cells_change change, const uint8_t *old,
-                         uint8_t *to, size_t size, struct changes_stream *stream,
-                         select_bit *select)
+CHANGES_INLINE void make_cells(enum cells_kind kind, enum cells_change change, const uint8_t *old,
+                               uint8_t *to, size_t size, struct changes_stream *stream,
+                               select_bit *select)
 {
     if (kind == CELLS_OF_BLOCKS)
         make_blocks(change, old, to, size, stream, select);
@@ -273,19 +273,19 @@ CHANGES_INLINE void make(enum cells_kind kind, enum cells_change change, const u
     attributes static unsigned name##_compare(enum cells_kind kind, const uint8_t *old,            \
                                               const uint8_t *new, size_t size)                     \
     {                                                                                              \
-        return compare(kind, old, new, size);                                                      \
+        return compare_cells(kind, old, new, size);                                                \
     }                                                                                              \
     attributes static void name##_find(enum cells_kind kind, const uint8_t *old,                   \
                                        const uint8_t *new, size_t size,                            \
                                        struct changes_found *found)                                \
     {                                                                                              \
-        find(kind, old, new, size, found);                                                         \
+        find_cells(kind, old, new, size, found);                                                   \
     }                                                                                              \
     attributes static void name##_make(enum cells_kind kind, enum cells_change change,             \
                                        const uint8_t *old, uint8_t *to, size_t size,               \
                                        struct changes_stream *stream)                              \
     {                                                                                              \
-        make(kind, change, old, to, size, stream, select);                                         \
+        make_cells(kind, change, old, to, size, stream, select);                                   \
     }                                                                                              \
     const struct changes changes_##name = { name##_compare, name##_find, name##_make }
 

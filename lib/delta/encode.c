@@ -18,7 +18,7 @@ _Static_assert(CHANGES_MOST * 16 <= PART_STRINGS_MOST, "the strings of a part fi
 
 /* ---- room */
 
-static int start(struct changes_found *found, bool blocks, bool moves)
+static int start_changes(struct changes_found *found, bool blocks, bool moves)
 {
     found->gaps = malloc(CHANGES_MOST * sizeof *found->gaps);
     if (found->gaps == NULL)
@@ -42,7 +42,7 @@ int encoder_start(struct encoder *e, enum cells_kind kind, const struct body_che
     e->bytes = malloc(PART_HEAD_MOST + PART_STRINGS_MOST + BITS_SLACK);
     int error = e->bytes == NULL ? ENOMEM : 0;
     for (unsigned i = 0; error == 0 && i < part_streams(kind); i++)
-        error = start(&e->found[i], kind == CELLS_OF_BLOCKS, i == CELLS_MOVED);
+        error = start_changes(&e->found[i], kind == CELLS_OF_BLOCKS, i == CELLS_MOVED);
     return error;
 }
 
@@ -94,8 +94,8 @@ static bool has_room(const struct encoder *e)
     return changes <= ENCODE_MANY;
 }
 
-static bool find(struct encoder *e, const struct encode_source *source, uint64_t page,
-                 uint64_t span)
+static bool find_changes(struct encoder *e, const struct encode_source *source, uint64_t page,
+                         uint64_t span)
 {
     const uint64_t end = page + span;
     for (unsigned i = 0; i < part_streams(e->kind); i++) {
@@ -186,7 +186,7 @@ const uint8_t *encode_part(struct encoder *e, const struct encode_source *source
     uint8_t head[PART_HEAD_MOST], *strings = e->bytes + PART_HEAD_MOST;
     struct part p = { .skip = skip, .span = span };
     struct bits_writer w = { .at = strings };
-    if (!find(e, source, page, span))
+    if (!find_changes(e, source, page, span))
         return NULL;
     for (unsigned i = 0; i < part_streams(e->kind); i++) {
         if (e->found[i].units == 0)

@@ -11,7 +11,7 @@
 #include "format/source.h"
 #include "os/file.h"
 
-static int open_file(const char *path, int *fd)
+static int open_patch(const char *path, int *fd)
 {
     struct stat status;
     int error = file_open(path, false, fd);
@@ -38,7 +38,7 @@ int input_start(struct input *in, const struct bloomfile_source *given)
     in->taken = 0;
     in->crc = 0;
     in->at = in->end = 0;
-    return in->own ? open_file(from.path, &in->fd) : 0;
+    return in->own ? open_patch(from.path, &in->fd) : 0;
 }
 
 void input_stop(const struct input *in)
@@ -72,7 +72,7 @@ static int fill(struct input *in)
     return error;
 }
 
-static int take(struct input *in, uint8_t *to, size_t size)
+static int take_bytes(struct input *in, uint8_t *to, size_t size)
 {
     while (size > 0) {
         int error = in->at == in->end ? fill(in) : 0;
@@ -93,7 +93,7 @@ static int take(struct input *in, uint8_t *to, size_t size)
 /* Into the checksum, too. */
 static int take_checked(struct input *in, uint8_t *to, size_t size)
 {
-    int error = take(in, to, size);
+    int error = take_bytes(in, to, size);
     if (error == 0)
         in->crc = checksum_more(in->crc, to, size);
     return error;
@@ -116,7 +116,7 @@ static int take_number(struct input *in, uint64_t *number)
 static int take_checksum(struct input *in, uint32_t *crc)
 {
     uint8_t bytes[4];
-    int error = take(in, bytes, sizeof bytes);
+    int error = take_bytes(in, bytes, sizeof bytes);
     *crc = error == 0 ? get32(bytes) : 0;
     return error;
 }
@@ -198,7 +198,7 @@ int input_part(struct input *in, enum cells_kind kind, uint64_t pages, struct pa
 
 int input_strings(struct input *in, uint8_t *strings, size_t size, uint32_t *crc)
 {
-    int error = take(in, strings, size);
+    int error = take_bytes(in, strings, size);
     return error == 0 ? take_checksum(in, crc) : error;
 }
 

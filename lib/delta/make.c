@@ -27,7 +27,7 @@ enum {
     BOTH = ENCODE_BOTH,
 };
 
-struct work {
+struct make_work {
     const bloomfile_filter *filters[BOTH];
     struct encode_source source;
     enum cells_kind kind;
@@ -50,7 +50,7 @@ struct work {
     uint64_t size;        /* of the patch so far */
 };
 
-static void fail(struct work *w, int error)
+static void fail(struct make_work *w, int error)
 {
     pthread_mutex_lock(&w->lock);
     if (w->error == 0)
@@ -61,7 +61,7 @@ static void fail(struct work *w, int error)
 
 /* ---- the first pass */
 
-static void start_checks(const struct work *w, struct body_check *checks)
+static void start_checks(const struct make_work *w, struct body_check *checks)
 {
     for (int i = 0; i < BOTH; i++) {
         const bloomfile_filter *f = w->filters[i];
@@ -69,7 +69,7 @@ static void start_checks(const struct work *w, struct body_check *checks)
     }
 }
 
-static void join_checks(struct work *w, struct body_check *checks)
+static void join_checks(struct make_work *w, struct body_check *checks)
 {
     pthread_mutex_lock(&w->lock);
     for (int i = 0; i < BOTH; i++) {
@@ -79,7 +79,7 @@ static void join_checks(struct work *w, struct body_check *checks)
     pthread_mutex_unlock(&w->lock);
 }
 
-static bool take_stretch(struct work *w, uint64_t *page, uint64_t *count)
+static bool take_stretch(struct make_work *w, uint64_t *page, uint64_t *count)
 {
     pthread_mutex_lock(&w->lock);
     *page = w->compared;
@@ -89,8 +89,8 @@ static bool take_stretch(struct work *w, uint64_t *page, uint64_t *count)
     return *count > 0;
 }
 
-static void compare_page(struct work *w, const struct changes *changes, struct body_check *checks,
-                         uint64_t page)
+static void compare_page(struct make_work *w, const struct changes *changes,
+                         struct body_check *checks, uint64_t page)
 {
     _Alignas(CELLS_UNIT_SIZE) uint8_t copies[BOTH][CHECKSUM_PAGE];
     const size_t size = checksum_page_size(w->source.body_size, page);
@@ -103,9 +103,9 @@ static void compare_page(struct work *w, const struct changes *changes, struct b
     }
 }
 
-static void compare(void *context)
+static void compare_pages(void *context)
 {
-    struct work *w = context;
+    struct make_work *w = context;
     const struct changes *changes = changes_best();
     struct body_check own[BOTH];
     uint64_t page, count;
@@ -116,7 +116,7 @@ static void compare(void *context)
     join_checks(w, own);
 }
 
-static bool found_damage(const struct work *w)
+static bool found_damage(const struct make_work *w)
 {
     return w->checks[BASE].first_bad != UINT64_MAX || w->checks[RESULT].first_bad != UINT64_MAX;
 }
@@ -124,7 +124,7 @@ static bool found_damage(const struct work *w)
 /* ---- the second pass */
 
 /* Where the part that begins at `page` ends. */
-static uint64_t end_of_part(const struct work *w, uint64_t page)
+static uint64_t end_of_part(const struct make_work *w, uint64_t page)
 {
     uint64_t changes = 0, last = page;
     for (const uint64_t begin = page; page < w->pages; page++) {
@@ -140,7 +140,7 @@ struct assignment {
     uint64_t number, page, skip, span;
 };
 
-static bool take_part(struct work *w, struct assignment *a)
+static bool take_part_of_pages(struct make_work *w, struct assignment *a)
 {
     pthread_mutex_lock(&w->lock);
     const uint64_t from = w->page;
@@ -160,7 +160,8 @@ static bool take_part(struct work *w, struct assignment *a)
 }
 
 /* Waits for the parts before this one. */
-static int write_part(struct work *w, const struct assignment *a, const uint8_t *part, size_t size)
+static int write_part(struct make_work *w, const struct assignment *a, const uint8_t *part,
+                      size_t size)
 {
     pthread_mutex_lock(&w->lock);
     while (w->error == 0 && w->next != a->number)
@@ -182,13 +183,13 @@ static int write_part(struct work *w, const struct assignment *a, const uint8_t 
 
 static void encode(void *context)
 {
-    struct work *w = context;
+    struct make_work *w = context;
     struct encoder e;
     struct assignment a;
     struct body_check start[BOTH];
     start_checks(w, start);
     int error = encoder_start(&e, w->kind, start);
-    while (error == 0 && take_part(w, &a)) {
+    while (error == 0 && take_part_of_pages(w, &a)) {
         size_t size;
         const uint8_t *part = encode_part(&e, &w->source, a.page, a.skip, a.span, &size);
         error = part == NULL ? BLOOMFILE_ECHANGED : write_part(w, &a, part, size);
@@ -199,7 +200,7 @@ static void encode(void *context)
         fail(w, error);
 }
 
-static int write_head(struct work *w)
+static int write_head(struct make_work *w)
 {
     const bloomfile_filter *base = w->filters[BASE], *result = w->filters[RESULT];
     const uint32_t size = base->header.header_size;
@@ -224,7 +225,7 @@ static int write_head(struct work *w)
 }
 
 /* What is left behind the last part is as before. */
-static int write_end(struct work *w)
+static int write_end(struct make_work *w)
 {
     uint8_t bytes[PATCH_NUMBER_MOST];
     const size_t size = patch_put_number(bytes, w->skip);
@@ -233,7 +234,7 @@ static int write_end(struct work *w)
     return file_write(w->fd, at, bytes, size);
 }
 
-static int second_pass(struct work *w, unsigned threads)
+static int second_pass(struct make_work *w, unsigned threads)
 {
     int error = write_head(w);
     if (error != 0)
@@ -245,7 +246,7 @@ static int second_pass(struct work *w, unsigned threads)
 
 /* ---- both */
 
-struct target {
+struct make_target {
     struct destination to;
     struct publication *publication; /* NULL: not begun, or done */
     int fd;
@@ -254,7 +255,7 @@ struct target {
 
 /* The checks of both are complete only if no page is bad. Changed bytes are the worse news: they
  * make all pages wrong, not only those found damaged. */
-static int verdict(struct work *w)
+static int verdict(struct make_work *w)
 {
     int error = 0;
     const bool complete = !found_damage(w);
@@ -268,10 +269,10 @@ static int verdict(struct work *w)
     return error;
 }
 
-static int make(struct work *w, struct target *t, unsigned threads)
+static int write_parts(struct make_work *w, struct make_target *t, unsigned threads)
 {
     start_checks(w, w->checks);
-    team_run(team_size(threads, w->pages / STRETCH), compare, w);
+    team_run(team_size(threads, w->pages / STRETCH), compare_pages, w);
     int error = found_damage(w) ? verdict(w) : 0;
     if (error == 0 && t->publication == NULL)
         error = new_image_publication(&t->publication, &t->to, 0, false, &t->fd);
@@ -284,16 +285,16 @@ static int make(struct work *w, struct target *t, unsigned threads)
     return error == 0 || found_damage(w) ? verdict(w) : error;
 }
 
-static int make_one(struct target *t, const bloomfile_filter *base, const bloomfile_filter *result,
-                    uint32_t features, unsigned threads)
+static int make_one(struct make_target *t, const bloomfile_filter *base,
+                    const bloomfile_filter *result, uint32_t features, unsigned threads)
 {
-    struct work w = { .filters = { base, result },
-                      .kind = part_kind(base->header.layout),
-                      .pages = base->geometry.pages,
-                      .features = features,
-                      .lock = PTHREAD_MUTEX_INITIALIZER,
-                      .written = PTHREAD_COND_INITIALIZER,
-                      .source = { .body_size = base->geometry.body_size } };
+    struct make_work w = { .filters = { base, result },
+                           .kind = part_kind(base->header.layout),
+                           .pages = base->geometry.pages,
+                           .features = features,
+                           .lock = PTHREAD_MUTEX_INITIALIZER,
+                           .written = PTHREAD_COND_INITIALIZER,
+                           .source = { .body_size = base->geometry.body_size } };
     if (w.pages > SIZE_MAX / sizeof *w.changes)
         return BLOOMFILE_ETOOBIG;
     w.changes = malloc((size_t)w.pages * sizeof *w.changes);
@@ -302,7 +303,7 @@ static int make_one(struct target *t, const bloomfile_filter *base, const bloomf
     w.source.changes = w.changes;
     map_expect(&base->map, MAP_SCAN);
     map_expect(&result->map, MAP_SCAN);
-    int error = make(&w, t, threads);
+    int error = write_parts(&w, t, threads);
     map_expect(&base->map, MAP_LOOKUPS);
     map_expect(&result->map, MAP_LOOKUPS);
     free(w.changes);
@@ -312,7 +313,7 @@ static int make_one(struct target *t, const bloomfile_filter *base, const bloomf
 int make_patch(struct destination to, bloomfile_filter *const *base,
                bloomfile_filter *const *result, size_t count, bool series, unsigned threads)
 {
-    struct target t = { .to = to };
+    struct make_target t = { .to = to };
     int error = 0;
     for (size_t i = 0; i < count && error == 0; i++) {
         const uint32_t followed = i + 1 < count ? PATCH_FOLLOWED : 0;

@@ -72,7 +72,8 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
 }
 
 /* V25 to V27, once the geometry is known to be sound. */
-static void check_size(const struct header *h, uint64_t image_size, struct header_faults *faults)
+static void check_image_size(const struct header *h, uint64_t image_size,
+                             struct header_faults *faults)
 {
     const uint64_t own = geometry_of(h->layout, h->m, h->header_size).image_size;
     const uint64_t whole = header_whole_size(h);
@@ -219,7 +220,7 @@ void decode_header(const uint8_t *bytes, uint64_t image_size, struct header *h,
     check_fields(bytes, h, faults);
     partial_check(bytes, h, faults);
     if (geometry_is_sound(h->layout, h->m, h->header_size))
-        check_size(h, image_size, faults);
+        check_image_size(h, image_size, faults);
     check_records(bytes, h, faults);
     partial_check_state(h, faults);
 }

@@ -11,11 +11,11 @@
 #include "format/layout.h"
 
 enum {
-    AT_VERSION = 8,
-    AT_FEATURES = 9,
-    AT_LAYOUT = 10,
-    AT_BASE = 11,
-    AT_RESULT = 19,
+    PATCH_AT_VERSION = 8,
+    PATCH_AT_FEATURES = 9,
+    PATCH_AT_LAYOUT = 10,
+    PATCH_AT_BASE = 11,
+    PATCH_AT_RESULT = 19,
     LEAST_EQUAL = 3, /* bytes between two edits: to say where the next one is takes two */
 };
 
@@ -76,29 +76,29 @@ int patch_decode_start(const uint8_t bytes[PATCH_START], struct patch_head *head
 {
     if (!patch_begins(bytes))
         return BLOOMFILE_EPATCH;
-    if (bytes[AT_VERSION] != PATCH_VERSION)
+    if (bytes[PATCH_AT_VERSION] != PATCH_VERSION)
         return BLOOMFILE_EVERSION;
-    head->features = bytes[AT_FEATURES];
+    head->features = bytes[PATCH_AT_FEATURES];
     if ((head->features & ~(PATCH_OF_LAYER | PATCH_FOLLOWED)) != 0)
         return BLOOMFILE_EFEATURE;
-    head->layout = bytes[AT_LAYOUT];
+    head->layout = bytes[PATCH_AT_LAYOUT];
     if (!layout_known(head->layout) || layout_of(head->layout)->solved)
         return BLOOMFILE_ELAYOUT;
     if (head->features == PATCH_FOLLOWED)
         return BLOOMFILE_EPATCH;
-    head->base = get_name(bytes + AT_BASE);
-    head->result = get_name(bytes + AT_RESULT);
+    head->base = get_name(bytes + PATCH_AT_BASE);
+    head->result = get_name(bytes + PATCH_AT_RESULT);
     return 0;
 }
 
 size_t patch_encode_head(const struct patch_head *head, uint8_t *bytes)
 {
     memcpy(bytes, magic, sizeof magic);
-    bytes[AT_VERSION] = PATCH_VERSION;
-    bytes[AT_FEATURES] = (uint8_t)head->features;
-    bytes[AT_LAYOUT] = (uint8_t)head->layout;
-    put_name(bytes + AT_BASE, &head->base);
-    put_name(bytes + AT_RESULT, &head->result);
+    bytes[PATCH_AT_VERSION] = PATCH_VERSION;
+    bytes[PATCH_AT_FEATURES] = (uint8_t)head->features;
+    bytes[PATCH_AT_LAYOUT] = (uint8_t)head->layout;
+    put_name(bytes + PATCH_AT_BASE, &head->base);
+    put_name(bytes + PATCH_AT_RESULT, &head->result);
     size_t size = PATCH_START;
     size += patch_put_number(bytes + size, head->body_size);
     size += patch_put_number(bytes + size, head->edits_size);

@@ -34,7 +34,7 @@ static size_t live_contains_many(const struct kernel_view *view, const uint64_t 
 /* ---- Slices (doc/format/slices.md 1): "maybe" to digests of other slices; lookups of its own
  * digests are those in the whole filter. */
 
-static bool is_own(const bloomfile_filter *f, uint64_t digest)
+static bool is_own_digest(const bloomfile_filter *f, uint64_t digest)
 {
     const uint64_t block = probe_reduce(digest, f->header.whole_blocks) - f->header.first_block;
     return block < f->geometry.units;
@@ -42,7 +42,7 @@ static bool is_own(const bloomfile_filter *f, uint64_t digest)
 
 static bool slice_contains(const bloomfile_filter *f, uint64_t digest)
 {
-    if (!is_own(f, digest))
+    if (!is_own_digest(f, digest))
         return true;
     if (!guard_only_doubt(f->guard))
         return unchecked_contains(f, digest);
@@ -52,7 +52,7 @@ static bool slice_contains(const bloomfile_filter *f, uint64_t digest)
 
 static bool slice_contains_nowait(const bloomfile_filter *f, uint64_t digest)
 {
-    return !is_own(f, digest) || unchecked_contains_nowait(f, digest);
+    return !is_own_digest(f, digest) || unchecked_contains_nowait(f, digest);
 }
 
 static size_t own_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
@@ -64,15 +64,15 @@ static size_t own_contains_many(const bloomfile_filter *f, const uint64_t *diges
     return f->kernel->contains_many(&view, digests, n, hits);
 }
 
-static size_t contains_chunk(const bloomfile_filter *f, const uint64_t *digests, size_t n,
-                             bool *hits)
+static size_t slice_contains_chunk(const bloomfile_filter *f, const uint64_t *digests, size_t n,
+                                   bool *hits)
 {
     uint64_t own[UNCHECKED_CHUNK];
     size_t at[UNCHECKED_CHUNK], count = 0;
     for (size_t i = 0; i < n; i++) {
         own[count] = digests[i];
         at[count] = i;
-        count += is_own(f, digests[i]);
+        count += is_own_digest(f, digests[i]);
     }
     if (count == n || hits == NULL)
         return n - count + own_contains_many(f, own, count, hits);
@@ -87,7 +87,7 @@ static size_t contains_chunk(const bloomfile_filter *f, const uint64_t *digests,
 static size_t slice_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
                                   bool *hits)
 {
-    return unchecked_in_chunks(f, digests, n, hits, contains_chunk);
+    return unchecked_in_chunks(f, digests, n, hits, slice_contains_chunk);
 }
 
 /* ---- Layers: a layer has only some of the keys of its series. */
@@ -131,16 +131,16 @@ static size_t unnamed_contains_many(const bloomfile_filter *f, const uint64_t *d
 
 /* ---- The choice. */
 
-static const struct doubtful_lookup in_pages = { unchecked_contains, unchecked_contains_many,
-                                                 unchecked_contains_nowait };
-static const struct doubtful_lookup in_slice = { slice_contains, slice_contains_many,
-                                                 slice_contains_nowait };
-static const struct doubtful_lookup in_layer = { layer_contains, layer_contains_many,
-                                                 layer_contains };
+static const struct doubtful_lookup lookup_in_pages = { unchecked_contains, unchecked_contains_many,
+                                                        unchecked_contains_nowait };
+static const struct doubtful_lookup lookup_in_slice = { slice_contains, slice_contains_many,
+                                                        slice_contains_nowait };
+static const struct doubtful_lookup lookup_in_layer = { layer_contains, layer_contains_many,
+                                                        layer_contains };
 const struct doubtful_lookup lookup_unnamed = { unnamed_contains, unnamed_contains_many,
                                                 unnamed_contains };
 
-static void start(bloomfile_filter *f, const struct doubtful_lookup *lookup, bool named)
+static void start_lookup(bloomfile_filter *f, const struct doubtful_lookup *lookup, bool named)
 {
     const bool known = named || !hash_is_applications(f->header.hash_id);
     f->doubtful = known ? lookup : &lookup_unnamed;
@@ -176,11 +176,15 @@ void lookup_start_image(bloomfile_filter *f, bool named)
         f->contains_many = live_contains_many;
     if (layer || slice)
         guard_doubt(f->guard);
-    start(f, layer ? &in_layer : slice ? &in_slice : &in_pages, named || layer);
+    start_lookup(f,
+                 layer   ? &lookup_in_layer
+                 : slice ? &lookup_in_slice
+                         : &lookup_in_pages,
+                 named || layer);
 }
 
 void lookup_start_series(bloomfile_filter *f, const struct doubtful_lookup *in_layers, bool named)
 {
     guard_doubt(f->guard);
-    start(f, in_layers, named);
+    start_lookup(f, in_layers, named);
 }

@@ -13,8 +13,8 @@
 
 /* ---- both */
 
-static int copy(const bloomfile_filter *f, struct destination to,
-                const struct bloomfile_metadata *m)
+static int copy_image(const bloomfile_filter *f, struct destination to,
+                      const struct bloomfile_metadata *m)
 {
     struct header h;
     if (header_is_layer(&f->header))
@@ -38,16 +38,16 @@ static int rescue_image(const bloomfile_filter *f, const char *path, unsigned fl
     return error != 0 ? error : rescue(to, f, 0, false);
 }
 
-static void recheck(const bloomfile_filter *f)
+static void recheck_image(const bloomfile_filter *f)
 {
     guard_recheck(f->guard);
 }
 
 /* The operations that both rows share. */
 #define OF_EITHER                                                                                  \
-    .copy = copy, .rescue = rescue_image, .status = changed_or_damaged, .recheck = recheck,        \
-    .is_stale = changed_is_stale, .info = inspection_info, .measure = inspection_measure,          \
-    .close = handle_close
+    .copy = copy_image, .rescue = rescue_image, .status = changed_or_damaged,                      \
+    .recheck = recheck_image, .is_stale = changed_is_stale, .info = inspection_info,               \
+    .measure = inspection_measure, .close = handle_close
 
 /* ---- sealed */
 
@@ -110,7 +110,7 @@ const struct handle_operations operations_sealed = {
 
 /* ---- live */
 
-static int seal(bloomfile_filter *f, const uint8_t *watermark)
+static int seal_live(bloomfile_filter *f, const uint8_t *watermark)
 {
     const int error = sealing(f, watermark);
     if (f->live == NULL)
@@ -129,7 +129,7 @@ const struct handle_operations operations_live = {
     .remove = removing,
     .sync = sync_all,
     .finish = sync_finish,
-    .seal = seal,
+    .seal = seal_live,
     OF_EITHER,
     .verify = inspection_verify_live,
     .images = live_images,

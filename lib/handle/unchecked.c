@@ -17,8 +17,8 @@ static inline bool is_set_or_bad(const struct kernel_view *view, enum kernel_den
     return !guard_ok(guard, x / density) || kernel_is_set(view->body, density, x);
 }
 
-static inline void next_round(const struct kernel_view *view, enum kernel_density density,
-                              struct kernel_runners *r, unsigned width, void *guard)
+static inline void next_checked_round(const struct kernel_view *view, enum kernel_density density,
+                                      struct kernel_runners *r, unsigned width, void *guard)
 {
     kernel_rounds_next(view, density, r, width, is_set_or_bad, guard);
 }
@@ -180,9 +180,10 @@ static size_t contains_chunk(const bloomfile_filter *f, const uint64_t *digests,
     f->kernel->expect(&view, digests, n < AHEAD ? n : AHEAD);
     switch (f->kernel->density) {
     case KERNEL_BITS:
-        return kernel_rounds(&f->view, KERNEL_BITS, digests, n, hits, false, next_round, f->guard);
+        return kernel_rounds(&f->view, KERNEL_BITS, digests, n, hits, false, next_checked_round,
+                             f->guard);
     case KERNEL_COUNTERS:
-        return kernel_rounds(&f->view, KERNEL_COUNTERS, digests, n, hits, false, next_round,
+        return kernel_rounds(&f->view, KERNEL_COUNTERS, digests, n, hits, false, next_checked_round,
                              f->guard);
     default:
         return local_contains(f, digests, n, hits);

@@ -162,7 +162,7 @@ int body_check_end(struct body_check *check, struct bloomfile_fault *fault)
 
 /* ---- by several */
 
-static uint64_t offset_of(const struct body_pass *pass, uint64_t page)
+static uint64_t page_offset(const struct body_pass *pass, uint64_t page)
 {
     const uint64_t offset = page * CHECKSUM_PAGE;
     return offset < pass->geometry.body_size ? offset : pass->geometry.body_size;
@@ -172,7 +172,7 @@ static uint64_t offset_of(const struct body_pass *pass, uint64_t page)
  * rest. */
 void body_pass_skip(struct body_pass *pass, uint64_t page)
 {
-    const uint64_t size = offset_of(pass, page) - offset_of(pass, pass->page);
+    const uint64_t size = page_offset(pass, page) - page_offset(pass, pass->page);
     if (size > 0)
         checksum_append(&pass->sum, 0, size);
     pass->page = page;

@@ -63,7 +63,7 @@ static void set_error(struct guard *g, int error)
 }
 
 /* Sets or clears a page's bit; returns whether that changed it. */
-static bool change(_Atomic uint64_t *map, uint64_t page, bool set)
+static bool change_bit(_Atomic uint64_t *map, uint64_t page, bool set)
 {
     const uint64_t bit = 1ULL << page % 64;
     uint64_t before =
@@ -71,26 +71,26 @@ static bool change(_Atomic uint64_t *map, uint64_t page, bool set)
     return ((before & bit) != 0) != set;
 }
 
-static bool has(_Atomic uint64_t *map, uint64_t page)
+static bool has_bit(_Atomic uint64_t *map, uint64_t page)
 {
     return (atomic_load(&map[page / 64]) >> page % 64 & 1) != 0;
 }
 
 static bool known_bad(const struct guard *g, uint64_t page)
 {
-    return has(g->known_bad, page);
+    return has_bit(g->known_bad, page);
 }
 
 static void set_bad(struct guard *g, uint64_t page)
 {
     set_error(g, BLOOMFILE_EPAGE);
-    const bool first = change(g->known_bad, page, true);
-    const bool good_until_now = change(g->known_good, page, false);
+    const bool first = change_bit(g->known_bad, page, true);
+    const bool good_until_now = change_bit(g->known_good, page, false);
     if (first)
         atomic_fetch_add(&g->bad, 1);
     if (g->trust ? first : good_until_now)
         atomic_fetch_add(&g->doubts, 1);
-    if (good_until_now || has(g->was_good, page))
+    if (good_until_now || has_bit(g->was_good, page))
         guard_distrust(g, BLOOMFILE_ECHANGED);
 }
 
@@ -98,9 +98,9 @@ static void set_bad(struct guard *g, uint64_t page)
  * they are never too few, not even for a moment. */
 static void set_good(struct guard *g, uint64_t page)
 {
-    if (g->trust || known_bad(g, page) || !change(g->known_good, page, true))
+    if (g->trust || known_bad(g, page) || !change_bit(g->known_good, page, true))
         return;
-    bool undone = known_bad(g, page) && change(g->known_good, page, false);
+    bool undone = known_bad(g, page) && change_bit(g->known_good, page, false);
     if (!undone)
         atomic_fetch_sub(&g->doubts, 1);
 }
@@ -115,9 +115,9 @@ static void remember_head(struct guard *g, uint64_t page)
 /* An answer may rely on what the page was before guard_renew(), which passed it by. */
 static void take_back(struct guard *g, uint64_t page)
 {
-    change(g->was_good, page, true);
+    change_bit(g->was_good, page, true);
     guard_doubt(g); /* so that there are never too few */
-    if (!change(g->known_good, page, false))
+    if (!change_bit(g->known_good, page, false))
         guard_undoubt(g);
     if (known_bad(g, page))
         guard_distrust(g, BLOOMFILE_ECHANGED);

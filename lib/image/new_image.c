@@ -174,7 +174,7 @@ int replaced_read_header(int fd, uint64_t size, struct header *h)
 }
 
 /* Opens only regular files. */
-static int read_file(const char *path, struct header *h)
+static int read_replaced(const char *path, struct header *h)
 {
     struct stat status;
     int fd;
@@ -215,7 +215,7 @@ int replaced_check(const char *path, unsigned flags)
     struct header h = { 0 };
     if ((flags & BLOOMFILE_TO_REPLACE) == 0)
         return 0;
-    int error = read_file(path, &h);
+    int error = read_replaced(path, &h);
     if (error != 0)
         return error < 0 || error == ENOENT || error == EACCES ? 0 : error;
     if (!is_first_of_series(&h))

@@ -43,7 +43,7 @@ void metadata_put(struct header *h, const struct bloomfile_metadata *m)
 }
 
 /* The whole must be planned before there are keys, and no slice can count those of the others. */
-static int check_slice(const struct bloomfile_params *p)
+static int check_slices_wanted(const struct bloomfile_params *p)
 {
     if (p->slices > PARTIAL_MOST_SLICES || !layout_has_slices(p->layout))
         return invalid(BLOOMFILE_EVALUE, "slices");
@@ -52,7 +52,7 @@ static int check_slice(const struct bloomfile_params *p)
     return p->capacity == 0 ? invalid(BLOOMFILE_EVALUE, "capacity") : 0;
 }
 
-static int check(const struct bloomfile_params *p)
+static int check_params(const struct bloomfile_params *p)
 {
     if (p->threads > TEAM_MOST)
         return invalid(BLOOMFILE_EVALUE, "threads");
@@ -77,7 +77,7 @@ static int check(const struct bloomfile_params *p)
     if (p->capacity > GEOMETRY_MAX_CAPACITY)
         return invalid(BLOOMFILE_EVALUE, "capacity");
     const int error = check_label(p->label);
-    return error == 0 && (p->slice != 0 || p->slices != 0) ? check_slice(p) : error;
+    return error == 0 && (p->slice != 0 || p->slices != 0) ? check_slices_wanted(p) : error;
 }
 
 int params_take(struct bloomfile_params *p, const struct bloomfile_params *given)
@@ -88,7 +88,7 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
     p->struct_size = sizeof *p; /* a newer caller's is larger */
     if (p->layout == 0)
         p->layout = LAYOUT_DEFAULT;
-    return check(p);
+    return check_params(p);
 }
 
 int params_refuse_of_builder(const struct bloomfile_params *p)

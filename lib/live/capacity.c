@@ -45,7 +45,7 @@ static uint64_t estimate(const bloomfile_filter *f)
 /* The record lacks the keys that other writers have not committed, and the counts of killed ones.
  * In the layout counting it may also have too many: other writers have removed keys since, or a
  * remover committed first, so that n stayed at 0 and then got the keys that it had removed. */
-static uint64_t count_keys(const bloomfile_filter *f, const struct record *now)
+static uint64_t count_keys_now(const bloomfile_filter *f, const struct record *now)
 {
     if (now->writers <= 1 && (now->flags & RECORD_N_ESTIMATED) == 0)
         return now->n;
@@ -59,7 +59,7 @@ static uint64_t count_room(const bloomfile_filter *f)
     struct record now;
     if (live_count(f, &now) != 0)
         return 1; /* adding or syncing returns the error */
-    const uint64_t keys = count_keys(f, &now), writers = now.writers > 1 ? now.writers : 1;
+    const uint64_t keys = count_keys_now(f, &now), writers = now.writers > 1 ? now.writers : 1;
     if (keys >= f->live->limit)
         return 0;
     const uint64_t left = f->live->limit - keys, most = f->live->limit / OVERSHOOT;
@@ -78,7 +78,7 @@ static size_t count_there(const bloomfile_filter *f, const uint64_t *digests, si
     return there;
 }
 
-static int64_t take(const bloomfile_filter *f, size_t some)
+static int64_t take_room(const bloomfile_filter *f, size_t some)
 {
     struct session *s = f->live->session;
     pthread_mutex_lock(&s->asking);
@@ -95,7 +95,7 @@ static int64_t take(const bloomfile_filter *f, size_t some)
 
 void capacity_renew(const bloomfile_filter *f)
 {
-    (void)take(f, 1);
+    (void)take_room(f, 1);
 }
 
 int capacity_take(const bloomfile_filter *f, const uint64_t *digests, size_t *some)
@@ -106,7 +106,7 @@ int capacity_take(const bloomfile_filter *f, const uint64_t *digests, size_t *so
     }
     const size_t there =
         atomic_load(&f->live->session->has_room) ? 0 : count_there(f, digests, *some);
-    const int64_t room = there > 0 ? (int64_t)there : take(f, *some);
+    const int64_t room = there > 0 ? (int64_t)there : take_room(f, *some);
     if (room <= 0)
         return BLOOMFILE_EFULL;
     *some = (uint64_t)room < *some ? (size_t)room : *some;

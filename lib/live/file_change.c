@@ -59,7 +59,7 @@ void changed_note_sealed(bloomfile_filter *f)
 
 /* ---- what is in it */
 
-static int check_size(const bloomfile_filter *f)
+static int check_file_size(const bloomfile_filter *f)
 {
     off_t size;
     const int error = file_check_size(f->live->fd, &f->live->own, &size);
@@ -76,7 +76,7 @@ static int check_header(const bloomfile_filter *f, struct header *now)
         return 0;
     if (!map_is_there(&f->map, f->map.bytes, f->header.header_size))
         return BLOOMFILE_ECHANGED;
-    const int error_of_size = f->live != NULL ? check_size(f) : 0;
+    const int error_of_size = f->live != NULL ? check_file_size(f) : 0;
     if (error_of_size != 0)
         return error_of_size;
     if (!header_is_still(&f->header, f->map.bytes))

@@ -52,7 +52,8 @@ int flush_end(const bloomfile_filter *f, struct header *now, struct record next)
     return error;
 }
 
-static int begin(const bloomfile_filter *f, const struct protocol_lock *lock, struct header *now)
+static int begin_sync(const bloomfile_filter *f, const struct protocol_lock *lock,
+                      struct header *now)
 {
     int error = protocol_lock_records(lock);
     if (error != 0)
@@ -90,7 +91,7 @@ int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark)
     struct protocol_lock lock;
     int error = protocol_lock_take(&lock, f); /* sync 1: one writer at a time */
     if (error == 0)
-        error = begin(f, &lock, &now);
+        error = begin_sync(f, &lock, &now);
     if (error == 0) {
         int body_error = flush_body(f, &now);
         error = protocol_lock_records(&lock);
@@ -153,8 +154,8 @@ static int verify(const struct header *h, const uint8_t *body)
 }
 
 /* Holds the locks. Another process may have completed it before that. */
-static int complete(int fd, const struct file_identity *own, const struct map *map,
-                    struct header *h)
+static int complete_seal(int fd, const struct file_identity *own, const struct map *map,
+                         struct header *h)
 {
     struct header_faults faults = { 0 };
     uint8_t bytes[HEADER_MAX];
@@ -184,7 +185,7 @@ int seal_recovery_complete(int fd, struct header *h)
     if (error == 0) {
         error = map_file(&map, fd, 0, size, (struct map_wish){ .writable = true });
         if (error == 0) {
-            error = complete(fd, &own, &map, h);
+            error = complete_seal(fd, &own, &map, h);
             map_release(&map);
         }
         lock_drop(fd, LOCK_RECORDS, 1);

@@ -74,7 +74,7 @@ static void open_for_call(struct protocol_lock *t, const bloomfile_filter *f, bo
 }
 
 /* Without an opening of its own, the lock uses that of the handle. */
-static int start(struct protocol_lock *t, const bloomfile_filter *f, bool reads)
+static int start_lock(struct protocol_lock *t, const bloomfile_filter *f, bool reads)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     *t = (struct protocol_lock){ .fd = -1, .refused = ENOMEM };
@@ -104,25 +104,25 @@ static void close_own(struct protocol_lock *t)
 
 int protocol_lock_take(struct protocol_lock *t, const bloomfile_filter *f)
 {
-    const int error = start(t, f, false);
+    const int error = start_lock(t, f, false);
     return error != 0 ? error : lock_wait(t->fd, LOCK_SYNCS, 1);
 }
 
 int protocol_lock_join(struct protocol_lock *t, const bloomfile_filter *f)
 {
-    const int error = start(t, f, false);
+    const int error = start_lock(t, f, false);
     return error != 0 ? error : lock_wait_shared(t->fd, LOCK_SYNCS);
 }
 
 int protocol_lock_read(struct protocol_lock *t, const bloomfile_filter *f)
 {
-    const int error = start(t, f, true);
+    const int error = start_lock(t, f, true);
     return error != 0 ? error : lock_wait_shared(t->fd, LOCK_SYNCS);
 }
 
 int protocol_lock_commit(struct protocol_lock *t, const bloomfile_filter *f)
 {
-    const int error = start(t, f, false);
+    const int error = start_lock(t, f, false);
     return error != 0 ? error : protocol_lock_records(t);
 }
 

@@ -75,19 +75,19 @@ int live_load_to_commit(const bloomfile_filter *f, struct header *now)
 /* ---- committing */
 
 /* Where records are written. */
-struct place {
+struct record_place {
     int fd;
     const struct file_identity *own;
     const struct map *map; /* of the header, at least, and writable */
 };
 
-static struct place place_of(const bloomfile_filter *f)
+static struct record_place place_of(const bloomfile_filter *f)
 {
-    return (struct place){ f->live->fd, &f->live->own, &f->map };
+    return (struct record_place){ f->live->fd, &f->live->own, &f->map };
 }
 
 /* commit 2: over the record that is not in force. */
-static int write_record(struct place at, const struct header *now, const struct record *next)
+static int write_record(struct record_place at, const struct header *now, const struct record *next)
 {
     struct record r = *next;
     if (next->sequence == HEADER_SEALED_SEQUENCE)
@@ -99,7 +99,7 @@ static int write_record(struct place at, const struct header *now, const struct 
 
 /* poison 1: over the record that is not in force, poison 2: and to disk; poison 3: over the one
  * that was, too, poison 4: and to disk. */
-static void poison(struct place at, struct header *now)
+static void poison(struct record_place at, struct header *now)
 {
     now->record.state = BLOOMFILE_STATE_POISONED;
     for (unsigned slots = 0; slots < 2; slots++) {
@@ -126,7 +126,7 @@ static void poison_at(const bloomfile_filter *f, int fd)
         return;
     if (map_file(&map, fd, 0, HEADER_MAX, (struct map_wish){ .writable = true }) == 0) {
         if (live_load_to_commit(f, &now) == 0)
-            poison((struct place){ fd, &f->live->own, &map }, &now);
+            poison((struct record_place){ fd, &f->live->own, &map }, &now);
         map_release(&map);
     }
 }
@@ -187,7 +187,7 @@ int live_commit(const bloomfile_filter *f, struct header *now, struct record nex
 }
 
 /* value + by, clamped to [0, limit]; clamping means that counts are missing. */
-static uint64_t moved(uint64_t value, int64_t by, uint64_t limit, uint32_t *flags)
+static uint64_t moved_count(uint64_t value, int64_t by, uint64_t limit, uint32_t *flags)
 {
     uint64_t sum;
     bool out_of_range = by < 0 ? __builtin_sub_overflow(value, -(uint64_t)by, &sum)
@@ -203,9 +203,9 @@ static uint64_t moved(uint64_t value, int64_t by, uint64_t limit, uint32_t *flag
 struct record live_add_counts(const struct header *h, struct record r,
                               const struct kernel_change *counted)
 {
-    r.n = moved(r.n, counted->keys, UINT64_MAX, &r.flags);
-    r.ones = moved(r.ones, counted->ones, h->m, &r.flags);
-    r.overflow = moved(r.overflow, counted->overflow, r.ones, &r.flags);
+    r.n = moved_count(r.n, counted->keys, UINT64_MAX, &r.flags);
+    r.ones = moved_count(r.ones, counted->ones, h->m, &r.flags);
+    r.overflow = moved_count(r.overflow, counted->overflow, r.ones, &r.flags);
     return r;
 }
 

@@ -27,7 +27,7 @@ size_t session_mapped(void)
 /* ---- counts */
 
 /* Without a locked instruction, which would take longer than all else that a repeated add does. */
-static void raise(atomic_llong *own, int64_t by)
+static void raise_count(atomic_llong *own, int64_t by)
 {
     const long long value = atomic_load_explicit(own, memory_order_relaxed);
     atomic_store_explicit(own, value + by, memory_order_relaxed);
@@ -45,9 +45,9 @@ bool session_count(struct session *s, const struct kernel_change *change)
     struct session_place *place;
     if (session_owns(shard)) {
         place = &shard->own;
-        raise(&place->counts.keys, change->keys);
-        raise(&place->counts.ones, change->ones);
-        raise(&place->counts.overflow, change->overflow);
+        raise_count(&place->counts.keys, change->keys);
+        raise_count(&place->counts.ones, change->ones);
+        raise_count(&place->counts.overflow, change->overflow);
     } else {
         place = &shard->others;
         raise_shared(&place->counts.keys, change->keys);
@@ -83,7 +83,8 @@ struct kernel_change session_counted(const struct session *s)
     return sum;
 }
 
-static int64_t take(const atomic_llong *own, const atomic_llong *others, atomic_llong *taken)
+static int64_t take_counted(const atomic_llong *own, const atomic_llong *others,
+                            atomic_llong *taken)
 {
     const int64_t value = atomic_load(own) + atomic_load(others);
     return value - atomic_exchange(taken, value);
@@ -94,9 +95,9 @@ static struct kernel_change take_all(struct session *s)
     struct kernel_change sum = { 0 };
     for (struct session_shard *t = s->shards; t < s->shards + SESSION_SHARDS; t++) {
         const struct session_counts *own = &t->own.counts, *others = &t->others.counts;
-        sum.keys += take(&own->keys, &others->keys, &t->taken.keys);
-        sum.ones += take(&own->ones, &others->ones, &t->taken.ones);
-        sum.overflow += take(&own->overflow, &others->overflow, &t->taken.overflow);
+        sum.keys += take_counted(&own->keys, &others->keys, &t->taken.keys);
+        sum.ones += take_counted(&own->ones, &others->ones, &t->taken.ones);
+        sum.overflow += take_counted(&own->overflow, &others->overflow, &t->taken.overflow);
     }
     return sum;
 }

@@ -26,14 +26,14 @@ static size_t page_size(void)
 }
 
 /* Rounded up to whole pages. */
-static size_t in_pages(size_t size)
+static size_t rounded_to_pages(size_t size)
 {
     return (size + page_size() - 1) / page_size() * page_size();
 }
 
 struct map_cost map_cost(const struct map *map)
 {
-    const size_t size = map->base != NULL ? in_pages(map->base_size) : 0;
+    const size_t size = map->base != NULL ? rounded_to_pages(map->base_size) : 0;
     const bool divided = map->copied && size > HUGE_PAGE && size % HUGE_PAGE != 0;
     return (struct map_cost){ .mapped = size, .mappings = size == 0 ? 0 : divided ? 2 : 1 };
 }
@@ -97,7 +97,7 @@ static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, str
  * has bytes. */
 static int map_memory(struct map *map, size_t size, bool locked)
 {
-    const size_t huge = size / HUGE_PAGE * HUGE_PAGE, base_size = in_pages(size);
+    const size_t huge = size / HUGE_PAGE * HUGE_PAGE, base_size = rounded_to_pages(size);
     const size_t spare = huge > 0 ? HUGE_PAGE : 0;
     uint8_t *wide =
         mmap(NULL, base_size + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -115,7 +115,7 @@ static int map_memory(struct map *map, size_t size, bool locked)
     return locked ? lock_pages(map, size) : 0;
 }
 
-static int read_file(struct map *map, int fd, uint64_t offset, size_t size, bool locked)
+static int read_into_map(struct map *map, int fd, uint64_t offset, size_t size, bool locked)
 {
     int error = map_memory(map, size, locked);
     return error != 0 ? error : file_read(fd, offset, map_bytes(map), size);
@@ -138,7 +138,7 @@ int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, struct map
     *map = (struct map){ 0 };
     if (size > SIZE_MAX / 2 - HUGE_PAGE)
         return BLOOMFILE_ETOOBIG;
-    return keep(map, wish.copied ? read_file(map, fd, offset, (size_t)size, wish.locked)
+    return keep(map, wish.copied ? read_into_map(map, fd, offset, (size_t)size, wish.locked)
                                  : map_shared(map, fd, offset, (size_t)size, wish));
 }
 

@@ -26,7 +26,7 @@ static int unless(bool valid, const char *member)
     return valid ? 0 : invalid(BLOOMFILE_EVALUE, member);
 }
 
-static int check(const struct bloomfile_destination *to)
+static int check_destination(const struct bloomfile_destination *to)
 {
     const uint32_t flags = to->kind == BLOOMFILE_TO_PATH ? BLOOMFILE_TO_REPLACE : 0;
     if ((to->flags & ~flags) != 0)
@@ -50,7 +50,7 @@ int destination_take(struct destination *d, struct bloomfile_destination *given)
     *d = (struct destination){ .given = given };
     if (!versioned_take(&d->to, sizeof d->to, given, given->struct_size, LEAST))
         return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
-    return check(&d->to);
+    return check_destination(&d->to);
 }
 
 int destination_fits(const struct destination *d, uint64_t size)
@@ -64,7 +64,7 @@ int destination_fits(const struct destination *d, uint64_t size)
     return ERANGE;
 }
 
-static bool is_own(const struct destination *d, const void *bytes)
+static bool is_own_buffer(const struct destination *d, const void *bytes)
 {
     return bytes != d->to.memory;
 }
@@ -81,7 +81,7 @@ void destination_give(const struct destination *d, void *bytes, size_t size)
     d->given->size = size;
     if (d->to.memory == NULL)
         return;
-    if (is_own(d, bytes))
+    if (is_own_buffer(d, bytes))
         memcpy(d->to.memory, bytes, size);
     destination_drop(d, bytes);
     d->given->memory = d->to.memory;
@@ -89,6 +89,6 @@ void destination_give(const struct destination *d, void *bytes, size_t size)
 
 void destination_drop(const struct destination *d, void *bytes)
 {
-    if (is_own(d, bytes))
+    if (is_own_buffer(d, bytes))
         free(bytes);
 }

@@ -386,7 +386,7 @@ static int copy_to_memory(const struct publication *p, uint64_t all)
     return error;
 }
 
-static int copy(const struct publication *p)
+static int copy_to_folder(const struct publication *p)
 {
     struct stat status;
     const int error = file_stat(p->fd, &status);
@@ -424,7 +424,7 @@ static int publish_at_path(struct publication *p)
 
 int publish_finish(struct publication *p)
 {
-    int error = p->copied ? copy(p) : publish_at_path(p);
+    int error = p->copied ? copy_to_folder(p) : publish_at_path(p);
     publish_abandon(p);
     return error;
 }

@@ -33,7 +33,7 @@ static int open_old(int directory, const char *name, int *fd)
 }
 
 /* EWOULDBLOCK: the name passed to another file before the lock was taken. */
-static int check_name(int fd, int directory, const char *name)
+static int check_locked_name(int fd, int directory, const char *name)
 {
     struct stat own, named;
     if (fstat(fd, &own) != 0 || fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) != 0)
@@ -48,7 +48,7 @@ static int try(int directory, const char *name, int *claim)
     if (error != 0 || *claim < 0)
         return error;
     const bool locked = flock(*claim, LOCK_EX | LOCK_NB) == 0;
-    error = locked ? check_name(*claim, directory, name) : errno;
+    error = locked ? check_locked_name(*claim, directory, name) : errno;
     if (locked && error == 0)
         return 0;
     close(*claim);

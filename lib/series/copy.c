@@ -31,7 +31,7 @@ static uint64_t stride(const struct layers *l, size_t i)
     return i + 1 < l->count ? header_layer_stride(&layer->header) : image_size(layer);
 }
 
-static void describe(struct header *h, const struct layers *l, size_t i, uint64_t rest)
+static void describe_layer(struct header *h, const struct layers *l, size_t i, uint64_t rest)
 {
     h->series = h->period = h->began = 0;
     h->generations = 0;
@@ -52,7 +52,7 @@ static int copy_layers(const struct layers *l, int fd, uint64_t size, struct blo
     for (size_t i = 0; i < l->count && error == 0; i++) {
         struct header h;
         error = source_describe(l->list[i], &h);
-        describe(&h, l, i, size - at);
+        describe_layer(&h, l, i, size - at);
         m.watermark = i + 1 == l->count ? watermark : none;
         metadata_put(&h, &m);
         h.link = link;
@@ -64,8 +64,8 @@ static int copy_layers(const struct layers *l, int fd, uint64_t size, struct blo
     return error;
 }
 
-static int copy(const struct layers *l, const struct destination *to, uint64_t size,
-                const struct bloomfile_metadata *m)
+static int copy_to_destination(const struct layers *l, const struct destination *to, uint64_t size,
+                               const struct bloomfile_metadata *m)
 {
     struct publication *p;
     int fd, error = new_image_publication(&p, to, size, false, &fd);
@@ -90,7 +90,7 @@ int series_copy(const bloomfile_filter *f, struct destination to,
         return error;
     for (size_t i = 0; i < l->count; i++)
         size += stride(l, i);
-    error = copy(l, &to, size, m);
+    error = copy_to_destination(l, &to, size, m);
     layers_leave(f, l);
     return error;
 }
@@ -105,8 +105,8 @@ struct rescued {
     struct stat file;
 };
 
-static int make(struct rescued *r, const struct series *to, const bloomfile_filter *layer,
-                uint64_t identity, bool succeeded, bool replace)
+static int make_rescued(struct rescued *r, const struct series *to, const bloomfile_filter *layer,
+                        uint64_t identity, bool succeeded, bool replace)
 {
     const struct header *h = &layer->header;
     const uint64_t size = geometry_of(h->layout, h->m, GEOMETRY_FILE_HEADER).image_size;
@@ -169,7 +169,7 @@ static int rescue_layers(const struct series *to, const struct layers *l, bool r
         error = check_further(to, l->count);
     /* The newest first: its watermark is read before the layers that it speaks of. */
     for (size_t i = l->count; i-- > 0 && error == 0;)
-        error = make(&all[i], to, l->list[i], identity, i + 1 < l->count, replace);
+        error = make_rescued(&all[i], to, l->list[i], identity, i + 1 < l->count, replace);
     signals_hold(&before); /* all or none, unless another thread takes one */
     if (error == 0)
         error = give_names(all, l->count, replace);

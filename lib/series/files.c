@@ -374,7 +374,7 @@ static int find_forgetting(const struct series *s, const struct layers *known, s
 /* ---- both */
 
 /* A writer that has not committed has set bits, but its keys are in no record. */
-static bool has_keys(const bloomfile_filter *layer)
+static bool layer_has_keys(const bloomfile_filter *layer)
 {
     struct header now;
     if (live_load(layer, &now) == 0 && (now.record.n > 0 || now.record.ones > 0))
@@ -391,7 +391,7 @@ static int check_marks(const struct series *s, const struct layers *l)
 {
     /* The mark is looked at again below: it is there before any key. */
     const bool all = (s->flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) == 0 && l->count > 1 &&
-                     !live_succeeded(l->list[l->count - 2]) && has_keys(layers_newest(l));
+                     !live_succeeded(l->list[l->count - 2]) && layer_has_keys(layers_newest(l));
     for (size_t i = 0; i + (all ? 1 : 2) < l->count; i++)
         if (!live_succeeded(l->list[i]))
             return files_blame(s, BLOOMFILE_REASON_OLDER_COPY, l->list[i]->header.layer,

@@ -33,7 +33,7 @@ struct layers *layers_copy(const struct layers *l, size_t more)
     return copy;
 }
 
-static bool has(const struct layers *l, const bloomfile_filter *layer)
+static bool has_layer(const struct layers *l, const bloomfile_filter *layer)
 {
     for (size_t i = 0; l != NULL && i < l->count; i++)
         if (l->list[i] == layer)
@@ -44,7 +44,7 @@ static bool has(const struct layers *l, const bloomfile_filter *layer)
 void layers_free(struct layers *l, const struct layers *kept)
 {
     for (size_t i = 0; i < l->count; i++)
-        if (!has(kept, l->list[i]))
+        if (!has_layer(kept, l->list[i]))
             handle_close(l->list[i]);
     free(l);
 }

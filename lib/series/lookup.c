@@ -14,7 +14,7 @@
 
 /* ---- layers that have come since */
 
-static int find(const bloomfile_filter *f, const struct layers *seen)
+static int find_newer(const bloomfile_filter *f, const struct layers *seen)
 {
     struct series *s = f->series;
     struct layers *next = NULL;
@@ -35,7 +35,7 @@ int lookup_follow(const bloomfile_filter *f, const struct layers *seen)
     pthread_mutex_lock(&p->finding);
     /* The set that was seen may be gone, and a newer one in its place in memory. */
     const bool is_seen = layers_now(f) == seen && live_succeeded(layers_newest(seen));
-    int error = is_seen ? find(f, seen) : 0;
+    int error = is_seen ? find_newer(f, seen) : 0;
     layers_tidy(f);
     pthread_mutex_unlock(&p->finding);
     if (error != 0) {
@@ -129,7 +129,8 @@ static size_t keep_absent(const uint64_t *digests, const bool *hits, size_t n, s
 }
 
 /* Sets hits[i] for what a layer before `to` has. Returns how many of hits[] are set. */
-static size_t ask(const struct layers *l, size_t to, const uint64_t *digests, size_t n, bool *hits)
+static size_t look_in_older(const struct layers *l, size_t to, const uint64_t *digests, size_t n,
+                            bool *hits)
 {
     bool more[ADDING_MOST];
     size_t found = 0;
@@ -156,9 +157,9 @@ static size_t ask_all(const struct layers *l, const uint64_t *digests, size_t n,
     if (l->count == 1 || found == n)
         return found;
     if (found < n / 4)
-        return ask(l, l->count - 1, digests, n, hits);
+        return look_in_older(l, l->count - 1, digests, n, hits);
     const size_t left = keep_absent(digests, hits, n, at, absent);
-    const size_t also = ask(l, l->count - 1, absent, left, rest);
+    const size_t also = look_in_older(l, l->count - 1, absent, left, rest);
     for (size_t i = 0; i < left; i++)
         hits[at[i]] = rest[i];
     return found + also;
@@ -170,7 +171,7 @@ static size_t absent_of(const struct layers *l, const uint64_t *digests, size_t 
                         uint64_t *absent)
 {
     bool hits[ADDING_MOST] = { false };
-    ask(l, l->count - 1, digests, n, hits);
+    look_in_older(l, l->count - 1, digests, n, hits);
     return keep_absent(digests, hits, n, at, absent);
 }
 
@@ -206,7 +207,7 @@ const struct doubtful_lookup lookup_in_layers = { series_contains, series_contai
 
 #define MOVED ADDING_SUCCEEDED /* there is a newer layer, which is to be found first */
 
-static bool moved(const bloomfile_filter *newest)
+static bool has_newer(const bloomfile_filter *newest)
 {
     return live_succeeded(newest);
 }
@@ -214,20 +215,20 @@ static bool moved(const bloomfile_filter *newest)
 /* ---- the newest layer */
 
 /* 0 with the next layer there: MOVED. */
-static int succeed(const bloomfile_filter *f, const struct layers *l)
+static int make_newer(const bloomfile_filter *f, const struct layers *l)
 {
     const int error = succession(f, l);
     return error == 0 ? MOVED : error;
 }
 
 /* Before adding to it. */
-static int begin(const bloomfile_filter *f, const struct layers *l)
+static int begin_adding(const bloomfile_filter *f, const struct layers *l)
 {
     bloomfile_filter *newest = layers_newest(l);
     int error = join_writable(newest);
-    if (error == 0 && moved(newest))
+    if (error == 0 && has_newer(newest))
         error = MOVED;
-    return error != 0 || !succession_is_due(newest) ? error : succeed(f, l);
+    return error != 0 || !succession_is_due(newest) ? error : make_newer(f, l);
 }
 
 /* ---- adding */
@@ -247,15 +248,16 @@ static int add_to_newest(const bloomfile_filter *f, const struct layers *l, stru
                          const uint64_t *absent, size_t n, bool *was_new, struct adding_done *some)
 {
     bloomfile_filter *newest = layers_newest(l);
-    int error = begin(f, l);
+    int error = begin_adding(f, l);
     if (error == 0)
         error = adding(newest, absent, n, was_new, some);
     t->done->new_keys += some->new_keys;
-    if (some->keys > 0 && f->series->generations != 0 && moved(newest)) { /* grow 10: a late add */
+    if (some->keys > 0 && f->series->generations != 0 &&
+        has_newer(newest)) { /* grow 10: a late add */
         memcpy(t->again_digests + t->again, absent, some->keys * sizeof *absent);
         t->again += some->keys;
     }
-    return error == BLOOMFILE_EFULL ? succeed(f, l) : error;
+    return error == BLOOMFILE_EFULL ? make_newer(f, l) : error;
 }
 
 /* Why an older layer says "maybe" to all keys. */
@@ -278,7 +280,7 @@ static int add_absent(const bloomfile_filter *f, const struct layers *l, struct 
     int error = n < t->n ? doubt_in_older(l) : 0;
     if (error != 0)
         return error;
-    if (n < t->n && f->series->generations != 0 && moved(layers_newest(l)))
+    if (n < t->n && f->series->generations != 0 && has_newer(layers_newest(l)))
         return MOVED; /* what has them may be given up already */
     if (t->was_new != NULL)
         memset(t->was_new, false, t->n * sizeof *t->was_new);
@@ -297,7 +299,7 @@ static int add_absent(const bloomfile_filter *f, const struct layers *l, struct 
 static int add_once(const bloomfile_filter *f, struct task *t, const struct layers **seen)
 {
     const struct layers *l = *seen = layers_enter(f);
-    int error = begin(f, l);
+    int error = begin_adding(f, l);
     if (error == 0)
         error = add_absent(f, l, t);
     layers_leave(f, l);
@@ -311,7 +313,7 @@ static int add_again(const bloomfile_filter *f, const struct task *t, const stru
     const struct layers *l = *seen = layers_enter(f);
     bloomfile_filter *newest = layers_newest(l);
     int error = adding_late(newest, t->again_digests, t->again);
-    if (error == 0 && moved(newest))
+    if (error == 0 && has_newer(newest))
         error = MOVED;
     layers_leave(f, l);
     return error;

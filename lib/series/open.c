@@ -24,14 +24,14 @@
 /* ---- the handle */
 
 /* The layout of a layer is never counting, and a series is sealed as a copy alone. */
-static int refuse_remove(bloomfile_filter *f, uint64_t digest)
+static int refuse_remove_from_series(bloomfile_filter *f, uint64_t digest)
 {
     (void)f;
     (void)digest;
     return BLOOMFILE_ENOTCOUNTING;
 }
 
-static int refuse_seal(bloomfile_filter *f, const uint8_t *watermark)
+static int refuse_seal_of_series(bloomfile_filter *f, const uint8_t *watermark)
 {
     (void)f;
     (void)watermark;
@@ -40,10 +40,10 @@ static int refuse_seal(bloomfile_filter *f, const uint8_t *watermark)
 
 static const struct handle_operations operations = {
     .add = series_add,
-    .remove = refuse_remove,
+    .remove = refuse_remove_from_series,
     .sync = series_sync,
     .finish = series_finish,
-    .seal = refuse_seal,
+    .seal = refuse_seal_of_series,
     .copy = series_copy,
     .rescue = series_rescue,
     .status = series_status,
@@ -57,8 +57,8 @@ static const struct handle_operations operations = {
 };
 
 /* As layers_start(). */
-static int start(bloomfile_filter **out, bloomfile_filter *first, const char *path,
-                 const struct opening *how)
+static int start_series(bloomfile_filter **out, bloomfile_filter *first, const char *path,
+                        const struct opening *how)
 {
     const int error = layers_start(out, first, path, how->flags);
     if (error != 0)
@@ -68,7 +68,7 @@ static int start(bloomfile_filter **out, bloomfile_filter *first, const char *pa
     return 0;
 }
 
-static void give_report(const struct opening *how, struct report report)
+static void note_report(const struct opening *how, struct report report)
 {
     if (how->report != NULL)
         *how->report = report;
@@ -83,14 +83,14 @@ static int refuse_part(bloomfile_filter *layer, const struct opening *how)
         report.reason = BLOOMFILE_REASON_NOT_FIRST;
         report.slot = h->generations != 0 ? h->layer % h->generations : h->layer;
     }
-    give_report(how, report);
+    note_report(how, report);
     handle_close(layer);
     return BLOOMFILE_ESERIES;
 }
 
 /* ---- live */
 
-static int find(bloomfile_filter *f)
+static int find_other_layers(bloomfile_filter *f)
 {
     struct series *s = f->series;
     struct layers *first = layers_now(f), *all;
@@ -117,12 +117,12 @@ int series_open_live(bloomfile_filter **out, const char *path, const struct open
     const bool fits = h->generations != 0 ? h->layer % h->generations == 0 : h->layer == 0;
     if (!fits)
         return opened(out, NULL, refuse_part(first, how));
-    int error = start(&f, first, path, how);
+    int error = start_series(&f, first, path, how);
     if (error != 0)
         return opened(out, NULL, error);
-    error = find(f);
+    error = find_other_layers(f);
     if (error != 0)
-        give_report(how, f->series->process->report);
+        note_report(how, f->series->process->report);
     return opened(out, f, error);
 }
 
@@ -202,24 +202,24 @@ int series_create(bloomfile_filter **out, const char *path, const struct bloomfi
     const unsigned writing = path != NULL ? BLOOMFILE_OPEN_WRITE : 0;
     const struct opening how = { .flags = (flags & ~BLOOMFILE_TO_REPLACE) | writing,
                                  .named = true };
-    error = start(&f, first, path, &how);
+    error = start_series(&f, first, path, &how);
     if (error == 0)
         f->series->writing = true;
     if (error == 0 && path != NULL)
-        error = find(f);
+        error = find_other_layers(f);
     return opened(out, f, error);
 }
 
 /* ---- sealed: behind one another */
 
-struct place {
+struct layer_place {
     int fd;
     const uint8_t *bytes; /* NULL: in the file */
     uint64_t start, at;   /* of the first layer; of this one */
     struct stat status;
 };
 
-static int open_at(bloomfile_filter **out, const struct place *p, uint64_t size,
+static int open_at(bloomfile_filter **out, const struct layer_place *p, uint64_t size,
                    const struct opening *how)
 {
     return p->bytes != NULL ? opening_memory(out, p->bytes + p->at, (size_t)size, how)
@@ -237,7 +237,7 @@ bool series_is_next(const struct header *before, const struct header *h)
            h->link == link_of(before);
 }
 
-static int open_next(struct layers **l, struct place *p, const struct opening *first)
+static int open_next(struct layers **l, struct layer_place *p, const struct opening *first)
 {
     struct report report = { .reason = BLOOMFILE_REASON_FILE };
     const struct opening how = { .flags = first->flags, .named = true, .report = &report };
@@ -256,7 +256,7 @@ static int open_next(struct layers **l, struct place *p, const struct opening *f
         report.file_error = error;
         report.layer = before->layer + 1;
         report.image_offset = p->at - p->start;
-        give_report(first, report);
+        note_report(first, report);
         return error;
     }
     struct layers *more = layers_copy(*l, 1);
@@ -272,7 +272,7 @@ static int open_next(struct layers **l, struct place *p, const struct opening *f
 }
 
 /* Takes over *out, the first layer. */
-static int open_rest(bloomfile_filter **out, struct place *p, const struct opening *how)
+static int open_rest(bloomfile_filter **out, struct layer_place *p, const struct opening *how)
 {
     bloomfile_filter *f, *first = *out;
     const struct header *h = &first->header;
@@ -282,7 +282,7 @@ static int open_rest(bloomfile_filter **out, struct place *p, const struct openi
     }
     if (h->layer != 0 || h->link != 0)
         return opened(out, NULL, refuse_part(first, how));
-    int error = start(&f, first, NULL, how);
+    int error = start_series(&f, first, NULL, how);
     if (error != 0)
         return opened(out, NULL, error);
     struct layers *known = layers_now(f), *l = layers_copy(known, 0);
@@ -298,7 +298,7 @@ static int open_rest(bloomfile_filter **out, struct place *p, const struct openi
 
 int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, const struct opening *how)
 {
-    struct place p = { .fd = fd, .start = offset, .at = offset };
+    struct layer_place p = { .fd = fd, .start = offset, .at = offset };
     if ((*out)->header.layers > 1) {
         int error = file_stat(fd, &p.status);
         if (error != 0) {
@@ -312,6 +312,6 @@ int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, const st
 /* The size was compared with what the first header says. */
 int series_open_memory(bloomfile_filter **out, const void *image, const struct opening *how)
 {
-    struct place p = { .fd = -1, .bytes = image };
+    struct layer_place p = { .fd = -1, .bytes = image };
     return open_rest(out, &p, how);
 }

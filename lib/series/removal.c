@@ -16,7 +16,7 @@
 #include "series/files.h"
 
 /* A sealed filter need not be writable, since it has no writers to be locked out. */
-static int open_file(struct removal_file *file, struct header *h)
+static int open_layer_file(struct removal_file *file, struct header *h)
 {
     int error = file_open(file->path, true, &file->fd);
     const int refused = error;
@@ -41,7 +41,7 @@ static int find_file(struct removal *r, char *path, struct header *h)
     }
     r->files = more;
     r->files[r->count] = (struct removal_file){ .path = path, .fd = -1 };
-    int error = open_file(&r->files[r->count], h);
+    int error = open_layer_file(&r->files[r->count], h);
     r->files[r->count].layer = h->layer;
     if (error != ENOENT)
         r->count++;
@@ -75,7 +75,7 @@ static int by_age(const void *a, const void *b)
     return (one->layer < other->layer) - (one->layer > other->layer);
 }
 
-static void put_in_order(struct removal *r)
+static void order_files(struct removal *r)
 {
     const struct removal_file first = r->files[0];
     memmove(r->files, r->files + 1, (r->count - 1) * sizeof first);
@@ -96,7 +96,7 @@ int removal_find(struct removal *r, const char *path)
         return BLOOMFILE_ESERIES;
     error = find_layers(r, &s, &h);
     if (error == 0)
-        put_in_order(r);
+        order_files(r);
     return error;
 }
 

@@ -158,7 +158,7 @@ static int check_only_name(const struct series *s, const bloomfile_filter *layer
 
 /* The folder of a mount point is not that of the file, and the mount point of a next layer does not
  * show that in its own folder. */
-static int check_mounts(const struct series *s, uint64_t newest)
+static int check_mounts_of_next(const struct series *s, uint64_t newest)
 {
     int error = files_check_mount(s, 0);
     if (error == 0)
@@ -174,7 +174,7 @@ static int check_place(const struct series *s, const struct layers *l)
         error = join_check_path(layers_newest(l));
     if (error == 0)
         error = check_only_name(s, layers_newest(l));
-    return error == 0 ? check_mounts(s, layers_newest(l)->header.layer) : error;
+    return error == 0 ? check_mounts_of_next(s, layers_newest(l)->header.layer) : error;
 }
 
 /* A symbolic link to nothing has the name as well. */
@@ -261,7 +261,7 @@ static int mark(const bloomfile_filter *newest)
 }
 
 /* Holds the lock of records, so that one process at a time makes the file. */
-static int succeed(const bloomfile_filter *f, const struct layers *l)
+static int make_next(const bloomfile_filter *f, const struct layers *l)
 {
     const bloomfile_filter *newest = layers_newest(l);
     struct layers *next = NULL;
@@ -306,7 +306,7 @@ static int succeed_locked(const bloomfile_filter *f, const struct layers *l)
     pthread_mutex_lock(&newest->live->session->syncs);
     error = protocol_lock_commit(&lock, newest); /* grow 2: one process at a time */
     if (error == 0)
-        error = succeed(f, l);
+        error = make_next(f, l);
     protocol_lock_end(&lock);
     pthread_mutex_unlock(&newest->live->session->syncs);
     return error;

@@ -18,6 +18,7 @@
 #include "kernel/blocked/prefetch_ring.h"
 
 #define BLOOMFILE_BLOCK_SCALAR
+#define BLOOMFILE_BLOCK_BEST(name) name##_scalar /* for bloomfile_inline.h in one file */
 #if defined __x86_64__
 #define BLOOMFILE_BLOCK_AVX2   __attribute__((target("avx2,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 #define BLOOMFILE_BLOCK_AVX512 __attribute__((target("avx512f,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
@@ -26,11 +27,11 @@
 #endif
 #include <bloomfile_block.h>
 
-#define NAME_(isa)      #isa
-#define NAME(isa)       NAME_(isa)
-#define OF__(name, isa) name##_##isa
-#define OF_(name, isa)  OF__(name, isa)
-#define OF(name)        OF_(name, ISA)
+#define NAME_(isa)          #isa
+#define NAME(isa)           NAME_(isa)
+#define OF_ISA__(name, isa) name##_##isa
+#define OF_ISA_(name, isa)  OF_ISA__(name, isa)
+#define OF_ISA(name)        OF_ISA_(blocked_##name, ISA)
 
 /* ---- of adds to a part */
 
@@ -83,7 +84,7 @@ KERNEL_INLINE void kernel_add_few(uint8_t *part, uint64_t first, uint64_t blocks
 /* So that the number of slices is a constant in each. */
 #define KERNEL_ADD_CONSTANT_SLICES(slices)                                                         \
     case slices:                                                                                   \
-        OF(add_slices)(part, first, blocks, rows, multiplier, slices, digests, n, idle);           \
+        OF_ISA(add_slices)(part, first, blocks, rows, multiplier, slices, digests, n, idle);       \
         break
 
 /* ---- of adds to a body that others read */
@@ -126,7 +127,7 @@ KERNEL_INLINE void kernel_set_lacks(const struct kernel_lacks *lacks, bool *is_n
 
 /* ---- requests ahead of lookups, for all */
 
-static void expect(const struct kernel_view *view, const uint64_t *digests, size_t n)
+static void expect_blocks(const struct kernel_view *view, const uint64_t *digests, size_t n)
 {
     for (size_t i = 0; i < n && !kernel_is_near(view); i++)
         kernel_request_lines(view, digests[i], kernel_is_split(view));

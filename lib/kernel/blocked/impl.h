@@ -3,37 +3,37 @@
  * The kernel of the blocked layout for one set of instructions. blocked.c includes this for each,
  * and defines before
  *
- *     ISA       its name, which ends the names of all functions here: OF(name)
+ *     ISA       its name, which ends the names of all functions here: OF_ISA(name)
  *     TARGET    the attributes that let a function use its instructions. Inlined functions need
  *               them too, where they have wide operations: the compiler splits these first
  *     WIDE      if a block is one register of AVX-512
  */
 /* ---- lookups */
 
-TARGET KERNEL_INLINE bool OF(has)(const uint8_t *block, unsigned k, uint64_t digest)
+TARGET KERNEL_INLINE bool OF_ISA(has)(const uint8_t *block, unsigned k, uint64_t digest)
 {
-    return k <= PROBE_SLICES ? OF(bloomfile_block_has_few)(block, k, digest)
-                             : OF(bloomfile_block_has_many)(block, k, digest);
+    return k <= PROBE_SLICES ? OF_ISA_(bloomfile_block_has_few, ISA)(block, k, digest)
+                             : OF_ISA_(bloomfile_block_has_many, ISA)(block, k, digest);
 }
 
-TARGET static bool OF(contains)(const struct kernel_view *view, uint64_t digest)
+TARGET static bool OF_ISA(contains)(const struct kernel_view *view, uint64_t digest)
 {
-    return OF(has)(kernel_block(view, digest), view->k, digest);
+    return OF_ISA(has)(kernel_block(view, digest), view->k, digest);
 }
 
 /* Aligned: where its loop lay across cache lines, the AVX2 kernel took a tenth longer. */
 __attribute__((aligned(64))) TARGET static size_t
-OF(contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n, bool *hits)
+OF_ISA(contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n, bool *hits)
 {
     return view->k <= PROBE_SLICES
-               ? kernel_ring(view, digests, n, hits, OF(bloomfile_block_has_few))
-               : kernel_ring(view, digests, n, hits, OF(bloomfile_block_has_many));
+               ? kernel_ring(view, digests, n, hits, OF_ISA_(bloomfile_block_has_few, ISA))
+               : kernel_ring(view, digests, n, hits, OF_ISA_(bloomfile_block_has_many, ISA));
 }
 
 /* ---- adds to a part that only the caller touches */
 
 /* By address: passed by value, a vector would need an instruction set of its own. */
-TARGET KERNEL_INLINE bool OF(has_any)(const kernel_bits *of)
+TARGET KERNEL_INLINE bool OF_ISA(has_any)(const kernel_bits *of)
 {
     const kernel_bits bits = *of;
 #ifdef WIDE /* a block is one register */
@@ -48,10 +48,11 @@ TARGET KERNEL_INLINE bool OF(has_any)(const kernel_bits *of)
 
 /* The bits of the first `slices` slices of each digest's product with `multiplier`. rows[i]: a
  * block in which only bit i is set. idle: NULL, or takes the digests that set none of these. */
-TARGET KERNEL_INLINE void OF(add_slices)(uint8_t *part, uint64_t first, uint64_t blocks,
-                                         uint8_t (*rows)[PROBE_BLOCK_BYTES], uint64_t multiplier,
-                                         unsigned slices, const uint64_t *digests, size_t n,
-                                         struct kernel_idle *idle)
+TARGET KERNEL_INLINE void OF_ISA(add_slices)(uint8_t *part, uint64_t first, uint64_t blocks,
+                                             uint8_t (*rows)[PROBE_BLOCK_BYTES],
+                                             uint64_t multiplier, unsigned slices,
+                                             const uint64_t *digests, size_t n,
+                                             struct kernel_idle *idle)
 {
     for (size_t i = 0; i < n; i++) {
         const uint64_t product = digests[i] * multiplier;
@@ -61,15 +62,15 @@ TARGET KERNEL_INLINE void OF(add_slices)(uint8_t *part, uint64_t first, uint64_t
             bits |= *(const kernel_bits *)(const void *)rows[probe_slice(product, s)];
         *at = bits;
         bits ^= old;
-        if (idle != NULL && __builtin_expect(!OF(has_any)(&bits), 0))
+        if (idle != NULL && __builtin_expect(!OF_ISA(has_any)(&bits), 0))
             kernel_note_idle(idle, digests[i]);
     }
 }
 
-TARGET KERNEL_INLINE void OF(add_by_rows)(uint8_t *part, uint64_t first, uint64_t blocks,
-                                          unsigned k, uint8_t (*rows)[PROBE_BLOCK_BYTES],
-                                          const uint64_t *digests, size_t n,
-                                          struct kernel_idle *idle)
+TARGET KERNEL_INLINE void OF_ISA(add_by_rows)(uint8_t *part, uint64_t first, uint64_t blocks,
+                                              unsigned k, uint8_t (*rows)[PROBE_BLOCK_BYTES],
+                                              const uint64_t *digests, size_t n,
+                                              struct kernel_idle *idle)
 {
     for (uint64_t multiplier = PROBE_MULTIPLIER;; multiplier *= PROBE_MULTIPLIER) {
         switch (k) {
@@ -79,7 +80,8 @@ TARGET KERNEL_INLINE void OF(add_by_rows)(uint8_t *part, uint64_t first, uint64_
             KERNEL_ADD_CONSTANT_SLICES(4);
             KERNEL_ADD_CONSTANT_SLICES(5);
         default:
-            OF(add_slices)(part, first, blocks, rows, multiplier, PROBE_SLICES, digests, n, idle);
+            OF_ISA(add_slices)
+            (part, first, blocks, rows, multiplier, PROBE_SLICES, digests, n, idle);
         }
         idle = NULL; /* a digest that was added before was idle already */
         if (k <= PROBE_SLICES)
@@ -89,10 +91,10 @@ TARGET KERNEL_INLINE void OF(add_by_rows)(uint8_t *part, uint64_t first, uint64_
 }
 
 /* Not inlined: the stack for the rows would slow down adding a few digests. */
-TARGET static __attribute__((noinline)) void OF(add_many)(uint8_t *part, uint64_t first,
-                                                          uint64_t blocks, unsigned k,
-                                                          const uint64_t *digests, size_t n,
-                                                          bool far, struct kernel_idle *idle)
+TARGET static __attribute__((noinline)) void OF_ISA(add_many)(uint8_t *part, uint64_t first,
+                                                              uint64_t blocks, unsigned k,
+                                                              const uint64_t *digests, size_t n,
+                                                              bool far, struct kernel_idle *idle)
 {
     uint8_t rows[PROBE_BLOCK_BITS][PROBE_BLOCK_BYTES] __attribute__((aligned(PROBE_BLOCK_BYTES)));
     memset(rows, 0, sizeof rows);
@@ -104,19 +106,19 @@ TARGET static __attribute__((noinline)) void OF(add_many)(uint8_t *part, uint64_
         count = far && n - start > KERNEL_AHEAD ? KERNEL_AHEAD : n - start;
         if (far)
             kernel_request_part(part, first, blocks, digests + start + count, n - start - count);
-        OF(add_by_rows)(part, first, blocks, k, rows, digests + start, count, idle);
+        OF_ISA(add_by_rows)(part, first, blocks, k, rows, digests + start, count, idle);
     }
 }
 
-TARGET static void OF(add_part)(uint8_t *part, uint64_t first, uint64_t last, uint64_t blocks,
-                                unsigned k, const uint64_t *digests, size_t n,
-                                struct kernel_idle *idle)
+TARGET static void OF_ISA(add_part)(uint8_t *part, uint64_t first, uint64_t last, uint64_t blocks,
+                                    unsigned k, const uint64_t *digests, size_t n,
+                                    struct kernel_idle *idle)
 {
     const bool far = last - first > KERNEL_FAR_BYTES / PROBE_BLOCK_BYTES;
     if (n < KERNEL_MANY)
         kernel_add_few(part, first, blocks, k, digests, n, idle);
     else
-        OF(add_many)(part, first, blocks, k, digests, n, far, idle);
+        OF_ISA(add_many)(part, first, blocks, k, digests, n, far, idle);
 }
 
 /* ---- adds to a body that others read, and change if the adder is not alone */
@@ -128,7 +130,7 @@ TARGET static void OF(add_part)(uint8_t *part, uint64_t first, uint64_t last, ui
 
 /* The bits of the first `slices` slices of a product, each in its word. They stay in registers:
  * what is stored in pieces cannot be loaded as one without waiting. */
-TARGET KERNEL_INLINE __m512i OF(want_slices)(uint64_t product, unsigned slices)
+TARGET KERNEL_INLINE __m512i OF_ISA(want_slices)(uint64_t product, unsigned slices)
 {
     const __m512i places = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
     const __m512i to_bit = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 0, 0);
@@ -148,25 +150,27 @@ TARGET KERNEL_INLINE __m512i OF(want_slices)(uint64_t product, unsigned slices)
     return wanted;
 }
 
-TARGET KERNEL_INLINE __m512i OF(want_block)(unsigned k, uint64_t digest)
+TARGET KERNEL_INLINE __m512i OF_ISA(want_block)(unsigned k, uint64_t digest)
 {
     __m512i wanted = _mm512_setzero_si512();
     for (; k > PROBE_SLICES; k -= PROBE_SLICES)
-        wanted = _mm512_or_si512(wanted, OF(want_slices)(digest *= PROBE_MULTIPLIER, PROBE_SLICES));
-    return _mm512_or_si512(wanted, OF(want_slices)(digest * PROBE_MULTIPLIER, k));
+        wanted =
+            _mm512_or_si512(wanted, OF_ISA(want_slices)(digest *= PROBE_MULTIPLIER, PROBE_SLICES));
+    return _mm512_or_si512(wanted, OF_ISA(want_slices)(digest * PROBE_MULTIPLIER, k));
 }
 
-TARGET KERNEL_INLINE void OF(want)(uint64_t *wanted, unsigned k, uint64_t digest)
+TARGET KERNEL_INLINE void OF_ISA(want)(uint64_t *wanted, unsigned k, uint64_t digest)
 {
-    _mm512_storeu_si512(wanted, OF(want_block)(k, digest));
+    _mm512_storeu_si512(wanted, OF_ISA(want_block)(k, digest));
 }
 
-TARGET KERNEL_INLINE void OF(find_lacks)(uint8_t *block, unsigned k, uint64_t digest, uint8_t key,
-                                         struct kernel_lacks *lacks)
+TARGET KERNEL_INLINE void OF_ISA(find_lacks)(uint8_t *block, unsigned k, uint64_t digest,
+                                             uint8_t key, struct kernel_lacks *lacks)
 {
     const __m512i offsets = _mm512_setr_epi64(0, 8, 16, 24, 32, 40, 48, 56);
     const __m512i words = _mm512_add_epi64(_mm512_set1_epi64((long long)(uintptr_t)block), offsets);
-    const __m512i bits = _mm512_andnot_si512(_mm512_load_si512(block), OF(want_block)(k, digest));
+    const __m512i bits =
+        _mm512_andnot_si512(_mm512_load_si512(block), OF_ISA(want_block)(k, digest));
     const __mmask8 lacking = _mm512_test_epi64_mask(bits, bits);
     const size_t count = lacks->count;
     _mm512_storeu_si512(lacks->bits + count, _mm512_maskz_compress_epi64(lacking, bits));
@@ -177,7 +181,7 @@ TARGET KERNEL_INLINE void OF(find_lacks)(uint8_t *block, unsigned k, uint64_t di
 
 #else
 
-TARGET KERNEL_INLINE void OF(want)(uint64_t *wanted, unsigned k, uint64_t digest)
+TARGET KERNEL_INLINE void OF_ISA(want)(uint64_t *wanted, unsigned k, uint64_t digest)
 {
     memset(wanted, 0, PROBE_BLOCK_BYTES);
     uint64_t product = digest;
@@ -192,12 +196,12 @@ TARGET KERNEL_INLINE void OF(want)(uint64_t *wanted, unsigned k, uint64_t digest
     }
 }
 
-TARGET KERNEL_INLINE void OF(find_lacks)(uint8_t *block, unsigned k, uint64_t digest, uint8_t key,
-                                         struct kernel_lacks *lacks)
+TARGET KERNEL_INLINE void OF_ISA(find_lacks)(uint8_t *block, unsigned k, uint64_t digest,
+                                             uint8_t key, struct kernel_lacks *lacks)
 {
     uint64_t wanted[KERNEL_WORDS];
     size_t count = lacks->count;
-    OF(want)(wanted, k, digest);
+    OF_ISA(want)(wanted, k, digest);
 #pragma GCC unroll 8
     for (unsigned w = 0; w < KERNEL_WORDS; w++) {
         uint64_t bits = wanted[w] & ~shared_load64(block + 8 * w);
@@ -212,34 +216,34 @@ TARGET KERNEL_INLINE void OF(find_lacks)(uint8_t *block, unsigned k, uint64_t di
 #endif
 
 /* find_lacks() of those of a group that are not there. Returns whether any is. */
-TARGET static __attribute__((noinline)) bool OF(find_new)(uint8_t *body, uint64_t blocks,
-                                                          unsigned k, const uint64_t *digests,
-                                                          size_t n, struct kernel_lacks *lacks)
+TARGET static __attribute__((noinline)) bool OF_ISA(find_new)(uint8_t *body, uint64_t blocks,
+                                                              unsigned k, const uint64_t *digests,
+                                                              size_t n, struct kernel_lacks *lacks)
 {
     uint8_t key[KERNEL_GROUP];
     size_t lacking = 0;
     for (size_t j = 0; j < n; j++) {
         key[lacking] = (uint8_t)j;
-        lacking += !OF(has)(kernel_block_in(body, blocks, digests[j]), k, digests[j]);
+        lacking += !OF_ISA(has)(kernel_block_in(body, blocks, digests[j]), k, digests[j]);
     }
     for (size_t j = 0; j < lacking; j++) {
         const uint64_t digest = digests[key[j]];
-        OF(find_lacks)(kernel_block_in(body, blocks, digest), k, digest, key[j], lacks);
+        OF_ISA(find_lacks)(kernel_block_in(body, blocks, digest), k, digest, key[j], lacks);
     }
     return lacking < n;
 }
 
 /* One key, which is there already at the least cost. Returns whether it set a bit. */
-TARGET KERNEL_INLINE bool OF(set_one)(uint8_t *block, unsigned k, uint64_t digest,
-                                      struct kernel_change *change)
+TARGET KERNEL_INLINE bool OF_ISA(set_one)(uint8_t *block, unsigned k, uint64_t digest,
+                                          struct kernel_change *change)
 {
     struct kernel_lacks lacks;
     int64_t ones = 0;
     __builtin_prefetch(block, 1); /* to be written */
-    if (OF(has)(block, k, digest))
+    if (OF_ISA(has)(block, k, digest))
         return false;
     lacks.count = 0;
-    OF(find_lacks)(block, k, digest, 0, &lacks);
+    OF_ISA(find_lacks)(block, k, digest, 0, &lacks);
     for (size_t i = 0; i < lacks.count; i++)
         ones += __builtin_popcountll(shared_set64(lacks.word[i], lacks.bits[i]));
     change->ones += ones;
@@ -247,16 +251,16 @@ TARGET KERNEL_INLINE bool OF(set_one)(uint8_t *block, unsigned k, uint64_t diges
     return ones != 0;
 }
 
-TARGET static void OF(add_shared)(uint8_t *body, uint64_t blocks, unsigned k,
-                                  const uint64_t *digests, size_t n, bool *was_new,
-                                  struct kernel_change *change)
+TARGET static void OF_ISA(add_shared)(uint8_t *body, uint64_t blocks, unsigned k,
+                                      const uint64_t *digests, size_t n, bool *was_new,
+                                      struct kernel_change *change)
 {
     const struct kernel_view view = { .body = body, .units = blocks, .k = k };
     struct kernel_lacks lacks;
     bool repeated = true;
     if (n == 1) {
         uint8_t *block = kernel_block_in(body, blocks, digests[0]);
-        const bool is_new = OF(set_one)(block, k, digests[0], change);
+        const bool is_new = OF_ISA(set_one)(block, k, digests[0], change);
         if (was_new != NULL)
             *was_new = is_new;
         return;
@@ -274,10 +278,10 @@ TARGET static void OF(add_shared)(uint8_t *body, uint64_t blocks, unsigned k,
         if (!repeated && start % (KERNEL_GROUP * KERNEL_LOOK) != 0)
             for (size_t j = start; j < start + count; j++) {
                 uint8_t *block = kernel_block_in(body, blocks, digests[j]);
-                OF(find_lacks)(block, k, digests[j], (uint8_t)(j - start), &lacks);
+                OF_ISA(find_lacks)(block, k, digests[j], (uint8_t)(j - start), &lacks);
             }
         else
-            repeated = OF(find_new)(body, blocks, k, digests + start, count, &lacks);
+            repeated = OF_ISA(find_new)(body, blocks, k, digests + start, count, &lacks);
         kernel_set_lacks(&lacks, is_new, change, &view, digests + next, ahead);
         for (size_t j = 0; j < count; j++) {
             if (was_new != NULL)
@@ -289,14 +293,14 @@ TARGET static void OF(add_shared)(uint8_t *body, uint64_t blocks, unsigned k,
 
 /* ---- by a sole adder, whose plain stores cost no more than loads */
 
-TARGET KERNEL_INLINE bool OF(set_alone)(uint8_t *block, unsigned k, uint64_t digest,
-                                        struct kernel_change *change)
+TARGET KERNEL_INLINE bool OF_ISA(set_alone)(uint8_t *block, unsigned k, uint64_t digest,
+                                            struct kernel_change *change)
 {
     uint64_t wanted[KERNEL_WORDS];
     int64_t ones = 0;
-    if (OF(has)(block, k, digest))
+    if (OF_ISA(has)(block, k, digest))
         return false;
-    OF(want)(wanted, k, digest);
+    OF_ISA(want)(wanted, k, digest);
 #pragma GCC unroll 8
     for (unsigned w = 0; w < KERNEL_WORDS; w++)
         ones += __builtin_popcountll(shared_set64_alone(block + 8 * w, wanted[w]));
@@ -305,9 +309,9 @@ TARGET KERNEL_INLINE bool OF(set_alone)(uint8_t *block, unsigned k, uint64_t dig
     return true;
 }
 
-TARGET static void OF(add_alone)(uint8_t *body, uint64_t blocks, unsigned k,
-                                 const uint64_t *digests, size_t n, bool *was_new,
-                                 struct kernel_change *change)
+TARGET static void OF_ISA(add_alone)(uint8_t *body, uint64_t blocks, unsigned k,
+                                     const uint64_t *digests, size_t n, bool *was_new,
+                                     struct kernel_change *change)
 {
     const struct kernel_view view = { .body = body, .units = blocks, .k = k };
     for (size_t i = 0; i < n && i < KERNEL_RING; i++)
@@ -316,21 +320,21 @@ TARGET static void OF(add_alone)(uint8_t *body, uint64_t blocks, unsigned k,
         if (i + KERNEL_RING < n)
             kernel_request(&view, digests[i + KERNEL_RING]);
         uint8_t *block = kernel_block_in(body, blocks, digests[i]);
-        const bool is_new = OF(set_alone)(block, k, digests[i], change);
+        const bool is_new = OF_ISA(set_alone)(block, k, digests[i], change);
         if (was_new != NULL)
             was_new[i] = is_new;
     }
 }
 
-const struct kernel OF(kernel_blocked) = {
+const struct kernel OF_ISA_(kernel_blocked, ISA) = {
     .name = NAME(ISA),
     .density = KERNEL_LOCAL,
-    .contains = OF(contains),
-    .contains_many = OF(contains_many),
-    .expect = expect,
-    .add_part = OF(add_part),
-    .add_shared = OF(add_shared),
-    .add_alone = OF(add_alone),
+    .contains = OF_ISA(contains),
+    .contains_many = OF_ISA(contains_many),
+    .expect = expect_blocks,
+    .add_part = OF_ISA(add_part),
+    .add_shared = OF_ISA(add_shared),
+    .add_alone = OF_ISA(add_alone),
     .tally = kernel_tally_blocked,
     .fold = kernel_fold_blocked,
 };

@@ -23,7 +23,7 @@ FOLD_INLINE uint8_t fours(uint32_t bits)
 }
 
 /* Of three bytes. */
-FOLD_INLINE uint8_t threes(uint8_t a, uint8_t b, uint8_t c)
+FOLD_INLINE uint8_t threes_of_bits(uint8_t a, uint8_t b, uint8_t c)
 {
     const uint8_t a3 = (uint8_t)(a | a >> 1 | a >> 2), b3 = (uint8_t)(b | b >> 1 | b >> 2);
     const uint8_t c2 = (uint8_t)(c | c >> 1), c3 = (uint8_t)(c2 | c >> 2);
@@ -31,21 +31,21 @@ FOLD_INLINE uint8_t threes(uint8_t a, uint8_t b, uint8_t c)
                      (b3 & 16) | ((b3 >> 2 | c2 << 5) & 32) | (c3 << 4 & 64) | (c3 << 2 & 128));
 }
 
-FOLD_INLINE void fold_by_2(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
+FOLD_INLINE void fold_bits_by_2(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
 {
     for (size_t done = 0; done < size; done += FOLD_RUN, to += FOLD_RUN, from += 2 * FOLD_RUN)
         for (unsigned i = 0; i < FOLD_RUN; i++)
             to[i] = pairs(get16(from + 2 * i));
 }
 
-FOLD_INLINE void fold_by_3(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
+FOLD_INLINE void fold_bits_by_3(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
 {
     for (size_t done = 0; done < size; done += FOLD_RUN, to += FOLD_RUN, from += 3 * FOLD_RUN)
         for (unsigned i = 0; i < FOLD_RUN; i++)
-            to[i] = threes(from[3 * i], from[3 * i + 1], from[3 * i + 2]);
+            to[i] = threes_of_bits(from[3 * i], from[3 * i + 1], from[3 * i + 2]);
 }
 
-FOLD_INLINE void fold_by_4(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
+FOLD_INLINE void fold_bits_by_4(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
 {
     for (size_t done = 0; done < size; done += FOLD_RUN, to += FOLD_RUN, from += 4 * FOLD_RUN)
         for (unsigned i = 0; i < FOLD_RUN; i++)
@@ -61,7 +61,7 @@ FOLD_INLINE uint64_t four_places(unsigned by)
 }
 
 /* Moves the first bits of each four of groups together. */
-FOLD_INLINE uint64_t gather(uint64_t bits, unsigned by, uint64_t fours)
+FOLD_INLINE uint64_t gather_fours(uint64_t bits, unsigned by, uint64_t fours)
 {
     bits &= fours * four_places(by);
     bits = (bits | bits >> (by - 1)) & fours * (3 | 3ULL << 2 * by);
@@ -74,7 +74,7 @@ FOLD_INLINE uint64_t fold_8(uint64_t bits, unsigned by)
 {
     bits |= bits >> 1;
     bits |= bits >> 2;
-    bits = gather(bits | bits >> (by - 4), by, 1 | 1ULL << 4 * by);
+    bits = gather_fours(bits | bits >> (by - 4), by, 1 | 1ULL << 4 * by);
     return bits | bits >> 4 * (by - 1);
 }
 
@@ -83,11 +83,11 @@ FOLD_INLINE uint64_t fold_4(uint64_t bits, unsigned by)
     bits |= bits >> 1;
     bits |= bits >> 2;
     bits |= bits >> 4;
-    return gather(bits | bits >> (by - 8), by, 1);
+    return gather_fours(bits | bits >> (by - 8), by, 1);
 }
 
-FOLD_INLINE void fold_bytes(uint8_t *restrict to, const uint8_t *restrict from, size_t size,
-                            unsigned by)
+FOLD_INLINE void fold_bits_bytes(uint8_t *restrict to, const uint8_t *restrict from, size_t size,
+                                 unsigned by)
 {
     uint64_t words[FOLD_RUN];
     for (size_t done = 0; done < size; done += FOLD_RUN, to += FOLD_RUN, from += by * FOLD_RUN) {
@@ -98,8 +98,8 @@ FOLD_INLINE void fold_bytes(uint8_t *restrict to, const uint8_t *restrict from, 
     }
 }
 
-FOLD_INLINE void fold_halves(uint8_t *restrict to, const uint8_t *restrict from, size_t size,
-                             unsigned by)
+FOLD_INLINE void fold_bits_halves(uint8_t *restrict to, const uint8_t *restrict from, size_t size,
+                                  unsigned by)
 {
     uint64_t low[FOLD_RUN], high[FOLD_RUN];
     for (size_t done = 0; done < size; done += FOLD_RUN, to += FOLD_RUN, from += by * FOLD_RUN) {
@@ -138,12 +138,12 @@ FOLD_INLINE bool any_bit(const uint8_t *from, uint64_t bit, uint64_t count)
            any_byte(from + byte + 1, last - byte - 1);
 }
 
-static void fold_group(uint8_t *to, uint64_t j, const uint8_t *from, uint64_t bit, uint64_t n)
+static void fold_bits_group(uint8_t *to, uint64_t j, const uint8_t *from, uint64_t bit, uint64_t n)
 {
     to[j / 8] |= (uint8_t)(any_bit(from, bit, n) << j % 8);
 }
 
-FOLD_INLINE void fold_groups(uint8_t *to, const uint8_t *from, size_t size, uint64_t by)
+FOLD_INLINE void fold_bits_groups(uint8_t *to, const uint8_t *from, size_t size, uint64_t by)
 {
     const uint64_t mask = by < 64 ? (1ULL << by) - 1 : 0;
     for (size_t i = 0; i < size; i++, from += by) {
@@ -164,30 +164,31 @@ FOLD_INLINE void fold_groups(uint8_t *to, const uint8_t *from, size_t size, uint
     500 /* a group of so many bits is a loop of its own, and ends with the first one               \
          */
 
-static uint64_t next_step(uint64_t factor)
+static uint64_t next_step_of_bits(uint64_t factor)
 {
     static const uint8_t steps[] = { 4, 2, 15, 13, 11, 7, 5, 3 };
     return factor >= AT_ONCE ? factor : fold_divisor(factor, steps, sizeof steps);
 }
 
 /* Constants let compilers compute shifts and masks. */
-FOLD_INLINE void step(uint8_t *restrict to, const uint8_t *restrict from, size_t size, uint64_t by)
+FOLD_INLINE void step_bits(uint8_t *restrict to, const uint8_t *restrict from, size_t size,
+                           uint64_t by)
 {
     switch (by) {
-        FOLD_CASE(2, fold_by_2(to, from, size));
-        FOLD_CASE(3, fold_by_3(to, from, size));
-        FOLD_CASE(4, fold_by_4(to, from, size));
-        FOLD_CASE(5, fold_bytes(to, from, size, 5));
-        FOLD_CASE(7, fold_bytes(to, from, size, 7));
-        FOLD_CASE(11, fold_halves(to, from, size, 11));
-        FOLD_CASE(13, fold_halves(to, from, size, 13));
-        FOLD_CASE(15, fold_halves(to, from, size, 15));
+        FOLD_CASE(2, fold_bits_by_2(to, from, size));
+        FOLD_CASE(3, fold_bits_by_3(to, from, size));
+        FOLD_CASE(4, fold_bits_by_4(to, from, size));
+        FOLD_CASE(5, fold_bits_bytes(to, from, size, 5));
+        FOLD_CASE(7, fold_bits_bytes(to, from, size, 7));
+        FOLD_CASE(11, fold_bits_halves(to, from, size, 11));
+        FOLD_CASE(13, fold_bits_halves(to, from, size, 13));
+        FOLD_CASE(15, fold_bits_halves(to, from, size, 15));
     default:
-        fold_groups(to, from, size, by);
+        fold_bits_groups(to, from, size, by);
     }
 }
 
-FOLD_INLINE void unite(uint8_t *restrict to, const uint8_t *restrict from, uint64_t size)
+FOLD_INLINE void unite_bits(uint8_t *restrict to, const uint8_t *restrict from, uint64_t size)
 {
     uint64_t i = 0;
     for (; size - i >= FOLD_RUN; i += FOLD_RUN)
@@ -197,11 +198,12 @@ FOLD_INLINE void unite(uint8_t *restrict to, const uint8_t *restrict from, uint6
         to[i] |= from[i];
 }
 
-FOLD_STEPS(, classic, 8);
-FOLD_STEPS(FOLD_WIDE, classic_wide, 8);
+FOLD_STEPS(, fold_classic, bits, 8);
+FOLD_STEPS(FOLD_WIDE, fold_classic_wide, bits, 8);
 
 void kernel_fold_classic(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
                          uint64_t factor)
 {
-    fold_by_steps(FOLD_IS_WIDE ? &classic_wide : &classic, to, from, first, count, factor);
+    fold_by_steps(FOLD_IS_WIDE ? &fold_classic_wide : &fold_classic, to, from, first, count,
+                  factor);
 }

@@ -36,7 +36,7 @@ FOLD_INLINE uint8_t sum_of_bytes(uint8_t a, uint8_t b)
     return counters_of((uint8_t)(low(a) + low(b)), (uint8_t)(high(a) + high(b)));
 }
 
-FOLD_INLINE void unite(uint8_t *restrict to, const uint8_t *restrict from, uint64_t size)
+FOLD_INLINE void unite_counters(uint8_t *restrict to, const uint8_t *restrict from, uint64_t size)
 {
     uint64_t i = 0;
     for (; size - i >= FOLD_RUN; i += FOLD_RUN)
@@ -57,7 +57,7 @@ FOLD_INLINE void pack(uint8_t *restrict to, const uint8_t *restrict sums)
     }
 }
 
-FOLD_INLINE void fold_by_2(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
+FOLD_INLINE void fold_counters_by_2(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
 {
     uint8_t sums[2 * FOLD_RUN];
     for (size_t done = 0; done < size; done += FOLD_RUN, to += FOLD_RUN, from += 2 * FOLD_RUN) {
@@ -67,19 +67,19 @@ FOLD_INLINE void fold_by_2(uint8_t *restrict to, const uint8_t *restrict from, s
     }
 }
 
-FOLD_INLINE uint8_t threes(uint8_t a, uint8_t b, uint8_t c)
+FOLD_INLINE uint8_t threes_of_counters(uint8_t a, uint8_t b, uint8_t c)
 {
     return counters_of((uint8_t)(sum_of_byte(a) + low(b)), (uint8_t)(high(b) + sum_of_byte(c)));
 }
 
-FOLD_INLINE void fold_by_3(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
+FOLD_INLINE void fold_counters_by_3(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
 {
     for (size_t done = 0; done < size; done += FOLD_RUN, to += FOLD_RUN, from += 3 * FOLD_RUN)
         for (unsigned i = 0; i < FOLD_RUN; i++)
-            to[i] = threes(from[3 * i], from[3 * i + 1], from[3 * i + 2]);
+            to[i] = threes_of_counters(from[3 * i], from[3 * i + 1], from[3 * i + 2]);
 }
 
-FOLD_INLINE void fold_by_4(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
+FOLD_INLINE void fold_counters_by_4(uint8_t *restrict to, const uint8_t *restrict from, size_t size)
 {
     uint8_t pairs[4 * FOLD_RUN], sums[2 * FOLD_RUN];
     for (size_t done = 0; done < size; done += FOLD_RUN, to += FOLD_RUN, from += 4 * FOLD_RUN) {
@@ -98,8 +98,8 @@ FOLD_INLINE void fold_by_4(uint8_t *restrict to, const uint8_t *restrict from, s
 
 #define ODD_MOST 13
 
-FOLD_INLINE void fold_by_odd(uint8_t *restrict to, const uint8_t *restrict from, size_t size,
-                             unsigned by)
+FOLD_INLINE void fold_counters_by_odd(uint8_t *restrict to, const uint8_t *restrict from,
+                                      size_t size, unsigned by)
 {
     uint8_t pairs[FOLD_RUN * ODD_MOST + 32], sums[FOLD_RUN * ODD_MOST + 32];
     const unsigned half = by / 2, run = FOLD_RUN * by;
@@ -145,14 +145,15 @@ static uint64_t sum_all(const uint8_t *from, uint64_t i, uint64_t n)
     return sum;
 }
 
-static void fold_group(uint8_t *to, uint64_t j, const uint8_t *from, uint64_t i, uint64_t n)
+static void fold_counters_group(uint8_t *to, uint64_t j, const uint8_t *from, uint64_t i,
+                                uint64_t n)
 {
     const unsigned shift = 4 * (j % 2);
     const uint64_t sum = nibble(to, j) + sum_all(from, i, n);
     to[j / 2] = (uint8_t)((to[j / 2] & ~(15u << shift)) | (sum < MOST ? sum : MOST) << shift);
 }
 
-FOLD_INLINE void fold_groups(uint8_t *to, const uint8_t *from, size_t size, uint64_t by)
+FOLD_INLINE void fold_counters_groups(uint8_t *to, const uint8_t *from, size_t size, uint64_t by)
 {
     for (size_t i = 0; i < size; i++, from += by) {
         const uint64_t first = sum_all(from, 0, by), second = sum_all(from, by, by);
@@ -163,34 +164,36 @@ FOLD_INLINE void fold_groups(uint8_t *to, const uint8_t *from, size_t size, uint
 /* ---- all */
 
 /* 3 before 5 and 7: by 15 as 3 and then 5 is 1.6 times as fast (bench-combine). */
-static uint64_t next_step(uint64_t factor)
+static uint64_t next_step_of_counters(uint64_t factor)
 {
     static const uint8_t steps[] = { 4, 2, 3, 13, 11, 7, 5 };
     return fold_divisor(factor, steps, sizeof steps);
 }
 
-FOLD_INLINE void step(uint8_t *restrict to, const uint8_t *restrict from, size_t size, uint64_t by)
+FOLD_INLINE void step_counters(uint8_t *restrict to, const uint8_t *restrict from, size_t size,
+                               uint64_t by)
 {
     switch (by) {
-        FOLD_CASE(2, fold_by_2(to, from, size));
-        FOLD_CASE(3, fold_by_3(to, from, size));
-        FOLD_CASE(4, fold_by_4(to, from, size));
-        FOLD_CASE(5, fold_by_odd(to, from, size, 5));
-        FOLD_CASE(7, fold_by_odd(to, from, size, 7));
-        FOLD_CASE(11, fold_by_odd(to, from, size, 11));
-        FOLD_CASE(13, fold_by_odd(to, from, size, 13));
+        FOLD_CASE(2, fold_counters_by_2(to, from, size));
+        FOLD_CASE(3, fold_counters_by_3(to, from, size));
+        FOLD_CASE(4, fold_counters_by_4(to, from, size));
+        FOLD_CASE(5, fold_counters_by_odd(to, from, size, 5));
+        FOLD_CASE(7, fold_counters_by_odd(to, from, size, 7));
+        FOLD_CASE(11, fold_counters_by_odd(to, from, size, 11));
+        FOLD_CASE(13, fold_counters_by_odd(to, from, size, 13));
     default:
-        fold_groups(to, from, size, by);
+        fold_counters_groups(to, from, size, by);
     }
 }
 
-FOLD_STEPS(, counting, 2);
-FOLD_STEPS(FOLD_WIDE, counting_wide, 2);
+FOLD_STEPS(, fold_counting, counters, 2);
+FOLD_STEPS(FOLD_WIDE, fold_counting_wide, counters, 2);
 
 void kernel_fold_counting(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
                           uint64_t factor)
 {
-    fold_by_steps(FOLD_IS_WIDE ? &counting_wide : &counting, to, from, first, count, factor);
+    fold_by_steps(FOLD_IS_WIDE ? &fold_counting_wide : &fold_counting, to, from, first, count,
+                  factor);
 }
 
 void kernel_project_counting(uint8_t *to, const uint8_t *from, size_t size)

@@ -32,8 +32,8 @@ struct groups {
     uint64_t rest;
 };
 
-static void fold_bytes(const struct fold_layout *layout, struct buffers *b, uint8_t *to,
-                       struct groups g, size_t size, uint64_t factor)
+static void fold_in_steps(const struct fold_layout *layout, struct buffers *b, uint8_t *to,
+                          struct groups g, size_t size, uint64_t factor)
 {
     const size_t source = (size_t)(size * factor);
     unsigned next = 0;
@@ -67,7 +67,7 @@ static void fold_whole(const struct fold_layout *layout, uint8_t *to, struct gro
         n = size < most ? size : most;
         for (uint64_t at = n * factor; at < 2 * n * factor; at += LINE)
             __builtin_prefetch(g.from + at);
-        fold_bytes(layout, &b, to, g, (size_t)n, factor);
+        fold_in_steps(layout, &b, to, g, (size_t)n, factor);
     }
 }
 

@@ -50,19 +50,19 @@ static inline uint64_t fold_divisor(uint64_t factor, const uint8_t *steps, size_
     return factor;
 }
 
-#define FOLD_STEPS(attributes, layout, its_units)                                                  \
+#define FOLD_STEPS(attributes, layout, cells, its_units)                                           \
     attributes static void layout##_step(uint8_t *restrict to, const uint8_t *restrict from,       \
                                          size_t size, uint64_t by)                                 \
     {                                                                                              \
-        step(to, from, size, by);                                                                  \
+        step_##cells(to, from, size, by);                                                          \
     }                                                                                              \
     attributes static void layout##_unite(uint8_t *restrict to, const uint8_t *restrict from,      \
                                           uint64_t size)                                           \
     {                                                                                              \
-        unite(to, from, size);                                                                     \
+        unite_##cells(to, from, size);                                                             \
     }                                                                                              \
-    static const struct fold_layout layout = { its_units, next_step, layout##_step,                \
-                                               layout##_unite, fold_group }
+    static const struct fold_layout layout = { its_units, next_step_of_##cells, layout##_step,     \
+                                               layout##_unite, fold_##cells##_group }
 
 /* As `fold` of struct kernel. */
 void fold_by_steps(const struct fold_layout *layout, uint8_t *to, const uint8_t *from,

@@ -3,65 +3,65 @@
  * The kernel of the layout ribbon for one set of instructions. ribbon.c includes this for each, and
  * defines before
  *
- *     ISA       its name, which ends the names of all functions here: OF(name)
+ *     ISA       its name, which ends the names of all functions here: OF_ISA(name)
  *     TARGET    the attributes that let a function use its instructions
- *     OF(fits)  compares a key's equations with `count` columns (0 to 32) of its first group,
+ *     OF_ISA(fits)  compares a key's equations with `count` columns (0 to 32) of its first group,
  *               behind which those of the second one lie. It must not read outside of these
  *               8 * count bytes: a load of a line that was not requested waits for it
  *
  * and, if batches compute for several keys at once what a lookup needs before it reads its columns,
  *
  *     LANES      64-bit numbers in a register
- *     OF(lanes)  a type of so many
- *     OF(times)  the products of the low halves of two of them
+ *     OF_ISA(lanes)  a type of so many
+ *     OF_ISA(times)  the products of the low halves of two of them
  *
- * and SET_SLOT, if it has an OF(set_slot) of its own.
+ * and SET_SLOT, if it has an OF_ISA(set_slot) of its own.
  */
-TARGET INLINE bool OF(answer)(const struct ribbon_query *q)
+TARGET INLINE bool OF_ISA(answer)(const struct ribbon_query *q)
 {
-    return OF(fits)(q->columns, q->count, q->row, q->right);
+    return OF_ISA(fits)(q->columns, q->count, q->row, q->right);
 }
 
 /* Where the head of the page is not known. */
-TARGET static __attribute__((noinline)) bool OF(contains_unknown)(const struct kernel_view *view,
-                                                                  uint64_t digest)
+TARGET static __attribute__((noinline)) bool
+OF_ISA(contains_unknown)(const struct kernel_view *view, uint64_t digest)
 {
-    const struct ribbon_query q = ask(view, digest);
-    return OF(answer)(&q);
+    const struct ribbon_query q = query_of(view, digest);
+    return OF_ISA(answer)(&q);
 }
 
 /* Few instructions, and no frame: the processor overlaps the cache misses of several calls. */
-TARGET static bool OF(contains)(const struct kernel_view *view, uint64_t digest)
+TARGET static bool OF_ISA(contains)(const struct kernel_view *view, uint64_t digest)
 {
     const uint64_t page = probe_reduce(digest, view->units) / RIBBON_LINES;
     if (view->shapes == NULL)
-        return OF(contains_unknown)(view, digest);
+        return OF_ISA(contains_unknown)(view, digest);
     const uint32_t shape = atomic_load_explicit(&view->shapes[page], memory_order_relaxed);
     if (shape == 0)
-        return OF(contains_unknown)(view, digest);
+        return OF_ISA(contains_unknown)(view, digest);
     const struct ribbon_query q = ask_page(view, page, ribbon_seedless(digest), shape);
-    return OF(answer)(&q);
+    return OF_ISA(answer)(&q);
 }
 
-TARGET INLINE size_t OF(one_by_one)(const struct kernel_view *view, const uint64_t *digests,
-                                    size_t n, bool *hits)
+TARGET INLINE size_t OF_ISA(one_by_one)(const struct kernel_view *view, const uint64_t *digests,
+                                        size_t n, bool *hits)
 {
     struct ribbon_query ring[RIBBON_AHEAD];
     const size_t first = n < RIBBON_AHEAD ? n : RIBBON_AHEAD;
     size_t found = 0;
     for (size_t i = 0; i < first; i++) {
-        ring[i] = ask(view, digests[i]);
-        request(ring[i].columns, ring[i].end);
+        ring[i] = query_of(view, digests[i]);
+        request_columns(ring[i].columns, ring[i].end);
     }
     for (size_t i = 0; i < n; i++) {
         struct ribbon_query *q = &ring[i % RIBBON_AHEAD];
-        const bool hit = OF(answer)(q);
+        const bool hit = OF_ISA(answer)(q);
         if (hits != NULL)
             hits[i] = hit;
         found += hit;
         if (i + RIBBON_AHEAD < n) {
-            *q = ask(view, digests[i + RIBBON_AHEAD]);
-            request(q->columns, q->end);
+            *q = query_of(view, digests[i + RIBBON_AHEAD]);
+            request_columns(q->columns, q->end);
         }
     }
     return found;
@@ -71,93 +71,96 @@ TARGET INLINE size_t OF(one_by_one)(const struct kernel_view *view, const uint64
 
 #ifdef LANES
 
-#define lanes OF(lanes)
+#define lanes OF_ISA(lanes)
 
-TARGET INLINE lanes OF(low_half)(lanes a)
+TARGET INLINE lanes OF_ISA(low_half)(lanes a)
 {
     return a & UINT32_MAX;
 }
 
 /* The high halves of the 128-bit products. */
-TARGET INLINE lanes OF(reduced)(lanes a, uint64_t by)
+TARGET INLINE lanes OF_ISA(reduced)(lanes a, uint64_t by)
 {
     const lanes b = by - (lanes){ 0 }, b1 = b >> 32, a1 = a >> 32;
-    const lanes cross = OF(times)(a1, b),
-                middle = OF(times)(a, b1) + (OF(times)(a, b) >> 32) + OF(low_half)(cross);
-    return OF(times)(a1, b1) + (cross >> 32) + (middle >> 32);
+    const lanes cross = OF_ISA(times)(a1, b),
+                middle =
+                    OF_ISA(times)(a, b1) + (OF_ISA(times)(a, b) >> 32) + OF_ISA(low_half)(cross);
+    return OF_ISA(times)(a1, b1) + (cross >> 32) + (middle >> 32);
 }
 
-TARGET INLINE lanes OF(mixed)(lanes a, uint64_t by)
+TARGET INLINE lanes OF_ISA(mixed)(lanes a, uint64_t by)
 {
-    return OF(reduced)(a, by) ^ a * by;
+    return OF_ISA(reduced)(a, by) ^ a * by;
 }
 
-TARGET INLINE lanes OF(load)(const uint64_t *from)
+TARGET INLINE lanes OF_ISA(load)(const uint64_t *from)
 {
     lanes a;
     memcpy(&a, from, sizeof a);
     return a;
 }
 
-TARGET INLINE void OF(store)(uint64_t *to, lanes a)
+TARGET INLINE void OF_ISA(store)(uint64_t *to, lanes a)
 {
     memcpy(to, &a, sizeof a);
 }
 
 /* What a query consists of before the page's shape is known. */
-TARGET INLINE void OF(ask_for_page)(const struct kernel_view *view, const uint64_t *digests,
-                                    struct queries *q, unsigned at)
+TARGET INLINE void OF_ISA(ask_for_page)(const struct kernel_view *view, const uint64_t *digests,
+                                        struct queries *q, unsigned at)
 {
-    const lanes digest = OF(load)(digests);
-    OF(store)(&q->columns[at], OF(reduced)(digest, view->units) / RIBBON_LINES);
-    OF(store)(&q->row[at], OF(mixed)(digest ^ RIBBON_MULTIPLIER, PROBE_MULTIPLIER));
+    const lanes digest = OF_ISA(load)(digests);
+    OF_ISA(store)(&q->columns[at], OF_ISA(reduced)(digest, view->units) / RIBBON_LINES);
+    OF_ISA(store)(&q->row[at], OF_ISA(mixed)(digest ^ RIBBON_MULTIPLIER, PROBE_MULTIPLIER));
 }
 
 /* ask_page(), for LANES of them. */
-TARGET INLINE void OF(ask_in_page)(const struct kernel_view *view, struct queries *q, unsigned at)
+TARGET INLINE void OF_ISA(ask_in_page)(const struct kernel_view *view, struct queries *q,
+                                       unsigned at)
 {
-    const lanes page = OF(load)(&q->columns[at]), shape = OF(load)(&q->end[at]),
-                seedless = OF(load)(&q->row[at]);
+    const lanes page = OF_ISA(load)(&q->columns[at]), shape = OF_ISA(load)(&q->end[at]),
+                seedless = OF_ISA(load)(&q->row[at]);
     const lanes groups = shape & 511, seed = shape >> 9 & 127, fewest = shape >> 16 & 63,
                 few = shape >> 22;
     const lanes hash = (seedless ^ seed * PROBE_MULTIPLIER) * RIBBON_MULTIPLIER;
-    const lanes group = OF(times)(hash >> 32, groups - 1) >> 32;
+    const lanes group = OF_ISA(times)(hash >> 32, groups - 1) >> 32;
     const lanes beyond = group - few, is_few = -(beyond >> 63);
     const lanes count = fewest + 1 + is_few;
     const lanes columns = (uintptr_t)view->body + RIBBON_HEAD + page * CHECKSUM_PAGE +
-                          4 * (OF(times)(group, fewest) + (beyond & ~is_few));
-    OF(store)(&q->columns[at], columns);
-    OF(store)(&q->end[at], columns + 8 * count);
-    OF(store)(&q->row[at], OF(mixed)(hash ^ RIBBON_DIFFERENCE, PROBE_MULTIPLIER));
-    OF(store)(&q->right[at], hash);
-    OF(store)(&q->count[at], count);
+                          4 * (OF_ISA(times)(group, fewest) + (beyond & ~is_few));
+    OF_ISA(store)(&q->columns[at], columns);
+    OF_ISA(store)(&q->end[at], columns + 8 * count);
+    OF_ISA(store)(&q->row[at], OF_ISA(mixed)(hash ^ RIBBON_DIFFERENCE, PROBE_MULTIPLIER));
+    OF_ISA(store)(&q->right[at], hash);
+    OF_ISA(store)(&q->count[at], count);
 }
 
 /* Loops of their own, so that the processor overlaps the latencies of several steps of each. */
-TARGET static __attribute__((noinline)) void
-OF(ask_some)(const struct kernel_view *view, const uint64_t *digests, unsigned n, struct queries *q)
+TARGET static __attribute__((noinline)) void OF_ISA(ask_some)(const struct kernel_view *view,
+                                                              const uint64_t *digests, unsigned n,
+                                                              struct queries *q)
 {
     for (unsigned i = 0; i < n; i += LANES)
-        OF(ask_for_page)(view, digests + i, q, i);
+        OF_ISA(ask_for_page)(view, digests + i, q, i);
     for (unsigned i = 0; i < n; i++)
         q->end[i] = page_shape(view, q->columns[i]);
     for (unsigned i = 0; i < n; i += LANES)
-        OF(ask_in_page)(view, q, i);
+        OF_ISA(ask_in_page)(view, q, i);
 }
 
 /* Answers `n` queries, and requests the lines of as many, or fewer, of the next: spread like this,
  * requests seldom wait for each other. */
-TARGET static __attribute__((noinline)) size_t OF(answer_some)(const struct queries *q, unsigned n,
-                                                               bool *hits,
-                                                               const struct queries *next,
-                                                               unsigned n_next)
+TARGET static __attribute__((noinline)) size_t OF_ISA(answer_some)(const struct queries *q,
+                                                                   unsigned n, bool *hits,
+                                                                   const struct queries *next,
+                                                                   unsigned n_next)
 {
     size_t found = 0;
     for (unsigned i = 0; i < n; i++) {
         if (i < n_next)
             request_of(next, i);
         const struct ribbon_query one = query(q, i);
-        const bool hit = OF(answer)(&one);
+        const bool hit = OF_ISA(answer)(&one);
         if (hits != NULL)
             hits[i] = hit;
         found += hit;
@@ -166,37 +169,37 @@ TARGET static __attribute__((noinline)) size_t OF(answer_some)(const struct quer
 }
 
 /* Whole vectors of LANES digests; the rest, and views that remember nothing, one by one. */
-TARGET static size_t OF(contains_many)(const struct kernel_view *given, const uint64_t *digests,
-                                       size_t n, bool *hits)
+TARGET static size_t OF_ISA(contains_many)(const struct kernel_view *given, const uint64_t *digests,
+                                           size_t n, bool *hits)
 {
     const struct kernel_view copy = *given, *view = &copy; /* storing hits cannot change it */
     const size_t whole = view->shapes != NULL ? n / LANES * LANES : 0;
     struct queries queries[2], *asked = &queries[0], *next = &queries[1];
     size_t found = 0;
-    OF(ask_some)(view, digests, lesser(whole), asked);
+    OF_ISA(ask_some)(view, digests, lesser(whole), asked);
     for (unsigned i = 0; i < lesser(whole); i++)
         request_of(asked, i);
     for (size_t i = 0; i < whole; i += UNDER_WAY) {
         const unsigned n_asked = lesser(whole - i), n_next = lesser(whole - i - n_asked);
-        OF(ask_some)(view, digests + i + n_asked, n_next, next);
-        found += OF(answer_some)(asked, n_asked, hits != NULL ? hits + i : NULL, next, n_next);
+        OF_ISA(ask_some)(view, digests + i + n_asked, n_next, next);
+        found += OF_ISA(answer_some)(asked, n_asked, hits != NULL ? hits + i : NULL, next, n_next);
         struct queries *const answered = asked;
         asked = next;
         next = answered;
     }
     return found +
-           OF(one_by_one)(view, digests + whole, n - whole, hits != NULL ? hits + whole : NULL);
+           OF_ISA(one_by_one)(view, digests + whole, n - whole, hits != NULL ? hits + whole : NULL);
 }
 
 #undef lanes
 
 #else
 
-TARGET static size_t OF(contains_many)(const struct kernel_view *given, const uint64_t *digests,
-                                       size_t n, bool *hits)
+TARGET static size_t OF_ISA(contains_many)(const struct kernel_view *given, const uint64_t *digests,
+                                           size_t n, bool *hits)
 {
     const struct kernel_view view = *given; /* storing hits cannot change it */
-    return OF(one_by_one)(&view, digests, n, hits);
+    return OF_ISA(one_by_one)(&view, digests, n, hits);
 }
 
 #endif
@@ -205,8 +208,8 @@ TARGET static size_t OF(contains_many)(const struct kernel_view *given, const ui
 
 /* Clears a slot in all rows from `from` on by the row that leads it. Rows before that in the same
  * vector change too, and those beyond `to`: they are not read again. */
-TARGET INLINE void OF(clear_slot)(struct ribbon_solve_memory *r, unsigned slot, unsigned from,
-                                  unsigned to, uint64_t row, uint64_t right)
+TARGET INLINE void OF_ISA(clear_slot)(struct ribbon_solve_memory *r, unsigned slot, unsigned from,
+                                      unsigned to, uint64_t row, uint64_t right)
 {
     ribbon_rows *const rows = (void *)r->rows, *const rights = (void *)r->rights;
     for (unsigned g = from / VECTOR; g < (to + VECTOR - 1) / VECTOR; g++) {
@@ -219,7 +222,7 @@ TARGET INLINE void OF(clear_slot)(struct ribbon_solve_memory *r, unsigned slot, 
 /* Makes each row of a group the leading one of its first slot, and clears that in the rows behind
  * it. `n` rows are there; returns how many have no slot in this group, their part in the next group
  * alone, or RIBBON_ROWS if they are dependent. */
-TARGET INLINE unsigned OF(eliminate)(struct ribbon_solve_memory *r, unsigned group, unsigned n)
+TARGET INLINE unsigned OF_ISA(eliminate)(struct ribbon_solve_memory *r, unsigned group, unsigned n)
 {
     struct ribbon_leads *const leads = &r->leads[group];
     uint64_t later[RIBBON_SLOTS], later_rights[RIBBON_SLOTS];
@@ -236,7 +239,7 @@ TARGET INLINE unsigned OF(eliminate)(struct ribbon_solve_memory *r, unsigned gro
             later_rights[left++] = right;
         } else {
             const unsigned slot = (unsigned)__builtin_ctzll(row);
-            OF(clear_slot)(r, slot, i + 2, n, row, right);
+            OF_ISA(clear_slot)(r, slot, i + 2, n, row, right);
             leads->rows[slot] = row;
             leads->rights[slot] = (uint32_t)right;
             slots |= 1u << slot;
@@ -257,7 +260,7 @@ TARGET INLINE unsigned OF(eliminate)(struct ribbon_solve_memory *r, unsigned gro
 }
 
 /* Whether the rows are independent; then each has its slot. */
-TARGET INLINE bool OF(triangulate)(struct ribbon_solve_memory *r, unsigned groups)
+TARGET INLINE bool OF_ISA(triangulate)(struct ribbon_solve_memory *r, unsigned groups)
 {
     unsigned rows = 0;
     size_t next = 0;
@@ -266,7 +269,7 @@ TARGET INLINE bool OF(triangulate)(struct ribbon_solve_memory *r, unsigned group
             r->rows[rows] = ribbon_row(r->hashes[next]);
             r->rights[rows++] = r->hashes[next];
         }
-        rows = OF(eliminate)(r, b, rows);
+        rows = OF_ISA(eliminate)(r, b, rows);
         if (rows == RIBBON_ROWS)
             return false;
     }
@@ -275,7 +278,8 @@ TARGET INLINE bool OF(triangulate)(struct ribbon_solve_memory *r, unsigned group
 
 #ifndef SET_SLOT
 /* Sets a slot in eight columns, whose other slots in the row are known. */
-TARGET INLINE void OF(set_slot)(ribbon_rows *pairs, unsigned slot, uint64_t row, uint64_t rights)
+TARGET INLINE void OF_ISA(set_slot)(ribbon_rows *pairs, unsigned slot, uint64_t row,
+                                    uint64_t rights)
 {
     for (unsigned j = 0; j < VECTOR; j++) {
         const uint64_t odd = (unsigned)__builtin_parityll((*pairs)[j] & row) ^ rights >> j;
@@ -285,30 +289,31 @@ TARGET INLINE void OF(set_slot)(ribbon_rows *pairs, unsigned slot, uint64_t row,
 #endif
 
 /* Eight columns of all groups, from the last slot to the first; free slots stay 0. */
-TARGET INLINE void OF(substitute)(struct ribbon_solve_memory *r, unsigned groups, unsigned first)
+TARGET INLINE void OF_ISA(substitute)(struct ribbon_solve_memory *r, unsigned groups,
+                                      unsigned first)
 {
     ribbon_rows pairs = { 0 };
     for (unsigned b = groups; b-- > 0;) {
         const struct ribbon_leads *const leads = &r->leads[b];
         pairs <<= RIBBON_SLOTS;
         for (unsigned slot = RIBBON_SLOTS; slot-- > 0;)
-            OF(set_slot)(&pairs, slot, leads->rows[slot], leads->rights[slot] >> first);
+            OF_ISA(set_slot)(&pairs, slot, leads->rows[slot], leads->rights[slot] >> first);
         for (unsigned j = 0; j < VECTOR; j++)
             r->columns[b][first + j] = (uint32_t)pairs[j];
     }
 }
 
 /* Whether the page, as a reader sees it, answers to all its keys. */
-TARGET INLINE bool OF(has_all)(const uint8_t *page, unsigned lines, const uint64_t *digests,
-                               size_t n)
+TARGET INLINE bool OF_ISA(has_all)(const uint8_t *page, unsigned lines, const uint64_t *digests,
+                                   size_t n)
 {
     _Atomic uint32_t shape = 0;
     const struct kernel_view view = { .body = page, .units = lines, .shapes = &shape };
-    return OF(contains_many)(&view, digests, n, NULL) == n;
+    return OF_ISA(contains_many)(&view, digests, n, NULL) == n;
 }
 
-TARGET static bool OF(solve)(uint8_t *page, unsigned lines, const uint64_t *digests, uint64_t keys,
-                             struct ribbon_solve_memory *r)
+TARGET static bool OF_ISA(solve)(uint8_t *page, unsigned lines, const uint64_t *digests,
+                                 uint64_t keys, struct ribbon_solve_memory *r)
 {
     const unsigned words = ribbon_words(lines);
     unsigned groups = ribbon_first_groups(keys, words);
@@ -317,29 +322,29 @@ TARGET static bool OF(solve)(uint8_t *page, unsigned lines, const uint64_t *dige
         r->seedless[i] = ribbon_seedless(digests[i]);
     for (; groups <= words / 2; groups++)
         for (unsigned seed = 0; seed < RIBBON_SEEDS; seed++) {
-            count_keys(r, n, groups, seed);
+            count_keys_of_groups(r, n, groups, seed);
             if (!may_fit(r, groups))
                 continue;
             sort_hashes(r, n, groups, seed);
-            if (!OF(triangulate)(r, groups))
+            if (!OF_ISA(triangulate)(r, groups))
                 continue;
             const uint32_t shape = ribbon_shape(groups, seed, words);
             for (unsigned j = 0; j < ribbon_columns(shape, groups - 1).count; j += VECTOR)
-                OF(substitute)(r, groups, j);
+                OF_ISA(substitute)(r, groups, j);
             write_page(r, page, shape, n);
-            return OF(has_all)(page, lines, digests, n);
+            return OF_ISA(has_all)(page, lines, digests, n);
         }
     put64(page, ribbon_head(0, 0, keys));
     return true;
 }
 
-const struct kernel OF(kernel_ribbon) = {
+const struct kernel OF_ISA(kernel_ribbon) = {
     .name = NAME(ISA),
     .density = KERNEL_LOCAL,
-    .contains = OF(contains),
-    .contains_many = OF(contains_many),
-    .expect = expect,
-    .solve = OF(solve),
+    .contains = OF_ISA(contains),
+    .contains_many = OF_ISA(contains_many),
+    .expect = expect_columns,
+    .solve = OF_ISA(solve),
     .fold = kernel_fold_blocked,
     .tally = kernel_tally_ribbon,
 };

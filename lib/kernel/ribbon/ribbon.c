@@ -14,12 +14,12 @@
 
 #include "format/checksum.h"
 
-#define NAME_(isa)      #isa
-#define NAME(isa)       NAME_(isa)
-#define OF__(name, isa) name##_##isa
-#define OF_(name, isa)  OF__(name, isa)
-#define OF(name)        OF_(name, ISA)
-#define INLINE          static inline __attribute__((always_inline))
+#define NAME_(isa)          #isa
+#define NAME(isa)           NAME_(isa)
+#define OF_ISA__(name, isa) name##_##isa
+#define OF_ISA_(name, isa)  OF_ISA__(name, isa)
+#define OF_ISA(name)        OF_ISA_(name, ISA)
+#define INLINE              static inline __attribute__((always_inline))
 
 /* ---- pages */
 
@@ -54,7 +54,7 @@ INLINE bool fits_by_columns(const uint8_t *columns, unsigned count, uint64_t row
 }
 
 /* The head, unless it is known; the columns then. */
-static void expect(const struct kernel_view *view, const uint64_t *digests, size_t n)
+static void expect_columns(const struct kernel_view *view, const uint64_t *digests, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const uint64_t page = probe_reduce(digests[i], view->units) / RIBBON_LINES;
@@ -92,14 +92,14 @@ INLINE struct ribbon_query ask_page(const struct kernel_view *view, uint64_t pag
     };
 }
 
-INLINE struct ribbon_query ask(const struct kernel_view *view, uint64_t digest)
+INLINE struct ribbon_query query_of(const struct kernel_view *view, uint64_t digest)
 {
     const uint64_t page = probe_reduce(digest, view->units) / RIBBON_LINES;
     return ask_page(view, page, ribbon_seedless(digest), page_shape(view, page));
 }
 
 /* Two lines, or three. More only where all have more than two: no branch is hard to predict. */
-INLINE void request(const uint8_t *columns, const uint8_t *end)
+INLINE void request_columns(const uint8_t *columns, const uint8_t *end)
 {
     const size_t size = (size_t)(end - columns);
     __builtin_prefetch(columns);
@@ -130,7 +130,8 @@ INLINE struct ribbon_query query(const struct queries *q, unsigned at)
 
 INLINE void request_of(const struct queries *q, unsigned at)
 {
-    request((const uint8_t *)(uintptr_t)q->columns[at], (const uint8_t *)(uintptr_t)q->end[at]);
+    request_columns((const uint8_t *)(uintptr_t)q->columns[at],
+                    (const uint8_t *)(uintptr_t)q->end[at]);
 }
 
 INLINE unsigned lesser(size_t n)
@@ -150,7 +151,8 @@ INLINE unsigned lesser(size_t n)
 typedef uint64_t ribbon_rows __attribute__((vector_size(8 * VECTOR), may_alias));
 
 /* Counts the keys of each group. The groups come first: vectors multiply. */
-INLINE void count_keys(struct ribbon_solve_memory *r, size_t n, unsigned groups, unsigned seed)
+INLINE void count_keys_of_groups(struct ribbon_solve_memory *r, size_t n, unsigned groups,
+                                 unsigned seed)
 {
     uint32_t of[COUNTED];
     memset(r->counts, 0, groups * sizeof *r->counts);

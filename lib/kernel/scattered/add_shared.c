@@ -22,8 +22,8 @@ static void record(bool *was_new, size_t i, bool is_new, struct kernel_change *c
 
 /* ---- classic and counting alike */
 
-static void expect(const uint8_t *body, uint64_t units, unsigned per_byte, unsigned k,
-                   const uint64_t *digests, size_t n)
+static void expect_cells(const uint8_t *body, uint64_t units, unsigned per_byte, unsigned k,
+                         const uint64_t *digests, size_t n)
 {
     for (size_t j = 0; j < n; j++) {
         uint64_t g = digests[j];
@@ -41,7 +41,7 @@ static inline void add_to_classic(uint8_t *body, uint64_t bits, unsigned k, cons
                                   change_word *set)
 {
     for (size_t start = 0, count; (count = MIN(n - start, CHUNK)) > 0; start += count) {
-        expect(body, bits, 8, k, digests + start, count);
+        expect_cells(body, bits, 8, k, digests + start, count);
         for (size_t j = start; j < start + count; j++) {
             unsigned ones = 0;
             uint64_t g = digests[j];
@@ -72,7 +72,7 @@ void kernel_add_alone_classic(uint8_t *body, uint64_t bits, unsigned k, const ui
 
 /* Moves a counter one step up or down, unless it is at 15, where it stays, or would fall below 0.
  * Returns its former value. */
-static unsigned step(uint8_t *body, uint64_t j, int by)
+static unsigned step_counter(uint8_t *body, uint64_t j, int by)
 {
     uint8_t *byte = body + j / 2, seen = shared_load8(byte);
     const unsigned shift = 4 * (j % 2);
@@ -90,12 +90,12 @@ void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
                                 struct kernel_change *change)
 {
     for (size_t start = 0, count; (count = MIN(n - start, CHUNK)) > 0; start += count) {
-        expect(body, counters, 2, k, digests + start, count);
+        expect_cells(body, counters, 2, k, digests + start, count);
         for (size_t j = start; j < start + count; j++) {
             unsigned raised = 0;
             uint64_t g = digests[j];
             for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER) {
-                unsigned before = step(body, probe_reduce(g, counters), +1);
+                unsigned before = step_counter(body, probe_reduce(g, counters), +1);
                 raised += before == 0;
                 change->overflow += before == COUNTER_STUCK - 1;
             }
@@ -128,7 +128,7 @@ bool kernel_remove_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
         return false;
     unsigned fell_to_0 = 0;
     for (unsigned i = 0; i < k; i++)
-        fell_to_0 += step(body, x[i], -1) == 1;
+        fell_to_0 += step_counter(body, x[i], -1) == 1;
     change->ones -= fell_to_0;
     change->keys -= fell_to_0 > 0;
     return true;

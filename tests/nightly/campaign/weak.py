@@ -219,7 +219,7 @@ class GoodAndBad(Litmus):
     """image/guard.c: two find one page good and bad at once; it is bad, and the doubts are not too few."""
 
     initial = {"good": 0, "bad": 0, "doubts": 1}
-    code = (("change", "atomic_fetch_or(", "atomic_fetch_and("),)
+    code = (("change_bit", "atomic_fetch_or(", "atomic_fetch_and("),)
     weakened = ("good is set", "good is cleared")  # those order what is known to be bad, too
 
     def first(self):

@@ -150,7 +150,7 @@ def equal(what, got, wanted):
 
 def json_number(b, path, name):
     """Of the header or else the first record; the exit status tells of the filter."""
-    text = subprocess.run([TOOLS / "bfinspect", "--json", path], stdout=subprocess.PIPE, check=False).stdout
+    text = subprocess.run([TOOLS / "bfinspect", "--report", "-", path], stdout=subprocess.PIPE, check=False).stdout
     told = json.loads(text)
     return (told["records"][0] | told["header"])[name]
 

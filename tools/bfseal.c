@@ -8,6 +8,7 @@
 #include "filters/messages.h"
 #include "filters/opening.h"
 #include "filters/params.h"
+#include "filters/report.h"
 #include "filters/same_file.h"
 
 #include <bloomfile.h>
@@ -25,6 +26,7 @@ struct request {
     const char *path, *dest; /* dest NULL: in place */
     unsigned open_flags;
     struct params_metadata metadata;
+    struct report report;
     bool project, force, discard, quiet, verbose;
 };
 
@@ -40,6 +42,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION('f', "force", NULL, "replace DEST if it has no keys or is an earlier copy of FILE",
            OPTIONS_FLAG(struct request, force)),
     LOST_KEYS_OPTION(struct request, discard),
+    REPORT_OPTION(struct request, report),
     OPTIONS_TITLE("Other:"),
     PARAMS_QUIET_VERBOSE(struct request, PARAMS_QUIET_ERRORS),
     OPTIONS_END,
@@ -78,10 +81,12 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("--discard needs --force");
     if (r->dest != NULL && r->dest[0] == '\0')
         cli_usage("the name of DEST is empty");
+    if (report_wanted(&r->report) && r->dest != NULL && destination_is_stdout(r->dest))
+        cli_usage("--report needs a file for DEST");
 }
 
 /* Opens the new file as any reader would, and describes it. */
-static void report(const struct request *r, const char *path)
+static void report(struct request *r, const char *path)
 {
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -89,9 +94,13 @@ static void report(const struct request *r, const char *path)
     int error = opening_any(&f, path, 0);
     if (error != 0)
         cli_fail(error, "%s is sealed, but cannot be opened", path);
-    if (!r->quiet) {
+    if (!r->quiet || report_wanted(&r->report)) {
         bloomfile_get_info(f, &info);
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
+    }
+    if (report_wanted(&r->report))
+        report_put(&r->report, report_of_filter(path, &info, &measure));
+    if (!r->quiet) {
         struct message_rate rate = { measure.fpr, true };
         message_warnings(path, &info, rate);
         if (r->verbose || isatty(STDERR_FILENO))
@@ -108,7 +117,7 @@ static void progress(const struct request *r, struct cli_progress *p)
 
 /* ------------------------------------------------------------------------------------ in place */
 
-static void seal_in_place(const struct request *r)
+static void seal_in_place(struct request *r)
 {
     bloomfile_filter *f;
     struct cli_progress p;
@@ -123,6 +132,8 @@ static void seal_in_place(const struct request *r)
     if (error == BLOOMFILE_ESEALED) {
         if (!r->quiet)
             cli_warn(0, "%s: already sealed", r->path);
+        if (report_wanted(&r->report))
+            report(r, r->path);
         return;
     }
     if (error != 0)
@@ -184,7 +195,7 @@ static int copy(const struct request *r, bloomfile_filter *f)
     return r->project ? bloomfile_project(&to, f, given) : bloomfile_copy_sealed(&to, f, given);
 }
 
-static void seal_copy(const struct request *r)
+static void seal_copy(struct request *r)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct cli_progress p;
@@ -217,10 +228,13 @@ int main(int argc, char **argv)
     struct request r = { .metadata = PARAMS_METADATA_INIT };
     cli_start(argv[0]);
     parse(&r, argc, argv);
+    report_open(&r.report, NULL, 0, r.dest, NULL);
     cli_catch_bus_error(r.path);
     if (r.dest == NULL)
         seal_in_place(&r);
     else
         seal_copy(&r);
+    report_close(&r.report);
+    cli_close_stdout();
     return 0;
 }

@@ -251,7 +251,7 @@ class ToolTest(unittest.TestCase):
 
     def inspected(self, name, *options):
         """What bfinspect finds out about a file."""
-        return json.loads(self.run_tool("bfinspect", "--json", *options, name).stdout)
+        return json.loads(self.run_tool("bfinspect", "--report", "-", *options, name).stdout)
 
     def start(self, tool, *arguments, before=(), env=None, out=subprocess.PIPE, **options):
         """A tool that runs beside the test, which feeds it through its stdin."""

@@ -213,7 +213,7 @@ class FailingDisk(TroubleTest):
         reader, other = self.start("bfquery", "live"), self.start("bfadd", "live")
         self.feed(reader, KEYS[50])
         self.feed(other, KEYS[20])
-        inspector = self.start("bfinspect", "--json", "--keys", "-", "live")
+        inspector = self.start("bfinspect", "--report", "-", "--keys", "-", "live")
         self.feed(inspector, KEYS[20])
         self.wait_for_key("live", KEYS[20], other)
         self.until(lambda: self.has_read(reader) and self.has_read(inspector))

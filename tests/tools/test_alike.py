@@ -2,6 +2,7 @@
 """What is the same in all tools: options, numbers, rates, and what a full disk makes of output."""
 
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -68,7 +69,7 @@ class Options(ToolTest):
                 (["bfuniq", "--nonsense"], "unknown option --nonsense"),
                 (["bfuniq", "--=x"], "unknown option --"),
                 (["bfcommon", "--csv=x"], "unknown option --csv"),
-                (["bfadd", "x", "--json", "--sync"], "unknown option --json"),
+                (["bfadd", "x", "--report", "--sync"], "unknown option --report"),
                 (["bfmerge", "-z"], "unknown option -z"),
                 (["bfcreate", "-qz"], "unknown option -z"),
                 (["bfcreate", "--quiet", "-qzv"], "unknown option -z"),
@@ -132,6 +133,69 @@ class Numbers(ToolTest):
         self.assertIn("takes a number from 1 to 64, not '65'", self.trouble("bfcreate", "-k", 65))
 
 
+class Report(ToolTest):
+    """--report: the results as one JSON object, with the names that bfinspect uses."""
+
+    FILTER = {"file", "size", "layout", "m", "k", "capacity", "fpr", "n", "n_estimated", "expected_fpr", "measure"}
+    RUNS = (("bfcreate", ["new", "keys"], FILTER | {"keys_read"}),
+            ("bfcreate", ["-n", 9000, "--slice", "1/2", "new", "keys"], FILTER | {"keys_read", "first_block", "whole_blocks"}),
+            ("bfcreate", ["--live", "-n", 9, "new"], FILTER | {"keys_read"}),
+            ("bfmerge", ["new", "filter"], FILTER | {"sources"}),
+            ("bffold", ["--factor", 2, "filter", "new"], FILTER | {"source_size", "factor"}),
+            ("bfseal", ["filter", "new"], FILTER), ("bfseal", ["live"], FILTER),
+            ("bfuniq", ["-c", "keys"], {"keys_read", "new", "repeated", "lost_estimate"}),
+            ("bfcommon", ["-c", "keys", "keys"], {"files", "found"}))
+
+    def setUp(self):
+        super().setUp()
+        self.write("keys", lines(*numbered(3000), *numbered(10)))
+        self.create("-q", "-m", 512 * 120, "-n", 3000, "keys", name="filter")
+        self.create_live("-n", 100)
+
+    def test_it_has_the_documented_members_and_the_facts_of_bfinspect(self):
+        for tool, words, members in self.RUNS:
+            with self.subTest(words):
+                for to in "report", "-":
+                    self.write("report", b"an old one, which is longer\n" * 99)
+                    (self.folder / "new").unlink(missing_ok=True)
+                    result = self.run_tool(tool, "-q", "--report", to, *words)
+                    self.assertEqual((result.returncode, result.stderr), (0, b""))
+                    told = json.loads(self.read("report") if to == "report" else result.stdout.splitlines()[-1])
+                    self.assertEqual(set(told), members)
+                    if "file" in told:
+                        found = self.inspected(told["file"])
+                        self.assertEqual([found["size"], *(found["header"][name] for name in ("layout", "m", "k", "capacity")),
+                                          *(found["record"][name] for name in ("n", "n_estimated"))],
+                                         [told[name] for name in ("size", "layout", "m", "k", "capacity", "n", "n_estimated")])
+                        self.assertEqual(found["header"]["fpr"], told["fpr"])
+                        self.assertIn(told["measure"], [None, found["measure"]])
+                    else:
+                        self.assertIn(3000, told.values())
+
+    def test_it_goes_nowhere_where_it_would_do_harm(self):
+        for words, says in (
+                (["bfuniq", "--report", "-", "keys"], "standard output has the lines"),
+                (["bfcommon", "--report", "-", "keys", "keys"], "standard output has the lines"),
+                (["bfcreate", "--report", "-", "-", "keys"], "standard output has the filter"),
+                (["bfmerge", "--report", "r", "-", "filter"], "--report needs a file for DEST"),
+                (["bfuniq", "--report", "keys", "keys"], "cannot read keys: it is also the output"),
+                (["bfcreate", "--report", "keys", "new", "keys"], "cannot read keys: it is also the output"),
+                (["bfcreate", "--report", "new", "new", "keys"], "cannot write two outputs to one file"),
+                (["bfuniq", "--repeated-to", "r", "--report", "r", "keys"], "cannot write two outputs to one file"),
+                (["bfinspect", "--report", "filter", "filter"], "cannot write the report to filter: it is a filter"),
+                (["bfseal", "--report", "live", "live"], "cannot write the report to live: it is a filter"),
+                (["bfcreate", "--report", "no/r", "new", "keys"], "cannot write the report to no/r: No such file")):
+            before = self.snapshot()
+            self.assertIn(says, self.trouble(*words))
+            self.assertEqual(self.snapshot(), before, words)
+
+    def test_a_run_that_fails_leaves_an_old_one(self):
+        self.write("report", b"old")
+        for words in (["bfcreate", "filter", "keys"], ["bfuniq", "-q", "keys", "none"], ["bfseal", "keys"]):
+            self.assertEqual(self.run_tool(*words[:1], "--report", "report", *words[1:]).returncode, 2)
+            self.assertEqual(self.read("report"), b"old")
+
+
 class FullDisk(ToolTest):
     """Every path to standard output: /dev/full takes nothing, and the message says why."""
 
@@ -160,7 +224,7 @@ class FullDisk(ToolTest):
                       ["--dry-run", "--svg", "-", "filter"], ["--svg", "-", "filter", "folded"],
                       ["-f", "filter", "-"], ["-f", "--factor", 2, "filter", "-"]):
             self.full("bffold", *words)
-        for words in (["filter"], ["-H", "filter"], ["--json", "filter"], ["--map", "filter"],
+        for words in (["filter"], ["-H", "filter"], ["--report", "-", "filter"], ["--map", "filter"],
                       ["--svg", "-", "filter"], ["keys"],
                       ["filter"] * 9):
             self.full("bfinspect", *words)
@@ -170,6 +234,7 @@ class FullDisk(ToolTest):
             absent = "absent" if "-v" in words else "keys"
             self.write("absent", lines(*numbered(20_000, "absent ")))
             self.full("bfquery", *words[:-1], "filter", absent)
+        self.full("bfcreate", "-q", "--report", "-", "new", "keys")
         for words in [], ["-c"], ["-d"], ["-j1"], ["--filter", "seen"]:
             self.full("bfuniq", "-n", 40_000, *words, stdin=keys + keys)
 
@@ -231,7 +296,7 @@ class NonBlocking(ToolTest):
         self.output("bfdelta", "filter", "filter", "patch")
         for command in (["bfcommon", "keys", "keys"], ["bfcommon", "-c", "keys", "keys"], ["bfquery", "filter", "keys"],
                         ["bfquery", "-c", "filter", "keys"], ["bfuniq", "-q", "keys"], ["bfuniq", "-c", "keys"],
-                        ["bfinspect", "--json", *["filter"] * 100], ["bfinspect", "filter"],
+                        ["bfinspect", "--report", "-", *["filter"] * 100], ["bfinspect", "filter"],
                         ["bfinspect", "--svg", "-", "filter"],
                         ["bffold", "--dry-run", "--all", "filter"], ["bfdelta", "--info", "patch"], ["bfadd", "--help"],
                         ["bfseal", "--version"], ["bfcreate", "-q", "-", "keys"], ["bffold", "-q", "filter", "-"],

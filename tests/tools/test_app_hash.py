@@ -50,7 +50,7 @@ class AppHash(ToolTest):
         self.assertIn("app.bloom: healthy\n", page)
         self.assertIn("  hash          an application's own: id 0x80536841, "
                       "self-test 0x62aeed19e25dac49\n", page)
-        report = json.loads(self.output("bfinspect", "--json", "app.bloom"))
+        report = json.loads(self.output("bfinspect", "--report", "-", "app.bloom"))
         self.assertEqual((report["header"]["hash_id"], report["header"]["self_test"]),
                          (0x80536841, "62aeed19e25dac49"))
         self.assertNotIn(b"\n  hash ", self.output("bfinspect", GOLDEN / "blocked-file.bloom"))

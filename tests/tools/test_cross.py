@@ -77,7 +77,7 @@ class Cross(ToolTest):
         return expected
 
     def report(self, name):
-        report = json.loads(self.run_tool("bfinspect", "--verify", "--json", name).stdout)
+        report = json.loads(self.run_tool("bfinspect", "--verify", "--report", "-", name).stdout)
         self.assertEqual((report["error"], report["faults"], report["verified"]), (None, [], True))
         return report
 

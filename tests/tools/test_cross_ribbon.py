@@ -36,7 +36,7 @@ def with_ones(image, body, **record):
 
 class CrossRibbon(ToolTest):
     def report(self, name):
-        return json.loads(self.run_tool("bfinspect", "--verify", "--json", name).stdout)
+        return json.loads(self.run_tool("bfinspect", "--verify", "--report", "-", name).stdout)
 
     def both_say(self, image):
         """The error by which both refuse an image; lookups in one that can be opened are alike."""

@@ -115,7 +115,7 @@ class CrossSlice(ToolTest):
     def errors(self, images):
         """By bfinspect, of each."""
         names = self.write_all(images)
-        result = self.run_tool("bfinspect", "--json", "--verify", *names)
+        result = self.run_tool("bfinspect", "--report", "-", "--verify", *names)
         return [json.loads(report)["error"] for report in result.stdout.splitlines()]
 
     def test_the_same_bytes_answers_and_wholes(self):

@@ -31,7 +31,7 @@ class DamageTest(ToolTest):
         for start in range(0, len(images), BATCH):
             part = images[start:start + BATCH]
             names = [self.write(str(number), image) for number, image in enumerate(part)]
-            result = self.run_tool("bfinspect", "--json", *options, *names)
+            result = self.run_tool("bfinspect", "--report", "-", *options, *names)
             found = result.stdout.splitlines()
             self.assertEqual(len(found), len(part))
             messages = result.stderr.splitlines(keepends=True)

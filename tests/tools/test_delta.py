@@ -64,7 +64,7 @@ class Patches(DeltaTest):
             self.output("bfadd", "-q", "live", stdin=lines(*keys))
             self.output("bfseal", "-q", "-f", "--discard", "live", name)
         result = self.read("new")
-        told = json.loads(self.output("bfinspect", "--json", "new"))
+        told = json.loads(self.output("bfinspect", "--report", "-", "new"))
         self.assertEqual(len(told["layers"]), 3)
         self.output("bfdelta", "-q", "old", "new", "patch")
         self.assertEqual(self.python("delta", "old", "new", "other"), "")
@@ -73,7 +73,7 @@ class Patches(DeltaTest):
         self.assertEqual(self.read("other"), result)
         self.output("bfdelta", "-q", "-f", "--apply", "old", "patch", "old")
         self.assertEqual(self.read("old"), result)
-        self.assertEqual(json.loads(self.output("bfdelta", "--info", "--json", "patch"))["layer_count"], 3)
+        self.assertEqual(json.loads(self.output("bfdelta", "--info", "--report", "-", "patch"))["layer_count"], 3)
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.output("bfseal", "-q", "-f", "live", "new")
         self.assertIn("their layers differ", self.trouble("bfdelta", "old", "new", "more"))
@@ -148,7 +148,7 @@ class Patches(DeltaTest):
     def test_info(self):
         patch = self.delta()
         self.write("patch", patch)
-        report = json.loads(self.output("bfdelta", "--info", "--json", "patch"))
+        report = json.loads(self.output("bfdelta", "--info", "--report", "-", "patch"))
         self.assertEqual(list(report), KEYS_OF_JSON)
         crcs = [self.inspected(name)["record"]["body_crc"] for name in ("old", "new")]
         self.assertEqual((report["version"], report["layout"], report["patch_size"], report["parts"]),
@@ -225,7 +225,7 @@ class Trouble(DeltaTest):
                 (["--info"], "the name of PATCH is missing"),
                 (["--info", "a", "b"], "too many file names: 'b'"),
                 (["old", "new", "p", "q"], "too many file names: 'q'"),
-                (["--json", "old", "new", "p"], "--json needs --info"),
+                (["--report", "-", "old", "new", "p"], "--report needs --info"),
                 (["--apply", "--info", "p"], "--apply and --info are mutually exclusive")):
             self.assertEqual(self.trouble("bfdelta", *words),
                              f"bfdelta: {says} (try 'bfdelta --help')\n")

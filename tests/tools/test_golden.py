@@ -207,7 +207,7 @@ class Good(ToolTest):
         for row in GOOD:
             with self.subTest(row["file"]):
                 keys = ["--as-is", "--keys", GOLDEN / row["keys"]] if row in BY_XXH3 and row not in NEWER else []
-                result = self.run_tool("bfinspect", "--json", "--verify", *keys,
+                result = self.run_tool("bfinspect", "--report", "-", "--verify", *keys,
                                        GOLDEN / row["file"])
                 self.assertEqual(result.stderr, b"")
                 report = json.loads(result.stdout)
@@ -397,7 +397,7 @@ def is_behind_the_first_header(row):
 class Refused(ToolTest):
     def test_bfinspect_names_the_error(self):
         files = [REFUSED / row["file"] for row in BAD]
-        result = self.run_tool("bfinspect", "--json", "--verify", *files)
+        result = self.run_tool("bfinspect", "--report", "-", "--verify", *files)
         self.assertEqual(result.returncode, 2)
         reports = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual(len(reports), len(BAD))

@@ -31,7 +31,7 @@ class InspectTest(ToolTest):
 
     def report(self, *arguments, **options):
         """The JSON object about one file; the exit status must be the one it states."""
-        result = self.run_tool("bfinspect", "--json", *arguments, **options)
+        result = self.run_tool("bfinspect", "--report", "-", *arguments, **options)
         report = json.loads(result.stdout)
         self.assertEqual(result.returncode, report["status"], result)
         self.assertEqual(report["ok"], report["status"] == 0)
@@ -239,12 +239,12 @@ class Json(InspectTest):
 
     def test_numbers_that_json_has_no_word_for(self):
         for name in "fpr-nan", "fpr-infinite":
-            text = self.run_tool("bfinspect", "--json", REFUSED / f"{name}.bloom").stdout
+            text = self.run_tool("bfinspect", "--report", "-", REFUSED / f"{name}.bloom").stdout
             report = json.loads(text, parse_constant=lambda word: self.fail(word))
             self.assertIsNone(report["header"]["fpr"])
 
     def test_one_line_a_file(self):
-        result = self.run_tool("bfinspect", "--json", "filter", "no-such-file", "keys", "filter")
+        result = self.run_tool("bfinspect", "--report", "-", "filter", "no-such-file", "keys", "filter")
         self.assertEqual(result.returncode, 2)
         reports = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual([(report["file"], report["status"], report["error"])
@@ -275,7 +275,7 @@ class Json(InspectTest):
         for label in (b"\\", b"\\033", b"\x1b", b"a\\134b", b"\xff\\377", "\u202e☃\\".encode(),
                       bytes(range(1, 113)), bytes(range(113, 225)), b"\0\0x"):
             self.write("filter", craft.edit(image, at={128: label.ljust(112, b"\0")}))
-            out = self.run_tool("bfinspect", "--json", "filter").stdout
+            out = self.run_tool("bfinspect", "--report", "-", "filter").stdout
             shown = json.loads(out)["header"]["label"].encode()
             self.assertNotRegex(shown, rb"[\x00-\x1f\x7f]")
             back = re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), shown)
@@ -290,7 +290,7 @@ class Json(InspectTest):
         for name in names:
             (self.folder / os.fsdecode(name)).write_bytes(image)
             self.write("keys", name.replace(b"\n", b"\r") + b"\n")
-            report = json.loads(self.run_tool("bfinspect", "--json", "--as-is", "--keys", "keys", os.fsdecode(name)).stdout)
+            report = json.loads(self.run_tool("bfinspect", "--report", "-", "--as-is", "--keys", "keys", os.fsdecode(name)).stdout)
             shown.append(report["file"])
             for text, data in (report["file"], name), (report["keys"]["first_missing"][0], name.replace(b"\n", b"\r")):
                 back = re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), text.encode())
@@ -300,7 +300,7 @@ class Json(InspectTest):
     def test_labels_that_a_terminal_must_not_see(self):
         for name in ("label-escape", "label-newline", "label-last-c1", "label-latin-1",
                      "label-after-a-zero", "label-delete"):
-            for words in ["--json"], [], ["-H"]:
+            for words in ["--report", "-"], [], ["-H"]:
                 result = self.run_tool("bfinspect", *words, REFUSED / f"{name}.bloom")
                 self.assertNotRegex(result.stdout, rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
                 result.stdout.decode("utf-8")
@@ -471,10 +471,10 @@ class Trouble(InspectTest):
         self.trouble("bfinspect")
         for words in (["-Y"], ["--nonsense"], ["--keys"], ["-0"], ["-x4"], ["--crlf"], ["--svg"],
                       ["--quick", "--verify"], ["--verify", "--threads", "0"],
-                      ["--verify", "--threads", "1025"], ["--quick", "--map"], ["--json", "-H"], ["--json", "--map"],
-                      ["-q", "--json"], ["-q", "-H"], ["-f"], ["--json=1"],
+                      ["--verify", "--threads", "1025"], ["--quick", "--map"], ["--report", "-", "-H"], ["--report", "-", "--map"],
+                      ["-q", "--report", "-"], ["-q", "-H"], ["-f"], ["--report="],
                       ["--keys", "keys", "-0", "-x4"], ["--keys", "keys", "-x0"],
-                      ["--svg", "-", "--json"], ["--png", "image"], ["--svg", "x", "filter"]):
+                      ["--svg", "-", "--report", "-"], ["--png", "image"], ["--svg", "x", "filter"]):
             with self.subTest(words):
                 self.trouble("bfinspect", *words, "filter")
 
@@ -493,7 +493,7 @@ class Trouble(InspectTest):
                       self.trouble("bfinspect", "filter", names=["filter"], before=UNPRIVILEGED))
 
     def test_full_and_closed_standard_output(self):
-        for words in (["filter"], ["--json", "filter"], ["--map", "filter"], ["--help"],
+        for words in (["filter"], ["--report", "-", "filter"], ["--map", "filter"], ["--help"],
                       ["--version"]):
             with open("/dev/full", "wb") as full:
                 result = self.run_tool("bfinspect", *words, stdout=full)
@@ -513,7 +513,7 @@ class Trouble(InspectTest):
     def test_a_file_that_shrinks_while_it_is_read(self):
         self.write("big", file_form("classic", 8 * 4096 * 8, 9, KEYS))
         environment = self.environment()
-        process = subprocess.Popen(self.command("bfinspect", "--json", "--keys", "-", "big"),
+        process = subprocess.Popen(self.command("bfinspect", "--report", "-", "--keys", "-", "big"),
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, cwd=self.folder, env=environment)
         process.stdin.write(lines(KEYS[0]))
@@ -531,7 +531,7 @@ class Trouble(InspectTest):
     def test_a_file_that_shrinks_while_threads_verify_it(self):
         for threads in 1, 2, 5:
             self.create("-q", "-f", "-n", "2e7", name="big", stdin=lines(*KEYS))
-            result = self.run_tool("bfinspect", "--json", "--verify", "--threads", threads, "big",
+            result = self.run_tool("bfinspect", "--report", "-", "--verify", "--threads", threads, "big",
                                    env={"LD_PRELOAD": os.environ["FAILING_DISK"],
                                         "DISK_SHRINKS": "big"})
             report = json.loads(result.stdout)

@@ -11,7 +11,7 @@ from support import SOURCE_ROOT, TOOLS, ToolTest, craft, lines, main, numbered
 
 MAN = SOURCE_ROOT / "man"
 GROUPS = ["Mode", "Input", "Filter", "Output", "Resources", "Other"]
-OWN_WORDS = {"--dry-run", "--all", "--as-is", "--capacity", "--count", "--filter", "--force", "--fpr", "--json", "--layout", "--memory",
+OWN_WORDS = {"--dry-run", "--all", "--as-is", "--capacity", "--count", "--filter", "--force", "--fpr", "--layout", "--memory",
              "--null", "--project", "--quiet", "--stats", "--svg", "--verify"}
 
 

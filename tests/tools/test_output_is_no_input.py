@@ -77,14 +77,14 @@ class Output(ToolTest):
     def test_one_of_several_filters(self):
         """Nothing is printed of those before it."""
         self.create("-q", stdin=lines(*KEYS), name="other")
-        for words in ["filter", "other"], ["--json", "filter", "other"]:
+        for words in ["filter", "other"], ["--report", "-", "filter", "other"]:
             self.assertIn("it is the filter", self.refused("bfinspect", *words, how="ab", name="other"))
 
     def test_a_patch_is_not_written_to(self):
         self.create("-q", "-m", 16384, "-k", 5, "keys", name="old")
         self.create("-q", "-m", 16384, "-k", 5, "others", name="new")
         self.output("bfdelta", "old", "new", "patch")
-        for options in [], ["--json"]:
+        for options in [], ["--report", "-"]:
             self.assertIn("it is the patch", self.refused("bfdelta", "--info", *options, "patch", how="ab",
                                                           name="patch"))
             with open(self.folder / "patch", "rb") as stdin:
@@ -98,7 +98,7 @@ class Output(ToolTest):
         for how in "ab", "r+b":
             for name, *command in (("list", "bfquery", "--unless", "list", "filter", "keys"),
                                    ("list", "bfinspect", "--keys", "list", "filter"),
-                                   ("list", "bfinspect", "--json", "--keys", "list", "filter"),
+                                   ("list", "bfinspect", "--report", "-", "--keys", "list", "filter"),
                                    ("names", "bfmerge", "-", "--files-from", "names")):
                 self.assertIn(f"cannot read {name}: it is also the output (write to another file)",
                               self.refused(*command, how=how, name=name))
@@ -139,7 +139,7 @@ class Output(ToolTest):
                 message = self.trouble("bffold", "-f", "--svg", one, "filter", other)
                 self.assertRegex(message, "two outputs to one file|cannot both be t")
         for command in (["bfinspect", "-f", "--svg", "there", "filter"],
-                        ["bfinspect", "-f", "--json", "--svg", "there", "filter"],
+                        ["bfinspect", "-f", "--report", "-", "--svg", "there", "filter"],
                         ["bffold", "-f", "--svg", "there", "filter", "-"],
                         ["bffold", "-f", "--svg", "-", "filter", "there"],
                         ["bffold", "-f", "--svg", "there", "--dry-run", "filter"]):

@@ -157,7 +157,7 @@ class Answers(QueryTest):
                                   self.trouble("bfquery", "huge", stdin=lines(*IN[:5]), names=["huge"]))
                     continue
                 self.assertEqual(self.query("huge", stdin=lines(*IN[:9], *OUT[:9])), IN[:5])
-                report = self.output("bfinspect", "--quick", "--json", "huge")
+                report = self.output("bfinspect", "--quick", "--report", "-", "huge")
                 self.assertIn(b'"m":%d' % m, report)
                 self.assertIn(b'"capacity":5000000000', report)
                 self.assertGreater(self.output("bfinspect", "--quick", "huge").count(b"\n"), 9)

@@ -211,7 +211,7 @@ class InspectSeries(ToolTest):
 
     def test_a_file_that_shrinks_while_it_is_read(self):
         for name, file in ("sealed", "sealed"), ("live", "live.2"):
-            process = self.start("bfinspect", "--json", "--keys", "-", name)
+            process = self.start("bfinspect", "--report", "-", "--keys", "-", name)
             self.feed(process, KEYS[0])
             waiting = array.array("i", [1])
             while waiting[0]:  # until the key has been read, so the files are open
@@ -239,7 +239,7 @@ class InspectSeries(ToolTest):
                     self.assertNotRegex(result.stdout + result.stderr,
                                         rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xff")
                     self.check_message("bfinspect", result.stderr)
-                    result = self.run_tool("bfinspect", "--json", *words, locale=locale)
+                    result = self.run_tool("bfinspect", "--report", "-", *words, locale=locale)
                     self.assertEqual(json.loads(result.stdout.decode())["status"], 2)
 
 

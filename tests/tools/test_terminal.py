@@ -126,7 +126,7 @@ class Terminal(ToolTest):
         """By the page; by the message where the page goes elsewhere, or there is none."""
         self.create("-q", stdin=b"a\n", name="filter")
         self.write("bad", craft.flip(self.read("filter"), 40))
-        for words, stdout_too, count in ([], True, 1), ([], False, 1), (["-q"], True, 1), (["--json"], True, 2):
+        for words, stdout_too, count in ([], True, 1), ([], False, 1), (["-q"], True, 1), (["--report", "-"], True, 2):
             with Screen(200) as screen:
                 self.run_tool("bfinspect", *words, "bad", stderr=screen.terminal,
                               stdout=screen.terminal if stdout_too else subprocess.DEVNULL)

@@ -49,6 +49,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct job, count_only)),
     OPTION(0, "stats", NULL, "report on standard error how much each pass read and kept",
            OPTIONS_FLAG(struct job, stats)),
+    REPORT_OPTION(struct job, report),
     OPTIONS_TITLE("Resources:"),
     OPTION(0, "memory", "SIZE",
            "memory limit; beyond it, use temporary files (default 1Gi, at least 16Mi)",
@@ -104,6 +105,8 @@ static int parse(struct job *job, int argc, char **argv)
     job->form.no_csv = true;
     check_operands(argv + first, argc - first);
     same_file_check_inputs("-", argv + first, argc - first);
+    report_open(&job->report, argv + first, argc - first, NULL,
+                job->count_only ? NULL : "the lines");
     if (job->form.record_size >= memory_of_key(job->memory))
         cli_fail(0, "records of %zu bytes need more --memory", job->form.record_size);
     return first;
@@ -286,6 +289,13 @@ int main(int argc, char **argv)
         cli_print("%" PRIu64 "\n", lines);
     if (job.stats)
         cli_warn(0, "%" PRIu64 " line%s found", lines, cli_s(lines));
+    if (report_wanted(&job.report)) {
+        json *object = json_new();
+        json_put_count(object, "files", job.count);
+        json_put_count(object, "found", lines);
+        report_put(&job.report, object);
+    }
+    report_close(&job.report);
     cli_close_stdout();
     for (size_t i = 0; i < job.count; i++)
         input_close(&job.inputs[i]);

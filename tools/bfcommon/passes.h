@@ -9,6 +9,7 @@
 #include <bloomfile.h>
 
 #include "bfcommon/spool.h"
+#include "filters/report.h"
 
 #include <sys/stat.h>
 
@@ -74,6 +75,7 @@ struct job {
         *header; /* that the inputs begin with: of keys that are fields one for each
                   * input, of others the first is that of all; NULL: they have none */
     bool difference, count_only, quiet, stats;
+    struct report report;
 };
 
 /* Shares of the memory: two filters or one sort, a key that is being read, and buffers. */

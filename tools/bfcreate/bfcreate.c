@@ -89,6 +89,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            "print the size and the expected rate of the filter; read no keys and write nothing;"
            " needs -n or -m",
            OPTIONS_FLAG(struct create, dry_run)),
+    REPORT_OPTION(struct create, report),
     OPTIONS_TITLE("Resources:"),
     PARAMS_THREADS(struct create, threads),
     OPTION(0, "memory", "SIZE",
@@ -187,6 +188,8 @@ static void parse(struct create *c, int argc, char **argv)
     check_slice(c);
     if (c->live)
         check_live(c);
+    if (c->dry_run && report_wanted(&c->report))
+        cli_usage("--dry-run and --report are mutually exclusive");
     if (c->dry_run && c->params.capacity == 0 && c->params.bits == 0)
         cli_usage("--dry-run reads no keys: it needs -n/--capacity or -m/--bits");
     const uint32_t unit = bloomfile_traits_of(c->params.layout)->unit_cells;
@@ -199,11 +202,16 @@ int main(int argc, char **argv)
     struct create c = { .params = BLOOMFILE_PARAMS_INIT };
     cli_start(argv[0]);
     parse(&c, argc, argv);
+    if (!c.dry_run)
+        report_open(&c.report, c.inputs, c.inputs_count, c.path,
+                    destination_is_stdout(c.path) ? "the filter" : NULL);
     if (c.dry_run)
         create_dry_run(&c);
     else if (c.live)
         create_live(&c);
     else
         create_sealed(&c);
+    report_close(&c.report);
+    cli_close_stdout();
     return 0;
 }

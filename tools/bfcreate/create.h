@@ -3,6 +3,7 @@
 #ifndef BLOOMFILE_TOOLS_CREATE_H
 #define BLOOMFILE_TOOLS_CREATE_H
 
+#include "filters/report.h"
 #include "keys/keys.h"
 
 #include <bloomfile.h>
@@ -28,14 +29,15 @@ struct create {
     const char *every; /* N or TIME of a series that forgets; NULL: none */
     bool dry_run, live, grow, force, allow_empty, overfull, quiet, verbose;
     bool summary; /* for people, on stderr */
+    struct report report;
 };
 
 /* Checks what is said of a series, and puts it into the params; ends the program by cli_usage(). */
 void create_check_series(struct create *c);
 
 /* Each makes it and describes it, or ends the program by cli_fail(). */
-void create_sealed(const struct create *c);
-void create_live(const struct create *c);
+void create_sealed(struct create *c);
+void create_live(struct create *c);
 
 /* Prints what would be made, and makes nothing. */
 void create_dry_run(const struct create *c);
@@ -58,6 +60,9 @@ void create_check_useless(const struct create *c, bloomfile_builder *builder);
  * other slices too. */
 void create_cut_slice(const struct create *c, struct bloomfile_info *info);
 void create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read);
+
+/* Writes the report; `read` counts all keys. */
+void create_put_report(struct create *c, const struct bloomfile_info *info, uint64_t read);
 
 /* Ends the program with why the filter could not be made; the size that was wanted may be the
  * reason. */

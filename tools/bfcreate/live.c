@@ -49,7 +49,7 @@ static _Noreturn void refuse_over_capacity(const struct create *c,
              cli_percent(promised, sizeof(promised), message_promised(&info)));
 }
 
-void create_live(const struct create *c)
+void create_live(struct create *c)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = c->params;
@@ -72,6 +72,7 @@ void create_live(const struct create *c)
     if (error != 0)
         cli_fail(error, "%s was created, but its last record could not be written", c->path);
     bloomfile_close(f);
+    create_put_report(c, &info, 0);
     if (c->summary)
         summarize(c, &info);
 }

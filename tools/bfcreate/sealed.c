@@ -215,7 +215,7 @@ static void inspect_file(const char *path, struct bloomfile_info *info)
     bloomfile_close(f);
 }
 
-static void report(const struct create *c, bloomfile_builder *builder, uint64_t read)
+static void report(struct create *c, bloomfile_builder *builder, uint64_t read)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     const bool to_stdout = destination_is_stdout(c->path);
@@ -224,13 +224,14 @@ static void report(const struct create *c, bloomfile_builder *builder, uint64_t 
     if (c->quiet && read == 0 && !c->allow_empty)
         message_no_keys(destination_name(c->path));
     const bool sized_by_hand = c->params.capacity > 0 || c->params.bits > 0;
-    if (c->quiet && !sized_by_hand)
+    if (c->quiet && !sized_by_hand && !report_wanted(&c->report))
         return;
     int error = to_stdout ? create_inspect_its_like(c, builder, &info) : 0;
     if (error != 0)
         cli_warn(error, "the filter is written, but cannot be described");
     if (error != 0)
         return;
+    create_put_report(c, &info, read);
     if (c->params.slices > 0) {
         create_report_slice(c, &info, read);
         return;
@@ -242,7 +243,20 @@ static void report(const struct create *c, bloomfile_builder *builder, uint64_t 
         message_summary(destination_name(c->path), &info, expected, read - info.keys);
 }
 
-void create_sealed(const struct create *c)
+void create_put_report(struct create *c, const struct bloomfile_info *info, uint64_t read)
+{
+    if (!report_wanted(&c->report))
+        return;
+    json *object = report_of_filter(c->path, info, NULL);
+    json_put_count(object, "keys_read", read);
+    if (c->params.slices > 0) {
+        json_put_count(object, "first_block", info->first_block);
+        json_put_count(object, "whole_blocks", info->whole_blocks);
+    }
+    report_put(&c->report, object);
+}
+
+void create_sealed(struct create *c)
 {
     bloomfile_builder *builder;
     struct bloomfile_params params = c->params;
@@ -267,8 +281,6 @@ void create_sealed(const struct create *c)
     report(c, builder, read);
     bloomfile_builder_free(builder);
     free(folder);
-    if (destination_is_stdout(c->path))
-        cli_close_stdout();
 }
 
 /* ---- bfcreate --dry-run */
@@ -309,5 +321,4 @@ void create_dry_run(const struct create *c)
               c->grow                 ? ", then more layers"
               : c->params.series != 0 ? ", and as much for each generation"
                                       : "");
-    cli_close_stdout();
 }

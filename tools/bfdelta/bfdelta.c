@@ -10,6 +10,7 @@
 #include "filters/messages.h"
 #include "filters/opening.h"
 #include "filters/params.h"
+#include "filters/report.h"
 #include "filters/same_file.h"
 #include "keys/input_type.h"
 
@@ -36,7 +37,8 @@ struct request {
     unsigned mode;
     const char *old, *new, *patch;
     uint32_t threads;
-    bool json, force, discard, quiet, verbose;
+    struct report report;
+    bool force, discard, quiet, verbose;
 };
 
 static const struct options_entry entries[OPTIONS_MOST] = {
@@ -50,7 +52,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            "replace PATCH if it is a patch or empty, NEW if it is OLD or has no keys",
            OPTIONS_FLAG(struct request, force)),
     LOST_KEYS_OPTION(struct request, discard),
-    OPTION(0, "json", NULL, "with --info: print JSON", OPTIONS_FLAG(struct request, json)),
+    REPORT_OPTION(struct request, report),
     OPTIONS_TITLE("Resources:"),
     PARAMS_THREADS(struct request, threads),
     OPTIONS_TITLE("Other:"),
@@ -60,7 +62,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 
 static const struct options options = {
     .usages = { "[options] OLD NEW PATCH", "--apply [options] OLD PATCH NEW",
-                "--info [--json] PATCH" },
+                "--info [--report FILE] PATCH" },
     .operands = { { "OLD", OPTIONS_A_FILTER },
                   { "NEW", OPTIONS_A_FILTER },
                   { "PATCH", OPTIONS_A_PATCH } },
@@ -94,8 +96,8 @@ static void parse(struct request *r, int argc, char **argv)
         check_name(r->patch = argv[first], "PATCH");
         return;
     }
-    if (r->json)
-        cli_usage("--json needs --info");
+    if (report_wanted(&r->report))
+        cli_usage("--report needs --info");
     if (r->discard && (!r->force || r->mode != APPLY))
         cli_usage("--discard needs --apply and --force");
     const char **const places[2][3] = {
@@ -267,18 +269,27 @@ static void check_patch(const char *path, int error)
 
 /* --------------------------------------------------------------------------------- describing */
 
-static void print_json(FILE *out, const struct bloomfile_patch_info *info)
+static json *of_filter(uint32_t header, uint32_t body)
 {
-    fprintf(out,
-            "{\"version\":%" PRIu32 ",\"layout\":\"%s\",\"layer_count\":%" PRIu32
-            ",\"patch_size\":%" PRIu64 ",\"body_size\":%" PRIu64 ",\"parts\":%" PRIu64
-            ",\"changed_pages\":%" PRIu64 ",",
-            info->version, bloomfile_traits_of(info->layout)->name, info->layers, info->patch_size,
-            info->body_size, info->parts, info->changed_pages);
-    fprintf(out,
-            "\"base\":{\"header\":\"%08" PRIx32 "\",\"body_crc\":\"%08" PRIx32
-            "\"},\"result\":{\"header\":\"%08" PRIx32 "\",\"body_crc\":\"%08" PRIx32 "\"}}\n",
-            info->base_header, info->base_body, info->result_header, info->result_body);
+    json *object = json_new();
+    json_put_crc(object, "header", header);
+    json_put_crc(object, "body_crc", body);
+    return object;
+}
+
+static json *of_patch(const struct bloomfile_patch_info *info)
+{
+    json *object = json_new();
+    json_put_count(object, "version", info->version);
+    json_put_text(object, "layout", bloomfile_traits_of(info->layout)->name);
+    json_put_count(object, "layer_count", info->layers);
+    json_put_count(object, "patch_size", info->patch_size);
+    json_put_count(object, "body_size", info->body_size);
+    json_put_count(object, "parts", info->parts);
+    json_put_count(object, "changed_pages", info->changed_pages);
+    json_put(object, "base", of_filter(info->base_header, info->base_body));
+    json_put(object, "result", of_filter(info->result_header, info->result_body));
+    return object;
 }
 
 static void print_text(FILE *out, const struct bloomfile_patch_info *info)
@@ -298,20 +309,27 @@ static void print_text(FILE *out, const struct bloomfile_patch_info *info)
             info->result_header);
 }
 
-static void describe(const struct request *r)
+static void describe(struct request *r)
 {
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     struct cli_page page;
     if (same_file_is("-", r->patch))
         cli_fail(0, "cannot write to standard output: it is the patch");
+    report_open(&r->report, NULL, 0, NULL, NULL);
+    if (report_wanted(&r->report) && same_file_is(r->report.file.path, r->patch))
+        cli_fail(0, "cannot write the report to %s: it is the patch", r->report.file.path);
     const struct bloomfile_source patch = open_patch(r->patch);
     int error = bloomfile_get_patch_info(&patch, &info);
     check_patch(r->patch, error);
     if (error != 0)
         cli_fail(error, "cannot read %s", patch_name(r->patch));
     cli_page_start(&page);
-    (r->json ? print_json : print_text)(page.out, &info);
+    if (r->report.file.path == NULL || strcmp(r->report.file.path, "-") != 0)
+        print_text(page.out, &info);
     cli_page_print(&page);
+    if (report_wanted(&r->report))
+        report_put(&r->report, of_patch(&info));
+    report_close(&r->report);
     cli_close_stdout();
 }
 

@@ -9,6 +9,7 @@
 #include "filters/messages.h"
 #include "filters/opening.h"
 #include "filters/params.h"
+#include "filters/report.h"
 #include "filters/same_file.h"
 #include "picture/picture.h"
 
@@ -28,6 +29,7 @@ struct request {
     const char *svg;
     struct fold_wish wish;
     unsigned open_flags;
+    struct report report;
     bool dry_run, force, discard, quiet, verbose;
 };
 
@@ -54,6 +56,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct request, wish.all)),
     OPTION(0, "more", "N", "also show the rate after N more keys (default: as many as SRC has)",
            OPTIONS_COUNT(struct request, wish.more, NULL, 0, BLOOMFILE_MAX_BITS)),
+    REPORT_OPTION(struct request, report),
     OPTION(0, "svg", "FILE", "draw rate against size as an SVG image ('-': standard output)",
            OPTIONS_STRING(struct request, svg, "the name of a file"), .value = OPTIONS_A_FILE),
     OPTIONS_TITLE("Other:"),
@@ -89,6 +92,8 @@ static void check_options(const struct request *r, int names)
         cli_usage("the name of DEST is empty");
     if (r->discard && !r->force)
         cli_usage("--discard needs --force");
+    if (report_wanted(&r->report) && (r->dry_run || destination_is_stdout(r->dest)))
+        cli_usage("--report needs a file for DEST");
     if (r->svg != NULL && !r->dry_run && strcmp(r->svg, r->dest) == 0)
         cli_usage("--svg and DEST cannot both be %s", destination_name(r->dest));
     if (r->svg != NULL)
@@ -160,14 +165,14 @@ static void warn(const struct request *r, const struct fold_plan *p,
 
 /* Opens what was made as any reader would, and tells about it: a live source may have changed since
  * the plan. */
-static void report(const struct request *r, const struct fold_plan *p)
+static void report(struct request *r, const struct fold_plan *p)
 {
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     const struct bloomfile_fold_choice *c = &p->choices[p->chosen];
-    bool summary = r->verbose || isatty(STDERR_FILENO);
-    if (r->quiet)
+    bool summary = !r->quiet && (r->verbose || isatty(STDERR_FILENO));
+    if (r->quiet && !report_wanted(&r->report))
         return;
     if (destination_is_stdout(r->dest)) {
         if (summary)
@@ -180,7 +185,14 @@ static void report(const struct request *r, const struct fold_plan *p)
     bloomfile_get_info(f, &info);
     bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
     bloomfile_close(f);
-    warn(r, p, &info, measure.fpr);
+    if (report_wanted(&r->report)) {
+        json *object = report_of_filter(r->dest, &info, &measure);
+        json_put_count(object, "source_size", p->info.image_size);
+        json_put_count(object, "factor", c->factor);
+        report_put(&r->report, object);
+    }
+    if (!r->quiet)
+        warn(r, p, &info, measure.fpr);
     if (summary)
         summarize(r, p, info.image_size, measure.fpr);
 }
@@ -236,6 +248,10 @@ int main(int argc, char **argv)
     cli_catch_bus_error(r.path);
     f = opening_must(r.path, r.open_flags, OPENING_ANY);
     message_if_series("fold", r.path, f);
+    report_open(&r.report, NULL, 0, r.dest,
+                r.svg != NULL && destination_is_stdout(r.svg) ? "the image" : NULL);
+    if (report_wanted(&r.report) && r.svg != NULL)
+        same_file_check_outputs(r.report.file.path, r.svg);
     if (!r.dry_run)
         check_dest(&r, f);
     else if (r.svg != NULL && !destination_is_stdout(r.svg))
@@ -259,6 +275,7 @@ int main(int argc, char **argv)
         show(&r, &plan);
     }
     bloomfile_close(f);
+    report_close(&r.report);
     free(plan.choices);
     cli_close_stdout();
     return 0;

@@ -31,8 +31,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct inspect_options, force)),
     OPTION('H', "fields", NULL, "also print every header field with its offset",
            OPTIONS_FLAG(struct inspect_options, fields)),
-    OPTION(0, "json", NULL, "print one JSON object per FILE, each on its own line",
-           OPTIONS_FLAG(struct inspect_options, json)),
+    REPORT_OPTION(struct inspect_options, report),
     OPTION(0, "map", NULL, "draw on the terminal how full each part of the filter is",
            OPTIONS_FLAG(struct inspect_options, map)),
     OPTION(0, "svg", "IMAGE", "write the picture of --map as SVG ('-': standard output)",
@@ -56,10 +55,9 @@ static const struct options options = {
         "A FILE is not healthy if it exceeds its target rate or capacity, is empty, lacks a key"
         " of --keys, or is live and a writer was killed or --verify was given.\n"
         "Exit status: 0 if every FILE is healthy, 1 if one is not, 2 on damage or error.",
-    .examples =
-        "  bfinspect words.bloom\n"
-        "  bfinspect --verify --keys words words.bloom\n"
-        "  bfinspect --json *.bloom | jq -r 'select(.ok | not) | .file + \": \" + .verdict'\n",
+    .examples = "  bfinspect words.bloom\n"
+                "  bfinspect --verify --keys words words.bloom\n"
+                "  bfinspect --report - *.bloom | jq -r 'select(.ok | not) | .verdict'\n",
 };
 
 /* ------------------------------------------------------------------------------- command line */
@@ -100,12 +98,13 @@ static void check_options(const struct inspect_options *o, int files)
         cli_usage("--svg draws one filter, not %d", files);
     if (o->force && !image)
         cli_usage("--force needs --svg");
-    if (o->json && (o->fields || o->map))
-        cli_usage("--json prints all fields and no pictures; leave out %s",
+    const bool as_json = is_stdout(o->report.file.path);
+    if (as_json && (o->fields || o->map))
+        cli_usage("--report - prints all fields and no pictures; leave out %s",
                   o->fields ? "--fields" : "--map");
-    if (o->quiet && (o->json || o->fields || o->map || image_to_stdout))
+    if (o->quiet && (as_json || o->fields || o->map || image_to_stdout))
         cli_usage("--quiet prints nothing; leave out the options that print");
-    if (image_to_stdout && (o->json || o->fields || o->map))
+    if (image_to_stdout && (as_json || o->fields || o->map))
         cli_usage("standard output can hold only the image");
     if (o->svg != NULL)
         picture_check_target(o->svg, o->force);
@@ -113,7 +112,7 @@ static void check_options(const struct inspect_options *o, int files)
 
 /* Pages, JSON and the image go to files of their own, which are neither filters nor the list of
  * keys. */
-static void check_outputs(const struct inspect_options *o, char *const *files, int count)
+static void check_outputs(struct inspect_options *o, char *const *files, int count)
 {
     const char *const outputs[] = { o->quiet ? NULL : "-", o->svg };
     for (int i = 0; i < count; i++) {
@@ -125,6 +124,7 @@ static void check_outputs(const struct inspect_options *o, char *const *files, i
             same_file_check_inputs(outputs[i], &o->keys, 1);
     if (outputs[0] != NULL && outputs[1] != NULL && !is_stdout(outputs[1]))
         same_file_check_outputs(outputs[1], outputs[0]);
+    report_open(&o->report, &o->keys, o->keys != NULL ? 1 : 0, outputs[1], NULL);
 }
 
 /* Returns the index of the first file. */
@@ -135,7 +135,7 @@ static int parse(struct inspect_options *o, int argc, char **argv)
     check_options(o, argc - first);
     if (o->threads == 0)
         o->threads = params_default_threads();
-    o->utf8 = o->json || strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    o->utf8 = is_stdout(o->report.file.path) || strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     return first;
 }
 
@@ -178,7 +178,8 @@ static int save_image(const struct inspect_report *r, const struct inspect_optio
 
 static bool prints_page(const struct inspect_report *r, const struct inspect_options *o)
 {
-    return !o->json && !o->quiet && !is_stdout(o->svg) && r->depth != INSPECT_NOTHING;
+    return !is_stdout(o->report.file.path) && !o->quiet && !is_stdout(o->svg) &&
+           r->depth != INSPECT_NOTHING;
 }
 
 static void warn_of(const struct inspect_report *r)
@@ -193,7 +194,7 @@ static bool is_told_by_page(const struct inspect_report *r, const struct inspect
     return prints_page(r, o) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
 }
 
-static int inspect(const char *path, const struct inspect_options *o, bool *printed)
+static int inspect(const char *path, struct inspect_options *o, bool *printed)
 {
     struct inspect_report r = { .path = path };
     if (access(path, F_OK) != 0)
@@ -204,15 +205,15 @@ static int inspect(const char *path, const struct inspect_options *o, bool *prin
         warn_of(&r);
     struct cli_page page;
     cli_page_start(&page);
-    if (o->json) {
-        inspect_json(page.out, &r);
-    } else if (prints_page(&r, o)) {
+    if (prints_page(&r, o)) {
         if (*printed)
             fputc('\n', page.out);
         inspect_page(page.out, &r, o);
         *printed = true;
     }
     cli_page_print(&page);
+    if (report_wanted(&o->report))
+        report_put(&o->report, inspect_json(&r));
     int image = save_image(&r, o);
     int status = r.status > image ? r.status : image;
     inspect_free(&r);
@@ -232,6 +233,7 @@ int main(int argc, char **argv)
         if (status > worst)
             worst = status;
     }
+    report_close(&wish.report);
     cli_close_stdout();
     return worst;
 }

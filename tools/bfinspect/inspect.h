@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "cli/text.h"
+#include "filters/report.h"
 #include "filters/series.h"
 #include "keys/keys.h"
 #include "picture/picture.h"
@@ -22,10 +23,11 @@
 #define INSPECT_KNOWN_INCOMPAT 3u
 
 struct inspect_options {
-    bool json, fields, verify, quick, map, quiet, force;
+    bool fields, verify, quick, map, quiet, force;
     bool utf8;  /* text may keep its letters beyond ASCII */
     char *keys; /* NULL: none to check */
     const char *svg;
+    struct report report;
     unsigned open_flags;
     unsigned threads; /* to verify with; 0: the caller's alone */
     struct keys_options keys_form;
@@ -162,8 +164,8 @@ void inspect_find_flips(struct inspect_report *r);
 /* The page for people. */
 void inspect_page(FILE *out, const struct inspect_report *r, const struct inspect_options *options);
 
-/* One JSON object on one line. */
-void inspect_json(FILE *out, const struct inspect_report *r);
+/* The same for programs. */
+json *inspect_json(const struct inspect_report *r);
 
 /* "blocked, 6144 bits, ...": one line below a picture. */
 void inspect_caption(char *text, size_t size, const struct inspect_report *r);

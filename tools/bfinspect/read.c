@@ -97,7 +97,8 @@ static char *shown_key(const struct bloomfile_key *key, const struct inspect_opt
         for (size_t i = 0; i < size; i++)
             snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
     } else {
-        safe = options->json ? text_reversible(bytes, size) : text_safe(bytes, size, options->utf8);
+        safe = report_wanted(&options->report) ? text_reversible(bytes, size)
+                                               : text_safe(bytes, size, options->utf8);
     }
     if (asprintf(&text, "%s%s", safe != NULL ? safe : hex, more) < 0)
         text_no_memory();

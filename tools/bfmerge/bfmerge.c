@@ -9,6 +9,7 @@
 #include "filters/messages.h"
 #include "filters/opening.h"
 #include "filters/params.h"
+#include "filters/report.h"
 #include "filters/same_file.h"
 
 #include <bloomfile.h>
@@ -37,6 +38,7 @@ struct request {
     struct bloomfile_merge_params params;
     struct params_metadata metadata;
     unsigned open_flags;
+    struct report report;
     bool null, disjoint, overfull, as_is, force, discard, quiet, verbose;
 };
 
@@ -74,6 +76,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION('f', "force", NULL, "replace DEST if it is also a SRC, or has no keys",
            OPTIONS_FLAG(struct request, force)),
     LOST_KEYS_OPTION(struct request, discard),
+    REPORT_OPTION(struct request, report),
     OPTIONS_TITLE("Other:"),
     PARAMS_QUIET_VERBOSE(struct request, PARAMS_QUIET_KEYS),
     OPTIONS_END,
@@ -113,6 +116,8 @@ static void check_options(const struct request *r)
         cli_usage("-0/--null needs --files-from");
     if (r->count == 0 && r->list == NULL)
         cli_usage("the name of SRC is missing");
+    if (report_wanted(&r->report) && destination_is_stdout(r->dest))
+        cli_usage("--report needs a file for DEST");
     if (r->mode == PROJECT && (r->count != 1 || r->list != NULL))
         cli_usage("--project takes one SRC");
 }
@@ -281,7 +286,7 @@ static void warn(const struct request *r, const struct bloomfile_info *info,
 }
 
 /* Opens the new file as any reader would, and describes it. */
-static void report(const struct request *r)
+static void report(struct request *r, size_t sources)
 {
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -289,9 +294,16 @@ static void report(const struct request *r)
     int error = opening_any(&f, r->dest, 0);
     if (error != 0)
         cli_fail(error, "%s was created, but cannot be opened", r->dest);
-    if (!r->quiet) {
+    if (!r->quiet || report_wanted(&r->report)) {
         bloomfile_get_info(f, &info);
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
+    }
+    if (report_wanted(&r->report)) {
+        json *object = report_of_filter(r->dest, &info, &measure);
+        json_put_count(object, "sources", sources);
+        report_put(&r->report, object);
+    }
+    if (!r->quiet) {
         struct message_rate rate = { measure.fpr, true };
         bool summary = r->verbose || isatty(STDERR_FILENO);
         warn(r, &info, rate);
@@ -314,6 +326,7 @@ int main(int argc, char **argv)
         same_file_check_inputs(r.dest, &r.list, 1);
     const struct merge_dest dest = dest_of(&r);
     merge_dest_check_names(&dest);
+    report_open(&r.report, r.paths, r.count, r.dest, NULL);
     open_sources(&r, &sources);
     merge_dest_check(&dest, &sources);
     check_layout(&r, &sources);
@@ -321,7 +334,9 @@ int main(int argc, char **argv)
         merge_slices_check_capacity(&sources, destination_name(r.dest));
     merge(&r, &sources);
     if (!destination_is_stdout(r.dest))
-        report(&r);
+        report(&r, sources.count);
+    report_close(&r.report);
     merge_sources_close(&sources);
+    cli_close_stdout();
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "cli/interrupt.h"
 #include "filters/key_kind.h"
 #include "filters/params.h"
+#include "filters/report.h"
 #include "filters/same_file.h"
 #include "keys/keys.h"
 #include "keys/relay.h"
@@ -34,8 +35,9 @@ struct request {
     const char *every;
     unsigned threads;
     bool fixed, repeated, count, stats, quiet;
-    struct repeated others;   /* lines that are not printed */
-    struct lost lost;         /* new lines among them */
+    struct repeated others; /* lines that are not printed */
+    struct lost lost;       /* new lines among them */
+    struct report report;
     uint64_t taken, new_ones; /* keys */
 };
 
@@ -80,11 +82,12 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION('c', "count", NULL, "print only the number of lines, new lines and repeated lines",
            OPTIONS_FLAG(struct request, count)),
     OPTION(0, "repeated-to", "FILE", "write the repeated lines to FILE; overwrite it if it exists",
-           OPTIONS_STRING(struct request, others.path, "the name of a file"),
+           OPTIONS_STRING(struct request, others.file.path, "the name of a file"),
            .value = OPTIONS_A_FILE),
     OPTION(0, "stats", NULL,
            "report the counts, and an estimate of wrongly dropped lines, on standard error",
            OPTIONS_FLAG(struct request, stats)),
+    REPORT_OPTION(struct request, report),
     OPTIONS_TITLE("Resources:"),
     PARAMS_THREADS(struct request, threads),
     OPTIONS_TITLE("Other:"),
@@ -139,9 +142,9 @@ static void parse(struct request *r, int argc, char **argv)
 {
     const int first = options_parse(&options, r, argc, argv);
     r->seen.quiet = r->quiet;
-    if (r->others.path != NULL && strcmp(r->others.path, "-") == 0)
+    if (r->others.file.path != NULL && strcmp(r->others.file.path, "-") == 0)
         cli_usage("--repeated-to takes the name of a file: standard output has the new lines");
-    if (r->repeated && r->others.path != NULL)
+    if (r->repeated && r->others.file.path != NULL)
         cli_usage("-d/--repeated and --repeated-to are mutually exclusive");
     check_memory_options(r);
     keys_options_check(&r->keys);
@@ -164,15 +167,34 @@ static void check_output(bool good)
     cli_fail(errno, "cannot write to standard output");
 }
 
+/* The estimated number of new lines that were dropped. */
+static double count_lost(struct request *r)
+{
+    return fmin(lost_lines(&r->lost, r->seen.f), (double)(r->taken - r->new_ones));
+}
+
 /* A line that was dropped is missing from the output, whatever else is counted. */
 static void tell_stats(struct request *r, const char *counts)
 {
     const uint64_t repeated = r->taken - r->new_ones;
-    const double lost = fmin(lost_lines(&r->lost, r->seen.f), (double)repeated);
     if (repeated > 0)
-        cli_warn(0, "%s (about %.0f of them new, by the false-positive rate)", counts, lost);
+        cli_warn(0, "%s (about %.0f of them new, by the false-positive rate)", counts,
+                 count_lost(r));
     else
         cli_warn(0, "%s", counts);
+}
+
+static void put_report(struct request *r)
+{
+    if (!report_wanted(&r->report))
+        return;
+    json *object = json_new();
+    json_put_count(object, "keys_read", r->taken);
+    json_put_count(object, "new", r->new_ones);
+    json_put_count(object, "repeated", r->taken - r->new_ones);
+    json_put_double(object, "lost_estimate", count_lost(r));
+    report_put(&r->report, object);
+    report_close(&r->report);
 }
 
 static void tell_counts(struct request *r)
@@ -191,7 +213,7 @@ static void tell_counts(struct request *r)
 }
 
 /* Never marks a line as seen that cannot be printed. */
-static void check_output_file(const struct request *r)
+static void check_output_file(struct request *r)
 {
     int mode = fcntl(STDOUT_FILENO, F_GETFL);
     if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY)
@@ -199,13 +221,17 @@ static void check_output_file(const struct request *r)
     same_file_check_inputs("-", r->inputs, r->inputs_count);
     if (r->seen.path != NULL)
         same_file_check_inputs(r->seen.path, r->inputs, r->inputs_count);
-    if (r->others.path == NULL)
+    report_open(&r->report, r->inputs, r->inputs_count, r->seen.path,
+                r->count ? NULL : "the lines");
+    if (r->others.file.path == NULL)
         return;
-    same_file_check_inputs(r->others.path, r->inputs, r->inputs_count);
-    same_file_check_outputs(r->others.path, "-");
+    if (report_wanted(&r->report))
+        same_file_check_outputs(r->report.file.path, r->others.file.path);
+    same_file_check_inputs(r->others.file.path, r->inputs, r->inputs_count);
+    same_file_check_outputs(r->others.file.path, "-");
     if (r->seen.path != NULL) {
-        same_file_check_outputs(r->others.path, r->seen.path);
-        repeated_check_name(&r->others, r->seen.path);
+        same_file_check_outputs(r->others.file.path, r->seen.path);
+        side_file_check_name(&r->others.file, r->seen.path);
     }
 }
 
@@ -252,7 +278,7 @@ static void print_new(void *request, struct batch *b)
 {
     struct request *r = request;
     if (b->count > 0 || b->piece.is_first_header || !split_is_broken(&b->split))
-        repeated_begin(&r->others);
+        side_file_begin(&r->others.file);
     if (!r->count)
         check_output(batch_write_header(b, STDOUT_FILENO));
     repeated_write_header(&r->others, b);
@@ -262,7 +288,7 @@ static void print_new(void *request, struct batch *b)
         seen_watch(&r->seen, r->taken);
     }
     if (split_is_broken(&b->split))
-        tell_counts(r); /* who calls ends the program, and what was answered stands */
+        tell_counts(r); /* the caller ends the program; earlier lines are printed */
 }
 
 static void filter_lines(struct request *r, struct keys *input)
@@ -284,6 +310,7 @@ int main(int argc, char **argv)
 {
     static struct request r = {
         .keys = { .keep_going = true, .stoppable = true, .piece_size = PIECE_SIZE },
+        .others.file.what = "repeated lines",
         .seen.plan.params = { .struct_size = sizeof(struct bloomfile_params) }
     };
     cli_start(argv[0]);
@@ -292,7 +319,7 @@ int main(int argc, char **argv)
     check_output_file(&r);
     if (r.seen.path != NULL && same_file_is_filter("-", r.seen.path))
         cli_fail(0, "cannot write to standard output: it is the filter");
-    repeated_open(&r.others);
+    side_file_open(&r.others.file);
     interrupt_catch();
     seen_open(&r.seen);
     if (r.seen.path != NULL)
@@ -304,9 +331,11 @@ int main(int argc, char **argv)
     filter_lines(&r, input);
     tell_counts(&r);
     if (keys_errors(input) == 0)
-        repeated_begin(&r.others);
+        side_file_begin(&r.others.file);
     repeated_close(&r.others);
     seen_finish(&r.seen);
+    if (keys_errors(input) == 0)
+        put_report(&r);
     seen_close();
     if (interrupt_signal != 0)
         interrupt_die();

@@ -6,27 +6,15 @@
 #ifndef BLOOMFILE_TOOLS_UNIQ_REPEATED_H
 #define BLOOMFILE_TOOLS_UNIQ_REPEATED_H
 
+#include "filters/side_file.h"
 #include "keys/batch.h"
 
-/* Begins with a path, or NULL: there is none, and nothing below does anything. Trouble ends the
- * program by cli_fail. */
+/* Begins with a file. One without a path gets nothing. */
 struct repeated {
-    const char *path;
-    int fd;         /* -1: not open */
-    bool begun;     /* what was in it is gone */
+    struct side_file file;
     uint8_t *bytes; /* to be written, and room for all lines of a piece */
     size_t size, room;
 };
-
-/* That it is no name of a further layer of the filter. The path is not NULL. */
-void repeated_check_name(const struct repeated *r, const char *filter);
-
-/* Checks that the file can be written, and leaves it as it is. A filter is refused. */
-void repeated_open(struct repeated *r);
-
-/* Empties it, or makes it, the first time. Call it once lines were read: a run that fails before
- * that leaves an old file as it was. */
-void repeated_begin(struct repeated *r);
 
 /* Takes those of the lines that are not chosen, before batch_gather(). */
 void repeated_take(struct repeated *r, const struct batch *b, size_t first, size_t last);

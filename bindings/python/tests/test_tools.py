@@ -47,7 +47,7 @@ class Sealed(Case):
 
     def test_bfinspect_agrees(self):
         f = self.build(WORDS, 0.01, label="words")
-        shown = json.loads(self.tool("bfinspect", "--json", self.path))
+        shown = json.loads(self.tool("bfinspect", "--report", "-", self.path))
         info = f.info()
         text = json.dumps(shown)
         for value in info.keys, info.bits, info.capacity, info.label, info.image_size:

@@ -485,7 +485,7 @@ class Judge:
         if absent:
             self.fail(f"after the next run {len(absent)} keys are lost, such as {absent[0]}")
         with open(self.folder / "answer", "wb") as answer:
-            status, said = run([tool("bfinspect"), "--json", scenario.target], self.folder, stdout=answer)
+            status, said = run([tool("bfinspect"), "--report", "-", scenario.target], self.folder, stdout=answer)
         report = json.loads(self.content("answer") or "{}")
         (self.folder / "answer").unlink()
         if scenario.seals and (status != 0 or not report["ok"]):

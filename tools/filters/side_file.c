@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ * A second output: checked at the start, emptied when there is something to write. */
+#include "filters/side_file.h"
+#include "cli/cli.h"
+#include "filters/same_file.h"
+#include "filters/series.h"
+#include "keys/input_type.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static _Noreturn void cannot_write(const struct side_file *s)
+{
+    cli_fail(errno, "cannot write %s to %s", s->what, s->path);
+}
+
+static bool is_filter(const char *path)
+{
+    uint8_t bytes[16];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
+    if (fd >= 0)
+        close(fd); /* read only */
+    return n > 0 && input_type_is_filter(bytes, (size_t)n);
+}
+
+/* A layer may be yet to make, and so may the filter. */
+void side_file_check_name(const struct side_file *s, const char *filter)
+{
+    const char *dot = strrchr(s->path, '.');
+    if (dot == NULL || dot[1] == '\0' || dot[1 + strspn(dot + 1, "0123456789")] != '\0')
+        return;
+    char *first = strndup(s->path, (size_t)(dot - s->path));
+    if (first == NULL)
+        cli_fail(ENOMEM, "cannot start");
+    const bool same = same_file_are_same(first, filter);
+    free(first);
+    if (same)
+        cli_fail(0, "cannot write %s to %s: --filter %s needs that name (write to another file)",
+                 s->what, s->path, filter);
+}
+
+static void open_file(struct side_file *s)
+{
+    s->fd = open(s->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    if (s->fd < 0)
+        cannot_write(s);
+}
+
+/* A start that fails leaves no new file. */
+static void check_folder(const struct side_file *s)
+{
+    char *copy = strdup(s->path);
+    if (copy == NULL)
+        cli_fail(ENOMEM, "cannot start");
+    if (faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS) != 0)
+        cannot_write(s);
+    free(copy);
+}
+
+void side_file_open(struct side_file *s)
+{
+    struct stat st;
+    char why[SERIES_TEXT];
+    s->fd = -1;
+    if (s->path == NULL)
+        return;
+    const bool exists = stat(s->path, &st) == 0;
+    if (exists && S_ISREG(st.st_mode) && is_filter(s->path))
+        cli_fail(0, "cannot write %s to %s: it is a filter (write to another file)", s->what,
+                 s->path);
+    if (!exists && series_claims(s->path, why))
+        cli_fail(0, "cannot write %s to %s: %s", s->what, s->path, why);
+    if (exists)
+        open_file(s);
+    else
+        check_folder(s);
+}
+
+void side_file_begin(struct side_file *s)
+{
+    struct stat st;
+    if (s->path == NULL || s->begun)
+        return;
+    if (s->fd < 0)
+        open_file(s);
+    if (fstat(s->fd, &st) != 0 || (S_ISREG(st.st_mode) && ftruncate(s->fd, 0) != 0))
+        cannot_write(s);
+    s->begun = true;
+}
+
+void side_file_write(const struct side_file *s, const void *bytes, size_t size)
+{
+    if (s->path != NULL && !await_write(s->fd, bytes, size))
+        cannot_write(s);
+}
+
+void side_file_close(struct side_file *s)
+{
+    if (s->path != NULL && s->fd >= 0 && close(s->fd) != 0)
+        cannot_write(s);
+    s->fd = -1;
+}

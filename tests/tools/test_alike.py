@@ -113,7 +113,7 @@ class Names(ToolTest):
 
 
 class Numbers(ToolTest):
-    HINT = "a whole number may end in k or K, M, G, T, Ki, Mi, Gi, Ti or e9"
+    HINT = "write it as 80k, 1.5M, 2Gi, 1e9 or 1_000_000"
     TAKERS = (("bfcreate", "-n"), ("bfcreate", "-m"), ("bfcreate", "-k"), ("bfcreate", "-x"),
               ("bfcreate", "--memory"), ("bfadd", "--sync"), ("bffold", "--factor"),
               ("bffold", "--max-bytes"), ("bffold", "--more"), ("bfuniq", "-n"),
@@ -121,8 +121,22 @@ class Numbers(ToolTest):
 
     def test_wrong_ones_name_the_suffixes(self):
         for tool, option in self.TAKERS:
-            for wrong in "1KB", "1.5k", "10MB", "1kb", "5 M", "0x10", "1_000":
-                self.assertIn(f"not '{wrong}': {self.HINT} (try", self.trouble(tool, option, wrong))
+            for wrong in "1KB", "10MB", "1kb", "5 M", "0x10", "1__000", "1_", "_1", "1._5", "1.M", "1.5.5k", "1e1_0", "1_k":
+                begins = wrong[0].isdigit()
+                self.assertIn(f"not '{wrong}'{f': {self.HINT}' if begins else ''} (try", self.trouble(tool, option, wrong))
+
+    def test_what_is_not_whole_is_refused(self):
+        for tool, option in self.TAKERS:
+            for wrong in "1.5", "0.5", "1.2345k", "1.1Ki", "1.00001e4":
+                self.assertIn(f"not '{wrong}': it is not a whole number (try", self.trouble(tool, option, wrong))
+
+    def test_fractions_underscores_and_either_case(self):
+        """By the number that bfcreate sizes for."""
+        for text, number in (("1.5M", 1_500_000), ("1.5e6", 1_500_000), ("1_000_000", 10**6), ("10m", 10**7), ("2g", 2 * 10**9),
+                             ("1.5Ki", 1536), ("1.0", 1), ("1.50000k", 1500), ("1_0.2_5k", 10250), ("0.000001t", 10**6),
+                             ("1.152921504606846976e18", 2**60), ("0.5Mi", 2**19), ("1k", 1000)):
+            out = self.output("bfcreate", "--dry-run", "-l", "blocked", "-k", 1, "-m", 2**60, "-n", text).decode()
+            self.assertIn(f"capacity       {number} keys", out, text)
 
     def test_others_are_told_what_is_wrong_with_them(self):
         for tool, option in self.TAKERS:
@@ -131,6 +145,21 @@ class Numbers(ToolTest):
                 self.assertIn(f"not '{wrong}'", message)
                 self.assertNotIn("Ki", message)
         self.assertIn("takes a number from 1 to 64, not '65'", self.trouble("bfcreate", "-k", 65))
+
+
+class Terminal(ToolTest):
+    def test_on_a_terminal_tools_say_how_to_end_the_input(self):
+        self.create("-q", stdin=lines("a"), name="filter")
+        self.create_live("-n", 9)
+        for words, form in ((["bfcreate", "new"], b", one per line"), (["bfadd", "-q", "live"], b", one per line"), (["bfuniq"], b", one per line"),
+                            (["bfquery", "-x2", "--as-is", "filter"], b""), (["bfquery", "filter", "-"], b", one per line"), (["bfquery", "-e", "a", "filter"], None)):
+            screen, terminal = os.openpty()
+            os.write(screen, b"a\n\4")
+            result = self.run_tool(*words, stdin=terminal)
+            os.close(terminal)
+            os.close(screen)
+            told = b"%s: reading keys from the terminal%s (end the input with Ctrl-D)\n" % (words[0].encode(), form or b"")
+            self.assertEqual(result.stderr, b"" if form is None else told, words)
 
 
 class Report(ToolTest):

@@ -34,7 +34,7 @@ GIVEN = {
     "bffold": [[], ["urls.bloom"], ["urls.bloom"]],
     "bfinspect": [["words.bloom"]] * 3,
     "bfmerge": [SHARDS] * 3,
-    "bfquery": [["seen.bloom"], ["words.bloom"], [], ["seen.bloom"], ["seen.bloom", "words.bloom"], ["seen.bloom"],
+    "bfquery": [["seen.bloom"], ["words.bloom"], [], ["seen.bloom"], ["seen.bloom", "words.bloom"], ["seen.bloom"], ["seen.bloom"],
                 ["words.bloom"]],
     "bfseal": [["seen.bloom"]] * 3 + [["sessions.bloom"]],
 }

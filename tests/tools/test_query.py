@@ -3,6 +3,7 @@
 
 import os
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -21,6 +22,88 @@ class QueryTest(ToolTest):
     def setUp(self):
         super().setUp()
         self.write("filter", file_form("classic", 8000, 9, IN))
+
+
+class Marks(QueryTest):
+    """--mark: a line for each line of the input."""
+
+    def test_every_line_in_order(self):
+        keys = [key for pair in zip(IN, OUT) for key in pair]
+        self.write("keys", lines(*keys))
+        self.write("list", lines(IN[3]))
+        for threads in "-j1", "-j4":
+            self.assertEqual(self.output("bfquery", threads, "--mark", "filter", "keys"),
+                             b"".join(b"%d\t%s\n" % (key in IN, key) for key in keys))
+        for words, stdin, out, status in (
+                ([], b"key 1\n\nabsent", b"1\tkey 1\n0\t\n0\tabsent\n", 0), ([], b"absent\n", b"0\tabsent\n", 1), ([], b"", b"", 1),
+                (["-nH"], b"x\nkey 1\n", b"0\t(standard input):1:x\n1\t(standard input):2:key 1\n", 0),
+                (["--names"], b"x\nkey 1\n", b"0\t\tx\n1\tfilter\tkey 1\n", 0), (["-0"], b"x\0key 1\0", b"0\tx\x001\tkey 1\0", 0),
+                (["--header", "--field", 2], b"h\tk\n1\tkey 1\n", b"\th\tk\n1\t1\tkey 1\n", 0),
+                (["--field", 2, "--missing", "empty"], b"x\n1\tkey 1\n", b"0\tx\n1\t1\tkey 1\n", 0),
+                (["--unless", "list"], lines(*IN[2:4]), b"1\t%s\n0\t%s\n" % (IN[2], IN[3]), 0)):
+            self.assertEqual(self.output("bfquery", "--mark", *words, "filter", stdin=stdin, status=status), out)
+        for words in ["-v"], ["-c"], ["-q"], ["-m", 1], ["-x", 4], ["--missing", "skip", "--field", 1]:
+            self.assertIn("--mark", self.trouble("bfquery", "--mark", *words, "filter", "keys"))
+
+    def turn(self, process, key):
+        """What a program does that waits for each answer before it writes the next key."""
+        self.feed(process, key)
+        return process.stdout.readline()
+
+    def test_a_coprocess_gets_each_answer_before_it_writes_the_next_key(self):
+        for words in [], ["-j4"], ["--names"], ["-n"]:
+            process = self.start("bfquery", "--mark", *words, "filter")
+            for key in IN[0], OUT[0], IN[1], b"", OUT[1]:
+                self.assertEqual(self.turn(process, key)[:2], b"1\t" if key in IN else b"0\t")
+            process.stdin.close()
+            self.assertEqual((process.wait(), process.stderr.read()), (0, b""))
+
+    def test_once_the_filter_has_changed_every_mark_is_1(self):
+        """Written to in place, replaced by another file, removed; one of several filters."""
+        def touch(path):
+            os.utime(path, ns=(1, 1))
+
+        def replace(path):
+            shutil.copy(path, self.folder / "copy")
+            os.replace(self.folder / "copy", path)
+
+        for change, says in (touch, b"overwritten or touched"), (replace, b"replaced or removed"), (os.unlink, b"replaced or removed"):
+            for words in ["filter"], ["--filter", "other", "--filter", "filter"]:
+                for name in "filter", "other":
+                    self.write(name, file_form("classic", 8000, 9, IN))
+                process = self.start("bfquery", "--mark", *words)
+                self.assertEqual(self.turn(process, OUT[0]), b"0\t%s\n" % OUT[0])
+                change(self.folder / "filter")
+                for key in OUT[0], IN[0], OUT[1]:
+                    self.assertEqual(self.turn(process, key), b"1\t%s\n" % key)
+                process.stdin.close()
+                self.assertEqual(process.wait(), 2)
+                message = process.stderr.read()
+                self.assertEqual((message.count(b"\n"), says in message), (1, True), message)
+
+
+class Given(QueryTest):
+    """-e: keys of the command line."""
+
+    def test_they_are_keys(self):
+        one, two, none = IN[0].decode(), IN[1].decode(), OUT[0].decode()
+        self.write("keys", lines(IN[2], OUT[2]))
+        for words, out, status in (
+                (["-e", one, "-e", none, "--key", two], lines(*IN[:2]), 0), (["-e", none], b"", 1), (["-e", ""], b"", 1),
+                (["-c", "-e", one], b"1\n", 0), (["-v", "-e", one, "-e", none], lines(OUT[0]), 0), (["-0", "-e", one], IN[0] + b"\0", 0),
+                (["-nH", "-e", none, "-e", one], b"(command line):2:%s\n" % IN[0], 0), (["--crlf", "-e", one + "\r"], IN[0] + b"\r\n", 0)):
+            self.assertEqual(self.output("bfquery", *words, "filter", status=status, stdin=lines(*IN)), out)
+        self.assertEqual(self.output("bfquery", "-e", one, "filter", "keys"), lines(IN[0], IN[2]))
+        self.assertEqual(self.output("bfquery", "-e", one, "filter", "-", stdin=lines(IN[4])), lines(IN[0], IN[4]))
+        self.create("-q", "-x4", stdin=b"abcdefgh", name="fours")
+        self.assertEqual(self.output("bfquery", "-x4", "-e", "efgh", "-e", "abcd", "fours"), b"efghabcd")
+        self.assertIn("'abc' has 3 bytes, not the 4 of -x", self.trouble("bfquery", "-x4", "-e", "abc", "fours"))
+        for words in ["--field", 1], ["--header"], ["--csv", "--field", 1]:
+            self.assertIn("-e/--key gives whole keys", self.trouble("bfquery", *words, "-e", "x", "filter"))
+
+    def test_long_ones(self):
+        many = [word for key in IN for word in ("-e", key.decode())] + ["-e", "x" * 100_000]
+        self.assertEqual(self.output("bfquery", *many, "filter"), lines(*IN))
 
 
 class Answers(QueryTest):

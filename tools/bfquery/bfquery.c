@@ -35,6 +35,7 @@ struct request {
     char *const *inputs;
     int inputs_count;
     struct names lists; /* of keys never to print */
+    struct names given; /* keys */
     struct keys_options keys;
     unsigned open_flags, threads;
     struct print print;
@@ -48,12 +49,13 @@ struct query {
     struct key_list *unless;
     struct keys *input;
     uint64_t matches; /* keys to be printed */
+    bool distrusted;  /* with marks: the filter has changed, which has been reported */
     struct cli_progress progress;
 };
 
-static void take_list(void *lists, char *value)
+static void take_name(void *names, char *value)
 {
-    struct names *n = lists;
+    struct names *n = names;
     n->list = reallocarray(n->list, (size_t)n->count + 1, sizeof(*n->list));
     if (n->list == NULL)
         cli_fail(ENOMEM, "cannot start");
@@ -70,8 +72,10 @@ static void take_filter(void *filters, char *value)
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Input:"),
     KEYS_ALL_OPTIONS(struct request, keys),
+    OPTION('e', "key", "KEY", "look up this key; repeatable; standard input is then not read",
+           OPTIONS_CALL(struct request, given, take_name), .value = OPTIONS_A_TEXT),
     OPTION(0, "unless", "LIST", "ignore the keys listed in LIST (exact match); repeatable",
-           OPTIONS_CALL(struct request, lists, take_list), .value = OPTIONS_A_FILE),
+           OPTIONS_CALL(struct request, lists, take_name), .value = OPTIONS_A_FILE),
     OPTIONS_TITLE("Filter:"),
     OPTION(0, "filter", "FILE", "query this filter; repeatable; all operands are then KEYFILEs",
            OPTIONS_CALL(struct request, filters, take_filter), .value = OPTIONS_A_FILTER),
@@ -88,6 +92,10 @@ static const struct options_entry entries[OPTIONS_MOST] = {
         "print the keys that are certainly not in FILE; with --all, those that at least one filter"
         " lacks",
         OPTIONS_FLAG(struct request, invert)),
+    OPTION(0, "mark", NULL,
+           "print every line after a mark and a tab: 1 for a match, 0 for a line certainly not in"
+           " FILE",
+           OPTIONS_FLAG(struct request, print.marks)),
     OPTION('c', "count", NULL, "print only the number of matching keys",
            OPTIONS_FLAG(struct request, count)),
     OPTION('m', "max-count", "N", "stop after N matches, counting all inputs together",
@@ -134,9 +142,14 @@ static bool status_of(const char *path, struct stat *st)
     return (is_standard_input(path) ? fstat(STDIN_FILENO, st) : stat(path, st)) == 0;
 }
 
+static bool reads_standard_input(const struct request *r)
+{
+    return r->inputs_count == 0 && r->given.count == 0;
+}
+
 static void check_standard_input(const struct request *r)
 {
-    int uses = r->inputs_count == 0;
+    int uses = reads_standard_input(r);
     for (int i = 0; i < r->inputs_count; i++)
         uses |= is_standard_input(r->inputs[i]);
     for (int i = 0; i < r->lists.count; i++)
@@ -159,9 +172,34 @@ static void check_pipes(const struct request *r)
     for (int i = 0; i < r->lists.count; i++) {
         for (int j = 0; j < r->inputs_count; j++)
             check_pipe(r->lists.list[i], r->inputs[j]);
-        if (r->inputs_count == 0)
+        if (reads_standard_input(r))
             check_pipe(r->lists.list[i], "-");
     }
+}
+
+/* Each line has one mark, so that a program that waits for it goes on. */
+static void check_marks(const struct request *r)
+{
+    const char *other = r->invert     ? "-v/--invert-match"
+                        : r->count    ? "-c/--count"
+                        : r->quiet    ? "-q/--quiet"
+                        : r->most > 0 ? "-m/--max-count"
+                                      : NULL;
+    if (!r->print.marks)
+        return;
+    if (other != NULL)
+        cli_usage("--mark and %s are mutually exclusive", other);
+    if (r->keys.fields.missing == FIELDS_SKIP)
+        cli_usage("--mark prints every line: use --missing empty");
+}
+
+static void check_given(struct request *r)
+{
+    const struct fields *f = &r->keys.fields;
+    if (r->given.count > 0 && (f->count > 0 || f->header || f->csv))
+        cli_usage("-e/--key gives whole keys: leave out --field, --header and --csv");
+    r->keys.given = r->given.list;
+    r->keys.given_count = r->given.count;
 }
 
 /* Lines begin with text then, which records of one size cannot. */
@@ -174,8 +212,9 @@ static void check_print(struct request *r)
     if (option != NULL && r->count)
         cli_usage("%s and -c/--count are mutually exclusive", option);
     if (print_tells(p) && !r->count && r->keys.record_size > 0)
-        cli_usage("-x/--record-size and %s are mutually exclusive",
-                  option != NULL ? option : "--names");
+        cli_usage("-x/--record-size and %s are mutually exclusive", p->marks         ? "--mark"
+                                                                    : option != NULL ? option
+                                                                                     : "--names");
     print_check_names(p);
     r->keys.numbered = p->numbers;
 }
@@ -196,8 +235,10 @@ static void parse(struct request *r, int argc, char **argv)
         name_operand(r, argv[first++]);
     r->inputs = argv + first;
     r->inputs_count = argc - first;
+    check_given(r);
     check_standard_input(r);
     check_pipes(r);
+    check_marks(r);
     check_print(r);
 }
 
@@ -207,7 +248,8 @@ static void check_output(const struct request *r)
         if (same_file_is_filter("-", r->filters.list[i].path))
             cli_fail(0, "cannot write to standard output: it is the filter to query");
     }
-    same_file_check_inputs("-", r->inputs, r->inputs_count);
+    if (r->inputs_count > 0 || reads_standard_input(r))
+        same_file_check_inputs("-", r->inputs, r->inputs_count);
     if (r->lists.count > 0)
         same_file_check_inputs("-", r->lists.list, r->lists.count);
 }
@@ -243,6 +285,8 @@ static int conclude(const struct query *q, unsigned errors)
     if (r->count && !r->quiet && !filters_distrusted(&r->filters, r->invert))
         print_counts(q);
     cli_close_stdout();
+    if (q->distrusted)
+        return CLI_TROUBLE;
     const bool damaged = filters_tell_damage(&r->filters, r->invert, &distrusted);
     if (r->quiet && q->matches > 0 && !distrusted)
         return SOME; /* whatever trouble there was */
@@ -324,6 +368,29 @@ static _Noreturn void stop(struct query *q, const struct batch *last)
     exit(conclude(q, last->errors));
 }
 
+/* Before lines with marks are printed. Once the filter has changed, a mark of 0 could be wrong. */
+static void check_filters(struct query *q, struct batch *b)
+{
+    const struct filters *fs = &q->request->filters;
+    const char *replaced = NULL;
+    bool distrusted;
+    if (!q->distrusted && filters_distrusted(fs, true)) {
+        (void)filters_tell_damage(fs, true, &distrusted);
+        q->distrusted = true;
+    } else if (!q->distrusted && (replaced = filters_replaced(fs)) != NULL) {
+        cli_warn(0,
+                 "%s was replaced or removed during the query: every mark is 1 from now on (start"
+                 " bfquery again)",
+                 replaced);
+        q->distrusted = true;
+    }
+    if (!q->distrusted)
+        return;
+    for (size_t i = 0; i < b->count; i++)
+        b->chosen[i] = true;
+    gather(q, b);
+}
+
 /* With --quiet the first match ends the program, and with --max-count the last one, though another
  * thread may wait for input. */
 static void answer(void *query, struct batch *b)
@@ -334,8 +401,10 @@ static void answer(void *query, struct batch *b)
     q->matches += count_chosen(q, b);
     if (q->request->quiet && q->matches > 0)
         stop(q, b);
-    if (is_printing(q) && q->request->streams &&
-        filters_distrusted(&q->request->filters, q->request->invert))
+    if (q->request->print.marks)
+        check_filters(q, b);
+    else if (is_printing(q) && q->request->streams &&
+             filters_distrusted(&q->request->filters, q->request->invert))
         stop(q, b);
     if (!write_out(q, b))
         cli_fail(errno, "cannot write to standard output");
@@ -373,6 +442,7 @@ int main(int argc, char **argv)
     keys_free(q.input);
     key_list_free(q.unless);
     free(r.lists.list);
+    free(r.given.list);
     filters_close(&r.filters);
     return status;
 }

@@ -53,6 +53,7 @@ void filters_open(struct filters *fs, unsigned flags, const struct keys_options 
     cli_catch_bus_error(fs->count == 1 ? fs->list[0].path : "one of the filters");
     for (size_t i = 0; i < fs->count; i++) {
         struct filters_one *one = &fs->list[i];
+        (void)stat(one->path, &one->file); /* before it is opened, which reports errors */
         one->f = opening_must(one->path, flags, OPENING_KEYS);
         key_kind_check(one->path, one->f, keys, KEY_KIND_LOOK_UP);
         one->hashing = (struct hashing){ bloomfile_seed(one->f), key_kind_is_lower(one->f) };
@@ -170,6 +171,18 @@ bool filters_distrusted(const struct filters *fs, bool absent)
             return true;
     }
     return false;
+}
+
+const char *filters_replaced(const struct filters *fs)
+{
+    struct stat now;
+    for (size_t i = 0; i < fs->count; i++) {
+        const struct filters_one *one = &fs->list[i];
+        if (stat(one->path, &now) != 0 || now.st_dev != one->file.st_dev ||
+            now.st_ino != one->file.st_ino)
+            return one->path;
+    }
+    return NULL;
 }
 
 bool filters_tell_damage(const struct filters *fs, bool absent, bool *distrusted)

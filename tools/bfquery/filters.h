@@ -8,12 +8,14 @@
 #include "keys/batch.h"
 
 #include <bloomfile.h>
+#include <sys/stat.h>
 
 struct filters_one {
     const char *path;
     bloomfile_filter *f;
     struct hashing hashing;
     uint64_t matches; /* for the caller */
+    struct stat file; /* the path names it, or did before it was opened */
 };
 
 /* Begins as all zero. */
@@ -44,16 +46,21 @@ bool filters_has(const struct batch *b, size_t filter, size_t key);
  * those that a key is not in the filter. */
 bool filters_distrusted(const struct filters *fs, bool absent);
 
+/* The path of a filter that names another file, or none, since the filter was opened; NULL: all
+ * name the same file. */
+const char *filters_replaced(const struct filters *fs);
+
 /* Names the filters that turned out to be damaged. Returns whether any did. *distrusted: as
  * filters_distrusted(). */
 bool filters_tell_damage(const struct filters *fs, bool absent, bool *distrusted);
 
 void filters_close(struct filters *fs);
 
-/* ---- The output for matching lines: the input, the line number, and the filters that possibly
+/* ---- The output for lines: a mark, the input, the line number, and the filters that possibly
  * contain the key. */
 
 struct print {
+    bool marks; /* every line is printed, behind 1 or 0 and a tab */
     bool inputs, numbers, filters;
     const struct filters *names;
 };

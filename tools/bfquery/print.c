@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Matching lines as text: INPUT:NUMBER:FILTER,FILTER<tab>LINE */
+ * Lines as text: MARK<tab>INPUT:NUMBER:FILTER,FILTER<tab>LINE */
 #include "bfquery/filters.h"
 #include "cli/cli.h"
 #include "keys/split.h"
@@ -9,7 +9,7 @@
 
 bool print_tells(const struct print *p)
 {
-    return p->inputs || p->numbers || p->filters;
+    return p->marks || p->inputs || p->numbers || p->filters;
 }
 
 void print_check_names(const struct print *p)
@@ -54,9 +54,11 @@ static void put_filters(const struct print *p, struct batch *b, size_t key)
     }
 }
 
-/* Its column of filters is empty. */
+/* Its columns of marks and filters are empty. */
 static void put_header(const struct print *p, struct batch *b)
 {
+    if (p->marks)
+        put_text(b, "\t");
     put_place(p, b, 1);
     if (p->filters)
         put_text(b, "\t");
@@ -71,13 +73,15 @@ void print_gather(const struct print *p, struct batch *b)
     if (b->piece.is_first_header)
         put_header(p, b);
     for (size_t i = 0; i < b->count; i++) {
-        if (!b->chosen[i])
+        if (!b->chosen[i] && !p->marks)
             continue;
         const struct bloomfile_key line = batch_line(b, i);
         const uint8_t *start = line.data;
         if (p->numbers)
             number += split_count(&b->split, counted, (size_t)(start - counted));
         counted = start;
+        if (p->marks)
+            put_text(b, b->chosen[i] ? "1\t" : "0\t");
         put_place(p, b, number);
         if (p->filters) {
             put_filters(p, b, i);

@@ -70,14 +70,17 @@ struct cli_page {
 void cli_page_start(struct cli_page *p);
 void cli_page_print(struct cli_page *p); /* at once, and ends it */
 
-/* A count: decimal digits, then nothing, or k (also K) M G T (powers of 1000), Ki Mi Gi Ti (powers
- * of 1024), or e and up to two digits ("1e9"). No sign, no blank, no overflow. false if it is
- * anything else.
- */
-bool cli_parse_count(const char *text, uint64_t *out);
+enum cli_count {
+    CLI_COUNT_GOOD,
+    CLI_COUNT_NOT_WHOLE, /* "1.5" */
+    CLI_COUNT_SUFFIX,    /* begins with a digit, and goes on with something unknown */
+    CLI_COUNT_OTHER
+};
 
-/* Whether it is digits and a suffix that is none of these. */
-bool cli_has_unknown_suffix(const char *text);
+/* A count: decimal digits, with underscores between them and a decimal point; then nothing, or k M
+ * G T of either case (powers of 1000), Ki Mi Gi Ti (powers of 1024), or e and up to two digits
+ * ("1e9"). The product must be a whole number. No sign, no blank, no overflow. */
+enum cli_count cli_parse_count(const char *text, uint64_t *out);
 
 /* Any 64-bit number: decimal digits, or 0x and hexadecimal digits. */
 bool cli_parse_u64(const char *text, uint64_t *out);

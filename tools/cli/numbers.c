@@ -23,6 +23,11 @@ static bool read_digits(const char **text, uint64_t *out)
     return any;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* The number that a suffix multiplies by; 0 if it is not known or too big. */
 static uint64_t read_suffix(const char *text)
 {
@@ -33,8 +38,11 @@ static uint64_t read_suffix(const char *text)
         { "", 1 },
         { "k", 1000 },
         { "K", 1000 }, /* 1024 elsewhere; but M, G and T are powers of 1000 too */
+        { "m", 1000 * 1000 },
         { "M", 1000 * 1000 },
+        { "g", 1000 * 1000 * 1000 },
         { "G", 1000 * 1000 * 1000 },
+        { "t", 1000ULL * 1000 * 1000 * 1000 },
         { "T", 1000ULL * 1000 * 1000 * 1000 },
         { "Ki", 1ULL << 10 },
         { "Mi", 1ULL << 20 },
@@ -54,23 +62,53 @@ static uint64_t read_suffix(const char *text)
     return factor;
 }
 
-bool cli_parse_count(const char *text, uint64_t *out)
+struct decimal {
+    uint64_t digits;   /* as a number without a point */
+    unsigned decimals; /* of them, behind the point */
+    bool overflow;
+};
+
+/* Reads "1_000.50" up to the first other character. An underscore and a point stand between two
+ * digits. */
+static bool read_decimal(const char **text, struct decimal *d)
 {
-    uint64_t value;
-    if (!read_digits(&text, &value))
+    const char *at = *text;
+    bool has_point = false;
+    *d = (struct decimal){ 0 };
+    if (!is_digit(*at))
         return false;
-    uint64_t factor = read_suffix(text);
-    if (factor == 0 || __builtin_mul_overflow(value, factor, &value))
-        return false;
-    *out = value;
+    for (; is_digit(*at) || *at == '_' || (*at == '.' && !has_point); at++) {
+        if (!is_digit(*at) && (!is_digit(at[-1]) || !is_digit(at[1])))
+            return false;
+        has_point |= *at == '.';
+        if (!is_digit(*at))
+            continue;
+        d->decimals += has_point;
+        d->overflow |= __builtin_mul_overflow(d->digits, 10, &d->digits) ||
+                       __builtin_add_overflow(d->digits, (uint64_t)(*at - '0'), &d->digits);
+    }
+    *text = at;
     return true;
 }
 
-bool cli_has_unknown_suffix(const char *text)
+enum cli_count cli_parse_count(const char *text, uint64_t *out)
 {
-    uint64_t value;
-    bool has_digits = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != '\0';
-    return has_digits && !cli_parse_count(text, &value);
+    struct decimal d;
+    const bool begins = is_digit(text[0]), is_decimal = read_decimal(&text, &d);
+    uint64_t factor = is_decimal ? read_suffix(text) : 0;
+    if (factor == 0)
+        return begins ? CLI_COUNT_SUFFIX : CLI_COUNT_OTHER;
+    for (; d.decimals > 0 && factor % 10 == 0; d.decimals--)
+        factor /= 10;
+    if (d.overflow || __builtin_mul_overflow(d.digits, factor, &d.digits))
+        return CLI_COUNT_OTHER;
+    for (; d.decimals > 0; d.decimals--) {
+        if (d.digits % 10 != 0)
+            return CLI_COUNT_NOT_WHOLE;
+        d.digits /= 10;
+    }
+    *out = d.digits;
+    return CLI_COUNT_GOOD;
 }
 
 static int hex_digit(char c)

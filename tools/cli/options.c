@@ -32,14 +32,19 @@ static const char *name_of(const struct options_entry *e, char text[NAME_SIZE])
 static _Noreturn void refuse(const struct options_entry *e, const char *wanted, const char *value)
 {
     char name[NAME_SIZE];
-    cli_usage("%s takes %s, not '%s'%s", name_of(e, name), wanted, value,
-              e->to.kind == OPTIONS_IS_COUNT && cli_has_unknown_suffix(value)
-                  ? ": a whole number may end in k or K, M, G, T, Ki, Mi, Gi, Ti or e9"
-                  : "");
+    cli_usage("%s takes %s, not '%s'", name_of(e, name), wanted, value);
 }
 
-static _Noreturn void refuse_count(const struct options_entry *e, const char *value)
+static _Noreturn void refuse_count(const struct options_entry *e, const char *value,
+                                   enum cli_count why)
 {
+    static const char *const reasons[] = {
+        [CLI_COUNT_NOT_WHOLE] = ": it is not a whole number",
+        [CLI_COUNT_SUFFIX] = ": write it as 80k, 1.5M, 2Gi, 1e9 or 1_000_000",
+        [CLI_COUNT_GOOD] = "",
+        [CLI_COUNT_OTHER] = "",
+    };
+    char name[NAME_SIZE];
     const uint64_t mebi = 1 << 20;
     const bool round = e->to.min >= mebi && e->to.min % mebi == 0;
     const uint64_t min = round ? e->to.min / mebi : e->to.min;
@@ -51,14 +56,15 @@ static _Noreturn void refuse_count(const struct options_entry *e, const char *va
     snprintf(wanted, sizeof(wanted), "a number%s%s from %" PRIu64 "%s%s",
              e->to.wanted != NULL ? " of " : "", e->to.wanted != NULL ? e->to.wanted : "", min,
              round ? "Mi" : "", top);
-    refuse(e, wanted, value);
+    cli_usage("%s takes %s, not '%s'%s", name_of(e, name), wanted, value, reasons[why]);
 }
 
 static void take_count(const struct options_entry *e, void *field, const char *value)
 {
     uint64_t count;
-    if (!cli_parse_count(value, &count) || count < e->to.min || count > e->to.max)
-        refuse_count(e, value);
+    const enum cli_count parsed = cli_parse_count(value, &count);
+    if (parsed != CLI_COUNT_GOOD || count < e->to.min || count > e->to.max)
+        refuse_count(e, value, parsed);
     const uint32_t small = (uint32_t)count;
     if (e->to.size == sizeof(small))
         memcpy(field, &small, sizeof(small));

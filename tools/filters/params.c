@@ -133,15 +133,19 @@ static uint64_t time_of(const char *text)
 
 void period_take(const char *text, uint64_t *keys, uint64_t *seconds)
 {
-    const int digits = (int)strspn(text, "0123456789");
     *keys = 0;
+    const bool is_count = cli_parse_count(text, keys) == CLI_COUNT_GOOD;
+    const int digits = (int)strspn(text, "0123456789");
+    const bool millions = digits > 0 && text[strlen(text) - 1] == 'm';
     *seconds = time_of(text);
-    if (*seconds > 0)
+    if (*seconds > 0) {
+        *keys = 0;
         return;
-    if (digits > 0 && strcmp(text + digits, "m") == 0)
+    }
+    if (millions && text[digits + 1] == '\0')
         cli_usage("--every %s may be minutes or millions: write %.*smin or %.*sM", text, digits,
                   text, digits, text);
-    if (!cli_parse_count(text, keys) || *keys < 1 || *keys > BLOOMFILE_MAX_BITS)
+    if (!is_count || millions || *keys < 1 || *keys > BLOOMFILE_MAX_BITS)
         cli_usage("--every takes a number of keys such as 10M, from 1 to 2^60, or a time such as"
                   " 30s, 10min, 6h or 7d, not '%s'",
                   text);

@@ -55,7 +55,7 @@ struct params_metadata {
            OPTIONS_BITS(request, field, BLOOMFILE_OPEN_ACCEPT_UNCLEAN))
 
 /* How --help says which forms of numbers all tools take. */
-#define PARAMS_NUMBERS "Numbers may be written as 80k, 10M, 2Gi or 1e9"
+#define PARAMS_NUMBERS "Numbers may be written as 80k, 1.5M, 2Gi or 1e9"
 #define PARAMS_RATES   "rates as 0.01, 1e-2 or 1%"
 
 #define PARAMS_OVERFULL "accept a filter over capacity (expected rate above twice the target)"

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     PIECE_SIZE = 1 << 20 /* stays in the cache of a core until its keys are split and hashed */
@@ -24,6 +25,7 @@ struct keys {
     int count, next;
     const char *path; /* of the open input, as the user named it */
     struct source source;
+    bool gives; /* the keys of the command line are still to come */
     bool at_end, judged, headed;
     uint64_t pieces, lines; /* the latter in the input */
     enum csv_state csv;     /* behind all that was read */
@@ -65,8 +67,9 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
     if (k == NULL)
         cli_fail(ENOMEM, "cannot start reading keys");
     k->options = *options;
+    k->gives = options->given_count > 0;
     k->paths = count > 0 ? paths : standard_input;
-    k->count = count > 0 ? count : 1;
+    k->count = count > 0 || k->gives ? count : 1;
     k->path = k->paths[0];
     k->source = (struct source){ .packed = options->packed, .stoppable = options->stoppable };
     k->split = (struct split){
@@ -111,6 +114,13 @@ static void refuse(struct keys *k, const char *path, const char *reason)
     close_input(k);
 }
 
+static void greet(const struct keys *k)
+{
+    if (strcmp(k->path, "-") == 0 && isatty(STDIN_FILENO))
+        cli_warn(0, "reading keys from the terminal%s (end the input with Ctrl-D)",
+                 keys_are_lines(&k->options) ? ", one per line" : "");
+}
+
 /* Opens the next input that can be opened; false if there is none. */
 static bool open_next(struct keys *k)
 {
@@ -121,6 +131,7 @@ static bool open_next(struct keys *k)
             give_up(k, "open", bloomfile_strerror(error));
             continue;
         }
+        greet(k);
         k->at_end = k->judged = k->headed = false;
         k->lines = 0;
         k->csv = CSV_BEGIN;
@@ -321,8 +332,35 @@ static void prepare(struct keys *k, struct keys_piece *p)
         cli_fail(ENOMEM, "cannot hold the fields of %zu lines from %s", lines, p->path);
 }
 
+/* The keys of the command line, as an input would have them. */
+static void give(struct keys *k, struct keys_piece *p)
+{
+    const size_t record = k->split.record_size;
+    k->gives = false;
+    p->size = p->header = 0;
+    p->is_first_header = false;
+    for (int i = 0; i < k->options.given_count; i++) {
+        const char *key = k->options.given[i];
+        const size_t size = strlen(key);
+        if (record > 0 && size != record)
+            cli_usage("'%s' has %zu bytes, not the %zu of -x/--record-size", key, size, record);
+        if (p->room - p->size < size + 1)
+            resize(k, p, 2 * p->size + size + 1);
+        memcpy(p->bytes + p->size, key, size);
+        p->size += size;
+        if (record == 0)
+            p->bytes[p->size++] = k->split.end_byte;
+    }
+    k->path = "(command line)";
+    prepare(k, p);
+}
+
 bool keys_next_piece(struct keys *k, struct keys_piece *piece)
 {
+    if (k->gives) {
+        give(k, piece);
+        return true;
+    }
     do {
         if (is_stopped(k) || (!k->source.is_open && !open_next(k)))
             return false;

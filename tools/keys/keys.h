@@ -17,7 +17,8 @@ enum {
 
 struct keys;
 
-/* `paths` (count of them, "-" is standard input, count 0 too) are read one after the other. Ends
+/* `paths` (count of them, "-" is standard input, count 0 too unless keys are given) are read one
+ * after the other. On a terminal, says how to end the input. Ends
  * the program by cli_fail for lack of memory and, unless keep_going, for a path that is missing,
  * not readable or a directory, before anything is read. */
 struct keys *keys_new(const struct keys_options *options, char *const *paths, int count);

@@ -20,6 +20,8 @@ struct keys_options {
     struct fields fields; /* the keys in what is cut out */
     bool numbered;        /* the numbers of lines are asked for */
     bool no_csv;          /* the tool has no such option */
+    char *const *given;   /* whole keys from the command line, which come first */
+    int given_count;
 };
 
 /* The options that tools share, for a struct keys_options in their request. */

@@ -10,7 +10,7 @@ BUILD=${BUILD:-$root/build}
 
 build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libdeflate-dev libxxhash-dev libbsd-dev libzstd-dev libjson-c-dev"
 # dpkg-dev: with it, meson installs where Debian's pkg-config and CMake look.
-ci_packages="dpkg-dev python3 python3-dev python3-setuptools mandoc g++ clang file shared-mime-info libglib2.0-bin
+ci_packages="dpkg-dev python3 python3-dev python3-setuptools mandoc g++ libsimdjson-dev clang file shared-mime-info libglib2.0-bin
     default-jdk-headless junit4 bash-completion fish zsh"
 # What the nightly tests need more.
 nightly_packages="openmpi-bin cmake e2fsprogs xfsprogs parallel python3-pip python3-wheel python3-distributed python3-pandas"

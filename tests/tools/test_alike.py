@@ -25,7 +25,7 @@ class Options(ToolTest):
     def test_j_is_threads_wherever_there_are_threads(self):
         for tool in TOOLS:
             text = self.output(tool, "--help").decode()
-            self.assertEqual("-j" in text, "-j, --threads N" in text, tool)
+            self.assertEqual(" -j" in text, "-j, --threads N" in text, tool)
             if "--threads" in text:
                 message = self.trouble(tool, "-j", "some", "x")
                 self.assertIn("-j/--threads takes a number from 1 to 1024, not 'some'", message)
@@ -69,7 +69,7 @@ class Options(ToolTest):
                 (["bfuniq", "--nonsense"], "unknown option --nonsense"),
                 (["bfuniq", "--=x"], "unknown option --"),
                 (["bfcommon", "--csv=x"], "unknown option --csv"),
-                (["bfadd", "x", "--report", "--sync"], "unknown option --report"),
+                (["bfadd", "x", "--reprot", "--sync"], "unknown option --reprot"),
                 (["bfmerge", "-z"], "unknown option -z"),
                 (["bfcreate", "-qz"], "unknown option -z"),
                 (["bfcreate", "--quiet", "-qzv"], "unknown option -z"),

@@ -695,7 +695,7 @@ class CommandLine(FieldsTest):
                 (["--field", "0"], "--field takes the numbers of up to 32 different fields such as 2 or 3,1,"
                                    " not '0'"),
                 (["--delimiter", ","], "--delimiter needs --field"),
-                (["--missing", "skip"], "--missing needs --field"),
+                (["--missing", "skip"], "--missing needs --field or a JSON path"),
                 (["--field", "1", "-x4"], "-x/--record-size and --field are mutually exclusive"),
                 (["--header", "-x4"], "-x/--record-size and --header are mutually exclusive"),
                 (["--field", "1", "--missing", "x"], "--missing takes error, skip or empty, not 'x'"),

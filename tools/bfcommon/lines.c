@@ -62,8 +62,10 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
     l->at_end = where->fd < 0;
     l->unpack = where->packed ? unpack_new(read_bytes, l) : NULL;
     l->size = where->room;
-    l->buffer = malloc(l->size);
-    if (l->buffer == NULL)
+    l->buffer = malloc(l->size + JSON_PADDING);
+    if (form->fields.json != NULL)
+        l->whole.json = json_parser_new();
+    if (l->buffer == NULL || (form->fields.json != NULL && l->whole.json == NULL))
         cli_fail(ENOMEM, "cannot start reading %s", where->name);
     l->progress.doing = where->name;
     l->progress.shown_ns = where->silent ? -1 : 0;
@@ -87,7 +89,7 @@ static void make_room(struct lines *l)
     if (size <= l->size)
         cli_fail(0, "cannot hold a key of %s from %s (add --memory, or check -0 and -x)",
                  cli_bytes(most, sizeof(most), l->size), l->where.name);
-    uint8_t *bigger = realloc(l->buffer, size);
+    uint8_t *bigger = realloc(l->buffer, size + JSON_PADDING);
     if (bigger == NULL)
         cli_fail(ENOMEM, "cannot hold a key of %s from %s", cli_bytes(most, sizeof(most), l->size),
                  l->where.name);
@@ -268,6 +270,7 @@ void lines_close(struct lines *l)
     cli_progress_end(&l->progress);
     unpack_free(l->unpack);
     free(l->joined);
+    json_parser_free(l->whole.json);
     free(l->buffer);
     free(l);
 }

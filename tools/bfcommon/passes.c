@@ -88,7 +88,7 @@ static void tell_skipped(const struct job *job, const struct pass *p, uint64_t s
     if (skipped > 0 && lines == 0)
         fields_tell_none(&p->form->fields, p->from->name, false);
     if (!job->quiet)
-        fields_tell_skipped(p->from->name, skipped);
+        fields_tell_skipped(&p->form->fields, p->from->name, skipped);
 }
 
 /* Returns how many lines passed. */

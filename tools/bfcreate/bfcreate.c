@@ -55,7 +55,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "slice", "I/N", "build slice I of N, to be joined by 'bfmerge --slices'; needs -n",
            OPTIONS_CALL(struct create, params, take_slice), .value = OPTIONS_A_TEXT),
     OPTIONS_TITLE("Input:"),
-    KEYS_ALL_OPTIONS(struct create, keys),
+    KEYS_ALL_OPTIONS(struct create, keys, "json"),
     OPTION(0, "key-kind", "KIND",
            "record the keys as text (default), lower (text, case ignored), integers (with -x 8),"
            " bytes or unknown; lookups of other keys are refused",

@@ -23,7 +23,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "keys", "KEYFILE", "check that every key of KEYFILE is in FILE ('-': standard input)",
            OPTIONS_STRING(struct inspect_options, keys, NULL), .value = OPTIONS_A_FILE),
     OPTIONS_TITLE("Input:"),
-    KEYS_ALL_OPTIONS(struct inspect_options, keys_form),
+    KEYS_ALL_OPTIONS(struct inspect_options, keys_form, "keys-json"),
     OPTIONS_TITLE("Filter:"),
     PARAMS_ACCEPT_UNCLEAN(struct inspect_options, open_flags, "FILE"),
     OPTIONS_TITLE("Output:"),
@@ -91,7 +91,7 @@ static void check_options(const struct inspect_options *o, int files)
         cli_usage("--quick does not read the body, which %s needs",
                   o->verify ? "--verify" : "a picture");
     if (o->keys == NULL && are_given(&o->keys_form))
-        cli_usage("-0, -x, --crlf, --field, --header, -Z and --as-is need --keys");
+        cli_usage("-0, -x, --crlf, --field, --header, --keys-json, -Z and --as-is need --keys");
     if (o->keys != NULL && files > 1 && is_stream(o->keys))
         cli_usage("--keys needs a file that can be read once for each filter");
     if (image && files > 1)

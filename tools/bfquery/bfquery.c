@@ -71,7 +71,7 @@ static void take_filter(void *filters, char *value)
 
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Input:"),
-    KEYS_ALL_OPTIONS(struct request, keys),
+    KEYS_ALL_OPTIONS(struct request, keys, "json"),
     OPTION('e', "key", "KEY", "look up this key; repeatable; standard input is then not read",
            OPTIONS_CALL(struct request, given, take_name), .value = OPTIONS_A_TEXT),
     OPTION(0, "unless", "LIST", "ignore the keys listed in LIST (exact match); repeatable",

@@ -10,9 +10,30 @@
 
 enum fault_kind {
     FAULT_NONE,
-    FAULT_NO_FIELD,  /* the record has no field `number` */
-    FAULT_QUOTE,     /* CSV: a closing quote is not followed by a delimiter */
-    FAULT_OPEN_QUOTE /* CSV: a quote is never closed */
+    FAULT_NO_FIELD,   /* the record has no field `number` */
+    FAULT_QUOTE,      /* CSV: a closing quote is not followed by a delimiter */
+    FAULT_OPEN_QUOTE, /* CSV: a quote is never closed */
+    FAULT_NO_VALUE,   /* JSON: no text at the path; `number` says why */
+    FAULT_JSON,       /* the line is not valid; `number` says why */
+    FAULT_BLANK,      /* JSON: the line has nothing but space, and is not a record */
+    FAULT_MEMORY      /* there is too little for the record */
+};
+
+/* The number of FAULT_NO_VALUE: what is there instead. */
+enum {
+    FAULT_ABSENT = 1,
+    FAULT_NULL,
+    FAULT_OBJECT,
+    FAULT_ARRAY
+};
+
+/* The number of FAULT_JSON: what is wrong. */
+enum {
+    FAULT_SYNTAX,
+    FAULT_UTF8,
+    FAULT_STRING,
+    FAULT_NUMBER,
+    FAULT_DEPTH
 };
 
 struct fault {
@@ -27,7 +48,7 @@ enum {
 /* Whether --missing says what to do with the record. Every other fault is an error. */
 static inline bool fault_is_missing(struct fault fault)
 {
-    return fault.kind == FAULT_NO_FIELD;
+    return fault.kind == FAULT_NO_FIELD || fault.kind == FAULT_NO_VALUE;
 }
 
 /* Describes a fault of the record that begins at that line of its input, and the remedy. */

@@ -81,15 +81,33 @@ const char *fields_missing(uint32_t word)
     return word < sizeof(words) / sizeof(words[0]) ? words[word] : NULL;
 }
 
+static void check_json(struct fields *f, char end_byte, bool fixed)
+{
+    const char *other = f->count > 0       ? "--field"
+                        : f->csv           ? "--csv"
+                        : f->header        ? "--header"
+                        : f->has_delimiter ? "--delimiter"
+                        : fixed            ? "-x/--record-size"
+                        : end_byte != '\n' ? "-0/--null"
+                                           : NULL;
+    if (other != NULL)
+        cli_usage("a JSON path and %s are mutually exclusive", other);
+    f->count = 1;
+}
+
 void fields_check(struct fields *f, char end_byte, bool fixed)
 {
+    if (f->json != NULL)
+        check_json(f, end_byte, fixed);
     if (fixed && (f->count > 0 || f->header))
         cli_usage("-x/--record-size and %s are mutually exclusive",
                   f->count > 0 ? "--field" : "--header");
     if (f->count == 0 && (f->has_delimiter || f->missing != 0 || f->csv))
-        cli_usage("%s needs --field", f->has_delimiter  ? "--delimiter"
-                                      : f->missing != 0 ? "--missing"
-                                                        : "--csv");
+        cli_usage("%s needs --field%s",
+                  f->has_delimiter  ? "--delimiter"
+                  : f->missing != 0 ? "--missing"
+                                    : "--csv",
+                  !f->has_delimiter && f->missing != 0 ? " or a JSON path" : "");
     if (f->csv && end_byte != '\n')
         cli_usage("-0/--null and --csv are mutually exclusive");
     if (!f->has_delimiter)
@@ -192,26 +210,35 @@ size_t fields_room(const struct fields *f, size_t bytes, size_t records)
 {
     if (f->csv) /* a byte that becomes a quoted pair, two quotes around it and a delimiter */
         return 2 * bytes + 3 * records * f->count + SLACK;
+    if (f->json != NULL)
+        return bytes + SLACK;
     return is_copied(f) ? bytes + records * f->count + SLACK : 0;
 }
 
-void fields_tell_skipped(const char *path, uint64_t records)
+static const char *what_of(const struct fields *f)
+{
+    return f->json != NULL ? "value" : "field";
+}
+
+void fields_tell_skipped(const struct fields *f, const char *path, uint64_t records)
 {
     if (records > 0)
-        cli_warn(0, "%s%s%" PRIu64 " line%s without the field %s left out",
-                 path != NULL ? path : "", path != NULL ? ": " : "", records, cli_s(records),
+        cli_warn(0, "%s%s%" PRIu64 " line%s without the %s %s left out", path != NULL ? path : "",
+                 path != NULL ? ": " : "", records, cli_s(records), what_of(f),
                  records == 1 ? "was" : "were");
 }
 
 /* A record that lacks a field lacks the last one. */
 void fields_tell_none(const struct fields *f, const char *path, bool keep_going)
 {
-    static const char says[] =
-        "no line of %s has field %" PRIu32 " (set the field delimiter: --delimiter C)";
-    const uint32_t number = f->steps[f->count - 1].number;
+    static const char says[] = "no line of %s has %s";
+    char what[80] = "a value at the JSON path";
+    if (f->json == NULL)
+        snprintf(what, sizeof(what), "field %" PRIu32 " (set the field delimiter: --delimiter C)",
+                 f->steps[f->count - 1].number);
     if (!keep_going)
-        cli_fail(0, says, path, number);
-    cli_warn(0, says, path, number);
+        cli_fail(0, says, path, what);
+    cli_warn(0, says, path, what);
 }
 
 /* ---- The header line of the inputs: a copy of the first input's, compared with the others. */

@@ -25,8 +25,10 @@ enum {
     FIELDS_EMPTY
 };
 
+struct json_path;
+
 struct fields {
-    uint32_t count; /* 0: the whole record is the key */
+    uint32_t count; /* 0: the whole record is the key; with `json`: 1, and no steps */
     struct fields_step {
         uint32_t number;   /* of the field, from 1 */
         uint32_t place;    /* in the key */
@@ -40,7 +42,9 @@ struct fields {
     bool has_delimiter; /* it was given */
     bool csv;           /* records and fields are as csv.h says */
     bool header;        /* the first record of an input is none */
-    bool closed;        /* a delimiter ends the key, so that none is the beginning of another */
+    const struct json_path
+        *json;   /* records are JSON documents (json.h): of their value at this path */
+    bool closed; /* a delimiter ends the key, so that none is the beginning of another */
 };
 
 /* For the table of options: */
@@ -66,7 +70,7 @@ size_t fields_room(const struct fields *f, size_t bytes, size_t records);
 
 /* Tells on standard error how many records of an input (NULL: of all) were left out, if any were.
  */
-void fields_tell_skipped(const char *path, uint64_t records);
+void fields_tell_skipped(const struct fields *f, const char *path, uint64_t records);
 
 /* The same if all were: the delimiter or the number must be wrong. That ends the program by
  * cli_fail, unless keep_going. */

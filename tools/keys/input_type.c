@@ -205,13 +205,15 @@ bool input_type_judge(const char *name, const struct keys_options *options, cons
         explain(found, options->packed, reason);
         return false;
     }
-    if (keys_are_lines(options) && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
+    const bool is_json = options->fields.json != NULL;
+    if (keys_are_lines(options) && !is_json && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
         cli_warn(0,
                  "%s begins with a byte order mark, which becomes part of the first key (to strip "
                  "it: tail -c +4 FILE)",
                  name);
-    judge_ends(name, options, bytes, size);
-    if (keys_are_lines(options) && !options->crlf && all_end_in_cr(bytes, size))
+    if (!is_json)
+        judge_ends(name, options, bytes, size);
+    if (keys_are_lines(options) && !is_json && !options->crlf && all_end_in_cr(bytes, size))
         cli_warn(0,
                  "%s: each line ends with a carriage return, which becomes part of the %s (add "
                  "--crlf to strip it)",
@@ -415,7 +417,7 @@ void delimiter_check_warn(const char *name, const struct keys_options *options,
     const struct fields *f = &options->fields;
     const uint8_t *last = memrchr(bytes, keys_end(options), size);
     char quoted[4];
-    if (f->count == 0)
+    if (f->count == 0 || f->json != NULL)
         return;
     if (last != NULL) /* what follows may be the beginning of a line */
         size = (size_t)(last + 1 - bytes);

@@ -6,6 +6,7 @@
 #include "keys/csv.h"
 #include "keys/fields.h"
 #include "keys/input_type.h"
+#include "keys/json.h"
 #include "keys/source.h"
 #include "keys/split.h"
 
@@ -170,7 +171,7 @@ static bool read_more(struct keys *k, struct keys_piece *p, size_t *used)
 
 static void resize(const struct keys *k, struct keys_piece *p, size_t room)
 {
-    uint8_t *bytes = realloc(p->bytes, room);
+    uint8_t *bytes = realloc(p->bytes, room + JSON_PADDING);
     if (bytes == NULL)
         cli_fail(ENOMEM, "cannot hold %zu bytes of keys from %s", room, source_name(k->path));
     p->bytes = bytes;
@@ -320,6 +321,8 @@ static void prepare(struct keys *k, struct keys_piece *p)
         return;
     const size_t lines = split_count(&k->split, p->bytes, p->size);
     const size_t room = fields_room(&k->options.fields, p->size, lines);
+    if (k->options.fields.json != NULL && p->json == NULL && (p->json = json_parser_new()) == NULL)
+        cli_fail(ENOMEM, "cannot start reading JSON");
     p->number = k->pieces++;
     p->line = k->lines + 1;
     k->lines += lines;
@@ -375,6 +378,7 @@ void keys_piece_free(struct keys_piece *piece)
 {
     free(piece->bytes);
     free(piece->joined);
+    json_parser_free(piece->json);
 }
 
 struct split keys_split(const struct keys *k, const struct keys_piece *piece)
@@ -383,6 +387,7 @@ struct split keys_split(const struct keys *k, const struct keys_piece *piece)
     s.at = piece->bytes + piece->header;
     s.end = piece->bytes + piece->size;
     s.room = piece->joined;
+    s.json = piece->json;
     s.first = s.at;
     s.line = piece->line + split_count(&s, piece->bytes, piece->header);
     return s;
@@ -398,7 +403,7 @@ void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
 {
     const bool all = keys == 0 && k->skipped > 0 && k->errors == 0 && !is_stopped(k);
     if (!all && !quiet)
-        fields_tell_skipped(NULL, k->skipped);
+        fields_tell_skipped(&k->options.fields, NULL, k->skipped);
     if (!all)
         return;
     fields_tell_none(&k->options.fields, k->count == 1 ? source_name(k->paths[0]) : "all inputs",

@@ -44,8 +44,9 @@ struct keys_piece {
     /* Of keys that are fields, or numbered: */
     uint64_t number; /* of the piece */
     uint64_t line;   /* the number that the first record has in the input */
-    uint8_t *joined; /* room for keys of several fields */
+    uint8_t *joined; /* room for keys of several fields, or with escapes */
     size_t joined_room;
+    struct json_parser *json; /* what splits it uses this parser */
 };
 
 void keys_piece_free(struct keys_piece *piece);

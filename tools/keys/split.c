@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "keys/csv.h"
+#include "keys/json.h"
 #include "keys/scan.h"
 
 static struct bloomfile_key key_between(const uint8_t *start, const uint8_t *end, bool crlf)
@@ -53,12 +54,23 @@ static size_t split_records(struct split *s, struct bloomfile_key *keys, size_t 
 /* After a record without a key, which begins at `start`. */
 static void take_fault(struct split *s, struct fault fault, const uint8_t *start)
 {
+    if (fault.kind == FAULT_BLANK)
+        return;
     if (fault_is_missing(fault) && s->fields->missing == FIELDS_SKIP) {
         s->skipped++;
         return;
     }
     s->fault = fault;
     s->line += split_count(s, s->first, (size_t)(start - s->first));
+}
+
+static struct fault find_key(struct split *s, const uint8_t *start, const uint8_t *end,
+                             struct bloomfile_key *key)
+{
+    if (s->fields->json != NULL)
+        return json_find(s->json, s->fields, start, end, &s->room, key);
+    const struct bloomfile_key whole = key_between(start, end, s->crlf);
+    return fields_find(s->fields, start, start + whole.size, s->end, &s->room, key);
 }
 
 /* Puts the keys of records in their place. Returns how many have one, up to a fault. */
@@ -69,9 +81,7 @@ static size_t take_fields(struct split *s, struct bloomfile_key *keys, struct bl
     for (size_t i = 0; i < records && !split_is_broken(s); i++) {
         const uint8_t *start = keys[i].data, *end = start + keys[i].size;
         const uint8_t *next = end < s->end ? end + 1 : end;
-        const struct bloomfile_key whole = key_between(start, end, s->crlf);
-        const struct fault fault =
-            fields_find(s->fields, start, start + whole.size, s->end, &s->room, &keys[n]);
+        const struct fault fault = find_key(s, start, end, &keys[n]);
         if (fault.kind != FAULT_NONE) {
             take_fault(s, fault, start);
             continue;

@@ -16,6 +16,7 @@ struct split {
 
     /* Of records with fields, which end with `end_byte`: */
     const struct fields *fields; /* NULL, or none in it: keys are whole records */
+    struct json_parser *json;    /* for keys that are JSON values; then JSON_PADDING bytes follow */
     uint8_t *room;               /* fields_room() for what is left */
     uint64_t line;               /* the number of the line that begins at `first` */
     const uint8_t *first;

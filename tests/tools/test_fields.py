@@ -716,4 +716,5 @@ class CommandLine(FieldsTest):
         self.assertEqual(self.output("bfquery", "--crlf", "--field", 1, "filter", stdin=b"x\tb\r\n"), b"x\tb\r\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

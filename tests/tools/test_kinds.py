@@ -329,8 +329,10 @@ class Kinds(ToolTest):
             return f"{words[1]}-byte records" if "-x" in words else "text"
 
         def remedy(tool, made, read):
-            if "-x" in made:
+            if "-x" in made and "-x" in read:
                 return f"add -x {made[1]}, or --as-is to use the keys unchanged"
+            if "-x" in made:
+                return f"add -x {made[1]}, or --hex --key-size {made[1]} for hexadecimal lines, or --as-is to use the keys unchanged"
             if tool in ("bfadd", "bfuniq"):
                 return f"create a filter with bfcreate --live -x {read[1]}, or add --as-is to use the keys unchanged"
             return f"use a filter created with -x {read[1]}, or --as-is if its text keys have that length"
@@ -374,7 +376,7 @@ class Kinds(ToolTest):
 
     def test_fields_are_text(self):
         self.create("-q", "-x", 4, stdin=b"abcd", name="made")
-        self.assertIn("made holds 4-byte records, but the input is text (add --as-is to use the keys unchanged)",
+        self.assertIn("made holds 4-byte records, but the input is text (add --hex --key-size 4, or --as-is to use the keys unchanged)",
                       self.trouble("bfquery", "--field", 1, "made", stdin=b"abcd\nx\n"))
         self.assertEqual(self.output("bfquery", "--field", 1, "--as-is", "made", stdin=b"abcd\nx\n"), b"abcd\n")
         self.create("-q", "--field", 1, stdin=b"abcd\n", name="made")
@@ -415,31 +417,22 @@ class Kinds(ToolTest):
         for sources in ["newer", "unknown"], ["bytes", "newer"]:
             self.assertIn("needs a feature this version does not know", self.trouble("bfmerge", "-p", 1, "new", *sources))
 
-    def test_key_kind_is_recorded(self):
-        for kind, *words in ("text",), ("lower",), ("integers", "-x8"), ("bytes",), ("bytes", "-x", 8), ("unknown",), ("unknown", "-x", 8):
-            for more in [], ["--live", "-n", 9]:
-                self.output("bfcreate", "-q", "-f", "--key-kind", kind, *words, *more, "made", **({} if more else {"stdin": b"12345678"}))
-                self.assertEqual(self.kind("made"), kind)
-        for words, says in (((), "--key-kind integers needs -x 8"), (("-x", 4), "--key-kind integers needs -x 8")):
-            self.assertIn(says, self.trouble("bfcreate", "--key-kind", "integers", *words, "new", stdin=b"12\n"))
-        self.assertIn("--key-kind lower and -x are mutually exclusive", self.trouble("bfcreate", "--key-kind", "lower", "-x8", "new", stdin=b""))
-        for wrong in "fixed", "lines", "newer", "":
-            self.trouble("bfcreate", "--key-kind", wrong, "new", stdin=b"")
-
     def test_no_tool_answers_no_to_keys_of_another_kind(self):
-        """Each kind of filter, against text, records of 8 and of 4 bytes."""
-        accepted = {"unknown": "text 8 4", "text": "text", "lower": "text", "integers": "8", "fixed": "8", "bytes": "text 8 4", "newer": ""}
+        """Each kind of filter, against each kind of keys."""
+        accepted = {"unknown": "text lower integers hex hex4 8 4", "text": "text", "lower": "text lower", "integers": "integers 8",
+                    "fixed": "8", "bytes": "text hex hex4 8 4", "newer": ""}
         numbers = {**craft.KEY_KINDS, "fixed": 0x804, "newer": 6}
         for kind, fits in accepted.items():
             header = {"compat": 1, "key_kind": numbers[kind]}
             self.write("made", craft.edit(craft.make("blocked", 512, 4, [bytes(8), b"12345678"]), header=header))
             self.create_live("-f", "-n", 100)
             self.write("live", craft.edit(self.read("live"), header=header))
-            for keys, words in ("text", []), ("8", ["-x8"]), ("4", ["-x4"]):
+            for keys, words in (("text", []), ("lower", ["-i"]), ("lower", ["--domains"]), ("integers", ["--integers"]), ("hex", ["--hex"]),
+                                ("hex4", ["--hex", "--key-size", 4]), ("8", ["-x8"]), ("4", ["-x4"])):
                 fitting = keys in fits.split()
                 for tool, name, *more in self.commands()[:1 if fitting else None]:
                     with self.subTest(tool=tool, kind=kind, keys=keys):
-                        result = self.run_tool(tool, "-q", *more, *words, stdin=b"absent 8")
+                        result = self.run_tool(tool, "-q", *more, *words, stdin=b"12345678")
                         self.assertEqual(result.returncode == 2, not fitting, result.stderr)
                         self.assertEqual(result.stdout, b"")
                         self.assertEqual(result.stderr.decode().startswith(f"{tool}: {name} holds "), not fitting)
@@ -448,8 +441,8 @@ class Kinds(ToolTest):
 
     def test_lower_case_filters_ignore_case(self):
         keys = b"Apple\nPEAR\n\n@[`{\n\xc3\x84pfel\nb\n"
-        self.create("-q", "--key-kind", "lower", stdin=keys, name="made")
-        self.create("-q", "--key-kind", "lower", stdin=keys.lower(), name="lower")
+        self.create("-q", "-i", stdin=keys, name="made")
+        self.create("-q", "-i", stdin=keys.lower(), name="lower")
         self.assertEqual(self.read("made"), self.read("lower"))
         asked = b"aPPLE\npear\n\n@[`{\n`{[@\n\xc3\x84PFEL\n\xc3\xa4pfel\nB\n"
         found = b"aPPLE\npear\n\n@[`{\n\xc3\x84PFEL\nB\n"
@@ -459,17 +452,10 @@ class Kinds(ToolTest):
         self.assertEqual(self.output("bfquery", "--filter", "text", "--filter", "made", "--names", stdin=b"apple\nApple\n"),
                          b"made\tapple\ntext,made\tApple\n")
         self.output("bfinspect", "--keys", "-", "made", stdin=keys.upper().replace(b"\xc3\x84PF", b"\xc3\x84pf"))
-        self.create_live("-f", "-n", 100, "--key-kind", "lower")
+        self.create_live("-f", "-n", 100, "-i")
         self.output("bfadd", "-q", "live", stdin=b"One\nTWO\n")
         self.assertEqual(self.output("bfuniq", "--filter", "live", stdin=b"one\ntwo\nThree\nthree\nONE\n"), b"Three\n")
         self.assertEqual(self.output("bfquery", "live", stdin=b"oNe\nTWO\nTHREE\nfour\n"), b"oNe\nTWO\nTHREE\n")
-
-    def test_an_unknown_kind_takes_keys_of_all(self):
-        self.create_live("-f", "-n", 100, "--key-kind", "unknown")
-        self.output("bfadd", "-q", "live", stdin=b"line\n")
-        self.output("bfadd", "-q", "-x4", "live", stdin=b"abcd")
-        self.assertEqual(self.output("bfquery", "live", stdin=b"line\nabcd\n"), b"line\nabcd\n")
-        self.assertEqual(self.output("bfquery", "-x4", "live", stdin=b"lineabcd"), b"lineabcd")
 
 
 if __name__ == "__main__":

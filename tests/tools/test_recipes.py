@@ -56,7 +56,7 @@ class Recipes(ToolTest):
         self.assertEqual(sessions.run("printf password | ./breached; echo $?", self.folder), "0\n")
         self.assertEqual(sessions.run("./breached < /dev/null; echo $?", self.folder), "2\n")
         self.script(self.bin / "sha1sum", "#!/bin/sh\nexit 127\n")
-        self.assertEqual(sessions.run("echo password | ./breached; echo $?", self.folder, self.bin), "2\n")
+        self.assertRegex(sessions.run("echo password | ./breached; echo $?", self.folder, self.bin), "is not 20 bytes.*\n2\n")
         os.unlink(self.folder / "pwned.bloom")
         self.assertRegex(sessions.run("echo password | ./breached; echo $?", self.folder), "No such file.*\n2\n")
 
@@ -77,7 +77,7 @@ class Recipes(ToolTest):
         self.write("NSRLFile.txt.gz", gzip.compress("\r\n".join(rows + [""]).encode()))
         self.write("ours.sha1", f"{sha1(contents['opt/agent'])}\n{sha1(b'other')}\n".encode())
         self.write("bad.sha1", "".join(f"{sha1(contents[name])}\n" for name in contents if "drop" in name).encode())
-        self.check("Known files, in forensics", 9)
+        self.check("Known files, in forensics", 8)
 
     # --- the crawler ---
 

@@ -260,7 +260,7 @@ static void take_input(struct work *w)
     const struct add *a = w->add;
     struct keys_options options = a->keys;
     options.keep_going = true;
-    options.lower = key_kind_is_lower(w->f);
+    key_kind_fold(w->f, &options);
     struct keys *input = keys_new(&options, a->inputs, a->inputs_count);
     struct bloomfile_key keys[KEYS_BATCH];
     w->progress.total = keys_total(input);

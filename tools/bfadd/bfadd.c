@@ -93,7 +93,7 @@ static void check_inputs(const struct add *a)
 
 int main(int argc, char **argv)
 {
-    struct add a = { .keys.stoppable = true };
+    struct add a = { .keys = { .stoppable = true, .key_form.strict = true } };
     cli_start(argv[0]);
     parse(&a, argc, argv);
     check_rescue(&a);

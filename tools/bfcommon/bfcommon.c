@@ -89,11 +89,6 @@ static void check_operands(char *const *paths, int count)
         cli_usage("standard input can be only one of the files");
 }
 
-static bool by_fields(const struct job *job)
-{
-    return job->form.fields.count > 0;
-}
-
 /* Returns the index of the first file. */
 static int parse(struct job *job, int argc, char **argv)
 {
@@ -101,7 +96,9 @@ static int parse(struct job *job, int argc, char **argv)
     if (job->memory > SIZE_MAX / 4)
         job->memory = SIZE_MAX / 4; /* all that 32 bits can address at once */
     keys_options_check(&job->form);
-    job->form.fields.closed = by_fields(job);
+    struct key_form *form = &job->form.key_form;
+    form->text = form->closed = keys_options_form(&job->form) != NULL;
+    job->form.fields.closed = job->form.fields.count > 0 && !form->closed;
     job->form.no_csv = true;
     check_operands(argv + first, argc - first);
     same_file_check_inputs("-", argv + first, argc - first);
@@ -150,9 +147,9 @@ static void open_input(struct job *job, size_t i, const char *path, size_t descr
 {
     struct input *in = &job->inputs[i];
     const size_t limit = memory_of_key(job->memory);
-    input_open(in, path, &job->form, by_fields(job) ? limit / 2 - LEAST_LINE : limit);
+    input_open(in, path, &job->form, keys_are_made(&job->form) ? limit / 2 - LEAST_LINE : limit);
     if (job->header != NULL)
-        in->where.header = &job->header[by_fields(job) ? i : 0];
+        in->where.header = &job->header[job->form.fields.count > 0 ? i : 0];
     if (job->count > descriptors / 2 - OTHER_DESCRIPTORS / 2 && input_can_take_turns(in))
         input_take_turns(in);
     else if (job->at_once > 2)
@@ -173,7 +170,7 @@ static void open_inputs(struct job *job, char *const *paths, int count)
     for (size_t i = 0; i < job->count; i++)
         open_input(job, i, paths[i], descriptors);
     check_pipes(job);
-    if (!job->difference && !by_fields(job))
+    if (!job->difference && !keys_are_made(&job->form))
         qsort(job->inputs, job->count, sizeof(*job->inputs), by_size);
 }
 
@@ -204,7 +201,7 @@ static uint64_t find_common_by_turns(const struct job *job, struct spool **kept,
         struct spool *common = spool_new(job->folder, &job->form);
         join_common(&part, kept, common);
         first = input_of_spool(common, ROOM);
-        for (size_t i = by_fields(job) && done == 1 ? 1 : 0; i < part.count; i++) {
+        for (size_t i = keys_are_made(&job->form) && done == 1 ? 1 : 0; i < part.count; i++) {
             input_close(&part.inputs[i]);
             part.inputs[i] = (struct input){ .where = { .fd = -1 } };
         }
@@ -232,7 +229,7 @@ static uint64_t find_difference(const struct job *job, struct spool *into)
 
 static uint64_t find(const struct job *job)
 {
-    struct spool *keys = by_fields(job) ? spool_new(job->folder, &job->form) : NULL;
+    struct spool *keys = keys_are_made(&job->form) ? spool_new(job->folder, &job->form) : NULL;
     uint64_t lines = job->difference ? find_difference(job, keys) : find_common(job, keys);
     if (keys != NULL && lines > 0)
         lines = whole_lines(job, &job->inputs[0], keys);
@@ -283,7 +280,7 @@ int main(int argc, char **argv)
     open_inputs(&job, argv + first, argc - first);
 
     uint64_t lines = find(&job);
-    if (job.header != NULL && by_fields(&job) && !job.quiet)
+    if (job.header != NULL && job.form.fields.count > 0 && !job.quiet)
         compare_headers(&job);
     if (job.count_only)
         cli_print("%" PRIu64 "\n", lines);

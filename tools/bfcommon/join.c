@@ -48,7 +48,7 @@ void join_print_header(const struct job *job)
     const struct header_line *h = job->header;
     if (h == NULL || h->bytes == NULL || job->count_only)
         return;
-    const bool cut = job->form.crlf && job->form.fields.count == 0;
+    const bool cut = job->form.crlf && !keys_are_made(&job->form);
     print(job, h->bytes, h->size - (cut && h->size > 0 && h->bytes[h->size - 1] == '\r'));
 }
 

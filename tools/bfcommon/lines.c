@@ -54,7 +54,8 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
     l->whole = (struct split){ .record_size = form->record_size,
                                .end_byte = keys_end(form),
                                .crlf = form->crlf,
-                               .fields = &l->form.fields };
+                               .fields = &l->form.fields,
+                               .form = keys_options_form(&l->form) };
     l->next_line = 1;
     l->headed = where->header == NULL;
     l->where = *where;
@@ -153,7 +154,8 @@ static void prepare_fields(struct lines *l)
 {
     struct split *s = &l->whole;
     const size_t bytes = (size_t)(s->end - s->at), lines = split_count(s, s->at, bytes);
-    const size_t room = fields_room(s->fields, bytes, lines + 1);
+    const size_t room = fields_room(s->fields, bytes, lines + 1) +
+                        key_form_room(&l->form.key_form, bytes, lines + 1);
     s->first = s->at;
     s->line = l->next_line;
     l->next_line += lines;
@@ -175,7 +177,7 @@ static void hand_out(struct lines *l, size_t size)
     l->whole.end = l->buffer + l->start;
     if (!l->headed && size > 0)
         take_header(l);
-    if (split_has_fields(&l->whole))
+    if (split_makes_keys(&l->whole))
         prepare_fields(l);
 }
 

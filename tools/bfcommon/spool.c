@@ -22,6 +22,7 @@ struct spool *spool_new(const char *folder, const struct keys_options *form)
     *s = (struct spool){ .folder = folder, .form = *form, .fd = -1 };
     s->form.crlf = false;                  /* it is no part of the keys that come here, */
     s->form.fields = (struct fields){ 0 }; /* which are cut out already */
+    s->form.key_form = (struct key_form){ 0 };
     return s;
 }
 

@@ -56,10 +56,6 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_CALL(struct create, params, take_slice), .value = OPTIONS_A_TEXT),
     OPTIONS_TITLE("Input:"),
     KEYS_ALL_OPTIONS(struct create, keys, "json"),
-    OPTION(0, "key-kind", "KIND",
-           "record the keys as text (default), lower (text, case ignored), integers (with -x 8),"
-           " bytes or unknown; lookups of other keys are refused",
-           OPTIONS_WORD(struct create, key_kind, key_kind_word)),
     OPTION(0, "min-keys", "N", "fail if the input has fewer than N distinct keys",
            OPTIONS_COUNT(struct create, min_keys, NULL, 0, BLOOMFILE_MAX_BITS)),
     OPTIONS_TITLE("Filter:"),
@@ -181,8 +177,7 @@ static void parse(struct create *c, int argc, char **argv)
     c->inputs_count = argc - first - named;
     if (c->params.layout == 0)
         c->params.layout = BLOOMFILE_LAYOUT_BLOCKED;
-    key_kind_record(&c->params, &c->keys, c->key_kind);
-    c->keys.lower = c->key_kind == BLOOMFILE_KEYS_LOWER;
+    key_kind_record(&c->params, &c->keys);
     check_solved(c);
     create_check_series(c);
     check_slice(c);
@@ -199,7 +194,7 @@ static void parse(struct create *c, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct create c = { .params = BLOOMFILE_PARAMS_INIT };
+    struct create c = { .params = BLOOMFILE_PARAMS_INIT, .keys.key_form.strict = true };
     cli_start(argv[0]);
     parse(&c, argc, argv);
     if (!c.dry_run)

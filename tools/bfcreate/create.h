@@ -25,7 +25,6 @@ struct create {
     uint64_t memory;   /* bytes; 0: the default */
     uint64_t min_keys; /* fewer different ones are trouble */
     uint32_t threads;  /* 0: the default */
-    uint32_t key_kind; /* key_kind_word(); 0: that of the keys */
     const char *every; /* N or TIME of a series that forgets; NULL: none */
     bool dry_run, live, grow, force, allow_empty, overfull, quiet, verbose;
     bool summary; /* for people, on stderr */

@@ -97,9 +97,10 @@ static void share_memory(const struct create *c, struct bloomfile_params *params
     keys->piece_least = keys->piece_size / 4;
     params->threads = (uint32_t)threads;
     const struct fields *f = &c->keys.fields;
-    const unsigned pieces = f->csv || f->json != NULL ? 6
-                            : f->count > 1            ? 4
-                                                      : 2; /* keys are put together beside it */
+    const unsigned made = keys_options_form(&c->keys) != NULL ? 4 : 0;
+    const unsigned pieces = made + (f->csv || f->json != NULL ? 6
+                                    : f->count > 1            ? 4
+                                                              : 2); /* keys are made beside it */
     params->memory = memory - PROGRAM_MEMORY - threads * (pieces * piece + solving);
 }
 

@@ -78,7 +78,7 @@ static bool is_stream(const char *path)
 static bool are_given(const struct keys_options *k)
 {
     return !keys_are_lines(k) || k->crlf || k->fields.count > 0 || k->fields.header || k->packed ||
-           k->as_is;
+           k->as_is || key_form_is_set(&k->key_form);
 }
 
 static void check_options(const struct inspect_options *o, int files)
@@ -91,7 +91,7 @@ static void check_options(const struct inspect_options *o, int files)
         cli_usage("--quick does not read the body, which %s needs",
                   o->verify ? "--verify" : "a picture");
     if (o->keys == NULL && are_given(&o->keys_form))
-        cli_usage("-0, -x, --crlf, --field, --header, --keys-json, -Z and --as-is need --keys");
+        cli_usage("options for the input need --keys");
     if (o->keys != NULL && files > 1 && is_stream(o->keys))
         cli_usage("--keys needs a file that can be read once for each filter");
     if (image && files > 1)

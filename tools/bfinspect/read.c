@@ -87,20 +87,31 @@ static void judge_bytes(struct inspect_report *r)
 
 /* ---------------------------------------------------------------------------------------- body */
 
+static int64_t integer_of(const uint8_t *bytes)
+{
+    uint64_t value = 0;
+    for (size_t i = 8; i-- > 0;)
+        value = value << 8 | bytes[i];
+    return (int64_t)value;
+}
+
 static char *shown_key(const struct bloomfile_key *key, const struct inspect_options *options)
 {
     const uint8_t *bytes = key->data;
     size_t size = key->size < SHOWN_BYTES ? key->size : SHOWN_BYTES;
     const char *more = size < key->size ? "..." : "";
-    char hex[2 * SHOWN_BYTES + 1] = "", *safe = NULL, *text;
-    if (options->keys_form.record_size > 0) {
+    char digits[2 * SHOWN_BYTES + 1] = "", *safe = NULL, *text;
+    const struct keys_options *form = &options->keys_form;
+    if (form->key_form.integers) {
+        snprintf(digits, sizeof(digits), "%" PRId64, integer_of(bytes));
+    } else if (form->record_size > 0 || form->key_form.hex) {
         for (size_t i = 0; i < size; i++)
-            snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+            snprintf(digits + 2 * i, 3, "%02x", bytes[i]);
     } else {
         safe = report_wanted(&options->report) ? text_reversible(bytes, size)
                                                : text_safe(bytes, size, options->utf8);
     }
-    if (asprintf(&text, "%s%s", safe != NULL ? safe : hex, more) < 0)
+    if (asprintf(&text, "%s%s", safe != NULL ? safe : digits, more) < 0)
         text_no_memory();
     free(safe);
     return text;
@@ -134,7 +145,7 @@ static void check_keys(struct inspect_report *r, const bloomfile_filter *f,
     bool hits[KEYS_BATCH];
     key_kind_check(r->path, f, &options->keys_form, KEY_KIND_LOOK_UP);
     struct keys_options form = options->keys_form;
-    form.lower = key_kind_is_lower(f);
+    key_kind_fold(f, &form);
     struct keys *source = keys_new(&form, &options->keys, 1);
     struct cli_progress progress = { .doing = "checking keys", .total = keys_total(source) };
     for (size_t n; (n = keys_next(source, keys, KEYS_BATCH)) > 0;) {

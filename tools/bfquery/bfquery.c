@@ -425,12 +425,12 @@ int main(int argc, char **argv)
         check_output(&r);
     filters_open(&r.filters, r.open_flags, &r.keys);
     r.streams = is_stream(STDOUT_FILENO);
-    q.unless = read_lists(&r);
+    r.filters.unless = q.unless = read_lists(&r);
     q.input = keys_new(&r.keys, r.inputs, r.inputs_count);
     bool silent = r.quiet || (!r.count && isatty(STDOUT_FILENO));
     q.progress = (struct cli_progress){ .total = keys_total(q.input), .shown_ns = silent ? -1 : 0 };
     relay_run(&(struct relay){ .input = q.input,
-                               .hashing = filters_hashing(&r.filters),
+                               .seed = filters_seed(&r.filters),
                                .threads = r.threads,
                                .progress = &q.progress,
                                .job = &q,

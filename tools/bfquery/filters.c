@@ -12,6 +12,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum {
+    PARENTS = 512 /* lookups at once */
+};
 
 /* ------------------------------------------------------------------------------------- opening */
 
@@ -31,7 +36,7 @@ void filters_name(struct filters *fs, const char *path)
 
 static bool same_digests(const struct filters_one *a, const struct filters_one *b)
 {
-    return a->hashing.seed == b->hashing.seed && a->hashing.lower == b->hashing.lower;
+    return a->seed == b->seed && a->folds == b->folds;
 }
 
 /* Behind the last one of the same digests. */
@@ -47,8 +52,21 @@ static void insert(struct filters *fs, size_t filter)
     fs->order[at] = filter;
 }
 
-void filters_open(struct filters *fs, unsigned flags, const struct keys_options *keys)
+/* Text for filters of both kinds is folded for each that needs it, else when it is read. */
+static void choose_folding(struct filters *fs, struct keys_options *keys)
 {
+    size_t folds = 0;
+    for (size_t i = 0; i < fs->count; i++)
+        folds += fs->list[i].folds;
+    if (folds == fs->count)
+        key_kind_fold(fs->list[0].f, keys);
+    for (size_t i = 0; i < fs->count && folds == fs->count; i++)
+        fs->list[i].folds = false;
+}
+
+void filters_open(struct filters *fs, unsigned flags, struct keys_options *keys)
+{
+    fs->parents = keys->key_form.domains;
     fs->order = grow(NULL, fs->count, sizeof(*fs->order));
     cli_catch_bus_error(fs->count == 1 ? fs->list[0].path : "one of the filters");
     for (size_t i = 0; i < fs->count; i++) {
@@ -56,14 +74,17 @@ void filters_open(struct filters *fs, unsigned flags, const struct keys_options 
         (void)stat(one->path, &one->file); /* before it is opened, which reports errors */
         one->f = opening_must(one->path, flags, OPENING_KEYS);
         key_kind_check(one->path, one->f, keys, KEY_KIND_LOOK_UP);
-        one->hashing = (struct hashing){ bloomfile_seed(one->f), key_kind_is_lower(one->f) };
-        insert(fs, i);
+        one->seed = bloomfile_seed(one->f);
+        one->folds = key_kind_folds(one->f, keys);
     }
+    choose_folding(fs, keys);
+    for (size_t i = 0; i < fs->count; i++)
+        insert(fs, i);
 }
 
-struct hashing filters_hashing(const struct filters *fs)
+uint64_t filters_seed(const struct filters *fs)
 {
-    return fs->list[fs->order[0]].hashing;
+    return fs->list[fs->order[0]].seed;
 }
 
 void filters_close(struct filters *fs)
@@ -82,25 +103,81 @@ static bool *rows(const struct batch *b)
     return (bool *)((bloomfile_digest *)b->scratch + b->count);
 }
 
+static void hash_folded(struct batch *b, uint64_t seed, bloomfile_digest *digests)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        b->text_size = 0;
+        batch_put(b, b->keys[i].data, b->keys[i].size);
+        key_form_fold(b->text, b->text, b->text_size);
+        digests[i] = bloomfile_hash(seed, b->text, b->text_size);
+    }
+}
+
+/* Lookups of parents, each for the key of a line. */
+struct parents {
+    bloomfile_digest digests[PARENTS];
+    size_t keys[PARENTS], count;
+};
+
+static void ask_queued(const struct filters_one *one, struct parents *p, bool *hits)
+{
+    bool found[PARENTS];
+    bloomfile_contains_digests(one->f, p->digests, p->count, found);
+    for (size_t i = 0; i < p->count; i++)
+        hits[p->keys[i]] |= found[i];
+    p->count = 0;
+}
+
+/* "b.example.com", "example.com" and "com" for "a.b.example.com". */
+static void ask_parents(const struct filters *fs, const struct filters_one *one,
+                        const struct batch *b, bool *hits)
+{
+    struct parents p = { .count = 0 };
+    for (size_t i = 0; i < b->count; i++) {
+        const uint8_t *at = b->keys[i].data, *end = at + b->keys[i].size;
+        while (!hits[i] && (at = memchr(at, '.', (size_t)(end - at))) != NULL) {
+            const struct bloomfile_key parent = { ++at, (size_t)(end - at) };
+            if (fs->unless != NULL && key_list_has(fs->unless, &parent))
+                continue;
+            p.digests[p.count] = bloomfile_hash(one->seed, parent.data, parent.size);
+            p.keys[p.count++] = i;
+            if (p.count == PARENTS)
+                ask_queued(one, &p, hits);
+        }
+    }
+    ask_queued(one, &p, hits);
+}
+
+static void ask(const struct filters *fs, const struct filters_one *one, const struct batch *b,
+                const bloomfile_digest *digests, bool *hits)
+{
+    bloomfile_contains_digests(one->f, digests, b->count, hits);
+    if (fs->parents)
+        ask_parents(fs, one, b, hits);
+}
+
 static void ask_each(const struct filters *fs, struct batch *b)
 {
     const bloomfile_digest *digests = b->digests;
-    const struct filters_one *last = &fs->list[fs->order[0]];
+    const struct filters_one *last = NULL;
     for (size_t i = 0; i < fs->count; i++) {
         const struct filters_one *one = &fs->list[fs->order[i]];
-        if (!same_digests(one, last)) {
-            batch_hash(b, one->hashing, b->scratch);
+        const bool is_same = last == NULL ? !one->folds : same_digests(one, last);
+        if (!is_same && one->folds)
+            hash_folded(b, one->seed, b->scratch);
+        else if (!is_same)
+            batch_hash(b, one->seed, b->scratch);
+        if (!is_same)
             digests = b->scratch;
-        }
         last = one;
-        bloomfile_contains_digests(one->f, digests, b->count, rows(b) + fs->order[i] * b->count);
+        ask(fs, one, b, digests, rows(b) + fs->order[i] * b->count);
     }
 }
 
 void filters_ask(const struct filters *fs, struct batch *b)
 {
     if (fs->count == 1 && !fs->apart) {
-        bloomfile_contains_digests(fs->list[0].f, b->digests, b->count, b->chosen);
+        ask(fs, &fs->list[0], b, b->digests, b->chosen);
         return;
     }
     batch_scratch(b, b->count * (sizeof(bloomfile_digest) + fs->count * sizeof(bool)));

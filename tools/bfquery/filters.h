@@ -6,6 +6,7 @@
 #define BLOOMFILE_TOOLS_QUERY_FILTERS_H
 
 #include "keys/batch.h"
+#include "keys/key_list.h"
 
 #include <bloomfile.h>
 #include <sys/stat.h>
@@ -13,7 +14,8 @@
 struct filters_one {
     const char *path;
     bloomfile_filter *f;
-    struct hashing hashing;
+    uint64_t seed;
+    bool folds;       /* its keys are in lower case, and not those of all filters */
     uint64_t matches; /* for the caller */
     struct stat file; /* the path names it, or did before it was opened */
 };
@@ -25,16 +27,18 @@ struct filters {
     size_t *order; /* of lookups: filters with the same digests follow one another */
     bool all;      /* a key must be in all of them, and not only in one */
     bool apart;    /* filters_has() is needed */
+    bool parents;  /* a key is a domain name, and in a filter if a parent of it is, */
+    const struct key_list *unless; /* but for those that are in this list */
 };
 
 void filters_name(struct filters *fs, const char *path);
 
 /* Opens them. Trouble, and keys of another kind than a filter holds, ends the program by
- * cli_fail. */
-void filters_open(struct filters *fs, unsigned flags, const struct keys_options *keys);
+ * cli_fail. Has keys folded if all filters are in lower case. */
+void filters_open(struct filters *fs, unsigned flags, struct keys_options *keys);
 
-/* How the digests of a batch are made. */
-struct hashing filters_hashing(const struct filters *fs);
+/* The seed for the digests of a batch. */
+uint64_t filters_seed(const struct filters *fs);
 
 /* Sets b->chosen[i] to whether the key may be in any filter, or in all. By several threads. */
 void filters_ask(const struct filters *fs, struct batch *b);

@@ -148,7 +148,7 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("-d/--repeated and --repeated-to are mutually exclusive");
     check_memory_options(r);
     keys_options_check(&r->keys);
-    key_kind_record(&r->seen.plan.params, &r->keys, 0);
+    key_kind_record(&r->seen.plan.params, &r->keys);
     r->inputs = argv + first;
     r->inputs_count = argc - first;
 }
@@ -296,7 +296,7 @@ static void filter_lines(struct request *r, struct keys *input)
     bool silent = r->quiet || (!r->count && isatty(STDOUT_FILENO));
     struct cli_progress progress = { .total = keys_total(input), .shown_ns = silent ? -1 : 0 };
     relay_run(&(struct relay){ .input = input,
-                               .hashing = { seen_seed(&r->seen), key_kind_is_lower(r->seen.f) },
+                               .seed = seen_seed(&r->seen),
                                .threads = r->threads,
                                .progress = &progress,
                                .job = r,
@@ -324,6 +324,7 @@ int main(int argc, char **argv)
     seen_open(&r.seen);
     if (r.seen.path != NULL)
         key_kind_check(r.seen.path, r.seen.f, &r.keys, KEY_KIND_ADD);
+    key_kind_fold(r.seen.f, &r.keys);
     seen_watch(&r.seen, 0);
     lost_begin(&r.lost, r.seen.f);
 

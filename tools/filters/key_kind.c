@@ -10,7 +10,7 @@
 
 enum {
     DESCRIPTION_SIZE = 64,
-    REMEDY_SIZE = 120
+    REMEDY_SIZE = 200
 };
 
 const char *key_kind_name(const struct bloomfile_info *info)
@@ -39,8 +39,17 @@ struct kind {
     uint64_t size; /* of a record */
 };
 
+/* Bytes of no certain size are such as only a filter of bytes, or of no known kind, accepts. */
 static struct kind of_keys(const struct keys_options *keys)
 {
+    const struct key_form *form = &keys->key_form;
+    if (form->integers)
+        return (struct kind){ BLOOMFILE_KEYS_INTEGERS, 0 };
+    if (form->hex)
+        return (struct kind){ BLOOMFILE_KEYS_FIXED,
+                              form->key_size > 0 ? form->key_size : UINT64_MAX };
+    if (form->lower || form->domains)
+        return (struct kind){ BLOOMFILE_KEYS_LOWER, 0 };
     if (keys->fields.count > 0 || keys->record_size == 0)
         return (struct kind){ BLOOMFILE_KEYS_TEXT, 0 };
     return (struct kind){ BLOOMFILE_KEYS_FIXED, keys->record_size };
@@ -51,55 +60,59 @@ static const char *describe(char text[DESCRIPTION_SIZE], struct kind k)
 {
     static const char *const names[] = { [BLOOMFILE_KEYS_TEXT] = "text",
                                          [BLOOMFILE_KEYS_LOWER] = "lower-case text",
-                                         [BLOOMFILE_KEYS_INTEGERS] = "integers" };
-    if (k.kind < sizeof(names) / sizeof(names[0]))
+                                         [BLOOMFILE_KEYS_INTEGERS] = "integers",
+                                         [BLOOMFILE_KEYS_FIXED] = "byte strings",
+                                         [BLOOMFILE_KEYS_BYTES] = "byte strings" };
+    if (k.kind != BLOOMFILE_KEYS_FIXED || k.size == UINT64_MAX)
         return names[k.kind];
     snprintf(text, DESCRIPTION_SIZE, "%" PRIu64 "-byte records", k.size);
     return text;
 }
 
-const char *key_kind_word(uint32_t word)
-{
-    const struct bloomfile_info info = { .key_kind = word % (BLOOMFILE_KEYS_BYTES + 1) };
-    return word > BLOOMFILE_KEYS_BYTES + 1 ? NULL
-           : word == BLOOMFILE_KEYS_FIXED  ? "" /* -x says so */
-                                           : key_kind_name(&info);
-}
-
-bool key_kind_is_lower(const bloomfile_filter *f)
+bool key_kind_folds(const bloomfile_filter *f, const struct keys_options *keys)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
-    return info.key_kind == BLOOMFILE_KEYS_LOWER;
+    return info.key_kind == BLOOMFILE_KEYS_LOWER && key_form_option(&keys->key_form) == NULL;
 }
 
-void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys,
-                     uint32_t word)
+void key_kind_fold(const bloomfile_filter *f, struct keys_options *keys)
+{
+    if (key_kind_folds(f, keys))
+        keys->key_form.lower = true;
+}
+
+void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys)
 {
     const struct kind kind = of_keys(keys);
-    const struct bloomfile_info info = { .key_kind = word % (BLOOMFILE_KEYS_BYTES + 1) };
     const bool is_large = kind.size > BLOOMFILE_MAX_KEY_SIZE;
-    if (word != 0 && bloomfile_keys_fit(&info, kind.kind, kind.size) != 0)
-        cli_usage("--key-kind %s %s", key_kind_name(&info),
-                  word == BLOOMFILE_KEYS_INTEGERS ? "needs -x 8" : "and -x are mutually exclusive");
-    params->key_kind = word != 0 ? info.key_kind : is_large ? BLOOMFILE_KEYS_BYTES : kind.kind;
-    params->key_size = word != 0 || is_large ? 0 : (uint32_t)kind.size;
+    params->key_kind = is_large ? BLOOMFILE_KEYS_BYTES : kind.kind;
+    params->key_size = is_large ? 0 : (uint32_t)kind.size;
 }
 
 /* Without -x, binary records would be read as lines: no remedy leaves it out. */
 static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct kind recorded,
                        const struct keys_options *keys)
 {
-    const bool integers = recorded.kind == BLOOMFILE_KEYS_INTEGERS;
-    if ((integers || recorded.kind == BLOOMFILE_KEYS_FIXED) && keys->fields.count == 0)
-        snprintf(remedy, REMEDY_SIZE, "add -x %" PRIu64 "%s, or --as-is to use the keys unchanged",
-                 integers ? 8 : recorded.size, integers ? " for binary integers" : "");
-    else if (keys->record_size == 0)
-        snprintf(remedy, REMEDY_SIZE, "add --as-is to use the keys unchanged");
+    static const char as_is[] = "or --as-is to use the keys unchanged";
+    const char *option = key_form_option(&keys->key_form);
+    if (recorded.kind == BLOOMFILE_KEYS_INTEGERS)
+        snprintf(remedy, REMEDY_SIZE, "add --integers, or -x 8 for binary integers, %s", as_is);
+    else if (recorded.kind == BLOOMFILE_KEYS_FIXED && keys->record_size > 0)
+        snprintf(remedy, REMEDY_SIZE, "add -x %" PRIu64 ", %s", recorded.size, as_is);
+    else if (recorded.kind == BLOOMFILE_KEYS_FIXED && keys->fields.count == 0 && option == NULL)
+        snprintf(remedy, REMEDY_SIZE,
+                 "add -x %" PRIu64 ", or --hex --key-size %" PRIu64 " for hexadecimal lines, %s",
+                 recorded.size, recorded.size, as_is);
+    else if (recorded.kind == BLOOMFILE_KEYS_FIXED)
+        snprintf(remedy, REMEDY_SIZE, "add --hex --key-size %" PRIu64 ", %s", recorded.size, as_is);
+    else if (option != NULL)
+        snprintf(remedy, REMEDY_SIZE, "leave out %s, or use a filter created with %s", option,
+                 option);
     else if (use == KEY_KIND_ADD)
         snprintf(remedy, REMEDY_SIZE,
-                 "create a filter with bfcreate --live -x %zu"
-                 ", or add --as-is to use the keys unchanged",
+                 "create a filter with bfcreate --live -x %zu, or add --as-is to use the keys "
+                 "unchanged",
                  keys->record_size);
     else
         snprintf(remedy, REMEDY_SIZE,

@@ -11,7 +11,7 @@
 
 enum {
     KEY_KIND_ROOM = 32, /* for key_kind_text() */
-    KEY_KIND_WHY = 300
+    KEY_KIND_WHY = 400
 };
 
 enum key_kind_use {
@@ -26,16 +26,14 @@ const char *key_kind_name(const struct bloomfile_info *info);
 /* The same with the size: "fixed 16". Returns text. */
 char *key_kind_text(char text[KEY_KIND_ROOM], const struct bloomfile_info *info);
 
-/* The words of --key-kind, from 1 on. */
-const char *key_kind_word(uint32_t word);
+/* Whether the filter's keys are in lower case, and these are to be folded for it. */
+bool key_kind_folds(const bloomfile_filter *f, const struct keys_options *keys);
 
-/* Whether keys are looked up and added in lower case. */
-bool key_kind_is_lower(const bloomfile_filter *f);
+/* Has them folded, if so. */
+void key_kind_fold(const bloomfile_filter *f, struct keys_options *keys);
 
-/* Has a filter that is to be made record the kind of these keys, or that of `word`, if it is not 0.
- * Ends the program by cli_usage() if the keys do not fit. */
-void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys,
-                     uint32_t word);
+/* Has a filter that is to be made record the kind of these keys. */
+void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys);
 
 /* Whether the filter does not accept these keys (bloomfile_keys_fit()). keys->as_is accepts all
  * keys, unless this version does not know the filter's kind. Then `why` begins with "holds". */

@@ -12,7 +12,7 @@ enum {
     FIRST_KEYS = 4096
 };
 
-static void make_room(struct batch *b, bool by_fields)
+static void make_room(struct batch *b, bool has_lines)
 {
     size_t room = b->room > 0 ? 2 * b->room : FIRST_KEYS;
     struct bloomfile_key *keys = reallocarray(b->keys, room, sizeof(*keys));
@@ -25,55 +25,38 @@ static void make_room(struct batch *b, bool by_fields)
     if (chosen != NULL)
         b->chosen = chosen;
     struct bloomfile_key *lines = NULL;
-    if (by_fields && (lines = reallocarray(b->lines, room, sizeof(*lines))) != NULL)
+    if (has_lines && (lines = reallocarray(b->lines, room, sizeof(*lines))) != NULL)
         b->lines = lines;
-    if (keys == NULL || digests == NULL || chosen == NULL || (by_fields && lines == NULL))
+    if (keys == NULL || digests == NULL || chosen == NULL || (has_lines && lines == NULL))
         cli_fail(ENOMEM, "cannot hold %zu keys", room);
     b->room = room;
 }
 
-static size_t split_more(struct batch *b, bool by_fields)
+static size_t split_more(struct batch *b, bool has_lines)
 {
     const size_t done = b->count, most = b->room - done;
-    return by_fields ? split_next_lines(&b->split, b->keys + done, b->lines + done, most)
+    return has_lines ? split_next_lines(&b->split, b->keys + done, b->lines + done, most)
                      : split_next(&b->split, b->keys + done, most);
 }
 
-static struct bloomfile_key lowered(struct batch *b, struct bloomfile_key key)
+void batch_hash(const struct batch *b, uint64_t seed, bloomfile_digest *digests)
 {
-    if (key.size > b->lower_room) {
-        free(b->lower);
-        b->lower_room = 2 * key.size;
-        b->lower = malloc(b->lower_room);
-    }
-    if (b->lower == NULL && key.size > 0)
-        cli_fail(ENOMEM, "cannot hold a key of %zu bytes", key.size);
-    if (key.size > 0)
-        memcpy(b->lower, key.data, key.size);
-    split_lower(b->lower, key.size);
-    return (struct bloomfile_key){ b->lower, key.size };
+    for (size_t i = 0; i < b->count; i++)
+        digests[i] = bloomfile_hash(seed, b->keys[i].data, b->keys[i].size);
 }
 
-void batch_hash(struct batch *b, struct hashing how, bloomfile_digest *digests)
-{
-    for (size_t i = 0; i < b->count; i++) {
-        const struct bloomfile_key key = how.lower ? lowered(b, b->keys[i]) : b->keys[i];
-        digests[i] = bloomfile_hash(how.seed, key.data, key.size);
-    }
-}
-
-void batch_split(struct batch *b, struct keys *input, struct hashing how)
+void batch_split(struct batch *b, struct keys *input, uint64_t seed)
 {
     b->split = keys_split(input, &b->piece);
-    const bool by_fields = split_has_fields(&b->split);
+    const bool has_lines = split_makes_keys(&b->split);
     b->count = 0;
     while (b->split.at < b->split.end && !split_is_broken(&b->split)) {
         if (b->count == b->room)
-            make_room(b, by_fields);
-        b->count += split_more(b, by_fields);
+            make_room(b, has_lines);
+        b->count += split_more(b, has_lines);
     }
     keys_end_split(input, &b->split);
-    batch_hash(b, how, b->digests);
+    batch_hash(b, seed, b->digests);
 }
 
 /* Where the line begins; for the last one's end, where the next one would. */
@@ -177,5 +160,4 @@ void batch_free(struct batch *b)
     free(b->chosen);
     free(b->scratch);
     free(b->text);
-    free(b->lower);
 }

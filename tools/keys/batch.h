@@ -7,17 +7,11 @@
 
 #include "keys/keys.h"
 
-/* How keys become digests. */
-struct hashing {
-    uint64_t seed;
-    bool lower; /* A to Z are replaced by a to z first, which changes no output */
-};
-
 /* Begins as all zero. */
 struct batch {
     struct keys_piece piece;
     struct bloomfile_key *keys;
-    struct bloomfile_key *lines; /* that they are fields of; NULL: they are lines themselves */
+    struct bloomfile_key *lines; /* that they are from; NULL: they are lines themselves */
     struct split split;          /* at its end */
     unsigned errors;             /* of inputs, up to the piece */
     bloomfile_digest *digests;
@@ -29,19 +23,16 @@ struct batch {
     void *scratch;
     uint8_t *text;
     size_t scratch_size, text_size, text_room;
-
-    uint8_t *lower; /* a key in lower case */
-    size_t lower_room;
 };
 
 /* Finds the keys of the piece, and their digests. Ends the program by cli_fail for lack of memory.
  */
-void batch_split(struct batch *b, struct keys *input, struct hashing how);
+void batch_split(struct batch *b, struct keys *input, uint64_t seed);
 
 /* The digests of the same keys for another filter. */
-void batch_hash(struct batch *b, struct hashing how, bloomfile_digest *digests);
+void batch_hash(const struct batch *b, uint64_t seed, bloomfile_digest *digests);
 
-/* The line that a key is or is a field of, with its end. */
+/* The line that a key is or is from, with its end. */
 struct bloomfile_key batch_line(const struct batch *b, size_t i);
 
 /* Makes b->scratch at least so large; what it held is lost. */
@@ -51,7 +42,7 @@ void batch_scratch(struct batch *b, size_t size);
 void batch_put(struct batch *b, const void *bytes, size_t size);
 
 /* Moves those of the keys from `first` to before `last` that are chosen, as they stand in the
- * input, each with its end, or the lines that they are fields of, to the front of the piece, behind
+ * input, each with its end, or the lines that they are from, to the front of the piece, behind
  * a header. The keys up to them are overwritten. */
 void batch_gather(struct batch *b, size_t first, size_t last);
 

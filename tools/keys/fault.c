@@ -4,9 +4,18 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/text.h"
+
+enum {
+    SHOWN = 40 /* bytes of a key */
+};
 
 #define QUOTES_REMEDY                                                                              \
     " (write a quote inside quotes twice; without --csv, quotes are ordinary bytes)"
+#define FIELD_REMEDY " (choose a field: --field N --delimiter C; skip a header line: --header)"
 
 /* Both by the number of the fault. */
 static const char *const at_path[] = { "", "missing", "null", "an object", "an array" };
@@ -19,7 +28,45 @@ static const char *const wrong_with[] = {
     [FAULT_DEPTH] = "nests arrays and objects more than 1024 deep",
 };
 
-void fault_describe(struct fault fault, uint64_t line, char text[FAULT_TEXT])
+/* A key that an option does not allow. */
+static void describe_key(struct fault fault, uint64_t line, struct bloomfile_key key,
+                         char text[FAULT_TEXT])
+{
+    char is[100];
+    const char *remedy = FIELD_REMEDY;
+    const size_t shown = key.size < SHOWN ? key.size : SHOWN;
+    char *safe = text_safe(key.data, shown, true);
+    switch (fault.kind) {
+    case FAULT_SIZE:
+        snprintf(is, sizeof(is), "does not have %" PRIu32 " byte%s", fault.number,
+                 cli_s(fault.number));
+        break;
+    case FAULT_HEX_SIZE:
+        snprintf(is, sizeof(is), "is not %" PRIu32 " byte%s in hexadecimal", fault.number,
+                 cli_s(fault.number));
+        break;
+    case FAULT_HEX_ODD:
+        snprintf(is, sizeof(is), "has an odd number of hexadecimal digits");
+        break;
+    case FAULT_INTEGER:
+        snprintf(is, sizeof(is), "is not an integer from -2^63 to 2^64 - 1");
+        break;
+    case FAULT_DOMAIN:
+        snprintf(is, sizeof(is), "is not a domain name");
+        remedy = " (remove comments, wildcards and leading dots; choose a field: --field N "
+                 "--delimiter C)";
+        break;
+    default:
+        snprintf(is, sizeof(is), "is not hexadecimal");
+        break;
+    }
+    snprintf(text, FAULT_TEXT, "line %" PRIu64 ": the key '%s%s' %s%s", line, safe,
+             shown < key.size ? "..." : "", is, remedy);
+    free(safe);
+}
+
+void fault_describe(struct fault fault, uint64_t line, struct bloomfile_key key,
+                    char text[FAULT_TEXT])
 {
     switch (fault.kind) {
     case FAULT_NONE:
@@ -59,6 +106,9 @@ void fault_describe(struct fault fault, uint64_t line, char text[FAULT_TEXT])
         break;
     case FAULT_MEMORY:
         snprintf(text, FAULT_TEXT, "there is not enough memory for line %" PRIu64, line);
+        break;
+    default:
+        describe_key(fault, line, key, text);
         break;
     }
 }

@@ -5,6 +5,7 @@
 #ifndef TOOLS_KEYS_FAULT_H
 #define TOOLS_KEYS_FAULT_H
 
+#include <bloomfile.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,10 +17,18 @@ enum fault_kind {
     FAULT_NO_VALUE,   /* JSON: no text at the path; `number` says why */
     FAULT_JSON,       /* the line is not valid; `number` says why */
     FAULT_BLANK,      /* JSON: the line has nothing but space, and is not a record */
-    FAULT_MEMORY      /* there is too little for the record */
+    FAULT_MEMORY,     /* there is too little for the record */
+
+    /* The key is not as an option says: */
+    FAULT_SIZE,     /* it does not have `number` bytes, */
+    FAULT_HEX_SIZE, /* or is not as many in hexadecimal */
+    FAULT_HEX_ODD,
+    FAULT_HEX,
+    FAULT_INTEGER,
+    FAULT_DOMAIN
 };
 
-/* The number of FAULT_NO_VALUE: what is there instead. */
+/* The number of FAULT_NO_VALUE: the value there. */
 enum {
     FAULT_ABSENT = 1,
     FAULT_NULL,
@@ -27,7 +36,7 @@ enum {
     FAULT_ARRAY
 };
 
-/* The number of FAULT_JSON: what is wrong. */
+/* The number of FAULT_JSON. */
 enum {
     FAULT_SYNTAX,
     FAULT_UTF8,
@@ -42,7 +51,7 @@ struct fault {
 };
 
 enum {
-    FAULT_TEXT = 300
+    FAULT_TEXT = 500
 };
 
 /* Whether --missing says what to do with the record. Every other fault is an error. */
@@ -51,7 +60,9 @@ static inline bool fault_is_missing(struct fault fault)
     return fault.kind == FAULT_NO_FIELD || fault.kind == FAULT_NO_VALUE;
 }
 
-/* Describes a fault of the record that begins at that line of its input, and the remedy. */
-void fault_describe(struct fault fault, uint64_t line, char text[FAULT_TEXT]);
+/* Describes a fault of the record that begins at that line of its input, and the remedy. `key`: of
+ * the record, if it has a key. */
+void fault_describe(struct fault fault, uint64_t line, struct bloomfile_key key,
+                    char text[FAULT_TEXT]);
 
 #endif

@@ -13,9 +13,9 @@ struct feed {
     struct keys *input;
     struct cli_progress progress;
     int error;
-    struct split broken;     /* the first one that a fault ended, */
-    const char *broken_path; /* of this input */
+    const char *broken_path; /* of the first piece with a fault; NULL: there is none */
     uint64_t broken_piece;
+    char fault[FAULT_TEXT];
 };
 
 /* What a thread has done with a piece. */
@@ -28,9 +28,9 @@ struct share {
 /* All pieces before it are read already. */
 static void note_fault(struct feed *f, const struct keys_piece *piece, const struct split *split)
 {
-    if (!split_is_broken(split) || (split_is_broken(&f->broken) && f->broken_piece < piece->number))
+    if (!split_is_broken(split) || (f->broken_path != NULL && f->broken_piece < piece->number))
         return;
-    f->broken = *split;
+    split_describe(split, f->fault);
     f->broken_path = piece->path;
     f->broken_piece = piece->number;
 }
@@ -43,7 +43,7 @@ static bool next_piece(struct feed *f, struct keys_piece *piece, const struct sh
     if (f->error == 0)
         f->error = share->error;
     note_fault(f, piece, &share->split);
-    bool more = f->error == 0 && !split_is_broken(&f->broken) && keys_next_piece(f->input, piece);
+    bool more = f->error == 0 && f->broken_path == NULL && keys_next_piece(f->input, piece);
     f->progress.doing = keys_path(f->input);
     f->progress.bytes = keys_bytes(f->input);
     cli_progress_step(&f->progress);
@@ -87,7 +87,8 @@ int feed_builder(bloomfile_builder *builder, const struct feed_options *options,
     cli_progress_step(&f.progress);
     team_run(options->threads, work, &f);
     cli_progress_end(&f.progress);
-    split_check(&f.broken, f.broken_path);
+    if (f.broken_path != NULL)
+        cli_fail(0, "%s: %s", f.broken_path, f.fault);
     keys_tell_skipped(f.input, f.progress.keys, options->quiet);
     keys_free(f.input);
     pthread_mutex_destroy(&f.reading);

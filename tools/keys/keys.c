@@ -77,8 +77,8 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
         .record_size = options->record_size,
         .end_byte = keys_end(options),
         .crlf = options->crlf,
-        .lower = options->lower,
         .fields = &k->options.fields,
+        .form = keys_options_form(&k->options),
     };
 
     bool known = true;
@@ -232,7 +232,8 @@ static void end_input(struct keys *k, struct keys_piece *p, size_t used)
     } else if (is_open) {
         char reason[FAULT_TEXT];
         const uint64_t line = k->lines + 1 + csv_lines_to_open(f->delimiter, p->bytes, used);
-        fault_describe((struct fault){ .kind = FAULT_OPEN_QUOTE }, line, reason);
+        fault_describe((struct fault){ .kind = FAULT_OPEN_QUOTE }, line,
+                       (struct bloomfile_key){ 0 }, reason);
         refuse(k, source_name(k->path), reason);
     } else {
         char reason[128];
@@ -317,10 +318,11 @@ static void prepare(struct keys *k, struct keys_piece *p)
 {
     p->path = source_name(k->path);
     p->operand = k->path;
-    if (!split_has_fields(&k->split) && !k->options.numbered)
+    if (!split_makes_keys(&k->split) && !k->options.numbered)
         return;
     const size_t lines = split_count(&k->split, p->bytes, p->size);
-    const size_t room = fields_room(&k->options.fields, p->size, lines);
+    const size_t room = fields_room(&k->options.fields, p->size, lines) +
+                        key_form_room(&k->options.key_form, p->size, lines);
     if (k->options.fields.json != NULL && p->json == NULL && (p->json = json_parser_new()) == NULL)
         cli_fail(ENOMEM, "cannot start reading JSON");
     p->number = k->pieces++;
@@ -417,7 +419,7 @@ void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
 static void end_at_fault(struct keys *k)
 {
     char reason[FAULT_TEXT];
-    fault_describe(k->left.fault, k->left.line, reason);
+    split_describe(&k->left, reason);
     refuse(k, source_name(k->path), reason);
     k->next = k->count;
     k->left = (struct split){ 0 };

@@ -41,10 +41,10 @@ struct keys_piece {
     const char *path;     /* of the input, as keys_path() */
     const char *operand;  /* the same as the user named it, "-" too */
 
-    /* Of keys that are fields, or numbered: */
+    /* Of keys that are fields, have a form, or are numbered: */
     uint64_t number; /* of the piece */
     uint64_t line;   /* the number that the first record has in the input */
-    uint8_t *joined; /* room for keys of several fields, or with escapes */
+    uint8_t *joined; /* room for keys that are made */
     size_t joined_room;
     struct json_parser *json; /* what splits it uses this parser */
 };

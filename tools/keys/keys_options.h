@@ -5,13 +5,13 @@
 
 #include "cli/options.h"
 #include "keys/fields.h"
+#include "keys/form.h"
 #include "keys/json.h"
 
 struct keys_options {
     bool null;          /* keys end at '\0', not at '\n'; the last may lack either */
     size_t record_size; /* keys are of that many bytes each; 0: text */
     bool crlf;          /* lines: a '\r' before the end is no part of the key */
-    bool lower;         /* letters A to Z of a key become a to z, in the piece too */
     bool packed;        /* gzip and zstd data are unpacked */
     bool keep_going;    /* trouble with an input is a message, and the next one is read */
     bool as_is;         /* every input is taken for keys, and keys for those of the filter */
@@ -19,13 +19,28 @@ struct keys_options {
     size_t piece_size;  /* of a keys_piece, from 1; 0: a MiB */
     size_t piece_least; /* bytes to wait for, but at the end of an input; 0: what comes will do */
     struct fields fields; /* the keys in what is cut out */
-    bool numbered;        /* the numbers of lines are asked for */
-    bool no_csv;          /* the tool has no such option */
-    char *const *given;   /* whole keys from the command line, which come first */
+    struct key_form key_form;
+    bool numbered;      /* the numbers of lines are asked for */
+    bool no_csv;        /* the tool has no such option */
+    char *const *given; /* whole keys from the command line, which come first */
     int given_count;
 };
 
 /* The options that tools share, for a struct keys_options in their request. */
+#define KEYS_FORM_OPTIONS(request, form)                                                           \
+    OPTION('i', "lower", NULL, "ignore the case of keys (ASCII)",                                  \
+           OPTIONS_FLAG(request, form.lower), .rival = 'i'),                                       \
+        OPTION(0, "hex", NULL, "keys are hexadecimal, of either case; use their bytes",            \
+               OPTIONS_FLAG(request, form.hex), .rival = 'i'),                                     \
+        OPTION(0, "integers", NULL, "keys are decimal integers, or with -x 8 binary integers",     \
+               OPTIONS_FLAG(request, form.integers), .rival = 'i'),                                \
+        OPTION(0, "domains", NULL,                                                                 \
+               "keys are domain names; bfquery also looks up the parents of each",                 \
+               OPTIONS_FLAG(request, form.domains), .rival = 'i'),                                 \
+        OPTION(0, "key-size", "N",                                                                 \
+               "a key that does not have N bytes is an error; with --hex, N decoded bytes",        \
+               OPTIONS_COUNT(request, form.key_size, "bytes", 1, BLOOMFILE_MAX_KEY_SIZE))
+
 #define KEYS_OPTIONS(request, field)                                                               \
     OPTION('0', "null", NULL, "keys end with NUL instead of newline",                              \
            OPTIONS_FLAG(request, field.null), .rival = 'k'),                                       \
@@ -36,7 +51,8 @@ struct keys_options {
         OPTION('Z', "decompress", NULL, "decompress gzip and zstd input",                          \
                OPTIONS_FLAG(request, field.packed)),                                               \
         OPTION(0, "as-is", NULL, "treat every input as keys; never warn or refuse",                \
-               OPTIONS_FLAG(request, field.as_is))
+               OPTIONS_FLAG(request, field.as_is)),                                                \
+        KEYS_FORM_OPTIONS(request, field.key_form)
 
 /* Those of tools whose keys may be fields; keys_options_check() then. */
 #define KEYS_FIELDS_OPTIONS(request, field)                                                        \
@@ -72,7 +88,21 @@ struct keys_options {
 static inline void keys_options_check(struct keys_options *options)
 {
     fields_check(&options->fields, options->null ? '\0' : '\n', options->record_size > 0);
+    key_form_check(&options->key_form, &options->fields, options->record_size);
     options->crlf = options->crlf || options->fields.csv;
+}
+
+/* NULL: keys are unchanged. Binary integers are. */
+static inline const struct key_form *keys_options_form(const struct keys_options *options)
+{
+    const struct key_form *f = &options->key_form;
+    return key_form_is_set(f) && !(f->integers && options->record_size > 0) ? f : NULL;
+}
+
+/* Whether keys are not the records themselves. */
+static inline bool keys_are_made(const struct keys_options *options)
+{
+    return options->fields.count > 0 || keys_options_form(options) != NULL;
 }
 
 static inline bool keys_are_lines(const struct keys_options *options)

@@ -88,7 +88,7 @@ static void take_batch(struct course *c)
     if (working < c->relay->threads && c->taken > working)
         team_start(&c->team);
     set_busy(c);
-    batch_split(&leg->batch, c->relay->input, c->relay->hashing);
+    batch_split(&leg->batch, c->relay->input, c->relay->seed);
     c->relay->work(c->relay->job, &leg->batch);
     set_free(c);
     leg->ready = true;

@@ -13,7 +13,7 @@
 
 struct relay {
     struct keys *input;
-    struct hashing hashing;
+    uint64_t seed;    /* of the digests */
     unsigned threads; /* at most, the caller's among them; one more with each batch that comes */
     struct cli_progress *progress; /* stepped with each batch that is finished; NULL: none */
     void *job;

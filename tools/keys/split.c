@@ -51,8 +51,9 @@ static size_t split_records(struct split *s, struct bloomfile_key *keys, size_t 
     return n;
 }
 
-/* After a record without a key, which begins at `start`. */
-static void take_fault(struct split *s, struct fault fault, const uint8_t *start)
+/* After a record without a key, or with a broken one, which begins at `start`. */
+static void take_fault(struct split *s, struct fault fault, const uint8_t *start,
+                       struct bloomfile_key key)
 {
     if (fault.kind == FAULT_BLANK)
         return;
@@ -61,34 +62,47 @@ static void take_fault(struct split *s, struct fault fault, const uint8_t *start
         return;
     }
     s->fault = fault;
+    s->broken = key;
     s->line += split_count(s, s->first, (size_t)(start - s->first));
 }
 
 static struct fault find_key(struct split *s, const uint8_t *start, const uint8_t *end,
                              struct bloomfile_key *key)
 {
+    *key = key_between(start, end, s->crlf);
+    if (!split_has_fields(s))
+        return (struct fault){ 0 };
     if (s->fields->json != NULL)
         return json_find(s->json, s->fields, start, end, &s->room, key);
-    const struct bloomfile_key whole = key_between(start, end, s->crlf);
-    return fields_find(s->fields, start, start + whole.size, s->end, &s->room, key);
+    return fields_find(s->fields, start, start + key->size, s->end, &s->room, key);
+}
+
+/* `fault`: of the search for the key in the record from `start` to before `next`. Returns whether
+ * there is a key. */
+static bool take_key(struct split *s, struct fault fault, const uint8_t *start, const uint8_t *next,
+                     struct bloomfile_key *key, struct bloomfile_key *line)
+{
+    if (fault.kind == FAULT_NONE && s->form != NULL)
+        fault = key_form_apply(s->form, &s->room, key);
+    if (fault.kind != FAULT_NONE) {
+        take_fault(s, fault, start, *key);
+        return false;
+    }
+    if (line != NULL)
+        *line = (struct bloomfile_key){ start, (size_t)(next - start) };
+    return true;
 }
 
 /* Puts the keys of records in their place. Returns how many have one, up to a fault. */
-static size_t take_fields(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
-                          size_t records)
+static size_t take_records(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
+                           size_t records)
 {
     size_t n = 0;
     for (size_t i = 0; i < records && !split_is_broken(s); i++) {
         const uint8_t *start = keys[i].data, *end = start + keys[i].size;
-        const uint8_t *next = end < s->end ? end + 1 : end;
+        const uint8_t *next = s->record_size == 0 && end < s->end ? end + 1 : end;
         const struct fault fault = find_key(s, start, end, &keys[n]);
-        if (fault.kind != FAULT_NONE) {
-            take_fault(s, fault, start);
-            continue;
-        }
-        if (lines != NULL)
-            lines[n] = (struct bloomfile_key){ start, (size_t)(next - start) };
-        n++;
+        n += take_key(s, fault, start, next, &keys[n], lines != NULL ? &lines[n] : NULL);
     }
     return n;
 }
@@ -101,13 +115,7 @@ static size_t split_csv(struct split *s, struct bloomfile_key *keys, struct bloo
         const uint8_t *start = s->at, *at = start;
         const struct fault fault = csv_find(s->fields, &at, s->end, &s->room, &keys[n]);
         s->at = at < s->end ? at + 1 : at;
-        if (fault.kind != FAULT_NONE) {
-            take_fault(s, fault, start);
-            continue;
-        }
-        if (lines != NULL)
-            lines[n] = (struct bloomfile_key){ start, (size_t)(s->at - start) };
-        n++;
+        n += take_key(s, fault, start, s->at, &keys[n], lines != NULL ? &lines[n] : NULL);
     }
     return n;
 }
@@ -115,30 +123,22 @@ static size_t split_csv(struct split *s, struct bloomfile_key *keys, struct bloo
 size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
                         size_t max)
 {
-    if (s->fields->csv)
+    if (split_has_fields(s) && s->fields->csv)
         return split_csv(s, keys, lines, max);
     size_t n = 0, records = 1;
     while (n == 0 && records > 0 && !split_is_broken(s)) {
-        records = split_text(s, keys, max, false);
-        n = take_fields(s, keys, lines, records);
+        records =
+            s->record_size > 0 ? split_records(s, keys, max) : split_text(s, keys, max, false);
+        n = take_records(s, keys, lines, records);
     }
     return n;
 }
 
-void split_lower(uint8_t *bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        bytes[i] |= bytes[i] >= 'A' && bytes[i] <= 'Z' ? 'a' - 'A' : 0;
-}
-
 size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max)
 {
-    const size_t n = split_has_fields(s)  ? split_next_lines(s, keys, NULL, max)
-                     : s->record_size > 0 ? split_records(s, keys, max)
-                                          : split_text(s, keys, max, s->crlf);
-    for (size_t i = 0; i < n && s->lower; i++)
-        split_lower((uint8_t *)(uintptr_t)keys[i].data, keys[i].size); /* of the caller's piece */
-    return n;
+    return split_makes_keys(s)  ? split_next_lines(s, keys, NULL, max)
+           : s->record_size > 0 ? split_records(s, keys, max)
+                                : split_text(s, keys, max, s->crlf);
 }
 
 /* In steps whose counts fit into a byte, so that compilers count many bytes at once. */
@@ -167,11 +167,16 @@ size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, siz
     return last != NULL ? (size_t)(last + 1 - bytes) : 0;
 }
 
+void split_describe(const struct split *s, char text[FAULT_TEXT])
+{
+    fault_describe(s->fault, s->line, s->broken, text);
+}
+
 void split_check(const struct split *s, const char *path)
 {
     char text[FAULT_TEXT];
     if (!split_is_broken(s))
         return;
-    fault_describe(s->fault, s->line, text);
+    split_describe(s, text);
     cli_fail(0, "%s: %s", path, text);
 }

@@ -6,38 +6,42 @@
 #define TOOLS_KEYS_SPLIT_H
 
 #include "keys/fields.h"
+#include "keys/form.h"
 
 struct split {
     const uint8_t *at, *end; /* what is left: whole keys */
     size_t record_size;      /* of each key; 0: keys end with `end_byte`, which the last may lack */
     uint8_t end_byte;
-    bool crlf;  /* a '\r' before `end_byte` is not part of the key */
-    bool lower; /* split_next() replaces A to Z by a to z in each key, in place */
+    bool crlf; /* a '\r' before `end_byte` is not part of the key */
 
-    /* Of records with fields, which end with `end_byte`: */
+    /* Of records whose keys are not the records themselves: */
     const struct fields *fields; /* NULL, or none in it: keys are whole records */
     struct json_parser *json;    /* for keys that are JSON values; then JSON_PADDING bytes follow */
-    uint8_t *room;               /* fields_room() for what is left */
+    const struct key_form *form; /* NULL: keys are unchanged */
+    uint8_t *room;               /* fields_room() and key_form_room() for what is left */
     uint64_t line;               /* the number of the line that begins at `first` */
     const uint8_t *first;
     uint64_t skipped;   /* records that were left out */
     struct fault fault; /* of the record at that line then, behind all keys: nothing follows it */
+    struct bloomfile_key broken; /* its key, if it has one */
 };
 
 /* The next keys, up to `max`, in keys[0 ..]. Returns how many, 0 at the end. */
 size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max);
 
-/* Replaces A to Z by a to z. */
-void split_lower(uint8_t *bytes, size_t size);
-
-/* The same, but for s->lower, and the records that they are from, with their end bytes, in
- * lines[0 ..]. */
+/* The same, and the records that they are from, with their end bytes, in lines[0 ..]. */
 size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
                         size_t max);
 
 static inline bool split_has_fields(const struct split *s)
 {
     return s->fields != NULL && s->fields->count > 0;
+}
+
+/* Whether keys are not the records themselves. */
+static inline bool split_makes_keys(const struct split *s)
+{
+    return s->form != NULL || split_has_fields(s);
 }
 
 /* How many records there are in bytes[0 .. size), all with their end bytes. */
@@ -51,6 +55,9 @@ static inline bool split_is_broken(const struct split *s)
 {
     return s->fault.kind != FAULT_NONE;
 }
+
+/* Describes the fault, and the remedy. */
+void split_describe(const struct split *s, char text[FAULT_TEXT]);
 
 /* Ends the program by cli_fail if a fault has ended the split. */
 void split_check(const struct split *s, const char *path);

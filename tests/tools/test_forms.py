@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""The form of keys: -i, --hex, --key-size, --integers and --domains, in every tool that reads keys."""
+
+import hashlib
+import json
+import struct
+import subprocess
+
+from support import TOOLS, ToolTest, lines, main
+from test_fields import by_pieces
+
+SHA1 = ["--hex", "--key-size", 20]
+HAS_JSON = b"no JSON" not in subprocess.run([TOOLS["bfuniq"], "--json", "a"], stdin=subprocess.DEVNULL,
+                                            stderr=subprocess.PIPE).stderr
+ONE_FIELD = ["--field", 1, "--delimiter", ":"]
+FIELD = b" (choose a field: --field N --delimiter C; skip a header line: --header)"
+NAME = b" (remove comments, wildcards and leading dots; choose a field: --field N --delimiter C)"
+
+# Of each form: lines, some of which are the same key; their keys, in another way of writing that needs
+# other options; lines that are none of these keys.
+FORMS = {
+    "lower": (["-i"], b"Apple\nPEAR\n\n@[`{\n\xc3\x84pfel\nAPPLE\n", ["-i"], b"apple\npear\n\n@[`{\n\xc3\x84pfel\napple\n",
+              b"plum\n\xc3\xa4pfel\n@[`z\n"),
+    "hex": (["--hex"], b"0a\nFFee\nffEE\n\n0A0a0A\n" + b"0123456789abcdefABCDEF" * 3 + b"\n", ["--hex"],
+            b"0A\nFFEE\nFFEE\n\n0A0A0A\n" + b"0123456789ABCDEFABCDEF" * 3 + b"\n", b"0b\nFFeeFF\n"),
+    "fixed": (["--hex", "--key-size", 3], b"000aff\n4A8D09\n4a8d09\n", ["-x", 3], b"\0\n\xffJ\x8d\tJ\x8d\t", b"4A8D0A\n000000\n"),
+    "integers": (["--integers"], b"7\n007\n-5\n0\n-0\n18446744073709551615\n-9223372036854775808\n", ["--integers", "-x", 8],
+                 struct.pack("<qqqqqQq", 7, 7, -5, 0, 0, 2**64 - 1, -2**63), b"5\n-7\n9223372036854775809\n"),
+    "domains": (["--domains"], b"Mail.Example.COM\nmail.example.com.\nx_1-2.net.\n\xc3\x84.de\n", ["-i"],
+                b"mail.example.com\nmail.example.com\nx_1-2.net\n\xc3\x84.de\n", b"example.com\n\nnet\n"),
+    "size": (["--key-size", 3], b"abc\nABC\nabc\n", [], b"abc\nABC\nabc\n", b"Abc\nabC\n"),
+}
+KINDS = {"lower": "lower", "hex": "bytes", "fixed": "fixed 3", "integers": "integers", "domains": "lower", "size": "text"}
+
+BROKEN = (
+    (["--hex"], b"0a\n0aB\n", 2, b"'0aB' has an odd number of hexadecimal digits", FIELD),
+    (["--hex"], b"\n0a\n0g\n", 3, b"'0g' is not hexadecimal", FIELD),
+    (["--hex"], b"00112233445566778899aabbccddeeff/0\n", 1, b"'00112233445566778899aabbccddeeff/0' is not hexadecimal", FIELD),
+    (["--hex"], b"\xc3\x8412\n", 1, b"'\xc3\x8412' is not hexadecimal", FIELD),
+    (["--hex", "--crlf"], b"0a\r\nx\r\n", 2, b"'x' has an odd number of hexadecimal digits", FIELD),
+    (SHA1, b"7C4A8D\n", 1, b"'7C4A8D' is not 20 bytes in hexadecimal", FIELD),
+    (SHA1, b"7C4A8D09CA3762AF61E59520943DC26494F8941B\n\n", 2, b"'' is not 20 bytes in hexadecimal", FIELD),
+    (SHA1, b"0" * 50 + b"\n", 1, b"'" + b"0" * 40 + b"...' is not 20 bytes in hexadecimal", FIELD),
+    (["--key-size", 3], b"abc\nabcd\n", 2, b"'abcd' does not have 3 bytes", FIELD),
+    (["-i", "--key-size", 1], b"A\n\n", 2, b"'' does not have 1 byte", FIELD),
+    *((["--integers"], b"1\n" + wrong + b"\n", 2, b"'" + wrong + b"' is not an integer from -2^63 to 2^64 - 1", FIELD)
+      for wrong in (b"", b"-", b"1.5", b"1e3", b"+1", b" 1", b"0x1", b"--1", b"18446744073709551616", b"-9223372036854775809",
+                    b"99999999999999999999999")),
+)
+BROKEN_NAMES = (b"*.example.com", b".example.com", b"a..b", b"a.b..", b"", b".", b"# list", b"0.0.0.0 a.b", b"||a.b^", b"a/b")
+
+
+class Forms(ToolTest):
+    def made(self, *words, stdin, name="made"):
+        return self.create("-q", "-f", "-p", "1e-9", *words, stdin=stdin, name=name)
+
+    def test_a_form_makes_the_filter_of_keys_that_were_converted_before(self):
+        for form, (words, written, other, converted, _) in FORMS.items():
+            wanted = self.made(*other, stdin=converted)
+            header = self.inspected("made")["header"]
+            self.assertEqual(f"{header['key_kind']} {header['key_size'] or ''}".strip(), KINDS[form])
+            columns = b"".join(line + b":x\n" for line in written.splitlines())
+            documents = b"".join(b'{"k":%s}\n' % json.dumps(line.decode()).encode() for line in written.splitlines())
+            for more, data in (([], written), (["-j4"], written), (["-0"], written.replace(b"\n", b"\0")),
+                               (["--crlf"], written.replace(b"\n", b"\r\n")), (["--header"], b"KEYS\n" + written),
+                               (ONE_FIELD, columns), ([*ONE_FIELD, "--csv"], columns.replace(b":x", b":\"x\ny\"")),
+                               ([*ONE_FIELD, "--missing", "skip"], columns), *[(["--json", "k"], documents)][:HAS_JSON]):
+                with self.subTest(form=form, more=more):
+                    self.assertEqual(self.made(*words, *more, stdin=data), wanted)
+            for size in 1, 7:
+                with by_pieces(written, size) as pipe:
+                    self.assertEqual(self.made(*words, stdin=pipe), wanted)
+
+    def test_each_tool_puts_keys_into_their_form(self):
+        """The same keys are found however they are written, and whole lines are printed as they came."""
+        for form, (words, written, _, _, absent) in FORMS.items():
+            with self.subTest(form=form):
+                self.made(*words, stdin=written)
+                rows = written.splitlines(True)
+                asked = b"".join(rows[::-1])
+                for more in ["-j1"], ["-j3"]:
+                    self.assertEqual(self.output("bfquery", *more, *words, "made", stdin=asked + absent), asked)
+                    self.assertEqual(self.output("bfquery", "-v", *more, *words, "made", stdin=asked + absent), absent)
+                self.assertEqual(self.output("bfquery", "-n", *words, "made", stdin=absent + asked).splitlines()[0],
+                                 b"%d:%s" % (absent.count(b"\n") + 1, rows[-1].rstrip(b"\n")))
+                self.output("bfinspect", "-q", *words, "--keys", "-", "made", stdin=asked)
+                self.write("list", rows[0])
+                once = self.output("bfquery", *words, "--unless", "list", "made", stdin=written)
+                self.assertNotIn(rows[0], once.splitlines(True))
+                self.create_live("-f", "-n", 100, *words)
+                self.output("bfadd", "-q", *words, "live", stdin=written)
+                self.assertEqual(self.output("bfquery", *words, "live", stdin=asked + absent), asked)
+                (self.folder / "seen").unlink(missing_ok=True)
+                for stdin, kept in ((written, None), (asked, b""), (absent, absent)):
+                    out = self.output("bfuniq", "--filter", "seen", *words, stdin=stdin)
+                    distinct = self.inspected("made")["record"]["n"]
+                    self.assertEqual(out if kept is not None else out.count(b"\n"), distinct if kept is None else kept)
+                self.write("a", written)
+                self.write("b", asked + absent)
+                self.assertEqual(sorted(self.output("bfcommon", *words, "a", "b").splitlines()), sorted({*written.splitlines()}))
+                self.assertEqual(sorted(self.output("bfcommon", "-d", *words, "b", "a").splitlines()), sorted(absent.splitlines()))
+
+    def test_a_broken_key_is_an_error_with_its_line(self):
+        """--missing skip does not hide it. Each kind of error by one tool, and some by all."""
+        self.write("other", b"")
+        names = tuple((["--domains"], b"a.b\n" + wrong + b"\n", 2, b"'" + wrong + b"' is not a domain name", NAME)
+                      for wrong in BROKEN_NAMES)
+        for turn, (words, data, line, says, remedy) in enumerate(BROKEN + names):
+            kind = words if "--crlf" not in words else words[:1]
+            self.made(*kind, stdin=b"", name="made")
+            self.create_live("-f", "-n", 9, *kind)
+            tools = [["bfcreate", "new"], ["bfadd", "live"]]
+            if words[0] != "--domains":
+                tools += [["bfquery", "made"], ["bfuniq"], ["bfcommon", "-", "other"], ["bfinspect", "--keys", "-", "made"]]
+            for tool, *more in tools if turn in (1, len(BROKEN)) else [tools[turn % len(tools)]]:
+                for fields in [], ["--field", 1, "--missing", "skip", "--delimiter", "~"]:
+                    with self.subTest(tool=tool, words=words, data=data, fields=fields):
+                        result = self.run_tool(tool, *words, *fields, *more, stdin=data)
+                        self.assertEqual(result.returncode, 2)
+                        self.assertIn(b"%s: standard input: line %d: the key %s%s\n" % (tool.encode(), line, says, remedy), result.stderr)
+                        self.assertFalse((self.folder / "new").exists())
+
+    def test_the_first_broken_key_is_named_wherever_it_stands(self):
+        rows = [b"%08x" % i for i in range(500000)]
+        for at in (0, 123456, 499999), (262144, 400000), (499998,):
+            broken = list(rows)
+            for i in at:
+                broken[i] = b"x"
+            for words in ["-j4"], ["-j1"]:
+                says = self.trouble("bfcreate", *words, "--hex", "--key-size", 4, "new", stdin=lines(*broken))
+                self.assertIn(f"line {at[0] + 1}: the key 'x' is not 4 bytes in hexadecimal", says)
+
+    def test_names_are_looked_up_as_they_come(self):
+        """A log has names that no list has, and they must not end a query."""
+        self.made("--domains", stdin=b"b.example\n")
+        asked = b"*.b.example\n..b.example\nx y.b.example.\n\n.\n..\na b\n"
+        self.assertEqual(self.output("bfquery", "--domains", "made", stdin=asked), b"".join(asked.splitlines(True)[:3]))
+
+    def test_a_name_is_found_by_its_parents(self):
+        self.made("--domains", stdin=b"example.com\ndeep.a.b.example.org\nzip\n", name="one")
+        self.made("--domains", "--seed", 5, stdin=b"a.example.com\nnet\n", name="two")
+        in_one = b"example.com\nEXAMPLE.com.\na.example.com\nx.y.a.Example.Com\nq.deep.a.b.example.org\nzip\nfile.zip\n"
+        absent = b"com\nxample.com\nnotexample.com\nexample.com.org\na.b.example.org\norg\nzip.org\n"
+        in_two = b"a.example.com\nb.a.example.com\nx.net\n"
+        ask = lambda *words, stdin, status=0: self.output("bfquery", "--domains", *words, stdin=stdin, status=status)
+        for more in ["-j1"], ["-j3"]:
+            self.assertEqual(ask(*more, "one", stdin=in_one + absent), in_one)
+            self.assertEqual(ask(*more, "-v", "one", stdin=in_one + absent), absent)
+        both = ["--filter", "one", "--filter", "two"]
+        self.assertEqual(ask(*both, stdin=in_one + absent + in_two), in_one + in_two)
+        self.assertEqual(ask(*both, "--all", stdin=in_one + in_two), b"a.example.com\nx.y.a.Example.Com\na.example.com\nb.a.example.com\n")
+        self.assertEqual(ask(*both, "--names", stdin=b"q.a.example.com\nx.net\n"), b"one,two\tq.a.example.com\ntwo\tx.net\n")
+        self.write("listed", b"COM.\nexample.com\n")
+        self.assertEqual(ask("one", "--unless", "listed", stdin=b"example.com\na.example.com\nx.zip\n"), b"x.zip\n")
+        names = lines(*(f"{i}.{i % 7}.example.{'com' if i % 3 else 'net'}" for i in range(3000)))
+        wanted = [name for name in names.splitlines(True) if name.endswith(b"com\n")]
+        self.assertEqual(ask("one", stdin=names), b"".join(wanted))
+        # Only the name itself elsewhere:
+        self.output("bfinspect", "-q", "--domains", "--keys", "-", "one", stdin=b"a.example.com\n", status=1)
+
+    def test_lists_of_hashes(self):
+        """As they are published, and looked up by what sha1sum writes."""
+        digests = [hashlib.sha1(b"%d" % i).hexdigest() for i in range(3000)]
+        self.write("list", lines(*(f"{digest.upper()}:{i}" for i, digest in enumerate(digests))))
+        self.made(*ONE_FIELD, *SHA1, "list", stdin=b"")
+        self.write("password", b"17")
+        summed = subprocess.run(["sha1sum", "password"], cwd=self.folder, check=True, stdout=subprocess.PIPE).stdout
+        for words, stdin in (([*SHA1, "--field", 1, "--delimiter", " "], summed), ([*SHA1, *ONE_FIELD], self.read("list")),
+                             (["-x", 20], bytes.fromhex("".join(digests)))):
+            self.assertEqual(self.output("bfquery", *words, "made", stdin=stdin), stdin)
+        self.assertEqual(self.made("-x", 20, stdin=bytes.fromhex("".join(digests))), self.read("made"))
+        page = self.run_tool("bfinspect", *SHA1, "--keys", "-", "made", stdin=b"00" * 20 + b"\n").stdout
+        self.assertIn(b"00" * 20, page)
+        self.made("--integers", stdin=b"1\n")
+        page = self.run_tool("bfinspect", "--integers", "--keys", "-", "made", stdin=b"-0012\n").stdout
+        self.assertRegex(page, rb"missing +-12\n")
+
+    def test_what_does_not_go_together(self):
+        both = "-i/--lower, --hex, --integers and --domains are mutually exclusive"
+        for words, says in ((["-i", "--hex"], both), (["--integers", "--domains"], both),
+                            (["-x4", "--hex"], "-x/--record-size and --hex are mutually exclusive"),
+                            (["-x4", "-i"], "-x/--record-size and -i are mutually exclusive"),
+                            (["-x4", "--key-size", 4], "-x/--record-size and --key-size are mutually exclusive"),
+                            (["-x4", "--integers"], "--integers takes records of 8 bytes: -x 8"),
+                            (["--integers", "--key-size", 8], "--key-size and --integers are mutually exclusive"),
+                            (["--domains", "--key-size", 8], "--key-size and --domains are mutually exclusive"),
+                            (["--hex", "--field", "1,2"], "--hex takes one --field, not several"),
+                            (["--key-size", 0], "--key-size takes a number of bytes from 1, not '0'"),
+                            (["--key-size", 2**24], "--key-size takes a number of bytes from 1")):
+            for tool, *more in ["bfcreate", "new"], ["bfadd", "f"], ["bfquery", "f"], ["bfuniq"], ["bfcommon", "a", "b"], ["bfinspect", "f"]:
+                self.assertIn(f"{tool}: {says}", self.trouble(tool, *words, *more))
+
+
+if __name__ == "__main__":
+    main()

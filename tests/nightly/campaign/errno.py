@@ -282,7 +282,8 @@ def room_for(program):
 MEANS = (
     ("fcntl", "EACCES EAGAIN", "Device or resource busy|other programs|it is being sealed"),  # a lock that others hold
     ("newfstatat", "ENOENT ENOTDIR ENAMETOOLONG ELOOP",
-     "replaced or removed|removed or replaced|a symbolic link to nothing|it is missing, the first file"),
+     "replaced or removed|removed or replaced|a symbolic link to nothing|it is missing, the first file|"
+     "it is not one of the sources|it may have keys that"),            # so it is kept
     ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing, the first file"),
     ("openat", "EEXIST", "a layer does not fit into its series"),          # of somebody else's, where ours was to be
     ("linkat", "EEXIST", "a layer does not fit into its series"),

@@ -19,6 +19,8 @@
 #define INFO_LEAST        VERSIONED_LEAST(struct bloomfile_info, descriptors)
 #define MEASUREMENT_LEAST VERSIONED_LEAST(struct bloomfile_measurement, keys_estimate)
 
+#ifndef BLOOMFILE_NO_BUILD
+
 /* ---- sizes */
 
 #define SIZE_LEAST VERSIONED_LEAST(struct bloomfile_size, image_size)
@@ -78,6 +80,8 @@ int bloomfile_size_for(struct bloomfile_size *size)
     return 0;
 }
 
+#endif
+
 /* ---- the header */
 
 int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile_info *out)
@@ -112,8 +116,9 @@ const void *bloomfile_body(const bloomfile_filter *f, size_t *size)
     return f->view.body;
 }
 
-int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *out,
-                      struct bloomfile_fault *list, size_t *count)
+__attribute__((cold)) int bloomfile_inspect(const void *bytes, uint64_t size,
+                                            struct bloomfile_info *out,
+                                            struct bloomfile_fault *list, size_t *count)
 {
     if (out != NULL && !versioned_known(out->struct_size, INFO_LEAST))
         return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
@@ -136,6 +141,8 @@ int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *o
     versioned_give(out, out->struct_size, &info, sizeof info);
     return faults.first;
 }
+
+#ifndef BLOOMFILE_NO_BUILD
 
 /* ---- the fields of a header */
 
@@ -269,6 +276,8 @@ int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page, struct bloo
         read_solution(f, f->view.body + start, rest < CHECKSUM_PAGE ? (size_t)rest : CHECKSUM_PAGE);
     return 0;
 }
+
+#endif
 
 /* ---- against the checksums */
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Live filters: creating, adding, removing, syncing, rescuing and unlinking them. */
+ * Live filters: creating, adding, removing, syncing and rescuing them. */
 #include <bloomfile_live.h>
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "combine/combine.h"
 #include "format/hash.h"
@@ -20,7 +17,6 @@
 #include "live/records.h"
 #include "live/sync.h"
 #include "series/layers.h"
-#include "series/removal.h"
 #include "series/series.h"
 
 static int take_live_params(struct bloomfile_params *p, const struct bloomfile_params *given)
@@ -157,7 +153,7 @@ int bloomfile_remove(bloomfile_filter *f, const void *key, size_t size)
     return bloomfile_remove_digest(f, hash_key(f->header.seed, key, size));
 }
 
-/* ---- Syncing a live filter, the end of writing to it, and how it is. */
+/* ---- Syncing a live filter, and the end of writing to it. */
 
 int bloomfile_sync(bloomfile_filter *f, const uint8_t watermark[BLOOMFILE_WATERMARK_SIZE])
 {
@@ -169,66 +165,9 @@ int bloomfile_finish(bloomfile_filter *f)
     return f->operations->finish(f);
 }
 
-bool bloomfile_is_stale(const bloomfile_filter *f)
-{
-    return f->operations->is_stale(f);
-}
-
-int bloomfile_recheck(const bloomfile_filter *f)
-{
-    const int error = bloomfile_check(f);
-    if (error != 0)
-        return error;
-    f->operations->recheck(f);
-    return bloomfile_check(f);
-}
-
-int bloomfile_damage(const bloomfile_filter *f)
-{
-    int error = atomic_load_explicit(&f->guard->error, memory_order_acquire);
-    if (error == 0 && f->series != NULL)
-        error = series_damage(f);
-    return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
-}
-
-int bloomfile_check(const bloomfile_filter *f)
-{
-    const int error = f->operations->status(f);
-    return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
-}
-
 /* ---- Saving a live filter that cannot be written to disk any more. */
 
 int bloomfile_rescue(const char *dst, const bloomfile_filter *f, unsigned flags)
 {
     return f->operations->rescue(f, dst, flags);
-}
-
-/* ---- Removing a filter, all files of a live series. */
-
-/* A symbolic link that led to the first file. */
-static int remove_link(const char *path)
-{
-    struct stat named;
-    if (lstat(path, &named) != 0 || !S_ISLNK(named.st_mode))
-        return 0;
-    return unlink(path) == 0 ? 0 : errno;
-}
-
-int bloomfile_unlink(const char *path)
-{
-    struct removal r;
-    if (path == NULL)
-        return invalid(BLOOMFILE_EVALUE, "path");
-    int error = removal_find(&r, path);
-    if (error == 0)
-        error = removal_lock(&r);
-    if (error == 0)
-        error = removal_of_others(&r);
-    if (error == 0)
-        error = removal_of_first(&r);
-    if (error == 0)
-        error = remove_link(path);
-    removal_end(&r);
-    return error;
 }

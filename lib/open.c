@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening and closing of handles, and lookups. */
+ * Opening and closing of handles, whether they can be relied on, and lookups. */
 #include <bloomfile.h>
 #include <bloomfile_inline.h>
 #include <bloomfile_inspect.h>
@@ -87,7 +87,8 @@ static int take_open_params(struct bloomfile_open_params *p,
 _Static_assert(offsetof(struct bloomfile_open_report, path) == sizeof(struct report), "a prefix");
 
 /* path: of the file that was named; NULL: none. */
-static void give_report(struct bloomfile_open_report *to, const struct report *r, const char *path)
+static __attribute__((cold)) void give_report(struct bloomfile_open_report *to,
+                                              const struct report *r, const char *path)
 {
     const bool named = r->slot == 0 || r->reason == BLOOMFILE_REASON_NOT_FIRST;
     char *real = path != NULL && !named ? path_without_links(path) : NULL;
@@ -103,7 +104,8 @@ static void give_report(struct bloomfile_open_report *to, const struct report *r
     versioned_give(to, to->struct_size, &all, sizeof all);
 }
 
-int bloomfile_layer_report(const bloomfile_filter *f, struct bloomfile_open_report *report)
+__attribute__((cold)) int bloomfile_layer_report(const bloomfile_filter *f,
+                                                 struct bloomfile_open_report *report)
 {
     struct report last = { 0 };
     const char *path = f->path;
@@ -168,8 +170,9 @@ static int open_from(bloomfile_filter **out, const struct bloomfile_source *from
     }
 }
 
-int bloomfile_open_with(bloomfile_filter **out, const struct bloomfile_source *from,
-                        const struct bloomfile_open_params *params)
+__attribute__((cold)) int bloomfile_open_with(bloomfile_filter **out,
+                                              const struct bloomfile_source *from,
+                                              const struct bloomfile_open_params *params)
 {
     struct bloomfile_open_params p;
     struct bloomfile_source source;
@@ -223,6 +226,36 @@ bloomfile_digest bloomfile_digest_of(const bloomfile_filter *f, const void *key,
 const char *bloomfile_kernel_name(const bloomfile_filter *f)
 {
     return f->kernel->name;
+}
+
+/* ---- Whether its answers can be relied on. */
+
+bool bloomfile_is_stale(const bloomfile_filter *f)
+{
+    return f->operations->is_stale(f);
+}
+
+int bloomfile_recheck(const bloomfile_filter *f)
+{
+    const int error = bloomfile_check(f);
+    if (error != 0)
+        return error;
+    f->operations->recheck(f);
+    return bloomfile_check(f);
+}
+
+int bloomfile_damage(const bloomfile_filter *f)
+{
+    int error = atomic_load_explicit(&f->guard->error, memory_order_acquire);
+    if (error == 0 && f->series != NULL)
+        error = series_damage(f);
+    return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
+}
+
+int bloomfile_check(const bloomfile_filter *f)
+{
+    const int error = f->operations->status(f);
+    return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
 }
 
 /* ---- Lookups, one or many. */

@@ -71,6 +71,8 @@ static int shape(struct bloomfile_view *out, uint32_t layout, uint64_t bits, uin
     return 0;
 }
 
+#ifndef BLOOMFILE_NO_BUILD
+
 static int shape_of_size(struct bloomfile_view *out, const struct bloomfile_size *size)
 {
     const int error = shape(out, size->layout, size->bits, size->hashes);
@@ -139,6 +141,18 @@ void bloomfile_view_add_digests(const struct bloomfile_view *view, void *body,
         kernel_of(view)->add_part(body, 0, units, units, hashes_of(view), digests, n, NULL);
 }
 
+void bloomfile_view_write_trailer(const struct bloomfile_view *view, uint64_t seed, void *blob)
+{
+    const struct compact_shape shape = { (uint32_t)view->words[WORD_SHAPE], hashes_of(view),
+                                         view->words[WORD_BITS], view->size };
+    if (layout_known(shape.layout))
+        compact_encode(blob, seed, &shape);
+    else
+        memset(blob, 0, BLOOMFILE_TRAILER_SIZE);
+}
+
+#endif
+
 static struct kernel_view seen(const struct bloomfile_view *view, const void *body)
 {
     return (
@@ -171,16 +185,6 @@ size_t bloomfile_view_contains_digests(const struct bloomfile_view *view, const 
     for (size_t i = 0; hits != NULL && i < n; i++)
         hits[i] = true;
     return n;
-}
-
-void bloomfile_view_write_trailer(const struct bloomfile_view *view, uint64_t seed, void *blob)
-{
-    const struct compact_shape shape = { (uint32_t)view->words[WORD_SHAPE], hashes_of(view),
-                                         view->words[WORD_BITS], view->size };
-    if (layout_known(shape.layout))
-        compact_encode(blob, seed, &shape);
-    else
-        memset(blob, 0, BLOOMFILE_TRAILER_SIZE);
 }
 
 int bloomfile_view_open_trusted(struct bloomfile_view *out, const void *blob, size_t size)

@@ -154,7 +154,8 @@ struct header_faults {
 };
 
 /* Adds one: of a field, or of whatever begins at that offset. */
-void header_fault(struct header_faults *faults, int error, uint64_t offset, const char *field);
+__attribute__((noinline, cold)) void header_fault(struct header_faults *faults, int error,
+                                                  uint64_t offset, const char *field);
 #define HEADER_FAULT(error, name) header_fault(faults, error, AT_##name, #name)
 
 #define HEADER_FPR_LIMIT 0x3FF0000000000000u /* the bits of 1.0, which no rate reaches */

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "handle/closing.h"
 #include "handle/opening.h"
 #include "image/body.h"
 #include "image/params.h"

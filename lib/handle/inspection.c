@@ -95,6 +95,8 @@ void inspection_info(const bloomfile_filter *f, struct bloomfile_info *info)
     add_cost(f, info);
 }
 
+#ifndef BLOOMFILE_NO_BUILD
+
 /* ---- the bits */
 
 void inspection_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
@@ -114,6 +116,8 @@ void inspection_measure(const bloomfile_filter *f, struct bloomfile_measurement 
                              : sizing->estimated_keys(h->m, h->k, tally.ones),
     };
 }
+
+#endif
 
 /* ---- against the checksums */
 

@@ -13,6 +13,7 @@
 
 #include "format/decode.h"
 #include "format/hash.h"
+#include "handle/closing.h"
 #include "handle/lookup.h"
 #include "handle/operations.h"
 #include "image/body.h"
@@ -91,6 +92,8 @@ static int check_expected(const struct opening *how, const struct header *h)
 static int check_state(int fd, const struct header *h, const struct opening *how)
 {
     const unsigned flags = how->flags;
+    if (kernel_for(h->layout) == NULL)
+        return BLOOMFILE_EFEATURE; /* its part was left out */
     if (h->record.state == BLOOMFILE_STATE_POISONED)
         return BLOOMFILE_EPOISONED;
     if (h->record.state == BLOOMFILE_STATE_SEALED)
@@ -115,18 +118,19 @@ int opening_new(bloomfile_filter **out, const struct header *h, struct map *map,
         return ENOMEM;
     }
     const bool live = h->record.state == BLOOMFILE_STATE_LIVE;
+    const bool solved = layout_of(h->layout)->solved;
     f->folder = f->reader = -1;
     f->map = *map;
     f->header = *h;
     f->geometry = geometry_of(h->layout, h->m, h->header_size);
     f->kernel = kernel_for(h->layout);
     f->view = (struct kernel_view){ map->bytes + h->body_offset, f->geometry.units, h->k, NULL };
-    if (f->kernel->solve != NULL)
+    if (solved)
         f->view.shapes = calloc((size_t)f->geometry.pages, sizeof *f->view.shapes);
     f->guard = &f->guard_storage;
     int error = guard_start(f->guard, f->view.body, h->body_size, h->record.body_crc,
                             live || (flags & BLOOMFILE_OPEN_VERIFY_NONE) != 0);
-    if (f->kernel->solve != NULL && f->view.shapes == NULL)
+    if (solved && f->view.shapes == NULL)
         error = ENOMEM;
     f->guard->shapes = f->view.shapes;
     f->guard->lines = f->geometry.units;
@@ -222,6 +226,8 @@ static int map_filter(bloomfile_filter **out, int fd, uint64_t offset, const str
     return error;
 }
 
+#ifndef BLOOMFILE_NO_LIVE
+
 /* Opens a live file again, for reading, so that the kernel reports failed writes to this handle. A
  * layered file is opened for writing first, so that this is the file which writers see. */
 static int own_descriptor(int fd, int *own)
@@ -274,6 +280,16 @@ static int open_live(bloomfile_filter **out, int fd, uint64_t length, const stru
     (*out)->live->fd = own;
     return 0;
 }
+
+#else
+
+static int open_live(bloomfile_filter **out, int fd, uint64_t length, const struct opening *how)
+{
+    (void)out, (void)fd, (void)length, (void)how;
+    return BLOOMFILE_EFEATURE;
+}
+
+#endif
 
 int opening_range(bloomfile_filter **out, int fd, const struct stat *status, uint64_t offset,
                   uint64_t length, const struct opening *how)

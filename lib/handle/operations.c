@@ -3,6 +3,7 @@
 #include "handle/operations.h"
 
 #include "combine/combine.h"
+#include "handle/closing.h"
 #include "handle/inspection.h"
 #include "handle/sealing.h"
 #include "image/params.h"
@@ -12,6 +13,8 @@
 #include "live/sync.h"
 
 /* ---- both */
+
+#ifndef BLOOMFILE_NO_BUILD
 
 static int copy_image(const bloomfile_filter *f, struct destination to,
                       const struct bloomfile_metadata *m)
@@ -38,6 +41,11 @@ static int rescue_image(const bloomfile_filter *f, const char *path, unsigned fl
     return error != 0 ? error : rescue(to, f, 0, false);
 }
 
+#define COPYING .copy = copy_image, .rescue = rescue_image, .measure = inspection_measure,
+#else
+#define COPYING
+#endif
+
 static void recheck_image(const bloomfile_filter *f)
 {
     guard_recheck(f->guard);
@@ -45,9 +53,8 @@ static void recheck_image(const bloomfile_filter *f)
 
 /* The operations that both rows share. */
 #define OF_EITHER                                                                                  \
-    .copy = copy_image, .rescue = rescue_image, .status = changed_or_damaged,                      \
-    .recheck = recheck_image, .is_stale = changed_is_stale, .info = inspection_info,               \
-    .measure = inspection_measure, .close = handle_close
+    COPYING.status = changed_or_damaged, .recheck = recheck_image, .is_stale = changed_is_stale,   \
+    .info = inspection_info, .close = handle_close
 
 /* ---- sealed */
 
@@ -108,6 +115,8 @@ const struct handle_operations operations_sealed = {
     .images = sealed_images,
 };
 
+#ifndef BLOOMFILE_NO_LIVE
+
 /* ---- live */
 
 static int seal_live(bloomfile_filter *f, const uint8_t *watermark)
@@ -134,3 +143,5 @@ const struct handle_operations operations_live = {
     .verify = inspection_verify_live,
     .images = live_images,
 };
+
+#endif

@@ -235,6 +235,8 @@ int body_verify(const struct header *h, const uint8_t *body, struct guard *guard
     return body_check_end(&shared.whole, fault);
 }
 
+#ifndef BLOOMFILE_NO_BUILD
+
 /* ---- A sealed image in memory: the computed part of its header, and the checksums behind its
  * body. */
 
@@ -318,3 +320,5 @@ int image_encode(struct header *h, uint8_t *bytes)
     decode_header(bytes, header_whole_size(h), &decoded, &faults);
     return faults.first;
 }
+
+#endif

@@ -10,6 +10,7 @@
 #include "format/hash.h"
 #include "format/probe.h"
 #include "format/versioned_struct.h"
+#include "kernel/dispatch.h"
 #include "os/thread.h"
 #include "sizing/sizing.h"
 
@@ -88,7 +89,8 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
     p->struct_size = sizeof *p; /* a newer caller's is larger */
     if (p->layout == 0)
         p->layout = LAYOUT_DEFAULT;
-    return check_params(p);
+    const int error = check_params(p);
+    return error == 0 && kernel_for(p->layout) == NULL ? BLOOMFILE_EFEATURE : error;
 }
 
 int params_refuse_of_builder(const struct bloomfile_params *p)

@@ -73,6 +73,7 @@ static const struct choice counting[] = {
 };
 
 static const struct choice ribbon[] = {
+#ifndef BLOOMFILE_NO_RIBBON
 #if defined(__x86_64__)
     { &kernel_ribbon_avx512, has_vector_popcount },
     { &kernel_ribbon_avx2, has_avx2 },
@@ -80,6 +81,7 @@ static const struct choice ribbon[] = {
     { &kernel_ribbon_neon, always },
 #endif
     { &kernel_ribbon_scalar, always },
+#endif
     { NULL, NULL },
 };
 

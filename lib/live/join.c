@@ -287,21 +287,3 @@ void live_free(struct live *l)
         close(l->fd);
     free(l);
 }
-
-void handle_close(bloomfile_filter *f)
-{
-    if (f == NULL)
-        return;
-    if (handle_is_writing(f))
-        join_leave(f);
-    guard_release(f->guard);
-    free(f->view.shapes);
-    map_release(&f->map);
-    live_free(f->live);
-    if (f->folder >= 0)
-        close(f->folder);
-    if (f->reader >= 0)
-        close(f->reader);
-    free(f->path);
-    free(f);
-}

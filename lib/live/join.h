@@ -32,14 +32,11 @@ int join_leave(const bloomfile_filter *f);
 /* BLOOMFILE_EREPLACED if the path names another file by now, or none. */
 int join_check_path(const bloomfile_filter *f);
 
-/* ---- The live part of a handle, and the end of a handle. */
+/* ---- The live part of a handle. */
 
 /* Makes f->live for a mapped header, without a descriptor. live_free() is due after an error, too,
  * and closes the descriptor. 0 or an errno. */
 int live_new(bloomfile_filter *f, const uint8_t *header);
 void live_free(struct live *l);
-
-/* Leaves the writers, and frees the handle of one image. */
-void handle_close(bloomfile_filter *f);
 
 #endif

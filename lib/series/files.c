@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "format/bytes.h"
+#include "handle/closing.h"
 #include "handle/lookup.h"
 #include "handle/opening.h"
 #include "live/adding.h"

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "handle/closing.h"
 #include "handle/opening.h"
 #include "live/join.h"
 #include "os/memory.h"

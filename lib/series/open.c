@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "handle/closing.h"
 #include "handle/creating.h"
 #include "handle/lookup.h"
 #include "handle/opening.h"

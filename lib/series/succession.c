@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "handle/closing.h"
 #include "handle/creating.h"
 #include "handle/opening.h"
 #include "image/params.h"

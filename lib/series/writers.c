@@ -32,7 +32,7 @@ int writers_find(const bloomfile_filter *f, const struct layers *known, struct l
 {
     const struct series *s = f->series;
     for (int tries = 0; tries < TRIES; tries++) {
-        struct layers *l;
+        struct layers *l = NULL;
         int error = files_find(s, known, &l);
         if (error != 0)
             return error;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "handle/closing.h"
 #include "handle/opening.h"
 #include "live/join.h"
 

@@ -30,6 +30,8 @@ OF_ISA(contains_many)(const struct kernel_view *view, const uint64_t *digests, s
                : kernel_ring(view, digests, n, hits, OF_ISA_(bloomfile_block_has_many, ISA));
 }
 
+#ifndef BLOOMFILE_NO_BUILD
+
 /* ---- adds to a part that only the caller touches */
 
 /* By address: passed by value, a vector would need an instruction set of its own. */
@@ -120,6 +122,10 @@ TARGET static void OF_ISA(add_part)(uint8_t *part, uint64_t first, uint64_t last
     else
         OF_ISA(add_many)(part, first, blocks, k, digests, n, far, idle);
 }
+
+#endif
+
+#ifndef BLOOMFILE_NO_LIVE
 
 /* ---- adds to a body that others read, and change if the adder is not alone */
 
@@ -326,17 +332,23 @@ TARGET static void OF_ISA(add_alone)(uint8_t *body, uint64_t blocks, unsigned k,
     }
 }
 
+#endif
+
 const struct kernel OF_ISA_(kernel_blocked, ISA) = {
     .name = NAME(ISA),
     .density = KERNEL_LOCAL,
     .contains = OF_ISA(contains),
     .contains_many = OF_ISA(contains_many),
     .expect = expect_blocks,
+    .tally = kernel_tally_blocked,
+#ifndef BLOOMFILE_NO_BUILD
     .add_part = OF_ISA(add_part),
+    .fold = kernel_fold_blocked,
+#endif
+#ifndef BLOOMFILE_NO_LIVE
     .add_shared = OF_ISA(add_shared),
     .add_alone = OF_ISA(add_alone),
-    .tally = kernel_tally_blocked,
-    .fold = kernel_fold_blocked,
+#endif
 };
 
 #undef ISA

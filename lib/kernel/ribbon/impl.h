@@ -204,6 +204,8 @@ TARGET static size_t OF_ISA(contains_many)(const struct kernel_view *given, cons
 
 #endif
 
+#ifndef BLOOMFILE_NO_BUILD
+
 /* ---- solving a page */
 
 /* Clears a slot in all rows from `from` on by the row that leads it. Rows before that in the same
@@ -338,15 +340,19 @@ TARGET static bool OF_ISA(solve)(uint8_t *page, unsigned lines, const uint64_t *
     return true;
 }
 
+#endif
+
 const struct kernel OF_ISA(kernel_ribbon) = {
     .name = NAME(ISA),
     .density = KERNEL_LOCAL,
     .contains = OF_ISA(contains),
     .contains_many = OF_ISA(contains_many),
     .expect = expect_columns,
+    .tally = kernel_tally_ribbon,
+#ifndef BLOOMFILE_NO_BUILD
     .solve = OF_ISA(solve),
     .fold = kernel_fold_blocked,
-    .tally = kernel_tally_ribbon,
+#endif
 };
 
 #undef ISA

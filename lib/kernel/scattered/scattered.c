@@ -6,23 +6,38 @@
 #include <immintrin.h>
 #endif
 
+#ifndef BLOOMFILE_NO_BUILD
+#define BUILDING_CLASSIC                                                                           \
+    .add_part = kernel_add_part_classic, .put = kernel_put_classic, .fold = kernel_fold_classic,
+#define BUILDING_COUNTING                                                                          \
+    .add_part = kernel_add_part_counting, .put = kernel_put_counting,                              \
+    .fold = kernel_fold_counting, .project = kernel_project_counting,
+#else
+#define BUILDING_CLASSIC
+#define BUILDING_COUNTING
+#endif
+#ifndef BLOOMFILE_NO_LIVE
+#define ADDING_CLASSIC                                                                             \
+    .add_shared = kernel_add_shared_classic, .add_alone = kernel_add_alone_classic,
+#define ADDING_COUNTING                                                                            \
+    .add_shared = kernel_add_shared_counting, .remove_shared = kernel_remove_shared_counting,
+#else
+#define ADDING_CLASSIC
+#define ADDING_COUNTING
+#endif
+
 /* What differs are lookups. */
 #define KERNEL_CLASSIC(its_name, its_contains, its_contains_many)                                  \
     {                                                                                              \
         .name = (its_name), .density = KERNEL_BITS, .contains = (its_contains),                    \
         .contains_many = (its_contains_many), .expect = expect_classic,                            \
-        .add_part = kernel_add_part_classic, .put = kernel_put_classic,                            \
-        .add_shared = kernel_add_shared_classic, .add_alone = kernel_add_alone_classic,            \
-        .tally = kernel_tally_classic, .fold = kernel_fold_classic,                                \
+        .tally = kernel_tally_classic, BUILDING_CLASSIC ADDING_CLASSIC                             \
     }
 #define KERNEL_COUNTING(its_name, its_contains, its_contains_many)                                 \
     {                                                                                              \
         .name = (its_name), .density = KERNEL_COUNTERS, .contains = (its_contains),                \
         .contains_many = (its_contains_many), .expect = expect_counting,                           \
-        .add_part = kernel_add_part_counting, .put = kernel_put_counting,                          \
-        .add_shared = kernel_add_shared_counting, .remove_shared = kernel_remove_shared_counting,  \
-        .tally = kernel_tally_counting, .fold = kernel_fold_counting,                              \
-        .project = kernel_project_counting,                                                        \
+        .tally = kernel_tally_counting, BUILDING_COUNTING ADDING_COUNTING                          \
     }
 
 /* In a cache, testing all positions takes less time than a branch that is guessed wrong. */

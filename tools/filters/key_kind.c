@@ -97,7 +97,7 @@ static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct k
     static const char as_is[] = "or --as-is to use the keys unchanged";
     const char *option = key_form_option(&keys->key_form);
     if (recorded.kind == BLOOMFILE_KEYS_INTEGERS)
-        snprintf(remedy, REMEDY_SIZE, "add --integers, or -x 8 for binary integers, %s", as_is);
+        snprintf(remedy, REMEDY_SIZE, "add --integers, or -x 8 for binary integers");
     else if (recorded.kind == BLOOMFILE_KEYS_FIXED && keys->record_size > 0)
         snprintf(remedy, REMEDY_SIZE, "add -x %" PRIu64 ", %s", recorded.size, as_is);
     else if (recorded.kind == BLOOMFILE_KEYS_FIXED && keys->fields.count == 0 && option == NULL)

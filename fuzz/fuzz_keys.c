@@ -201,7 +201,7 @@ static struct keys_options options_from(const uint8_t *choices, uint32_t *number
              : count == 2 ? "%u,%u"
                           : "%u,%u,%u",
              numbers[0], numbers[1], numbers[2]);
-    fields_take_numbers(&o.fields, text);
+    fields_take(&o.fields, text);
     o.fields.missing = choices[2] % 4;
     o.fields.csv = kind == 7;
     o.fields.delimiter = o.fields.csv ? ',' : '\t';

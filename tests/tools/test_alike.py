@@ -68,7 +68,7 @@ class Options(ToolTest):
                 (["bfcreate", "--m=1"], "ambiguous option --m (--missing, --min-keys, --memory)"),
                 (["bfuniq", "--nonsense"], "unknown option --nonsense"),
                 (["bfuniq", "--=x"], "unknown option --"),
-                (["bfcommon", "--csv=x"], "unknown option --csv"),
+                (["bfcommon", "--csv=x"], "--csv takes no value"),
                 (["bfadd", "x", "--reprot", "--sync"], "unknown option --reprot"),
                 (["bfmerge", "-z"], "unknown option -z"),
                 (["bfcreate", "-qz"], "unknown option -z"),

@@ -637,11 +637,88 @@ class Csv(FieldsTest):
         self.assertIn(b"line 3 has no field 2", self.run_tool("bfuniq", *field, "error", stdin=data).stderr)
 
     def test_what_does_not_go_together(self):
-        for tool in "bfcreate", "bfadd", "bfquery", "bfuniq":
-            self.assertIn("--csv needs --field", self.trouble(tool, "--csv", "x"))
-            self.assertIn("-0/--null and --csv are mutually exclusive", self.trouble(tool, "--csv", "-0", "--field", 1, "x"))
+        for tool in "bfcreate", "bfadd", "bfquery", "bfuniq", "bfcommon":
+            self.assertIn("--csv needs --field", self.trouble(tool, "--csv", "x", "y"))
+            self.assertIn("-0/--null and --csv are mutually exclusive", self.trouble(tool, "--csv", "-0", "--field", 1, "x", "y"))
             self.assertIn("--delimiter cannot be a quote",
-                          self.trouble(tool, "--csv", "--delimiter", '"', "--field", 1, "x"))
+                          self.trouble(tool, "--csv", "--delimiter", '"', "--field", 1, "x", "y"))
+
+    def test_bfcommon_compares_fields_of_different_files(self):
+        """Each file has the keys in other columns. Records come in order of their keys, and each once."""
+        keys = ["".join(self.random.choice(["a", ",", '"', "\n", "\r", "\0", "\1", "\x0b", "\x0c", "\t"])
+                        for _ in range(self.random.randrange(5))) for _ in range(3000)]
+        rows = [[key, f"{i % 7}"] for i, key in enumerate(keys[:2000])]
+        others = [[f"{i}", key + "x"[:i % 3], key] for i, key in enumerate(keys[1000:])]
+        self.write("first", in_csv(["k", "n"], *rows))
+        self.write("other", in_csv(["n", "of\nit", "the,key"], *others, end="\r\n", quoting=csv.QUOTE_ALL))
+        known = {row[2] for row in others}
+        for words, is_wanted in ([], lambda key: key in known), (["-d"], lambda key: key not in known):
+            wanted = sorted({(key.encode(), in_csv([key, n])) for key, n in rows if is_wanted(key)})
+            wanted = b"k,n\n" + b"".join(record for _, record in wanted)
+            for fields in (["-1", "k", "-2", '"the,key"'], ["-1", 1, "-2", 3, "--header"], ["--field", "k", "-2", '"the,key"'],
+                           ["-1", "k", "--field", 3]):
+                self.assertEqual(self.output("bfcommon", "--as-is", "--csv", *words, *fields, "first", "other"), wanted)
+            with by_pieces(self.read("first"), 1000) as pipe:
+                self.assertEqual(self.output("bfcommon", "--as-is", "--csv", *words, "-1", "k", "-2", '"the,key"', "-", "other",
+                                             stdin=pipe), wanted)
+        self.write("moved", in_csv(["x", "k", "n"], *(["", key, "1"] for key in keys[1000:1500])))
+        wanted = sorted({(key.encode(), in_csv([key, n])) for key, n in rows if key in set(keys[1000:1500])})
+        self.assertEqual(self.output("bfcommon", "--as-is", "--csv", "--field", "k", "first", "moved"),
+                         b"k,n\n" + b"".join(record for _, record in wanted))
+        pairs = sorted({(in_csv([n, key], end="")) for key, n in rows} & {in_csv(["1", key], end="") for key in keys[1000:1500]})
+        self.assertEqual(self.output("bfcommon", "--as-is", "--csv", "--field", "n,k", "-c", "first", "moved"), b"%d\n" % len(pairs))
+
+    def test_bfcommon_refuses_broken_records(self):
+        self.write("good", b"id,x\n1,2\n")
+        for data, says in ((b'id,x\n1,"2\n\n', "the quote that opens a field in line 2 is never closed"),
+                           (b'id,x\n"1"2,x\n', "in the record that begins at line 2, a closing quote is not followed by a"
+                                               " delimiter")):
+            self.write("bad", data)
+            for names in ["good", "bad"], ["bad", "good"]:
+                result = self.run_tool("bfcommon", "--csv", "--field", "id", *names)
+                self.assertEqual((result.returncode, result.stdout, result.stderr.decode()),
+                                 (2, b"", f"bfcommon: bad: {says}" + QUOTES.decode()))
+
+
+class Names(FieldsTest):
+    """Columns by their names in the header."""
+
+    DATA = b'\xef\xbb\xbfid,"last, first","say ""id""",1,name,name\r\n7,"Doe, Ann",x,y,z,u\r\n8,"Doe, Ann",x,y,z,u\r\n'
+
+    def test_they_are_the_columns_of_these_numbers(self):
+        self.write("t.csv", self.DATA)
+        self.write("t.tsv", b"id\tlast, first\tsay \"id\"\t1\n7\tDoe, Ann\tx\ty\n")
+        for names, numbers in (("id", "1"), ('"last, first"', "2"), ('"say ""id"""', "3"), ('"1"', "4"), ("id,\"last, first\"", "1,2"),
+                               ('3,id', "3,1")):
+            for form in ["--csv", "t.csv"], ["--header", "t.tsv"]:
+                header = ["--header", *form]
+                made = self.create(*EXACT, "--field", names, *form, name="named")
+                self.assertEqual(made, self.create(*EXACT, "--field", numbers, *header, name="plain"))
+                for tool, *words in ("bfquery", "plain"), ("bfuniq",), ("bfinspect", "plain", "--keys"), ("bfcommon", form[1]):
+                    self.assertEqual(self.output(tool, "--field", names, form[0], *words, form[1]),
+                                     self.output(tool, "--field", numbers, "--header", form[0], *words, form[1]))
+            self.create_live("-n", 10, name="live")
+            self.assertIn(b"2 keys, ", self.added("--csv", "--field", names, "live", "t.csv"))
+            os.unlink(self.folder / "live")
+
+    def test_a_name_that_is_not_there_or_is_there_twice(self):
+        self.write("t.csv", self.DATA)
+        self.write("none", b"a,b\n1,2\n")
+        self.write("many", b",".join(b"column%d" % i for i in range(100)) + b"\n")
+        self.write("long", b"x" * 100_000 + b"\n")
+        columns = '(its columns: id, "last, first", say "id", 1, name, name)'
+        many = ", ".join(f"column{i}" for i in range(40))
+        for name, names, says in (("t.csv", "nope", f"no column named nope {columns}"), ("t.csv", "id,x", f"no column named x {columns}"),
+                                  ("t.csv", "name", "two columns named name (use the number of one: --field N)"),
+                                  ("t.csv", "id,1", "one column named 1, and --field has it twice"),
+                                  ("t.csv", "id,id", "one column named id, and --field has it twice"),
+                                  ("none", "id", "no column named id (its columns: a, b)"),
+                                  ("many", "id", f"no column named id (its columns: {many}, ...)"),
+                                  ("long", "id", f"no column named id (its columns: {'x' * 200}...)")):
+            for tool, *words in ("bfcreate", "new"), ("bfuniq",), ("bfcommon", name):
+                self.assertEqual(self.trouble(tool, "--csv", "--field", names, *words, name), f"{tool}: {name} has {says}\n")
+        self.assertEqual(self.output("bfuniq", "--csv", "--field", "id", "none", "t.csv", status=2,
+                                     says=b"bfuniq: none has no column named id (its columns: a, b)\n"), self.DATA)
 
 
 class Columns(FieldsTest):
@@ -658,11 +735,8 @@ class Columns(FieldsTest):
         says = f"s.log: {warning}\n" if warning else ""
         for tool, arguments in (("bfcreate", ["-qf", "new"]), ("bfadd", ["-q", "live"]), ("bfuniq", ["-q"]),
                                 ("bfquery", ["-q", "plain"]), ("bfcommon", ["-q", "-c", "nothing"])):
-            if tool == "bfcommon" and "--csv" in words:
-                continue
             result = self.run_tool(tool, *words, *arguments, "s.log")
-            said = says.replace("add --csv to strip them", "bfcommon cannot read CSV") if tool == "bfcommon" else says
-            self.assertEqual(result.stderr.decode(), f"{tool}: {said}" if says else "")
+            self.assertEqual(result.stderr.decode(), f"{tool}: {says}" if says else "")
 
     def test_a_delimiter_that_no_line_has(self):
         for delimiter, name in ("\t", "tab"), (" ", "blank"), (",", "comma"), (";", "semicolon"), ("|", "'|'"), (
@@ -692,8 +766,9 @@ class Columns(FieldsTest):
 class CommandLine(FieldsTest):
     def test_what_does_not_go_together(self):
         for words, says in (
-                (["--field", "0"], "--field takes the numbers of up to 32 different fields such as 2 or 3,1,"
-                                   " not '0'"),
+                (["--field", "0"], "--field takes the numbers or names of up to 32 different fields such as 2, 3,1"
+                                   " or id, not '0'"),
+                (["--field", "id"], "--field with a name needs --header or --csv"),
                 (["--delimiter", ","], "--delimiter needs --field"),
                 (["--missing", "skip"], "--missing needs --field or a JSON path"),
                 (["--field", "1", "-x4"], "-x/--record-size and --field are mutually exclusive"),
@@ -705,7 +780,8 @@ class CommandLine(FieldsTest):
             for tool in "bfcreate", "bfadd", "bfquery", "bfuniq", "bfcommon":
                 self.assertEqual(self.trouble(tool, *words, "x", "y"),
                                  f"{tool}: {says} (try '{tool} --help')\n")
-        for wrong in "", ",", "1,", ",1", "1,1", "2,3,2", "1-2", "-1", " 1", "1x", "99999999999", "a":
+        self.assertIn("-1 and -2", self.trouble("bfcommon", "-1", 2, "x", "y"))
+        for wrong in "", ",", "1,", ",1", "1,1", "2,3,2", "99999999999", "a,", '"a', '"a"b', ",".join("abc" * 11):
             self.assertIn("--field takes", self.trouble("bfuniq", "--field", wrong))
         self.assertIn("--live reads no keys", self.trouble("bfcreate", "--live", "-n9", "--field", 1, "x"))
 

@@ -120,6 +120,16 @@ class Keys(JsonTest):
         for end in b"", b"\r\n":
             self.assertIn(documents[1], self.output("bfuniq", "--json", "id", stdin=documents[1] + end))
 
+    def test_bfcommon_prints_lines_whose_keys_both_have(self):
+        keys = ["a", "b\n", "b", "\n", "\0", "", "é", "\x01", "\x0b", "c\t", "a\\n", "\\"]
+        self.write("a", lines(*(json.dumps({"k": key}).encode() for key in keys), b'{"k": 1.50}', b'{"k":1.50}'))
+        self.write("c", lines(*(json.dumps({"k": key}, ensure_ascii=False).encode() for key in keys[3:]), b'{"k":"1.50"}'))
+        common = sorted([(key.encode(), json.dumps({"k": key}).encode()) for key in keys[3:]]
+                        + [(b"1.50", b'{"k": 1.50}'), (b"1.50", b'{"k":1.50}')])
+        self.assertEqual(self.output("bfcommon", "--json", "k", "a", "c"), lines(*(line for _, line in common)))
+        self.assertEqual(self.output("bfcommon", "-d", "--json", "/k", "a", "c"),
+                         lines(*(json.dumps({"k": key}).encode() for key in ("a", "b", "b\n"))))
+
     def test_a_filter_of_texts_is_one_of_plain_keys(self):
         self.create("--json", "a", stdin=b'{"a":"caf\\u00e9"}\n', name="filter")
         self.assertEqual(self.output("bfquery", "filter", stdin="café\ncafe\n".encode()), "café\n".encode())
@@ -161,7 +171,7 @@ class Faults(JsonTest):
         self.create_live("-n", 60_000, name="live")
         for tool, words, stdout in (("bfcreate", ["-j4", "new"], b""), ("bfquery", ["-j4", "plain"], lines(*rows[:50_000])),
                                     ("bfuniq", ["-j4", *EXACT], lines(*rows[:50_000])), ("bfadd", ["live"], b""),
-                                    ("bfinspect", ["plain", "--keys"], None)):
+                                    ("bfinspect", ["plain", "--keys"], None), ("bfcommon", ["bad"], b"")):
             path = "--keys-json" if tool == "bfinspect" else "--json"
             result = self.run_tool(tool, path, "a", *words, "bad")
             self.assertEqual((result.returncode, result.stderr.decode()),
@@ -178,7 +188,7 @@ class Faults(JsonTest):
                               for other in (["--field", "1"], ["--csv"], ["--header"], ["--delimiter", ","])),
                             (["--json", "a", "-0"], "a JSON path and -0/--null are mutually exclusive"),
                             (["--json", "a", "-x9"], "a JSON path and -x/--record-size are mutually exclusive")):
-            for tool in "bfcreate", "bfadd", "bfquery", "bfuniq":
+            for tool in "bfcreate", "bfadd", "bfquery", "bfuniq", "bfcommon":
                 self.assertEqual(self.trouble(tool, *words, "x", "y"), f"{tool}: {says} (try '{tool} --help')\n")
 
 

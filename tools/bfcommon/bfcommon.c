@@ -43,7 +43,13 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Input:"),
     KEYS_OPTIONS(struct job, form),
     KEYS_FIELDS_OPTIONS(struct job, form),
+    OPTION('1', "field1", "N", "use this field of the first FILE, whatever --field is",
+           OPTIONS_CALL(struct job, first, fields_take), .value = OPTIONS_A_TEXT),
+    OPTION('2', "field2", "N", "use this field of all other FILEs",
+           OPTIONS_CALL(struct job, others, fields_take), .value = OPTIONS_A_TEXT),
     KEYS_HEADER_OPTION(struct job, form),
+    KEYS_CSV_OPTION(struct job, form),
+    KEYS_JSON_OPTION(struct job, form, "json"),
     OPTIONS_TITLE("Output:"),
     OPTION('c', "count", NULL, "print only the number of lines",
            OPTIONS_FLAG(struct job, count_only)),
@@ -89,17 +95,33 @@ static void check_operands(char *const *paths, int count)
         cli_usage("standard input can be only one of the files");
 }
 
+/* -1 and -2, as join(1) has them. */
+static void choose_fields(struct job *job)
+{
+    const bool any = job->first.count > 0 || job->others.count > 0;
+    if (any && job->form.fields.json != NULL)
+        cli_usage("a JSON path and -1 or -2 are mutually exclusive");
+    job->first_form = job->form;
+    if (job->first.count > 0)
+        fields_choose(&job->first_form.fields, &job->first);
+    if (job->others.count > 0)
+        fields_choose(&job->form.fields, &job->others);
+    if (job->first_form.fields.count != job->form.fields.count)
+        cli_usage("the first file and the others need the same number of fields (-1 and -2)");
+    keys_options_check(&job->first_form);
+    keys_options_check(&job->form);
+    job->form.fields.header = job->form.fields.header || job->first_form.fields.header;
+    job->first_form.fields.header = job->form.fields.header;
+}
+
 /* Returns the index of the first file. */
 static int parse(struct job *job, int argc, char **argv)
 {
     const int first = options_parse(&options, job, argc, argv);
     if (job->memory > SIZE_MAX / 4)
         job->memory = SIZE_MAX / 4; /* all that 32 bits can address at once */
-    keys_options_check(&job->form);
-    struct key_form *form = &job->form.key_form;
-    form->text = form->closed = keys_options_form(&job->form) != NULL;
-    job->form.fields.closed = job->form.fields.count > 0 && !form->closed;
-    job->form.no_csv = true;
+    choose_fields(job);
+    job->form.key_form.text = job->first_form.key_form.text = true; /* in its order */
     check_operands(argv + first, argc - first);
     same_file_check_inputs("-", argv + first, argc - first);
     report_open(&job->report, argv + first, argc - first, NULL,
@@ -147,7 +169,9 @@ static void open_input(struct job *job, size_t i, const char *path, size_t descr
 {
     struct input *in = &job->inputs[i];
     const size_t limit = memory_of_key(job->memory);
-    input_open(in, path, &job->form, keys_are_made(&job->form) ? limit / 2 - LEAST_LINE : limit);
+    const size_t line = limit / (job->form.fields.csv ? 4 : 2) - LEAST_LINE; /* for escapes */
+    input_open(in, path, i == 0 ? &job->first_form : &job->form,
+               keys_are_made(&job->form) ? line : limit);
     if (job->header != NULL)
         in->where.header = &job->header[job->form.fields.count > 0 ? i : 0];
     if (job->count > descriptors / 2 - OTHER_DESCRIPTORS / 2 && input_can_take_turns(in))
@@ -251,6 +275,8 @@ static struct header_line *headers_new(size_t count)
 /* The first line may be all that other columns have in common, so a difference is no error. */
 static void compare_headers(const struct job *job)
 {
+    if (job->first.count > 0 || job->others.count > 0 || job->form.fields.named)
+        return;
     for (size_t i = 1; i < job->count; i++) {
         if (!header_line_has_same_key(&job->header[0], &job->header[i], &job->form.fields,
                                       job->form.crlf))

@@ -34,11 +34,10 @@ struct output {
     uint64_t lines;
 };
 
-static void print(const struct job *job, const void *bytes, size_t size)
+static void print_end(const struct job *job)
 {
     char end;
     size_t end_size = lines_end(&job->form, &end);
-    cli_write(bytes, size);
     cli_write(&end, end_size);
 }
 
@@ -49,7 +48,8 @@ void join_print_header(const struct job *job)
     if (h == NULL || h->bytes == NULL || job->count_only)
         return;
     const bool cut = job->form.crlf && !keys_are_made(&job->form);
-    print(job, h->bytes, h->size - (cut && h->size > 0 && h->bytes[h->size - 1] == '\r'));
+    cli_write(h->bytes, h->size - (cut && h->size > 0 && h->bytes[h->size - 1] == '\r'));
+    print_end(job);
 }
 
 void join_print(const struct job *job, uint64_t before, const struct bloomfile_key *line)
@@ -58,7 +58,11 @@ void join_print(const struct job *job, uint64_t before, const struct bloomfile_k
         return;
     if (before == 0)
         join_print_header(job);
-    print(job, line->data, line->size);
+    if (keys_are_made(&job->form))
+        lines_print(*line);
+    else
+        cli_write(line->data, line->size);
+    print_end(job);
 }
 
 static void put(struct output *out, const struct bloomfile_key *key)
@@ -221,7 +225,7 @@ static struct spool *keep(const struct job *job, struct input *in, const struct 
     return kept;
 }
 
-/* Of a key with the beginning of the pair; no closed key is the beginning of another. */
+/* Of a key with the beginning of the pair; no key is the beginning of another. */
 static int compare_key(const struct bloomfile_key *key, const struct bloomfile_key *pair)
 {
     const struct bloomfile_key begin = { pair->data,

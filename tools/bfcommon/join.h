@@ -25,7 +25,7 @@ void join_print_header(const struct job *job);
 
 /* ---- Whole lines, printed once the wanted keys are known, which are fields of them. */
 
-/* Prints the different lines of an input that have one of the keys, which are closed (fields.h), in
+/* Prints the different lines of an input that have one of the keys, which are fields, in
  * order and each once; or with job->count_only none. Returns how many there are, and frees the
  * spool. */
 uint64_t whole_lines(const struct job *job, struct input *in, struct spool *keys);

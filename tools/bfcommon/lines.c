@@ -2,6 +2,7 @@
  * Lines of a file, one at a time, of any length. */
 #include "bfcommon/lines.h"
 #include "cli/cli.h"
+#include "keys/csv.h"
 #include "keys/input_type.h"
 #include "keys/split.h"
 #include "keys/unpack.h"
@@ -24,6 +25,9 @@ struct lines {
     struct split whole; /* the whole keys in it that have not been handed out */
     uint8_t *joined;    /* keys of several fields in it */
     size_t joined_size;
+    uint8_t *escaped; /* the last keys and lines, with escapes */
+    size_t escaped_size;
+    enum csv_state csv; /* behind all that was read */
     uint64_t next_line; /* behind `whole`, if keys are fields */
     bool headed;        /* the header has been taken */
     uint32_t sum;       /* of what was read */
@@ -140,13 +144,19 @@ static void take_header(struct lines *l)
 {
     struct split *s = &l->whole;
     char message[HEADER_LINE_MESSAGE];
-    const uint8_t *found = memchr(s->at, s->end_byte, (size_t)(s->end - s->at));
-    const uint8_t *end = found != NULL ? found : s->end;
-    const struct bloomfile_key line = { s->at, (size_t)(end - s->at) };
-    if (!header_line_take(l->where.header, l->where.name, line, s->crlf, message))
+    struct fields *f = &l->form.fields;
+    const size_t size = (size_t)(s->end - s->at);
+    const uint8_t *found = memchr(s->at, s->end_byte, size);
+    const uint8_t *end = f->csv          ? s->at + csv_first(f->delimiter, s->at, size)
+                         : found != NULL ? found + 1
+                                         : s->end;
+    const bool has_end = end > s->at && end[-1] == s->end_byte;
+    const struct bloomfile_key line = { s->at, (size_t)(end - s->at) - has_end };
+    if (!header_line_take(l->where.header, l->where.name, line, s->crlf, message) ||
+        !header_find_columns(f, l->where.name, line, s->crlf, message))
         cli_fail(0, "%s", message);
-    s->at = found != NULL ? end + 1 : end;
-    l->next_line++;
+    l->next_line += split_count(s, s->at, (size_t)(end - s->at));
+    s->at = end;
     l->headed = true;
 }
 
@@ -181,10 +191,18 @@ static void hand_out(struct lines *l, size_t size)
         prepare_fields(l);
 }
 
-/* The rest may lack its end; a record's must not. */
+/* The rest may lack its end. An incomplete record or an open quote is an error. */
 static void hand_out_rest(struct lines *l)
 {
+    const struct fields *f = &l->form.fields;
     size_t left = l->end - l->start;
+    if (f->csv && l->csv == CSV_QUOTED) {
+        char reason[FAULT_TEXT];
+        fault_describe((struct fault){ .kind = FAULT_OPEN_QUOTE },
+                       l->next_line + csv_lines_to_open(f->delimiter, l->buffer + l->start, left),
+                       (struct bloomfile_key){ 0 }, reason);
+        cli_fail(0, "%s: %s", l->where.name, reason);
+    }
     if (l->form.record_size > 0 && left > 0)
         cli_fail(0, "cannot read %s: its last record has %zu of %zu bytes", l->where.name, left,
                  l->form.record_size);
@@ -200,6 +218,17 @@ static void judge(struct lines *l, size_t whole)
     l->where.judge = NULL;
 }
 
+/* As split_whole(). */
+static size_t whole_keys(struct lines *l, size_t seen)
+{
+    const uint8_t *bytes = l->buffer + l->start;
+    const size_t size = l->end - l->start;
+    if (!l->form.fields.csv)
+        return split_whole(&l->whole, bytes, size, seen);
+    const size_t whole = csv_whole(&l->csv, l->form.fields.delimiter, bytes + seen, size - seen);
+    return whole > 0 ? seen + whole : 0;
+}
+
 /* Reads on, once the keys at hand are split. false: at the end. */
 static bool read_on(struct lines *l)
 {
@@ -211,7 +240,7 @@ static bool read_on(struct lines *l)
         return true;
     }
     read_piece(l);
-    const size_t whole = split_whole(&l->whole, l->buffer + l->start, l->end - l->start, seen);
+    const size_t whole = whole_keys(l, seen);
     judge(l, whole);
     hand_out(l, whole);
     return true;
@@ -236,9 +265,87 @@ static size_t next(struct lines *l, struct bloomfile_key *keys, struct bloomfile
     }
 }
 
+/* ---- Escapes: 00 01 0A and 0B become 01 01, 01 02, 0B 01 and 0B 02. The order stays. */
+
+static bool is_escaped(uint8_t byte)
+{
+    return (byte | 1) == 0x01 || (byte | 1) == 0x0B;
+}
+
+static bool needs_escapes(struct bloomfile_key text)
+{
+    const uint8_t *bytes = text.data;
+    bool any = false;
+    for (size_t i = 0; i < text.size; i++)
+        any |= is_escaped(bytes[i]);
+    return any;
+}
+
+static uint8_t *escape(struct bloomfile_key text, uint8_t *to)
+{
+    const uint8_t *bytes = text.data;
+    for (size_t i = 0; i < text.size; i++) {
+        const uint8_t byte = bytes[i], first = byte | 1;
+        *to++ = is_escaped(byte) ? first : byte;
+        if (is_escaped(byte))
+            *to++ = (uint8_t)(byte - first + 2);
+    }
+    return to;
+}
+
+void lines_print(struct bloomfile_key escaped)
+{
+    const uint8_t *at = escaped.data, *end = at + escaped.size, *plain = at;
+    for (; at < end; at++) {
+        if (!is_escaped(*at))
+            continue;
+        const uint8_t byte = (uint8_t)(at[0] + at[1] - 2);
+        cli_write(plain, (size_t)(at - plain));
+        cli_write(&byte, 1);
+        plain = ++at + 1;
+    }
+    cli_write(plain, (size_t)(end - plain));
+}
+
+static void make_room_for_escapes(struct lines *l, size_t room)
+{
+    if (room <= l->escaped_size)
+        return;
+    free(l->escaped);
+    l->escaped_size = room;
+    l->escaped = malloc(room);
+    if (l->escaped == NULL)
+        cli_fail(ENOMEM, "cannot hold the fields of %s", l->where.name);
+}
+
+/* A zero byte ends each key, so that a key never begins with another key. */
+static void escape_all(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
+                       size_t n)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < n; i++)
+        room += 2 * keys[i].size + 1 + (whole != NULL ? 2 * whole[i].size : 0);
+    make_room_for_escapes(l, room);
+    uint8_t *to = l->escaped;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *start = to;
+        to = escape(keys[i], to);
+        *to++ = '\0';
+        keys[i] = (struct bloomfile_key){ start, (size_t)(to - start) };
+        if (whole == NULL || !needs_escapes(whole[i]))
+            continue;
+        start = to;
+        to = escape(whole[i], to);
+        whole[i] = (struct bloomfile_key){ start, (size_t)(to - start) };
+    }
+}
+
 size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max)
 {
-    return next(l, keys, NULL, max);
+    const size_t n = next(l, keys, NULL, max);
+    if (split_makes_keys(&l->whole))
+        escape_all(l, keys, NULL, n);
+    return n;
 }
 
 size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
@@ -249,6 +356,7 @@ size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloo
         const uint8_t *line = whole[i].data;
         whole[i].size -= whole[i].size > 0 && line[whole[i].size - 1] == l->whole.end_byte;
     }
+    escape_all(l, keys, whole, n);
     return n;
 }
 
@@ -272,6 +380,7 @@ void lines_close(struct lines *l)
     cli_progress_end(&l->progress);
     unpack_free(l->unpack);
     free(l->joined);
+    free(l->escaped);
     json_parser_free(l->whole.json);
     free(l->buffer);
     free(l);

@@ -6,7 +6,7 @@
 #ifndef BLOOMFILE_TOOLS_COMMON_LINES_H
 #define BLOOMFILE_TOOLS_COMMON_LINES_H
 
-#include "keys/fields.h"
+#include "keys/header.h"
 #include "keys/keys.h"
 
 struct stretch {
@@ -29,12 +29,18 @@ struct lines;
 /* Only null, record_size, crlf and fields of `form` count. */
 struct lines *lines_open(const struct keys_options *form, const struct stretch *where);
 
-/* As keys_next(). A field that a line lacks ends the program by cli_fail. */
+/* As keys_next(). A field that a line lacks ends the program by cli_fail. Keys that are fields have
+ * escapes instead of newlines, and an end, so that a key never begins with another. As for plain
+ * keys, their order is that of the bytes. */
 size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max);
 
-/* The same for keys that are fields, with the lines that they are from, without their ends. */
+/* The same for keys that are fields, with the lines that they are from, without their ends and with
+ * escapes, too. */
 size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
                         size_t max);
+
+/* Prints such a line, without escapes. */
+void lines_print(struct bloomfile_key escaped);
 
 /* Reads the header, and no key. */
 void lines_read_header(struct lines *l);

@@ -65,8 +65,9 @@ void input_close(struct input *in);
 /* ---- The passes. */
 
 struct job {
-    struct keys_options form;
-    const char *folder; /* for temporary files */
+    struct keys_options form, first_form; /* of the first input, if its fields are others */
+    struct fields first, others;          /* that were given for them; count 0: none */
+    const char *folder;                   /* for temporary files */
     uint64_t memory;
     struct input *inputs;
     size_t count;

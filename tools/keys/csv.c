@@ -115,6 +115,15 @@ static void take_plain(const struct fields *f, const uint8_t *at, const uint8_t 
     *piece = (struct piece){ at, *next - cr };
 }
 
+static bool take_piece(const struct fields *f, const uint8_t *at, const uint8_t *end,
+                       struct piece *piece, const uint8_t **next)
+{
+    if (at < end && *at == '"')
+        return take_quoted(f, at, end, piece, next);
+    take_plain(f, at, end, piece, next);
+    return true;
+}
+
 static bool is_quoted(const struct piece *p)
 {
     return p->end > p->start && *p->start == '"';
@@ -136,6 +145,19 @@ static uint8_t *write_value(const struct piece *p, unsigned times, uint8_t *to)
         at += quote == NULL ? 0 : quoted ? 2 : 1;
     }
     return to;
+}
+
+bool csv_next(const struct fields *f, const uint8_t **at, const uint8_t *end, uint8_t **room,
+              struct bloomfile_key *field)
+{
+    struct piece piece;
+    const uint8_t *next, *start = *room;
+    if (!take_piece(f, *at, end, &piece, &next))
+        return false;
+    *room = write_value(&piece, 1, *room);
+    *field = (struct bloomfile_key){ start, (size_t)(*room - start) };
+    *at = next + 1;
+    return true;
 }
 
 static bool holds(const struct piece *p, int byte)
@@ -179,12 +201,8 @@ static struct fault find_in_quotes(const struct fields *f, const uint8_t **at, c
     uint32_t done = 0, number = 1;
     const uint8_t *next = *at;
     for (;; number++, next++) {
-        if (next < end && *next == '"') {
-            if (!take_quoted(f, next, end, &piece, &next))
-                return (struct fault){ .kind = FAULT_QUOTE };
-        } else {
-            take_plain(f, next, end, &piece, &next);
-        }
+        if (!take_piece(f, next, end, &piece, &next))
+            return (struct fault){ .kind = FAULT_QUOTE };
         if (done < f->count && f->steps[done].number == number)
             found[f->steps[done++].place] = piece;
         if (next == end || *next == '\n')

@@ -16,26 +16,62 @@ enum {
 
 /* ------------------------------------------------------------------------------------- options */
 
-static _Noreturn void refuse_numbers(const char *value)
+static _Noreturn void refuse(const char *value)
 {
-    cli_usage("--field takes the numbers of up to %d different fields such as 2 or 3,1, not '%s'",
-              FIELDS_MOST, value);
+    cli_usage(
+        "--field takes the numbers or names of up to %d different fields such as 2, 3,1 or id, "
+        "not '%s'",
+        FIELDS_MOST, value);
 }
 
-/* Reads a number from 1 on, and sets *text behind it; 0: there is none. */
-static uint32_t read_number(const char **text)
+/* 0: it is not a number from 1 on, but may be a name. */
+static uint32_t number_of(const char *digits, size_t size, const char *value)
 {
     uint64_t number = 0;
-    for (; **text >= '0' && **text <= '9'; ++*text) {
-        number = number * 10 + (uint64_t)(**text - '0');
-        if (number > INT32_MAX)
+    for (size_t i = 0; i < size; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
             return 0;
+        number = number * 10 + (uint64_t)(digits[i] - '0');
+        if (number > INT32_MAX)
+            refuse(value);
     }
+    if (number == 0)
+        refuse(value);
     return (uint32_t)number;
 }
 
-/* In order of their numbers. false: it is there already. */
-static bool insert(struct fields *f, uint32_t number)
+/* Takes the quotes from the name in `text`, in place, where two stand for one. Returns its end in
+ * the text, NULL if it has none. */
+static char *unquote(char *text, struct fields_name *name)
+{
+    char *to = text, *at = text + 1;
+    name->bytes = (const uint8_t *)text;
+    for (; *at != '\0' && (*at != '"' || at[1] == '"'); at++) {
+        *to++ = *at;
+        at += *at == '"';
+    }
+    name->size = (size_t)(to - text);
+    return *at == '"' ? at + 1 : NULL;
+}
+
+/* Reads a number, a name or a name in quotes. Returns its end. */
+static char *read_name(char *text, const char *value, struct fields_name *name)
+{
+    *name = (struct fields_name){ 0 };
+    if (*text == '"') {
+        char *end = unquote(text, name);
+        if (end == NULL || (*end != ',' && *end != '\0'))
+            refuse(value);
+        return end;
+    }
+    const size_t size = strcspn(text, ",");
+    if (size == 0)
+        refuse(value);
+    *name = (struct fields_name){ (const uint8_t *)text, size, number_of(text, size, value) };
+    return text + size;
+}
+
+bool fields_insert(struct fields *f, uint32_t number)
 {
     uint32_t i = f->count;
     for (; i > 0 && f->steps[i - 1].number >= number; i--) {
@@ -47,20 +83,34 @@ static bool insert(struct fields *f, uint32_t number)
     return true;
 }
 
-void fields_take_numbers(void *fields, char *value)
+void fields_take(void *fields, char *value)
 {
     struct fields *f = fields;
-    const char *at = value;
-    f->count = 0;
-    for (;; at++) {
-        const uint32_t number = read_number(&at);
-        if (number == 0 || f->count == FIELDS_MOST || !insert(f, number))
-            refuse_numbers(value);
+    uint32_t count = 0;
+    f->named = false;
+    for (char *at = value;; at++) {
+        if (count == FIELDS_MOST)
+            refuse(value);
+        at = read_name(at, value, &f->names[count]);
+        f->named = f->named || f->names[count].number == 0;
+        count++;
         if (*at == '\0')
-            return;
-        if (*at != ',')
-            refuse_numbers(value);
+            break;
     }
+    f->count = 0;
+    for (uint32_t i = 0; i < count && !f->named; i++) {
+        if (!fields_insert(f, f->names[i].number))
+            refuse(value);
+    }
+    f->count = count;
+}
+
+void fields_choose(struct fields *f, const struct fields *other)
+{
+    f->count = other->count;
+    f->named = other->named;
+    memcpy(f->names, other->names, sizeof(f->names));
+    memcpy(f->steps, other->steps, sizeof(f->steps));
 }
 
 void fields_take_delimiter(void *fields, char *value)
@@ -99,6 +149,9 @@ void fields_check(struct fields *f, char end_byte, bool fixed)
 {
     if (f->json != NULL)
         check_json(f, end_byte, fixed);
+    if (f->named && !f->header && !f->csv)
+        cli_usage("--field with a name needs --header or --csv");
+    f->header = f->header || f->named;
     if (fixed && (f->count > 0 || f->header))
         cli_usage("-x/--record-size and %s are mutually exclusive",
                   f->count > 0 ? "--field" : "--header");
@@ -164,7 +217,7 @@ static struct fault find_all(const struct fields *f, const uint8_t *at, const ui
 
 static bool is_copied(const struct fields *f)
 {
-    return f->count > 1 || f->closed;
+    return f->count > 1;
 }
 
 /* Most fields are short, and a copy of fixed size is no call; what it writes beyond the field is
@@ -192,8 +245,6 @@ static struct fault join(const struct fields *f, const uint8_t *start, const uin
         copy(to, found[i], limit);
         to += found[i].size;
     }
-    if (f->closed)
-        *to++ = f->delimiter;
     *key = (struct bloomfile_key){ *room, (size_t)(to - *room) };
     *room = to;
     return fault;
@@ -239,64 +290,4 @@ void fields_tell_none(const struct fields *f, const char *path, bool keep_going)
     if (!keep_going)
         cli_fail(0, says, path, what);
     cli_warn(0, says, path, what);
-}
-
-/* ---- The header line of the inputs: a copy of the first input's, compared with the others. */
-
-/* What is compared. */
-static size_t trimmed(const uint8_t *bytes, size_t size, bool crlf)
-{
-    return size - (crlf && size > 0 && bytes[size - 1] == '\r');
-}
-
-static void keep(struct header_line *h, const char *path, const struct bloomfile_key *line)
-{
-    h->bytes = malloc(line->size + 1);
-    if (h->bytes == NULL)
-        cli_fail(ENOMEM, "cannot hold the header of %s", path);
-    memcpy(h->bytes, line->data, line->size);
-    h->size = line->size;
-    h->path = path;
-}
-
-bool header_line_take(struct header_line *h, const char *path, struct bloomfile_key line, bool crlf,
-                      char message[HEADER_LINE_MESSAGE])
-{
-    if (h->bytes == NULL)
-        keep(h, path, &line);
-    const size_t size = trimmed(line.data, line.size, crlf);
-    if (size == trimmed(h->bytes, h->size, crlf) && memcmp(line.data, h->bytes, size) == 0)
-        return true;
-    snprintf(
-        message, HEADER_LINE_MESSAGE,
-        "%s has a different header than %s (--header needs the same columns in every input; to "
-        "remove a header: tail -n +2 FILE)",
-        path, h->path);
-    return false;
-}
-
-/* The key that the header would be. false: it lacks a field. */
-static bool take_key(const struct header_line *h, const struct fields *fields, bool crlf,
-                     uint8_t *room, struct bloomfile_key *key)
-{
-    const uint8_t *end = h->bytes + trimmed(h->bytes, h->size, crlf);
-    return fields_find(fields, h->bytes, end, end, &room, key).kind == FAULT_NONE;
-}
-
-bool header_line_has_same_key(const struct header_line *a, const struct header_line *b,
-                              const struct fields *fields, bool crlf)
-{
-    if (a->bytes == NULL || b->bytes == NULL)
-        return true;
-    const size_t room = fields_room(fields, a->size, 1);
-    struct bloomfile_key key, other;
-    uint8_t *joined = malloc(room + fields_room(fields, b->size, 1) + 1);
-    if (joined == NULL)
-        cli_fail(ENOMEM, "cannot compare headers");
-    const bool known =
-        take_key(a, fields, crlf, joined, &key) && take_key(b, fields, crlf, joined + room, &other);
-    const bool same =
-        !known || (key.size == other.size && memcmp(key.data, other.data, key.size) == 0);
-    free(joined);
-    return same;
 }

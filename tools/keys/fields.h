@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Keys that are fields of records: the numbers of the fields, the delimiter, and the treatment of
- * records that lack a field; the header line.
+ * records that lack a field.
  */
 #ifndef TOOLS_KEYS_FIELDS_H
 #define TOOLS_KEYS_FIELDS_H
@@ -43,12 +43,17 @@ struct fields {
     bool csv;           /* records and fields are as csv.h says */
     bool header;        /* the first record of an input is none */
     const struct json_path
-        *json;   /* records are JSON documents (json.h): of their value at this path */
-    bool closed; /* a delimiter ends the key, so that none is the beginning of another */
+        *json;  /* records are JSON documents (json.h): of their value at this path */
+    bool named; /* until header_find_columns(): the `count` columns are these, and no steps */
+    struct fields_name {
+        const uint8_t *bytes;
+        size_t size;
+        uint32_t number; /* 0: it is a name */
+    } names[FIELDS_MOST];
 };
 
 /* For the table of options: */
-void fields_take_numbers(void *fields, char *value);
+void fields_take(void *fields, char *value);
 void fields_take_delimiter(void *fields, char *value);
 const char *fields_missing(uint32_t word);
 
@@ -56,7 +61,13 @@ const char *fields_missing(uint32_t word);
  * `end_byte`: what ends a record; `fixed`: nothing does. */
 void fields_check(struct fields *f, char end_byte, bool fixed);
 
-/* Once the steps are there. fields_check() does it. */
+/* Puts in a field, in order of the numbers. false: it is there already. */
+bool fields_insert(struct fields *f, uint32_t number);
+
+/* Replaces the fields by those of another. */
+void fields_choose(struct fields *f, const struct fields *other);
+
+/* Once the steps are there. fields_check() and header_find_columns() do it. */
 void fields_prepare(struct fields *f);
 
 /* Sets *key to the key in the record [start, end): the field, or if there are several all of them
@@ -75,28 +86,5 @@ void fields_tell_skipped(const struct fields *f, const char *path, uint64_t reco
 /* The same if all were: the delimiter or the number must be wrong. That ends the program by
  * cli_fail, unless keep_going. */
 void fields_tell_none(const struct fields *f, const char *path, bool keep_going);
-
-/* ---- The header line: a first line that all inputs share, and that is not a key. */
-
-enum {
-    HEADER_LINE_MESSAGE = 9000 /* with two paths */
-};
-
-/* Begins as all zero. */
-struct header_line {
-    uint8_t *bytes; /* NULL: there has been none yet */
-    size_t size;
-    const char *path; /* of the input it is from */
-};
-
-/* Keeps the first one that comes, without what ends a line; with crlf, a carriage return there is
- * no part of any. false if this is another, whose fields may be others too: the message says so. */
-bool header_line_take(struct header_line *h, const char *path, struct bloomfile_key line, bool crlf,
-                      char message[HEADER_LINE_MESSAGE]);
-
-/* Whether both name the key alike: the fields of it, by their numbers. Also true if either lacks
- * one, or was not read. */
-bool header_line_has_same_key(const struct header_line *a, const struct header_line *b,
-                              const struct fields *fields, bool crlf);
 
 #endif

@@ -17,10 +17,6 @@ enum {
     DIGIT = 0x10,      /* marks a digit in the table; the bits below are its value */
     BLOCK = 16
 };
-enum {
-    END = 1, /* of a closed key, in which these bytes and newlines are pairs */
-    ESCAPE = 2
-};
 
 const char *key_form_option(const struct key_form *f)
 {
@@ -49,7 +45,7 @@ void key_form_check(const struct key_form *f, const struct fields *fields, size_
 
 size_t key_form_room(const struct key_form *f, size_t bytes, size_t records)
 {
-    return key_form_is_set(f) ? (f->closed ? 2 : 1) * bytes + records * INTEGER_TEXT : 0;
+    return key_form_is_set(f) ? bytes + records * INTEGER_TEXT : 0;
 }
 
 void key_form_fold(uint8_t *to, const uint8_t *from, size_t size)
@@ -194,34 +190,11 @@ static struct fault take_text(const struct key_form *f, uint8_t *to, struct bloo
 {
     if (f->key_size > 0 && key->size != f->key_size)
         return (struct fault){ FAULT_SIZE, f->key_size };
-    if (f->lower)
+    if (f->lower) {
         key_form_fold(to, key->data, key->size);
-    else if (f->closed && key->size > 0)
-        memcpy(to, key->data, key->size);
-    if (f->lower || f->closed)
         key->data = to;
-    return (struct fault){ 0 };
-}
-
-static bool is_escaped(uint8_t byte)
-{
-    return byte == END || byte == ESCAPE || byte == '\n';
-}
-
-static void close_key(uint8_t *bytes, struct bloomfile_key *key)
-{
-    size_t at = key->size;
-    for (size_t i = 0; i < key->size; i++)
-        at += is_escaped(bytes[i]);
-    bytes[at] = END;
-    size_t size = key->size;
-    key->size = at + 1;
-    while (at > size) {
-        const uint8_t byte = bytes[--size];
-        bytes[--at] = is_escaped(byte) ? byte ^ 0x40 : byte;
-        if (is_escaped(byte))
-            bytes[--at] = ESCAPE;
     }
+    return (struct fault){ 0 };
 }
 
 struct fault key_form_apply(const struct key_form *f, uint8_t **room, struct bloomfile_key *key)
@@ -233,8 +206,6 @@ struct fault key_form_apply(const struct key_form *f, uint8_t **room, struct blo
                                              : take_text(f, to, key);
     if (fault.kind != FAULT_NONE)
         return fault;
-    if (f->closed)
-        close_key(to, key);
     if (key->data == to)
         *room = to + key->size;
     return fault;

@@ -24,13 +24,12 @@ struct key_form {
     /* What the tool needs: */
     bool strict; /* domains: other lines than names are faults, because no lookup would find them */
     bool text;   /* hexadecimal and integers stay text, alike for equal keys */
-    bool closed; /* an end byte follows each key: no key begins with another, or has newlines */
 };
 
 /* Whether keys are anything but the bytes of their records. */
 static inline bool key_form_is_set(const struct key_form *f)
 {
-    return f->lower || f->hex || f->integers || f->domains || f->key_size > 0 || f->closed;
+    return f->lower || f->hex || f->integers || f->domains || f->key_size > 0;
 }
 
 /* The option, for messages; NULL: keys are text as it stands there, or records. */

@@ -206,7 +206,8 @@ bool input_type_judge(const char *name, const struct keys_options *options, cons
         return false;
     }
     const bool is_json = options->fields.json != NULL;
-    if (keys_are_lines(options) && !is_json && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
+    const bool is_header = is_json || options->fields.header;
+    if (keys_are_lines(options) && !is_header && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
         cli_warn(0,
                  "%s begins with a byte order mark, which becomes part of the first key (to strip "
                  "it: tail -c +4 FILE)",
@@ -417,7 +418,7 @@ void delimiter_check_warn(const char *name, const struct keys_options *options,
     const struct fields *f = &options->fields;
     const uint8_t *last = memrchr(bytes, keys_end(options), size);
     char quoted[4];
-    if (f->count == 0 || f->json != NULL)
+    if (f->count == 0 || f->json != NULL || f->named)
         return;
     if (last != NULL) /* what follows may be the beginning of a line */
         size = (size_t)(last + 1 - bytes);
@@ -425,6 +426,8 @@ void delimiter_check_warn(const char *name, const struct keys_options *options,
         cli_warn(0, "%s: no line has a %s, so %s (set the field delimiter: --delimiter C)", name,
                  name_of(f->delimiter, quoted), becomes(f));
     if (!f->csv && has(bytes, size, '"') && any_is_quoted(f, bytes, size, keys_end(options)))
-        cli_warn(0, "%s: fields are quoted, and the quotes become part of the key (%s)", name,
-                 options->no_csv ? "bfcommon cannot read CSV" : "add --csv to strip them");
+        cli_warn(0,
+                 "%s: fields are quoted, and the quotes become part of the key (add --csv to strip "
+                 "them)",
+                 name);
 }

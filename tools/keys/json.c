@@ -2,8 +2,7 @@
  * Paths of JSON values, as the user writes them; and what a build without a parser has instead. */
 #include "keys/json.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -41,17 +40,13 @@ static size_t unescape(char *name, size_t size, const char *path)
     return made;
 }
 
-static struct json_path *parse_path(const char *text)
+/* In the memory of the command line. */
+static void parse_path(struct json_path *path, char *text)
 {
     const bool is_pointer = text[0] == '/';
     const char separator = is_pointer ? '/' : '.';
-    char *names = strdup(text + is_pointer);
-    struct json_path *path = calloc(1, sizeof(*path));
-    struct json_step *steps = calloc(strlen(text) + 1, sizeof(*steps));
-    if (names == NULL || path == NULL || steps == NULL)
-        cli_fail(ENOMEM, "cannot start");
-    path->steps = steps;
-    for (char *at = names, *end;; at = end + 1) {
+    path->count = 0;
+    for (char *at = text + is_pointer, *end;; at = end + 1) {
         end = strchrnul(at, separator);
         const bool is_last = *end == '\0';
         size_t size = (size_t)(end - at);
@@ -59,10 +54,12 @@ static struct json_path *parse_path(const char *text)
             cli_usage("a JSON path is names with dots between them, such as a.b, or a JSON Pointer "
                       "such as /a/b, not '%s'",
                       text);
+        if (path->count == JSON_STEPS)
+            cli_usage("a JSON path has at most %d names", JSON_STEPS);
         size = is_pointer ? unescape(at, size, text) : size;
-        steps[path->count++] = (struct json_step){ at, size, index_of(at, size) };
+        path->steps[path->count++] = (struct json_step){ at, size, index_of(at, size) };
         if (is_last)
-            return path;
+            return;
     }
 }
 
@@ -70,15 +67,18 @@ static struct json_path *parse_path(const char *text)
 
 void json_take_path(void *fields, char *value)
 {
-    ((struct fields *)fields)->json = parse_path(value);
+    static struct json_path path; /* of the program */
+    parse_path(&path, value);
+    ((struct fields *)fields)->json = &path;
 }
 
 #else
 
 void json_take_path(void *fields, char *value)
 {
+    struct json_path path;
     (void)fields;
-    (void)parse_path(value);
+    parse_path(&path, value);
     cli_usage("this build has no JSON (install libsimdjson-dev, and build with -Djson=enabled)");
 }
 

@@ -10,19 +10,20 @@
 
 enum {
     JSON_PADDING = 64, /* bytes behind a document that the parser may read */
+    JSON_STEPS = 64,   /* of a path, at most */
     JSON_DEPTH = 1024  /* of nested arrays and objects, at most */
-};
-
-/* The steps from the document to the value. */
-struct json_path {
-    size_t count;
-    struct json_step *steps;
 };
 
 struct json_step {
     const char *name; /* of a member of an object */
     size_t size;
     uint64_t index; /* the same step into an array; JSON_NO_INDEX: there is none */
+};
+
+/* The steps from the document to the value. */
+struct json_path {
+    size_t count;
+    struct json_step steps[JSON_STEPS];
 };
 
 #define JSON_NO_INDEX UINT64_MAX

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "keys/csv.h"
-#include "keys/fields.h"
+#include "keys/header.h"
 #include "keys/input_type.h"
 #include "keys/json.h"
 #include "keys/source.h"
@@ -307,9 +307,15 @@ static void take_header(struct keys *k, struct keys_piece *p)
     p->header = f->csv ? csv_first(f->delimiter, p->bytes, p->size) : (size_t)(end + 1 - p->bytes);
     p->is_first_header = k->header.bytes == NULL;
     const struct bloomfile_key line = { p->bytes, p->header - 1 };
-    if (!header_line_take(&k->header, source_name(k->path), line, k->options.crlf, message)) {
-        refuse(k, "", message);
-        p->size = 0;
+    const char *path = source_name(k->path);
+    const bool is_same = header_line_take(&k->header, path, line, k->options.crlf, message);
+    if (is_same && header_find_columns(&k->options.fields, path, line, k->options.crlf, message))
+        return;
+    refuse(k, "", message);
+    p->size = 0;
+    if (is_same) { /* the next input may have the columns */
+        free(k->header.bytes);
+        k->header = (struct header_line){ 0 };
     }
 }
 

@@ -21,7 +21,6 @@ struct keys_options {
     struct fields fields; /* the keys in what is cut out */
     struct key_form key_form;
     bool numbered;      /* the numbers of lines are asked for */
-    bool no_csv;        /* the tool has no such option */
     char *const *given; /* whole keys from the command line, which come first */
     int given_count;
 };
@@ -56,8 +55,10 @@ struct keys_options {
 
 /* Those of tools whose keys may be fields; keys_options_check() then. */
 #define KEYS_FIELDS_OPTIONS(request, field)                                                        \
-    OPTION(0, "field", "N", "use field N of each line as the key; 3,1 joins two fields",           \
-           OPTIONS_CALL(request, field.fields, fields_take_numbers), .value = OPTIONS_A_TEXT),     \
+    OPTION(0, "field", "N",                                                                        \
+           "use field N of each line as the key, or the column of that name in the header; 3,1 "   \
+           "or id,name joins two fields",                                                          \
+           OPTIONS_CALL(request, field.fields, fields_take), .value = OPTIONS_A_TEXT),             \
         OPTION(0, "delimiter", "C", "field delimiter, one byte (default: tab)",                    \
                OPTIONS_CALL(request, field.fields, fields_take_delimiter),                         \
                .value = OPTIONS_A_TEXT),                                                           \

@@ -11,8 +11,7 @@ from support import TOOLS, ToolTest, lines, main
 
 EXACT = "-p", "1e-9"
 SKIP = " (skip such lines: --missing skip; use an empty key: --missing empty)\n"
-WRONG_STRING = "is not valid JSON: a string is not closed, or has a control character, an unknown escape or half of a" \
-    " surrogate pair"
+WRONG_STRING = "is not valid JSON: a string is open, or has a control byte or wrong escape"
 WHOLE, WRONG_NUMBER = "is not one whole JSON value", "is not valid JSON: a number is malformed"
 NOT_UTF8, TOO_DEEP = "is not valid JSON: it has bytes that are not UTF-8", "nests arrays and objects more than 1024 deep"
 

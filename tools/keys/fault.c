@@ -22,8 +22,7 @@ static const char *const at_path[] = { "", "missing", "null", "an object", "an a
 static const char *const wrong_with[] = {
     [FAULT_SYNTAX] = "is not one whole JSON value",
     [FAULT_UTF8] = "is not valid JSON: it has bytes that are not UTF-8",
-    [FAULT_STRING] = "is not valid JSON: a string is not closed, or has a control character, an "
-                     "unknown escape or half of a surrogate pair",
+    [FAULT_STRING] = "is not valid JSON: a string is open, or has a control byte or wrong escape",
     [FAULT_NUMBER] = "is not valid JSON: a number is malformed",
     [FAULT_DEPTH] = "nests arrays and objects more than 1024 deep",
 };

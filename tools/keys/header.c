@@ -63,7 +63,8 @@ static bool next_column(const struct fields *f, const uint8_t **at, const uint8_
 }
 
 /* A part of a message, which is cut off where it is too long. */
-static void append(char message[HEADER_LINE_MESSAGE], const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void append(char message[HEADER_LINE_MESSAGE],
+                                                         const char *format, ...)
 {
     const size_t size = strlen(message);
     va_list arguments;

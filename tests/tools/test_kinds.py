@@ -430,7 +430,7 @@ class Kinds(ToolTest):
             for keys, words in (("text", []), ("lower", ["-i"]), ("lower", ["--domains"]), ("integers", ["--integers"]), ("hex", ["--hex"]),
                                 ("hex4", ["--hex", "--key-size", 4]), ("8", ["-x8"]), ("4", ["-x4"])):
                 fitting = keys in fits.split()
-                for tool, name, *more in self.commands()[:1 if fitting else None]:
+                for tool, name, *more in self.commands()[:None if keys in "text 8 4" and not fitting else 1]:
                     with self.subTest(tool=tool, kind=kind, keys=keys):
                         result = self.run_tool(tool, "-q", *more, *words, stdin=b"12345678")
                         self.assertEqual(result.returncode == 2, not fitting, result.stderr)

@@ -2,6 +2,7 @@
  * Every way to find the ends of lines finds the same, wherever they are. */
 #include "support.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -201,6 +202,49 @@ TEST(whole_keys_end_with_the_last_mark)
     assert_int_equal(split_whole(&lines, text, 3, 0), 0);
     assert_int_equal(split_whole(&records, text, 13, 0), 7);
     assert_int_equal(split_whole(&records, text, 6, 0), 0);
+}
+
+/* ---- The form of keys, at the end of the page. */
+
+static bool decodes(const uint8_t *bytes, size_t size)
+{
+    static const char digits[2][17] = { "0123456789abcdef", "0123456789ABCDEF" };
+    const struct key_form form = { .hex = true };
+    struct bloomfile_key key = { page + PAGE - 2 * size, 2 * size };
+    uint8_t *text = page + PAGE - 2 * size, room[PAGE], *to = room;
+    for (size_t i = 0; i < size; i++) {
+        text[2 * i] = (uint8_t)digits[bytes[i] & 1][bytes[i] >> 4];
+        text[2 * i + 1] = (uint8_t)digits[bytes[i] >> 1 & 1][bytes[i] & 15];
+    }
+    return key_form_apply(&form, &to, &key).kind == FAULT_NONE && key.size == size &&
+           to == room + size && (size == 0 || memcmp(key.data, bytes, size) == 0);
+}
+
+TEST(hexadecimal_of_every_length)
+{
+    uint8_t bytes[LONGEST];
+    for (size_t size = 0; size <= LONGEST; size++) {
+        fill(bytes, sizeof(bytes), (uint8_t)size, 3, size);
+        assert_true(decodes(bytes, size));
+    }
+}
+
+TEST(every_byte_but_hexadecimal_digits_is_a_fault)
+{
+    const struct key_form form = { .hex = true };
+    for (size_t size = 2; size <= 48; size += size < 20 ? 2 : 14) {
+        uint8_t *text = page + PAGE - size, room[PAGE];
+        for (size_t place = 0; place < size; place++) {
+            memset(text, 'e', size);
+            for (unsigned byte = 0; byte < 256; byte++) {
+                uint8_t *to = room;
+                struct bloomfile_key key = { text, size };
+                text[place] = (uint8_t)byte;
+                assert_int_equal(key_form_apply(&form, &to, &key).kind,
+                                 isxdigit((int)byte) ? FAULT_NONE : FAULT_HEX);
+            }
+        }
+    }
 }
 
 int main(void)

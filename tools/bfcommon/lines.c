@@ -164,8 +164,7 @@ static void prepare_fields(struct lines *l)
 {
     struct split *s = &l->whole;
     const size_t bytes = (size_t)(s->end - s->at), lines = split_count(s, s->at, bytes);
-    const size_t room = fields_room(s->fields, bytes, lines + 1) +
-                        key_form_room(&l->form.key_form, bytes, lines + 1);
+    const size_t room = key_form_room(&l->form.key_form, s->fields, bytes, lines + 1);
     s->first = s->at;
     s->line = l->next_line;
     l->next_line += lines;

@@ -97,10 +97,11 @@ static void share_memory(const struct create *c, struct bloomfile_params *params
     keys->piece_least = keys->piece_size / 4;
     params->threads = (uint32_t)threads;
     const struct fields *f = &c->keys.fields;
-    const unsigned made = keys_options_form(&c->keys) != NULL ? 4 : 0;
-    const unsigned pieces = made + (f->csv || f->json != NULL ? 6
-                                    : f->count > 1            ? 4
-                                                              : 2); /* keys are made beside it */
+    const unsigned found = f->csv || f->json != NULL ? 6 : f->count > 1 ? 4 : 2;
+    const unsigned made = keys_options_form(&c->keys) == NULL ? 0
+                          : c->keys.key_form.integers         ? 6
+                                                              : found;
+    const unsigned pieces = found + made; /* keys are put together beside it */
     params->memory = memory - PROGRAM_MEMORY - threads * (pieces * piece + solving);
 }
 

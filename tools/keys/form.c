@@ -43,9 +43,14 @@ void key_form_check(const struct key_form *f, const struct fields *fields, size_
         cli_usage("--delimiter cannot be a capital letter with -i");
 }
 
-size_t key_form_room(const struct key_form *f, size_t bytes, size_t records)
+size_t key_form_room(const struct key_form *f, const struct fields *fields, size_t bytes,
+                     size_t records)
 {
-    return key_form_is_set(f) ? bytes + records * INTEGER_TEXT : 0;
+    const size_t found = fields_room(fields, bytes, records);
+    const size_t integer = f->text ? INTEGER_TEXT : INTEGER_SIZE;
+    return !key_form_is_set(f) ? found
+           : f->integers       ? found + records * integer
+                               : found + (found > bytes ? found : bytes);
 }
 
 void key_form_fold(uint8_t *to, const uint8_t *from, size_t size)

@@ -41,8 +41,10 @@ void key_form_check(const struct key_form *f, const struct fields *fields, size_
 /* Puts a key into its form, in *room, which moves on. A fault leaves the key as it was. */
 struct fault key_form_apply(const struct key_form *f, uint8_t **room, struct bloomfile_key *key);
 
-/* How many bytes of room the keys of so many records, of so many bytes in all, need at most. */
-size_t key_form_room(const struct key_form *f, size_t bytes, size_t records);
+/* How many bytes of room the keys of so many records, of so many bytes in all, need at most, once
+ * they are found and once they have their form. */
+size_t key_form_room(const struct key_form *f, const struct fields *fields, size_t bytes,
+                     size_t records);
 
 /* Replaces A to Z by a to z. `to` may be `from`. */
 void key_form_fold(uint8_t *to, const uint8_t *from, size_t size);

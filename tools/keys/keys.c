@@ -327,8 +327,7 @@ static void prepare(struct keys *k, struct keys_piece *p)
     if (!split_makes_keys(&k->split) && !k->options.numbered)
         return;
     const size_t lines = split_count(&k->split, p->bytes, p->size);
-    const size_t room = fields_room(&k->options.fields, p->size, lines) +
-                        key_form_room(&k->options.key_form, p->size, lines);
+    const size_t room = key_form_room(&k->options.key_form, &k->options.fields, p->size, lines);
     if (k->options.fields.json != NULL && p->json == NULL && (p->json = json_parser_new()) == NULL)
         cli_fail(ENOMEM, "cannot start reading JSON");
     p->number = k->pieces++;

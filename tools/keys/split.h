@@ -18,7 +18,7 @@ struct split {
     const struct fields *fields; /* NULL, or none in it: keys are whole records */
     struct json_parser *json;    /* for keys that are JSON values; then JSON_PADDING bytes follow */
     const struct key_form *form; /* NULL: keys are unchanged */
-    uint8_t *room;               /* fields_room() and key_form_room() for what is left */
+    uint8_t *room;               /* key_form_room() for what is left */
     uint64_t line;               /* the number of the line that begins at `first` */
     const uint8_t *first;
     uint64_t skipped;   /* records that were left out */

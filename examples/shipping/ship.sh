@@ -17,8 +17,8 @@ keep=3 # builds that SITE has patches from, and that FOLDER keeps for a way back
 
 say() { printf 'ship.sh: %s\n' "$*" >&2; }
 
-# fetch FROM TO: a file of SITE, under a name of its own. Put rsync or curl here.
-fetch() { cp "$1" "$2"; }
+# fetch FROM TO: a file of SITE, under a name of its own, by the command SHIP_FETCH.
+fetch() { ${SHIP_FETCH:-cp} "$1" "$2"; }
 
 # work_in FOLDER: alone. What is half made there goes at the end, after a signal too; what a killed run left goes now.
 work_in() {
@@ -139,7 +139,7 @@ told() {
 
 # patched SITE FOLDER OLD NEW: makes FOLDER/.build of the build OLD, if there is a patch.
 patched() {
-    [ -e "$2/$3.bloom" ] && [ -e "$1/$3..$4.patch" ] && fetch "$1/$3..$4.patch" "$2/.patch" &&
+    [ -e "$2/$3.bloom" ] && fetch "$1/$3..$4.patch" "$2/.patch" 2>/dev/null &&
         bfdelta --apply -q "$2/$3.bloom" "$2/.patch" "$2/.build" && told "$2/.build" "$4"
 }
 

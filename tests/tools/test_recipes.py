@@ -3,12 +3,17 @@
 
 import gzip
 import hashlib
+import http.server
 import os
+import pathlib
 import random
 import re
 import shutil
 import signal
 import subprocess
+import threading
+import unittest
+import unittest.mock
 
 import sessions
 from support import SOURCE_ROOT, TIMEOUT, ToolTest, main
@@ -40,7 +45,7 @@ class Recipes(ToolTest):
         self.assertGreaterEqual(sessions.check(self, PARTS[heading], self.folder, self.bin), least)
 
     def test_all_recipes_are_run(self):
-        self.assertEqual(len(PARTS), 4)  # that of Python is a pointer to what the test python runs
+        self.assertEqual(len(PARTS), 10)  # that of Python is a pointer to what the test python runs
         self.assertEqual(sum(len(sessions.scripts(part)) for part in PARTS.values()), TEXT.count("```sh\n"))
 
     def test_passwords(self):
@@ -78,6 +83,79 @@ class Recipes(ToolTest):
         self.write("ours.sha1", f"{sha1(contents['opt/agent'])}\n{sha1(b'other')}\n".encode())
         self.write("bad.sha1", "".join(f"{sha1(contents[name])}\n" for name in contents if "drop" in name).encode())
         self.check("Known files, in forensics", 8)
+
+    def test_lines_that_occur_once(self):
+        lines = [f"GET /{self.random.randrange(10**9)}" for _ in range(10_000)]
+        lines += [f"GET /{i}" for i in range(500)] * 2 + ["", "", "x"] + [f"POST /{i}" for i in range(6)]
+        self.random.shuffle(lines)
+        self.write("log.txt", "\n".join(lines).encode() + b"\n")
+        self.check("Lines that occur once, in a huge file", 4)
+
+    def test_prevalence(self):
+        self.write("counts.txt", b"rare:1\ncommon:2000\n" + b"".join(b"key%d:%d\n" % (i, i) for i in range(500)))
+        self.check("How often a key was seen", 2)
+
+    def test_known_list(self):
+        keys = [f"{self.random.randrange(10**12)}\n".encode() for _ in range(40_000)]
+        self.write("revoked.txt", b"".join(keys[:10_000]))
+        self.write("valid.txt", b"".join(keys[10_000:]))
+        self.check("Exact answers about a known list", 3)
+        self.assertGreater(len(self.read("wrong.txt").split()), 5)
+
+    @unittest.skipUnless(shutil.which("curl"), "needs curl (Debian: curl)")
+    def test_published_list(self):
+        """The server keeps its requests and how it answers them."""
+        answers = []
+
+        class Site(http.server.SimpleHTTPRequestHandler):
+            def __init__(self, *arguments, folder=self.folder / "site"):
+                super().__init__(*arguments, directory=folder)
+
+            def do_GET(self):
+                path = pathlib.Path(self.translate_path(self.path))
+                data = path.read_bytes() if path.exists() else None
+                etag = f'"{hashlib.sha256(data or b"").hexdigest()}"'
+                status = 404 if data is None else 304 if self.headers.get("If-None-Match") == etag else 200
+                answers.append((path.name, status))
+                self.send_response(status)
+                self.send_header("ETag", etag)
+                self.send_header("Content-Length", str(len(data or b"")))
+                self.end_headers()
+                if status == 200:
+                    self.wfile.write(data)
+
+            def log_message(self, *arguments):  # pylint: disable=arguments-differ
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+        threading.Thread(target=server.serve_forever).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        (self.folder / "site").mkdir()
+        for day, count in ("monday", 5000), ("tuesday", 5050):
+            self.create("-q", "-m", 512 * 130, "-k", 6, stdin=b"".join(b"%d\n" % i for i in range(count)), name=f"{day}.bloom")
+        shutil.copy(SOURCE_ROOT / "examples/shipping/ship.sh", self.bin)
+        with unittest.mock.patch.dict(os.environ, URL=f"http://127.0.0.1:{server.server_port}"):
+            self.check("A list that changes every day, by HTTP", 5)
+        self.assertEqual(answers, [
+            ("latest", 200), ("latest", 200), ("monday.bloom", 200), ("latest", 304),
+            ("latest", 200), ("latest", 200), ("monday..tuesday.patch", 200)])
+        self.assertEqual(self.read("client/tuesday.bloom"), self.read("tuesday.bloom"))
+
+    def test_nix(self):
+        hashes = ["".join(self.random.choices("0123456789abcdfghijklmnpqrsvwxyz", k=32)) for _ in range(500)]
+        for name in hashes:
+            self.write(f"cache/{name}.narinfo", b"")
+        self.write("closure.txt", "".join(f"/nix/store/{name}-glibc-2.38\n" for name in [*hashes[::7], 32 * "k"]).encode().replace(
+            b"kkkkk-glibc-2.38", b"kkkkk-my-package-1.0"))
+        self.check("A Nix cache", 2)
+
+    @unittest.skipIf("no JSON" in sessions.run("bfuniq --json a </dev/null", "."), "needs libsimdjson-dev")
+    def test_shards(self):
+        for i in 1, 2, 3:
+            self.write(f"shards/{i}.jsonl.gz", gzip.compress(b"".join(b'{"id": "order-%d", "v": 1}\n' % k for k in range(100 * i, 100 * i + 50))))
+        self.write("more.jsonl", b'{"id": "order-120"}\n')
+        self.check("A filter next to each shard", 5)
 
     # --- the crawler ---
 

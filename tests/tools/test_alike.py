@@ -73,7 +73,7 @@ class Options(ToolTest):
                 (["bfmerge", "-z"], "unknown option -z"),
                 (["bfcreate", "-qz"], "unknown option -z"),
                 (["bfcreate", "--quiet", "-qzv"], "unknown option -z"),
-                (["bfmerge", "--files-from", "a", "--files-from", "b"], "--files-from is given twice"),
+                (["bfuniq", "--filter", "a", "--filter", "b"], "--filter is given twice"),
                 (["bfinspect", "--keys", "a", "--keys", "b"], "--keys is given twice"),
                 (["bfcommon", "--temp", ""], "--temp takes the name of a folder"),
                 (["bfcreate", "-l", "x"], "-l/--layout takes blocked, classic, counting or ribbon, not 'x'"),
@@ -110,6 +110,44 @@ class Names(ToolTest):
             result = self.run_tool(*words)
             self.assertEqual(result.returncode, 2)
             self.check_message(words[0], result.stderr, "a file without a name: No such file")
+
+
+    def test_a_list_names_inputs_and_filters_everywhere(self):
+        """After the operands, by lines or by NUL, from a file or from standard input."""
+        keys = numbered(3000)
+        for i in range(3):
+            self.write(f"key {i}", lines(*keys[i::3]))
+            self.create("-q", "-n", 3000, f"key {i}", name=f"filter {i}")
+        self.write("lists", b"key 1\nkey 2")
+        self.write("filters", b"filter 1\0filter 2\0")
+        self.write("all", lines(*keys))
+        whole = self.create("-q", "-n", 3000, "all", name="whole")
+        self.assertEqual(self.create("-q", "-n", 3000, "key 0", "--files-from", "lists", name="made"), whole)
+        self.assertEqual(self.create("-q", "-n", 3000, "--files-from", "-", name="made", stdin=b"key 0\0key 1\0key 2\0"), whole)
+        self.create_live("-n", 3000)
+        self.output("bfadd", "-q", "live", "--files-from", "lists", "key 0")
+        for words, out in ((["bfuniq", "key 0"], [*keys[::3], *keys[1::3], *keys[2::3]]), (["bfquery", "live", "key 0"], [*keys[::3], *keys[1::3], *keys[2::3]]),
+                           (["bfcommon", "-d", "all"], sorted(keys[::3]))):
+            self.assertEqual(self.output(*words, "--files-from", "lists"), lines(*out))
+        self.assertEqual(self.output("bfquery", "-c", "--filters-from", "filters", "all"), b"%d\n" % len(self.query("--filter", "filter 1", "--filter", "filter 2", "all")))
+        self.assertEqual(self.output("bfquery", "--filters-from", "-", "--names", "key 2", "-m", 1, stdin=b"filter 2\n"), b"filter 2\t" + lines(keys[2]))
+        self.output("bfmerge", "-q", "made", "filter 0", "--files-from", "filters", "-f", "--discard")
+        self.assertEqual(self.read("made")[4096:], whole[4096:])
+        self.assertEqual(self.output("bfinspect", "--quick", "--files-from", "filters").count(b"healthy"), 2)
+
+    def test_a_list_is_whole_or_an_error(self):
+        """Without names, standard input would be read in their place."""
+        self.create("-q", stdin=lines("a"), name="filter")
+        for tool, *words in (("bfcreate", "new"), ("bfadd", "live"), ("bfuniq",), ("bfquery", "filter"), ("bfcommon",), ("bfmerge", "new"), ("bfinspect",)):
+            for data, says in ((b"", "list has no names of files"), (b"a\n\nb\n", "list: name 2 is empty"), (b"a\0\0", "list: name 2 is empty"),
+                               (b"\n", "list: name 1 is empty"), (None, "cannot open missing: No such file")):
+                self.write("list", data or b"")
+                self.assertIn(says, self.trouble(tool, *words, "--files-from", "list" if data is not None else "missing", stdin=b"a\n"))
+            self.assertIn("cannot read .: Is a directory", self.trouble(tool, *words, "--files-from", "."))
+            self.assertIn("standard input can be", self.trouble(tool, *words, "-", "--files-from", "-", stdin=b"a\n"))
+            self.assertIn("standard input can be", self.trouble(tool, *words, "--files-from", "-", "--files-from", "-", stdin=b"a\n"))
+        self.assertIn("standard input can be", self.trouble("bfquery", "--filters-from", "-", stdin=b"filter\n"))
+        self.assertIn("standard input has no names", self.trouble("bfquery", "--filters-from", "-", "--files-from", "-", stdin=b"filter\n"))
 
 
 class Numbers(ToolTest):

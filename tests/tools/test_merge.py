@@ -290,7 +290,7 @@ class Words(MergeTest):
         odd = "shard\n1" if self.can_be_named("shard\n1") else "shard 1"
         os.rename(self.folder / "shard-1", self.folder / odd)
         self.write("list", f"shard-0\0{odd}\0shard-2\0".encode())
-        self.output("bfmerge", "c", "-0", "--files-from", "list")
+        self.output("bfmerge", "c", "--files-from", "list")
         for name in "abc":
             self.assertEqual(self.read(name), self.read("all"))
         self.write("list", b"-\nshard-0")

@@ -86,8 +86,8 @@ class Sources(TroubleTest):
         self.assertFalse((self.folder / "new").exists())
 
     def test_lists(self):
-        for data, says in ((b"", "names no filter"), (b"a\n\nb\n", "name 2 is empty"),
-                           (b"a\nb\0c\n", "name 2 has a NUL byte"),
+        for data, says in ((b"", "list has no names of files"), (b"a\n\nb\n", "name 2 is empty"),
+                           (b"a\0\0c\n", "name 2 is empty"),
                            (b"a\nno-such\n", "cannot open no-such")):
             self.write("list", data)
             self.assertIn(says, self.trouble("bfmerge", "new", "--files-from", "list"))
@@ -207,14 +207,15 @@ class Destination(TroubleTest):
 
 class CommandLine(TroubleTest):
     def test_words(self):
+        self.write("list", b"a\nb\n")
         for words, says in ((["-Z", "new", "a"], "unknown"), ([], "DEST is missing"),
                             (["new"], "SRC is missing"), (["", "a"], "DEST is missing"),
                             (["--union", "--intersect", "new", "a"], "mutually exclusive"),
                             (["--project", "new", "a", "b"], "one SRC"),
-                            (["--project", "new", "--files-from", "a"], "one SRC"),
+                            (["--project", "new", "--files-from", "list"], "one SRC"),
                             (["--intersect", "-p", "0.1", "new", "a"], "--fpr needs --union"),
                             (["--intersect", "--disjoint", "new", "a"], "--disjoint needs --union"),
-                            (["-0", "new", "a"], "needs --files-from")):
+                            (["-0", "new", "a"], "unknown")):
             message = self.trouble("bfmerge", *words)
             self.assertIn(says, message)
             self.assertIn("--help", message)

@@ -261,7 +261,7 @@ static void take_input(struct work *w)
     struct keys_options options = a->keys;
     options.keep_going = true;
     key_kind_fold(w->f, &options);
-    struct keys *input = keys_new(&options, a->inputs, a->inputs_count);
+    struct keys *input = keys_new(&options, a->inputs.list, a->inputs.count);
     struct bloomfile_key keys[KEYS_BATCH];
     w->progress.total = keys_total(input);
     w->progress.shown_ns = a->quiet ? -1 : 0;

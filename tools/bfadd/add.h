@@ -3,14 +3,14 @@
 #ifndef BLOOMFILE_TOOLS_ADD_H
 #define BLOOMFILE_TOOLS_ADD_H
 
+#include "cli/names.h"
 #include "filters/params.h"
 #include "keys/keys.h"
 
 struct add {
     const char *path, *rescue;
     struct params_metadata metadata; /* the watermark alone */
-    char *const *inputs;
-    int inputs_count;
+    struct names inputs;
     struct keys_options keys;
     unsigned open_flags;
     uint64_t sync_every; /* keys; 0: only at the end */

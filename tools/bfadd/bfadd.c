@@ -20,6 +20,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct add, remove)),
     OPTIONS_TITLE("Input:"),
     KEYS_ALL_OPTIONS(struct add, keys, "json"),
+    NAMES_FROM_OPTION(struct add, inputs),
     OPTIONS_TITLE("Filter:"),
     OPTION(0, "exact", NULL,
            "if several processes add a new key at the same moment, count it once (all of them must"
@@ -66,8 +67,7 @@ static void parse(struct add *a, int argc, char **argv)
     keys_options_check(&a->keys);
     message_order = "the filter comes first: bfadd FILE KEYFILE...";
     a->path = argv[first];
-    a->inputs = argv + first + 1;
-    a->inputs_count = argc - first - 1;
+    names_read(&a->inputs, argv + first + 1, argc - first - 1);
 }
 
 /* Complains while there is time to choose another name; the library checks again. */
@@ -85,10 +85,10 @@ static void check_rescue(const struct add *a)
  * nothing is written there, but the shell may have emptied it. */
 static void check_inputs(const struct add *a)
 {
-    same_file_check_inputs(a->path, a->inputs, a->inputs_count);
+    same_file_check_inputs(a->path, a->inputs.list, a->inputs.count);
     if (!a->quiet)
-        same_file_check_inputs("-", a->inputs, a->inputs_count);
-    keys_free(keys_new(&a->keys, a->inputs, a->inputs_count));
+        same_file_check_inputs("-", a->inputs.list, a->inputs.count);
+    keys_free(keys_new(&a->keys, a->inputs.list, a->inputs.count));
 }
 
 int main(int argc, char **argv)
@@ -100,5 +100,7 @@ int main(int argc, char **argv)
     check_inputs(&a);
     cli_catch_bus_error_of_writer(a.path);
     interrupt_catch();
-    return add_all(&a);
+    const int status = add_all(&a);
+    names_free(&a.inputs);
+    return status;
 }

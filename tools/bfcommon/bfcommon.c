@@ -50,6 +50,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     KEYS_HEADER_OPTION(struct job, form),
     KEYS_CSV_OPTION(struct job, form),
     KEYS_JSON_OPTION(struct job, form, "json"),
+    NAMES_FROM_OPTION(struct job, names),
     OPTIONS_TITLE("Output:"),
     OPTION('c', "count", NULL, "print only the number of lines",
            OPTIONS_FLAG(struct job, count_only)),
@@ -114,21 +115,20 @@ static void choose_fields(struct job *job)
     job->first_form.fields.header = job->form.fields.header;
 }
 
-/* Returns the index of the first file. */
-static int parse(struct job *job, int argc, char **argv)
+static void parse(struct job *job, int argc, char **argv)
 {
     const int first = options_parse(&options, job, argc, argv);
     if (job->memory > SIZE_MAX / 4)
         job->memory = SIZE_MAX / 4; /* all that 32 bits can address at once */
     choose_fields(job);
     job->form.key_form.text = job->first_form.key_form.text = true; /* in its order */
-    check_operands(argv + first, argc - first);
-    same_file_check_inputs("-", argv + first, argc - first);
-    report_open(&job->report, argv + first, argc - first, NULL,
+    names_read(&job->names, argv + first, argc - first);
+    check_operands(job->names.list, job->names.count);
+    same_file_check_inputs("-", job->names.list, job->names.count);
+    report_open(&job->report, job->names.list, job->names.count, NULL,
                 job->count_only ? NULL : "the lines");
     if (job->form.record_size >= memory_of_key(job->memory))
         cli_fail(0, "records of %zu bytes need more --memory", job->form.record_size);
-    return first;
 }
 
 /* ----------------------------------------------------------------------------------------- work */
@@ -296,14 +296,14 @@ int main(int argc, char **argv)
 {
     struct job job = { .memory = DEFAULT_MEMORY, .folder = spool_folder(NULL) };
     cli_start(argv[0]);
-    const int first = parse(&job, argc, argv);
+    parse(&job, argc, argv);
     if (job.form.fields.header)
-        job.header = headers_new((size_t)(argc - first));
+        job.header = headers_new((size_t)job.names.count);
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, MAP_FROM); /* so that what is freed does not count any more */
 #endif
     job.quiet = job.quiet || (!job.count_only && isatty(STDOUT_FILENO));
-    open_inputs(&job, argv + first, argc - first);
+    open_inputs(&job, job.names.list, job.names.count);
 
     uint64_t lines = find(&job);
     if (job.header != NULL && job.form.fields.count > 0 && !job.quiet)
@@ -324,5 +324,6 @@ int main(int argc, char **argv)
         input_close(&job.inputs[i]);
     free(job.inputs);
     headers_free(&job);
+    names_free(&job.names);
     return lines > 0 ? SOME : NONE;
 }

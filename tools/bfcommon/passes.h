@@ -9,6 +9,7 @@
 #include <bloomfile.h>
 
 #include "bfcommon/spool.h"
+#include "cli/names.h"
 #include "filters/report.h"
 
 #include <sys/stat.h>
@@ -77,6 +78,7 @@ struct job {
                   * input, of others the first is that of all; NULL: they have none */
     bool difference, count_only, quiet, stats;
     struct report report;
+    struct names names; /* of the inputs */
 };
 
 /* Shares of the memory: two filters or one sort, a key that is being read, and buffers. */

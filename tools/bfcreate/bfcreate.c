@@ -56,6 +56,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_CALL(struct create, params, take_slice), .value = OPTIONS_A_TEXT),
     OPTIONS_TITLE("Input:"),
     KEYS_ALL_OPTIONS(struct create, keys, "json"),
+    NAMES_FROM_OPTION(struct create, inputs),
     OPTION(0, "min-keys", "N", "fail if the input has fewer than N distinct keys",
            OPTIONS_COUNT(struct create, min_keys, NULL, 0, BLOOMFILE_MAX_BITS)),
     OPTIONS_TITLE("Filter:"),
@@ -150,7 +151,7 @@ static void check_slice(const struct create *c)
 
 static void check_live(const struct create *c)
 {
-    if (c->inputs_count > 0)
+    if (c->inputs.count > 0)
         cli_usage("--live makes an empty filter: add keys with bfadd");
     if (c->keys.fields.count > 0 || c->keys.fields.header)
         cli_usage("--live reads no keys: --field and --header are for filters of keys");
@@ -173,8 +174,7 @@ static void parse(struct create *c, int argc, char **argv)
     if (!c->live)
         message_order = "the filter comes first: bfcreate FILE KEYFILE...";
     c->path = named ? argv[first] : "the filter";
-    c->inputs = argv + first + named;
-    c->inputs_count = argc - first - named;
+    names_read(&c->inputs, argv + first + named, argc - first - named);
     if (c->params.layout == 0)
         c->params.layout = BLOOMFILE_LAYOUT_BLOCKED;
     key_kind_record(&c->params, &c->keys);
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
     cli_start(argv[0]);
     parse(&c, argc, argv);
     if (!c.dry_run)
-        report_open(&c.report, c.inputs, c.inputs_count, c.path,
+        report_open(&c.report, c.inputs.list, c.inputs.count, c.path,
                     destination_is_stdout(c.path) ? "the filter" : NULL);
     if (c.dry_run)
         create_dry_run(&c);
@@ -208,5 +208,6 @@ int main(int argc, char **argv)
         create_sealed(&c);
     report_close(&c.report);
     cli_close_stdout();
+    names_free(&c.inputs);
     return 0;
 }

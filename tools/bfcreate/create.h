@@ -3,6 +3,7 @@
 #ifndef BLOOMFILE_TOOLS_CREATE_H
 #define BLOOMFILE_TOOLS_CREATE_H
 
+#include "cli/names.h"
 #include "filters/report.h"
 #include "keys/keys.h"
 
@@ -18,8 +19,7 @@
 
 struct create {
     const char *path; /* "-": standard output */
-    char *const *inputs;
-    int inputs_count;
+    struct names inputs;
     struct bloomfile_params params;
     struct keys_options keys;
     uint64_t memory;   /* bytes; 0: the default */

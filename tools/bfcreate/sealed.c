@@ -49,7 +49,7 @@ _Noreturn void create_fail(const struct create *c, int error)
 
 static void check_dest(const struct create *c)
 {
-    same_file_check_inputs(c->path, c->inputs, c->inputs_count);
+    same_file_check_inputs(c->path, c->inputs.list, c->inputs.count);
     destination_check(c->path, c->force);
 }
 
@@ -126,8 +126,8 @@ static uint64_t read_keys(const struct create *c, const struct bloomfile_params 
     uint64_t count;
     int error = feed_builder(builder,
                              &(struct feed_options){ .keys = *keys,
-                                                     .inputs = c->inputs,
-                                                     .inputs_count = c->inputs_count,
+                                                     .inputs = c->inputs.list,
+                                                     .inputs_count = c->inputs.count,
                                                      .threads = params->threads,
                                                      .quiet = c->quiet },
                              &count);

@@ -23,6 +23,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "keys", "KEYFILE", "check that every key of KEYFILE is in FILE ('-': standard input)",
            OPTIONS_STRING(struct inspect_options, keys, NULL), .value = OPTIONS_A_FILE),
     OPTIONS_TITLE("Input:"),
+    NAMES_FROM_OPTION(struct inspect_options, files),
     KEYS_ALL_OPTIONS(struct inspect_options, keys_form, "keys-json"),
     OPTIONS_TITLE("Filter:"),
     PARAMS_ACCEPT_UNCLEAN(struct inspect_options, open_flags, "FILE"),
@@ -127,16 +128,15 @@ static void check_outputs(struct inspect_options *o, char *const *files, int cou
     report_open(&o->report, &o->keys, o->keys != NULL ? 1 : 0, outputs[1], NULL);
 }
 
-/* Returns the index of the first file. */
-static int parse(struct inspect_options *o, int argc, char **argv)
+static void parse(struct inspect_options *o, int argc, char **argv)
 {
     const int first = options_parse(&options, o, argc, argv);
     keys_options_check(&o->keys_form);
-    check_options(o, argc - first);
+    names_read(&o->files, argv + first, argc - first);
+    check_options(o, o->files.count);
     if (o->threads == 0)
         o->threads = params_default_threads();
     o->utf8 = is_stdout(o->report.file.path) || strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    return first;
 }
 
 /* ------------------------------------------------------------------------------------ one file */
@@ -226,14 +226,15 @@ int main(int argc, char **argv)
     int worst = 0;
     bool printed = false;
     cli_start(argv[0]);
-    const int first = parse(&wish, argc, argv);
-    check_outputs(&wish, argv + first, argc - first);
-    for (int i = first; i < argc; i++) {
-        int status = inspect(argv[i], &wish, &printed);
+    parse(&wish, argc, argv);
+    check_outputs(&wish, wish.files.list, wish.files.count);
+    for (int i = 0; i < wish.files.count; i++) {
+        int status = inspect(wish.files.list[i], &wish, &printed);
         if (status > worst)
             worst = status;
     }
     report_close(&wish.report);
     cli_close_stdout();
+    names_free(&wish.files);
     return worst;
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "cli/names.h"
 #include "cli/text.h"
 #include "filters/report.h"
 #include "filters/series.h"
@@ -28,6 +29,7 @@ struct inspect_options {
     char *keys; /* NULL: none to check */
     const char *svg;
     struct report report;
+    struct names files;
     unsigned open_flags;
     unsigned threads; /* to verify with; 0: the caller's alone */
     struct keys_options keys_form;

@@ -4,6 +4,7 @@
  */
 #include "bfmerge/sources.h"
 #include "cli/cli.h"
+#include "cli/names.h"
 #include "filters/destination.h"
 #include "filters/lost_keys.h"
 #include "filters/messages.h"
@@ -31,15 +32,13 @@ enum {
 
 struct request {
     const char *dest;
-    char *list; /* NULL: none */
-    char *const *paths;
-    int count;
+    struct names sources;
     unsigned mode;
     struct bloomfile_merge_params params;
     struct params_metadata metadata;
     unsigned open_flags;
     struct report report;
-    bool null, disjoint, overfull, as_is, force, discard, quiet, verbose;
+    bool disjoint, overfull, as_is, force, discard, quiet, verbose;
 };
 
 static const struct options_entry entries[OPTIONS_MOST] = {
@@ -55,10 +54,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "slices", NULL, "join all slices of one filter, made by 'bfcreate --slice'",
            OPTIONS_BITS(struct request, mode, SLICES), .rival = 'm'),
     OPTIONS_TITLE("Input:"),
-    OPTION(0, "files-from", "LIST", "read more SRC names from LIST, one per line",
-           OPTIONS_STRING(struct request, list, NULL), .value = OPTIONS_A_FILE),
-    OPTION('0', "null", NULL, "names in LIST end with NUL instead of newline",
-           OPTIONS_FLAG(struct request, null)),
+    NAMES_FROM_OPTION(struct request, sources),
     OPTION(0, "as-is", NULL, "with --slices: join the slices even if keys may be missing",
            OPTIONS_FLAG(struct request, as_is)),
     OPTION(0, "disjoint", NULL, "SRCs have no keys in common; add up their key counts",
@@ -112,13 +108,11 @@ static void check_options(const struct request *r)
         cli_usage("--as-is needs --slices");
     if (r->mode != SLICES && r->overfull)
         cli_usage("--overfull needs --slices");
-    if (r->null && r->list == NULL)
-        cli_usage("-0/--null needs --files-from");
-    if (r->count == 0 && r->list == NULL)
+    if (r->sources.count == 0)
         cli_usage("the name of SRC is missing");
     if (report_wanted(&r->report) && destination_is_stdout(r->dest))
         cli_usage("--report needs a file for DEST");
-    if (r->mode == PROJECT && (r->count != 1 || r->list != NULL))
+    if (r->mode == PROJECT && r->sources.count != 1)
         cli_usage("--project takes one SRC");
 }
 
@@ -129,8 +123,7 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("the name of DEST is missing");
     message_order = "DEST comes first: bfmerge DEST SRC...";
     r->dest = argv[first];
-    r->paths = argv + first + 1;
-    r->count = argc - first - 1;
+    names_read(&r->sources, argv + first + 1, argc - first - 1);
     check_options(r);
 }
 
@@ -139,9 +132,8 @@ static void parse(struct request *r, int argc, char **argv)
 static struct merge_dest dest_of(const struct request *r)
 {
     return (struct merge_dest){ .path = r->dest,
-                                .src = r->paths,
-                                .src_count = r->count,
-                                .lists = r->list != NULL,
+                                .src = r->sources.list,
+                                .src_count = r->sources.count,
                                 .is_union = r->mode == UNION,
                                 .force = r->force,
                                 .discard = r->discard };
@@ -151,10 +143,8 @@ static void open_sources(const struct request *r, struct merge_sources *s)
 {
     s->open_flags = r->open_flags;
     s->slices = r->mode == SLICES;
-    for (int i = 0; i < r->count; i++)
-        merge_sources_add(s, r->paths[i]);
-    if (r->list != NULL)
-        merge_sources_add_listed(s, r->list, r->null);
+    for (int i = 0; i < r->sources.count; i++)
+        merge_sources_add(s, r->sources.list[i]);
     merge_sources_check(s);
     if (s->slices)
         merge_slices_check(s, r->as_is);
@@ -322,11 +312,11 @@ int main(int argc, char **argv)
     cli_start(argv[0]);
     parse(&r, argc, argv);
     cli_catch_bus_error("a filter to merge");
-    if (r.list != NULL)
-        same_file_check_inputs(r.dest, &r.list, 1);
+    if (r.sources.files_count > 0)
+        same_file_check_inputs(r.dest, r.sources.files, r.sources.files_count);
     const struct merge_dest dest = dest_of(&r);
     merge_dest_check_names(&dest);
-    report_open(&r.report, r.paths, r.count, r.dest, NULL);
+    report_open(&r.report, r.sources.list, r.sources.count, r.dest, NULL);
     open_sources(&r, &sources);
     merge_dest_check(&dest, &sources);
     check_layout(&r, &sources);
@@ -338,5 +328,6 @@ int main(int argc, char **argv)
     report_close(&r.report);
     merge_sources_close(&sources);
     cli_close_stdout();
+    names_free(&r.sources);
     return 0;
 }

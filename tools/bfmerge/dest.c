@@ -55,7 +55,7 @@ static bool is_plain(const char *name)
 static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile_filter *first)
 {
     char command[COMMAND_SIZE] = "";
-    const char *src = d->src_count == 1 && !d->lists ? d->src[0] : "SRC...";
+    const char *src = d->src_count == 1 ? d->src[0] : "SRC...";
     if (lost_keys_is_live(d->path))
         cli_fail(
             0, "cannot replace %s: it is live, and not one of the sources (write to another file)",
@@ -93,7 +93,7 @@ void merge_dest_check_names(const struct merge_dest *d)
     destination_check(d->path, true);
     for (int i = 0; i < d->src_count; i++)
         is_source |= same_file_is(d->path, d->src[i]);
-    if (!d->lists && !destination_is_stdout(d->path))
+    if (!destination_is_stdout(d->path))
         check(d, is_source, NULL);
 }
 

@@ -7,7 +7,6 @@
 #include "filters/messages.h"
 #include "filters/opening.h"
 #include "keys/input_type.h"
-#include "keys/keys.h"
 #include "os/file.h"
 
 #include <bloomfile_combine.h>
@@ -235,42 +234,6 @@ void merge_sources_add(struct merge_sources *s, const char *path)
     if (stat(path, &file) != 0)
         cli_fail(errno, "cannot look at %s", path);
     put(s, strdup(path), f, &file);
-}
-
-static void add_listed(struct merge_sources *s, const char *list, const struct bloomfile_key *name,
-                       uint64_t number)
-{
-    if (name->size == 0)
-        cli_fail(0, "%s: name %" PRIu64 " is empty", list, number);
-    if (memchr(name->data, '\0', name->size) != NULL)
-        cli_fail(0, "%s: name %" PRIu64 " has a NUL byte (add -0 if names end with NUL)", list,
-                 number);
-    char *path = strndup(name->data, name->size);
-    if (path == NULL)
-        no_memory();
-    merge_sources_add(s, path);
-    free(path);
-}
-
-void merge_sources_add_listed(struct merge_sources *s, const char *path, bool null)
-{
-    struct keys_options options = { .null = null, .as_is = true };
-    struct bloomfile_key names[KEYS_BATCH];
-    char *copy = strdup(path);
-    if (copy == NULL)
-        no_memory();
-    if (strcmp(path, "-") == 0)
-        take_stdin(s);
-    struct keys *list = keys_new(&options, &copy, 1);
-    uint64_t number = 0;
-    for (size_t n; (n = keys_next(list, names, KEYS_BATCH)) > 0;) {
-        for (size_t i = 0; i < n; i++)
-            add_listed(s, keys_path(list), &names[i], ++number);
-    }
-    if (number == 0)
-        cli_fail(0, "%s names no filter", keys_path(list));
-    keys_free(list);
-    free(copy);
 }
 
 /* ------------------------------------------------------------------------------------ checking */

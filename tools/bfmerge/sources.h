@@ -33,10 +33,6 @@ struct merge_sources {
 /* A file, or all images on standard input ("-"). */
 void merge_sources_add(struct merge_sources *s, const char *path);
 
-/* The files named by the lines of a file ("-": standard input), or by strings that end with a zero
- * byte. */
-void merge_sources_add_listed(struct merge_sources *s, const char *path, bool null);
-
 /* No file may be there twice, and all must fit one another; of slices, see below. */
 void merge_sources_check(const struct merge_sources *s);
 
@@ -64,14 +60,13 @@ struct merge_dest {
     const char *path; /* "-": standard output */
     char *const *src; /* operands, for the command in the message */
     int src_count;
-    bool lists;    /* --files-from names more of them */
     bool is_union; /* DEST keeps the keys of a source */
     bool force;
     bool discard; /* with force: DEST need not be a source */
 };
 
 /* Ends the program unless DEST can be created, or replaced without losing keys that no source has.
- * Call it before sources are read: if `lists`, only merge_dest_check() can decide that. */
+ * Call it before sources are read. */
 void merge_dest_check_names(const struct merge_dest *d);
 
 /* The same with the sources opened, which are compared by device and inode. Call it again before

@@ -4,6 +4,7 @@
  */
 #include "bfquery/filters.h"
 #include "cli/cli.h"
+#include "cli/names.h"
 #include "filters/messages.h"
 #include "filters/params.h"
 #include "filters/same_file.h"
@@ -25,15 +26,9 @@ enum {
     NONE = 1
 };
 
-struct names {
-    char **list;
-    int count;
-};
-
 struct request {
     struct filters filters;
-    char *const *inputs;
-    int inputs_count;
+    struct names filter_names, inputs;
     struct names lists; /* of keys never to print */
     struct names given; /* keys */
     struct keys_options keys;
@@ -53,32 +48,19 @@ struct query {
     struct cli_progress progress;
 };
 
-static void take_name(void *names, char *value)
-{
-    struct names *n = names;
-    n->list = reallocarray(n->list, (size_t)n->count + 1, sizeof(*n->list));
-    if (n->list == NULL)
-        cli_fail(ENOMEM, "cannot start");
-    n->list[n->count++] = value;
-}
-
-static void take_filter(void *filters, char *value)
-{
-    if (value[0] == '\0')
-        cli_usage("--filter needs the name of a file");
-    filters_name(filters, value);
-}
-
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Input:"),
     KEYS_ALL_OPTIONS(struct request, keys, "json"),
+    NAMES_FROM_OPTION(struct request, inputs),
     OPTION('e', "key", "KEY", "look up this key; repeatable; standard input is then not read",
-           OPTIONS_CALL(struct request, given, take_name), .value = OPTIONS_A_TEXT),
+           OPTIONS_CALL(struct request, given, names_add), .value = OPTIONS_A_TEXT),
     OPTION(0, "unless", "LIST", "ignore the keys listed in LIST (exact match); repeatable",
-           OPTIONS_CALL(struct request, lists, take_name), .value = OPTIONS_A_FILE),
+           OPTIONS_CALL(struct request, lists, names_add), .value = OPTIONS_A_FILE),
     OPTIONS_TITLE("Filter:"),
     OPTION(0, "filter", "FILE", "query this filter; repeatable; all operands are then KEYFILEs",
-           OPTIONS_CALL(struct request, filters, take_filter), .value = OPTIONS_A_FILTER),
+           OPTIONS_CALL(struct request, filter_names, names_add), .value = OPTIONS_A_FILTER),
+    OPTION(0, "filters-from", "LIST", "query the filters named in LIST, as --filter does",
+           OPTIONS_CALL(struct request, filter_names, names_add_file), .value = OPTIONS_A_FILE),
     OPTION(0, "any", NULL, "a key matches if any filter may contain it (default)",
            OPTIONS_FLAG(struct request, any), .rival = 'a'),
     OPTION(0, "all", NULL, "a key matches only if every filter may contain it",
@@ -144,14 +126,15 @@ static bool status_of(const char *path, struct stat *st)
 
 static bool reads_standard_input(const struct request *r)
 {
-    return r->inputs_count == 0 && r->given.count == 0;
+    return r->inputs.count == 0 && r->given.count == 0;
 }
 
 static void check_standard_input(const struct request *r)
 {
     int uses = reads_standard_input(r);
-    for (int i = 0; i < r->inputs_count; i++)
-        uses |= is_standard_input(r->inputs[i]);
+    for (int i = 0; i < r->inputs.count; i++)
+        uses |= is_standard_input(r->inputs.list[i]);
+    uses += r->inputs.stdin_taken + r->filter_names.stdin_taken;
     for (int i = 0; i < r->lists.count; i++)
         uses += is_standard_input(r->lists.list[i]);
     if (uses > 1)
@@ -170,8 +153,8 @@ static void check_pipe(const char *list, const char *input)
 static void check_pipes(const struct request *r)
 {
     for (int i = 0; i < r->lists.count; i++) {
-        for (int j = 0; j < r->inputs_count; j++)
-            check_pipe(r->lists.list[i], r->inputs[j]);
+        for (int j = 0; j < r->inputs.count; j++)
+            check_pipe(r->lists.list[i], r->inputs.list[j]);
         if (reads_standard_input(r))
             check_pipe(r->lists.list[i], "-");
     }
@@ -219,22 +202,26 @@ static void check_print(struct request *r)
     r->keys.numbered = p->numbers;
 }
 
-static void name_operand(struct request *r, const char *path)
+static void name_filter(struct request *r, const char *path)
 {
-    message_order = "the filter comes first: bfquery FILE KEYFILE...";
+    if (path[0] == '\0')
+        cli_usage("--filter needs the name of a file");
     filters_name(&r->filters, path);
 }
 
 static void parse(struct request *r, int argc, char **argv)
 {
     int first = options_parse(&options, r, argc, argv);
-    if (r->filters.count == 0 && (first == argc || argv[first][0] == '\0'))
+    const bool is_operand = r->filter_names.count + r->filter_names.files_count == 0;
+    if (is_operand && (first == argc || argv[first][0] == '\0'))
         cli_usage("the name of the filter file is missing");
     keys_options_check(&r->keys);
-    if (r->filters.count == 0)
-        name_operand(r, argv[first++]);
-    r->inputs = argv + first;
-    r->inputs_count = argc - first;
+    names_read(&r->filter_names, argv + first, is_operand);
+    names_read(&r->inputs, argv + first + is_operand, argc - first - is_operand);
+    if (is_operand)
+        message_order = "the filter comes first: bfquery FILE KEYFILE...";
+    for (int i = 0; i < r->filter_names.count; i++)
+        name_filter(r, r->filter_names.list[i]);
     check_given(r);
     check_standard_input(r);
     check_pipes(r);
@@ -248,8 +235,8 @@ static void check_output(const struct request *r)
         if (same_file_is_filter("-", r->filters.list[i].path))
             cli_fail(0, "cannot write to standard output: it is the filter to query");
     }
-    if (r->inputs_count > 0 || reads_standard_input(r))
-        same_file_check_inputs("-", r->inputs, r->inputs_count);
+    if (r->inputs.count > 0 || reads_standard_input(r))
+        same_file_check_inputs("-", r->inputs.list, r->inputs.count);
     if (r->lists.count > 0)
         same_file_check_inputs("-", r->lists.list, r->lists.count);
 }
@@ -426,7 +413,7 @@ int main(int argc, char **argv)
     filters_open(&r.filters, r.open_flags, &r.keys);
     r.streams = is_stream(STDOUT_FILENO);
     r.filters.unless = q.unless = read_lists(&r);
-    q.input = keys_new(&r.keys, r.inputs, r.inputs_count);
+    q.input = keys_new(&r.keys, r.inputs.list, r.inputs.count);
     bool silent = r.quiet || (!r.count && isatty(STDOUT_FILENO));
     q.progress = (struct cli_progress){ .total = keys_total(q.input), .shown_ns = silent ? -1 : 0 };
     relay_run(&(struct relay){ .input = q.input,
@@ -441,8 +428,10 @@ int main(int argc, char **argv)
     int status = conclude(&q, keys_errors(q.input));
     keys_free(q.input);
     key_list_free(q.unless);
-    free(r.lists.list);
-    free(r.given.list);
+    names_free(&r.lists);
+    names_free(&r.given);
+    names_free(&r.inputs);
     filters_close(&r.filters);
+    names_free(&r.filter_names);
     return status;
 }

@@ -30,7 +30,8 @@ static void *grow(void *list, size_t count, size_t size)
 
 void filters_name(struct filters *fs, const char *path)
 {
-    fs->list = grow(fs->list, fs->count + 1, sizeof(*fs->list));
+    if ((fs->count & (fs->count - 1)) == 0)
+        fs->list = grow(fs->list, 2 * fs->count + 1, sizeof(*fs->list));
     fs->list[fs->count++] = (struct filters_one){ .path = path };
 }
 
@@ -39,17 +40,18 @@ static bool same_digests(const struct filters_one *a, const struct filters_one *
     return a->seed == b->seed && a->folds == b->folds;
 }
 
-/* Behind the last one of the same digests. */
-static void insert(struct filters *fs, size_t filter)
+static const struct filters_one *compared;
+
+/* By their digests, then as they were named. */
+static int by_digests(const void *a, const void *b)
 {
-    size_t at = filter;
-    for (size_t i = 0; i < filter; i++) {
-        if (same_digests(&fs->list[fs->order[i]], &fs->list[filter]))
-            at = i + 1;
-    }
-    for (size_t i = filter; i > at; i--)
-        fs->order[i] = fs->order[i - 1];
-    fs->order[at] = filter;
+    const size_t i = *(const size_t *)a, j = *(const size_t *)b;
+    const struct filters_one *x = &compared[i], *y = &compared[j];
+    if (x->seed != y->seed)
+        return x->seed < y->seed ? -1 : 1;
+    if (x->folds != y->folds)
+        return x->folds < y->folds ? -1 : 1;
+    return i < j ? -1 : i > j;
 }
 
 /* Text for filters of both kinds is folded for each that needs it, else when it is read. */
@@ -79,7 +81,9 @@ void filters_open(struct filters *fs, unsigned flags, struct keys_options *keys)
     }
     choose_folding(fs, keys);
     for (size_t i = 0; i < fs->count; i++)
-        insert(fs, i);
+        fs->order[i] = i;
+    compared = fs->list;
+    qsort(fs->order, fs->count, sizeof(*fs->order), by_digests);
 }
 
 uint64_t filters_seed(const struct filters *fs)

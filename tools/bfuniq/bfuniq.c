@@ -6,6 +6,7 @@
 #include "bfuniq/seen.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
+#include "cli/names.h"
 #include "filters/key_kind.h"
 #include "filters/params.h"
 #include "filters/report.h"
@@ -27,8 +28,7 @@ enum {
     MOST_GENERATIONS = 1000
 };
 struct request {
-    char *const *inputs;
-    int inputs_count;
+    struct names inputs;
     struct keys_options keys;
     struct seen seen;
     uint64_t generations;
@@ -58,6 +58,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            .value = OPTIONS_A_TEXT),
     OPTIONS_TITLE("Input:"),
     KEYS_ALL_OPTIONS(struct request, keys, "json"),
+    NAMES_FROM_OPTION(struct request, inputs),
     OPTIONS_TITLE("Filter:"),
     OPTION('n', "capacity", "N",
            "initial room for N distinct keys (default 1M; with --every TIME 10M)",
@@ -149,8 +150,7 @@ static void parse(struct request *r, int argc, char **argv)
     check_memory_options(r);
     keys_options_check(&r->keys);
     key_kind_record(&r->seen.plan.params, &r->keys);
-    r->inputs = argv + first;
-    r->inputs_count = argc - first;
+    names_read(&r->inputs, argv + first, argc - first);
 }
 
 /* --------------------------------------------------------------------------------------- output */
@@ -218,16 +218,16 @@ static void check_output_file(struct request *r)
     int mode = fcntl(STDOUT_FILENO, F_GETFL);
     if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY)
         cli_fail(EBADF, "cannot write to standard output");
-    same_file_check_inputs("-", r->inputs, r->inputs_count);
+    same_file_check_inputs("-", r->inputs.list, r->inputs.count);
     if (r->seen.path != NULL)
-        same_file_check_inputs(r->seen.path, r->inputs, r->inputs_count);
-    report_open(&r->report, r->inputs, r->inputs_count, r->seen.path,
+        same_file_check_inputs(r->seen.path, r->inputs.list, r->inputs.count);
+    report_open(&r->report, r->inputs.list, r->inputs.count, r->seen.path,
                 r->count ? NULL : "the lines");
     if (r->others.file.path == NULL)
         return;
     if (report_wanted(&r->report))
         same_file_check_outputs(r->report.file.path, r->others.file.path);
-    same_file_check_inputs(r->others.file.path, r->inputs, r->inputs_count);
+    same_file_check_inputs(r->others.file.path, r->inputs.list, r->inputs.count);
     same_file_check_outputs(r->others.file.path, "-");
     if (r->seen.path != NULL) {
         same_file_check_outputs(r->others.file.path, r->seen.path);
@@ -328,7 +328,7 @@ int main(int argc, char **argv)
     seen_watch(&r.seen, 0);
     lost_begin(&r.lost, r.seen.f);
 
-    struct keys *input = keys_new(&r.keys, r.inputs, r.inputs_count);
+    struct keys *input = keys_new(&r.keys, r.inputs.list, r.inputs.count);
     filter_lines(&r, input);
     tell_counts(&r);
     if (keys_errors(input) == 0)
@@ -344,5 +344,6 @@ int main(int argc, char **argv)
 
     bool trouble = keys_errors(input) > 0;
     keys_free(input);
+    names_free(&r.inputs);
     return trouble ? CLI_TROUBLE : 0;
 }

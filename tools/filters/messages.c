@@ -86,6 +86,11 @@ void message_cannot_open(const char *path, const struct bloomfile_open_report *r
             path);
     if (error == EBUSY)
         cli_fail(0, "cannot open %s: it is being sealed", path);
+    if (error == ENOMEM)
+        cli_fail(0,
+                 "cannot open %s: %s (if there are more than 30,000 files, use fewer at a time, or"
+                 " raise vm.max_map_count)",
+                 path, words);
     message_fail(error, "cannot open", path);
 }
 

@@ -404,16 +404,58 @@ class Names(ToolTest):
         self.assertIn(name, os.listdir(os.fsencode(self.folder)))
 
 
+class Embedded(ToolTest):
+    """--embedded: an image with a header of 512 bytes, which every tool reads as a file."""
+
+    def test_every_tool_reads_it(self):
+        keys = numbered(1996)
+        self.write("keys", lines(*keys))
+        for layout, size in ("blocked", 3012), ("classic", 2948), ("counting", 10124), ("ribbon", 2308):
+            image = self.create("-q", "-l", layout, "--embedded", "keys", name="small")
+            self.assertEqual(len(image), size)
+            self.assertEqual(self.output("bfcreate", "-l", layout, "--embedded", "-", "keys"), image)
+            self.assertEqual(self.query("small", "keys"), keys)
+            self.assertLess(len(self.query("small", stdin=lines(*numbered(10_000, "absent ")))), 250)
+            self.output("bfinspect", "-q", "--verify", "--keys", "keys", "small")
+            self.create("-q", "-l", layout, "keys", name="file")
+            if layout in ("blocked", "classic"):
+                self.output("bfmerge", "-q", "-f", "--discard", "merged", "small")
+                self.output("bfmerge", "-q", "-f", "--discard", "other", "-", stdin=image + image)
+                self.output("bfseal", "-q", "-f", "--discard", "small", "sealed")
+                for name in "merged", "other", "sealed":
+                    self.assertEqual(self.query("-v", name, "keys", status=1), [])
+        self.write("broken", craft.flip(self.read("small"), 700))
+        self.assertEqual(self.output("bfquery", "-vc", "broken", "keys", status=2,
+                                     says=b"bfquery: broken: 1 page damaged: keys on it were treated as present\n"), b"0\n")
+        self.write("cut", self.read("small")[:-1])
+        self.assertIn("truncated", self.trouble("bfquery", "cut", "keys"))
+
+    def test_it_is_made_whole_and_replaces_what_a_file_may_replace(self):
+        self.write("keys", lines("a"))
+        self.write("text", b"not a filter")
+        self.create("-q", "--embedded", "keys", name="filter")
+        old = self.read("filter")
+        before = self.snapshot()
+        for words, says in ((["filter", "keys"], "File exists"), (["-f", "text", "keys"], "it is not a filter"), (["no/such", "keys"], "No such file"),
+                            (["-f", "filter", "missing"], "cannot read missing"), (["--slice", "1/2", "-n9", "new", "keys"], "--embedded"),
+                            (["--live", "-n9", "new"], "--embedded")):
+            self.assertIn(says, self.trouble("bfcreate", "--embedded", *words))
+            self.assertEqual(self.snapshot(), before)
+        self.assertEqual(self.read("filter"), old)
+        with open("/dev/full", "wb") as full:
+            self.assertEqual(self.run_tool("bfcreate", "--embedded", "-", "keys", stdout=full).returncode, 2)
+
+
 class DryRun(ToolTest):
     def dry(self, *options):
         printed = self.output("bfcreate", "--dry-run", *options).decode()
-        return {name: rest.split()[0] for name, rest in (line.split(None, 1) for line in printed.splitlines())}
+        return dict(line.split(None, 1) for line in printed.split("every layout")[0].splitlines())
 
     def assert_made(self, *options, keys=()):
         said = self.dry(*options)
         self.output("bfcreate", "-qf", *options, "made.bloom", stdin=lines(*keys))
         header, size = (self.inspected("made.bloom")[name] for name in ("header", "size"))
-        self.assertEqual([said[name] for name in ("layout", "m", "capacity", "size")],
+        self.assertEqual([said[name].split()[0] for name in ("layout", "m", "capacity", "size")],
                          [str(value) for value in (header["layout"], header["m"], header["capacity"], size)], options)
         self.assertEqual(said.get("k", "0"), str(header["k"]))
 
@@ -421,6 +463,8 @@ class DryRun(ToolTest):
         for options in ("-n1000",), ("-n5k", "-p0.1%", "-lclassic"), ("-n3k", "-lcounting"), ("-n9k", "-lribbon"), \
                 ("-n20k", "--slice", "2/3"), ("-n9k", "-m80k", "-k3"):
             self.assert_made(*options, keys=numbered(500))
+        for layout in "blocked", "classic", "counting", "ribbon":
+            self.assert_made("-n2k", "-l", layout, "--embedded", keys=numbered(500))
         for options in ("-n1000",), ("-m80k",), ("--grow",), ("-n5k", "--generations=3", "--every=1h"):
             self.assert_made("--live", *options)
 
@@ -431,7 +475,31 @@ class DryRun(ToolTest):
                          self.output("bfcreate", "--dry-run", "-n10"))
         self.assertEqual(self.snapshot(), before)
         self.assertIn("-n/--capacity or -m/--bits", self.trouble("bfcreate", "--dry-run", "old.bloom"))
-        self.assertIn("2^64", self.trouble("bfcreate", "--dry-run", "-n10", "-p1e-20"))
+
+    def test_without_a_layout_each_one_is_shown(self):
+        for options in ("-n1000",), ("-n5k", "-p", "1e-6"), ("-n1000", "--embedded"), ("-n9k", "-m80k", "-k3"), ("-n1000", "--live"), \
+                ("-n9k", "--slice", "1/2"), ("-n1000", "--live", "--grow"):
+            rows = self.output("bfcreate", "--dry-run", *options).decode().split("every layout", 1)[1].splitlines()[1:]
+            none = {"--slice": ["classic", "counting", "ribbon"], "--grow": ["counting", "ribbon"], "--live": ["ribbon"],
+                    "-k3": ["ribbon"]}
+            left_out = next((layouts for option, layouts in none.items() if option in options), [])
+            self.assertEqual([row.split()[0] for row in rows], [name for name in ("blocked", "classic", "counting", "ribbon")
+                                                                if name not in left_out], options)
+            for row in rows:
+                layout, bits, k, rate, size = row.split()[:5]
+                said = self.dry("-l", layout, *options)
+                self.assertEqual([bits, k, rate, size], [said["bits"].split()[-1], said.get("k", "-"), said["expected"].split()[1].strip(","), said["size"].split()[0]])
+        self.assertIn("ribbon         cannot reach the rate", self.output("bfcreate", "--dry-run", "-n9", "-p1e-12").decode())
+
+    def test_what_creation_refuses_is_refused(self):
+        self.write("keys", lines(*numbered(1000)))
+        for options in (["-n1000", "-m1000", "-p0.1%"], ["-n1000", "--slice", "1/9"], ["-n10", "-p1e-20"], ["-n1000", "-p1e-12", "-lribbon"],
+                        ["-n1000", "-m1000", "-p0.1%", "--live"], ["--grow", "--live", "-n100", "-p1e-18"]):
+            with self.subTest(options):
+                said = self.trouble("bfcreate", "--dry-run", *options, "made.bloom")
+                self.assertEqual(said, self.trouble("bfcreate", *options, "made.bloom", *[] if "--live" in options else ["keys"])
+                                 .replace("in a filter sized for 1000", "in 1024 bits"))
+        self.output("bfcreate", "-q", "--dry-run", "-n1000", "-m1000", "-p0.1%", "--overfull")
 
 
 if __name__ == "__main__":

@@ -82,10 +82,16 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct create, force)),
     OPTION(0, "allow-empty", NULL, "with --force: replace FILE even if the input has no keys",
            OPTIONS_FLAG(struct create, allow_empty)),
-    OPTION(0, "dry-run", NULL,
-           "print the size and the expected rate of the filter; read no keys and write nothing;"
-           " needs -n or -m",
-           OPTIONS_FLAG(struct create, dry_run)),
+    OPTION(
+        0, "embedded", NULL,
+        "write an image with a header of 512 bytes, not 4096, for small filters and for use inside"
+        " another file",
+        OPTIONS_FLAG(struct create, embedded)),
+    OPTION(
+        0, "dry-run", NULL,
+        "print the size and the expected rate of the filter, and without -l those of each layout;"
+        " read and write nothing; needs -n or -m",
+        OPTIONS_FLAG(struct create, dry_run)),
     REPORT_OPTION(struct create, report),
     OPTIONS_TITLE("Resources:"),
     PARAMS_THREADS(struct create, threads),
@@ -164,7 +170,8 @@ static void check_live(const struct create *c)
         cli_usage("a live filter cannot be written to standard output");
 }
 
-static void parse(struct create *c, int argc, char **argv)
+/* Returns whether the layout was left open. */
+static bool parse(struct create *c, int argc, char **argv)
 {
     const int first = options_parse(&options, c, argc, argv);
     const bool named = first < argc && argv[first][0] != '\0';
@@ -174,8 +181,10 @@ static void parse(struct create *c, int argc, char **argv)
     if (!c->live)
         message_order = "the filter comes first: bfcreate FILE KEYFILE...";
     c->path = named ? argv[first] : "the filter";
-    names_read(&c->inputs, argv + first + named, argc - first - named);
-    if (c->params.layout == 0)
+    if (!c->dry_run)
+        names_read(&c->inputs, argv + first + named, argc - first - named);
+    const bool any_layout = c->params.layout == 0;
+    if (any_layout)
         c->params.layout = BLOOMFILE_LAYOUT_BLOCKED;
     key_kind_record(&c->params, &c->keys);
     check_solved(c);
@@ -183,25 +192,29 @@ static void parse(struct create *c, int argc, char **argv)
     check_slice(c);
     if (c->live)
         check_live(c);
+    if (c->embedded && (c->live || c->params.slices > 0))
+        cli_usage("--embedded is for whole filters of keys, not for %s",
+                  c->live ? "live ones" : "slices");
     if (c->dry_run && report_wanted(&c->report))
         cli_usage("--dry-run and --report are mutually exclusive");
     if (c->dry_run && c->params.capacity == 0 && c->params.bits == 0)
         cli_usage("--dry-run reads no keys: it needs -n/--capacity or -m/--bits");
-    const uint32_t unit = bloomfile_traits_of(c->params.layout)->unit_cells;
-    c->params.bits = (c->params.bits + unit - 1) / unit * unit;
+    c->cells = c->params.bits;
+    c->params.bits = create_whole_units(c, c->params.layout);
     c->summary = !c->quiet && (c->verbose || isatty(STDERR_FILENO));
+    return any_layout;
 }
 
 int main(int argc, char **argv)
 {
     struct create c = { .params = BLOOMFILE_PARAMS_INIT, .keys.key_form.strict = true };
     cli_start(argv[0]);
-    parse(&c, argc, argv);
+    const bool any_layout = parse(&c, argc, argv);
     if (!c.dry_run)
         report_open(&c.report, c.inputs.list, c.inputs.count, c.path,
                     destination_is_stdout(c.path) ? "the filter" : NULL);
     if (c.dry_run)
-        create_dry_run(&c);
+        create_dry_run(&c, any_layout);
     else if (c.live)
         create_live(&c);
     else

@@ -22,11 +22,12 @@ struct create {
     struct names inputs;
     struct bloomfile_params params;
     struct keys_options keys;
+    uint64_t cells;    /* of -m, as given */
     uint64_t memory;   /* bytes; 0: the default */
     uint64_t min_keys; /* fewer different ones are trouble */
     uint32_t threads;  /* 0: the default */
     const char *every; /* N or TIME of a series that forgets; NULL: none */
-    bool dry_run, live, grow, force, allow_empty, overfull, quiet, verbose;
+    bool dry_run, embedded, live, grow, force, allow_empty, overfull, quiet, verbose;
     bool summary; /* for people, on stderr */
     struct report report;
 };
@@ -38,8 +39,12 @@ void create_check_series(struct create *c);
 void create_sealed(struct create *c);
 void create_live(struct create *c);
 
-/* Prints what would be made, and makes nothing. */
-void create_dry_run(const struct create *c);
+/* The cells of -m, rounded up to units of a layout. */
+uint64_t create_whole_units(const struct create *c, uint32_t layout);
+
+/* Prints what would be made, of each layout if `all`, and makes nothing. What cannot be made ends
+ * the program as create_sealed() and create_live() do. */
+void create_dry_run(const struct create *c, bool all);
 
 _Noreturn void create_fail_for_slices(const struct create *c); /* more than there are pages */
 
@@ -48,6 +53,12 @@ _Noreturn void create_fail_for_slices(const struct create *c); /* more than ther
 int create_describe(const struct create *c, uint64_t keys, struct bloomfile_info *info);
 int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
                             struct bloomfile_info *info);
+
+/* Makes a builder, or ends the program. */
+bloomfile_builder *create_builder(const struct create *c, const struct bloomfile_params *params);
+
+/* Ends the program: a filter with as many keys as it is sized for would be over capacity. */
+_Noreturn void create_refuse_size(const struct create *c, const struct bloomfile_info *info);
 
 /* Ends the program: BLOOMFILE_EFULL. */
 _Noreturn void create_refuse_over_capacity(const struct create *c, bloomfile_builder *builder);

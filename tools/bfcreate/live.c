@@ -28,27 +28,6 @@ static void summarize(const struct create *c, const struct bloomfile_info *info)
              forgets ? " each" : "");
 }
 
-static _Noreturn void refuse_over_capacity(const struct create *c,
-                                           const struct bloomfile_params *params)
-{
-    bloomfile_filter *f;
-    char is[32], promised[32];
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    const int error = bloomfile_create_memory(&f, params, BLOOMFILE_OPEN_OVER_CAPACITY);
-    if (error != 0)
-        create_fail(c, error);
-    bloomfile_get_info(f, &info);
-    bloomfile_close(f);
-    const double rate = message_expected(&info, info.capacity);
-    cli_fail(0,
-             "cannot create %s: over capacity: %" PRIu64 " key%s in %" PRIu64
-             " %ss would have a false-positive rate of %s, target %s (use a larger -m, or leave out"
-             " -m; to accept the rate: --overfull)",
-             c->path, info.capacity, cli_s(info.capacity), info.bits,
-             bloomfile_traits_of(info.layout)->cell, cli_percent(is, sizeof(is), rate),
-             cli_percent(promised, sizeof(promised), message_promised(&info)));
-}
-
 void create_live(struct create *c)
 {
     bloomfile_filter *f;
@@ -62,8 +41,8 @@ void create_live(struct create *c)
     int error = bloomfile_create(&f, c->path, &params,
                                  (c->force ? BLOOMFILE_TO_REPLACE : 0) |
                                      (c->overfull ? BLOOMFILE_OPEN_OVER_CAPACITY : 0));
-    if (error == BLOOMFILE_EFULL)
-        refuse_over_capacity(c, &params);
+    if (error == BLOOMFILE_EFULL && create_describe(c, 0, &info) == 0)
+        create_refuse_size(c, &info);
     if (error != 0)
         create_fail(c, error);
     cli_progress_end(&progress);

@@ -19,8 +19,15 @@
 static uint64_t bits_in_file(const struct create *c, const struct bloomfile_size *size)
 {
     const bool solved = bloomfile_traits_of(c->params.layout)->solved;
-    return solved && c->params.bits == 0 ? (size->bits + PAGE_BITS - 1) / PAGE_BITS * PAGE_BITS
-                                         : size->bits;
+    return solved && c->params.bits == 0 && !c->embedded
+               ? (size->bits + PAGE_BITS - 1) / PAGE_BITS * PAGE_BITS
+               : size->bits;
+}
+
+uint64_t create_whole_units(const struct create *c, uint32_t layout)
+{
+    const uint32_t unit = bloomfile_traits_of(layout)->unit_cells;
+    return (c->cells + unit - 1) / unit * unit;
 }
 
 int create_describe(const struct create *c, uint64_t keys, struct bloomfile_info *info)
@@ -37,7 +44,7 @@ int create_describe(const struct create *c, uint64_t keys, struct bloomfile_info
     info->bits = bits_in_file(c, &size);
     info->capacity = size.keys;
     info->fpr = p.fpr > 0 || p.bits > 0 ? p.fpr : CREATE_DEFAULT_FPR;
-    info->image_size = size.file_size;
+    info->image_size = c->embedded ? size.image_size : size.file_size;
     info->keys = keys;
     info->ones = keys; /* any number above 0 will do */
     if (c->params.slices > 0)
@@ -109,6 +116,19 @@ _Noreturn void create_refuse_over_capacity(const struct create *c, bloomfile_bui
              cli_percent(is, sizeof(is), rate),
              cli_percent(promised, sizeof(promised), message_promised(&info)), advice);
     refuse(c, why);
+}
+
+_Noreturn void create_refuse_size(const struct create *c, const struct bloomfile_info *info)
+{
+    char is[32], promised[32];
+    cli_fail(0,
+             "cannot create %s: over capacity: %" PRIu64 " key%s in %" PRIu64
+             " %ss would have a false-positive rate of %s, target %s (use a larger -m, or leave out"
+             " -m; to accept the rate: --overfull)",
+             c->path, info->capacity, cli_s(info->capacity), info->bits,
+             bloomfile_traits_of(info->layout)->cell,
+             cli_percent(is, sizeof(is), message_expected(info, info->capacity)),
+             cli_percent(promised, sizeof(promised), message_promised(info)));
 }
 
 void create_check_useless(const struct create *c, bloomfile_builder *builder)

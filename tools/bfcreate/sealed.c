@@ -2,6 +2,7 @@
  * bfcreate: keys into a builder, and the builder into a file. */
 #include "bfcreate/create.h"
 #include "cli/cli.h"
+#include "cli/whole_file.h"
 #include "filters/destination.h"
 #include "filters/messages.h"
 #include "filters/params.h"
@@ -67,6 +68,18 @@ static void check_size(const struct create *c)
                  "or -l classic)",
                  bloomfile_traits_of(c->params.layout)->name);
     create_fail(c, BLOOMFILE_EUNREACHABLE);
+}
+
+bloomfile_builder *create_builder(const struct create *c, const struct bloomfile_params *params)
+{
+    bloomfile_builder *builder;
+    const int error = bloomfile_builder_new(&builder, params);
+    if (error == BLOOMFILE_EVALUE && strcmp(bloomfile_invalid(), "slices") == 0)
+        create_fail_for_slices(c);
+    if (error != 0)
+        create_fail(c, error);
+    check_size(c);
+    return builder;
 }
 
 /* ----------------------------------------------------------------------------- what it may take */
@@ -189,14 +202,34 @@ static bool has_room(const struct bloomfile_params *params)
            too_large_bytes(params) < (double)disk.f_bavail * (double)disk.f_frsize;
 }
 
+/* An image in memory is embedded. */
+static int write_embedded(const struct create *c, bloomfile_builder *builder)
+{
+    struct bloomfile_destination to = bloomfile_to_memory();
+    int error = bloomfile_builder_write(builder, &to);
+    if (error != 0)
+        return error;
+    if (!destination_is_stdout(c->path))
+        error = whole_file_write(c->path, to.memory, to.size, c->force);
+    else if (!await_write(STDOUT_FILENO, to.memory, to.size))
+        error = errno;
+    bloomfile_free(to.memory);
+    return error;
+}
+
+static int write_file(const struct create *c, bloomfile_builder *builder)
+{
+    struct bloomfile_destination to = destination_of(c->path, c->force);
+    return bloomfile_builder_write(builder, &to);
+}
+
 static void publish(const struct create *c, bloomfile_builder *builder)
 {
     struct cli_progress progress = { .doing = "building the filter ...",
                                      .shown_ns = c->quiet ? -1 : 0 };
     cli_progress_step(&progress);
     destination_check_again(c->path);
-    struct bloomfile_destination to = destination_of(c->path, c->force);
-    int error = bloomfile_builder_write(builder, &to);
+    const int error = (c->embedded ? write_embedded : write_file)(c, builder);
     if (error == BLOOMFILE_EFULL)
         create_refuse_over_capacity(c, builder);
     if (error != 0 && !(error == ENOSPC && destination_is_stdout(c->path) && has_room(&c->params)))
@@ -262,7 +295,6 @@ void create_put_report(struct create *c, const struct bloomfile_info *info, uint
 
 void create_sealed(struct create *c)
 {
-    bloomfile_builder *builder;
     struct bloomfile_params params = c->params;
     struct keys_options keys = c->keys;
     char *folder = NULL;
@@ -272,12 +304,7 @@ void create_sealed(struct create *c)
         folder = folder_of(c->path);
     params.spool = folder;
     share_memory(c, &params, &keys);
-    int error = bloomfile_builder_new(&builder, &params);
-    if (error == BLOOMFILE_EVALUE && strcmp(bloomfile_invalid(), "slices") == 0)
-        create_fail_for_slices(c);
-    if (error != 0)
-        create_fail(c, error);
-    check_size(c);
+    bloomfile_builder *builder = create_builder(c, &params);
     uint64_t read = read_keys(c, &params, &keys, builder);
     check_number_of_keys(c, builder, read);
     create_check_useless(c, builder);
@@ -285,44 +312,4 @@ void create_sealed(struct create *c)
     report(c, builder, read);
     bloomfile_builder_free(builder);
     free(folder);
-}
-
-/* ---- bfcreate --dry-run */
-
-/* Each layer of a series has its part of the rate. */
-static struct create first_layer(const struct create *c)
-{
-    struct create layer = *c;
-    if (c->params.series != 0)
-        layer.params.fpr = too_large_rate(&c->params);
-    return layer;
-}
-
-void create_dry_run(const struct create *c)
-{
-    const struct create one = first_layer(c);
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    char rate[32], target[32] = "", size[32];
-    if (create_describe(&one, 0, &info) != 0)
-        create_fail(c, BLOOMFILE_EUNREACHABLE);
-    const struct bloomfile_traits *traits = bloomfile_traits_of(info.layout);
-    struct bloomfile_info whole = info;
-    if (info.whole_blocks > 0)
-        whole.bits = info.whole_blocks * CREATE_BLOCK_BITS;
-    if (info.fpr > 0)
-        cli_percent(target, sizeof(target), info.fpr);
-    cli_print("layout         %s\n", traits->name);
-    cli_print("m              %" PRIu64 " %ss\n", info.bits, traits->cell);
-    if (!traits->solved)
-        cli_print("k              %" PRIu32 "\n", info.hashes);
-    cli_print("capacity       %" PRIu64 " keys%s\n", info.capacity,
-              c->params.slices > 0 ? " in all slices" : "");
-    cli_print("expected rate  %s%s%s\n",
-              cli_percent(rate, sizeof(rate), message_expected(&whole, whole.capacity)),
-              target[0] != '\0' ? ", target " : "", target);
-    cli_print("size           %" PRIu64 " bytes, %s%s\n", info.image_size,
-              cli_bytes(size, sizeof(size), info.image_size),
-              c->grow                 ? ", then more layers"
-              : c->params.series != 0 ? ", and as much for each generation"
-                                      : "");
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    OPTIONS_MOST = 48,
+    OPTIONS_MOST = 56,
     OPTIONS_USAGES = 5,
     OPTIONS_OPERANDS = 4
 };

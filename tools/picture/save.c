@@ -3,6 +3,7 @@
 #include "picture/picture.h"
 
 #include "cli/cli.h"
+#include "cli/whole_file.h"
 #include "filters/opening.h"
 #include "filters/series.h"
 
@@ -11,13 +12,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#define TEMPORARY ".bloomfile.XXXXXX"
 
 static bool is_stdout(const char *path)
 {
@@ -93,77 +90,6 @@ void picture_check_target(const char *path, bool replace)
         check_new(path);
 }
 
-/* As a file made by open() would have them. */
-static bool set_permissions(int fd)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    return fchmod(fd, 0666 & ~mask) == 0;
-}
-
-static bool fill_temporary(char *temporary, const char *bytes, size_t size)
-{
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool done = set_permissions(fd) && await_write(fd, bytes, size) && fsync(fd) == 0;
-    int error = errno;
-    if (close(fd) != 0 && done) {
-        done = false;
-        error = errno;
-    }
-    if (!done)
-        unlink(temporary);
-    errno = error;
-    return done;
-}
-
-#ifndef RENAME_NOREPLACE /* musl */
-#define RENAME_NOREPLACE (1u << 0)
-static int renameat2(int from, const char *old_name, int to, const char *new_name, unsigned flags)
-{
-    return (int)syscall(SYS_renameat2, from, old_name, to, new_name, flags);
-}
-#endif
-
-/* File systems that cannot refuse an existing name in the renaming itself were asked before. */
-static bool give_name(const char *temporary, const char *path, bool replace)
-{
-    if (!replace && renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
-        return true;
-    if ((replace || errno == EINVAL) && rename(temporary, path) == 0)
-        return true;
-    int error = errno;
-    unlink(temporary);
-    errno = error;
-    return false;
-}
-
-static char *temporary_beside(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    int folder = slash == NULL ? 0 : (int)(slash - path + 1);
-    char *name;
-    if (asprintf(&name, "%.*s" TEMPORARY, folder, path) < 0)
-        cli_fail(ENOMEM, "cannot write %s", path);
-    return name;
-}
-
-/* Signals wait while the temporary file exists. */
-static void replace_file(const char *path, const char *bytes, size_t size, bool replace)
-{
-    char *temporary = temporary_beside(path);
-    sigset_t all, before;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
-    bool done = fill_temporary(temporary, bytes, size) && give_name(temporary, path, replace);
-    int error = errno;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    free(temporary);
-    if (!done)
-        cli_fail(error, "cannot write %s", path);
-}
-
 void picture_save(const char *path, const void *bytes, size_t size, bool replace,
                   const struct stat *keep)
 {
@@ -172,12 +98,9 @@ void picture_save(const char *path, const void *bytes, size_t size, bool replace
         return;
     }
     struct stat now;
-    bool exists = stat(path, &now) == 0;
-    if (exists)
+    if (stat(path, &now) == 0)
         check_existing(path, &now, replace, keep);
-    char *real = exists ? realpath(path, NULL) : strdup(path);
-    if (real == NULL)
-        cli_fail(errno, "cannot write %s", path);
-    replace_file(real, bytes, size, replace);
-    free(real);
+    const int error = whole_file_write(path, bytes, size, replace);
+    if (error != 0)
+        cli_fail(error, "cannot write %s", path);
 }

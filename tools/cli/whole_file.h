@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ * A file that appears whole or not at all. */
+#ifndef TOOLS_CLI_WHOLE_FILE_H
+#define TOOLS_CLI_WHOLE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Writes a file, on disk when it returns. `replace`: instead of an existing file; otherwise that is
+ * EEXIST. A symbolic link is followed. Returns 0 or an errno. */
+int whole_file_write(const char *path, const void *bytes, size_t size, bool replace);
+
+#endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfquery --unless: keys of a list are left out, and no others."""
+"""bfquery --unless and --confirm: keys of a list are left out, or alone are left."""
 
 import os
 import random
@@ -19,7 +19,64 @@ class UnlessTest(ToolTest):
         self.write("list", lines(*IN[10:20], *OUT[10:20]))
 
 
+class Confirm(ToolTest):
+    """A filter with so many false positives that a comparison shows."""
+
+    def setUp(self):
+        super().setUp()
+        self.keys, self.others = numbered(2000), numbered(2000, "absent ")
+        self.write("keys", lines(*self.keys))
+        self.create("-q", "-p", 0.3, "keys", name="filter")
+        self.mixed = [key for pair in zip(self.keys, self.others) for key in pair]
+        self.write("mixed", lines(*self.mixed))
+
+    def confirmed(self, *words, **options):
+        return self.output("bfquery", "--confirm", "keys", *words, **options)
+
+    def test_no_false_positive_is_printed_and_the_order_is_that_of_the_input(self):
+        self.assertGreater(len(self.query("filter", "mixed")), 2400)
+        for words in ["-j1"], ["-j4"]:
+            self.assertEqual(self.confirmed(*words, "filter", "mixed", "mixed"), 2 * lines(*self.keys))
+        self.write("rows", b"".join(b"%d\t%s\n" % row for row in enumerate(self.mixed)))
+        for words, out, status in (
+                (["-c", "mixed"], b"2000\n", 0), (["-q", "mixed"], b"", 0), (["-m", 3, "mixed"], lines(*self.keys[:3]), 0),
+                (["-cm", 3, "mixed"], b"3\n", 0), (["-e", "absent 1", "-e", "key 1"], b"key 1\n", 0), (["-c", "-e", "absent 1"], b"0\n", 1),
+                (["-nH", "mixed"], b"".join(b"mixed:%d:%s\n" % (i + 1, key) for i, key in enumerate(self.mixed) if key in self.keys), 0),
+                (["--field", 2, "rows"], b"".join(b"%d\t%s\n" % (i, key) for i, key in enumerate(self.mixed) if key in self.keys), 0),
+                (["--unless", "keys", "mixed"], b"", 1), (["/dev/null"], b"", 1)):
+            self.assertEqual(self.confirmed("filter", *words, status=status), out, words)
+        self.assertEqual(self.confirmed("--header", "filter", stdin=b"head\nabsent 2\nkey 9\n"), b"head\nkey 9\n")
+        self.create("-q", "-p", 0.3, "-i", "keys", name="folded")
+        self.assertEqual(self.confirmed("folded", stdin=b"KEY 7\nABSENT 7\n" + lines(*self.others)), b"KEY 7\n")
+        self.assertEqual(self.confirmed("--names", "--filter", "filter", stdin=b"key 1\n"), b"filter\tkey 1\n")
+
+    def test_more_hits_than_memory_holds(self):
+        many = numbered(120_000)
+        self.write("keys", lines(*many))
+        self.create("-q", "-p", 0.3, "keys", name="filter")
+        self.write("mixed", lines(*many, *numbered(9000, "absent ")))
+        self.assertEqual(self.confirmed("--memory", "16Mi", "filter", "mixed"), lines(*many))
+
+    def test_a_list_that_lacks_keys_of_the_filter_is_an_error(self):
+        """A true hit would pass for a false positive."""
+        self.write("short", lines(*self.keys[:-1]))
+        result = self.run_tool("bfquery", "--confirm", "short", "filter", "keys")
+        self.assertEqual((result.returncode, result.stdout), (2, lines(*self.keys[:-1])))
+        self.check_message("bfquery", result.stderr, "short has 1999 keys, fewer than the 2000 of filter")
+        for name, says in ("missing", "cannot read missing"), (".", "cannot use .: --confirm may read it several times"), ("filter", "not keys"):
+            self.assertIn(says if name != "filter" else "filter", self.trouble("bfquery", "--confirm", name, "filter", "keys"))
+        for words in ["-v"], ["--mark"], ["-c", "--names"]:
+            self.assertIn("--confirm and", self.trouble("bfquery", "--confirm", "keys", *words, "filter", "keys"))
+        before = self.snapshot()
+        with open(self.folder / "keys", "ab") as out:
+            self.assertEqual(self.run_tool("bfquery", "--confirm", "keys", "filter", "mixed", stdout=out).returncode, 2)
+        self.assertEqual(self.snapshot(), before)
+
+
 class Answers(UnlessTest):
+    def test_keys_of_the_command_line_are_not_in_the_list(self):
+        self.assertEqual(self.query("-e", "key 30", "-e", "key 12", "--unless", "list", "filter"), [b"key 30"])
+
     def test_keys_of_the_list_are_not_printed(self):
         mixed = IN + OUT
         random.Random(3).shuffle(mixed)

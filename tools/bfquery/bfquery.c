@@ -2,6 +2,7 @@
  *
  * bfquery - print the keys that may be, or are certainly not, in a filter or several
  */
+#include "bfquery/confirm.h"
 #include "bfquery/filters.h"
 #include "cli/cli.h"
 #include "cli/names.h"
@@ -19,6 +20,8 @@
 #include <unistd.h>
 
 enum {
+    LEAST_MEMORY = 16 << 20,
+    DEFAULT_MEMORY = 1 << 30,
     PIECE_SIZE = 1 << 18 /* stays in the cache of a core with its keys and digests */
 };
 enum {
@@ -34,6 +37,7 @@ struct request {
     struct keys_options keys;
     unsigned open_flags, threads;
     struct print print;
+    struct confirm confirm;
     bool invert, count, quiet, any;
     uint64_t most; /* keys to print; 0: all */
     bool streams;  /* to a pipe or a terminal, where others use what is printed at once */
@@ -56,6 +60,11 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_CALL(struct request, given, names_add), .value = OPTIONS_A_TEXT),
     OPTION(0, "unless", "LIST", "ignore the keys listed in LIST (exact match); repeatable",
            OPTIONS_CALL(struct request, lists, names_add), .value = OPTIONS_A_FILE),
+    OPTION(0, "confirm", "LIST",
+           "compare hits exactly with the keys listed in LIST, the list that FILE was made from, so"
+           " that there are no false positives",
+           OPTIONS_STRING(struct request, confirm.path, "the name of a file"),
+           .value = OPTIONS_A_FILE),
     OPTIONS_TITLE("Filter:"),
     OPTION(0, "filter", "FILE", "query this filter; repeatable; all operands are then KEYFILEs",
            OPTIONS_CALL(struct request, filter_names, names_add), .value = OPTIONS_A_FILTER),
@@ -92,6 +101,10 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct request, filters.apart)),
     OPTIONS_TITLE("Resources:"),
     PARAMS_THREADS(struct request, threads),
+    OPTION(0, "memory", "SIZE",
+           "with --confirm: memory for matching keys; LIST is read again each time it is full"
+           " (default 1Gi)",
+           OPTIONS_COUNT(struct request, confirm.memory, "bytes", LEAST_MEMORY, UINT64_MAX / 2)),
     OPTIONS_TITLE("Other:"),
     OPTIONS_END,
 };
@@ -176,6 +189,18 @@ static void check_marks(const struct request *r)
         cli_usage("--mark prints every line: use --missing empty");
 }
 
+/* A hit is printed late, once the list was read. */
+static void check_confirm(const struct request *r)
+{
+    const char *other = r->invert                      ? "-v/--invert-match"
+                        : r->print.marks               ? "--mark"
+                        : r->keys.key_form.domains     ? "--domains"
+                        : r->count && r->filters.apart ? "--names with -c/--count"
+                                                       : NULL;
+    if (r->confirm.path != NULL && other != NULL)
+        cli_usage("--confirm and %s are mutually exclusive", other);
+}
+
 static void check_given(struct request *r)
 {
     const struct fields *f = &r->keys.fields;
@@ -226,6 +251,7 @@ static void parse(struct request *r, int argc, char **argv)
     check_standard_input(r);
     check_pipes(r);
     check_marks(r);
+    check_confirm(r);
     check_print(r);
 }
 
@@ -237,6 +263,8 @@ static void check_output(const struct request *r)
     }
     if (r->inputs.count > 0 || reads_standard_input(r))
         same_file_check_inputs("-", r->inputs.list, r->inputs.count);
+    if (r->confirm.path != NULL)
+        same_file_check_inputs("-", &r->confirm.path, 1);
     if (r->lists.count > 0)
         same_file_check_inputs("-", r->lists.list, r->lists.count);
 }
@@ -277,7 +305,7 @@ static int conclude(const struct query *q, unsigned errors)
     const bool damaged = filters_tell_damage(&r->filters, r->invert, &distrusted);
     if (r->quiet && q->matches > 0 && !distrusted)
         return SOME; /* whatever trouble there was */
-    if (damaged || errors > 0)
+    if (damaged || errors > 0 || r->confirm.list_is_short)
         return CLI_TROUBLE;
     return q->matches > 0 ? SOME : NONE;
 }
@@ -309,7 +337,7 @@ static void choose(void *query, struct batch *b)
         b->chosen[i] = b->chosen[i] != invert;
     for (size_t i = 0; i < b->count && q->unless != NULL; i++)
         b->chosen[i] = b->chosen[i] && !key_list_has(q->unless, &b->keys[i]);
-    if (q->request->most == 0)
+    if (q->request->most == 0 && q->request->confirm.path == NULL)
         gather(q, b);
 }
 
@@ -378,11 +406,43 @@ static void check_filters(struct query *q, struct batch *b)
     gather(q, b);
 }
 
+/* Prints the held hits that the list confirms. Returns whether there are enough of them. */
+static bool confirm(struct query *q)
+{
+    struct request *r = q->request;
+    confirm_compare(&r->confirm);
+    if (is_printing(q) && r->streams && filters_distrusted(&r->filters, false))
+        return true;
+    const uint64_t most = r->most > 0 ? r->most - q->matches : UINT64_MAX;
+    q->matches += confirm_take(&r->confirm, most, !is_printing(q));
+    return (r->quiet && q->matches > 0) || (r->most > 0 && q->matches == r->most);
+}
+
+static void hold(struct query *q, struct batch *b)
+{
+    struct confirm *c = &q->request->confirm;
+    b->text_size = 0;
+    if (is_printing(q)) {
+        print_header(&q->request->print, b);
+        cli_write(b->text, b->text_size);
+    }
+    confirm_hold(c, b);
+    const bool is_broken = split_is_broken(&b->split);
+    if ((confirm_is_full(c) || is_broken) && confirm(q))
+        stop(q, b);
+    if (is_broken)
+        (void)conclude(q, 1); /* the caller ends the program */
+}
+
 /* With --quiet the first match ends the program, and with --max-count the last one, though another
  * thread may wait for input. */
 static void answer(void *query, struct batch *b)
 {
     struct query *q = query;
+    if (q->request->confirm.path != NULL) {
+        hold(q, b);
+        return;
+    }
     if (q->request->most > 0)
         choose_first(q, b);
     q->matches += count_chosen(q, b);
@@ -403,7 +463,8 @@ static void answer(void *query, struct batch *b)
 
 int main(int argc, char **argv)
 {
-    struct request r = { .keys = { .keep_going = true, .piece_size = PIECE_SIZE },
+    struct request r = { .confirm.memory = DEFAULT_MEMORY,
+                         .keys = { .keep_going = true, .piece_size = PIECE_SIZE },
                          .threads = params_default_threads() };
     struct query q = { .request = &r };
     cli_start(argv[0]);
@@ -413,8 +474,13 @@ int main(int argc, char **argv)
     filters_open(&r.filters, r.open_flags, &r.keys);
     r.streams = is_stream(STDOUT_FILENO);
     r.filters.unless = q.unless = read_lists(&r);
+    r.confirm.filters = &r.filters;
+    r.confirm.print = &r.print;
+    r.confirm.form = &r.keys;
+    confirm_begin(&r.confirm);
     q.input = keys_new(&r.keys, r.inputs.list, r.inputs.count);
     bool silent = r.quiet || (!r.count && isatty(STDOUT_FILENO));
+    r.confirm.silent = silent;
     q.progress = (struct cli_progress){ .total = keys_total(q.input), .shown_ns = silent ? -1 : 0 };
     relay_run(&(struct relay){ .input = q.input,
                                .seed = filters_seed(&r.filters),
@@ -424,10 +490,13 @@ int main(int argc, char **argv)
                                .work = choose,
                                .finish = answer });
     cli_progress_end(&q.progress);
+    if (r.confirm.path != NULL)
+        (void)confirm(&q);
     keys_tell_skipped(q.input, q.progress.keys, r.quiet);
     int status = conclude(&q, keys_errors(q.input));
     keys_free(q.input);
     key_list_free(q.unless);
+    confirm_end(&r.confirm);
     names_free(&r.lists);
     names_free(&r.given);
     names_free(&r.inputs);

@@ -75,6 +75,16 @@ bool print_tells(const struct print *p);
 /* Puts the chosen lines into b->text, behind the header, if it is the first one. */
 void print_gather(const struct print *p, struct batch *b);
 
+/* The same in parts: the header, if it is the first one; and a line. Those before it were counted
+ * up to a place. */
+struct print_place {
+    uint64_t number; /* of the line there */
+    const uint8_t *counted;
+};
+void print_header(const struct print *p, struct batch *b);
+struct print_place print_start(const struct batch *b);
+void print_line(const struct print *p, struct batch *b, size_t key, struct print_place *at);
+
 /* Ends the program by cli_usage() if the name of a filter looks like the text that follows it. */
 void print_check_names(const struct print *p);
 

@@ -65,28 +65,41 @@ static void put_header(const struct print *p, struct batch *b)
     batch_put(b, b->piece.bytes, b->piece.header);
 }
 
-void print_gather(const struct print *p, struct batch *b)
+void print_header(const struct print *p, struct batch *b)
 {
-    uint64_t number = b->piece.line;
-    const uint8_t *counted = b->piece.bytes;
-    b->text_size = 0;
     if (b->piece.is_first_header)
         put_header(p, b);
+}
+
+struct print_place print_start(const struct batch *b)
+{
+    return (struct print_place){ .number = b->piece.line, .counted = b->piece.bytes };
+}
+
+void print_line(const struct print *p, struct batch *b, size_t key, struct print_place *at)
+{
+    const struct bloomfile_key line = batch_line(b, key);
+    const uint8_t *start = line.data;
+    if (p->numbers)
+        at->number += split_count(&b->split, at->counted, (size_t)(start - at->counted));
+    at->counted = start;
+    if (p->marks)
+        put_text(b, b->chosen[key] ? "1\t" : "0\t");
+    put_place(p, b, at->number);
+    if (p->filters) {
+        put_filters(p, b, key);
+        put_text(b, "\t");
+    }
+    batch_put(b, start, line.size);
+}
+
+void print_gather(const struct print *p, struct batch *b)
+{
+    struct print_place at = print_start(b);
+    b->text_size = 0;
+    print_header(p, b);
     for (size_t i = 0; i < b->count; i++) {
-        if (!b->chosen[i] && !p->marks)
-            continue;
-        const struct bloomfile_key line = batch_line(b, i);
-        const uint8_t *start = line.data;
-        if (p->numbers)
-            number += split_count(&b->split, counted, (size_t)(start - counted));
-        counted = start;
-        if (p->marks)
-            put_text(b, b->chosen[i] ? "1\t" : "0\t");
-        put_place(p, b, number);
-        if (p->filters) {
-            put_filters(p, b, i);
-            put_text(b, "\t");
-        }
-        batch_put(b, start, line.size);
+        if (b->chosen[i] || p->marks)
+            print_line(p, b, i, &at);
     }
 }

@@ -14,7 +14,7 @@ enum {
 
 struct slot {
     bloomfile_digest digest;
-    size_t start; /* of the key in the bytes; 0: the slot is free */
+    size_t start; /* of the key in the bytes, behind its mark; 0: the slot is free */
     size_t size;
 };
 
@@ -22,7 +22,7 @@ struct slot {
 struct key_list {
     struct slot *slots;
     size_t count, slots_size; /* a power of two */
-    uint8_t *bytes;           /* from 1 on: the keys one after the other */
+    uint8_t *bytes;           /* each key behind a byte, its mark */
     size_t end, bytes_size;
 };
 
@@ -72,32 +72,36 @@ static void double_slots(struct key_list *list)
 
 static size_t append(struct key_list *list, const struct bloomfile_key *key)
 {
-    size_t start = list->end;
-    while (list->bytes_size - list->end < key->size) {
+    while (list->bytes_size - list->end <= key->size) {
         uint8_t *bigger = reallocarray(list->bytes, list->bytes_size, 2);
         if (bigger == NULL)
             no_memory(list);
         list->bytes = bigger;
         list->bytes_size *= 2;
     }
-    memcpy(list->bytes + start, key->data, key->size);
+    list->bytes[list->end++] = 0;
+    const size_t start = list->end;
+    if (key->size > 0)
+        memcpy(list->bytes + start, key->data, key->size);
     list->end += key->size;
     return start;
 }
 
-static void add(struct key_list *list, const struct bloomfile_key *key)
+size_t key_list_add(struct key_list *list, const struct bloomfile_key *key)
 {
     bloomfile_digest digest = bloomfile_hash(0, key->data, key->size);
     struct slot *slot = find(list, key, digest);
     if (slot->start != 0)
-        return;
-    *slot = (struct slot){ digest, append(list, key), key->size };
+        return slot->start;
+    const size_t start = append(list, key);
+    *slot = (struct slot){ digest, start, key->size };
     list->count++;
     if (2 * list->count > list->slots_size)
         double_slots(list);
+    return start;
 }
 
-static struct key_list *list_new(void)
+struct key_list *key_list_new(void)
 {
     const struct key_list none = { 0 };
     struct key_list *list = allocate(&none, 1, sizeof(*list));
@@ -105,24 +109,21 @@ static struct key_list *list_new(void)
     list->slots_size = FIRST_SLOTS;
     list->bytes = allocate(list, FIRST_BYTES, 1);
     list->bytes_size = FIRST_BYTES;
-    list->end = 1;
     return list;
 }
 
 struct key_list *key_list_read(struct key_list *list, const struct keys_options *options,
                                char *path)
 {
-    struct keys_options all_or_nothing = *options;
-    all_or_nothing.keep_going = false;
-    all_or_nothing.fields = (struct fields){ 0 }; /* it is a list of keys */
-    struct keys *input = keys_new(&all_or_nothing, &path, 1);
+    const struct keys_options form = keys_options_of_list(options);
+    struct keys *input = keys_new(&form, &path, 1);
     struct bloomfile_key keys[KEYS_BATCH];
     size_t n;
     if (list == NULL)
-        list = list_new();
+        list = key_list_new();
     while ((n = keys_next(input, keys, KEYS_BATCH)) > 0) {
         for (size_t i = 0; i < n; i++)
-            add(list, &keys[i]);
+            (void)key_list_add(list, &keys[i]);
     }
     keys_free(input);
     return list;
@@ -131,6 +132,29 @@ struct key_list *key_list_read(struct key_list *list, const struct keys_options 
 bool key_list_has(const struct key_list *list, const struct bloomfile_key *key)
 {
     return list != NULL && find(list, key, bloomfile_hash(0, key->data, key->size))->start != 0;
+}
+
+void key_list_mark(struct key_list *list, const struct bloomfile_key *key)
+{
+    const struct slot *slot = find(list, key, bloomfile_hash(0, key->data, key->size));
+    if (slot->start != 0)
+        list->bytes[slot->start - 1] = 1;
+}
+
+bool key_list_is_marked(const struct key_list *list, size_t key)
+{
+    return list->bytes[key - 1] != 0;
+}
+
+uint64_t key_list_bytes(const struct key_list *list)
+{
+    return list->end + 2 * list->count * sizeof(struct slot);
+}
+
+void key_list_clear(struct key_list *list)
+{
+    memset(list->slots, 0, list->slots_size * sizeof(*list->slots));
+    list->count = list->end = 0;
 }
 
 void key_list_free(struct key_list *list)

@@ -93,6 +93,16 @@ static inline void keys_options_check(struct keys_options *options)
     options->crlf = options->crlf || options->fields.csv;
 }
 
+/* The same for a file that lists whole keys. An error with it ends the program. */
+static inline struct keys_options keys_options_of_list(const struct keys_options *options)
+{
+    struct keys_options list = *options;
+    list.keep_going = false;
+    list.fields = (struct fields){ 0 };
+    list.given_count = 0;
+    return list;
+}
+
 /* NULL: keys are unchanged. Binary integers are. */
 static inline const struct key_form *keys_options_form(const struct keys_options *options)
 {

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ * Hits that are compared with a list in a file. */
+#include "bfquery/confirm.h"
+#include "cli/cli.h"
+#include "keys/keys.h"
+
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void confirm_begin(struct confirm *c)
+{
+    struct stat st;
+    if (c->path == NULL)
+        return;
+    if (stat(c->path, &st) != 0)
+        cli_fail(errno, "cannot read %s", c->path);
+    if (!S_ISREG(st.st_mode))
+        cli_fail(0, "cannot use %s: --confirm may read it several times (write it to a file)",
+                 c->path);
+    for (size_t i = 0; i < c->filters->count; i++) {
+        if (c->filters->list[i].folds)
+            cli_fail(0, "cannot use --confirm: letter case matters in some filters, not in %s",
+                     c->filters->list[i].path);
+    }
+    c->keys = key_list_new();
+}
+
+static void *room_for(void *memory, size_t *room, size_t wanted, size_t size)
+{
+    if (wanted <= *room)
+        return memory;
+    *room = 2 * wanted;
+    void *more = reallocarray(memory, *room, size);
+    if (more == NULL)
+        cli_fail(ENOMEM, "cannot hold more matching keys (use less --memory)");
+    return more;
+}
+
+void confirm_hold(struct confirm *c, struct batch *b)
+{
+    struct print_place at = print_start(b);
+    for (size_t i = 0; i < b->count; i++) {
+        if (!b->chosen[i])
+            continue;
+        b->text_size = 0;
+        print_line(c->print, b, i, &at);
+        c->text = room_for(c->text, &c->text_room, c->text_size + b->text_size, 1);
+        memcpy(c->text + c->text_size, b->text, b->text_size);
+        c->text_size += b->text_size;
+        c->hits = room_for(c->hits, &c->room, c->count + 1, sizeof(*c->hits));
+        c->hits[c->count++] =
+            (struct confirm_hit){ .key = key_list_add(c->keys, &b->keys[i]), .text = b->text_size };
+    }
+}
+
+/* What is allocated is at most twice that. */
+bool confirm_is_full(const struct confirm *c)
+{
+    const uint64_t used =
+        key_list_bytes(c->keys) + c->text_size + c->count * sizeof(struct confirm_hit);
+    return used > c->memory / 2;
+}
+
+/* A list with fewer keys than the filter is not the one that it was made from: a key that it lacks
+ * would pass for a false positive. */
+static void check_list(struct confirm *c, uint64_t keys)
+{
+    for (size_t i = 0; i < c->filters->count && !c->filters->all && !c->list_is_short; i++) {
+        const struct filters_one *one = &c->filters->list[i];
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        bloomfile_get_info(one->f, &info);
+        if (info.keys_estimated != 0 || keys >= info.keys)
+            continue;
+        c->list_is_short = true;
+        cli_warn(0,
+                 "%s has %" PRIu64 " keys, fewer than the %" PRIu64
+                 " of %s: matching keys that it lacks were left out (use the list that the filter"
+                 " was made from)",
+                 c->path, keys, info.keys, one->path);
+    }
+}
+
+void confirm_compare(struct confirm *c)
+{
+    const struct keys_options form = keys_options_of_list(c->form);
+    struct bloomfile_key keys[KEYS_BATCH];
+    if (c->count == 0)
+        return;
+    struct keys *list = keys_new(&form, &c->path, 1);
+    struct cli_progress progress = { .doing = c->path,
+                                     .total = keys_total(list),
+                                     .shown_ns = c->silent ? -1 : 0 };
+    for (size_t n; (n = keys_next(list, keys, KEYS_BATCH)) > 0;) {
+        for (size_t i = 0; i < n; i++)
+            key_list_mark(c->keys, &keys[i]);
+        progress.keys += n;
+        progress.bytes = keys_bytes(list);
+        cli_progress_step(&progress);
+    }
+    cli_progress_end(&progress);
+    check_list(c, progress.keys);
+    keys_free(list);
+}
+
+uint64_t confirm_take(struct confirm *c, uint64_t most, bool silently)
+{
+    uint64_t taken = 0;
+    const uint8_t *text = c->text;
+    for (size_t i = 0; i < c->count && taken < most; i++) {
+        const bool confirmed = key_list_is_marked(c->keys, c->hits[i].key);
+        if (confirmed && !silently)
+            cli_write(text, c->hits[i].text);
+        taken += confirmed;
+        text += c->hits[i].text;
+    }
+    if (cli_flush_stdout() != 0)
+        cli_close_stdout(); /* reports it */
+    key_list_clear(c->keys);
+    c->count = c->text_size = 0;
+    return taken;
+}
+
+void confirm_end(struct confirm *c)
+{
+    key_list_free(c->keys);
+    free(c->hits);
+    free(c->text);
+}

@@ -88,7 +88,7 @@ class Keys(JsonTest):
             self.assertEqual(self.output("bfquery", "--json", path, "plain", "in"), every, path)
             self.assertEqual(self.output("bfuniq", *EXACT, "--json", path, "in"), lines(*documents), path)
             self.assertIn(b"%d, all present" % (len(rows) + 1),
-                          self.output("bfinspect", "--keys-json", path, "--keys", "in", "plain"), path)
+                          self.output("bfinspect", "--json", path, "--keys", "in", "plain"), path)
             self.create_live("-n", 100, name="live")
             self.output("bfadd", "--json", path, "live", "in")
             self.assertEqual(self.output("bfquery", "-c", "--json", path, "live", "in"), b"%d\n" % (len(rows) + 1), path)
@@ -171,8 +171,7 @@ class Faults(JsonTest):
         for tool, words, stdout in (("bfcreate", ["-j4", "new"], b""), ("bfquery", ["-j4", "plain"], lines(*rows[:50_000])),
                                     ("bfuniq", ["-j4", *EXACT], lines(*rows[:50_000])), ("bfadd", ["live"], b""),
                                     ("bfinspect", ["plain", "--keys"], None), ("bfcommon", ["bad"], b"")):
-            path = "--keys-json" if tool == "bfinspect" else "--json"
-            result = self.run_tool(tool, path, "a", *words, "bad")
+            result = self.run_tool(tool, "--json", "a", *words, "bad")
             self.assertEqual((result.returncode, result.stderr.decode()),
                              (2, f"{tool}: bad: line 50001 {WHOLE} (print it: sed -n 50001p FILE)\n"))
             self.assertIn(result.stdout, [stdout if stdout is not None else result.stdout])

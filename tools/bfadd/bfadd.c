@@ -19,7 +19,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "remove", NULL, "remove each key once instead of adding it (layout counting)",
            OPTIONS_FLAG(struct add, remove)),
     OPTIONS_TITLE("Input:"),
-    KEYS_ALL_OPTIONS(struct add, keys, "json"),
+    KEYS_ALL_OPTIONS(struct add, keys),
     NAMES_FROM_OPTION(struct add, inputs),
     OPTIONS_TITLE("Filter:"),
     OPTION(0, "exact", NULL,

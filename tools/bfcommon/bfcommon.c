@@ -49,7 +49,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_CALL(struct job, others, fields_take), .value = OPTIONS_A_TEXT),
     KEYS_HEADER_OPTION(struct job, form),
     KEYS_CSV_OPTION(struct job, form),
-    KEYS_JSON_OPTION(struct job, form, "json"),
+    KEYS_JSON_OPTION(struct job, form),
     NAMES_FROM_OPTION(struct job, names),
     OPTIONS_TITLE("Output:"),
     OPTION('c', "count", NULL, "print only the number of lines",

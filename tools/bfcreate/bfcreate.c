@@ -55,7 +55,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "slice", "I/N", "build slice I of N, to be joined by 'bfmerge --slices'; needs -n",
            OPTIONS_CALL(struct create, params, take_slice), .value = OPTIONS_A_TEXT),
     OPTIONS_TITLE("Input:"),
-    KEYS_ALL_OPTIONS(struct create, keys, "json"),
+    KEYS_ALL_OPTIONS(struct create, keys),
     NAMES_FROM_OPTION(struct create, inputs),
     OPTION(0, "min-keys", "N", "fail if the input has fewer than N distinct keys",
            OPTIONS_COUNT(struct create, min_keys, NULL, 0, BLOOMFILE_MAX_BITS)),

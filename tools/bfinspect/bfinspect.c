@@ -24,7 +24,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_STRING(struct inspect_options, keys, NULL), .value = OPTIONS_A_FILE),
     OPTIONS_TITLE("Input:"),
     NAMES_FROM_OPTION(struct inspect_options, files),
-    KEYS_ALL_OPTIONS(struct inspect_options, keys_form, "keys-json"),
+    KEYS_ALL_OPTIONS(struct inspect_options, keys_form),
     OPTIONS_TITLE("Filter:"),
     PARAMS_ACCEPT_UNCLEAN(struct inspect_options, open_flags, "FILE"),
     OPTIONS_TITLE("Output:"),

@@ -54,7 +54,7 @@ struct query {
 
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Input:"),
-    KEYS_ALL_OPTIONS(struct request, keys, "json"),
+    KEYS_ALL_OPTIONS(struct request, keys),
     NAMES_FROM_OPTION(struct request, inputs),
     OPTION('e', "key", "KEY", "look up this key; repeatable; standard input is then not read",
            OPTIONS_CALL(struct request, given, names_add), .value = OPTIONS_A_TEXT),

@@ -57,7 +57,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "every", "EVERY", PERIOD_HELP, OPTIONS_STRING(struct request, every, NULL),
            .value = OPTIONS_A_TEXT),
     OPTIONS_TITLE("Input:"),
-    KEYS_ALL_OPTIONS(struct request, keys, "json"),
+    KEYS_ALL_OPTIONS(struct request, keys),
     NAMES_FROM_OPTION(struct request, inputs),
     OPTIONS_TITLE("Filter:"),
     OPTION('n', "capacity", "N",

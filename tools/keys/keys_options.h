@@ -75,15 +75,15 @@ struct keys_options {
     OPTION(0, "csv", NULL, "input is CSV (RFC 4180): comma-separated, fields may be quoted",       \
            OPTIONS_FLAG(request, field.fields.csv))
 
-#define KEYS_JSON_OPTION(request, field, name)                                                     \
-    OPTION(0, name, "PATH", "input is JSON lines; the value at PATH (text, a.b, /a/0) is the key", \
+#define KEYS_JSON_OPTION(request, field)                                                           \
+    OPTION(0, "json", "PATH",                                                                      \
+           "input is JSON lines; the value at PATH (text, a.b, /a/0) is the key",                  \
            OPTIONS_CALL(request, field.fields, json_take_path), .value = OPTIONS_A_TEXT)
 
-/* `json` is the name of that option: in bfinspect, --json is the output. */
-#define KEYS_ALL_OPTIONS(request, field, json)                                                     \
+#define KEYS_ALL_OPTIONS(request, field)                                                           \
     KEYS_OPTIONS(request, field), KEYS_FIELDS_OPTIONS(request, field),                             \
         KEYS_HEADER_OPTION(request, field), KEYS_CSV_OPTION(request, field),                       \
-        KEYS_JSON_OPTION(request, field, json)
+        KEYS_JSON_OPTION(request, field)
 
 /* Ends the program by cli_usage() if they do not go together. */
 static inline void keys_options_check(struct keys_options *options)

@@ -179,7 +179,7 @@ class Faults(JsonTest):
 
     def test_paths_and_options(self):
         names = "a JSON path is names with dots between them, such as a.b, or a JSON Pointer such as /a/b, not "
-        for words, says in ((["--json", ""], names + "''"), (["--json", ".a"], names + "'.a'"), (["--json", "a..b"], names + "'a..b'"),
+        for words, says in ((["--json", ""], names + "''"), (["--json", ".a"], names + "'.a': leave out the first dot"), (["--json", "a..b"], names + "'a..b'"),
                             (["--json", "/a~2"], "/a~2: in a JSON Pointer, write ~0 for '~' and ~1 for '/'"),
                             (["--json", "/a~"], "/a~: in a JSON Pointer, write ~0 for '~' and ~1 for '/'"),
                             *((["--json", "a", *other], f"a JSON path and {other[0]} are mutually exclusive")

@@ -45,7 +45,7 @@ class Recipes(ToolTest):
         self.assertGreaterEqual(sessions.check(self, PARTS[heading], self.folder, self.bin), least)
 
     def test_all_recipes_are_run(self):
-        self.assertEqual(len(PARTS), 10)  # that of Python is a pointer to what the test python runs
+        self.assertEqual(len(PARTS), 11)  # that of Python is a pointer to what the test python runs
         self.assertEqual(sum(len(sessions.scripts(part)) for part in PARTS.values()), TEXT.count("```sh\n"))
 
     def test_passwords(self):
@@ -149,6 +149,15 @@ class Recipes(ToolTest):
         self.write("closure.txt", "".join(f"/nix/store/{name}-glibc-2.38\n" for name in [*hashes[::7], 32 * "k"]).encode().replace(
             b"kkkkk-glibc-2.38", b"kkkkk-my-package-1.0"))
         self.check("A Nix cache", 2)
+
+    @unittest.skipIf("no JSON" in sessions.run("bfuniq --json a </dev/null", "."), "needs libsimdjson-dev")
+    def test_json_and_columns(self):
+        self.write("crawl.jsonl", b'{"id":1,"text":"caf\\u00e9"}\n{"id":2,"text":"caf\xc3\xa9"}\n{"id":3,"text":"tea"}\n{"id":4}\n')
+        self.write("blocked.jsonl", b'{"id":7}\n{"id":"9"}\n')
+        self.write("events.jsonl", b"".join(b'{"event":"order","account":{"id":%d}}\n' % i for i in (7, 8, 9)))
+        self.write("accounts.csv", b'account_id,name\n7,"Doe, Ann"\n8,Bob\n')
+        self.write("orders.csv", b"order,customer\n1,8\n2,10\n3,8\n")
+        self.check("Keys in JSON lines and in columns", 5)
 
     @unittest.skipIf("no JSON" in sessions.run("bfuniq --json a </dev/null", "."), "needs libsimdjson-dev")
     def test_shards(self):

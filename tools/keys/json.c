@@ -52,8 +52,8 @@ static void parse_path(struct json_path *path, char *text)
         size_t size = (size_t)(end - at);
         if (!is_pointer && size == 0)
             cli_usage("a JSON path is names with dots between them, such as a.b, or a JSON Pointer "
-                      "such as /a/b, not '%s'",
-                      text);
+                      "such as /a/b, not '%s'%s",
+                      text, text[0] == '.' ? ": leave out the first dot" : "");
         if (path->count == JSON_STEPS)
             cli_usage("a JSON path has at most %d names", JSON_STEPS);
         size = is_pointer ? unescape(at, size, text) : size;

@@ -13,7 +13,7 @@ build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libdeflate
 ci_packages="dpkg-dev python3 python3-dev python3-setuptools mandoc g++ libsimdjson-dev clang file shared-mime-info libglib2.0-bin
     default-jdk-headless junit4 bash-completion fish zsh"
 # What the nightly tests need more.
-nightly_packages="openmpi-bin cmake e2fsprogs xfsprogs parallel python3-pip python3-wheel python3-distributed python3-pandas libunistring-dev"
+nightly_packages="openmpi-bin cmake e2fsprogs xfsprogs parallel python3-pip python3-wheel python3-distributed python3-pandas libunistring-dev curl"
 
 # need PACKAGE...: installs those that are missing; without root or sudo, prints the command and ends.
 need() {

@@ -188,6 +188,7 @@ class Manual(ToolTest):
         self.write("dos", b"a\r\n" * 9)
         self.write("quoted", b'"a" b\n')
         self.write("zeros", b"a\0b\0")
+        self.write("one-key", b"a\n")
         self.output("bfdelta", "block", "block", "patch")
         self.write("packed", gzip.compress(b"a\n" * 9))
         self.create("-q", "-0", stdin=b"a", name="nul")
@@ -219,7 +220,7 @@ class Manual(ToolTest):
                "bfcreate": ["old keys", "-f keys keys", "-f dos keys", "-p 1e-300 -k 1 -n 1e9 new keys",
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 1536 -p 0.002 new keys", "-f -n 100 new more", "-f new /dev/null", "none /dev/null",
-                            "-f --min-keys 200 new keys", "w dos", "t patch", "z2 zeros", "-0 q keys", "z packed", "u nul",
+                            "-f --min-keys 200 new keys", "w dos", "t patch", "z2 zeros", "-0 q keys", "z packed", "--hex --key-size 20 h one-key", "u nul",
                             "--field 1 v quoted", "-f grows keys", "--live --grow away", "--live -n 1000 -m 1000 -p 0.001 small", "--slice 1/9 -n 9 sliced keys",
                             "-f -n 20000 --slice 1/3 first others"],
                "bffold": ["-v big folded", "exact y", "grows y", "-f --discard block y", "-f --discard --factor 7 big y",

@@ -50,8 +50,8 @@ def version():
 def library_sources():
     """The files that lib/meson.build names."""
     text = (LIBRARY / "lib/meson.build").read_text(encoding="utf-8")
-    files = re.match(r"lib_sources = files\((.*?)\n\)\nlib_deps", text, re.DOTALL)[1]
-    return [str(LIBRARY / "lib" / source) for source in re.findall(r"'([^']+)'", files)]
+    parts = re.search(r"^lib_parts = \{(.*?)^\}", text, re.DOTALL | re.MULTILINE)[1]
+    return [str(LIBRARY / "lib" / source) for source in re.findall(r"'([^']+\.c)'", parts)]
 
 
 class Build(build_ext):

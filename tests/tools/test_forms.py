@@ -163,6 +163,9 @@ class Forms(ToolTest):
         self.assertEqual(ask(*both, "--names", stdin=b"q.a.example.com\nx.net\n"), b"one,two\tq.a.example.com\ntwo\tx.net\n")
         self.write("listed", b"COM.\nexample.com\n")
         self.assertEqual(ask("one", "--unless", "listed", stdin=b"example.com\na.example.com\nx.zip\n"), b"x.zip\n")
+        long = b"x." * 500000 + b"example.com\n"
+        self.assertEqual(ask("one", stdin=long), long)
+        self.assertIn("is not a domain name", self.trouble("bfcreate", "--domains", "new", stdin=b"a." * 600))
         names = lines(*(f"{i}.{i % 7}.example.{'com' if i % 3 else 'net'}" for i in range(3000)))
         wanted = [name for name in names.splitlines(True) if name.endswith(b"com\n")]
         self.assertEqual(ask("one", stdin=names), b"".join(wanted))

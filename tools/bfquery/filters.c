@@ -132,13 +132,16 @@ static void ask_queued(const struct filters_one *one, struct parents *p, bool *h
     p->count = 0;
 }
 
-/* "b.example.com", "example.com" and "com" for "a.b.example.com". */
+/* "b.example.com", "example.com" and "com" for "a.b.example.com". Longer parents than a domain name
+ * can be are left out: a line of dots would take too long. */
 static void ask_parents(const struct filters *fs, const struct filters_one *one,
                         const struct batch *b, bool *hits)
 {
     struct parents p = { .count = 0 };
     for (size_t i = 0; i < b->count; i++) {
         const uint8_t *at = b->keys[i].data, *end = at + b->keys[i].size;
+        if (end - at > KEY_FORM_DOMAIN + 1)
+            at = end - KEY_FORM_DOMAIN - 1;
         while (!hits[i] && (at = memchr(at, '.', (size_t)(end - at))) != NULL) {
             const struct bloomfile_key parent = { ++at, (size_t)(end - at) };
             if (fs->unless != NULL && key_list_has(fs->unless, &parent))

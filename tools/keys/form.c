@@ -177,7 +177,7 @@ static bool is_domain(const uint8_t *name, size_t size)
             return false;
         dot = c == '.';
     }
-    return !dot;
+    return !dot && size <= KEY_FORM_DOMAIN;
 }
 
 static struct fault take_domain(const struct key_form *f, uint8_t *to, struct bloomfile_key *key)

@@ -14,6 +14,10 @@
 #include "keys/fault.h"
 #include "keys/fields.h"
 
+enum {
+    KEY_FORM_DOMAIN = 1024 /* bytes of a domain name at most, escapes and UTF-8 included */
+};
+
 struct key_form {
     bool lower;        /* A to Z become a to z */
     bool hex;          /* the key is the bytes that are written there */

@@ -143,7 +143,8 @@ static void ask_parents(const struct filters *fs, const struct filters_one *one,
         if (end - at > KEY_FORM_DOMAIN + 1)
             at = end - KEY_FORM_DOMAIN - 1;
         while (!hits[i] && (at = memchr(at, '.', (size_t)(end - at))) != NULL) {
-            const struct bloomfile_key parent = { ++at, (size_t)(end - at) };
+            at++;
+            const struct bloomfile_key parent = { at, (size_t)(end - at) };
             if (fs->unless != NULL && key_list_has(fs->unless, &parent))
                 continue;
             p.digests[p.count] = bloomfile_hash(one->seed, parent.data, parent.size);

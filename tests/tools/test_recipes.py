@@ -45,7 +45,7 @@ class Recipes(ToolTest):
         self.assertGreaterEqual(sessions.check(self, PARTS[heading], self.folder, self.bin), least)
 
     def test_all_recipes_are_run(self):
-        self.assertEqual(len(PARTS), 11)  # that of Python is a pointer to what the test python runs
+        self.assertEqual(len(PARTS), 12)  # that of Python is a pointer to what the test python runs
         self.assertEqual(sum(len(sessions.scripts(part)) for part in PARTS.values()), TEXT.count("```sh\n"))
 
     def test_passwords(self):
@@ -83,6 +83,12 @@ class Recipes(ToolTest):
         self.write("ours.sha1", f"{sha1(contents['opt/agent'])}\n{sha1(b'other')}\n".encode())
         self.write("bad.sha1", "".join(f"{sha1(contents[name])}\n" for name in contents if "drop" in name).encode())
         self.check("Known files, in forensics", 8)
+
+    def test_blocklists(self):
+        self.write("hosts.txt", b"# a list\n0.0.0.0 Tracker.example\n" + b"".join(b"0.0.0.0 ads%d.example.net\n" % i for i in range(999)))
+        self.write("dns.log", b"12:00:01 client7 a.ads.Tracker.example.\n12:00:02 client1 example.net\n12:00:03 client2 tracker.example\n"
+                              b"12:00:04 client2 nottracker.example\n")
+        self.check("Domain and mail blocklists", 4)
 
     def test_lines_that_occur_once(self):
         lines = [f"GET /{self.random.randrange(10**9)}" for _ in range(10_000)]

@@ -98,7 +98,7 @@ class Given(QueryTest):
         self.create("-q", "-x4", stdin=b"abcdefgh", name="fours")
         self.assertEqual(self.output("bfquery", "-x4", "-e", "efgh", "-e", "abcd", "fours"), b"efghabcd")
         self.assertIn("'abc' has 3 bytes, not the 4 of -x", self.trouble("bfquery", "-x4", "-e", "abc", "fours"))
-        for words in ["--field", 1], ["--header"], ["--csv", "--field", 1]:
+        for words in ["--field", 1], ["--header"], ["--csv", "--field", 1], ["--json", "a"]:
             self.assertIn("-e/--key gives whole keys", self.trouble("bfquery", *words, "-e", "x", "filter"))
 
     def test_long_ones(self):

@@ -205,7 +205,7 @@ static void check_given(struct request *r)
 {
     const struct fields *f = &r->keys.fields;
     if (r->given.count > 0 && (f->count > 0 || f->header || f->csv))
-        cli_usage("-e/--key gives whole keys: leave out --field, --header and --csv");
+        cli_usage("-e/--key gives whole keys: leave out --field, --header, --csv and --json");
     r->keys.given = r->given.list;
     r->keys.given_count = r->given.count;
 }

@@ -251,6 +251,8 @@ class Common(FieldsTest):
             self.check(*(self.table(2000, values=12) for _ in range(3)), numbers=numbers)
         self.check([b"a\t1", b"a\t2", b"a\t1", b"ab\t3", b"b\t4"], [b"a\tx", b"ab\ty"], numbers=[1])
         self.check([b"a"], [b"b"], numbers=[1])
+        self.write("zeros", b"k\tx\ny\0k\n\tz\0" + b"\x0b\t\x01\0")
+        self.assertEqual(self.output("bfcommon", "-0", "--field", 1, "zeros", "zeros"), b"\x0b\t\x01\0k\tx\ny\0k\n\tz\0")
         self.check([b""], [b""], numbers=[1])
 
     def test_more_files_than_descriptors(self):

@@ -58,7 +58,7 @@ void join_print(const struct job *job, uint64_t before, const struct bloomfile_k
         return;
     if (before == 0)
         join_print_header(job);
-    if (keys_are_made(&job->form))
+    if (keys_are_made(&job->form) && lines_have_escapes(&job->form))
         lines_print(*line);
     else
         cli_write(line->data, line->size);

@@ -271,18 +271,38 @@ static bool is_escaped(uint8_t byte)
     return (byte | 1) == 0x01 || (byte | 1) == 0x0B;
 }
 
+/* Not 0 if a byte of the word is escaped. */
+static uint64_t word_escaped(const uint8_t *bytes)
+{
+    const uint64_t ones = UINT64_MAX / 255;
+    uint64_t word;
+    memcpy(&word, bytes, sizeof(word));
+    const uint64_t low = (word | ones) ^ ones, high = low ^ (ones * 0x0A); /* 0: 00 01, 0A 0B */
+    return (((low - ones) & ~low) | ((high - ones) & ~high)) & (ones << 7);
+}
+
+/* A word at a time; the last one may overlap another. */
 static bool needs_escapes(struct bloomfile_key text)
 {
+    enum {
+        WORD = sizeof(uint64_t)
+    };
     const uint8_t *bytes = text.data;
-    bool any = false;
-    for (size_t i = 0; i < text.size; i++)
+    uint64_t any = text.size < WORD ? 0 : word_escaped(bytes + text.size - WORD);
+    for (size_t i = 0; text.size - i > WORD && text.size > WORD; i += WORD)
+        any |= word_escaped(bytes + i);
+    for (size_t i = 0; i < text.size && text.size < WORD; i++)
         any |= is_escaped(bytes[i]);
-    return any;
+    return any != 0;
 }
 
 static uint8_t *escape(struct bloomfile_key text, uint8_t *to)
 {
     const uint8_t *bytes = text.data;
+    if (text.size > 0 && !needs_escapes(text)) {
+        memcpy(to, bytes, text.size);
+        return to + text.size;
+    }
     for (size_t i = 0; i < text.size; i++) {
         const uint8_t byte = bytes[i], first = byte | 1;
         *to++ = is_escaped(byte) ? first : byte;
@@ -290,6 +310,11 @@ static uint8_t *escape(struct bloomfile_key text, uint8_t *to)
             *to++ = (uint8_t)(byte - first + 2);
     }
     return to;
+}
+
+bool lines_have_escapes(const struct keys_options *form)
+{
+    return form->fields.csv || form->null;
 }
 
 void lines_print(struct bloomfile_key escaped)
@@ -321,9 +346,10 @@ static void make_room_for_escapes(struct lines *l, size_t room)
 static void escape_all(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
                        size_t n)
 {
+    const bool escapes_lines = whole != NULL && lines_have_escapes(&l->form);
     size_t room = 0;
     for (size_t i = 0; i < n; i++)
-        room += 2 * keys[i].size + 1 + (whole != NULL ? 2 * whole[i].size : 0);
+        room += 2 * keys[i].size + 1 + (escapes_lines ? 2 * whole[i].size : 0);
     make_room_for_escapes(l, room);
     uint8_t *to = l->escaped;
     for (size_t i = 0; i < n; i++) {
@@ -331,7 +357,7 @@ static void escape_all(struct lines *l, struct bloomfile_key *keys, struct bloom
         to = escape(keys[i], to);
         *to++ = '\0';
         keys[i] = (struct bloomfile_key){ start, (size_t)(to - start) };
-        if (whole == NULL || !needs_escapes(whole[i]))
+        if (!escapes_lines || !needs_escapes(whole[i]))
             continue;
         start = to;
         to = escape(whole[i], to);

@@ -34,10 +34,13 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
  * keys, their order is that of the bytes. */
 size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max);
 
-/* The same for keys that are fields, with the lines that they are from, without their ends and with
- * escapes, too. */
+/* The same for keys that are fields, with the lines that they are from, without their ends. Lines
+ * may have escapes, too. */
 size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
                         size_t max);
+
+/* Whether the lines may have newlines, and so escapes. */
+bool lines_have_escapes(const struct keys_options *form);
 
 /* Prints such a line, without escapes. */
 void lines_print(struct bloomfile_key escaped);

@@ -52,7 +52,7 @@ static void describe_key(struct fault fault, uint64_t line, struct bloomfile_key
         break;
     case FAULT_DOMAIN:
         snprintf(is, sizeof(is), "is not a domain name");
-        remedy = " (remove comments, wildcards and leading dots; choose a field: --field N "
+        remedy = " (leave out comments, wildcards and leading dots; choose a field: --field N "
                  "--delimiter C)";
         break;
     default:

@@ -8,10 +8,12 @@ misses its target, and 2 if the work could not be done, or an answer is wrong.
 
 import argparse
 import filecmp
+import hashlib
 import json
 import math
 import os
 import pathlib
+import random
 import shutil
 import statistics
 import subprocess
@@ -262,6 +264,79 @@ def common(o):
                  ">peak RSS, MiB", "verdict"], rows)
 
 
+# ---- keys: the forms that keys come in, and answers as programs want them, beside what is used without bloomfile
+
+TIMES_JQ = 20  # as little processor time, at least
+WORDS = 'naïve 東京 😀 say \\"yes\\" line\\nbreak the of a in for filter every plain word'.split(" ")
+PARENTS = """NR == FNR { listed[tolower($0)]; next }
+{ name = tolower($0); do if (name in listed) { n++; next } while (sub(/^[^.]*[.]/, "", name)) } END { print n + 0 }"""
+MARKS = 'NR == FNR { listed[$0]; next } { print ($0 in listed) + 0 "\\t" $0 }'
+
+
+def make_keys(b, documents, lines):
+    """Documents of 2 KB, a tenth of them twice; lines, SHA-1 of each in either case, and names below every other one."""
+    chance = random.Random(38)
+    with open(b.work / "json", "w", encoding="utf-8") as out:
+        for i in range(documents):
+            text = " ".join(chance.choices(WORDS, k=300)) if i % 10 else "again"
+            print(f'{{"id":{i},"meta":{{"lang":"en","score":[1.5,{i}e-3,null]}},"text":"{text}","url":"http://x/{i}"}}', file=out)
+    b.generate(b.work / "lines", lines)
+    b.generate(b.work / "list", lines // 2, 2, 2)
+    with open(b.work / "lines", "rb") as keys, open(b.work / "hex", "w") as out, \
+            open(b.work / "names", "w") as names, open(b.work / "domains", "w") as domains:
+        for i, line in enumerate(keys):
+            digest = hashlib.sha1(line).hexdigest()
+            print(digest.upper() if i % 2 else digest, file=out)
+            print(f"mail.{digest[:2]}.{digest[2:12]}.Example.com", file=names)
+            if i % 2:
+                print(f"{digest[2:12]}.example.com", file=domains)
+
+
+def keys(o):
+    b = Bench(o.scratch(o.folder, o.documents * 2500 + o.lines * 400 + 64000000))
+    make_keys(b, o.documents, o.lines)
+    for name, *words in ("all", "lines"), ("half", "list"), ("sha1", "--hex", "--key-size", "20", "hex"), \
+            ("listed", "--domains", "-p", "1e-6", "domains"):
+        subprocess.run([TOOLS / "bfcreate", "-q", "-f", *words[:-1], b.work / f"{name}.bloom", b.work / words[-1]], check=True)
+
+    def shell(text):
+        return "sh", "-c", f"cd '{b.work}'; PATH='{TOOLS}':$PATH; {text}"
+
+    # Of each job: ours first, then others, and how many times the processor time of ours the second one must take.
+    jobs = [
+        ("json", TIMES_JQ, "bfuniq --json text json", "jq -r .text json", "jq -r '[.text, tojson] | @tsv' json",
+         "bfuniq json"),
+        ("hex", None, "bfcreate -qf --hex --key-size 20 made hex", "xxd -r -p hex | bfcreate -qf -x 20 made -",
+         "bfcreate -qf made hex"),
+        ("lines", None, "bfcreate -qfi made lines", "tr A-Z a-z <lines | bfcreate -qf made -", "bfcreate -qf made lines"),
+        ("names", None, "bfquery --domains -c listed.bloom names", f"awk '{PARENTS}' domains names"),
+        ("lines", None, "bfquery --mark half.bloom lines", f"awk '{MARKS}' list lines"),
+        ("lines", None, "bfquery --confirm list half.bloom lines", "grep -Fxf list lines"),
+    ]
+    said = [subprocess.run(shell(command), capture_output=True, check=True).stdout for command in
+            ("bfquery --confirm list half.bloom lines", "cat list", "bfquery --domains -c listed.bloom names", "wc -l <domains",
+             "bfuniq --json text json | wc -l", "jq .text json | sort -u | wc -l")]
+    for ours, others, more in (said[0], said[1], 0), (*map(int, said[2:4]), o.lines // 1000), (*map(int, said[4:]), 0):
+        if ours != others and not (more and others <= ours <= others + more):
+            trouble(f"an answer is {str(ours)[:60]}, not {str(others)[:60]}")
+    rows = []
+    for path, times, *commands in jobs:
+        b.read(b.work / path)
+        b.runs.clear()
+        for _ in range(o.runs):
+            for command in commands:
+                b.run(command, *shell(command))
+        ours = b.median(commands[0], PROCESSOR)
+        for command in commands:
+            ratio = b.median(command, PROCESSOR) / ours
+            judged = times is not None and command == commands[1]
+            rows.append([f"`{command.replace(PARENTS, '...').replace(MARKS, '...').replace('|', chr(92) + '|')}`",
+                         f"{b.median(command, SECONDS):.3f}", f"{b.median(command, PROCESSOR):.3f}", f"{ratio:.1f}",
+                         f"{b.peak(command):.0f}", verdict(ratio >= times) if judged else ""])
+    print(f"{o.documents} documents of 2 KB; {o.lines} lines, hashes and names; medians of {o.runs} runs\n")
+    print_table(["command", ">seconds", ">processor s", ">of the first of its job", ">peak RSS, MiB", "verdict"], rows)
+
+
 # ---- deltas: bfdelta between two builds of a filter: size, time and memory. Sizes are compared with what changed bits
 # must take: `entropy` is the logarithm of the number of ways to choose so many of all bits; `by block` the same of those
 # blocks, of so many changes in each, and of which cells these are, where only cells that are 0 can be set, and 1 cleared
@@ -345,6 +420,7 @@ CASES = {  # the function, and its numbers: letter, name, usual value, what it i
     "create": (create, [("p", "piped", 10**8, "lines from a pipe"), ("f", "filed", 10**7, "lines from a file"),
                         ("r", "runs", 3, "runs")]),
     "ribbon": (ribbon, [("n", "lines", 10**8, "lines"), ("r", "runs", 3, "runs")]),
+    "keys": (keys, [("d", "documents", 50000, "documents of 2 KB"), ("n", "lines", 10**6, "lines"), ("r", "runs", 5, "runs")]),
     "deltas": (deltas, [("n", "keys", 10**7, "keys in the old filter"), ("r", "runs", 7, "runs")]),
     "common": (common, [("n", "lines", 5 * 10**7, "lines of each file"), ("m", "memory", 512, "MiB of memory")]),
 }

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -51,6 +52,12 @@ class CommandsTest(unittest.TestCase):
         self.assertIn("bfcreate -j 2", done.stdout)
         self.assertEqual(rows["wc -l"]["times as long as wc"], "1.00")
         self.assertGreater(float(rows["grep -F -x -f"]["peak RSS, MiB"]), 0)
+
+    @unittest.skipUnless(shutil.which("jq") and shutil.which("xxd"), "needs jq and xxd")
+    def test_keys(self):
+        rows, done = self.table("keys", "-d", "500", "-n", "5000", "-r", "1", statuses=(0, 1, 2))
+        if "no JSON" not in done.stderr:
+            self.assertEqual(rows["`bfquery --confirm list half.bloom lines`"]["of the first of its job"], "1.0")
 
     def test_usage(self):
         for words in [], ["other"], ["common", "-n", "0"], ["query", "-g", "x"], ["deltas", "-r", "x"]:

@@ -59,10 +59,12 @@ class Confirm(ToolTest):
 
     def test_a_list_that_lacks_keys_of_the_filter_is_an_error(self):
         """A true hit would pass for a false positive."""
-        self.write("short", lines(*self.keys[:-1]))
-        result = self.run_tool("bfquery", "--confirm", "short", "filter", "keys")
-        self.assertEqual((result.returncode, result.stdout), (2, lines(*self.keys[:-1])))
-        self.check_message("bfquery", result.stderr, "short has 1999 keys, fewer than the 2000 of filter")
+        self.create("-q", "-p", 1e-9, "keys", name="exact")
+        for more in b"", lines(b"of another list"):
+            self.write("short", lines(*self.keys[:-1]) + more)
+            result = self.run_tool("bfquery", "--confirm", "short", "exact", "keys")
+            self.assertEqual((result.returncode, result.stdout), (2, lines(*self.keys[:-1])))
+            self.check_message("bfquery", result.stderr, "short has 1999 of the 2000 keys of exact")
         for name, says in ("missing", "cannot read missing"), (".", "cannot use .: --confirm may read it several times"), ("filter", "not keys"):
             self.assertIn(says if name != "filter" else "filter", self.trouble("bfquery", "--confirm", name, "filter", "keys"))
         for words in ["-v"], ["--mark"], ["-c", "--names"]:

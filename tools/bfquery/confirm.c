@@ -27,6 +27,9 @@ void confirm_begin(struct confirm *c)
                      c->filters->list[i].path);
     }
     c->keys = key_list_new();
+    c->known = calloc(c->filters->count, sizeof(*c->known));
+    if (c->known == NULL)
+        cli_fail(ENOMEM, "cannot start");
 }
 
 static void *room_for(void *memory, size_t *room, size_t wanted, size_t size)
@@ -65,22 +68,29 @@ bool confirm_is_full(const struct confirm *c)
     return used > c->memory / 2;
 }
 
-/* A list with fewer keys than the filter is not the one that it was made from: a key that it lacks
- * would pass for a false positive. */
-static void check_list(struct confirm *c, uint64_t keys)
+/* How many keys of the list each filter may have. */
+static void count_known(const struct confirm *c, const struct bloomfile_key *keys, size_t n)
+{
+    for (size_t i = 0; i < c->filters->count && !c->filters->all; i++)
+        c->known[i] += bloomfile_contains_many(c->filters->list[i].f, keys, n, NULL);
+}
+
+/* A list with fewer keys of the filter than the filter has is not the one that it was made from: a
+ * key that the list lacks would pass for a false positive. */
+static void check_list(struct confirm *c)
 {
     for (size_t i = 0; i < c->filters->count && !c->filters->all && !c->list_is_short; i++) {
         const struct filters_one *one = &c->filters->list[i];
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
         bloomfile_get_info(one->f, &info);
-        if (info.keys_estimated != 0 || keys >= info.keys)
+        if (info.keys_estimated != 0 || c->known[i] >= info.keys)
             continue;
         c->list_is_short = true;
         cli_warn(0,
-                 "%s has %" PRIu64 " keys, fewer than the %" PRIu64
-                 " of %s: matching keys that it lacks were left out (use the list that the filter"
-                 " was made from)",
-                 c->path, keys, info.keys, one->path);
+                 "%s has %" PRIu64 " of the %" PRIu64
+                 " keys of %s: matching keys that it lacks were left out (use the list that the"
+                 " filter was made from)",
+                 c->path, c->known[i], info.keys, one->path);
     }
 }
 
@@ -94,7 +104,9 @@ void confirm_compare(struct confirm *c)
     struct cli_progress progress = { .doing = c->path,
                                      .total = keys_total(list),
                                      .shown_ns = c->silent ? -1 : 0 };
+    memset(c->known, 0, c->filters->count * sizeof(*c->known));
     for (size_t n; (n = keys_next(list, keys, KEYS_BATCH)) > 0;) {
+        count_known(c, keys, n);
         for (size_t i = 0; i < n; i++)
             key_list_mark(c->keys, &keys[i]);
         progress.keys += n;
@@ -102,7 +114,7 @@ void confirm_compare(struct confirm *c)
         cli_progress_step(&progress);
     }
     cli_progress_end(&progress);
-    check_list(c, progress.keys);
+    check_list(c);
     keys_free(list);
 }
 
@@ -127,6 +139,7 @@ uint64_t confirm_take(struct confirm *c, uint64_t most, bool silently)
 void confirm_end(struct confirm *c)
 {
     key_list_free(c->keys);
+    free(c->known);
     free(c->hits);
     free(c->text);
 }

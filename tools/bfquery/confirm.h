@@ -26,6 +26,7 @@ struct confirm {
     size_t count, room;
     uint8_t *text; /* to be printed for the hits, one after the other */
     size_t text_size, text_room;
+    uint64_t *known;    /* for each filter: how many keys of the list it may have */
     bool list_is_short; /* which has been reported: keys of a filter are not in the list */
 };
 

@@ -94,6 +94,13 @@ class Keys(JsonTest):
             self.assertEqual(self.output("bfquery", "-c", "--json", path, "live", "in"), b"%d\n" % (len(rows) + 1), path)
             os.unlink(self.folder / "live")
 
+    def test_with_marks_a_blank_line_lacks_the_value(self):
+        self.create("-q", *EXACT, stdin=b"a\n", name="filter")
+        stdin, marked = b' \n{"k":"a"}\n\n', b'0\t \n1\t{"k":"a"}\n0\t\n'
+        self.assertEqual(self.output("bfquery", "--mark", "--json", "k", "--missing", "empty", "filter", stdin=stdin), marked)
+        self.assertIn("in line 1, the value at the JSON path is missing",
+                      self.trouble("bfquery", "--mark", "--json", "k", "filter", stdin=stdin))
+
     def test_lines_and_pieces_of_any_length(self):
         """Lines end at each distance from the end of the memory, and one is longer than a piece."""
         chance = random.Random(7)

@@ -174,7 +174,7 @@ static void check_pipes(const struct request *r)
 }
 
 /* Each line has one mark, so that a program that waits for it goes on. */
-static void check_marks(const struct request *r)
+static void check_marks(struct request *r)
 {
     const char *other = r->invert     ? "-v/--invert-match"
                         : r->count    ? "-c/--count"
@@ -187,6 +187,7 @@ static void check_marks(const struct request *r)
         cli_usage("--mark and %s are mutually exclusive", other);
     if (r->keys.fields.missing == FIELDS_SKIP)
         cli_usage("--mark prints every line: use --missing empty");
+    r->keys.fields.blank = true;
 }
 
 /* A hit is printed late, once the list was read. */

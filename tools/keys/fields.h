@@ -44,6 +44,7 @@ struct fields {
     bool header;        /* the first record of an input is none */
     const struct json_path
         *json;  /* records are JSON documents (json.h): of their value at this path */
+    bool blank; /* of which a blank line is one, without a value; else it is no record */
     bool named; /* until header_find_columns(): the `count` columns are these, and no steps */
     struct fields_name {
         const uint8_t *bytes;

@@ -324,7 +324,7 @@ struct fault json_find(struct json_parser *j, const struct fields *f, const uint
     found found;
     const error_code error = j->find(f->json, reinterpret_cast<const char *>(start),
                                      static_cast<size_t>(end - start), found);
-    if (error != SUCCESS)
+    if (error != SUCCESS && !(error == EMPTY && f->blank))
         return fault_of(error);
     if (found.what != FAULT_NONE && f->missing != FIELDS_EMPTY)
         return { FAULT_NO_VALUE, found.what };

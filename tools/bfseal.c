@@ -228,7 +228,7 @@ int main(int argc, char **argv)
     struct request r = { .metadata = PARAMS_METADATA_INIT };
     cli_start(argv[0]);
     parse(&r, argc, argv);
-    report_open(&r.report, NULL, 0, r.dest, NULL);
+    report_open(&r.report, NULL, r.dest, NULL);
     cli_catch_bus_error(r.path);
     if (r.dest == NULL)
         seal_in_place(&r);

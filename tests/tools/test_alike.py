@@ -218,6 +218,7 @@ class Report(ToolTest):
         self.write("keys", lines(*numbered(3000), *numbered(10)))
         self.create("-q", "-m", 512 * 120, "-n", 3000, "keys", name="filter")
         self.create_live("-n", 100)
+        self.write("names", b"keys\n")
 
     def test_it_has_the_documented_members_and_the_facts_of_bfinspect(self):
         for tool, words, members in self.RUNS:
@@ -247,6 +248,7 @@ class Report(ToolTest):
                 (["bfmerge", "--report", "r", "-", "filter"], "--report needs a file for DEST"),
                 (["bfuniq", "--report", "keys", "keys"], "cannot read keys: it is also the output"),
                 (["bfcreate", "--report", "keys", "new", "keys"], "cannot read keys: it is also the output"),
+                (["bfcreate", "--report", "names", "new", "--files-from", "names"], "cannot read names: it is also the output"),
                 (["bfcreate", "--report", "new", "new", "keys"], "cannot write two outputs to one file"),
                 (["bfuniq", "--repeated-to", "r", "--report", "r", "keys"], "cannot write two outputs to one file"),
                 (["bfinspect", "--report", "filter", "filter"], "cannot write the report to filter: it is a filter"),
@@ -255,6 +257,9 @@ class Report(ToolTest):
             before = self.snapshot()
             self.assertIn(says, self.trouble(*words))
             self.assertEqual(self.snapshot(), before, words)
+        for words in ["bfuniq"], ["bfcreate", "new"]:
+            with open(self.folder / "keys", "rb") as keys:
+                self.assertIn("cannot read standard input, keys: it is", self.trouble(*words, "--report", "keys", stdin=keys))
 
     def test_a_run_that_fails_leaves_an_old_one(self):
         self.write("report", b"old")

@@ -211,7 +211,7 @@ int main(int argc, char **argv)
     cli_start(argv[0]);
     const bool any_layout = parse(&c, argc, argv);
     if (!c.dry_run)
-        report_open(&c.report, c.inputs.list, c.inputs.count, c.path,
+        report_open(&c.report, &c.inputs, c.path,
                     destination_is_stdout(c.path) ? "the filter" : NULL);
     if (c.dry_run)
         create_dry_run(&c, any_layout);

@@ -315,7 +315,7 @@ static void describe(struct request *r)
     struct cli_page page;
     if (same_file_is("-", r->patch))
         cli_fail(0, "cannot write to standard output: it is the patch");
-    report_open(&r->report, NULL, 0, NULL, NULL);
+    report_open(&r->report, NULL, NULL, NULL);
     if (report_wanted(&r->report) && same_file_is(r->report.file.path, r->patch))
         cli_fail(0, "cannot write the report to %s: it is the patch", r->report.file.path);
     const struct bloomfile_source patch = open_patch(r->patch);

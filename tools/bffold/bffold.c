@@ -248,7 +248,7 @@ int main(int argc, char **argv)
     cli_catch_bus_error(r.path);
     f = opening_must(r.path, r.open_flags, OPENING_ANY);
     message_if_series("fold", r.path, f);
-    report_open(&r.report, NULL, 0, r.dest,
+    report_open(&r.report, NULL, r.dest,
                 r.svg != NULL && destination_is_stdout(r.svg) ? "the image" : NULL);
     if (report_wanted(&r.report) && r.svg != NULL)
         same_file_check_outputs(r.report.file.path, r.svg);

@@ -125,7 +125,8 @@ static void check_outputs(struct inspect_options *o, char *const *files, int cou
             same_file_check_inputs(outputs[i], &o->keys, 1);
     if (outputs[0] != NULL && outputs[1] != NULL && !is_stdout(outputs[1]))
         same_file_check_outputs(outputs[1], outputs[0]);
-    report_open(&o->report, &o->keys, o->keys != NULL ? 1 : 0, outputs[1], NULL);
+    const struct names keys = { .list = &o->keys, .count = 1 };
+    report_open(&o->report, o->keys != NULL ? &keys : NULL, outputs[1], NULL);
 }
 
 static void parse(struct inspect_options *o, int argc, char **argv)

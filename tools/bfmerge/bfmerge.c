@@ -316,7 +316,7 @@ int main(int argc, char **argv)
         same_file_check_inputs(r.dest, r.sources.files, r.sources.files_count);
     const struct merge_dest dest = dest_of(&r);
     merge_dest_check_names(&dest);
-    report_open(&r.report, r.sources.list, r.sources.count, r.dest, NULL);
+    report_open(&r.report, &r.sources, r.dest, NULL);
     open_sources(&r, &sources);
     merge_dest_check(&dest, &sources);
     check_layout(&r, &sources);

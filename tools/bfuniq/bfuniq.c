@@ -221,8 +221,7 @@ static void check_output_file(struct request *r)
     same_file_check_inputs("-", r->inputs.list, r->inputs.count);
     if (r->seen.path != NULL)
         same_file_check_inputs(r->seen.path, r->inputs.list, r->inputs.count);
-    report_open(&r->report, r->inputs.list, r->inputs.count, r->seen.path,
-                r->count ? NULL : "the lines");
+    report_open(&r->report, &r->inputs, r->seen.path, r->count ? NULL : "the lines");
     if (r->others.file.path == NULL)
         return;
     if (report_wanted(&r->report))

@@ -14,15 +14,17 @@ static bool is_stdout(const struct report *r)
     return strcmp(r->file.path, "-") == 0;
 }
 
-void report_open(struct report *r, char *const *inputs, int count, const char *output,
+void report_open(struct report *r, const struct names *inputs, const char *output,
                  const char *holds)
 {
     if (!report_wanted(r))
         return;
     if (is_stdout(r) && holds != NULL)
         cli_usage("--report takes the name of a file: standard output has %s", holds);
-    if (count > 0)
-        same_file_check_inputs(r->file.path, inputs, count);
+    if (inputs != NULL)
+        same_file_check_inputs(r->file.path, inputs->list, inputs->count);
+    if (inputs != NULL && inputs->files_count > 0)
+        same_file_check_inputs(r->file.path, inputs->files, inputs->files_count);
     if (output != NULL)
         same_file_check_outputs(r->file.path, output);
     if (holds != NULL)

@@ -6,6 +6,7 @@
 #define TOOLS_FILTERS_REPORT_H
 
 #include "cli/json.h"
+#include "cli/names.h"
 #include "filters/side_file.h"
 
 #include <bloomfile_inspect.h>
@@ -25,9 +26,11 @@ static inline bool report_wanted(const struct report *r)
     return r->file.path != NULL;
 }
 
-/* Before the inputs are read: checks that the file can be written, that it is not an input, and not
- * the tool's output (NULL: none). `holds` is what standard output has; NULL: nothing. */
-void report_open(struct report *r, char *const *inputs, int count, const char *output,
+/* Before the inputs are read. Ends the program if the file cannot be written, or is one of these:
+ *   inputs  files to read, and lists of their names; empty: standard input; NULL: nothing.
+ *   output  the tool's other output; NULL: nothing.
+ * `holds` is what standard output has; NULL: nothing. */
+void report_open(struct report *r, const struct names *inputs, const char *output,
                  const char *holds);
 
 /* Writes an object, and frees it. */

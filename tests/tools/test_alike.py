@@ -251,6 +251,7 @@ class Report(ToolTest):
                 (["bfcreate", "--report", "names", "new", "--files-from", "names"], "cannot read names: it is also the output"),
                 (["bfcreate", "--report", "new", "new", "keys"], "cannot write two outputs to one file"),
                 (["bfuniq", "--repeated-to", "r", "--report", "r", "keys"], "cannot write two outputs to one file"),
+                (["bfuniq", "--filter", "new", "--report", "new.1", "keys"], "--filter new needs that name"),
                 (["bfinspect", "--report", "filter", "filter"], "cannot write the report to filter: it is a filter"),
                 (["bfseal", "--report", "live", "live"], "cannot write the report to live: it is a filter"),
                 (["bfcreate", "--report", "no/r", "new", "keys"], "cannot write the report to no/r: No such file")):

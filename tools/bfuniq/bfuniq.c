@@ -222,6 +222,8 @@ static void check_output_file(struct request *r)
     if (r->seen.path != NULL)
         same_file_check_inputs(r->seen.path, r->inputs.list, r->inputs.count);
     report_open(&r->report, &r->inputs, r->seen.path, r->count ? NULL : "the lines");
+    if (report_wanted(&r->report) && r->seen.path != NULL)
+        side_file_check_name(&r->report.file, r->seen.path);
     if (r->others.file.path == NULL)
         return;
     if (report_wanted(&r->report))

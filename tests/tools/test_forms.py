@@ -13,8 +13,8 @@ SHA1 = ["--hex", "--key-size", 20]
 HAS_JSON = b"no JSON" not in subprocess.run([TOOLS["bfuniq"], "--json", "a"], stdin=subprocess.DEVNULL,
                                             stderr=subprocess.PIPE).stderr
 ONE_FIELD = ["--field", 1, "--delimiter", ":"]
-FIELD = b" (choose a field: --field N --delimiter C; skip a header line: --header)"
-NAME = b" (leave out comments, wildcards and leading dots; choose a field: --field N --delimiter C)"
+FIELD = b" (choose a field: --field N --delimiter C, or --json PATH; skip a header line: --header)"
+NAME = b" (leave out comments, wildcards and leading dots; choose a field: --field N --delimiter C, or --json PATH)"
 
 # Of each form: lines, some of which are the same key; their keys, in another way of writing that needs
 # other options; lines that are none of these keys.

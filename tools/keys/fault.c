@@ -15,7 +15,8 @@ enum {
 
 #define QUOTES_REMEDY                                                                              \
     " (write a quote inside quotes twice; without --csv, quotes are ordinary bytes)"
-#define FIELD_REMEDY " (choose a field: --field N --delimiter C; skip a header line: --header)"
+#define FIELD_REMEDY                                                                               \
+    " (choose a field: --field N --delimiter C, or --json PATH; skip a header line: --header)"
 
 /* Both by the number of the fault. */
 static const char *const at_path[] = { "", "missing", "null", "an object", "an array" };
@@ -53,7 +54,7 @@ static void describe_key(struct fault fault, uint64_t line, struct bloomfile_key
     case FAULT_DOMAIN:
         snprintf(is, sizeof(is), "is not a domain name");
         remedy = " (leave out comments, wildcards and leading dots; choose a field: --field N "
-                 "--delimiter C)";
+                 "--delimiter C, or --json PATH)";
         break;
     default:
         snprintf(is, sizeof(is), "is not hexadecimal");

@@ -250,6 +250,7 @@ class Report(ToolTest):
                 (["bfcreate", "--report", "keys", "new", "keys"], "cannot read keys: it is also the output"),
                 (["bfcreate", "--report", "names", "new", "--files-from", "names"], "cannot read names: it is also the output"),
                 (["bfcreate", "--report", "new", "new", "keys"], "cannot write two outputs to one file"),
+                (["bfuniq", "--repeated-to", "names", "--files-from", "names"], "cannot read names: it is also the output"),
                 (["bfuniq", "--repeated-to", "r", "--report", "r", "keys"], "cannot write two outputs to one file"),
                 (["bfuniq", "--filter", "new", "--report", "new.1", "keys"], "--filter new needs that name"),
                 (["bfinspect", "--report", "filter", "filter"], "cannot write the report to filter: it is a filter"),

@@ -85,9 +85,9 @@ static void check_rescue(const struct add *a)
  * nothing is written there, but the shell may have emptied it. */
 static void check_inputs(const struct add *a)
 {
-    same_file_check_inputs(a->path, a->inputs.list, a->inputs.count);
+    same_file_check_names(a->path, &a->inputs);
     if (!a->quiet)
-        same_file_check_inputs("-", a->inputs.list, a->inputs.count);
+        same_file_check_names("-", &a->inputs);
     keys_free(keys_new(&a->keys, a->inputs.list, a->inputs.count));
 }
 

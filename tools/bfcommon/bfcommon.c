@@ -124,7 +124,7 @@ static void parse(struct job *job, int argc, char **argv)
     job->form.key_form.text = job->first_form.key_form.text = true; /* in its order */
     names_read(&job->names, argv + first, argc - first);
     check_operands(job->names.list, job->names.count);
-    same_file_check_inputs("-", job->names.list, job->names.count);
+    same_file_check_names("-", &job->names);
     report_open(&job->report, &job->names, NULL, job->count_only ? NULL : "the lines");
     if (job->form.record_size >= memory_of_key(job->memory))
         cli_fail(0, "records of %zu bytes need more --memory", job->form.record_size);

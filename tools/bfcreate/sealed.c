@@ -50,7 +50,7 @@ _Noreturn void create_fail(const struct create *c, int error)
 
 static void check_dest(const struct create *c)
 {
-    same_file_check_inputs(c->path, c->inputs.list, c->inputs.count);
+    same_file_check_names(c->path, &c->inputs);
     destination_check(c->path, c->force);
 }
 

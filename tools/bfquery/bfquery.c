@@ -263,7 +263,7 @@ static void check_output(const struct request *r)
             cli_fail(0, "cannot write to standard output: it is the filter to query");
     }
     if (r->inputs.count > 0 || reads_standard_input(r))
-        same_file_check_inputs("-", r->inputs.list, r->inputs.count);
+        same_file_check_names("-", &r->inputs);
     if (r->confirm.path != NULL)
         same_file_check_inputs("-", &r->confirm.path, 1);
     if (r->lists.count > 0)

@@ -218,9 +218,9 @@ static void check_output_file(struct request *r)
     int mode = fcntl(STDOUT_FILENO, F_GETFL);
     if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY)
         cli_fail(EBADF, "cannot write to standard output");
-    same_file_check_inputs("-", r->inputs.list, r->inputs.count);
+    same_file_check_names("-", &r->inputs);
     if (r->seen.path != NULL)
-        same_file_check_inputs(r->seen.path, r->inputs.list, r->inputs.count);
+        same_file_check_names(r->seen.path, &r->inputs);
     report_open(&r->report, &r->inputs, r->seen.path, r->count ? NULL : "the lines");
     if (report_wanted(&r->report) && r->seen.path != NULL)
         side_file_check_name(&r->report.file, r->seen.path);
@@ -228,7 +228,7 @@ static void check_output_file(struct request *r)
         return;
     if (report_wanted(&r->report))
         same_file_check_outputs(r->report.file.path, r->others.file.path);
-    same_file_check_inputs(r->others.file.path, r->inputs.list, r->inputs.count);
+    same_file_check_names(r->others.file.path, &r->inputs);
     same_file_check_outputs(r->others.file.path, "-");
     if (r->seen.path != NULL) {
         same_file_check_outputs(r->others.file.path, r->seen.path);

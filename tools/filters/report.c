@@ -22,9 +22,7 @@ void report_open(struct report *r, const struct names *inputs, const char *outpu
     if (is_stdout(r) && holds != NULL)
         cli_usage("--report takes the name of a file: standard output has %s", holds);
     if (inputs != NULL)
-        same_file_check_inputs(r->file.path, inputs->list, inputs->count);
-    if (inputs != NULL && inputs->files_count > 0)
-        same_file_check_inputs(r->file.path, inputs->files, inputs->files_count);
+        same_file_check_names(r->file.path, inputs);
     if (output != NULL)
         same_file_check_outputs(r->file.path, output);
     if (holds != NULL)

@@ -72,6 +72,13 @@ void same_file_check_inputs(const char *output, char *const *paths, int count)
         check_input(output, "-");
 }
 
+void same_file_check_names(const char *output, const struct names *inputs)
+{
+    same_file_check_inputs(output, inputs->list, inputs->count);
+    if (inputs->files_count > 0)
+        same_file_check_inputs(output, inputs->files, inputs->files_count);
+}
+
 /* ------------------------------------------------------------------------------------ outputs */
 
 static char *copy(const char *path)

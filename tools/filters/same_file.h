@@ -7,7 +7,7 @@
 #ifndef TOOLS_FILTERS_SAME_FILE_H
 #define TOOLS_FILTERS_SAME_FILE_H
 
-#include <stdbool.h>
+#include "cli/names.h"
 
 /* Whether what is written to `output` goes into the file that `input` is read from, or takes its
  * place. */
@@ -22,6 +22,9 @@ bool same_file_is_filter(const char *output, const char *filter);
  * is nothing to answer any more; and a file that takes its place loses it. To be called before
  * anything is read. */
 void same_file_check_inputs(const char *output, char *const *paths, int count);
+
+/* The same for the lists of their names, too. */
+void same_file_check_names(const char *output, const struct names *inputs);
 
 /* Whether both outputs go to one file, which may be yet to make. */
 bool same_file_are_same(const char *output, const char *other);

@@ -99,7 +99,7 @@ class Given(QueryTest):
         self.assertEqual(self.output("bfquery", "-x4", "-e", "efgh", "-e", "abcd", "fours"), b"efghabcd")
         self.assertIn("'abc' has 3 bytes, not the 4 of -x", self.trouble("bfquery", "-x4", "-e", "abc", "fours"))
         for words in ["--field", 1], ["--header"], ["--csv", "--field", 1], ["--json", "a"]:
-            self.assertIn("-e/--key gives whole keys", self.trouble("bfquery", *words, "-e", "x", "filter"))
+            self.assertRegex(self.trouble("bfquery", *words, "-e", "x", "filter"), "-e/--key gives whole keys|this build has no JSON")
 
     def test_long_ones(self):
         many = [word for key in IN for word in ("-e", key.decode())] + ["-e", "x" * 100_000]

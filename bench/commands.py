@@ -264,9 +264,9 @@ def common(o):
                  ">peak RSS, MiB", "verdict"], rows)
 
 
-# ---- keys: the forms that keys come in, and answers as programs want them, beside what is used without bloomfile
+# ---- keys: forms of keys and of output, compared with commands that do the same without bloomfile
 
-TIMES_JQ = 20  # as little processor time, at least
+TIMES_JQ = 20  # the target: jq's processor time divided by ours
 WORDS = 'naïve 東京 😀 say \\"yes\\" line\\nbreak the of a in for filter every plain word'.split(" ")
 PARENTS = """NR == FNR { listed[tolower($0)]; next }
 { name = tolower($0); do if (name in listed) { n++; next } while (sub(/^[^.]*[.]/, "", name)) } END { print n + 0 }"""
@@ -274,7 +274,7 @@ MARKS = 'NR == FNR { listed[$0]; next } { print ($0 in listed) + 0 "\\t" $0 }'
 
 
 def make_keys(b, documents, lines):
-    """Documents of 2 KB, a tenth of them twice; lines, SHA-1 of each in either case, and names below every other one."""
+    """Writes documents of 2 KB, a tenth with the same text; lines; their SHA-1 in either case; names, half below listed domains."""
     chance = random.Random(38)
     with open(b.work / "json", "w", encoding="utf-8") as out:
         for i in range(documents):
@@ -302,7 +302,7 @@ def keys(o):
     def shell(text):
         return "sh", "-c", f"cd '{b.work}'; PATH='{TOOLS}':$PATH; {text}"
 
-    # Of each job: ours first, then others, and how many times the processor time of ours the second one must take.
+    # Each job: its input, the target for the ratio of the second command's processor time to ours, our command, other commands.
     jobs = [
         ("json", TIMES_JQ, "bfuniq --json text json", "jq -r .text json", "jq -r '[.text, tojson] | @tsv' json",
          "bfuniq json"),
@@ -318,7 +318,7 @@ def keys(o):
              "bfuniq --json text json | wc -l", "jq .text json | sort -u | wc -l")]
     for ours, others, more in (said[0], said[1], 0), (*map(int, said[2:4]), o.lines // 1000), (*map(int, said[4:]), 0):
         if ours != others and not (more and others <= ours <= others + more):
-            trouble(f"an answer is {str(ours)[:60]}, not {str(others)[:60]}")
+            trouble(f"wrong answer: {str(ours)[:60]}, expected {str(others)[:60]}")
     rows = []
     for path, times, *commands in jobs:
         b.read(b.work / path)
@@ -334,7 +334,7 @@ def keys(o):
                          f"{b.median(command, SECONDS):.3f}", f"{b.median(command, PROCESSOR):.3f}", f"{ratio:.1f}",
                          f"{b.peak(command):.0f}", verdict(ratio >= times) if judged else ""])
     print(f"{o.documents} documents of 2 KB; {o.lines} lines, hashes and names; medians of {o.runs} runs\n")
-    print_table(["command", ">seconds", ">processor s", ">of the first of its job", ">peak RSS, MiB", "verdict"], rows)
+    print_table(["command", ">seconds", ">processor s", ">ratio to bloomfile", ">peak RSS, MiB", "verdict"], rows)
 
 
 # ---- deltas: bfdelta between two builds of a filter: size, time and memory. Sizes are compared with what changed bits

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes how tools cut keys out of an input: lines, with carriage returns or without, strings that
- * end with a zero byte, records of a fixed size, fields, and CSV. The keys must be those of a plain
- * loop, however the input arrives and in pieces of whatever size; CSV, and keys with a form, the
- * same in all pieces.
+ * Fuzzes how tools delimit keys: lines with and without carriage returns, strings that end with a
+ * zero byte, records of a fixed size, fields, and CSV. The keys must equal those of a plain loop,
+ * for any size of the pieces in which the input arrives. CSV and keys with a form must give the
+ * same keys for all sizes.
  */
 #include "keys/keys.h"
 
@@ -184,7 +184,7 @@ static struct key_list keys_due(const struct keys_options *o, const uint32_t *nu
 
 /* ---- */
 
-/* Records can be folded, and no more. */
+/* Binary records can only be folded. */
 static struct key_form form_from(unsigned choice, bool records)
 {
     return (struct key_form){ .lower = choice == 1,

@@ -258,7 +258,8 @@ BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile_filter *f);
  *
  * If only the application can make the filter's digests, this returns 0 and sets the sticky error
  * BLOOMFILE_EHASH. Every later lookup of the handle then answers "maybe", and every add or removal
- * returns BLOOMFILE_EHASH. Do not use this 0 with another handle, nor a layer's with its series. */
+ * returns BLOOMFILE_EHASH. Do not pass this 0 to another handle, or one from a layer to its series.
+ */
 BLOOMFILE_API bloomfile_digest bloomfile_digest_of(const bloomfile_filter *f, const void *key,
                                                    size_t size);
 

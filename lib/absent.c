@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the rooms that stay call of a part that was left out: a file that needs it does not open. */
+ * Stubs for the parts that were left out, for calls from the other parts. A file that needs a
+ * missing part does not open. */
 #include "handle/closing.h"
 #include "handle/operations.h"
 #include "live/capacity.h"
@@ -60,7 +61,7 @@ int live_load(const bloomfile_filter *f, struct header *now)
     return BLOOMFILE_EFEATURE;
 }
 
-/* That of a sealed image. */
+/* The header of a sealed image does not change. */
 int live_header_now(const bloomfile_filter *f, struct header *h)
 {
     *h = f->header;

@@ -60,7 +60,7 @@ def text_of(path):
 
 
 def without_comment(text):
-    """Without the comment that begins the file, which the name in the head of its part replaces."""
+    """The text of a file without its first comment; the part's heading names the file instead."""
     return re.sub(r'\A/\*.*?\*/\n', '', text, flags=re.S)
 
 
@@ -69,7 +69,7 @@ class Amalgamation:
         self.included = set()
 
     def header(self, path):
-        """A header with a guard, once, after those that it includes."""
+        """A header with a guard, once, after the headers that it includes."""
         if path in self.included:
             return ''
         self.included.add(path)
@@ -83,7 +83,7 @@ class Amalgamation:
                        if mark == '"' and is_guarded(name))
 
     def lines(self, path, text):
-        """The text, with those headers inserted that have no guard, and are for this place."""
+        """The text, with each header that has no guard inserted where it is included."""
         out = []
         for line in text.splitlines(keepends=True):
             include = INCLUDE.match(line)
@@ -112,15 +112,15 @@ def is_guarded(path):
 
 
 def internal_declarations(text):
-    """Prototypes become internal, and so do the definitions that follow them. Of an object, a
-    declaration without `extern` is a tentative definition."""
+    """Makes prototypes internal, and so the definitions that follow them. An object declared
+    without `extern` has a tentative definition."""
     text = re.sub(r'^extern ', 'BLOOMFILE_INTERNAL ', text, flags=re.M)
     return re.sub(r'^(?!static|typedef|BLOOMFILE_|KERNEL_|CHANGES_|FOLD_|SHARED_|_Static|return|else)'
                   r'(?=(__attribute__\(\([\w, ()]*\)\) )?[A-Za-z_][\w *]*\b\w+\([^;{]*\);)', 'BLOOMFILE_INTERNAL ', text, flags=re.M)
 
 
 def internal_definitions(text):
-    """Objects; a function has the linkage of its prototype."""
+    """Makes objects internal; functions have the linkage of their prototypes."""
     return re.sub(r'^(?=(const |uint\d+_t )[^;{()]*(\bOF_ISA_?\(\w+(, ISA)?\) )?[=;]'
                   r'|\s+const struct changes changes_##)', 'BLOOMFILE_INTERNAL ', text, flags=re.M)
 

@@ -153,7 +153,7 @@ int bloomfile_remove(bloomfile_filter *f, const void *key, size_t size)
     return bloomfile_remove_digest(f, hash_key(f->header.seed, key, size));
 }
 
-/* ---- Syncing a live filter, and the end of writing to it. */
+/* ---- Syncing, and ending a writer. */
 
 int bloomfile_sync(bloomfile_filter *f, const uint8_t watermark[BLOOMFILE_WATERMARK_SIZE])
 {

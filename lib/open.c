@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening and closing of handles, whether they can be relied on, and lookups. */
+ * Opening and closing handles, checking for damage and changes, and lookups. */
 #include <bloomfile.h>
 #include <bloomfile_inline.h>
 #include <bloomfile_inspect.h>
@@ -228,7 +228,7 @@ const char *bloomfile_kernel_name(const bloomfile_filter *f)
     return f->kernel->name;
 }
 
-/* ---- Whether its answers can be relied on. */
+/* ---- Damage and changes. */
 
 bool bloomfile_is_stale(const bloomfile_filter *f)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Removing a filter, all files of a live series. */
+ * Removing a filter, or all files of a live series. */
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "format/invalid.h"
 #include "series/removal.h"
 
-/* A symbolic link that led to the first file. */
+/* Removes the path if it is a symbolic link, which led to the first file. */
 static int remove_link(const char *path)
 {
     struct stat named;

@@ -31,7 +31,8 @@ static uint32_t hashes_of(const struct bloomfile_view *view)
     return (uint32_t)(view->words[WORD_SHAPE] >> 32);
 }
 
-/* NULL: everything is "maybe", unless choose() changes that. So it is of a later layout. */
+/* NULL: every answer is "maybe", unless choose_kernel() sets the kernel. Also NULL for a layout of
+ * a later version. */
 static const struct kernel *kernel_of(const struct bloomfile_view *view)
 {
     const uint32_t layout = (uint32_t)view->words[WORD_SHAPE];

@@ -2,9 +2,8 @@
  *
  * dedupe - remove from JSON lines the documents or paragraphs that a filter has seen
  *
- * TUTORIAL.md shows its use. OUTPUT gets a line for each line of the input, in one write(): the
- * document, or an empty line if nothing of it is left. So the number of lines in OUTPUT says where
- * a process was killed, and the next run goes on from there.
+ * See TUTORIAL.md. For each input line, one write() adds a line to OUTPUT: the rest of the document,
+ * or an empty line. After a kill, the next run counts the lines in OUTPUT, and continues there.
  */
 #include "words.h"
 
@@ -29,7 +28,8 @@ constexpr size_t FEWEST_WORDS = 5; /* a shorter paragraph is kept, and not marke
 constexpr uint64_t SHARE_SEED = 0x7368617265;
 
 const struct unit {
-    char name[BLOOMFILE_TAG_SIZE]; /* the tag of its filters: others are refused */
+    char
+        name[BLOOMFILE_TAG_SIZE]; /* the tag of its filters; filters with another tag are refused */
     double fpr;
     size_t claims; /* keys of a whole document or paragraph */
 } units[] = {
@@ -59,7 +59,7 @@ void check(int error, const char *verb)
 
 /* ---- The filter. */
 
-bloomfile_filter *exact, *plain; /* one file: of claims, a process gets each; grams need no lock */
+bloomfile_filter *exact, *plain; /* one file; one process wins each claim; grams need no lock */
 
 int open_filter(bloomfile_filter **f, uint32_t flags)
 {
@@ -71,7 +71,7 @@ int open_filter(bloomfile_filter **f, uint32_t flags)
     return bloomfile_open_with(f, &from, &how);
 }
 
-/* It grows: a capacity that is too low costs memory and time, and never a text. */
+/* The filter grows, so a capacity that is too low costs memory and time but never loses text. */
 int create_filter()
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -87,7 +87,7 @@ int create_filter()
 void open_filters()
 {
     int error = EEXIST;
-    while (!o.read_only && error == EEXIST) { /* until no other process makes it just now */
+    while (!o.read_only && error == EEXIST) { /* again if another process created it */
         error = open_filter(&exact, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
         if (error == ENOENT)
             error = create_filter();
@@ -96,9 +96,9 @@ void open_filters()
     check(open_filter(&plain, o.read_only ? 0 : BLOOMFILE_OPEN_WRITE), "open");
 }
 
-/* Whether the text is new: for one process only, of all that have it at this moment. At the rate
- * of grams, too many new texts would be taken for seen. So there a text has several keys, and is
- * seen if all of them are. */
+/* Whether the text is new. If several processes have it at this moment, this is true for one of
+ * them. At the rate of grams, too many new texts would look like seen texts. So with grams a text
+ * has several keys, and is seen if all keys are. */
 bool claim(std::string_view text)
 {
     const size_t n = o.what->claims;
@@ -112,8 +112,8 @@ bool claim(std::string_view text)
     return new_keys > 0;
 }
 
-/* Whether to keep the text, which is then marked. Of a document there are no words. `anyway`: it
- * is kept. */
+/* Returns whether to keep the text, and then marks it. `words` is empty if the text is a whole
+ * document. `anyway`: keep it even if it was seen. */
 bool take(std::string_view text, const Words &words, bool anyway)
 {
     static std::vector<bloomfile_digest> digests;
@@ -135,8 +135,8 @@ bool take(std::string_view text, const Words &words, bool anyway)
     return true;
 }
 
-/* Whether this host looks after the text. The hash has another seed than the filter, which puts
- * keys by the top bits of its own digests. */
+/* Whether the text is in this host's share. The hash has its own seed, because the filter places
+ * keys by the top bits of its digests. */
 bool is_ours(std::string_view text)
 {
     const uint64_t top = bloomfile_hash(SHARE_SEED, text.data(), text.size()) >> 32;
@@ -147,7 +147,7 @@ bool is_ours(std::string_view text)
 
 uintmax_t documents, dropped, paragraphs, removed;
 
-/* Whether something of the text goes; `left` is the rest, and empty if it has no word. */
+/* Returns whether text is removed; `left` is the rest, or empty if the rest has no words. */
 bool shorten(std::string_view text, bool anyway, std::string *left)
 {
     static Words words;
@@ -188,12 +188,12 @@ void append_escaped(std::string *json, std::string_view text)
         }
 }
 
-/* What is left of a document, as a line. The JSON has room for SIMDJSON_PADDING. */
+/* Returns the rest of a document as a line. The buffer has room for SIMDJSON_PADDING. */
 const std::string &shortened(const char *json, size_t size, size_t room, bool anyway)
 {
     static simdjson::ondemand::parser parser;
     static std::string left, line;
-    std::string_view text, raw; /* of the last field with the name, as most parsers take it */
+    std::string_view text, raw; /* of the last field with the name, as in most parsers */
     simdjson::ondemand::document document = parser.iterate(json, size, room);
     for (auto field : document.get_object())
         if (std::string_view(field.unescaped_key()) == o.field) {
@@ -204,7 +204,7 @@ const std::string &shortened(const char *json, size_t size, size_t room, bool an
     if (raw.empty())
         throw simdjson::simdjson_error(simdjson::NO_SUCH_FIELD);
     if (document.current_location().error() != simdjson::OUT_OF_BOUNDS)
-        throw simdjson::simdjson_error(simdjson::TAPE_ERROR); /* more than an object */
+        throw simdjson::simdjson_error(simdjson::TAPE_ERROR); /* text follows the object */
 
     documents++;
     line.clear();
@@ -212,12 +212,12 @@ const std::string &shortened(const char *json, size_t size, size_t room, bool an
         line.append(json, size);
     } else if (left.empty()) {
         dropped++;
-    } else { /* all other bytes stay as they are */
+    } else { /* all other bytes stay the same */
         line.append(json, raw.data() + 1);
         append_escaped(&line, left);
         line.append(raw.data() + raw.rfind('"'), json + size);
     }
-    /* A damaged filter has answered "seen" for texts that nobody has. */
+    /* A damaged filter may have answered "seen" for new texts. */
     for (const bloomfile_filter *f : { plain, o.read_only ? plain : exact })
         check(bloomfile_damage(f), "rely on");
     return line += '\n';
@@ -248,7 +248,7 @@ void run()
             if ((line = static_cast<char *>(realloc(line, room))) == nullptr)
                 err(2, "cannot read line %ju", number);
         }
-        /* A run that was killed may have marked this document, and not written it. */
+        /* A killed run may have marked this document without writing it. */
         const bool in_doubt = begun && number == done + 1 && !o.read_only;
         try {
             const std::string &rest = length == 0 ? "\n" : shortened(line, length, room, in_doubt);
@@ -261,7 +261,7 @@ void run()
     if (ferror(stdin) || !feof(stdin))
         err(2, "cannot read standard input");
     if (number < done)
-        errx(2, "cannot go on with %s: it has more lines than the input", o.output);
+        errx(2, "cannot continue %s: it has more lines than the input", o.output);
     if (fclose(out) != 0)
         err(2, "cannot write %s", o.output);
     check(o.read_only ? bloomfile_recheck(plain) : bloomfile_sync(exact, nullptr), "rely on");

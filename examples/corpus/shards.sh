@@ -5,8 +5,8 @@
 #
 #     shards.sh [-j JOBS] FOLDER [DEDUPE-OPTION...] FILTER -- SHARD...
 #
-# FOLDER gets the rest of each SHARD under the shard's own path, complete or not at all. After a kill
-# or an error, run the same command again. One FOLDER belongs to one FILTER.
+# Writes the rest of each SHARD to FOLDER, under the path of the SHARD, when it is complete. After a kill
+# or an error, run the same command again. Use each FOLDER with one FILTER only.
 set -euo pipefail
 
 fail() {
@@ -50,7 +50,7 @@ shift
 twice=$(realpath -e -- "$@" | sort | uniq -d)
 [ -z "$twice" ] || fail "named twice: $twice"
 mkdir -p "${words[0]}"
-exec 9>"${words[0]}/.lock" # each worker has it too
-flock -n 9 || fail "another run is at work in ${words[0]}"
+exec 9>"${words[0]}/.lock" # workers inherit the lock
+flock -n 9 || fail "another run is using ${words[0]}"
 printf '%s\0' "$@" | xargs -0 -P "$jobs" -n 1 "$0" --one "${words[@]}" ||
-    fail 'not all shards are done (when the reason is gone, run the same command again)'
+    fail 'not all shards are done (fix the error above, then run the same command again)'

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The words of a text, and the keys made of them. Most words are ASCII, which is cut here;
- * libunistring cuts the rest.
+ * Splits a text into words and n-grams. Texts in ASCII are split here, others by libunistring.
  */
 #ifndef WORDS_H
 #define WORDS_H
@@ -17,9 +16,9 @@
 #include <uniwbrk.h>
 #include <vector>
 
-/* The words of one text at a time, as Unicode cuts them (UAX #29), without white space. They are
- * copied once into one buffer, with a byte between them that UTF-8 never has. Texts that differ
- * only in white space are equal there, and each n-gram is a span of the buffer. */
+/* The words of a text by Unicode's rules (UAX #29), without white space. They are copied into one
+ * buffer, separated by a byte that never occurs in UTF-8. So texts that differ only in white space
+ * have equal buffers, and each n-gram is a span of the buffer. */
 struct Words {
     std::string all;
     std::vector<uint64_t> starts, ends;
@@ -35,7 +34,7 @@ struct Words {
             split_unicode(text);
     }
 
-    /* Each n words that follow each other; there are at least n. */
+    /* All n-grams. The text must have at least n words. */
     struct bloomfile_spans grams(size_t n) const
     {
         struct bloomfile_spans spans = BLOOMFILE_SPANS_INIT;

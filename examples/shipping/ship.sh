@@ -17,7 +17,7 @@ keep=3 # builds that SITE has patches from, and that FOLDER keeps for a way back
 
 say() { printf 'ship.sh: %s\n' "$*" >&2; }
 
-# fetch FROM TO: a file of SITE, under a name of its own, by the command SHIP_FETCH.
+# fetch FROM TO: copies a file of SITE to a temporary name with the command SHIP_FETCH.
 fetch() { ${SHIP_FETCH:-cp} "$1" "$2"; }
 
 # work_in FOLDER: alone. What is half made there goes at the end, after a signal too; what a killed run left goes now.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * CRC-32 by libdeflate; zlib combines the checksums of pages. A reader alone does both itself, at a
- * tenth of the speed, so that it needs no library. */
+ * CRC-32: libdeflate computes it, and zlib combines the checksums of pages. A build that only
+ * reads does both here, at a tenth of the speed, to avoid the libraries. */
 #include "format/checksum.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ void checksum_append(struct checksum_sum *sum, uint32_t crc, uint64_t size)
 
 #define POLYNOMIAL 0xEDB88320u /* bit 31: x^0 */
 
-/* Of a byte that 0 to 7 bytes follow. */
+/* [i]: the CRC of a byte that i bytes follow. */
 static uint32_t crc_tables[8][256];
 
 static void make_crc_tables(void)
@@ -81,7 +81,7 @@ static uint32_t crc_product(uint32_t a, uint32_t b)
     return product;
 }
 
-/* x^(8 * size): appends that many zero bytes. */
+/* x^(8 * size): multiplying by it appends `size` zero bytes. */
 static uint32_t crc_shift(uint64_t size)
 {
     uint32_t shift = 1u << 31;
@@ -108,7 +108,7 @@ uint32_t checksum(const uint8_t *bytes, size_t size)
     return checksum_more(0, bytes, size);
 }
 
-/* Not inlined: where gcc knows that the size is at most a page, it makes memcpy() a `rep movsq`,
+/* Not inlined: if gcc knows that the size is at most a page, it compiles memcpy() to `rep movsq`,
  * which takes twice as long. */
 void checksum_copy(uint8_t *to, const uint8_t *from, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The end of the handle of one image. */
+ * Closing the handle of one image. */
 #include "handle/closing.h"
 
 #include <stdlib.h>

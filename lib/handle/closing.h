@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The end of the handle of one image. */
+ * Closing the handle of one image. */
 #ifndef BLOOMFILE_HANDLE_CLOSING_H
 #define BLOOMFILE_HANDLE_CLOSING_H
 
 #include "live/handle.h"
 
-/* Leaves the writers, and frees the handle. NULL is allowed. */
+/* Unregisters the handle as a writer, and frees it. NULL is allowed. */
 void handle_close(bloomfile_filter *f);
 
 #endif

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_one_file.sh DIRECTORY SOURCE [all]: bloomfile.c and the headers in DIRECTORY, as a program has them that compiles the
-# library itself: they compile without warnings, export what the library exports, and read the golden files. With `all`:
-# by gcc and clang, with each set of parts, which must refuse the files of the parts that were left out, and no others.
+# test_one_file.sh DIRECTORY SOURCE [all]: compiles bloomfile.c and the headers in DIRECTORY, as a program would. There must be no
+# warnings, the exported symbols must be the library's, and the golden files must be readable. With `all`: tests gcc and
+# clang with each set of parts. Each must refuse exactly the files that need a missing part.
 set -eu
 directory=$(realpath "$1") source=$(realpath "$2") sets=${3-}
 work=$(mktemp -d)
@@ -14,14 +14,14 @@ fail() {
     exit 1
 }
 
-# compiles COMPILER MACROS FLAGS...: bloomfile.o
+# compiles COMPILER MACROS FLAGS...: makes bloomfile.o
 compiles() {
     compiler=$1 macros=$2
     shift 2
     $compiler $macros "$@" -Wall -Wextra -Werror -c "$directory/bloomfile.c" -o bloomfile.o || fail "$compiler $macros"
 }
 
-# reads COMPILER LIBRARIES: the lines of `reads` on all golden files, good and bad
+# reads COMPILER LIBRARIES: prints the output of `reads` for all golden files, good and bad
 reads() {
     "$1" -O1 -I"$directory" "$source/tests/nightly/consumers/reads.c" bloomfile.o -pthread $2 -o reads || fail "reads: $1"
     (cd "$source/tests" && find golden golden-refused -name '*.bloom' | sort | xargs "$work/reads")
@@ -40,14 +40,14 @@ for consumer in consumer.c consumer.cc; do
     ./consumer fruit.bloom | grep -qx 'fruit: 3 keys, 2 of 3 found, stone: no' || fail "$consumer answers wrongly"
 done
 
-# The reader alone: no library; at most 60 KiB of machine code, where the figure was measured.
+# A reader only: no library, and at most 60 KiB of machine code with the compiler of the measurement.
 compiles "$cc" "-DBLOOMFILE_NO_BUILD -DBLOOMFILE_NO_RIBBON" -O2
 reads "$cc" "" >reader
 code=$(size -A bloomfile.o | awk '/^\.text/ { sum += $2 } END { print sum }')
 echo "a reader of sealed files: $code bytes of code"
 case $($cc -dumpmachine)-$($cc --version | head -n 1) in x86_64*gcc*) [ "$code" -le 61440 ] || fail "more than 60 KiB" ;; esac
 
-# refuses MACROS: what `left` reads is what the whole library reads, but for files of parts that were left out
+# refuses MACROS: checks that `left` has the whole library's output, except for files of parts that were left out
 refuses() {
     awk -F '\t' -v macros="$1" '
         NR == FNR { whole[$1 FS $3] = $0; next }

@@ -139,7 +139,7 @@ class Names(ToolTest):
         """Without names, standard input would be read in their place."""
         self.create("-q", stdin=lines("a"), name="filter")
         for tool, *words in (("bfcreate", "new"), ("bfadd", "live"), ("bfuniq",), ("bfquery", "filter"), ("bfcommon",), ("bfmerge", "new"), ("bfinspect",)):
-            for data, says in ((b"", "list has no names of files"), (b"a\n\nb\n", "list: name 2 is empty"), (b"a\0\0", "list: name 2 is empty"),
+            for data, says in ((b"", "list has no file names"), (b"a\n\nb\n", "list: name 2 is empty"), (b"a\0\0", "list: name 2 is empty"),
                                (b"\n", "list: name 1 is empty"), (None, "cannot open missing: No such file")):
                 self.write("list", data or b"")
                 self.assertIn(says, self.trouble(tool, *words, "--files-from", "list" if data is not None else "missing", stdin=b"a\n"))
@@ -147,7 +147,7 @@ class Names(ToolTest):
             self.assertIn("standard input can be", self.trouble(tool, *words, "-", "--files-from", "-", stdin=b"a\n"))
             self.assertIn("standard input can be", self.trouble(tool, *words, "--files-from", "-", "--files-from", "-", stdin=b"a\n"))
         self.assertIn("standard input can be", self.trouble("bfquery", "--filters-from", "-", stdin=b"filter\n"))
-        self.assertIn("standard input has no names", self.trouble("bfquery", "--filters-from", "-", "--files-from", "-", stdin=b"filter\n"))
+        self.assertIn("standard input has no file names", self.trouble("bfquery", "--filters-from", "-", "--files-from", "-", stdin=b"filter\n"))
 
 
 class Numbers(ToolTest):
@@ -163,13 +163,13 @@ class Numbers(ToolTest):
                 begins = wrong[0].isdigit()
                 self.assertIn(f"not '{wrong}'{f': {self.HINT}' if begins else ''} (try", self.trouble(tool, option, wrong))
 
-    def test_what_is_not_whole_is_refused(self):
+    def test_fractional_counts_are_refused(self):
         for tool, option in self.TAKERS:
             for wrong in "1.5", "0.5", "1.2345k", "1.1Ki", "1.00001e4":
                 self.assertIn(f"not '{wrong}': it is not a whole number (try", self.trouble(tool, option, wrong))
 
     def test_fractions_underscores_and_either_case(self):
-        """By the number that bfcreate sizes for."""
+        """Checked by the capacity of bfcreate."""
         for text, number in (("1.5M", 1_500_000), ("1.5e6", 1_500_000), ("1_000_000", 10**6), ("10m", 10**7), ("2g", 2 * 10**9),
                              ("1.5Ki", 1536), ("1.0", 1), ("1.50000k", 1500), ("1_0.2_5k", 10250), ("0.000001t", 10**6),
                              ("1.152921504606846976e18", 2**60), ("0.5Mi", 2**19), ("1k", 1000)):
@@ -240,7 +240,7 @@ class Report(ToolTest):
                     else:
                         self.assertIn(3000, told.values())
 
-    def test_it_goes_nowhere_where_it_would_do_harm(self):
+    def test_a_report_never_overwrites_filters_or_inputs(self):
         for words, says in (
                 (["bfuniq", "--report", "-", "keys"], "standard output has the lines"),
                 (["bfcommon", "--report", "-", "keys", "keys"], "standard output has the lines"),
@@ -263,7 +263,7 @@ class Report(ToolTest):
             with open(self.folder / "keys", "rb") as keys:
                 self.assertIn("cannot read standard input, keys: it is", self.trouble(*words, "--report", "keys", stdin=keys))
 
-    def test_a_run_that_fails_leaves_an_old_one(self):
+    def test_a_failed_run_leaves_the_old_report(self):
         self.write("report", b"old")
         for words in (["bfcreate", "filter", "keys"], ["bfuniq", "-q", "keys", "none"], ["bfseal", "keys"]):
             self.assertEqual(self.run_tool(*words[:1], "--report", "report", *words[1:]).returncode, 2)

@@ -57,7 +57,7 @@ class CommandsTest(unittest.TestCase):
     def test_keys(self):
         rows, done = self.table("keys", "-d", "500", "-n", "5000", "-r", "1", statuses=(0, 1, 2))
         if "no JSON" not in done.stderr:
-            self.assertEqual(rows["`bfquery --confirm list half.bloom lines`"]["of the first of its job"], "1.0")
+            self.assertEqual(rows["`bfquery --confirm list half.bloom lines`"]["ratio to bloomfile"], "1.0")
 
     def test_usage(self):
         for words in [], ["other"], ["common", "-n", "0"], ["query", "-g", "x"], ["deltas", "-r", "x"]:

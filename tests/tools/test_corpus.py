@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""examples/corpus: what is kept is what an exact computation keeps, by one process and by many, wherever they are killed."""
+"""examples/corpus keeps the same texts as an exact computation: with one process, with many, and after kills."""
 
 import collections
 import fcntl
@@ -24,12 +24,12 @@ BIG = 12345678901234567890123  # no parser of 64-bit numbers keeps it
 
 
 def words(text):
-    """For the texts of this test, as the example cuts them."""
+    """Splits the texts of this test as the example does."""
     return tuple(re.findall(r"\w+(?:[.'’]\w+)*|[^\w\s]", text))
 
 
 def exact(documents, unit):
-    """What is left of each document that is left, by id, computed with a set."""
+    """The rest of each remaining document, by id, computed with a set."""
     seen, kept = set(), {}
     for number, text in documents:
         if unit == "documents":
@@ -134,7 +134,7 @@ class Corpus(ToolTest):
     def paragraphs(self, kept):
         return collections.Counter(words(paragraph) for texts in kept.values() for paragraph in texts if len(words(paragraph)) >= 5)
 
-    # --- what is kept ---
+    # --- kept texts ---
 
     def test_one_process_keeps_what_an_exact_set_keeps(self):
         documents = corpus(300)
@@ -147,7 +147,7 @@ class Corpus(ToolTest):
                 self.assertEqual(by_id(self.kept_lines(unit, names)), {
                     number: "\n".join(left).rstrip("\n").split("\n") for number, left in expected.items()})
 
-    def test_of_many_processes_one_keeps_each_text(self):
+    def test_one_of_many_processes_keeps_each_text(self):
         """All have the same documents."""
         documents = corpus(60)
         names = [f"{i}.gz" for i in range(4)]
@@ -215,10 +215,10 @@ class Corpus(ToolTest):
             for path in self.folder.glob("*.bloom"):
                 path.unlink()
 
-    # --- trouble ---
+    # --- errors and kills ---
 
     def test_a_killed_process_loses_no_text(self):
-        """Killed after it marked a document, of which a part is written, or nothing."""
+        """Killed after it marked a document, with the document partly written or not at all."""
         documents = corpus(40)
         [name] = self.shards(documents, ["0.jsonl"])
         lines, arguments = self.read(name).splitlines(keepends=True), ["-u", "paragraphs", *EXACT, "f.bloom", "out"]
@@ -283,7 +283,7 @@ class Corpus(ToolTest):
         self.run_shards(*run, *names)
         self.assertEqual(by_id(self.kept_lines("kept", names)).keys(), exact(documents, "documents").keys())
 
-    def test_lines_that_are_no_documents_are_errors(self):
+    def test_lines_that_are_not_documents_are_errors(self):
         good = b'{"text": "a"}\n'
         for line in b"x", b"[]", b'{"a": 1}', b'{"text": 1}', b'{"text": "a"', b'{"text": "a"} {}', b'{"text": "\xff"}', \
                 b'{"text": "\\ud800"}', b'{"text": "a" "b": 1}':
@@ -295,7 +295,7 @@ class Corpus(ToolTest):
         self.run_shards("kept", "f.bloom", "--", "in.jsonl")
         self.assertEqual(self.read("kept/in.jsonl"), b'{"text": "a"}\n{"text": "b"}\n')
 
-    def test_a_shard_that_is_cut_off_is_an_error(self):
+    def test_a_truncated_shard_is_an_error(self):
         names = self.shards(corpus(50), ["0.gz", "1.gz"])
         self.write("0.gz", self.read("0.gz")[:-20])
         self.run_shards("kept", "f.bloom", "--", *names, status=2)
@@ -327,7 +327,7 @@ class Corpus(ToolTest):
             self.assertIn(reason, self.run_shards(*arguments, status=2))
         with open(self.folder / "kept/.lock", "wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self.assertIn("another run is at work", self.run_shards("kept", "f.bloom", "--", "0.gz", status=2))
+            self.assertIn("another run is using kept", self.run_shards("kept", "f.bloom", "--", "0.gz", status=2))
         self.write("out", b"{}\n" * 3)
         self.assertIn("more lines than the input", self.dedupe("f.bloom", "out", stdin=b'{"text": ""}\n', status=2))
 

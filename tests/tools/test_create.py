@@ -430,7 +430,7 @@ class Embedded(ToolTest):
         self.write("cut", self.read("small")[:-1])
         self.assertIn("truncated", self.trouble("bfquery", "cut", "keys"))
 
-    def test_it_is_made_whole_and_replaces_what_a_file_may_replace(self):
+    def test_it_is_created_atomically_and_replaces_only_filters(self):
         self.write("keys", lines("a"))
         self.write("text", b"not a filter")
         self.create("-q", "--embedded", "keys", name="filter")
@@ -491,7 +491,7 @@ class DryRun(ToolTest):
                 self.assertEqual([bits, k, rate, size], [said["bits"].split()[-1], said.get("k", "-"), said["expected"].split()[1].strip(","), said["size"].split()[0]])
         self.assertIn("ribbon         cannot reach the rate", self.output("bfcreate", "--dry-run", "-n9", "-p1e-12").decode())
 
-    def test_what_creation_refuses_is_refused(self):
+    def test_options_that_creation_refuses_are_refused(self):
         self.write("keys", lines(*numbered(1000)))
         for options in (["-n1000", "-m1000", "-p0.1%"], ["-n1000", "--slice", "1/9"], ["-n10", "-p1e-20"], ["-n1000", "-p1e-12", "-lribbon"],
                         ["-n1000", "-m1000", "-p0.1%", "--live"], ["--grow", "--live", "-n100", "-p1e-18"]):

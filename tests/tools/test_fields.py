@@ -646,7 +646,7 @@ class Csv(FieldsTest):
                           self.trouble(tool, "--csv", "--delimiter", '"', "--field", 1, "x", "y"))
 
     def test_bfcommon_compares_fields_of_different_files(self):
-        """Each file has the keys in other columns. Records come in order of their keys, and each once."""
+        """Each file has the keys in different columns. Records are printed once each, in order of their keys."""
         keys = ["".join(self.random.choice(["a", ",", '"', "\n", "\r", "\0", "\1", "\x0b", "\x0c", "\t"])
                         for _ in range(self.random.randrange(5))) for _ in range(3000)]
         rows = [[key, f"{i % 7}"] for i, key in enumerate(keys[:2000])]
@@ -687,7 +687,7 @@ class Names(FieldsTest):
 
     DATA = b'\xef\xbb\xbfid,"last, first","say ""id""",1,name,name\r\n7,"Doe, Ann",x,y,z,u\r\n8,"Doe, Ann",x,y,z,u\r\n'
 
-    def test_they_are_the_columns_of_these_numbers(self):
+    def test_names_and_numbers_choose_the_same_columns(self):
         self.write("t.csv", self.DATA)
         self.write("t.tsv", b"id\tlast, first\tsay \"id\"\t1\n7\tDoe, Ann\tx\ty\n")
         for names, numbers in (("id", "1"), ('"last, first"', "2"), ('"say ""id"""', "3"), ('"1"', "4"), ("id,\"last, first\"", "1,2"),
@@ -703,7 +703,7 @@ class Names(FieldsTest):
             self.assertIn(b"2 keys, ", self.added("--csv", "--field", names, "live", "t.csv"))
             os.unlink(self.folder / "live")
 
-    def test_a_name_that_is_not_there_or_is_there_twice(self):
+    def test_a_missing_or_ambiguous_name_is_an_error(self):
         self.write("t.csv", self.DATA)
         self.write("none", b"a,b\n1,2\n")
         self.write("many", b",".join(b"column%d" % i for i in range(100)) + b"\n")

@@ -16,8 +16,8 @@ ONE_FIELD = ["--field", 1, "--delimiter", ":"]
 FIELD = b" (choose a field: --field N --delimiter C, or --json PATH; skip a header line: --header)"
 NAME = b" (leave out comments, wildcards and leading dots; choose a field: --field N --delimiter C, or --json PATH)"
 
-# Of each form: lines, some of which are the same key; their keys, in another way of writing that needs
-# other options; lines that are none of these keys.
+# For each form: lines, some of which have the same key; the same keys written for
+# other options; lines with other keys.
 FORMS = {
     "lower": (["-i"], b"Apple\nPEAR\n\n@[`{\n\xc3\x84pfel\nAPPLE\n", ["-i"], b"apple\npear\n\n@[`{\n\xc3\x84pfel\napple\n",
               b"plum\n\xc3\xa4pfel\n@[`z\n"),
@@ -72,7 +72,7 @@ class Forms(ToolTest):
                     self.assertEqual(self.made(*words, stdin=pipe), wanted)
 
     def test_each_tool_puts_keys_into_their_form(self):
-        """The same keys are found however they are written, and whole lines are printed as they came."""
+        """A key is found in every spelling, and whole lines are printed unchanged."""
         for form, (words, written, _, _, absent) in FORMS.items():
             with self.subTest(form=form):
                 self.made(*words, stdin=written)
@@ -132,7 +132,7 @@ class Forms(ToolTest):
                     self.assertIn(b"%s: standard input: line %d: the key %s%s\n" % (tool.encode(), line, says, remedy), result.stderr)
                     self.assertFalse((self.folder / "new").exists())
 
-    def test_the_first_broken_key_is_named_wherever_it_stands(self):
+    def test_the_first_broken_key_is_named_at_any_position(self):
         rows = [b"%08x" % i for i in range(300000)]
         for at, words in ((0, 123456, 299999), "-j4"), ((200000, 240000), "-j4"), ((299998,), "-j1"):
             broken = list(rows)
@@ -141,8 +141,8 @@ class Forms(ToolTest):
             says = self.trouble("bfcreate", words, "--hex", "--key-size", 4, "new", stdin=lines(*broken))
             self.assertIn(f"line {at[0] + 1}: the key 'x' is not 4 bytes in hexadecimal", says)
 
-    def test_names_are_looked_up_as_they_come(self):
-        """A log has names that no list has, and they must not end a query."""
+    def test_queries_accept_any_name(self):
+        """A log may have names that bfcreate refuses; they must not end a query."""
         self.made("--domains", stdin=b"b.example\n")
         asked = b"*.b.example\n..b.example\nx y.b.example.\n\n.\n..\na b\n"
         self.assertEqual(self.output("bfquery", "--domains", "made", stdin=asked), b"".join(asked.splitlines(True)[:3]))
@@ -173,7 +173,7 @@ class Forms(ToolTest):
         self.output("bfinspect", "-q", "--domains", "--keys", "-", "one", stdin=b"a.example.com\n", status=1)
 
     def test_lists_of_hashes(self):
-        """As they are published, and looked up by what sha1sum writes."""
+        """Published lists, looked up with the output of sha1sum."""
         digests = [hashlib.sha1(b"%d" % i).hexdigest() for i in range(3000)]
         self.write("list", lines(*(f"{digest.upper()}:{i}" for i, digest in enumerate(digests))))
         self.made(*ONE_FIELD, *SHA1, "list", stdin=b"")
@@ -189,7 +189,7 @@ class Forms(ToolTest):
         page = self.run_tool("bfinspect", "--integers", "--keys", "-", "made", stdin=b"-0012\n").stdout
         self.assertRegex(page, rb"missing +-12\n")
 
-    def test_what_does_not_go_together(self):
+    def test_mutually_exclusive_options_are_refused(self):
         both = "-i/--lower, --hex, --integers and --domains are mutually exclusive"
         for words, says in ((["-i", "--hex"], both), (["--integers", "--domains"], both),
                             (["-x4", "--hex"], "-x/--record-size and --hex are mutually exclusive"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keys that are values of JSON lines: the tools beside another parser, and lines that have no key."""
+"""Keys that are values of JSON lines, compared with another parser; lines that have no key."""
 
 import json
 import os
@@ -38,7 +38,7 @@ KEYS = [
         b"-9223372036854775809", b"123456789012345678901234567890", b"1e400", b"0.1234567890123456789012345")),
 ]
 
-# A document, and what is wrong with it. Each comes with another number, too, for which it is read in another way.
+# A document and its error. Each is tested a second time with another number, which makes the tool read it in another way.
 BROKEN = [
     (b'{"a":1}{"a":1}', WHOLE), (b'{"a":1,}', WHOLE), (b'{"a":1,"b":[1,]}', WHOLE), (b'{"a":1,"b":[1 2]}', WHOLE),
     (b'{"a":1', WHOLE), (b'{"a":1}}', WHOLE), (b'{"a":1,"b":tru}', WHOLE), (b'{"a":1,"b":NaN}', WHOLE),
@@ -51,7 +51,7 @@ BROKEN = [
     (b"a,b", WHOLE), (b"2024-01-01 GET /", WHOLE),
 ]
 
-# A document that has no key, and what is at the path "a.b".
+# A document without a key, and the value at the path "a.b".
 KEYLESS = [(b'{"a":{}}', "missing"), (b'{"a":{"b":null}}', "null"), (b'{"a":{"b":{"a":1}}}', "an object"),
            (b'{"a":{"b":[1]}}', "an array"), (b'{"a":"b"}', "missing"), (b'{"a":{"b":1},"a":{}}', "missing"),
            (b"[1]", "missing"), (b'"a"', "missing"), (b"null", "missing"), (b"1e999", "missing"),
@@ -102,7 +102,7 @@ class Keys(JsonTest):
                       self.trouble("bfquery", "--mark", "--json", "k", "filter", stdin=stdin))
 
     def test_lines_and_pieces_of_any_length(self):
-        """Lines end at each distance from the end of the memory, and one is longer than a piece."""
+        """Lines end at every distance from the end of the buffer, and one is longer than a piece."""
         chance = random.Random(7)
         words = ["naïve", "東京", "😀", 'say "yes"', "a\\b", "line\nbreak", "\x7f", "plain", "words", "\u2028"]
         documents, wanted, seen = [], [], set()
@@ -126,7 +126,7 @@ class Keys(JsonTest):
         for end in b"", b"\r\n":
             self.assertIn(documents[1], self.output("bfuniq", "--json", "id", stdin=documents[1] + end))
 
-    def test_bfcommon_prints_lines_whose_keys_both_have(self):
+    def test_bfcommon_prints_lines_whose_keys_are_in_both(self):
         keys = ["a", "b\n", "b", "\n", "\0", "", "é", "\x01", "\x0b", "c\t", "a\\n", "\\"]
         self.write("a", lines(*(json.dumps({"k": key}).encode() for key in keys), b'{"k": 1.50}', b'{"k":1.50}'))
         self.write("c", lines(*(json.dumps({"k": key}, ensure_ascii=False).encode() for key in keys[3:]), b'{"k":"1.50"}'))
@@ -154,7 +154,7 @@ class Faults(JsonTest):
             for shown in document, document.replace(b'"a":1', b'"a":1e999'), document.replace(b'"a":1', b'"a":1.5'):
                 self.check_uniq(shown, f"line 2 {wrong} (print it: sed -n 2p FILE)\n", "--missing", "skip")
 
-    def test_what_is_no_text_or_number_is_missing(self):
+    def test_values_without_text_are_missing(self):
         for document, what in KEYLESS:
             says = f"in line 1, the value at the JSON path is {what}" + SKIP
             result = self.run_tool("bfuniq", "--json", "a.b", stdin=document)

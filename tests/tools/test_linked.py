@@ -17,7 +17,7 @@ OF_LIBC = re.compile(r"(libm|libpthread|ld-linux.*)\.so")
 DEBIAN = {"MIT": "Expat", "LicenseRef-public-domain": "public-domain",
           "LGPL-2.1-or-later": "version 2.1 of the License, or (at your option) any later version",
           "GPL-3.0-or-later": "GPL-3", "GCC-exception-3.1": "GCC RUNTIME LIBRARY EXCEPTION", "GPL-2.0-only": "GPL-2"}
-OF_JSON = {"libsimdjson14", "libstdc++6"}  # not of a build without it
+OF_JSON = {"libsimdjson14", "libstdc++6"}  # not in a build without JSON
 REQUIRED = ["SPDXID", "PackageVersion", "PackageDownloadLocation", "FilesAnalyzed", "PackageLicenseConcluded",
             "PackageLicenseDeclared", "PackageCopyrightText"]
 

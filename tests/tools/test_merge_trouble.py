@@ -86,7 +86,7 @@ class Sources(TroubleTest):
         self.assertFalse((self.folder / "new").exists())
 
     def test_lists(self):
-        for data, says in ((b"", "list has no names of files"), (b"a\n\nb\n", "name 2 is empty"),
+        for data, says in ((b"", "list has no file names"), (b"a\n\nb\n", "name 2 is empty"),
                            (b"a\0\0c\n", "name 2 is empty"),
                            (b"a\nno-such\n", "cannot open no-such")):
             self.write("list", data)

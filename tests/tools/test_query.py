@@ -46,7 +46,7 @@ class Marks(QueryTest):
             self.assertIn("--mark", self.trouble("bfquery", "--mark", *words, "filter", "keys"))
 
     def turn(self, process, key):
-        """What a program does that waits for each answer before it writes the next key."""
+        """Write a key, wait for its answer, write the next."""
         self.feed(process, key)
         return process.stdout.readline()
 
@@ -59,7 +59,7 @@ class Marks(QueryTest):
             self.assertEqual((process.wait(), process.stderr.read()), (0, b""))
 
     def test_once_the_filter_has_changed_every_mark_is_1(self):
-        """Written to in place, replaced by another file, removed; one of several filters."""
+        """Overwritten in place, replaced, or removed; also one of several filters."""
         def touch(path):
             os.utime(path, ns=(1, 1))
 
@@ -85,7 +85,7 @@ class Marks(QueryTest):
 class Given(QueryTest):
     """-e: keys of the command line."""
 
-    def test_they_are_keys(self):
+    def test_they_are_looked_up_like_input(self):
         one, two, none = IN[0].decode(), IN[1].decode(), OUT[0].decode()
         self.write("keys", lines(IN[2], OUT[2]))
         for words, out, status in (

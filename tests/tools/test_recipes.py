@@ -45,7 +45,7 @@ class Recipes(ToolTest):
         self.assertGreaterEqual(sessions.check(self, PARTS[heading], self.folder, self.bin), least)
 
     def test_all_recipes_are_run(self):
-        self.assertEqual(len(PARTS), 12)  # that of Python is a pointer to what the test python runs
+        self.assertEqual(len(PARTS), 12)  # the Python recipe is tested by the test `python`
         self.assertEqual(sum(len(sessions.scripts(part)) for part in PARTS.values()), TEXT.count("```sh\n"))
 
     def test_passwords(self):
@@ -110,7 +110,7 @@ class Recipes(ToolTest):
 
     @unittest.skipUnless(shutil.which("curl"), "needs curl (Debian: curl)")
     def test_published_list(self):
-        """The server keeps its requests and how it answers them."""
+        """The server records each request and its response."""
         answers = []
 
         class Site(http.server.SimpleHTTPRequestHandler):

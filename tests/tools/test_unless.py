@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfquery --unless and --confirm: keys of a list are left out, or alone are left."""
+"""bfquery --unless and --confirm: drop the keys of a list, or print only these."""
 
 import os
 import random
@@ -20,7 +20,7 @@ class UnlessTest(ToolTest):
 
 
 class Confirm(ToolTest):
-    """A filter with so many false positives that a comparison shows."""
+    """A filter with a high rate, so that --confirm makes a difference."""
 
     def setUp(self):
         super().setUp()
@@ -58,7 +58,7 @@ class Confirm(ToolTest):
         self.assertEqual(self.confirmed("--memory", "16Mi", "filter", "mixed"), lines(*many))
 
     def test_a_list_that_lacks_keys_of_the_filter_is_an_error(self):
-        """A true hit would pass for a false positive."""
+        """Otherwise a true hit would look like a false positive."""
         self.create("-q", "-p", 1e-9, "keys", name="exact")
         for more in b"", lines(b"of another list"):
             self.write("short", lines(*self.keys[:-1]) + more)

@@ -184,7 +184,8 @@ TEST_WITH(what_the_kernel_refuses_or_lacks_is_maybe, start, leave_temp_dir)
     static const int failures[] = { EAGAIN, EOPNOTSUPP, EIO, ENOSYS, 0 };
     for (size_t l = 0; l < ROWS(layouts); l++)
         for (size_t i = 0; i < ROWS(failures); i++) {
-            const unsigned lock = i == 0 ? BLOOMFILE_OPEN_LOCK : 0; /* which fork does not keep */
+            const unsigned lock =
+                i == 0 ? BLOOMFILE_OPEN_LOCK : 0; /* a child of fork does not inherit it */
             make_file(layouts[l]);
             bloomfile_filter *f = open_file("filter", BLOOMFILE_OPEN_NOWAIT | lock);
             failure = failures[i];

@@ -204,7 +204,7 @@ TEST(whole_keys_end_with_the_last_mark)
     assert_int_equal(split_whole(&records, text, 6, 0), 0);
 }
 
-/* ---- The form of keys, at the end of the page. */
+/* ---- Key forms, for keys at the end of the page. */
 
 static bool decodes(const uint8_t *bytes, size_t size)
 {

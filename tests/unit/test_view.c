@@ -199,7 +199,7 @@ TEST(a_view_that_nobody_made_answers_maybe_and_adds_nothing)
     assert_all_maybe(&view, blob);
 }
 
-/* It may be in memory that this process shares with a newer library. */
+/* The view may be in memory shared with a process that has a newer library. */
 TEST(a_view_of_a_later_layout_answers_maybe)
 {
     static const uint8_t none[64];

@@ -43,7 +43,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Input:"),
     KEYS_OPTIONS(struct job, form),
     KEYS_FIELDS_OPTIONS(struct job, form),
-    OPTION('1', "field1", "N", "use this field of the first FILE, whatever --field is",
+    OPTION('1', "field1", "N", "use this field of the first FILE, instead of --field",
            OPTIONS_CALL(struct job, first, fields_take), .value = OPTIONS_A_TEXT),
     OPTION('2', "field2", "N", "use this field of all other FILEs",
            OPTIONS_CALL(struct job, others, fields_take), .value = OPTIONS_A_TEXT),
@@ -96,7 +96,7 @@ static void check_operands(char *const *paths, int count)
         cli_usage("standard input can be only one of the files");
 }
 
-/* -1 and -2, as join(1) has them. */
+/* -1 and -2, as in join(1). */
 static void choose_fields(struct job *job)
 {
     const bool any = job->first.count > 0 || job->others.count > 0;

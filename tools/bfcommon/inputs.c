@@ -117,7 +117,7 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
     struct bloomfile_key keys[KEYS_BATCH];
     struct keys_options whole = *form;
     whole.crlf = false;                  /* a carriage return is taken off when the copy is read, */
-    whole.fields = (struct fields){ 0 }; /* and keys are made then */
+    whole.fields = (struct fields){ 0 }; /* and keys are extracted then */
     whole.key_form = (struct key_form){ 0 };
     struct spool *copy = spool_new(folder, &whole);
     struct header_line *header = in->where.header;

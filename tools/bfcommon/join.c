@@ -225,7 +225,7 @@ static struct spool *keep(const struct job *job, struct input *in, const struct 
     return kept;
 }
 
-/* Of a key with the beginning of the pair; no key is the beginning of another. */
+/* Compares a key with the key of a pair, which comes first. No key is a prefix of another. */
 static int compare_key(const struct bloomfile_key *key, const struct bloomfile_key *pair)
 {
     const struct bloomfile_key begin = { pair->data,

@@ -25,9 +25,8 @@ void join_print_header(const struct job *job);
 
 /* ---- Whole lines, printed once the wanted keys are known, which are fields of them. */
 
-/* Prints the different lines of an input that have one of the keys, which are fields, in
- * order and each once; or with job->count_only none. Returns how many there are, and frees the
- * spool. */
+/* Prints the distinct lines of an input whose key, made of fields, is one of the keys. They are in
+ * order. With job->count_only they are only counted. Returns their number, and frees the spool. */
 uint64_t whole_lines(const struct job *job, struct input *in, struct spool *keys);
 
 #endif

@@ -27,9 +27,9 @@ struct lines {
     size_t joined_size;
     uint8_t *escaped; /* the last keys and lines, with escapes */
     size_t escaped_size;
-    enum csv_state csv; /* behind all that was read */
-    uint64_t next_line; /* behind `whole`, if keys are fields */
-    bool headed;        /* the header has been taken */
+    enum csv_state csv; /* at the end of the bytes read */
+    uint64_t next_line; /* the line after `whole`, if keys are fields */
+    bool headed;        /* the header was read */
     uint32_t sum;       /* of what was read */
     size_t start, end;  /* in it: the bytes behind them, all but the last read free of ends */
     struct cli_progress progress;
@@ -190,7 +190,7 @@ static void hand_out(struct lines *l, size_t size)
         prepare_fields(l);
 }
 
-/* The rest may lack its end. An incomplete record or an open quote is an error. */
+/* The last line may lack its newline. An incomplete record or an open quote is an error. */
 static void hand_out_rest(struct lines *l)
 {
     const struct fields *f = &l->form.fields;
@@ -264,14 +264,14 @@ static size_t next(struct lines *l, struct bloomfile_key *keys, struct bloomfile
     }
 }
 
-/* ---- Escapes: 00 01 0A and 0B become 01 01, 01 02, 0B 01 and 0B 02. The order stays. */
+/* ---- Escapes: 00, 01, 0A and 0B become 01 01, 01 02, 0B 01 and 0B 02. They keep the order. */
 
 static bool is_escaped(uint8_t byte)
 {
     return (byte | 1) == 0x01 || (byte | 1) == 0x0B;
 }
 
-/* Not 0 if a byte of the word is escaped. */
+/* Not 0 if a byte of the word needs an escape. */
 static uint64_t word_escaped(const uint8_t *bytes)
 {
     const uint64_t ones = UINT64_MAX / 255;
@@ -281,7 +281,7 @@ static uint64_t word_escaped(const uint8_t *bytes)
     return (((low - ones) & ~low) | ((high - ones) & ~high)) & (ones << 7);
 }
 
-/* A word at a time; the last one may overlap another. */
+/* One word at a time; the last word may overlap the one before. */
 static bool needs_escapes(struct bloomfile_key text)
 {
     enum {
@@ -342,7 +342,7 @@ static void make_room_for_escapes(struct lines *l, size_t room)
         cli_fail(ENOMEM, "cannot hold the fields of %s", l->where.name);
 }
 
-/* A zero byte ends each key, so that a key never begins with another key. */
+/* A zero byte ends each key, so no key is a prefix of another. */
 static void escape_all(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
                        size_t n)
 {

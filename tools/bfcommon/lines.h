@@ -29,20 +29,20 @@ struct lines;
 /* Only null, record_size, crlf and fields of `form` count. */
 struct lines *lines_open(const struct keys_options *form, const struct stretch *where);
 
-/* As keys_next(). A field that a line lacks ends the program by cli_fail. Keys that are fields have
- * escapes instead of newlines, and an end, so that a key never begins with another. As for plain
- * keys, their order is that of the bytes. */
+/* As keys_next(). A missing field ends the program by cli_fail. In keys made of fields, newlines
+ * are escaped, and a zero byte ends each key, so no key is a prefix of another. They sort by their
+ * bytes, as plain keys do. */
 size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max);
 
-/* The same for keys that are fields, with the lines that they are from, without their ends. Lines
- * may have escapes, too. */
+/* The same for keys made of fields, with their lines, without newlines at the end. Lines may have
+ * escapes too. */
 size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
                         size_t max);
 
-/* Whether the lines may have newlines, and so escapes. */
+/* Whether lines may contain newlines, which are escaped. */
 bool lines_have_escapes(const struct keys_options *form);
 
-/* Prints such a line, without escapes. */
+/* Prints a line, with escapes decoded. */
 void lines_print(struct bloomfile_key escaped);
 
 /* Reads the header, and no key. */

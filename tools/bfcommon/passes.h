@@ -66,8 +66,8 @@ void input_close(struct input *in);
 /* ---- The passes. */
 
 struct job {
-    struct keys_options form, first_form; /* of the first input, if its fields are others */
-    struct fields first, others;          /* that were given for them; count 0: none */
+    struct keys_options form, first_form; /* of the first input, if its fields differ */
+    struct fields first, others;          /* fields given by -1 and -2; count 0: not given */
     const char *folder;                   /* for temporary files */
     uint64_t memory;
     struct input *inputs;

@@ -21,8 +21,8 @@ struct spool *spool_new(const char *folder, const struct keys_options *form)
         cli_fail(ENOMEM, "cannot keep keys");
     *s = (struct spool){ .folder = folder, .form = *form, .fd = -1 };
     s->form.null = form->null && !keys_are_made(form); /* their newlines are escaped (lines.h) */
-    s->form.crlf = false;                              /* it is no part of the keys here, */
-    s->form.fields = (struct fields){ 0 };             /* which are cut out already */
+    s->form.crlf = false;                  /* carriage returns are not in the keys, and */
+    s->form.fields = (struct fields){ 0 }; /* fields are already extracted */
     s->form.key_form = (struct key_form){ 0 };
     return s;
 }

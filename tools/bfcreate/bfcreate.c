@@ -170,7 +170,7 @@ static void check_live(const struct create *c)
         cli_usage("a live filter cannot be written to standard output");
 }
 
-/* Returns whether the layout was left open. */
+/* Returns whether -l was omitted. */
 static bool parse(struct create *c, int argc, char **argv)
 {
     const int first = options_parse(&options, c, argc, argv);
@@ -194,7 +194,7 @@ static bool parse(struct create *c, int argc, char **argv)
         check_live(c);
     if (c->embedded && (c->live || c->params.slices > 0))
         cli_usage("--embedded is for whole filters of keys, not for %s",
-                  c->live ? "live ones" : "slices");
+                  c->live ? "live filters" : "slices");
     if (c->dry_run && report_wanted(&c->report))
         cli_usage("--dry-run and --report are mutually exclusive");
     if (c->dry_run && c->params.capacity == 0 && c->params.bits == 0)

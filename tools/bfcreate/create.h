@@ -39,11 +39,11 @@ void create_check_series(struct create *c);
 void create_sealed(struct create *c);
 void create_live(struct create *c);
 
-/* The cells of -m, rounded up to units of a layout. */
+/* The number of cells by -m, rounded up to whole units of the layout. */
 uint64_t create_whole_units(const struct create *c, uint32_t layout);
 
-/* Prints what would be made, of each layout if `all`, and makes nothing. What cannot be made ends
- * the program as create_sealed() and create_live() do. */
+/* Prints the size and rate of the filter, and with `all` those of each layout. Creates nothing.
+ * Ends the program with the errors of create_sealed() and create_live(). */
 void create_dry_run(const struct create *c, bool all);
 
 _Noreturn void create_fail_for_slices(const struct create *c); /* more than there are pages */
@@ -54,10 +54,11 @@ int create_describe(const struct create *c, uint64_t keys, struct bloomfile_info
 int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
                             struct bloomfile_info *info);
 
-/* Makes a builder, or ends the program. */
+/* Creates a builder, or ends the program. */
 bloomfile_builder *create_builder(const struct create *c, const struct bloomfile_params *params);
 
-/* Ends the program: a filter with as many keys as it is sized for would be over capacity. */
+/* Ends the program with an error: the filter would be over capacity at its planned number of keys.
+ * */
 _Noreturn void create_refuse_size(const struct create *c, const struct bloomfile_info *info);
 
 /* Ends the program: BLOOMFILE_EFULL. */
@@ -71,7 +72,7 @@ void create_check_useless(const struct create *c, bloomfile_builder *builder);
 void create_cut_slice(const struct create *c, struct bloomfile_info *info);
 void create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read);
 
-/* Writes the report; `read` counts all keys. */
+/* Writes the report. `read` is the number of keys in the input. */
 void create_put_report(struct create *c, const struct bloomfile_info *info, uint64_t read);
 
 /* Ends the program with why the filter could not be made; the size that was wanted may be the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bfcreate --dry-run: the size and the rate of a filter, and those of the other layouts. */
+ * bfcreate --dry-run: the size and the rate of the filter, and of the other layouts. */
 #include "bfcreate/create.h"
 #include "cli/cli.h"
 #include "filters/messages.h"
@@ -13,7 +13,7 @@ enum {
     SHORT = 32
 };
 
-/* Each layer of a series has its part of the rate. */
+/* Each layer of a series gets a part of the target rate. */
 static struct create first_layer(const struct create *c)
 {
     struct create layer = *c;
@@ -22,7 +22,7 @@ static struct create first_layer(const struct create *c)
     return layer;
 }
 
-/* Slices of one filter have one rate. */
+/* The slices of a filter all have the rate of the filter. */
 static struct bloomfile_info whole_of(const struct bloomfile_info *info)
 {
     struct bloomfile_info whole = *info;
@@ -73,7 +73,7 @@ static void print_filter(const struct create *c, const struct bloomfile_info *in
                                       : "");
 }
 
-/* Whether the other options go with the layout. */
+/* Whether the layout allows the other options. */
 static bool is_possible(const struct create *c, uint32_t layout)
 {
     const struct bloomfile_traits *traits = bloomfile_traits_of(layout);

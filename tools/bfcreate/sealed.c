@@ -114,7 +114,7 @@ static void share_memory(const struct create *c, struct bloomfile_params *params
     const unsigned made = keys_options_form(&c->keys) == NULL ? 0
                           : c->keys.key_form.integers         ? 6
                                                               : found;
-    const unsigned pieces = found + made; /* keys are put together beside it */
+    const unsigned pieces = found + made; /* the input, and the keys made from it */
     params->memory = memory - PROGRAM_MEMORY - threads * (pieces * piece + solving);
 }
 
@@ -202,7 +202,7 @@ static bool has_room(const struct bloomfile_params *params)
            too_large_bytes(params) < (double)disk.f_bavail * (double)disk.f_frsize;
 }
 
-/* An image in memory is embedded. */
+/* A build in memory has the embedded format. */
 static int write_embedded(const struct create *c, bloomfile_builder *builder)
 {
     struct bloomfile_destination to = bloomfile_to_memory();

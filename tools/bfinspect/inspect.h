@@ -166,7 +166,7 @@ void inspect_find_flips(struct inspect_report *r);
 /* The page for people. */
 void inspect_page(FILE *out, const struct inspect_report *r, const struct inspect_options *options);
 
-/* The same for programs. */
+/* The same as JSON. */
 json *inspect_json(const struct inspect_report *r);
 
 /* "blocked, 6144 bits, ...": one line below a picture. */

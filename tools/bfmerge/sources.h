@@ -65,8 +65,8 @@ struct merge_dest {
     bool discard; /* with force: DEST need not be a source */
 };
 
-/* Ends the program unless DEST can be created, or replaced without losing keys that no source has.
- * Call it before sources are read. */
+/* Ends the program if DEST cannot be created, or if replacing it would lose keys that no source
+ * has. Call it before sources are read. */
 void merge_dest_check_names(const struct merge_dest *d);
 
 /* The same with the sources opened, which are compared by device and inode. Call it again before

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Hits that are compared with a list in a file. */
+ * Comparing hits with a list in a file. */
 #include "bfquery/confirm.h"
 #include "cli/cli.h"
 #include "keys/keys.h"
@@ -60,7 +60,7 @@ void confirm_hold(struct confirm *c, struct batch *b)
     }
 }
 
-/* What is allocated is at most twice that. */
+/* The buffers have at most twice the size that is in use. */
 bool confirm_is_full(const struct confirm *c)
 {
     const uint64_t used =
@@ -68,15 +68,15 @@ bool confirm_is_full(const struct confirm *c)
     return used > c->memory / 2;
 }
 
-/* How many keys of the list each filter may have. */
+/* Counts, for each filter, the keys of the list that it may contain. */
 static void count_known(const struct confirm *c, const struct bloomfile_key *keys, size_t n)
 {
     for (size_t i = 0; i < c->filters->count && !c->filters->all; i++)
         c->known[i] += bloomfile_contains_many(c->filters->list[i].f, keys, n, NULL);
 }
 
-/* A list with fewer keys of the filter than the filter has is not the one that it was made from: a
- * key that the list lacks would pass for a false positive. */
+/* If the filter has more keys than were found in the list, it was made from another list. A key
+ * missing from the list would look like a false positive. */
 static void check_list(struct confirm *c)
 {
     for (size_t i = 0; i < c->filters->count && !c->filters->all && !c->list_is_short; i++) {

@@ -42,7 +42,7 @@ static bool same_digests(const struct filters_one *a, const struct filters_one *
 
 static const struct filters_one *compared;
 
-/* By their digests, then as they were named. */
+/* Orders by seed and folding, then as named on the command line. */
 static int by_digests(const void *a, const void *b)
 {
     const size_t i = *(const size_t *)a, j = *(const size_t *)b;
@@ -54,7 +54,8 @@ static int by_digests(const void *a, const void *b)
     return i < j ? -1 : i > j;
 }
 
-/* Text for filters of both kinds is folded for each that needs it, else when it is read. */
+/* If only some filters hold lower-case keys, text is folded for each of these filters. If all do,
+ * it is folded when it is read. */
 static void choose_folding(struct filters *fs, struct keys_options *keys)
 {
     size_t folds = 0;
@@ -73,7 +74,7 @@ void filters_open(struct filters *fs, unsigned flags, struct keys_options *keys)
     cli_catch_bus_error(fs->count == 1 ? fs->list[0].path : "one of the filters");
     for (size_t i = 0; i < fs->count; i++) {
         struct filters_one *one = &fs->list[i];
-        (void)stat(one->path, &one->file); /* before it is opened, which reports errors */
+        (void)stat(one->path, &one->file); /* before opening, which reports errors */
         one->f = opening_must(one->path, flags, OPENING_KEYS);
         key_kind_check(one->path, one->f, keys, KEY_KIND_LOOK_UP);
         one->seed = bloomfile_seed(one->f);
@@ -117,7 +118,7 @@ static void hash_folded(struct batch *b, uint64_t seed, bloomfile_digest *digest
     }
 }
 
-/* Lookups of parents, each for the key of a line. */
+/* A batch of lookups of parent domains, each with the index of its line's key. */
 struct parents {
     bloomfile_digest digests[PARENTS];
     size_t keys[PARENTS], count;
@@ -132,8 +133,8 @@ static void ask_queued(const struct filters_one *one, struct parents *p, bool *h
     p->count = 0;
 }
 
-/* "b.example.com", "example.com" and "com" for "a.b.example.com". Longer parents than a domain name
- * can be are left out: a line of dots would take too long. */
+/* "b.example.com", "example.com" and "com" for "a.b.example.com". Skips parents longer than a
+ * domain name can be: a line of dots would take too long. */
 static void ask_parents(const struct filters *fs, const struct filters_one *one,
                         const struct batch *b, bool *hits)
 {

@@ -15,7 +15,7 @@ struct filters_one {
     const char *path;
     bloomfile_filter *f;
     uint64_t seed;
-    bool folds;       /* its keys are in lower case, and not those of all filters */
+    bool folds;       /* this filter holds lower-case keys, but not all filters do */
     uint64_t matches; /* for the caller */
     struct stat file; /* the path names it, or did before it was opened */
 };
@@ -27,14 +27,14 @@ struct filters {
     size_t *order; /* of lookups: filters with the same digests follow one another */
     bool all;      /* a key must be in all of them, and not only in one */
     bool apart;    /* filters_has() is needed */
-    bool parents;  /* a key is a domain name, and in a filter if a parent of it is, */
-    const struct key_list *unless; /* but for those that are in this list */
+    bool parents;  /* keys are domain names; one also matches if a parent does, */
+    const struct key_list *unless; /* except keys and parents in this list */
 };
 
 void filters_name(struct filters *fs, const char *path);
 
-/* Opens them. Trouble, and keys of another kind than a filter holds, ends the program by
- * cli_fail. Has keys folded if all filters are in lower case. */
+/* Opens the filters. Errors, including keys of another kind than the filter's, end the program by
+ * cli_fail. If all filters hold lower-case keys, the keys read are folded. */
 void filters_open(struct filters *fs, unsigned flags, struct keys_options *keys);
 
 /* The seed for the digests of a batch. */
@@ -50,8 +50,7 @@ bool filters_has(const struct batch *b, size_t filter, size_t key);
  * those that a key is not in the filter. */
 bool filters_distrusted(const struct filters *fs, bool absent);
 
-/* The path of a filter that names another file, or none, since the filter was opened; NULL: all
- * name the same file. */
+/* The path of a filter that was replaced or removed since it was opened; NULL: none was. */
 const char *filters_replaced(const struct filters *fs);
 
 /* Names the filters that turned out to be damaged. Returns whether any did. *distrusted: as
@@ -64,7 +63,7 @@ void filters_close(struct filters *fs);
  * contain the key. */
 
 struct print {
-    bool marks; /* every line is printed, behind 1 or 0 and a tab */
+    bool marks; /* print every line, after 1 or 0 and a tab */
     bool inputs, numbers, filters;
     const struct filters *names;
 };
@@ -75,8 +74,8 @@ bool print_tells(const struct print *p);
 /* Puts the chosen lines into b->text, behind the header, if it is the first one. */
 void print_gather(const struct print *p, struct batch *b);
 
-/* The same in parts: the header, if it is the first one; and a line. Those before it were counted
- * up to a place. */
+/* The parts of that: the header line, if the batch begins with it; and one line. Line numbers are
+ * counted up to `at`. */
 struct print_place {
     uint64_t number; /* of the line there */
     const uint8_t *counted;

@@ -54,7 +54,7 @@ static void put_filters(const struct print *p, struct batch *b, size_t key)
     }
 }
 
-/* Its columns of marks and filters are empty. */
+/* The header has an empty mark and no filter names. */
 static void put_header(const struct print *p, struct batch *b)
 {
     if (p->marks)

@@ -35,8 +35,8 @@ struct request {
     const char *every;
     unsigned threads;
     bool fixed, repeated, count, stats, quiet;
-    struct repeated others; /* lines that are not printed */
-    struct lost lost;       /* new lines among them */
+    struct repeated others; /* dropped lines */
+    struct lost lost;       /* new lines among the dropped lines */
     struct report report;
     uint64_t taken, new_ones; /* keys */
 };
@@ -289,7 +289,7 @@ static void print_new(void *request, struct batch *b)
         seen_watch(&r->seen, r->taken);
     }
     if (split_is_broken(&b->split))
-        tell_counts(r); /* the caller ends the program; earlier lines are printed */
+        tell_counts(r); /* earlier lines are printed; the caller ends the program */
 }
 
 static void filter_lines(struct request *r, struct keys *input)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The repeated lines are copied, because the lines that are printed overwrite them. */
+ * Output of repeated lines. They are copied, because the printed lines overwrite them. */
 #include "bfuniq/repeated.h"
 #include "cli/cli.h"
 

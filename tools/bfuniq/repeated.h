@@ -9,7 +9,7 @@
 #include "filters/side_file.h"
 #include "keys/batch.h"
 
-/* Begins with a file. One without a path gets nothing. */
+/* Initialize `file` only. Nothing is written if it has no path. */
 struct repeated {
     struct side_file file;
     uint8_t *bytes; /* to be written, and room for all lines of a piece */

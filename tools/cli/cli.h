@@ -73,13 +73,13 @@ void cli_page_print(struct cli_page *p); /* at once, and ends it */
 enum cli_count {
     CLI_COUNT_GOOD,
     CLI_COUNT_NOT_WHOLE, /* "1.5" */
-    CLI_COUNT_SUFFIX,    /* begins with a digit, and goes on with something unknown */
+    CLI_COUNT_SUFFIX,    /* digits with an unknown suffix */
     CLI_COUNT_OTHER
 };
 
-/* A count: decimal digits, with underscores between them and a decimal point; then nothing, or k M
- * G T of either case (powers of 1000), Ki Mi Gi Ti (powers of 1024), or e and up to two digits
- * ("1e9"). The product must be a whole number. No sign, no blank, no overflow. */
+/* A count: decimal digits, which may have underscores between them and a decimal point. A suffix is
+ * allowed: k M G T in either case (powers of 1000), Ki Mi Gi Ti (powers of 1024), or e and up to
+ * two digits ("1e9"). The result must be a whole number. Signs, blanks and overflow are errors. */
 enum cli_count cli_parse_count(const char *text, uint64_t *out);
 
 /* Any 64-bit number: decimal digits, or 0x and hexadecimal digits. */

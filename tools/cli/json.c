@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * JSON objects, by json-c. */
+ * JSON objects, built with json-c. */
 #include "cli/json.h"
 #include "cli/text.h"
 
@@ -65,7 +65,7 @@ void json_put_bool(json *object, const char *key, bool value)
     json_put(object, key, checked(json_object_new_boolean(value)));
 }
 
-/* JSON has no word for infinity and NaN. */
+/* JSON cannot represent infinity and NaN. */
 void json_put_double(json *object, const char *key, double value)
 {
     char text[40];

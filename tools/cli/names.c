@@ -16,10 +16,10 @@ enum {
 
 static _Noreturn void no_memory(void)
 {
-    cli_fail(ENOMEM, "cannot hold more names of files");
+    cli_fail(ENOMEM, "cannot hold more file names");
 }
 
-/* The room is the next power of two. */
+/* The array has room for the next power of two. */
 static void append(char ***list, int *count, char *name)
 {
     const int n = *count;
@@ -49,7 +49,7 @@ static bool is_stdin(const char *name)
     return strcmp(name, "-") == 0;
 }
 
-/* All bytes of a file, and a NUL behind them. */
+/* All bytes of a file, followed by a NUL. */
 static char *read_all(const char *path, const char *shown, size_t *size)
 {
     const int fd = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -79,7 +79,7 @@ static char *read_all(const char *path, const char *shown, size_t *size)
     return bytes;
 }
 
-/* The names stay where they are; the ends become NUL bytes. */
+/* The names are not copied: their newlines are replaced by NUL bytes. */
 static void read_file(struct names *n, const char *path)
 {
     const char *shown = is_stdin(path) ? "standard input" : path;
@@ -98,7 +98,7 @@ static void read_file(struct names *n, const char *path)
         at = next + 1;
     }
     if (n->count == before)
-        cli_fail(0, "%s has no names of files", shown);
+        cli_fail(0, "%s has no file names", shown);
 }
 
 /* A list and an input cannot both be standard input. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of files: operands, values of options, and those of --files-from, which are too many for a
- * command line.
+ * File names: operands, values of options, and names from --files-from, which can be more than fit
+ * a command line.
  */
 #ifndef TOOLS_CLI_NAMES_H
 #define TOOLS_CLI_NAMES_H
@@ -12,26 +12,26 @@
 struct names {
     char **list;
     int count;
-    char **files; /* lists that are to be read */
+    char **files; /* lists to read */
     int files_count;
     char **texts; /* of those */
     int texts_count;
     bool stdin_taken; /* by a list */
 };
 
-/* Functions for OPTIONS_CALL: a name; a file of names, which names_read() reads. */
+/* Functions for OPTIONS_CALL: add a name; add a list of names, which names_read() reads. */
 void names_add(void *names, char *name);
 void names_add_file(void *names, char *file);
 
 #define NAMES_FROM_OPTION(request, field)                                                          \
     OPTION(0, "files-from", "LIST",                                                                \
-           "add the file names in LIST ('-': standard input), each on a line or ended by NUL",     \
+           "add the file names in LIST ('-': standard input), one per line or ended by NUL",       \
            OPTIONS_CALL(request, field, names_add_file), .value = OPTIONS_A_FILE)
 
-/* Adds operands, then the names in the files. In a file that has a NUL byte, names end with NUL,
- * otherwise with newline; the last one may lack its end. A file that cannot be read or has an empty
- * name or no names ends the program, and so does a name of standard input if a list is read from
- * there. */
+/* Adds the operands, then the names in the lists. If a list contains a NUL byte, its names end with
+ * NUL, otherwise with newline; the last name may lack it. A list that cannot be read, has no names
+ * or has an empty name ends the program. So does "-" as an input if a list is read from standard
+ * input. */
 void names_read(struct names *n, char *const *operands, int count);
 
 void names_free(struct names *n);

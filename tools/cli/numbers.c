@@ -63,12 +63,12 @@ static uint64_t read_suffix(const char *text)
 }
 
 struct decimal {
-    uint64_t digits;   /* as a number without a point */
-    unsigned decimals; /* of them, behind the point */
+    uint64_t digits;   /* the digits without the point */
+    unsigned decimals; /* number of digits after the point */
     bool overflow;
 };
 
-/* Reads "1_000.50" up to the first other character. An underscore and a point stand between two
+/* Reads "1_000.50" up to the first other character. Underscores and the point must be between two
  * digits. */
 static bool read_decimal(const char **text, struct decimal *d)
 {

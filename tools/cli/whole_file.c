@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A whole file: written under another name, then renamed. */
+ * Atomic file creation: write to a temporary name, then rename. */
 #include "cli/whole_file.h"
 #include "cli/cli.h"
 #include "os/file.h"
@@ -15,7 +15,7 @@
 
 #define TEMPORARY ".bloomfile.XXXXXX"
 
-/* As a file made by open() would have them. */
+/* The mode that open() would give a new file. */
 static bool set_permissions(int fd)
 {
     mode_t mask = umask(0);
@@ -48,7 +48,7 @@ static int renameat2(int from, const char *old_name, int to, const char *new_nam
 }
 #endif
 
-/* File systems that cannot refuse an existing name in the renaming itself were asked before. */
+/* EINVAL: the file system lacks RENAME_NOREPLACE. The existing name was checked before. */
 static bool give_name(const char *temporary, const char *path, bool replace)
 {
     if (!replace && renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
@@ -69,7 +69,7 @@ static char *temporary_beside(const char *path)
     return asprintf(&name, "%.*s" TEMPORARY, folder, path) >= 0 ? name : NULL;
 }
 
-/* Signals wait while the temporary file exists. */
+/* Signals are blocked while the temporary file exists. */
 static int write_at(const char *path, const void *bytes, size_t size, bool replace)
 {
     char *temporary = temporary_beside(path);

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes a file, on disk when it returns. `replace`: instead of an existing file; otherwise that is
- * EEXIST. A symbolic link is followed. Returns 0 or an errno. */
+/* Writes a file and syncs it to disk. `replace`: replaces an existing file, which is otherwise
+ * EEXIST. Follows a symbolic link. Returns 0 or an errno. */
 int whole_file_write(const char *path, const void *bytes, size_t size, bool replace);
 
 #endif

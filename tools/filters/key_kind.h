@@ -26,13 +26,13 @@ const char *key_kind_name(const struct bloomfile_info *info);
 /* The same with the size: "fixed 16". Returns text. */
 char *key_kind_text(char text[KEY_KIND_ROOM], const struct bloomfile_info *info);
 
-/* Whether the filter's keys are in lower case, and these are to be folded for it. */
+/* Whether the filter holds lower-case keys, so that the keys read must be folded. */
 bool key_kind_folds(const bloomfile_filter *f, const struct keys_options *keys);
 
-/* Has them folded, if so. */
+/* Turns on folding if it does. */
 void key_kind_fold(const bloomfile_filter *f, struct keys_options *keys);
 
-/* Has a filter that is to be made record the kind of these keys. */
+/* Records the kind of the keys in the parameters of a new filter. */
 void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys);
 
 /* Whether the filter does not accept these keys (bloomfile_keys_fit()). keys->as_is accepts all

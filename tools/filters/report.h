@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * --report: the results of a run for programs, as JSON. It is written when the run has succeeded.
+ * --report: the results of a run as JSON, written after the run succeeded.
  */
 #ifndef TOOLS_FILTERS_REPORT_H
 #define TOOLS_FILTERS_REPORT_H
@@ -11,9 +11,9 @@
 
 #include <bloomfile_inspect.h>
 
-/* Begins as all zero. Without a path, nothing below does anything. */
+/* Initialize to zero. Without a path, the functions below do nothing. */
 struct report {
-    struct side_file file; /* its path "-" is standard output */
+    struct side_file file; /* the path "-" is standard output */
 };
 
 #define REPORT_OPTION(request, field)                                                              \
@@ -26,20 +26,20 @@ static inline bool report_wanted(const struct report *r)
     return r->file.path != NULL;
 }
 
-/* Before the inputs are read. Ends the program if the file cannot be written, or is one of these:
- *   inputs  files to read, and lists of their names; empty: standard input; NULL: nothing.
- *   output  the tool's other output; NULL: nothing.
- * `holds` is what standard output has; NULL: nothing. */
+/* Call it before the inputs are read. Ends the program if the file cannot be written, or is one of
+ *   inputs  files to read, and lists of their names; empty: standard input; may be NULL
+ *   output  the tool's other output; may be NULL
+ * `holds` describes the tool's standard output; NULL: it is free for the report. */
 void report_open(struct report *r, const struct names *inputs, const char *output,
                  const char *holds);
 
-/* Writes an object, and frees it. */
+/* Writes an object and frees it. */
 void report_put(struct report *r, json *object);
 
-/* After the last object; standard output is closed by the caller. */
+/* Call it after the last object. The caller closes standard output. */
 void report_close(struct report *r);
 
-/* An object that describes a filter; `measure` is NULL if its bits were not counted. */
+/* Returns an object that describes a filter; `measure` is NULL if its bits were not counted. */
 json *report_of_filter(const char *path, const struct bloomfile_info *info,
                        const struct bloomfile_measurement *measure);
 

@@ -23,7 +23,7 @@ bool same_file_is_filter(const char *output, const char *filter);
  * anything is read. */
 void same_file_check_inputs(const char *output, char *const *paths, int count);
 
-/* The same for the lists of their names, too. */
+/* Also checks the lists of names (--files-from). */
 void same_file_check_names(const char *output, const struct names *inputs);
 
 /* Whether both outputs go to one file, which may be yet to make. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A file that is written next to a tool's main output. An old one is overwritten, but not a filter.
- * Errors end the program by cli_fail().
+ * A tool's second output file. An existing file is overwritten, unless it is a filter. Errors end
+ * the program by cli_fail().
  */
 #ifndef TOOLS_FILTERS_SIDE_FILE_H
 #define TOOLS_FILTERS_SIDE_FILE_H
@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Begins with a path, or NULL: there is none, and nothing below does anything. */
+/* Initialize `path`. If it is NULL, the functions below do nothing. */
 struct side_file {
     const char *path;
     const char *what; /* "repeated lines" */
     int fd;           /* -1: not open */
-    bool begun;       /* what was in it is gone */
+    bool begun;       /* the old contents were removed */
 };
 
 /* Checks that the file is not a later layer of the filter. The path is not NULL. */
@@ -23,7 +23,7 @@ void side_file_check_name(const struct side_file *s, const char *filter);
 /* Checks that the file can be written, and leaves it unchanged. */
 void side_file_open(struct side_file *s);
 
-/* Empties it, or creates it, the first time. A run that fails before that leaves an old file
+/* The first call empties or creates the file. A run that fails before it leaves an old file
  * unchanged. */
 void side_file_begin(struct side_file *s);
 

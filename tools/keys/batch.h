@@ -11,7 +11,7 @@
 struct batch {
     struct keys_piece piece;
     struct bloomfile_key *keys;
-    struct bloomfile_key *lines; /* that they are from; NULL: they are lines themselves */
+    struct bloomfile_key *lines; /* the lines with these keys; NULL: the keys are the lines */
     struct split split;          /* at its end */
     unsigned errors;             /* of inputs, up to the piece */
     bloomfile_digest *digests;
@@ -32,7 +32,7 @@ void batch_split(struct batch *b, struct keys *input, uint64_t seed);
 /* The digests of the same keys for another filter. */
 void batch_hash(const struct batch *b, uint64_t seed, bloomfile_digest *digests);
 
-/* The line that a key is or is from, with its end. */
+/* The line of a key, with its newline. */
 struct bloomfile_key batch_line(const struct batch *b, size_t i);
 
 /* Makes b->scratch at least so large; what it held is lost. */
@@ -41,9 +41,8 @@ void batch_scratch(struct batch *b, size_t size);
 /* Appends to b->text. */
 void batch_put(struct batch *b, const void *bytes, size_t size);
 
-/* Moves those of the keys from `first` to before `last` that are chosen, as they stand in the
- * input, each with its end, or the lines that they are from, to the front of the piece, behind
- * a header. The keys up to them are overwritten. */
+/* Moves the chosen keys in [first, last), or their lines, unchanged and with their end bytes, to
+ * the front of the piece, after a header. Overwrites the keys before them. */
 void batch_gather(struct batch *b, size_t first, size_t last);
 
 /* Copies the others of them, those that are not chosen, to `to`, which has room for the piece.

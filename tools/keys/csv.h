@@ -26,14 +26,15 @@ size_t csv_first(uint8_t delimiter, const uint8_t *bytes, size_t size);
 /* The lines before that of the quote that is open at the end, from the beginning of a record on. */
 uint64_t csv_lines_to_open(uint8_t delimiter, const uint8_t *bytes, size_t size);
 
-/* The next field of a record from *at on, in *room, which moves on; sets *at behind what ends it,
- * a delimiter or a newline, or behind `end`. false: a closing quote is not followed by one. */
+/* Reads the field of a record that begins at *at. A field in quotes is decoded into *room, which is
+ * advanced. Sets *at to after the delimiter or newline that ends the field, or to after `end`.
+ * Returns false if neither follows a closing quote. */
 bool csv_next(const struct fields *f, const uint8_t **at, const uint8_t *end, uint8_t **room,
               struct bloomfile_key *field);
 
-/* Takes the record that begins at *at, and sets that to its end, which is a newline or `end`. The
- * key is as by fields_find(), without quotes; but of several fields each that holds a delimiter, a
- * quote or the end of a line is in quotes. FAULT_QUOTE leaves *at as it was. */
+/* Reads the record that begins at *at, and sets *at to its end, a newline or `end`. The key is that
+ * of fields_find(), without quotes. In a key of several fields, a field that contains a delimiter,
+ * a quote or the end of a line is in quotes. FAULT_QUOTE leaves *at unchanged. */
 struct fault csv_find(const struct fields *f, const uint8_t **at, const uint8_t *end,
                       uint8_t **room, struct bloomfile_key *key);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Faults of records in words, with the number of the line and the remedy. */
+ * Error messages for records without a valid key, with the line number and the remedy. */
 #include "keys/fault.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ enum {
 #define FIELD_REMEDY                                                                               \
     " (choose a field: --field N --delimiter C, or --json PATH; skip a header line: --header)"
 
-/* Both by the number of the fault. */
+/* Indexed by the number of the fault. */
 static const char *const at_path[] = { "", "missing", "null", "an object", "an array" };
 static const char *const wrong_with[] = {
     [FAULT_SYNTAX] = "is not one whole JSON value",
@@ -28,7 +28,7 @@ static const char *const wrong_with[] = {
     [FAULT_DEPTH] = "nests arrays and objects more than 1024 deep",
 };
 
-/* A key that an option does not allow. */
+/* Describes a key that an option does not allow. */
 static void describe_key(struct fault fault, uint64_t line, struct bloomfile_key key,
                          char text[FAULT_TEXT])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is wrong with a record that has no key.
+ * Errors in records that have no valid key.
  */
 #ifndef TOOLS_KEYS_FAULT_H
 #define TOOLS_KEYS_FAULT_H
@@ -11,24 +11,24 @@
 
 enum fault_kind {
     FAULT_NONE,
-    FAULT_NO_FIELD,   /* the record has no field `number` */
+    FAULT_NO_FIELD,   /* field `number` is missing */
     FAULT_QUOTE,      /* CSV: a closing quote is not followed by a delimiter */
     FAULT_OPEN_QUOTE, /* CSV: a quote is never closed */
-    FAULT_NO_VALUE,   /* JSON: no text at the path; `number` says why */
-    FAULT_JSON,       /* the line is not valid; `number` says why */
-    FAULT_BLANK,      /* JSON: the line has nothing but space, and is not a record */
-    FAULT_MEMORY,     /* there is too little for the record */
+    FAULT_NO_VALUE,   /* JSON: no text at the path; `number` is what is there */
+    FAULT_JSON,       /* JSON: the line is not valid; `number` is the error */
+    FAULT_BLANK,      /* JSON: the line is blank, and blank lines are ignored */
+    FAULT_MEMORY,     /* not enough memory for the record */
 
-    /* The key is not as an option says: */
-    FAULT_SIZE,     /* it does not have `number` bytes, */
-    FAULT_HEX_SIZE, /* or is not as many in hexadecimal */
+    /* The key does not match an option: */
+    FAULT_SIZE,     /* not `number` bytes */
+    FAULT_HEX_SIZE, /* not `number` bytes in hexadecimal */
     FAULT_HEX_ODD,
     FAULT_HEX,
     FAULT_INTEGER,
     FAULT_DOMAIN
 };
 
-/* The number of FAULT_NO_VALUE: the value there. */
+/* `number` of FAULT_NO_VALUE: what is at the path. */
 enum {
     FAULT_ABSENT = 1,
     FAULT_NULL,
@@ -36,7 +36,7 @@ enum {
     FAULT_ARRAY
 };
 
-/* The number of FAULT_JSON. */
+/* `number` of FAULT_JSON. */
 enum {
     FAULT_SYNTAX,
     FAULT_UTF8,
@@ -54,14 +54,14 @@ enum {
     FAULT_TEXT = 500
 };
 
-/* Whether --missing says what to do with the record. Every other fault is an error. */
+/* Whether --missing applies to the fault. Every other fault is an error. */
 static inline bool fault_is_missing(struct fault fault)
 {
     return fault.kind == FAULT_NO_FIELD || fault.kind == FAULT_NO_VALUE;
 }
 
-/* Describes a fault of the record that begins at that line of its input, and the remedy. `key`: of
- * the record, if it has a key. */
+/* Writes the message for a fault and its remedy. `line` is the first line of the record, and `key`
+ * is its key, if it has one. */
 void fault_describe(struct fault fault, uint64_t line, struct bloomfile_key key,
                     char text[FAULT_TEXT]);
 

@@ -13,7 +13,7 @@ struct feed {
     struct keys *input;
     struct cli_progress progress;
     int error;
-    const char *broken_path; /* of the first piece with a fault; NULL: there is none */
+    const char *broken_path; /* of the first piece with a fault; NULL: no fault */
     uint64_t broken_piece;
     char fault[FAULT_TEXT];
 };

@@ -24,7 +24,7 @@ static _Noreturn void refuse(const char *value)
         FIELDS_MOST, value);
 }
 
-/* 0: it is not a number from 1 on, but may be a name. */
+/* Returns 0 if the text is not a number from 1, so that it may be a name. */
 static uint32_t number_of(const char *digits, size_t size, const char *value)
 {
     uint64_t number = 0;
@@ -40,8 +40,8 @@ static uint32_t number_of(const char *digits, size_t size, const char *value)
     return (uint32_t)number;
 }
 
-/* Takes the quotes from the name in `text`, in place, where two stand for one. Returns its end in
- * the text, NULL if it has none. */
+/* Decodes the quoted name in `text` in place; two quotes stand for one. Returns the end of the name
+ * in the text, or NULL if the closing quote is missing. */
 static char *unquote(char *text, struct fields_name *name)
 {
     char *to = text, *at = text + 1;
@@ -54,7 +54,7 @@ static char *unquote(char *text, struct fields_name *name)
     return *at == '"' ? at + 1 : NULL;
 }
 
-/* Reads a number, a name or a name in quotes. Returns its end. */
+/* Reads a number, a name or a quoted name. Returns its end. */
 static char *read_name(char *text, const char *value, struct fields_name *name)
 {
     *name = (struct fields_name){ 0 };

@@ -28,7 +28,7 @@ enum {
 struct json_path;
 
 struct fields {
-    uint32_t count; /* 0: the whole record is the key; with `json`: 1, and no steps */
+    uint32_t count; /* 0: the whole record is the key; with `json`: 1, and `steps` is not used */
     struct fields_step {
         uint32_t number;   /* of the field, from 1 */
         uint32_t place;    /* in the key */
@@ -43,9 +43,9 @@ struct fields {
     bool csv;           /* records and fields are as csv.h says */
     bool header;        /* the first record of an input is none */
     const struct json_path
-        *json;  /* records are JSON documents (json.h): of their value at this path */
-    bool blank; /* of which a blank line is one, without a value; else it is no record */
-    bool named; /* until header_find_columns(): the `count` columns are these, and no steps */
+        *json;  /* records are JSON documents (json.h), and keys are their values at this path */
+    bool blank; /* JSON: a blank line lacks the value; otherwise it is ignored */
+    bool named; /* `names` has `count` columns, and `steps` has none until header_find_columns() */
     struct fields_name {
         const uint8_t *bytes;
         size_t size;
@@ -62,18 +62,18 @@ const char *fields_missing(uint32_t word);
  * `end_byte`: what ends a record; `fixed`: nothing does. */
 void fields_check(struct fields *f, char end_byte, bool fixed);
 
-/* Puts in a field, in order of the numbers. false: it is there already. */
+/* Inserts a field, in order of the numbers. Returns false if it is already there. */
 bool fields_insert(struct fields *f, uint32_t number);
 
-/* Replaces the fields by those of another. */
+/* Replaces the fields by those of `other`. */
 void fields_choose(struct fields *f, const struct fields *other);
 
-/* Once the steps are there. fields_check() and header_find_columns() do it. */
+/* Call it when `steps` is complete. fields_check() and header_find_columns() do. */
 void fields_prepare(struct fields *f);
 
-/* Sets *key to the key in the record [start, end): the field, or if there are several all of them
- * in the order that was asked for, with delimiters between them, in *room, which moves on. Bytes up
- * to `limit` can be read. */
+/* Sets *key to the key in the record [start, end). A key of several fields has them in the
+ * requested order, joined by delimiters, in *room, which is advanced. Bytes up to `limit` can be
+ * read. */
 struct fault fields_find(const struct fields *f, const uint8_t *start, const uint8_t *end,
                          const uint8_t *limit, uint8_t **room, struct bloomfile_key *key);
 

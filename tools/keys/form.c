@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Keys put into their form: folded, decoded, checked. */
+ * Converting keys to their form: folding, decoding and checking. */
 #include "keys/form.h"
 
 #include "cli/cli.h"
@@ -14,7 +14,7 @@
 enum {
     INTEGER_SIZE = 8,
     INTEGER_TEXT = 22, /* the longest integer with its sign and a zero byte */
-    DIGIT = 0x10,      /* marks a digit in the table; the bits below are its value */
+    DIGIT = 0x10,      /* marks a digit in the table; the lower bits are its value */
     BLOCK = 16
 };
 
@@ -59,8 +59,8 @@ void key_form_fold(uint8_t *to, const uint8_t *from, size_t size)
         to[i] = (uint8_t)(from[i] | (from[i] >= 'A' && from[i] <= 'Z' ? 'a' - 'A' : 0));
 }
 
-/* ---- Hexadecimal. `size` is that of the digits, an even number. Both return whether all are
- * digits. */
+/* ---- Hexadecimal. `size` is the number of digits, and even. Both functions return whether all
+ * bytes are digits. */
 
 static const uint8_t digits[256] = {
     ['0'] = DIGIT | 0,  ['1'] = DIGIT | 1,  ['2'] = DIGIT | 2,  ['3'] = DIGIT | 3,
@@ -131,7 +131,7 @@ static struct fault take_hex(const struct key_form *f, uint8_t *to, struct bloom
     return (struct fault){ 0 };
 }
 
-/* The digits, from -2^63 to 2^64 - 1. */
+/* Parses an integer from -2^63 to 2^64 - 1. */
 static bool read_integer(const struct bloomfile_key *key, bool *negative, uint64_t *value)
 {
     const uint8_t *at = key->data, *end = at + key->size;
@@ -165,7 +165,7 @@ static struct fault take_integer(const struct key_form *f, uint8_t *to, struct b
     return (struct fault){ 0 };
 }
 
-/* Of letters (in UTF-8 too), digits, '-' and '_', in labels that are not empty. */
+/* A domain name has labels of letters (also UTF-8), digits, '-' and '_', none empty. */
 static bool is_domain(const uint8_t *name, size_t size)
 {
     bool dot = true;

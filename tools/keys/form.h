@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The form of keys: text whose case does not matter, hexadecimal, decimal integers, domain names. A
- * key is put into its form once it is found in its record.
+ * The form of keys: text in any case, hexadecimal, decimal integers, domain names. Each key is
+ * converted after it is found in its record.
  */
 #ifndef TOOLS_KEYS_FORM_H
 #define TOOLS_KEYS_FORM_H
@@ -15,42 +15,43 @@
 #include "keys/fields.h"
 
 enum {
-    KEY_FORM_DOMAIN = 1024 /* bytes of a domain name at most, escapes and UTF-8 included */
+    KEY_FORM_DOMAIN = 1024 /* maximum bytes of a domain name, including escapes and UTF-8 */
 };
 
 struct key_form {
     bool lower;        /* A to Z become a to z */
-    bool hex;          /* the key is the bytes that are written there */
-    bool integers;     /* the key is the 8 bytes of the number, little-endian */
-    bool domains;      /* as `lower`, without a dot at the end */
-    uint32_t key_size; /* bytes of each key then; 0: any */
+    bool hex;          /* the digits become the bytes */
+    bool integers;     /* the number becomes 8 bytes, little-endian */
+    bool domains;      /* as `lower`; a dot at the end is removed */
+    uint32_t key_size; /* required bytes of the converted key; 0: any */
 
-    /* What the tool needs: */
-    bool strict; /* domains: other lines than names are faults, because no lookup would find them */
-    bool text;   /* hexadecimal and integers stay text, alike for equal keys */
+    /* Set by the tool: */
+    bool
+        strict; /* domains: a line that is not a name is a fault, because no lookup would find it */
+    bool text;  /* hexadecimal and integers become canonical text instead of bytes */
 };
 
-/* Whether keys are anything but the bytes of their records. */
+/* Whether keys are converted or checked. */
 static inline bool key_form_is_set(const struct key_form *f)
 {
     return f->lower || f->hex || f->integers || f->domains || f->key_size > 0;
 }
 
-/* The option, for messages; NULL: keys are text as it stands there, or records. */
+/* The option, for messages; NULL: keys are not converted. */
 const char *key_form_option(const struct key_form *f);
 
-/* Ends the program by cli_usage() if it does not go with the other options. */
+/* Ends the program by cli_usage() if the form and other options are mutually exclusive. */
 void key_form_check(const struct key_form *f, const struct fields *fields, size_t record_size);
 
-/* Puts a key into its form, in *room, which moves on. A fault leaves the key as it was. */
+/* Converts a key into *room, which is advanced. A fault leaves the key unchanged. */
 struct fault key_form_apply(const struct key_form *f, uint8_t **room, struct bloomfile_key *key);
 
-/* How many bytes of room the keys of so many records, of so many bytes in all, need at most, once
- * they are found and once they have their form. */
+/* The most bytes of room that the keys of `records` records with `bytes` bytes in all need, for the
+ * keys found and for the converted keys. */
 size_t key_form_room(const struct key_form *f, const struct fields *fields, size_t bytes,
                      size_t records);
 
-/* Replaces A to Z by a to z. `to` may be `from`. */
+/* Replaces A to Z by a to z. `to` may equal `from`. */
 void key_form_fold(uint8_t *to, const uint8_t *from, size_t size);
 
 #endif

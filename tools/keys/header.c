@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Header lines: a copy of the first input's, compared with the next ones; columns by their names.
- */
+ * Header lines: comparing each with the first, and finding columns by name. */
 #include "keys/header.h"
 
 #include <errno.h>
@@ -44,10 +43,10 @@ bool header_line_take(struct header_line *h, const char *path, struct bloomfile_
     return false;
 }
 
-/* ---- Columns by their names in the header. */
+/* ---- Finding columns by name. */
 
-/* Sets *column to the next field of the header, in *room if it was in quotes, and *at behind its
- * end. false: at the end, or the header is malformed. */
+/* Sets *column to the next field of the header, decoded into *room if it is in quotes, and *at to
+ * after its end. Returns false at the end, or if the header is malformed. */
 static bool next_column(const struct fields *f, const uint8_t **at, const uint8_t *end,
                         uint8_t **room, struct bloomfile_key *column)
 {
@@ -62,7 +61,7 @@ static bool next_column(const struct fields *f, const uint8_t **at, const uint8_
     return true;
 }
 
-/* A part of a message, which is cut off where it is too long. */
+/* Appends to a message, which is truncated if it is too long. */
 __attribute__((format(printf, 2, 3))) static void append(char message[HEADER_LINE_MESSAGE],
                                                          const char *format, ...)
 {
@@ -74,9 +73,9 @@ __attribute__((format(printf, 2, 3))) static void append(char message[HEADER_LIN
 }
 
 enum {
-    SHOWN = 200 /* bytes of a name, at most, */
+    SHOWN = 200 /* maximum bytes of a name, */
 };
-#define COLUMNS_SHOWN 40 /* and names */
+#define COLUMNS_SHOWN 40 /* and maximum number of names, in a message */
 
 static void append_name(char message[HEADER_LINE_MESSAGE], const void *bytes, size_t size)
 {
@@ -85,10 +84,10 @@ static void append_name(char message[HEADER_LINE_MESSAGE], const void *bytes, si
            size > SHOWN ? "..." : "", quote);
 }
 
-/* Which of the columns have names that are wanted, by their numbers. */
+/* The numbers of the columns whose names are in --field. */
 struct columns {
     uint32_t count, numbers[FIELDS_MOST];
-    uint32_t twice; /* one more than the place of a name that two columns have; or 0 */
+    uint32_t twice; /* 1 + the index of a name that two columns have, or 0 */
     char list[HEADER_LINE_MESSAGE];
 };
 
@@ -127,7 +126,8 @@ static void find_columns(const struct fields *f, struct bloomfile_key header, st
     free(unquoted);
 }
 
-/* Puts in the numbers. false: the name at that place lacks a number, or another name has it. */
+/* Inserts the numbers as fields. Returns false if the name at *place has no column, or the column
+ * of another name. */
 static bool use_columns(struct fields *f, const struct columns *c, uint32_t *place)
 {
     const uint32_t count = f->count;
@@ -174,9 +174,9 @@ bool header_find_columns(struct fields *f, const char *path, struct bloomfile_ke
     return false;
 }
 
-/* ---- The key in a header. */
+/* ---- The key of a header. */
 
-/* The key that the header would be. false: it lacks a field. */
+/* Sets the key that the header would have as a record. Returns false if a field is missing. */
 static bool take_key(const struct header_line *h, const struct fields *fields, bool crlf,
                      uint8_t *room, struct bloomfile_key *key)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The header line: the first line of each input, which is not a key. Columns by their names in it.
+ * The header: the first line of each input, which is not a key and has the names of columns.
  */
 #ifndef TOOLS_KEYS_HEADER_H
 #define TOOLS_KEYS_HEADER_H
@@ -15,22 +15,22 @@ enum {
 struct header_line {
     uint8_t *bytes; /* NULL: before the first input */
     size_t size;
-    const char *path; /* of the input it is from */
+    const char *path; /* of the first input */
 };
 
-/* Keeps the line of the first input. The line comes without its end; with crlf, a carriage return
- * at its end does not count. false: the line differs, so the columns may, too; the message says so.
- */
+/* Keeps the header of the first input, and compares it with each later header. The line has no
+ * newline; with crlf, a carriage return at its end is ignored. Returns false if the lines, and
+ * perhaps the columns, differ; then `message` is set. */
 bool header_line_take(struct header_line *h, const char *path, struct bloomfile_key line, bool crlf,
                       char message[HEADER_LINE_MESSAGE]);
 
-/* Replaces names of columns by their numbers in this header. false: the header lacks a name, or has
- * it twice; the message says which. */
+/* Replaces column names by their numbers in this header. Returns false if a name is missing or
+ * occurs twice; then `message` is set. */
 bool header_find_columns(struct fields *f, const char *path, struct bloomfile_key header, bool crlf,
                          char message[HEADER_LINE_MESSAGE]);
 
-/* Whether both name the key alike: the fields of it, by their numbers. Also true if either lacks
- * one, or was not read. */
+/* Whether the columns of the key have the same names in both headers. Also true if a header lacks
+ * one of the columns or was not read. */
 bool header_line_has_same_key(const struct header_line *a, const struct header_line *b,
                               const struct fields *fields, bool crlf);
 

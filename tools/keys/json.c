@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Paths of JSON values, as the user writes them; and what a build without a parser has instead. */
+ * Parsing of JSON paths, and stubs for a build without a JSON parser. */
 #include "keys/json.h"
 
 #include <stddef.h>
@@ -23,7 +23,7 @@ static uint64_t index_of(const char *name, size_t size)
     return index;
 }
 
-/* In place: ~0 is a tilde, ~1 a slash. Returns the new size. */
+/* Decodes in place: ~0 is a tilde, ~1 a slash. Returns the new size. */
 static size_t unescape(char *name, size_t size, const char *path)
 {
     size_t made = 0;
@@ -40,7 +40,7 @@ static size_t unescape(char *name, size_t size, const char *path)
     return made;
 }
 
-/* In the memory of the command line. */
+/* Points into the command line. */
 static void parse_path(struct json_path *path, char *text)
 {
     const bool is_pointer = text[0] == '/';

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * JSON documents, parsed by simdjson. Its DOM checks a whole document, but keeps no number as it is
- * written, and refuses numbers that 64 bits cannot hold; then the document is walked once more. */
+ * JSON documents, parsed by simdjson. Its DOM checks a whole document, but does not keep numbers
+ * as written, and refuses numbers that do not fit into 64 bits. In these cases the document is
+ * walked again. */
 #include <simdjson.h>
 
 #include <charconv>
@@ -16,15 +17,15 @@ using namespace simdjson;
 namespace
 {
 
-constexpr size_t LONG_LINE = 1 << 20; /* a parser keeps memory for documents of this size */
+constexpr size_t LONG_LINE = 1 << 20; /* a parser keeps the memory for documents up to this size */
 
-/* What a document has at the path. */
+/* The value at the path. */
 struct found {
     uint32_t what = FAULT_ABSENT; /* FAULT_NONE: the text */
     std::string_view text;
 };
 
-/* ---- The walk: each value of the document, by the tokens that simdjson finds. */
+/* ---- The walk over all values, by the tokens that simdjson finds. */
 
 bool skip_digits(const char *&at, const char *end)
 {
@@ -42,7 +43,7 @@ std::string_view without_space(std::string_view token)
     return first < token.size() ? token.substr(first, last + 1 - first) : "";
 }
 
-/* simdjson's own check refuses what has too many digits. */
+/* simdjson's own check refuses numbers with too many digits. */
 bool is_number(std::string_view token)
 {
     const char *at = token.data(), *end = at + token.size();
@@ -78,7 +79,7 @@ class tree
         if (error == SUCCESS)
             error = value(root, 0, 1);
         if (error == SUCCESS && !doc.current_location().error())
-            error = TAPE_ERROR; /* something follows it */
+            error = TAPE_ERROR; /* another value follows */
         return error;
     }
 
@@ -88,7 +89,8 @@ class tree
     static constexpr size_t ELSEWHERE = SIZE_MAX;
     const struct json_path *path;
 
-    /* `step`: that leads on from this value; ELSEWHERE: none does. */
+    /* `step`: the next step of the path from this value; ELSEWHERE: the value is not on the path.
+     * */
     error_code value(ondemand::value v, size_t step, unsigned depth)
     {
         ondemand::json_type type;
@@ -148,7 +150,7 @@ class tree
                 step != ELSEWHERE &&
                 name == std::string_view(path->steps[step].name, path->steps[step].size);
             if (leads_on)
-                found = {}; /* an earlier member of this name does not count */
+                found = {}; /* the last member of this name counts */
             error = value(field.value(), leads_on ? step + 1 : ELSEWHERE, depth + 1);
             if (error != SUCCESS)
                 return error;
@@ -179,7 +181,7 @@ class tree
 
 /* ---- The DOM. */
 
-/* false: the path leads nowhere. */
+/* Returns false if the path does not exist. */
 bool follow(const struct json_path *path, dom::element &at)
 {
     for (size_t i = 0; i < path->count; i++) {
@@ -192,7 +194,7 @@ bool follow(const struct json_path *path, dom::element &at)
             for (const dom::key_value_pair member : object) {
                 if (member.key == name) {
                     at = member.value;
-                    found = true; /* and go on: the last one counts */
+                    found = true; /* continue: the last member of this name counts */
                 }
             }
         } else if (step->index != JSON_NO_INDEX && at.get(array) == SUCCESS) {
@@ -209,7 +211,7 @@ std::string_view written(std::to_chars_result result, const char *digits)
     return { digits, static_cast<size_t>(result.ptr - digits) };
 }
 
-/* false: the number must be looked up as it is written. */
+/* Returns false if the number must be read as it is written. */
 bool take(dom::element at, char *digits, size_t size, struct found &found)
 {
     int64_t number = 0;
@@ -300,7 +302,7 @@ struct json_parser {
     {
         ondemand::document doc;
         if (is_number(without_space({ line, size })))
-            return SUCCESS; /* the whole document, into which no path leads */
+            return SUCCESS; /* the document is a number, so the path does not exist */
         error_code error = tokens.iterate(line, size, size + JSON_PADDING).get(doc);
         tree tree(path);
         if (error == SUCCESS)

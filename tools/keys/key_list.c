@@ -14,7 +14,7 @@ enum {
 
 struct slot {
     bloomfile_digest digest;
-    size_t start; /* of the key in the bytes, behind its mark; 0: the slot is free */
+    size_t start; /* of the key in the bytes, after its mark; 0: the slot is free */
     size_t size;
 };
 
@@ -22,7 +22,7 @@ struct slot {
 struct key_list {
     struct slot *slots;
     size_t count, slots_size; /* a power of two */
-    uint8_t *bytes;           /* each key behind a byte, its mark */
+    uint8_t *bytes;           /* each key after a byte, its mark */
     size_t end, bytes_size;
 };
 

@@ -14,15 +14,15 @@ struct key_list;
 struct key_list *key_list_read(struct key_list *list, const struct keys_options *options,
                                char *path);
 
-/* An empty list, and one more key. Returns the key's place, which stays the same. */
+/* Creates an empty list; adds a key and returns its place, which does not change. */
 struct key_list *key_list_new(void);
 size_t key_list_add(struct key_list *list, const struct bloomfile_key *key);
 
-/* Marks the key, if the list has it; whether the key at a place is marked. */
+/* Marks a key, if the list contains it; returns whether the key at a place is marked. */
 void key_list_mark(struct key_list *list, const struct bloomfile_key *key);
 bool key_list_is_marked(const struct key_list *list, size_t key);
 
-/* The memory that is in use. */
+/* The number of bytes in use. */
 uint64_t key_list_bytes(const struct key_list *list);
 
 /* Removes all keys. */

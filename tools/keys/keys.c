@@ -26,7 +26,7 @@ struct keys {
     int count, next;
     const char *path; /* of the open input, as the user named it */
     struct source source;
-    bool gives; /* the keys of the command line are still to come */
+    bool gives; /* the keys of the command line come next */
     bool at_end, judged, headed;
     uint64_t pieces, lines; /* the latter in the input */
     enum csv_state csv;     /* behind all that was read */
@@ -313,7 +313,7 @@ static void take_header(struct keys *k, struct keys_piece *p)
         return;
     refuse(k, "", message);
     p->size = 0;
-    if (is_same) { /* the next input may have the columns */
+    if (is_same) { /* the next input may have these columns */
         free(k->header.bytes);
         k->header = (struct header_line){ 0 };
     }
@@ -342,7 +342,7 @@ static void prepare(struct keys *k, struct keys_piece *p)
         cli_fail(ENOMEM, "cannot hold the fields of %zu lines from %s", lines, p->path);
 }
 
-/* The keys of the command line, as an input would have them. */
+/* The keys of the command line, delimited as in an input. */
 static void give(struct keys *k, struct keys_piece *p)
 {
     const size_t record = k->split.record_size;
@@ -420,7 +420,7 @@ void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
 
 /* --------------------------------------------------------------------------------------- keys */
 
-/* Nothing after it is read: the other inputs would have such records too. */
+/* Stop here: later inputs would have such records too. */
 static void end_at_fault(struct keys *k)
 {
     char reason[FAULT_TEXT];

@@ -41,12 +41,12 @@ struct keys_piece {
     const char *path;     /* of the input, as keys_path() */
     const char *operand;  /* the same as the user named it, "-" too */
 
-    /* Of keys that are fields, have a form, or are numbered: */
+    /* For keys that are fields, are converted, or are numbered: */
     uint64_t number; /* of the piece */
     uint64_t line;   /* the number that the first record has in the input */
-    uint8_t *joined; /* room for keys that are made */
+    uint8_t *joined; /* room for keys that differ from their records */
     size_t joined_room;
-    struct json_parser *json; /* what splits it uses this parser */
+    struct json_parser *json; /* the parser for its split */
 };
 
 void keys_piece_free(struct keys_piece *piece);
@@ -57,7 +57,7 @@ void keys_piece_free(struct keys_piece *piece);
  * for; the other endings are the same too. Not to be mixed with keys_next(). */
 bool keys_next_piece(struct keys *k, struct keys_piece *piece);
 
-/* A fault of a record ends it, which the caller is to report (split_check). */
+/* Ends at a faulty record, which the caller must report (split_check). */
 struct split keys_split(const struct keys *k, const struct keys_piece *piece);
 
 /* Call with what has been split to its end: counts what was left out. By any thread. */

@@ -20,8 +20,8 @@ struct keys_options {
     size_t piece_least; /* bytes to wait for, but at the end of an input; 0: what comes will do */
     struct fields fields; /* the keys in what is cut out */
     struct key_form key_form;
-    bool numbered;      /* the numbers of lines are asked for */
-    char *const *given; /* whole keys from the command line, which come first */
+    bool numbered;      /* the tool needs line numbers */
+    char *const *given; /* whole keys from the command line, read before the inputs */
     int given_count;
 };
 
@@ -37,7 +37,7 @@ struct keys_options {
                "keys are domain names; bfquery also looks up the parents of each",                 \
                OPTIONS_FLAG(request, form.domains), .rival = 'i'),                                 \
         OPTION(0, "key-size", "N",                                                                 \
-               "a key that does not have N bytes is an error; with --hex, N decoded bytes",        \
+               "refuse keys that do not have N bytes; with --hex, N decoded bytes",                \
                OPTIONS_COUNT(request, form.key_size, "bytes", 1, BLOOMFILE_MAX_KEY_SIZE))
 
 #define KEYS_OPTIONS(request, field)                                                               \
@@ -93,7 +93,7 @@ static inline void keys_options_check(struct keys_options *options)
     options->crlf = options->crlf || options->fields.csv;
 }
 
-/* The same for a file that lists whole keys. An error with it ends the program. */
+/* The same options for a file that lists whole keys. An error in it ends the program. */
 static inline struct keys_options keys_options_of_list(const struct keys_options *options)
 {
     struct keys_options list = *options;
@@ -103,7 +103,7 @@ static inline struct keys_options keys_options_of_list(const struct keys_options
     return list;
 }
 
-/* NULL: keys are unchanged. Binary integers are. */
+/* NULL: keys are unchanged, as binary integers are. */
 static inline const struct key_form *keys_options_form(const struct keys_options *options)
 {
     const struct key_form *f = &options->key_form;

@@ -51,7 +51,7 @@ static size_t split_records(struct split *s, struct bloomfile_key *keys, size_t 
     return n;
 }
 
-/* After a record without a key, or with a broken one, which begins at `start`. */
+/* Handles the fault of the record that begins at `start`. */
 static void take_fault(struct split *s, struct fault fault, const uint8_t *start,
                        struct bloomfile_key key)
 {
@@ -77,7 +77,7 @@ static struct fault find_key(struct split *s, const uint8_t *start, const uint8_
     return fields_find(s->fields, start, start + key->size, s->end, &s->room, key);
 }
 
-/* `fault`: of the search for the key in the record from `start` to before `next`. Returns whether
+/* `fault` is the result of the search for the key in the record [start, next). Returns whether
  * there is a key. */
 static bool take_key(struct split *s, struct fault fault, const uint8_t *start, const uint8_t *next,
                      struct bloomfile_key *key, struct bloomfile_key *line)
@@ -93,7 +93,7 @@ static bool take_key(struct split *s, struct fault fault, const uint8_t *start, 
     return true;
 }
 
-/* Puts the keys of records in their place. Returns how many have one, up to a fault. */
+/* Replaces records by their keys, up to a fault. Returns the number of keys. */
 static size_t take_records(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
                            size_t records)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys that stand one after the other in memory.
+ * Splitting a buffer into keys.
  */
 #ifndef TOOLS_KEYS_SPLIT_H
 #define TOOLS_KEYS_SPLIT_H
@@ -14,22 +14,22 @@ struct split {
     uint8_t end_byte;
     bool crlf; /* a '\r' before `end_byte` is not part of the key */
 
-    /* Of records whose keys are not the records themselves: */
+    /* If keys are not whole records: */
     const struct fields *fields; /* NULL, or none in it: keys are whole records */
-    struct json_parser *json;    /* for keys that are JSON values; then JSON_PADDING bytes follow */
+    struct json_parser *json;    /* for JSON; then JSON_PADDING bytes follow `end` */
     const struct key_form *form; /* NULL: keys are unchanged */
-    uint8_t *room;               /* key_form_room() for what is left */
+    uint8_t *room;               /* key_form_room() bytes for the rest */
     uint64_t line;               /* the number of the line that begins at `first` */
     const uint8_t *first;
-    uint64_t skipped;   /* records that were left out */
-    struct fault fault; /* of the record at that line then, behind all keys: nothing follows it */
-    struct bloomfile_key broken; /* its key, if it has one */
+    uint64_t skipped;            /* records skipped */
+    struct fault fault;          /* ends the split; `line` is then that of the record */
+    struct bloomfile_key broken; /* the key of that record, if it has one */
 };
 
 /* The next keys, up to `max`, in keys[0 ..]. Returns how many, 0 at the end. */
 size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max);
 
-/* The same, and the records that they are from, with their end bytes, in lines[0 ..]. */
+/* The same, and in lines[0 ..] their records, with end bytes. */
 size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
                         size_t max);
 
@@ -38,7 +38,7 @@ static inline bool split_has_fields(const struct split *s)
     return s->fields != NULL && s->fields->count > 0;
 }
 
-/* Whether keys are not the records themselves. */
+/* Whether keys differ from their records. */
 static inline bool split_makes_keys(const struct split *s)
 {
     return s->form != NULL || split_has_fields(s);
@@ -56,10 +56,10 @@ static inline bool split_is_broken(const struct split *s)
     return s->fault.kind != FAULT_NONE;
 }
 
-/* Describes the fault, and the remedy. */
+/* Writes the message for the fault, and its remedy. */
 void split_describe(const struct split *s, char text[FAULT_TEXT]);
 
-/* Ends the program by cli_fail if a fault has ended the split. */
+/* Ends the program by cli_fail if a fault ended the split. */
 void split_check(const struct split *s, const char *path);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel of the blocked layout for one set of instructions. blocked.c includes this for each,
- * and defines before
+ * The kernel of the blocked layout for one instruction set. blocked.c includes this once for each
+ * set, after defining
  *
- *     ISA       its name, which ends the names of all functions here: OF_ISA(name)
- *     TARGET    the attributes that let a function use its instructions. Inlined functions need
- *               them too, where they have wide operations: the compiler splits these first
- *     WIDE      if a block is one register of AVX-512
+ *     ISA       its name, the suffix of all function names here: OF_ISA(name)
+ *     TARGET    the attributes that let a function use its instructions. Inlined functions with
+ *               wide operations need them too: the compiler splits these before it inlines
+ *     WIDE      if a block is one AVX-512 register
  */
 /* ---- lookups */
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel of the layout ribbon for one set of instructions. ribbon.c includes this for each, and
- * defines before
+ * The kernel of the layout ribbon for one instruction set. ribbon.c includes this once for each
+ * set, after defining
  *
- *     ISA       its name, which ends the names of all functions here: OF_ISA(name)
+ *     ISA       its name, the suffix of all function names here: OF_ISA(name)
  *     TARGET    the attributes that let a function use its instructions
  *     OF_ISA(fits)  compares a key's equations with `count` columns (0 to 32) of its first group,
- *               behind which those of the second one lie. It must not read outside of these
- *               8 * count bytes: a load of a line that was not requested waits for it
+ *               which are followed by those of the second group. It must not read outside these
+ *               8 * count bytes: a load stalls on a cache line that was not prefetched
  *
- * and, if batches compute for several keys at once what a lookup needs before it reads its columns,
+ * and, if batches prepare several lookups in one vector before they read columns,
  *
- *     LANES      64-bit numbers in a register
- *     OF_ISA(lanes)  a type of so many
- *     OF_ISA(times)  the products of the low halves of two of them
+ *     LANES      the number of 64-bit numbers in a register
+ *     OF_ISA(lanes)  a vector of LANES numbers
+ *     OF_ISA(times)  multiplies the low halves of two vectors
  *
- * and SET_SLOT, if it has an OF_ISA(set_slot) of its own.
+ * and SET_SLOT, if it has its own OF_ISA(set_slot).
  */
 TARGET INLINE bool OF_ISA(answer)(const struct ribbon_query *q)
 {

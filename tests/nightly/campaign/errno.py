@@ -280,12 +280,12 @@ def room_for(program):
 
 # Where an error has a meaning of its own, which the message tells.
 MEANS = (
-    ("fcntl", "EACCES EAGAIN", "Device or resource busy|other programs|it is being sealed"),  # a lock that others hold
+    ("fcntl", "EACCES EAGAIN", "Device or resource busy|other programs|it is being sealed"),  # another process holds the lock
     ("newfstatat", "ENOENT ENOTDIR ENAMETOOLONG ELOOP",
      "replaced or removed|removed or replaced|a symbolic link to nothing|it is missing, the first file|"
-     "it is not one of the sources|it may have keys that"),            # so it is kept
+     "it is not one of the sources|it may have keys that"),            # DEST is kept
     ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing, the first file"),
-    ("openat", "EEXIST", "a layer does not fit into its series"),          # of somebody else's, where ours was to be
+    ("openat", "EEXIST", "a layer does not fit into its series"),          # another series has the name of the next layer
     ("linkat", "EEXIST", "a layer does not fit into its series"),
     ("madvise", "EFAULT", "truncated|overwritten|poisoned|removed or replaced"),  # what is mapped is not there
     ("lseek", None, "overwritten|removed or replaced"),                    # a size that cannot be told is another one
@@ -311,7 +311,7 @@ class ErrnoJudge(Judge):
         if status is None or status < 0 or status > 128:
             self.fail(f"it was ended by a signal ({status}): {self.said}")
         if not self.said.strip() and self.point.call == "write":
-            return  # the message itself; or nobody reads any more
+            return  # the message could not be written, or the reader has gone
         if not self.said.strip():
             self.fail(f"it ended with {status} and no message")
         if not self.names_the_cause():
@@ -355,7 +355,7 @@ class ErrnoJudge(Judge):
             super().go_on(must)
 
     def poisoned(self, said):
-        """After a failed write to disk: what the kernel still has of it nobody knows."""
+        """After a failed write to disk, the state of the kernel's copy is unknown."""
         if self.status == 0 and not self.tells_nothing or self.point.call not in (*SYNCS, "madvise") or "poisoned" not in said:
             return False
         self.count("poisoned")

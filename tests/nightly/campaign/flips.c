@@ -197,7 +197,7 @@ static const char *judge(char *buffer, size_t room_in_it)
         bloomfile_close(f);
         if (error == 0)
             return "unseen verify";
-        told = told || info.keys == 0; /* no lookup for a key of others reads a page */
+        told = told || info.keys == 0; /* empty: lookups of non-members read no page */
     }
     if (!live && opened(&f, BLOOMFILE_OPEN_VERIFY_FULL) == 0) {
         bloomfile_close(f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * reads FILE...: opens each filter, at its path and in memory, and prints a line: the part that it
- * needs, how it opened, which keys it may have, and what a verification finds. One library's lines
- * must be another's.
+ * reads FILE...: opens each filter, from its path and from memory, and prints one line for each:
+ * the part of the library that it needs, the result of opening, a sum of the answers, and the
+ * result of verification. The output must be the same for every build of the library.
  */
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
@@ -25,7 +25,7 @@ static const char *part_of(const uint8_t *bytes, size_t size)
     return part;
 }
 
-/* A sum of the answers. */
+/* A checksum of the answers to all lookups. */
 static unsigned long long answers(const bloomfile_filter *f)
 {
     static bloomfile_digest digests[KEYS];

@@ -184,6 +184,7 @@ static const struct {
     { ON_fsync, { EIO, ENOSPC } },
     { ON_ftruncate64, { EIO, EFBIG } },
     { ON_getcwd, { ENOMEM } },
+    { ON_getrandom, { ENOSYS } },
     { ON_lgetxattr, { EIO } },
     { ON_linkat, { EACCES, ENOSPC } },
     { ON_malloc, { ENOMEM } },

@@ -116,9 +116,8 @@ const void *bloomfile_body(const bloomfile_filter *f, size_t *size)
     return f->view.body;
 }
 
-__attribute__((cold)) int bloomfile_inspect(const void *bytes, uint64_t size,
-                                            struct bloomfile_info *out,
-                                            struct bloomfile_fault *list, size_t *count)
+ONCE_A_FILE int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *out,
+                                  struct bloomfile_fault *list, size_t *count)
 {
     if (out != NULL && !versioned_known(out->struct_size, INFO_LEAST))
         return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");

@@ -87,8 +87,8 @@ static int take_open_params(struct bloomfile_open_params *p,
 _Static_assert(offsetof(struct bloomfile_open_report, path) == sizeof(struct report), "a prefix");
 
 /* path: of the file that was named; NULL: none. */
-static __attribute__((cold)) void give_report(struct bloomfile_open_report *to,
-                                              const struct report *r, const char *path)
+static ONCE_A_FILE void give_report(struct bloomfile_open_report *to, const struct report *r,
+                                    const char *path)
 {
     const bool named = r->slot == 0 || r->reason == BLOOMFILE_REASON_NOT_FIRST;
     char *real = path != NULL && !named ? path_without_links(path) : NULL;
@@ -104,8 +104,8 @@ static __attribute__((cold)) void give_report(struct bloomfile_open_report *to,
     versioned_give(to, to->struct_size, &all, sizeof all);
 }
 
-__attribute__((cold)) int bloomfile_layer_report(const bloomfile_filter *f,
-                                                 struct bloomfile_open_report *report)
+ONCE_A_FILE int bloomfile_layer_report(const bloomfile_filter *f,
+                                       struct bloomfile_open_report *report)
 {
     struct report last = { 0 };
     const char *path = f->path;
@@ -170,9 +170,8 @@ static int open_from(bloomfile_filter **out, const struct bloomfile_source *from
     }
 }
 
-__attribute__((cold)) int bloomfile_open_with(bloomfile_filter **out,
-                                              const struct bloomfile_source *from,
-                                              const struct bloomfile_open_params *params)
+ONCE_A_FILE int bloomfile_open_with(bloomfile_filter **out, const struct bloomfile_source *from,
+                                    const struct bloomfile_open_params *params)
 {
     struct bloomfile_open_params p;
     struct bloomfile_source source;

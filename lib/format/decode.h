@@ -10,8 +10,8 @@
 /* Decodes the header of an image of `image_size` bytes: `bytes` holds the first min(image_size,
  * HEADER_MAX) of them. Fills *h as far as there are bytes, right or wrong, and *faults. Only if
  * faults->first is 0 may *h be trusted. */
-__attribute__((cold)) void decode_header(const uint8_t *bytes, uint64_t image_size,
-                                         struct header *h, struct header_faults *faults);
+ONCE_A_FILE void decode_header(const uint8_t *bytes, uint64_t image_size, struct header *h,
+                               struct header_faults *faults);
 
 /* Whether the image is a sealed one but for its other record, which sealing in place was about to
  * write (doc/format/live.md). `faults` are those of decode_header(). */

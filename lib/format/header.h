@@ -15,6 +15,13 @@
 #include "format/bytes.h"
 #include "format/layout.h"
 
+/* Of functions that run once for a file: a reader of sealed files has them small, not fast. */
+#ifdef BLOOMFILE_NO_BUILD
+#define ONCE_A_FILE __attribute__((cold))
+#else
+#define ONCE_A_FILE
+#endif
+
 /* ---- The fields (format-spec.md, sections 6 and 7; doc/format/slices.md), in two lists. From
  * these lists come struct header and struct record, their encoding and decoding, and
  * bloomfile_fields(), by which bfinspect prints a header as text, as JSON and as a hexdump. A row:
@@ -154,8 +161,8 @@ struct header_faults {
 };
 
 /* Adds one: of a field, or of whatever begins at that offset. */
-__attribute__((noinline, cold)) void header_fault(struct header_faults *faults, int error,
-                                                  uint64_t offset, const char *field);
+ONCE_A_FILE void header_fault(struct header_faults *faults, int error, uint64_t offset,
+                              const char *field);
 #define HEADER_FAULT(error, name) header_fault(faults, error, AT_##name, #name)
 
 #define HEADER_FPR_LIMIT 0x3FF0000000000000u /* the bits of 1.0, which no rate reaches */

@@ -9,14 +9,14 @@
 #include "live/handle.h"
 
 /* What a header says of an image of that size. */
-__attribute__((cold)) void inspection_info_of(const struct header *h, uint64_t image_size,
-                                              uint64_t pages, struct bloomfile_info *info);
+ONCE_A_FILE void inspection_info_of(const struct header *h, uint64_t image_size, uint64_t pages,
+                                    struct bloomfile_info *info);
 
 /* Describes an error that no byte of the body is to blame for, and returns it. fault: or NULL. */
 int inspection_blame(struct bloomfile_fault *fault, int error, const char *field, uint64_t offset);
 
 /* As the public functions of these names. */
-__attribute__((cold)) void inspection_info(const bloomfile_filter *f, struct bloomfile_info *info);
+ONCE_A_FILE void inspection_info(const bloomfile_filter *f, struct bloomfile_info *info);
 void inspection_measure(const bloomfile_filter *f, struct bloomfile_measurement *m);
 int inspection_verify_sealed(const bloomfile_filter *f, unsigned threads,
                              struct bloomfile_fault *fault);

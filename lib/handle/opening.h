@@ -27,25 +27,24 @@ struct opening {
 };
 
 /* Makes a handle from a valid header and a mapping, which it owns from here on, also on failure. */
-__attribute__((cold)) int opening_new(bloomfile_filter **out, const struct header *h,
-                                      struct map *map, const struct opening *how);
+ONCE_A_FILE int opening_new(bloomfile_filter **out, const struct header *h, struct map *map,
+                            const struct opening *how);
 
 /* Makes it a writer of a live file; it owns fd from here on, also on failure. */
-__attribute__((cold)) int opening_join(bloomfile_filter *f, int fd, unsigned flags);
+ONCE_A_FILE int opening_join(bloomfile_filter *f, int fd, unsigned flags);
 
 /* *rest: a descriptor of the file for the caller to close, also on failure, if other layers are
  * behind the image, which takes a sealed file; else -1. */
-__attribute__((cold)) int opening_by_path(bloomfile_filter **out, const char *path,
-                                          const struct opening *how, int *rest);
+ONCE_A_FILE int opening_by_path(bloomfile_filter **out, const char *path, const struct opening *how,
+                                int *rest);
 
 /* The image at `offset`, which must end `length` bytes behind that, or the series that it begins.
  */
-__attribute__((cold)) int opening_range(bloomfile_filter **out, int fd, const struct stat *status,
-                                        uint64_t offset, uint64_t length,
-                                        const struct opening *how);
+ONCE_A_FILE int opening_range(bloomfile_filter **out, int fd, const struct stat *status,
+                              uint64_t offset, uint64_t length, const struct opening *how);
 
 /* The same in `size` bytes of memory. */
-__attribute__((cold)) int opening_memory(bloomfile_filter **out, const void *image, size_t size,
-                                         const struct opening *how);
+ONCE_A_FILE int opening_memory(bloomfile_filter **out, const void *image, size_t size,
+                               const struct opening *how);
 
 #endif

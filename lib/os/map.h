@@ -32,11 +32,10 @@ struct map_cost map_cost(const struct map *map);
 
 /* Maps `size` > 0 bytes at any offset, shared, or copies them. BLOOMFILE_ETOOBIG, _ETRUNCATED or an
  * errno; EIO also if the file has got shorter than the mapping. */
-__attribute__((cold)) int map_file(struct map *map, int fd, uint64_t offset, uint64_t size,
-                                   struct map_wish wish);
+int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, struct map_wish wish);
 
 /* Copies the bytes, into huge pages if possible. 0 or an errno. */
-__attribute__((cold)) int map_copy(struct map *map, const void *bytes, size_t size, bool locked);
+int map_copy(struct map *map, const void *bytes, size_t size, bool locked);
 
 /* The bytes of a writable mapping, or of a copy. */
 uint8_t *map_bytes(const struct map *map);

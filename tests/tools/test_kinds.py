@@ -305,7 +305,8 @@ class Kinds(ToolTest):
         self.assertEqual(self.kind("seen"), "text")
         self.output("bfcreate", "-q", "--allow-empty", "-x", 2**24, "huge")  # more than the field holds
         self.assertEqual(self.kind("huge"), "bytes")
-        self.output("bfquery", "-c", "huge", status=1)
+        self.assertIn("add --hex if the keys are hexadecimal, or --as-is", self.trouble("bfquery", "-c", "huge"))
+        self.output("bfquery", "-c", "--as-is", "huge", status=1)
         self.output("bfquery", "-c", "-x", 2**24, "huge", status=1)
 
     def commands(self):
@@ -420,7 +421,7 @@ class Kinds(ToolTest):
     def test_no_tool_answers_no_to_keys_of_another_kind(self):
         """Each kind of filter, against each kind of keys."""
         accepted = {"unknown": "text lower integers hex hex4 8 4", "text": "text", "lower": "text lower", "integers": "integers 8",
-                    "fixed": "8", "bytes": "text hex hex4 8 4", "newer": ""}
+                    "fixed": "8", "bytes": "hex hex4 8 4", "newer": ""}
         numbers = {**craft.KEY_KINDS, "fixed": 0x804, "newer": 6}
         for kind, fits in accepted.items():
             header = {"compat": 1, "key_kind": numbers[kind]}

@@ -106,6 +106,8 @@ static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct k
                  recorded.size, recorded.size, as_is);
     else if (recorded.kind == BLOOMFILE_KEYS_FIXED)
         snprintf(remedy, REMEDY_SIZE, "add --hex --key-size %" PRIu64 ", %s", recorded.size, as_is);
+    else if (recorded.kind == BLOOMFILE_KEYS_BYTES)
+        snprintf(remedy, REMEDY_SIZE, "add --hex if the keys are hexadecimal, %s", as_is);
     else if (option != NULL)
         snprintf(remedy, REMEDY_SIZE, "leave out %s, or use a filter created with %s", option,
                  option);
@@ -120,6 +122,17 @@ static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct k
                  keys->record_size);
 }
 
+/* As bloomfile_keys_fit(), but text is not taken for bytes: without --hex, each hexadecimal key
+ * would be a wrong "no". */
+static int check_fit(const struct bloomfile_info *info, struct kind wanted)
+{
+    const int error = bloomfile_keys_fit(info, wanted.kind, wanted.size);
+    return error == 0 && wanted.kind == BLOOMFILE_KEYS_TEXT &&
+                   info->key_kind == BLOOMFILE_KEYS_BYTES
+               ? BLOOMFILE_EKEYKIND
+               : error;
+}
+
 bool key_kind_explain(const bloomfile_filter *f, const struct keys_options *keys,
                       enum key_kind_use use, char why[KEY_KIND_WHY])
 {
@@ -128,7 +141,7 @@ bool key_kind_explain(const bloomfile_filter *f, const struct keys_options *keys
     char text[2][DESCRIPTION_SIZE], remedy[REMEDY_SIZE];
     bloomfile_get_info(f, &info);
     const struct kind recorded = { info.key_kind, info.key_size };
-    const int error = bloomfile_keys_fit(&info, wanted.kind, wanted.size);
+    const int error = check_fit(&info, wanted);
     if (error == 0 || (keys->as_is && error == BLOOMFILE_EKEYKIND))
         return false;
     if (error != BLOOMFILE_EKEYKIND) {

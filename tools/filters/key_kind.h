@@ -35,7 +35,8 @@ void key_kind_fold(const bloomfile_filter *f, struct keys_options *keys);
 /* Records the kind of the keys in the parameters of a new filter. */
 void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys);
 
-/* Whether the filter does not accept these keys (bloomfile_keys_fit()). keys->as_is accepts all
+/* Whether the filter does not accept these keys (bloomfile_keys_fit()), or holds byte strings and
+ * these are text. keys->as_is accepts all
  * keys, unless this version does not know the filter's kind. Then `why` begins with "holds". */
 bool key_kind_explain(const bloomfile_filter *f, const struct keys_options *keys,
                       enum key_kind_use use, char why[KEY_KIND_WHY]);

@@ -45,9 +45,9 @@ void side_file_check_name(const struct side_file *s, const char *filter)
                  s->what, s->path, filter);
 }
 
-static void open_file(struct side_file *s)
+static void open_file(struct side_file *s, int flags)
 {
-    s->fd = open(s->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    s->fd = open(s->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | flags, 0666);
     if (s->fd < 0)
         cannot_write(s);
 }
@@ -77,7 +77,7 @@ void side_file_open(struct side_file *s)
     if (!exists && series_claims(s->path, why))
         cli_fail(0, "cannot write %s to %s: %s", s->what, s->path, why);
     if (exists)
-        open_file(s);
+        open_file(s, 0);
     else
         check_folder(s);
 }
@@ -88,7 +88,7 @@ void side_file_begin(struct side_file *s)
     if (s->path == NULL || s->begun)
         return;
     if (s->fd < 0)
-        open_file(s);
+        open_file(s, O_CREAT | O_EXCL); /* somebody may have made one by now */
     if (fstat(s->fd, &st) != 0 || (S_ISREG(st.st_mode) && ftruncate(s->fd, 0) != 0))
         cannot_write(s);
     s->begun = true;

@@ -18,6 +18,7 @@
 #include "handle/operations.h"
 #include "image/body.h"
 #include "kernel/dispatch.h"
+#include "live/adding.h"
 #include "live/capacity.h"
 #include "live/file_change.h"
 #include "live/flush.h"
@@ -156,8 +157,7 @@ int opening_new(bloomfile_filter **out, const struct header *h, struct map *map,
 int opening_join(bloomfile_filter *f, int fd, unsigned flags)
 {
     bool layered;
-    f->live->exact = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0;
-    f->live->alone = (flags & BLOOMFILE_OPEN_SOLE_ADDER) != 0;
+    adding_start(f, flags);
     /* It may be another one by now. */
     int error = f->live->fd == fd ? 0 : file_identify(fd, &f->live->own);
     if (error != 0) {

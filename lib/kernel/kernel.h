@@ -81,6 +81,9 @@ struct kernel {
      * instructions. NULL: there is no faster way. */
     void (*add_alone)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n,
                       bool *was_new, struct kernel_change *change);
+    /* As add_shared and add_alone, for one key; return the number of bits set. May be NULL. */
+    unsigned (*set_shared)(uint8_t *body, uint64_t units, unsigned k, uint64_t digest);
+    unsigned (*set_alone)(uint8_t *body, uint64_t units, unsigned k, uint64_t digest);
     /* Undoes one add of a key. Returns false and changes nothing if the key is certainly absent.
      * Nobody else may remove meanwhile; others may add. NULL: keys cannot be removed. */
     bool (*remove_shared)(uint8_t *body, uint64_t units, unsigned k, uint64_t digest,

@@ -15,6 +15,13 @@ static void add_digests(bloomfile_filter *f, const uint64_t *digests, size_t n, 
 {
     const struct kernel *kernel = f->kernel;
     uint8_t *body = map_bytes(&f->map) + f->header.body_offset;
+    if (n == 1 && f->live->set != NULL) {
+        const unsigned ones = f->live->set(body, f->view.units, f->header.k, digests[0]);
+        *change = (struct kernel_change){ .keys = ones != 0, .ones = ones };
+        if (was_new != NULL)
+            *was_new = ones != 0;
+        return;
+    }
     (f->live->alone && kernel->add_alone != NULL ? kernel->add_alone : kernel->add_shared)(
         body, f->view.units, f->header.k, digests, n, was_new, change);
 }

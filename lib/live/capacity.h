@@ -36,4 +36,10 @@ static inline void capacity_count(const bloomfile_filter *f, const struct kernel
         capacity_renew(f);
 }
 
+static inline void capacity_count_key(const bloomfile_filter *f, unsigned ones)
+{
+    if (session_count_key(f->live->session, ones) && f->live->limit != CAPACITY_UNLIMITED)
+        capacity_renew(f);
+}
+
 #endif

@@ -40,6 +40,8 @@ struct live {
     bool exact;               /* BLOOMFILE_OPEN_ADD_EXACT */
     bool alone;               /* BLOOMFILE_OPEN_SOLE_ADDER */
     bool accept_unclean;      /* BLOOMFILE_OPEN_ACCEPT_UNCLEAN */
+    unsigned (*set)(uint8_t *body, uint64_t units, unsigned k,
+                    uint64_t digest); /* of the kernel, for one key; NULL: adding() does more */
 };
 
 /* Lookups while the guard has doubts. hits may be NULL. contains_many() returns the number of hits.

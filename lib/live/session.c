@@ -26,13 +26,6 @@ size_t session_mapped(void)
 
 /* ---- counts */
 
-/* Without a locked instruction, which would take longer than all else that a repeated add does. */
-static void raise_count(atomic_llong *own, int64_t by)
-{
-    const long long value = atomic_load_explicit(own, memory_order_relaxed);
-    atomic_store_explicit(own, value + by, memory_order_relaxed);
-}
-
 static void raise_shared(atomic_llong *others, int64_t by)
 {
     if (by != 0)
@@ -43,11 +36,11 @@ bool session_count(struct session *s, const struct kernel_change *change)
 {
     struct session_shard *shard = session_shard(s);
     struct session_place *place;
-    if (session_owns(shard)) {
+    if (session_owns(s, shard)) {
         place = &shard->own;
-        raise_count(&place->counts.keys, change->keys);
-        raise_count(&place->counts.ones, change->ones);
-        raise_count(&place->counts.overflow, change->overflow);
+        session_raise(&place->counts.keys, change->keys);
+        session_raise(&place->counts.ones, change->ones);
+        session_raise(&place->counts.overflow, change->overflow);
     } else {
         place = &shard->others;
         raise_shared(&place->counts.keys, change->keys);

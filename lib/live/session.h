@@ -29,6 +29,7 @@ struct session {
     bool own;              /* opened by this process; under `syncs` */
     atomic_bool joined;    /* the writers */
     atomic_bool has_room;  /* there was room for keys when they were last counted */
+    bool alone;            /* one thread adds at a time: it owns the first shard */
     pthread_mutex_t syncs; /* held to join, to sync and to commit */
     /* the highest that were read or written; ones: of records whose counts are complete */
     atomic_uint_least64_t sequences, ones;
@@ -62,6 +63,13 @@ void session_free(struct session *s);
 /* Bytes of the mapping that it has. */
 size_t session_mapped(void);
 
+/* Whether the process has joined the writers, and has room for one key. */
+static inline bool session_is_ready(struct session *s)
+{
+    return atomic_load_explicit(&s->joined, memory_order_acquire) &&
+           atomic_load_explicit(&s->has_room, memory_order_relaxed);
+}
+
 /* The system gives the identity of a thread that has ended to a new one, which then owns its shard.
  */
 static inline uintptr_t session_self(void)
@@ -73,12 +81,16 @@ _Static_assert(SESSION_SHARDS == 1 << (64 - 60), "a shard is chosen by the top 4
 
 static inline struct session_shard *session_shard(struct session *s)
 {
+    if (s->alone)
+        return s->shards;
     return &s->shards[(uint64_t)session_self() * 0x9E3779B97F4A7C15u >> 60];
 }
 
 /* Whether the calling thread is its owner, or becomes it. */
-static inline bool session_owns(struct session_shard *shard)
+static inline bool session_owns(const struct session *s, struct session_shard *shard)
 {
+    if (s->alone)
+        return true;
     const uintptr_t self = session_self();
     uintptr_t owner = atomic_load_explicit(&shard->owner, memory_order_relaxed);
     return owner == self ||
@@ -89,7 +101,7 @@ static inline bool session_owns(struct session_shard *shard)
 static inline struct session_place *session_place(struct session *s)
 {
     struct session_shard *shard = session_shard(s);
-    return session_owns(shard) ? &shard->own : &shard->others;
+    return session_owns(s, shard) ? &shard->own : &shard->others;
 }
 
 /* How many keys there is room for. */
@@ -113,6 +125,24 @@ void session_drop_room(struct session *s);
 
 /* Counts what was changed; any thread. Whether that has used up the thread's room. */
 bool session_count(struct session *s, const struct kernel_change *change);
+
+/* Without a locked instruction, which would take longer than all else that a repeated add does. */
+static inline void session_raise(atomic_llong *own, int64_t by)
+{
+    const long long value = atomic_load_explicit(own, memory_order_relaxed);
+    atomic_store_explicit(own, value + by, memory_order_relaxed);
+}
+
+/* The same for one new key. */
+static inline bool session_count_key(struct session *s, unsigned ones)
+{
+    struct session_shard *shard = session_shard(s);
+    if (!session_owns(s, shard))
+        return session_count(s, &(struct kernel_change){ .keys = 1, .ones = ones });
+    session_raise(&shard->own.counts.keys, 1);
+    session_raise(&shard->own.counts.ones, ones);
+    return session_room_of(&shard->own) <= 0;
+}
 
 /* What has been counted and is not on its way to a record. */
 struct kernel_change session_counted(const struct session *s);

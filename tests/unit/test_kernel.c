@@ -213,7 +213,11 @@ static void add_slowly(uint32_t layout, uint8_t *body, uint64_t m, unsigned k, u
 typedef void add_function(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests,
                           size_t n, bool *was_new, struct kernel_change *change);
 
-static void assert_adds_agree(add_function *add, uint32_t layout, uint64_t m, unsigned k, size_t n)
+typedef unsigned set_function(uint8_t *body, uint64_t units, unsigned k, uint64_t digest);
+
+/* set: NULL, or what adds one key */
+static void assert_adds_agree(add_function *add, set_function *set, uint32_t layout, uint64_t m,
+                              unsigned k, size_t n)
 {
     const struct geometry geometry = geometry_of(layout, m, EMBEDDED);
     const size_t size = (size_t)(geometry.need + 63) / 64 * 64;
@@ -229,8 +233,14 @@ static void assert_adds_agree(add_function *add, uint32_t layout, uint64_t m, un
         add_slowly(layout, expected, m, k, digests[i], &expected_new[i], &expected_change);
     }
     add(body, geometry.units, k, digests, n / 2, was_new, &change);
-    const size_t step = n <= 100 ? 1 : n; /* one key at once takes a way of its own */
-    for (size_t i = n / 2; i < n; i += step)
+    for (size_t i = n / 2; i < n && set != NULL; i++) {
+        const unsigned ones = set(body, geometry.units, k, digests[i]);
+        was_new[i] = ones != 0;
+        change.ones += ones;
+        change.keys += ones != 0;
+    }
+    const size_t step = n <= 100 ? 1 : n;
+    for (size_t i = n / 2; i < n && set == NULL; i += step)
         add(body, geometry.units, k, digests + i, step < n - i ? step : n - i, was_new + i,
             &change);
     assert_memory_equal(body, expected, size);
@@ -253,10 +263,14 @@ static void adds_agree(const struct kernel *kernel, uint32_t layout)
     static const size_t counts[] = { 0, 1, 15, 16, 17, 100, MOST };
     for (unsigned k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
         for (size_t i = 0; i < ROWS(counts); i++) {
-            assert_adds_agree(kernel->add_shared, layout, 512, k, counts[i]);
-            assert_adds_agree(kernel->add_shared, layout, 512 * 40, k, counts[i]);
+            assert_adds_agree(kernel->add_shared, NULL, layout, 512, k, counts[i]);
+            assert_adds_agree(kernel->add_shared, kernel->set_shared, layout, 512 * 40, k,
+                              counts[i]);
             if (kernel->add_alone != NULL)
-                assert_adds_agree(kernel->add_alone, layout, 512 * 40, k, counts[i]);
+                assert_adds_agree(kernel->add_alone, NULL, layout, 512, k, counts[i]);
+            if (kernel->add_alone != NULL)
+                assert_adds_agree(kernel->add_alone, kernel->set_alone, layout, 512 * 40, k,
+                                  counts[i]);
         }
 }
 

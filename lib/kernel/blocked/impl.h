@@ -129,8 +129,8 @@ TARGET static void OF_ISA(add_part)(uint8_t *part, uint64_t first, uint64_t last
 
 /* ---- adds to a body that others read, and change if the adder is not alone */
 
-/* want() gives the bits of a key in the words of its block; find_lacks() appends the words
- * of the block that lack some of them. */
+/* lacking() puts the bits that a block lacks of a key in the words of `bits`, and returns which of
+ * these are not 0; find_lacks() appends those to a list. */
 
 #ifdef WIDE
 
@@ -138,20 +138,18 @@ TARGET static void OF_ISA(add_part)(uint8_t *part, uint64_t first, uint64_t last
  * what is stored in pieces cannot be loaded as one without waiting. */
 TARGET KERNEL_INLINE __m512i OF_ISA(want_slices)(uint64_t product, unsigned slices)
 {
-    const __m512i places = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-    const __m512i to_bit = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 0, 0);
-    const __m512i to_word = _mm512_setr_epi64(61, 52, 43, 34, 25, 16, 0, 0);
-    const __m512i lanes = _mm512_set1_epi64((long long)product), seven = _mm512_set1_epi64(7);
-    const __m512i words = _mm512_and_si512(_mm512_srlv_epi64(lanes, to_word), seven);
-    const __m512i bits = _mm512_maskz_rolv_epi64(
-        (__mmask8)((1u << slices) - 1), _mm512_set1_epi64(1), _mm512_srlv_epi64(lanes, to_bit));
+    const __m512i first = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
+    const __m512i down = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 0, 0);
+    const __m512i shifted = _mm512_srlv_epi64(_mm512_set1_epi64((long long)product), down);
+    const __m512i nowhere = _mm512_set1_epi64(-1);
+    const __m512i places = _mm512_mask_and_epi64(nowhere, (__mmask8)((1u << slices) - 1), shifted,
+                                                 _mm512_set1_epi64(PROBE_BLOCK_BITS - 1));
     __m512i wanted = _mm512_setzero_si512();
 #pragma GCC unroll 6
-    for (int i = 0; i < 6; i++) {
-        const __m512i lane = _mm512_set1_epi64(i);
-        const __mmask8 word =
-            _mm512_cmpeq_epi64_mask(places, _mm512_permutexvar_epi64(lane, words));
-        wanted = _mm512_mask_or_epi64(wanted, word, wanted, _mm512_permutexvar_epi64(lane, bits));
+    for (int i = 0; i < 6; i++) { /* in other words the shift is 64 or more, and gives 0 */
+        const __m512i place = _mm512_permutexvar_epi64(_mm512_set1_epi64(i), places);
+        wanted = _mm512_or_si512(
+            wanted, _mm512_sllv_epi64(_mm512_set1_epi64(1), _mm512_sub_epi64(place, first)));
     }
     return wanted;
 }
@@ -165,9 +163,18 @@ TARGET KERNEL_INLINE __m512i OF_ISA(want_block)(unsigned k, uint64_t digest)
     return _mm512_or_si512(wanted, OF_ISA(want_slices)(digest * PROBE_MULTIPLIER, k));
 }
 
-TARGET KERNEL_INLINE void OF_ISA(want)(uint64_t *wanted, unsigned k, uint64_t digest)
+TARGET KERNEL_INLINE __m512i OF_ISA(lacking_block)(const uint8_t *block, unsigned k,
+                                                   uint64_t digest)
 {
-    _mm512_storeu_si512(wanted, OF_ISA(want_block)(k, digest));
+    return _mm512_andnot_si512(_mm512_load_si512(block), OF_ISA(want_block)(k, digest));
+}
+
+TARGET KERNEL_INLINE unsigned OF_ISA(lacking)(const uint8_t *block, unsigned k, uint64_t digest,
+                                              uint64_t *bits)
+{
+    const __m512i lacking = OF_ISA(lacking_block)(block, k, digest);
+    _mm512_storeu_si512(bits, lacking);
+    return _mm512_test_epi64_mask(lacking, lacking);
 }
 
 TARGET KERNEL_INLINE void OF_ISA(find_lacks)(uint8_t *block, unsigned k, uint64_t digest,
@@ -175,8 +182,7 @@ TARGET KERNEL_INLINE void OF_ISA(find_lacks)(uint8_t *block, unsigned k, uint64_
 {
     const __m512i offsets = _mm512_setr_epi64(0, 8, 16, 24, 32, 40, 48, 56);
     const __m512i words = _mm512_add_epi64(_mm512_set1_epi64((long long)(uintptr_t)block), offsets);
-    const __m512i bits =
-        _mm512_andnot_si512(_mm512_load_si512(block), OF_ISA(want_block)(k, digest));
+    const __m512i bits = OF_ISA(lacking_block)(block, k, digest);
     const __mmask8 lacking = _mm512_test_epi64_mask(bits, bits);
     const size_t count = lacks->count;
     _mm512_storeu_si512(lacks->bits + count, _mm512_maskz_compress_epi64(lacking, bits));
@@ -187,34 +193,41 @@ TARGET KERNEL_INLINE void OF_ISA(find_lacks)(uint8_t *block, unsigned k, uint64_
 
 #else
 
-TARGET KERNEL_INLINE void OF_ISA(want)(uint64_t *wanted, unsigned k, uint64_t digest)
+TARGET KERNEL_INLINE unsigned OF_ISA(lacking)(const uint8_t *block, unsigned k, uint64_t digest,
+                                              uint64_t *bits)
 {
-    memset(wanted, 0, PROBE_BLOCK_BYTES);
     uint64_t product = digest;
+    unsigned lacking = 0;
+    memset(bits, 0, PROBE_BLOCK_BYTES);
     for (unsigned left = k; left > 0;) {
         const unsigned slices = left < PROBE_SLICES ? left : PROBE_SLICES;
         product *= PROBE_MULTIPLIER;
         for (unsigned i = 0; i < slices; i++) {
             unsigned bit = probe_slice(product, i);
-            wanted[bit / 64] |= 1ULL << bit % 64;
+            bits[bit / 64] |= 1ULL << bit % 64;
         }
         left -= slices;
     }
+#pragma GCC unroll 8
+    for (unsigned w = 0; w < KERNEL_WORDS; w++) {
+        bits[w] &= ~shared_load64(block + 8 * w);
+        lacking |= (unsigned)(bits[w] != 0) << w;
+    }
+    return lacking;
 }
 
 TARGET KERNEL_INLINE void OF_ISA(find_lacks)(uint8_t *block, unsigned k, uint64_t digest,
                                              uint8_t key, struct kernel_lacks *lacks)
 {
-    uint64_t wanted[KERNEL_WORDS];
+    uint64_t bits[KERNEL_WORDS];
     size_t count = lacks->count;
-    OF_ISA(want)(wanted, k, digest);
+    OF_ISA(lacking)(block, k, digest, bits);
 #pragma GCC unroll 8
     for (unsigned w = 0; w < KERNEL_WORDS; w++) {
-        uint64_t bits = wanted[w] & ~shared_load64(block + 8 * w);
         lacks->word[count] = block + 8 * w;
-        lacks->bits[count] = bits;
+        lacks->bits[count] = bits[w];
         lacks->key[count] = key;
-        count += bits != 0;
+        count += bits[w] != 0;
     }
     lacks->count = count;
 }
@@ -239,22 +252,23 @@ TARGET static __attribute__((noinline)) bool OF_ISA(find_new)(uint8_t *body, uin
     return lacking < n;
 }
 
-/* One key, which is there already at the least cost. Returns whether it set a bit. */
-TARGET KERNEL_INLINE bool OF_ISA(set_one)(uint8_t *block, unsigned k, uint64_t digest,
-                                          struct kernel_change *change)
+/* One key, which is there already at the least cost. */
+TARGET static unsigned OF_ISA(set_shared)(uint8_t *body, uint64_t blocks, unsigned k,
+                                          uint64_t digest)
 {
-    struct kernel_lacks lacks;
-    int64_t ones = 0;
+    uint8_t *block = kernel_block_in(body, blocks, digest);
+    uint64_t bits[KERNEL_WORDS];
+    unsigned ones = 0;
     __builtin_prefetch(block, 1); /* to be written */
+#ifndef WIDE
     if (OF_ISA(has)(block, k, digest))
-        return false;
-    lacks.count = 0;
-    OF_ISA(find_lacks)(block, k, digest, 0, &lacks);
-    for (size_t i = 0; i < lacks.count; i++)
-        ones += __builtin_popcountll(shared_set64(lacks.word[i], lacks.bits[i]));
-    change->ones += ones;
-    change->keys += ones != 0;
-    return ones != 0;
+        return 0;
+#endif
+    for (unsigned left = OF_ISA(lacking)(block, k, digest, bits); left != 0; left &= left - 1) {
+        const unsigned w = (unsigned)__builtin_ctz(left);
+        ones += (unsigned)__builtin_popcountll(shared_set64(block + 8 * w, bits[w]));
+    }
+    return ones;
 }
 
 TARGET static void OF_ISA(add_shared)(uint8_t *body, uint64_t blocks, unsigned k,
@@ -264,13 +278,6 @@ TARGET static void OF_ISA(add_shared)(uint8_t *body, uint64_t blocks, unsigned k
     const struct kernel_view view = { .body = body, .units = blocks, .k = k };
     struct kernel_lacks lacks;
     bool repeated = true;
-    if (n == 1) {
-        uint8_t *block = kernel_block_in(body, blocks, digests[0]);
-        const bool is_new = OF_ISA(set_one)(block, k, digests[0], change);
-        if (was_new != NULL)
-            *was_new = is_new;
-        return;
-    }
     for (size_t i = 0; i < n && i < KERNEL_RING; i++)
         kernel_request(&view, digests[i]);
     /* A look beforehand takes a tenth of the time of an add, and saves two thirds of that of a
@@ -297,22 +304,41 @@ TARGET static void OF_ISA(add_shared)(uint8_t *body, uint64_t blocks, unsigned k
     }
 }
 
-/* ---- by a sole adder, whose plain stores cost no more than loads */
+/* ---- by a sole adder, which stores whole words: the block is one store, if it is one register */
 
-TARGET KERNEL_INLINE bool OF_ISA(set_alone)(uint8_t *block, unsigned k, uint64_t digest,
-                                            struct kernel_change *change)
+TARGET KERNEL_INLINE unsigned OF_ISA(set_block)(uint8_t *block, unsigned k, uint64_t digest)
 {
-    uint64_t wanted[KERNEL_WORDS];
-    int64_t ones = 0;
-    if (OF_ISA(has)(block, k, digest))
-        return false;
-    OF_ISA(want)(wanted, k, digest);
+    uint64_t bits[KERNEL_WORDS];
+    unsigned ones = 0;
+#ifdef WIDE
+    const __m512i lacking = OF_ISA(lacking_block)(block, k, digest);
+    if (_mm512_test_epi64_mask(lacking, lacking) == 0)
+        return 0;
+    _mm512_store_si512((void *)block, _mm512_or_si512(_mm512_load_si512(block), lacking));
+    _mm512_storeu_si512(bits, lacking);
+#else
+    if (OF_ISA(lacking)(block, k, digest, bits) == 0)
+        return 0;
+#endif
 #pragma GCC unroll 8
-    for (unsigned w = 0; w < KERNEL_WORDS; w++)
-        ones += __builtin_popcountll(shared_set64_alone(block + 8 * w, wanted[w]));
-    change->ones += ones;
-    change->keys++;
-    return true;
+    for (unsigned w = 0; w < KERNEL_WORDS; w++) {
+#ifndef WIDE
+        shared_set64_alone(block + 8 * w, bits[w]);
+#endif
+        ones += (unsigned)__builtin_popcountll(bits[w]);
+    }
+    return ones;
+}
+
+TARGET static unsigned OF_ISA(set_alone)(uint8_t *body, uint64_t blocks, unsigned k,
+                                         uint64_t digest)
+{
+    uint8_t *block = kernel_block_in(body, blocks, digest);
+#ifndef WIDE
+    if (OF_ISA(has)(block, k, digest))
+        return 0;
+#endif
+    return OF_ISA(set_block)(block, k, digest);
 }
 
 TARGET static void OF_ISA(add_alone)(uint8_t *body, uint64_t blocks, unsigned k,
@@ -320,16 +346,30 @@ TARGET static void OF_ISA(add_alone)(uint8_t *body, uint64_t blocks, unsigned k,
                                      struct kernel_change *change)
 {
     const struct kernel_view view = { .body = body, .units = blocks, .k = k };
+    int64_t sum = 0, keys = 0;
+    bool repeated = true;
     for (size_t i = 0; i < n && i < KERNEL_RING; i++)
         kernel_request(&view, digests[i]);
-    for (size_t i = 0; i < n; i++) {
-        if (i + KERNEL_RING < n)
-            kernel_request(&view, digests[i + KERNEL_RING]);
-        uint8_t *block = kernel_block_in(body, blocks, digests[i]);
-        const bool is_new = OF_ISA(set_alone)(block, k, digests[i], change);
-        if (was_new != NULL)
-            was_new[i] = is_new;
+    for (size_t start = 0; start < n; start += KERNEL_GROUP) { /* looks as add_shared() does */
+        const size_t end = n - start < KERNEL_GROUP ? n : start + KERNEL_GROUP;
+        const bool look = repeated || start % (KERNEL_GROUP * KERNEL_LOOK) == 0;
+        repeated = false;
+        for (size_t i = start; i < end; i++) {
+            if (i + KERNEL_RING < n)
+                kernel_request(&view, digests[i + KERNEL_RING]);
+            uint8_t *block = kernel_block_in(body, blocks, digests[i]);
+            const unsigned ones = look && OF_ISA(has)(block, k, digests[i])
+                                      ? 0
+                                      : OF_ISA(set_block)(block, k, digests[i]);
+            repeated |= ones == 0;
+            sum += ones;
+            keys += ones != 0;
+            if (was_new != NULL)
+                was_new[i] = ones != 0;
+        }
     }
+    change->ones += sum;
+    change->keys += keys;
 }
 
 #endif
@@ -348,6 +388,8 @@ const struct kernel OF_ISA_(kernel_blocked, ISA) = {
 #ifndef BLOOMFILE_NO_LIVE
     .add_shared = OF_ISA(add_shared),
     .add_alone = OF_ISA(add_alone),
+    .set_shared = OF_ISA(set_shared),
+    .set_alone = OF_ISA(set_alone),
 #endif
 };
 

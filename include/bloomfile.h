@@ -155,7 +155,7 @@ BLOOMFILE_API void bloomfile_free(void *image);
 #define BLOOMFILE_OPEN_WRITE          4u    /* for adding: see bloomfile_live.h */
 #define BLOOMFILE_OPEN_ACCEPT_UNCLEAN 8u    /* live: adds since the last sync may be lost */
 #define BLOOMFILE_OPEN_ADD_EXACT      16u   /* with WRITE: a new key is new to one adder only */
-#define BLOOMFILE_OPEN_SOLE_ADDER     1024u /* in memory: one thread adds at a time */
+#define BLOOMFILE_OPEN_SOLE_ADDER     1024u /* with WRITE: one thread adds at a time */
 #define BLOOMFILE_OPEN_OVER_CAPACITY  2048u /* with WRITE: accept keys over capacity */
 
 /* Where the bytes are in memory. If a flag cannot be met, open fails; bench/README.md has times.
@@ -195,7 +195,8 @@ BLOOMFILE_API void bloomfile_free(void *image);
  *   BLOOMFILE_EUNCLEAN, BLOOMFILE_EFILESYSTEM, BLOOMFILE_ENOBOOT  a live filter: bloomfile_live.h
  *   BLOOMFILE_ELIVE       a live filter, with BLOOMFILE_OPEN_VERIFY_FULL or _COPY
  *   BLOOMFILE_ESEALED     a sealed filter, with BLOOMFILE_OPEN_WRITE
- *   EBUSY                 the filter is being sealed, with BLOOMFILE_OPEN_WRITE
+ *   EBUSY                 the filter is being sealed, or a sole adder has it, with
+ *                         BLOOMFILE_OPEN_WRITE; it has writers, with BLOOMFILE_OPEN_SOLE_ADDER
  *   BLOOMFILE_ETOOBIG     too big for this machine's address space */
 BLOOMFILE_API int bloomfile_open(bloomfile_filter **out, const char *path, unsigned flags);
 

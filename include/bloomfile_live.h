@@ -95,12 +95,13 @@
  *
  * fork. A child may go on using the handles it inherits. Its first add, sync or copy opens the file
  * again (this needs permission and /proc); an add or a sync also makes the child a writer of its
- * own. Until then it shares the parent's open file description. If the parent is killed, the child
- * keeps the locks taken through it. A lock of an exact add or a removal makes other processes wait
- * until the child has added, synced or closed the handle. The lock of a writer prevents sealing in
- * place. The child does not keep the locks of a sync if the parent may open the file again: a
- * handler of pthread_atfork() closes the sync's descriptor in the child. A process that is made
- * without these handlers (vfork, clone) must exec or exit. exec closes the library's descriptors.
+ * own (EBUSY if the parent is a sole adder). Until then it shares the parent's open file
+ * description. If the parent is killed, the child keeps the locks taken through it. A lock of an
+ * exact add or a removal makes other processes wait until the child has added, synced or closed the
+ * handle. The lock of a writer prevents sealing in place. The child does not keep the locks of a
+ * sync if the parent may open the file again: a handler of pthread_atfork() closes the sync's
+ * descriptor in the child. A process that is made without these handlers (vfork, clone) must exec
+ * or exit. exec closes the library's descriptors.
  */
 #ifndef BLOOMFILE_PUBLIC_LIVE_H
 #define BLOOMFILE_PUBLIC_LIVE_H
@@ -117,7 +118,8 @@ extern "C" {
 /* Makes a live filter at `path`, atomically, and opens it for writing. The params must give its
  * size, as `capacity` or `bits`. If only bits is given, capacity becomes the largest number of
  * keys, from 1 to `bits`, that keeps the rate `fpr` (0.01 if that is 0).
- * flags: BLOOMFILE_TO_REPLACE, BLOOMFILE_OPEN_OVER_CAPACITY, BLOOMFILE_OPEN_ADD_EXACT. Writers of a
+ * flags: BLOOMFILE_TO_REPLACE, BLOOMFILE_OPEN_OVER_CAPACITY, BLOOMFILE_OPEN_ADD_EXACT,
+ * BLOOMFILE_OPEN_SOLE_ADDER (BLOOMFILE_EISSERIES for a series). Writers of a
  * replaced file keep adding to the old file (bloomfile_is_stale). A new series may replace a series
  * of several layers: the old layers are then removed, as by bloomfile_unlink() (EBUSY if the old
  * series has writers). A single filter may not replace one (BLOOMFILE_ESERIES): call
@@ -137,9 +139,13 @@ BLOOMFILE_API int bloomfile_create(bloomfile_filter **out, const char *path,
  * BLOOMFILE_EISRIBBON; ENOMEM, EMFILE; EFBIG if the filter is larger than files may be
  * (RLIMIT_FSIZE). Adds to a series return EFBIG, too.
  *
- * BLOOMFILE_OPEN_SOLE_ADDER promises that only one thread of one process adds at a time. Adds are
- * then two to three times as fast (blocked, classic). Any thread or process may look up keys at the
- * same time. Adds that break the promise lose keys. */
+ * BLOOMFILE_OPEN_SOLE_ADDER promises that only one thread adds at a time by this handle. Adds then
+ * take a third to a half of the time (blocked, classic). Any thread or process may look up keys at
+ * the same time. Adds that break the promise lose keys. In memory, children of fork are part of the
+ * promise. A file is locked against other writers until the handle is finished or closed: they get
+ * EBUSY, and so does a sole adder if the file has a writer. The kernel drops the lock when the
+ * process ends. A child of fork does not keep it: its first add returns EBUSY until the parent has
+ * left. */
 BLOOMFILE_API int bloomfile_create_memory(bloomfile_filter **out,
                                           const struct bloomfile_params *params, unsigned flags);
 

@@ -42,12 +42,14 @@ int bloomfile_create(bloomfile_filter **out, const char *path,
     *out = NULL;
     if (path == NULL)
         return invalid(BLOOMFILE_EVALUE, "path");
-    if ((flags &
-         ~(BLOOMFILE_TO_REPLACE | BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_OVER_CAPACITY)) != 0)
+    if ((flags & ~(BLOOMFILE_TO_REPLACE | BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_SOLE_ADDER |
+                   BLOOMFILE_OPEN_OVER_CAPACITY)) != 0)
         return invalid(BLOOMFILE_EFLAGS, "flags");
     struct bloomfile_params p;
     struct header h;
     int error = take_live_params(&p, params);
+    if (error == 0 && p.series != 0 && (flags & BLOOMFILE_OPEN_SOLE_ADDER) != 0)
+        return BLOOMFILE_EISSERIES;
     if (error == 0 && p.series != 0)
         return series_create(out, path, &p, flags);
     if (error == 0)

@@ -2,7 +2,8 @@
  *
  * sole.pml - a sole adder (doc/format/live.md 5): it stores whole words of the body while it holds
  * byte 0 exclusively. Another writer tries to join, and a reader looks, at every step of it. The
- * adder may be killed at every step, and may have a child that lives on.
+ * adder may be killed at every step, and may have a child that lives on. -DHOLDS: it joins with the
+ * lock, and holds it until it leaves.
  *
  * Claimed (the asserts): a key that was there stays; a key that either writer announced is found by
  * every process that learns of it; when the adder is gone, so is its lock. -DBUG_... leaves a
@@ -43,7 +44,11 @@ proctype Adder() {
             load();
 #endif
             if
+#ifdef HOLDS
+            :: exclusive;
+#else
             :: atomic { shared == 1 -> shared = 0; exclusive = 1 };
+#endif
 #ifdef BUG_SHARED
                 atomic { shared = 1; exclusive = 0 };
 #endif
@@ -57,8 +62,10 @@ proctype Adder() {
                 ARRIVED;
 #endif
                 told_sole = 1;
+#ifndef HOLDS
                 ARRIVED;    /* the lock is changed by a system call */
                 atomic { if :: exclusive -> exclusive = 0; shared++ :: else fi }
+#endif
             :: shared > 1 ->    /* refused: it adds as every writer does */
                 word[0] = word[0] | SOLE;
                 word[1] = word[1] | SOLE;
@@ -116,7 +123,12 @@ proctype Reader() {
 
 init {
     atomic {
-        word[0] = OLD; word[1] = OLD; shared = 1;
+        word[0] = OLD; word[1] = OLD;
+#ifdef HOLDS
+        exclusive = 1;
+#else
+        shared = 1;
+#endif
         run Processor(); run Adder(); run Child(); run Killer(); run Other(); run Reader()
     }
 }

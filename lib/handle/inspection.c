@@ -84,6 +84,7 @@ static void add_cost(const bloomfile_filter *f, struct bloomfile_info *info)
     info->mapped_size += session_mapped();
     info->mappings++;
     info->descriptors += f->live->fd >= 0;
+    info->mappings += f->live->session->sole != NULL;
 }
 
 void inspection_info(const bloomfile_filter *f, struct bloomfile_info *info)

@@ -104,6 +104,8 @@ static int check_state(int fd, const struct header *h, const struct opening *how
         return BLOOMFILE_ELIVE;
     if ((flags & BLOOMFILE_OPEN_WRITE) != 0 && h->ro_compat != 0)
         return BLOOMFILE_EFEATURE;
+    if ((flags & BLOOMFILE_OPEN_SOLE_ADDER) != 0 && header_is_layer(h))
+        return BLOOMFILE_EISSERIES;
     return join_check_clean(fd, h, (flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) != 0);
 }
 

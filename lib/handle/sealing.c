@@ -102,7 +102,8 @@ int sealing(bloomfile_filter *f, const uint8_t *watermark)
     int error = join_writable(f);
     if (error == 0)
         error = file_check(f->live->fd, &f->live->own);
-    if (error == 0)
+    const bool sole = f->live->session->sole != NULL;
+    if (error == 0 && !sole)
         error = lock_try(f->live->fd, LOCK_WRITERS, true); /* seal 0: nobody else may add */
     if (error != 0)
         return error;
@@ -113,8 +114,8 @@ int sealing(bloomfile_filter *f, const uint8_t *watermark)
     else
         guard_distrust(f->guard, error = BLOOMFILE_EBODY);
     if (!f->live->writing)
-        lock_drop(f->live->fd, LOCK_WRITERS, 1);
-    else
+        join_unlock_writers(f);
+    else if (!sole)
         lock_try(f->live->fd, LOCK_WRITERS, false);
     if (error == 0)
         changed_note_sealed(f);

@@ -26,8 +26,8 @@ int adding(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new
 static inline void adding_start(bloomfile_filter *f, unsigned flags)
 {
     struct live *l = f->live;
-    l->exact = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0;
     l->alone = l->session->alone = (flags & BLOOMFILE_OPEN_SOLE_ADDER) != 0;
+    l->exact = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0 && !l->alone; /* exact in any case */
     l->set = l->exact ? NULL : l->alone ? f->kernel->set_alone : f->kernel->set_shared;
 }
 

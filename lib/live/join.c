@@ -87,6 +87,32 @@ static int identity(const bloomfile_filter *f, uint8_t id[BOOT_ID_SIZE])
     return 0;
 }
 
+static bool is_sole(const bloomfile_filter *f)
+{
+    return f->live->session->sole != NULL;
+}
+
+static int lock_writers(const bloomfile_filter *f)
+{
+    return f->live->alone && !f->live->in_memory ? protocol_lock_sole(f, &f->live->session->sole)
+                                                 : lock_try(f->live->fd, LOCK_WRITERS, false);
+}
+
+void join_unlock_writers(const bloomfile_filter *f)
+{
+    if (is_sole(f))
+        protocol_unlock_sole(f->live->session->sole);
+    else if (file_check(f->live->fd, &f->live->own) != EBADF)
+        lock_drop(f->live->fd, LOCK_WRITERS, 1);
+    f->live->session->sole = NULL;
+}
+
+static int find_others(const bloomfile_filter *f, bool *others)
+{
+    *others = false;
+    return is_sole(f) ? 0 : lock_held_by_others(f->live->fd, LOCK_WRITERS, others);
+}
+
 /* Holds LOCK_SYNCS, shared, and LOCK_RECORDS: nobody syncs. */
 static int enlist(const bloomfile_filter *f)
 {
@@ -97,7 +123,7 @@ static int enlist(const bloomfile_filter *f)
     if (error == 0)
         error = live_load_to_commit(f, &now); /* join 4: it is live */
     if (error == 0)
-        error = lock_held_by_others(f->live->fd, LOCK_WRITERS, &others);
+        error = find_others(f, &others);
     if (error != 0)
         return error;
 
@@ -128,8 +154,8 @@ static int enlist_between_syncs(const bloomfile_filter *f)
         error = protocol_lock_records(&lock); /* join 3: nobody commits */
     if (error == 0)
         error = enlist(f);
-    if (error != 0 && file_check(f->live->fd, &f->live->own) != EBADF)
-        lock_drop(f->live->fd, LOCK_WRITERS, 1);
+    if (error != 0)
+        join_unlock_writers(f);
     protocol_lock_end(&lock);
     return error;
 }
@@ -138,7 +164,7 @@ int join_writers(const bloomfile_filter *f)
 {
     int error = file_check(f->live->fd, &f->live->own);
     if (error == 0)
-        error = lock_try(f->live->fd, LOCK_WRITERS, false); /* join 1: nobody seals */
+        error = lock_writers(f); /* join 1: nobody seals */
     if (error == 0)
         error = enlist_between_syncs(f);
     atomic_store(&f->live->session->joined, error == 0);
@@ -212,7 +238,7 @@ static int resign(const bloomfile_filter *f)
     bool others;
     int error = live_load_to_commit(f, &now);
     if (error == 0)
-        error = lock_held_by_others(f->live->fd, LOCK_WRITERS, &others);
+        error = find_others(f, &others);
     if (error != 0)
         return error;
     if (live_in_doubt(f)) {
@@ -244,8 +270,7 @@ int join_leave(const bloomfile_filter *f)
         error = protocol_lock_records(&lock);
     if (error == 0)
         error = resign(f);
-    if (file_check(f->live->fd, &f->live->own) != EBADF)
-        lock_drop(f->live->fd, LOCK_WRITERS, 1); /* leave 6: before the other two bytes */
+    join_unlock_writers(f); /* leave 6: before the other two bytes */
     protocol_lock_end(&lock);
     return error;
 }
@@ -282,6 +307,8 @@ void live_free(struct live *l)
 {
     if (l == NULL)
         return;
+    if (l->session != NULL && l->session->sole != NULL)
+        protocol_unlock_sole(l->session->sole);
     session_free(l->session);
     if (l->fd >= 0 && file_check(l->fd, &l->own) != EBADF)
         close(l->fd);

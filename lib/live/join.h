@@ -18,6 +18,9 @@ int join_find_abandoned(int fd, const struct header *h, bool *abandoned);
  * errno. */
 int join_writers(const bloomfile_filter *f);
 
+/* Drops the lock that join_writers() took. */
+void join_unlock_writers(const bloomfile_filter *f);
+
 /* In a child of fork(), the first time: opens the file anew. Holds session->syncs. */
 int join_open_own(const bloomfile_filter *f);
 

@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "live/lock_bytes.h"
 #include "os/file.h"
+
+#define SOLE_SIZE 4096 /* bytes mapped by a sole adder */
 
 /* ---- openings, which a child of fork() has to close: it must use only its own */
 
@@ -44,6 +47,13 @@ static void watch_forks(void)
     openings.watched = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
 }
 
+static bool forks_are_watched(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    return openings.watched;
+}
+
 /* What is opened must be the file of the handle, whose number may have been reused. */
 static int open_own(struct protocol_lock *t, const bloomfile_filter *f, bool writable)
 {
@@ -76,10 +86,8 @@ static void open_for_call(struct protocol_lock *t, const bloomfile_filter *f, bo
 /* Without an opening of its own, the lock uses that of the handle. */
 static int start_lock(struct protocol_lock *t, const bloomfile_filter *f, bool reads)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     *t = (struct protocol_lock){ .fd = -1, .refused = ENOMEM };
-    pthread_once(&once, watch_forks);
-    if (openings.watched)
+    if (forks_are_watched())
         open_for_call(t, f, reads);
     if (t->own || t->unfit != 0)
         return t->unfit;
@@ -143,4 +151,43 @@ void protocol_lock_end(struct protocol_lock *t)
     protocol_unlock_records(t);
     if (t->own)
         close_own(t);
+}
+
+/* ---- the lock of a sole adder */
+
+/* The mapping holds the opening after the descriptor is closed. */
+static int keep_open(int fd, void **sole)
+{
+    void *page = mmap(NULL, SOLE_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED)
+        return errno;
+    if (madvise(page, SOLE_SIZE, MADV_DONTFORK) == 0) {
+        *sole = page;
+        return 0;
+    }
+    const int error = errno;
+    munmap(page, SOLE_SIZE);
+    return error;
+}
+
+int protocol_lock_sole(const bloomfile_filter *f, void **sole)
+{
+    struct protocol_lock t = { .fd = -1 };
+    if (!forks_are_watched())
+        return ENOMEM;
+    pthread_mutex_lock(&openings.lock); /* a child would inherit the descriptor */
+    int error = open_own(&t, f, true);
+    if (error == 0)
+        error = lock_try(t.fd, LOCK_WRITERS, true);
+    if (error == 0)
+        error = keep_open(t.fd, sole);
+    if (t.own)
+        close(t.fd);
+    pthread_mutex_unlock(&openings.lock);
+    return error;
+}
+
+void protocol_unlock_sole(void *sole)
+{
+    munmap(sole, SOLE_SIZE);
 }

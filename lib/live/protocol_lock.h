@@ -38,4 +38,10 @@ void protocol_unlock_records(const struct protocol_lock *t);
 /* Drops both. */
 void protocol_lock_end(struct protocol_lock *t);
 
+/* Locks LOCK_WRITERS exclusively, without waiting, for a process that adds alone until
+ * protocol_unlock_sole(). The opening that holds the lock has no descriptor: a mapping keeps it,
+ * which the application cannot close and a child does not inherit. 0, EBUSY or an errno. */
+int protocol_lock_sole(const bloomfile_filter *f, void **sole);
+void protocol_unlock_sole(void *sole);
+
 #endif

@@ -79,8 +79,6 @@ TEST_IN_DIR(parameters_that_will_not_do_make_nothing)
         assert_error(bloomfile_create_memory(&f, &params, flags[i]), BLOOMFILE_EFLAGS);
     assert_error(bloomfile_create_memory(&f, &params, BLOOMFILE_TO_REPLACE), BLOOMFILE_EFLAGS);
     assert_error(bloomfile_create(&f, NULL, &params, 0), BLOOMFILE_EVALUE);
-    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_OPEN_SOLE_ADDER),
-                 BLOOMFILE_EFLAGS);
     assert_error(bloomfile_create(&f, "", &params, 0), ENOENT);
     assert_error(bloomfile_create(&f, "missing/filter", &params, 0), ENOENT);
     make_pipe("pipe", 0600);

@@ -119,7 +119,6 @@ TEST_IN_DIR(a_path_that_leads_nowhere_is_refused)
 TEST_IN_DIR(unknown_and_contradictory_flags_are_refused)
 {
     static const unsigned flags[] = { BLOOMFILE_OPEN_SOLE_ADDER,
-                                      BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_SOLE_ADDER,
                                       1u << 11,
                                       1u << 31,
                                       BLOOMFILE_TO_REPLACE,

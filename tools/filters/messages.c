@@ -85,7 +85,7 @@ void message_cannot_open(const char *path, const struct bloomfile_open_report *r
             " sealed copy: bfseal FILE COPY)",
             path);
     if (error == EBUSY)
-        cli_fail(0, "cannot open %s: it is being sealed", path);
+        cli_fail(0, "cannot open %s: it is being sealed, or one process adds to it alone", path);
     if (error == ENOMEM)
         cli_fail(0,
                  "cannot open %s: %s (if there are more than 30,000 files, use fewer at a time, or"

@@ -23,6 +23,7 @@ WHOLE = [
     ("seal", "live", "-DKEYS=1 -DNO_SYNCS"),
     ("poison", "live", "-DKEYS=1 -DFAIL -DWRITERS=1 -DSESSIONS=2 -DLOSSES=1"),
     ("sole", "sole", ""),
+    ("sole", "sole", "-DHOLDS"),
     ("grow", "grow", "-DLAYERS=2 -DKILLS=0 -DFAILS=1"),
     ("grow", "grow", "-DKILLS=0 -DLOSSES=1 -DNO_READER -DNO_EXACT"),
     ("grow", "grow", "-DLAYERS=2 -DWRITERS=1 -DKILLS=2 -DLOSSES=1 -DHANDS=1"),

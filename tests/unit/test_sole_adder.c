@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ * A writer that adds to a file alone, by stores of whole words, and holds the lock of writers
+ * exclusively until it leaves (doc/format/live.md 5, "Sole adders"). */
+#include "live_support.h"
+
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+enum {
+    WRITERS = 0, /* the specification's number of the byte */
+    SOLE = BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_SOLE_ADDER,
+    KEYS = 2000,
+};
+
+static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
+                                    BLOOMFILE_LAYOUT_COUNTING };
+
+static void assert_refused(unsigned flags)
+{
+    bloomfile_filter *f = (void *)&f;
+    assert_error(bloomfile_open(&f, "filter", flags), EBUSY);
+    assert_null(f);
+}
+
+/* Whether a writer could join. */
+static bool is_free(void)
+{
+    return lock_on_byte(outsider, WRITERS) == F_UNLCK;
+}
+
+static int begin(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
+    outsider = open("filter", O_RDWR | O_CLOEXEC);
+    return outsider < 0;
+}
+
+#define ON_NEW_FILTER(test) TEST_WITH(test, begin, end_with_outsider)
+
+/* ---- what it adds */
+
+static void add_in_all_ways(bloomfile_filter *f)
+{
+    bloomfile_digest digests[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++)
+        digests[i] = number(0, i);
+    for (uint64_t i = 0; i < KEYS / 2; i++)
+        assert_error(bloomfile_add_digest(f, digests[i], NULL), 0);
+    assert_error(bloomfile_add_digests(f, digests, KEYS, NULL, NULL, NULL), 0);
+}
+
+TEST_IN_DIR(a_sole_adder_makes_the_file_that_a_shared_one_makes)
+{
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        struct bloomfile_params params = live_params(layouts[i]);
+        struct bytes files[2];
+        for (unsigned sole = 0; sole < 2; sole++) {
+            bloomfile_filter *f;
+            const unsigned flags = BLOOMFILE_TO_REPLACE | BLOOMFILE_OPEN_OVER_CAPACITY;
+            assert_error(bloomfile_create(&f, "filter", &params,
+                                          flags | (sole ? BLOOMFILE_OPEN_SOLE_ADDER : 0)),
+                         0);
+            add_in_all_ways(f);
+            assert_error(bloomfile_seal(f, NULL), 0);
+            bloomfile_close(f);
+            files[sole] = read_file("filter");
+        }
+        assert_int_equal(files[0].size, files[1].size);
+        assert_memory_equal(files[0].data, files[1].data, files[0].size);
+        free(files[0].data);
+        free(files[1].data);
+    }
+}
+
+ON_NEW_FILTER(a_reader_finds_what_a_sole_adder_has_added)
+{
+    bloomfile_filter *f = opened("filter", SOLE), *reader = opened("filter", 0);
+    for (uint64_t i = 0; i < KEYS; i++) {
+        bool was_new;
+        assert_error(bloomfile_add_digest(f, number(1, i), &was_new), 0);
+        assert_true(bloomfile_contains_digest(reader, number(1, i)));
+        assert_int_equal(bloomfile_add_digest(f, number(1, i), &was_new), 0);
+        assert_false(was_new);
+    }
+    assert_error(bloomfile_sync(f, NULL), 0);
+    assert_error(bloomfile_check(reader), 0);
+    bloomfile_close(reader);
+    assert_error(bloomfile_finish(f), 0);
+    bloomfile_close(f);
+    assert_flawless(flaw_of_clean_file("filter"));
+}
+
+/* ---- whom it excludes */
+
+ON_NEW_FILTER(a_sole_adder_excludes_writers_until_it_leaves)
+{
+    bloomfile_filter *f = opened("filter", SOLE);
+    assert_int_equal(lock_on_byte(outsider, WRITERS), F_WRLCK);
+    assert_refused(BLOOMFILE_OPEN_WRITE);
+    assert_refused(SOLE);
+    assert_int_equal(info_of(f).writers, 1);
+    assert_error(bloomfile_finish(f), 0);
+    assert_true(is_free());
+    bloomfile_close(opened("filter", BLOOMFILE_OPEN_WRITE));
+    bloomfile_close(f);
+}
+
+ON_NEW_FILTER(a_sole_adder_does_not_join_where_others_write)
+{
+    bloomfile_filter *other = opened("filter", BLOOMFILE_OPEN_WRITE);
+    assert_refused(SOLE);
+    assert_error(bloomfile_add_digest(other, number(1, 1), NULL), 0);
+    bloomfile_close(other);
+    assert_true(is_free());
+    bloomfile_close(opened("filter", SOLE));
+    assert_flawless(flaw_of_clean_file("filter"));
+}
+
+/* Which would end the lock if it belonged to one. */
+ON_NEW_FILTER(a_sole_adder_keeps_its_lock_if_the_application_closes_descriptors)
+{
+    bloomfile_filter *f = opened("filter", SOLE);
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd == outsider ? -1 : fd);
+    assert_int_equal(lock_on_byte(outsider, WRITERS), F_WRLCK);
+    assert_refused(BLOOMFILE_OPEN_WRITE);
+    bloomfile_close(f);
+    assert_true(is_free());
+}
+
+ON_NEW_FILTER(a_failed_seal_leaves_the_lock_exclusive)
+{
+    bloomfile_filter *f = opened("filter", SOLE);
+    struct faults faults = once(ON_msync, 1, EIO);
+    faults_begin(&faults);
+    assert_int_not_equal(bloomfile_seal(f, NULL), 0);
+    faults_end();
+    assert_int_equal(lock_on_byte(outsider, WRITERS), F_WRLCK);
+    bloomfile_close(f);
+    assert_true(is_free());
+}
+
+ON_NEW_FILTER(a_sole_adder_that_cannot_lock_leaves_nothing_behind)
+{
+    const size_t descriptors = open_descriptors(), mapped = mapped_files();
+    const enum fault_call calls[] = { ON_mmap64, ON_madvise };
+    for (size_t i = 0; i < ROWS(calls); i++)
+        for (unsigned nth = 1; nth < 10; nth++) {
+            bloomfile_filter *f;
+            struct faults faults = once(calls[i], nth, ENOMEM);
+            faults_begin(&faults);
+            const int error = bloomfile_open(&f, "filter", SOLE);
+            const bool failed = fault_calls(calls[i]) >= nth;
+            faults_end();
+            if (error == 0)
+                bloomfile_close(f);
+            assert_true(error == 0 || failed);
+            assert_true(is_free());
+            assert_int_equal(open_descriptors(), descriptors);
+            assert_int_equal(mapped_files(), mapped);
+        }
+}
+
+TEST_IN_DIR(a_series_in_files_has_no_sole_adder)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = 1000;
+    params.series = BLOOMFILE_SERIES_GROW;
+    bloomfile_filter *f;
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_OPEN_SOLE_ADDER),
+                 BLOOMFILE_EISSERIES);
+    assert_int_equal(entries_in_dir(), 0);
+    assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
+    bloomfile_close(f);
+    assert_error(bloomfile_open(&f, "filter", SOLE), BLOOMFILE_EISSERIES);
+    bloomfile_close(opened("filter", BLOOMFILE_OPEN_WRITE));
+}
+
+/* ---- children */
+
+/* Makes a sole adder and a child of it, which does `child`; is killed. Returns the child. */
+static pid_t killed_with_a_child(bool by_fork, void (*child)(bloomfile_filter *f))
+{
+    int status, ends[2];
+    pid_t grandchild = 0;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t parent = fork();
+    assert_true(parent >= 0);
+    if (parent == 0) {
+        bloomfile_filter *f;
+        if (bloomfile_open(&f, "filter", SOLE) != 0 ||
+            bloomfile_add_digest(f, number(1, 7), NULL) != 0)
+            _exit(1);
+        grandchild = by_fork ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        if (grandchild == 0) {
+            alarm(60);
+            child(f);
+            _exit(0);
+        }
+        waitpid(grandchild, &status, WUNTRACED);
+        if (write(ends[1], &grandchild, sizeof grandchild) != sizeof grandchild)
+            _exit(2);
+        raise(SIGKILL);
+    }
+    assert_int_equal(read(ends[0], &grandchild, sizeof grandchild), sizeof grandchild);
+    assert_int_equal(waitpid(parent, &status, 0), parent);
+    assert_true(WIFSIGNALED(status));
+    close(ends[0]);
+    close(ends[1]);
+    return grandchild;
+}
+
+static void stop(bloomfile_filter *f)
+{
+    (void)f;
+    raise(SIGSTOP);
+}
+
+/* Made by fork(), or without its handlers. */
+ON_NEW_FILTER(a_child_that_outlives_a_sole_adder_blocks_no_writer)
+{
+    for (int by_fork = 0; by_fork < 2; by_fork++) {
+        const pid_t child = killed_with_a_child(by_fork, stop);
+        assert_true(is_free());
+        bloomfile_filter *f = opened("filter", SOLE);
+        assert_true(bloomfile_contains_digest(f, number(1, 7)));
+        assert_int_equal(info_of(f).keys_estimated, 1);
+        bloomfile_close(f);
+        assert_int_equal(kill(child, SIGKILL), 0);
+    }
+}
+
+ON_NEW_FILTER(a_child_adds_only_after_its_parent_has_left)
+{
+    bloomfile_filter *f = opened("filter", SOLE);
+    int ends[2], status;
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        bool right = bloomfile_add_digest(f, number(1, 1), NULL) == EBUSY &&
+                     bloomfile_contains_digest(f, number(0, 0));
+        raise(SIGSTOP);
+        right = right && read(ends[0], &byte, 1) == 1 &&
+                bloomfile_add_digest(f, number(1, 1), NULL) == 0;
+        bloomfile_close(f);
+        _exit(!right);
+    }
+    assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+    assert_error(bloomfile_add_digest(f, number(1, 2), NULL), 0);
+    bloomfile_close(f);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_int_equal(kill(child, SIGCONT), 0);
+    assert_child_succeeds(child);
+    close(ends[0]);
+    close(ends[1]);
+    f = opened("filter", 0);
+    assert_int_equal(info_of(f).keys, LIVE_KEYS + 2);
+    assert_true(bloomfile_contains_digest(f, number(1, 1)));
+    assert_true(bloomfile_contains_digest(f, number(1, 2)));
+    bloomfile_close(f);
+}
+
+int main(void)
+{
+    return run_all(NULL, NULL);
+}

@@ -123,7 +123,9 @@ static void ask_kernels(const struct image *image, const struct answers *a)
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, names[i]);
         for (unsigned known = 0; kernel != NULL && known < 2; known++) {
             _Atomic uint32_t shapes[PAGES_MOST] = { 0 };
-            const struct kernel_view view = { image->body, image->lines, 0, known ? shapes : NULL };
+            const struct kernel_view view = { .body = image->body,
+                                              .units = image->lines,
+                                              .shapes = known ? shapes : NULL };
             bool hits[ASKED];
             kernel->expect(&view, a->digests, ASKED);
             expect(kernel->contains_many(&view, a->digests, ASKED, hits) == a->hits);

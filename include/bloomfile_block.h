@@ -8,8 +8,8 @@
  * it computes the positions of the format, which are frozen.
  * The instructions are those
  * that the compiler may use. The library compiles the same text for each set of instructions that a
- * processor may have: it defines BLOOMFILE_BLOCK_SCALAR, and BLOOMFILE_BLOCK_AVX512, _AVX2 or
- * _NEON, as the attributes of functions that use them.
+ * processor may have: it defines BLOOMFILE_BLOCK_SCALAR, and BLOOMFILE_BLOCK_VBMI, _AVX512, _AVX2
+ * or _NEON, as the attributes of functions that use them.
  *
  * Each function takes the 64 bytes of a block at any address, k from 1 to 64 and a digest
  * (format-spec.md, section 10); _few takes k up to 6, the positions of one product, _many above.
@@ -36,6 +36,10 @@
 /* Bits of a live filter change meanwhile, and only atomic loads are no race to ThreadSanitizer. */
 #define BLOOMFILE_BLOCK_SCALAR
 #define BLOOMFILE_BLOCK_BEST(name) name##_scalar
+#elif defined __AVX512VBMI__ && defined __AVX512BITALG__ && defined __BMI2__
+#define BLOOMFILE_BLOCK_VBMI
+#define BLOOMFILE_BLOCK_AVX512
+#define BLOOMFILE_BLOCK_BEST(name) name##_vbmi
 #elif defined __AVX512F__ && defined __BMI2__
 #define BLOOMFILE_BLOCK_AVX512
 #define BLOOMFILE_BLOCK_BEST(name) name##_avx512
@@ -66,6 +70,13 @@ extern "C++" { /* these headers have templates */
 #ifdef __cplusplus
 }
 #endif
+
+/* A test of up to six slices of a product says in bit 1 of its first six bytes which of them are
+ * set. Returns all other bits, which say nothing. */
+BLOOMFILE_BLOCK_INLINE uint64_t bloomfile_block_ignored(unsigned slices)
+{
+    return ~(UINT64_C(0x020202020202) & ((UINT64_C(1) << 8 * slices) - 1));
+}
 
 #ifdef BLOOMFILE_BLOCK_AVX512
 
@@ -105,6 +116,51 @@ bloomfile_block_has_many_avx512(const uint8_t *at, unsigned k, uint64_t digest)
         none |= bloomfile_block_absent_avx512(block, product *= BLOOMFILE_BLOCK_C,
                                               BLOOMFILE_BLOCK_SLICES);
     return (none | bloomfile_block_absent_avx512(block, product * BLOOMFILE_BLOCK_C, k)) == 0;
+}
+
+#endif
+
+#ifdef BLOOMFILE_BLOCK_VBMI
+
+/* A block is one register, and each slice of a product has a lane of 64 bits. In a lane, byte 0
+ * begins with the upper three bits of the slice, which pick a word of the block, and byte 1 with
+ * the lower six, which pick a bit in it. */
+BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE __m512i bloomfile_block_slices_vbmi(uint64_t product)
+{
+    const __m512i places = _mm512_setr_epi64(55 << 8 | 61, 46 << 8 | 52, 37 << 8 | 43, 28 << 8 | 34,
+                                             19 << 8 | 25, 10 << 8 | 16, 0, 0);
+    const __m512i lanes = _mm512_set1_epi64((long long)product);
+    return _mm512_maskz_multishift_epi64_epi8(~UINT64_C(0), places, lanes); /* as said above */
+}
+
+/* The bits that the slices pick. */
+BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE __mmask64 bloomfile_block_picked_vbmi(const uint8_t *at,
+                                                                                  __m512i slices)
+{
+    const __m512i block = _mm512_loadu_si512(at);
+    return _mm512_bitshuffle_epi64_mask(_mm512_maskz_permutexvar_epi64(0xff, slices, block),
+                                        slices);
+}
+
+/* ignored: bloomfile_block_ignored(k), for k up to 6. */
+BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_has_all_vbmi(const uint8_t *at, uint64_t ignored, uint64_t digest)
+{
+    const __m512i slices = bloomfile_block_slices_vbmi(digest * BLOOMFILE_BLOCK_C);
+    return _kortestc_mask64_u8(bloomfile_block_picked_vbmi(at, slices), ignored);
+}
+
+BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_has_few_vbmi(const uint8_t *at, unsigned k, uint64_t digest)
+{
+    return bloomfile_block_has_all_vbmi(at, bloomfile_block_ignored(k), digest);
+}
+
+/* Two products take as long as in the code for AVX-512 alone, or longer. */
+BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE bool
+bloomfile_block_has_many_vbmi(const uint8_t *at, unsigned k, uint64_t digest)
+{
+    return bloomfile_block_has_many_avx512(at, k, digest);
 }
 
 #endif

@@ -63,7 +63,8 @@ struct bloomfile_pinned {
     const uint8_t *body_;
     const bloomfile_filter *filter_;
     const uint32_t *state_[2]; /* of a live file, in both of its records; else NULL */
-    const void *room_;
+    uint64_t
+        ignored_; /* bloomfile_block_ignored() of a sealed file whose hashes_ are few; else 0 */
     uint64_t blocks_;
     uint32_t hashes_;
     uint32_t poisoned_; /* a state, if the file is poisoned */
@@ -119,6 +120,17 @@ static inline size_t bloomfile_pinned_ask_many_(const struct bloomfile_pinned *p
     return n;
 }
 
+static inline __attribute__((always_inline)) bool
+bloomfile_pinned_has_few_(const struct bloomfile_pinned *pin, const uint8_t *block,
+                          bloomfile_digest digest)
+{
+#if defined BLOOMFILE_BLOCK_VBMI
+    return bloomfile_block_has_all_vbmi(block, pin->ignored_, digest);
+#elif defined BLOOMFILE_BLOCK_BEST
+    return BLOOMFILE_BLOCK_BEST(bloomfile_block_has_few)(block, pin->hashes_, digest);
+#endif
+}
+
 /* Whether a "no" of the bits stands. A live file's state is read after its bits, so that bits read
  * from a page that a failing disk gave back are never believed once a writer knows. */
 static inline __attribute__((always_inline)) bool
@@ -151,8 +163,10 @@ static inline bool bloomfile_pinned_contains_digest(const struct bloomfile_pinne
 {
     if (!bloomfile_pinned_sure_(pin))
         return bloomfile_pinned_ask_(pin, digest);
-    if (bloomfile_block_has(bloomfile_block_of(pin->body_, pin->blocks_, digest), pin->hashes_,
-                            digest))
+    const uint8_t *block = bloomfile_block_of(pin->body_, pin->blocks_, digest);
+    if (__builtin_expect(pin->ignored_ != 0, 1))
+        return bloomfile_pinned_has_few_(pin, block, digest);
+    if (bloomfile_block_has(block, pin->hashes_, digest))
         return true;
     return !bloomfile_pinned_absent_(pin) && bloomfile_contains_digest(pin->filter_, digest);
 }

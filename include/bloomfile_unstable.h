@@ -110,8 +110,8 @@ struct bloomfile_solution {
 BLOOMFILE_API int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page,
                                          struct bloomfile_solution *out);
 
-/* The name of the code that answers lookups on this handle: "avx512", "avx2", "neon" or "scalar",
- * the fastest that the processor has; all give the same answers. The environment variable
+/* The name of the code that answers lookups on this handle: "vbmi", "avx512", "avx2", "neon" or
+ * "scalar", the fastest that the processor has; all give the same answers. The environment variable
  * BLOOMFILE_KERNEL forces another one, for tests and comparisons; a name that this processor or
  * layout does not have is ignored. It is read once, when the first filter is opened or made. */
 BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile_filter *f);

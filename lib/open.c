@@ -316,7 +316,8 @@ int bloomfile_digests_of_spans(const bloomfile_filter *f, const struct bloomfile
 #ifdef __SIZEOF_INT128__
 static bool can_inline(const bloomfile_filter *f)
 {
-    return f->header.layout == BLOOMFILE_LAYOUT_BLOCKED; /* what bloomfile_block.h looks up */
+    /* what bloomfile_block.h looks up, and where */
+    return f->header.layout == BLOOMFILE_LAYOUT_BLOCKED && f->series == NULL;
 }
 #else
 static bool can_inline(const bloomfile_filter *f)
@@ -335,6 +336,8 @@ int bloomfile_pin(const bloomfile_filter *f, struct bloomfile_pinned *pin)
     if (can_inline(f)) {
         p.blocks_ = f->view.units;
         p.hashes_ = f->view.k;
+        if (f->live == NULL && f->view.k <= BLOOMFILE_BLOCK_SLICES)
+            p.ignored_ = f->view.ignored;
         p.doubts_ = (const void *)(uintptr_t)&f->guard_storage.doubts; /* atomic, as ours */
     }
     p.body_ = f->view.body;

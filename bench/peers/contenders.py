@@ -34,7 +34,7 @@ PROGRAMS = [
     Program("bench-peer-fuse", needs="xor_singleheader", slow=True),
 ]
 # The widest first: it makes the files that all use.
-KERNELS = {"x86_64": ["avx512", "avx2"], "aarch64": ["neon"]}.get(platform.machine(), []) + ["scalar"]
+KERNELS = {"x86_64": ["vbmi", "avx512", "avx2"], "aarch64": ["neon"]}.get(platform.machine(), []) + ["scalar"]
 
 OK, NONE, NO = "ok", "none", "no"  # NONE: there is no such function; NO: it failed, or the program has ended
 Reply = collections.namedtuple("Reply", "answer seconds number text", defaults=[0.0, 0, ""])

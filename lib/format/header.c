@@ -210,12 +210,6 @@ bool header_is_still(const struct header *h, const uint8_t *image)
     return memcmp(record, expected, size) == 0;
 }
 
-const uint8_t *header_state(const uint8_t *image, unsigned slot)
-{
-    return image + static_size(GEOMETRY_FILE_HEADER) + slot * record_size(GEOMETRY_FILE_HEADER) +
-           RECORD_AT_state;
-}
-
 bool header_label_valid(const char *label, size_t size)
 {
     return size <= BLOOMFILE_MAX_LABEL && utf8_is_clean((const uint8_t *)label, size);

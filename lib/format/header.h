@@ -199,7 +199,10 @@ void header_encode_record(const struct header *h, const struct record *r, const 
 bool header_is_still(const struct header *h, const uint8_t *image);
 
 /* Where a record of a live or once live image says its state, 4 bytes little-endian. */
-const uint8_t *header_state(const uint8_t *image, unsigned slot);
+static inline const uint8_t *header_state(const uint8_t *image, unsigned slot)
+{
+    return image + HEADER_MAX / 2 + slot * HEADER_RECORD_MAX + RECORD_AT_state;
+}
 
 /* Where its sequence is, 8 bytes little-endian: each record that is written has another one than
  * both had before. */

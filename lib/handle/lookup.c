@@ -3,30 +3,21 @@
  * application's hash; and the choice among them. */
 #include "handle/lookup.h"
 
-#include <stddef.h>
-
 #include "handle/unchecked.h"
 #include "live/records.h"
 
 /* ---- Live files: the bits first, then the state of the file. */
 
-_Static_assert(offsetof(bloomfile_filter, view) == 0, "a handle begins with its view");
-
-static const bloomfile_filter *handle_of(const struct kernel_view *view)
-{
-    return (const void *)view;
-}
-
 static bool live_contains(const struct kernel_view *view, uint64_t digest)
 {
-    const bloomfile_filter *f = handle_of(view);
+    const bloomfile_filter *f = handle_of_view(view);
     return f->kernel->contains(view, digest) || live_in_doubt(f);
 }
 
 static size_t live_contains_many(const struct kernel_view *view, const uint64_t *digests, size_t n,
                                  bool *hits)
 {
-    const bloomfile_filter *f = handle_of(view);
+    const bloomfile_filter *f = handle_of_view(view);
     const size_t found = f->kernel->contains_many(view, digests, n, hits);
     return found < n && live_in_doubt(f) ? unchecked_all_maybe(n, hits) : found;
 }
@@ -150,7 +141,8 @@ static void start_lookup(bloomfile_filter *f, const struct doubtful_lookup *look
 
 void lookup_sealed(bloomfile_filter *f)
 {
-    f->contains = f->kernel->contains;
+    const bool few = f->view.k <= PROBE_SLICES && f->kernel->contains_few != NULL;
+    f->contains = few ? f->kernel->contains_few : f->kernel->contains;
     f->contains_many = f->kernel->contains_many;
 }
 
@@ -185,6 +177,5 @@ void lookup_start_image(bloomfile_filter *f, bool named)
 
 void lookup_start_series(bloomfile_filter *f, const struct doubtful_lookup *in_layers, bool named)
 {
-    guard_doubt(f->guard);
     start_lookup(f, in_layers, named);
 }

@@ -127,7 +127,10 @@ int opening_new(bloomfile_filter **out, const struct header *h, struct map *map,
     f->header = *h;
     f->geometry = geometry_of(h->layout, h->m, h->header_size);
     f->kernel = kernel_for(h->layout);
-    f->view = (struct kernel_view){ map->bytes + h->body_offset, f->geometry.units, h->k, NULL };
+    f->view = (struct kernel_view){ .body = map->bytes + h->body_offset,
+                                    .units = f->geometry.units,
+                                    .k = h->k,
+                                    .ignored = kernel_ignored(h->k) };
     if (solved)
         f->view.shapes = calloc((size_t)f->geometry.pages, sizeof *f->view.shapes);
     f->guard = &f->guard_storage;

@@ -39,12 +39,27 @@ size_t guard_heap(const struct guard *g)
     return 3 * words_of(g) * sizeof *g->known_good;
 }
 
+/* There are never too few in a series, not even for a moment. */
+static void add_doubts(struct guard *g, uint64_t count)
+{
+    if (g->together != NULL)
+        atomic_fetch_add(g->together, count);
+    atomic_fetch_add(&g->doubts, count);
+}
+
+static void remove_doubt(struct guard *g)
+{
+    atomic_fetch_sub(&g->doubts, 1);
+    if (g->together != NULL)
+        atomic_fetch_sub(g->together, 1);
+}
+
 /* What is known stays: bad pages, and the error. */
 void guard_restart(struct guard *g, uint32_t body_crc)
 {
     g->body_crc = body_crc;
     g->trust = false;
-    atomic_fetch_add(&g->doubts, checksum_pages(g->body_size));
+    add_doubts(g, checksum_pages(g->body_size));
 }
 
 void guard_release(struct guard *g)
@@ -89,7 +104,7 @@ static void set_bad(struct guard *g, uint64_t page)
     if (first)
         atomic_fetch_add(&g->bad, 1);
     if (g->trust ? first : good_until_now)
-        atomic_fetch_add(&g->doubts, 1);
+        add_doubts(g, 1);
     if (good_until_now || has_bit(g->was_good, page))
         guard_distrust(g, BLOOMFILE_ECHANGED);
 }
@@ -102,7 +117,7 @@ static void set_good(struct guard *g, uint64_t page)
         return;
     bool undone = known_bad(g, page) && change_bit(g->known_good, page, false);
     if (!undone)
-        atomic_fetch_sub(&g->doubts, 1);
+        remove_doubt(g);
 }
 
 static void remember_head(struct guard *g, uint64_t page)
@@ -150,7 +165,7 @@ void guard_renew(struct guard *g, uint64_t stamp)
         const uint64_t good = atomic_load(&g->known_good[i]);
         atomic_fetch_or(&g->was_good[i], good);
         const uint64_t before = atomic_fetch_and(&g->known_good[i], ~good);
-        atomic_fetch_add(&g->doubts, (unsigned)__builtin_popcountll(before & good));
+        add_doubts(g, (unsigned)__builtin_popcountll(before & good));
     }
     guard_undoubt(g);
     atomic_store(&g->stamp, stamp);
@@ -173,12 +188,24 @@ void guard_recheck(struct guard *g)
 
 void guard_doubt(struct guard *g)
 {
-    atomic_fetch_add(&g->doubts, 1);
+    add_doubts(g, 1);
 }
 
 void guard_undoubt(struct guard *g)
 {
-    atomic_fetch_sub(&g->doubts, 1);
+    remove_doubt(g);
+}
+
+void guard_join(struct guard *layer, struct guard *series)
+{
+    layer->together = &series->doubts;
+    atomic_fetch_add(layer->together, atomic_load(&layer->doubts) - 1);
+}
+
+void guard_leave(struct guard *layer)
+{
+    if (layer->together != NULL)
+        atomic_fetch_sub(layer->together, atomic_load(&layer->doubts) - 1);
 }
 
 void guard_distrust(struct guard *g, int error)

@@ -25,6 +25,7 @@ struct guard {
     _Atomic uint64_t renewals;  /* begun */
     _Atomic uint64_t marking;   /* calls of guard_set() that may yet take back what they mark */
     _Atomic uint64_t doubts;    /* pages not known to be good, and other reasons; 0: none */
+    _Atomic uint64_t *together; /* of a layer: guard_join() */
     _Atomic uint64_t bad;
     atomic_bool distrust; /* the body as a whole is wrong */
     atomic_bool unhashed; /* a key was asked for whose digest is unknown */
@@ -67,6 +68,11 @@ void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals);
 /* One more reason, or one less, for which guard_all_good() is false. */
 void guard_doubt(struct guard *g);
 void guard_undoubt(struct guard *g);
+
+/* From guard_join() to guard_leave() the series counts the doubts of a layer too, except that it is
+ * a layer. Nobody else may use the layer during these calls. */
+void guard_join(struct guard *layer, struct guard *series);
+void guard_leave(struct guard *layer);
 
 /* From now on no page is trusted. */
 void guard_distrust(struct guard *g, int error);

@@ -39,6 +39,12 @@ static bool has_x86_64_v4(void)
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
+static bool has_vbmi(void)
+{
+    return has_x86_64_v4() && __builtin_cpu_supports("avx512vbmi") &&
+           __builtin_cpu_supports("avx512bitalg");
+}
+
 static bool has_vector_popcount(void)
 {
     return has_x86_64_v4() && __builtin_cpu_supports("avx512vpopcntdq");
@@ -49,13 +55,12 @@ static bool has_vector_popcount(void)
 /* Kernels of one layout, fastest first; the last one runs everywhere. */
 static const struct choice blocked[] = {
 #if defined(__x86_64__)
-    { &kernel_blocked_avx512, has_avx512 },
+    { &kernel_blocked_vbmi, has_vbmi }, { &kernel_blocked_avx512, has_avx512 },
     { &kernel_blocked_avx2, has_avx2 },
 #elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     { &kernel_blocked_neon, always },
 #endif
-    { &kernel_blocked_scalar, always },
-    { NULL, NULL },
+    { &kernel_blocked_scalar, always }, { NULL, NULL },
 };
 static const struct choice classic[] = {
 #if defined(__x86_64__)

@@ -16,6 +16,7 @@ struct kernel_view {
     unsigned k;
     _Atomic uint32_t *shapes; /* ribbon: of the pages whose heads were read; 0: not yet. NULL: they
                                  are read each time */
+    uint64_t ignored;         /* blocked: kernel_ignored(k), for contains_few() */
 };
 
 struct kernel_tally {
@@ -55,9 +56,15 @@ struct kernel {
     const char *name;
     enum kernel_density density;
     bool (*contains)(const struct kernel_view *view, uint64_t digest);
+    bool (*contains_few)(const struct kernel_view *view, uint64_t digest); /* blocked: k few */
     /* hits may be NULL. Returns the number of hits. */
     size_t (*contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n,
                             bool *hits);
+    /* The same in any of `count` bodies, one at least; hits is not NULL. `ignored` of the first
+     * view has that of each. NULL: there is no such loop. */
+    bool (*contains_any)(const struct kernel_view *views, size_t count, uint64_t digest);
+    size_t (*contains_any_many)(const struct kernel_view *views, size_t count,
+                                const uint64_t *digests, size_t n, bool *hits);
     /* Requests the cache lines that lookups of these digests will read first. */
     void (*expect)(const struct kernel_view *view, const uint64_t *digests, size_t n);
     /* Makes a page of `lines` lines, all zeros, from its n distinct digests, and asks for each; of
@@ -103,11 +110,15 @@ struct kernel {
 extern const struct kernel kernel_blocked_scalar;
 extern const struct kernel kernel_blocked_avx2;   /* x86-64 */
 extern const struct kernel kernel_blocked_avx512; /* x86-64 */
+extern const struct kernel kernel_blocked_vbmi;   /* x86-64 */
 extern const struct kernel kernel_blocked_neon;   /* AArch64 */
 extern const struct kernel kernel_classic_scalar;
 extern const struct kernel kernel_classic_avx512; /* x86-64 */
 extern const struct kernel kernel_counting_scalar;
 extern const struct kernel kernel_counting_avx512; /* x86-64 */
+
+/* ---- blocked/blocked.c: bloomfile_block_ignored() of as many slices as k has in one product. */
+uint64_t kernel_ignored(unsigned k);
 
 /* ---- Functions of several tables: scattered/add_private.c */
 void kernel_add_part_classic(uint8_t *part, uint64_t first, uint64_t last, uint64_t bits,

@@ -5,6 +5,7 @@
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -112,6 +113,13 @@ struct bloomfile_filter {
     struct publish_only only; /* what is made of it may replace: bloomfile_replace_only() */
     struct guard guard_storage;
 };
+
+/* Of the functions that a handle has for lookups without doubts. */
+static inline const bloomfile_filter *handle_of_view(const struct kernel_view *view)
+{
+    _Static_assert(offsetof(bloomfile_filter, view) == 0, "a handle begins with its view");
+    return (const void *)view;
+}
 
 static inline bool handle_is_writing(const bloomfile_filter *f)
 {

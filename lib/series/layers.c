@@ -18,11 +18,18 @@
 
 /* ---- sets */
 
+/* What a set has of each layer. */
+#define LAYER_SIZE (sizeof(bloomfile_filter *) + sizeof(uint8_t *) + sizeof(struct kernel_view))
+
 static struct layers *new_set(size_t count, size_t more)
 {
-    struct layers *l = calloc(1, sizeof *l + (count + more) * sizeof l->list[0]);
-    if (l != NULL)
-        l->count = count;
+    const size_t room = count + more;
+    struct layers *l = calloc(1, sizeof *l + room * LAYER_SIZE);
+    if (l == NULL)
+        return NULL;
+    l->count = count;
+    l->headers = (const uint8_t **)(void *)&l->list[room];
+    l->views = (struct kernel_view *)(void *)&l->headers[room];
     return l;
 }
 
@@ -42,11 +49,32 @@ static bool has_layer(const struct layers *l, const bloomfile_filter *layer)
     return false;
 }
 
+/* Completes a set when its list is complete. before: the set that it replaces, or NULL. */
+static void start_set(const bloomfile_filter *f, struct layers *l, const struct layers *before)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        bloomfile_filter *layer = l->list[i];
+        l->views[l->count - 1 - i] = layer->view;
+        if (layer->live != NULL)
+            l->headers[l->count - 1 - i] = layer->live->header;
+        if (!has_layer(before, layer))
+            guard_join(layer->guard, f->guard);
+    }
+    for (size_t i = 1; i < l->count; i++) /* as contains_any() wants it */
+        l->views[0].ignored |= l->views[i].ignored;
+}
+
+static void close_layer(bloomfile_filter *layer)
+{
+    guard_leave(layer->guard);
+    handle_close(layer);
+}
+
 void layers_free(struct layers *l, const struct layers *kept)
 {
     for (size_t i = 0; i < l->count; i++)
         if (!has_layer(kept, l->list[i]))
-            handle_close(l->list[i]);
+            close_layer(l->list[i]);
     free(l);
 }
 
@@ -110,7 +138,7 @@ static void free_series(struct series *s)
     free(s);
 }
 
-/* Of the handle's own members lookups use none: it is always in doubt. */
+/* Lookups use the handle's guard, which counts the doubts of the layers. */
 static bloomfile_filter *new_handle(const bloomfile_filter *first)
 {
     bloomfile_filter *f = calloc(1, sizeof *f);
@@ -139,6 +167,7 @@ int layers_start(bloomfile_filter **out, bloomfile_filter *first, const char *pa
         return error;
     }
     l->list[0] = first;
+    start_set(f, l, NULL);
     f->series->flags = flags;
     f->series->oldest = l;
     atomic_init(&f->series->now, (uintptr_t)l);
@@ -156,6 +185,7 @@ void layers_replace(const bloomfile_filter *f, struct layers *next)
     struct layers *last = layers_now(f);
     next->side = s->oldest->side == last->side ? 1 - last->side : last->side;
     last->newer = next;
+    start_set(f, next, last);
     atomic_store(&s->now, (uintptr_t)next | next->side);
 }
 
@@ -176,7 +206,8 @@ size_t layers_heap(const bloomfile_filter *f)
 {
     const struct series *s = f->series;
     const struct layers *l = layers_now(f);
-    size_t size = sizeof *f + sizeof *s + sizeof *l + l->count * sizeof l->list[0];
+    size_t size = sizeof *f + sizeof *s + sizeof *l;
+    size += l->count * LAYER_SIZE;
     size += s->path != NULL ? strlen(s->path) + 1 : 0;
     return size + (s->given != NULL ? strlen(s->given) + 1 : 0);
 }

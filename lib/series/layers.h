@@ -8,12 +8,14 @@
 
 #include "handle/opening.h"
 
-/* Its list never changes; it is replaced as a whole. */
+/* Its list never changes once it is in use; it is replaced as a whole. */
 struct layers {
     struct layers *newer; /* by which it was replaced */
     unsigned side;        /* which of series_process.users counts its users: 0 or 1 */
     size_t count;
-    bloomfile_filter *list[]; /* oldest first */
+    struct kernel_view *views; /* of the layers, newest first */
+    const uint8_t **headers;   /* of a live series: mapped, newest first */
+    bloomfile_filter *list[];  /* oldest first */
 };
 
 /* A process's own; fork() wipes it. */
@@ -35,8 +37,9 @@ struct series {
     uint32_t generations;
     bool live;
     bool writing;
-    bool missing; /* a layer was, when they were last looked for; under `finding` */
-    int finished; /* result of bloomfile_finish() */
+    atomic_bool many_found; /* by the last batch of lookups */
+    bool missing;           /* a layer was, when they were last looked for; under `finding` */
+    int finished;           /* result of bloomfile_finish() */
 };
 
 static inline bloomfile_filter *layers_newest(const struct layers *l)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "handle/lookup.h"
 #include "handle/unchecked.h"
 #include "live/join.h"
 #include "live/records.h"
@@ -65,9 +66,41 @@ static bool is_newest(const bloomfile_filter *layer)
 
 /* ---- one */
 
-/* The bits of all layers first: the processor fetches their lines side by side. */
-static bool one(const struct layers *l, uint64_t digest)
+/* Whether the last batch of lookups found many: then layer by layer is faster, else all at once. */
+static bool many_are_found(const bloomfile_filter *f)
 {
+    return atomic_load_explicit(&f->series->many_found, memory_order_relaxed);
+}
+
+/* Whether the kernel looks up in all layers by one loop. All their pages are good then. */
+static bool is_flat(const bloomfile_filter *f)
+{
+    return guard_all_good(&f->guard_storage);
+}
+
+/* Whether a "no" of that loop stands: as live_in_doubt() has it for one layer. */
+static bool is_sure(const bloomfile_filter *f, const struct layers *l)
+{
+    const uint8_t *const *header = l->headers, *const *end = header + l->count;
+    if (!f->series->live)
+        return true;
+    shared_order();
+    do {
+        if (shared_load32(header_state(*header, 0)) == BLOOMFILE_STATE_POISONED ||
+            shared_load32(header_state(*header, 1)) == BLOOMFILE_STATE_POISONED)
+            return false;
+    } while (++header != end);
+    return is_flat(f);
+}
+
+/* The bits of all layers first: the processor fetches their lines side by side. */
+static bool one(const bloomfile_filter *f, const struct layers *l, uint64_t digest)
+{
+    if (is_flat(f)) {
+        const bool hit = f->kernel->contains_any(l->views, l->count, digest);
+        if (hit || is_sure(f, l))
+            return hit;
+    }
     for (size_t i = l->count; i-- > 0;) {
         const bloomfile_filter *layer = l->list[i];
         if (guard_only_doubt(&layer->guard_storage) ? layer->contains(&layer->view, digest)
@@ -85,7 +118,7 @@ static bool series_contains(const bloomfile_filter *f, uint64_t digest)
     for (;;) {
         const struct layers *l = layers_enter(f);
         /* grow 8: whether there is a newer one, after the bits. */
-        const bool hit = one(l, digest), known = hit || is_newest(layers_newest(l));
+        const bool hit = one(f, l, digest), known = hit || is_newest(layers_newest(l));
         layers_leave(f, l);
         if (known)
             return hit;
@@ -129,11 +162,19 @@ static size_t keep_absent(const uint64_t *digests, const bool *hits, size_t n, s
 }
 
 /* Sets hits[i] for what a layer before `to` has. Returns how many of hits[] are set. */
-static size_t look_in_older(const struct layers *l, size_t to, const uint64_t *digests, size_t n,
-                            bool *hits)
+static size_t look_in_older(const bloomfile_filter *f, const struct layers *l, size_t to,
+                            const uint64_t *digests, size_t n, bool *hits)
 {
     bool more[ADDING_MOST];
     size_t found = 0;
+    if (to > 0 && is_flat(f) && !many_are_found(f)) {
+        f->kernel->contains_any_many(l->views + l->count - to, to, digests, n, more);
+        for (size_t i = 0; i < n; i++)
+            found += hits[i] |= more[i];
+        if (found == n || is_sure(f, l))
+            return found;
+    }
+    found = 0;
     for (size_t i = 0; i < n; i++)
         found += hits[i];
     while (to-- > 0 && found < n) {
@@ -146,9 +187,9 @@ static size_t look_in_older(const struct layers *l, size_t to, const uint64_t *d
     return found;
 }
 
-/* Where most keys are found in the newest and largest layer, only the others are asked for in the
- * older ones. */
-static size_t ask_all(const struct layers *l, const uint64_t *digests, size_t n, bool *hits)
+/* The newest and largest layer first, and the others only for what it has not. */
+static size_t newest_first(const bloomfile_filter *f, const struct layers *l,
+                           const uint64_t *digests, size_t n, bool *hits)
 {
     uint64_t absent[ADDING_MOST];
     size_t at[ADDING_MOST];
@@ -156,22 +197,36 @@ static size_t ask_all(const struct layers *l, const uint64_t *digests, size_t n,
     const size_t found = many(layers_newest(l), digests, n, hits);
     if (l->count == 1 || found == n)
         return found;
-    if (found < n / 4)
-        return look_in_older(l, l->count - 1, digests, n, hits);
     const size_t left = keep_absent(digests, hits, n, at, absent);
-    const size_t also = look_in_older(l, l->count - 1, absent, left, rest);
+    const size_t also = look_in_older(f, l, l->count - 1, absent, left, rest);
     for (size_t i = 0; i < left; i++)
         hits[at[i]] = rest[i];
     return found + also;
 }
 
+/* All layers at once, so that the most cache misses overlap, unless many keys are found. */
+static size_t ask_all(const bloomfile_filter *f, const struct layers *l, const uint64_t *digests,
+                      size_t n, bool *hits)
+{
+    const bool before = many_are_found(f), at_once = !before && is_flat(f);
+    size_t found = 0;
+    if (at_once)
+        found = f->kernel->contains_any_many(l->views, l->count, digests, n, hits);
+    if (!at_once || (found < n && !is_sure(f, l)))
+        found = newest_first(f, l, digests, n, hits);
+    const bool now = found >= n / 4 + 1;
+    if (now != before)
+        atomic_store_explicit(&f->series->many_found, now, memory_order_relaxed);
+    return found;
+}
+
 /* Leaves out those of n digests, ADDING_MOST at most, that a layer before the newest has: absent[]
  * has the others, at[] where in digests[] each was. Returns how many. */
-static size_t absent_of(const struct layers *l, const uint64_t *digests, size_t n, size_t *at,
-                        uint64_t *absent)
+static size_t absent_of(const bloomfile_filter *f, const struct layers *l, const uint64_t *digests,
+                        size_t n, size_t *at, uint64_t *absent)
 {
     bool hits[ADDING_MOST] = { false };
-    look_in_older(l, l->count - 1, digests, n, hits);
+    look_in_older(f, l, l->count - 1, digests, n, hits);
     return keep_absent(digests, hits, n, at, absent);
 }
 
@@ -182,7 +237,7 @@ static size_t chunk(const bloomfile_filter *f, const uint64_t *digests, size_t n
         hits = own;
     for (;;) {
         const struct layers *l = layers_enter(f);
-        const size_t found = ask_all(l, digests, n, hits);
+        const size_t found = ask_all(f, l, digests, n, hits);
         const bool known = found == n || is_newest(layers_newest(l));
         layers_leave(f, l);
         if (known)
@@ -200,8 +255,48 @@ static size_t series_contains_many(const bloomfile_filter *f, const uint64_t *di
 
 _Static_assert(UNCHECKED_CHUNK <= ADDING_MOST, "room for a chunk");
 
-const struct doubtful_lookup lookup_in_layers = { series_contains, series_contains_many,
-                                                  series_contains_nowait };
+/* ---- without doubts */
+
+static bool sealed_contains(const struct kernel_view *view, uint64_t digest)
+{
+    const bloomfile_filter *f = handle_of_view(view);
+    const struct layers *l = layers_now(f);
+    return f->kernel->contains_any(l->views, l->count, digest);
+}
+
+static bool forgetting_contains(const struct kernel_view *view, uint64_t digest)
+{
+    return series_contains(handle_of_view(view), digest);
+}
+
+static bool growing_contains(const struct kernel_view *view, uint64_t digest)
+{
+    const bloomfile_filter *f = handle_of_view(view);
+    const struct layers *l = layers_now(f);
+    return f->kernel->contains_any(l->views, l->count, digest) ||
+           ((!is_sure(f, l) || header_has_successor(l->headers[0])) && series_contains(f, digest));
+}
+
+static size_t flat_contains_many(const struct kernel_view *view, const uint64_t *digests, size_t n,
+                                 bool *hits)
+{
+    return series_contains_many(handle_of_view(view), digests, n, hits);
+}
+
+/* ---- the choice */
+
+void lookup_start_layers(bloomfile_filter *f, bool named)
+{
+    static const struct doubtful_lookup in_layers = { series_contains, series_contains_many,
+                                                      series_contains_nowait };
+    f->contains = !f->series->live              ? sealed_contains
+                  : f->series->generations == 0 ? growing_contains
+                                                : forgetting_contains;
+    f->contains_many = flat_contains_many;
+    if (f->kernel->contains_any == NULL)
+        guard_doubt(f->guard);
+    lookup_start_series(f, &in_layers, named);
+}
 
 /* ---- To the newest layer what no layer has. */
 
@@ -276,7 +371,7 @@ static int add_absent(const bloomfile_filter *f, const struct layers *l, struct 
     size_t at[ADDING_MOST];
     bool was_new[ADDING_MOST];
     struct adding_done some = { 0 };
-    const size_t n = absent_of(l, t->digests, t->n, at, absent);
+    const size_t n = absent_of(f, l, t->digests, t->n, at, absent);
     int error = n < t->n ? doubt_in_older(l) : 0;
     if (error != 0)
         return error;

@@ -6,8 +6,8 @@
 #include "live/adding.h"
 #include "series/layers.h"
 
-/* Of the handle of a series. */
-extern const struct doubtful_lookup lookup_in_layers;
+/* Chooses how a new handle of a series looks up. named: an application's hash is known. */
+void lookup_start_layers(bloomfile_filter *f, bool named);
 
 /* Finds the layers that have come since; between layers_enter() and _leave() of this thread it must
  * not be called. An error becomes the handle's sticky one. */

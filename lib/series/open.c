@@ -65,7 +65,7 @@ static int start_series(bloomfile_filter **out, bloomfile_filter *first, const c
     if (error != 0)
         return error;
     (*out)->operations = &operations;
-    lookup_start_series(*out, &lookup_in_layers, how->named);
+    lookup_start_layers(*out, how->named);
     return 0;
 }
 

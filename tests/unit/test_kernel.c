@@ -14,7 +14,7 @@
 #include "kernel/kernel.h"
 #include "kernel/scattered/rounds.h"
 
-static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
+static const char *const names[] = { "scalar", "avx2", "avx512", "vbmi", "neon" };
 static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                     BLOOMFILE_LAYOUT_COUNTING };
 
@@ -60,7 +60,9 @@ static struct random_body random_body(uint32_t layout, uint64_t m, unsigned k, s
         if ((double)(random64(state) >> 11) < density * 0x1p53)
             body[x / per_byte] |= (uint8_t)(value << (width * (x % per_byte)));
     }
-    b.view = (struct kernel_view){ .body = body, .units = b.geometry.units, .k = k };
+    b.view = (struct kernel_view){
+        .body = body, .units = b.geometry.units, .k = k, .ignored = kernel_ignored(k)
+    };
     return b;
 }
 
@@ -98,6 +100,8 @@ static void assert_lookups_agree(const struct kernel *kernel, uint32_t layout, u
         digests[i] = random64(&state);
         expected[i] = reference_contains(layout, b.view.body, m, k, digests[i]);
         assert_int_equal(kernel->contains(&b.view, digests[i]), expected[i]);
+        if (kernel->contains_few != NULL && k <= PROBE_SLICES)
+            assert_int_equal(kernel->contains_few(&b.view, digests[i]), expected[i]);
         sum += expected[i];
     }
     if (m >= 4096)
@@ -128,6 +132,59 @@ static void lookups_far_away_agree(const struct kernel *kernel, uint32_t layout)
     static const unsigned ks[] = { 2, 7, 20 };
     for (size_t i = 0; i < ROWS(ks); i++)
         assert_lookups_agree(kernel, layout, 512 * 4099, ks[i], 1);
+}
+
+/* ---- several bodies at once */
+
+static void assert_lookups_in_any_agree(const struct kernel *kernel, const unsigned *ks,
+                                        const uint64_t *blocks, size_t count)
+{
+    struct random_body bodies[8];
+    struct kernel_view views[8];
+    uint64_t state = count, digests[MOST];
+    bool expected[MOST] = { false }, hits[MOST + 1];
+    for (size_t i = 0; i < count; i++) {
+        bodies[i] =
+            random_body(BLOOMFILE_LAYOUT_BLOCKED, 512 * blocks[i], ks[i], 64 * i + i % 2, &state);
+        views[i] = bodies[i].view;
+        views[0].ignored |= views[i].ignored;
+    }
+    for (size_t i = 0; i < MOST; i++) {
+        digests[i] = random64(&state);
+        for (size_t b = 0; b < count; b++)
+            expected[i] |= reference_contains(BLOOMFILE_LAYOUT_BLOCKED, views[b].body,
+                                              512 * blocks[b], ks[b], digests[i]);
+        assert_int_equal(kernel->contains_any(views, count, digests[i]), expected[i]);
+    }
+    for (size_t n = 0; n <= MOST; n = n < 40 ? n + 1 : 2 * n) {
+        size_t sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += expected[i];
+        memset(hits, 0xEE, sizeof hits);
+        assert_int_equal(kernel->contains_any_many(views, count, digests, n, hits), sum);
+        assert_memory_equal(hits, expected, n);
+        assert_int_equal(*(uint8_t *)&hits[n], 0xEE);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(bodies[i].memory);
+}
+
+static void lookups_in_several_bodies_agree(const struct kernel *kernel, uint32_t layout)
+{
+    static const unsigned ks[][6] = {
+        { 9, 9, 9, 10, 10, 11 }, { 6, 6, 6, 6, 6, 6 }, { 3, 6, 1, 7, 13, 64 }, { 20, 2, 6, 5, 4, 3 }
+    };
+    static const uint64_t small[] = { 1, 13, 700, 2, 64, 5 };
+    static const uint64_t large[] = { 4099, 5000, 13, 4097, 1, 300 };
+    if (layout != BLOOMFILE_LAYOUT_BLOCKED) {
+        assert_null(kernel->contains_any);
+        return;
+    }
+    for (size_t i = 0; i < ROWS(ks); i++)
+        for (size_t count = 1; count <= 6; count++) {
+            assert_lookups_in_any_agree(kernel, ks[i], small, count);
+            assert_lookups_in_any_agree(kernel, ks[i], large, count);
+        }
 }
 
 /* Of every size down to a bit, up to the last byte of a page. */
@@ -408,6 +465,11 @@ static void lookups_in_tiny_bodies(void **state)
     for_all_kernels(lookups_in_tiny_bodies_agree);
 }
 
+static void lookups_in_several_bodies(void **state)
+{
+    for_all_kernels(lookups_in_several_bodies_agree);
+}
+
 static void single_bits(void **state)
 {
     for_all_kernels(a_single_bit_is_found);
@@ -454,6 +516,7 @@ int main(void)
         cmocka_unit_test(lookups_far_away),
         cmocka_unit_test(lookups_in_the_largest_bodies),
         cmocka_unit_test(lookups_in_tiny_bodies),
+        cmocka_unit_test(lookups_in_several_bodies),
         cmocka_unit_test(single_bits),
         cmocka_unit_test(adds),
         cmocka_unit_test(folds_agree),

@@ -17,7 +17,7 @@
 
 static uint64_t digests[KEYS];
 
-static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
+static const char *const names[] = { "scalar", "avx2", "avx512", "vbmi", "neon" };
 
 static int choose_digests(void **state)
 {

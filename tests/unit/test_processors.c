@@ -25,6 +25,7 @@ enum feature {
     AVX512VL = 20,
     AVX512BW = 21,
     AVX512DQ = 22,
+    AVX512VBMI = 26,
     AVX512VPOPCNTDQ = 30
 };
 
@@ -51,6 +52,10 @@ static const char *fastest(void)
 TEST_WITH(a_kernel_is_chosen_that_the_processor_can_run, remember, restore)
 {
     static const enum feature needed[] = { AVX2, BMI, BMI2, POPCNT };
+    if ((before >> AVX512VBMI & 1) != 0 && __builtin_cpu_supports("avx512bitalg"))
+        assert_string_equal(fastest(), "vbmi");
+    __cpu_model.features[0] &= ~(1u << AVX512VBMI);
+    assert_null(kernel_named(BLOOMFILE_LAYOUT_BLOCKED, "vbmi"));
     if ((before >> AVX512F & 1) != 0)
         assert_string_equal(fastest(), "avx512");
     __cpu_model.features[0] &= ~(1u << AVX512F);

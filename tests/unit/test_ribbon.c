@@ -300,7 +300,9 @@ static void assert_lookups_agree(uint64_t lines, uint64_t head, uint64_t *state)
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, names[k]);
         for (unsigned known = 0; kernel != NULL && known < 2; known++) {
             _Atomic uint32_t shapes[8] = { 0 };
-            const struct kernel_view view = { body, lines, 0, known ? shapes : NULL };
+            const struct kernel_view view = { .body = body,
+                                              .units = lines,
+                                              .shapes = known ? shapes : NULL };
             bool hits[MOST + 1];
             for (size_t c = 0; c < ROWS(counts); c++) {
                 size_t sum = 0;
@@ -344,7 +346,7 @@ static void assert_each_kernel_says(const uint8_t *page, uint64_t digest, bool a
     for (size_t k = 0; k < ROWS(names); k++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_RIBBON, names[k]);
         _Atomic uint32_t shape = 0;
-        const struct kernel_view view = { page, 64, 0, &shape };
+        const struct kernel_view view = { .body = page, .units = 64, .shapes = &shape };
         if (kernel == NULL)
             continue;
         assert_int_equal(kernel->contains(&view, digest), answer);

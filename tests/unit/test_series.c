@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Filters of several layers: growing, forgetting, sealed; and what is wrong with their files. */
 #include <bloomfile_combine.h>
+#include <bloomfile_inline.h>
 #include <bloomfile_live.h>
 #include <bloomfile_unstable.h>
 #include <errno.h>
@@ -1145,6 +1146,30 @@ TEST_IN_DIR(damage_in_one_layer_makes_only_its_page_doubtful)
     assert_error(
         open_from(&f, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_VERIFY_FULL),
         BLOOMFILE_EPAGE);
+    free(image.data);
+}
+
+/* One loop looks up all layers until a page is found bad. */
+TEST_IN_DIR(damage_that_is_found_later_makes_its_layer_doubtful)
+{
+    struct bytes image = sealed_series();
+    const size_t first = whole_size_of(image.data);
+    bloomfile_filter *f;
+    struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
+    assert_error(
+        open_from(&f, bloomfile_from_memory(image.data, image.size), BLOOMFILE_OPEN_VERIFY_FULL),
+        0);
+    assert_error(bloomfile_pin(f, &pin), 0);
+    assert_int_equal(absent_of(f, 0, MANY), 0);
+    memset(image.data + first + IN_FILE, 0, 512);
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ECHANGED);
+    for (uint64_t i = 0; i < MANY; i++) {
+        const bloomfile_digest digest = number(0, i);
+        assert_true(bloomfile_contains_digest(f, digest));
+        assert_int_equal(bloomfile_contains_digests(f, &digest, 1, NULL), 1);
+        assert_true(bloomfile_pinned_contains_digest(&pin, digest));
+    }
+    bloomfile_close(f);
     free(image.data);
 }
 

@@ -22,6 +22,9 @@
 #if defined __x86_64__
 #define BLOOMFILE_BLOCK_AVX2   __attribute__((target("avx2,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 #define BLOOMFILE_BLOCK_AVX512 __attribute__((target("avx512f,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
+#define BLOOMFILE_BLOCK_VBMI                                                                       \
+    __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512bitalg,bmi,bmi2,popcnt")))            \
+    SHARED_WIDE_LOADS
 #elif defined __aarch64__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define BLOOMFILE_BLOCK_NEON SHARED_WIDE_LOADS
 #endif
@@ -125,6 +128,11 @@ KERNEL_INLINE void kernel_set_lacks(const struct kernel_lacks *lacks, bool *is_n
         kernel_request(view, next[requested++]);
 }
 
+uint64_t kernel_ignored(unsigned k)
+{
+    return bloomfile_block_ignored(k < PROBE_SLICES ? k : PROBE_SLICES);
+}
+
 /* ---- requests ahead of lookups, for all */
 
 static void expect_blocks(const struct kernel_view *view, const uint64_t *digests, size_t n)
@@ -153,6 +161,14 @@ static void expect_blocks(const struct kernel_view *view, const uint64_t *digest
 #define TARGET BLOOMFILE_BLOCK_AVX512
 #define WIDE
 #include "kernel/blocked/impl.h"
+
+/* ---- the same, and one instruction finds the positions, another tests them */
+
+#define ISA    vbmi
+#define TARGET BLOOMFILE_BLOCK_VBMI
+#define PICKS
+#include "kernel/blocked/impl.h"
+#undef PICKS
 #undef WIDE
 
 #endif

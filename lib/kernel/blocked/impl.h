@@ -7,6 +7,7 @@
  *     TARGET    the attributes that let a function use its instructions. Inlined functions with
  *               wide operations need them too: the compiler splits these before it inlines
  *     WIDE      if a block is one AVX-512 register
+ *     PICKS     if a test has a mask of what it ignores: bloomfile_block_has_all_vbmi()
  */
 /* ---- lookups */
 
@@ -20,6 +21,77 @@ TARGET static bool OF_ISA(contains)(const struct kernel_view *view, uint64_t dig
 {
     return OF_ISA(has)(kernel_block(view, digest), view->k, digest);
 }
+
+/* k is few: no more than the slices of one product. */
+TARGET static bool OF_ISA(contains_few)(const struct kernel_view *view, uint64_t digest)
+{
+    const uint8_t *block = kernel_block(view, digest);
+#ifdef PICKS
+    return OF_ISA_(bloomfile_block_has_all, ISA)(block, view->ignored, digest);
+#else
+    return OF_ISA_(bloomfile_block_has_few, ISA)(block, view->k, digest);
+#endif
+}
+
+/* ---- lookups in several bodies
+
+ * The first positions decide: of an absent key they are all set so seldom that a branch costs less
+ * than further tests. The loop has few instructions, so that many cache misses overlap. */
+
+#ifdef PICKS
+TARGET static __attribute__((noinline)) bool OF_ISA(has_rest)(const struct kernel_view *view,
+                                                              uint64_t digest)
+{
+    return OF_ISA(contains)(view, digest);
+}
+#endif
+
+TARGET KERNEL_INLINE bool OF_ISA(in_any)(const struct kernel_view *views, size_t count,
+                                         uint64_t digest)
+{
+    const struct kernel_view *view = views, *end = views + count;
+#ifdef PICKS
+    const uint64_t ignored = view->ignored;
+    const __m512i slices = OF_ISA_(bloomfile_block_slices, ISA)(digest * PROBE_MULTIPLIER);
+    do {
+        const uint8_t *block = kernel_block(view, digest);
+        const __mmask64 picked = OF_ISA_(bloomfile_block_picked, ISA)(block, slices);
+        if (__builtin_expect(_kortestc_mask64_u8(picked, ignored), 0) &&
+            OF_ISA(has_rest)(view, digest))
+            return true;
+    } while (++view != end);
+#else
+    do {
+        if (OF_ISA(has)(kernel_block(view, digest), view->k, digest))
+            return true;
+    } while (++view != end);
+#endif
+    return false;
+}
+
+TARGET static bool OF_ISA(contains_any)(const struct kernel_view *views, size_t count,
+                                        uint64_t digest)
+{
+    return OF_ISA(in_any)(views, count, digest);
+}
+
+TARGET static size_t OF_ISA(contains_any_many)(const struct kernel_view *views, size_t count,
+                                               const uint64_t *digests, size_t n, bool *hits)
+{
+    const size_t ahead = kernel_ahead_in(views, count);
+    size_t found = 0;
+    for (size_t i = 0; i < n && i < ahead; i++)
+        kernel_request_in(views, count, digests[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (i + ahead < n && ahead > 0)
+            kernel_request_in(views, count, digests[i + ahead]);
+        hits[i] = OF_ISA(in_any)(views, count, digests[i]);
+        found += hits[i];
+    }
+    return found;
+}
+
+/* ---- lookups in one body */
 
 /* Aligned: where its loop lay across cache lines, the AVX2 kernel took a tenth longer. */
 __attribute__((aligned(64))) TARGET static size_t
@@ -378,7 +450,10 @@ const struct kernel OF_ISA_(kernel_blocked, ISA) = {
     .name = NAME(ISA),
     .density = KERNEL_LOCAL,
     .contains = OF_ISA(contains),
+    .contains_few = OF_ISA(contains_few),
     .contains_many = OF_ISA(contains_many),
+    .contains_any = OF_ISA(contains_any),
+    .contains_any_many = OF_ISA(contains_any_many),
     .expect = expect_blocks,
     .tally = kernel_tally_blocked,
 #ifndef BLOOMFILE_NO_BUILD

@@ -14,6 +14,7 @@
 #include "kernel/kernel.h"
 
 #define KERNEL_RING       96        /* lookups ahead that a line is requested */
+#define KERNEL_RING_LEAST 8         /* ... if it has a line in each of several bodies */
 #define KERNEL_NEAR_BYTES (1 << 18) /* bodies up to this size stay in a cache of the core */
 
 /* Inlined into functions of each instruction set. */
@@ -92,6 +93,25 @@ KERNEL_INLINE size_t kernel_ring(const struct kernel_view *given, const uint64_t
         return kernel_ring_stretch(view, digests, 0, n, 0, false, hits, test);
     return kernel_is_split(view) ? kernel_ring_far(view, digests, n, true, hits, test)
                                  : kernel_ring_far(view, digests, n, false, hits, test);
+}
+
+/* ---- of several bodies */
+
+/* How many lookups ahead the lines of a digest are requested; 0: not at all. */
+KERNEL_INLINE size_t kernel_ahead_in(const struct kernel_view *views, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!kernel_is_near(&views[i]))
+            return KERNEL_RING / count > KERNEL_RING_LEAST ? KERNEL_RING / count
+                                                           : KERNEL_RING_LEAST;
+    return 0;
+}
+
+KERNEL_INLINE void kernel_request_in(const struct kernel_view *views, size_t count, uint64_t digest)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!kernel_is_near(&views[i]))
+            kernel_request_lines(&views[i], digest, kernel_is_split(&views[i]));
 }
 
 #endif

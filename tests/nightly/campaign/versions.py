@@ -104,7 +104,8 @@ class Versions(Campaign):
     def rows(self, tests):
         with open(tests / "golden" / "index.tsv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-        return [row for row in rows if row["hash"] == "xxh3" and "interrupted" not in row["file"]]
+        return [row for row in rows if row["hash"] == "xxh3" and "interrupted" not in row["file"]
+                and "key-kind" not in row["file"]]  # Java refuses keys of another kind, C is given digests
 
     def describe(self, case):
         tag, name, *_ = self.cases[case]
@@ -171,7 +172,7 @@ class Versions(Campaign):
                     kept = paths[number].read_bytes()
                     need(kept[:craft.header_size(image) // 2] == changed[:craft.header_size(image) // 2], "header changed")
                     need(craft.field(kept, "flags", 0) & ~7 == craft.field(changed, "flags", 0) & ~7, "flags are lost")
-                    start, end = craft.header_size(image) // 2 + 68, craft.header_size(image) * 3 // 4 - 4
+                    start, end = craft.header_size(image) // 2 + 144, craft.header_size(image) * 3 // 4 - 4
                     need(kept[start:end] == changed[start:end], "reserved bytes are lost")
                 else:
                     need(paths[number].read_bytes() == changed, "a refused writer changed the file")

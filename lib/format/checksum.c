@@ -3,6 +3,7 @@
  * reads does both here, at a tenth of the speed, to avoid the libraries. */
 #include "format/checksum.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #ifndef BLOOMFILE_NO_BUILD
@@ -17,22 +18,15 @@ uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size)
     return libdeflate_crc32(crc, bytes, size);
 }
 
-void checksum_append(struct checksum_sum *sum, uint32_t crc, uint64_t size)
+/* The CRC of what has `crc`, followed by zeros. */
+static uint32_t append_zeros(uint32_t crc, uint64_t size)
 {
-    if (size != CHECKSUM_PAGE) {
-        for (; size > LONGEST; size -= LONGEST)
-            sum->crc = (uint32_t)crc32_combine(sum->crc, 0, LONGEST);
-        sum->crc = (uint32_t)crc32_combine(sum->crc, crc, (z_off_t)size);
-        return;
-    }
-    if (sum->shift == 0)
-        sum->shift = (uint32_t)crc32_combine_gen(CHECKSUM_PAGE);
-    sum->crc = (uint32_t)crc32_combine_op(sum->crc, crc, sum->shift);
+    for (; size > LONGEST; size -= LONGEST)
+        crc = (uint32_t)crc32_combine(crc, 0, LONGEST);
+    return (uint32_t)crc32_combine(crc, 0, (z_off_t)size);
 }
 
 #else
-
-#include <pthread.h>
 
 #define POLYNOMIAL 0xEDB88320u /* bit 31: x^0 */
 
@@ -93,15 +87,42 @@ static uint32_t crc_shift(uint64_t size)
     return shift;
 }
 
-void checksum_append(struct checksum_sum *sum, uint32_t crc, uint64_t size)
+static uint32_t append_zeros(uint32_t crc, uint64_t size)
 {
-    if (sum->shift == 0)
-        sum->shift = crc_shift(CHECKSUM_PAGE);
-    const uint32_t shift = size == CHECKSUM_PAGE ? sum->shift : crc_shift(size);
-    sum->crc = crc_product(sum->crc, shift) ^ crc;
+    return crc_product(crc, crc_shift(size));
 }
 
 #endif
+
+/* [i][n]: a page of zeros appended to n << 4 * i. Appending is linear, so eight look-ups do it, in
+ * less than a fifth of the time of crc32_combine_op(). */
+static uint32_t with_zeros[8][16];
+
+static void make_with_zeros(void)
+{
+    for (unsigned i = 0; i < 8; i++)
+        for (unsigned n = 1; n < 16; n++) {
+            const uint32_t lowest = n & -n;
+            with_zeros[i][n] = n == lowest ? append_zeros(n << 4 * i, CHECKSUM_PAGE)
+                                           : with_zeros[i][n ^ lowest] ^ with_zeros[i][lowest];
+        }
+}
+
+static uint32_t append_page_of_zeros(uint32_t crc)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_with_zeros);
+    uint32_t sum = 0;
+    for (unsigned i = 0; i < 8; i++)
+        sum ^= with_zeros[i][crc >> 4 * i & 15];
+    return sum;
+}
+
+void checksum_append(struct checksum_sum *sum, uint32_t crc, uint64_t size)
+{
+    sum->crc = crc ^ (size == CHECKSUM_PAGE ? append_page_of_zeros(sum->crc)
+                                            : append_zeros(sum->crc, size));
+}
 
 uint32_t checksum(const uint8_t *bytes, size_t size)
 {

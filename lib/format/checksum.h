@@ -38,8 +38,7 @@ static inline uint32_t checksum_of_entry(const uint8_t *table, uint64_t page, ui
 
 /* The CRC-32 of a whole body, combined from those of its pages, or of larger parts, in order. */
 struct checksum_sum {
-    uint32_t crc;   /* the result so far; 0 at the start */
-    uint32_t shift; /* crc32_combine's operator for a whole page, 0 until it is first needed */
+    uint32_t crc; /* the result so far; 0 at the start */
 };
 void checksum_append(struct checksum_sum *sum, uint32_t crc, uint64_t size);
 

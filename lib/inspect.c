@@ -234,7 +234,7 @@ int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells)
         uint64_t from = share(grains, i, cells), to = share(grains, i + 1, cells);
         to = to > from ? to : from + 1;
         struct kernel_tally tally = { 0 };
-        f->kernel->tally(f->view.body + from * grain, (size_t)((to - from) * grain), &tally);
+        f->kernel->count(f->view.body + from * grain, (size_t)((to - from) * grain), &tally);
         uint64_t last = to < grains ? to * grain * places : f->header.m;
         fill[i] = (double)tally.ones / (double)(last - from * grain * places);
     }

@@ -193,7 +193,7 @@ static int make_part(struct worker *w, uint64_t number)
     int error = take_keys(w, number, start, in_use);
     if (error != 0)
         return error;
-    f->kernel->tally(w->bytes, in_use, &w->tally);
+    f->kernel->count(w->bytes, in_use, &w->tally);
     sum_pages(w, start, size);
     if (layout_is_local(f->h->layout) || number == 0)
         atomic_fetch_add(&f->n, w->added);

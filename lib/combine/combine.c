@@ -54,7 +54,7 @@ static void intersect_piece(struct combine_part *part, uint32_t layout, uint8_t 
     struct kernel_tally tally = { 0 };
     memset(scratch, 0, PIECE);
     fold_piece(part, layout, scratch, units);
-    kernel_for(layout)->tally(scratch, (size_t)geometry_bytes_of(layout, units), &tally);
+    kernel_for(layout)->count(scratch, (size_t)geometry_bytes_of(layout, units), &tally);
     part->ones += tally.ones;
     for (size_t i = 0; i < PIECE; i++)
         to[i] &= scratch[i];

@@ -14,6 +14,7 @@
 #include "format/bytes.h"
 #include "format/checksum.h"
 #include "format/decode.h"
+#include "format/min.h"
 #include "kernel/dispatch.h"
 #include "os/thread.h"
 #include "sizing/sizing.h"
@@ -32,7 +33,8 @@ uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page)
     const size_t size = checksum_page_size(pass->geometry.body_size, pass->page);
     uint32_t crc = checksum(page, size);
     checksum_append(&pass->sum, crc, size);
-    pass->kernel->tally(page, used < size ? (size_t)used : size, &pass->tally);
+    (pass->weighed ? pass->kernel->tally : pass->kernel->count)(page, MIN(used, size),
+                                                                &pass->tally);
     pass->page++;
     return crc;
 }

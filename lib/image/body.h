@@ -15,6 +15,7 @@ struct body_pass {
     struct geometry geometry;
     const struct kernel *kernel;
     struct checksum_sum sum; /* .crc: of the body so far */
+    bool weighed;            /* the tally has the blocks, too */
     struct kernel_tally tally;
     uint64_t page; /* the next one */
 };

@@ -83,6 +83,7 @@ int new_image_start(struct new_image *r, struct header *h, struct destination to
     if (in_memory && header_is_slice(h)) /* there is no room in an embedded header */
         return BLOOMFILE_EISSLICE;
     body_pass_start(&r->pass, h);
+    r->pass.weighed = true; /* for the rate of a result */
     const struct geometry *g = &r->pass.geometry;
     return in_memory ? start_in_memory(r, g) : start_in_file(r, g);
 }

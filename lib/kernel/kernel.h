@@ -72,7 +72,7 @@ struct kernel {
      * it answers no to one, so this machine computes wrongly. NULL: keys are added. */
     bool (*solve)(uint8_t *page, unsigned lines, const uint64_t *digests, uint64_t n,
                   struct ribbon_solve_memory *memory);
-    /* NULL, like all that follow but tally, if there is a solve.
+    /* NULL, like all that follow but tally and count, if there is a solve.
      * Plain stores into the part of a body from unit `first`, which begins a byte, to before
      * unit `last`; only the caller touches it. Positions outside are ignored; blocked: there are
      * none, and `idle` takes digests unless it is NULL. */
@@ -97,6 +97,8 @@ struct kernel {
                           struct kernel_change *change);
     /* Counts `size` bytes into the tally; blocked: a multiple of 64. */
     void (*tally)(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
+    /* The same but for the tally's blocks, which it may leave as they are: faster. */
+    void (*count)(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
     /* Folds units `first` to `first + count - 1` into `to`, whose unit j takes `factor` units from
      * j * factor on: ORs them in, or (counting) adds them up to 15. `from` begins with unit
      * `first`; with factor 1 that one begins a byte of `to`. */

@@ -456,6 +456,7 @@ const struct kernel OF_ISA_(kernel_blocked, ISA) = {
     .contains_any_many = OF_ISA(contains_any_many),
     .expect = expect_blocks,
     .tally = kernel_tally_blocked,
+    .count = kernel_tally_classic,
 #ifndef BLOOMFILE_NO_BUILD
     .add_part = OF_ISA(add_part),
     .fold = kernel_fold_blocked,

@@ -349,6 +349,7 @@ const struct kernel OF_ISA(kernel_ribbon) = {
     .contains_many = OF_ISA(contains_many),
     .expect = expect_columns,
     .tally = kernel_tally_ribbon,
+    .count = kernel_tally_ribbon,
 #ifndef BLOOMFILE_NO_BUILD
     .solve = OF_ISA(solve),
     .fold = kernel_fold_blocked,

@@ -183,7 +183,7 @@ static int do_page(struct hands *h, uint64_t page, uint8_t *copy, uint8_t *entry
     memcpy(old, copy, size);
     if (!change_page(h, old, copy, size))
         return BLOOMFILE_EPATCH;
-    put32(entry, body_pass_page(&h->pass, copy) ^ w->head.result.body);
+    put32(entry, body_pass_page(&h->pass, copy, copy) ^ w->head.result.body);
     return page + 1 == w->pages && !body_last_page_is_clean(&w->result, copy) ? BLOOMFILE_EPATCH
                                                                               : 0;
 }

@@ -20,7 +20,9 @@ struct body_pass {
     uint64_t page; /* the next one */
 };
 void body_pass_start(struct body_pass *pass, const struct header *h);
-uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page); /* returns its CRC-32 */
+
+/* Returns the CRC-32 of the page. next: the page read afterwards; it is requested, not touched. */
+uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page, const uint8_t *next);
 
 /* Skips to a later page, which somebody else must have passed; and joins the two in the end. */
 void body_pass_skip(struct body_pass *pass, uint64_t page);
@@ -39,6 +41,7 @@ struct body_check {
     const uint8_t *body;
     struct guard *guard;
     uint64_t renewals; /* of the guard, before any page was read */
+    uint64_t good;     /* pages found good but not yet marked, of the 64 around the next one */
     struct body_pass pass;
     uint64_t first_bad; /* page; UINT64_MAX: none */
     uint64_t stain; /* offset of the first byte of the padding that is not 0; UINT64_MAX: none */
@@ -46,8 +49,9 @@ struct body_check {
 void body_check_start(struct body_check *check, const struct header *h, const uint8_t *body,
                       struct guard *guard);
 
-/* Checks the next pages: those bytes, of the body or copied from it. The body may change
- * afterwards, so what a result is made from must be a copy. */
+/* Checks the next pages, and marks them in the guard at the latest when it skips or ends: those
+ * bytes, of the body or copied from it. The body may change afterwards, so what a result is made
+ * from must be a copy. */
 void body_check_pages(struct body_check *check, const uint8_t *bytes, uint64_t pages);
 
 /* Copies the next pages to `to` and checks the copies. The last page may be shorter. */

@@ -47,11 +47,11 @@ static void add_doubts(struct guard *g, uint64_t count)
     atomic_fetch_add(&g->doubts, count);
 }
 
-static void remove_doubt(struct guard *g)
+static void remove_doubts(struct guard *g, uint64_t count)
 {
-    atomic_fetch_sub(&g->doubts, 1);
+    atomic_fetch_sub(&g->doubts, count);
     if (g->together != NULL)
-        atomic_fetch_sub(g->together, 1);
+        atomic_fetch_sub(g->together, count);
 }
 
 /* What is known stays: bad pages, and the error. */
@@ -77,13 +77,21 @@ static void set_error(struct guard *g, int error)
         atomic_compare_exchange_strong(&g->error, &none, error);
 }
 
-/* Sets or clears a page's bit; returns whether that changed it. */
+static unsigned number_of(uint64_t bits)
+{
+    return (unsigned)__builtin_popcountll(bits);
+}
+
+/* Sets or clears bits of 64 pages; returns those that this changed. */
+static uint64_t change_bits(_Atomic uint64_t *word, uint64_t bits, bool set)
+{
+    return bits & (set ? ~atomic_fetch_or(word, bits) : atomic_fetch_and(word, ~bits));
+}
+
+/* The same for one page; returns whether that changed it. */
 static bool change_bit(_Atomic uint64_t *map, uint64_t page, bool set)
 {
-    const uint64_t bit = 1ULL << page % 64;
-    uint64_t before =
-        set ? atomic_fetch_or(&map[page / 64], bit) : atomic_fetch_and(&map[page / 64], ~bit);
-    return ((before & bit) != 0) != set;
+    return change_bits(&map[page / 64], 1ULL << page % 64, set) != 0;
 }
 
 static bool has_bit(_Atomic uint64_t *map, uint64_t page)
@@ -109,33 +117,47 @@ static void set_bad(struct guard *g, uint64_t page)
         guard_distrust(g, BLOOMFILE_ECHANGED);
 }
 
-/* If another thread found the page bad meanwhile, it is bad. The doubts are lowered last, so that
+/* If another thread found a page bad meanwhile, it is bad. The doubts are lowered last, so that
  * they are never too few, not even for a moment. */
-static void set_good(struct guard *g, uint64_t page)
+static void set_good(struct guard *g, uint64_t word, uint64_t pages)
 {
-    if (g->trust || known_bad(g, page) || !change_bit(g->known_good, page, true))
+    pages &= ~atomic_load(&g->known_bad[word]);
+    if (pages == 0)
         return;
-    bool undone = known_bad(g, page) && change_bit(g->known_good, page, false);
-    if (!undone)
-        remove_doubt(g);
+    uint64_t marked = change_bits(&g->known_good[word], pages, true);
+    const uint64_t bad = marked & atomic_load(&g->known_bad[word]);
+    if (bad != 0)
+        marked &= ~change_bits(&g->known_good[word], bad, false);
+    remove_doubts(g, number_of(marked));
 }
 
-static void remember_head(struct guard *g, uint64_t page)
+void guard_remember_head(struct guard *g, uint64_t page)
 {
     if (g->shapes != NULL)
         atomic_store(&g->shapes[page], ribbon_shape_of(get64(g->body + page * CHECKSUM_PAGE),
                                                        ribbon_lines(page, g->lines)));
 }
 
-/* An answer may rely on what the page was before guard_renew(), which passed it by. */
-static void take_back(struct guard *g, uint64_t page)
+/* An answer may rely on what the pages were before guard_renew(), which passed them by. */
+static void take_back(struct guard *g, uint64_t word, uint64_t pages)
 {
-    change_bit(g->was_good, page, true);
-    guard_doubt(g); /* so that there are never too few */
-    if (!change_bit(g->known_good, page, false))
-        guard_undoubt(g);
-    if (known_bad(g, page))
+    atomic_fetch_or(&g->was_good[word], pages);
+    add_doubts(g, number_of(pages)); /* so that there are never too few */
+    const uint64_t cleared = change_bits(&g->known_good[word], pages, false);
+    remove_doubts(g, number_of(pages & ~cleared));
+    if ((pages & atomic_load(&g->known_bad[word])) != 0)
         guard_distrust(g, BLOOMFILE_ECHANGED);
+}
+
+void guard_set_good(struct guard *g, uint64_t word, uint64_t pages, uint64_t renewals)
+{
+    if (g->trust)
+        return;
+    atomic_fetch_add(&g->marking, 1);
+    set_good(g, word, pages);
+    if (guard_renewals(g) != renewals)
+        take_back(g, word, pages);
+    atomic_fetch_sub(&g->marking, 1);
 }
 
 void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals)
@@ -144,12 +166,8 @@ void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals)
         set_bad(g, page);
         return;
     }
-    remember_head(g, page);
-    atomic_fetch_add(&g->marking, 1);
-    set_good(g, page);
-    if (!g->trust && guard_renewals(g) != renewals)
-        take_back(g, page);
-    atomic_fetch_sub(&g->marking, 1);
+    guard_remember_head(g, page);
+    guard_set_good(g, page / 64, 1ULL << page % 64, renewals);
 }
 
 /* ---- pages that are to be checked again */
@@ -165,7 +183,7 @@ void guard_renew(struct guard *g, uint64_t stamp)
         const uint64_t good = atomic_load(&g->known_good[i]);
         atomic_fetch_or(&g->was_good[i], good);
         const uint64_t before = atomic_fetch_and(&g->known_good[i], ~good);
-        add_doubts(g, (unsigned)__builtin_popcountll(before & good));
+        add_doubts(g, number_of(before & good));
     }
     guard_undoubt(g);
     atomic_store(&g->stamp, stamp);
@@ -193,7 +211,7 @@ void guard_doubt(struct guard *g)
 
 void guard_undoubt(struct guard *g)
 {
-    remove_doubt(g);
+    remove_doubts(g, 1);
 }
 
 void guard_join(struct guard *layer, struct guard *series)

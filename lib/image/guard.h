@@ -65,6 +65,11 @@ static inline uint64_t guard_renewals(const struct guard *g)
  * it was bad. */
 void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals);
 
+/* The two halves of marking pages as good, for a caller that checks many: what lookups remember of
+ * one, after its check; and the marks of several of the 64 pages from 64 * word on. */
+void guard_remember_head(struct guard *g, uint64_t page);
+void guard_set_good(struct guard *g, uint64_t word, uint64_t pages, uint64_t renewals);
+
 /* One more reason, or one less, for which guard_all_good() is false. */
 void guard_doubt(struct guard *g);
 void guard_undoubt(struct guard *g);

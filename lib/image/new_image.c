@@ -107,7 +107,7 @@ int new_image_put(struct new_image *r, const uint8_t *pages, size_t size)
 {
     for (size_t at = 0; r->checksums != NULL && at < size; at += CHECKSUM_PAGE) {
         uint8_t *entry = r->checksums + 4 * r->pass.page;
-        put32(entry, body_pass_page(&r->pass, pages + at));
+        put32(entry, body_pass_page(&r->pass, pages + at, pages + at + CHECKSUM_PAGE));
     }
     int error = put_bytes(r, pages, size);
     r->at += size;

@@ -355,6 +355,23 @@ TEST(a_recheck_includes_marks_that_may_be_taken_back)
     guard_release(&g);
 }
 
+/* Of four pages marked together, one is known to be good and one to be bad. */
+TEST(pages_marked_together_count_as_if_marked_one_by_one)
+{
+    for (unsigned renewed = 0; renewed < 2; renewed++) {
+        struct guard g = new_guard(false);
+        guard_set(&g, 65, true, 0);
+        guard_set(&g, 66, false, 0);
+        guard_set_good(&g, 1, 0xF, renewed); /* a number that is wrong: they are taken back */
+        assert_int_equal(g.doubts, renewed ? PAGES + 1 : PAGES - 3);
+        for (size_t page = 64; page < 68; page++)
+            assert_int_equal(guard_unknown(&g, page * PAGE), page != 66 && renewed);
+        assert_int_equal(guard_unknown(&g, 0) && guard_unknown(&g, 68 * PAGE), true);
+        assert_error(g.error, renewed ? BLOOMFILE_ECHANGED : BLOOMFILE_EPAGE);
+        guard_release(&g);
+    }
+}
+
 int main(void)
 {
     return run_all(make_body, NULL);

@@ -155,7 +155,8 @@ BLOOMFILE_API void bloomfile_free(void *image);
 #define BLOOMFILE_OPEN_WRITE          4u    /* for adding: see bloomfile_live.h */
 #define BLOOMFILE_OPEN_ACCEPT_UNCLEAN 8u    /* live: adds since the last sync may be lost */
 #define BLOOMFILE_OPEN_ADD_EXACT      16u   /* with WRITE: a new key is new to one adder only */
-#define BLOOMFILE_OPEN_SOLE_ADDER     1024u /* with WRITE: one thread adds at a time */
+#define BLOOMFILE_OPEN_SOLE_ADDER     1024u /* with WRITE: the only writer; one thread adds */
+#define BLOOMFILE_OPEN_ONE_THREAD     8192u /* with WRITE: one thread adds at a time */
 #define BLOOMFILE_OPEN_OVER_CAPACITY  2048u /* with WRITE: accept keys over capacity */
 
 /* Where the bytes are in memory. If a flag cannot be met, open fails; bench/README.md has times.

@@ -61,6 +61,13 @@
  * reaches the limit: a growing series makes the next layer, and a forgetting series begins the next
  * generation.
  *
+ * One thread. BLOOMFILE_OPEN_ONE_THREAD promises that only one thread at a time adds by this
+ * handle. While the file has no other writer, calls of bloomfile_add_many() and
+ * bloomfile_add_digests() with 64 keys or more lock out new writers, a few thousand keys at a time,
+ * and take a third to a half of the time (blocked, classic). Adds that break the
+ * promise lose keys. A writer that opens the file meanwhile, and a fork in another thread, wait
+ * until these keys are added.
+ *
  * Counts. bloomfile_info (bloomfile_inspect.h) has keys, ones and overflow as of the last commits,
  * plus the adds of this handle since then. They are advisory while other writers are active. After
  * all writers have closed they are exact, and keys is the number of adds that were new.
@@ -119,10 +126,10 @@ extern "C" {
  * size, as `capacity` or `bits`. If only bits is given, capacity becomes the largest number of
  * keys, from 1 to `bits`, that keeps the rate `fpr` (0.01 if that is 0).
  * flags: BLOOMFILE_TO_REPLACE, BLOOMFILE_OPEN_OVER_CAPACITY, BLOOMFILE_OPEN_ADD_EXACT,
- * BLOOMFILE_OPEN_SOLE_ADDER (BLOOMFILE_EISSERIES for a series). Writers of a
- * replaced file keep adding to the old file (bloomfile_is_stale). A new series may replace a series
- * of several layers: the old layers are then removed, as by bloomfile_unlink() (EBUSY if the old
- * series has writers). A single filter may not replace one (BLOOMFILE_ESERIES): call
+ * BLOOMFILE_OPEN_SOLE_ADDER (BLOOMFILE_EISSERIES for a series), BLOOMFILE_OPEN_ONE_THREAD. Writers
+ * of a replaced file keep adding to the old file (bloomfile_is_stale). A new series may replace a
+ * series of several layers: the old layers are then removed, as by bloomfile_unlink() (EBUSY if the
+ * old series has writers). A single filter may not replace one (BLOOMFILE_ESERIES): call
  * bloomfile_unlink() first. params.series: capacity is that of the first layer and must be given; a
  * growing series does not accept bits or hashes. Errors as bloomfile_builder_new() and _write(),
  * with BLOOMFILE_ECAPACITY if capacity and bits are both missing; BLOOMFILE_EFULL if the given bits

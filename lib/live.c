@@ -43,7 +43,7 @@ int bloomfile_create(bloomfile_filter **out, const char *path,
     if (path == NULL)
         return invalid(BLOOMFILE_EVALUE, "path");
     if ((flags & ~(BLOOMFILE_TO_REPLACE | BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_SOLE_ADDER |
-                   BLOOMFILE_OPEN_OVER_CAPACITY)) != 0)
+                   BLOOMFILE_OPEN_ONE_THREAD | BLOOMFILE_OPEN_OVER_CAPACITY)) != 0)
         return invalid(BLOOMFILE_EFLAGS, "flags");
     struct bloomfile_params p;
     struct header h;
@@ -123,8 +123,11 @@ int bloomfile_add_digests(bloomfile_filter *f, const bloomfile_digest *digests, 
 {
     struct adding_done sum = { 0 };
     int error = n == 0 ? add_some(f, NULL, 0, NULL, &sum) : 0;
-    for (size_t at = 0, count; error == 0 && (count = MIN(n - at, ADDING_MOST)) > 0; at += count)
+    for (size_t at = 0, count; error == 0 && (count = MIN(n - at, ADDING_MOST)) > 0; at += count) {
+        adding_turn(f, at, n - at);
         error = add_some(f, digests + at, count, from(was_new, at), &sum);
+    }
+    adding_turn(f, 0, 0);
     return report(sum, error, new_keys, done);
 }
 
@@ -137,9 +140,11 @@ int bloomfile_add_many(bloomfile_filter *f, const struct bloomfile_key *keys, si
     if (error == 0 && n == 0)
         error = add_some(f, NULL, 0, NULL, &sum);
     for (size_t at = 0, count; error == 0 && (count = MIN(n - at, LOOKUP_CHUNK)) > 0; at += count) {
+        adding_turn(f, at, n - at);
         lookup_digests(f, keys + at, count, digests);
         error = add_some(f, digests, count, from(was_new, at), &sum);
     }
+    adding_turn(f, 0, 0);
     return report(sum, error, new_keys, done);
 }
 

@@ -29,7 +29,7 @@
     (BLOOMFILE_OPEN_VERIFY_FULL | BLOOMFILE_OPEN_VERIFY_NONE | BLOOMFILE_OPEN_WRITE |              \
      BLOOMFILE_OPEN_ACCEPT_UNCLEAN | BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_PREFAULT |          \
      BLOOMFILE_OPEN_LOCK | BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_OVER_CAPACITY |                    \
-     BLOOMFILE_OPEN_NOWAIT | BLOOMFILE_OPEN_SOLE_ADDER)
+     BLOOMFILE_OPEN_NOWAIT | BLOOMFILE_OPEN_SOLE_ADDER | BLOOMFILE_OPEN_ONE_THREAD)
 
 #define EXPECTED                                                                                   \
     (BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEED | BLOOMFILE_EXPECT_SEALED |                      \
@@ -50,7 +50,7 @@ static bool flags_valid(const struct bloomfile_open_params *p, uint32_t kind)
         return false;
     if (!writing)
         return (flags & (BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_OVER_CAPACITY |
-                         BLOOMFILE_OPEN_SOLE_ADDER)) == 0;
+                         BLOOMFILE_OPEN_SOLE_ADDER | BLOOMFILE_OPEN_ONE_THREAD)) == 0;
     return kind == BLOOMFILE_FROM_PATH && (flags & (verify | BLOOMFILE_OPEN_COPY)) == 0 &&
            (p->expect & BLOOMFILE_EXPECT_SEALED) == 0;
 }

@@ -23,6 +23,7 @@ enum class live_flags : unsigned {
     prefault = BLOOMFILE_OPEN_PREFAULT,
     lock = BLOOMFILE_OPEN_LOCK,
     sole_adder = BLOOMFILE_OPEN_SOLE_ADDER,
+    one_thread = BLOOMFILE_OPEN_ONE_THREAD,
     over_capacity = BLOOMFILE_OPEN_OVER_CAPACITY,
     replace = BLOOMFILE_TO_REPLACE,
 };

@@ -7,7 +7,13 @@
 #include "format/layout.h"
 #include "live/capacity.h"
 #include "live/join.h"
+#include "live/protocol_lock.h"
 #include "live/records.h"
+
+static bool adds_alone(const bloomfile_filter *f)
+{
+    return f->live->alone || f->live->session->turn;
+}
 
 /* add 1: sets the bits. */
 static void add_digests(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
@@ -22,7 +28,7 @@ static void add_digests(bloomfile_filter *f, const uint64_t *digests, size_t n, 
             *was_new = ones != 0;
         return;
     }
-    (f->live->alone && kernel->add_alone != NULL ? kernel->add_alone : kernel->add_shared)(
+    (adds_alone(f) && kernel->add_alone != NULL ? kernel->add_alone : kernel->add_shared)(
         body, f->view.units, f->header.k, digests, n, was_new, change);
 }
 
@@ -49,7 +55,7 @@ static __attribute__((noinline)) int add_exactly(bloomfile_filter *f, const uint
                        : session_lock_stripes(f->live->session, f->live->fd);
     if (error != 0)
         return error;
-    /* grow 9: once more, under the lock */
+    /* grow 9: again, under the lock */
     const bool succeeded = header_is_layer(&f->header) && live_succeeded(f);
     if (!succeeded)
         add_digests(f, digests, n, was_new, change);
@@ -60,11 +66,19 @@ static __attribute__((noinline)) int add_exactly(bloomfile_filter *f, const uint
     return succeeded ? ADDING_SUCCEEDED : 0;
 }
 
+/* live.md, S10: late adds are added again, so keep them rare. */
+static bool is_left(const bloomfile_filter *f)
+{
+    return header_is_layer(&f->header) && live_succeeded(f);
+}
+
 static inline int add_all(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                           struct adding_done *done)
 {
     struct kernel_change change = { 0 };
-    if (!f->live->exact) {
+    if (f->live->session->turn && is_left(f))
+        return ADDING_SUCCEEDED; /* grow 9: again, under the lock */
+    if (!f->live->exact || f->live->session->turn) {
         add_digests(f, digests, n, was_new, &change);
     } else {
         const int error = add_exactly(f, digests, n, was_new, &change);
@@ -77,12 +91,6 @@ static inline int add_all(bloomfile_filter *f, const uint64_t *digests, size_t n
     done->new_keys += (size_t)change.keys;
     done->keys += n;
     return 0;
-}
-
-/* live.md, S10: late adds are added again, so keep them rare. */
-static bool is_left(const bloomfile_filter *f)
-{
-    return header_is_layer(&f->header) && live_succeeded(f);
 }
 
 /* Out of line, so that the usual add saves fewer registers. */
@@ -108,6 +116,14 @@ int adding(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new
         return error;
     return capacity_has(f, n) ? add_all(f, digests, n, was_new, done)
                               : add_in_parts(f, digests, n, was_new, done);
+}
+
+void adding_next_turn(bloomfile_filter *f, size_t left)
+{
+    struct session *s = f->live->session;
+    if (s->turn)
+        protocol_unlock_turn(f);
+    s->turn = left >= ADDING_TURN_LEAST && atomic_load(&s->joined) && protocol_lock_turn(f);
 }
 
 int adding_late(bloomfile_filter *f, const uint64_t *digests, size_t n)

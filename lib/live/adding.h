@@ -7,7 +7,9 @@
 #include "live/handle.h"
 #include "live/records.h"
 
-#define ADDING_MOST 1024 /* digests at once: between two checks of the file's state */
+#define ADDING_MOST       1024 /* digests at once: between two checks of the file's state */
+#define ADDING_TURN       8192 /* digests between two moments in which another writer may join */
+#define ADDING_TURN_LEAST 64   /* digests that are worth the locks of a turn */
 #define ADDING_SUCCEEDED                                                                           \
     INT32_MIN /* no error of the interface: the layer has a successor, and does not accept more    \
                  keys */
@@ -26,7 +28,10 @@ int adding(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new
 static inline void adding_start(bloomfile_filter *f, unsigned flags)
 {
     struct live *l = f->live;
-    l->alone = l->session->alone = (flags & BLOOMFILE_OPEN_SOLE_ADDER) != 0;
+    l->alone = (flags & BLOOMFILE_OPEN_SOLE_ADDER) != 0;
+    l->session->alone = (flags & (BLOOMFILE_OPEN_SOLE_ADDER | BLOOMFILE_OPEN_ONE_THREAD)) != 0;
+    l->turns = (flags & BLOOMFILE_OPEN_ONE_THREAD) != 0 && !l->alone && !l->in_memory &&
+               f->kernel->add_alone != NULL;
     l->exact = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0 && !l->alone; /* exact in any case */
     l->set = l->exact ? NULL : l->alone ? f->kernel->set_alone : f->kernel->set_shared;
 }
@@ -47,6 +52,17 @@ static inline bool adding_one(bloomfile_filter *f, uint64_t digest, bool *was_ne
     if (was_new != NULL)
         *was_new = ones != 0;
     return true;
+}
+
+/* Called before the digest `at` of a long call is added; `left`: digests from there on. After the
+ * last one, with `left` 0. While a process is the only writer, its batches lock out other writers,
+ * as long as one ADDING_TURN takes, and store whole words. */
+void adding_next_turn(bloomfile_filter *f, size_t left);
+
+static inline void adding_turn(bloomfile_filter *f, size_t at, size_t left)
+{
+    if (f->live != NULL && f->live->turns && at % ADDING_TURN == 0)
+        adding_next_turn(f, left);
 }
 
 /* Adds all of them, though the layer may be full. */

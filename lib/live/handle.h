@@ -40,6 +40,7 @@ struct live {
     bool in_memory;           /* it ends with the processes that have it */
     bool exact;               /* BLOOMFILE_OPEN_ADD_EXACT */
     bool alone;               /* BLOOMFILE_OPEN_SOLE_ADDER */
+    bool turns;               /* BLOOMFILE_OPEN_ONE_THREAD, where turns are of use */
     bool accept_unclean;      /* BLOOMFILE_OPEN_ACCEPT_UNCLEAN */
     unsigned (*set)(uint8_t *body, uint64_t units, unsigned k,
                     uint64_t digest); /* of the kernel, for one key; NULL: adding() does more */

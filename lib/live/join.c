@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "format/decode.h"
@@ -16,6 +17,8 @@
 #include "live/protocol_lock.h"
 #include "os/file.h"
 #include "os/host.h"
+
+#define JOIN_TRIES 1000 /* a millisecond apart: live.md, L1 */
 
 /* ---- looking */
 
@@ -92,10 +95,22 @@ static bool is_sole(const bloomfile_filter *f)
     return f->live->session->sole != NULL;
 }
 
-static int lock_writers(const bloomfile_filter *f)
+static int try_to_lock_writers(const bloomfile_filter *f)
 {
     return f->live->alone && !f->live->in_memory ? protocol_lock_sole(f, &f->live->session->sole)
                                                  : lock_try(f->live->fd, LOCK_WRITERS, false);
+}
+
+/* An adder may have the lock for the time of a batch. */
+static int lock_writers(const bloomfile_filter *f)
+{
+    const struct timespec pause = { .tv_nsec = 1000 * 1000 };
+    int error = try_to_lock_writers(f);
+    for (unsigned i = 0; i < JOIN_TRIES && error == EBUSY; i++) {
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        error = try_to_lock_writers(f);
+    }
+    return error;
 }
 
 void join_unlock_writers(const bloomfile_filter *f)

@@ -191,3 +191,22 @@ void protocol_unlock_sole(void *sole)
 {
     munmap(sole, SOLE_SIZE);
 }
+
+/* ---- the lock of an adder that has no other beside it, for a batch */
+
+bool protocol_lock_turn(const bloomfile_filter *f)
+{
+    if (!forks_are_watched() || pthread_mutex_trylock(&openings.lock) != 0)
+        return false;
+    if (file_check(f->live->fd, &f->live->own) == 0 &&
+        lock_try(f->live->fd, LOCK_WRITERS, true) == 0)
+        return true;
+    pthread_mutex_unlock(&openings.lock);
+    return false;
+}
+
+void protocol_unlock_turn(const bloomfile_filter *f)
+{
+    lock_try(f->live->fd, LOCK_WRITERS, false);
+    pthread_mutex_unlock(&openings.lock);
+}

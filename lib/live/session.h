@@ -30,6 +30,7 @@ struct session {
     atomic_bool joined;    /* the writers */
     atomic_bool has_room;  /* there was room for keys when they were last counted */
     bool alone;            /* one thread adds at a time: it owns the first shard */
+    bool turn;             /* protocol_lock_turn() holds LOCK_WRITERS exclusively */
     void *sole;            /* protocol_lock_sole(); NULL: LOCK_WRITERS is shared, or not held */
     pthread_mutex_t syncs; /* held to join, to sync and to commit */
     /* the highest that were read or written; ones: of records whose counts are complete */

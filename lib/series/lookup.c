@@ -344,8 +344,11 @@ static int add_to_newest(const bloomfile_filter *f, const struct layers *l, stru
 {
     bloomfile_filter *newest = layers_newest(l);
     int error = begin_adding(f, l);
-    if (error == 0)
+    if (error == 0) {
+        adding_turn(newest, 0, n);
         error = adding(newest, absent, n, was_new, some);
+        adding_turn(newest, 0, 0);
+    }
     t->done->new_keys += some->new_keys;
     if (some->keys > 0 && f->series->generations != 0 &&
         has_newer(newest)) { /* grow 10: a late add */

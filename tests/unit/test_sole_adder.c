@@ -1,28 +1,46 @@
 /* SPDX-License-Identifier: MIT
- * A writer that adds to a file alone, by stores of whole words, and holds the lock of writers
- * exclusively until it leaves (doc/format/live.md 5, "Sole adders"). */
+ * Writers that add to a file alone, by stores of whole words (doc/format/live.md 5, "Sole adders"):
+ * until they leave, or in turns of one batch. */
 #include "live_support.h"
 
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "faults.h"
+#include "workers.h"
 
 enum {
     WRITERS = 0, /* the specification's number of the byte */
     SOLE = BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_SOLE_ADDER,
+    TURNS = BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ONE_THREAD,
     KEYS = 2000,
 };
 
 static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                     BLOOMFILE_LAYOUT_COUNTING };
+
+/* Those of a writer that is refused, which tries again for a second. Most tests do not wait. */
+static atomic_uint naps;
+static atomic_bool sleeps;
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
+{
+    (void)clock;
+    (void)flags;
+    atomic_fetch_add(&naps, 1);
+    return atomic_load(&sleeps) ? nanosleep(time, left) : 0;
+}
 
 static void assert_refused(unsigned flags)
 {
@@ -269,6 +287,178 @@ ON_NEW_FILTER(a_child_adds_only_after_its_parent_has_left)
     assert_int_equal(info_of(f).keys, LIVE_KEYS + 2);
     assert_true(bloomfile_contains_digest(f, number(1, 1)));
     assert_true(bloomfile_contains_digest(f, number(1, 2)));
+    bloomfile_close(f);
+}
+
+/* ---- turns */
+
+static bool held_exclusively, watches;
+static bloomfile_digest batch[10000];
+
+/* Before each call of the library: that which ends a turn sees the lock. */
+static void look_at_lock(enum fault_call call)
+{
+    held_exclusively |= call == ON_fcntl64 && lock_on_byte(outsider, WRITERS) == F_WRLCK;
+}
+
+/* Adds the first n digests of the batch. Whether a turn was seen. */
+static bool takes_a_turn(bloomfile_filter *f, size_t n)
+{
+    for (size_t i = 0; i < ROWS(batch); i++)
+        batch[i] = number(3, i);
+    struct faults faults = { .at_each_call = look_at_lock };
+    held_exclusively = false;
+    faults_begin(&faults);
+    assert_error(bloomfile_add_digests(f, batch, n, NULL, NULL, NULL), 0);
+    faults_end();
+    assert_int_equal(lock_on_byte(outsider, WRITERS), F_RDLCK);
+    assert_int_equal(bloomfile_contains_digests(f, batch, n, NULL), n);
+    return held_exclusively;
+}
+
+ON_NEW_FILTER(a_batch_of_the_only_writer_is_a_turn)
+{
+    const unsigned exact = BLOOMFILE_OPEN_ADD_EXACT, over = BLOOMFILE_OPEN_OVER_CAPACITY;
+    for (unsigned i = 0; i < 2; i++) {
+        bloomfile_filter *f = opened("filter", TURNS | over | (i == 1 ? exact : 0));
+        assert_false(takes_a_turn(f, 10));
+        assert_true(takes_a_turn(f, 100));
+        assert_true(takes_a_turn(f, ROWS(batch)));
+        bloomfile_filter *other = opened("filter", BLOOMFILE_OPEN_WRITE);
+        assert_false(takes_a_turn(f, ROWS(batch)));
+        assert_false(takes_a_turn(other, 100));
+        bloomfile_close(other);
+        assert_true(takes_a_turn(f, 100));
+        bloomfile_close(f);
+    }
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
+    assert_false(takes_a_turn(f, 100));
+    assert_error(bloomfile_seal(f, NULL), 0);
+    bloomfile_close(f);
+}
+
+static void *open_for_writing(void *f)
+{
+    const int error = bloomfile_open(f, "filter", BLOOMFILE_OPEN_WRITE);
+    return (void *)(intptr_t)error;
+}
+
+static pthread_t joiner;
+static bloomfile_filter *joined;
+
+/* At the end of the turn. */
+static void let_another_join(enum fault_call call)
+{
+    if (!watches || call != ON_fcntl64 || lock_on_byte(outsider, WRITERS) != F_WRLCK)
+        return;
+    watches = false;
+    atomic_store(&naps, 0);
+    assert_int_equal(pthread_create(&joiner, NULL, open_for_writing, &joined), 0);
+    while (atomic_load(&naps) < 3)
+        sched_yield();
+}
+
+ON_NEW_FILTER(a_writer_that_joins_waits_for_the_end_of_a_turn)
+{
+    bloomfile_filter *f = opened("filter", TURNS);
+    struct faults faults = { .at_each_call = let_another_join };
+    void *error;
+    watches = true;
+    atomic_store(&sleeps, true);
+    faults_begin(&faults);
+    assert_error(bloomfile_add_digests(f, batch, 1000, NULL, NULL, NULL), 0);
+    faults_end();
+    assert_false(watches);
+    assert_int_equal(pthread_join(joiner, &error), 0);
+    assert_error((int)(intptr_t)error, 0);
+    atomic_store(&sleeps, false);
+    bloomfile_close(joined);
+    bloomfile_close(f);
+}
+
+static void *fork_and_look(void *status)
+{
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(lock_on_byte(outsider, WRITERS) != F_RDLCK);
+    *(int *)status = child > 0 && waitpid(child, status, 0) == child ? *(int *)status : -1;
+    return NULL;
+}
+
+static pthread_t forker;
+static int forked = -1;
+
+static void let_another_fork(enum fault_call call)
+{
+    if (!watches || call != ON_fcntl64 || lock_on_byte(outsider, WRITERS) != F_WRLCK)
+        return;
+    watches = false;
+    assert_int_equal(pthread_create(&forker, NULL, fork_and_look, &forked), 0);
+    for (unsigned i = 0; i < 1000; i++)
+        sched_yield(); /* it may get as far as it can */
+}
+
+/* A child that had the lock would keep it. */
+ON_NEW_FILTER(a_fork_waits_for_the_end_of_a_turn)
+{
+    bloomfile_filter *f = opened("filter", TURNS);
+    struct faults faults = { .at_each_call = let_another_fork };
+    watches = true;
+    faults_begin(&faults);
+    assert_error(bloomfile_add_digests(f, batch, 1000, NULL, NULL, NULL), 0);
+    faults_end();
+    assert_int_equal(pthread_join(forker, NULL), 0);
+    assert_int_equal(forked, 0);
+    bloomfile_close(f);
+}
+
+enum {
+    WORKERS = 3,
+    ROUNDS = 20,
+    BATCH = 4000,
+};
+
+/* Opens the filter for each batch, so that it is alone now and then. */
+static int add_batches(bloomfile_filter *reader, unsigned worker, void *context)
+{
+    (void)reader;
+    (void)context;
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        bloomfile_digest digests[BATCH];
+        for (uint64_t i = 0; i < BATCH; i++)
+            digests[i] = number(4 + worker, round * BATCH + i);
+        bloomfile_filter *f;
+        int error;
+        while (error = bloomfile_open(&f, "filter", TURNS | BLOOMFILE_OPEN_OVER_CAPACITY),
+               error == EBUSY) /* see clock_nanosleep() above */
+            sched_yield();
+        for (unsigned half = 0; half < 2 && error == 0; half++)
+            error =
+                bloomfile_add_digests(f, digests + half * BATCH / 2, BATCH / 2, NULL, NULL, NULL);
+        if (error != 0)
+            return 1;
+        bloomfile_close(f);
+    }
+    return 0;
+}
+
+/* Sealing compares the ones with their counts. */
+TEST_IN_DIR(turns_and_shared_adds_lose_no_key)
+{
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
+    params.bits = 1 << 21;
+    bloomfile_filter *f;
+    assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
+    bloomfile_close(f);
+    f = opened("filter", 0);
+    workers_run(&(struct workers){
+        .processes = WORKERS, .threads = 1, .inherited = f, .work = add_batches });
+    bloomfile_close(f);
+    f = opened("filter", BLOOMFILE_OPEN_WRITE);
+    for (unsigned worker = 0; worker < WORKERS; worker++)
+        for (uint64_t i = 0; i < ROUNDS * BATCH; i++)
+            assert_true(bloomfile_contains_digest(f, number(4 + worker, i)));
+    assert_error(bloomfile_seal(f, NULL), 0);
     bloomfile_close(f);
 }
 

@@ -52,7 +52,8 @@ static void check_kind(const struct add *a, bloomfile_filter *f)
 static bloomfile_filter *open_filter(const struct add *a)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    bloomfile_filter *f = opening_must(a->path, BLOOMFILE_OPEN_WRITE | a->open_flags, OPENING_KEYS);
+    bloomfile_filter *f = opening_must(
+        a->path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ONE_THREAD | a->open_flags, OPENING_KEYS);
     check_kind(a, f);
     bloomfile_get_info(f, &info);
     if (a->remove && !bloomfile_traits_of(info.layout)->counts) {

@@ -238,14 +238,16 @@ static _Noreturn void fail_to_use(const char *path, const struct bloomfile_open_
     filter_fail(what, path, report, NULL);
 }
 
+#define ADDING (BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_ONE_THREAD)
+
 /* NULL: there is none. */
 static bloomfile_filter *open_file(const struct filter_plan *plan, const char *path)
 {
     bloomfile_filter *f;
     struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
-    const int error = opening_from(
-        &f, bloomfile_from_path(path),
-        BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT | plan->open_flags, OPENING_KEYS, &report);
+    const int error =
+        opening_from(&f, bloomfile_from_path(path),
+                     BLOOMFILE_OPEN_WRITE | ADDING | plan->open_flags, OPENING_KEYS, &report);
     if (error == ENOENT) {
         message_check_name(path);
         return NULL;
@@ -267,8 +269,7 @@ static bloomfile_filter *create_file(const struct filter_plan *plan, const char 
     if (series_claims(path, others))
         cli_fail(0, "cannot make %s: %s", path, others);
     int error = bloomfile_create(&f, path, &params,
-                                 BLOOMFILE_OPEN_ADD_EXACT |
-                                     (plan->open_flags & BLOOMFILE_OPEN_OVER_CAPACITY));
+                                 ADDING | (plan->open_flags & BLOOMFILE_OPEN_OVER_CAPACITY));
     if (error == BLOOMFILE_ESERIES && series_files(path, others))
         cli_fail(0,
                  "cannot make %s: %s exists, and later layers need that name (restore %s if it was"

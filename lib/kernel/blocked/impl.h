@@ -35,16 +35,14 @@ TARGET static bool OF_ISA(contains_few)(const struct kernel_view *view, uint64_t
 
 /* ---- lookups in several bodies
 
- * The first positions decide: of an absent key they are all set so seldom that a branch costs less
- * than further tests. The loop has few instructions, so that many cache misses overlap. */
+ * The positions of one product decide first: of an absent key they are all set so seldom that a
+ * branch costs less than more tests. The loop is short, so that many cache misses overlap. */
 
-#ifdef PICKS
 TARGET static __attribute__((noinline)) bool OF_ISA(has_rest)(const struct kernel_view *view,
                                                               uint64_t digest)
 {
     return OF_ISA(contains)(view, digest);
 }
-#endif
 
 TARGET KERNEL_INLINE bool OF_ISA(in_any)(const struct kernel_view *views, size_t count,
                                          uint64_t digest)
@@ -53,19 +51,19 @@ TARGET KERNEL_INLINE bool OF_ISA(in_any)(const struct kernel_view *views, size_t
 #ifdef PICKS
     const uint64_t ignored = view->ignored;
     const __m512i slices = OF_ISA_(bloomfile_block_slices, ISA)(digest * PROBE_MULTIPLIER);
+#endif
     do {
         const uint8_t *block = kernel_block(view, digest);
-        const __mmask64 picked = OF_ISA_(bloomfile_block_picked, ISA)(block, slices);
-        if (__builtin_expect(_kortestc_mask64_u8(picked, ignored), 0) &&
-            OF_ISA(has_rest)(view, digest))
-            return true;
-    } while (++view != end);
+#ifdef PICKS
+        const bool first =
+            _kortestc_mask64_u8(OF_ISA_(bloomfile_block_picked, ISA)(block, slices), ignored);
 #else
-    do {
-        if (OF_ISA(has)(kernel_block(view, digest), view->k, digest))
+        const unsigned k = view->k < PROBE_SLICES ? view->k : PROBE_SLICES;
+        const bool first = OF_ISA_(bloomfile_block_has_few, ISA)(block, k, digest);
+#endif
+        if (__builtin_expect(first, 0) && OF_ISA(has_rest)(view, digest))
             return true;
     } while (++view != end);
-#endif
     return false;
 }
 

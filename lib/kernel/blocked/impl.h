@@ -304,7 +304,7 @@ TARGET KERNEL_INLINE void OF_ISA(find_lacks)(uint8_t *block, unsigned k, uint64_
 
 #endif
 
-/* find_lacks() of those of a group that are not there. Returns whether any is. */
+/* find_lacks() of the absent keys of a group. Returns whether a key is present. */
 TARGET static __attribute__((noinline)) bool OF_ISA(find_new)(uint8_t *body, uint64_t blocks,
                                                               unsigned k, const uint64_t *digests,
                                                               size_t n, struct kernel_lacks *lacks)
@@ -376,39 +376,64 @@ TARGET static void OF_ISA(add_shared)(uint8_t *body, uint64_t blocks, unsigned k
 
 /* ---- by a sole adder, which stores whole words: the block is one store, if it is one register */
 
-TARGET KERNEL_INLINE unsigned OF_ISA(set_block)(uint8_t *block, unsigned k, uint64_t digest)
+/* The number of bits that a group of keys sets, in each byte or in all. */
+#ifdef PICKS
+typedef __m512i OF_ISA(ones);
+
+TARGET KERNEL_INLINE int64_t OF_ISA(sum)(const __m512i *ones)
 {
-    uint64_t bits[KERNEL_WORDS];
-    unsigned ones = 0;
+    return _mm512_reduce_add_epi64(_mm512_sad_epu8(*ones, _mm512_setzero_si512()));
+}
+#else
+typedef int64_t OF_ISA(ones);
+
+TARGET KERNEL_INLINE int64_t OF_ISA(sum)(const int64_t *ones)
+{
+    return *ones;
+}
+#endif
+
+/* Whether the key is new. */
+TARGET KERNEL_INLINE bool OF_ISA(set_block)(uint8_t *block, unsigned k, uint64_t digest,
+                                            OF_ISA(ones) * ones)
+{
 #ifdef WIDE
     const __m512i lacking = OF_ISA(lacking_block)(block, k, digest);
     if (_mm512_test_epi64_mask(lacking, lacking) == 0)
-        return 0;
+        return false;
     _mm512_store_si512((void *)block, _mm512_or_si512(_mm512_load_si512(block), lacking));
+#endif
+#ifdef PICKS
+    *ones = _mm512_add_epi8(*ones, _mm512_popcnt_epi8(lacking));
+#else
+    uint64_t bits[KERNEL_WORDS];
+#ifdef WIDE
     _mm512_storeu_si512(bits, lacking);
 #else
     if (OF_ISA(lacking)(block, k, digest, bits) == 0)
-        return 0;
+        return false;
 #endif
 #pragma GCC unroll 8
     for (unsigned w = 0; w < KERNEL_WORDS; w++) {
 #ifndef WIDE
         shared_set64_alone(block + 8 * w, bits[w]);
 #endif
-        ones += (unsigned)__builtin_popcountll(bits[w]);
+        *ones += __builtin_popcountll(bits[w]);
     }
-    return ones;
+#endif
+    return true;
 }
 
 TARGET static unsigned OF_ISA(set_alone)(uint8_t *body, uint64_t blocks, unsigned k,
                                          uint64_t digest)
 {
     uint8_t *block = kernel_block_in(body, blocks, digest);
+    OF_ISA(ones) ones = { 0 };
 #ifndef WIDE
     if (OF_ISA(has)(block, k, digest))
         return 0;
 #endif
-    return OF_ISA(set_block)(block, k, digest);
+    return OF_ISA(set_block)(block, k, digest, &ones) ? (unsigned)OF_ISA(sum)(&ones) : 0;
 }
 
 TARGET static void OF_ISA(add_alone)(uint8_t *body, uint64_t blocks, unsigned k,
@@ -423,20 +448,22 @@ TARGET static void OF_ISA(add_alone)(uint8_t *body, uint64_t blocks, unsigned k,
     for (size_t start = 0; start < n; start += KERNEL_GROUP) { /* looks as add_shared() does */
         const size_t end = n - start < KERNEL_GROUP ? n : start + KERNEL_GROUP;
         const bool look = repeated || start % (KERNEL_GROUP * KERNEL_LOOK) == 0;
+        const int64_t before = keys;
+        OF_ISA(ones) ones = { 0 };
         repeated = false;
         for (size_t i = start; i < end; i++) {
             if (i + KERNEL_RING < n)
                 kernel_request(&view, digests[i + KERNEL_RING]);
             uint8_t *block = kernel_block_in(body, blocks, digests[i]);
-            const unsigned ones = look && OF_ISA(has)(block, k, digests[i])
-                                      ? 0
-                                      : OF_ISA(set_block)(block, k, digests[i]);
-            repeated |= ones == 0;
-            sum += ones;
-            keys += ones != 0;
+            const bool is_new = !(look && OF_ISA(has)(block, k, digests[i])) &&
+                                OF_ISA(set_block)(block, k, digests[i], &ones);
+            repeated |= !is_new;
+            keys += is_new;
             if (was_new != NULL)
-                was_new[i] = ones != 0;
+                was_new[i] = is_new;
         }
+        if (keys != before)
+            sum += OF_ISA(sum)(&ones);
     }
     change->ones += sum;
     change->keys += keys;

@@ -271,7 +271,8 @@ BLOOMFILE_API bloomfile_digest bloomfile_digest_of(const bloomfile_filter *f, co
 BLOOMFILE_API bool bloomfile_contains(const bloomfile_filter *f, const void *key, size_t size);
 BLOOMFILE_API bool bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest);
 
-/* Looks up n keys, several times faster than single lookups on filters larger than the caches. Sets
+/* Looks up n keys. On filters larger than the caches, 32 or more take a half to a quarter of the
+ * time of as many single lookups. In a cache they take two thirds of it, and few keys as long. Sets
  * hits[i] for each key; hits may be NULL. Returns the number of hits. */
 BLOOMFILE_API size_t bloomfile_contains_many(const bloomfile_filter *f,
                                              const struct bloomfile_key *keys, size_t n,

@@ -268,11 +268,15 @@ bool bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest diges
     return f->doubtful->contains(f, digest);
 }
 
+static inline bool contains_key(const bloomfile_filter *f, const void *key, size_t size)
+{
+    return bloomfile_contains_digest(f, hash_key(f->header.seed, key, size));
+}
+
 bool bloomfile_contains(const bloomfile_filter *f, const void *key, size_t size)
 {
-    if (hash_is_applications(f->header.hash_id))
-        return app_hash_missed(f, 1, NULL) == 1;
-    return bloomfile_contains_digest(f, hash_key(f->header.seed, key, size));
+    return hash_is_applications(f->header.hash_id) ? app_hash_missed(f, 1, NULL) == 1
+                                                   : contains_key(f, key, size);
 }
 
 size_t bloomfile_contains_digests(const bloomfile_filter *f, const bloomfile_digest *digests,
@@ -283,16 +287,31 @@ size_t bloomfile_contains_digests(const bloomfile_filter *f, const bloomfile_dig
     return f->doubtful->contains_many(f, digests, n, hits);
 }
 
-size_t bloomfile_contains_many(const bloomfile_filter *f, const struct bloomfile_key *keys,
-                               size_t n, bool *hits)
+static __attribute__((noinline)) size_t
+contains_chunks(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n, bool *hits)
 {
     uint64_t digests[LOOKUP_CHUNK];
     size_t found = 0;
-    if (hash_is_applications(f->header.hash_id))
-        return app_hash_missed(f, n, hits);
     for (size_t start = 0, count; (count = MIN(n - start, LOOKUP_CHUNK)) > 0; start += count) {
         lookup_digests(f, keys + start, count, digests);
-        found += bloomfile_contains_digests(f, digests, count, hits != NULL ? hits + start : NULL);
+        found += lookup_ready(f, digests, count, hits != NULL ? hits + start : NULL);
+    }
+    return found;
+}
+
+size_t bloomfile_contains_many(const bloomfile_filter *f, const struct bloomfile_key *keys,
+                               size_t n, bool *hits)
+{
+    size_t found = 0;
+    if (hash_is_applications(f->header.hash_id))
+        return app_hash_missed(f, n, hits);
+    if (n >= LOOKUP_MANY)
+        return contains_chunks(f, keys, n, hits);
+    for (size_t i = 0; i < n; i++) {
+        const bool hit = contains_key(f, keys[i].data, keys[i].size);
+        if (hits != NULL)
+            hits[i] = hit;
+        found += hit;
     }
     return found;
 }

@@ -3,7 +3,9 @@
  * application's hash; and the choice among them. */
 #include "handle/lookup.h"
 
+#include "format/min.h"
 #include "handle/unchecked.h"
+#include "kernel/blocked/prefetch_ring.h"
 #include "live/records.h"
 
 /* ---- Live files: the bits first, then the state of the file. */
@@ -20,6 +22,68 @@ static size_t live_contains_many(const struct kernel_view *view, const uint64_t 
     const bloomfile_filter *f = handle_of_view(view);
     const size_t found = f->kernel->contains_many(view, digests, n, hits);
     return found < n && live_in_doubt(f) ? unchecked_all_maybe(n, hits) : found;
+}
+
+/* ---- Batches of keys. A round hashes all its keys before it looks them up: hashing keys of mixed
+ * lengths mispredicts branches, which would discard lookups begun behind it, but not cache lines
+ * requested. These branches make the ends of loops hard to predict, so there are few loops. */
+
+#define LOOKUP_CLOSE 32 /* bytes a key, up to which requests take more time than they save */
+#define LOOKUP_GROUP 16 /* keys that are requested together */
+
+/* The first and the last line of each key. Inlined, because gcc drops calls of a function that only
+ * requests lines. */
+__attribute__((always_inline)) static inline void request_keys(const struct bloomfile_key *keys,
+                                                               size_t n)
+{
+#pragma GCC unroll 1
+    for (size_t i = 0; i < n; i++) {
+        const uintptr_t data = (uintptr_t)keys[i].data;
+        __builtin_prefetch((const void *)data);
+        __builtin_prefetch((const void *)(data + keys[i].size));
+    }
+}
+
+static inline void request_body(const bloomfile_filter *f, const uint64_t *digests, size_t n)
+{
+    const struct kernel_view view = f->view;
+    const bool split = kernel_is_split(&view);
+    if (f->series != NULL)
+        return;
+    if (f->header.layout != BLOOMFILE_LAYOUT_BLOCKED) {
+        f->kernel->expect(&f->view, digests, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        kernel_request_lines(&view, digests[i], split);
+}
+
+/* Keys that lie close together are one group, without requests. */
+void lookup_digests(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n,
+                    uint64_t *digests)
+{
+    const uint64_t seed = f->header.seed;
+    const uintptr_t span = (uintptr_t)keys[n - 1].data - (uintptr_t)keys[0].data;
+    const size_t group = span > n * LOOKUP_CLOSE ? LOOKUP_GROUP : n;
+    if (group < n)
+        request_keys(keys, group);
+    for (size_t start = 0, end; start < n; start = end) {
+        end = start + MIN(n - start, group);
+        request_keys(keys + end, MIN(n - end, group));
+        for (size_t i = start; i < end; i++)
+            digests[i] = hash_key(seed, keys[i].data, keys[i].size);
+        request_body(f, digests + start, end - start);
+    }
+}
+
+size_t lookup_ready(const bloomfile_filter *f, const uint64_t *digests, size_t n, bool *hits)
+{
+    if (!guard_all_good(&f->guard_storage))
+        return f->doubtful->contains_many(f, digests, n, hits);
+    if (f->series != NULL)
+        return f->contains_many(&f->view, digests, n, hits);
+    const size_t found = f->kernel->contains_ready(&f->view, digests, n, hits);
+    return found < n && f->live != NULL && live_in_doubt(f) ? unchecked_all_maybe(n, hits) : found;
 }
 
 /* ---- Slices (doc/format/slices.md 1): "maybe" to digests of other slices; lookups of its own

@@ -4,7 +4,6 @@
 #define BLOOMFILE_HANDLE_LOOKUP_H
 
 #include "format/hash.h"
-#include "format/min.h"
 #include "live/handle.h"
 
 /* Chooses how a new handle of one image looks up; of a series, with the lookups in all layers.
@@ -34,33 +33,16 @@ size_t app_hash_missed(const bloomfile_filter *f, size_t n, bool *hits);
  * unknown for good, so that the caller's digest finds and adds nothing. Returns 0 as the digest. */
 uint64_t app_hash_unmade(const bloomfile_filter *f);
 
-/* ---- Hashes a batch of keys, a chunk at a time before it is probed: hashing keys of mixed
- * lengths mispredicts branches, which would discard lookups begun behind it, but not cache
- * lines requested. The lines of the keys themselves are requested a group ahead. */
+/* ---- Batches of keys. */
 
-#define LOOKUP_CHUNK 256 /* keys hashed at once, at most */
-#define LOOKUP_GROUP 16  /* of these, keys whose lines are requested together */
+#define LOOKUP_MANY  4   /* keys; fewer are looked up faster one by one */
+#define LOOKUP_CHUNK 128 /* keys hashed before they are looked up, at most */
 
-/* The first and the last line of each key. */
-static inline void lookup_request_keys(const struct bloomfile_key *keys, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const char *data = keys[i].data;
-        __builtin_prefetch(data);
-        __builtin_prefetch((const void *)((uintptr_t)data + keys[i].size));
-    }
-}
+/* The digests of n keys, up to LOOKUP_CHUNK. Requests the lines of the body for their lookups. */
+void lookup_digests(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n,
+                    uint64_t *digests);
 
-static inline void lookup_digests(const bloomfile_filter *f, const struct bloomfile_key *keys,
-                                  size_t n, uint64_t *digests)
-{
-    for (size_t start = 0, count; (count = MIN(n - start, LOOKUP_GROUP)) > 0; start += count) {
-        const size_t end = start + count;
-        lookup_request_keys(keys + end, MIN(n - end, LOOKUP_GROUP));
-        for (size_t i = start; i < end; i++)
-            digests[i] = hash_key(f->header.seed, keys[i].data, keys[i].size);
-        f->kernel->expect(&f->view, digests + start, end - start);
-    }
-}
+/* Looks up digests from lookup_digests(). hits may be NULL. Returns the number of hits. */
+size_t lookup_ready(const bloomfile_filter *f, const uint64_t *digests, size_t n, bool *hits);
 
 #endif

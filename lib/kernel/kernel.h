@@ -65,6 +65,9 @@ struct kernel {
     bool (*contains_any)(const struct kernel_view *views, size_t count, uint64_t digest);
     size_t (*contains_any_many)(const struct kernel_view *views, size_t count,
                                 const uint64_t *digests, size_t n, bool *hits);
+    /* contains_many() when the lines were requested before. */
+    size_t (*contains_ready)(const struct kernel_view *view, const uint64_t *digests, size_t n,
+                             bool *hits);
     /* Requests the cache lines that lookups of these digests will read first. */
     void (*expect)(const struct kernel_view *view, const uint64_t *digests, size_t n);
     /* Makes a page of `lines` lines, all zeros, from its n distinct digests, and asks for each; of

@@ -227,6 +227,25 @@ ALONE(a_poison_is_seen_by_whoever_asks_for_many)
     assert_int_equal(bloomfile_contains_digests(reader, absent, 2, NULL), 2);
 }
 
+ALONE(a_poison_is_seen_by_a_batch_of_keys)
+{
+    enum {
+        KEYS = 20
+    };
+    uint8_t rooms[KEYS][8];
+    struct bloomfile_key absent[KEYS];
+    bool hits[KEYS], all[KEYS];
+    memset(all, true, sizeof all);
+    for (size_t i = 0; i < KEYS; i++) {
+        const struct bytes key = number_key(ABSENT + i, rooms[i]);
+        absent[i] = (struct bloomfile_key){ key.data, key.size };
+    }
+    assert_in_range(bloomfile_contains_many(reader, absent, KEYS, hits), 0, KEYS - 1);
+    poison_other_record();
+    assert_int_equal(bloomfile_contains_many(reader, absent, KEYS, hits), KEYS);
+    assert_memory_equal(hits, all, KEYS);
+}
+
 /* R11. */
 ALONE(records_that_are_both_damaged_are_told_and_not_written_over)
 {

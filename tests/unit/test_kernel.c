@@ -86,6 +86,11 @@ static void assert_batches_agree(const struct kernel *kernel, const struct kerne
         assert_memory_equal(hits, expected, n);
         assert_int_equal(*(uint8_t *)&hits[n], 0xEE);
         assert_int_equal(kernel->contains_many(view, digests, n, NULL), sum);
+        memset(hits, 0xEE, sizeof hits);
+        assert_int_equal(kernel->contains_ready(view, digests, n, hits), sum);
+        assert_memory_equal(hits, expected, n);
+        assert_int_equal(*(uint8_t *)&hits[n], 0xEE);
+        assert_int_equal(kernel->contains_ready(view, digests, n, NULL), sum);
     }
 }
 

@@ -89,7 +89,8 @@ static const struct recipe several_pages[] = {
 static void assert_many_as_one_by_one(const struct recipe *recipe, struct bytes image,
                                       unsigned flags)
 {
-    static const size_t counts[] = { 0, 1, 2, 63, 64, 65, 127, 128, 129, 192, 256, 257, MOST };
+    static const size_t counts[] = { 0,  1,   2,   3,   4,   5,   63,  64,
+                                     65, 127, 128, 129, 192, 256, 257, MOST };
     static uint8_t rooms[MOST][8];
     struct bloomfile_key keys[MOST];
     uint64_t digests[MOST];
@@ -136,6 +137,43 @@ TEST(many_lookups_answer_as_one_by_one)
         assert_many_as_one_by_one(&several_pages[r], image, 0);
         free(image.data);
     }
+}
+
+/* Close together, far apart and backwards, in one order and the other. */
+TEST(many_keys_may_lie_anywhere)
+{
+    enum {
+        KEYS = 300,
+        SIZE = 8
+    };
+    static const size_t steps[] = { SIZE, 100, 5000 };
+    uint8_t *bytes = calloc(KEYS, 5000);
+    struct bloomfile_key keys[KEYS], backwards[KEYS];
+    bool hits[KEYS], again[KEYS];
+    assert_non_null(bytes);
+    for (size_t r = 0; r < ROWS(several_pages); r++) {
+        struct bytes image = image_from(several_pages[r]);
+        bloomfile_filter *f = open_image(image, BLOOMFILE_OPEN_VERIFY_FULL);
+        for (size_t s = 0; s < ROWS(steps); s++) {
+            size_t sum = 0;
+            for (size_t i = 0; i < KEYS; i++) {
+                const struct bytes key =
+                    number_key(several_pages[r].keys - 100 + i, bytes + i * steps[s]);
+                keys[i] = backwards[KEYS - 1 - i] = (struct bloomfile_key){ key.data, key.size };
+                sum += bloomfile_contains(f, key.data, key.size);
+            }
+            assert_in_range(sum, 100, KEYS - 1);
+            assert_int_equal(bloomfile_contains_many(f, keys, KEYS, hits), sum);
+            assert_int_equal(bloomfile_contains_many(f, backwards, KEYS, again), sum);
+            for (size_t i = 0; i < KEYS; i++) {
+                assert_int_equal(hits[i], bloomfile_contains(f, keys[i].data, keys[i].size));
+                assert_int_equal(hits[i], again[KEYS - 1 - i]);
+            }
+        }
+        bloomfile_close(f);
+        free(image.data);
+    }
+    free(bytes);
 }
 
 /* Nothing is computed from a NULL, which UndefinedBehaviorSanitizer would tell. */

@@ -100,6 +100,16 @@ OF_ISA(contains_many)(const struct kernel_view *view, const uint64_t *digests, s
                : kernel_ring(view, digests, n, hits, OF_ISA_(bloomfile_block_has_many, ISA));
 }
 
+TARGET static size_t OF_ISA(contains_ready)(const struct kernel_view *view, const uint64_t *digests,
+                                            size_t n, bool *hits)
+{
+    const struct kernel_view copy = *view;
+    return copy.k <= PROBE_SLICES ? kernel_ring_stretch(&copy, digests, 0, n, 0, false, hits,
+                                                        OF_ISA_(bloomfile_block_has_few, ISA))
+                                  : kernel_ring_stretch(&copy, digests, 0, n, 0, false, hits,
+                                                        OF_ISA_(bloomfile_block_has_many, ISA));
+}
+
 #ifndef BLOOMFILE_NO_BUILD
 
 /* ---- adds to a part that only the caller touches */
@@ -477,6 +487,7 @@ const struct kernel OF_ISA_(kernel_blocked, ISA) = {
     .contains = OF_ISA(contains),
     .contains_few = OF_ISA(contains_few),
     .contains_many = OF_ISA(contains_many),
+    .contains_ready = OF_ISA(contains_ready),
     .contains_any = OF_ISA(contains_any),
     .contains_any_many = OF_ISA(contains_any_many),
     .expect = expect_blocks,

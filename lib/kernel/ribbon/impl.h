@@ -347,6 +347,7 @@ const struct kernel OF_ISA(kernel_ribbon) = {
     .density = KERNEL_LOCAL,
     .contains = OF_ISA(contains),
     .contains_many = OF_ISA(contains_many),
+    .contains_ready = OF_ISA(contains_many),
     .expect = expect_columns,
     .tally = kernel_tally_ribbon,
     .count = kernel_tally_ribbon,

@@ -30,15 +30,15 @@
 #define KERNEL_CLASSIC(its_name, its_contains, its_contains_many)                                  \
     {                                                                                              \
         .name = (its_name), .density = KERNEL_BITS, .contains = (its_contains),                    \
-        .contains_many = (its_contains_many), .expect = expect_classic,                            \
-        .tally = kernel_tally_classic, .count = kernel_tally_classic,                              \
+        .contains_many = (its_contains_many), .contains_ready = (its_contains_many),               \
+        .expect = expect_classic, .tally = kernel_tally_classic, .count = kernel_tally_classic,    \
         BUILDING_CLASSIC ADDING_CLASSIC                                                            \
     }
 #define KERNEL_COUNTING(its_name, its_contains, its_contains_many)                                 \
     {                                                                                              \
         .name = (its_name), .density = KERNEL_COUNTERS, .contains = (its_contains),                \
-        .contains_many = (its_contains_many), .expect = expect_counting,                           \
-        .tally = kernel_tally_counting, .count = kernel_tally_counting,                            \
+        .contains_many = (its_contains_many), .contains_ready = (its_contains_many),               \
+        .expect = expect_counting, .tally = kernel_tally_counting, .count = kernel_tally_counting, \
         BUILDING_COUNTING ADDING_COUNTING                                                          \
     }
 

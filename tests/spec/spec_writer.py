@@ -202,11 +202,15 @@ class File:
             self.fd = None
 
     def hold_writers(self, kind):
-        """Byte 0. If it is held already, as the other kind, it stays so if that fails."""
-        try:
-            lock(self.fd, F_OFD_SETLK, kind, WRITERS)
-        except (BlockingIOError, PermissionError):
-            raise Busy(f"{self.path}: is being sealed or in use") from None
+        """Byte 0. If it is held already, as the other kind, it stays so if that fails. To share it, for one second (L1)."""
+        end = time.monotonic() + (1 if kind == fcntl.F_RDLCK else 0)
+        while True:
+            try:
+                return lock(self.fd, F_OFD_SETLK, kind, WRITERS)
+            except (BlockingIOError, PermissionError):
+                if time.monotonic() >= end:
+                    raise Busy(f"{self.path}: is being sealed or in use") from None
+                time.sleep(0.001)
 
     def is_alone(self):
         return lock(self.fd, F_OFD_GETLK, fcntl.F_WRLCK, WRITERS) == fcntl.F_UNLCK

@@ -273,11 +273,9 @@ TARGET KERNEL_INLINE void OF_ISA(find_lacks)(uint8_t *block, unsigned k, uint64_
 
 #else
 
-TARGET KERNEL_INLINE unsigned OF_ISA(lacking)(const uint8_t *block, unsigned k, uint64_t digest,
-                                              uint64_t *bits)
+TARGET KERNEL_INLINE void OF_ISA(want)(unsigned k, uint64_t digest, uint64_t *bits)
 {
     uint64_t product = digest;
-    unsigned lacking = 0;
     memset(bits, 0, PROBE_BLOCK_BYTES);
     for (unsigned left = k; left > 0;) {
         const unsigned slices = left < PROBE_SLICES ? left : PROBE_SLICES;
@@ -288,6 +286,13 @@ TARGET KERNEL_INLINE unsigned OF_ISA(lacking)(const uint8_t *block, unsigned k, 
         }
         left -= slices;
     }
+}
+
+TARGET KERNEL_INLINE unsigned OF_ISA(lacking)(const uint8_t *block, unsigned k, uint64_t digest,
+                                              uint64_t *bits)
+{
+    unsigned lacking = 0;
+    OF_ISA(want)(k, digest, bits);
 #pragma GCC unroll 8
     for (unsigned w = 0; w < KERNEL_WORDS; w++) {
         bits[w] &= ~shared_load64(block + 8 * w);
@@ -403,33 +408,36 @@ TARGET KERNEL_INLINE int64_t OF_ISA(sum)(const int64_t *ones)
 }
 #endif
 
-/* Whether the key is new. */
-TARGET KERNEL_INLINE bool OF_ISA(set_block)(uint8_t *block, unsigned k, uint64_t digest,
+/* Whether the key is new. look: a look beforehand is worth its time, as it is without registers
+ * that hold a block. */
+TARGET KERNEL_INLINE bool OF_ISA(set_block)(uint8_t *block, unsigned k, uint64_t digest, bool look,
                                             OF_ISA(ones) * ones)
 {
 #ifdef WIDE
+    if (look && OF_ISA(has)(block, k, digest))
+        return false;
     const __m512i lacking = OF_ISA(lacking_block)(block, k, digest);
     if (_mm512_test_epi64_mask(lacking, lacking) == 0)
         return false;
     _mm512_store_si512((void *)block, _mm512_or_si512(_mm512_load_si512(block), lacking));
-#endif
 #ifdef PICKS
     *ones = _mm512_add_epi8(*ones, _mm512_popcnt_epi8(lacking));
 #else
     uint64_t bits[KERNEL_WORDS];
-#ifdef WIDE
     _mm512_storeu_si512(bits, lacking);
-#else
-    if (OF_ISA(lacking)(block, k, digest, bits) == 0)
-        return false;
-#endif
 #pragma GCC unroll 8
-    for (unsigned w = 0; w < KERNEL_WORDS; w++) {
-#ifndef WIDE
-        shared_set64_alone(block + 8 * w, bits[w]);
-#endif
+    for (unsigned w = 0; w < KERNEL_WORDS; w++)
         *ones += __builtin_popcountll(bits[w]);
-    }
+#endif
+#else
+    (void)look;
+    if (OF_ISA(has)(block, k, digest))
+        return false;
+    uint64_t bits[KERNEL_WORDS];
+    OF_ISA(want)(k, digest, bits);
+#pragma GCC unroll 8
+    for (unsigned w = 0; w < KERNEL_WORDS; w++)
+        *ones += __builtin_popcountll(shared_set64_alone(block + 8 * w, bits[w]));
 #endif
     return true;
 }
@@ -439,11 +447,7 @@ TARGET static unsigned OF_ISA(set_alone)(uint8_t *body, uint64_t blocks, unsigne
 {
     uint8_t *block = kernel_block_in(body, blocks, digest);
     OF_ISA(ones) ones = { 0 };
-#ifndef WIDE
-    if (OF_ISA(has)(block, k, digest))
-        return 0;
-#endif
-    return OF_ISA(set_block)(block, k, digest, &ones) ? (unsigned)OF_ISA(sum)(&ones) : 0;
+    return OF_ISA(set_block)(block, k, digest, false, &ones) ? (unsigned)OF_ISA(sum)(&ones) : 0;
 }
 
 TARGET static void OF_ISA(add_alone)(uint8_t *body, uint64_t blocks, unsigned k,
@@ -465,8 +469,7 @@ TARGET static void OF_ISA(add_alone)(uint8_t *body, uint64_t blocks, unsigned k,
             if (i + KERNEL_RING < n)
                 kernel_request(&view, digests[i + KERNEL_RING]);
             uint8_t *block = kernel_block_in(body, blocks, digests[i]);
-            const bool is_new = !(look && OF_ISA(has)(block, k, digests[i])) &&
-                                OF_ISA(set_block)(block, k, digests[i], &ones);
+            const bool is_new = OF_ISA(set_block)(block, k, digests[i], look, &ones);
             repeated |= !is_new;
             keys += is_new;
             if (was_new != NULL)

@@ -3,6 +3,7 @@
 #include "live/adding.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "format/layout.h"
 #include "live/capacity.h"
@@ -118,12 +119,26 @@ int adding(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new
                               : add_in_parts(f, digests, n, was_new, done);
 }
 
+static uint64_t nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Other writers wait for a second at most, and a slow disk may take that long for a hundred pages.
+ * So no stretch is a turn after one that was slow, and the first one is not. */
 void adding_next_turn(bloomfile_filter *f, size_t left)
 {
     struct session *s = f->live->session;
+    const uint64_t now = nanoseconds();
     if (s->turn)
         protocol_unlock_turn(f);
-    s->turn = left >= ADDING_TURN_LEAST && atomic_load(&s->joined) && protocol_lock_turn(f);
+    if (s->stretch > 0)
+        s->fast = now - s->began < s->stretch * ADDING_FAST;
+    s->stretch = left < ADDING_TURN_LEAST ? 0 : left < ADDING_TURN ? left : ADDING_TURN;
+    s->began = now;
+    s->turn = s->stretch > 0 && s->fast && atomic_load(&s->joined) && protocol_lock_turn(f);
 }
 
 int adding_late(bloomfile_filter *f, const uint64_t *digests, size_t n)

@@ -10,6 +10,7 @@
 #define ADDING_MOST       1024 /* digests at once: between two checks of the file's state */
 #define ADDING_TURN       8192 /* digests between two moments in which another writer may join */
 #define ADDING_TURN_LEAST 64   /* digests that are worth the locks of a turn */
+#define ADDING_FAST       4000 /* nanoseconds a digest: no page of these came from a disk */
 #define ADDING_SUCCEEDED                                                                           \
     INT32_MIN /* no error of the interface: the layer has a successor, and does not accept more    \
                  keys */

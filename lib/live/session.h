@@ -31,6 +31,9 @@ struct session {
     atomic_bool has_room;  /* there was room for keys when they were last counted */
     bool alone;            /* one thread adds at a time: it owns the first shard */
     bool turn;             /* protocol_lock_turn() holds LOCK_WRITERS exclusively */
+    bool fast;             /* the last stretch of adds did not wait for a disk */
+    size_t stretch;        /* digests of the present stretch; 0: there is none */
+    uint64_t began;        /* the stretch, in nanoseconds of the monotonic clock */
     void *sole;            /* protocol_lock_sole(); NULL: LOCK_WRITERS is shared, or not held */
     pthread_mutex_t syncs; /* held to join, to sync and to commit */
     /* the highest that were read or written; ones: of records whose counts are complete */

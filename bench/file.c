@@ -353,14 +353,116 @@ static void scale(void)
     crew_memory_free(figures, sizeof *figures);
 }
 
+/* ---- fresh: building in a new process, whose memory has no pages yet, and again in the same one
+ */
+
+#define FRESH_KEYS 10000000u
+#define FRESH_BITS (FRESH_KEYS / 512 * 10 * 512)
+#define HUGE_PAGE  ((size_t)2 << 20)
+
+struct pair {
+    double first, again; /* ns a key */
+};
+
+static bloomfile_digest *fresh_digests;
+static struct pair *pair; /* of the process that runs */
+
+static void build_fresh(void)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    struct bloomfile_destination to = bloomfile_to_memory();
+    bloomfile_builder *builder;
+    params.bits = FRESH_BITS;
+    params.capacity = FRESH_KEYS;
+    bench_check(bloomfile_builder_new(&builder, &params), "start a filter");
+    for (size_t i = 0, n; i < FRESH_KEYS; i += n) {
+        n = FRESH_KEYS - i < 4096 ? FRESH_KEYS - i : 4096;
+        bench_check(bloomfile_builder_add_digests(builder, fresh_digests + i, n), "add keys");
+    }
+    bench_check(bloomfile_builder_write(builder, &to), "create a filter");
+    bloomfile_builder_free(builder);
+    bloomfile_free(to.memory);
+}
+
+/* Writes a byte to each page of as much memory as the digests take. */
+static void touch_memory(int advice)
+{
+    const size_t size = FRESH_KEYS * sizeof(bloomfile_digest), all = size + HUGE_PAGE;
+    uint8_t *wide = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (wide == MAP_FAILED)
+        bench_fail(errno, "allocate memory");
+    uint8_t *bytes = wide + -(uintptr_t)wide % HUGE_PAGE;
+    madvise(bytes, size, advice); /* best effort */
+    for (size_t at = 0; at < size; at += 4096)
+        *(volatile uint8_t *)(bytes + at) = 1;
+    bench_call(munmap(wide, all), "release memory");
+}
+
+static void touch_huge(void)
+{
+    touch_memory(MADV_HUGEPAGE);
+}
+
+static void touch_small(void)
+{
+    touch_memory(MADV_NOHUGEPAGE);
+}
+
+static const struct {
+    const char *name;
+    void (*once)(void);
+} fresh_ways[] = {
+    { "building in memory", build_fresh },
+    { "8 bytes a key, huge pages", touch_huge },
+    { "8 bytes a key, pages of 4 KiB", touch_small },
+};
+
+#define FRESH_WAYS (sizeof fresh_ways / sizeof fresh_ways[0])
+
+static void run_twice(void *context, unsigned worker)
+{
+    (void)worker;
+    void (*const once)(void) = fresh_ways[*(const size_t *)context].once;
+    double *const figures[] = { &pair->first, &pair->again };
+    for (unsigned i = 0; i < 2; i++) {
+        const double start = bench_processor_seconds();
+        once();
+        *figures[i] = (bench_processor_seconds() - start) / FRESH_KEYS * 1e9;
+    }
+}
+
+static void measure_fresh(size_t way, double *figures)
+{
+    crew_run(&(struct crew){ 1, true, NULL, run_twice, NULL, &way });
+    figures[0] = pair->first;
+    figures[1] = pair->again;
+}
+
+static void fresh(void)
+{
+    pair = crew_memory(sizeof *pair);
+    fresh_digests = bench_memory(malloc(FRESH_KEYS * sizeof *fresh_digests));
+    bench_digests(0, 0, fresh_digests, FRESH_KEYS);
+    struct turns t = turns_take(FRESH_WAYS, 2, turns, measure_fresh);
+    table_start("processor time of %u keys, ns a key|>new process|>again in it|>ratio", FRESH_KEYS);
+    for (size_t i = 0; i < FRESH_WAYS; i++) {
+        const double first = turns_median(&t, i, 0), again = turns_median(&t, i, 1);
+        table_row("%s|%.2f|%.2f|%.2f", fresh_ways[i].name, first, again, first / again);
+    }
+    table_end();
+    free(t.values);
+    free(fresh_digests);
+    crew_memory_free(pair, sizeof *pair);
+}
+
 /* ---- all */
 
 static uint64_t chosen;
-static const char *const names[] = { "verify", "open", "scale", NULL };
+static const char *const names[] = { "verify", "open", "scale", "fresh", NULL };
 
 static void run(void)
 {
-    static void (*const cases[])(void) = { verify, open_and_close, scale };
+    static void (*const cases[])(void) = { verify, open_and_close, scale, fresh };
     if (chosen == 0)
         bench_fail(0, "run without --case");
     cases[chosen - 1]();
@@ -374,11 +476,11 @@ static uint64_t room(void)
 
 const struct benchmark benchmark = {
     .what = "verify: checksums of a filter. open: opening and closing it. scale: 5 * 10^9 keys into 4 GiB, with\n"
-            "8 bytes a key on the disk.\n",
+            "8 bytes a key on the disk. fresh: building in a new process, and again in it.\n",
     .options = {
         OPTION_WORD("case", &chosen, names, "what is measured"),
         OPTION_NUMBER("mib", &mebibytes, 1024, 0, 1, 65536, "MiB of a filter: verify, open"),
-        OPTION_NUMBER("turns", &turns, 9, 0, 1, 1000, "turns: verify"),
+        OPTION_NUMBER("turns", &turns, 9, 0, 1, 1000, "turns: verify, fresh"),
         OPTION_NUMBER("keys", &keys, KEYS, 0, 1, 1000000000000, "keys: scale"),
         OPTION_NUMBER("memory", &memory, 4096, 0, 1, UINT64_MAX >> 20, "MiB of memory: scale"),
         OPTION_NUMBER("threads", &threads, 2, 0, 1, 64, "threads: scale"),

@@ -3,6 +3,7 @@
  * missing part does not open. */
 #include "handle/closing.h"
 #include "handle/operations.h"
+#include "live/adding.h"
 #include "live/capacity.h"
 #include "live/file_change.h"
 #include "live/flush.h"
@@ -82,6 +83,11 @@ bool session_count(struct session *s, const struct kernel_change *change)
 void capacity_renew(const bloomfile_filter *f)
 {
     (void)f;
+}
+
+void adding_next_turn(bloomfile_filter *f, size_t left)
+{
+    (void)f, (void)left;
 }
 
 uint64_t capacity_limit(const struct header *h, unsigned flags)

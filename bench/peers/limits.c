@@ -127,24 +127,29 @@ static size_t read_words(const void *filter, const struct keyset *keys)
     return (size_t)sum;
 }
 
-/* How many of the keys have one `ahead` of them. */
-static size_t with_one_ahead(const struct area *a, const struct keyset *keys)
+/* A batch, of which no line is known before. Returns what depends on all that is read. */
+static uint64_t read_batch(const struct area *a, const uint64_t *digests, size_t n)
 {
-    return keys->count > a->ahead ? keys->count - a->ahead : 0;
+    const size_t ahead = a->ahead < n ? a->ahead : n;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < ahead; i++)
+        __builtin_prefetch(line_of(a, digests[i]));
+    for (size_t i = 0; i < n - ahead; i++) {
+        __builtin_prefetch(line_of(a, digests[i + ahead]));
+        sum += *line_of(a, digests[i]);
+    }
+    for (size_t i = n - ahead; i < n; i++)
+        sum += *line_of(a, digests[i]);
+    return sum;
 }
 
 static size_t read_ahead(const void *filter, const struct keyset *keys)
 {
-    const struct area *a = filter;
-    const uint64_t *digests = keys->digests;
-    const size_t end = with_one_ahead(a, keys), ahead = a->ahead;
     uint64_t sum = 0;
-    for (size_t i = 0; i < end; i++) {
-        __builtin_prefetch(line_of(a, digests[i + ahead]));
-        sum += *line_of(a, digests[i]);
+    for (size_t i = 0, n; i < keys->count; i += n) {
+        n = keys->count - i < keys->batch ? keys->count - i : keys->batch;
+        sum += read_batch(filter, keys->digests + i, n);
     }
-    for (size_t i = end; i < keys->count; i++)
-        sum += *line_of(a, digests[i]);
     return (size_t)sum;
 }
 
@@ -163,7 +168,7 @@ static void change_ahead(void *filter, const struct keyset *keys)
 {
     const struct area *a = filter;
     const uint64_t *digests = keys->digests;
-    const size_t end = with_one_ahead(a, keys), ahead = a->ahead;
+    const size_t ahead = a->ahead, end = keys->count > ahead ? keys->count - ahead : 0;
     for (size_t i = 0; i < end; i++) {
         __builtin_prefetch(line_of(a, digests[i + ahead]), 1);
         change(a, digests[i]);

@@ -166,6 +166,18 @@ class Answers(QueryTest):
         self.create("-q", stdin=lines(*keys), name="filter")
         self.assertEqual(self.query("filter", stdin=lines(*keys, b"", b"short")), keys)
 
+    def test_lines_of_any_length_are_moved_whole(self):
+        """To the front of each file, behind an absent line."""
+        numbers = random.Random(1)
+        sizes = [1, 31, 32, 33, 40, 63, 64, 65, 70, 95, 96, 97, 128, 200, 255, 256, 257, 300, 5000]
+        present = [numbers.randbytes(size).hex().encode()[:size] for size in sizes]
+        self.write("filter", file_form("classic", 8000, 9, present))
+        for absent in 1, 2, 15, 30, 31, 32, 63, 500:
+            for key in present:
+                self.write(f"keys{len(key)}", lines(b"-" * absent, key))
+            names = [f"keys{size}" for size in sizes]
+            self.assertEqual(self.output("bfquery", "-j1", "filter", *names), lines(*present))
+
     def test_null(self):
         keys = [b"a\nb", b"", b"c"]
         self.write("filter", file_form("classic", 8000, 9, keys))

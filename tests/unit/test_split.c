@@ -49,12 +49,15 @@ static void check_finder(scan_find *find, const uint8_t *bytes, size_t size, uin
                          size_t max)
 {
     static struct bloomfile_key found[MOST];
-    size_t n = find(bytes, bytes + size, mark, found, max), there = 0;
+    size_t n = find(bytes, bytes + size, mark, found, max), there = 0, start = 0;
     for (size_t i = 0; i < size / SCAN_BLOCK * SCAN_BLOCK; i++) {
         if (bytes[i] != mark)
             continue;
-        if (there < n)
-            assert_ptr_equal(found[there].data, bytes + i);
+        if (there < n) {
+            assert_ptr_equal(found[there].data, bytes + start);
+            assert_int_equal(found[there].size, i - start);
+        }
+        start = i + 1;
         there++;
     }
     assert_true(n <= max);

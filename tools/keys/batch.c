@@ -2,6 +2,7 @@
  * A piece of the input, with an array each for its keys and their answers. */
 #include "keys/batch.h"
 #include "cli/cli.h"
+#include "format/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,8 +42,11 @@ static size_t split_more(struct batch *b, bool has_lines)
 
 void batch_hash(const struct batch *b, uint64_t seed, bloomfile_digest *digests)
 {
-    for (size_t i = 0; i < b->count; i++)
-        digests[i] = bloomfile_hash(seed, b->keys[i].data, b->keys[i].size);
+    /* Inlined, and with constants that depend on no seed. */
+    for (size_t i = 0; seed == 0 && i < b->count; i++)
+        digests[i] = hash_key(0, b->keys[i].data, b->keys[i].size);
+    for (size_t i = 0; seed != 0 && i < b->count; i++)
+        digests[i] = hash_key(seed, b->keys[i].data, b->keys[i].size);
 }
 
 void batch_split(struct batch *b, struct keys *input, uint64_t seed)
@@ -112,6 +116,25 @@ static bool goes_on(const struct batch *b, size_t i)
     return b->lines == NULL || end_of(b, i - 1) == start_of(b, i);
 }
 
+enum {
+    STEP = 32
+};
+
+/* As memmove(), for a line that goes to lower addresses: most lines take two steps. The last step
+ * repeats some bytes. */
+static void move_down(uint8_t *to, const uint8_t *from, size_t size)
+{
+    if (size < STEP || from - to < STEP || size > 8 * STEP) {
+        memmove(to, from, size);
+        return;
+    }
+    const uint8_t *last = from + size - STEP;
+    uint8_t *last_to = to + size - STEP;
+    for (; from < last; from += STEP, to += STEP)
+        memcpy(to, from, STEP);
+    memcpy(last_to, last, STEP);
+}
+
 /* Those for which `chosen` is so, to `front`. Returns their size. */
 static size_t move_lines(const struct batch *b, size_t first, size_t last, bool chosen,
                          uint8_t *front)
@@ -125,7 +148,7 @@ static size_t move_lines(const struct batch *b, size_t first, size_t last, bool 
         const uint8_t *from = start_of(b, i);
         size_t size = (size_t)(end_of(b, next - 1) - from);
         if (to != from)
-            memmove(to, from, size);
+            move_down(to, from, size);
         to += size;
     }
     return (size_t)(to - front);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The search for line ends and field delimiters, by SSE2, AVX2 and BMI2, or by memchr(). */
+ * The search for line ends and field delimiters, by SSE2, AVX2 and BMI2, or by memchr().
+ */
 #include "keys/scan.h"
 
 #include <string.h>
@@ -69,20 +70,33 @@ AVX2 ALWAYS_INLINE uint64_t matches_avx2(const uint8_t *block, uint8_t wanted)
     return found;
 }
 
+/* The key from `start` to the first match in a block. Returns where the next key begins. */
+ALWAYS_INLINE const uint8_t *key_before(struct bloomfile_key *key, const uint8_t *start,
+                                        const uint8_t *block, uint64_t matches)
+{
+    const uint8_t *found = block + __builtin_ctzll(matches | 1ULL << (SCAN_BLOCK - 1));
+    *key = (struct bloomfile_key){ start, (size_t)(found - start) };
+    return found + 1;
+}
+
 /* A processor cannot predict which bytes match, so no branch depends on it until a block has more
  * than AT_ONCE matches. */
 ALWAYS_INLINE size_t find_by(uint64_t (*matches_in)(const uint8_t *, uint8_t), const uint8_t *at,
                              const uint8_t *end, uint8_t wanted, struct bloomfile_key *keys,
                              size_t max)
 {
+    const uint8_t *start = at;
     size_t n = 0;
     for (; end - at >= SCAN_BLOCK && max - n >= AT_ONCE; at += SCAN_BLOCK) {
-        uint64_t matches = matches_in(at, wanted);
-        size_t last = n + (size_t)__builtin_popcountll(matches);
+        const uint64_t all = matches_in(at, wanted);
+        const size_t last = n + (size_t)__builtin_popcountll(all);
+        const uint8_t *next = start;
+        uint64_t matches = all;
         for (unsigned i = 0; i < AT_ONCE; i++, matches &= matches - 1)
-            keys[n + i].data = at + __builtin_ctzll(matches | 1ULL << (SCAN_BLOCK - 1));
+            next = key_before(&keys[n + i], next, at, matches);
         for (size_t i = n + AT_ONCE; matches != 0 && i < max; i++, matches &= matches - 1)
-            keys[i].data = at + __builtin_ctzll(matches);
+            next = key_before(&keys[i], next, at, matches);
+        start = all != 0 ? at + SCAN_BLOCK - __builtin_clzll(all) : start;
         n = last < max ? last : max;
     }
     return n;

@@ -20,13 +20,12 @@ static struct bloomfile_key key_between(const uint8_t *start, const uint8_t *end
 static size_t split_blocks(struct split *s, struct bloomfile_key *keys, size_t max, bool crlf)
 {
     const size_t n = scan_finder()(s->at, s->end, s->end_byte, keys, max);
-    const uint8_t *at = s->at;
-    for (size_t i = 0; i < n; i++) {
-        const uint8_t *found = keys[i].data;
-        keys[i] = key_between(at, found, crlf);
-        at = found + 1;
+    if (n > 0)
+        s->at = (const uint8_t *)keys[n - 1].data + keys[n - 1].size + 1;
+    for (size_t i = 0; crlf && i < n; i++) {
+        const uint8_t *start = keys[i].data;
+        keys[i] = key_between(start, start + keys[i].size, true);
     }
-    s->at = at;
     return n;
 }
 

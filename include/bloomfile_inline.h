@@ -29,9 +29,9 @@
  * Without it the cache misses of two small batches do not overlap: batches of 32 in a filter of 125
  * MB take 11 ns a key, and 6 with it. It never changes an answer, and works with every layout.
  *
- * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native), a lookup in a filter that fits
- * in a cache takes half to three quarters of bloomfile_contains_digest(), and in larger filters
- * more cache misses overlap; bench/results/peers-sizes.md has figures. Code for AVX2 gains little
+ * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native; best with VBMI and BITALG too), a
+ * lookup in a filter that fits in a cache takes half to nine tenths of bloomfile_contains_digest(),
+ * and in larger filters more cache misses overlap; bench/results/peers-sizes.md has figures. Code for AVX2 gains little
  * where the library can use AVX-512. Compiled for a processor without AVX2 (or NEON), as
  * distributions do, all lookups are the library's, which picks its code when it runs: then a pin
  * costs nothing and gains nothing. So is a batch of more than 64 digests.

@@ -106,6 +106,15 @@ static inline void shared_order(void)
  * does not matter in which pieces the hardware loads them. */
 #define SHARED_WIDE_LOADS __attribute__((no_sanitize("thread")))
 
+/* shared_load32() and a comparison. Compilers make one instruction of a plain load and a
+ * comparison, but two of an atomic load; the lookups that call this are short of room for
+ * instructions. */
+SHARED_WIDE_LOADS static inline bool shared_is32(const void *aligned, uint32_t value)
+{
+    typedef uint32_t __attribute__((may_alias)) word;
+    return *(const word *)aligned == BYTES_SWAP32(value);
+}
+
 /* Changes *p from *seen to `to`. If *p differs by now, stores it in *seen. */
 static inline bool shared_change8(uint8_t *p, uint8_t *seen, uint8_t to)
 {

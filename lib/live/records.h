@@ -29,8 +29,8 @@ static inline bool live_in_doubt(const bloomfile_filter *f)
     shared_order();
     if (guard_distrusted(f->guard))
         return true;
-    if (shared_load32(f->state[0]) != BLOOMFILE_STATE_POISONED &&
-        shared_load32(f->state[1]) != BLOOMFILE_STATE_POISONED)
+    if (!shared_is32(f->state[0], BLOOMFILE_STATE_POISONED) &&
+        !shared_is32(f->state[1], BLOOMFILE_STATE_POISONED))
         return false;
     /* For good: the page may be read anew from disk. */
     guard_distrust(f->guard, BLOOMFILE_EPOISONED);

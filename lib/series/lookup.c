@@ -79,18 +79,21 @@ static bool is_flat(const bloomfile_filter *f)
 }
 
 /* Whether a "no" of that loop stands: as live_in_doubt() has it for one layer. */
-static bool is_sure(const bloomfile_filter *f, const struct layers *l)
+static bool is_sure_live(const bloomfile_filter *f, const struct layers *l)
 {
     const uint8_t *const *header = l->headers, *const *end = header + l->count;
-    if (!f->series->live)
-        return true;
     shared_order();
     do {
-        if (shared_load32(header_state(*header, 0)) == BLOOMFILE_STATE_POISONED ||
-            shared_load32(header_state(*header, 1)) == BLOOMFILE_STATE_POISONED)
+        if (shared_is32(header_state(*header, 0), BLOOMFILE_STATE_POISONED) ||
+            shared_is32(header_state(*header, 1), BLOOMFILE_STATE_POISONED))
             return false;
     } while (++header != end);
     return is_flat(f);
+}
+
+static bool is_sure(const bloomfile_filter *f, const struct layers *l)
+{
+    return !f->series->live || is_sure_live(f, l);
 }
 
 /* The bits of all layers first: the processor fetches their lines side by side. */
@@ -273,8 +276,10 @@ static bool growing_contains(const struct kernel_view *view, uint64_t digest)
 {
     const bloomfile_filter *f = handle_of_view(view);
     const struct layers *l = layers_now(f);
-    return f->kernel->contains_any(l->views, l->count, digest) ||
-           ((!is_sure(f, l) || header_has_successor(l->headers[0])) && series_contains(f, digest));
+    if (f->kernel->contains_any(l->views, l->count, digest))
+        return true;
+    const bool sure = is_sure_live(f, l) && !header_has_successor(l->headers[0]);
+    return !sure && series_contains(f, digest);
 }
 
 static size_t flat_contains_many(const struct kernel_view *view, const uint64_t *digests, size_t n,

@@ -111,6 +111,7 @@ class StateAfterBits(Litmus):
 
     initial = {"bits": 1, "state": 1}
     code = (("live_in_doubt", "shared_order()", "guard_distrusted("),
+            ("is_sure_live", "shared_order()", "header_state(", "is_flat("),
             ("bloomfile_pinned_absent_", "__atomic_thread_fence(__ATOMIC_SEQ_CST)"))
     weakened = ("order before the state",)
 
@@ -132,7 +133,8 @@ class LateAdd(Litmus):
     """series/lookup.c, S10: the adder sees the successor, or who made it sees the key."""
 
     initial = {"bits": 0, "successor": 0}
-    code = (("live_succeeded", "shared_order()", "header_has_successor("),)
+    code = (("live_succeeded", "shared_order()", "header_has_successor("),
+            ("growing_contains", "contains_any(", "is_sure_live(", "header_has_successor("))
     weakened = ("order before the look",)
 
     def first(self):
@@ -219,7 +221,7 @@ class GoodAndBad(Litmus):
     """image/guard.c: two find one page good and bad at once; it is bad, and the doubts are not too few."""
 
     initial = {"good": 0, "bad": 0, "doubts": 1}
-    code = (("change_bit", "atomic_fetch_or(", "atomic_fetch_and("),)
+    code = (("change_bits", "atomic_fetch_or(", "atomic_fetch_and("),)
     weakened = ("good is set", "good is cleared")  # those order what is known to be bad, too
 
     def first(self):

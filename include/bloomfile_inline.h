@@ -31,10 +31,10 @@
  *
  * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native; best with VBMI and BITALG too), a
  * lookup in a filter that fits in a cache takes half to nine tenths of bloomfile_contains_digest(),
- * and in larger filters more cache misses overlap; bench/results/peers-sizes.md has figures. Code for AVX2 gains little
- * where the library can use AVX-512. Compiled for a processor without AVX2 (or NEON), as
- * distributions do, all lookups are the library's, which picks its code when it runs: then a pin
- * costs nothing and gains nothing. So is a batch of more than 64 digests.
+ * and in larger filters more cache misses overlap; bench/results/peers-sizes.md has figures. Code
+ * for AVX2 gains little where the library can use AVX-512. Compiled for a processor without AVX2
+ * (or NEON), as distributions do, all lookups are the library's, which picks its code when it runs:
+ * then a pin costs nothing and gains nothing. So is a batch of more than 64 digests.
  *
  * A pin that is initialised but not filled, because bloomfile_open() or bloomfile_pin() failed,
  * answers "maybe".

@@ -120,11 +120,11 @@ enum {
     STEP = 32
 };
 
-/* As memmove(), for a line that goes to lower addresses: most lines take two steps. The last step
- * repeats some bytes. */
+/* As memmove(), for a line that goes to lower addresses or to another buffer: most lines take two
+ * steps. The last step repeats some bytes. */
 static void move_down(uint8_t *to, const uint8_t *from, size_t size)
 {
-    if (size < STEP || from - to < STEP || size > 8 * STEP) {
+    if (size < STEP || (uintptr_t)from - (uintptr_t)to < STEP || size > 8 * STEP) {
         memmove(to, from, size);
         return;
     }

@@ -3,9 +3,12 @@
 #include "support.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* Releases both. */
 static void assert_same(struct bytes a, struct bytes b)
@@ -328,6 +331,34 @@ TEST(a_reset_ends_the_error_of_an_add)
     assert_error(bloomfile_builder_count(b, &count), 0);
     assert_int_equal(count, 1);
     bloomfile_builder_free(b);
+}
+
+/* ---- written in large pieces, by one thread and by two */
+
+TEST(parts_that_are_gathered_come_to_their_places)
+{
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        const uint64_t blocks = (threads == 1 ? 9 << 14 : 65 << 14) + 5;
+        bloomfile_builder *b = new_builder((struct bloomfile_params){
+            .bits = 512 * blocks, .hashes = 6, .capacity = 1000000, .threads = threads });
+        struct bloomfile_destination to = bloomfile_to_path("large", 0),
+                                     other = bloomfile_to_memory();
+        bloomfile_filter *f, *g;
+        size_t size, other_size;
+        add_numbers(b, 0, 300000);
+        assert_error(bloomfile_builder_write(b, &to), 0);
+        assert_error(bloomfile_builder_write(b, &other), 0);
+        assert_error(bloomfile_open(&f, "large", BLOOMFILE_OPEN_VERIFY_FULL), 0);
+        assert_error(open_from(&g, bloomfile_from_memory(other.memory, other.size), 0), 0);
+        const void *body = bloomfile_body(f, &size), *expected = bloomfile_body(g, &other_size);
+        assert_int_equal(size, other_size);
+        assert_true(memcmp(body, expected, size) == 0);
+        bloomfile_close(f);
+        bloomfile_close(g);
+        bloomfile_free(other.memory);
+        bloomfile_builder_free(b);
+        assert_int_equal(unlink("large"), 0);
+    }
 }
 
 int main(void)

@@ -67,8 +67,9 @@ struct bloomfile_pinned {
         ignored_; /* bloomfile_block_ignored() of a sealed file whose hashes_ are few; else 0 */
     uint64_t blocks_;
     uint32_t hashes_;
-    uint32_t poisoned_; /* a state, if the file is poisoned */
-    uint64_t more_room_[8];
+    uint32_t poisoned_;     /* a state, if the file is poisoned */
+    uint64_t live_ignored_; /* the same of a live file */
+    uint64_t more_room_[7];
 } __attribute__((aligned(64)));
 
 static const uint64_t bloomfile_pinned_unfilled_ __attribute__((unused)) = 1;
@@ -122,11 +123,12 @@ static inline size_t bloomfile_pinned_ask_many_(const struct bloomfile_pinned *p
 
 static inline __attribute__((always_inline)) bool
 bloomfile_pinned_has_few_(const struct bloomfile_pinned *pin, const uint8_t *block,
-                          bloomfile_digest digest)
+                          uint64_t ignored, bloomfile_digest digest)
 {
 #if defined BLOOMFILE_BLOCK_VBMI
-    return bloomfile_block_has_all_vbmi(block, pin->ignored_, digest);
+    return bloomfile_block_has_all_vbmi(block, ignored, digest);
 #elif defined BLOOMFILE_BLOCK_BEST
+    (void)ignored;
     return BLOOMFILE_BLOCK_BEST(bloomfile_block_has_few)(block, pin->hashes_, digest);
 #endif
 }
@@ -165,8 +167,9 @@ static inline bool bloomfile_pinned_contains_digest(const struct bloomfile_pinne
         return bloomfile_pinned_ask_(pin, digest);
     const uint8_t *block = bloomfile_block_of(pin->body_, pin->blocks_, digest);
     if (__builtin_expect(pin->ignored_ != 0, 1))
-        return bloomfile_pinned_has_few_(pin, block, digest);
-    if (bloomfile_block_has(block, pin->hashes_, digest))
+        return bloomfile_pinned_has_few_(pin, block, pin->ignored_, digest);
+    if (pin->live_ignored_ ? bloomfile_pinned_has_few_(pin, block, pin->live_ignored_, digest)
+                           : bloomfile_block_has(block, pin->hashes_, digest))
         return true;
     return !bloomfile_pinned_absent_(pin) && bloomfile_contains_digest(pin->filter_, digest);
 }

@@ -355,8 +355,8 @@ int bloomfile_pin(const bloomfile_filter *f, struct bloomfile_pinned *pin)
     if (can_inline(f)) {
         p.blocks_ = f->view.units;
         p.hashes_ = f->view.k;
-        if (f->live == NULL && f->view.k <= BLOOMFILE_BLOCK_SLICES)
-            p.ignored_ = f->view.ignored;
+        if (f->view.k <= BLOOMFILE_BLOCK_SLICES)
+            *(f->live == NULL ? &p.ignored_ : &p.live_ignored_) = f->view.ignored;
         p.doubts_ = (const void *)(uintptr_t)&f->guard_storage.doubts; /* atomic, as ours */
     }
     p.body_ = f->view.body;

@@ -16,6 +16,12 @@ static bool live_contains(const struct kernel_view *view, uint64_t digest)
     return f->kernel->contains(view, digest) || live_in_doubt(f);
 }
 
+static bool live_contains_few(const struct kernel_view *view, uint64_t digest)
+{
+    const bloomfile_filter *f = handle_of_view(view);
+    return f->kernel->contains_few(view, digest) || live_in_doubt(f);
+}
+
 static size_t live_contains_many(const struct kernel_view *view, const uint64_t *digests, size_t n,
                                  bool *hits)
 {
@@ -227,7 +233,7 @@ void lookup_start_image(bloomfile_filter *f, bool named)
     const bool layer = header_is_layer(&f->header), slice = header_is_slice(&f->header);
     lookup_sealed(f);
     if (f->live != NULL && !layer)
-        f->contains = live_contains;
+        f->contains = f->contains == f->kernel->contains_few ? live_contains_few : live_contains;
     if (f->live != NULL)
         f->contains_many = live_contains_many;
     if (layer || slice)

@@ -121,15 +121,18 @@ static inline size_t bloomfile_pinned_ask_many_(const struct bloomfile_pinned *p
     return n;
 }
 
-static inline __attribute__((always_inline)) bool
-bloomfile_pinned_has_few_(const struct bloomfile_pinned *pin, const uint8_t *block,
-                          uint64_t ignored, bloomfile_digest digest)
+/* Of a pin whose hashes_ are few. */
+static inline __attribute__((always_inline)) bool bloomfile_pinned_has_few_(const uint8_t *block,
+                                                                            uint64_t ignored,
+                                                                            uint32_t hashes,
+                                                                            bloomfile_digest digest)
 {
 #if defined BLOOMFILE_BLOCK_VBMI
+    (void)hashes;
     return bloomfile_block_has_all_vbmi(block, ignored, digest);
 #elif defined BLOOMFILE_BLOCK_BEST
     (void)ignored;
-    return BLOOMFILE_BLOCK_BEST(bloomfile_block_has_few)(block, pin->hashes_, digest);
+    return BLOOMFILE_BLOCK_BEST(bloomfile_block_has_few)(block, hashes, digest);
 #endif
 }
 
@@ -167,9 +170,10 @@ static inline bool bloomfile_pinned_contains_digest(const struct bloomfile_pinne
         return bloomfile_pinned_ask_(pin, digest);
     const uint8_t *block = bloomfile_block_of(pin->body_, pin->blocks_, digest);
     if (__builtin_expect(pin->ignored_ != 0, 1))
-        return bloomfile_pinned_has_few_(pin, block, pin->ignored_, digest);
-    if (pin->live_ignored_ ? bloomfile_pinned_has_few_(pin, block, pin->live_ignored_, digest)
-                           : bloomfile_block_has(block, pin->hashes_, digest))
+        return bloomfile_pinned_has_few_(block, pin->ignored_, pin->hashes_, digest);
+    if (pin->live_ignored_
+            ? bloomfile_pinned_has_few_(block, pin->live_ignored_, pin->hashes_, digest)
+            : bloomfile_block_has(block, pin->hashes_, digest))
         return true;
     return !bloomfile_pinned_absent_(pin) && bloomfile_contains_digest(pin->filter_, digest);
 }

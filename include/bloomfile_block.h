@@ -156,12 +156,8 @@ bloomfile_block_has_few_vbmi(const uint8_t *at, unsigned k, uint64_t digest)
     return bloomfile_block_has_all_vbmi(at, bloomfile_block_ignored(k), digest);
 }
 
-/* Two products take as long as in the code for AVX-512 alone, or longer. */
-BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE bool
-bloomfile_block_has_many_vbmi(const uint8_t *at, unsigned k, uint64_t digest)
-{
-    return bloomfile_block_has_many_avx512(at, k, digest);
-}
+/* Two products take as long as with AVX-512 alone, or longer. */
+#define bloomfile_block_has_many_vbmi bloomfile_block_has_many_avx512
 
 #endif
 

@@ -26,7 +26,8 @@
 _Static_assert(sizeof(struct bloomfile_pinned) == 128, "a pin has two cache lines");
 _Static_assert(_Alignof(struct bloomfile_pinned) == 64, "a pin begins a cache line");
 #if UINTPTR_MAX == UINT64_MAX
-_Static_assert(offsetof(struct bloomfile_pinned, live_ignored_) == 64, "a lookup reads one of them");
+_Static_assert(offsetof(struct bloomfile_pinned, live_ignored_) == 64,
+               "a lookup reads one of them");
 _Static_assert(sizeof(struct bloomfile_view) == 64, "view");
 _Static_assert(sizeof(struct bloomfile_fault) == 64, "fault");
 _Static_assert(sizeof(struct bloomfile_fold_choice) == 64, "fold_choice");

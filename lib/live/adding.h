@@ -3,6 +3,7 @@
 #ifndef BLOOMFILE_LIVE_ADDING_H
 #define BLOOMFILE_LIVE_ADDING_H
 
+#include "format/layout.h"
 #include "live/capacity.h"
 #include "live/handle.h"
 #include "live/records.h"
@@ -30,7 +31,9 @@ static inline void adding_start(bloomfile_filter *f, unsigned flags)
 {
     struct live *l = f->live;
     l->alone = (flags & BLOOMFILE_OPEN_SOLE_ADDER) != 0;
-    l->session->alone = (flags & (BLOOMFILE_OPEN_SOLE_ADDER | BLOOMFILE_OPEN_ONE_THREAD)) != 0;
+    /* Another thread may remove keys meanwhile, and counts them too. */
+    l->session->alone = (flags & (BLOOMFILE_OPEN_SOLE_ADDER | BLOOMFILE_OPEN_ONE_THREAD)) != 0 &&
+                        !layout_of(f->header.layout)->counts;
     l->turns = (flags & BLOOMFILE_OPEN_ONE_THREAD) != 0 && !l->alone && !l->in_memory &&
                f->kernel->add_alone != NULL;
     l->exact = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0 && !l->alone; /* exact in any case */

@@ -29,7 +29,7 @@ struct session {
     bool own;              /* opened by this process; under `syncs` */
     atomic_bool joined;    /* the writers */
     atomic_bool has_room;  /* there was room for keys when they were last counted */
-    bool alone;            /* one thread adds at a time: it owns the first shard */
+    bool alone;            /* one thread counts at a time: it owns the first shard */
     bool turn;             /* protocol_lock_turn() holds LOCK_WRITERS exclusively */
     bool fast;             /* the last stretch of adds did not wait for a disk */
     size_t stretch;        /* digests of the present stretch; 0: there is none */

@@ -458,6 +458,43 @@ static int add_batches(bloomfile_filter *reader, unsigned worker, void *context)
     return 0;
 }
 
+/* ---- one thread adds, another removes */
+
+enum {
+    REMOVED = 100000
+};
+
+static void *remove_all(void *f)
+{
+    for (uint64_t i = 0; i < REMOVED; i++)
+        if (bloomfile_remove_digest(f, number(3, i)) != 0)
+            return f;
+    return NULL;
+}
+
+/* Sealing compares the ones with their counts. */
+TEST_IN_DIR(removals_beside_one_adder_are_counted)
+{
+    const unsigned flags[] = { BLOOMFILE_OPEN_ONE_THREAD, BLOOMFILE_OPEN_SOLE_ADDER };
+    struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);
+    params.capacity = 1000000;
+    for (unsigned i = 0; i < ROWS(flags); i++) {
+        bloomfile_filter *f;
+        pthread_t remover;
+        void *failed;
+        assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_TO_REPLACE | flags[i]), 0);
+        for (uint64_t j = 0; j < REMOVED; j++)
+            assert_error(bloomfile_add_digest(f, number(3, j), NULL), 0);
+        assert_int_equal(pthread_create(&remover, NULL, remove_all, f), 0);
+        for (uint64_t j = 0; j < REMOVED; j++)
+            assert_error(bloomfile_add_digest(f, number(4, j), NULL), 0);
+        assert_int_equal(pthread_join(remover, &failed), 0);
+        assert_null(failed);
+        assert_error(bloomfile_seal(f, NULL), 0);
+        bloomfile_close(f);
+    }
+}
+
 /* Sealing compares the ones with their counts. */
 TEST_IN_DIR(turns_and_shared_adds_lose_no_key)
 {

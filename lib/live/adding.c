@@ -127,18 +127,24 @@ static uint64_t nanoseconds(void)
 }
 
 /* Other writers wait for a second at most, and a slow disk may take that long for a hundred pages.
- * So no stretch is a turn after one that was slow, and the first one is not. */
+ * So no stretch is a turn after one that was slow, and the first one is not. Between two
+ * turns the lock is shared for less than a microsecond: a spell of turns ends with a gap. */
 void adding_next_turn(bloomfile_filter *f, size_t left)
 {
     struct session *s = f->live->session;
     const uint64_t now = nanoseconds();
-    if (s->turn)
+    if (s->turn) {
         protocol_unlock_turn(f);
+        s->ended = now;
+    }
+    if (now - s->ended >= ADDING_GAP)
+        s->spell = now;
     if (s->stretch > 0)
         s->fast = now - s->began < s->stretch * ADDING_FAST;
     s->stretch = left < ADDING_TURN_LEAST ? 0 : left < ADDING_TURN ? left : ADDING_TURN;
     s->began = now;
-    s->turn = s->stretch > 0 && s->fast && atomic_load(&s->joined) && protocol_lock_turn(f);
+    s->turn = s->stretch > 0 && s->fast && now - s->spell < ADDING_SPELL &&
+              atomic_load(&s->joined) && protocol_lock_turn(f);
 }
 
 int adding_late(bloomfile_filter *f, const uint64_t *digests, size_t n)

@@ -12,6 +12,8 @@
 #define ADDING_TURN       8192 /* digests between two moments in which another writer may join */
 #define ADDING_TURN_LEAST 64   /* digests that are worth the locks of a turn */
 #define ADDING_FAST       4000 /* nanoseconds a digest: no page of these came from a disk */
+#define ADDING_SPELL      100000000 /* nanoseconds of turns without a gap, about */
+#define ADDING_GAP        3000000   /* nanoseconds in which whoever tries each millisecond joins */
 #define ADDING_SUCCEEDED                                                                           \
     INT32_MIN /* no error of the interface: the layer has a successor, and does not accept more    \
                  keys */

@@ -34,6 +34,7 @@ struct session {
     bool fast;             /* the last stretch of adds did not wait for a disk */
     size_t stretch;        /* digests of the present stretch; 0: there is none */
     uint64_t began;        /* the stretch, in nanoseconds of the monotonic clock */
+    uint64_t spell, ended; /* when the turns without a gap began; when the last one ended */
     void *sole;            /* protocol_lock_sole(); NULL: LOCK_WRITERS is shared, or not held */
     pthread_mutex_t syncs; /* held to join, to sync and to commit */
     /* the highest that were read or written; ones: of records whose counts are complete */

@@ -42,6 +42,23 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, str
     return atomic_load(&sleeps) ? nanosleep(time, left) : 0;
 }
 
+/* Each look at the clock finds it this much later, if that is not 0; and how the lock was then. */
+static uint64_t step, clock_now;
+static char looks[100];
+static unsigned look_count;
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    if (step == 0 || clock != CLOCK_MONOTONIC)
+        return (int)syscall(SYS_clock_gettime, clock, time);
+    if (look_count < sizeof looks - 1)
+        looks[look_count++] = lock_on_byte(outsider, WRITERS) == F_WRLCK ? 'x' : '.';
+    clock_now += step;
+    *time = (struct timespec){ .tv_sec = (time_t)(clock_now / 1000000000),
+                               .tv_nsec = (long)(clock_now % 1000000000) };
+    return 0;
+}
+
 static void assert_refused(unsigned flags)
 {
     bloomfile_filter *f = (void *)&f;
@@ -393,6 +410,27 @@ ON_NEW_FILTER(a_writer_that_joins_waits_for_the_end_of_a_turn)
     assert_error((int)(intptr_t)error, 0);
     atomic_store(&sleeps, false);
     bloomfile_close(joined);
+    bloomfile_close(f);
+}
+
+/* One that takes 10 ms for each stretch, of which no turn but a gap is seen now and then. */
+ON_NEW_FILTER(a_long_batch_lets_others_join)
+{
+    enum {
+        STRETCHES = 30,
+        STRETCH = 8192
+    };
+    static bloomfile_digest digests[STRETCHES * STRETCH];
+    for (size_t i = 0; i < ROWS(digests); i++)
+        digests[i] = number(3, i);
+    bloomfile_filter *f = opened("filter", TURNS | BLOOMFILE_OPEN_OVER_CAPACITY);
+    clock_now = 1000000000;
+    look_count = 0;
+    memset(looks, 0, sizeof looks);
+    step = 10000000;
+    assert_error(bloomfile_add_digests(f, digests, ROWS(digests), NULL, NULL, NULL), 0);
+    step = 0;
+    assert_string_equal(looks, "..xxxxxxxxxx.xxxxxxxxxx.xxxxxxx");
     bloomfile_close(f);
 }
 

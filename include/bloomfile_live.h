@@ -65,8 +65,8 @@
  * handle. While the file has no other writer and its pages are in memory, calls of
  * bloomfile_add_many() and bloomfile_add_digests() with 64 keys or more lock out new writers, a few
  * thousand keys at a time, and take a third to a half of the time (blocked, classic). A writer that
- * opens the file then, and a fork in another thread, wait until these keys are added. Adds that
- * break the promise lose keys.
+ * opens the file then, a fork in another thread, and signals that are sent to this thread wait
+ * until these keys are added. Adds that break the promise lose keys.
  *
  * Counts. bloomfile_info (bloomfile_inspect.h) has keys, ones and overflow as of the last commits,
  * plus the adds of this handle since then. They are advisory while other writers are active. After

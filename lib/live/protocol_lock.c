@@ -10,6 +10,7 @@
 
 #include "live/lock_bytes.h"
 #include "os/file.h"
+#include "os/thread.h"
 
 #define SOLE_SIZE 4096 /* bytes mapped by a sole adder */
 
@@ -18,7 +19,8 @@
 static struct {
     pthread_mutex_t lock; /* held while one is opened or closed, and over fork() */
     struct protocol_lock *first;
-    bool watched; /* fork() tells */
+    bool watched;     /* fork() calls the handlers */
+    sigset_t signals; /* those blocked before the present turn */
 } openings = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void before_fork(void)
@@ -192,21 +194,30 @@ void protocol_unlock_sole(void *sole)
     munmap(sole, SOLE_SIZE);
 }
 
-/* ---- the lock of an adder that has no other beside it, for a batch */
+/* ---- the lock of an adder while it is the only writer, for a batch */
 
+/* Signals wait: fork() in a handler of one would never return, as it waits for the turn. */
 bool protocol_lock_turn(const bloomfile_filter *f)
 {
-    if (!forks_are_watched() || pthread_mutex_trylock(&openings.lock) != 0)
+    sigset_t before;
+    if (!forks_are_watched())
         return false;
-    if (file_check(f->live->fd, &f->live->own) == 0 &&
-        lock_try(f->live->fd, LOCK_WRITERS, true) == 0)
-        return true;
-    pthread_mutex_unlock(&openings.lock);
+    signals_hold_sent(&before);
+    if (pthread_mutex_trylock(&openings.lock) == 0) {
+        openings.signals = before;
+        if (file_check(f->live->fd, &f->live->own) == 0 &&
+            lock_try(f->live->fd, LOCK_WRITERS, true) == 0)
+            return true;
+        pthread_mutex_unlock(&openings.lock);
+    }
+    signals_let_go(&before);
     return false;
 }
 
 void protocol_unlock_turn(const bloomfile_filter *f)
 {
+    const sigset_t before = openings.signals;
     lock_try(f->live->fd, LOCK_WRITERS, false);
     pthread_mutex_unlock(&openings.lock);
+    signals_let_go(&before);
 }

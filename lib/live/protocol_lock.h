@@ -45,7 +45,7 @@ int protocol_lock_sole(const bloomfile_filter *f, void **sole);
 void protocol_unlock_sole(void *sole);
 
 /* Makes the lock of a writer exclusive for a moment, if the file has no other writer. A fork waits
- * for the end, so that no child has the lock. Whether it did. */
+ * for the end, so that no child has the lock, and so do signals. Whether it did. */
 bool protocol_lock_turn(const bloomfile_filter *f);
 void protocol_unlock_turn(const bloomfile_filter *f);
 

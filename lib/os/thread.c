@@ -15,6 +15,19 @@ void signals_hold(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &all, before);
 }
 
+/* Signals that a thread raises itself: if they were blocked, faults would end the process, and a
+ * pipe without a reader would not. */
+static const int raised[] = { SIGBUS, SIGFPE, SIGILL, SIGPIPE, SIGSEGV, SIGTRAP };
+
+void signals_hold_sent(sigset_t *before)
+{
+    sigset_t sent;
+    sigfillset(&sent);
+    for (size_t i = 0; i < sizeof raised / sizeof raised[0]; i++)
+        sigdelset(&sent, raised[i]);
+    pthread_sigmask(SIG_BLOCK, &sent, before);
+}
+
 void signals_let_go(const sigset_t *before)
 {
     pthread_sigmask(SIG_SETMASK, before, NULL);
@@ -41,10 +54,6 @@ int cancel_wanted(void)
 
 /* ---- Started for one piece of work, then joined. */
 
-/* Signals that a thread raises itself: if they were blocked, faults would end the process, and a
- * pipe without a reader would not. */
-static const int raised[] = { SIGBUS, SIGFPE, SIGILL, SIGPIPE, SIGSEGV, SIGTRAP };
-
 static void *member(void *team)
 {
     const struct team *t = team;
@@ -54,15 +63,12 @@ static void *member(void *team)
 
 bool team_start(struct team *t)
 {
-    sigset_t sent, before;
+    sigset_t before;
     if (t->started == TEAM_MOST)
         return false;
-    sigfillset(&sent);
-    for (size_t i = 0; i < sizeof raised / sizeof raised[0]; i++)
-        sigdelset(&sent, raised[i]);
-    pthread_sigmask(SIG_BLOCK, &sent, &before);
+    signals_hold_sent(&before);
     const bool good = pthread_create(&t->others[t->started], NULL, member, t) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    signals_let_go(&before);
     t->started += good ? 1 : 0;
     return good;
 }

@@ -466,6 +466,38 @@ ON_NEW_FILTER(a_fork_waits_for_the_end_of_a_turn)
     bloomfile_close(f);
 }
 
+static unsigned children;
+
+static void fork_in_handler(int signal)
+{
+    int status;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    children += signal == SIGUSR1 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+static void raise_in_turn(enum fault_call call)
+{
+    if (!watches || call != ON_fcntl64 || lock_on_byte(outsider, WRITERS) != F_WRLCK)
+        return;
+    watches = false;
+    alarm(10); /* the fork would wait for ever */
+    raise(SIGUSR1);
+    assert_int_equal(children, 0);
+}
+
+ON_NEW_FILTER(a_signal_waits_for_the_end_of_a_turn)
+{
+    bloomfile_filter *f = opened("filter", TURNS);
+    void (*before)(int) = signal(SIGUSR1, fork_in_handler);
+    add_until_watched(f, raise_in_turn);
+    assert_int_equal(children, 1);
+    alarm(0);
+    signal(SIGUSR1, before);
+    bloomfile_close(f);
+}
+
 enum {
     WORKERS = 3,
     ROUNDS = 20,

@@ -18,7 +18,7 @@ uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size)
     return libdeflate_crc32(crc, bytes, size);
 }
 
-/* The CRC of what has `crc`, followed by zeros. */
+/* The CRC of bytes whose CRC is `crc`, followed by zeros. */
 static uint32_t append_zeros(uint32_t crc, uint64_t size)
 {
     for (; size > LONGEST; size -= LONGEST)

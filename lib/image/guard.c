@@ -117,8 +117,8 @@ static void set_bad(struct guard *g, uint64_t page)
         guard_distrust(g, BLOOMFILE_ECHANGED);
 }
 
-/* If another thread found a page bad meanwhile, it is bad. The doubts are lowered last, so that
- * they are never too few, not even for a moment. */
+/* A page that another thread has found bad stays bad. The doubts are lowered last, so that there
+ * are never too few. */
 static void set_good(struct guard *g, uint64_t word, uint64_t pages)
 {
     pages &= ~atomic_load(&g->known_bad[word]);

@@ -78,7 +78,7 @@ static bool is_flat(const bloomfile_filter *f)
     return guard_all_good(&f->guard_storage);
 }
 
-/* Whether a "no" of that loop stands: as live_in_doubt() has it for one layer. */
+/* Whether a "no" of that loop is certain: the checks of live_in_doubt(), for all layers. */
 static bool is_sure_live(const bloomfile_filter *f, const struct layers *l)
 {
     const uint8_t *const *header = l->headers, *const *end = header + l->count;

@@ -7,7 +7,7 @@
  *     TARGET    the attributes that let a function use its instructions. Inlined functions with
  *               wide operations need them too: the compiler splits these before it inlines
  *     WIDE      if a block is one AVX-512 register
- *     PICKS     if a test has a mask of what it ignores: bloomfile_block_has_all_vbmi()
+ *     PICKS     if a test has a mask of the bits that it ignores: bloomfile_block_has_all_vbmi()
  */
 /* ---- lookups */
 

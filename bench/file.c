@@ -27,9 +27,9 @@ static uint64_t mebibytes, keys, turns, memory, threads; /* options */
 static const char path[] = "filter.bloom";
 static size_t sink;
 
-/* ---- verify: next to other ways to read the same bytes */
+/* ---- verify: compared with other ways to read the same bytes */
 
-#define RING ((size_t)256 << 10) /* bytes that read() takes at once: they stay in a cache */
+#define RING ((size_t)256 << 10) /* bytes of one read(): a buffer that stays in a cache */
 
 static void read_words(const uint8_t *bytes, size_t size)
 {
@@ -70,7 +70,7 @@ static void read_body(const bloomfile_filter *f,
         read_bytes(bytes + at, size - at < PIECE ? size - at : PIECE);
 }
 
-/* Without a mapping. */
+/* Reads the file by read(), without a mapping. */
 static void read_file(void (*read_bytes)(const uint8_t *bytes, size_t size))
 {
     static uint8_t ring[RING];
@@ -91,9 +91,9 @@ enum {
 
 enum way {
     MAPPED = BLOOMFILE_OPEN_PREFAULT,
-    FAULTS = 0, /* as it is read */
+    FAULTS = 0, /* mapped page by page, as it is read */
     OPENED = BLOOMFILE_OPEN_VERIFY_FULL,
-    READ = -1, /* by read() into memory that is used again */
+    READ = -1, /* by read() into one buffer */
 };
 
 static const struct {
@@ -353,8 +353,7 @@ static void scale(void)
     crew_memory_free(figures, sizeof *figures);
 }
 
-/* ---- fresh: building in a new process, whose memory has no pages yet, and again in the same one
- */
+/* ---- fresh: building in a new process, whose memory has no pages yet, then again in it */
 
 #define FRESH_KEYS 10000000u
 #define FRESH_BITS (FRESH_KEYS / 512 * 10 * 512)
@@ -476,7 +475,7 @@ static uint64_t room(void)
 
 const struct benchmark benchmark = {
     .what = "verify: checksums of a filter. open: opening and closing it. scale: 5 * 10^9 keys into 4 GiB, with\n"
-            "8 bytes a key on the disk. fresh: building in a new process, and again in it.\n",
+            "8 bytes a key on the disk. fresh: building in a new process, then again in it.\n",
     .options = {
         OPTION_WORD("case", &chosen, names, "what is measured"),
         OPTION_NUMBER("mib", &mebibytes, 1024, 0, 1, 65536, "MiB of a filter: verify, open"),

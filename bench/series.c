@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench-series - lookups in series of 1 to 8 layers, in one filter, and of one line of each layer
+ * bench-series - lookups in series of 1 to 8 layers, in one filter, and reads of a line a layer
  */
 #include <bloomfile_block.h>
 #include <bloomfile_inspect.h>
@@ -17,11 +17,9 @@
 
 #define QUERIES ((size_t)1 << 19)
 #define BATCH   4096
-#define SMALL                                                                                      \
-    32         /* keys of a small batch; digests whose lines are requested before they are read    \
-                */
-#define MOST 8 /* layers */
-#define FPR  0.01
+#define SMALL   32 /* keys of a small batch; digests between prefetching a line and reading it */
+#define MOST    8  /* layers */
+#define FPR     0.01
 
 static uint64_t keys, only, turns;
 
@@ -57,7 +55,7 @@ static void add_all(bloomfile_filter *f)
     }
 }
 
-/* Opened again, as a reader opens it. */
+/* Creates a series with all keys, and opens it for reading. */
 static bloomfile_filter *create(const char *path, uint64_t capacity, uint32_t series)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -163,8 +161,8 @@ static inline void request_lines(bloomfile_digest digest)
         __builtin_prefetch(line(layer, digest));
 }
 
-/* Requests the lines of SMALL digests, and then those of each digest so far ahead of the digest
- * whose lines it reads: small batches end before that. */
+/* Prefetches the lines of the first SMALL digests of a batch. Then it prefetches SMALL digests
+ * ahead of the digest whose lines it reads; batches of SMALL have no such digests. */
 static void read_batches(const bloomfile_digest *digests, size_t batch)
 {
     for (const bloomfile_digest *end = digests + QUERIES; digests < end; digests += batch) {
@@ -280,7 +278,7 @@ static void run(void)
     free(present);
 }
 
-/* 10 bits a key of one filter, up to 30 of a growing series, its copy and a forgetting one. */
+/* 10 bits a key for one filter, up to 30 for a growing series, its copy and a forgetting series. */
 static uint64_t room(void)
 {
     return keys * 16 + (1 << 22);
@@ -290,7 +288,7 @@ const struct benchmark benchmark = {
     .what = "Lookups in series of 1, 2, 3, 4, 6 and 8 layers. A lost key is an error.\n",
     .options = {
         OPTION_NUMBER("keys", &keys, 10000000, 1000000, 10000, 1000000000, "keys of each filter"),
-        OPTION_NUMBER("layers", &only, 0, 0, 1, MOST, "layers, if not all numbers of them"),
+        OPTION_NUMBER("layers", &only, 0, 0, 1, MOST, "only series of this many layers"),
         OPTION_NUMBER("turns", &turns, 11, 3, 1, MOST_TURNS, "turns of lookups"),
     },
     .room = room,

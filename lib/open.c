@@ -335,7 +335,7 @@ int bloomfile_digests_of_spans(const bloomfile_filter *f, const struct bloomfile
 #ifdef __SIZEOF_INT128__
 static bool can_inline(const bloomfile_filter *f)
 {
-    /* what bloomfile_block.h looks up, and where */
+    /* bloomfile_block.h looks in one body of this layout */
     return f->header.layout == BLOOMFILE_LAYOUT_BLOCKED && f->series == NULL;
 }
 #else

@@ -127,7 +127,7 @@ static size_t read_words(const void *filter, const struct keyset *keys)
     return (size_t)sum;
 }
 
-/* A batch, of which no line is known before. Returns what depends on all that is read. */
+/* Reads the lines of a batch, prefetching only within the batch. Returns a sum of what it read. */
 static uint64_t read_batch(const struct area *a, const uint64_t *digests, size_t n)
 {
     const size_t ahead = a->ahead < n ? a->ahead : n;

@@ -2,8 +2,8 @@
  *
  * sole.pml - a sole adder (doc/format/live.md 5): it stores whole words of the body while it holds
  * byte 0 exclusively. Another writer tries to join, and a reader looks, at every step of it. The
- * adder may be killed at every step, and may have a child that lives on. -DHOLDS: it joins with the
- * lock, and holds it until it leaves.
+ * adder may be killed at every step, and may have a child that lives on. With -DHOLDS the adder
+ * takes the lock when it joins, and holds it until it leaves.
  *
  * Claimed (the asserts): a key that was there stays; a key that either writer announced is found by
  * every process that learns of it; when the adder is gone, so is its lock. -DBUG_... leaves a

@@ -24,8 +24,8 @@
 
 #define SLICES_LOG 6 /* slices of the digests that threads take while deferring positions */
 
-/* The page cache has a folio as large as the write that made it, if that is aligned. Folios of this
- * size are mapped as huge pages: page faults of a mapping take a fifth of the time. */
+/* On some file systems the page cache makes a folio as large as the aligned write that fills it.
+ * Folios of this size are mapped as huge pages, so page faults take a fifth of the time. */
 #define WRITE_BEST ((size_t)2 << 20)
 
 struct fill {
@@ -39,8 +39,8 @@ struct fill {
     uint8_t *body;
     int fd;
     uint8_t *table;
-    bool gathers;               /* parts, to write WRITE_BEST bytes in one call */
-    uint64_t step;              /* parts that a thread takes in succession */
+    bool gathers;               /* parts are gathered, to write WRITE_BEST bytes in one call */
+    uint64_t step;              /* consecutive parts that a thread takes in one step */
     struct deferred *deferred;  /* NULL: each part reads the digests */
     uint64_t begin, end;        /* first and last part: of the window, or of all */
     atomic_uint_least64_t next; /* part; while positions are deferred: slice of the digests */
@@ -58,9 +58,9 @@ struct worker {
     uint32_t *positions;   /* for positions read back */
     uint64_t *own;         /* digests of a slice, as they are */
     struct deferred_writer *writer;
-    uint8_t *room;        /* for a part and those gathered; NULL: parts are made in place */
-    size_t gathered;      /* bytes at `room` that are to be written... */
-    uint64_t at;          /* ...there in the file */
+    uint8_t *room;        /* for gathered parts and the part; NULL: parts are made in place */
+    size_t gathered;      /* bytes of parts at `room` that are not yet written */
+    uint64_t at;          /* where these go in the file */
     uint8_t *bytes;       /* the part */
     uint64_t first, last; /* its units */
     uint64_t added;       /* distinct digests, as far as they must be */
@@ -190,7 +190,7 @@ static void sum_pages(struct worker *w, uint64_t start, size_t size)
     }
 }
 
-/* Writes the first of the gathered bytes. */
+/* Writes the first `size` gathered bytes, and moves the rest to the start of `room`. */
 static int write_gathered(struct worker *w, size_t size)
 {
     if (size == 0)
@@ -202,7 +202,8 @@ static int write_gathered(struct worker *w, size_t size)
     return error;
 }
 
-/* Takes a part that is behind the gathered bytes. */
+/* Takes the part that follows the gathered bytes at `room`. Writes everything or, if parts are
+ * gathered, up to the last multiple of WRITE_BEST in the file. */
 static int gather(struct worker *w, size_t size)
 {
     w->gathered += size;
@@ -232,7 +233,7 @@ static int make_part(struct worker *w, uint64_t number)
     return f->body != NULL ? 0 : gather(w, size);
 }
 
-/* Makes the parts from `first` on, as many as a thread takes. */
+/* Makes the parts of one step, from `first` on. */
 static int make_several(struct worker *w, uint64_t first)
 {
     struct fill *f = w->fill;
@@ -384,7 +385,7 @@ static uint64_t passes(const struct fill *f)
     return window > 0 ? (f->parts.count + window - 1) / window : f->parts.count;
 }
 
-/* Parts are gathered if there is memory for that, and enough of them for each thread. */
+/* Gathers parts if there is memory for that, and if there are enough parts for each thread. */
 static void plan_writes(struct fill *f, const struct fill_plan *plan)
 {
     const struct parts *p = &f->parts;

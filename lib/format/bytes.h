@@ -106,9 +106,9 @@ static inline void shared_order(void)
  * does not matter in which pieces the hardware loads them. */
 #define SHARED_WIDE_LOADS __attribute__((no_sanitize("thread")))
 
-/* shared_load32() and a comparison. Compilers make one instruction of a plain load and a
- * comparison, but two of an atomic load; the lookups that call this are short of room for
- * instructions. */
+/* Whether shared_load32() would return `value`. Compilers make one instruction of a comparison with
+ * a plain load, but two with an atomic load. The lookups that call this are bounded by their number
+ * of instructions. */
 SHARED_WIDE_LOADS static inline bool shared_is32(const void *aligned, uint32_t value)
 {
     typedef uint32_t __attribute__((may_alias)) word;

@@ -94,8 +94,9 @@ static uint32_t append_zeros(uint32_t crc, uint64_t size)
 
 #endif
 
-/* [i][n]: a page of zeros appended to n << 4 * i. Appending is linear, so eight look-ups do it, in
- * less than a fifth of the time of crc32_combine_op(). */
+/* [i][n]: the CRC of bytes whose CRC is n << 4 * i, followed by a page of zeros. This function is
+ * linear, so the XOR of eight entries gives it for any CRC, in less than a fifth of the time of
+ * crc32_combine_op(). */
 static uint32_t with_zeros[8][16];
 
 static void make_with_zeros(void)

@@ -30,15 +30,15 @@ static size_t live_contains_many(const struct kernel_view *view, const uint64_t 
     return found < n && live_in_doubt(f) ? unchecked_all_maybe(n, hits) : found;
 }
 
-/* ---- Batches of keys. A round hashes all its keys before it looks them up: hashing keys of mixed
- * lengths mispredicts branches, which would discard lookups begun behind it, but not cache lines
- * requested. These branches make the ends of loops hard to predict, so there are few loops. */
+/* ---- Batches of keys. All keys of a chunk are hashed before the first is looked up. Hashing keys
+ * of mixed lengths mispredicts branches, which discards lookups begun after the branch but not its
+ * prefetches. It also makes the ends of loops hard to predict, so there are few loops. */
 
-#define LOOKUP_CLOSE 32 /* bytes a key, up to which requests take more time than they save */
-#define LOOKUP_GROUP 16 /* keys that are requested together */
+#define LOOKUP_CLOSE 32 /* bytes from key to key, up to which prefetching keys does not pay */
+#define LOOKUP_GROUP 16 /* keys that are prefetched together */
 
-/* The first and the last line of each key. Inlined, because gcc drops calls of a function that only
- * requests lines. */
+/* Prefetches the first and the last line of each key. Inlined, because gcc drops calls of a
+ * function that only prefetches. */
 __attribute__((always_inline)) static inline void request_keys(const struct bloomfile_key *keys,
                                                                size_t n)
 {
@@ -64,7 +64,7 @@ static inline void request_body(const bloomfile_filter *f, const uint64_t *diges
         kernel_request_lines(&view, digests[i], split);
 }
 
-/* Keys that lie close together are one group, without requests. */
+/* Keys that lie close together are one group, and are not prefetched. */
 void lookup_digests(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n,
                     uint64_t *digests)
 {

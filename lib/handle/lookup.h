@@ -35,10 +35,10 @@ uint64_t app_hash_unmade(const bloomfile_filter *f);
 
 /* ---- Batches of keys. */
 
-#define LOOKUP_MANY  4   /* keys; fewer are looked up faster one by one */
-#define LOOKUP_CHUNK 128 /* keys hashed before they are looked up, at most */
+#define LOOKUP_MANY  4   /* keys; a smaller batch is faster one by one */
+#define LOOKUP_CHUNK 128 /* keys that are hashed before the first is looked up, at most */
 
-/* The digests of n keys, up to LOOKUP_CHUNK. Requests the lines of the body for their lookups. */
+/* Makes the digests of n keys, at most LOOKUP_CHUNK. Prefetches the lines of their lookups. */
 void lookup_digests(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n,
                     uint64_t *digests);
 

@@ -27,10 +27,10 @@ void body_pass_start(struct body_pass *pass, const struct header *h)
                                 .kernel = kernel_for(h->layout) };
 }
 
-/* Requests lines of the next page, if there is one. A processor's prefetchers stop at the end of a
- * page, so memory would idle while a checksum is combined and bits are counted. More lines before
- * the checksum, or all in one place, are slower (bench-file). A macro: gcc takes a function of
- * prefetches to be without effects, and drops its calls. */
+/* Prefetches lines of the next page, which need not exist. A processor's own prefetchers stop at
+ * the end of a page, so memory would idle while a checksum is combined and bits are counted. More
+ * lines before the checksum, or all in one place, are slower (bench-file). A macro, because gcc
+ * drops calls of a function that only prefetches. */
 #define EXPECT(bytes, first, end)                                                                  \
     for (size_t line = (first); line < (end); line++)                                              \
     __builtin_prefetch((const void *)((uintptr_t)(bytes) + 64 * line))
@@ -113,8 +113,8 @@ void body_check_start(struct body_check *check, const struct header *h, const ui
     body_pass_start(&check->pass, h);
 }
 
-/* Marks the good pages before the next one. 64 at a time, since each mark takes four locked
- * instructions, between which nothing is read from memory. */
+/* Marks the pages that were found good since the last call. A call takes four locked instructions,
+ * during which nothing is read from memory, so pages are marked 64 at a time. */
 static void mark_good(struct body_check *check)
 {
     if (check->good != 0)

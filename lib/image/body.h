@@ -15,13 +15,14 @@ struct body_pass {
     struct geometry geometry;
     const struct kernel *kernel;
     struct checksum_sum sum; /* .crc: of the body so far */
-    bool weighed;            /* the tally has the blocks, too */
+    bool weighed;            /* tally.blocks is counted, too */
     struct kernel_tally tally;
     uint64_t page; /* the next one */
 };
 void body_pass_start(struct body_pass *pass, const struct header *h);
 
-/* Returns the CRC-32 of the page. next: the page read afterwards; it is requested, not touched. */
+/* Returns the CRC-32 of the page. next: the page read after it, which is only prefetched and need
+ * not exist. */
 uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page, const uint8_t *next);
 
 /* Skips to a later page, which somebody else must have passed; and joins the two in the end. */
@@ -41,7 +42,7 @@ struct body_check {
     const uint8_t *body;
     struct guard *guard;
     uint64_t renewals; /* of the guard, before any page was read */
-    uint64_t good;     /* pages found good but not yet marked, of the 64 around the next one */
+    uint64_t good;     /* bits of the present 64 pages: found good, not yet marked */
     struct body_pass pass;
     uint64_t first_bad; /* page; UINT64_MAX: none */
     uint64_t stain; /* offset of the first byte of the padding that is not 0; UINT64_MAX: none */
@@ -49,9 +50,9 @@ struct body_check {
 void body_check_start(struct body_check *check, const struct header *h, const uint8_t *body,
                       struct guard *guard);
 
-/* Checks the next pages, and marks them in the guard at the latest when it skips or ends: those
- * bytes, of the body or copied from it. The body may change afterwards, so what a result is made
- * from must be a copy. */
+/* Checks the next pages. `bytes` are those of the body, or a copy. The body may change afterwards,
+ * so a result must be made from a copy. Good pages are marked in the guard later: by
+ * body_check_skip() or _end() at the latest. */
 void body_check_pages(struct body_check *check, const uint8_t *bytes, uint64_t pages);
 
 /* Copies the next pages to `to` and checks the copies. The last page may be shorter. */

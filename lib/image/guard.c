@@ -39,7 +39,7 @@ size_t guard_heap(const struct guard *g)
     return 3 * words_of(g) * sizeof *g->known_good;
 }
 
-/* There are never too few in a series, not even for a moment. */
+/* The series gets a doubt first and loses it last, so it never counts too few. */
 static void add_doubts(struct guard *g, uint64_t count)
 {
     if (g->together != NULL)
@@ -82,13 +82,13 @@ static unsigned number_of(uint64_t bits)
     return (unsigned)__builtin_popcountll(bits);
 }
 
-/* Sets or clears bits of 64 pages; returns those that this changed. */
+/* Sets or clears some bits of a word of 64 pages. Returns the bits that this changed. */
 static uint64_t change_bits(_Atomic uint64_t *word, uint64_t bits, bool set)
 {
     return bits & (set ? ~atomic_fetch_or(word, bits) : atomic_fetch_and(word, ~bits));
 }
 
-/* The same for one page; returns whether that changed it. */
+/* The same for one page. Returns whether its bit changed. */
 static bool change_bit(_Atomic uint64_t *map, uint64_t page, bool set)
 {
     return change_bits(&map[page / 64], 1ULL << page % 64, set) != 0;
@@ -138,7 +138,8 @@ void guard_remember_head(struct guard *g, uint64_t page)
                                                        ribbon_lines(page, g->lines)));
 }
 
-/* An answer may rely on what the pages were before guard_renew(), which passed them by. */
+/* guard_renew() began before these pages were marked, and may have missed the marks. Answers may
+ * rely on what the pages were before, so they become pages that were good, as in guard_renew(). */
 static void take_back(struct guard *g, uint64_t word, uint64_t pages)
 {
     atomic_fetch_or(&g->was_good[word], pages);

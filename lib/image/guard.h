@@ -25,7 +25,7 @@ struct guard {
     _Atomic uint64_t renewals;  /* begun */
     _Atomic uint64_t marking;   /* calls of guard_set() that may yet take back what they mark */
     _Atomic uint64_t doubts;    /* pages not known to be good, and other reasons; 0: none */
-    _Atomic uint64_t *together; /* of a layer: guard_join() */
+    _Atomic uint64_t *together; /* of a layer: the doubts of its series; guard_join() */
     _Atomic uint64_t bad;
     atomic_bool distrust; /* the body as a whole is wrong */
     atomic_bool unhashed; /* a key was asked for whose digest is unknown */
@@ -65,8 +65,9 @@ static inline uint64_t guard_renewals(const struct guard *g)
  * it was bad. */
 void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals);
 
-/* The two halves of marking pages as good, for a caller that checks many: what lookups remember of
- * one, after its check; and the marks of several of the 64 pages from 64 * word on. */
+/* guard_set() of good pages in two steps, for a caller that checks many pages. After the check of a
+ * page, the first function stores what lookups need of its head (ribbon). The second marks pages:
+ * bit i of `pages` is page 64 * word + i. */
 void guard_remember_head(struct guard *g, uint64_t page);
 void guard_set_good(struct guard *g, uint64_t word, uint64_t pages, uint64_t renewals);
 
@@ -74,8 +75,8 @@ void guard_set_good(struct guard *g, uint64_t word, uint64_t pages, uint64_t ren
 void guard_doubt(struct guard *g);
 void guard_undoubt(struct guard *g);
 
-/* From guard_join() to guard_leave() the series counts the doubts of a layer too, except that it is
- * a layer. Nobody else may use the layer during these calls. */
+/* From guard_join() to guard_leave() the series counts the doubts of a layer, too, except the doubt
+ * that every layer has. No other thread may use the layer during these calls. */
 void guard_join(struct guard *layer, struct guard *series);
 void guard_leave(struct guard *layer);
 

@@ -56,16 +56,17 @@ struct kernel {
     const char *name;
     enum kernel_density density;
     bool (*contains)(const struct kernel_view *view, uint64_t digest);
-    bool (*contains_few)(const struct kernel_view *view, uint64_t digest); /* blocked: k few */
+    /* The same for k up to PROBE_SLICES. NULL: the layout is not blocked. */
+    bool (*contains_few)(const struct kernel_view *view, uint64_t digest);
     /* hits may be NULL. Returns the number of hits. */
     size_t (*contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n,
                             bool *hits);
-    /* The same in any of `count` bodies, one at least; hits is not NULL. `ignored` of the first
-     * view has that of each. NULL: there is no such loop. */
+    /* Lookups in several bodies: whether any of `count`, at least one, has the key. hits is not
+     * NULL. `ignored` of the first view is the OR of all. NULL: the layout is not blocked. */
     bool (*contains_any)(const struct kernel_view *views, size_t count, uint64_t digest);
     size_t (*contains_any_many)(const struct kernel_view *views, size_t count,
                                 const uint64_t *digests, size_t n, bool *hits);
-    /* contains_many() when the lines were requested before. */
+    /* contains_many() for digests whose lines were prefetched before. */
     size_t (*contains_ready)(const struct kernel_view *view, const uint64_t *digests, size_t n,
                              bool *hits);
     /* Requests the cache lines that lookups of these digests will read first. */
@@ -100,7 +101,7 @@ struct kernel {
                           struct kernel_change *change);
     /* Counts `size` bytes into the tally; blocked: a multiple of 64. */
     void (*tally)(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
-    /* The same but for the tally's blocks, which it may leave as they are: faster. */
+    /* The same, but faster: it need not count the tally's blocks. */
     void (*count)(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
     /* Folds units `first` to `first + count - 1` into `to`, whose unit j takes `factor` units from
      * j * factor on: ORs them in, or (counting) adds them up to 15. `from` begins with unit
@@ -122,7 +123,7 @@ extern const struct kernel kernel_classic_avx512; /* x86-64 */
 extern const struct kernel kernel_counting_scalar;
 extern const struct kernel kernel_counting_avx512; /* x86-64 */
 
-/* ---- blocked/blocked.c: bloomfile_block_ignored() of as many slices as k has in one product. */
+/* ---- blocked/blocked.c: bloomfile_block_ignored() for the slices of the first product of k. */
 uint64_t kernel_ignored(unsigned k);
 
 /* ---- Functions of several tables: scattered/add_private.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Counts of the ones of a body, and of its blocks, counters or columns. The code is compiled twice:
  * for every processor, and for x86 processors that can count ones in one instruction, which is five
- * times as fast. With AVX-512, 64 bytes are counted at once. */
+ * times as fast. With AVX-512, one instruction counts 64 bytes. */
 #include "kernel/kernel.h"
 
 #ifdef __x86_64__
@@ -95,7 +95,7 @@ WITH_WIDE static void blocked_wide(const uint8_t *bytes, size_t size, struct ker
     tally->ones += all;
 }
 
-/* Counts whole 64 bytes, and returns how many bytes that were. */
+/* Counts all multiples of 64 bytes. Returns how many bytes it has counted. */
 WITH_WIDE static size_t classic_wide(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
 {
     const size_t whole = size / 64 * 64;

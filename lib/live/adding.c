@@ -126,9 +126,9 @@ static uint64_t nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Other writers wait for a second at most, and a slow disk may take that long for a hundred pages.
- * So no stretch is a turn after one that was slow, and the first one is not. Between two
- * turns the lock is shared for less than a microsecond: a spell of turns ends with a gap. */
+/* Other writers try for one second, and a slow disk may take that long to read a hundred pages. So
+ * the first stretch is not a turn, and neither is one after a slow stretch. Between two turns the
+ * lock is shared for less than a microsecond, so gaps without turns let other writers in. */
 void adding_next_turn(bloomfile_filter *f, size_t left)
 {
     struct session *s = f->live->session;

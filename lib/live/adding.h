@@ -9,11 +9,11 @@
 #include "live/records.h"
 
 #define ADDING_MOST       1024 /* digests at once: between two checks of the file's state */
-#define ADDING_TURN       8192 /* digests between two moments in which another writer may join */
-#define ADDING_TURN_LEAST 64   /* digests that are worth the locks of a turn */
-#define ADDING_FAST       4000 /* nanoseconds a digest: no page of these came from a disk */
-#define ADDING_SPELL      100000000 /* nanoseconds of turns without a gap, about */
-#define ADDING_GAP        3000000   /* nanoseconds in which whoever tries each millisecond joins */
+#define ADDING_TURN       8192 /* digests of a turn, at most: then another writer may join */
+#define ADDING_TURN_LEAST 64   /* digests of a turn, at least: fewer do not pay for its locks */
+#define ADDING_FAST       4000 /* nanoseconds a digest, if no page was read from a disk */
+#define ADDING_SPELL      100000000 /* nanoseconds of turns between two gaps, about */
+#define ADDING_GAP        3000000   /* nanoseconds without a turn, in which another writer joins */
 #define ADDING_SUCCEEDED                                                                           \
     INT32_MIN /* no error of the interface: the layer has a successor, and does not accept more    \
                  keys */
@@ -33,17 +33,17 @@ static inline void adding_start(bloomfile_filter *f, unsigned flags)
 {
     struct live *l = f->live;
     l->alone = (flags & BLOOMFILE_OPEN_SOLE_ADDER) != 0;
-    /* Another thread may remove keys meanwhile, and counts them too. */
+    /* In the layout counting another thread may remove keys, and counts them too. */
     l->session->alone = (flags & (BLOOMFILE_OPEN_SOLE_ADDER | BLOOMFILE_OPEN_ONE_THREAD)) != 0 &&
                         !layout_of(f->header.layout)->counts;
     l->turns = (flags & BLOOMFILE_OPEN_ONE_THREAD) != 0 && !l->alone && !l->in_memory &&
                f->kernel->add_alone != NULL;
-    l->exact = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0 && !l->alone; /* exact in any case */
+    l->exact = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0 && !l->alone; /* alone, it is exact anyway */
     l->set = l->exact ? NULL : l->alone ? f->kernel->set_alone : f->kernel->set_shared;
 }
 
-/* Adds a digest and returns true, if that needs no lock, no room and no look at the error of the
- * handle; otherwise returns false, and adding() does it. */
+/* The short path of a single add. If the add needs no lock and no more room, and the handle has no
+ * error, adds the digest and returns true. Otherwise returns false: call adding(). */
 static inline bool adding_one(bloomfile_filter *f, uint64_t digest, bool *was_new)
 {
     const struct live *l = f->live;
@@ -60,9 +60,9 @@ static inline bool adding_one(bloomfile_filter *f, uint64_t digest, bool *was_ne
     return true;
 }
 
-/* Called before the digest `at` of a long call is added; `left`: digests from there on. After the
- * last one, with `left` 0. While a process is the only writer, its batches lock out other writers,
- * as long as one ADDING_TURN takes, and store whole words. */
+/* A turn: the only writer of a file locks out other writers, adds a batch, and stores whole words.
+ * Ends the present turn. Begins another for the next of `left` digests if that pays. A long call
+ * calls adding_turn() before it adds the digest `at`, and with `left` 0 after the last digest. */
 void adding_next_turn(bloomfile_filter *f, size_t left);
 
 static inline void adding_turn(bloomfile_filter *f, size_t at, size_t left)

@@ -40,10 +40,10 @@ struct live {
     bool in_memory;           /* it ends with the processes that have it */
     bool exact;               /* BLOOMFILE_OPEN_ADD_EXACT */
     bool alone;               /* BLOOMFILE_OPEN_SOLE_ADDER */
-    bool turns;               /* BLOOMFILE_OPEN_ONE_THREAD, where turns are of use */
+    bool turns;               /* BLOOMFILE_OPEN_ONE_THREAD, where turns save time */
     bool accept_unclean;      /* BLOOMFILE_OPEN_ACCEPT_UNCLEAN */
     unsigned (*set)(uint8_t *body, uint64_t units, unsigned k,
-                    uint64_t digest); /* of the kernel, for one key; NULL: adding() does more */
+                    uint64_t digest); /* adds one key by the kernel; NULL: use adding() */
 };
 
 /* Lookups while the guard has doubts. hits may be NULL. contains_many() returns the number of hits.
@@ -115,7 +115,7 @@ struct bloomfile_filter {
     struct guard guard_storage;
 };
 
-/* Of the functions that a handle has for lookups without doubts. */
+/* The handle whose `view` this is: for its functions contains and contains_many. */
 static inline const bloomfile_filter *handle_of_view(const struct kernel_view *view)
 {
     _Static_assert(offsetof(bloomfile_filter, view) == 0, "a handle begins with its view");

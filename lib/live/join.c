@@ -18,7 +18,7 @@
 #include "os/file.h"
 #include "os/host.h"
 
-#define JOIN_TRIES 1000 /* a millisecond apart: live.md, L1 */
+#define JOIN_TRIES 1000 /* one millisecond apart: live.md, L1 */
 
 /* ---- looking */
 
@@ -101,7 +101,7 @@ static int try_to_lock_writers(const bloomfile_filter *f)
                                                  : lock_try(f->live->fd, LOCK_WRITERS, false);
 }
 
-/* An adder may have the lock for the time of a batch. */
+/* Tries for a second: another writer may hold the lock exclusively while it adds a batch. */
 static int lock_writers(const bloomfile_filter *f)
 {
     const struct timespec pause = { .tv_nsec = 1000 * 1000 };

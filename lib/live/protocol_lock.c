@@ -20,7 +20,7 @@ static struct {
     pthread_mutex_t lock; /* held while one is opened or closed, and over fork() */
     struct protocol_lock *first;
     bool watched;     /* fork() calls the handlers */
-    sigset_t signals; /* those blocked before the present turn */
+    sigset_t signals; /* signal mask from before the present turn */
 } openings = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void before_fork(void)
@@ -157,7 +157,7 @@ void protocol_lock_end(struct protocol_lock *t)
 
 /* ---- the lock of a sole adder */
 
-/* The mapping holds the opening after the descriptor is closed. */
+/* The mapping keeps the opening, and so its lock, after the descriptor is closed. */
 static int keep_open(int fd, void **sole)
 {
     void *page = mmap(NULL, SOLE_SIZE, PROT_READ, MAP_SHARED, fd, 0);
@@ -194,9 +194,9 @@ void protocol_unlock_sole(void *sole)
     munmap(sole, SOLE_SIZE);
 }
 
-/* ---- the lock of an adder while it is the only writer, for a batch */
+/* ---- the lock of a turn (live/adding.h) */
 
-/* Signals wait: fork() in a handler of one would never return, as it waits for the turn. */
+/* Signals wait: a handler that calls fork() in a turn would wait for the end of its own turn. */
 bool protocol_lock_turn(const bloomfile_filter *f)
 {
     sigset_t before;

@@ -38,14 +38,14 @@ void protocol_unlock_records(const struct protocol_lock *t);
 /* Drops both. */
 void protocol_lock_end(struct protocol_lock *t);
 
-/* Locks LOCK_WRITERS exclusively, without waiting, for a process that adds alone until
- * protocol_unlock_sole(). The opening that holds the lock has no descriptor: a mapping keeps it,
- * which the application cannot close and a child does not inherit. 0, EBUSY or an errno. */
+/* Locks LOCK_WRITERS exclusively for a sole adder, without waiting. The opening that holds the lock
+ * has no descriptor that the application could close. The mapping *sole keeps it, which a child
+ * does not inherit. Returns 0, EBUSY or another errno. */
 int protocol_lock_sole(const bloomfile_filter *f, void **sole);
 void protocol_unlock_sole(void *sole);
 
-/* Makes the lock of a writer exclusive for a moment, if the file has no other writer. A fork waits
- * for the end, so that no child has the lock, and so do signals. Whether it did. */
+/* Begins a turn: makes the lock of a writer exclusive, if the file has no other writer. Returns
+ * whether it did. Until the turn ends signals wait, and forks, so that no child has the lock. */
 bool protocol_lock_turn(const bloomfile_filter *f);
 void protocol_unlock_turn(const bloomfile_filter *f);
 

@@ -31,10 +31,10 @@ struct session {
     atomic_bool has_room;  /* there was room for keys when they were last counted */
     bool alone;            /* one thread counts at a time: it owns the first shard */
     bool turn;             /* protocol_lock_turn() holds LOCK_WRITERS exclusively */
-    bool fast;             /* the last stretch of adds did not wait for a disk */
-    size_t stretch;        /* digests of the present stretch; 0: there is none */
-    uint64_t began;        /* the stretch, in nanoseconds of the monotonic clock */
-    uint64_t spell, ended; /* when the turns without a gap began; when the last one ended */
+    bool fast;             /* the last stretch of adds did not wait for a disk (adding.h) */
+    size_t stretch;        /* digests of the present stretch of adds; 0: no stretch */
+    uint64_t began;        /* when the stretch began, in nanoseconds of CLOCK_MONOTONIC */
+    uint64_t spell, ended; /* when turns began after the last gap; when the last turn ended */
     void *sole;            /* protocol_lock_sole(); NULL: LOCK_WRITERS is shared, or not held */
     pthread_mutex_t syncs; /* held to join, to sync and to commit */
     /* the highest that were read or written; ones: of records whose counts are complete */
@@ -132,14 +132,14 @@ void session_drop_room(struct session *s);
 /* Counts what was changed; any thread. Whether that has used up the thread's room. */
 bool session_count(struct session *s, const struct kernel_change *change);
 
-/* Without a locked instruction, which would take longer than all else that a repeated add does. */
+/* Without a locked instruction, which would take longer than the rest of a repeated add. */
 static inline void session_raise(atomic_llong *own, int64_t by)
 {
     const long long value = atomic_load_explicit(own, memory_order_relaxed);
     atomic_store_explicit(own, value + by, memory_order_relaxed);
 }
 
-/* The same for one new key. */
+/* session_count() for one new key. */
 static inline bool session_count_key(struct session *s, unsigned ones)
 {
     struct session_shard *shard = session_shard(s);

@@ -14,7 +14,7 @@
 /* Sets *before, for signals_let_go(). Such moments may contain others, but no access to a mapped
  * file: a SIGBUS that comes of it would kill without asking its handler. Async-signal-safe. */
 void signals_hold(sigset_t *before);
-/* The same but for signals that the thread raises itself, as by such an access. */
+/* The same, but not for signals that the thread raises itself, as by such an access. */
 void signals_hold_sent(sigset_t *before);
 void signals_let_go(const sigset_t *before);
 

@@ -18,7 +18,7 @@
 
 /* ---- sets */
 
-/* What a set has of each layer. */
+/* Bytes of a set for each layer. */
 #define LAYER_SIZE (sizeof(bloomfile_filter *) + sizeof(uint8_t *) + sizeof(struct kernel_view))
 
 static struct layers *new_set(size_t count, size_t more)
@@ -49,7 +49,7 @@ static bool has_layer(const struct layers *l, const bloomfile_filter *layer)
     return false;
 }
 
-/* Completes a set when its list is complete. before: the set that it replaces, or NULL. */
+/* Fills in a set whose list is complete. before: the set that it replaces, or NULL. */
 static void start_set(const bloomfile_filter *f, struct layers *l, const struct layers *before)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -60,7 +60,7 @@ static void start_set(const bloomfile_filter *f, struct layers *l, const struct 
         if (!has_layer(before, layer))
             guard_join(layer->guard, f->guard);
     }
-    for (size_t i = 1; i < l->count; i++) /* as contains_any() wants it */
+    for (size_t i = 1; i < l->count; i++) /* contains_any() reads the first */
         l->views[0].ignored |= l->views[i].ignored;
 }
 

@@ -8,13 +8,13 @@
 
 #include "handle/opening.h"
 
-/* Its list never changes once it is in use; it is replaced as a whole. */
+/* A set of layers. It does not change once it is in use: it is replaced as a whole. */
 struct layers {
     struct layers *newer; /* by which it was replaced */
     unsigned side;        /* which of series_process.users counts its users: 0 or 1 */
     size_t count;
     struct kernel_view *views; /* of the layers, newest first */
-    const uint8_t **headers;   /* of a live series: mapped, newest first */
+    const uint8_t **headers;   /* of a live series: mapped headers, newest first */
     bloomfile_filter *list[];  /* oldest first */
 };
 
@@ -37,7 +37,7 @@ struct series {
     uint32_t generations;
     bool live;
     bool writing;
-    atomic_bool many_found; /* by the last batch of lookups */
+    atomic_bool many_found; /* the last batch of lookups found many keys */
     bool missing;           /* a layer was, when they were last looked for; under `finding` */
     int finished;           /* result of bloomfile_finish() */
 };

@@ -66,13 +66,14 @@ static bool is_newest(const bloomfile_filter *layer)
 
 /* ---- one */
 
-/* Whether the last batch of lookups found many: then layer by layer is faster, else all at once. */
+/* Whether the last batch of lookups found many keys. Then looking layer by layer is faster;
+ * otherwise looking in all layers in one loop is. */
 static bool many_are_found(const bloomfile_filter *f)
 {
     return atomic_load_explicit(&f->series->many_found, memory_order_relaxed);
 }
 
-/* Whether the kernel looks up in all layers by one loop. All their pages are good then. */
+/* Whether the kernel may look in all layers in one loop: all their pages are good. */
 static bool is_flat(const bloomfile_filter *f)
 {
     return guard_all_good(&f->guard_storage);
@@ -96,7 +97,7 @@ static bool is_sure(const bloomfile_filter *f, const struct layers *l)
     return !f->series->live || is_sure_live(f, l);
 }
 
-/* The bits of all layers first: the processor fetches their lines side by side. */
+/* Tests the bits of all layers first, so that the processor fetches their lines in parallel. */
 static bool one(const bloomfile_filter *f, const struct layers *l, uint64_t digest)
 {
     if (is_flat(f)) {
@@ -190,7 +191,7 @@ static size_t look_in_older(const bloomfile_filter *f, const struct layers *l, s
     return found;
 }
 
-/* The newest and largest layer first, and the others only for what it has not. */
+/* Looks in the newest layer, the largest. Looks in the others only for keys that it lacks. */
 static size_t newest_first(const bloomfile_filter *f, const struct layers *l,
                            const uint64_t *digests, size_t n, bool *hits)
 {
@@ -207,7 +208,8 @@ static size_t newest_first(const bloomfile_filter *f, const struct layers *l,
     return found + also;
 }
 
-/* All layers at once, so that the most cache misses overlap, unless many keys are found. */
+/* Looks in all layers in one loop, so that the most cache misses overlap, unless the last batch
+ * found many keys. */
 static size_t ask_all(const bloomfile_filter *f, const struct layers *l, const uint64_t *digests,
                       size_t n, bool *hits)
 {

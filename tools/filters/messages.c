@@ -85,7 +85,10 @@ void message_cannot_open(const char *path, const struct bloomfile_open_report *r
             " sealed copy: bfseal FILE COPY)",
             path);
     if (error == EBUSY)
-        cli_fail(0, "cannot open %s: it is being sealed, or one process adds to it alone", path);
+        cli_fail(0,
+                 "cannot open %s: it is being sealed, or another process has locked it for writing"
+                 " (try again later)",
+                 path);
     if (error == ENOMEM)
         cli_fail(0,
                  "cannot open %s: %s (if there are more than 30,000 files, use fewer at a time, or"

@@ -42,7 +42,7 @@ static size_t split_more(struct batch *b, bool has_lines)
 
 void batch_hash(const struct batch *b, uint64_t seed, bloomfile_digest *digests)
 {
-    /* Inlined, and with constants that depend on no seed. */
+    /* With seed 0, the inlined hash has constants that do not depend on a seed. */
     for (size_t i = 0; seed == 0 && i < b->count; i++)
         digests[i] = hash_key(0, b->keys[i].data, b->keys[i].size);
     for (size_t i = 0; seed != 0 && i < b->count; i++)
@@ -120,8 +120,8 @@ enum {
     STEP = 32
 };
 
-/* As memmove(), for a line that goes to lower addresses or to another buffer: most lines take two
- * steps. The last step repeats some bytes. */
+/* memmove() for a line that moves to a lower address or to another buffer. Most lines take two
+ * steps. The last step may copy some bytes again. */
 static void move_down(uint8_t *to, const uint8_t *from, size_t size)
 {
     if (size < STEP || (uintptr_t)from - (uintptr_t)to < STEP || size > 8 * STEP) {

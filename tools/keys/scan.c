@@ -70,7 +70,8 @@ AVX2 ALWAYS_INLINE uint64_t matches_avx2(const uint8_t *block, uint8_t wanted)
     return found;
 }
 
-/* The key from `start` to the first match in a block. Returns where the next key begins. */
+/* Sets *key to the bytes from `start` to the block's first match. Returns where the next key
+ * begins. */
 ALWAYS_INLINE const uint8_t *key_before(struct bloomfile_key *key, const uint8_t *start,
                                         const uint8_t *block, uint64_t matches)
 {

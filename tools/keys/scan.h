@@ -11,9 +11,9 @@ enum {
     SCAN_BLOCK = 64
 };
 
-/* Finds the matches in the whole blocks from `at` on, in order, and sets keys[0 ..] to the bytes
- * between them; the first key begins at `at`. Returns the number of matches; if that is more than
- * max - 2, it may be fewer, but the first ones. All of keys[0 .. max) is overwritten. */
+/* Finds the matches in the whole blocks from `at` on, and sets keys[0 ..] to the bytes before each
+ * match, in order. The first key begins at `at`. Returns the number of keys. If there are more than
+ * max - 2 matches, the last of them may be left out. All of keys[0 .. max) is overwritten. */
 typedef size_t scan_find(const uint8_t *at, const uint8_t *end, uint8_t wanted,
                          struct bloomfile_key *keys, size_t max);
 

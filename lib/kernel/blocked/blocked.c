@@ -162,7 +162,7 @@ static void expect_blocks(const struct kernel_view *view, const uint64_t *digest
 #define WIDE
 #include "kernel/blocked/impl.h"
 
-/* ---- the same, and one instruction finds the positions, another tests them */
+/* ---- the same, but one instruction finds the positions and another tests them */
 
 #define ISA    vbmi
 #define TARGET BLOOMFILE_BLOCK_VBMI

@@ -22,7 +22,7 @@ TARGET static bool OF_ISA(contains)(const struct kernel_view *view, uint64_t dig
     return OF_ISA(has)(kernel_block(view, digest), view->k, digest);
 }
 
-/* k is few: no more than the slices of one product. */
+/* For k up to PROBE_SLICES, the slices of one product. */
 TARGET static bool OF_ISA(contains_few)(const struct kernel_view *view, uint64_t digest)
 {
     const uint8_t *block = kernel_block(view, digest);
@@ -35,8 +35,9 @@ TARGET static bool OF_ISA(contains_few)(const struct kernel_view *view, uint64_t
 
 /* ---- lookups in several bodies
 
- * The positions of one product decide first: of an absent key they are all set so seldom that a
- * branch costs less than more tests. The loop is short, so that many cache misses overlap. */
+ * The positions of the first product are tested first. For an absent key they are all set so seldom
+ * that a branch costs less than testing the rest. The loop is short, so that many cache misses
+ * overlap. */
 
 TARGET static __attribute__((noinline)) bool OF_ISA(has_rest)(const struct kernel_view *view,
                                                               uint64_t digest)
@@ -209,8 +210,8 @@ TARGET static void OF_ISA(add_part)(uint8_t *part, uint64_t first, uint64_t last
 
 /* ---- adds to a body that others read, and change if the adder is not alone */
 
-/* lacking() puts the bits that a block lacks of a key in the words of `bits`, and returns which of
- * these are not 0; find_lacks() appends those to a list. */
+/* lacking() sets the words of `bits` to the bits of a key that a block lacks, and returns a mask of
+ * the words that are not 0. find_lacks() appends these words to a list. */
 
 #ifdef WIDE
 
@@ -226,7 +227,7 @@ TARGET KERNEL_INLINE __m512i OF_ISA(want_slices)(uint64_t product, unsigned slic
                                                  _mm512_set1_epi64(PROBE_BLOCK_BITS - 1));
     __m512i wanted = _mm512_setzero_si512();
 #pragma GCC unroll 6
-    for (int i = 0; i < 6; i++) { /* in other words the shift is 64 or more, and gives 0 */
+    for (int i = 0; i < 6; i++) { /* outside its word the shift is 64 or more: 0 */
         const __m512i place = _mm512_permutexvar_epi64(_mm512_set1_epi64(i), places);
         wanted = _mm512_or_si512(
             wanted, _mm512_sllv_epi64(_mm512_set1_epi64(1), _mm512_sub_epi64(place, first)));
@@ -319,7 +320,7 @@ TARGET KERNEL_INLINE void OF_ISA(find_lacks)(uint8_t *block, unsigned k, uint64_
 
 #endif
 
-/* find_lacks() of the absent keys of a group. Returns whether a key is present. */
+/* find_lacks() for each absent key of a group. Returns whether any key is present. */
 TARGET static __attribute__((noinline)) bool OF_ISA(find_new)(uint8_t *body, uint64_t blocks,
                                                               unsigned k, const uint64_t *digests,
                                                               size_t n, struct kernel_lacks *lacks)
@@ -337,7 +338,7 @@ TARGET static __attribute__((noinline)) bool OF_ISA(find_new)(uint8_t *body, uin
     return lacking < n;
 }
 
-/* One key, which is there already at the least cost. */
+/* Adds one key. The cheapest case is a key that is already present. */
 TARGET static unsigned OF_ISA(set_shared)(uint8_t *body, uint64_t blocks, unsigned k,
                                           uint64_t digest)
 {
@@ -389,9 +390,9 @@ TARGET static void OF_ISA(add_shared)(uint8_t *body, uint64_t blocks, unsigned k
     }
 }
 
-/* ---- by a sole adder, which stores whole words: the block is one store, if it is one register */
+/* ---- by a sole adder, which stores whole words, or the block if that is one register */
 
-/* The number of bits that a group of keys sets, in each byte or in all. */
+/* The number of bits that a group of keys sets: one sum for each byte of a block, or one sum. */
 #ifdef PICKS
 typedef __m512i OF_ISA(ones);
 
@@ -408,8 +409,8 @@ TARGET KERNEL_INLINE int64_t OF_ISA(sum)(const int64_t *ones)
 }
 #endif
 
-/* Whether the key is new. look: a look beforehand is worth its time, as it is without registers
- * that hold a block. */
+/* Adds a key. Returns whether it is new. look: test first whether the key is present. Without a
+ * register that holds a block, this test always comes first. */
 TARGET KERNEL_INLINE bool OF_ISA(set_block)(uint8_t *block, unsigned k, uint64_t digest, bool look,
                                             OF_ISA(ones) * ones)
 {
@@ -459,7 +460,7 @@ TARGET static void OF_ISA(add_alone)(uint8_t *body, uint64_t blocks, unsigned k,
     bool repeated = true;
     for (size_t i = 0; i < n && i < KERNEL_RING; i++)
         kernel_request(&view, digests[i]);
-    for (size_t start = 0; start < n; start += KERNEL_GROUP) { /* looks as add_shared() does */
+    for (size_t start = 0; start < n; start += KERNEL_GROUP) { /* `look` is as in add_shared() */
         const size_t end = n - start < KERNEL_GROUP ? n : start + KERNEL_GROUP;
         const bool look = repeated || start % (KERNEL_GROUP * KERNEL_LOOK) == 0;
         const int64_t before = keys;

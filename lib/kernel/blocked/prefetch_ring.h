@@ -13,8 +13,8 @@
 #include "format/probe.h"
 #include "kernel/kernel.h"
 
-#define KERNEL_RING       96        /* lookups ahead that a line is requested */
-#define KERNEL_RING_LEAST 8         /* ... if it has a line in each of several bodies */
+#define KERNEL_RING       96        /* how many lookups ahead a line is prefetched */
+#define KERNEL_RING_LEAST 8         /* at least, if a lookup has lines in several bodies */
 #define KERNEL_NEAR_BYTES (1 << 18) /* bodies up to this size stay in a cache of the core */
 
 /* Inlined into functions of each instruction set. */
@@ -97,7 +97,7 @@ KERNEL_INLINE size_t kernel_ring(const struct kernel_view *given, const uint64_t
 
 /* ---- of several bodies */
 
-/* How many lookups ahead the lines of a digest are requested; 0: not at all. */
+/* How many lookups ahead the lines of a digest are prefetched; 0: not at all. */
 KERNEL_INLINE size_t kernel_ahead_in(const struct kernel_view *views, size_t count)
 {
     for (size_t i = 0; i < count; i++)

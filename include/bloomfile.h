@@ -196,8 +196,9 @@ BLOOMFILE_API void bloomfile_free(void *image);
  *   BLOOMFILE_EUNCLEAN, BLOOMFILE_EFILESYSTEM, BLOOMFILE_ENOBOOT  a live filter: bloomfile_live.h
  *   BLOOMFILE_ELIVE       a live filter, with BLOOMFILE_OPEN_VERIFY_FULL or _COPY
  *   BLOOMFILE_ESEALED     a sealed filter, with BLOOMFILE_OPEN_WRITE
- *   EBUSY                 the filter is being sealed, or a sole adder has it, with
- *                         BLOOMFILE_OPEN_WRITE; it has writers, with BLOOMFILE_OPEN_SOLE_ADDER
+ *   EBUSY                 with BLOOMFILE_OPEN_WRITE, after one second of retries: the filter is
+ *                         being sealed or has a sole adder; with BLOOMFILE_OPEN_SOLE_ADDER, also:
+ *                         it has a writer
  *   BLOOMFILE_ETOOBIG     too big for this machine's address space */
 BLOOMFILE_API int bloomfile_open(bloomfile_filter **out, const char *path, unsigned flags);
 
@@ -271,9 +272,9 @@ BLOOMFILE_API bloomfile_digest bloomfile_digest_of(const bloomfile_filter *f, co
 BLOOMFILE_API bool bloomfile_contains(const bloomfile_filter *f, const void *key, size_t size);
 BLOOMFILE_API bool bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest);
 
-/* Looks up n keys. On filters larger than the caches, 32 or more take a half to a quarter of the
- * time of as many single lookups. In a cache they take two thirds of it, and few keys as long. Sets
- * hits[i] for each key; hits may be NULL. Returns the number of hits. */
+/* Looks up n keys. Sets hits[i] for each key; hits may be NULL. Returns the number of hits. For 32
+ * keys or more, this takes a quarter to a half of the time of single lookups in a filter larger
+ * than the caches, and two thirds in a smaller filter. For a few keys it takes as long. */
 BLOOMFILE_API size_t bloomfile_contains_many(const bloomfile_filter *f,
                                              const struct bloomfile_key *keys, size_t n,
                                              bool *hits);

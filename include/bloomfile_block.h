@@ -4,12 +4,10 @@
  *
  * For bloomfile_inline.h and the library itself; include that, not this. This header belongs to the
  * unstable tier, as bloomfile_unstable.h does: its names may change or go in any release. A
- * compiled lookup keeps working with every later library of the same soversion:
- * it computes the positions of the format, which are frozen.
- * The instructions are those
- * that the compiler may use. The library compiles the same text for each set of instructions that a
- * processor may have: it defines BLOOMFILE_BLOCK_SCALAR, and BLOOMFILE_BLOCK_VBMI, _AVX512, _AVX2
- * or _NEON, as the attributes of functions that use them.
+ * compiled lookup keeps working with every later library of the same soversion: it computes the
+ * positions of the format, which are frozen. It uses the instructions that the compiler may use.
+ * The library compiles this header for several instruction sets. It defines BLOOMFILE_BLOCK_SCALAR,
+ * and BLOOMFILE_BLOCK_VBMI, _AVX512, _AVX2 or _NEON, as the attributes of their functions.
  *
  * Each function takes the 64 bytes of a block at any address, k from 1 to 64 and a digest
  * (format-spec.md, section 10); _few takes k up to 6, the positions of one product, _many above.
@@ -71,8 +69,8 @@ extern "C++" { /* these headers have templates */
 }
 #endif
 
-/* A test of up to six slices of a product says in bit 1 of its first six bytes which of them are
- * set. Returns all other bits, which say nothing. */
+/* A VBMI test makes a mask: bit 1 of byte i is the bit of the block that slice i of a product
+ * picks. Returns the bits of the mask that a test of the first `slices` slices ignores. */
 BLOOMFILE_BLOCK_INLINE uint64_t bloomfile_block_ignored(unsigned slices)
 {
     return ~(UINT64_C(0x020202020202) & ((UINT64_C(1) << 8 * slices) - 1));
@@ -122,18 +120,18 @@ bloomfile_block_has_many_avx512(const uint8_t *at, unsigned k, uint64_t digest)
 
 #ifdef BLOOMFILE_BLOCK_VBMI
 
-/* A block is one register, and each slice of a product has a lane of 64 bits. In a lane, byte 0
- * begins with the upper three bits of the slice, which pick a word of the block, and byte 1 with
- * the lower six, which pick a bit in it. */
+/* A block is one register, and each slice of a product has a lane of 64 bits. The low bits of a
+ * lane's byte 0 are the upper three bits of the slice, which pick a word of the block. The low bits
+ * of byte 1 are the lower six, which pick a bit in that word. */
 BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE __m512i bloomfile_block_slices_vbmi(uint64_t product)
 {
     const __m512i places = _mm512_setr_epi64(55 << 8 | 61, 46 << 8 | 52, 37 << 8 | 43, 28 << 8 | 34,
                                              19 << 8 | 25, 10 << 8 | 16, 0, 0);
     const __m512i lanes = _mm512_set1_epi64((long long)product);
-    return _mm512_maskz_multishift_epi64_epi8(~UINT64_C(0), places, lanes); /* as said above */
+    return _mm512_maskz_multishift_epi64_epi8(~UINT64_C(0), places, lanes); /* maskz: for g++ 12 */
 }
 
-/* The bits that the slices pick. */
+/* The mask of a test: see bloomfile_block_ignored(). */
 BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE __mmask64 bloomfile_block_picked_vbmi(const uint8_t *at,
                                                                                   __m512i slices)
 {
@@ -156,7 +154,7 @@ bloomfile_block_has_few_vbmi(const uint8_t *at, unsigned k, uint64_t digest)
     return bloomfile_block_has_all_vbmi(at, bloomfile_block_ignored(k), digest);
 }
 
-/* Two products take as long as with AVX-512 alone, or longer. */
+/* For two products or more, VBMI is no faster than AVX-512 alone. */
 #define bloomfile_block_has_many_vbmi bloomfile_block_has_many_avx512
 
 #endif

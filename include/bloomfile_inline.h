@@ -29,12 +29,13 @@
  * Without it the cache misses of two small batches do not overlap: batches of 32 in a filter of 125
  * MB take 11 ns a key, and 6 with it. It never changes an answer, and works with every layout.
  *
- * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native; best with VBMI and BITALG too), a
- * lookup in a filter that fits in a cache takes half to nine tenths of bloomfile_contains_digest(),
- * and in larger filters more cache misses overlap; bench/results/peers-sizes.md has figures. Code
- * for AVX2 gains little where the library can use AVX-512. Compiled for a processor without AVX2
- * (or NEON), as distributions do, all lookups are the library's, which picks its code when it runs:
- * then a pin costs nothing and gains nothing. So is a batch of more than 64 digests.
+ * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native; best with VBMI and BITALG), a
+ * lookup takes half to nine tenths of the time of bloomfile_contains_digest() in a filter that fits
+ * in a cache. In larger filters more cache misses overlap; bench/results/peers-sizes.md has
+ * figures. Code for AVX2 gains little where the library can use AVX-512. Code for processors
+ * without AVX2 (or NEON), as distributions compile it, calls the library for every lookup, and the
+ * library picks its code at run time: a pin then costs nothing and gains nothing. The same is true
+ * of a batch of more than 64 digests.
  *
  * A pin that is initialised but not filled, because bloomfile_open() or bloomfile_pin() failed,
  * answers "maybe".
@@ -63,12 +64,11 @@ struct bloomfile_pinned {
     const uint8_t *body_;
     const bloomfile_filter *filter_;
     const uint32_t *state_[2]; /* of a live file, in both of its records; else NULL */
-    uint64_t
-        ignored_; /* bloomfile_block_ignored() of a sealed file whose hashes_ are few; else 0 */
+    uint64_t ignored_; /* sealed file, at most 6 hashes_: bloomfile_block_ignored(); else 0 */
     uint64_t blocks_;
     uint32_t hashes_;
     uint32_t poisoned_;     /* a state, if the file is poisoned */
-    uint64_t live_ignored_; /* the same of a live file */
+    uint64_t live_ignored_; /* the same for a live file */
     uint64_t more_room_[7];
 } __attribute__((aligned(64)));
 
@@ -121,7 +121,7 @@ static inline size_t bloomfile_pinned_ask_many_(const struct bloomfile_pinned *p
     return n;
 }
 
-/* Of a pin whose hashes_ are few. */
+/* bloomfile_block_has() for at most 6 hashes. ignored: ignored_ or live_ignored_ of the pin. */
 static inline __attribute__((always_inline)) bool bloomfile_pinned_has_few_(const uint8_t *block,
                                                                             uint64_t ignored,
                                                                             uint32_t hashes,

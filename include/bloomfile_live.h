@@ -61,12 +61,20 @@
  * reaches the limit: a growing series makes the next layer, and a forgetting series begins the next
  * generation.
  *
- * One thread. BLOOMFILE_OPEN_ONE_THREAD promises that only one thread at a time adds by this
- * handle. While the file has no other writer and its pages are in memory, calls of
- * bloomfile_add_many() and bloomfile_add_digests() with 64 keys or more lock out new writers, a few
- * thousand keys at a time, and take a third to a half of the time (blocked, classic). A writer that
- * opens the file then, a fork in another thread, and signals that are sent to this thread wait
- * until these keys are added. Adds that break the promise lose keys.
+ * One thread. BLOOMFILE_OPEN_ONE_THREAD promises that only one thread at a time adds through this
+ * handle. Adds that break the promise lose keys. In return, calls of bloomfile_add_many() and
+ * bloomfile_add_digests() with 64 keys or more take a third to a half of the time (blocked,
+ * classic), while the file has no other writer and its pages are in memory. Such a call locks out
+ * new writers, for a few thousand keys at a time. Until these keys are added, three things wait: a
+ * writer that opens the file, a fork in another thread, and signals that are sent to this thread.
+ *
+ * Sole adder. BLOOMFILE_OPEN_SOLE_ADDER makes the same promise, and adds that break it lose keys.
+ * All adds then take a third to a half of the time (blocked, classic). Any thread or process may
+ * look up keys at the same time. For a filter in memory, the promise includes children of fork. A
+ * file is locked until the handle is finished or closed, or the process ends: other writers get
+ * EBUSY, and so does a sole adder if the file already has a writer. A child of fork does not
+ * inherit the lock: its first add returns EBUSY as long as the parent holds the lock. A series in
+ * files cannot have a sole adder (BLOOMFILE_EISSERIES).
  *
  * Counts. bloomfile_info (bloomfile_inspect.h) has keys, ones and overflow as of the last commits,
  * plus the adds of this handle since then. They are advisory while other writers are active. After
@@ -144,15 +152,7 @@ BLOOMFILE_API int bloomfile_create(bloomfile_filter **out, const char *path,
  * first touched. flags: BLOOMFILE_OPEN_ADD_EXACT, BLOOMFILE_OPEN_SOLE_ADDER,
  * BLOOMFILE_OPEN_OVER_CAPACITY, or 0. Errors: BLOOMFILE_EFLAGS and those of the params;
  * BLOOMFILE_EISRIBBON; ENOMEM, EMFILE; EFBIG if the filter is larger than files may be
- * (RLIMIT_FSIZE). Adds to a series return EFBIG, too.
- *
- * BLOOMFILE_OPEN_SOLE_ADDER promises that only one thread adds at a time by this handle. Adds then
- * take a third to a half of the time (blocked, classic). Any thread or process may look up keys at
- * the same time. Adds that break the promise lose keys. In memory, children of fork are part of the
- * promise. A file is locked against other writers until the handle is finished or closed: they get
- * EBUSY, and so does a sole adder if the file has a writer. The kernel drops the lock when the
- * process ends. A child of fork does not keep it: its first add returns EBUSY until the parent has
- * left. */
+ * (RLIMIT_FSIZE). Adds to a series return EFBIG, too. */
 BLOOMFILE_API int bloomfile_create_memory(bloomfile_filter **out,
                                           const struct bloomfile_params *params, unsigned flags);
 

@@ -34,8 +34,8 @@ static size_t live_contains_many(const struct kernel_view *view, const uint64_t 
  * of mixed lengths mispredicts branches, which discards lookups begun after the branch but not its
  * prefetches. It also makes the ends of loops hard to predict, so there are few loops. */
 
-#define LOOKUP_CLOSE 32 /* bytes from key to key, up to which prefetching keys does not pay */
-#define LOOKUP_GROUP 16 /* keys that are prefetched together */
+#define LOOKUP_CLOSE 256 /* bytes from key to key, up to which the processor prefetches keys */
+#define LOOKUP_GROUP 16  /* keys that are prefetched together */
 
 /* Prefetches the first and the last line of each key. Inlined, because gcc drops calls of a
  * function that only prefetches. */
@@ -50,25 +50,31 @@ __attribute__((always_inline)) static inline void request_keys(const struct bloo
     }
 }
 
-static inline void request_body(const bloomfile_filter *f, const uint64_t *digests, size_t n)
+/* Prefetches each block as soon as its digest is known: after a loop of their own the prefetches
+ * would wait for all hashes. */
+static void digests_of_group(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n,
+                             uint64_t *digests)
 {
+    const uint64_t seed = f->header.seed;
     const struct kernel_view view = f->view;
-    const bool split = kernel_is_split(&view);
-    if (f->series != NULL)
-        return;
-    if (f->header.layout != BLOOMFILE_LAYOUT_BLOCKED) {
-        f->kernel->expect(&f->view, digests, n);
+    if (f->series == NULL && f->header.layout == BLOOMFILE_LAYOUT_BLOCKED &&
+        !kernel_is_split(&view)) {
+        for (size_t i = 0; i < n; i++) {
+            digests[i] = hash_key(seed, keys[i].data, keys[i].size);
+            kernel_request(&view, digests[i]);
+        }
         return;
     }
     for (size_t i = 0; i < n; i++)
-        kernel_request_lines(&view, digests[i], split);
+        digests[i] = hash_key(seed, keys[i].data, keys[i].size);
+    if (f->series == NULL)
+        f->kernel->expect(&f->view, digests, n);
 }
 
 /* Keys that lie close together are one group, and are not prefetched. */
 void lookup_digests(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n,
                     uint64_t *digests)
 {
-    const uint64_t seed = f->header.seed;
     const uintptr_t span = (uintptr_t)keys[n - 1].data - (uintptr_t)keys[0].data;
     const size_t group = span > n * LOOKUP_CLOSE ? LOOKUP_GROUP : n;
     if (group < n)
@@ -76,9 +82,7 @@ void lookup_digests(const bloomfile_filter *f, const struct bloomfile_key *keys,
     for (size_t start = 0, end; start < n; start = end) {
         end = start + MIN(n - start, group);
         request_keys(keys + end, MIN(n - end, group));
-        for (size_t i = start; i < end; i++)
-            digests[i] = hash_key(seed, keys[i].data, keys[i].size);
-        request_body(f, digests + start, end - start);
+        digests_of_group(f, keys + start, end - start, digests + start);
     }
 }
 

@@ -82,7 +82,7 @@ class Amalgamation:
         return ''.join(self.header(name) for mark, name in INCLUDE.findall(text)
                        if mark == '"' and is_guarded(name))
 
-    def lines(self, path, text):
+    def inserted(self, text):
         """The text, with each header that has no guard inserted where it is included."""
         out = []
         for line in text.splitlines(keepends=True):
@@ -92,8 +92,12 @@ class Amalgamation:
             elif include is None or include[1] == '<':
                 out.append(line)
             elif not is_guarded(include[2]):
-                out.append(internal_definitions(without_comment(text_of(include[2]))))
-        return f'\n/* {"-" * (90 - len(path))} lib/{path} */\n' + ''.join(out).strip('\n') + '\n'
+                inner = self.inserted(without_comment(text_of(include[2])))
+                out.append(internal_definitions(inner))
+        return ''.join(out)
+
+    def lines(self, path, text):
+        return f'\n/* {"-" * (90 - len(path))} lib/{path} */\n' + self.inserted(text).strip('\n') + '\n'
 
     def source(self, path, part):
         text = without_comment(text_of(path))

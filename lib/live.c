@@ -88,13 +88,9 @@ static int add_some(bloomfile_filter *f, const uint64_t *digests, size_t n, bool
 
 int bloomfile_add_digest(bloomfile_filter *f, bloomfile_digest digest, bool *was_new)
 {
-    if (adding_one(f, digest, was_new))
-        return 0;
-    struct adding_done done = { 0 };
-    int error = add_some(f, &digest, 1, NULL, &done);
-    if (error == 0 && was_new != NULL)
-        *was_new = done.new_keys > 0;
-    return error;
+    return adding_one(f, digest, was_new)
+               ? 0
+               : bloomfile_add_digests(f, &digest, 1, was_new, NULL, NULL);
 }
 
 int bloomfile_add(bloomfile_filter *f, const void *key, size_t size, bool *was_new)

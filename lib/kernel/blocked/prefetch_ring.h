@@ -107,11 +107,21 @@ KERNEL_INLINE size_t kernel_ahead_in(const struct kernel_view *views, size_t cou
     return 0;
 }
 
-KERNEL_INLINE void kernel_request_in(const struct kernel_view *views, size_t count, uint64_t digest)
+KERNEL_INLINE bool kernel_is_any_split(const struct kernel_view *views, size_t count)
 {
+    bool split = false;
     for (size_t i = 0; i < count; i++)
-        if (!kernel_is_near(&views[i]))
-            kernel_request_lines(&views[i], digest, kernel_is_split(&views[i]));
+        split |= kernel_is_split(&views[i]);
+    return split;
+}
+
+KERNEL_INLINE void kernel_request_in(const struct kernel_view *views, size_t count, uint64_t digest,
+                                     bool split)
+{
+    const struct kernel_view *view = views, *end = views + count;
+    do
+        kernel_request_lines(view, digest, split);
+    while (++view != end);
 }
 
 #endif

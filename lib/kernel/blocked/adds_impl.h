@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The adds of the blocked layout for one instruction set: part of impl.h, which says what is
- * defined before it.
+ * The adds of the blocked layout for one instruction set. impl.h includes this file and lists the
+ * macros that it needs.
  */
 #ifndef BLOOMFILE_NO_BUILD
 
@@ -22,7 +22,7 @@ TARGET KERNEL_INLINE bool OF_ISA(has_any)(const kernel_bits *of)
 }
 
 /* The bits of the first `slices` slices of each digest's product with `multiplier`. rows[i]: a
- * block in which only bit i is set. idle: NULL, or takes the digests that set none of these. */
+ * block in which only bit i is set. idle: NULL, or takes the digests that set no such bit. */
 TARGET KERNEL_INLINE void OF_ISA(add_slices)(uint8_t *part, uint64_t first, uint64_t blocks,
                                              uint8_t (*rows)[PROBE_BLOCK_BYTES],
                                              uint64_t multiplier, unsigned slices,
@@ -100,7 +100,7 @@ TARGET static void OF_ISA(add_part)(uint8_t *part, uint64_t first, uint64_t last
 
 #ifndef BLOOMFILE_NO_LIVE
 
-/* ---- adds to a body that others read, and change if the adder is not alone */
+/* ---- adds to a shared body: other threads may change it, unless the adder is alone */
 
 /* lacking() sets the words of `bits` to the bits of a key that a block lacks, and returns a mask of
  * the words that are not 0. find_lacks() appends these words to a list. */
@@ -108,7 +108,7 @@ TARGET static void OF_ISA(add_part)(uint8_t *part, uint64_t first, uint64_t last
 #ifdef WIDE
 
 /* The bits of the first `slices` slices of a product, each in its word. They stay in registers:
- * what is stored in pieces cannot be loaded as one without waiting. */
+ * a load of one block waits for the stores of its words. */
 TARGET KERNEL_INLINE __m512i OF_ISA(want_slices)(uint64_t product, unsigned slices)
 {
     const __m512i first = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
@@ -262,8 +262,8 @@ TARGET static void OF_ISA(add_shared)(uint8_t *body, uint64_t blocks, unsigned k
     bool repeated = true;
     for (size_t i = 0; i < n && i < KERNEL_RING; i++)
         kernel_request(&view, digests[i]);
-    /* A look beforehand takes a tenth of the time of an add, and saves two thirds of that of a
-     * repeated one: while there are none, only some of the groups are looked at. */
+    /* A look beforehand takes a tenth of the time of an add, and saves two thirds of the time of a
+     * repeated add. Without repeated adds only some groups are looked at. */
     for (size_t start = 0; start < n; start += KERNEL_GROUP) {
         const size_t count = n - start < KERNEL_GROUP ? n - start : KERNEL_GROUP;
         const size_t next = start + KERNEL_RING < n ? start + KERNEL_RING : n;
@@ -305,8 +305,8 @@ TARGET KERNEL_INLINE int64_t OF_ISA(sum)(const int64_t *ones)
 }
 #endif
 
-/* Adds a key. Returns whether it is new. look: test first whether the key is present. Without a
- * register that holds a block, this test always comes first. */
+/* Adds a key. Returns whether it is new. look: test first whether the key is present. This test
+ * always comes first if no register holds a block. */
 TARGET KERNEL_INLINE bool OF_ISA(set_block)(uint8_t *block, unsigned k, uint64_t digest, bool look,
                                             OF_ISA(ones) * ones)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a child of fork() has reached counts, too, although it ends by _exit(). In a build that
- * measures coverage, <unistd.h> declares this under that name. */
+ * Coverage also counts the code that a child of fork() reaches, although it ends by _exit(). In
+ * a build that measures coverage, <unistd.h> declares this function as _exit. */
 #include "coverage.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Children that end with _exit() are counted, too. */
+ * Coverage of children that end with _exit(). */
 #ifndef BLOOMFILE_TESTS_COVERAGE_H
 #define BLOOMFILE_TESTS_COVERAGE_H
 

@@ -64,7 +64,7 @@ static bool strikes(const struct faults *faults, enum fault_call call, unsigned 
     return true;
 }
 
-/* Counts a call, and tells whether it fails. */
+/* Counts a call; returns whether it fails. */
 static bool fails(enum fault_call call)
 {
     if (!active)
@@ -90,7 +90,8 @@ static bool lacks(bool what, int error)
     type __wrap_##name parameters;                                                                 \
     type __wrap_##name parameters
 
-/* One whose name in glibc says that files are of 64 bits; in musl they always are. */
+/* glibc has a second name for the function with 64-bit file offsets; in musl they always have 64
+ * bits. */
 #ifdef __GLIBC__
 #define LARGE "64"
 #else
@@ -101,7 +102,7 @@ static bool lacks(bool what, int error)
     type __wrap_##name parameters __asm__("__wrap_" #name LARGE);                                  \
     type __wrap_##name parameters
 
-/* A call that needs nothing but to fail. */
+/* A call that only fails or does its work. */
 #define WRAP_PLAIN(type, failure, name, parameters, arguments)                                     \
     WRAP(type, name, parameters)                                                                   \
     {                                                                                              \
@@ -166,7 +167,7 @@ WRAP(void *, mremap, (void *old, size_t old_size, size_t size, int flags, ...))
     return fails(ON_mremap) ? MAP_FAILED : __real_mremap(old, old_size, size, flags, at);
 }
 
-/* Tells the error instead of setting it. */
+/* Returns the error instead of setting errno. */
 WRAP(int, pthread_create,
      (pthread_t * id, const pthread_attr_t *attributes, void *(*start)(void *), void *argument))
 {
@@ -223,7 +224,7 @@ WRAP_LARGE(int, fcntl, (int fd, int command, ...))
     return fails(unlock ? ON_unlock : ON_fcntl64) ? -1 : __real_fcntl(fd, command, argument);
 }
 
-/* Nothing here is meant to survive the machine. */
+/* The tests do not cut the power, so nothing needs to reach the disk. */
 WRAP(int, fsync, (int fd))
 {
     return fails(ON_fsync) ? -1 : __real_fcntl(fd, F_GETFD) < 0 ? -1 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * System calls and allocations of the library that fail on demand: those of fault_calls.def. */
+ * System calls and allocations of the library that fail on demand. fault_calls.def lists them. */
 #ifndef BLOOMFILE_TESTS_FAULTS_H
 #define BLOOMFILE_TESTS_FAULTS_H
 
@@ -9,31 +9,31 @@
 #define X(name) ON_##name,
 enum fault_call {
 #include "fault_calls.def"
-    ON_unlock, /* fcntl64 that lets go of a lock; ON_fcntl64 are the others */
+    ON_unlock, /* the fcntl64 calls that unlock; ON_fcntl64 counts the rest */
     FAULT_CALL_COUNT
 };
 #undef X
 
-/* What goes wrong between faults_begin() and faults_end(). */
+/* The faults between faults_begin() and faults_end(). */
 struct faults {
     enum fault_call call;
-    unsigned nth;  /* of its calls, from 1; 0: none fails */
-    int error;     /* 0: pwrite() writes nothing, and says so */
-    bool for_ever; /* the later ones fail too */
+    unsigned nth;  /* which call, from 1; 0: no call fails */
+    int error;     /* 0: pwrite() writes 0 bytes */
+    bool for_ever; /* all later calls fail too */
 
-    /* The system lacks something, besides. */
+    /* Abilities that the system lacks. */
     bool no_unnamed_files, no_proc, no_renameat2;
-    bool read_only;            /* open() for writing is refused */
-    bool links_are_copies;     /* inodes of their own */
-    bool other_device;         /* fstat says */
-    unsigned long file_system; /* what fstatfs says; 0: what it is */
-    size_t transfer_at_most;   /* bytes a read or write; 0: no limit */
-    size_t file_ends_at;       /* for reading; 0: where it does */
-    const char *text_read;     /* what read() gives, then its end; NULL: what is there */
+    bool read_only;            /* open() for writing fails */
+    bool links_are_copies;     /* linkat() copies: each name has its own inode */
+    bool other_device;         /* fstat() returns another device */
+    unsigned long file_system; /* type that fstatfs() returns; 0: the real one */
+    size_t transfer_at_most;   /* bytes per read or write; 0: no limit */
+    size_t file_ends_at;       /* for reads; 0: at its real end */
+    const char *text_read; /* bytes that read() returns before end of file; NULL: the real bytes */
 
-    const struct faults *besides; /* another call that fails; NULL: none */
+    const struct faults *besides; /* a second call that fails, or NULL */
 
-    void (*at_each_call)(enum fault_call call); /* may be NULL; its own calls are left alone */
+    void (*at_each_call)(enum fault_call call); /* may be NULL; its own calls succeed uncounted */
 };
 
 static inline struct faults once(enum fault_call call, unsigned nth, int error)
@@ -49,10 +49,10 @@ static inline struct faults from_then_on(enum fault_call call, unsigned nth, int
 void faults_begin(const struct faults *faults);
 void faults_end(void);
 
-/* How often it was called since faults_begin(). */
+/* The number of calls since faults_begin(). */
 unsigned fault_calls(enum fault_call call);
 
-/* Bytes that msync() was to bring to disk since then, where it did not fail. */
+/* Bytes passed to successful msync(MS_SYNC) since faults_begin(). */
 size_t fault_flushed(void);
 
 const char *fault_name(enum fault_call call);

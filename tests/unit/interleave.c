@@ -55,7 +55,7 @@ static int stop_in_time(void *context)
     return atomic_load(&calls) >= stops_at_call ? ECANCELED : 0;
 }
 
-/* Whether that call was reached. */
+/* Returns whether that call was reached. */
 static bool stopped_at(int (*run)(void), unsigned call)
 {
     const struct faults faults = { .no_unnamed_files = true, .at_each_call = count_call };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Other processes' actions in the middle of an operation: between two of its system calls. */
+ * Actions of other processes in the middle of an operation: between two of its system calls. */
 #ifndef BLOOMFILE_TESTS_INTERLEAVE_H
 #define BLOOMFILE_TESTS_INTERLEAVE_H
 
@@ -8,28 +8,28 @@
 
 #include "faults.h"
 
-/* Runs it, and just before the nth of those calls, act(). Asserts that it was done. */
+/* Calls run(), and act() just before the nth of those calls. Asserts that act() ran. */
 int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act)(void));
 
-/* The same where the system lacks something besides. */
+/* The same on a system with these limits. */
 int with_others_and(struct faults faults, int (*run)(void), enum fault_call call, unsigned nth,
                     void (*act)(void));
 
-/* Runs it where temporary files have names, and stops it by bloomfile_stop_with() at each system
- * call in turn. Asserts that no temporary file is left, and lets `made` check what else is there
- * and remove it. */
+/* Calls run() where temporary files have names, and stops it by bloomfile_stop_with() at each
+ * system call in turn. Asserts that no temporary file is left. `made` checks the other files and
+ * removes them. */
 void stopped_at_any_call(int (*run)(void), void (*made)(void));
 
-/* Writes to a file that others may have mapped. */
+/* Writes to a file that other processes may have mapped. */
 void overwrite(const char *path, off_t at, const void *bytes, size_t size);
 
-/* The same to a record, with the right checksum. */
+/* The same for a field of a record, with a correct checksum. */
 void change_record(const char *path, unsigned slot, unsigned at, unsigned size, uint64_t value);
 
-/* The state of both of them. */
+/* Sets the state of both records to poisoned. */
 void poison_records(const char *path);
 
-/* Makes the checksum of both wrong. */
+/* Makes the checksums of both records wrong. */
 void damage_records(const char *path);
 
 #endif

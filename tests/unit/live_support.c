@@ -20,7 +20,7 @@
 struct bloomfile_params live_params(uint32_t layout)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    /* The layout that pins look up by themselves. */
+    /* Pins look up only this layout themselves. */
     params.layout = getenv("ALL_BLOCKED") != NULL ? BLOOMFILE_LAYOUT_BLOCKED : layout;
     params.bits = LIVE_BITS;
     params.hashes = 6;
@@ -59,7 +59,7 @@ bool has_numbers(const bloomfile_filter *f, uint64_t from, uint64_t to)
 
 /* ---- handles */
 
-/* The absent number, and a present one, asked for together. */
+/* A batch of the absent number and a present number. */
 static size_t hits_of_both(const bloomfile_filter *f)
 {
     const uint64_t both[] = { number(0, ABSENT), number(0, LIVE_KEYS / 2) };
@@ -218,7 +218,7 @@ const char *flaw_of_poisoned_file(const char *path)
     return NULL;
 }
 
-/* ---- what a process has */
+/* ---- resources of a process */
 
 static size_t lines_with(const char *path, const char *const *texts, size_t n)
 {

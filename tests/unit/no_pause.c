@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Replaces clock_nanosleep() in programs where many writers are refused. The library tries again a
- * thousand times, a millisecond apart. Here the lock stays as it is. */
+ * A clock_nanosleep() that returns immediately, for programs where many writers are refused. The
+ * library retries a thousand times, a millisecond apart, and here the lock never becomes free. */
 #include <time.h>
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)

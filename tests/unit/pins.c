@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Lookups through pins (bloomfile_inline.h), in place of those of the library: linked with --wrap,
- * so that a test's objects need not be compiled again. Their answers must not differ. */
+ * Lookups through pins (bloomfile_inline.h) in place of the library's functions. They are linked
+ * with --wrap, so the objects of a test need not be compiled again. Their results must not
+ * differ. */
 #define bloomfile_contains         __real_bloomfile_contains
 #define bloomfile_contains_digest  __real_bloomfile_contains_digest
 #define bloomfile_contains_digests __real_bloomfile_contains_digests
@@ -41,7 +41,7 @@ size_t __wrap_bloomfile_contains_digests(const bloomfile_filter *f, const bloomf
     return found;
 }
 
-/* A pin takes digests only, so keys of a filter with an application's hash go to the library. */
+/* A pin takes only digests, so keys of a filter with an application's hash go to the library. */
 bool __wrap_bloomfile_contains(const bloomfile_filter *f, const void *key, size_t size)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;

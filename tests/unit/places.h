@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Destinations and sources as arguments, and what goes to memory. */
+ * Destinations and sources as arguments, and results in memory. */
 #ifndef BLOOMFILE_TESTS_PLACES_H
 #define BLOOMFILE_TESTS_PLACES_H
 
@@ -14,7 +14,7 @@
                                          .kind = BLOOMFILE_TO_FD,                                  \
                                          .fd = (to),                                               \
                                          .spool = (folder) } })
-/* Bytes of an open file. */
+/* Some bytes of an open file. */
 static inline struct bloomfile_source part_of_fd(int fd, uint64_t offset, uint64_t length)
 {
     struct bloomfile_source from = bloomfile_from_fd(fd);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * In place of lib/format/bytes.h: bits that are set by a plain |=, for showing that the
- * tests of concurrent adds notice it. */
+ * A replacement of lib/format/bytes.h that sets bits by a plain |=. It shows that the tests of
+ * concurrent adds notice the lost bits. */
 #define shared_set64 shared_set64_atomic
 #include "../../lib/format/bytes.h"
 #undef shared_set64
 
 #include <sched.h>
 
-/* Now and then another process runs in between, on one processor too. */
+/* Yields between load and store at times, so that another process interferes even on one
+ * processor. */
 static inline uint64_t shared_set64(void *aligned, uint64_t bits)
 {
     volatile uint64_t *word = aligned;

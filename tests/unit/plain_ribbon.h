@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lookups of the layout ribbon a second time, a bit at a time (doc/format/ribbon.md). */
+ * A second implementation of lookups in the layout ribbon, one bit at a time
+ * (doc/format/ribbon.md). */
 #ifndef BLOOMFILE_TESTS_PLAIN_RIBBON_H
 #define BLOOMFILE_TESTS_PLAIN_RIBBON_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Filters are built, folded, merged and published, and something goes wrong. */
+ * Faults while filters are built, folded, merged and published. */
 #include "scenarios.h"
 
 #include <bloomfile_combine.h>
@@ -139,8 +139,8 @@ bool target_is_new(void)
     return target_holds(new_content.data, new_content.size);
 }
 
-/* Runs the scenario with the fault and cleans up after it; checks all but the error, and returns
- * that. */
+/* Runs the scenario with the faults and cleans up after it. Checks everything but the error, and
+ * returns it. */
 static int run(const struct scenario *scenario, struct faults faults)
 {
     if (scenario->replace) {
@@ -165,7 +165,8 @@ static int run(const struct scenario *scenario, struct faults faults)
     pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
     assert_int_equal(sigismember(&mask_after, SIGTERM), sigismember(&mask_before, SIGTERM));
     assert_int_equal(open_descriptors(), descriptors);
-    const bool named = fault_calls(ON_fsync) > 1; /* the last step, the flush of the name, fails */
+    const bool named = fault_calls(ON_fsync) > 1; /* only the last step failed, the fsync() of
+                                                   * the folder */
     if (error == 0 || named ? !target_is_new() : !target_is_old(scenario))
         fail_msg("%s: %s no. %u fails with %s: the target is %s", scenario->what,
                  fault_name(faults.call), faults.nth, bloomfile_errname(faults.error),

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * The m and k that the C library chooses: tests compare it with the library for Java and with the
- * second implementation in Python. Each line of standard input has a layout, n, a rate, m if that
- * is 0, and k or 0. For each, one line: m, k, the rate to expect, and how far single filters
- * scatter; or "none".
- */
+ * Program that prints the m and k chosen by the C library. Tests compare it with the Java
+ * library and with the second implementation in Python. Each line of standard input has a
+ * layout, n, a rate, m (used only if the rate is 0) and k (0: choose it). It prints a line for
+ * each: m, k, the expected rate and the scatter of single filters; or "none". */
 #include <bloomfile_inspect.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -469,7 +469,8 @@ int state_of(pid_t process, pid_t thread)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* How often a sleeping thread has gone to sleep; 0: it does not sleep; -1: it has ended. */
+/* Returns how often a sleeping thread has gone to sleep; 0 if it does not sleep, -1 if it has
+ * ended. */
 static long sleeps(int state)
 {
     char text[4096];
@@ -485,7 +486,7 @@ static long sleeps(int state)
 bool falls_asleep(int state, const atomic_bool *over)
 {
     long before = 0;
-    /* A thread that waits has slept through several looks. */
+    /* The thread waits if it slept through several looks. */
     for (unsigned quiet = 0; quiet < (state < 0 ? 50 : 5);) {
         const long now = state < 0 ? 1 : sleeps(state);
         if (now < 0 || (over != NULL && atomic_load(over)))
@@ -521,7 +522,7 @@ void assert_file_holds(const char *path, const void *bytes, size_t size)
     free(content.data);
 }
 
-/* What FUSE and NFS call a file that was removed and is still open. */
+/* FUSE and NFS give this name to a file that was removed and is still open. */
 static bool is_hidden(const char *name)
 {
     return strncmp(name, ".fuse_hidden", 12) == 0 || strncmp(name, ".nfs", 4) == 0;
@@ -618,7 +619,7 @@ bool has_unnamed_files(void)
     return access("/proc/self/fd", X_OK) == 0;
 }
 
-/* Asks poll(), as there may be no /proc. */
+/* Uses poll(), because /proc may be missing. */
 size_t open_descriptors(void)
 {
     struct pollfd all[1000];

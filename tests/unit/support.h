@@ -34,26 +34,27 @@
     }                                                                                              \
     static void name(void **state)
 void add_test(const struct CMUnitTest *test);
-int run_all(CMFixtureFunction setup, CMFixtureFunction teardown); /* of all; for main() */
+int run_all(CMFixtureFunction setup, CMFixtureFunction teardown); /* runs of all tests; for
+                                                                   * main() */
 
 #define ROWS(table) (sizeof(table) / sizeof(table)[0])
 
 struct bytes {
-    uint8_t *data; /* released by free() */
+    uint8_t *data; /* release it with free() */
     size_t size;
 };
 
-/* Asserts that a function of the library returned `expected`, and names both errors if not. */
+/* Asserts that a function of the library returned `expected`; names both errors if not. */
 #define assert_error(expression, expected)                                                         \
     check_error((expression), (expected), #expression, __FILE__, __LINE__)
 void check_error(int got, int expected, const char *what, const char *file, int line);
 
-/* Asserts what bloomfile_inspect() and bloomfile_open_with() say to an image: `error`, and the
- * first fault's field and offset; 0: that it is valid. `what` names the case. */
+/* Asserts the result of bloomfile_inspect() and bloomfile_open_with() for an image: `error`, and
+ * the first fault's field and offset; 0: the image is valid. `what` names the case. */
 void assert_verdict(const char *what, struct bytes image, int error, const char *field,
                     uint64_t offset);
 
-/* Prints why a test program cannot run here, and returns its exit status. */
+/* Prints the reason why a test program cannot run here, and returns its exit status. */
 int skipped(const char *why);
 
 /* Whether this processor lacks the kernel that BLOOMFILE_KERNEL names. */
@@ -61,7 +62,7 @@ bool lacks_kernel(void);
 
 /* ---- building */
 
-/* With struct_size and over_capacity set. */
+/* Sets struct_size and over_capacity too. */
 bloomfile_builder *new_builder(struct bloomfile_params params);
 
 /* Adds number_key(from) to number_key(to - 1). */
@@ -69,20 +70,20 @@ void add_numbers(bloomfile_builder *b, uint64_t from, uint64_t to);
 
 struct bytes finish_image(bloomfile_builder *b);
 
-/* The same, and gives the builder up. */
+/* Finishes the image and frees the builder. */
 struct bytes last_image(bloomfile_builder *b);
 
-/* The file that it makes, which is gone when this returns. */
+/* Returns the bytes of the file that the builder writes, and deletes the file. */
 struct bytes finish_file(bloomfile_builder *b);
 
 /* Releases `got`. */
 void assert_bytes(struct bytes got, struct bytes expected);
 
-/* Builds a filter of so many keys at the path. */
+/* Builds a filter with this number of keys at the path. */
 int publish_filter(const char *path, unsigned flags, uint64_t keys);
 void assert_filter_of(const char *path, uint64_t keys);
 
-/* bloomfile_open_with() without expectations, from anywhere and by path. */
+/* bloomfile_open_with() without expectations: from any source, and by path. */
 int open_from(bloomfile_filter **out, struct bloomfile_source from, unsigned flags);
 int open_any(bloomfile_filter **out, const char *path, unsigned flags);
 
@@ -93,13 +94,13 @@ int open_named(bloomfile_filter **out, struct bloomfile_source from, unsigned fl
 bloomfile_filter *open_image(struct bytes image, unsigned flags);
 struct bloomfile_info info_of(const bloomfile_filter *f);
 
-/* One of the numbers that bloomfile_size_for() finds; 0 or NaN after an error. */
+/* One result of bloomfile_size_for(); 0 or NaN after an error. */
 uint64_t bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t k);
 uint32_t hashes_for(uint32_t layout, uint64_t bits, uint64_t n);
 double fpr_for(uint32_t layout, uint64_t bits, uint32_t k, uint64_t n);
 double spread_for(uint32_t layout, uint64_t bits, uint32_t k, uint64_t n);
 
-/* Of an image whose body has been verified. */
+/* Opens the image, verifies its body and returns its facts. */
 struct bloomfile_info verified_info(struct bytes image);
 
 /* ---- images */
@@ -120,7 +121,7 @@ struct recipe {
 
 struct bytes image_from(struct recipe recipe);
 
-/* One of each layout, a page and a bit more of body, whose last byte is used in part. */
+/* An image of each layout: slightly over a page of body, whose last byte is partly used. */
 enum {
     SMALL_KEYS = 60
 };
@@ -129,14 +130,14 @@ extern const struct recipe small_recipes[3];
 /* A sealed series that grew from 3000 keys to number(0, 0) to number(0, keys - 1). */
 struct bytes series_image(uint32_t layout, uint64_t keys);
 
-/* The same filter with a header of 4096 bytes; releases what it is given. */
+/* Returns the same filter with a header of 4096 bytes; frees `embedded`. */
 struct bytes with_file_header(struct bytes embedded);
 
-/* Makes checksums of the header right again after a change: all of them, or one record's. */
+/* Corrects checksums of the header after a change: all of them, or the checksum of a record. */
 void reseal_header(uint8_t *image);
 void reseal_record(uint8_t *image, unsigned slot);
 
-/* Makes body_crc and the entries of the pages fit the body. */
+/* Corrects body_crc and the checksums of pages after a change of the body. */
 void reseal_body(uint8_t *image);
 
 uint8_t *record_at(uint8_t *image, unsigned slot);
@@ -158,14 +159,14 @@ unsigned reference_value(uint32_t layout, const uint8_t *body, uint64_t x);
 bool reference_contains(uint32_t layout, const uint8_t *body, uint64_t m, uint32_t k,
                         uint64_t digest);
 
-/* ---- files; the current directory is the test's own */
+/* ---- files; the current directory belongs to the test */
 
 int enter_temp_dir(void **state);
 int leave_temp_dir(void **state);
 
 void write_file(const char *path, const void *bytes, size_t size);
 
-/* Waits until a file that is written gets another time than one that was written before. */
+/* Waits until a file written now gets a later time than a file written before. */
 void wait_for_file_times(void);
 
 /* Waits for a child, and asserts that it ended with _exit(0). */
@@ -174,26 +175,26 @@ void assert_child_succeeds(pid_t child);
 /* Opens the state of a thread for falls_asleep(); -1 without /proc. */
 int state_of(pid_t process, pid_t thread);
 
-/* Whether the thread sleeps in a system call before it ends or sets `over`, however slow it is.
- * Closes `state`. */
+/* Waits, however slow the thread is, until it sleeps in a system call, ends or sets `over`;
+ * returns whether it sleeps. Closes `state`. */
 bool falls_asleep(int state, const atomic_bool *over);
 struct bytes read_file(const char *path);
 void assert_file_holds(const char *path, const void *bytes, size_t size);
 size_t entries_in_dir(void);
 size_t open_descriptors(void);
-/* Whether it is a regular file that was made in the current directory without a name, or has none
- * any more. */
+/* Returns whether it is a regular file of the current directory that was made without a name or
+ * has lost its name. */
 bool has_no_name(int fd);
-/* These skip the test where the file system knows no such thing, as vfat. */
+/* These skip the test on a file system without such files, like vfat. */
 void make_symlink(const char *target, const char *path);
 void make_hard_link(const char *old, const char *path);
 void make_pipe(const char *path, mode_t mode);
 void set_mode(const char *path, mode_t mode);
 bool takes_mode(const char *path, mode_t mode); /* does not skip it */
 
-/* Skips the test where a child cannot tell that it is one: an emulator ignores MADV_WIPEONFORK. */
+/* Skips the test where a child cannot detect the fork: emulators ignore MADV_WIPEONFORK. */
 void need_wipe_on_fork(void);
-/* Whether files here can be made without a name, and get one. */
+/* Returns whether files here can be made without a name and be named later. */
 bool has_unnamed_files(void);
 
 /* The value of "BLOOMFILE_EMAGIC" and so on; 0 if no error has that name. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Room on disk for a new file: a disk that is too small is not filled before that is an error. */
+ * Disk space for a new file: a disk that is too small must be an error before it is filled. */
 #include "support.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static int prepare(void **state)
     return enter_temp_dir(state);
 }
 
-/* Allocates a new file, and tells how many bytes it has got. */
+/* Allocates a new file; `taken` receives its bytes on disk. */
 static int allocate_new(uint64_t size, bool reserve, struct faults faults, off_t *taken)
 {
     struct stat status;
@@ -67,7 +67,7 @@ ALONE(file_larger_than_free_space_allocates_nothing)
         for (int reserve = 0; reserve < 2; reserve++) {
             assert_error(allocate_new(sizes[i], reserve != 0, (struct faults){ 0 }, &taken),
                          ENOSPC);
-            assert_true(taken <= (1 << 16)); /* one block, whatever its size */
+            assert_true(taken <= (1 << 16)); /* a block of any size */
         }
 }
 
@@ -93,7 +93,7 @@ ALONE(without_allocation_no_zeros_are_written_to_a_disk_that_is_too_small)
     }
 }
 
-/* It may compress what is written. */
+/* Such a file system may compress the bytes. */
 ALONE(sealed_file_is_not_allocated_where_fallocate_is_missing)
 {
     off_t taken;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The pages that batch lookups request, once the first one had to be waited for. The test
- * cold-lookups sees what a disk does then; here the test only claims that something was waited for.
- */
+ * The pages that batch lookups request after the first wait for a page. The test cold-lookups
+ * uses a real disk; here the test replaces getrusage() and only claims a wait. */
 #include "support.h"
 
 #include <fcntl.h>
@@ -14,14 +13,15 @@
 
 enum {
     PAGE = 4096,
-    PAGES = 1500, /* more than lookups of one round: then two of them share an entry of its table */
+    PAGES = 1500, /* more than the lookups of a round, so that two pages share an entry of its
+                   * table */
     BLOCKS = PAGES * (PAGE / 64),
 };
 
 static enum {
     WARM,
-    COLD,  /* a page that is checked had to be waited for */
-    OTHERS /* something always was */
+    COLD,  /* each page that is checked had to be read from disk */
+    OTHERS /* every call reports another wait: of another thread, for example */
 } disk;
 
 static bloomfile_filter *filter;
@@ -46,7 +46,7 @@ int __wrap_getrusage(int who, struct rusage *usage)
     return result;
 }
 
-/* ---- what was asked for */
+/* ---- requests */
 
 static struct request {
     uintptr_t start, end;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Filters of an application's own hash function: only who names it right is ever told "no". */
+ * Filters with an application's own hash function: only a caller that names it correctly ever
+ * gets "no". */
 #include "support.h"
 
 #include <bloomfile_combine.h>
@@ -20,9 +21,9 @@
 #include "format/header.h"
 
 #define OURS      0x80536E6Fu
-#define SELF_TEST 0x0123456789ABCDEFu /* our self test */
+#define SELF_TEST 0x0123456789ABCDEFu /* of our hash function */
 #define COUNT     300                 /* digests in each filter */
-#define BATCH     3000                /* digests asked at once, of which most are not in it */
+#define BATCH     3000                /* digests looked up in each batch, most of them absent */
 
 static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                     BLOOMFILE_LAYOUT_COUNTING };
@@ -61,7 +62,7 @@ static struct bytes image_of(uint32_t layout)
     return image_with(params_of(layout));
 }
 
-/* ---- asking in every way there is: how many of BATCH are "maybe" */
+/* ---- every kind of lookup: how many of BATCH are "maybe" */
 
 static size_t by_digest(const bloomfile_filter *f)
 {
@@ -140,7 +141,7 @@ TEST(a_builder_takes_digests_only)
         assert_error(many ? bloomfile_builder_add_many(b, &key, 1)
                           : bloomfile_builder_add(b, "key", 3),
                      BLOOMFILE_EHASH);
-        assert_error(bloomfile_builder_count(b, &count), BLOOMFILE_EHASH); /* it is lacking */
+        assert_error(bloomfile_builder_count(b, &count), BLOOMFILE_EHASH); /* the name is missing */
         assert_error(bloomfile_builder_write(b, TO_PATH("lacking", 0)), BLOOMFILE_EHASH);
         bloomfile_builder_free(b);
     }
@@ -204,7 +205,8 @@ TEST(the_simple_call_refuses_it_and_the_other_answers_maybe)
     free(image.data);
 }
 
-/* V10 stands before V12 for a caller who does not know such images, and not at all for others. */
+/* V10 comes before V12 for a caller that supports no such images. It does not apply to other
+ * callers. */
 TEST(faults_are_reported_in_the_order_of_the_rules)
 {
     struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
@@ -308,7 +310,7 @@ TEST(a_key_is_maybe_and_the_sticky_error_tells)
             assert_error(bloomfile_check(f), 0);
             assert_int_equal(batch ? by_keys(f) : by_key(f), BATCH);
             assert_error(bloomfile_check(f), BLOOMFILE_EHASH);
-            assert_in_range(by_digest(f), COUNT, COUNT + 60); /* those still are answered */
+            assert_in_range(by_digest(f), COUNT, COUNT + 60); /* absent digests still get "no" */
             bloomfile_close(f);
             free(image.data);
         }
@@ -326,7 +328,7 @@ TEST(damage_is_told_before_a_missing_name)
     free(image.data);
 }
 
-/* ---- what needs no name */
+/* ---- operations that need no name */
 
 static void assert_copy(const char *path, uint32_t layout)
 {
@@ -473,7 +475,7 @@ TEST(a_live_filter_takes_digests_from_who_names_it)
     bloomfile_close(f);
 }
 
-/* ---- digests that only the application can make */
+/* ---- digests that only the application can compute */
 
 static void assert_sealed_never_no(uint32_t layout, unsigned flags)
 {
@@ -518,7 +520,7 @@ TEST(nor_is_it_added_to_a_live_filter_or_removed)
                      series ? BLOOMFILE_ENOTCOUNTING : BLOOMFILE_EHASH);
         assert_never_no(f);
         assert_int_equal(info_of(f).keys, 1);
-        assert_error(bloomfile_sync(f, NULL), 0); /* what was added before is not lost */
+        assert_error(bloomfile_sync(f, NULL), 0); /* the earlier add is kept */
         bloomfile_close(f);
         assert_error(open_ours_at(&f, "live", 0), 0);
         assert_true(bloomfile_contains_digest(f, digest_of(1)));
@@ -540,7 +542,7 @@ TEST(a_filter_in_memory_takes_digests)
     bloomfile_close(f);
 }
 
-/* bfseal: in place, by one who cannot name the function. */
+/* bfseal does this: it seals in place and cannot name the function. */
 TEST(sealing_in_place_does_not_loosen_a_tongue)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
@@ -576,7 +578,7 @@ TEST(live_sources_are_copied_and_rescued)
 
 static const char *golden;
 
-/* Of the digests listed in a file, how many are "maybe". */
+/* Counts the digests in a file; returns how many of them are "maybe". */
 static unsigned maybes_of(const bloomfile_filter *f, const char *folder, const char *name,
                           unsigned *count)
 {

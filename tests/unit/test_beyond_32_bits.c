@@ -23,7 +23,8 @@ struct big {
     uint64_t members[KEYS];
 };
 
-/* Keys whose first positions are spread over the whole body, the last ones at its very end. */
+/* The first positions of the keys are spread over the whole body; the last two lie at its very
+ * end. */
 static void choose_members(struct big *big)
 {
     for (unsigned i = 0; i < KEYS; i++)
@@ -92,7 +93,7 @@ static void write_body_and_checksums(int fd, struct big *big)
     free(checksums);
 }
 
-/* -1 if the file system has no files of this size. */
+/* Returns -1 if the file system does not support files of this size. */
 static int write_big(struct big *big)
 {
     int fd = open("big", O_RDWR | O_CREAT | O_TRUNC, 0666);
@@ -138,7 +139,7 @@ static void assert_big_filter_works(uint32_t layout, uint64_t m, uint32_t k)
     assert_int_equal(found, 0);
     assert_int_equal(bloomfile_check(f), 0);
 
-    /* One flipped bit in the last page: only its keys are in doubt. */
+    /* One flipped bit in the last page: only lookups in that page become "maybe". */
     uint64_t x[BLOOMFILE_MAX_HASHES];
     reference_positions(layout, m, k, UINT64_MAX, x);
     off_t at = (off_t)(IN_FILE + x[0] / 8 / PAGE * PAGE + 1);

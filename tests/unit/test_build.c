@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Same keys and parameters make the same bytes, whatever the order and the way. */
+ * The same keys and parameters make the same bytes, in any order and by any call. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Releases both. */
+/* Frees both. */
 static void assert_same(struct bytes a, struct bytes b)
 {
     assert_bytes(a, b);
@@ -55,7 +55,7 @@ TEST(equal_keys_count_once)
     }
 }
 
-/* So many that they are not sorted as they come. */
+/* There are too many to be sorted as they arrive. */
 TEST(many_equal_keys_that_were_counted_count_once)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
@@ -110,7 +110,7 @@ TEST(keys_may_be_added_after_finishing)
     assert_same(last_image(b), last_image(at_once));
 }
 
-/* So many that they are partitioned, behind those that have been sorted. */
+/* There are enough to be partitioned, after the first keys were sorted. */
 TEST(many_keys_may_be_added_after_counting)
 {
     bloomfile_builder *b = new_builder(layouts[1]), *at_once = new_builder(layouts[1]);
@@ -146,7 +146,7 @@ TEST(many_keys_are_added_at_once)
         N = 3000
     };
     static uint8_t rooms[N + 1][8];
-    static struct bloomfile_key keys[N + 1]; /* one more than is added */
+    static struct bloomfile_key keys[N + 1]; /* one more than the test adds */
     for (uint64_t i = 0; i <= N; i++) {
         struct bytes key = number_key(i, rooms[i]);
         keys[i] = (struct bloomfile_key){ .data = key.data, .size = key.size };
@@ -154,7 +154,7 @@ TEST(many_keys_are_added_at_once)
     bloomfile_builder *b = new_builder(layouts[1]), *by_key = new_builder(layouts[1]);
     assert_error(bloomfile_builder_add_many(b, keys, 3), 0);
     assert_error(bloomfile_builder_add_many(b, keys + 3, N - 1024 - 3), 0);
-    assert_error(bloomfile_builder_add_many(b, keys + N - 1024, 1024), 0); /* hashed in one go */
+    assert_error(bloomfile_builder_add_many(b, keys + N - 1024, 1024), 0); /* hashed together */
     assert_error(bloomfile_builder_add_many(b, NULL, 0), 0);
     add_numbers(by_key, 0, N);
     assert_same(last_image(b), last_image(by_key));
@@ -282,7 +282,7 @@ static struct bytes image_of_numbers(bloomfile_builder *b, uint64_t from, uint64
     return finish_image(b);
 }
 
-/* In memory, in partitions, in runs on disk; of slices. */
+/* In memory, in partitions and in runs on disk; of slices too. */
 TEST(a_builder_that_was_reset_makes_what_a_new_one_makes)
 {
     static const struct {
@@ -302,7 +302,7 @@ TEST(a_builder_that_was_reset_makes_what_a_new_one_makes)
         bloomfile_builder_set_tag(b, other_tag);
         struct bytes first = image_of_numbers(b, 5, rows[i].keys);
         free(first.data);
-        add_numbers(b, 0, 10); /* which no filter gets */
+        add_numbers(b, 0, 10); /* must be in no filter */
         bloomfile_builder_reset(b);
         uint64_t count;
         assert_error(bloomfile_builder_count(b, &count), 0);

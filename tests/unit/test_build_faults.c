@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Every system call and allocation of a builder with little memory fails once: the error is told,
- * no digest is lost, and the builder goes on, but after an add that failed; or the process is
- * killed there, and nothing remains.
- */
+ * Every system call and allocation of a builder with little memory fails once. Then the error is
+ * returned, no digest is lost, and the builder can continue, except after a failed add. Or the
+ * process is killed there, and no file remains. */
 #include "support.h"
 
 #include "faults.h"
@@ -22,14 +21,14 @@
 
 static uint64_t digests[KEYS];
 static struct bytes expected;
-static uint64_t expected_keys = KEYS; /* that are in it */
+static uint64_t expected_keys = KEYS; /* present in the filter */
 static struct bloomfile_params params = {
     .struct_size = sizeof params,
     .memory = 1 << 20,
     .spool = ".",
 };
 
-/* In memory that is not limited. */
+/* Without a memory limit. */
 static struct bytes plainly_built(struct bloomfile_params p)
 {
     p.memory = 0;
@@ -58,8 +57,8 @@ static int clean_up(void **state)
     return leave_temp_dir(state);
 }
 
-/* The first error of all steps; a step that fails is done once more, without faults, but for an
- * add: keys are lacking then, so the filter is begun anew. */
+/* The first error of all steps. A failed step is repeated without faults. Only a failed add
+ * leaves digests out, so the filter is begun again. */
 static int first_error;
 static size_t batch = BATCH;
 
@@ -123,11 +122,11 @@ static const struct {
 } rows[] = {
     { ON_calloc, ENOMEM },   { ON_malloc, ENOMEM },  { ON_realloc, ENOMEM },  { ON_strdup, ENOMEM },
     { ON_openat64, EMFILE }, { ON_openat64, EROFS }, { ON_pwrite64, ENOSPC }, { ON_pwrite64, EIO },
-    { ON_pread64, ENXIO }, /* EIO is told of what is damaged, too */
+    { ON_pread64, ENXIO }, /* EIO could also mean damage */
 };
 
 enum {
-    ON_MEMORY = 3 /* rows */
+    ON_MEMORY = 3 /* this many rows */
 };
 
 TEST(whichever_call_fails_its_error_is_told_and_no_digest_is_lost)
@@ -145,7 +144,7 @@ TEST(whichever_call_fails_its_error_is_told_and_no_digest_is_lost)
     }
 }
 
-/* They wait for others before they are written. */
+/* Single digests are collected before they are written. */
 TEST(nor_one_that_was_added_alone)
 {
     batch = 1;
@@ -181,7 +180,7 @@ static int finish(bloomfile_builder *b, size_t n)
     return error;
 }
 
-/* The only one waits for others until it is counted or written. */
+/* A single digest stays in memory until it is counted or written. */
 TEST(nor_one_where_memory_is_not_limited)
 {
     static const size_t numbers[] = { 1, KEYS };
@@ -210,7 +209,7 @@ TEST(nor_one_where_memory_is_not_limited)
     }
 }
 
-/* Pages that are solved take memory of their own. */
+/* Solving pages takes memory too. */
 TEST(nor_one_of_a_ribbon)
 {
     struct bloomfile_params ribbon = params;
@@ -218,7 +217,7 @@ TEST(nor_one_of_a_ribbon)
     nor_one_of_another_filter(ribbon, state);
 }
 
-/* The digests of a slice are spread while they are collected. */
+/* The digests of a slice are spread over the whole while they are collected. */
 TEST(nor_one_of_a_slice)
 {
     struct bloomfile_params slice = params;
@@ -251,7 +250,7 @@ TEST(without_unnamed_files_a_name_for_a_moment_serves)
     assert_error(run(faults), ENOMEM);
 }
 
-/* The next file to be opened gets the number of the temporary one that was given up. */
+/* The next file to be opened gets the descriptor number of the abandoned temporary file. */
 TEST(a_temporary_file_that_keeps_its_name_is_given_up)
 {
     struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);
@@ -276,7 +275,7 @@ TEST(a_temporary_file_that_keeps_its_name_is_given_up)
     assert_int_equal(unlink("other"), 0);
 }
 
-/* The number of the unnamed file that is open. */
+/* The descriptor of the unnamed file. */
 static int temporary_file(void)
 {
     for (int fd = 3; fd < 100; fd++)
@@ -315,7 +314,7 @@ static void assert_noticed(bloomfile_builder *b, int fd, size_t at,
     assert_int_equal(pwrite(fd, before, sizeof before, offset), sizeof before);
 }
 
-/* Digests that are as many, and in order: only their sum tells. */
+/* Number and order of the digests stay the same, so only their sum shows the change. */
 TEST(nor_are_changed_digests_counted)
 {
     bloomfile_builder *b = new_builder(params);
@@ -333,7 +332,7 @@ TEST(nor_are_changed_digests_counted)
     bloomfile_builder_free(b);
 }
 
-/* As after an error of writing to the disk, which comes later than the write. */
+/* An asynchronous write error leaves such changes. */
 TEST(what_changes_in_a_temporary_file_is_noticed)
 {
     static void (*const damages[])(uint8_t *, size_t) = { zero, flip, shift };
@@ -375,14 +374,14 @@ TEST(a_folder_that_does_not_serve_is_an_error)
     assert_int_equal(unlink("file"), 0);
 }
 
-/* It may be changed while a worker makes the file. */
+/* A worker thread must not read it: the program may change it while the file is built. */
 TEST(the_environment_is_read_when_a_builder_is_made)
 {
     char *before = getenv("TMPDIR");
     before = before != NULL ? strdup(before) : NULL;
     struct bloomfile_params p = params;
     p.spool = NULL;
-    static const char *const folders[] = { ".", "", NULL }; /* of the others it is /tmp */
+    static const char *const folders[] = { ".", "", NULL }; /* "" and NULL mean /tmp */
     for (size_t i = 0; i < ROWS(folders); i++) {
         assert_int_equal(folders[i] != NULL ? setenv("TMPDIR", folders[i], 1) : unsetenv("TMPDIR"),
                          0);
@@ -408,7 +407,7 @@ TEST(no_more_threads_are_started_than_there_is_work_for)
 {
     static const struct {
         size_t keys;
-        unsigned least, most; /* calls, in a few teams */
+        unsigned least, most; /* calls, over a few teams */
     } works[] = { { 0, 0, 0 }, { 1000, 0, 0 }, { KEYS, 5, 30 } };
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_RIBBON; layout++) {
         for (size_t i = 0; i < ROWS(works); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Builders whose memory is large enough to partition digests: partitions alone, beside a run in
- * memory, beside runs in a file; and without memory for them. */
+ * Builders with enough memory to partition digests: partitions alone, together with a run in
+ * memory, together with runs in a file; and builders without memory for them. */
 #include "support.h"
 
 #include "faults.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define MIB  ((uint64_t)1 << 20)
-#define KEYS 5000000    /* 8 bytes each: more than half of... */
+#define KEYS 5000000    /* 8 bytes each: over half of... */
 #define MOST (64 * MIB) /* ...this memory, in which digests are partitioned */
 
 static uint64_t *digests;
@@ -37,7 +37,7 @@ static bloomfile_builder *builder_with(uint32_t threads, uint64_t memory)
         (struct bloomfile_params){ .threads = threads, .memory = memory, .spool = "." });
 }
 
-/* Of so many threads that add. */
+/* A thread that adds every nth batch. */
 struct adder {
     bloomfile_builder *builder;
     size_t from, to;
@@ -45,7 +45,7 @@ struct adder {
     int error;
 };
 
-/* In batches, so that most come when there are many already. */
+/* In batches, so that most digests arrive when there are many already. */
 static void *add_share(void *argument)
 {
     struct adder *a = argument;
@@ -105,7 +105,7 @@ static void partitions_make_the_bytes_of_sorted_digests(void **state)
     free(expected.data);
 }
 
-/* Behind digests that are sorted by then, and new ones that are not. */
+/* Partitioning begins after some sorted and some unsorted digests. */
 static void partitions_may_begin_anywhere(void **state)
 {
     static const size_t steps[] = { 0, 1, 7, 8, 3001, 8191, 8192 };
@@ -148,7 +148,7 @@ static void repetitions_count_once(void **state)
         size_t before = open_descriptors();
         bloomfile_builder *b = builder_with(hows[h].threads, hows[h].memory);
         for (size_t round = 0; round < ROUNDS; round++)
-            add(b, 0, SOME, hows[h].threads); /* and sorting makes room */
+            add(b, 0, SOME, hows[h].threads); /* sorting makes room again */
         assert_int_equal(open_descriptors(), before);
         assert_int_equal(counted(b), SOME);
         assert_bytes(last_image(b), expected);
@@ -159,9 +159,9 @@ static void repetitions_count_once(void **state)
 static void a_thread_that_adds_alone_has_all_the_memory(void **state)
 {
     enum {
-        NEARLY_ALL = 4000000 /* of MOST / 2 bytes */
+        NEARLY_ALL = 4000000 /* 8 bytes each, of the MOST / 2 bytes */
     };
-    static const uint32_t threads[] = { 3, 20 }; /* or more than there are buffers for */
+    static const uint32_t threads[] = { 3, 20 }; /* 20 exceeds the number of buffers */
     struct bytes expected = sorted(NEARLY_ALL);
     for (size_t i = 0; i < ROWS(threads); i++) {
         size_t before = open_descriptors();
@@ -189,7 +189,7 @@ static void digests_may_be_added_after_reading(void **state)
     free(expected.data);
 }
 
-/* One partition has more than fits into the cache, and than is read at once. */
+/* The partition exceeds the cache, and the size of one read. */
 static void digests_may_all_be_in_one_partition(void **state)
 {
     for (size_t i = 0; i < 1200000; i++)
@@ -204,8 +204,8 @@ static void digests_may_all_be_in_one_partition(void **state)
     free(expected.data);
 }
 
-/* Adds, counts and builds; after an add that fails, with another builder. Returns the first error.
- */
+/* Adds, counts and builds; if an add fails, continues with another builder. Returns the first
+ * error. */
 static int build_in_spite_of(const struct faults *faults, struct bytes expected)
 {
     bloomfile_builder *b = builder_with(0, 0);
@@ -245,7 +245,7 @@ static void without_memory_for_partitions_the_error_is_told_and_no_digest_is_los
             assert_error(build_in_spite_of(&faults, expected), ENOMEM);
         }
     }
-    struct faults faults = from_then_on(ON_madvise, 1, EINVAL); /* only costs time */
+    struct faults faults = from_then_on(ON_madvise, 1, EINVAL); /* the only effect is lost time */
     assert_error(build_in_spite_of(&faults, expected), 0);
     free(expected.data);
 }
@@ -260,7 +260,8 @@ int main(void)
         cmocka_unit_test(a_thread_that_adds_alone_has_all_the_memory),
         cmocka_unit_test(digests_may_be_added_after_reading),
         cmocka_unit_test(without_memory_for_partitions_the_error_is_told_and_no_digest_is_lost),
-        cmocka_unit_test(digests_may_all_be_in_one_partition), /* last: changes the digests */
+        cmocka_unit_test(digests_may_all_be_in_one_partition), /* last, because it changes the
+                                                                * digests */
     };
     return cmocka_run_group_tests(tests, make_digests, free_digests) != 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * However digests are repeated, whoever adds them, and whatever the filter: each counts once. */
+ * Repeated digests count once, for any pattern, thread and filter. */
 #include "support.h"
 
 #include <errno.h>
@@ -25,7 +25,8 @@ static int make_digests(void **state)
     return enter_temp_dir(state);
 }
 
-/* ---- ways to repeat: each fills in `digests`, with all distinct ones, and returns how many */
+/* ---- ways to repeat: each fills in `digests`, including every distinct digest, and returns how
+ * many */
 
 typedef size_t way(void);
 
@@ -49,7 +50,7 @@ static size_t next_to_each_other(void)
     return KEYS + SOME;
 }
 
-/* In a range of digests that no sample is taken of. */
+/* In a range of digests that the sample does not cover. */
 static size_t out_of_sample(void)
 {
     for (size_t i = none() - 1;; i--) {
@@ -82,7 +83,7 @@ static way *const ways[] = { none,          far_apart,      next_to_each_other,
 static const struct bloomfile_params kinds[] = {
     { .layout = BLOOMFILE_LAYOUT_BLOCKED },
     { .layout = BLOOMFILE_LAYOUT_BLOCKED, .capacity = KEYS, .fpr = 0.5 },      /* many set no bit */
-    { .layout = BLOOMFILE_LAYOUT_BLOCKED, .capacity = KEYS, .bits = 512 * 3 }, /* most set none */
+    { .layout = BLOOMFILE_LAYOUT_BLOCKED, .capacity = KEYS, .bits = 512 * 3 }, /* most set no bit */
     { .layout = BLOOMFILE_LAYOUT_BLOCKED, .capacity = KEYS, .bits = 512 * 5001, .hashes = 17 },
     { .layout = BLOOMFILE_LAYOUT_CLASSIC },
     { .layout = BLOOMFILE_LAYOUT_CLASSIC, .capacity = KEYS },
@@ -118,7 +119,7 @@ static void *add_share(void *argument)
     return NULL;
 }
 
-/* A thread takes every third batch. */
+/* Each thread takes every third batch. */
 static void add_digests(bloomfile_builder *b, size_t n, unsigned threads)
 {
     pthread_t ids[THREADS];
@@ -134,7 +135,7 @@ static void add_digests(bloomfile_builder *b, size_t n, unsigned threads)
     }
 }
 
-/* Made from each digest once. */
+/* Built from each digest once. */
 static struct bytes expected_of(struct bloomfile_params params)
 {
     bloomfile_builder *b = new_builder(params);
@@ -164,8 +165,8 @@ TEST(each_digest_counts_once)
     }
 }
 
-/* A filter of another size than planned has never been there: without BLOOMFILE_TO_REPLACE the
- * right one could not follow it. */
+/* A filter of a wrong size was never published: without BLOOMFILE_TO_REPLACE, the right filter
+ * could not follow it. */
 TEST(only_the_filter_of_the_right_size_is_published)
 {
     struct bytes expected = expected_of(kinds[0]);
@@ -178,7 +179,7 @@ TEST(only_the_filter_of_the_right_size_is_published)
     free(expected.data);
 }
 
-/* For all that are held it would be, but they are few. */
+/* The digests held would make it too large, but few of them are distinct. */
 TEST(a_filter_is_not_too_large_before_its_keys_are_counted)
 {
     const struct rlimit small = { KEYS * 10 / 8 + 50000, RLIM_INFINITY };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Builders with threads and little memory make the bytes that a plain one makes. */
+ * Builders with threads and little memory make the same bytes as a plain builder. */
 #include "support.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define MIB  ((uint64_t)1 << 20)
-#define KEYS 150000 /* 8 bytes each: more than twice what a builder of 1 MiB holds */
+#define KEYS 150000 /* 8 bytes each: more than twice the memory of a builder of 1 MiB */
 
 static uint64_t digests[KEYS];
 
@@ -24,7 +24,7 @@ static const struct bloomfile_params kinds[] = {
     { .layout = BLOOMFILE_LAYOUT_COUNTING, .bits = 75001, .hashes = 3 }, /* counters overflow */
 };
 
-/* ThreadSanitizer takes its time: one of each layout, and one in which counters overflow. */
+/* ThreadSanitizer is slow: one filter of each layout, and one in which counters overflow. */
 #ifdef __SANITIZE_THREAD__
 #define STEP 2
 #else
@@ -62,7 +62,7 @@ static uint64_t counted(bloomfile_builder *b)
     return count;
 }
 
-/* What a builder without threads and limits makes of the first n digests. */
+/* A filter of the first n digests from a builder without threads and limits. */
 static struct bytes plainly_built(struct bloomfile_params params, size_t n)
 {
     bloomfile_builder *b = builder_with(params, (struct how){ 0, 0 });
@@ -89,7 +89,7 @@ struct adder {
     int error;
 };
 
-/* Every thread adds two thirds of the digests, so that most are added more than once. */
+/* Every thread adds two thirds of the digests, so most digests are added more than once. */
 static void *add_share(void *argument)
 {
     struct adder *a = argument;
@@ -249,7 +249,7 @@ static void digests_may_be_spread_unevenly(void **state)
     free(values);
 }
 
-/* The first and the last digest of every block; so of every part, wherever parts begin. */
+/* The first and the last digest of every block, and so of every part, wherever parts begin. */
 static void no_digest_is_lost_between_parts(void **state)
 {
     enum {
@@ -287,7 +287,7 @@ static void what_memory_does_not_hold_goes_to_a_file_without_a_name(void **state
     add_array(b, digests, 30000);
     assert_int_equal(open_descriptors(), before);
     for (unsigned i = 0; i < 100; i++)
-        add_array(b, digests, 20000); /* repetitions need no room */
+        add_array(b, digests, 20000); /* repeated digests need no room */
     assert_int_equal(open_descriptors(), before);
     add_array(b, digests, KEYS);
     assert_int_equal(open_descriptors(), before + 1);
@@ -312,7 +312,7 @@ static long resident_mib(void)
     return usage.ru_maxrss / 1024;
 }
 
-/* By how many MiB a process grows that builds a filter of 3 million keys. */
+/* The growth, in MiB, of a process that builds a filter of 3 million keys. */
 static int growth(uint32_t layout, struct how how)
 {
     pid_t child = fork();
@@ -348,14 +348,15 @@ static void no_more_memory_is_taken_than_allowed(void **state)
         assert_in_range(growth(layouts[i], (struct how){ 0, 8 * MIB }), 0, 11);
         assert_in_range(growth(layouts[i], (struct how){ 3, 8 * MIB }), 0, 11);
     }
-    /* Fewer threads, since each has a page to solve. */
+    /* Fewer threads run, because each has a page to solve. */
     assert_in_range(growth(BLOOMFILE_LAYOUT_RIBBON, (struct how){ 16, 8 * MIB }), 0, 11);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_more_memory_is_taken_than_allowed), /* first: no memory is free */
+        cmocka_unit_test(no_more_memory_is_taken_than_allowed), /* first, while the process has
+                                                                 * no free memory */
         cmocka_unit_test(neither_threads_nor_memory_nor_order_change_the_bytes),
         cmocka_unit_test(images_in_memory_are_the_same_too),
         cmocka_unit_test(keys_may_be_added_after_counting_and_finishing),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Builders of classic and counting filters with so little memory that positions are put aside: the
- * bytes are those of a plain builder, digests are not read for each part of the body again, and
- * what goes wrong with the file of positions is told. */
+ * Builders of classic and counting filters with so little memory that positions are written to a
+ * file. The bytes are those of a plain builder, digests are not read again for each part of the
+ * body, and errors of the positions' file are reported. */
 #include "support.h"
 
 #include "build/deferred.h"
@@ -134,7 +134,7 @@ static unsigned reads_of(struct bloomfile_params params)
     return fault_calls(ON_pread64);
 }
 
-/* A part of 256 KiB each: 16 MiB would take 64 passes. */
+/* Each part has 256 KiB: a body of 16 MiB would take 64 passes. */
 TEST(digests_are_not_read_for_each_part)
 {
     struct bloomfile_params small = kinds[1];
@@ -156,7 +156,7 @@ static const struct {
 } rows[] = {
     { ON_calloc, ENOMEM },  { ON_malloc, ENOMEM },   { ON_aligned_alloc, ENOMEM },
     { ON_realloc, ENOMEM }, { ON_openat64, EMFILE }, { ON_pwrite64, ENOSPC },
-    { ON_pread64, ENXIO }, /* EIO would be told if the bytes were not what was written, too */
+    { ON_pread64, ENXIO }, /* EIO could also mean bytes that changed */
 };
 
 TEST(whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds)
@@ -192,8 +192,7 @@ TEST(whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds)
 
 static bool result_has_no_name;
 
-/* Of the files without a name that are open, the last one; the builder's and the result are older.
- */
+/* The newest open file without a name; the files of the builder and of the result are older. */
 static int file_of_positions(void)
 {
     int last = -1, count = 0;
@@ -224,7 +223,7 @@ static void shift(uint8_t *page)
 static void (*damage)(uint8_t *page);
 static off_t damaged_at;
 
-/* Once there is something. */
+/* As soon as the file has a page. */
 static void damage_in_time(enum fault_call call)
 {
     uint8_t page[4096];
@@ -236,7 +235,7 @@ static void damage_in_time(enum fault_call call)
     damage = NULL;
 }
 
-/* As after an error of writing to the disk, which comes later than the write. */
+/* An asynchronous write error leaves such changes. */
 TEST(positions_that_change_in_the_file_are_noticed)
 {
     static void (*const damages[])(uint8_t *) = { zero, flip, shift };
@@ -260,7 +259,7 @@ TEST(positions_that_change_in_the_file_are_noticed)
 
 /* ---- sizes */
 
-/* Of 2^35 bits, which are 2^32 bytes, with no limit of memory; and of as many as there can be. */
+/* Bodies of 2^35 bits (2^32 bytes) without a memory limit, and the largest bodies. */
 TEST(parts_of_the_largest_bodies_fit_into_the_address_space)
 {
     static const uint64_t bits[] = { 1ULL << 35, (1ULL << 35) + 1, BLOOMFILE_MAX_BITS };
@@ -289,7 +288,7 @@ static struct parts local_parts(uint32_t layout, unsigned threads, uint64_t memo
     return parts_plan(&h, 64 * MIB, &plan, false);
 }
 
-/* Whose memory is that of all threads. */
+/* The limit covers the memory of all threads. */
 TEST(parts_of_layouts_with_local_positions_fit_into_the_memory)
 {
     const uint64_t keys_of_page = 64 * MIB / (64 * MIB / 4096);
@@ -337,7 +336,7 @@ TEST(a_buffer_takes_no_more_memory_than_it_may)
     buffer = (struct digest_buffer){ 0 };
     assert_error(
         digest_buffer_reserve(&buffer, &(struct digest_buffer_plan){ .most = 20000 }, 20000), 0);
-    assert_null(buffer.partitioner); /* whose buffers take a megabyte */
+    assert_null(buffer.partitioner); /* its buffers would take a megabyte */
     digest_buffer_free(&buffer);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The one rule, for files that change under an open handle: it tells, by bloomfile_is_stale() or
- * bloomfile_check(). Every way to open a file, and every way to change it. */
+ * Every way to open a file, and every way to change it under the handle: bloomfile_is_stale() or
+ * bloomfile_check() must report it. */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>
@@ -19,7 +19,7 @@ enum {
     KEYS = 1000,
     BITS = 512 * 64 * 8, /* several pages */
     PAGE = 4096,
-    ROUNDS = 4 /* a file system may give the number of a deleted inode to every second file */
+    ROUNDS = 4 /* a file system may reuse the number of a deleted inode for every second file */
 };
 
 struct range {
@@ -60,8 +60,7 @@ static void build_live(const char *path, uint32_t layout, struct range keys)
 struct kind {
     const char *name;
     void (*build)(const char *path, uint32_t layout, struct range keys);
-    struct bytes images[BLOOMFILE_LAYOUT_COUNTING + 1]
-                       [2]; /* of each layout, once they were built */
+    struct bytes images[BLOOMFILE_LAYOUT_COUNTING + 1][2]; /* of each layout, once they are built */
 };
 static struct kind sealed = { .name = "sealed", .build = build_sealed },
                    live = { .name = "live", .build = build_live };
@@ -133,7 +132,7 @@ static void overwrite(const char *path, const uint8_t *bytes, size_t size, int f
     assert_int_equal(close(fd), 0);
 }
 
-/* As cp does. */
+/* Like cp. */
 static void copy_over(struct kind *kind, uint32_t layout)
 {
     make("newer", kind, layout, after);
@@ -147,8 +146,8 @@ static bool changed_later(const struct stat *is, const struct stat *was)
     return is->st_ctim.tv_sec != was->st_ctim.tv_sec || is->st_ctim.tv_nsec != was->st_ctim.tv_nsec;
 }
 
-/* Changes a file until its time of change differs: the file system's clock may tick a hundred times
- * a second, or every two seconds. */
+/* Changes a file until its time of change differs. The clock of a file system may tick a hundred
+ * times a second, or every two seconds. */
 static void wait_for_tick(void)
 {
     struct stat was, is;
@@ -162,7 +161,7 @@ static void wait_for_tick(void)
     assert_int_equal(unlink("tick"), 0);
 }
 
-/* As cp --preserve does, or rsync --inplace, with an older copy of which a page is lost. */
+/* Like cp --preserve or rsync --inplace with an older copy, of which a page is lost. */
 static void copy_damaged_over(struct kind *kind, uint32_t layout)
 {
     (void)kind, (void)layout;
@@ -177,7 +176,7 @@ static void copy_damaged_over(struct kind *kind, uint32_t layout)
     assert_int_equal(utimensat(AT_FDCWD, "filter", times, 0), 0);
 }
 
-/* Another's writer adds and seals. */
+/* A writer of another process adds and seals. */
 static void seal(struct kind *kind, uint32_t layout)
 {
     (void)kind, (void)layout;
@@ -187,7 +186,7 @@ static void seal(struct kind *kind, uint32_t layout)
     bloomfile_close(f);
 }
 
-/* vfat has one time of two seconds. */
+/* vfat has a single time, in steps of two seconds. */
 static bool time_of_change_is_kept(void)
 {
     struct stat was, is;
@@ -231,7 +230,7 @@ static const struct opening {
 
 enum who {
     SEALED = 1,
-    READERS = 2, /* of live ones */
+    READERS = 2, /* readers of live files */
     WRITERS = 4,
     LIVE = READERS | WRITERS,
     ALL = SEALED | LIVE
@@ -273,7 +272,7 @@ static void check_rule(const struct opening *o, const struct change *c, uint32_t
 {
     make("filter", o->kind, layout, before);
     bloomfile_filter *f = opened("filter", o->flags);
-    assert_true(all_may_be_there(f, before)); /* and all pages are known */
+    assert_true(all_may_be_there(f, before)); /* and all its pages were checked */
     assert_int_equal(bloomfile_is_stale(f), 0);
     assert_error(bloomfile_check(f), 0);
 
@@ -305,7 +304,7 @@ TEST_IN_DIR(every_open_flag_times_every_change)
                                BLOOMFILE_LAYOUT_BLOCKED + (uint32_t)(o + c) % 3);
 }
 
-/* What a live file of the same shape is told by: the sequence of its records, which only grows. */
+/* The sequence of the records only grows; it alone distinguishes live files of the same shape. */
 TEST_IN_DIR(an_older_copy_of_a_live_file_that_is_put_back_is_told)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_WRITE };
@@ -342,8 +341,8 @@ static void make_with(const char *path, uint32_t layout, uint64_t from, uint64_t
     bloomfile_close(f);
 }
 
-/* Two live files that were made alike have equal static headers, but each has its identity. A
- * sealed image has none: what gives it away is that bits do not become fewer. */
+/* Two live files that were made alike have equal static headers, but each has its own identity.
+ * A sealed image has no identity: it is detected if bits were lost. */
 TEST_IN_DIR(another_file_that_was_made_alike_is_detected)
 {
     for (unsigned i = 0; i < 16; i++) {
@@ -352,16 +351,16 @@ TEST_IN_DIR(another_file_that_was_made_alike_is_detected)
         const bool unnoticed = seals && (fuller || layout == BLOOMFILE_LAYOUT_COUNTING);
         make_with("filter", layout, 0, KEYS, 0, false);
         make_with("other", layout, KEYS, fuller ? 3 * KEYS : KEYS + 7, 20,
-                  seals); /* so it is ahead */
+                  seals); /* ahead in its sequence */
         struct bytes other = read_file("other");
         bloomfile_filter *f = opened("filter", writes ? BLOOMFILE_OPEN_WRITE : 0);
         overwrite("filter", other.data, other.size, 0);
-        if (unnoticed) { /* live.md 8 */
+        if (unnoticed) { /* the gap that live.md 8 describes */
             assert_error(bloomfile_sync(f, NULL), writes ? BLOOMFILE_ESEALED : BLOOMFILE_EREADONLY);
         } else {
             assert_int_equal(bloomfile_is_stale(f), 1);
             assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
-            assert_true(has_numbers(f, 0, KEYS)); /* maybe */
+            assert_true(has_numbers(f, 0, KEYS)); /* every answer is "maybe" */
             assert_error(bloomfile_add_digest(f, number(0, 1), NULL),
                          writes ? BLOOMFILE_ECHANGED : BLOOMFILE_EREADONLY);
             assert_error(bloomfile_finish(f), writes ? BLOOMFILE_ECHANGED : 0);
@@ -371,7 +370,7 @@ TEST_IN_DIR(another_file_that_was_made_alike_is_detected)
     }
 }
 
-/* There is no path to look at, but what is mapped can be. */
+/* live_load() has no path to check, but it can check the mapped header. */
 TEST_IN_DIR(a_live_file_without_a_header_has_no_record)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);

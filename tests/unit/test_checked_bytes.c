@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Pages that change at the worst moment: right after their checksum was computed, or only while it
- * is. What is made from them must hold the bytes that were checked. */
+ * Pages that change at the worst moment: right after their checksum was computed, or only during
+ * the computation. The result must hold the bytes that were checked. */
 #include "support.h"
 
 #include <bloomfile_combine.h>
@@ -25,17 +25,18 @@ enum {
 /* ---- pages that change */
 
 enum moment {
-    AFTER,      /* its checksum was computed */
-    WITH_NEXT,  /* the next checksum is computed */
-    ONLY_WHILE, /* its checksum is computed */
+    AFTER,      /* after its checksum was computed */
+    WITH_NEXT,  /* while the next checksum is computed */
+    ONLY_WHILE, /* only while its checksum is computed */
 };
 
-/* A body whose pages become zero. A page is known by its bytes, of which a copy may be checked. */
+/* A body whose pages become zero. Pages are recognized by their bytes, because the library may
+ * check a copy. */
 static struct victim {
     uint8_t *body;
     uint8_t *as_it_was;
     enum moment moment;
-    uint8_t *due; /* a page that was checked; NULL: none */
+    uint8_t *due; /* a page that was checked, or NULL */
     unsigned strikes;
     pthread_mutex_t lock;
 } victim = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -58,7 +59,7 @@ static void end(void)
     free(victim.as_it_was);
 }
 
-/* PAGES: none of them. */
+/* Returns PAGES if it is not one of the pages. */
 static size_t page_of(const uint8_t *bytes)
 {
     size_t page = 0;
@@ -94,8 +95,8 @@ uint32_t __wrap_libdeflate_crc32(uint32_t crc, const void *bytes, size_t size)
 
 /* ---- operations */
 
-/* Of which the first one changes. The second one has other keys, the third one some more, or it is
- * the next slice. */
+/* The first source changes. The second one has other keys, and the third has some more or is the
+ * next slice. */
 struct sources {
     struct bytes images[3];
     bloomfile_filter *filters[3];
@@ -164,7 +165,7 @@ static int assemble(const struct sources *s, struct bytes *to)
     return assemble_memory((void **)&to->data, &to->size, &params, body, size, 0, KEYS);
 }
 
-/* What bloomfile_fold_plan() returns, as bytes. */
+/* The parts that bloomfile_fold_plan() returns, as bytes. */
 static int plan(const struct sources *s, struct bytes *to)
 {
     to->size = 0;
@@ -209,7 +210,7 @@ static const struct operation {
     const char *name;
     int (*run)(const struct sources *s, struct bytes *to);
     bool of_slices, bits_only, counters_only;
-    bool may_refuse; /* but in the layout blocked: it reads unchanged pages twice */
+    bool may_refuse; /* except in the layout blocked: it reads unchanged pages twice */
 } operations[] = {
     { .name = "fold by 1", .run = fold_by_1 },
     { .name = "fold by 2", .run = fold_by_2 },
@@ -228,7 +229,7 @@ static const struct operation {
 
 /* ---- sealed sources */
 
-/* slice: SLICES for the whole. */
+/* A filter; if `slice` is not SLICES, that slice of it. */
 static struct bytes build(uint32_t layout, uint64_t from, uint64_t to, uint32_t slice)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -307,8 +308,8 @@ TEST(result_is_made_from_the_bytes_that_were_checked)
 
 /* ---- a live filter that is sealed */
 
-/* A page that a failing disk gave back is zero while its checksum is computed, and again later. If
- * the ones are counted in between, nothing seems to be lost. */
+/* A failing disk may return a page of zeros for the checksum and again later. If bits were
+ * counted from a good read in between, the loss would go unnoticed. */
 TEST(sealing_counts_the_bytes_that_it_checks)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * CRC-32 as zlib computes it; those of pages combine to that of the whole. */
+ * CRC-32 as zlib computes it; the checksums of pages combine to the checksum of the whole. */
 #include "support.h"
 
 #include "format/checksum.h"
 
-/* Section 12.1, bit by bit. */
+/* Section 12.1, one bit at a time. */
 static uint32_t reference_crc(const uint8_t *bytes, size_t size)
 {
     uint32_t crc = 0xFFFFFFFF;
@@ -83,7 +83,7 @@ TEST(a_body_has_a_checksum_for_each_page_it_begins)
     }
 }
 
-/* A CRC-32 of 0 in a combination is that of nothing but a shift. */
+/* Combining with a CRC-32 of 0 only shifts. */
 TEST(a_part_may_have_more_than_32_bits_of_size)
 {
     const uint64_t pages[] = { 1u << 18, (1u << 18) + 1, 5u << 18 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Lookups in a file that is not in memory read the pages they need and no other. */
+ * Lookups in a file on disk read the pages they need and no other pages. */
 #include "support.h"
 
 #include <fcntl.h>
@@ -17,14 +17,14 @@ enum {
     PAGE = 4096,
     PAGES = 6000,
     LOOKUPS = 200,
-    FIRST = 100, /* page that is looked up, beyond what is read ahead of the header */
+    FIRST = 100, /* first page to look up, beyond the read-ahead of the header */
     STEP = 29,
     TABLE_PAGES = (PAGES * 4 - 1) / PAGE + 1,
     FEW = 10,
     NOBODY = 65534,
     FUSE = 0x65735546,
     NFS = 0x6969,
-    HEADER_AT_MOST = 32, /* pages, that the kernel reads when it is asked for the first */
+    HEADER_AT_MOST = 32, /* pages that the kernel reads for a request of the first page */
 };
 
 static unsigned requests;
@@ -39,7 +39,7 @@ int __wrap_madvise(void *start, size_t size, int advice)
     return __real_madvise(start, size, advice);
 }
 
-/* Digests spread evenly over the blocks: one that belongs to this page. */
+/* Digests spread evenly over the blocks: a digest of this page. */
 static uint64_t digest_in_page(uint64_t page)
 {
     const uint64_t share = UINT64_MAX / PAGES;
@@ -54,7 +54,7 @@ static size_t pages_in_cache(void)
     return pages;
 }
 
-/* The kernel keeps a page that it is moving at that moment; so once more. */
+/* The kernel keeps a page that it is moving at that moment, so try again. */
 static int drop(void)
 {
     int error = residence_drop("filter");
@@ -65,7 +65,7 @@ static int drop(void)
     return error;
 }
 
-/* No keys: all answers depend on the page itself, and are no. */
+/* Without keys: every answer is "no" and needs the page itself. */
 static int make_cold_filter(void **state)
 {
     if (enter_temp_dir(state) != 0)
@@ -161,8 +161,8 @@ static long waits_of_many(void)
     return after.ru_majflt - before.ru_majflt;
 }
 
-/* They are read side by side: asked for before they are needed, by those too who may not write to
- * the file. FUSE passes over what it is asked for while a dozen requests are under way. */
+/* Pages are read in parallel: requested before they are needed, even for a user without write
+ * permission. FUSE ignores requests while a dozen are pending. */
 TEST_WITH(many_without_waiting_for_each, make_cold_filter, leave_temp_dir)
 {
     if (is_on(FUSE))
@@ -183,15 +183,15 @@ static unsigned requests_of_many(void)
     return requests;
 }
 
-/* Pages and their checksums, but for the first, which tells that the file is cold; and but for what
- * the kernel has in memory all the same, or takes back. */
+/* Requests cover pages and their checksums, except for the first wait, which reveals that the
+ * file is cold. The kernel may keep or reclaim some pages, so the bounds are loose. */
 TEST_WITH(each_page_once_and_none_in_memory, make_cold_filter, leave_temp_dir)
 {
     assert_in_range(requests_of_many(), FEW, 2 * (FEW - 1));
     assert_in_range(requests_of_many(), 0, FEW / 3);
 }
 
-/* Nothing is known of the caller's memory, so nothing is asked of it. */
+/* The library does not know the origin of the caller's memory, so it requests nothing. */
 TEST_WITH(an_image_that_the_caller_has_mapped_is_only_read, make_cold_filter, leave_temp_dir)
 {
     int fd = open("filter", O_RDONLY | O_CLOEXEC);
@@ -217,7 +217,7 @@ TEST_WITH(the_whole_file_if_it_is_to_be_resident, make_cold_filter, leave_temp_d
         assert_int_equal(drop(), 0);
         assert_int_equal(pages_in_cache(), 0);
         assert_error(bloomfile_open(&f, "filter", flags[i]), 0);
-        /* The kernel may move some at that moment, or take them back; the others say enough. */
+        /* The kernel may be moving or reclaiming a few pages. */
         assert_in_range(pages_in_cache(), PAGES / 2, 1 + PAGES + TABLE_PAGES);
         bloomfile_close(f);
     }
@@ -231,7 +231,7 @@ static unsigned hits_without_waiting(const bloomfile_filter *f)
     return hits;
 }
 
-/* The kernel may begin to read them, and a fast disk may be done at once. */
+/* A lookup may start a read, and a fast disk may finish it immediately. */
 TEST_WITH(lookups_of_cold_pages_do_not_wait_for_a_disk, make_cold_filter, leave_temp_dir)
 {
     bloomfile_filter *f;
@@ -251,7 +251,7 @@ TEST_WITH(lookups_of_cold_pages_do_not_wait_for_a_disk, make_cold_filter, leave_
     bloomfile_close(f);
 }
 
-/* Why nothing can be told here; NULL: it can. */
+/* Returns the reason why this system cannot run the tests, or NULL. */
 static const char *obstacle(void)
 {
     int error;

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 enum {
-    ROUNDING = 32, /* bytes that malloc() takes at most on top of a request that is not tiny */
-    BLOCKS = 40,   /* requests of a handle, at most */
+    ROUNDING = 32, /* most bytes that malloc() adds to a request that is not tiny */
+    BLOCKS = 40,   /* most requests of a handle */
 };
 
 struct cost {
@@ -35,7 +35,7 @@ static uint64_t heap_in_use(void)
 }
 #endif
 
-/* All mappings but those that malloc() and the stack grow in. */
+/* All mappings except those of malloc() and the stack, which may grow. */
 static struct cost cost_now(void)
 {
     struct cost now = { .descriptors = open_descriptors(), .heap = heap_in_use() };
@@ -54,7 +54,7 @@ static struct cost cost_now(void)
     return now;
 }
 
-/* Opens it twice: the first time the C library may get memory of its own. */
+/* Opens it twice: the C library may allocate memory of its own at the first time. */
 static void assert_cost_of(bloomfile_filter *(*open_it)(void))
 {
     bloomfile_close(open_it());

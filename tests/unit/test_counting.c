@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Keys that are added and removed again, beside an exact count of them. */
+ * Keys that are added and removed again, compared with an exact count of them. */
 #include "support.h"
 #include "workers.h"
 
@@ -62,7 +62,7 @@ TEST_IN_DIR(a_key_goes_away_with_its_last_removal)
     bloomfile_close(f);
 }
 
-/* L6, L8. dablooms: the counter stops at 15, but is lowered from there. */
+/* L6, L8. dablooms fails here: its counter stops at 15, but is lowered from there. */
 TEST_IN_DIR(a_counter_that_was_full_never_loses_its_keys)
 {
     bloomfile_filter *f = make_filter(10007, 7);
@@ -108,8 +108,8 @@ TEST_IN_DIR(a_key_that_is_certainly_absent_cannot_be_removed)
     bloomfile_close(f);
 }
 
-/* L6, L8. With few counters a key falls on one of them more than once, and needs it to be that
- * high. */
+/* L6, L8. If counters are few, several positions of a key fall on the same counter. It must be
+ * that high for the key to be present. */
 TEST_IN_DIR(a_counter_must_be_as_high_as_the_key_has_made_it)
 {
     bloomfile_filter *f = make_filter(3, 4);
@@ -189,7 +189,8 @@ static int add_and_remove(bloomfile_filter *f, unsigned worker, void *context)
 {
     atomic_uint *missing = context;
     for (uint64_t i = 0; i < 30000; i++) {
-        uint64_t key = STAYING + (worker % 2) * 50 + i % 50; /* two add and remove the same ones */
+        uint64_t key = STAYING + (worker % 2) * 50 + i % 50; /* two workers add and remove the
+                                                              * same keys */
         if (add(f, key) != 0 || take_back(f, key) != 0)
             return 1;
         *missing += !has(f, i % STAYING);
@@ -227,7 +228,7 @@ TEST_IN_DIR(counts_that_do_not_add_up_are_called_estimates)
     assert_error(add(adder, 1), 0);
     assert_error(bloomfile_open(&remover, "filter", BLOOMFILE_OPEN_WRITE), 0);
     assert_error(take_back(remover, 1), 0);
-    bloomfile_close(remover); /* 0 - 1 keys: the one was not committed yet */
+    bloomfile_close(remover); /* 0 - 1 keys: the add was not committed yet */
     assert_error(bloomfile_open(&remover, "filter", 0), 0);
     assert_int_equal(info_of(remover).keys, 0);
     assert_int_equal(info_of(remover).ones, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// bloomfile.hpp: that it answers as the C interface does, that handles without a filter answer
-// "maybe", that files of other keys are refused, and errors in both ways.
+// Tests of bloomfile.hpp: its results are those of the C interface, handles without a filter return
+// "maybe", files of other keys are refused, and errors arrive as exceptions or codes.
 #include <bloomfile.hpp>
 #include <bloomfile_combine.h>
 #include <bloomfile_open.h>
@@ -48,7 +48,7 @@ using bloomfile::write_flags;
     std::exit(1);
 }
 
-/* A folder that is gone at the end. */
+/* A folder that the destructor removes. */
 struct folder {
     std::filesystem::path path;
 
@@ -99,7 +99,7 @@ template <class Do> std::error_code thrown(Do what, const std::string &words = "
     return std::error_code();
 }
 
-/* A slice as storage engines have them. */
+/* A slice like those of storage engines. */
 struct slice {
     const char *at;
     std::size_t length;
@@ -148,7 +148,7 @@ void test_errors()
     CHECK(ec == BLOOMFILE_ESTRUCTSIZE);
 }
 
-/* What a key may be, and what not. */
+/* Types that may be a key, and types that may not. */
 void test_arguments()
 {
     using bloomfile::bytes;
@@ -187,7 +187,7 @@ void test_arguments()
 #endif
 }
 
-/* Keys that do not outlive the next one: made as they are asked for, and read from a stream. */
+/* Keys that do not outlive the next key: made on access, and read from a stream. */
 struct made {
     const char *prefix;
     int count;
@@ -234,7 +234,7 @@ struct read {
     }
 };
 
-/* Views of one buffer, as line readers and transforming views have them. */
+/* Views of one buffer, like those of line readers and transforming views. */
 struct viewed {
     std::istream &from;
     mutable std::string line = {};
@@ -310,7 +310,7 @@ void test_passing_keys()
     CHECK(f.contains_many(longer) == 3000);
 }
 
-/* The same string, whatever key it is: as tokenizers do that say they are forward iterators. */
+/* Always the same string object, for any key: tokenizers that claim forward iterators do so. */
 struct remade {
     const std::vector<std::string> *keys;
 
@@ -349,7 +349,7 @@ struct remade {
     }
 };
 
-/* All answers are those of the C interface, whatever the filter is. */
+/* All answers are those of the C interface, for every filter. */
 void test_answers(std::uint32_t layout, std::uint64_t seed)
 {
     const auto present = numbered("present ", 5000), absent = numbered("absent ", 5000);
@@ -408,7 +408,7 @@ void test_answers(std::uint32_t layout, std::uint64_t seed)
     CHECK(f.contains_digests(digests) == f.contains_many(absent));
 }
 
-/* Wherever the bytes come from. */
+/* From every source and to every destination. */
 void test_places()
 {
     bloomfile::builder b(with_fpr(1e-6));
@@ -449,7 +449,7 @@ void test_places()
     CHECK(!bloomfile::filter<>::adopt(nullptr, ec) && ec == BLOOMFILE_EVALUE);
 }
 
-/* What the C interface opened. */
+/* Handles that the C interface opened. */
 void test_adoption()
 {
     bloomfile_params p = BLOOMFILE_PARAMS_INIT;
@@ -490,7 +490,7 @@ void expect_maybe(const bloomfile::filter<> &f)
     CHECK(ec == f.check() && ec == f.recheck());
 }
 
-/* As `cp -p` over the file. */
+/* Like `cp -p` over the file. */
 void test_recheck_notices_a_write_that_puts_times_back()
 {
     bloomfile::builder b;
@@ -552,7 +552,7 @@ void test_empty_handles()
     CHECK(thrown([&] { live.finish(); }) == bloomfile::errc::closed);
 }
 
-/* A filter that lacks keys is not published, however little the program looks at errors. */
+/* A filter that lacks keys is not published, even if the program ignores errors. */
 void test_failed_adds()
 {
     const std::string nowhere = in("no-such-folder").string();
@@ -588,7 +588,7 @@ struct odd_hasher {
     }
 };
 
-/* Keys that no answer was made of are presumed there, or new. */
+/* Keys that were not looked up count as present, or as new. */
 void test_lookups_and_live_adds_that_throw()
 {
     bloomfile::params p;
@@ -615,7 +615,7 @@ void test_lookups_and_live_adds_that_throw()
     }
 }
 
-/* ---- what does not compile */
+/* ---- code that must not compile */
 
 template <class F, class Key, class = void> constexpr bool looks_up_v = false;
 template <class F, class Key>
@@ -640,7 +640,8 @@ constexpr bool
                           decltype(std::declval<F &>().remove(
                               std::declval<Key>(), std::declval<std::error_code &>()))>> = true;
 
-/* Every function with a key takes these, and none of those. */
+/* takes: every function with a key accepts each of these types; refuses: no function accepts
+ * any. */
 template <class Key, class... Wanted> constexpr bool takes()
 {
     using filter = bloomfile::filter<Key>;
@@ -722,7 +723,7 @@ constexpr bool combine_v<A, B, std::void_t<decltype(std::declval<A>() | std::dec
 static_assert(combine_v<open_flags, open_flags> && !combine_v<open_flags, live_flags> &&
               !combine_v<open_flags, unsigned> && !combine_v<bloomfile::errc, bloomfile::errc>);
 
-/* A handle becomes no handle of another kind, by no way. */
+/* No handle converts to a handle of another kind. */
 template <class One, class Other>
 constexpr bool are_apart_v =
     !std::is_assignable_v<One &, Other> && !std::is_assignable_v<Other &, One> &&
@@ -742,7 +743,7 @@ static_assert(is_fixed_v<bloomfile::lookups<>> && !std::is_move_assignable_v<blo
 static_assert(std::is_convertible_v<live_of_text &, const bloomfile::lookups<> &> &&
               std::is_final_v<live_of_text> && std::is_final_v<of_text>);
 
-/* What was hashed before it is not all added. */
+/* Some keys hashed before the exception are not added, so the filter is not published. */
 void test_adds_that_throw()
 {
     std::vector<odd> keys(5000, odd{ 3 });
@@ -791,7 +792,7 @@ struct edge {
     bool directed;
 };
 
-/* With a template's arguments: the same shape under another name, and with another example's
+/* The template's arguments make the same hasher under another name, or with another example's
  * digest. */
 template <std::uint32_t number, bool turned> struct edge_hasher {
     static constexpr std::uint32_t id = number;
@@ -819,7 +820,7 @@ struct own_hasher {
     }
 };
 
-/* Records whose bytes everybody agrees on. */
+/* A record with an agreed byte representation. */
 struct point {
     std::int16_t x, y;
 };
@@ -862,7 +863,7 @@ void test_keys_of_bytes()
           !f.contains({ 10 }) && f.contains_many({ 7, 9ll, 10u }) == 2);
     CHECK(f.info().key_kind == BLOOMFILE_KEYS_INTEGERS && f.info().hash_id == 1);
 
-    /* An integer of any width is the same key, and has these bytes. */
+    /* The same integer in another width is the same key, with these bytes. */
     const bloomfile::filter<signed char> narrow(in("numbers.bloom"));
     CHECK(narrow.contains(std::int8_t{ 9 }) && narrow.contains(std::uint16_t{ 9 }) &&
           narrow.contains(std::int8_t{ -3 }) && narrow.contains(-3ll) &&
@@ -885,8 +886,8 @@ void test_keys_of_bytes()
     CHECK((opening<edge, edges>("points.bloom") == BLOOMFILE_EHASH));
 }
 
-/* Which types open a filter, by what it records of its keys. The order: text, bytes, integers,
- * records of 8 and of 5 bytes. */
+/* The types that may open a filter, by the key kind that it records. The order: text, bytes,
+ * integers, records of 8 and of 5 bytes. */
 void expect_types(const char *name, const std::array<bool, 5> &fit)
 {
     const std::array<std::error_code, 5> results = {
@@ -948,7 +949,7 @@ void test_kinds()
     CHECK(thrown([&] { bloomfile::builder<edge, edges> c(p); }) == BLOOMFILE_EVALUE);
 }
 
-/* Strings and bytes are folded, one by one and in batches, wherever the keys are. */
+/* Strings and bytes are folded, singly and in batches, from any container. */
 void test_lower_case()
 {
     std::vector<std::string> keys, upper, absent;
@@ -1095,7 +1096,7 @@ void test_live()
     CHECK(thrown([] { bloomfile::live_filter<> g(in("live.bloom")); }, "for writing") ==
           BLOOMFILE_ESEALED);
 
-    /* The error of the end can be had, and again. */
+    /* finish() returns its error every time. */
     auto replaced = bloomfile::live_filter<>::create(in("replaced.bloom"), p);
     replaced.add("a");
     std::filesystem::rename(in("copy.bloom"), in("replaced.bloom"));
@@ -1114,7 +1115,6 @@ void test_live()
           }) == BLOOMFILE_EVALUE);
 }
 
-/* What is asked for while layers are made. */
 /* Over capacity. */
 void test_full()
 {
@@ -1160,7 +1160,7 @@ void test_series()
     CHECK(f.contains_many(keys) == 10000 && f.contains_many(numbered("no ", 10000)) < 200);
 }
 
-/* The C interface joins what builders make of params. */
+/* bloomfile_join() accepts the slices that builders make from params. */
 void test_slices()
 {
     constexpr std::uint32_t slices = 3;

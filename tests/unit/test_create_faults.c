@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Every system call and allocation of what makes new files of or for live filters fails once, or
- * from then on: the error is told, nothing leaks or is left behind, a file that was there is as it
- * was, and so is the filter that was to be copied. */
+ * Every system call and allocation of operations that create a live filter or copy it fails
+ * once, or from then on. Then the error is returned, nothing leaks, no file remains, and an old
+ * file and the source are unchanged. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
@@ -20,7 +20,7 @@
 #define OLD_CONTENT "the file that was there before"
 
 static bloomfile_filter *source, *made;
-static bool lists; /* the file system has them */
+static bool lists; /* the file system has access control lists */
 
 static int create(unsigned flags)
 {
@@ -68,7 +68,7 @@ static const struct operation {
     const char *what;
     int (*run)(void);
     bool creates, replaces;
-    const char *(*flaw)(const char *path); /* of the new file, once all have closed it */
+    const char *(*flaw)(const char *path); /* of the new file, after all handles are closed */
 } operations[] = {
     { "creating", create_new, true, false, flaw_of_live_file },
     { "creating a replacement", create_replacement, true, true, flaw_of_live_file },
@@ -79,7 +79,7 @@ static const struct operation {
     { "rescuing", rescue, false, false, flaw_of_live_file },
 };
 
-/* ---- what must hold afterwards: NULL, or what does not */
+/* ---- conditions on the result: NULL, or the flaw */
 
 static const char *flaw_of_old(const struct operation *op)
 {
@@ -104,7 +104,7 @@ static const char *flaw_of_new(const struct operation *op)
     return op->flaw == NULL ? flaw_of_old(op) : op->flaw("new");
 }
 
-/* The last step, the flush of the directory, failed: the new file is there all the same. */
+/* Only the last step failed, the fsync() of the folder: the new file exists. */
 static const char *flaw_of_complete(const struct operation *op)
 {
     return op->creates ? flaw_of_clean_file("new") : op->flaw("new");
@@ -200,9 +200,9 @@ static const struct {
     { ON_strdup, { ENOMEM } },
 };
 
-/* An opening that is a writer's own, for locks, or a reader's for writing, should it have to
- * poison. And a folder that is not known to be local is taken for one that is not. An old file that
- * may not be read is replaced without a lock on it, which comes last. */
+/* These failures are harmless: opening a file for a writer's locks; opening it for writing so
+ * that a reader could poison it; and fstatfs() of a folder, which then counts as remote. An old
+ * file that is unreadable is replaced without a lock on it; that open comes last. */
 static bool does_without(const struct operation *op, enum fault_call call, unsigned nth, int error,
                          bool last)
 {
@@ -212,7 +212,7 @@ static bool does_without(const struct operation *op, enum fault_call call, unsig
         return nth == 1 && op->run != create_in_memory;
     if (call != ON_open64)
         return false;
-    if (op->replaces && nth-- == 1) /* an old file that may not be read is replaced */
+    if (op->replaces && nth-- == 1) /* the old file may be unreadable */
         return error == EACCES;
     if (op->creates)
         return nth == (op->run == create_in_memory ? 1 : 2);
@@ -229,7 +229,7 @@ static void fail_each_call(const struct operation *op, struct faults lacking, un
         for (const int *error = told[i].errors; *error != 0; error++)
             for (unsigned nth = 1; nth <= count[told[i].call]; nth++) {
                 if (told[i].call == ON_msync && !op->creates)
-                    continue; /* the source is not sound any more: see below */
+                    continue; /* this poisons the source; see below */
                 const bool last = nth == count[told[i].call];
                 const bool needless = does_without(op, told[i].call, nth, *error, last);
                 struct faults faults = once(told[i].call, nth, *error);
@@ -244,7 +244,7 @@ static void fail_each_call(const struct operation *op, struct faults lacking, un
 TEST(whichever_call_fails_its_error_is_told_and_nothing_is_left)
 {
     unsigned failed[FAULT_CALL_COUNT] = { 0 };
-    const size_t sessions = mapped_sessions(); /* the source's */
+    const size_t sessions = mapped_sessions(); /* of the source */
     for (size_t o = 0; o < ROWS(operations); o++) {
         fail_each_call(&operations[o], (struct faults){ 0 }, failed);
         fail_each_call(&operations[o], (struct faults){ .no_unnamed_files = true }, failed);
@@ -283,7 +283,7 @@ TEST(interrupted_and_short_writes_are_continued)
     }
 }
 
-/* And if it cannot be found at all, only the owner keeps his rights. */
+/* If the list cannot be found either, only the owner keeps access. */
 TEST(without_proc_the_access_control_list_is_found_by_the_path)
 {
     for (unsigned found = 0; found < 2; found++) {
@@ -356,7 +356,7 @@ TEST(a_descriptor_limit_is_told)
     assert_told(&operations[2], once(ON_fcntl64, 1, EMFILE), EMFILE);
 }
 
-static bool inherited[64]; /* from the test */
+static bool inherited[64]; /* by the test program */
 
 static void find_inherited_descriptor(enum fault_call call)
 {
@@ -366,7 +366,7 @@ static void find_inherited_descriptor(enum fault_call call)
     }
 }
 
-/* That another thread starts at any time. */
+/* Another thread may start a program at any time. */
 TEST(a_program_inherits_no_descriptor_of_them)
 {
     for (int fd = 0; fd < (int)ROWS(inherited); fd++) {
@@ -397,7 +397,7 @@ TEST(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued)
     assert_int_equal(unlink("new") | unlink("other"), 0);
 }
 
-/* The kernel tells of a failed write once only, and it was not bloomfile_sync() that was told. */
+/* The kernel reports a failed write only once, and bloomfile_sync() did not get that report. */
 TEST(a_source_that_cannot_be_synced_is_not_relied_on_any_more)
 {
     int (*const copies[])(void) = { seal_to_new, project, rescue };
@@ -420,7 +420,7 @@ TEST(a_source_that_cannot_be_synced_is_not_relied_on_any_more)
     }
 }
 
-/* Its parent has counted keys that no record tells of. */
+/* Its parent has counted keys that no record holds yet. */
 TEST(a_child_that_copies_does_not_take_its_count_for_exact)
 {
     make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
@@ -439,10 +439,10 @@ TEST(a_child_that_copies_does_not_take_its_count_for_exact)
     assert_int_equal(unlink("new") | unlink("other"), 0);
 }
 
-/* ---- a program that has closed its standard streams, and writes to them */
+/* ---- a program that closed its standard streams and writes to them */
 
 static int null;
-static bool apart; /* no message could have gone to a file of the library so far */
+static bool apart; /* so far, no message could have reached a file of the library */
 
 static int open_to_add(void)
 {
@@ -495,8 +495,8 @@ TEST(no_file_gets_the_descriptor_of_a_standard_stream)
     }
 }
 
-/* ---- R7, as libfuse has it: what is mapped of the file by its first name is not what others map
- */
+/* ---- R7 under libfuse: a mapping through the file's first name differs from those of other
+ * openings */
 
 static const struct faults fuse = { .no_unnamed_files = true,
                                     .no_renameat2 = true,
@@ -539,7 +539,7 @@ TEST(where_a_link_is_an_inode_of_its_own_both_see_what_is_added)
     }
 }
 
-/* Which takes a lock, each time. */
+/* It takes a lock for each add. */
 TEST(there_it_adds_exactly_if_and_only_if_it_was_told_to)
 {
     for (unsigned i = 0; i < 4; i++) {
@@ -555,7 +555,7 @@ TEST(there_it_adds_exactly_if_and_only_if_it_was_told_to)
     }
 }
 
-/* Its creator has named the function. */
+/* The creator named the function. */
 TEST(there_an_application_s_hash_is_known_to_its_creator)
 {
     for (unsigned series = 0; series < 2; series++) {
@@ -568,7 +568,7 @@ TEST(there_an_application_s_hash_is_known_to_its_creator)
     }
 }
 
-/* It has its name before it is opened by that. */
+/* The file gets its name before it is opened by that name. */
 TEST(there_a_file_that_cannot_be_opened_is_no_filter_s_or_whole)
 {
     for (unsigned t = 0; t < 2 * ROWS(told); t++) {
@@ -609,7 +609,7 @@ TEST(there_a_file_that_cannot_be_opened_is_no_filter_s_or_whole)
 
 static bool replaced;
 
-/* By another filter, before it is opened by its name. */
+/* Puts another filter in its place before it is opened by its name. */
 static void replace_linked(enum fault_call call)
 {
     if (call == ON_open64 && !replaced && access("linked", F_OK) == 0)

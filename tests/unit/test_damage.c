@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The one rule: a damaged filter never answers a silent "no". Every damage to a small image is
- * tried, and what a lookup may say is computed from the specification. */
+ * A damaged filter never answers a silent "no". Every damage to a small image is tried, and the
+ * allowed results of lookups are computed from the specification. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -24,7 +24,7 @@ static const struct recipe three_pages[] = {
     { BLOOMFILE_LAYOUT_RIBBON, IN_FILE, 512 * 64 * 3, 0, 3000, 0 },
 };
 
-/* Of small_recipes, and one more: two pages, of which the second is short. */
+/* An addition to small_recipes: two pages, the second of them short. */
 static const struct recipe small_ribbon = {
     BLOOMFILE_LAYOUT_RIBBON, EMBEDDED, 512 * 66, 0, KEYS, 0
 };
@@ -43,8 +43,8 @@ static uint64_t absent(const struct recipe *recipe, uint64_t i)
     return number(recipe->seed, 1000000 + i);
 }
 
-/* Section 14: a bit or counter in a page whose checksum is wrong counts as one; ribbon.md: such a
- * page says maybe. */
+/* Section 14: a bit or counter in a page with a wrong checksum counts as set. ribbon.md: lookups
+ * in such a page return "maybe". */
 static bool may_be_there(const struct recipe *recipe, struct bytes image, uint64_t bad_page,
                          uint64_t digest, bool *touches_bad_page)
 {
@@ -236,7 +236,7 @@ TEST(unverified_pages_are_believed_until_a_verification_finds_them_bad)
         for (uint64_t i = 0; i < three_pages[r].keys; i++)
             lost += !bloomfile_contains_digest(f, number(0, i));
         if (three_pages[r].layout == BLOOMFILE_LAYOUT_RIBBON)
-            assert_int_equal(lost, 0); /* a head of zeros is none */
+            assert_int_equal(lost, 0); /* a ribbon page whose head is zeros is not a valid page */
         else
             assert_true(lost > three_pages[r].keys / 10);
         assert_int_equal(bloomfile_check(f), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Damage that comes while a handle is open: after a page was checked, or after the filter was
- * sealed, when its pages got checksums. */
+ * Damage that happens while a handle is open: after a page was checked, or after the filter was
+ * sealed and its pages got checksums. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
@@ -27,14 +27,14 @@ static const struct recipe recipes[] = {
     { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 8 * (PAGE * PAGES), 5, KEYS, 0 },
     { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 2 * (PAGE * PAGES), 5, KEYS, 0 },
     { BLOOMFILE_LAYOUT_RIBBON, IN_FILE, 512 * 64 * PAGES, 0, KEYS,
-      0 }, /* the last: it is never live */
+      0 }, /* last, because it is never live */
 };
 
 enum {
     LIVE = ROWS(recipes) - 1
 };
 
-/* As a disk does that gives back another page than was written to it. */
+/* As if a disk returned another page than was written. */
 static void zero_page(const char *path, uint64_t page)
 {
     static const uint8_t zeros[PAGE];
@@ -44,7 +44,7 @@ static void zero_page(const char *path, uint64_t page)
     assert_int_equal(close(fd), 0);
 }
 
-/* The time of the file does not count then. */
+/* The library cannot compare the file's times then. */
 static bloomfile_filter *opened_as_a_part(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -76,7 +76,7 @@ static void write_filter(const struct recipe *recipe)
 
 struct watch {
     bloomfile_filter *f;
-    atomic_bool found; /* by bloomfile_verify(): from then on no key may be missing */
+    atomic_bool found; /* set after bloomfile_verify(): no key may be missing from then on */
     atomic_bool stop;
     atomic_uint rounds, lost;
 };
@@ -117,7 +117,7 @@ TEST_IN_DIR(verify_looks_again_at_good_pages_beside_lookups)
             assert_int_equal(pthread_create(&readers[i], NULL, look_up, &w), 0);
         wait_for_round(&w);
         zero_page("filter", BAD_PAGE);
-        assert_error(bloomfile_check(w.f), 0); /* nobody has looked */
+        assert_error(bloomfile_check(w.f), 0); /* the page was not read yet */
         struct bloomfile_fault fault;
         assert_error(bloomfile_verify(w.f, 2, &fault), BLOOMFILE_ECHANGED);
         assert_error(fault.error, BLOOMFILE_ECHANGED); /* earlier answers may be wrong */
@@ -172,7 +172,7 @@ TEST_IN_DIR(verify_tells_that_the_header_is_another)
     free(other.data);
 }
 
-/* The disk may have given back another page than was written, and may do so again. */
+/* The disk may have returned a wrong page once, and may do so again. */
 TEST_IN_DIR(a_bad_page_stays_bad_when_it_is_as_it_was)
 {
     static bool hits[4 * KEYS], again[4 * KEYS];
@@ -189,8 +189,8 @@ TEST_IN_DIR(a_bad_page_stays_bad_when_it_is_as_it_was)
         f = opened_as_a_part("filter");
         assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
         const size_t bad = bloomfile_contains_digests(f, digests, ROWS(digests), hits);
-        assert_true(r > 0 ||
-                    bad > sound); /* others have no absent key of which that page alone decides */
+        assert_true(r > 0 || bad > sound); /* other layouts have no absent key that depends on that
+                                            * page alone */
         int fd = open("filter", O_WRONLY | O_CLOEXEC);
         const off_t at = IN_FILE + BAD_PAGE * PAGE;
         assert_int_equal(pwrite(fd, image.data + at, PAGE, at), PAGE);
@@ -257,7 +257,7 @@ TEST_IN_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed)
     }
 }
 
-/* The page has lost all its bits, or one only; or it got one. */
+/* The page loses all its bits, or loses a bit, or gets a bit. */
 static void change_page(const char *path, unsigned how)
 {
     if (how == 0) {
@@ -289,7 +289,8 @@ TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed)
             assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
             assert_error(bloomfile_seal(f, NULL), BLOOMFILE_EBODY);
             assert_error(bloomfile_check(f), BLOOMFILE_EBODY);
-            struct bytes bytes = read_file("filter"); /* live until it leaves, and without a mark */
+            struct bytes bytes = read_file("filter"); /* still live while the writer has it open,
+                                                       * and without the mark of a sync */
             const uint8_t *record = record_at(bytes.data, slot_in_force("filter"));
             assert_int_equal(get32(record + RECORD_AT_state), BLOOMFILE_STATE_LIVE);
             assert_int_equal(get32(record + RECORD_AT_flags) & RECORD_SYNC_BEGUN, 0);
@@ -302,8 +303,8 @@ TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed)
         }
 }
 
-/* Checksums would vouch for it from then on. A writer cannot tell bits that nobody has set from
- * those of keys that are being added, nor those lost from keys that are being removed. */
+/* The copy's checksums would vouch for it. A writer tolerates more: extra bits may belong to
+ * keys that are being added, and lost bits to keys that are being removed. */
 TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_copied)
 {
     static int (*const ways[])(const bloomfile_filter *f) = { seal_it_to, fold_it, merge_it,
@@ -334,7 +335,7 @@ TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_copied)
             }
 }
 
-/* It has had the bits that were counted before, and has others that were not. */
+/* The file still has every counted bit; it also has bits that no record counts. */
 static void add_and_be_killed(void)
 {
     const pid_t child = fork();
@@ -369,12 +370,12 @@ TEST_IN_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts)
             assert_int_equal(access("copy", F_OK), told ? -1 : 0);
             bloomfile_close(f);
             unlink("copy");
-            f = opened("filter", BLOOMFILE_OPEN_ACCEPT_UNCLEAN); /* which it is not */
+            f = opened("filter", BLOOMFILE_OPEN_ACCEPT_UNCLEAN); /* the file is not unclean */
             assert_error(seal_it_to(f), told ? BLOOMFILE_EBODY : 0);
             bloomfile_close(f);
             unlink("copy");
             f = opened("filter",
-                       BLOOMFILE_OPEN_WRITE); /* and it is known that counts are missing */
+                       BLOOMFILE_OPEN_WRITE); /* and the library knows that counts are missing */
             assert_error(bloomfile_finish(f), 0);
             bloomfile_close(f);
             f = opened("filter", 0);
@@ -406,7 +407,7 @@ TEST_IN_DIR(bits_whose_loss_was_accepted_are_not_asked_for)
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 2; how++) {
             finish_and_be_killed(&recipes[r]);
-            if (how == 0) /* the machine died; or a sync never ended */
+            if (how == 0) /* 0: the machine went down; 1: a sync never ended */
                 set_in_record("filter", slot_in_force("filter"), RECORD_AT_boot_id, 8, 1);
             else
                 set_in_record("filter", slot_in_force("filter"), RECORD_AT_flags, 4,
@@ -442,7 +443,7 @@ TEST_IN_DIR(bits_whose_loss_was_accepted_are_not_asked_for)
         }
 }
 
-/* Since all of it may be wrong, not only that page. */
+/* The whole file is suspect then, not only that page. */
 TEST_IN_DIR(nor_is_one_that_was_changed_otherwise_too_and_that_is_told)
 {
     bloomfile_filter *f = open_live(recipes[0].layout, recipes[0].m);
@@ -458,7 +459,7 @@ TEST_IN_DIR(nor_is_one_that_was_changed_otherwise_too_and_that_is_told)
     bloomfile_close(f);
 }
 
-/* It still counts as a one, and no longer as stuck. */
+/* The counter still counts as a one, but no longer as stuck. */
 TEST_IN_DIR(a_counter_that_is_stuck_no_more_is_not_sealed)
 {
     uint8_t body[PAGES * PAGE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Patches (doc/format/patches.md): what comes out of them, and what is refused. */
+ * Patches (doc/format/patches.md): their results, and refusals. */
 #include "spec_text.h"
 
 #include <bloomfile_delta.h>
@@ -100,7 +100,7 @@ static void assert_trip(struct bytes base, struct bytes result)
     free(patch.data);
 }
 
-/* ---- what comes out */
+/* ---- results */
 
 static uint64_t bits_of(uint32_t layout, uint64_t pages)
 {
@@ -110,7 +110,7 @@ static uint64_t bits_of(uint32_t layout, uint64_t pages)
                                                 : bits;
 }
 
-/* A body in which each cell is as likely to be set as `odds` of 256 says. */
+/* A body in which each cell is set with a probability of odds / 256. */
 static struct bytes image_of_chance(uint32_t layout, uint64_t bits, unsigned odds, uint64_t seed,
                                     uint32_t hash_seed)
 {
@@ -139,7 +139,7 @@ static struct bytes image_of_chance(uint32_t layout, uint64_t bits, unsigned odd
     return image;
 }
 
-/* From all to nothing, half to half, few to few: the last ones have parts of few and of many
+/* All to nothing, half to half, few to few. The last rows have parts with few and with many
  * changes. */
 TEST(any_two_bodies_make_a_patch)
 {
@@ -173,14 +173,15 @@ static struct bytes with_keys(uint32_t layout, uint64_t bits, uint64_t from, uin
     return last_image(b);
 }
 
-/* ThreadSanitizer takes its time. */
+/* ThreadSanitizer is slow. */
 #ifdef __SANITIZE_THREAD__
 #define LARGE 1
 #else
 #define LARGE ROWS(layouts)
 #endif
 
-/* Many pages: parts that end for their changes, for their pages, and where nothing changes. */
+/* Many pages: parts end because of their changes, because of their pages, or because the next
+ * pages are unchanged. */
 TEST(keys_come_and_go)
 {
     for (size_t l = 0; l < LARGE; l++) {
@@ -200,12 +201,11 @@ TEST(keys_come_and_go)
     }
 }
 
-/* Bytes of a header that no field names come along, and the record that is not in force. */
 enum {
-    PAGES_OF_PARTS = 1060 /* more than a part has that changes little */
+    PAGES_OF_PARTS = 1060 /* more than a part of few changes covers */
 };
 
-/* In each of the first pages so many bits are set; and one in another page, unless that is 0. */
+/* Sets `ones` bits in each of the first pages, and a bit in page `another`, unless that is 0. */
 static struct bytes image_with_ones(size_t pages, unsigned ones, size_t another)
 {
     const struct bloomfile_params params = { .struct_size = sizeof params,
@@ -236,8 +236,8 @@ TEST(parts_end_where_the_specification_says)
         size_t another;
         uint64_t parts;
     } rows[] = {
-        { 1, 32767, 1, 1 },   { 1, 32768, 1, 2 },   /* after so many cells, */
-        { 1023, 1, 1050, 1 }, { 1024, 1, 1050, 2 }, /* or some in so many pages */
+        { 1, 32767, 1, 1 },   { 1, 32768, 1, 2 },   /* after this many cells */
+        { 1023, 1, 1050, 1 }, { 1024, 1, 1050, 2 }, /* or after changes in this many pages */
         { 1000, 2, 1020, 1 }, { 1000, 2, 1050, 2 },
     };
     const struct bytes none = image_with_ones(0, 0, 0);
@@ -255,6 +255,7 @@ TEST(parts_end_where_the_specification_says)
     free(none.data);
 }
 
+/* Including bytes that no field names, and the record that is not in force. */
 TEST(every_byte_of_the_header_comes_out)
 {
     struct bytes base = with_file_header(image_from(small_recipes[1])),
@@ -262,14 +263,14 @@ TEST(every_byte_of_the_header_comes_out)
     for (size_t at = 244; at < 2044; at += 5)
         result.data[at] = (uint8_t)(at / 5 % 3);
     result.data[16] |= 0x40;     /* compat */
-    result.data[2048 + 300] = 7; /* of both records */
+    result.data[2048 + 300] = 7; /* in both records */
     result.data[3072 + 300] = 7;
     reseal_header(result.data);
     assert_trip(base, result);
     assert_trip(result, base);
 
     struct bytes cut_off = with_file_header(image_from(small_recipes[1]));
-    put64(cut_off.data + 3072, 9); /* sealing was interrupted: the other record is a live one */
+    put64(cut_off.data + 3072, 9); /* sealing was interrupted: the other record is still live */
     put32(cut_off.data + 3072 + 8, 1);
     put32(cut_off.data + 3072 + 56, 0);
     reseal_record(cut_off.data, 1);
@@ -325,7 +326,7 @@ TEST(all_processors_find_and_make_the_same)
             assert_memory_equal(numbers[0][i], numbers[1][i], sizeof numbers[0][i]);
         }
         assert_memory_equal(moves[0], moves[1], sizeof moves[0]);
-        /* Any bits are a string. */
+        /* Any bits decode as a string. */
         for (int s = 0; s < 2; s++) {
             memcpy(to[s], old, SIZE);
             struct changes_stream stream = { .bits = { .bytes = new, .end = 8 * (SIZE - 8) },
@@ -346,7 +347,7 @@ enum {
     BODY = BODY_PAGES * CHECKSUM_PAGE,
 };
 
-/* A body of that byte, and the checksums of its pages, or those of zeros. */
+/* A body filled with the byte, and the checksums of its pages, or of pages of zeros. */
 static void fill_body(uint8_t *body, uint8_t byte, bool checked)
 {
     memset(body, checked ? byte : 0, BODY);
@@ -355,8 +356,8 @@ static void fill_body(uint8_t *body, uint8_t byte, bool checked)
     memset(body, byte, BODY);
 }
 
-/* Another process writes to a file between the passes, and perhaps to its checksums: then more
- * changes are found than were counted. */
+/* Another process writes to a file between the passes, and perhaps to its checksums. Then the
+ * second pass finds more changes than the first one counted. */
 TEST(bodies_that_change_between_the_passes_have_no_patch)
 {
     static uint8_t bodies[ENCODE_BOTH][BODY + 4 * BODY_PAGES];
@@ -453,7 +454,7 @@ TEST_IN_DIR(patches_are_those_of_the_text)
     }
 }
 
-/* ---- what is refused */
+/* ---- refusals */
 
 TEST(filters_of_another_shape_are_refused)
 {
@@ -516,7 +517,7 @@ TEST(a_damaged_filter_is_refused)
         free(nothing.data);
         base.data[at] ^= 4;
     }
-    /* Pages that fit their checksums, and not the whole. */
+    /* The pages match their checksums, but not the record's count of ones. */
     for (unsigned slot = 0; slot < 2; slot++) {
         uint8_t *ones = record_at(base.data, slot) + 24;
         put64(ones, get64(ones) + 1);
@@ -537,7 +538,7 @@ TEST(another_base_is_refused)
                  patch = delta(base, result);
     assert_refused(result, patch, BLOOMFILE_EDIFFERENTBASE);
     assert_refused(third, patch, BLOOMFILE_EDIFFERENTBASE);
-    base.data[128] = 'x'; /* the label: the same keys, but not that file */
+    base.data[128] = 'x'; /* another label: the same keys in another file */
     reseal_header(base.data);
     assert_refused(base, patch, BLOOMFILE_EDIFFERENTBASE);
     free(patch.data);
@@ -595,7 +596,7 @@ static size_t size_of_head(struct bytes patch)
     return at + 1 + patch.data[at] + 4;
 }
 
-/* A string that is no code: the checksum of its part is right. */
+/* The string is not a valid code, but the checksum of its part is correct. */
 TEST(what_no_writer_makes_is_refused)
 {
     uint64_t seed = 77;
@@ -608,7 +609,8 @@ TEST(what_no_writer_makes_is_refused)
             struct bytes bad = { malloc(patch.size), patch.size }, out;
             assert_non_null(bad.data);
             memcpy(bad.data, patch.data, patch.size);
-            const size_t end = patch.size - 1 - 4; /* one part, then the end, of one byte */
+            const size_t end = patch.size - 1 - 4; /* the patch holds one part, then an end
+                                                    * marker of 1 byte */
             bad.data[head + random64(&seed) % (end - head)] ^= (uint8_t)(1u << random64(&seed) % 8);
             put32(bad.data + end, checksum(bad.data + head, end - head));
             const int error = patched(&out, base, bad, 1);

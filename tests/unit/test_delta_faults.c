@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Patches without memory or room, and files that change meanwhile: each is an error, and leaves no
- * file. */
+ * Patches without memory or disk space, and files that change during the operation: each is an
+ * error and leaves no file. */
 #include "live_support.h"
 
 #include <bloomfile_delta.h>
@@ -15,12 +15,12 @@
 #include "interleave.h"
 
 enum {
-    PAGES = 200, /* of a body: shares for several threads, and several parts */
-    SHARES = 3,  /* threads that they are enough for */
+    PAGES = 200, /* pages of a body: enough for several threads and several parts */
+    SHARES = 3,  /* threads that can share this work */
 };
 
-static bloomfile_filter *base, *result; /* files "base" and "result" */
-static int patch_fd;                    /* what turns one into the other */
+static bloomfile_filter *base, *result; /* the files "base" and "result" */
+static int patch_fd;                    /* turns base into result */
 
 static void make_file(const char *path, uint32_t layout, uint64_t from, uint64_t to)
 {
@@ -53,7 +53,7 @@ static void end(void)
     close(patch_fd);
 }
 
-/* ---- what is done, with so many threads */
+/* ---- the operations, with this many threads */
 
 static int make(unsigned threads)
 {
@@ -85,7 +85,7 @@ static int with(const struct faults *faults, int (*act)(unsigned threads), unsig
 
 /* ---- calls that fail */
 
-/* Each call of that name, once or from then on. */
+/* Each call to this function fails, once or from then on. */
 static void try_all(enum fault_call call, int error, int (*act)(unsigned threads), unsigned threads)
 {
     for (unsigned nth = 1;; nth++) {
@@ -144,7 +144,7 @@ TEST_IN_DIR(a_read_that_is_interrupted_is_done_again)
     end();
 }
 
-/* From a pipe that does not block and whose other end is slow. */
+/* The patch arrives slowly through a pipe with O_NONBLOCK. */
 TEST_IN_DIR(a_patch_that_is_not_there_yet_is_waited_for)
 {
     begin(BLOOMFILE_LAYOUT_BLOCKED);
@@ -192,7 +192,7 @@ TEST_IN_DIR(threads_that_cannot_be_had_are_not_missed)
     end();
 }
 
-/* The last byte was read; then the read that would find the end fails. */
+/* The last byte was read; the read that would find the end of the file fails. */
 TEST_IN_DIR(an_end_that_cannot_be_read_is_an_error)
 {
     make_file("base", BLOOMFILE_LAYOUT_BLOCKED, 0, 10);
@@ -208,13 +208,13 @@ TEST_IN_DIR(an_end_that_cannot_be_read_is_an_error)
     end();
 }
 
-/* ---- files that others write to */
+/* ---- files that another process writes to */
 
 static struct {
     const char *path;
     enum fault_call call;
-    unsigned left; /* of its calls before */
-    off_t at;      /* from here on a byte is changed, or `size` of them are set */
+    unsigned left; /* calls before that */
+    off_t at;      /* offset of the `size` bytes that are overwritten */
     size_t size;
 } meanwhile;
 
@@ -233,7 +233,7 @@ static void write_meanwhile(enum fault_call call)
     close(fd);
 }
 
-/* Such bytes are written to the file when `act` makes that call. */
+/* Overwrites these bytes of the file at the nth such call of `act`. */
 static void assert_told(int (*act)(unsigned threads), const char *path, enum fault_call call,
                         unsigned nth, off_t at, size_t size, int expected)
 {
@@ -253,17 +253,17 @@ static void assert_told(int (*act)(unsigned threads), const char *path, enum fau
 TEST_IN_DIR(files_that_change_meanwhile_have_no_patch)
 {
     enum {
-        LABEL = 128, /* of the header */
+        LABEL = 128, /* offset in the header */
     };
     static const char *const paths[] = { "base", "result" };
     for (size_t i = 0; i < ROWS(paths); i++) {
-        /* Before the bodies are compared, before the head is written, before parts are. */
+        /* Before the bodies are compared, before the head is written, before parts are written. */
         assert_told(make, paths[i], ON_malloc, 1, LABEL, 8, BLOOMFILE_ECHANGED);
         assert_told(make, paths[i], ON_openat64, 1, LABEL, 8, BLOOMFILE_ECHANGED);
         assert_told(make, paths[i], ON_pwrite64, 1, LABEL, 8, BLOOMFILE_ECHANGED);
         assert_told(make, paths[i], ON_pwrite64, 1, IN_FILE, PAGES * 4096, BLOOMFILE_ECHANGED);
     }
-    /* Before the header is compared, and when it was, with and without what lies behind it. */
+    /* Before the header is compared; after it, with and without the bytes behind the label. */
     assert_told(apply, "base", ON_read, 1, LABEL, 8, BLOOMFILE_ECHANGED);
     assert_told(apply, "base", ON_calloc, 1, LABEL, 8, BLOOMFILE_ECHANGED);
     assert_told(apply, "base", ON_calloc, 1, LABEL, IN_FILE, BLOOMFILE_ECHANGED);
@@ -272,7 +272,7 @@ TEST_IN_DIR(files_that_change_meanwhile_have_no_patch)
 
 static const char *changed_path;
 
-/* Another label from when the patch is begun until its head is written. */
+/* Changes the label when the patch is begun, and restores it when its head is written. */
 static void change_label_for_a_while(enum fault_call call)
 {
     static uint8_t label[8];
@@ -287,7 +287,7 @@ static void change_label_for_a_while(enum fault_call call)
     close(fd);
 }
 
-/* Otherwise a patch would name a header that none of both files had. */
+/* Otherwise the patch would name a header that neither file ever had with these bits. */
 TEST_IN_DIR(nor_have_those_that_are_as_before_in_the_end)
 {
     static const char *const paths[] = { "base", "result" };
@@ -303,7 +303,7 @@ TEST_IN_DIR(nor_have_those_that_are_as_before_in_the_end)
 
 /* ---- damage */
 
-/* One thread finds it, and the others stop. */
+/* One thread finds it; the rest must stop. */
 TEST_IN_DIR(all_threads_stop_at_first_bad_page)
 {
     begin(BLOOMFILE_LAYOUT_BLOCKED);
@@ -323,7 +323,7 @@ TEST_IN_DIR(all_threads_stop_at_first_bad_page)
     free(image.data);
 }
 
-/* The first layer of a series is bad: the others are not looked at. */
+/* The other layers must not be read. */
 TEST_IN_DIR(a_series_whose_first_layer_is_bad_has_no_patch)
 {
     struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10000);

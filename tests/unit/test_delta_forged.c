@@ -16,14 +16,14 @@
 #include "format/hash.h"
 #include "format/header.h"
 
-/* ---- making them: as the library does, without its checks */
+/* ---- forging patches: as the library writes them, without its checks */
 
-/* What is wrong in the head; all 0: nothing. */
+/* Errors in the head; all 0: a correct head. */
 struct twist {
-    uint32_t layout, features;                    /* in place of the right one */
+    uint32_t layout, features;                    /* replaces the correct value */
     uint32_t base_header, base_body, result_body; /* added to it */
     int64_t body_size;                            /* added to it */
-    bool no_edits;                                /* bytes that are none */
+    bool no_edits;                                /* bytes that are not an edit */
 };
 
 static uint8_t *put_head(uint8_t *to, const uint8_t *base, const uint8_t *result,
@@ -85,7 +85,7 @@ static uint8_t *put_patch(uint8_t *to, const uint8_t *base, const uint8_t *resul
     return to + patch_put_number(to, 0);
 }
 
-/* ---- applying them */
+/* ---- applying patches */
 
 static int new_fd(struct bytes content)
 {
@@ -104,7 +104,7 @@ static struct bytes copy_of(struct bytes b)
     return copy;
 }
 
-/* Nothing is left of what is refused; otherwise `result` comes out. */
+/* A refused patch leaves no bytes; otherwise the output is `result`. */
 static void assert_patched(struct bytes base, struct bytes patch, struct bytes result, int expected)
 {
     bloomfile_filter *f = open_image(base, 0);
@@ -123,7 +123,7 @@ static void assert_patched(struct bytes base, struct bytes patch, struct bytes r
     bloomfile_close(f);
 }
 
-/* Releases the result. */
+/* Frees the result. */
 static void assert_forged(struct bytes base, struct bytes result, struct twist twist, int expected)
 {
     struct bytes patch = { malloc(PATCH_HEAD_MOST + base.size + (1 << 16)), 0 };
@@ -145,7 +145,7 @@ TEST(the_head_agrees_with_its_base)
         struct twist twist;
         int error;
     } rows[] = {
-        { { .layout = 0 }, 0 }, /* what is forged is right otherwise */
+        { { .layout = 0 }, 0 }, /* correct apart from its twist */
         { { .layout = BLOOMFILE_LAYOUT_CLASSIC }, BLOOMFILE_EPATCH },
         { { .body_size = 64 }, BLOOMFILE_EPATCH },
         { { .body_size = 1 }, BLOOMFILE_EPATCH },
@@ -161,7 +161,7 @@ TEST(the_head_agrees_with_its_base)
     free(base.data);
 }
 
-/* Empty ones change nothing. */
+/* Empty edits change nothing. */
 TEST(there_are_no_more_edits_than_a_head_holds)
 {
     struct bytes base = image_from(blocked);
@@ -171,7 +171,7 @@ TEST(there_are_no_more_edits_than_a_head_holds)
         struct bytes patch = { calloc(1, PATCH_HEAD_MOST + size), 0 };
         assert_non_null(patch.data);
         uint8_t *end = put_head(patch.data, base.data, base.data, &(struct twist){ .layout = 0 });
-        end -= 1 + 4; /* that there is none, and the checksum */
+        end -= 1 + 4; /* drops the empty list of edits and the checksum */
         end += patch_put_number(end, size);
         memset(end, 0, size);
         end += size;
@@ -269,7 +269,7 @@ static void another_body(uint8_t *image)
                    4);
 }
 
-/* A bit behind the last one that keys have: in the same byte, so that it is counted; */
+/* Sets a bit after the last bit of keys: in the same byte, so that it is counted; */
 static void unclean_byte(uint8_t *image)
 {
     image[get64(image + AT_body_offset) + get64(image + AT_m) / 8] |= 0x80;
@@ -277,7 +277,7 @@ static void unclean_byte(uint8_t *image)
     more_ones(image);
 }
 
-/* and in the last byte of all. */
+/* and in the last byte of the body. */
 static void unclean_end(uint8_t *image)
 {
     image[get64(image + AT_body_offset) + get64(image + AT_body_size) - 1] |= 0x80;
@@ -292,7 +292,7 @@ TEST(the_result_agrees_with_its_base)
         struct recipe recipe;
         bool file;
         void (*change)(uint8_t *image);
-        void (*before)(uint8_t *image); /* in both */
+        void (*before)(uint8_t *image); /* changes base and result */
     } rows[] = {
         { blocked, false, no_header, NULL },
         { blocked, false, another_layout, NULL },
@@ -327,8 +327,8 @@ TEST(the_result_agrees_with_its_base)
     }
 }
 
-/* A part in which the first bit of the first block that is 0 is raised, where typically `typical`
- * of a block are. */
+/* A part that sets the first 0 bit of the first block. In a block, typically `typical` bits are
+ * set. */
 static uint8_t *put_part_of_one_bit(uint8_t *to, const uint8_t *base, uint64_t typical)
 {
     const uint8_t *block = base + get64(base + AT_body_offset);
@@ -338,8 +338,8 @@ static uint8_t *put_part_of_one_bit(uint8_t *to, const uint8_t *base, uint64_t t
         zeros += 8 - (unsigned)__builtin_popcount(block[i]);
     struct bits_writer w = { .at = string };
     bits_put_rice(&w, 0, 0);                 /* the first block */
-    bits_put_rice(&w, 2 * (typical - 1), 3); /* one */
-    bits_put_truncated(&w, 0, zeros);        /* the first */
+    bits_put_rice(&w, 2 * (typical - 1), 3); /* one bit */
+    bits_put_truncated(&w, 0, zeros);        /* the first of its zeros */
     const size_t size = (size_t)(bits_end(&w) - string);
     to += patch_put_number(to, 0);
     to += patch_put_number(to, checksum_pages(get64(base + AT_body_size)));
@@ -348,7 +348,7 @@ static uint8_t *put_part_of_one_bit(uint8_t *to, const uint8_t *base, uint64_t t
     to += patch_put_number(to, typical);
     *to++ = 3;
     to += patch_put_number(to, size);
-    to += patch_put_number(to, 0); /* none is lowered */
+    to += patch_put_number(to, 0); /* no bit is cleared */
     memcpy(to, string, size);
     to += size;
     put32(to, checksum(begin, (size_t)(to - begin)));
@@ -382,7 +382,7 @@ TEST(a_block_has_no_more_changes_than_bits)
     free(result.data);
 }
 
-/* The head of a part of one change in one block, and nothing behind it. */
+/* The head of a part with one change in one block, and nothing after it. */
 static void assert_part_head_refused(const uint8_t *typical, size_t typical_size, uint64_t size,
                                      int expected)
 {
@@ -407,7 +407,9 @@ TEST(the_head_of_a_part_is_refused_before_its_strings_are_read)
     assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST, BLOOMFILE_ETRUNCATED);
     assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST + 1, BLOOMFILE_EPATCH);
     assert_part_head_refused((const uint8_t[]){ 0 }, 1, 1, BLOOMFILE_EPATCH);
-    assert_part_head_refused((const uint8_t[]){ 0x81, 0 }, 2, 1, BLOOMFILE_EPATCH); /* not short */
+    assert_part_head_refused((const uint8_t[]){ 0x81, 0 }, 2, 1, BLOOMFILE_EPATCH); /* not the
+                                                                                     * shortest
+                                                                                     * form */
 }
 
 TEST_IN_DIR(a_slice_stays_where_it_is)
@@ -529,7 +531,7 @@ TEST(what_follows_a_layer_is_a_layer)
     free(base.data);
 }
 
-/* A layer has no patch alone, and a series of one is no filter of the same size. */
+/* A layer alone has no patch, and a series of one layer differs from a filter of the same size. */
 TEST(a_layer_is_no_filter)
 {
     struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS_OF_THREE),
@@ -582,7 +584,7 @@ TEST(numbers_of_any_size_are_coded)
             const uint64_t most = 1ull << (k + i % 6), random = random64(&seed);
             values[i] = i % 3 == 0 ? most - 1 : i % 3 == 1 ? most : random % most;
         }
-        values[3] = (1000ull << k) & ((1ull << BITS_VALUE_MOST) - 1); /* zeros for several words */
+        values[3] = (1000ull << k) & ((1ull << BITS_VALUE_MOST) - 1); /* zeros over several words */
         struct bits_writer w = { .at = room };
         for (size_t i = 0; i < ROWS(values); i++)
             bits_put_rice(&w, values[i], k);
@@ -595,7 +597,7 @@ TEST(numbers_of_any_size_are_coded)
     }
 }
 
-/* Where one look at the string does not show all of its zeros. */
+/* Where one refill of the string does not show all of its zeros. */
 TEST(a_number_may_end_with_its_string)
 {
     static uint8_t room[64 + BITS_SLACK];
@@ -610,7 +612,7 @@ TEST(a_number_may_end_with_its_string)
     }
 }
 
-/* A number of more than BITS_VALUE_MOST bits, and strings that end within one. */
+/* A number of more than BITS_VALUE_MOST bits, and strings that end inside a number. */
 TEST(what_is_no_number_is_wrong)
 {
     static uint8_t room[64 + BITS_SLACK];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Whatever makes a filter or a patch makes it in a file, behind a descriptor, by calls or in
- * memory: the same bytes, and every system call and allocation on the way may fail. */
+ * Every function that makes a filter or a patch can write to a file, a descriptor, a callback or
+ * memory. The bytes are the same, and every system call and allocation on the way may fail. */
 #include "support.h"
 
 #include <bloomfile_combine.h>
@@ -22,14 +22,14 @@
 #define KEYS 2000
 
 static bloomfile_filter *source, *others[2], *slices[2], *live;
-static struct bloomfile_destination changes; /* from `source` to others[0] */
+static struct bloomfile_destination changes; /* the patch from `source` to others[0] */
 static bloomfile_builder *builder;
 static struct bloomfile_params body_params = { .struct_size = sizeof body_params };
 static const void *body;
 static size_t body_size;
 static const struct bloomfile_metadata *given;
 
-/* ---- all that makes a filter or a patch */
+/* ---- all functions that make a filter or a patch */
 
 static int build(struct bloomfile_destination *to)
 {
@@ -181,7 +181,7 @@ static struct bytes bytes_of(const struct bloomfile_destination *memory)
     return (struct bytes){ memory->memory, memory->size };
 }
 
-/* What the headers have in common, whatever the form. */
+/* Compares the facts that both forms of the header hold. */
 static void assert_same_filter(const char *what, struct bytes embedded, struct bytes file)
 {
     struct bloomfile_info a = verified_info(embedded), b = verified_info(file);
@@ -213,7 +213,7 @@ static void assert_metadata(const struct maker *m, const char *label, unsigned t
     free(image.data);
 }
 
-/* operations.md 6: each of the three is the source's, or what the caller gives. */
+/* operations.md 6: each of the three comes from the source or from the caller. */
 TEST(results_keep_label_tag_and_watermark_or_take_new_ones)
 {
     static const uint8_t tag[BLOOMFILE_TAG_SIZE] = { 7 },
@@ -252,7 +252,7 @@ static void assert_same_bytes(const char *what, struct bytes a, struct bytes b)
         fail_msg("%s: these %zu bytes are not those %zu", what, a.size, b.size);
 }
 
-/* A callback that keeps what it gets, and fails at the call with the number `fails`, from 0. */
+/* A callback that keeps its bytes, and fails at call number `fails`, from 0. */
 struct kept {
     struct bytes bytes;
     unsigned calls, fails;
@@ -317,7 +317,8 @@ enum {
     GUARD = 0xA5,
 };
 
-/* With room in front and behind that nothing may touch; `shift` from an address that is aligned. */
+/* Leaves room in front and behind that must stay untouched. `shift` is the offset from an
+ * aligned address. */
 static void assert_goes_to_buffer(const struct maker *m, struct bytes expected, size_t shift)
 {
     const size_t all = (shift + expected.size + 2 * AROUND + 63) / 64 * 64;
@@ -333,7 +334,7 @@ static void assert_goes_to_buffer(const struct maker *m, struct bytes expected, 
         else
             for (size_t i = 0; i < size; i++)
                 assert_int_equal(buffer[i], GUARD);
-        if (!fits) /* the struct is of no use any more */
+        if (!fits) /* the struct cannot be used again */
             assert_error(m->make(&to), BLOOMFILE_EVALUE);
         memset(buffer, GUARD, size);
         for (size_t i = 0; i < all; i++)
@@ -361,7 +362,7 @@ TEST(a_buffer_is_filled_and_nothing_beyond_it)
 
 /* ---- a callback */
 
-/* Of some MiB, so that there are several calls. */
+/* Some MiB, so that there are several calls. */
 static int build_large(struct bloomfile_destination *to)
 {
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
@@ -451,8 +452,8 @@ TEST(a_destination_that_is_not_valid_is_refused)
     assert_int_equal(access("made", F_OK), -1);
 }
 
-/* As a number in the upper half of the flags it was taken for descriptor 3, and would write there.
- */
+/* As a number in the upper half of the flags, it was taken for descriptor 3, and the output
+ * would go there. */
 TEST(descriptors_above_65534_are_not_taken_for_others)
 {
     enum {
@@ -592,7 +593,7 @@ TEST(a_source_that_is_not_valid_is_refused)
         assert_error(apply_from(rows[i]), i < 2 ? BLOOMFILE_ESTRUCTSIZE : BLOOMFILE_EVALUE);
 }
 
-/* ---- ended by the caller */
+/* ---- stopped by the caller */
 
 static int stop_at_zero(void *context)
 {
@@ -612,7 +613,7 @@ static int make_until_stopped(const struct maker *m, struct bloomfile_destinatio
     return error;
 }
 
-/* Stops at each call that is made, until there is none left to stop at. */
+/* Stops at each call in turn, until a run ends without a stop. */
 static void assert_stops(const struct maker *m, struct bloomfile_destination *to)
 {
     const size_t descriptors = open_descriptors(), entries = entries_in_dir();
@@ -632,7 +633,7 @@ static void assert_stops(const struct maker *m, struct bloomfile_destination *to
 TEST(a_caller_that_stops_a_call_gets_its_error_and_no_filter)
 {
     for (size_t i = 0; i < ROWS(makers); i++) {
-        if (makers[i].one_form) /* patches do not look */
+        if (makers[i].one_form) /* patches do not check for a stop */
             continue;
         struct bloomfile_destination file = bloomfile_to_path("made", 0),
                                      memory = bloomfile_to_memory(), to = stream();
@@ -667,7 +668,7 @@ static int make_with_fault(const struct maker *m, struct bloomfile_destination *
     return error;
 }
 
-/* Until there is no nth call any more; returns how often one failed. */
+/* Lets the nth call fail, for each n until a run has no nth call. Returns how many runs failed. */
 static unsigned fail_each_call(const struct maker *m, struct bloomfile_destination *to, size_t row)
 {
     for (unsigned nth = 1;; nth++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Of equal values one is left. */
+ * Removal of duplicates: one of several equal values remains. */
 #include "support.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static uint64_t all_zero(uint64_t i, uint64_t *random)
     return 0;
 }
 
-/* The products with the first multiplier are i, so that all share a slot. */
+/* Their products with the first multiplier are i, so they all share a slot. */
 static uint64_t in_one_slot(uint64_t i, uint64_t *random)
 {
     return i % 1000 * 0xF1DE83E19937733D;
@@ -97,8 +97,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Those that equal one before them, which are also next to each other once sorted; and `others`,
- * as far as there is room. */
+/* The values that occurred before, and up to `others` more values. */
 static size_t suspect(const uint64_t *values, size_t n, size_t others, uint64_t *suspects)
 {
     uint64_t *sorted = calloc(n + 1, sizeof *sorted);

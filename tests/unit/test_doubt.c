@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Answers of filters in doubt: tests/golden-refused/doubt.tsv, singly, in batches and verified. */
+ * Results of filters in doubt: tests/golden-refused/doubt.tsv, with single lookups, batches and
+ * verification. */
 #include "support.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ static bloomfile_digest digest_in(const bloomfile_filter *f, const struct bloomf
     return strtoull(digits, NULL, 16);
 }
 
-/* How many keys of a list are "maybe", the same by every function. */
+/* Returns how many keys of a list are "maybe"; every function must agree. */
 static size_t maybes(const bloomfile_filter *f, const char *name, bool batch_first)
 {
     static bool one[KEYS_MOST], many[KEYS_MOST], by_key[KEYS_MOST];
@@ -93,7 +94,7 @@ static size_t length_of(const char *name)
 
 /* ---- rows */
 
-/* Columns, in the order in which they are wanted here. */
+/* Columns, in the order in which the test uses them. */
 enum {
     A_FILE,
     A_LIST,
@@ -105,7 +106,8 @@ enum {
     MAYBES_VERIFIED
 };
 
-/* Opens it with the last of these names. NULL: that is wrong, and it was refused. */
+/* Opens the image with each of these names in turn; returns the handle of the last. NULL: it was
+ * refused. */
 static bloomfile_filter *open_with_names(struct bytes image, char *const *row)
 {
     char all[200], all_errors[200], *names = all, *errors = all_errors;
@@ -146,7 +148,7 @@ static void check_verification(const bloomfile_filter *f, char *const *row, unsi
         assert_error(bloomfile_check(f), error);
 }
 
-/* turn: whether a batch comes first, and in how many threads it is verified. */
+/* turn: whether a batch comes first, and the number of threads that verify. */
 static void check_row(char *const *row, unsigned turn)
 {
     char path[4096];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The example of an engine: a filter that is damaged, or of another table, costs reads and loses
- * nothing. */
+ * The example of an engine: a filter that is damaged or belongs to another table costs reads and
+ * loses nothing. */
 #include "support.h"
 
 int engine_main(int argc, char **argv);
@@ -59,7 +59,7 @@ static void copy_bytes(const char *to, const char *from, uint64_t offset, uint64
     free(target.data);
 }
 
-/* The first partition's filter is damaged, or is that of another table of the same rows. */
+/* The first partition's filter is damaged, or belongs to another table with the same rows. */
 TEST_WITH(a_filter_that_is_wrong_is_not_used, enter_temp_dir, leave_temp_dir)
 {
     for (int damaged = 0; damaged < 2; damaged++) {

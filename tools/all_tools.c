@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * All tools as one program, which runs the tool whose name it is called by. */
+ * All tools in one program, which runs the tool whose name it is called by. */
 #include <stdio.h>
 #include <string.h>
 

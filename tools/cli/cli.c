@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Messages and standard output. The progress line never mixes with a message. */
+ * Messages and standard output. A message erases the progress line first, so the two never mix. */
 #include "cli/cli.h"
 
 #include <bloomfile.h>
@@ -29,13 +29,13 @@ enum {
 
 void (*cli_before_failing)(void);
 
-static int shown_columns; /* of the progress line that stands on the terminal */
+static int shown_columns; /* width of the progress line now on the terminal */
 
 void cli_start(const char *argv0)
 {
     setprogname(argv0 != NULL && argv0[0] != '\0' ? argv0 : "bloomfile");
     setlocale(LC_CTYPE, "");
-    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* makes a limit on file sizes an error, like a full disk */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) >= 0)
             continue;
@@ -46,7 +46,8 @@ void cli_start(const char *argv0)
 
 /* ---------------------------------------------------------------------------------- messages */
 
-/* Copies text with everything a terminal might obey as \ooo. Returns the length, less than size. */
+/* Copies text and replaces everything a terminal might obey by \ooo. Returns the length, which is
+ * less than size. */
 static size_t make_harmless(char *out, size_t size, const char *text)
 {
     size_t used = 0;
@@ -74,7 +75,7 @@ static size_t make_harmless(char *out, size_t size, const char *text)
     return used;
 }
 
-/* With stderr locked. */
+/* The caller has locked stderr. */
 static void erase_progress(void)
 {
     if (shown_columns > 0)
@@ -124,7 +125,7 @@ static char bus_error_line[LINE_SIZE], hole_line[LINE_SIZE];
 static const char *written_path; /* NULL: the file is only read */
 static off_t written_size;
 
-/* Writing to a hole takes room on the disk. One that only shrank has no more holes than before. */
+/* Writing to a hole allocates disk space. If the file shrank, the hole is not the cause. */
 static bool is_hole(void)
 {
     struct stat st;
@@ -132,7 +133,8 @@ static bool is_hole(void)
            st.st_blocks < st.st_size / 512;
 }
 
-/* Returning repeats the access: other threads come back here until the first one has ended them. */
+/* Returning repeats the access that failed. Other threads loop here until the first one has
+ * ended the process. */
 static void on_bus_error(int number)
 {
     static atomic_flag is_said = ATOMIC_FLAG_INIT;
@@ -216,8 +218,8 @@ void cli_usage(const char *format, ...)
 
 /* --------------------------------------------------------------------------- standard output
  *
- * Without stdio, which drops what a descriptor of another program's making does not take at once,
- * and forgets errors. */
+ * This does not use stdio. If another program has made the descriptor non-blocking, stdio drops the
+ * bytes that do not fit and forgets the error. */
 
 static _Atomic int first_error; /* an errno */
 static uint8_t stdout_buffer[STDOUT_BUFFER];
@@ -306,7 +308,7 @@ void cli_page_print(struct cli_page *p)
         cannot_write(error);
 }
 
-/* ---- read() and write() that wait, by poll(), where the descriptor does not block. */
+/* ---- read() and write() that wait, with poll(), even if the descriptor is non-blocking. */
 
 ssize_t await_read(int fd, void *to, size_t size)
 {

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 enum {
-    ONE_REQUEST_MS = 1000 /* signals that come so soon after the first one belong to it */
+    ONE_REQUEST_MS = 1000 /* signals this soon after the first belong to the same request */
 };
 
 static atomic_int ended_by;
-static atomic_uint first_ms; /* when the first one came; 0: none did */
+static atomic_uint first_ms; /* when the first signal arrived; 0: not yet */
 
 /* Never 0, and wraps around. */
 static unsigned now_ms(void)
@@ -40,7 +40,7 @@ void fatal_signals_die(int number)
     sigemptyset(&it);
     sigaddset(&it, number);
     pthread_sigmask(SIG_UNBLOCK, &it, NULL);
-    _exit(2); /* an error: this signal ends no program */
+    _exit(2); /* an error: the default action of this signal does not end a program */
 }
 
 static void on_signal(int number)
@@ -51,8 +51,8 @@ static void on_signal(int number)
     alarm(1);
 }
 
-/* The first alarm interrupts a wait for input that began just after the signal. At the second one
- * the call waits for a disk, or in another thread for input. */
+/* The first alarm interrupts a wait for input that began just after the signal. At the second alarm
+ * the call is waiting for a disk, or another thread is waiting for input: the program ends. */
 static void on_alarm(int number)
 {
     static atomic_flag again = ATOMIC_FLAG_INIT;
@@ -62,7 +62,7 @@ static void on_alarm(int number)
     alarm(1);
 }
 
-/* For bloomfile_stop_with(). */
+/* Callback for bloomfile_stop_with(). */
 static int is_ended(void *context)
 {
     (void)context;

@@ -5,21 +5,22 @@
 
 #include <stdbool.h>
 
-/* Call it just before the library creates a file, in the thread that lets it. From then on SIGHUP,
- * SIGINT and SIGTERM end the library's call with EINTR, and it removes its temporary file. If the
- * call does not end within two seconds, the program ends all the same. Signals that are already
- * caught or ignored stay so. */
+/* Call this just before the library creates a file, in the thread that makes the call. SIGHUP,
+ * SIGINT and SIGTERM then make the library's call fail with EINTR and remove its temporary file. If
+ * the call does not return within two seconds, the program ends anyway. A signal that is already
+ * caught or ignored stays so. */
 void fatal_signals_catch(void);
 
-/* Ends the program if such a signal came. */
+/* Ends the program if such a signal has arrived. */
 void fatal_signals_check(void);
 
-/* Whether a signal belongs to the first request to end. One request may come as several signals:
- * timeout(1) signals its child and then the process group, and a terminal that is closed sends
- * SIGHUP next to what the shell sends. Async-signal-safe. */
+/* Whether a signal belongs to the first request to end. One request may arrive as several signals:
+ * timeout(1) signals its child and then the process group, and closing a terminal sends SIGHUP in
+ * addition to the shell's signals. Async-signal-safe. */
 bool fatal_signals_is_first(void);
 
-/* Ends the program by that signal, which may be blocked, as in its handler. Async-signal-safe. */
+/* Ends the program by this signal, even if it is blocked, as it is in its own handler.
+ * Async-signal-safe. */
 _Noreturn void fatal_signals_die(int number);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Interruption by a signal: a handler notes the signal and restores the default. */
+ * Interruption by a signal: a handler that notes the first signal and dies by a later one. */
 #include "cli/interrupt.h"
 #include "cli/cli.h"
 #include "cli/fatal_signals.h"
@@ -22,7 +22,7 @@ static void wake(void)
     errno = error;
 }
 
-/* A reader that goes away is never the second signal: Ctrl-C ends it together with this program. */
+/* SIGPIPE never counts as the second signal: Ctrl-C ends the reader together with this program. */
 static void on_signal(int number)
 {
     if (fatal_signals_is_first() || number == SIGPIPE) {

@@ -65,7 +65,7 @@ void json_put_bool(json *object, const char *key, bool value)
     json_put(object, key, checked(json_object_new_boolean(value)));
 }
 
-/* JSON cannot represent infinity and NaN. */
+/* JSON cannot represent infinity or NaN. */
 void json_put_double(json *object, const char *key, double value)
 {
     char text[40];
@@ -77,7 +77,7 @@ void json_put_double(json *object, const char *key, double value)
 
 void json_put_hex(json *object, const char *key, const uint8_t *bytes, size_t size)
 {
-    char text[2 * BLOOMFILE_WATERMARK_SIZE + 1] = ""; /* no field is longer */
+    char text[2 * BLOOMFILE_WATERMARK_SIZE + 1] = ""; /* the longest field */
     for (size_t i = 0; i < size; i++)
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     json_put_text(object, key, text);

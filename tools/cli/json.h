@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * JSON objects. Lack of memory ends the program. Parents take ownership of a `value`.
- */
+ * JSON objects. Running out of memory ends the program. Adding a `value` transfers
+ * its ownership. */
 #ifndef TOOLS_CLI_JSON_H
 #define TOOLS_CLI_JSON_H
 
@@ -24,15 +23,14 @@ void json_put_count(json *object, const char *key, uint64_t count);
 void json_put_bool(json *object, const char *key, bool value);
 void json_put_double(json *object, const char *key, double value); /* null unless it is finite */
 
-/* Hexadecimal in lower case: up to BLOOMFILE_WATERMARK_SIZE bytes; a CRC as eight digits. */
+/* Lowercase hexadecimal: up to BLOOMFILE_WATERMARK_SIZE bytes; a CRC as eight digits. */
 void json_put_hex(json *object, const char *key, const uint8_t *bytes, size_t size);
 void json_put_crc(json *object, const char *key, uint32_t crc);
 
-/* The name of a file, escaped so that different names give different texts, whatever their bytes.
- * */
+/* A file's name, escaped so that different names give different texts, whatever their bytes. */
 void json_put_name(json *object, const char *key, const char *name);
 
-/* Returns the object as one line, which the caller must free(). Frees the object. */
+/* Returns the object as one line with a newline, which the caller must free(). Frees the object. */
 char *json_line(json *object, size_t *size);
 
 #endif

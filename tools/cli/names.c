@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Names of files, from the command line and from lists. */
+ * File names from the command line and from lists. */
 #include "cli/names.h"
 #include "cli/cli.h"
 
@@ -19,7 +19,7 @@ static _Noreturn void no_memory(void)
     cli_fail(ENOMEM, "cannot hold more file names");
 }
 
-/* The array has room for the next power of two. */
+/* The array's capacity is the smallest power of two that holds the count. */
 static void append(char ***list, int *count, char *name)
 {
     const int n = *count;
@@ -74,12 +74,12 @@ static char *read_all(const char *path, const char *shown, size_t *size)
     if (got < 0)
         cli_fail(errno, "cannot read %s", shown);
     if (fd != STDIN_FILENO)
-        close(fd); /* read only */
+        close(fd); /* opened for reading: an error loses no data */
     bytes[*size] = '\0';
     return bytes;
 }
 
-/* The names are not copied: their newlines are replaced by NUL bytes. */
+/* The names are not copied: each points into the text, where a NUL replaces its terminator. */
 static void read_file(struct names *n, const char *path)
 {
     const char *shown = is_stdin(path) ? "standard input" : path;
@@ -101,7 +101,7 @@ static void read_file(struct names *n, const char *path)
         cli_fail(0, "%s has no file names", shown);
 }
 
-/* A list and an input cannot both be standard input. */
+/* Standard input cannot be both a list and an input. */
 static void check_stdin(const struct names *n)
 {
     for (int i = 0; i < n->count && n->stdin_taken; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Numbers, to and from text. */
+ * Conversion of numbers to and from text. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The number that a suffix multiplies by; 0 if it is not known or too big. */
+/* The factor that a suffix stands for; 0 if it is unknown or too large. */
 static uint64_t read_suffix(const char *text)
 {
     static const struct {
@@ -37,7 +37,7 @@ static uint64_t read_suffix(const char *text)
     } units[] = {
         { "", 1 },
         { "k", 1000 },
-        { "K", 1000 }, /* 1024 elsewhere; but M, G and T are powers of 1000 too */
+        { "K", 1000 }, /* 1024 in some tools; here M, G and T are powers of 1000 too */
         { "m", 1000 * 1000 },
         { "M", 1000 * 1000 },
         { "g", 1000 * 1000 * 1000 },
@@ -68,8 +68,8 @@ struct decimal {
     bool overflow;
 };
 
-/* Reads "1_000.50" up to the first other character. Underscores and the point must be between two
- * digits. */
+/* Reads "1_000.50" up to the first other character. An underscore or the point must be
+ * between two digits. */
 static bool read_decimal(const char **text, struct decimal *d)
 {
     const char *at = *text;
@@ -145,7 +145,7 @@ bool cli_parse_rate(const char *text, double *out)
 {
     char fraction[64], *end;
     size_t digits = strspn(text, "0123456789.");
-    if (digits > 0 && strcmp(text + digits, "%") == 0) { /* the same double as that of "0.01" */
+    if (digits > 0 && strcmp(text + digits, "%") == 0) { /* the same double as "0.01" */
         if (snprintf(fraction, sizeof(fraction), "%.*se-2", (int)digits, text) >=
             (int)sizeof(fraction))
             return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The command line, parsed by getopt_long() from a table. */
+ * A parser of command lines: getopt_long(), driven by a table. */
 #include "cli/options.h"
 
 #include <bloomfile.h>
@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 
 enum {
-    LONG = 0x100, /* getopt_long() returns this and the index of an entry, or a letter */
+    LONG = 0x100, /* getopt_long() returns LONG plus the index of an entry, or a letter */
     NAME_SIZE = 48,
     TEXT_SIZE = 256
 };
@@ -88,7 +88,7 @@ static void take_string(const struct options_entry *e, void *field, const char *
     memcpy(field, &value, sizeof(value));
 }
 
-/* "a", "a or b", "a, b or c", as there come more. */
+/* Appends a word to a list such as "a", "a or b" or "a, b or c". */
 static void list(char text[TEXT_SIZE], const char *word, bool is_last, const char *before_last)
 {
     const size_t used = strlen(text);
@@ -150,7 +150,7 @@ static void take(const struct options *o, const struct options_entry *e, char *r
 
 /* ------------------------------------------------------------------------------- command line */
 
-/* A long one: the beginning of several names, or of none. */
+/* A long option that is unknown, or an abbreviation of several names. */
 static _Noreturn void refuse_name(const struct options *o, const char *word)
 {
     char all[TEXT_SIZE] = "", name[NAME_SIZE];
@@ -258,11 +258,11 @@ int options_parse(const struct options *o, void *request, int argc, char **argv)
 
 enum {
     WIDTH = 80,
-    COLUMN = 24, /* where what an option does begins */
+    COLUMN = 24, /* where the descriptions begin */
     GAP = 2
 };
 
-/* Prints text, of which the first line begins at column `at` and each other one at `indent`. */
+/* Prints text, wrapped. The first line begins at column `at`, the following lines at `indent`. */
 static void wrap(FILE *out, const char *text, size_t at, size_t indent)
 {
     size_t column = at;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * A tool's command line as one table: its options, the places of their values, and the text of
- * --help. The request is a struct of the tool's own, which the table writes into.
- */
+ * A tool's command line as one table: its options, the fields that receive their values, and the
+ * text of --help. Each tool defines its own request struct, and the table names its fields. */
 #ifndef TOOLS_CLI_OPTIONS_H
 #define TOOLS_CLI_OPTIONS_H
 
@@ -28,60 +26,60 @@ enum options_kind {
     OPTIONS_IS_VERSION,
 };
 
-/* What a value or an operand names: by this the shells complete it (tools/completions). */
+/* What a value or an operand names. The shells' completions depend on it (tools/completions). */
 enum options_value {
-    OPTIONS_UNSAID, /* enough for numbers, rates and words, whose targets say it */
-    OPTIONS_A_TEXT, /* nothing that a shell could know */
+    OPTIONS_UNSAID, /* for numbers, rates and words, whose targets imply it */
+    OPTIONS_A_TEXT, /* text that a shell cannot complete */
     OPTIONS_A_FILE,
     OPTIONS_A_FILTER,
     OPTIONS_A_PATCH,
     OPTIONS_A_FOLDER,
 };
 
-/* What an option does to the request; made by the macros below. */
+/* What an option does to the request. Made by the macros below. */
 struct options_target {
     enum options_kind kind;
     size_t at, size;
-    size_t undone;      /* FLAG: where the one is that it takes back */
+    size_t undone;      /* FLAG: offset of the bool that becomes false */
     unsigned bits;      /* BITS */
     uint64_t min, max;  /* COUNT */
-    double most;        /* RATE: below 1, or this very number */
+    double most;        /* RATE: the limit: 1 allows exactly 1, a smaller value does not */
     const char *wanted; /* COUNT: "bytes"; STRING: "the name of a file", which may not be empty */
     const char *(*word)(uint32_t value); /* WORD */
     void (*call)(void *field, char *value);
 };
 
 struct options_entry {
-    char letter;                /* 0: it has none */
-    const char *name, *metavar; /* metavar NULL: it takes no value */
-    const char *help;           /* without a name: the title above the options that follow */
+    char letter;                /* 0: no short form */
+    const char *name, *metavar; /* metavar NULL: the option does not take a value */
+    const char *help;           /* if name is NULL: the title of the options that follow */
     struct options_target to;
-    char rival; /* those with the same one, which is not 0, are mutually exclusive */
+    char rival; /* options with the same rival, unless 0, are mutually exclusive */
     enum options_value value;
-    const char *special; /* a word that is a value beside those of its kind, or NULL */
+    const char *special; /* another word that is a valid value, or NULL */
 };
 
 struct options_operand {
-    const char *name; /* as in the usages */
+    const char *name; /* as in the usage lines */
     enum options_value value;
 };
 
 struct options {
-    const char *usages[OPTIONS_USAGES]; /* "[options] FILE": what follows the tool's name */
-    struct options_operand operands[OPTIONS_OPERANDS]; /* all that are in the usages */
-    const char *about;                   /* this and `notes` are wrapped; '\n' begins a new line */
-    const struct options_entry *entries; /* OPTIONS_MOST; OPTIONS_END are the last ones in use */
+    const char *usages[OPTIONS_USAGES]; /* "[options] FILE": the usage after the tool's name */
+    struct options_operand operands[OPTIONS_OPERANDS]; /* all operands in the usage lines */
+    const char *about;                   /* about and notes are wrapped; '\n' begins a new line */
+    const struct options_entry *entries; /* OPTIONS_MOST entries; OPTIONS_END comes last */
     const char *notes;
-    const char *examples; /* as they are printed */
+    const char *examples; /* printed unchanged */
 };
 
-/* Takes the options of a command line and puts the operands behind them. Returns the index of the
- * first operand. --help and --version end the program, what is wrong does by cli_usage(). An option
- * may come several times, and its last value counts; but a string, such as a file that would be
- * forgotten, is refused the second time. */
+/* Parses the options of a command line and moves the operands to its end. Returns the index of the
+ * first operand. --help and --version end the program; a mistake ends it through cli_usage(). If an
+ * option is repeated, its last value counts. A repeated string is refused instead, because the
+ * first value, such as a file's name, would be lost. */
 int options_parse(const struct options *o, void *request, int argc, char **argv);
 
-/* The text of --help on stdout, exit 0. */
+/* Prints the text of --help to stdout and exits with 0. */
 _Noreturn void options_help(const struct options *o);
 
 /* ---- entries */
@@ -101,58 +99,58 @@ _Noreturn void options_help(const struct options *o);
     OPTION('h', "help", NULL, "print this help and exit", { .kind = OPTIONS_IS_HELP }),            \
         OPTION(0, "version", NULL, "print the version and exit", { .kind = OPTIONS_IS_VERSION })
 
-/* ---- targets: `field` of the struct `request` */
+/* ---- targets: `field` is a member of the struct `request` */
 
 #define OPTIONS_PLACE(request, field, type)                                                        \
     .at = _Generic(((request *)0)->field, type                                                     \
                    : offsetof(request, field)),                                                    \
     .size = sizeof(((request *)0)->field)
 
-/* A bool becomes true. */
+/* Sets a bool. */
 #define OPTIONS_FLAG(request, field) OPTIONS_INSTEAD(request, field, field)
 
-/* The same, and another one becomes false. */
+/* Sets a bool and clears another. */
 #define OPTIONS_INSTEAD(request, field, other)                                                     \
     {                                                                                              \
         .kind = OPTIONS_IS_FLAG, OPTIONS_PLACE(request, field, bool),                              \
         .undone = offsetof(request, other)                                                         \
     }
 
-/* An unsigned gets more bits. */
+/* Sets bits of an unsigned. */
 #define OPTIONS_BITS(request, field, more)                                                         \
     {                                                                                              \
         .kind = OPTIONS_IS_BITS, OPTIONS_PLACE(request, field, unsigned), .bits = (more)           \
     }
 
-/* An unsigned integer of 32 or 64 bits: a number from `least` to `greatest`, or with `unit` "bytes"
- * of those. */
+/* An unsigned integer of 32 or 64 bits, from `least` to `greatest`. `unit`, such as "bytes",
+ * appears in messages; NULL: a plain number. */
 #define OPTIONS_COUNT(request, field, unit, least, greatest)                                       \
     {                                                                                              \
         .kind = OPTIONS_IS_COUNT, .at = offsetof(request, field),                                  \
         .size = sizeof(((request *)0)->field), .wanted = (unit), .min = (least), .max = (greatest) \
     }
 
-/* A double above 0 and below 1, or `greatest` itself. */
+/* A double above 0 and below 1. If `greatest` is 1, exactly "1" is allowed too. */
 #define OPTIONS_RATE(request, field, greatest)                                                     \
     {                                                                                              \
         .kind = OPTIONS_IS_RATE, OPTIONS_PLACE(request, field, double), .most = (greatest)         \
     }
 
-/* A char * or const char *; `what` it is, if it may not be empty, or NULL. The entry goes on with
- * `.value = OPTIONS_A_FILE` or the like. */
+/* A char * or const char *. `what` describes the value if it may not be empty; otherwise NULL. The
+ * entry continues with `.value = OPTIONS_A_FILE` or the like. */
 #define OPTIONS_STRING(request, field, what)                                                       \
     {                                                                                              \
         .kind = OPTIONS_IS_STRING, .at = offsetof(request, field), .wanted = (what)                \
     }
 
-/* A uint32_t: the value of a word, as function(1), function(2), ... return them; "" is not taken,
- * and NULL ends them. */
+/* A uint32_t: the number of a word. function(1), function(2), ... return the words; "" is not
+ * accepted, and NULL ends the list. */
 #define OPTIONS_WORD(request, field, function)                                                     \
     {                                                                                              \
         .kind = OPTIONS_IS_WORD, OPTIONS_PLACE(request, field, uint32_t), .word = (function)       \
     }
 
-/* A function is called with the address of the field and the value; `.value` as for a string. */
+/* Calls a function with the address of the field and the value. `.value` as for a string. */
 #define OPTIONS_CALL(request, field, function)                                                     \
     {                                                                                              \
         .kind = OPTIONS_IS_CALL, .at = offsetof(request, field), .call = (function)                \

@@ -43,7 +43,7 @@ static char *time_left(char *buffer, size_t size, double seconds)
     return buffer;
 }
 
-/* The parts of a progress line, in their order; those that cannot be known are empty. */
+/* The parts of a progress line, in order. A part that is not known is empty. */
 enum {
     PART_KEYS,
     PART_DONE,
@@ -89,9 +89,9 @@ static size_t length_of(parts part)
     return length;
 }
 
-/* "12.3 M keys, 45 % of 1.2 GiB, 6.7 M/s, 400.1 MiB/s, 0:02 left: urls.txt". Where that does not
- * fit into `columns`, the name is cut first, then go the parts that one can best do without, and
- * the time that is left goes last. */
+/* "12.3 M keys, 45% of 1.2 GiB, 6.7 M/s, 400.1 MiB/s, 0:02 left: urls.txt". If the line does not
+ * fit `columns`, the name is cut first. Then parts are dropped in the order of `expendable`. The
+ * time left is always kept. */
 static void put_together(const struct cli_progress *p, int64_t now, size_t columns, char *text,
                          size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Text that no terminal obeys; numbers, layouts and states in words. */
+ * Text that is safe to print on a terminal; numbers, layouts and states in words. */
 #include "cli/text.h"
 
 #include "cli/cli.h"
@@ -18,7 +18,7 @@ void text_no_memory(void)
     cli_fail(ENOMEM, "cannot continue");
 }
 
-/* The length of the well-formed UTF-8 sequence (RFC 3629) at `at`, 0 if there is none. */
+/* The length of the well-formed UTF-8 sequence (RFC 3629) at `at`, or 0. */
 static size_t decode(const uint8_t *at, size_t left, uint32_t *point)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -35,7 +35,8 @@ static size_t decode(const uint8_t *at, size_t left, uint32_t *point)
     return *point < least[size] || surrogate || *point > 0x10FFFF ? 0 : size;
 }
 
-/* Not a control character, a line separator, a direction mark, or no character at all. */
+/* Whether a character is visible text: not a control character, a line separator, a direction mark
+ * or a noncharacter. */
 static bool is_harmless(uint32_t point)
 {
     static const struct {

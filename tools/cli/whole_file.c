@@ -15,7 +15,7 @@
 
 #define TEMPORARY ".bloomfile.XXXXXX"
 
-/* The mode that open() would give a new file. */
+/* Sets the mode that open() would give a new file: mkostemp() uses 0600. */
 static bool set_permissions(int fd)
 {
     mode_t mask = umask(0);
@@ -48,7 +48,7 @@ static int renameat2(int from, const char *old_name, int to, const char *new_nam
 }
 #endif
 
-/* EINVAL: the file system lacks RENAME_NOREPLACE. The existing name was checked before. */
+/* EINVAL: the file system lacks RENAME_NOREPLACE. Callers have checked that the name is free. */
 static bool give_name(const char *temporary, const char *path, bool replace)
 {
     if (!replace && renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
@@ -69,7 +69,7 @@ static char *temporary_beside(const char *path)
     return asprintf(&name, "%.*s" TEMPORARY, folder, path) >= 0 ? name : NULL;
 }
 
-/* Signals are blocked while the temporary file exists. */
+/* Signals are blocked while the temporary file exists, so that it is not left behind. */
 static int write_at(const char *path, const void *bytes, size_t size, bool replace)
 {
     char *temporary = temporary_beside(path);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * A file that appears whole or not at all. */
+ * A file that appears complete or not at all. */
 #ifndef TOOLS_CLI_WHOLE_FILE_H
 #define TOOLS_CLI_WHOLE_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes a file and syncs it to disk. `replace`: replaces an existing file, which is otherwise
- * EEXIST. Follows a symbolic link. Returns 0 or an errno. */
+/* Writes a file and syncs it to disk. With `replace`, an existing file is replaced; otherwise it is
+ * the error EEXIST. Follows a symbolic link. Returns 0 or an errno. */
 int whole_file_write(const char *path, const void *bytes, size_t size, bool replace);
 
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""completions.py FOLDER TABLE.json...: completions for bash, zsh and fish, from what describe.c prints
-of each tool's table: FOLDER/TOOL (bash), FOLDER/_TOOL (zsh) and FOLDER/TOOL.fish."""
+"""completions.py FOLDER TABLE.json...: generator of completions for bash, zsh and fish. It reads the tables of options
+that describe.c prints, and writes FOLDER/TOOL (bash), FOLDER/_TOOL (zsh) and FOLDER/TOOL.fish."""
 
 import json
 import re
@@ -19,7 +19,7 @@ class Option:
 
 
 class Usage:
-    """One way to call the tool: the options that say it is meant, and the kinds of its operands."""
+    """One way to call the tool: the options that select it, and the kinds of its operands."""
 
     def __init__(self, text, options, kinds):
         text = re.sub(r"\[-[^]]*\]|\{[^}]*\}|\[options\]", "", text)
@@ -33,7 +33,7 @@ class Usage:
                     next(words)
                 continue
             name = word.strip("[].>")
-            if name == "-" or word.startswith(">"):  # a file may be standard output all the same
+            if name == "-" or word.startswith(">"):  # standard output may still be a file
                 continue
             kind = (name, kinds[name])
             if "..." in word:
@@ -53,7 +53,7 @@ class Tool:
         self.options = [Option(row) for row in table["options"]]
         usages = [Usage(text, self.options, table["operands"]) for text in table["usages"]]
         usages = [usage for usage in usages if not usage.has_dash]
-        # The most particular first; of those that the same options tell, the first is enough.
+        # The most specific usage comes first. If the same options select several usages, only the first is kept.
         self.usages = []
         for usage in sorted(usages, key=lambda usage: -len(usage.given)):
             if all(usage.given != other.given for other in self.usages):
@@ -316,7 +316,7 @@ def fish(tool):
 # ----
 
 def quote(text):
-    """For all three shells, as help texts have no backslashes in front of quotes."""
+    """Quotes a word for all three shells: this is safe because help texts have no backslash before a quote."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 

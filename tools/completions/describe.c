@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The command line of a tool as JSON. This file replaces cli/options.c in a tool built for the
- * completions: options_parse() prints the table instead of parsing. So the shells know the very
- * options that the tool takes.
+ * The command line of a tool as JSON.
+ *
+ * This file replaces cli/options.c in a tool built for the completions: options_parse() prints the
+ * table instead of parsing. So the completions always match the options that the tool accepts.
  */
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -52,7 +53,7 @@ static void print_words(const struct options_entry *e)
     cli_print("]");
 }
 
-/* A value that nobody has said anything about would be completed as nothing, without a word. */
+/* Refuses a string without a kind of value. The shells would silently complete it as nothing. */
 static void check(const struct options_entry *e)
 {
     const bool is_any = e->to.kind == OPTIONS_IS_STRING || e->to.kind == OPTIONS_IS_CALL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The destination of a new filter: a file, or a spool copied to standard output. */
+ * The destination of a new filter or patch: a file, or a spool copied to standard output. */
 #include "filters/destination.h"
 #include "cli/cli.h"
 #include "cli/fatal_signals.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Kinds of keys in words, and the error where keys and filter do not fit. */
+ * Kinds of keys in words, and the error if keys do not fit a filter. */
 #include "filters/key_kind.h"
 #include "cli/cli.h"
 
@@ -36,10 +36,11 @@ char *key_kind_text(char text[KEY_KIND_ROOM], const struct bloomfile_info *info)
 
 struct kind {
     uint32_t kind;
-    uint64_t size; /* of a record */
+    uint64_t size; /* the size of a record */
 };
 
-/* Bytes of no certain size are such as only a filter of bytes, or of no known kind, accepts. */
+/* Classifies the keys to be read. Hexadecimal keys without a fixed size get the size UINT64_MAX,
+ * which fits only filters of byte strings or of an unknown kind. */
 static struct kind of_keys(const struct keys_options *keys)
 {
     const struct key_form *form = &keys->key_form;
@@ -90,7 +91,7 @@ void key_kind_record(struct bloomfile_params *params, const struct keys_options 
     params->key_size = is_large ? 0 : (uint32_t)kind.size;
 }
 
-/* Without -x, binary records would be read as lines: no remedy leaves it out. */
+/* A remedy never suggests leaving out -x: binary records would then be read as lines. */
 static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct kind recorded,
                        const struct keys_options *keys)
 {
@@ -122,8 +123,8 @@ static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct k
                  keys->record_size);
 }
 
-/* As bloomfile_keys_fit(), but text is not taken for bytes: without --hex, each hexadecimal key
- * would be a wrong "no". */
+/* Like bloomfile_keys_fit(), but does not accept text for a filter of byte strings. If the user
+ * forgot --hex, every hexadecimal key would be a wrong "no". */
 static int check_fit(const struct bloomfile_info *info, struct kind wanted)
 {
     const int error = bloomfile_keys_fit(info, wanted.kind, wanted.size);

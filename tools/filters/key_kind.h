@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * Kinds of keys: the one that a filter records, and the one of the keys being read.
- */
+ * Kinds of keys: the kind that a filter records, and the kind of the keys being read. */
 #ifndef TOOLS_FILTERS_KEY_KIND_H
 #define TOOLS_FILTERS_KEY_KIND_H
 
@@ -15,34 +13,34 @@ enum {
 };
 
 enum key_kind_use {
-    KEY_KIND_LOOK_UP, /* or remove */
+    KEY_KIND_LOOK_UP, /* look up or remove */
     KEY_KIND_ADD
 };
 
-/* "text", "lower", "integers", "fixed", "bytes" or "unknown", as in format-spec.md, section 6;
- * "newer" if this version does not know it. */
+/* The name of the recorded kind: "text", "lower", "integers", "fixed", "bytes" or "unknown", as in
+ * section 6 of format-spec.md. "newer" if this version does not know the kind. */
 const char *key_kind_name(const struct bloomfile_info *info);
 
-/* The same with the size: "fixed 16". Returns text. */
+/* The same with the key size: "fixed 16". Returns text. */
 char *key_kind_text(char text[KEY_KIND_ROOM], const struct bloomfile_info *info);
 
-/* Whether the filter holds lower-case keys, so that the keys read must be folded. */
+/* Whether the filter holds lowercase keys, so that the keys read must be folded. */
 bool key_kind_folds(const bloomfile_filter *f, const struct keys_options *keys);
 
-/* Turns on folding if it does. */
+/* Turns on folding if the filter holds lowercase keys. */
 void key_kind_fold(const bloomfile_filter *f, struct keys_options *keys);
 
 /* Records the kind of the keys in the parameters of a new filter. */
 void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys);
 
-/* Whether the filter does not accept these keys (bloomfile_keys_fit()), or holds byte strings and
- * these are text. keys->as_is accepts all
- * keys, unless this version does not know the filter's kind. Then `why` begins with "holds". */
+/* Whether the filter does not accept these keys: bloomfile_keys_fit() refuses them, or the filter
+ * holds byte strings and the keys are text. keys->as_is accepts all keys, unless this version does
+ * not know the filter's kind. If true, `why` begins with "holds". */
 bool key_kind_explain(const bloomfile_filter *f, const struct keys_options *keys,
                       enum key_kind_use use, char why[KEY_KIND_WHY]);
 
-/* Ends the program if it does not. A filter that is open for writing must be closed before: use
- * key_kind_explain(). */
+/* Ends the program if the filter does not accept these keys. A filter that is open for writing must
+ * be closed before the program ends: use key_kind_explain() for it. */
 void key_kind_check(const char *path, const bloomfile_filter *f, const struct keys_options *keys,
                     enum key_kind_use use);
 

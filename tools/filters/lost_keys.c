@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Detection of keys that would be lost with a replaced filter. */
+ * Detection of keys that would be lost when a filter is replaced. */
 #include "filters/lost_keys.h"
 #include "cli/cli.h"
 #include "filters/destination.h"
@@ -19,15 +19,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* How one filter, the old one, compares with another. */
+/* How the old filter compares with another filter. */
 struct match {
-    bool covered;  /* the other one has ones wherever it has */
-    bool same;     /* its bits are the same, or it has none */
-    double chance; /* that a filter of other keys, as many, would be covered */
+    bool covered;  /* the other filter has every set bit of the old one */
+    bool same;     /* the bits are the same, or the old filter has no keys */
+    double chance; /* chance that a filter of as many other keys would be covered */
 };
 
-/* A greater chance may be an accident: a saturated filter covers all others, and one of few keys is
- * covered by many. */
+/* Above this chance, coverage may be an accident: a saturated filter covers every other filter, and
+ * a filter of few keys is covered by many. */
 static const double accident = 1e-9;
 
 bool lost_keys_is_live(const char *path)
@@ -41,7 +41,7 @@ bool lost_keys_are_in(const char *path)
     return target_has_keys(path) || lost_keys_is_live(path);
 }
 
-/* A bit for each counter of two, in 4 bytes, that is not 0. */
+/* Up to eight 4-bit counters, in up to 4 bytes, as bits: 1 if the counter is not 0. */
 static uint8_t counted(const uint8_t *bytes, size_t size)
 {
     uint32_t x = 0;
@@ -53,7 +53,7 @@ static uint8_t counted(const uint8_t *bytes, size_t size)
     return (uint8_t)(x | x >> 12);
 }
 
-/* Eight cells of a body, from a multiple of eight on, as bits: whether they are not 0. */
+/* Eight cells of a body, from cell 8 * at on, as bits: 1 if the cell is not 0. */
 static uint8_t cells(const uint8_t *body, size_t size, bool counts, size_t at)
 {
     if (!counts)
@@ -81,14 +81,15 @@ static bool has_same_body(const bloomfile_filter *a, const bloomfile_filter *b)
     return size == other_size && memcmp(body, other, size) == 0;
 }
 
-/* By the rate, as keys of one block go together; and by the ones, as those of many keys coincide.
- */
+/* The chance that `f` covers a filter of as many other keys as `part`. It is the larger of two
+ * estimates: all keys are false positives, or all set bits coincide. The second is too low where
+ * the bits of a key share a block, the first where the bits of many keys coincide. */
 static double chance_of(const bloomfile_filter *f, const bloomfile_filter *part)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT, of_part = m;
     bloomfile_get_info(part, &info);
-    bloomfile_measure(f, &m); /* fail for a wrong struct_size only */
+    bloomfile_measure(f, &m); /* fails only for a wrong struct_size */
     bloomfile_measure(part, &of_part);
     return fmax(pow(m.fpr, (double)info.keys), pow(m.fill, (double)of_part.ones));
 }
@@ -106,7 +107,7 @@ static struct match match_cells(const bloomfile_filter *f, bool counts,
     return m;
 }
 
-/* The same of `f` as it would be folded. */
+/* The same for `f` after folding. */
 static struct match match_folded(const bloomfile_filter *f, uint64_t factor, bool counts,
                                  const bloomfile_filter *part)
 {
@@ -131,14 +132,13 @@ static bool has_same_positions(const struct bloomfile_info *a, const struct bloo
            a->first_block == b->first_block && a->whole_blocks == b->whole_blocks;
 }
 
-/* Estimates may differ for the same keys. */
+/* Estimates are not compared: they may differ for the same keys. */
 static bool has_more_keys(const struct bloomfile_info *old, const struct bloomfile_info *f)
 {
     return old->keys > f->keys && old->keys_estimated == 0 && f->keys_estimated == 0;
 }
 
-/* Whether one filter may be a copy, fold or projection of the other, made before that got more
- * keys. */
+/* Whether `old` may be a copy, fold or projection of `f`, made before `f` got more keys. */
 static struct match match_one(const bloomfile_filter *old, const bloomfile_filter *f)
 {
     struct bloomfile_info a = BLOOMFILE_INFO_INIT, b = BLOOMFILE_INFO_INIT;
@@ -171,8 +171,9 @@ static struct match match_layer(const bloomfile_filter *layer, const bloomfile_f
     return best;
 }
 
-/* `old` is sound. A series that forgets may have forgotten a layer. That all layers are covered is
- * less of an accident than that one is. */
+/* Whether `old` is an earlier result made from `f`. The caller has verified `old`. A series that
+ * forgets may have dropped a layer. All layers being covered by accident is less likely than one,
+ * so the chances are multiplied. */
 static bool is_earlier(const bloomfile_filter *old, const bloomfile_filter *f)
 {
     const size_t layers = bloomfile_layers(old);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Messages about filters, in one place so that all tools agree. */
+ * Messages about filters, shared so that all tools use the same words. */
 #include "filters/messages.h"
 
 #include <bloomfile_inspect.h>
@@ -140,7 +140,8 @@ void message_if_series(const char *attempt, const char *path, const bloomfile_fi
             attempt, path);
 }
 
-/* Sizes are chosen by rates that are equal within 2^-26 (sizes.md of the format). */
+/* Tolerance for rounding: sizing treats rates within 2^-26 of each other as equal (sizes.md
+ * of the format). */
 #define ROUNDING 1e-7
 
 double message_promised(const struct bloomfile_info *info)
@@ -168,7 +169,7 @@ uint64_t message_estimate(const struct bloomfile_info *info,
                           const struct bloomfile_measurement *measure)
 {
     double keys = measure->keys_estimate;
-    return keys < (double)info->bits ? (uint64_t)(keys + 0.5) : info->bits; /* all bits are set */
+    return keys < (double)info->bits ? (uint64_t)(keys + 0.5) : info->bits; /* all set */
 }
 
 static const char *estimated(const struct bloomfile_info *info)
@@ -226,8 +227,8 @@ void message_summary(const char *path, const struct bloomfile_info *info, struct
         cli_bytes(size, sizeof(size), info->rest_size > 0 ? info->rest_size : info->image_size));
 }
 
-/* ---- Filters that cannot be made: the size that follows from -n and -p, and the least rate
- * that digests of 64 bits allow. */
+/* ---- Filters that cannot be created: the size that follows from -n and -p, and the lowest rate
+ * that 64-bit digests allow. */
 
 static const double default_fpr = 0.01;
 
@@ -260,7 +261,7 @@ static bool explain_size(const struct bloomfile_params *p, char *text)
     return true;
 }
 
-/* So many keys have so many of all 2^64 digests, whatever the size. */
+/* The keys take up to that many of the 2^64 digests, so the rate cannot be lower at any size. */
 static bool explain_rate(const struct bloomfile_params *p, char *text)
 {
     char rate[32];

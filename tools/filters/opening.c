@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening of filters: for lookups by key, or for work that needs no hash. */
+ * Functions that open filters: for keys, or for work that does not need the hash function. */
 #include "filters/opening.h"
 
 #include "filters/messages.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening of filters: for lookups by key, or for work that needs no hash. */
+ * Functions that open filters: for keys, or for work that does not need the hash function. */
 #ifndef TOOLS_FILTERS_OPENING_H
 #define TOOLS_FILTERS_OPENING_H
 
@@ -7,18 +7,18 @@
 #include <bloomfile_open.h>
 
 enum opening_use {
-    OPENING_ANY,  /* a filter of an application's hash, too: for all but keys */
-    OPENING_KEYS, /* keys are looked up or added: such a filter is BLOOMFILE_EHASH */
+    OPENING_ANY,  /* for work without keys: also opens filters that use an application's hash */
+    OPENING_KEYS, /* for lookups or adds: such a filter is the error BLOOMFILE_EHASH */
 };
 
-/* Returns the error; report: or NULL. */
+/* Opens a filter. Returns 0 or an error. `report` may be NULL. */
 int opening_from(bloomfile_filter **f, struct bloomfile_source from, unsigned flags,
                  enum opening_use use, struct bloomfile_open_report *report);
 
-/* The same by path, for any use, without a report. */
+/* The same for a path, with OPENING_ANY and no report. */
 int opening_any(bloomfile_filter **f, const char *path, unsigned flags);
 
-/* Ends the program if it cannot be opened. */
+/* The same, but ends the program with a message if the filter cannot be opened. */
 bloomfile_filter *opening_must(const char *path, unsigned flags, enum opening_use use);
 
 #endif

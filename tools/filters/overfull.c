@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Detection of filters over capacity: a warning, then the end, by how much the actual rate exceeds
- * the target. */
+ * Detection of filters over capacity, by how much the actual rate exceeds the target. */
 #include "filters/overfull.h"
 
 #include <bloomfile_inspect.h>
@@ -10,11 +9,11 @@
 #include "cli/cli.h"
 #include "filters/messages.h"
 
-/* So many times the promised rate is more than what chance or a few keys too many do. */
+/* A rate above this multiple of the target is not due to chance or to a few extra keys. */
 static const double overfull = 2;
 
 enum {
-    CHEAP_BODY = 16 << 20 /* bytes that are read in little more time than it takes to start */
+    CHEAP_BODY = 16 << 20 /* bytes; reading them takes little longer than starting */
 };
 
 bool overfull_is_over(double rate, double promised)
@@ -22,7 +21,7 @@ bool overfull_is_over(double rate, double promised)
     return rate > overfull * promised;
 }
 
-/* A size that does not reach the rate for the capacity was chosen by hand. */
+/* Whether the size cannot reach the target rate at capacity: the user chose it with -m. */
 static bool is_too_small(const struct bloomfile_info *info, double promised)
 {
     return message_expected(info, info->capacity) > 1.05 * promised;
@@ -39,7 +38,8 @@ void overfull_begin(struct overfull *c, const bloomfile_filter *f)
     c->least = c->next = is_too_small(&info, c->promised) ? 0 : info.capacity;
 }
 
-/* The rate rises at most with the k-th power of the number of keys. */
+/* The number of keys at which to measure next. The rate rises at most with the k-th power of the
+ * number of keys. */
 static uint64_t next_look(const struct overfull *c, uint32_t hashes)
 {
     double growth = 2, keys = (double)c->keys, step = (double)c->capacity / 64 + 1;
@@ -49,9 +49,9 @@ static uint64_t next_look(const struct overfull *c, uint32_t hashes)
     return next < (double)BLOOMFILE_MAX_BITS ? (uint64_t)next : BLOOMFILE_MAX_BITS;
 }
 
-/* Counts are not known while others add, or after one of them was killed, and estimating them reads
- * all of the filter. That is not for a few keys into a large one that seems half empty: who adds
- * many finds out. */
+/* Whether to find the number of keys now. If other writers add, or a writer was killed, that takes
+ * an estimate, which reads the whole filter. Skip it when few keys go into a large filter that
+ * seems half empty: a caller that adds many is checked later. */
 static bool is_worth_reading(const struct overfull *c, const struct bloomfile_info *info)
 {
     bool counted = info->writers <= 1 && info->keys_estimated == 0;
@@ -70,7 +70,7 @@ bool overfull_look(struct overfull *c, const bloomfile_filter *f, bool anyway)
     uint64_t keys = key_count_of(&c->fill, f, c->next);
     if (keys <= (anyway ? c->least : c->next))
         return false;
-    bloomfile_measure(f, &m); /* fails for a wrong struct_size only */
+    bloomfile_measure(f, &m); /* fails only for a wrong struct_size */
     c->keys = keys;
     c->ones = m.ones;
     c->rate = m.fpr;
@@ -78,7 +78,8 @@ bool overfull_look(struct overfull *c, const bloomfile_filter *f, bool anyway)
     return keys > c->capacity || m.fpr > c->promised;
 }
 
-/* The count that led to the refusal lacks no keys of other writers, nor those of killed ones. */
+/* The number of keys is computed again, so that it includes the keys of other writers and of
+ * killed writers. */
 const char *overfull_describe(const bloomfile_filter *f, char *buffer, size_t size)
 {
     char target[32];
@@ -95,7 +96,7 @@ const char *overfull_describe(const bloomfile_filter *f, char *buffer, size_t si
     return buffer;
 }
 
-/* ---- The number of keys in a filter, estimated from the bits as seldom as the growth of the
+/* ---- The number of keys in a filter, estimated from the bits as rarely as the growth of the
  * count allows. */
 
 static uint64_t estimate(const bloomfile_filter *f, const struct bloomfile_info *info)
@@ -107,8 +108,8 @@ static uint64_t estimate(const bloomfile_filter *f, const struct bloomfile_info 
     return message_estimate(info, &m);
 }
 
-/* How many keys this process may add before the next estimate, while each other writer adds as
- * many: a quarter of what is left, but not less than a 64th of the capacity. */
+/* How many keys this process may add before the next estimate, if every other writer adds as many:
+ * a quarter of the keys left, but at least a 64th of the capacity, divided by the writers. */
 static uint64_t pace(const struct bloomfile_info *info, uint64_t keys, uint64_t limit)
 {
     uint64_t writers = info->writers > 1 ? info->writers : 1;

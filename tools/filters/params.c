@@ -101,8 +101,8 @@ uint32_t params_default_threads(void)
     return (uint32_t)CPU_COUNT(&set);
 }
 
-/* ---- The length of a generation. Keys have the suffixes of all numbers, times have others:
- * "m" would be either. */
+/* ---- The length of a generation. A number of keys takes the usual suffixes. A time has its own,
+ * because "m" could mean minutes or millions. */
 
 #define MOST_SECONDS (1ull << 32)
 #define MOST_DIGITS  10
@@ -116,7 +116,7 @@ enum {
     UNITS = sizeof(units) / sizeof(units[0])
 };
 
-/* 0: it is no time. */
+/* Returns the seconds; 0 if the text is not a time. */
 static uint64_t time_of(const char *text)
 {
     const size_t digits = strspn(text, "0123456789");

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Options about filters and threads that several tools take, and values that need more than a table
- * says; the length of a generation.
- */
+ * Options about filters and threads that several tools share; values that need more parsing than a
+ * table can describe; the length of a generation. */
 #ifndef TOOLS_FILTERS_PARAMS_H
 #define TOOLS_FILTERS_PARAMS_H
 
@@ -29,7 +27,8 @@
     OPTION(0, "watermark", "TEXT", "store how far the keys are complete, up to 32 bytes of UTF-8", \
            OPTIONS_CALL(request, field, params_take_watermark), .value = OPTIONS_A_TEXT)
 
-/* The caller's data for a filter made of other filters. `given` points into it: do not copy it. */
+/* The caller's data for a filter made of other filters. `given` points into the struct, so
+ * do not copy it. */
 struct params_metadata {
     struct bloomfile_metadata given;
     uint8_t tag[BLOOMFILE_TAG_SIZE], watermark[BLOOMFILE_WATERMARK_SIZE];
@@ -54,43 +53,46 @@ struct params_metadata {
     OPTION(0, "accept-unclean", NULL, "use " file " even if a crash may have lost recent keys",    \
            OPTIONS_BITS(request, field, BLOOMFILE_OPEN_ACCEPT_UNCLEAN))
 
-/* How --help says which forms of numbers all tools take. */
+/* The forms of numbers that all tools accept, for --help. */
 #define PARAMS_NUMBERS "Numbers may be written as 80k, 1.5M, 2Gi or 1e9"
 #define PARAMS_RATES   "rates as 0.01, 1e-2 or 1%"
 
 #define PARAMS_OVERFULL "accept a filter over capacity (expected rate above twice the target)"
 
-/* What -q leaves: tools that read keys or several filters also have warnings that matter. */
+/* What -q still prints: tools that read keys or several filters also have warnings that matter. */
 #define PARAMS_QUIET_KEYS   "print only errors and warnings about keys"
 #define PARAMS_QUIET_ERRORS "print only errors"
 
-/* Each takes the other back. */
+/* Each of the two cancels the other. */
 #define PARAMS_QUIET_VERBOSE(request, quietness)                                                   \
     OPTION('q', "quiet", NULL, quietness, OPTIONS_INSTEAD(request, quiet, verbose)),               \
         OPTION('v', "verbose", NULL, "print the summary even if stderr is not a terminal",         \
                OPTIONS_INSTEAD(request, verbose, quiet))
 
-/* From the system. Ends the program by cli_fail() if there is none: arc4random() of libbsd would
- * end it without a message where memory is short, and by 1, which means "nothing found". */
+/* A random number from the kernel. A failure ends the program through cli_fail(). arc4random()
+ * of libbsd would exit without a message if memory is short, and with status 1, which means
+ * "nothing found". */
 uint64_t params_random(void);
 
-/* The value of -s/--seed: a number, or PARAMS_RANDOM. Ends the program by cli_usage() for another.
- */
+/* The value of -s/--seed: a number, or PARAMS_RANDOM. Any other text ends the program
+ * through cli_usage(). */
 uint64_t params_seed(const char *text);
 
-/* For OPTIONS_WORD(): names of layouts, the second one only of those that a series can have. */
+/* For OPTIONS_WORD(): the names of the layouts; the second function returns only layouts that a
+ * series can have. */
 const char *params_layout(uint32_t layout);
 const char *params_plain_layout(uint32_t layout);
 
-/* For PARAMS_TAG() and PARAMS_WATERMARK(): to 16 bytes, or to a struct params_metadata. */
+/* For PARAMS_TAG() and PARAMS_WATERMARK(): store into 16 bytes, or into a struct
+ * params_metadata. */
 void params_take_tag(void *tag, char *value);
 void params_take_other_tag(void *metadata, char *value);
 void params_take_watermark(void *metadata, char *value);
 
-/* Finds the size that follows from -n, -p, -m and -k. False: no size keeps the rate. */
+/* Computes the size from -n, -p, -m and -k. Returns false if no size reaches the rate. */
 bool params_size(const struct bloomfile_params *params, struct bloomfile_size *size);
 
-/* As many as the processors this program may use, up to 16. */
+/* The number of processors that this program may use, at most 16. */
 uint32_t params_default_threads(void);
 
 /* ---- The length of a generation of a filter that forgets: a number of keys, or a time. */
@@ -98,11 +100,11 @@ uint32_t params_default_threads(void);
 #define PERIOD_HELP                                                                                \
     "start a new generation after a number of keys (such as 1M) or a time (30s, 10min, 6h, 7d)"
 
-/* Takes the value of --every: sets *keys, or *seconds, and the other one to 0. Ends the program by
- * cli_usage() for what is neither. */
+/* Parses the value of --every: sets *keys or *seconds, and the other to 0. Any other text ends the
+ * program through cli_usage(). */
 void period_take(const char *text, uint64_t *keys, uint64_t *seconds);
 
-/* "90s", "10min", "6h" or "7d" in buffer, which it returns. */
+/* Writes "90s", "10min", "6h" or "7d" to buffer. Returns buffer. */
 char *period_time(char *buffer, size_t size, uint64_t seconds);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --report: JSON objects, a line each. */
+ * --report: JSON objects, one per line. */
 #include "filters/report.h"
 #include "cli/cli.h"
 #include "filters/messages.h"
@@ -68,7 +68,7 @@ void report_put_measure(json *object, const struct bloomfile_measurement *measur
     json_put(object, "measure", value);
 }
 
-/* Names as in the JSON of bfinspect. */
+/* The names of the members are those of bfinspect's JSON. */
 json *report_of_filter(const char *path, const struct bloomfile_info *info,
                        const struct bloomfile_measurement *measure)
 {

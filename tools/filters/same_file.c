@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Detection of names of one file, by device and inode, or by the path of a file that does not exist
- * yet. */
+ * Detection of two names for the same file: by device and inode, or by path if it does
+ * not exist yet. */
 #include "filters/same_file.h"
 #include "cli/cli.h"
 #include "filters/series.h"
@@ -30,7 +30,7 @@ bool same_file_is(const char *output, const char *input)
            are_same(&in, &out);
 }
 
-/* How many files the filter may have. */
+/* The number of files that the filter may have. */
 static uint64_t files_of(const char *filter)
 {
     struct bloomfile_info first;
@@ -89,12 +89,12 @@ static char *copy(const char *path)
     return text;
 }
 
-/* Of files that are not there yet: the same name in the same folder. */
+/* For files that do not exist yet: whether both are the same name in the same folder. */
 static bool will_be_same(const char *path, const char *other)
 {
     char *folders[2] = { copy(path), copy(other) }, *names[2] = { copy(path), copy(other) };
     struct stat a, b;
-    bool same = stat(path, &a) != 0 && stat(other, &b) != 0 && /* a terminal may be both */
+    bool same = stat(path, &a) != 0 && stat(other, &b) != 0 && /* both may be a terminal */
                 stat(dirname(folders[0]), &a) == 0 && stat(dirname(folders[1]), &b) == 0 &&
                 are_same(&a, &b) && strcmp(basename(names[0]), basename(names[1])) == 0;
     for (int i = 0; i < 2; i++) {

@@ -34,7 +34,8 @@ char *series_path(const char *path, uint64_t slot)
     return name;
 }
 
-/* As the user of `path` knows it: not by what a symbolic link leads to, unless it is one. */
+/* The name that the user of `path` would use. Symbolic links are resolved only if
+ * `path` is a link. */
 static void put_name(char *text, size_t size, const char *path, uint64_t slot)
 {
     struct stat st;
@@ -78,7 +79,7 @@ bool series_look(const char *path, struct bloomfile_info *info)
     const bool whole = have == (ssize_t)sizeof(bytes) || (have > 0 && have == st.st_size);
     const int error =
         whole ? bloomfile_inspect(bytes, (uint64_t)st.st_size, info, NULL, NULL) : EIO;
-    return error == 0 || error == BLOOMFILE_ERECORD; /* which is being written */
+    return error == 0 || error == BLOOMFILE_ERECORD; /* the header is being written */
 }
 
 static bool is_live_layer(const char *path, struct bloomfile_info *info)
@@ -86,8 +87,7 @@ static bool is_live_layer(const char *path, struct bloomfile_info *info)
     return series_look(path, info) && info->series != 0;
 }
 
-/* ------------------------------------------------------------------------------- the explanation
- */
+/* ----------------------------------------------------------------------------- explanations */
 
 static const char restore[] = "restore the right file";
 static const char restore_or_move[] =
@@ -173,7 +173,7 @@ static void explain_sealed(const struct bloomfile_open_report *r, char *text)
                                                     : "it was not sealed with the other layers");
 }
 
-/* The first file itself is missing. */
+/* Explains that the first file of the series is missing, if its second file exists. */
 static bool explain_absence(const char *path, char *text)
 {
     struct bloomfile_info second;
@@ -188,7 +188,7 @@ static bool explain_absence(const char *path, char *text)
     return is;
 }
 
-/* Errors that tools explain for any live file, and those that do not lie in the file. */
+/* Errors that tools explain for any live file, and errors that are not caused by the file. */
 static bool is_general(int error)
 {
     return error == BLOOMFILE_EUNCLEAN || error == BLOOMFILE_EPOISONED || error == EBUSY ||
@@ -233,7 +233,7 @@ bool series_explain_later(const char *path, const bloomfile_filter *f, int error
            report.reason != BLOOMFILE_REASON_NONE && series_explain(path, &report, text);
 }
 
-/* ---------------------------------------------------------------------------- what is replaced */
+/* ----------------------------------------------------------------------- files to be replaced */
 
 bool series_files(const char *path, char text[SERIES_TEXT])
 {
@@ -286,7 +286,7 @@ bool series_claims(const char *path, char text[SERIES_TEXT])
     if (digits < 1 || digits > 3 || dot[1 + digits] != '\0')
         return false;
     const uint64_t slot = strtoull(dot + 1, NULL, 10);
-    char *base = series_name(path, slot); /* NULL: digits with zeros before them */
+    char *base = series_name(path, slot); /* NULL: leading zeros */
     const bool claimed = base != NULL && is_live_layer(base, &info) && series_slot(&info) == 0 &&
                          (info.generations == 0 || slot < info.generations);
     if (claimed)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Series of files: NAME, NAME.1, NAME.2 and so on. Why the library could not open one, in words,
- * and which names belong to one.
- */
+ * Series of files (NAME, NAME.1, NAME.2 and so on): why the library could not open one, in words,
+ * and which names belong to one. */
 #ifndef TOOLS_FILTERS_SERIES_H
 #define TOOLS_FILTERS_SERIES_H
 
@@ -10,41 +9,43 @@
 #include <stdbool.h>
 
 enum {
-    SERIES_TEXT = 4600, /* with a path */
-    SERIES_MOST = 1000  /* files */
+    SERIES_TEXT = 4600, /* includes a path */
+    SERIES_MOST = 1000  /* files in a series */
 };
 
-/* Why a series cannot be opened: "its layer x.2 is missing (restore it ...)". path: of the series,
- * as the user gave it. false: no single file is to blame. */
+/* Why a series cannot be opened: "its layer x.2 is missing (restore it ...)". `path` is the series,
+ * as the user gave it. Returns false if no single file is the cause. */
 bool series_explain(const char *path, const struct bloomfile_open_report *report,
                     char text[SERIES_TEXT]);
 
-/* The same for an error after it was opened: if a layer could not be opened or made. */
+/* The same for an error that came after opening, when a layer could not be opened or created. */
 bool series_explain_later(const char *path, const bloomfile_filter *f, int error,
                           char text[SERIES_TEXT]);
 
-/* "x.1 to x.5": the files next to `path` that have the names of its layers. false: no such files.
- */
+/* Lists the files next to `path` that have the names of its layers: "x.1 to x.5". Returns false if
+ * no such file exists. */
 bool series_files(const char *path, char text[SERIES_TEXT]);
 
-/* Why one file cannot replace the file: it is a layer of a live series of several. false: it can.
- */
+/* Why a single file cannot replace `path`: it is a layer of a live series of several files. Returns
+ * false if it can be replaced. */
 bool series_holds(const char *path, char text[SERIES_TEXT]);
 
-/* Why no file may be made by this name: a live series will give it to a layer. false: it may. */
+/* Why no file may be created at `path`: a live series will give that name to a layer. Returns false
+ * if the name is free. */
 bool series_claims(const char *path, char text[SERIES_TEXT]);
 
-/* Whether it is a dangling symbolic link. */
+/* Whether the path is a dangling symbolic link. */
 bool series_dangles(const char *path);
 
-/* Reads the header of a file. false: it is not a filter. */
+/* Reads the header of a file. Returns false if the file cannot be read or is not a filter. */
 bool series_look(const char *path, struct bloomfile_info *info);
 
-/* Of a layer, the number of its file: 0 for the name by which the series is opened. */
+/* The number of a layer's file: 0 for the name by which the series is opened. */
 uint64_t series_slot(const struct bloomfile_info *info);
 
-/* The path of a layer's file, through symbolic links; and the name of the series whose layer has
- * the name `path`, NULL if that does not end in the layer's number. The caller frees them. */
+/* series_path() returns the path of a layer's file, with symbolic links resolved. series_name()
+ * returns the name of the series whose layer has the name `path`, or NULL if `path` does not end in
+ * that layer's number. The caller frees the result. */
 char *series_path(const char *path, uint64_t slot);
 char *series_name(const char *path, uint64_t slot);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A second output: checked at the start, emptied when there is something to write. */
+ * A second output file, checked at the start and emptied before the first write. */
 #include "filters/side_file.h"
 #include "cli/cli.h"
 #include "filters/same_file.h"
@@ -25,11 +25,11 @@ static bool is_filter(const char *path)
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
     if (fd >= 0)
-        close(fd); /* read only */
+        close(fd); /* opened for reading: an error loses no data */
     return n > 0 && input_type_is_filter(bytes, (size_t)n);
 }
 
-/* A layer may be yet to make, and so may the filter. */
+/* The filter, or the layer that needs the name, may not exist yet. */
 void side_file_check_name(const struct side_file *s, const char *filter)
 {
     const char *dot = strrchr(s->path, '.');
@@ -52,7 +52,7 @@ static void open_file(struct side_file *s, int flags)
         cannot_write(s);
 }
 
-/* A start that fails leaves no new file. */
+/* Checks the folder instead of creating the file: a start that fails must not leave a new file. */
 static void check_folder(const struct side_file *s)
 {
     char *copy = strdup(s->path);
@@ -88,7 +88,7 @@ void side_file_begin(struct side_file *s)
     if (s->path == NULL || s->begun)
         return;
     if (s->fd < 0)
-        open_file(s, O_CREAT | O_EXCL); /* somebody may have made one by now */
+        open_file(s, O_CREAT | O_EXCL); /* another process may have created the file by now */
     if (fstat(s->fd, &st) != 0 || (S_ISREG(st.st_mode) && ftruncate(s->fd, 0) != 0))
         cannot_write(s);
     s->begun = true;

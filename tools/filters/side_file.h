@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
  * A tool's second output file. An existing file is overwritten, unless it is a filter. Errors end
- * the program by cli_fail().
- */
+ * the program through cli_fail(). */
 #ifndef TOOLS_FILTERS_SIDE_FILE_H
 #define TOOLS_FILTERS_SIDE_FILE_H
 
@@ -20,11 +18,11 @@ struct side_file {
 /* Checks that the file is not a later layer of the filter. The path is not NULL. */
 void side_file_check_name(const struct side_file *s, const char *filter);
 
-/* Checks that the file can be written, and leaves it unchanged. */
+/* Checks that the file can be written, but leaves it unchanged. */
 void side_file_open(struct side_file *s);
 
-/* The first call empties or creates the file. A run that fails before it leaves an old file
- * unchanged. */
+/* The first call empties or creates the file. If a run fails before that, an old file
+ * stays unchanged. */
 void side_file_begin(struct side_file *s);
 
 void side_file_write(const struct side_file *s, const void *bytes, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The file that a tool is about to create: checks whether it may be replaced, and the errors if
- * not. */
+ * The file that a tool is about to create: checks whether it may be replaced, and
+ * error messages. */
 #include "filters/target_file.h"
 
 #include <bloomfile.h>
@@ -58,14 +58,14 @@ static void check_new(const char *path)
     check_folder(path, path);
 }
 
-/* Too short to be told from any other file that begins alike. */
+/* Whether the file is too short to be recognized as a filter: any other file might begin alike. */
 static bool has_no_header(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && st.st_size < HEADER_LEAST;
 }
 
-/* It may be the list of keys, given in the place of the filter. */
+/* The file may be the list of keys, given in the place of the filter. */
 static _Noreturn void fail_for_kind(const char *path, const char *kind)
 {
     struct input_type_text is;
@@ -75,8 +75,8 @@ static _Noreturn void fail_for_kind(const char *path, const char *kind)
     cli_fail(0, "cannot replace %s: it is not a %s (%s)", path, kind, order);
 }
 
-/* Ends the program if the file is of another kind: a damaged filter is none, nor an empty file.
- * Returns what opening it did. */
+/* Ends the program if the file is not a filter. A damaged filter and an empty file are accepted.
+ * Returns the error of opening it, or 0. */
 static int check_is_filter(const char *path)
 {
     bloomfile_filter *f;
@@ -88,7 +88,7 @@ static int check_is_filter(const char *path)
     return error;
 }
 
-/* The same of a patch. */
+/* The same for a patch. */
 static int check_is_patch(const char *path)
 {
     uint8_t start[HEADER_LEAST];
@@ -103,7 +103,7 @@ static int check_is_patch(const char *path)
     return error;
 }
 
-/* The other layers would be left behind, or have lost one. */
+/* Replacing a layer of a series would leave the other layers incomplete. */
 static void check_is_no_series(const char *path)
 {
     char why[SERIES_TEXT];
@@ -120,7 +120,8 @@ static void check_unused(const char *path)
                  path);
 }
 
-/* `check_kind` ends the program for a file of another kind, and returns an error of opening it. */
+/* `check_kind` ends the program if the file is of another kind, and returns the error
+ * of opening it. */
 static void check(const char *path, bool force, int (*check_kind)(const char *path))
 {
     struct stat st;
@@ -174,9 +175,9 @@ void target_check_old(const char *path)
     check_unused(path);
 }
 
-/* ---- Writers of a live filter, by the lock that each of them holds. */
+/* ---- Writers of a live filter, detected by their locks. */
 
-/* They hold a lock on the first byte (doc/format/live.md). */
+/* Each writer holds a lock on the first byte (doc/format/live.md). */
 bool writers_have(int fd)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };

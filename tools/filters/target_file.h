@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: MIT
- *
- * The file that a tool is about to create, and who adds to a live filter.
- */
+ * The file that a tool is about to create, and detection of programs that add to a live filter. */
 #ifndef TOOLS_FILTERS_TARGET_FILE_H
 #define TOOLS_FILTERS_TARGET_FILE_H
 
 #include <stdbool.h>
 
-/* Ends the program unless `path` can be created or, with `force`, replaced.
- * The library checks again, without a race, when it publishes the file. This spares the work
- * before. */
+/* Ends the program unless `path` can be created or, with `force`, replaced. The library checks
+ * again, without a race, when it publishes the file. This early check saves the user a long run
+ * that would fail. */
 void target_check(const char *path, bool force);
 
-/* Ends the program if what has that name must not be replaced: a file that is no filter, or a live
- * filter to which others add. target_check() does so too; this is for once more, after long work.
- */
+/* Ends the program if `path` names a file that must not be replaced: not a filter, part of a series
+ * of files, or a live filter that other programs are adding to. target_check() checks this too;
+ * call it again after long work. */
 void target_check_old(const char *path);
 
-/* The same for a file that holds a patch (bfdelta). */
+/* The same for a patch (bfdelta). */
 void target_check_patch(const char *path, bool force);
 void target_check_old_patch(const char *path);
 
-/* Whether keys would be lost with the file of that name. Those of a filter that cannot be opened
- * count, too. */
+/* Whether the file has keys. A filter that cannot be opened counts as having keys. */
 bool target_has_keys(const char *path);
 
 /* ---- Detection of programs that are adding to a live filter. */
 
-/* Whether somebody has the file of this descriptor open for adding, or seals it. */
+/* Whether another program has the file of this descriptor open for adding, or is sealing it. */
 bool writers_have(int fd);
 
-/* The same for a path; false too if it cannot be told. */
+/* The same for a path. Returns false if the file cannot be opened or its lock cannot be queried. */
 bool writers_have_file(const char *path);
 
 #endif

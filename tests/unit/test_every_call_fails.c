@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Every call of every operation that uses a live filter, or much memory, fails once: either that is
- * told, or the result is as if nothing had failed. */
+ * Every call fails once, in every operation that uses a live filter or much memory: either the
+ * error is returned, or the result is that of a run without faults. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
@@ -26,8 +26,8 @@
 
 enum {
     KEYS = 60000,
-    MANY = 3000,     /* more than are added in one go */
-    BITS = 8 * 5000, /* of a body that ends within its second page */
+    MANY = 3000,     /* more than fit into one batch */
+    BITS = 8 * 5000, /* a body that ends within its second page */
     NFS = 0x6969
 };
 
@@ -37,7 +37,7 @@ static bloomfile_filter *reader, *writer, *sealed;
 static struct bytes half_images[2];
 static bloomfile_filter *halves[2]; /* the slices of a filter */
 static struct bytes larger_image;
-static bloomfile_filter *larger; /* than the sealed one: it has more keys */
+static bloomfile_filter *larger; /* has more keys than the sealed filter */
 
 static void make_halves(void)
 {
@@ -108,7 +108,7 @@ static int clean_up(void **state)
     return leave_temp_dir(state);
 }
 
-/* ---- operations; those that make a file make "made" */
+/* ---- operations; those that make a file write "made" */
 
 static int plan_live(void)
 {
@@ -273,7 +273,7 @@ static int join_headers(void)
     return bloomfile_join_headers(header, headers, 2, 0);
 }
 
-/* The last of them is smaller. */
+/* The last window is smaller. */
 static int build_in_windows(void)
 {
     return build((struct bloomfile_params){ .layout = BLOOMFILE_LAYOUT_CLASSIC,
@@ -344,25 +344,25 @@ static const struct {
     { ON_read, EIO },
 };
 
-/* Whether all keys are still where they were, or nobody is told that they are not there. */
+/* Every handle still returns "maybe" for every key. */
 static void assert_no_key_is_lost(const char *what, enum fault_call call, unsigned nth)
 {
     if (!has_numbers(reader, 0, LIVE_KEYS) || !has_numbers(writer, 0, LIVE_KEYS))
         fail_msg("%s: after call %u of %s a key is lost", what, nth, fault_name(call));
 }
 
-/* What "made" holds if no call fails. */
+/* The bytes of "made" if no call fails. */
 static struct bytes made_without_faults(const struct operation *op)
 {
     struct bytes made = { NULL, 0 };
     begin();
-    if (op->run() == 0 && op->makes_a_file) /* of blocked ones, no projection */
+    if (op->run() == 0 && op->makes_a_file) /* bloomfile_project() refuses the blocked layout */
         made = read_file("made");
     end();
     return made;
 }
 
-/* Tells whether a call failed. */
+/* Returns whether a call failed. */
 static bool fails_at(const struct operation *op, enum fault_call call, unsigned nth, int error,
                      struct bytes expected)
 {
@@ -380,16 +380,17 @@ static bool fails_at(const struct operation *op, enum fault_call call, unsigned 
     if (op->makes_a_file && told == 0 && !made_one)
         fail_msg("%s: call %u of %s fails, %s is told", op->what, nth, fault_name(call),
                  bloomfile_errname(told));
-    if (op->makes_a_file && made_one) { /* the folder could not be synced afterwards */
+    if (op->makes_a_file && made_one) { /* only the sync of the folder failed */
         bloomfile_filter *made = opened("made", BLOOMFILE_OPEN_VERIFY_FULL);
         assert_true(has_numbers(made, 0, LIVE_KEYS));
         bloomfile_close(made);
-        if (op->run != copy_as_writer) /* whose count is an estimate if the record is not there */
+        if (op->run != copy_as_writer) /* its count is an estimate if the record was not
+                                        * committed */
             assert_file_holds("made", expected.data, expected.size);
     }
     assert_no_key_is_lost(op->what, call, nth);
     const bool sealed_now =
-        info_of(writer).state == BLOOMFILE_STATE_SEALED; /* then it needs none */
+        info_of(writer).state == BLOOMFILE_STATE_SEALED; /* a sealed file needs no descriptor */
     assert_int_equal(open_descriptors() + sealed_now, descriptors);
     assert_int_equal(mapped_files(), maps);
     end();
@@ -530,7 +531,7 @@ ALONE(a_lock_that_is_refused_is_one_that_others_hold)
     }
 }
 
-/* What cannot be read is changed; what the kernel cannot say, is there. */
+/* An unreadable header counts as changed. If the kernel cannot answer, it counts as present. */
 ALONE(a_header_that_may_be_gone_is_looked_at_with_care)
 {
     static const struct {
@@ -550,7 +551,7 @@ ALONE(a_header_that_may_be_gone_is_looked_at_with_care)
     }
 }
 
-/* ---- poison that fails, too */
+/* ---- a poison that cannot be written */
 
 ALONE(a_reader_that_cannot_even_poison_tells_of_the_first_error)
 {
@@ -578,7 +579,7 @@ ALONE(a_reader_that_cannot_even_poison_tells_of_the_first_error)
     }
 }
 
-/* A record beyond the last sequence would be one of a sealed file. */
+/* A record beyond the last sequence would make it a sealed file. */
 ALONE(at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one)
 {
     begin();
@@ -601,7 +602,7 @@ ALONE(at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one)
 
 /* ---- builders */
 
-/* Its digests are all the same: more than one run can have. */
+/* Its digests are all equal: more than one run can hold. */
 ALONE(a_temporary_file_of_equal_digests_is_not_the_one_written)
 {
     bloomfile_builder *b =
@@ -622,7 +623,7 @@ ALONE(a_temporary_file_of_equal_digests_is_not_the_one_written)
     assert_int_equal(entries_in_dir(), 0);
 }
 
-/* Part of them are in the file, part in partitions of the memory there is. */
+/* Some digests are in the file, others in partitions in the remaining memory. */
 ALONE(a_file_beside_partitions_that_cannot_be_read_is_told)
 {
     enum {
@@ -677,7 +678,7 @@ static size_t bytes_read;
 static atomic_uint signals;
 static pthread_t signaled;
 
-/* Sends a signal to the writer whenever it sleeps, which is while the pipe is full. */
+/* Sends a signal to the writer whenever it sleeps, so while the pipe is full. */
 static void *signal_and_read(void *unused)
 {
     static uint8_t room[32 * 1024];

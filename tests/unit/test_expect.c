@@ -132,7 +132,7 @@ TEST_IN_DIR(a_live_filter_is_not_sealed)
     bloomfile_close(f);
 }
 
-/* A writer joins by a commit, and completes a seal that was interrupted. */
+/* A writer would commit a record to join, and complete an interrupted seal. */
 TEST_IN_DIR(a_refused_file_is_not_changed)
 {
     const struct bloomfile_source from = bloomfile_from_path("filter");
@@ -145,7 +145,7 @@ TEST_IN_DIR(a_refused_file_is_not_changed)
             bloomfile_close(f);
             struct bytes sealed = read_file("filter");
             memset(sealed.data + HEADER_MAX / 2 + HEADER_RECORD_MAX * (1 - slot_in_force("filter")),
-                   0xFF, 64); /* the other record was being written */
+                   0xFF, 64); /* as if the other record was being written */
             write_file("filter", sealed.data, sealed.size);
             free(sealed.data);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Inputs at the end of what is possible, each for a way through the library that no other test
+ * Inputs at the limits of their ranges, each for a path through the library that no other test
  * takes. */
 #include "live_support.h"
 
@@ -104,7 +104,7 @@ TEST(keys_are_estimated_to_the_nearest_one)
     }
 }
 
-/* Such as the library does not make: with more ones than m. */
+/* An image with more ones than m; the library never makes such an image. */
 static int make_wrong_image(struct bloomfile_destination *given)
 {
     static const uint8_t page[CHECKSUM_PAGE] = { 0 };
@@ -175,7 +175,7 @@ TEST(a_seal_is_unfinished_only_if_nothing_else_is_wrong)
     assert_false(decode_seal_unfinished(&live, &none));
 }
 
-/* With its old checksum, which alone would not tell. */
+/* The checksum stays the same, so it alone would not show the change. */
 TEST(one_byte_of_the_header_makes_it_another)
 {
     struct bytes image =
@@ -188,7 +188,7 @@ TEST(one_byte_of_the_header_makes_it_another)
     free(image.data);
 }
 
-/* A field or a record that a newer version of the format knows how to write. */
+/* A field or a record of a newer version of the format, which this version cannot write. */
 TEST(who_does_not_know_how_to_write_it_may_read_it)
 {
     make_live("newer", BLOOMFILE_LAYOUT_BLOCKED);
@@ -230,7 +230,8 @@ TEST(bits_beyond_m_are_not_sealed_in)
 
 /* ---- lookups and removals */
 
-/* Whoever asked for no checks and then had it verified knows better than to trust those pages. */
+/* Even with BLOOMFILE_OPEN_VERIFY_NONE, lookups must not trust pages that a verification found
+ * bad. */
 TEST(a_page_found_bad_is_no_longer_trusted)
 {
     enum {
@@ -254,7 +255,7 @@ TEST(a_page_found_bad_is_no_longer_trusted)
     }
 }
 
-/* More positions of one key in one counter than it can count. */
+/* More positions of a key in one counter than it can count. */
 TEST(a_full_counter_has_all_keys_and_stays)
 {
     bloomfile_filter *f;
@@ -295,7 +296,7 @@ TEST(who_has_not_named_the_hash_can_neither_ask_nor_remove)
 
 /* ---- combining */
 
-/* Which may not pass a rate of a half. */
+/* Refuses a union with a rate above one half. */
 static struct bloomfile_info info_of_union(struct bytes a, struct bytes b)
 {
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
@@ -342,7 +343,7 @@ TEST(a_union_promises_the_worst_rate_of_its_sources)
     free(bad.data);
 }
 
-/* As it is when others write to it, and none of them has told yet. */
+/* The state of a source to which other processes write, before any of them commits. */
 TEST(no_known_keys_may_still_be_some)
 {
     struct bytes some =
@@ -389,7 +390,7 @@ TEST(what_cannot_be_meant_is_not_assembled)
     };
     struct bloomfile_params wrong[3] = { sound, sound, sound };
     wrong[0].struct_size = 3;
-    wrong[1].memory = 1 << 20; /* a builder's */
+    wrong[1].memory = 1 << 20; /* a parameter for builders only */
     wrong[2].hashes = 0;
     assert_error(assemble_memory(&image, &size, &sound, body, sizeof body, 0, 0), 0);
     bloomfile_free(image);
@@ -437,14 +438,14 @@ TEST(memory_for_more_than_can_be_is_not_a_small_number)
     assert_null(hugepages_grow(NULL, 0, SIZE_MAX));
     assert_error(map_file(&map, -1, 0, UINT64_MAX, (struct map_wish){ 0 }), BLOOMFILE_ETOOBIG);
     assert_error(partitioner_new(&p), 0);
-    /* With 32 bits that is 256 MiB, which there may be. */
+    /* With 32 bits that is 256 MiB, which may be available. */
     assert_true(partitioner_reserve(p, SIZE_MAX) == ENOMEM || sizeof(size_t) == 4);
     partitioner_free(p);
     assert_true(distinct_memory(SIZE_MAX / 16) > distinct_memory(SIZE_MAX / 1024));
     assert_true(distinct_memory(SIZE_MAX) >= distinct_memory(SIZE_MAX / 16));
 }
 
-/* So that each thread takes in less at once than partitions give. */
+/* Each thread's buffer holds less than a partition delivers at a time. */
 TEST(many_threads_share_little_memory_for_partitions)
 {
     enum {
@@ -469,7 +470,7 @@ TEST(many_threads_share_little_memory_for_partitions)
     bloomfile_builder_free(b);
 }
 
-/* Too little for an extent, and enough for that but not for the smallest buffers. */
+/* Too little for an extent; or enough for that, but not for the smallest buffers. */
 TEST(memory_that_is_too_short_for_windows_makes_passes)
 {
     const struct header h = { .layout = BLOOMFILE_LAYOUT_CLASSIC,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Who is told of a write that failed, and what he does before anybody else can go on
- * (doc/format/live.md 6). A kernel that really tells once for each opening is that of
- * tests/nightly/bad-disk. */
+ * Failed writes: which process gets the error, and how it poisons the file before any other
+ * process can continue (doc/format/live.md 6). tests/nightly/bad-disk runs on a kernel that
+ * really reports an error once per open file description. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
@@ -77,7 +77,7 @@ static int copy_with(int (*copy)(const bloomfile_filter *f), const bloomfile_fil
 
 #define ON_NEW_FILTER(test) TEST_WITH(test, begin, end)
 
-/* R10. Its mapping cannot be synced: msync() of it does nothing and says 0. */
+/* R10. A reader cannot sync through its mapping: msync() would return 0 without writing. */
 ON_NEW_FILTER(a_handle_for_reading_asks_its_descriptor_before_it_copies)
 {
     for (size_t i = 0; i < ROWS(copies); i++) {
@@ -137,7 +137,8 @@ ON_NEW_FILTER(one_that_has_no_descriptor_left_poisons_or_does_not_ask)
             const struct faults after = from_then_on(ON_open64, opened + 1, errors[e]);
             faults.besides = &before;
             assert_error(copy_with(copies[i], reader, faults), errors[e]);
-            assert_int_equal(fault_calls(ON_fdatasync), 0); /* another one will be told */
+            assert_int_equal(fault_calls(ON_fdatasync), 0); /* so another process will get the
+                                                             * report */
             assert_flawless(flaw_of_sound(reader));
             faults.besides = &after;
             assert_error(copy_with(copies[i], reader, faults), EIO);
@@ -149,7 +150,7 @@ ON_NEW_FILTER(one_that_has_no_descriptor_left_poisons_or_does_not_ask)
     }
 }
 
-/* L21. The rule of section 8 that refuses such a file is for writers. */
+/* L21. The rule of section 8 that refuses such a file applies only to writers. */
 ON_NEW_FILTER(reader_poisons_file_with_unknown_ro_compat_bit)
 {
     bloomfile_close(writer);
@@ -167,7 +168,8 @@ ON_NEW_FILTER(reader_poisons_file_with_unknown_ro_compat_bit)
     assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_EPOISONED);
 }
 
-/* Otherwise one could copy between the moment when another is told and that when it poisons. */
+/* Without the lock, a process could copy after another process got the error and before it
+ * poisons. */
 static int held_while_syncing;
 static enum fault_call sync_call;
 
@@ -195,7 +197,7 @@ ON_NEW_FILTER(nobody_copies_while_another_one_syncs)
     assert_int_equal(lock_on_byte(outsider, SYNCS), F_UNLCK);
 }
 
-/* ---- children of fork: what they are told, the parent is not */
+/* ---- children of fork: an error reported to them is not reported to the parent */
 
 static void in_a_child(bloomfile_filter *f, int (*copy)(const bloomfile_filter *f),
                        enum fault_call call, int expected)
@@ -223,7 +225,7 @@ static void look_at_openings(enum fault_call call)
         opened_before_reading = fault_calls(ON_openat64) == 0;
 }
 
-/* What is told between the reading and a later opening would be told to the parent. */
+/* After a later opening, an error that comes in between would be reported to the parent. */
 ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies)
 {
     for (size_t i = 0; i < 2 * ROWS(copies); i++) {
@@ -267,7 +269,7 @@ ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs)
     assert_flawless(flaw_of_poisoned_file("filter"));
     assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_EPOISONED);
     start_anew();
-    in_a_child(writer, seal_it_to, ON_fdatasync, EIO); /* it is no writer yet */
+    in_a_child(writer, seal_it_to, ON_fdatasync, EIO); /* it has not joined as a writer yet */
     assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_EPOISONED);
     start_anew();
     in_a_child(writer, sync_the_writer, ON_msync, EIO);
@@ -287,7 +289,7 @@ static void poison_at_call(enum fault_call call)
     set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_STATE_POISONED);
 }
 
-/* L19. By another process whose sync failed, while the lock of records is free. */
+/* L19. Another process's sync failed and it poisons the file while the lock of records is free. */
 ON_NEW_FILTER(what_is_poisoned_in_a_sync_is_not_vouched_for)
 {
     static const enum fault_call at[] = { ON_fdatasync, ON_unlock, ON_unlock, ON_unlock };
@@ -312,7 +314,7 @@ static void damage_at_call(enum fault_call call)
         assert_int_equal(pwrite(outsider, "damaged", 7, IN_FILE / 2 + slot * IN_FILE / 4 + 20), 7);
 }
 
-/* Whether a writer was told, no record says any more. */
+/* Without a record, it is unknown whether a writer got an error. */
 ON_NEW_FILTER(what_has_no_record_by_then_is_not_vouched_for)
 {
     for (unsigned writes = 0; writes < 2; writes++, start_anew()) {
@@ -323,7 +325,7 @@ ON_NEW_FILTER(what_has_no_record_by_then_is_not_vouched_for)
     }
 }
 
-/* ---- killed in between */
+/* ---- killed in the middle */
 
 static unsigned calls_left;
 
@@ -333,7 +335,7 @@ static void die_at_last_call(enum fault_call call)
         _exit(0);
 }
 
-static struct faults until_death; /* what goes wrong before */
+static struct faults until_death; /* faults before that call */
 
 static _Noreturn void run_and_die_at(bloomfile_filter *f, unsigned nth,
                                      int (*run)(bloomfile_filter *f))
@@ -346,7 +348,7 @@ static _Noreturn void run_and_die_at(bloomfile_filter *f, unsigned nth,
     _exit(error == 0 ? 1 : 2);
 }
 
-/* At a call, not at its end. */
+/* Returns whether the child died at a call, and not at its end. */
 static bool has_died(pid_t child)
 {
     int status;
@@ -355,8 +357,8 @@ static bool has_died(pid_t child)
     return WEXITSTATUS(status) == 0;
 }
 
-/* A child opens the file, adds, and dies at the n-th call of what it does then; false: it did not.
- */
+/* A child opens the file, adds a key, and dies at the nth call of run(). Returns false if run()
+ * ends before that. */
 static bool dies_at(unsigned nth, int (*run)(bloomfile_filter *f))
 {
     pid_t child = fork();
@@ -384,7 +386,7 @@ static void start_pipes(void)
     assert_int_equal(pipe(watcher.ask) | pipe(watcher.answer), 0);
 }
 
-/* A child that inherits the handle, and tells its status when it is asked. */
+/* A child that inherits the handle and reports its status on request. */
 static void start_watcher(bloomfile_filter *f)
 {
     watcher.process = fork();
@@ -441,11 +443,11 @@ static void assert_unclean_if_marked(bool marked)
     assert_true(has_numbers(f, 500, 501));
     bloomfile_close(f);
     bloomfile_close(opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN));
-    assert_flawless(flaw_of_live_file("filter")); /* that speaks for everybody */
+    assert_flawless(flaw_of_live_file("filter")); /* accepting it counts for all processes */
     assert_int_equal(unlink("copy"), 0);
 }
 
-/* R5, L15. It may have been told that a write has failed, and the kernel tells nobody else. */
+/* R5, L15. The killed writer may have received the only report of a failed write. */
 ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean)
 {
     int (*const ways[])(bloomfile_filter * f) = { sync_filter, bloomfile_finish };
@@ -478,7 +480,7 @@ static const char *flaw_of_reader_of_unclean_file(bloomfile_filter *f)
     return flaw_of_rescued(f);
 }
 
-/* R11. But one that accepts what comes is not. */
+/* R11. A reader that accepts unclean files does not get the error. */
 ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it)
 {
     unsigned marked = 0;
@@ -500,7 +502,7 @@ ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it)
     assert_true(marked >= 3);
 }
 
-/* It has the file open, and that is enough to look at the lock. */
+/* The reader's own descriptor is enough to test the lock. */
 ON_NEW_FILTER(readers_are_told_where_no_file_can_be_opened)
 {
     static const int errors[] = { EMFILE, ENOENT };
@@ -521,7 +523,7 @@ ON_NEW_FILTER(readers_are_told_where_no_file_can_be_opened)
     }
 }
 
-/* Which takes the mark out. */
+/* Accepting the file removes the mark. */
 static void accept_it_once_syncs_may_go_on(enum fault_call call)
 {
     if (call == ON_unlock && writer == NULL)
@@ -547,7 +549,7 @@ ON_NEW_FILTER(who_accepts_it_meanwhile_does_so_for_no_reader)
     }
 }
 
-/* Then only the mark tells of it. */
+/* Then the mark is the only trace. */
 ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -560,7 +562,7 @@ ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written)
         assert_error(error, EIO);
         assert_true(has_mark());
         assert_flawless(flaw_of_doubtful(writer));
-        if (i == 1) { /* without asking before */
+        if (i == 1) { /* without calling bloomfile_check() before */
             assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), reader, NULL),
                          BLOOMFILE_EUNCLEAN);
             assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
@@ -573,7 +575,7 @@ ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written)
 static void fail_to_sync_beside(enum fault_call call);
 static const struct faults beside = { .at_each_call = fail_to_sync_beside };
 
-/* As another thread may do, and the poison cannot be written. */
+/* As if in another thread; and the poison cannot be written. */
 static void fail_to_sync_beside(enum fault_call call)
 {
     if (call != ON_pwrite64 || has_mark())
@@ -587,7 +589,7 @@ static void fail_to_sync_beside(enum fault_call call)
     assert_error(error, EIO);
 }
 
-/* The kernel would say that all is well, as it has told before. */
+/* The kernel reports an error only once, so the next sync would succeed. */
 ON_NEW_FILTER(a_copy_does_not_commit_after_a_sync_that_failed)
 {
     for (size_t i = 0; i < ROWS(copies); i++) {
@@ -600,7 +602,7 @@ ON_NEW_FILTER(a_copy_does_not_commit_after_a_sync_that_failed)
     }
 }
 
-/* It is one for reading from then on. */
+/* A finished handle is a reader. */
 ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are)
 {
     unsigned nth = 1;
@@ -609,11 +611,11 @@ ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are)
     while (dies_at(nth, sync_filter) && !has_mark())
         nth++;
     assert_flawless(flaw_of_reader_of_unclean_file(finished));
-    assert_flawless(flaw_of_sound(writer)); /* it will be told by its next sync */
+    assert_flawless(flaw_of_sound(writer)); /* it would notice at its next sync */
     bloomfile_close(finished);
 }
 
-/* And poisons by what it wrote with, where no other descriptor can be had. */
+/* It poisons through the descriptor that it wrote with, if it cannot open another descriptor. */
 ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told)
 {
     bloomfile_filter *finished = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -627,7 +629,7 @@ ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told)
     bloomfile_close(finished);
 }
 
-/* L18. Whoever has had it open since before is told, if there was anything to tell. */
+/* L18. A process that had the file open before gets any error that is left to report. */
 ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again)
 {
     unsigned marked = 0;
@@ -656,7 +658,7 @@ static void assert_opens(int expected)
     }
 }
 
-/* As dies_at(), but the one that dies has a child, which goes on. */
+/* Like dies_at(), but the process that dies has a child, which continues. */
 static bool dies_as_a_parent(unsigned nth, unsigned flags, int (*run)(bloomfile_filter *f))
 {
     start_pipes();
@@ -678,7 +680,7 @@ static bool dies_as_a_parent(unsigned nth, unsigned flags, int (*run)(bloomfile_
 static bloomfile_filter *shared_writer;
 static int answers[2];
 
-/* What another thread may do at any time. The child goes on adding once its parent is dead. */
+/* As another thread may fork at any time. The child adds a key after its parent is dead. */
 static void fork_at_last_call(enum fault_call call)
 {
     if (call == ON_unlock || call == ON_open64 || --calls_left > 0)
@@ -695,7 +697,7 @@ static void fork_at_last_call(enum fault_call call)
     _exit(write(answers[1], &error, sizeof error) != sizeof error);
 }
 
-/* false: it did not come to that call. *error: what the child's add returned. */
+/* Returns false if the sync has no nth call. *error: the result of the child's add. */
 static bool forks_at(unsigned nth, int *error)
 {
     assert_int_equal(pipe(answers), 0);
@@ -720,7 +722,7 @@ static bool forks_at(unsigned nth, int *error)
     const ssize_t got = read(answers[0], error, sizeof *error);
     close(answers[0]);
     const bool forked = WEXITSTATUS(status) == 0;
-    assert_int_equal(got, forked ? sizeof *error : 0); /* else it waits for itself */
+    assert_int_equal(got, forked ? sizeof *error : 0); /* else the child waits for its own lock */
     return forked;
 }
 
@@ -741,7 +743,7 @@ ON_NEW_FILTER(a_child_forked_in_a_sync_does_not_wait_for_itself)
     assert_true(marked >= 2);
 }
 
-/* It has been told that a sync was abandoned; another writer's sync mends that. */
+/* The child saw that a sync was abandoned; then another writer's sync repairs the file. */
 ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons)
 {
     unsigned nth = 1;
@@ -773,7 +775,7 @@ ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons)
     assert_flawless(flaw_of_clean_file("filter"));
 }
 
-/* What a child that has not joined is told where the file cannot be opened. */
+/* The status in a child that has not joined, where the file cannot be opened. */
 static int status_in_child(void)
 {
     pid_t child = fork();
@@ -789,7 +791,7 @@ static int status_in_child(void)
     return WEXITSTATUS(status);
 }
 
-/* Only where a sync has begun, there is a lock to look at. */
+/* There is a lock to test only if a sync has begun. */
 ON_NEW_FILTER(a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_abandoned)
 {
     bloomfile_close(writer);
@@ -801,7 +803,7 @@ ON_NEW_FILTER(a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_a
     assert_error(status_in_child(), EMFILE);
 }
 
-/* The right to read is enough. */
+/* Permission to read is enough. */
 ON_NEW_FILTER(one_that_may_not_write_any_more_is_told_too)
 {
     for (unsigned nth = 1; dies_at(nth, sync_filter) && !has_mark();)
@@ -826,9 +828,7 @@ static int copy_it(bloomfile_filter *f)
     return error;
 }
 
-/* L3. It holds the opening that it shares with its parent, and no lock that the parent had in a
- * sync.
- */
+/* L3. The child shares its parent's open file description, but not the locks of its sync. */
 ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync)
 {
     static const struct {
@@ -842,7 +842,7 @@ ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync)
                  { copy_it, 0, false },
                  { copy_it, 0, true } };
     unsigned marked = 0;
-    alarm(120); /* for who waits for ever */
+    alarm(120); /* in case a process waits forever */
     for (size_t i = 0; i < ROWS(ways); i++) {
         const bool seals = ways[i].run == seal_filter;
         until_death.read_only = ways[i].read_only;
@@ -883,7 +883,8 @@ static void ask_watcher_in_sync(enum fault_call call)
     assert_error(ask_watcher(), 0);
 }
 
-/* Then the lock is one of the handle's opening, which the child shares, and is none to it. */
+/* Then the lock belongs to the description that the child shares, so it does not block the
+ * child. */
 ON_NEW_FILTER(where_the_file_cannot_be_opened_anew_it_syncs_all_the_same)
 {
     static const int errors[] = { 0, ENOENT, EACCES, EMFILE, EROFS };
@@ -919,11 +920,11 @@ static int finish_beside_a_mark(struct faults faults)
     return error;
 }
 
-/* L18. Who sees its lock takes the mark for its own. */
+/* L18. Other processes see its lock and take the abandoned mark for its own. */
 ON_NEW_FILTER(one_that_leaves_others_syncs_before_it_takes_a_mark_out)
 {
     assert_error(finish_beside_a_mark((struct faults){ 0 }), 0);
-    assert_int_equal(fault_calls(ON_msync), 2); /* all, and the record */
+    assert_int_equal(fault_calls(ON_msync), 2); /* the whole file, then the record */
     assert_false(has_mark());
     bloomfile_close(opened("filter", 0));
     assert_flawless(flaw_of_sound(writer));
@@ -936,7 +937,7 @@ static void open_it_for_reading(enum fault_call call)
 {
     bloomfile_filter *f;
     if (call == ON_unlock || call == ON_fcntl64)
-        return; /* the lock may not be there yet, or any more, but the mark neither */
+        return; /* the lock may be missing at this moment, and so may the mark */
     assert_error(bloomfile_open(&f, "filter", 0), 0);
     assert_true(bloomfile_contains_digest(f, number(0, 1)));
     bloomfile_close(f);
@@ -958,7 +959,7 @@ static void look_for_a_lock_of_syncs(enum fault_call call)
         held_at_most = F_WRLCK;
 }
 
-/* Who opens the file meanwhile would take the mark for that of a sync under way. */
+/* Otherwise, a process that opens the file now would take the mark for that of a running sync. */
 ON_NEW_FILTER(one_that_refuses_to_seal_does_so_before_it_locks)
 {
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_CLASSIC);
@@ -995,11 +996,12 @@ static void look_at_status(enum fault_call call)
     }
 }
 
-/* L25. The sync that began has ended well, and the file goes on. */
+/* L25. The sync before it succeeded, so the file stays live. */
 ON_NEW_FILTER(a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_mark)
 {
     faults_begin(
-        &(struct faults){ .call = ON_pwrite64, .nth = 2, .error = EIO }); /* after the mark */
+        &(struct faults){ .call = ON_pwrite64, .nth = 2, .error = EIO }); /* the first one writes
+                                                                           * the mark */
     const int error = bloomfile_seal(writer, NULL);
     faults_end();
     assert_error(error, EIO);
@@ -1011,7 +1013,8 @@ ON_NEW_FILTER(a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a
     assert_flawless(flaw_of_sealed_file("filter"));
 }
 
-/* L25. It has a lower sequence than the sealed record, which a reader may have seen meanwhile. */
+/* L25. A live record would have a lower sequence than the sealed record, which a reader may have
+ * seen already. */
 ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten)
 {
     const struct faults faults = {
@@ -1027,7 +1030,7 @@ ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten)
     assert_flawless(flaw_of_poisoned_file("filter"));
 }
 
-/* No file of ours has it, but it is allowed. */
+/* The library never writes such a record, but it is valid. */
 ON_NEW_FILTER(a_record_of_sequence_0_is_synced_like_others)
 {
     for (unsigned sequence = 0; sequence < 2; sequence++) {
@@ -1038,18 +1041,19 @@ ON_NEW_FILTER(a_record_of_sequence_0_is_synced_like_others)
         const unsigned slot = slot_in_force("filter");
         set_in_record("filter", slot, 0, 8, sequence);
         struct bytes bytes = read_file("filter");
-        memset(record_at(bytes.data, 1 - slot), 0, IN_FILE / 4); /* not intact, as in a new file */
+        memset(record_at(bytes.data, 1 - slot), 0, IN_FILE / 4); /* not intact, like the second
+                                                                  * record of a new file */
         write_file("filter", bytes.data, bytes.size);
         free(bytes.data);
         faults_begin(&(struct faults){ 0 });
         int error = bloomfile_open(&writer, "filter", BLOOMFILE_OPEN_WRITE);
         faults_end();
         assert_error(error, 0);
-        assert_int_equal(fault_calls(ON_msync), 2); /* the one in force, and the new one */
+        assert_int_equal(fault_calls(ON_msync), 2); /* the record in force, and the new record */
     }
 }
 
-/* No writer of ours goes so far. */
+/* The library never gets that far. */
 ON_NEW_FILTER(a_record_of_the_last_sequences_is_poisoned_all_the_same)
 {
     for (uint64_t below = 1; below <= 3; below++) {
@@ -1065,13 +1069,13 @@ ON_NEW_FILTER(a_record_of_the_last_sequences_is_poisoned_all_the_same)
     }
 }
 
-/* ---- a poison of which one record knows */
+/* ---- a poison in only one record */
 
 /* R2, L21. */
 ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all)
 {
     unsigned slots = 0;
-    for (unsigned nth = 3; nth <= 4; nth++) { /* after a mark and the record */
+    for (unsigned nth = 3; nth <= 4; nth++) { /* calls 1 and 2 write a mark and the record */
         start_anew();
         struct faults faults = once(ON_msync, 2, EIO);
         const struct faults second = once(ON_pwrite64, nth, EIO);
@@ -1120,7 +1124,7 @@ ON_NEW_FILTER(file_systems_that_hosts_share_are_refused)
         assert_error(writing, BLOOMFILE_EFILESYSTEM);
         assert_error(creating, BLOOMFILE_EFILESYSTEM);
         assert_int_equal(access("new", F_OK), -1);
-        assert_error(sealed, 0); /* it does not change */
+        assert_error(sealed, 0); /* sealed files do not change */
         bloomfile_close(f);
     }
 }
@@ -1133,7 +1137,7 @@ ON_NEW_FILTER(where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused
     int error = bloomfile_open(&f, "filter", 0);
     faults_end();
     assert_error(error, 0);
-    assert_int_equal(fault_calls(ON_open64), 4); /* the path; for writing; again; the boot */
+    assert_int_equal(fault_calls(ON_open64), 4); /* the path; for writing; again; the boot id */
     assert_flawless(flaw_of_sound(f));
     bloomfile_close(f);
     faults.call = ON_open64;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The end of writing, and its report; a file that is not the one at its path any more. */
+ * The end of writing and its result, and a path that names another file by then. */
 #include "live_support.h"
 
 #include <bloomfile_live.h>
@@ -51,7 +51,7 @@ ON_NEW_FILTER(finishing_leaves_a_clean_file_and_a_handle_for_reading)
     assert_int_equal(info_of(next).writers, 1);
     add_digests_of(next, 500, 510);
     assert_true(has_numbers(writer, 500, 510));
-    assert_error(bloomfile_seal(next, NULL), 0); /* nothing of the first one's is held */
+    assert_error(bloomfile_seal(next, NULL), 0); /* the first handle left no lock */
     assert_error(bloomfile_finish(next), 0);
     bloomfile_close(next);
 }
@@ -80,7 +80,7 @@ ON_NEW_FILTER(a_handle_for_reading_has_nothing_to_finish)
     bloomfile_close(reader);
 }
 
-/* As bloomfile_close() cannot. */
+/* bloomfile_close() cannot report it. */
 ON_NEW_FILTER(finishing_tells_what_failed)
 {
     static const struct {
@@ -93,7 +93,7 @@ ON_NEW_FILTER(finishing_tells_what_failed)
         int error = bloomfile_finish(writer);
         faults_end();
         assert_error(error, rows[i].error);
-        assert_error(bloomfile_finish(writer), error); /* whoever asks later */
+        assert_error(bloomfile_finish(writer), error); /* repeated for later calls */
         assert_error(bloomfile_finish(writer), error);
         assert_error(bloomfile_add_digest(writer, 1, NULL), BLOOMFILE_EREADONLY);
         assert_true(has_numbers(writer, 0, LIVE_KEYS));
@@ -155,7 +155,7 @@ ON_NEW_FILTER(a_writer_is_told_that_its_file_was_replaced)
         assert_error(bloomfile_finish(writer), BLOOMFILE_EREPLACED);
         assert_error(bloomfile_finish(writer), BLOOMFILE_EREPLACED);
         assert_flawless(flaw_of_sound(writer));
-        assert_int_equal(info_of(writer).writers, 0); /* it was done all the same */
+        assert_int_equal(info_of(writer).writers, 0); /* the writer left all the same */
         assert_int_equal(info_of(writer).keys, LIVE_KEYS + 11);
         bloomfile_close(writer);
         unlink("filter");
@@ -164,7 +164,7 @@ ON_NEW_FILTER(a_writer_is_told_that_its_file_was_replaced)
     }
 }
 
-/* As a daemon is that has given up its rights since it opened the file. */
+/* Like a daemon that dropped its privileges after it opened the file. */
 ON_NEW_FILTER(a_writer_that_may_not_look_is_told_of_a_file_without_a_name)
 {
     const struct faults no_right = from_then_on(ON_stat64, 1, EACCES);
@@ -186,7 +186,7 @@ ON_NEW_FILTER(a_writer_that_may_not_look_is_told_of_a_file_without_a_name)
     bloomfile_close(reader);
 }
 
-/* As cp does with a backup. The file that is there then is nobody's to poison. */
+/* As if cp restored a backup. The writer must not poison the file that is there now. */
 ON_NEW_FILTER(a_writer_is_told_that_an_older_copy_was_put_over_its_file)
 {
     bloomfile_close(writer);

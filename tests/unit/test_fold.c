@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Folding: what it makes is what the same keys make at that size. */
+ * Folding: the result equals a filter of that size built from the same keys. */
 #include "support.h"
 
 #include <bloomfile_combine.h>
@@ -18,7 +18,7 @@ struct shape {
     uint64_t bits, keys;
 };
 
-/* Some larger than what is read at once; some whose counters overflow. */
+/* Some exceed the size of a read; counters overflow in some. */
 static const struct shape shapes[] = {
     { BLOOMFILE_LAYOUT_BLOCKED, 1, 512, 5 },
     { BLOOMFILE_LAYOUT_BLOCKED, 7, 512 * 60, 900 },
@@ -68,14 +68,14 @@ static uint64_t units_of(const struct shape *s)
     return s->layout == BLOOMFILE_LAYOUT_BLOCKED ? s->bits / 512 : s->bits;
 }
 
-/* Equal but for the header, of which only m before folding differs. */
+/* Equal except for the header, which differs only in m before folding. */
 static void assert_as_built(const char *folded, const char *built, uint64_t bits)
 {
     bloomfile_filter *a = opened(folded), *b = opened(built);
     struct bloomfile_info x = info_of(a), y = info_of(b);
     assert_int_equal(x.bits_unfolded, bits);
     x.bits_unfolded = y.bits_unfolded;
-    x.heap_size = y.heap_size; /* it includes the path */
+    x.heap_size = y.heap_size; /* the path counts, and it differs */
     assert_memory_equal(&x, &y, sizeof x);
     bloomfile_close(a);
     bloomfile_close(b);
@@ -120,7 +120,7 @@ TEST(folding_twice_is_folding_by_the_product)
         bloomfile_close(source);
         source = opened("five");
         assert_error(bloomfile_fold(TO_PATH("five", BLOOMFILE_TO_REPLACE), source, 3, NULL),
-                     0); /* over itself */
+                     0); /* replaces its source */
         bloomfile_close(source);
         struct bytes once = read_file("fifteen");
         assert_file_holds("five", once.data, once.size);
@@ -178,7 +178,7 @@ TEST(a_plan_takes_no_more_than_there_is_room_for)
     bloomfile_close(source);
 }
 
-/* The mean of the real rate of filters with `more` further keys, over several sets of them. */
+/* The mean actual rate of filters with `more` additional keys, over several sets of keys. */
 static double rate_with_more(const struct shape *s, uint64_t bits, uint64_t more)
 {
     const int rounds = 20;
@@ -269,7 +269,8 @@ TEST(a_live_filter_folds_as_it_is)
 
 TEST(bits_beyond_those_of_a_live_filter_are_not_passed_on)
 {
-    struct bloomfile_params params = params_of(&shapes[6], shapes[6].bits); /* ends within a byte */
+    struct bloomfile_params params = params_of(&shapes[6], shapes[6].bits); /* the last bit is
+                                                                             * inside a byte */
     bloomfile_filter *live;
     assert_error(bloomfile_create(&live, "live", &params, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_close(live);
@@ -321,7 +322,7 @@ TEST(a_body_that_contradicts_its_header_is_not_passed_on)
         build("source", s, s->bits, s->keys);
         struct bytes image = read_file("source");
         for (unsigned slot = 0; slot < 2; slot++) {
-            record_at(image.data, slot)[24] ^= 1; /* ones */
+            record_at(image.data, slot)[24] ^= 1; /* the number of bits set */
             reseal_record(image.data, slot);
         }
         write_file("damaged", image.data, image.size);
@@ -339,8 +340,8 @@ TEST(a_body_that_contradicts_its_header_is_not_passed_on)
     }
 }
 
-/* A handle may be old, and what was verified once is read from the disk again; but a page that was
- * bad once is never relied on again. */
+/* Folding reads a verified page from disk again, because the handle may be old. But it never
+ * trusts a page again that was bad once. */
 TEST(damage_after_a_verification_is_not_passed_on)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
@@ -387,7 +388,7 @@ TEST(the_result_goes_to_a_descriptor_as_well)
     bloomfile_close(source);
 }
 
-/* A write to it fails with EAGAIN while it is full. It is read once the writer waits. */
+/* A write to a full pipe fails with EAGAIN. The test reads once the writer waits. */
 TEST(a_pipe_that_does_not_block_gets_all_of_it)
 {
     build("source", &shapes[3], shapes[3].bits, shapes[3].keys);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Knowledge of the pages of a body, and what follows from it for lookups. */
+ * Tests of the guard: its knowledge about pages of a body, and the effect on lookups. */
 #include "support.h"
 
 #include <signal.h>
@@ -12,12 +12,12 @@
 
 enum {
     PAGE = 4096,
-    PAGES = 130, /* more than two words have bits for */
+    PAGES = 130, /* more than two words of bits */
     BODY = PAGE * PAGES - 100,
     BODY_CRC = 0x12345678,
 };
 
-static uint8_t body[BODY + 4 * PAGES]; /* and the table behind it */
+static uint8_t body[BODY + 4 * PAGES]; /* followed by the table of checksums */
 
 static int make_body(void **state)
 {
@@ -44,7 +44,7 @@ static void damage(size_t page)
 
 static const size_t some_pages[] = { 0, 1, 63, 64, 127, 128, PAGES - 1 };
 
-/* ---- by one */
+/* ---- one thread */
 
 TEST(what_was_found_of_a_page_is_remembered)
 {
@@ -53,7 +53,8 @@ TEST(what_was_found_of_a_page_is_remembered)
         const size_t page = some_pages[i];
         const bool good = i % 2 == 0;
         assert_true(guard_unknown(&g, page * PAGE));
-        for (unsigned look = 0; look < 2; look++) { /* at what it is, and at what it is not */
+        for (unsigned look = 0; look < 2; look++) { /* with the right content, and with the wrong
+                                                     * content */
             if (good == (look == 1))
                 damage(page);
             assert_int_equal(guard_ok(&g, page * PAGE), good);
@@ -123,7 +124,7 @@ TEST(each_reason_to_doubt_counts_once)
     }
 }
 
-/* ---- pages that were good before */
+/* ---- pages that were good earlier */
 
 static void check_all(struct guard *g)
 {
@@ -163,7 +164,7 @@ TEST(renewed_pages_are_checked_once_more)
             assert_true(guard_unknown(&g, page * PAGE));
         assert_int_equal(g.doubts, PAGES);
         assert_true(guard_ok(&g, 64 * PAGE));
-        guard_renew(&g, stamp); /* known already */
+        guard_renew(&g, stamp); /* already known */
         assert_int_equal(g.doubts, PAGES - 1);
     }
     assert_error(g.error, 0);
@@ -183,7 +184,7 @@ TEST(a_recheck_is_of_those_pages_that_were_good)
         assert_int_equal(g.doubts, PAGES - ROWS(some_pages));
         assert_true(guard_unknown(&g, 2 * PAGE));
         assert_false(guard_ok(&g, 2 * PAGE));
-        assert_error(g.error, BLOOMFILE_EPAGE); /* no answer relied on it */
+        assert_error(g.error, BLOOMFILE_EPAGE); /* no result relied on it */
         damage(2);
 
         guard_renew(&g, 2);
@@ -195,7 +196,7 @@ TEST(a_recheck_is_of_those_pages_that_were_good)
     }
 }
 
-/* ---- by two at once: where the one touches memory that is held, the other takes its turn */
+/* ---- two threads: one is stopped when it touches protected memory, and the other one runs then */
 
 enum {
     MAP = 1 << 16 /* whole pages of any system */
@@ -203,8 +204,8 @@ enum {
 
 static struct {
     struct guard *guard;
-    uint8_t *maps;   /* of what is known to be good, and of what is known to be bad */
-    unsigned moment; /* the other finds page 0 bad at that touch */
+    uint8_t *maps;   /* of pages known to be good, and of pages known to be bad */
+    unsigned moment; /* at this touch, the other thread finds page 0 bad */
     volatile unsigned touches;
 } meanwhile;
 
@@ -224,7 +225,8 @@ static void on_touch(int number)
         guard_set(meanwhile.guard, 0, false, 0);
 }
 
-/* Page 0 is found good, and by the other one bad. Afterwards all others are good. */
+/* This thread finds page 0 good while the other thread finds it bad. All other pages are good
+ * afterwards. */
 static void find_good_and_bad(struct guard *g, unsigned moment)
 {
     struct sigaction action = { .sa_handler = on_touch }, before;
@@ -275,7 +277,7 @@ TEST(a_bad_page_is_not_good_even_for_a_moment)
     guard_release(&g);
 }
 
-/* ---- renewed by another while a page is hashed and marked */
+/* ---- another thread renews while a page is hashed and marked */
 
 static void renew(void)
 {
@@ -296,7 +298,7 @@ static void on_touch_renew(int number)
         mprotect(held, MAP, PROT_NONE);
 }
 
-/* Returns whether the moment came. */
+/* Returns whether the touch number `moment` happened. */
 static bool check_while_renewed(struct guard *g, unsigned moment)
 {
     struct sigaction action = { .sa_handler = on_touch_renew }, before;
@@ -313,7 +315,7 @@ static bool check_while_renewed(struct guard *g, unsigned moment)
     const uint64_t renewals = guard_renewals(g);
     assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
     hold(0);
-    guard_set(g, 0, true, renewals); /* hashed before, as guard_check() may have */
+    guard_set(g, 0, true, renewals); /* hashed before the renewal, as in guard_check() */
     assert_int_equal(mprotect(maps, (size_t)2 * MAP, PROT_READ | PROT_WRITE), 0);
     assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
     const bool came = meanwhile.touches >= moment;
@@ -339,7 +341,7 @@ TEST(a_page_hashed_before_a_renewal_is_checked_again)
     assert_true(moment > 3);
 }
 
-/* A lookup relies on a mark that another thread has yet to take back. */
+/* A lookup may have relied on a mark that another thread is about to remove. */
 TEST(a_recheck_includes_marks_that_may_be_taken_back)
 {
     struct guard g = new_guard(false);
@@ -355,14 +357,16 @@ TEST(a_recheck_includes_marks_that_may_be_taken_back)
     guard_release(&g);
 }
 
-/* Of four pages marked together, one is known to be good and one to be bad. */
+/* Four pages are marked together; before that, two of them are known: a good page and a bad
+ * page. */
 TEST(pages_marked_together_count_as_if_marked_one_by_one)
 {
     for (unsigned renewed = 0; renewed < 2; renewed++) {
         struct guard g = new_guard(false);
         guard_set(&g, 65, true, 0);
         guard_set(&g, 66, false, 0);
-        guard_set_good(&g, 1, 0xF, renewed); /* a number that is wrong: they are taken back */
+        guard_set_good(&g, 1, 0xF, renewed); /* with an old number of renewals, the marks are
+                                              * removed again */
         assert_int_equal(g.doubts, renewed ? PAGES + 1 : PAGES - 3);
         for (size_t page = 64; page < 68; page++)
             assert_int_equal(guard_unknown(&g, page * PAGE), page != 66 && renewed);

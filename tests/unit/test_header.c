@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The validity rules V1 to V18, V26 and V27 of format-spec.md, section 13: what is refused, with
- * which error, naming which field; and what lies next to it and is accepted. */
+ * Validity rules V1 to V18, V26 and V27 of format-spec.md, section 13: which values are refused,
+ * with which error and field, and that their neighbors are accepted. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -21,7 +21,7 @@ static const struct recipe recipes[] = {
     { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 99, 4, 5, 7 },
 };
 
-/* ---- V1 to V6: before the fields can be believed */
+/* ---- V1 to V6: before the fields can be trusted */
 
 static const struct bytes nothing = { NULL, 0 };
 
@@ -152,11 +152,11 @@ TEST(a_header_with_a_wrong_checksum_is_refused)
     }
 }
 
-/* ---- V7 to V17: one field at a time, checksums right */
+/* ---- V7 to V17: one field at a time, with correct checksums */
 
 static const struct row {
     const char *what;
-    unsigned layouts; /* of the recipes it is tried on, a bit each; 0: all */
+    unsigned layouts; /* the recipes to test, a bit each; 0: all */
     int error;        /* 0: valid */
     const char *field;
     unsigned at;
@@ -275,7 +275,7 @@ TEST(each_field_is_held_to_its_rule)
     }
 }
 
-/* V17: a layout that is solved cannot be. */
+/* V17: a layout whose pages are solved cannot be folded. */
 TEST(a_ribbon_is_never_folded)
 {
     static const struct recipe ribbon = { BLOOMFILE_LAYOUT_RIBBON, EMBEDDED, 512 * 8, 0, 5, 0 };
@@ -316,7 +316,7 @@ TEST(an_overflow_in_an_unknown_layout_does_no_harm)
     free(image.data);
 }
 
-/* Nothing is said of what depends on it. */
+/* No faults are reported of fields that depend on it. */
 TEST(a_wrong_layout_or_size_is_one_fault)
 {
     static const struct {
@@ -393,7 +393,7 @@ TEST(an_image_of_any_other_size_is_refused)
     }
 }
 
-/* ---- the way back */
+/* ---- encoding */
 
 TEST(what_is_encoded_is_decoded)
 {
@@ -527,7 +527,7 @@ TEST(reserved_bytes_of_a_record_are_kept)
     }
 }
 
-/* Of a sealed one also if it is only half sealed: then the other record may be completed. */
+/* The other record of a half sealed image may be completed at any time, so it may change. */
 TEST(a_header_is_still_what_it_was_if_its_bytes_are)
 {
     for (unsigned slot = 0; slot < 2; slot++) {

@@ -19,12 +19,12 @@ def run(*command):
 
 
 def page(header, width=78):
-    """As it is read on a terminal, without boldness."""
+    """The page as a terminal shows it, without boldness."""
     return re.sub(".\b", "", run("mandoc", "-T", "utf8", "-O", f"width={width}", PAGES / f"{header.name}.3").stdout)
 
 
 def functions(header):
-    """Those that programs may call, with their parameters."""
+    """The functions that programs may call, with their parameters."""
     text = re.sub(COMMENT, "", header.read_text())
     found = re.findall(r"^(?:BLOOMFILE_API|static inline)[^;{(]*?(\w+)\(([^)]*)\)[;\n {]", text, re.M)
     return [(name, " ".join(arguments.split())) for name, arguments in found if not name.endswith("_")]
@@ -35,7 +35,7 @@ def words(text):
 
 
 def paragraphs(header):
-    """Of all comments but those on what ends with an underscore, which is nobody's business."""
+    """The paragraphs of all comments, except on internal names, which end with an underscore."""
     text = re.sub(rf"(?:{COMMENT}\n)?static inline __attr[^;]*?_\(", "", header.read_text())
     text = re.sub(r"\n\{.*?\n\}\n", "", text, flags=re.S)  # bodies
     inner = r"/\* (BLOOMFILE_INIT_|One row|clang-format|a template|-+ parts of what)"
@@ -48,7 +48,7 @@ def paragraphs(header):
 
 
 def paragraphs_cpp(header):
-    """Of the header and its parts, but for what is private or a specialisation, or throws."""
+    """The paragraphs of the header and its parts, except on private members, specializations and throwing twins."""
     for path in [header, *sorted(header.with_suffix("").glob("*.hpp"))]:
         text = re.sub(r"namespace detail\w*\n.*?// namespace detail\w*|(private|protected):.*?\n\};", "",
                       path.read_text(), flags=re.S)
@@ -62,7 +62,7 @@ def paragraphs_cpp(header):
 
 class HeaderPages(unittest.TestCase):
     def test_every_comment_is_there_word_for_word(self):
-        """What is cut in one, such as _EHASH after another name, is written in full in the other."""
+        """A shortened name, such as _EHASH after another name, is a pattern for the full name."""
         for header in HEADERS + CPP:
             said = " ".join(words(re.sub(r"(?<=[a-z_])\(\d\)", "", page(header)))).lower()
             found = list(paragraphs_cpp(header) if header in CPP else paragraphs(header))
@@ -82,11 +82,11 @@ class HeaderPages(unittest.TestCase):
             self.assertEqual(len(re.findall(r"\);", synopsis)), len(found), header.name)
 
     def test_no_two_numbers_can_change_places_unnoticed(self):
-        """In stable headers, unsigned parameters do not stand side by side."""
+        """Unsigned parameters are not neighbors in stable headers."""
         number = r"(?:unsigned|u?int\d+_t|size_t|bloomfile_digest) \w+"
         for header in HEADERS:
             for name, arguments in functions(header):
-                if header.name != "bloomfile_unstable.h" and name != "bloomfile_keys_fit":  # which is EVALUE then
+                if header.name != "bloomfile_unstable.h" and name != "bloomfile_keys_fit":  # a swap returns EVALUE there
                     self.assertNotRegex(arguments, rf"(?:^|, ){number}, {number}(?:,|$)", name)
 
     def test_every_function_is_described(self):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Memory that grows: it keeps its bytes and is one mapping. */
+ * Memory that grows keeps its bytes and stays one mapping. */
 #include "support.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* How many mappings have some of the bytes; *last_end: where the last of them ends. */
+/* Returns how many mappings hold some of the bytes; *last_end: the end of the last mapping. */
 static unsigned mappings(const void *bytes, size_t size, uintptr_t *last_end)
 {
     const uintptr_t start = (uintptr_t)bytes;
@@ -31,7 +31,7 @@ static unsigned mappings(const void *bytes, size_t size, uintptr_t *last_end)
     return count;
 }
 
-/* Linux before 6.17 moves no more than one mapping at a time. */
+/* Before Linux 6.17, mremap() moves only one mapping. */
 TEST(what_grows_keeps_its_bytes_and_is_one_mapping)
 {
     static const size_t sizes[] = { 1000,          HUGE_PAGE - 1,     HUGE_PAGE,
@@ -50,7 +50,8 @@ TEST(what_grows_keeps_its_bytes_and_is_one_mapping)
             assert_int_equal((uintptr_t)grown % HUGE_PAGE, 0);
             uintptr_t end = 0;
             assert_int_equal(mappings(grown, sizes[i], &end), 1);
-            assert_in_range(end - (uintptr_t)grown - sizes[i], 0, 65535); /* no huge page behind */
+            assert_in_range(end - (uintptr_t)grown - sizes[i], 0, 65535); /* without a huge page
+                                                                           * at the end */
         }
         pages = grown;
         size = sizes[i];

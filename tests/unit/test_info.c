@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A filter's facts about itself: its header, whole or damaged, and what its bits say. */
+ * A filter's facts about itself: its header, intact or damaged, and measurements of its bits. */
 #include "support.h"
 
 #include <bloomfile_combine.h>
@@ -13,7 +13,7 @@
 #include "format/header.h"
 #include "format/versioned_struct.h"
 
-/* ---- the header's contents */
+/* ---- contents of the header */
 
 static struct bytes described_image(void)
 {
@@ -266,7 +266,7 @@ TEST(a_header_cut_short_is_told_as_far_as_there_are_bytes)
     free(image.data);
 }
 
-/* ---- what the bits say */
+/* ---- measurements of the bits */
 
 static struct bloomfile_measurement measured(struct bytes image)
 {

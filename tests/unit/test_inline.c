@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Pins (bloomfile_inline.h): they answer by themselves where nothing is in doubt, and as the
- * library wherever something is, also if that comes after they were made. */
+ * Pins (bloomfile_inline.h): their own lookups while nothing is in doubt, and the library's
+ * results otherwise, even if the doubt begins after the pin was made. */
 #include <bloomfile_inline.h>
 
 #include "live_support.h"
@@ -18,10 +18,10 @@ enum {
     PAGE = 4096,
     PAGES = 16,
     KEYS = 5000,
-    GROUP = 64, /* digests that a pin looks up by itself at once */
+    GROUP = 64, /* digests that a pin looks up in one group */
 };
 
-/* ---- which lookups reach the library: calls from this program go through these */
+/* ---- lookups that reach the library: this program's calls go through these */
 
 bool __real_bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest);
 size_t __real_bloomfile_contains_digests(const bloomfile_filter *f, const bloomfile_digest *digests,
@@ -45,7 +45,7 @@ size_t __wrap_bloomfile_contains_digests(const bloomfile_filter *f, const bloomf
     return __real_bloomfile_contains_digests(f, digests, n, hits);
 }
 
-/* Lookups without vectors are the library's. */
+/* Without vector instructions, all lookups are the library's. */
 static void assert_no_calls(void)
 {
     if (BLOOMFILE_PINNED_INLINED_)
@@ -62,7 +62,7 @@ static struct bloomfile_pinned pinned(const bloomfile_filter *f)
     return pin;
 }
 
-/* Asserts that the pin answers as the library does, to digests that are in and to others. */
+/* Asserts that the pin's results equal the library's, for present and absent digests. */
 static void assert_same_answers(const struct bloomfile_pinned *pin, const bloomfile_filter *f)
 {
     for (uint64_t i = 0; i < 2 * KEYS; i += GROUP) {
@@ -71,7 +71,7 @@ static void assert_same_answers(const struct bloomfile_pinned *pin, const bloomf
         size_t found = 0;
         for (unsigned j = 0; j < GROUP; j++) {
             digests[j] = number(bloomfile_seed(f), i + j);
-            bloomfile_pinned_prefetch(pin, digests[j]); /* changes no answer */
+            bloomfile_pinned_prefetch(pin, digests[j]); /* must not change any result */
             const bool expected = __real_bloomfile_contains_digest(f, digests[j]);
             assert_int_equal(bloomfile_pinned_contains_digest(pin, digests[j]), expected);
             found += expected;
@@ -114,7 +114,7 @@ TEST(pin_that_was_never_filled_answers_maybe)
                      ROWS(hits));
 }
 
-/* ---- by itself */
+/* ---- the pin's own lookups */
 
 TEST(a_verified_filter_is_answered_without_a_call)
 {
@@ -280,7 +280,7 @@ TEST_IN_DIR(adds_of_others_are_seen_at_once)
     bloomfile_close(reader);
 }
 
-/* In either record, in force or not. */
+/* In either record, whether in force or not. */
 TEST_IN_DIR(a_poison_is_noticed_after_every_miss)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
@@ -296,7 +296,7 @@ TEST_IN_DIR(a_poison_is_noticed_after_every_miss)
         else
             assert_int_equal(bloomfile_pinned_contains_digests(&pin, &digest, 1, NULL), 1);
         set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_STATE_LIVE);
-        assert_maybe(&pin, ABSENT, ABSENT + 10); /* for good */
+        assert_maybe(&pin, ABSENT, ABSENT + 10); /* permanently */
         assert_error(bloomfile_check(f), BLOOMFILE_EPOISONED);
         bloomfile_close(f);
         assert_int_equal(unlink("filter"), 0);
@@ -320,8 +320,8 @@ TEST_IN_DIR(a_pin_outlives_sealing)
 
 /* ---- layers of a series */
 
-/* Asserts that no lookup in a layer's handle says "no" to keys of other layers, or to any key, and
- * that the series still does. */
+/* Asserts that no lookup in a layer's handle returns "no", for keys of other layers or any key,
+ * while the series still does. */
 static void assert_layers_answer_maybe(bloomfile_filter *f)
 {
     assert_true(bloomfile_layers(f) > 1);

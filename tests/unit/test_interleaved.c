@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Other processes' actions in the middle of an operation: they write to the file, seal, poison or
- * replace it, while this one is between two of its system calls. */
+ * Actions of other processes in the middle of an operation: between two of its system calls they
+ * write to the file, seal, poison or replace it. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
@@ -55,7 +55,7 @@ static int clean_up(void **state)
     return leave_temp_dir(state);
 }
 
-/* ---- what they do */
+/* ---- actions of other processes */
 
 static void add_one(void)
 {
@@ -99,7 +99,7 @@ static void replace_temporary(void)
     assert_int_equal(rename("beside", TEMPORARY), 0);
 }
 
-/* ---- who copies */
+/* ---- copying */
 
 static int project_writer(void)
 {
@@ -171,7 +171,7 @@ static int ask_reader(void)
     return bloomfile_check(reader);
 }
 
-/* Between two looks at its header. */
+/* Between two reads of its header. */
 ALONE(a_filter_that_is_overwritten_while_it_is_asked_is_another_one)
 {
     assert_error(ask_reader(), 0);
@@ -202,7 +202,7 @@ ALONE(records_that_are_damaged_while_it_asks_are_told)
     assert_int_not_equal(access("made", F_OK), 0);
 }
 
-/* Of the body. */
+/* While the body is synced. */
 ALONE(records_that_are_damaged_while_it_syncs_are_told_and_not_written_over)
 {
     add_one();
@@ -253,7 +253,7 @@ ALONE(records_that_are_both_damaged_are_told_and_not_written_over)
     assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_ERECORD);
     assert_error(copy_as_reader(), BLOOMFILE_ERECORD);
     assert_error(project_writer(), BLOOMFILE_ERECORD);
-    assert_int_equal(info_of(reader).keys, LIVE_KEYS); /* as it was */
+    assert_int_equal(info_of(reader).keys, LIVE_KEYS); /* unchanged */
     assert_int_equal(info_of(writer).keys, LIVE_KEYS);
     assert_true(has_numbers(reader, 0, LIVE_KEYS));
     assert_error(bloomfile_finish(writer), BLOOMFILE_ERECORD);
@@ -261,7 +261,7 @@ ALONE(records_that_are_both_damaged_are_told_and_not_written_over)
     assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
 }
 
-/* ---- who opens */
+/* ---- opening */
 
 static int open_again(void)
 {
@@ -280,12 +280,12 @@ ALONE(a_file_that_is_sealed_while_it_is_opened_is_opened_sealed)
     reader = NULL;
     const size_t before = open_descriptors();
     assert_error(with_others(open_again, ON_fstatfs64, 1, seal_in_place), 0);
-    assert_int_equal(open_descriptors(), before - 1); /* a sealed file needs none */
+    assert_int_equal(open_descriptors(), before - 1); /* a sealed file needs no descriptor */
     assert_int_equal(info_of(reader).state, BLOOMFILE_STATE_SEALED);
     assert_true(has_numbers(reader, 0, LIVE_KEYS));
 }
 
-/* As of a writer that was killed while it synced, in the record that is in force. */
+/* As a writer leaves it in the record in force when it is killed during a sync. */
 static void mark_sync_begun(void)
 {
     uint8_t id[BOOT_ID_SIZE];
@@ -313,8 +313,8 @@ static int opened_with(struct faults faults)
     return error;
 }
 
-/* The header is read when it is opened, and for a descriptor of its own, before it is looked at for
- * a mark. */
+/* The third read is the search for a mark. Before it, the header is read at open, and again for
+ * a new descriptor. */
 ALONE(who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it)
 {
     mark_sync_begun();
@@ -327,7 +327,7 @@ ALONE(who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it)
     free(sound.data);
 }
 
-/* R5, L2. A sync holds the byte exclusively; joining and asking hold it shared. */
+/* R5, L2. A sync holds byte 3 exclusively. A process that joins or looks for a sync shares it. */
 ALONE(a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive)
 {
     mark_sync_begun();
@@ -336,7 +336,7 @@ ALONE(a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive)
     assert_error(opened_with((struct faults){ 0 }), BLOOMFILE_EUNCLEAN);
     assert_int_equal(lock_byte(other, F_WRLCK, 3), 0);
     assert_error(opened_with((struct faults){ 0 }), 0);
-    assert_error(opened_with(once(ON_pread64, 3, EIO)), 0); /* nothing more is read */
+    assert_error(opened_with(once(ON_pread64, 3, EIO)), 0); /* the records are not read again */
     close(other);
 }
 
@@ -350,7 +350,7 @@ static void take_its_sync_over(void)
     assert_error(bloomfile_sync(writer, NULL), 0);
 }
 
-/* It has another sequence. */
+/* The new record has another sequence. */
 static void take_its_sync_over_and_be_killed(void)
 {
     take_its_sync_over();
@@ -366,7 +366,7 @@ static void poison_it(void)
     change_record("live", 1 - slot, RECORD_AT_sequence, 8, sequence + 1);
 }
 
-/* Each is the record in force after it was seen that nobody syncs (R5). */
+/* Each becomes the record in force after the reader saw that no process syncs (R5). */
 ALONE(a_record_that_replaces_a_marked_one_is_looked_at_anew)
 {
     mark_sync_begun();
@@ -454,7 +454,7 @@ ALONE(the_number_of_writers_wraps_around)
     assert_error(bloomfile_check(writer), 0);
 }
 
-/* A clean file has none, whatever their number. */
+/* A clean file has no active writers, so its count of writers is ignored. */
 ALONE(a_clean_file_has_its_counts)
 {
     close_all();
@@ -469,7 +469,7 @@ ALONE(nor_has_it_a_sync)
 {
     close_all();
     change_record("live", slot_in_force("live"), 12, 4, RECORD_SYNC_BEGUN);
-    for (unsigned copies = 0; copies < 2; copies++) { /* R11 and R10 heed it all the same */
+    for (unsigned copies = 0; copies < 2; copies++) { /* R11 and R10 obey it all the same */
         faults_begin(&(struct faults){ .text_read = "no identity of a boot" });
         const int error = bloomfile_open(&reader, "live", 0);
         faults_end();
@@ -495,7 +495,7 @@ ALONE(one_of_many_leaves_by_a_commit_alone)
     assert_int_equal(fault_calls(ON_pwrite64), 1);
 }
 
-/* Others have ended the sync. */
+/* Another process ended the sync, but the child has seen the mark. */
 ALONE(a_child_that_is_in_doubt_does_not_join)
 {
     mark_sync_begun();
@@ -510,7 +510,7 @@ ALONE(a_child_that_is_in_doubt_does_not_join)
     assert_child_succeeds(child);
 }
 
-/* The last writer has left, and its adds are not on disk. */
+/* The last writer left, and its adds may not be on disk. */
 ALONE(a_file_of_another_boot_that_is_accepted_has_no_exact_counts)
 {
     close_all();
@@ -522,7 +522,7 @@ ALONE(a_file_of_another_boot_that_is_accepted_has_no_exact_counts)
     assert_int_equal(info_of(third).writers, 1);
 }
 
-/* ---- waiting a moment */
+/* ---- waiting for a record */
 
 static void (*at_yield)(void);
 static unsigned yields;
@@ -605,7 +605,7 @@ ALONE(so_is_one_with_a_mark)
     free(whole.data);
 }
 
-/* One was read before it was written, and the other after it. */
+/* One record was read before it was written, and the other record after it was written. */
 ALONE(a_record_that_seems_to_go_back_is_read_once_more)
 {
     add_one();
@@ -640,7 +640,7 @@ ALONE(the_sequence_of_another_filter_says_nothing_of_this_one)
     free(before.data);
 }
 
-/* ---- who seals */
+/* ---- sealing */
 
 static struct bytes complete;
 
@@ -649,7 +649,7 @@ static void complete_it_first(void)
     overwrite("live", 0, complete.data, IN_FILE);
 }
 
-/* While this one waits for the lock. */
+/* Another process completes it while this process waits for the lock. */
 ALONE(a_seal_that_another_one_has_completed_is_left_alone)
 {
     struct bytes before = read_file("live");
@@ -697,7 +697,7 @@ static void use_the_stack_again(void)
         bytes[i] = 'x';
 }
 
-/* Where a sync was at work in the parent, other things are in the child's memory by now. */
+/* A sync was running in the parent; the child's stack holds other data by now. */
 ALONE(a_child_that_was_made_during_a_sync_has_children_too)
 {
     const int error = with_others(sync_writer, ON_msync, 1, fork_in_the_middle);
@@ -717,7 +717,7 @@ ALONE(a_child_that_was_made_during_a_sync_has_children_too)
 
 /* ---- paths */
 
-/* On another file system, where there is one. */
+/* On another file system, if there is one. */
 ALONE(a_link_that_leads_to_another_file_is_stale)
 {
     char elsewhere[] = "/dev/shm/bloomfile-XXXXXX";
@@ -779,7 +779,7 @@ static void cut_header(void)
     assert_int_equal(truncate("sealed", 100), 0);
 }
 
-/* Right after its time was looked at. */
+/* Right after the path's time was read. */
 ALONE(a_file_behind_a_copy_is_looked_at_itself)
 {
     static void (*const acts[])(void) = { rewrite_label, cut_header };
@@ -818,7 +818,7 @@ ALONE(a_time_that_differs_in_any_digit_tells)
     }
 }
 
-/* All others being equal. The file system does not let a test choose them. */
+/* All other fields are equal. A test cannot choose these times on a file system. */
 ALONE(each_of_its_times_tells)
 {
     time_t *const seconds[] = { &sealed->file.modified.tv_sec, &sealed->file.touched.tv_sec };
@@ -848,7 +848,7 @@ ALONE(a_path_that_cannot_be_followed_names_no_other_file)
     assert_error(bloomfile_sync(third, NULL), BLOOMFILE_EREPLACED);
 }
 
-/* L4. Numbers of inodes are those of one file system. */
+/* L4. Inode numbers are unique only within a file system. */
 ALONE(the_same_inode_of_another_device_is_another_file)
 {
     assert_error(bloomfile_sync(writer, NULL), 0);
@@ -868,7 +868,7 @@ ALONE(a_child_that_never_wrote_is_told_that_the_file_is_another)
     assert_child_succeeds(child);
 }
 
-/* It cannot tell then whose lock there is. */
+/* It cannot find out then which process holds the lock. */
 ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well)
 {
     const struct faults rows[] = { once(ON_open64, 1, EMFILE), once(ON_fcntl64, 1, EINVAL),
@@ -886,7 +886,7 @@ ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well)
     }
 }
 
-/* Nor does it open anything where no mark is, and what it opens it closes. */
+/* Without a mark it opens nothing; a file that it opens, it closes. */
 ALONE(a_child_that_looks_for_a_mark_keeps_no_descriptor)
 {
     pid_t child = fork();
@@ -961,7 +961,7 @@ ALONE(a_child_that_cannot_open_the_file_anew_copies_nothing)
     }
 }
 
-/* ---- who publishes */
+/* ---- publishing */
 
 static int publish(void)
 {
@@ -973,7 +973,7 @@ static int publish_named(enum fault_call call, unsigned nth, void (*act)(void))
     return with_others_and((struct faults){ .no_unnamed_files = true }, publish, call, nth, act);
 }
 
-/* Elsewhere temporary files have names by chance. */
+/* Elsewhere temporary files have random names. */
 static void skip_unless_local(void)
 {
     const int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -1034,7 +1034,7 @@ ALONE(rights_that_cannot_be_known_or_kept_are_taken_away)
     }
 }
 
-/* Those whom a list names are not its group. */
+/* Users named in a list are not the file's group. */
 ALONE(a_list_of_rights_goes_with_the_group)
 {
     static const uint16_t list[] = { 2,      0,      1,    6, 0xFFFF, 0xFFFF, 2,    6,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Every kernel that this processor has, against a second implementation of the specification. */
+ * Every kernel of this processor, compared with a second implementation of the specification. */
 #include "support.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static const char *const names[] = { "scalar", "avx2", "avx512", "vbmi", "neon" 
 static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                     BLOOMFILE_LAYOUT_COUNTING };
 
-/* Calls check(kernel, layout) for every kernel there is. */
+/* Calls check(kernel, layout) for every available kernel. */
 static void for_all_kernels(void (*check)(const struct kernel *kernel, uint32_t layout))
 {
     unsigned count = 0;
@@ -34,13 +34,13 @@ static void for_all_kernels(void (*check)(const struct kernel *kernel, uint32_t 
     assert_true(count >= ROWS(layouts));
 }
 
-/* ---- bodies of random bits, of which every second random digest has all */
+/* ---- bodies of random bits: every second random digest is present */
 
 struct random_body {
     struct geometry geometry;
     struct kernel_view view;
     uint64_t m;
-    uint8_t *memory; /* ends with the body, so that a reader beyond it is found out */
+    uint8_t *memory; /* ends with the body, so that the sanitizers notice a read beyond it */
 };
 
 static struct random_body random_body(uint32_t layout, uint64_t m, unsigned k, size_t misalignment,
@@ -131,7 +131,7 @@ static void lookups_at_every_alignment_agree(const struct kernel *kernel, uint32
             assert_lookups_agree(kernel, layout, 512 * 9, ks[i], misalignment);
 }
 
-/* Bodies that no nearest cache holds, whose lines are requested ahead. */
+/* Bodies larger than the nearest cache, whose lines are prefetched. */
 static void lookups_far_away_agree(const struct kernel *kernel, uint32_t layout)
 {
     static const unsigned ks[] = { 2, 7, 20 };
@@ -139,7 +139,7 @@ static void lookups_far_away_agree(const struct kernel *kernel, uint32_t layout)
         assert_lookups_agree(kernel, layout, 512 * 4099, ks[i], 1);
 }
 
-/* ---- several bodies at once */
+/* ---- lookups in several bodies together */
 
 static void assert_lookups_in_any_agree(const struct kernel *kernel, const unsigned *ks,
                                         const uint64_t *blocks, size_t count)
@@ -191,7 +191,7 @@ static void lookups_in_several_bodies_agree(const struct kernel *kernel, uint32_
     assert_lookups_in_any_agree(kernel, ks[2], large, 4);
 }
 
-/* Of every size down to a bit, up to the last byte of a page. */
+/* Bodies of every size from a bit up, each ending at the last byte of a page. */
 static void lookups_in_tiny_bodies_agree(const struct kernel *kernel, uint32_t layout)
 {
     static const unsigned ks[] = { 1, 7, 8, 9, 17 };
@@ -226,7 +226,7 @@ static void lookups_in_tiny_bodies_agree(const struct kernel *kernel, uint32_t l
     munmap(memory, 2 * page);
 }
 
-/* One bit at a time: each bit of a block is wanted by digests that want no other. */
+/* One bit at a time: each bit of a block is tested with digests that need no other bit. */
 static void a_single_bit_is_found(const struct kernel *kernel, uint32_t layout)
 {
     if (layout != BLOOMFILE_LAYOUT_BLOCKED)
@@ -249,7 +249,7 @@ static void a_single_bit_is_found(const struct kernel *kernel, uint32_t layout)
 
 /* ---- adds to a shared body */
 
-/* What adding a key one step after the other does to a body. */
+/* Adds a key in separate steps, for comparison. */
 static void add_slowly(uint32_t layout, uint8_t *body, uint64_t m, unsigned k, uint64_t digest,
                        bool *is_new, struct kernel_change *change)
 {
@@ -276,7 +276,7 @@ typedef void add_function(uint8_t *body, uint64_t units, unsigned k, const uint6
 
 typedef unsigned set_function(uint8_t *body, uint64_t units, unsigned k, uint64_t digest);
 
-/* set: NULL, or what adds one key */
+/* set: the function that adds a single key, or NULL */
 static void assert_adds_agree(add_function *add, set_function *set, uint32_t layout, uint64_t m,
                               unsigned k, size_t n)
 {
@@ -335,9 +335,9 @@ static void adds_agree(const struct kernel *kernel, uint32_t layout)
         }
 }
 
-/* ---- bodies that no cache holds */
+/* ---- bodies larger than all caches */
 
-/* With keys, and with others of whose positions all but the last are set. */
+/* A third of the digests are keys. The rest lack only their last position. */
 static void lookups_in_the_largest_bodies_agree(const struct kernel *kernel, uint32_t layout)
 {
     enum {
@@ -383,12 +383,12 @@ static void fold_slowly(uint32_t layout, uint8_t *to, const uint8_t *from, uint6
     }
 }
 
-/* With half of the bits set, or a few: folding by much sets all otherwise. The memory of the source
- * ends with it. */
+/* Half of the bits are set, or a few: otherwise a large factor would set every bit. The source's
+ * memory ends with its last byte. */
 static void assert_folds_agree(uint32_t layout, uint64_t first, uint64_t count, uint64_t factor)
 {
     enum {
-        EDGE = 16 /* beyond what is folded */
+        EDGE = 16 /* bytes after the result */
     };
     const uint64_t units_a_byte = layout == BLOOMFILE_LAYOUT_COUNTING ? 2 : 8;
     const size_t from_size = (size_t)((count + units_a_byte - 1) / units_a_byte);
@@ -408,7 +408,8 @@ static void assert_folds_agree(uint32_t layout, uint64_t first, uint64_t count, 
         }
         for (size_t i = 0; i < size; i++)
             expected[i] = to[i] = (uint8_t)(random64(&state) & random64(&state));
-        for (uint64_t i = count; i % units_a_byte != 0; i++) /* as every body's end is */
+        for (uint64_t i = count; i % units_a_byte != 0; i++) /* as in every body, the last byte
+                                                              * is padded with zeros */
             from[i / units_a_byte] &= (uint8_t)((1u << i % units_a_byte * (8 / units_a_byte)) - 1);
         fold_slowly(layout, expected, from, first, count, factor);
         kernel_named(layout, "scalar")->fold(to, from, first, count, factor);
@@ -432,7 +433,7 @@ static void folds_agree(void **state)
         }
     }
     static const uint64_t factors[] = { 2, 3, 4, 5, 12, 15, 64, 120, 499, 500, 9000 };
-    for (size_t i = 0; i < ROWS(factors); i++) /* more than is folded at once */
+    for (size_t i = 0; i < ROWS(factors); i++) /* more than a single step folds */
         for (unsigned l = 0; l < ROWS(bitwise); l++)
             for (uint64_t first = 0; first < 4; first++)
                 assert_folds_agree(bitwise[l], first * 8, 200000 + first, factors[i]);
@@ -442,7 +443,7 @@ static void folds_agree(void **state)
     }
 }
 
-/* ---- */
+/* ---- choice */
 
 static void lookups_of_every_k(void **state)
 {
@@ -484,13 +485,13 @@ static void adds(void **state)
     for_all_kernels(adds_agree);
 }
 
-/* In a process that has chosen none yet. */
+/* The child process has not chosen a kernel yet. */
 static void assert_chosen(const char *wanted, uint32_t layout, const struct kernel *kernel)
 {
     pid_t child = fork();
     if (child == 0) {
         bool named = setenv("BLOOMFILE_KERNEL", wanted, 1) == 0 && kernel_for(layout) == kernel;
-        /* And the environment is not read again. */
+        /* The environment is not read again. */
         bool kept = setenv("BLOOMFILE_KERNEL", "scalar", 1) == 0 && kernel_for(layout) == kernel;
         _exit(named && kept ? 0 : 1);
     }
@@ -514,7 +515,8 @@ static void the_environment_names_a_kernel_and_is_read_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_environment_names_a_kernel_and_is_read_once), /* first */
+        cmocka_unit_test(the_environment_names_a_kernel_and_is_read_once), /* first, before this
+                                                                            * process chooses */
         cmocka_unit_test(lookups_of_every_k),
         cmocka_unit_test(lookups_at_every_alignment),
         cmocka_unit_test(lookups_far_away),

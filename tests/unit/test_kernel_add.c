@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Many keys at once set the bits that one key after the other sets, on every processor. */
+ * Adds of many keys together set the same bits as single adds, on every processor. */
 #include "support.h"
 
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "kernel/kernel.h"
 
 #define BLOCKS 40
-#define FIRST  30 /* block of the part */
+#define FIRST  30 /* first block of the part */
 #define PART   (BLOCKS - FIRST)
-#define KEYS   600 /* enough for the code for many */
+#define KEYS   600 /* enough for the path of large batches */
 
 static uint64_t digests[KEYS];
 
@@ -55,7 +55,7 @@ TEST(many_keys_set_what_each_sets)
     }
 }
 
-/* Whether an add of a digest alone sets a bit. */
+/* Returns whether an add of this digest alone sets a bit. */
 static bool sets_one(const struct kernel *kernel, uint8_t *part, unsigned k, uint64_t digest)
 {
     uint8_t before[PART * 64];
@@ -64,13 +64,14 @@ static bool sets_one(const struct kernel *kernel, uint8_t *part, unsigned k, uin
     return memcmp(before, part, sizeof before) != 0;
 }
 
-/* Into a part that fills up: of many digests those are idle that set no bit; of few, all. */
+/* The part fills up. In a large batch, the digests that set no bit are idle; in a small batch,
+ * all. */
 static void assert_idle(const struct kernel *kernel, unsigned k)
 {
     uint8_t one_by_one[PART * 64] = { 0 }, at_once[PART * 64] = { 0 };
     uint64_t noted[2 * KEYS + 1], twice[2 * KEYS], expected[2 * KEYS];
     size_t count = 0;
-    for (size_t i = 0; i < 2 * KEYS; i++) { /* next to each other, and far apart */
+    for (size_t i = 0; i < 2 * KEYS; i++) { /* repeats next to each other, then far apart */
         twice[i] = digests[i < KEYS ? i / 2 * 2 : i - KEYS];
         if (!sets_one(kernel, one_by_one, k, twice[i]))
             expected[count++] = twice[i];
@@ -100,7 +101,7 @@ TEST(digests_that_set_no_bit_are_noted)
     }
 }
 
-/* One at a time, among others who add. */
+/* Keys are added singly to a shared body. */
 TEST(a_key_is_new_if_it_sets_a_bit)
 {
     for (size_t i = 0; i < ROWS(names); i++) {
@@ -121,7 +122,7 @@ TEST(a_key_is_new_if_it_sets_a_bit)
     }
 }
 
-/* Not even to request its line, in a part that is larger than the cache. */
+/* Not even to prefetch its line, in a part larger than the cache. */
 TEST(nothing_is_read_behind_the_last_digest)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), part = (size_t)1 << 25;
@@ -146,7 +147,7 @@ TEST(nothing_is_read_behind_the_last_digest)
     assert_int_equal(munmap(body, part), 0);
 }
 
-/* Positions outside are ignored. */
+/* Positions outside the part are ignored. */
 TEST(a_part_of_a_scattered_layout_gets_what_is_its_own)
 {
     enum {
@@ -164,7 +165,8 @@ TEST(a_part_of_a_scattered_layout_gets_what_is_its_own)
         const uint64_t units = (uint64_t)SIZE * units_per_byte[layout], some = units / PARTS;
         memset(whole, 0, sizeof whole);
         kernel->add_part(whole, 0, units, units, 7, digests, KEYS, NULL);
-        for (unsigned p = PARTS; p-- > 0;) { /* so that what follows a part shows what it wrote */
+        for (unsigned p = PARTS; p-- > 0;) { /* backwards, so that a write beyond a part damages
+                                              * the finished part after it */
             memset(parts + p * STEP, 0, STEP);
             kernel->add_part(parts + p * STEP, p * some, (p + 1) * some, units, 7, digests, KEYS,
                              NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The header's field `key_kind`: recorded, kept by what makes new files of old ones, compared with
- * the keys of a caller and with other filters, and never a reason to refuse a file. */
+ * The header's field `key_kind`: it is recorded, copied to derived files, compared with the
+ * caller's keys and with other filters, and never a reason to refuse a file. */
 #include "support.h"
 
 #include <bloomfile_combine.h>
@@ -102,7 +102,7 @@ TEST(a_kind_or_size_out_of_range_is_refused_as_a_parameter)
     assert_int_equal(entries_in_dir(), 0);
 }
 
-/* Whatever the field says, the file opens and answers, and copies say the same. */
+/* The file opens and works with any value of the field, and copies keep the value. */
 TEST(values_of_later_versions_are_kept)
 {
     static const struct {
@@ -238,7 +238,7 @@ TEST(different_known_kinds_do_not_merge)
     }
 }
 
-/* ---- the keys of a caller */
+/* ---- the caller's keys */
 
 static const struct {
     uint32_t kind;
@@ -248,7 +248,7 @@ static const struct {
              { BLOOMFILE_KEYS_FIXED, 16 },   { BLOOMFILE_KEYS_BYTES, 0 },
              { BLOOMFILE_KEYS_BYTES, 8 },    { BLOOMFILE_KEYS_BYTES, 16 } };
 
-/* 1: accepted, in the order of `keys`. */
+/* 1: accepted; the columns follow `keys`. */
 static const struct {
     uint32_t kind, size;
     const char *accepts;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Rule V18 of format-spec.md: the label is clean UTF-8 and zeros. */
+ * Rule V18 of format-spec.md: the label is valid UTF-8 without control characters, padded with
+ * zeros. */
 #include "support.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Named temporary files that a kill leaves behind are removed by the next one who makes a file in
- * that folder; those that are in use, or somebody else's, are not. */
+ * Named temporary files of a killed process: the next process that makes a file in the folder
+ * removes them. Files in use, and files of other programs, stay. */
 #include "support.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "os/host.h"
 
 enum {
-    FIXED = 8, /* names that are looked for */
+    FIXED = 8, /* names that are searched */
     NOBODY = 65534
 };
 
@@ -91,7 +91,7 @@ static bool terminated(pid_t child)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
 }
 
-/* It waits while the unnamed file has a name that is not its own. */
+/* The signal waits while the unnamed file has a temporary name. */
 TEST_IN_DIR(with_unnamed_files_a_signal_that_can_wait_leaves_nothing)
 {
     if (!has_unnamed_files())
@@ -104,9 +104,9 @@ TEST_IN_DIR(with_unnamed_files_a_signal_that_can_wait_leaves_nothing)
     assert_filter_of("old", 20);
 }
 
-/* ---- what is in use */
+/* ---- files in use */
 
-/* But for the moment between making and locking it: then its maker makes another one. */
+/* Except between creation and lock: if its file is removed then, the creator makes another. */
 TEST_IN_DIR(a_file_that_is_being_made_stays)
 {
     assert_error(publish_filter("old", 0, 10), 0);
@@ -135,7 +135,8 @@ TEST_IN_DIR(a_file_that_is_being_made_stays)
     assert_int_equal(removed, has_unnamed_files() ? 1 : 2);
 }
 
-/* The lock is not left on the new file, whose descriptor a live filter's handle keeps. */
+/* The lock must not stay on the new file, because the handle of a live filter keeps its
+ * descriptor. */
 TEST_IN_DIR(a_finished_file_is_not_locked)
 {
     struct faults faults = { .no_unnamed_files = true };
@@ -147,7 +148,7 @@ TEST_IN_DIR(a_finished_file_is_not_locked)
     close(fd);
 }
 
-/* Names are random there, and nobody looks for them. */
+/* Names are random there, so no process searches for them. */
 TEST_IN_DIR(where_there_are_no_locks_nothing_is_removed_and_nothing_left)
 {
     write_file(fixed_name(5), "", 0);
@@ -164,7 +165,8 @@ TEST_IN_DIR(where_there_are_no_locks_nothing_is_removed_and_nothing_left)
     assert_filter_of("new", 10);
 }
 
-/* Its maker takes another name, and whoever holds it removes it, or the next one does. */
+/* The creator takes another name. The process that holds the old name removes the file, or the
+ * next process does. */
 TEST_IN_DIR(a_name_that_somebody_else_holds_at_once_is_given_up)
 {
     struct faults faults = once(ON_flock, 1, EWOULDBLOCK);
@@ -177,7 +179,7 @@ TEST_IN_DIR(a_name_that_somebody_else_holds_at_once_is_given_up)
     assert_int_equal(entries_in_dir(), 1);
 }
 
-/* ---- what is not ours */
+/* ---- files of other programs */
 
 TEST_IN_DIR(what_is_no_leftover_stays)
 {
@@ -256,11 +258,11 @@ TEST_IN_DIR(makers_and_cleaners_do_not_disturb_each_other)
     assert_filter_of("file 3", 10);
 }
 
-/* ---- a name that has become another maker's, as where locks do not reach all hosts */
+/* ---- another process takes over the name, as on file systems without locks between hosts */
 
 static bool taken_over;
 
-/* Just before it gets its final name; the first of these calls that finds it there. */
+/* Takes the file over just before it gets its final name, at the first call that finds it. */
 static void take_over_name(enum fault_call call)
 {
     if (taken_over || call != ON_fsync || access(fixed_name(0), F_OK) != 0)
@@ -284,7 +286,7 @@ TEST_IN_DIR(another_maker_s_file_is_never_published_nor_removed)
     assert_int_equal(access(fixed_name(0), F_OK), 0);
 }
 
-/* Elsewhere a name is taken at random, and nothing is removed. */
+/* On other file systems names are random, and nothing is removed. */
 static bool folder_is_local(void)
 {
     const int fd = enter_temp_dir(NULL) == 0 ? open(".", O_RDONLY | O_CLOEXEC) : -1;

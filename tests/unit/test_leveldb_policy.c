@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * examples/leveldb: whatever LevelDB hands to the policy as a filter, no key that is there gets a
- * "no". */
+ * examples/leveldb: LevelDB may pass any bytes as a filter; no present key ever gets "no". */
 #include "policy.h"
 
 #include "faults.h"
@@ -44,7 +43,7 @@ static struct bytes filter_of(struct group *group, int count)
     return filter;
 }
 
-/* In memory of exactly this size, at an odd address. */
+/* The filter lies in memory of exactly this size, at an odd address. */
 static int maybes(const struct group *group, const uint8_t *filter, size_t size)
 {
     int found = 0;
@@ -56,7 +55,7 @@ static int maybes(const struct group *group, const uint8_t *filter, size_t size)
     return found;
 }
 
-/* That it is "maybe" for keys that are not there too shows that the damage was seen. */
+/* "Maybe" for absent keys too shows that the damage was noticed. */
 static void assert_unusable(const uint8_t *filter, size_t size, int error)
 {
     const struct group absent = group_of("absent ");
@@ -79,7 +78,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Nothing that threads share: here the counts are in a page that nobody can write. */
+/* The counts lie in a read-only page here, so a write to memory that threads share would crash. */
 TEST(lookups_in_a_sound_filter_write_to_no_counter_that_threads_share)
 {
     struct group present = group_of("key ");
@@ -175,7 +174,7 @@ TEST(a_filter_with_something_added_is_a_maybe)
         memcpy(longer + i, filter.data, filter.size);
         assert_unusable(longer, filter.size + i, 0);
     }
-    memcpy(longer, filter.data, filter.size); /* as if the boundary between two were lost */
+    memcpy(longer, filter.data, filter.size); /* as if the boundary of two filters were lost */
     memcpy(longer + filter.size, filter.data, filter.size);
     assert_unusable(longer, 2 * filter.size, 0);
     free(longer);
@@ -195,7 +194,7 @@ TEST(any_other_version_byte_is_a_maybe)
     free(filter.data);
 }
 
-/* LevelDB's own filters: bits, and a last byte that says how many each key has, 1 to 30. */
+/* LevelDB's own filters: bits, then a byte with the number of probes per key, 1 to 30. */
 TEST(bytes_of_another_kind_are_a_maybe)
 {
     uint8_t other[256];

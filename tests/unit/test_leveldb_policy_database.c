@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * examples/leveldb: databases whose filters are all spoiled, under the name of the policy. */
+ * examples/leveldb: databases in which every filter is damaged, under the name of the policy. */
 #include "policy.h"
 
 #include "faults.h"
@@ -89,7 +89,7 @@ static size_t key_of(unsigned i, char key[16])
     return (size_t)snprintf(key, 16, "%08u", i);
 }
 
-/* Keys are even numbers. Compaction makes filters in a thread of its own. */
+/* Keys are even numbers. LevelDB builds filters during compaction, in its own thread. */
 static void write_database(const char *path, leveldb_filterpolicy_t *policy)
 {
     char key[16], *message = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A live filter as its creator, its writers and its readers see it. */
+ * A live filter as seen by its creator, its writers and its readers. */
 #include "live_files.h"
 #include "support.h"
 
@@ -25,7 +25,7 @@ enum {
 
 static const uint8_t zeros[16];
 
-/* ---- making */
+/* ---- creation */
 
 TEST_IN_DIR(a_new_filter_is_empty_whole_and_clean_once_closed)
 {
@@ -89,7 +89,7 @@ TEST_IN_DIR(parameters_that_will_not_do_make_nothing)
 }
 
 enum {
-    THREADS = 40, /* more than there are counters: some must share one */
+    THREADS = 40, /* more threads than counters, so that some must share a counter */
     EACH = 25,
 };
 
@@ -97,10 +97,10 @@ static struct {
     bloomfile_filter *f;
     pthread_mutex_t lock;
     pthread_cond_t turn;
-    uint64_t next; /* thread to add; THREADS: all have */
+    uint64_t next; /* the thread that may add next; THREADS: all have added */
 } line = { .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER };
 
-/* One after the other, and none ends before all have added. */
+/* Threads add one after the other, and stay until all have added. */
 static void *add_in_turn(void *context)
 {
     const uint64_t own = *(const uint64_t *)context;
@@ -136,7 +136,7 @@ TEST_IN_DIR(what_each_of_many_threads_adds_is_counted_once)
     }
     const struct bloomfile_info expected = info_of(alone);
     assert_int_equal(expected.keys, THREADS * EACH);
-    for (unsigned i = 0; i < 3; i++) { /* counted, committed, and committed once more */
+    for (unsigned i = 0; i < 3; i++) { /* counted, then committed twice */
         const struct bloomfile_info info = info_of(line.f);
         assert_int_equal(info.keys, expected.keys);
         assert_int_equal(info.ones, expected.ones);
@@ -161,7 +161,7 @@ TEST_IN_DIR(a_filter_is_replaced_only_if_asked)
     assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_TO_REPLACE), 0);
     assert_int_equal(bloomfile_is_stale(old), 1);
     assert_int_equal(bloomfile_is_stale(f), 0);
-    add(old, 10, 20); /* to the file that has no name any more */
+    add(old, 10, 20); /* to the file that was unlinked */
     assert_has(old, 20);
     assert_int_equal(info_of(f).keys, 0);
     bloomfile_close(old);
@@ -206,7 +206,7 @@ static void *look_for_what_is_added(void *argument)
     return NULL;
 }
 
-/* Makes the same filter as one that shares it, and others may look meanwhile. */
+/* It makes the same filter as shared adds, and other threads may look up keys during its adds. */
 TEST_IN_DIR(a_sole_adder_adds_what_others_would)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
@@ -216,7 +216,7 @@ TEST_IN_DIR(a_sole_adder_adds_what_others_would)
         bloomfile_filter *alone, *shared;
         assert_error(bloomfile_create_memory(&alone, &params, BLOOMFILE_OPEN_SOLE_ADDER), 0);
         assert_error(bloomfile_create_memory(&shared, &params, 0), 0);
-        assert_false(shared->live->alone); /* else adds at the same time may undo one another */
+        assert_false(shared->live->alone); /* otherwise, concurrent adds could undo each other */
         struct watch watch = { .f = alone };
         pthread_t looker;
         assert_int_equal(pthread_create(&looker, NULL, look_for_what_is_added, &watch), 0);
@@ -242,7 +242,7 @@ TEST_IN_DIR(a_sole_adder_adds_what_others_would)
     }
 }
 
-/* So that only memory sets limits. */
+/* So that memory is the only limit. */
 static void allow_files_of_any_size(void)
 {
     struct rlimit limit;
@@ -262,7 +262,7 @@ TEST_IN_DIR(a_filter_larger_than_all_memory_is_refused)
     assert_null(f);
 }
 
-/* As malloc() would, though none of it is touched. */
+/* As malloc() would, although the memory is never touched. */
 TEST_IN_DIR(one_that_the_system_would_never_give_is_refused)
 {
     bloomfile_filter *f;
@@ -306,7 +306,7 @@ TEST_IN_DIR(of_bits_alone_the_capacity_is_what_keeps_the_rate)
             }
 }
 
-/* Of which none keeps the first rate; and more would keep the second. */
+/* 1 bit cannot keep its rate with any key; 1000 bits could keep theirs with more keys. */
 TEST_IN_DIR(bits_alone_have_a_key_at_least_and_one_for_each_at_most)
 {
     for (uint64_t bits = 1; bits <= 1000; bits += 999) {
@@ -334,7 +334,7 @@ static void assert_works(bloomfile_filter *f, int error)
         _exit(1);
 }
 
-/* Its descriptors are the least ones then. */
+/* Its files get descriptors 0 to 2 then. */
 TEST_IN_DIR(who_has_closed_the_standard_streams_can_make_one)
 {
     bloomfile_filter *f;
@@ -454,8 +454,9 @@ TEST_IN_DIR(the_bits_are_those_of_a_filter_that_is_built)
             f = open_for("built", 0);
             struct bloomfile_info built = info_of(f);
             bloomfile_close(f);
-            built.keys = live.keys;           /* a false positive is not counted */
-            built.heap_size = live.heap_size; /* it includes the path */
+            built.keys = live.keys;           /* the live filter does not count a key that was a
+                                               * false positive */
+            built.heap_size = live.heap_size; /* the path counts */
             assert_memory_equal(&live, &built, sizeof built);
             unlink("live");
             unlink("built");
@@ -511,7 +512,8 @@ TEST_IN_DIR(a_live_filter_is_a_file_of_its_own_without_checksums)
     assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_ELIVE);
     assert_error(fault.error, BLOOMFILE_ELIVE);
     assert_string_equal(fault.field, "state");
-    assert_true(fault.offset == IN_FILE / 2 || fault.offset == IN_FILE / 4 * 3); /* a record */
+    assert_true(fault.offset == IN_FILE / 2 || fault.offset == IN_FILE / 4 * 3); /* in either
+                                                                                  * record */
     assert_int_equal(fault.page, UINT64_MAX);
     bloomfile_close(open_for("filter", BLOOMFILE_OPEN_VERIFY_NONE));
     struct bytes image = read_file("filter");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The end of a live filter: sealed, copied, rescued; after the machine died; poisoned. */
+ * The end of a live filter: sealed, copied, rescued, poisoned, or reopened after a crash of the
+ * machine. */
 #include "live_files.h"
 #include "support.h"
 
@@ -72,7 +73,7 @@ TEST_IN_DIR(a_copy_of_a_filter_in_use_has_an_estimated_count)
     bloomfile_filter *copy = open_for("copy", BLOOMFILE_OPEN_VERIFY_FULL);
     assert_has(copy, 300);
     assert_in_range(info_of(copy).keys, 295,
-                    305); /* from the ones: 100 of them are not committed */
+                    305); /* estimated from the bits set, because 100 keys are not committed */
     assert_int_equal(info_of(copy).keys_estimated, 1);
     bloomfile_close(copy);
     bloomfile_close(f);
@@ -94,7 +95,7 @@ TEST_IN_DIR(a_rescued_filter_goes_on_elsewhere)
     bloomfile_close(rescued);
 }
 
-/* ---- what is found when it is opened again */
+/* ---- the state when the file is opened again */
 
 static void change_records(const char *path, void (*change)(uint8_t *record))
 {
@@ -134,7 +135,7 @@ static void add_and_be_killed(void)
     assert_child_succeeds(child);
 }
 
-/* R10, R11. The kernel may have told it of a failed write, and tells that only once. */
+/* R10, R11. The writer may have received the only report of a failed write. */
 TEST_IN_DIR(what_a_writer_was_killed_syncing_is_not_copied)
 {
     add_and_be_killed();
@@ -153,7 +154,7 @@ TEST_IN_DIR(what_a_writer_was_killed_syncing_is_not_copied)
     }
 }
 
-/* As it is where counts are estimated, which is no reason to refuse it. */
+/* The counts are estimates then, which is not a reason to refuse the copy. */
 TEST_IN_DIR(a_reader_copies_what_a_killed_writer_has_left)
 {
     add_and_be_killed();
@@ -197,7 +198,7 @@ TEST_IN_DIR(once_poisoned_everything_is_maybe)
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     add(f, 0, 50);
     assert_int_equal(bloomfile_check(reader), 0);
-    change_records("filter", set_poisoned); /* as another writer would */
+    change_records("filter", set_poisoned); /* as another writer would do */
     bloomfile_filter *const handles[] = { f, reader };
     for (size_t i = 0; i < ROWS(handles); i++) {
         uint64_t digests[300];
@@ -231,7 +232,7 @@ TEST_IN_DIR(once_poisoned_everything_is_maybe)
     bloomfile_close(open_for("rescued", 0));
 }
 
-/* R8. The kernel may drop the page with the poisoned record, and read it as it is on disk. */
+/* R8. The kernel may drop the page with the poisoned record and read the old page from disk. */
 TEST_IN_DIR(what_is_known_to_be_poisoned_stays_so)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
@@ -248,7 +249,7 @@ TEST_IN_DIR(what_is_known_to_be_poisoned_stays_so)
     bloomfile_close(f);
 }
 
-/* ---- who writes over a live file in place */
+/* ---- a live file is overwritten in place */
 
 static void overwrite(const char *path, struct bytes image)
 {
@@ -304,7 +305,8 @@ TEST_IN_DIR(a_rescued_filter_has_the_counts_of_the_record)
     bloomfile_close(f);
     change_records("filter", set_no_ones);
     f = open_for("filter", 0);
-    assert_error(bloomfile_rescue("rescued", f, 0), BLOOMFILE_EBODY); /* bits are not as counted */
+    assert_error(bloomfile_rescue("rescued", f, 0), BLOOMFILE_EBODY); /* its bits do not match
+                                                                       * its counts */
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
     assert_not_opened("rescued", 0, BLOOMFILE_EUNCLEAN);
     rescued = open_for("rescued", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Every system call and allocation of what a writer does fails once, or from then on: the error is
- * told, what was added before is there, nothing leaks, no lock stays, and the file is poisoned if
- * and only if msync failed. */
+ * Every system call and allocation of a writer fails once, or from then on. Then the error is
+ * returned, earlier adds are kept, nothing leaks, no lock remains, and the file is poisoned if
+ * and only if msync() failed. */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>
@@ -15,8 +15,8 @@
 #include "format/probe.h"
 
 #define LAYOUT    BLOOMFILE_LAYOUT_COUNTING
-#define REMOVABLE LIVE_KEYS       /* a number that is there besides */
-#define NEW       (LIVE_KEYS + 1) /* one that is added */
+#define REMOVABLE LIVE_KEYS       /* a number to remove */
+#define NEW       (LIVE_KEYS + 1) /* a number to add */
 
 enum outcome {
     LIVE,
@@ -24,10 +24,10 @@ enum outcome {
     SEALED
 };
 
-/* Who has "filter" open. */
+/* The handles of "filter". */
 static bloomfile_filter *reader, *writer, *second;
 
-/* What an operation did. */
+/* The result of an operation. */
 struct done {
     int told;
     unsigned calls[FAULT_CALL_COUNT];
@@ -35,7 +35,7 @@ struct done {
     bool leaked;
 };
 
-static struct done *done; /* in memory that a child shares */
+static struct done *done; /* in memory shared with a child */
 
 static void note(int told)
 {
@@ -111,14 +111,15 @@ static void add_in_child(void)
     assert_false(done->leaked);
 }
 
-/* ---- what an operation leaves if a call of it fails */
+/* ---- the state that an operation leaves if a call of it fails */
 
 static enum outcome poisoned_by_msync(enum fault_call call, unsigned nth)
 {
     return call == ON_msync ? POISONED : LIVE;
 }
 
-/* The third msync and the third write come when it is sealed, and three locks before. */
+/* The third msync() and the third write happen after the file is sealed. Three locks come before
+ * that. */
 static enum outcome sealed_by_first_record(enum fault_call call, unsigned nth)
 {
     if ((call == ON_msync && nth == 3) || (call == ON_pwrite64 && nth == 3))
@@ -133,8 +134,9 @@ static const struct operation {
     unsigned flags; /* of the writer */
     void (*run)(void);
     enum outcome (*outcome)(enum fault_call call, unsigned nth);
-    unsigned opens_for_locks; /* its open64 that may fail: then the locks are the handle's */
-    bool silent;              /* it has no way to tell an error */
+    unsigned opens_for_locks; /* its open64 calls that may fail: the handle's own locks replace
+                               * them */
+    bool silent;              /* cannot report an error */
 } operations[] = {
     { "opening for writing", 0, open_second, poisoned_by_msync, 3, false },
     { "adding exactly", BLOOMFILE_OPEN_ADD_EXACT, add_exactly, poisoned_by_msync, 0, false },
@@ -158,7 +160,7 @@ static void begin(const struct operation *op)
     add_digests_of(writer, REMOVABLE, REMOVABLE + 1);
 }
 
-/* ---- what must hold afterwards: NULL, or what does not */
+/* ---- conditions on the result: NULL, or the flaw */
 
 static const char *flaw_of_handle(bloomfile_filter *f, enum outcome outcome)
 {
@@ -170,7 +172,7 @@ static const char *flaw_of_handle(bloomfile_filter *f, enum outcome outcome)
     return flaw != NULL ? flaw : flaw_of_rescued(f);
 }
 
-/* It has synced, and cannot say in the record that this has ended. */
+/* The sync succeeded, but no record can say that it ended. */
 static bool leaves_the_mark(const struct operation *op, const struct faults *faults)
 {
     if (faults->call == ON_fcntl64)
@@ -204,7 +206,7 @@ static const char *flaw_of_writer(const struct operation *op, enum outcome outco
     return NULL;
 }
 
-/* The last writer can say in no record that its sync has ended. */
+/* The last writer cannot record that its sync ended. */
 static bool left_unclean(const struct operation *op, const struct faults *faults)
 {
     return op->run == close_it && faults->call == ON_pwrite64 && faults->nth == 2 &&
@@ -376,7 +378,7 @@ TEST(hints_may_be_refused)
 {
     const struct operation *opening = &operations[0];
     assert_told(opening, once(ON_madvise, 1, EINVAL), 0);
-    assert_told(opening, once(ON_madvise, 2, EINVAL), EINVAL); /* what forks rely on is none */
+    assert_told(opening, once(ON_madvise, 2, EINVAL), EINVAL); /* the only protection of forks */
     for (size_t o = 1; o < ROWS(operations); o++)
         assert_told(&operations[o], from_then_on(ON_madvise, 1, EINVAL), 0);
 }
@@ -409,7 +411,7 @@ TEST(plain_adds_and_lookups_make_no_system_call)
 {
     begin(&operations[0]);
     assert_int_equal(mapped_files(), 2);
-    assert_true(mapped_sessions() > 0); /* one or two: those side by side are one mapping */
+    assert_true(mapped_sessions() > 0); /* one or two: adjacent mappings are merged */
     faults_begin(&(struct faults){ 0 });
     int error = bloomfile_add_digest(writer, number(0, NEW), NULL);
     bool has = bloomfile_contains_digest(reader, number(0, NEW));
@@ -422,21 +424,22 @@ TEST(plain_adds_and_lookups_make_no_system_call)
     assert_int_equal(unlink("filter"), 0);
 }
 
-/* L16. The steps of the protocol that reach the disk. If the first flush fails, both records are
- * poisoned, each by a write and a flush. */
+/* L16. The steps of the protocol that reach the disk. If the first flush fails, each record is
+ * poisoned by a write and a flush. */
 TEST(operations_write_and_flush_what_the_protocol_wants)
 {
     static const struct {
-        unsigned writes, headers, bodies; /* headers and whole files that are flushed */
+        unsigned writes, headers, bodies; /* flushes of headers and of whole files */
         unsigned writes_of_failed, headers_of_failed;
     } due[] = {
-        { 1, 2, 0, 2, 2 }, /* opening: the record in force is flushed before the next */
+        { 1, 2, 0, 2, 2 }, /* opening: the record in force is flushed before the next record is
+                            * written */
         { 0, 0, 0, 0, 0 }, /* adding */
         { 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0 }, /* removing */
-        { 1, 2, 0, 2, 2 },                    /* adding after fork, an opening */
-        { 1, 2, 0, 2, 2 }, { 2, 1, 1, 3, 2 }, /* syncing: the mark, and the body; the counts */
-        { 3, 2, 1, 3, 2 }, /* sealing: the mark, and the body; twice the record */
-        { 2, 1, 1, 3, 2 }, /* closing, as syncing */
+        { 1, 2, 0, 2, 2 },                    /* adding after fork, which opens the file */
+        { 1, 2, 0, 2, 2 }, { 2, 1, 1, 3, 2 }, /* syncing: the mark, the body, the counts */
+        { 3, 2, 1, 3, 2 },                    /* sealing: the mark, the body, the record twice */
+        { 2, 1, 1, 3, 2 },                    /* closing, like syncing */
     };
     assert_int_equal(ROWS(due), ROWS(operations));
     for (size_t i = 0; i < ROWS(operations); i++) {
@@ -457,7 +460,7 @@ TEST(operations_write_and_flush_what_the_protocol_wants)
     }
 }
 
-/* One whose two positions are these. */
+/* A digest with these two positions. */
 static uint64_t digest_at(uint64_t counters, uint64_t one, uint64_t other)
 {
     uint64_t digest = probe_least_digest(one, counters);
@@ -467,8 +470,8 @@ static uint64_t digest_at(uint64_t counters, uint64_t one, uint64_t other)
     return digest;
 }
 
-/* Two keys go, of which each shares a counter with one that stays, and one comes: 0 is the change
- * of the counters above 0, and -1 that of the keys. */
+/* Two keys go; each shares a counter with the key that stays. One key comes. So the number of
+ * counters above 0 changes by 0, and the number of keys by -1. */
 TEST(counts_that_cancel_out_outlive_a_failed_sync)
 {
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Handles that are inherited by fork. */
+ * Handles that a child inherits through fork(). */
 #include "support.h"
 #include "workers.h"
 
@@ -25,7 +25,7 @@ static void assert_has(const bloomfile_filter *f, uint64_t to)
         assert_true(bloomfile_contains_digest(f, number(0, i)));
 }
 
-/* Runs it in a child, with the handle that it inherits. */
+/* Calls run() in a child, with the inherited handle. */
 static void in_a_child(bloomfile_filter *f, void (*run)(bloomfile_filter *f))
 {
     pid_t child = fork();
@@ -40,7 +40,7 @@ static void in_a_child(bloomfile_filter *f, void (*run)(bloomfile_filter *f))
 
 static void add_more_and_close(bloomfile_filter *f)
 {
-    if (info_of(f).keys != 1000) /* the parent's are counted by the parent alone */
+    if (info_of(f).keys != 1000) /* only the parent counts the parent's keys */
         _exit(1);
     for (uint64_t i = 1000; i < 1500; i++)
         if (bloomfile_add_digest(f, number(0, i), NULL) != 0)
@@ -79,7 +79,7 @@ TEST_IN_DIR(what_the_parent_has_not_committed_a_child_does_not_commit)
     add(f, 0, 700);
     in_a_child(f, only_close);
     assert_int_equal(info_of(f).keys, 700);
-    assert_error(bloomfile_seal(f, NULL), 0); /* the child has left no lock */
+    assert_error(bloomfile_seal(f, NULL), 0); /* the child left no lock */
     assert_int_equal(info_of(f).keys, 700);
     bloomfile_close(f);
 }
@@ -122,8 +122,7 @@ static void wait_to_be_killed(bloomfile_filter *f)
     _exit(2);
 }
 
-/* The child has joined by an add: neither its mapping nor its descriptor keep the parent's locks.
- */
+/* The child joined by an add: its mapping and its descriptor must not keep the parent's locks. */
 TEST_IN_DIR(a_child_s_locks_are_its_own)
 {
     int status;
@@ -148,7 +147,7 @@ TEST_IN_DIR(a_child_s_locks_are_its_own)
     assert_int_equal(waitpid(parent, &status, 0), parent);
     bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
-    assert_error(bloomfile_seal(f, NULL), EBUSY); /* the child still is a writer */
+    assert_error(bloomfile_seal(f, NULL), EBUSY); /* the child is still a writer */
     assert_int_equal(kill(child, SIGKILL), 0);
     int error;
     alarm(60);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Adding processes are killed at random: every add that had returned is there, no lock remains, and
- * nothing has to be repaired. */
+ * Processes are killed at random while they add. Every add that returned is present, no lock
+ * remains, and no repair is needed. */
 #include "live_support.h"
 #include "workers.h"
 
@@ -15,10 +15,10 @@
 
 #define ADDERS     4
 #define ROUNDS     300
-#define KEYS       (1u << 14) /* of each adder, over and over */
+#define KEYS       (1u << 14) /* of each adder, repeatedly */
 #define SEED_STATE 20240229
 
-/* What an adder has been told, in memory that outlives it. */
+/* The progress of an adder, in memory that outlives it. */
 struct adder {
     atomic_uint added; /* keys first + 0 .. added - 1 are in the filter */
     uint64_t first;
@@ -82,7 +82,8 @@ static void assert_all_there(const bloomfile_filter *f, const struct adder *a)
         assert_true(bloomfile_contains_digest(f, number(0, a->first + i)));
 }
 
-/* Whoever comes next opens it like any other, at once, unless somebody was killed in a sync. */
+/* The next process opens the file without waiting; as unclean, if a process was killed in a
+ * sync. */
 static void assert_open_for_writing(unsigned flags)
 {
     bloomfile_filter *f;

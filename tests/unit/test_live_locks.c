@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The locks of doc/format/live.md 4: which bytes are held when, and who waits for whom. */
+ * The locks of doc/format/live.md 4: which bytes are held when, and which process waits. */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>
@@ -19,16 +19,16 @@
 
 #include "faults.h"
 
-enum { /* the specification's numbers, not the library's names for them */
+enum { /* The specification's numbers, independent of the library's names. */
     WRITERS = 0,
     RECORDS = 1,
     REMOVERS = 2,
     SYNCS = 3,
     STRIPES = 64,
-    BYTES = 140, /* looked at */
+    BYTES = 140, /* bytes that the test inspects */
 };
 
-/* ---- first, before forks are watched */
+/* ---- first, before the library watches forks */
 
 static size_t descriptors_in_sync;
 
@@ -57,7 +57,7 @@ static int where_forks_cannot_be_watched(void)
     return !right;
 }
 
-/* A child would have an opening that it does not know of. */
+/* Otherwise a child would inherit a descriptor that it does not know. */
 TEST_IN_DIR(where_forks_cannot_be_watched_nothing_is_opened_for_a_sync)
 {
     pid_t child = fork();
@@ -66,7 +66,8 @@ TEST_IN_DIR(where_forks_cannot_be_watched_nothing_is_opened_for_a_sync)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     if (status != 0)
-        make_live("another", BLOOMFILE_LAYOUT_BLOCKED); /* tells of a system without live filters */
+        make_live("another", BLOOMFILE_LAYOUT_BLOCKED); /* skips the test on a system without
+                                                         * live filters */
     assert_int_equal(status, 0);
 }
 
@@ -84,7 +85,7 @@ static void look(void)
         seen.type[byte] = lock_on_byte(outsider, byte);
 }
 
-/* Asserts that they are those: of byte 0, of byte 1, and exclusive ones from `first` to `last`. */
+/* Asserts the locks: of byte 0, of byte 1, and exclusive locks from `first` to `last`. */
 static void assert_seen(int writers, int records, int first, int last)
 {
     for (int byte = 0; byte < BYTES; byte++) {
@@ -97,7 +98,7 @@ static void assert_seen(int writers, int records, int first, int last)
     }
 }
 
-/* The same of bytes 0, 1 and 3, no other being held. */
+/* The same for bytes 0, 1 and 3; no other byte may be held. */
 static void assert_seen_syncing(int writers, int records, int syncs)
 {
     assert_int_equal(seen.type[SYNCS], syncs);
@@ -114,7 +115,7 @@ static void look_at_call(enum fault_call call)
         look();
 }
 
-/* Has the n-th call of that kind looked at. */
+/* Inspects the locks at the nth call of that kind. */
 static void watch(enum fault_call call, unsigned nth)
 {
     look_at = call;
@@ -145,7 +146,8 @@ ON_NEW_FILTER(records_are_written_and_synced_under_byte_1)
     static const enum fault_call calls[] = { ON_pwrite64, ON_msync };
     bloomfile_filter *writer;
     for (size_t i = 0; i < ROWS(calls); i++) {
-        unsigned nth = calls[i] == ON_msync ? 2 : 1; /* the body's is not held up */
+        unsigned nth = calls[i] == ON_msync ? 2 : 1; /* the flush of the body does not hold up
+                                                      * other processes */
         watch(calls[i], 1);
         int error = bloomfile_open(&writer, "filter", BLOOMFILE_OPEN_WRITE);
         faults_end();
@@ -195,7 +197,7 @@ ON_NEW_FILTER(a_sealer_holds_bytes_0_1_and_3_exclusively)
     }
 }
 
-/* So others can join again. */
+/* So that other writers can join again. */
 ON_NEW_FILTER(a_sealer_that_fails_shares_byte_0_again)
 {
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -227,7 +229,8 @@ ON_NEW_FILTER(a_reader_poisons_under_byte_1)
     const unsigned synced = fault_calls(ON_msync);
     faults_end();
     assert_error(error, EIO);
-    assert_int_equal(synced, 2); /* each record is on disk before the next one is written */
+    assert_int_equal(synced, 2); /* each poisoned record is on disk before the next one is
+                                  * written */
     assert_seen_syncing(F_RDLCK, F_WRLCK, F_RDLCK);
     look();
     assert_seen(F_RDLCK, F_UNLCK, 1, 0);
@@ -235,7 +238,7 @@ ON_NEW_FILTER(a_reader_poisons_under_byte_1)
     assert_int_equal(mapped_files(), mapped);
     struct bytes after = read_file("filter");
     assert_memory_equal(after.data, before.data, IN_FILE / 2);
-    for (unsigned i = 0; i < 2; i++) /* what no program knows is kept */
+    for (unsigned i = 0; i < 2; i++) /* unknown fields are kept */
         assert_memory_equal(record_at(after.data, i) + 128, record_at(before.data, slot) + 128,
                             IN_FILE / 4 - 132);
     free(before.data);
@@ -303,7 +306,7 @@ static void add_and_remove_beside(enum fault_call call)
     look();
 }
 
-/* Another thread of the process shares the locks of its opening. */
+/* Other threads of the process share the locks of the open file description. */
 ON_NEW_FILTER(who_lets_go_of_one_byte_keeps_the_others)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
@@ -320,7 +323,7 @@ ON_NEW_FILTER(who_lets_go_of_one_byte_keeps_the_others)
 
 static const struct faults syncs_beside;
 
-/* Where its file cannot be opened anew, it is synced under locks of the same opening. */
+/* The file cannot be opened again, so the sync uses the locks of the same description. */
 static void sync_beside(enum fault_call call)
 {
     if (call != ON_unlock || ++looks > 1)
@@ -418,7 +421,7 @@ ON_NEW_FILTER(byte_3_is_taken_before_byte_1)
     }
 }
 
-/* ---- others hold them */
+/* ---- locks that another process holds */
 
 /* L1. */
 ON_NEW_FILTER(byte_0_held_by_others_is_busy_at_once)
@@ -439,7 +442,8 @@ ON_NEW_FILTER(byte_0_held_by_others_is_busy_at_once)
     bloomfile_close(f);
 }
 
-/* Runs it in a child, and asserts that it waits until the byte is free, which others hold now. */
+/* Calls run() in a child. Asserts that it waits until the byte is free; another process holds
+ * the byte now. */
 static void assert_waits_for(off_t byte, int (*run)(void))
 {
     assert_int_equal(lock_byte(outsider, F_WRLCK, byte), 0);
@@ -454,7 +458,7 @@ static void assert_waits_for(off_t byte, int (*run)(void))
     assert_child_succeeds(child);
 }
 
-/* In a child that inherits a writer, and so joins before anything else. */
+/* In a child that inherits a writer, and so must join first. */
 static void assert_writer_waits_for(off_t byte, unsigned flags, int (*run)(void))
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE | flags);
@@ -467,12 +471,12 @@ ON_NEW_FILTER(whoever_changes_records_waits_for_byte_1)
 {
     assert_waits_for(RECORDS, open_it);
     assert_writer_waits_for(RECORDS, 0, sync_it);
-    assert_writer_waits_for(RECORDS, 0, add_it); /* a child joins */
+    assert_writer_waits_for(RECORDS, 0, add_it); /* the child must join */
     assert_flawless(flaw_of_live_file("filter"));
 }
 
-/* Runs it on a new writer while byte 1 is held. A child lets go of the byte once this process waits
- * for it; until then nothing may happen. */
+/* Calls run() on a new writer while byte 1 is held. A child releases the byte once this process
+ * waits for it. Until then the file must not change. */
 static int open_and(int (*run)(void))
 {
     if (bloomfile_open(&inherited, "filter", BLOOMFILE_OPEN_WRITE) != 0)
@@ -521,7 +525,7 @@ ON_NEW_FILTER(exact_adders_wait_for_their_stripe_and_others_do_not)
     bloomfile_close(exact);
 }
 
-/* L7. All stripes are held: whoever asked for one would wait until the alarm. */
+/* L7. All stripes are held: a request for a stripe would wait until the alarm. */
 ON_NEW_FILTER(exact_adders_of_keys_that_are_there_wait_for_nobody)
 {
     bool was_new[100];
@@ -574,7 +578,7 @@ ON_NEW_FILTER(an_exact_batch_of_which_some_keys_are_there_adds_the_others)
     bloomfile_close(f);
 }
 
-/* ---- what fails */
+/* ---- failures */
 
 static int add_two(void)
 {
@@ -624,14 +628,15 @@ static void fork_while_it_syncs(enum fault_call call)
         return;
     forked = true;
     middle = fork();
-    for (int i = 0; middle == 0 && i < 20; i++) { /* that of the turn is taken again, too */
+    for (int i = 0; middle == 0 && i < 20; i++) { /* reuses the number of the descriptor that the
+                                                   * parent's sync opened */
         int fd = open("filter", O_RDWR);
         if (i < 2)
             dup2(fd, i);
     }
 }
 
-/* As a handler of signals may do. The child knows nothing of the turn that its parent has. */
+/* A signal handler may fork like this. The child does not know the state of its parent's sync. */
 ON_NEW_FILTER(a_child_that_is_made_in_a_sync_syncs_and_forks)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -658,7 +663,7 @@ ON_NEW_FILTER(a_child_that_is_made_in_a_sync_syncs_and_forks)
     assert_flawless(flaw_of_clean_file("filter"));
 }
 
-/* Who is asked meanwhile, and whether that came to an end. */
+/* The second thread, and whether its operation ended. */
 static atomic_bool has_run;
 static pthread_t asked;
 static atomic_int asked_id;
@@ -698,7 +703,7 @@ static void start_asked(void *(*run)(void *))
         sched_yield();
 }
 
-/* Runs it in another thread while no more than so many files can be open. */
+/* Calls run() in another thread, while at most `files` files can be open. */
 static void ask_meanwhile(void *(*run)(void *), rlim_t files)
 {
     struct rlimit limit;
@@ -713,7 +718,7 @@ static void ask_meanwhile(void *(*run)(void *), rlim_t files)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* Whether it waited, and then succeeded. */
+/* Returns whether the second thread waited and then succeeded. */
 static bool asked_in_turn(void)
 {
     void *failed;
@@ -723,10 +728,10 @@ static bool asked_in_turn(void)
 static void sync_meanwhile(enum fault_call call)
 {
     if (call == ON_msync && fault_calls(call) == 0)
-        ask_meanwhile(sync_it_too, 0); /* no opening of its own for the other one either */
+        ask_meanwhile(sync_it_too, 0); /* the second thread cannot open the file either */
 }
 
-/* L14. The locks of the file are those of one opening, which do not keep its threads apart. */
+/* L14. Both threads use the same open file description, whose locks do not separate them. */
 ON_NEW_FILTER(threads_sync_one_after_the_other)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -746,7 +751,7 @@ static void copy_meanwhile(enum fault_call call)
         ask_meanwhile(copy_it_too, RLIM_INFINITY);
 }
 
-/* Else the one may read what the other one's opening has replaced. */
+/* Otherwise a thread could read through a descriptor that the other thread is replacing. */
 ON_NEW_FILTER(threads_of_a_child_open_the_file_anew_one_after_the_other)
 {
     inherited = opened("filter", 0);
@@ -774,7 +779,7 @@ static void wait_for_a_fork(enum fault_call call)
     fork_waited = falls_asleep(state_of(getpid(), getpid()), &has_forked);
 }
 
-/* Else a child might get an opening that it does not know of, and keep its locks. */
+/* Otherwise a child could inherit a descriptor that it does not know, and keep its locks. */
 ON_NEW_FILTER(a_fork_waits_until_an_opening_is_known)
 {
     static int (*const run)(void) = sync_it;
@@ -809,7 +814,7 @@ static void wait_for_fork(enum fault_call call)
         sched_yield();
 }
 
-/* Runs after what the library does before a fork, as it is registered earlier. */
+/* Registered before the library's handlers, so it runs after them. */
 static void before_fork(void)
 {
     if (!ends_in_fork)
@@ -818,7 +823,7 @@ static void before_fork(void)
     waited = falls_asleep(state_of(getpid(), asked_id), &has_run);
 }
 
-/* Else the child might close another descriptor of that number. */
+/* Otherwise the child could close an unrelated descriptor of the same number. */
 ON_NEW_FILTER(an_opening_is_not_closed_during_a_fork)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -838,9 +843,9 @@ ON_NEW_FILTER(an_opening_is_not_closed_during_a_fork)
     bloomfile_close(inherited);
 }
 
-/* ---- openings of several threads */
+/* ---- descriptors of several threads */
 
-static int blocked_sync; /* a descriptor that keeps a sync of the other file waiting */
+static int blocked_sync; /* a descriptor whose lock blocks a sync of the other file */
 static bloomfile_filter *others;
 static pthread_t waiting;
 
@@ -849,7 +854,7 @@ static void *sync_the_other_file(void *unused)
     return (void *)(intptr_t)bloomfile_sync(others, NULL);
 }
 
-/* Begins after the sync that calls it, and ends after it. */
+/* The other sync begins later than the sync that calls this, and ends later. */
 static void begin_another_sync(enum fault_call call)
 {
     if (call != ON_msync || fault_calls(call) != 0)

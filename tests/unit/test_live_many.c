@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Threads of several processes add to one filter at once: nothing is lost, and of all who add one
- * key somebody is told that it is new. */
+ * Threads of several processes add to one filter concurrently: no key is lost, and at least one
+ * adder of each key sees it as new. */
 #include "support.h"
 #include "workers.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* ThreadSanitizer takes its time. */
+/* ThreadSanitizer is slow. */
 #ifdef __SANITIZE_THREAD__
 #define SLOWER 20
 #else
@@ -36,7 +36,7 @@ static void make_filter(uint32_t layout, uint64_t capacity, double fpr)
     bloomfile_close(f);
 }
 
-/* ---- a million keys of each thread's own */
+/* ---- a million separate keys per thread */
 
 static int add_own_million(bloomfile_filter *f, unsigned worker, void *context)
 {
@@ -95,7 +95,7 @@ TEST_IN_DIR(millions_of_keys_are_all_there_and_counted)
     }
 }
 
-/* ---- all add the same keys, each in an order of its own */
+/* ---- all threads add the same keys, each in its own order */
 
 #define SAME ((1u << 20) / (SLOWER > 1 ? 16 : 1))
 
@@ -177,11 +177,11 @@ TEST_IN_DIR(every_key_is_new_to_exactly_one_of_exact_adders)
     }
 }
 
-/* ---- one reads, the others add */
+/* ---- a thread reads while the rest add */
 
 #define ADDS (200000 / SLOWER)
 
-/* Under ThreadSanitizer: no plain load of what others add to. */
+/* Reads in all ways, so that ThreadSanitizer reports plain loads of shared bits. */
 static int read_all(const bloomfile_filter *f)
 {
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
@@ -206,7 +206,7 @@ static int read_or_add(bloomfile_filter *f, unsigned worker, void *context)
     return error;
 }
 
-/* The last byte of the body is used in part, so that a copy looks at its bits beyond m. */
+/* The last byte of the body is partly used, so that a copy checks its bits beyond m. */
 TEST_IN_DIR(a_live_filter_is_read_beside_adds)
 {
     static const uint64_t bits[] = { 512 * 3, 8 * 200 - 3, 2 * 200 - 1 };
@@ -225,7 +225,7 @@ TEST_IN_DIR(a_live_filter_is_read_beside_adds)
     }
 }
 
-/* ---- all leave at once */
+/* ---- all leave together */
 
 static int add_one(bloomfile_filter *f, unsigned worker, void *context)
 {

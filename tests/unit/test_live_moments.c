@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Other processes' actions between two system calls of a writer: they leave, or replace the file.
- */
+ * Actions of other processes between two system calls of a writer: they leave, or replace the
+ * file. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
@@ -23,7 +23,7 @@ enum {
     RECORDS = 1
 };
 
-/* ---- others leave */
+/* ---- other writers leave */
 
 static bloomfile_filter *last;
 
@@ -37,7 +37,7 @@ static void close_last(enum fault_call call)
 
 #define ON_NEW_FILTER(test) TEST_WITH(test, begin_with_outsider, end_with_outsider)
 
-/* L13. As soon as a writer that leaves has let go of the records, the next one comes. */
+/* L13. The second writer leaves as soon as the first one releases the lock of records. */
 ON_NEW_FILTER(of_two_that_leave_one_after_the_other_the_last_leaves_it_clean)
 {
     bloomfile_filter *first = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -112,7 +112,7 @@ static void *add_as_second(void *nothing)
     return (void *)(intptr_t)bloomfile_add_digest(inherited, number(0, 501), NULL);
 }
 
-/* It has found that nobody has joined, and waits for this one. */
+/* The first thread found that the child has not joined. The second one must wait for it. */
 static void have_a_second_thread_wait(enum fault_call call)
 {
     if (call != ON_pwrite64 || atomic_exchange(&second_started, true))
@@ -143,7 +143,7 @@ ON_NEW_FILTER(of_two_threads_of_a_child_one_joins_for_both)
     bloomfile_close(inherited);
 }
 
-/* A writer that is about to join holds byte 0 already when the last one leaves. */
+/* The joining writer holds byte 0 already when the last writer leaves. */
 ON_NEW_FILTER(no_count_is_lost_between_one_that_leaves_and_one_that_joins)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -169,7 +169,7 @@ static void expect_all_keys(enum fault_call call)
     looks++;
 }
 
-/* They are in the record or with the handle, or on their way. */
+/* The counts are in the record, with the handle, or on their way. */
 ON_NEW_FILTER(no_count_is_missing_while_it_goes_to_the_record)
 {
     syncing = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -190,7 +190,7 @@ ON_NEW_FILTER(no_count_is_missing_while_it_goes_to_the_record)
     bloomfile_close(syncing);
 }
 
-/* ---- the file is replaced after it was opened and before it was locked */
+/* ---- the file is replaced between open and lock */
 
 static unsigned replacements_left;
 static const char *replacement;
@@ -228,7 +228,7 @@ ON_NEW_FILTER(a_writer_ends_up_in_the_new_file)
     assert_int_equal(info_of(old).writers, 0);
     bloomfile_close(f);
     assert_int_equal(open_descriptors(), descriptors);
-    assert_int_equal(lock_on_byte(outsider, WRITERS), F_UNLCK); /* of the old one */
+    assert_int_equal(lock_on_byte(outsider, WRITERS), F_UNLCK); /* the lock on the old file */
     bloomfile_close(old);
     bloomfile_close(new);
 }
@@ -274,7 +274,7 @@ ON_NEW_FILTER(a_file_that_is_replaced_over_and_over_is_busy)
     assert_int_equal(open_descriptors(), descriptors);
 }
 
-/* ---- keys come while the filter is copied */
+/* ---- keys are added while the filter is copied */
 
 static bloomfile_filter *source;
 

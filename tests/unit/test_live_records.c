@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Commits: each overwrites the record that is not in force, so that whatever is torn or damaged of
- * it leaves the other one in force; and what they do with what they do not know. */
+ * Commits: each overwrites the record that is not in force, so a torn or damaged write leaves
+ * the other record in force. Unknown fields are kept. */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>
@@ -28,11 +28,11 @@ static int begin(void **state)
     return 0;
 }
 
-/* ---- the first two */
+/* ---- the first two records */
 
 #define ON_NEW_FILTER(test) TEST_WITH(test, begin, leave_temp_dir)
 
-/* L9, and what joins it. */
+/* L9, and the record of its first writer. */
 ON_NEW_FILTER(a_new_file_has_one_record_that_nobody_has_joined)
 {
     bloomfile_filter *f;
@@ -42,7 +42,7 @@ ON_NEW_FILTER(a_new_file_has_one_record_that_nobody_has_joined)
     bool apart;
     assert_int_equal(filesystem_links_apart(fd, &apart), 0);
     close(fd);
-    if (apart) { /* its maker has opened it by its name since */
+    if (apart) { /* there, the creator had to open it by its name and to join */
         bloomfile_close(f);
         skip("the file system links no open files");
     }
@@ -62,7 +62,7 @@ ON_NEW_FILTER(a_new_file_has_one_record_that_nobody_has_joined)
     bloomfile_close(f);
 }
 
-static char steps[100]; /* of a creation */
+static char steps[100]; /* of the creation */
 
 static void note_step(enum fault_call call)
 {
@@ -96,7 +96,7 @@ static off_t place_of(unsigned slot)
     return IN_FILE / 2 + (off_t)slot * RECORD_SIZE;
 }
 
-/* "torn": a file as it was before a commit, but for the record that was being written. */
+/* "torn": a file as before a commit, except for the record that was being written. */
 struct torn {
     const uint8_t *old, *new; /* the record */
     struct bloomfile_info old_info, new_info;
@@ -120,11 +120,11 @@ static void assert_in_force(const struct torn *torn, const uint8_t *record)
     bool whole = memcmp(record, torn->new, RECORD_SIZE) == 0;
     bloomfile_filter *f;
     if (get32(record + RECORD_AT_state) ==
-        BLOOMFILE_STATE_POISONED) { /* whatever else is wrong with it */
+        BLOOMFILE_STATE_POISONED) { /* with any other error in it */
         assert_error(bloomfile_open(&f, "torn", 0), BLOOMFILE_EPOISONED);
         return;
     }
-    f = opened("torn", BLOOMFILE_OPEN_ACCEPT_UNCLEAN); /* one that syncs is not there any more */
+    f = opened("torn", BLOOMFILE_OPEN_ACCEPT_UNCLEAN); /* its mark of a sync is abandoned by now */
     struct bloomfile_info info = info_of(f);
     assert_as_in(&info, whole ? &torn->new_info : &torn->old_info);
     assert_true(bloomfile_contains_digest(f, number(0, 0)));
@@ -167,8 +167,8 @@ static void assert_writer_goes_on(const struct torn *torn)
     assert_flawless(flaw_of_live_file("torn"));
 }
 
-/* `before` and `after` are the file before and after one commit: nothing but the record of sequence
- * plus 1 in the slot not in force has changed, and is needed. */
+/* `before` and `after` are the file before and after one commit. Asserts that only the slot not
+ * in force changed, that its sequence is the next, and that a reader needs the whole record. */
 static void assert_atomic(struct bytes before, struct bytes after)
 {
     struct torn torn = { .old_info = BLOOMFILE_INFO_INIT, .new_info = BLOOMFILE_INFO_INIT };
@@ -193,7 +193,7 @@ static void assert_atomic(struct bytes before, struct bytes after)
     assert_int_equal(unlink("torn"), 0);
 }
 
-/* The file before and after each record that is written. */
+/* The file before and after each write of a record. */
 static struct bytes before_write[4], after_write[4];
 static unsigned writes, slots_written;
 
@@ -207,7 +207,7 @@ static void watch_writes(enum fault_call call)
     }
 }
 
-/* L10. Those of a sync, and of the last one to leave: one to each slot. */
+/* L10. The commits of a sync and of the last writer to leave: one to each slot. */
 ON_NEW_FILTER(a_torn_commit_leaves_the_one_before_in_force)
 {
     static int (*const runs[])(bloomfile_filter * f) = { sync_filter, bloomfile_finish };
@@ -231,7 +231,7 @@ ON_NEW_FILTER(a_torn_commit_leaves_the_one_before_in_force)
     }
 }
 
-/* That of joining; record 1 is all zero bytes before. */
+/* The commit that joins; record 1 is all zeros before it. */
 ON_NEW_FILTER(a_torn_first_commit_leaves_a_file_as_it_was_created)
 {
     bloomfile_filter *f = opened("filter", 0);
@@ -263,7 +263,7 @@ ON_NEW_FILTER(both_records_damaged_are_refused)
     free(bytes.data);
 }
 
-/* Whoever writes one knows of it, without having read it. */
+/* A writer knows the sequence of its own record without reading it again. */
 ON_NEW_FILTER(a_record_of_one_s_own_is_the_least_that_may_be_there)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -281,8 +281,8 @@ static void overwrite_identity(uint8_t *image, unsigned slot, uint8_t byte)
     reseal_record(image, slot);
 }
 
-/* R11, and 6 under byte 1. Of a file that was copied over this one while a record was written, one
- * record may be left. */
+/* R11, and section 6 under byte 1. If another file was copied over this file while a record was
+ * written, one record of this file may remain. */
 ON_NEW_FILTER(a_record_of_another_file_is_a_change_in_either_slot)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_WRITE };
@@ -300,9 +300,10 @@ ON_NEW_FILTER(a_record_of_another_file_is_a_change_in_either_slot)
                      flags[i / 3] != 0 ? BLOOMFILE_ECHANGED : BLOOMFILE_EREADONLY);
         assert_true(bloomfile_contains_digest(f, number(0, 1ull << 40))); /* maybe */
         bloomfile_close(f);
-        assert_file_holds("filter", now.data, now.size); /* it is not this writer's */
+        assert_file_holds("filter", now.data, now.size); /* the file does not belong to this
+                                                          * writer */
         write_file("filter", before.data, before.size);
-        if (flags[i / 3] != 0) { /* which this one has not left */
+        if (flags[i / 3] != 0) { /* the first writer could not leave */
             f = opened("filter", BLOOMFILE_OPEN_WRITE);
             bloomfile_close(f);
         }
@@ -344,7 +345,7 @@ static void assert_mark(const char *path, const uint8_t *mark)
     assert_memory_equal(info_of_file(path).watermark, mark, BLOOMFILE_WATERMARK_SIZE);
 }
 
-/* L23, L11, and 6 of operations.md. */
+/* L23, L11, and section 6 of operations.md. */
 ON_NEW_FILTER(the_last_watermark_stays_until_a_sync_changes_it)
 {
     static const uint8_t none[BLOOMFILE_WATERMARK_SIZE];
@@ -413,7 +414,7 @@ ON_NEW_FILTER(a_watermark_can_be_given_at_creation)
     assert_mark("new", first_mark);
 }
 
-/* Whether the msync of the body came before the record with the mark was written. */
+/* Whether the body was flushed, and whether the record with the mark was written before that. */
 static bool body_is_flushed, mark_came_early;
 
 static void watch_mark(enum fault_call call)
@@ -423,11 +424,11 @@ static void watch_mark(enum fault_call call)
     const bool marked = memcmp(record + RECORD_AT_watermark, second_mark, sizeof second_mark) == 0;
     mark_came_early |= marked && !body_is_flushed;
     const bool begun = (get32(record + RECORD_AT_flags) & RECORD_SYNC_BEGUN) != 0;
-    body_is_flushed |= call == ON_msync && begun; /* for the next call */
+    body_is_flushed |= call == ON_msync && begun; /* applies to the next call */
     free(bytes.data);
 }
 
-/* L23: at each call that may fail, or at which the process may die. */
+/* L23: checked at each call that may fail or at which the process may die. */
 ON_NEW_FILTER(the_watermark_is_recorded_after_the_body_is_on_disk)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -461,7 +462,7 @@ static unsigned flushes_to_make_durable(const bloomfile_filter *f)
     return fault_calls(ON_msync);
 }
 
-/* L10. Others may be killed before they have flushed theirs. */
+/* L10. The other writer may be killed before it flushes its record. */
 ON_NEW_FILTER(the_record_in_force_is_flushed_once_whoever_wrote_it)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -586,7 +587,7 @@ ON_NEW_FILTER(whatever_a_writer_may_do_leaves_two_sequences_to_poison_with)
     }
 }
 
-/* ---- what is not known is kept */
+/* ---- unknown fields are kept */
 
 #define UNKNOWN_FLAGS 0xFFFFFFFCu
 
@@ -643,7 +644,7 @@ ON_NEW_FILTER(commits_keep_what_they_do_not_know)
     assert_unknown_kept("filter", 1 - slot_in_force("filter"), RECORD_SYNC_BEGUN);
 }
 
-/* Only in a layer is it known, and kept wherever it is. */
+/* It has a meaning only in layers; there it is always kept. */
 ON_NEW_FILTER(the_successor_bit_of_a_filter_that_is_no_layer_is_unknown)
 {
     set_in_record("filter", 1 - slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_SUCCEEDED);

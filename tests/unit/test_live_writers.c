@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Many rounds on a small filter, where writers meet in one word all the time: no add is lost.
- * Compiled with PLAIN_OR, for a library that sets bits without atomics: adds are lost, and that is
- * noticed. */
+ * Many rounds on a small filter, in which writers often change the same word: no add is lost.
+ * With PLAIN_OR, the library sets bits without atomics: then adds are lost, and the test must
+ * notice. */
 #include <bloomfile_live.h>
 
 #include "support.h"
@@ -48,7 +48,7 @@ static unsigned lost_in_a_round(uint32_t layout, unsigned processes, unsigned th
     return lost;
 }
 
-/* Returns the losses of all rounds; ends early at the first ones. */
+/* Returns the number of lost adds; stops after the first round with losses. */
 static unsigned lost_in_rounds(unsigned processes, unsigned threads, unsigned rounds)
 {
     unsigned lost = 0;

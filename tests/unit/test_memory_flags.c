@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The place of a filter's bytes in memory: BLOOMFILE_OPEN_PREFAULT, _LOCK and _COPY. */
+ * The memory of a filter's bytes: BLOOMFILE_OPEN_PREFAULT, _LOCK and _COPY. */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>
@@ -31,7 +31,7 @@ enum {
 static const unsigned all_flags[] = { PREFAULT,        LOCK,        COPY,
                                       PREFAULT | LOCK, LOCK | COPY, PREFAULT | LOCK | COPY };
 
-/* Of several pages. */
+/* Each has several pages. */
 static const struct recipe recipes[] = {
     { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 333, 4, KEYS, 0 },
     { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 8 * 20001 - 3, 4, KEYS, 7 },
@@ -46,7 +46,7 @@ static void write_filter(const struct recipe *recipe)
     free(image.data);
 }
 
-/* ---- answers */
+/* ---- results */
 
 static void assert_same_answers(const bloomfile_filter *f, const bloomfile_filter *plain)
 {
@@ -64,7 +64,7 @@ static void assert_same_answers(const bloomfile_filter *f, const bloomfile_filte
     assert_int_equal(info_of(f).bad_pages, info_of(plain).bad_pages);
 }
 
-/* By path, and as a part of another file that begins anywhere. */
+/* By path, and as a part of another file at any offset. */
 static void assert_flags_change_no_answer(struct bytes image, size_t offset)
 {
     struct bytes file = { malloc(offset + image.size + 1), offset + image.size + 1 };
@@ -171,7 +171,8 @@ static bool all_may_be_there(const bloomfile_filter *f)
     return true;
 }
 
-/* What the signal that ends it is when the file is gone behind the handle; 0: none. */
+/* Truncates the file, then reads through the handle in a child. Returns the signal that ends the
+ * child, or 0. */
 static int signal_after_truncation(unsigned flags)
 {
     write_filter(&recipes[0]);
@@ -208,7 +209,7 @@ TEST_IN_DIR(a_copy_is_stale_when_its_path_names_another_file)
     bloomfile_close(f);
 }
 
-/* The times of a file that is written twice within a tick of its clock are the same. */
+/* Two writes within a tick of the clock give the file equal times. */
 TEST_IN_DIR(a_copy_is_stale_when_only_the_header_of_its_file_differs)
 {
     struct bytes image = image_from(recipes[0]);
@@ -231,7 +232,7 @@ TEST_IN_DIR(a_copy_is_stale_when_only_the_header_of_its_file_differs)
     free(image.data);
 }
 
-/* ---- what a handle costs */
+/* ---- the cost of a handle */
 
 TEST_IN_DIR(more_handles_can_be_open_than_descriptors)
 {
@@ -267,8 +268,8 @@ TEST_IN_DIR(more_handles_can_be_open_than_descriptors)
     }
 }
 
-/* Asserts that no more is mapped than the copy needs, but for what aligns it to a huge page, and
- * that huge pages are requested for its own bytes only. */
+/* Asserts that only the copy is mapped, plus its alignment to a huge page, and that huge pages
+ * are requested for its own bytes only. */
 static void assert_no_huge_page_around(const bloomfile_filter *f, size_t size)
 {
     const uintptr_t first = (uintptr_t)f->map.bytes, end = first + size;
@@ -286,7 +287,7 @@ static void assert_no_huge_page_around(const bloomfile_filter *f, size_t size)
         }
         if (strncmp(line, "VmFlags:", 8) != 0 || to <= base || from >= base_end)
             continue;
-        if (strstr(line, " hg") != NULL) /* a neighbour's may be in the same mapping */
+        if (strstr(line, " hg") != NULL) /* the kernel may merge a neighbor into the same mapping */
             assert_true(size >= HUGE_PAGE && (from > base ? from : base) >= first &&
                         (to < base_end ? to : base_end) <= end);
     }

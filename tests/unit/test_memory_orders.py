@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The orders of memory that lib/ relies on: none can be left out in tests/nightly/campaign/weak.py, and all are in the code."""
+"""The memory orders that lib/ relies on: tests/nightly/campaign/weak.py needs each of them, and the code has all
+of them."""
 
 import os
 import pathlib
@@ -17,7 +18,7 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
 def functions():
-    """The bodies of all functions of lib/ and include/, by name: a name may be that of several."""
+    """The bodies of all functions of lib/ and include/ by name; several functions may share a name."""
     found = {}
     for folder in "lib", "include":
         for path in sorted((ROOT / folder).rglob("*.[ch]")):
@@ -27,7 +28,7 @@ def functions():
 
 
 def has(body, operations):
-    """Whether a body has the operations, one after another."""
+    """Whether a body has these operations in this order."""
     return re.search(".*?".join(map(re.escape, operations)), body, re.DOTALL) is not None
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The pages of BLOOMFILE_OPEN_PREFAULT, _LOCK and _COPY, and what keeps them from being had. */
+ * The pages of BLOOMFILE_OPEN_PREFAULT, _LOCK and _COPY, and failures to get them. */
 #include "live_support.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ enum {
 static const unsigned all_flags[] = { PREFAULT,        LOCK,        COPY,
                                       PREFAULT | LOCK, LOCK | COPY, PREFAULT | LOCK | COPY };
 
-/* Of several pages. */
+/* Several pages. */
 static const struct recipe recipe = { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 333, 4, KEYS, 0 };
 
 static void write_filter(void)
@@ -65,7 +65,7 @@ static bool all_may_be_there(const bloomfile_filter *f)
 
 #define ALL SIZE_MAX
 
-/* How many pages of the image this process can use without a fault. */
+/* Returns how many pages of the image this process can use without a fault. */
 static size_t present_pages(const bloomfile_filter *f)
 {
     FILE *pagemap = fopen("/proc/self/pagemap", "rb");
@@ -75,7 +75,7 @@ static size_t present_pages(const bloomfile_filter *f)
     const uintptr_t first = (uintptr_t)f->map.bytes / page_size;
     const size_t pages = ((uintptr_t)f->map.bytes + size - 1) / page_size - first + 1;
     size_t present = 0;
-    setvbuf(pagemap, NULL, _IONBF, 0); /* whole entries can be read only */
+    setvbuf(pagemap, NULL, _IONBF, 0); /* only whole entries can be read */
     assert_int_equal(fseeko(pagemap, (off_t)(8 * first), SEEK_SET), 0);
     for (size_t i = 0; i < pages; i++) {
         uint64_t entry;
@@ -86,7 +86,7 @@ static size_t present_pages(const bloomfile_filter *f)
     return present == pages ? ALL : present;
 }
 
-/* The kernel may take pages back or move them at any moment, but not each time. */
+/* The kernel may reclaim or move pages at any moment, but not at every attempt. */
 static void assert_all_present(const char *path, unsigned flags, const struct faults *faults)
 {
     bool present = false;
@@ -143,7 +143,7 @@ static size_t locked_kilobytes(void)
     return locked;
 }
 
-/* Those of each layer, or of a single filter. */
+/* The pages of each layer, or of a single filter. */
 static size_t pages_of(const bloomfile_filter *f)
 {
     const size_t layers = bloomfile_layers(f);
@@ -206,9 +206,10 @@ TEST_IN_DIR(only_what_is_to_be_locked_or_copied_is)
     free(image.data);
 }
 
-/* ---- what may go wrong */
+/* ---- failures */
 
-/* What opening with the flags says to a process without privileges that may lock so much. */
+/* The error of opening with the flags, in a process without privileges that may lock `limit`
+ * bytes. */
 static int error_with_limit(rlim_t limit, unsigned flags)
 {
     int fd = open("filter", O_RDONLY);
@@ -295,12 +296,12 @@ TEST_IN_DIR(a_file_that_shrinks_while_it_is_fetched_is_an_error)
     }
 }
 
-/* By the read before the touch, which would be SIGBUS. */
+/* The read that comes before the first touch fails; a touch would raise SIGBUS. */
 TEST_IN_DIR(a_disk_that_fails_under_an_old_kernel_is_an_error)
 {
     write_filter();
     const struct faults old = from_then_on(ON_madvise, 1, EINVAL);
-    for (unsigned nth = 2; nth <= 3; nth++) { /* the first read is that of the header */
+    for (unsigned nth = 2; nth <= 3; nth++) { /* the first read gets the header */
         struct faults faults = once(ON_pread64, nth, EIO);
         faults.besides = &old;
         faults.transfer_at_most = 3 * PAGE;
@@ -313,7 +314,8 @@ TEST_IN_DIR(a_disk_that_fails_under_an_old_kernel_is_an_error)
 
 TEST_IN_DIR(a_truncated_file_is_told_and_no_signal)
 {
-    static const int refusals[] = { 0, EINVAL }; /* of populating; by a kernel that cannot */
+    static const int refusals[] = { 0, EINVAL }; /* 0: the kernel can populate pages; EINVAL: it
+                                                  * cannot */
     for (size_t i = 0; i < ROWS(refusals); i++) {
         const struct faults none = { 0 }, faults = from_then_on(ON_madvise, 1, refusals[i]);
         write_filter();
@@ -333,7 +335,7 @@ TEST_IN_DIR(a_truncated_file_is_told_and_no_signal)
     }
 }
 
-/* Wherever in memory it is: also at an address in which all low digits are 0. */
+/* At any address, even with zeros in all low digits. */
 TEST_IN_DIR(a_page_that_the_file_has_lost_is_not_there)
 {
     const size_t grain = (size_t)PAGE * PAGE;

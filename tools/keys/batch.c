@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A piece of the input, with an array each for its keys and their answers. */
+ * A piece of the input, with parallel arrays for its keys and their results. */
 #include "keys/batch.h"
 #include "cli/cli.h"
 #include "format/hash.h"
@@ -42,7 +42,7 @@ static size_t split_more(struct batch *b, bool has_lines)
 
 void batch_hash(const struct batch *b, uint64_t seed, bloomfile_digest *digests)
 {
-    /* With seed 0, the inlined hash has constants that do not depend on a seed. */
+    /* If the seed is a constant 0, the compiler folds it into the constants of the inlined hash. */
     for (size_t i = 0; seed == 0 && i < b->count; i++)
         digests[i] = hash_key(0, b->keys[i].data, b->keys[i].size);
     for (size_t i = 0; seed != 0 && i < b->count; i++)
@@ -63,7 +63,7 @@ void batch_split(struct batch *b, struct keys *input, uint64_t seed)
     batch_hash(b, seed, b->digests);
 }
 
-/* Where the line begins; for the last one's end, where the next one would. */
+/* Where line i begins; for i == count, the end of the piece. */
 static const uint8_t *start_of(const struct batch *b, size_t i)
 {
     if (i == b->count)
@@ -110,7 +110,7 @@ void batch_put(struct batch *b, const void *bytes, size_t size)
     b->text_size += size;
 }
 
-/* Lines that were left out may be between two that are there. */
+/* Whether line i directly follows line i - 1. Skipped lines may be between them. */
 static bool goes_on(const struct batch *b, size_t i)
 {
     return b->lines == NULL || end_of(b, i - 1) == start_of(b, i);
@@ -135,7 +135,7 @@ static void move_down(uint8_t *to, const uint8_t *from, size_t size)
     memcpy(last_to, last, STEP);
 }
 
-/* Those for which `chosen` is so, to `front`. Returns their size. */
+/* Moves the lines whose `chosen` has this value to `front`. Returns their size. */
 static size_t move_lines(const struct batch *b, size_t first, size_t last, bool chosen,
                          uint8_t *front)
 {

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Records of CSV, split from quote to quote; records without quotes are split as other lines are.
- */
+ * CSV records, split from quote to quote. Records without quotes are split like other lines. */
 #include "keys/csv.h"
 
 #include <string.h>
 
-/* --------------------------------------------------------------------------------- whole records
- */
+/* -------------------------------------------------------------------------- complete records */
 
 static enum csv_state behind(uint8_t byte, uint8_t delimiter)
 {
     return byte == delimiter || byte == '\n' ? CSV_BEGIN : CSV_PLAIN;
 }
 
-/* Up to the next quote, which is outside of quotes, or the end. Sets *at behind it, and *whole
- * behind the last newline. */
+/* Reads unquoted bytes up to the next quote, or the end. Sets *at past that quote, and *whole past
+ * the last newline. */
 static enum csv_state pass_plain(enum csv_state state, uint8_t delimiter, const uint8_t **at,
                                  const uint8_t *end, const uint8_t **whole)
 {
@@ -77,12 +75,13 @@ uint64_t csv_lines_to_open(uint8_t delimiter, const uint8_t *bytes, size_t size)
 
 /* --------------------------------------------------------------------------------------- fields */
 
-/* A field as it stands there, with its quotes. */
+/* A field as written in the record, with its quotes. */
 struct piece {
     const uint8_t *start, *end;
 };
 
-/* Sets *next to what ends the field: a delimiter, a newline or `end`. false: it is none of them. */
+/* Sets *next to the end of the field: a delimiter, a newline or `end`. Returns false if the field
+ * ends in another way. */
 static bool take_quoted(const struct fields *f, const uint8_t *at, const uint8_t *end,
                         struct piece *piece, const uint8_t **next)
 {
@@ -129,7 +128,8 @@ static bool is_quoted(const struct piece *p)
     return p->end > p->start && *p->start == '"';
 }
 
-/* Writes the field without its quotes, each of its own `times`. Returns the end. */
+/* Writes the field without its outer quotes, and each quote inside it `times` times.
+ * Returns the end. */
 static uint8_t *write_value(const struct piece *p, unsigned times, uint8_t *to)
 {
     const bool quoted = is_quoted(p);
@@ -167,7 +167,7 @@ static bool holds(const struct piece *p, int byte)
     return memchr(p->start + quoted, byte, size) != NULL;
 }
 
-/* In quotes if it needs them, however it stood there. */
+/* Quotes a field if it needs quotes, whether or not the record quotes it. */
 static uint8_t *write_field(const struct fields *f, const struct piece *p, uint8_t *to)
 {
     const bool quotes = holds(p, f->delimiter) || holds(p, '"') || holds(p, '\n') || holds(p, '\r');

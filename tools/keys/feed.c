@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Keys into a builder, by several threads with buffers of their own; the lock covers one read. */
+ * Adding of keys to a builder. Each thread has its own buffers; the lock is held only to read. */
 #include "keys/feed.h"
 #include "cli/cli.h"
 #include "keys/split.h"
@@ -9,23 +9,24 @@
 
 struct feed {
     bloomfile_builder *builder;
-    pthread_mutex_t reading; /* held for all that follows */
+    pthread_mutex_t reading; /* protects the members below */
     struct keys *input;
     struct cli_progress progress;
     int error;
-    const char *broken_path; /* of the first piece with a fault; NULL: no fault */
+    const char *broken_path; /* input of the first piece with a fault; NULL: no fault */
     uint64_t broken_piece;
     char fault[FAULT_TEXT];
 };
 
-/* What a thread has done with a piece. */
+/* The result of a thread's work on a piece. */
 struct share {
-    struct split split; /* at its end */
+    struct split split; /* after all keys are split */
     uint64_t added;
     int error;
 };
 
-/* All pieces before it are read already. */
+/* Keeps the fault of the earliest piece. All pieces before it have been read, so any earlier fault
+ * will still be noted. */
 static void note_fault(struct feed *f, const struct keys_piece *piece, const struct split *split)
 {
     if (!split_is_broken(split) || (f->broken_path != NULL && f->broken_piece < piece->number))
@@ -35,7 +36,7 @@ static void note_fault(struct feed *f, const struct keys_piece *piece, const str
     f->broken_piece = piece->number;
 }
 
-/* Waits for its turn, tells what it has done since the last one, and reads. */
+/* Waits for the lock, records the result of the last piece, and reads the next piece. */
 static bool next_piece(struct feed *f, struct keys_piece *piece, const struct share *share)
 {
     pthread_mutex_lock(&f->reading);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Fields of records, found by the delimiters around them; only keys of several fields are copied.
- */
+ * Fields of records, found by the delimiters around them. Only keys of several
+ * fields are copied. */
 #include "keys/fields.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 
 enum {
-    SLACK = 32 /* bytes of room beyond the last key */
+    SLACK = 32 /* bytes of room after the last key */
 };
 
 /* ------------------------------------------------------------------------------------- options */
@@ -174,7 +174,7 @@ void fields_check(struct fields *f, char end_byte, bool fixed)
 
 /* ----------------------------------------------------------------------------------- extraction */
 
-/* Returns its place among those to be found. */
+/* Adds a delimiter to those to be found. Returns its index. */
 static uint32_t want_delimiter(struct fields *f, uint32_t number)
 {
     const uint32_t n = f->delimiters_count;
@@ -196,7 +196,7 @@ void fields_prepare(struct fields *f)
     }
 }
 
-/* The fields, by their places in the key. */
+/* Finds the fields, and stores them by their places in the key. */
 static struct fault find_all(const struct fields *f, const uint8_t *at, const uint8_t *end,
                              const uint8_t *limit, struct bloomfile_key *found)
 {
@@ -220,8 +220,8 @@ static bool is_copied(const struct fields *f)
     return f->count > 1;
 }
 
-/* Most fields are short, and a copy of fixed size is no call; what it writes beyond the field is
- * overwritten, or in the slack. */
+/* Most fields are short, and a copy of fixed size needs no function call. The bytes it writes after
+ * the field are overwritten later, or are in the slack. */
 static void copy(uint8_t *to, struct bloomfile_key field, const uint8_t *limit)
 {
     const uint8_t *from = field.data;
@@ -259,7 +259,7 @@ struct fault fields_find(const struct fields *f, const uint8_t *start, const uin
 
 size_t fields_room(const struct fields *f, size_t bytes, size_t records)
 {
-    if (f->csv) /* a byte that becomes a quoted pair, two quotes around it and a delimiter */
+    if (f->csv) /* each byte may double, and each field may get two quotes and a delimiter */
         return 2 * bytes + 3 * records * f->count + SLACK;
     if (f->json != NULL)
         return bytes + SLACK;
@@ -279,7 +279,7 @@ void fields_tell_skipped(const struct fields *f, const char *path, uint64_t reco
                  records == 1 ? "was" : "were");
 }
 
-/* A record that lacks a field lacks the last one. */
+/* Names the field with the highest number: a record that lacks a field lacks this field too. */
 void fields_tell_none(const struct fields *f, const char *path, bool keep_going)
 {
     static const char says[] = "no line of %s has %s";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Converting keys to their form: folding, decoding and checking. */
+ * Conversion of keys to their form: folding, decoding and checking. */
 #include "keys/form.h"
 
 #include "cli/cli.h"
@@ -105,7 +105,7 @@ static __m128i decode_block(uint8_t *to, const uint8_t *from)
 static bool decode(uint8_t *to, const uint8_t *from, size_t size)
 {
 #ifdef __SSE2__
-    if (size >= BLOCK) { /* the last block may overlap another */
+    if (size >= BLOCK) { /* the last block may overlap the block before */
         __m128i all = decode_block(to + (size - BLOCK) / 2, from + size - BLOCK);
         for (size_t i = 0; size - i > BLOCK; i += BLOCK)
             all = _mm_and_si128(all, decode_block(to + i / 2, from + i));
@@ -165,7 +165,8 @@ static struct fault take_integer(const struct key_form *f, uint8_t *to, struct b
     return (struct fault){ 0 };
 }
 
-/* A domain name has labels of letters (also UTF-8), digits, '-' and '_', none empty. */
+/* A domain name consists of labels of letters (also UTF-8), digits, '-' and '_', and no
+ * label is empty. */
 static bool is_domain(const uint8_t *name, size_t size)
 {
     bool dot = true;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
  * The form of keys: text in any case, hexadecimal, decimal integers, domain names. Each key is
- * converted after it is found in its record.
- */
+ * converted after it is found in its record. */
 #ifndef TOOLS_KEYS_FORM_H
 #define TOOLS_KEYS_FORM_H
 
@@ -26,9 +24,8 @@ struct key_form {
     uint32_t key_size; /* required bytes of the converted key; 0: any */
 
     /* Set by the tool: */
-    bool
-        strict; /* domains: a line that is not a name is a fault, because no lookup would find it */
-    bool text;  /* hexadecimal and integers become canonical text instead of bytes */
+    bool strict; /* domains: refuse names that no lookup would find */
+    bool text;   /* hexadecimal and integers become canonical text instead of bytes */
 };
 
 /* Whether keys are converted or checked. */
@@ -37,17 +34,17 @@ static inline bool key_form_is_set(const struct key_form *f)
     return f->lower || f->hex || f->integers || f->domains || f->key_size > 0;
 }
 
-/* The option, for messages; NULL: keys are not converted. */
+/* The option, for messages; NULL if keys are not converted. */
 const char *key_form_option(const struct key_form *f);
 
-/* Ends the program by cli_usage() if the form and other options are mutually exclusive. */
+/* Ends the program through cli_usage() if the form and other options are mutually exclusive. */
 void key_form_check(const struct key_form *f, const struct fields *fields, size_t record_size);
 
 /* Converts a key into *room, which is advanced. A fault leaves the key unchanged. */
 struct fault key_form_apply(const struct key_form *f, uint8_t **room, struct bloomfile_key *key);
 
-/* The most bytes of room that the keys of `records` records with `bytes` bytes in all need, for the
- * keys found and for the converted keys. */
+/* Returns an upper limit for the bytes of room that the keys of `records` records need, as found
+ * and as converted, with `bytes` bytes in all. */
 size_t key_form_room(const struct key_form *f, const struct fields *fields, size_t bytes,
                      size_t records);
 

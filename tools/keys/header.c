@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Header lines: comparing each with the first, and finding columns by name. */
+ * Header lines: comparison with the first header, and search for columns by name. */
 #include "keys/header.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "keys/csv.h"
 
-/* What is compared. */
+/* The size of a line without a carriage return that is to be ignored. */
 static size_t trimmed(const uint8_t *bytes, size_t size, bool crlf)
 {
     return size - (crlf && size > 0 && bytes[size - 1] == '\r');
@@ -45,8 +45,8 @@ bool header_line_take(struct header_line *h, const char *path, struct bloomfile_
 
 /* ---- Finding columns by name. */
 
-/* Sets *column to the next field of the header, decoded into *room if it is in quotes, and *at to
- * after its end. Returns false at the end, or if the header is malformed. */
+/* Sets *column to the next field of the header, and *at past its end. A quoted field is decoded
+ * into *room. Returns false at the end, or if the header is malformed. */
 static bool next_column(const struct fields *f, const uint8_t **at, const uint8_t *end,
                         uint8_t **room, struct bloomfile_key *column)
 {
@@ -126,8 +126,8 @@ static void find_columns(const struct fields *f, struct bloomfile_key header, st
     free(unquoted);
 }
 
-/* Inserts the numbers as fields. Returns false if the name at *place has no column, or the column
- * of another name. */
+/* Inserts the column numbers as fields. Returns false if the name at *place has no column, or
+ * shares the column of another name. */
 static bool use_columns(struct fields *f, const struct columns *c, uint32_t *place)
 {
     const uint32_t count = f->count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Inputs that do not look like keys, by magic numbers, UTF-16, carriage returns at all line ends,
- * and zero bytes. */
+ * Detection of inputs that do not look like keys: magic numbers, UTF-16, carriage returns at all
+ * line ends, and NUL bytes. */
 #include "keys/input_type.h"
 
 #include <fcntl.h>
@@ -19,13 +19,13 @@
     "\xBF"                                                                                         \
     "DLT"
 
-/* What files of other kinds begin with. */
+/* The first bytes of other kinds of files. */
 static const struct signature {
     const char *bytes;
     size_t size;
     const char *what;    /* "it is ..." */
-    const char *remedy;  /* of a list of keys; packed: the command that unpacks it to a pipe, */
-    const char *to_file; /* and the one that makes a file of it; NULL: it is not packed */
+    const char *remedy;  /* for a list of keys; compressed: the command that unpacks it to a pipe */
+    const char *to_file; /* compressed: the command that unpacks it to a file; else NULL */
     bool is_unpacked_by_z;
 } signatures[] = {
     { "\x1F\x8B\x08", 3, "gzip-compressed", "gzip -dc", "gzip -dk", true },
@@ -57,8 +57,7 @@ static const struct signature patch_signature = {
     false
 };
 
-/* Text alone is wide: where keys are binary records, or end with zero bytes, these bytes are
- * nothing special. */
+/* Only text can be UTF-16: in binary records or NUL-terminated keys these bytes are ordinary. */
 static const struct signature wide[] = {
     { "\xFF\xFE", 2, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8", NULL, false },
     { "\xFE\xFF", 2, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8", NULL, false },
@@ -68,14 +67,13 @@ static const struct signature unmarked[] = {
     { "", 0, "UTF-16 text", "convert it: iconv -f UTF-16BE -t UTF-8", NULL, false },
 };
 
-/* Records may begin with the few bytes of a magic number by chance: the bytes behind it count, too.
- */
+/* Records may begin with a short magic number by chance, so the following bytes are checked too. */
 static bool is_likely(const struct signature *signature, const uint8_t *bytes, size_t size)
 {
     if (signature->bytes[0] == 'B')
         return size >= 10 && (memcmp(bytes + 4, "1AY&SY", 6) == 0 ||
                               memcmp(bytes + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
-    if (signature->bytes[0] == '\x1F') /* flags, extra flags, system */
+    if (signature->bytes[0] == '\x1F') /* flags, extra flags, operating system */
         return size < 10 || (bytes[3] < 32 && bytes[8] <= 4 && (bytes[9] < 14 || bytes[9] == 255));
     return true;
 }
@@ -96,7 +94,8 @@ static const struct signature *find(const struct signature *list, size_t count,
     return NULL;
 }
 
-/* Western text without a byte order mark: every other byte of what comes first is zero. */
+/* UTF-16 text without a byte order mark: in Western text, every other byte at the
+ * beginning is zero. */
 static const struct signature *find_unmarked(const uint8_t *bytes, size_t size)
 {
     enum {
@@ -123,7 +122,7 @@ bool input_type_is_patch(const uint8_t *bytes, size_t size)
     return size > 0 && memcmp(bytes, PATCH_MAGIC, size < magic ? size : magic) == 0;
 }
 
-/* NULL: it may be keys. */
+/* Returns NULL if the bytes may be keys. */
 static const struct signature *find_kind(const struct keys_options *options, const uint8_t *bytes,
                                          size_t size)
 {
@@ -140,7 +139,7 @@ static const struct signature *find_kind(const struct keys_options *options, con
     return found;
 }
 
-/* All lines that are whole; there must be one. */
+/* Whether all complete lines end in a carriage return, and at least one line is complete. */
 static bool all_end_in_cr(const uint8_t *bytes, size_t size)
 {
     const uint8_t *end = bytes + size, *line = bytes, *newline;
@@ -157,7 +156,7 @@ static bool has(const uint8_t *bytes, size_t size, int byte)
     return memchr(bytes, byte, size) != NULL;
 }
 
-/* Keys that end with the one, where the other is asked for. */
+/* Warns if keys seem to end with NUL although newline is expected, or the reverse. */
 static void judge_ends(const char *name, const struct keys_options *options, const uint8_t *bytes,
                        size_t size)
 {
@@ -172,7 +171,7 @@ static void judge_ends(const char *name, const struct keys_options *options, con
                  name);
 }
 
-/* `unpacked`: by -Z, once. */
+/* `unpacked`: -Z has already unpacked the input once. */
 static void explain(const struct signature *found, bool unpacked, char reason[INPUT_TYPE_REASON])
 {
     const bool is_ours = found == &filter_signature || found == &patch_signature;
@@ -254,12 +253,12 @@ bool input_type_describe_file(const char *path, struct input_type_text *text)
         return false;
     const ssize_t size =
         fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, start, sizeof(start)) : -1;
-    close(fd); /* read only */
+    close(fd); /* opened for reading: an error loses no data */
     return size > 0 && input_type_describe(start, (size_t)size, (uint64_t)st.st_size, path, text);
 }
 
-/* ---- Bloom filters of other projects, recognized by magic numbers and headers from which the
- * size of the file follows. */
+/* ---- Bloom filters of other projects, recognized by a magic number, or by a header that implies
+ * the size of the file. */
 
 #define LIBBLOOM_MAGIC "libbloom2"
 
@@ -289,20 +288,20 @@ static bool is_count_of_hashes(uint64_t number)
     return number >= 1 && number <= MOST_HASHES;
 }
 
-/* Whether so many words of 8 bytes, and there are some, fill the file behind its header. */
+/* Whether `words` words of 8 bytes fill the file after its header, and there is at least one. */
 static bool fills(uint64_t words, size_t header, uint64_t file_size)
 {
     return words > 0 && file_size > header && (file_size - header) % 8 == 0 &&
            words == (file_size - header) / 8;
 }
 
-/* A strategy, the number of hashes, the number of words. */
+/* The header has a strategy, the number of hashes, and the number of words. */
 static bool is_of_guava(const uint8_t *b, uint64_t size)
 {
     return b[0] <= 1 && is_count_of_hashes(b[1]) && fills(big_endian(b + 2, 4), 6, size);
 }
 
-/* Version 1, hashes, words; or version 2, hashes, a seed, words. */
+/* The header has version 1, hashes, words; or version 2, hashes, a seed, words. */
 static bool is_of_spark(const uint8_t *b, uint64_t size)
 {
     const uint64_t version = big_endian(b, 4);
@@ -311,7 +310,7 @@ static bool is_of_spark(const uint8_t *b, uint64_t size)
            fills(big_endian(b + words, 4), words + 4, size);
 }
 
-/* m, k, and m again, of the bits. */
+/* The header has m, k, and m again as the size of the bit set. */
 static bool is_of_go(const uint8_t *b, uint64_t size)
 {
     const uint64_t m = big_endian(b, 8);
@@ -319,7 +318,8 @@ static bool is_of_go(const uint8_t *b, uint64_t size)
            is_count_of_hashes(big_endian(b + 8, 8)) && fills((m + 63) / 64, 24, size);
 }
 
-/* A rate, slices, bits of a slice, capacity, count; then the bits. */
+/* The header has a rate, the number of slices, bits per slice, capacity and count; then
+ * come the bits. */
 static bool is_of_pybloom(const uint8_t *b, uint64_t size)
 {
     double rate;
@@ -345,8 +345,8 @@ const char *foreign_filter(const uint8_t *bytes, size_t size, uint64_t file_size
                                              : NULL;
 }
 
-/* ---- Detection of a wrong field delimiter, by the bytes that tables have between columns and
- * the first byte of each field. */
+/* ---- Detection of a wrong field delimiter, by the usual delimiters of tables and the first byte
+ * of each field. */
 
 static bool has_another(const uint8_t *bytes, size_t size)
 {
@@ -376,7 +376,8 @@ static const char *name_of(uint8_t delimiter, char quoted[4])
     return quoted;
 }
 
-/* What lines without a delimiter are. NULL: an error, or left out, which is told at the end. */
+/* How lines without a delimiter are used. NULL: they are errors, or skipped and
+ * counted at the end. */
 static const char *becomes(const struct fields *f)
 {
     if (f->count == 1 && f->steps[0].number == 1)
@@ -420,7 +421,7 @@ void delimiter_check_warn(const char *name, const struct keys_options *options,
     char quoted[4];
     if (f->count == 0 || f->json != NULL || f->named)
         return;
-    if (last != NULL) /* what follows may be the beginning of a line */
+    if (last != NULL) /* the last line may be incomplete */
         size = (size_t)(last + 1 - bytes);
     if (becomes(f) != NULL && !has(bytes, size, f->delimiter) && has_another(bytes, size))
         cli_warn(0, "%s: no line has a %s, so %s (set the field delimiter: --delimiter C)", name,

@@ -40,7 +40,7 @@ static size_t unescape(char *name, size_t size, const char *path)
     return made;
 }
 
-/* Points into the command line. */
+/* The steps point into the command line. */
 static void parse_path(struct json_path *path, char *text)
 {
     const bool is_pointer = text[0] == '/';
@@ -67,7 +67,7 @@ static void parse_path(struct json_path *path, char *text)
 
 void json_take_path(void *fields, char *value)
 {
-    static struct json_path path; /* of the program */
+    static struct json_path path; /* one per program */
     parse_path(&path, value);
     ((struct fields *)fields)->json = &path;
 }

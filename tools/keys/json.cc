@@ -89,8 +89,7 @@ class tree
     static constexpr size_t ELSEWHERE = SIZE_MAX;
     const struct json_path *path;
 
-    /* `step`: the next step of the path from this value; ELSEWHERE: the value is not on the path.
-     * */
+    /* `step`: the next step of the path from this value; ELSEWHERE: not on the path. */
     error_code value(ondemand::value v, size_t step, unsigned depth)
     {
         ondemand::json_type type;

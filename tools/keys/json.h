@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
  * Keys that are values of JSON documents, one document per line: the path of the value, and a
- * parser that validates the whole document.
- */
+ * parser that validates the whole document. */
 #ifndef TOOLS_KEYS_JSON_H
 #define TOOLS_KEYS_JSON_H
 
@@ -29,10 +27,10 @@ struct json_path {
 #define JSON_NO_INDEX UINT64_MAX
 
 /* For the table of options: "a.b", or a JSON Pointer (RFC 6901) if it begins with '/'. Ends the
- * program by cli_usage() if the path is malformed, or if this build has no parser. */
+ * program through cli_usage() if the path is malformed, or if this build has no parser. */
 void json_take_path(void *fields, char *value);
 
-struct json_parser; /* use by one thread at a time */
+struct json_parser; /* one thread at a time may use it */
 
 /* Returns NULL if memory runs out. */
 struct json_parser *json_parser_new(void);
@@ -44,6 +42,6 @@ struct json_parser *json_parser_new(void);
 struct fault json_find(struct json_parser *j, const struct fields *f, const uint8_t *start,
                        const uint8_t *end, uint8_t **room, struct bloomfile_key *key);
 
-void json_parser_free(struct json_parser *j); /* or NULL */
+void json_parser_free(struct json_parser *j); /* j may be NULL */
 
 #endif

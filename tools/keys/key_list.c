@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A list of keys in memory, searched by a hash table of digests and places. */
+ * A list of keys in memory, searched with a hash table of digests and places. */
 #include "keys/key_list.h"
 #include "cli/cli.h"
 
@@ -22,7 +22,7 @@ struct slot {
 struct key_list {
     struct slot *slots;
     size_t count, slots_size; /* a power of two */
-    uint8_t *bytes;           /* each key after a byte, its mark */
+    uint8_t *bytes;           /* each key follows a byte that is its mark */
     size_t end, bytes_size;
 };
 
@@ -39,7 +39,7 @@ static void *allocate(const struct key_list *list, size_t count, size_t size)
     return memory;
 }
 
-/* The slot of this key, or the free one where it belongs. */
+/* The slot of this key, or the free slot where it belongs. */
 static struct slot *find(const struct key_list *list, const struct bloomfile_key *key,
                          bloomfile_digest digest)
 {

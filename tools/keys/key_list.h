@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * A list of keys in memory that is searched by content.
- */
+ * A list of keys in memory that is searched by content. */
 #ifndef TOOLS_KEYS_KEY_LIST_H
 #define TOOLS_KEYS_KEY_LIST_H
 
@@ -9,8 +7,9 @@
 
 struct key_list;
 
-/* The keys of a file ("-": standard input), whole ones, are added to `list`; NULL starts one.
- * Returns it. Ends the program by cli_fail if the file cannot be read, or for lack of memory. */
+/* Adds the keys of a file ("-": standard input) to `list`; NULL starts a new list. Records are
+ * whole keys, not fields. Returns the list. Ends the program through cli_fail() if the file cannot
+ * be read or memory runs out. */
 struct key_list *key_list_read(struct key_list *list, const struct keys_options *options,
                                char *path);
 
@@ -28,7 +27,7 @@ uint64_t key_list_bytes(const struct key_list *list);
 /* Removes all keys. */
 void key_list_clear(struct key_list *list);
 
-/* Whether it has exactly this key. An empty list may be NULL. */
+/* Whether the list has exactly this key. `list` may be NULL, for an empty list. */
 bool key_list_has(const struct key_list *list, const struct bloomfile_key *key);
 
 void key_list_free(struct key_list *list);

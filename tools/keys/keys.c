@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-    PIECE_SIZE = 1 << 20 /* stays in the cache of a core until its keys are split and hashed */
+    PIECE_SIZE = 1 << 20 /* stays in a core's cache until its keys are split and hashed */
 };
 
 struct keys {
@@ -28,16 +28,16 @@ struct keys {
     struct source source;
     bool gives; /* the keys of the command line come next */
     bool at_end, judged, headed;
-    uint64_t pieces, lines; /* the latter in the input */
-    enum csv_state csv;     /* behind all that was read */
+    uint64_t pieces, lines; /* pieces in all; lines of the current input */
+    enum csv_state csv;     /* the state after all bytes read */
     struct header_line header;
     _Atomic uint64_t skipped;
-    struct split split;      /* how keys end */
-    struct keys_piece rest;  /* read, and not in a piece yet: the beginning of a key */
-    struct keys_piece piece; /* of keys_next() */
-    struct split left;       /* of it */
+    struct split split;      /* template for new splits */
+    struct keys_piece rest;  /* read, but not yet in a piece: the beginning of a key */
+    struct keys_piece piece; /* for keys_next() */
+    struct split left;       /* of `piece`: keys not returned yet */
     uint64_t total;
-    _Atomic unsigned errors; /* another thread may be asking when one of several ends the program */
+    _Atomic unsigned errors; /* atomic: read by other threads while an error ends the program */
 };
 
 static char *const standard_input[] = { (char[]){ "-" } };
@@ -52,7 +52,7 @@ static void trouble(struct keys *k, const char *what, const char *path, const ch
     k->errors++;
 }
 
-/* Returns its size, 0 if that is not known. */
+/* Returns the size of the input; 0 if unknown. */
 static uint64_t survey(struct keys *k, const char *path)
 {
     uint64_t size;
@@ -104,7 +104,8 @@ static void give_up(struct keys *k, const char *what, const char *reason)
     close_input(k);
 }
 
-/* What can be read, but not used; without a path, the reason names it. */
+/* Refuses an input that can be read but not used. If `path` is empty, the reason
+ * names the input. */
 static void refuse(struct keys *k, const char *path, const char *reason)
 {
     const char *between = path[0] != '\0' ? ": " : "";
@@ -122,7 +123,7 @@ static void greet(const struct keys *k)
                  keys_are_lines(&k->options) ? ", one per line" : "");
 }
 
-/* Opens the next input that can be opened; false if there is none. */
+/* Opens the next input that can be opened. Returns false if no input is left. */
 static bool open_next(struct keys *k)
 {
     while (k->next < k->count) {
@@ -151,7 +152,7 @@ static bool is_stopped(const struct keys *k)
     return k->options.stoppable && interrupt_signal != 0;
 }
 
-/* One read to the end of what *p holds; false if it was trouble, or must not be. */
+/* Reads once, and appends to *p. Returns false after an error or an interrupt_signal. */
 static bool read_more(struct keys *k, struct keys_piece *p, size_t *used)
 {
     const char *reason;
@@ -178,8 +179,8 @@ static void resize(const struct keys *k, struct keys_piece *p, size_t room)
     p->room = room;
 }
 
-/* Begins a piece with the beginning of a key that has been read. Returns the size of that. What a
- * long key has made large becomes small again. */
+/* Begins a piece with the partial key that is left from the last one. Returns the size of that. A
+ * buffer that a long key enlarged shrinks again after a piece of normal size. */
 static size_t begin_piece(struct keys *k, struct keys_piece *p)
 {
     size_t rest = k->rest.size, room = piece_size(k);
@@ -205,7 +206,7 @@ static void keep_rest(struct keys *k, const struct keys_piece *p, size_t used)
     k->rest.size = rest;
 }
 
-/* Gives the last line its end. */
+/* Adds the end byte to the last line if it is missing. */
 static void end_line(const struct keys *k, struct keys_piece *p, size_t used)
 {
     p->size = used;
@@ -216,8 +217,8 @@ static void end_line(const struct keys *k, struct keys_piece *p, size_t used)
     p->bytes[p->size++] = k->split.end_byte;
 }
 
-/* The end of an input is that of the last line; an incomplete record, or one with an open quote, is
- * trouble, once the whole ones before it have been handed out. */
+/* The end of an input ends its last line. An incomplete record and an open quote are errors, but
+ * the complete records before them are returned first. */
 static void end_input(struct keys *k, struct keys_piece *p, size_t used)
 {
     const struct fields *f = &k->options.fields;
@@ -243,7 +244,7 @@ static void end_input(struct keys *k, struct keys_piece *p, size_t used)
     }
 }
 
-/* As split_whole(). */
+/* Like split_whole(), also for CSV. */
 static size_t whole_keys(struct keys *k, const uint8_t *bytes, size_t size, size_t seen)
 {
     if (!k->options.fields.csv)
@@ -252,8 +253,8 @@ static size_t whole_keys(struct keys *k, const uint8_t *bytes, size_t size, size
     return whole > 0 ? seen + whole : 0;
 }
 
-/* Once for each input, as soon as enough of it is there. false: it is none, and the piece is empty.
- */
+/* Checks the type of each input once, as soon as enough of it was read. Returns false if it does
+ * not consist of keys; then the piece is empty. */
 static bool judge(struct keys *k, struct keys_piece *p, size_t used)
 {
     char reason[INPUT_TYPE_REASON];
@@ -293,7 +294,7 @@ static void fill_piece(struct keys *k, struct keys_piece *p)
         keep_rest(k, p, used);
 }
 
-/* The first line of each input; those with another than the first one are given up. */
+/* Takes the header of each input. An input whose header differs from the first is refused. */
 static void take_header(struct keys *k, struct keys_piece *p)
 {
     char message[HEADER_LINE_MESSAGE];
@@ -313,13 +314,13 @@ static void take_header(struct keys *k, struct keys_piece *p)
         return;
     refuse(k, "", message);
     p->size = 0;
-    if (is_same) { /* the next input may have these columns */
+    if (is_same) { /* the columns were missing, but the next input may have them */
         free(k->header.bytes);
         k->header = (struct header_line){ 0 };
     }
 }
 
-/* What splitting it by several threads needs to know. */
+/* Stores in the piece all that a thread needs to split it. */
 static void prepare(struct keys *k, struct keys_piece *p)
 {
     p->path = source_name(k->path);
@@ -342,7 +343,7 @@ static void prepare(struct keys *k, struct keys_piece *p)
         cli_fail(ENOMEM, "cannot hold the fields of %zu lines from %s", lines, p->path);
 }
 
-/* The keys of the command line, delimited as in an input. */
+/* Makes a piece of the keys on the command line, delimited as in an input. */
 static void give(struct keys *k, struct keys_piece *p)
 {
     const size_t record = k->split.record_size;
@@ -420,7 +421,7 @@ void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
 
 /* --------------------------------------------------------------------------------------- keys */
 
-/* Stop here: later inputs would have such records too. */
+/* Reports a faulty record and stops: later inputs would have such records too. */
 static void end_at_fault(struct keys *k)
 {
     char reason[FAULT_TEXT];

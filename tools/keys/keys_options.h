@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The delimiting of keys in inputs: lines, unless an option says otherwise. */
+ * Options for the delimiting of keys in inputs: lines, unless an option says otherwise. */
 #ifndef TOOLS_KEYS_KEYS_OPTIONS_H
 #define TOOLS_KEYS_KEYS_OPTIONS_H
 
@@ -9,23 +9,23 @@
 #include "keys/json.h"
 
 struct keys_options {
-    bool null;          /* keys end at '\0', not at '\n'; the last may lack either */
-    size_t record_size; /* keys are of that many bytes each; 0: text */
-    bool crlf;          /* lines: a '\r' before the end is no part of the key */
-    bool packed;        /* gzip and zstd data are unpacked */
-    bool keep_going;    /* trouble with an input is a message, and the next one is read */
-    bool as_is;         /* every input is taken for keys, and keys for those of the filter */
-    bool stoppable;     /* once there is an interrupt_signal (interrupt.h), nothing more is read */
-    size_t piece_size;  /* of a keys_piece, from 1; 0: a MiB */
-    size_t piece_least; /* bytes to wait for, but at the end of an input; 0: what comes will do */
-    struct fields fields; /* the keys in what is cut out */
+    bool null;            /* keys end with '\0', not '\n'; the last key may lack it */
+    size_t record_size;   /* bytes of each key; 0: keys are text */
+    bool crlf;            /* lines: a '\r' before the end is not part of the key */
+    bool packed;          /* decompress gzip and zstd input */
+    bool keep_going;      /* after an error of an input, warn and read the next input */
+    bool as_is;           /* do not check that an input holds keys, or that keys fit the filter */
+    bool stoppable;       /* stop reading after an interrupt_signal (interrupt.h) */
+    size_t piece_size;    /* of a keys_piece; 0: 1 MiB */
+    size_t piece_least;   /* bytes to wait for, except at the end of an input; 0: do not wait */
+    struct fields fields; /* the fields of a record that are its key */
     struct key_form key_form;
     bool numbered;      /* the tool needs line numbers */
     char *const *given; /* whole keys from the command line, read before the inputs */
     int given_count;
 };
 
-/* The options that tools share, for a struct keys_options in their request. */
+/* Options that tools share. Their request has a struct keys_options. */
 #define KEYS_FORM_OPTIONS(request, form)                                                           \
     OPTION('i', "lower", NULL, "ignore the case of keys (ASCII)",                                  \
            OPTIONS_FLAG(request, form.lower), .rival = 'i'),                                       \
@@ -53,7 +53,7 @@ struct keys_options {
                OPTIONS_FLAG(request, field.as_is)),                                                \
         KEYS_FORM_OPTIONS(request, field.key_form)
 
-/* Those of tools whose keys may be fields; keys_options_check() then. */
+/* Options of tools whose keys may be fields. Such tools call keys_options_check(). */
 #define KEYS_FIELDS_OPTIONS(request, field)                                                        \
     OPTION(0, "field", "N",                                                                        \
            "use field N of each line as the key, or the column of that name in the header; 3,1 "   \
@@ -85,7 +85,7 @@ struct keys_options {
         KEYS_HEADER_OPTION(request, field), KEYS_CSV_OPTION(request, field),                       \
         KEYS_JSON_OPTION(request, field)
 
-/* Ends the program by cli_usage() if they do not go together. */
+/* Ends the program through cli_usage() if options are mutually exclusive. */
 static inline void keys_options_check(struct keys_options *options)
 {
     fields_check(&options->fields, options->null ? '\0' : '\n', options->record_size > 0);
@@ -103,14 +103,14 @@ static inline struct keys_options keys_options_of_list(const struct keys_options
     return list;
 }
 
-/* NULL: keys are unchanged, as binary integers are. */
+/* NULL: keys are not converted, which includes binary integers. */
 static inline const struct key_form *keys_options_form(const struct keys_options *options)
 {
     const struct key_form *f = &options->key_form;
     return key_form_is_set(f) && !(f->integers && options->record_size > 0) ? f : NULL;
 }
 
-/* Whether keys are not the records themselves. */
+/* Whether keys differ from their records. */
 static inline bool keys_are_made(const struct keys_options *options)
 {
     return options->fields.count > 0 || keys_options_form(options) != NULL;
@@ -121,7 +121,7 @@ static inline bool keys_are_lines(const struct keys_options *options)
     return !options->null && options->record_size == 0;
 }
 
-/* What text ends with. */
+/* The byte that ends a text key. */
 static inline char keys_end(const struct keys_options *options)
 {
     return options->null ? '\0' : '\n';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Keys through several threads, which pass on a ring of batches. */
+ * Processing of keys by several threads, which share a ring of batches. */
 #include "keys/relay.h"
 #include "keys/split.h"
 #include "os/thread.h"
@@ -13,32 +13,32 @@ enum {
     BATCHES_PER_THREAD = 2
 };
 
-/* A batch and where it is on its way. */
+/* A batch and its progress. */
 struct leg {
     struct batch batch;
     const char *path; /* of its input */
-    uint64_t bytes;   /* read up to its end */
-    bool ready;       /* to be finished */
-    struct leg *next; /* that is not in use */
+    uint64_t bytes;   /* of all inputs, read up to the end of the batch */
+    bool ready;       /* waits to be finished */
+    struct leg *next; /* the next leg in the list of unused legs */
 };
 
 struct course {
     const struct relay *relay;
-    size_t most;          /* batches on their way */
-    pthread_mutex_t lock; /* of all that follows */
+    size_t most;          /* maximum number of batches in progress */
+    pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t changed;
-    struct leg *legs, *unused; /* those used last come first: they are in the cache */
-    struct leg **ring;         /* those from `finished` to `taken` */
-    uint64_t taken, finished;  /* batches */
+    struct leg *legs, *unused; /* a stack: the last one used is still in the cache */
+    struct leg **ring;         /* the batches from `finished` to `taken` */
+    uint64_t taken, finished;  /* numbers of batches */
     bool reading, finishing, at_end, halted;
-    unsigned busy;    /* threads that work or finish */
-    struct team team; /* a thread more with each batch after the first one, as far as it goes */
+    unsigned busy;    /* threads that are working or finishing */
+    struct team team; /* grows by a thread with each batch, up to the limit */
 };
 
 static struct course *_Atomic running;
 static _Thread_local bool is_busy, has_halted;
 
-/* Lets others have the lock for as long as this thread is busy. */
+/* Marks this thread as busy and releases the lock. */
 static void set_busy(struct course *c)
 {
     is_busy = true;
@@ -118,7 +118,7 @@ static void finish_batch(struct course *c)
     put_back(c, leg);
 }
 
-/* Another thread ends the program. */
+/* Sleeps forever, because another thread is ending the program. */
 static _Noreturn void give_way(struct course *c)
 {
     c->busy -= is_busy ? 1 : 0;
@@ -181,7 +181,7 @@ void relay_run(const struct relay *r)
     end(&c);
 }
 
-/* The lock is kept. */
+/* Returns with the lock held, so that no other thread continues. */
 void relay_halt(void)
 {
     struct course *c = running;

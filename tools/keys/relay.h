@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * Keys through several threads: one at a time reads a batch, all of them work on what they have
- * read, and the batches are finished in the order of the input, one at a time, by whichever thread
- * is free. At most two batches a thread are on their way, so a slow one holds up the others, and
- * memory does not grow.
- */
+ * Processing of keys by several threads, with output in input order. One thread at a time reads a
+ * batch. All threads work on the batches they read. Batches are finished in the order of the input,
+ * one at a time, by any free thread. At most two batches per thread exist, so memory is bounded and
+ * a slow batch delays the rest. */
 #ifndef TOOLS_KEYS_RELAY_H
 #define TOOLS_KEYS_RELAY_H
 
@@ -14,22 +12,22 @@
 struct relay {
     struct keys *input;
     uint64_t seed;    /* of the digests */
-    unsigned threads; /* at most, the caller's among them; one more with each batch that comes */
-    struct cli_progress *progress; /* stepped with each batch that is finished; NULL: none */
+    unsigned threads; /* at most, including the caller; started one by one as batches arrive */
+    struct cli_progress *progress; /* updated after each batch; NULL: do not show progress */
     void *job;
-    /* For a batch with its keys and digests: */
-    void (*work)(void *job, struct batch *batch);   /* by several threads at once */
-    void (*finish)(void *job, struct batch *batch); /* by one at a time, in order */
+    /* Called with a batch, its keys and its digests: */
+    void (*work)(void *job, struct batch *batch);   /* by several threads concurrently */
+    void (*finish)(void *job, struct batch *batch); /* by one thread at a time, in order */
 };
 
-/* Until the end of the input, or a fault of a record, which ends the program by cli_fail
- * once all keys before it are finished. No batch waits for more input to come. Once in a program.
- */
+/* Runs to the end of the input. A faulty record ends the program through cli_fail(), after
+ * all keys before it are finished. A batch does not wait for more input. A program may run
+ * only one relay. */
 void relay_run(const struct relay *r);
 
-/* Waits for the work that other threads are at, and keeps them from going on, for good: then this
- * one may end the program, and close what the others use. Of several that call it, one comes back.
- * cli_fail() calls it first. */
+/* Waits until other threads finish their current work, and then stops them for good. After that the
+ * caller may end the program and close files that the other threads use. If several threads call
+ * it, only the first returns. cli_fail() calls it before anything else. */
 void relay_halt(void);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The search for line ends and field delimiters, by SSE2, AVX2 and BMI2, or by memchr().
- */
+ * Searches for line ends and field delimiters, with SSE2, AVX2 and BMI2, or with memchr(). */
 #include "keys/scan.h"
 
 #include <string.h>
@@ -39,7 +38,7 @@ size_t scan_pick_plain(const uint8_t *at, const uint8_t *end, const uint8_t *lim
 #ifdef __SSE2__
 
 enum {
-    AT_ONCE = 2 /* matches in a block that are noted whether they are there or not */
+    AT_ONCE = 2 /* slots that are written for each block, even if it has fewer matches */
 };
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define AVX2          __attribute__((target("avx2,bmi,popcnt")))
@@ -80,8 +79,8 @@ ALWAYS_INLINE const uint8_t *key_before(struct bloomfile_key *key, const uint8_t
     return found + 1;
 }
 
-/* A processor cannot predict which bytes match, so no branch depends on it until a block has more
- * than AT_ONCE matches. */
+/* The positions of matches are unpredictable, so the code does not branch on them until a block has
+ * more than AT_ONCE matches. */
 ALWAYS_INLINE size_t find_by(uint64_t (*matches_in)(const uint8_t *, uint8_t), const uint8_t *at,
                              const uint8_t *end, uint8_t wanted, struct bloomfile_key *keys,
                              size_t max)
@@ -115,7 +114,7 @@ AVX2 size_t scan_find_avx2(const uint8_t *at, const uint8_t *end, uint8_t wanted
     return find_by(matches_avx2, at, end, wanted, keys, max);
 }
 
-/* Of the block from `at` on, as far as `end`; beyond `limit` nothing is read. */
+/* The matches in the block at `at`, up to `end`. Does not read beyond `limit`. */
 ALWAYS_INLINE uint64_t matches_before(uint64_t (*matches_in)(const uint8_t *, uint8_t),
                                       const uint8_t *at, const uint8_t *end, const uint8_t *limit,
                                       uint8_t wanted)
@@ -129,7 +128,7 @@ ALWAYS_INLINE uint64_t matches_before(uint64_t (*matches_in)(const uint8_t *, ui
     return size < SCAN_BLOCK ? matches & ((UINT64_C(1) << size) - 1) : matches;
 }
 
-/* The place of the set bit that has that number of set bits below it. */
+/* The position of the set bit that has `below` set bits below it. */
 ALWAYS_INLINE unsigned bit_by_clearing(uint64_t bits, uint32_t below)
 {
     for (; below > 0; below--)
@@ -142,7 +141,7 @@ ALWAYS_INLINE size_t pick_by(uint64_t (*matches_in)(const uint8_t *, uint8_t),
                              const uint8_t *end, const uint8_t *limit, uint8_t wanted,
                              const uint32_t *numbers, size_t count, const uint8_t **found)
 {
-    uint32_t before = 1; /* matches in the blocks that are done, and one */
+    uint32_t before = 1; /* 1 + the number of matches in earlier blocks */
     size_t i = 0;
     for (; i < count && at < end; at += SCAN_BLOCK) {
         const uint64_t matches = matches_before(matches_in, at, end, limit, wanted);
@@ -169,7 +168,8 @@ PDEP ALWAYS_INLINE unsigned bit_by_deposit(uint64_t bits, uint32_t below)
     return (unsigned)__builtin_ctzll(_pdep_u64(UINT64_C(1) << below, bits));
 }
 
-/* Lines of two blocks at most. Which of them has a match cannot be predicted either. */
+/* For lines of at most two blocks. Which block has a match is unpredictable too, so the code does
+ * not branch on it. */
 PDEP ALWAYS_INLINE size_t pick_of_two(const uint8_t *at, size_t size, uint8_t wanted,
                                       const uint32_t *numbers, size_t count, const uint8_t **found)
 {
@@ -214,7 +214,7 @@ scan_find *scan_finder(void)
 scan_pick *scan_picker(void)
 {
 #ifdef __x86_64__
-    const bool is_slow = __builtin_cpu_is("znver1") || __builtin_cpu_is("znver2"); /* microcode */
+    const bool is_slow = __builtin_cpu_is("znver1") || __builtin_cpu_is("znver2"); /* slow PDEP */
     if (has_avx2() && __builtin_cpu_supports("bmi2") && !is_slow)
         return scan_pick_pdep;
 #endif

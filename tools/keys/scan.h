@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * The search for line ends and field delimiters, with the vector instructions of the processor.
- */
+ * Functions that search for line ends and field delimiters, with vector instructions. */
 #ifndef TOOLS_KEYS_SCAN_H
 #define TOOLS_KEYS_SCAN_H
 
@@ -17,18 +15,18 @@ enum {
 typedef size_t scan_find(const uint8_t *at, const uint8_t *end, uint8_t wanted,
                          struct bloomfile_key *keys, size_t max);
 
-/* The fastest that this processor has. */
+/* Returns the fastest version for this processor. */
 scan_find *scan_finder(void);
 
-/* What there is: without vectors it finds none at all. */
+/* The versions. scan_find_none, for processors without vectors, never finds a match. */
 scan_find scan_find_none;
 #ifdef __SSE2__
 scan_find scan_find_sse2, scan_find_avx2;
 #endif
 
-/* Finds some of the matches in [at, end) by their numbers, of which the first one is 1: sets
- * found[i] to where the numbers[i]th is. The numbers ascend. Returns how many there are; the others
- * are beyond the end. Up to `limit`, at least `end`, there are bytes that can be read. */
+/* Finds selected matches in [at, end) by their numbers, counted from 1: sets found[i] to the
+ * position of match numbers[i]. The numbers ascend. Returns how many were found; the rest are
+ * beyond `end`. Bytes up to `limit` must be readable; `limit` is at least `end`. */
 typedef size_t scan_pick(const uint8_t *at, const uint8_t *end, const uint8_t *limit,
                          uint8_t wanted, const uint32_t *numbers, size_t count,
                          const uint8_t **found);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Bytes of one input after another: read(), after poll() if the read can be interrupted. */
+ * The bytes of one input after another: read(), after poll() if a signal may interrupt it. */
 #include "keys/source.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 enum {
-    APPEND = 10000, /* microseconds between two looks at what may be growing, */
-    APPENDS = 100   /* and how many looks */
+    APPEND = 10000, /* microseconds between two checks of a file that may be growing */
+    APPENDS = 100   /* number of checks */
 };
 
 static bool is_standard_input(const char *path)
@@ -68,12 +68,12 @@ static ssize_t read_bytes(void *source, uint8_t *to, size_t size)
             return -1;
         }
         n = s->stoppable ? read(s->fd, to, size) : await_read(s->fd, to, size);
-    } while (n < 0 && (errno == EINTR || errno == EAGAIN)); /* somebody else has taken it */
+    } while (n < 0 && (errno == EINTR || errno == EAGAIN)); /* another process took the input */
     s->bytes += n > 0 ? (uint64_t)n : 0;
     return n;
 }
 
-/* Returns 0 or an errno. All zero for what is no regular file. */
+/* Returns 0 or an errno. Sets *st to zeros if the input is not a regular file. */
 static int look(const struct source *s, struct stat *st)
 {
     if (fstat(s->fd, st) != 0)
@@ -83,20 +83,20 @@ static int look(const struct source *s, struct stat *st)
     return 0;
 }
 
-/* Of the same size, but written to. */
+/* Whether the file was written to but has the same size. */
 static bool is_overwritten(const struct stat *before, const struct stat *now)
 {
     return now->st_size == before->st_size && (now->st_mtim.tv_sec != before->st_mtim.tv_sec ||
                                                now->st_mtim.tv_nsec != before->st_mtim.tv_nsec);
 }
 
-/* Whether all of it was there until its end. */
+/* Whether the file stayed complete until its end was read. */
 static bool has_all(const struct source *s, const char **reason)
 {
     struct stat now;
     int error = look(s, &now);
     *reason = NULL;
-    /* What is being appended changes the time first. */
+    /* A program that appends may change the time before the size: wait for the size. */
     for (int i = 0; i < APPENDS && error == 0 && is_overwritten(&s->before, &now); i++) {
         usleep(APPEND);
         error = look(s, &now);
@@ -144,6 +144,6 @@ void source_close(struct source *s)
     unpack_free(s->unpack);
     s->unpack = NULL;
     if (s->is_open && s->fd > STDIN_FILENO)
-        close(s->fd); /* read only: nothing can be lost */
+        close(s->fd); /* opened for reading: an error loses no data */
     s->is_open = false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Keys split at line ends and delimiters, without copying. */
+ * Splitting of keys at line ends and delimiters, without copying. */
 #include "keys/split.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static struct bloomfile_key key_between(const uint8_t *start, const uint8_t *end
     return (struct bloomfile_key){ start, (size_t)(end - start) };
 }
 
-/* As far as whole blocks go; the rest is the caller's. */
+/* Splits the part that consists of whole blocks. The caller splits the rest. */
 static size_t split_blocks(struct split *s, struct bloomfile_key *keys, size_t max, bool crlf)
 {
     const size_t n = scan_finder()(s->at, s->end, s->end_byte, keys, max);
@@ -140,7 +140,7 @@ size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max)
                                 : split_text(s, keys, max, s->crlf);
 }
 
-/* In steps whose counts fit into a byte, so that compilers count many bytes at once. */
+/* Counts in steps whose counts fit into a byte, so that compilers vectorize the inner loop. */
 size_t split_count(const struct split *s, const uint8_t *bytes, size_t size)
 {
     enum {

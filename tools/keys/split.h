@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * Splitting a buffer into keys.
- */
+ * Splitting of a buffer into keys. */
 #ifndef TOOLS_KEYS_SPLIT_H
 #define TOOLS_KEYS_SPLIT_H
 
@@ -9,13 +7,13 @@
 #include "keys/form.h"
 
 struct split {
-    const uint8_t *at, *end; /* what is left: whole keys */
-    size_t record_size;      /* of each key; 0: keys end with `end_byte`, which the last may lack */
+    const uint8_t *at, *end; /* the rest of the buffer: whole keys */
+    size_t record_size;      /* of each key; 0: keys end with `end_byte`; the last may lack it */
     uint8_t end_byte;
     bool crlf; /* a '\r' before `end_byte` is not part of the key */
 
     /* If keys are not whole records: */
-    const struct fields *fields; /* NULL, or none in it: keys are whole records */
+    const struct fields *fields; /* NULL, or empty: keys are whole records */
     struct json_parser *json;    /* for JSON; then JSON_PADDING bytes follow `end` */
     const struct key_form *form; /* NULL: keys are unchanged */
     uint8_t *room;               /* key_form_room() bytes for the rest */
@@ -26,10 +24,10 @@ struct split {
     struct bloomfile_key broken; /* the key of that record, if it has one */
 };
 
-/* The next keys, up to `max`, in keys[0 ..]. Returns how many, 0 at the end. */
+/* Stores up to `max` of the next keys in keys[0 ..]. Returns their number, 0 at the end. */
 size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max);
 
-/* The same, and in lines[0 ..] their records, with end bytes. */
+/* The same, and stores their records, with end bytes, in lines[0 ..]. */
 size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
                         size_t max);
 
@@ -44,11 +42,12 @@ static inline bool split_makes_keys(const struct split *s)
     return s->form != NULL || split_has_fields(s);
 }
 
-/* How many records there are in bytes[0 .. size), all with their end bytes. */
+/* Returns the number of records in bytes[0 .. size). All have their end bytes. */
 size_t split_count(const struct split *s, const uint8_t *bytes, size_t size);
 
-/* How many bytes at the start of bytes[0 .. size) are whole keys, each with its end byte. 0 too if
- * the last of them ends in the first `seen` bytes: the caller knows. */
+/* Returns how many bytes at the start of bytes[0 .. size) are whole keys, each with its end
+ * byte. Returns 0 also if the last of them ends in the first `seen` bytes, which the caller
+ * knows already. */
 size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, size_t seen);
 
 static inline bool split_is_broken(const struct split *s)
@@ -56,10 +55,10 @@ static inline bool split_is_broken(const struct split *s)
     return s->fault.kind != FAULT_NONE;
 }
 
-/* Writes the message for the fault, and its remedy. */
+/* Writes the message for the fault and its remedy. */
 void split_describe(const struct split *s, char text[FAULT_TEXT]);
 
-/* Ends the program by cli_fail if a fault ended the split. */
+/* Ends the program through cli_fail() if a fault ended the split. */
 void split_check(const struct split *s, const char *path);
 
 #endif

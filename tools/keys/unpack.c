@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Unpacking of gzip and zstd by zlib and libzstd, which verify the checksums present. */
+ * Decompression with zlib and libzstd, which verify the checksums that are present. */
 #include "keys/unpack.h"
 #include "cli/cli.h"
 
@@ -16,7 +16,7 @@ enum {
 };
 
 enum kind {
-    BEGIN, /* of the input, or of what follows a member */
+    BEGIN, /* at the beginning of the input, or after a member */
     PLAIN,
     GZIP,
     ZSTD
@@ -26,9 +26,9 @@ struct unpack {
     unpack_reader *reader;
     void *context;
     enum kind kind;
-    bool is_packed, at_end; /* there was a member; there is nothing more to read */
+    bool is_packed, at_end; /* a member was found; the reader is at its end */
     uint8_t in[IN_SIZE];
-    size_t at, end; /* of what was read and not taken yet */
+    size_t at, end; /* the range of `in` that was read but not used yet */
     z_stream gzip;
     bool has_gzip;
     ZSTD_DStream *zstd;
@@ -74,7 +74,7 @@ static ssize_t is_trouble(struct unpack *u, const char *what, const char *why)
     return -1;
 }
 
-/* Reads once, behind what is there. false: it failed. */
+/* Reads once, and appends to the unused bytes. Returns false on failure. */
 static bool read_more(struct unpack *u)
 {
     memmove(u->in, u->in + u->at, u->end - u->at);
@@ -89,14 +89,15 @@ static bool read_more(struct unpack *u)
 /* -------------------------------------------------------------------------------------- members */
 
 static const uint8_t gzip_magic[] = { 0x1F, 0x8B }, zstd_magic[] = { 0x28, 0xB5, 0x2F, 0xFD },
-                     skippable_magic[] = { 0x2A, 0x4D, 0x18 }; /* behind 0x50 to 0x5F */
+                     skippable_magic[] = { 0x2A, 0x4D, 0x18 }; /* after a byte 0x50 to 0x5F */
 
 static bool agree(const uint8_t *bytes, size_t size, const uint8_t *magic, size_t magic_size)
 {
     return memcmp(bytes, magic, size < magic_size ? size : magic_size) == 0;
 }
 
-/* Bytes that are too few to be sure of are the beginning of what they may be. */
+/* Returns the format. If there are too few bytes to be certain, returns the format they may begin.
+ * *needed: bytes needed to be certain. */
 static enum kind recognise(const uint8_t *bytes, size_t size, size_t *needed)
 {
     *needed = sizeof(gzip_magic);
@@ -131,7 +132,7 @@ static bool begin_member(struct unpack *u, enum kind kind)
     return u->zstd != NULL && !ZSTD_isError(ZSTD_initDStream(u->zstd));
 }
 
-/* Finds out what comes. Returns -1 for trouble, 0 at the end, otherwise 1. */
+/* Recognizes the next member. Returns -1 on an error, 0 at the end, otherwise 1. */
 static int begin(struct unpack *u)
 {
     size_t needed;
@@ -145,7 +146,7 @@ static int begin(struct unpack *u)
         return 0;
     const bool is_short = u->end - u->at < needed;
     if (kind == ZSTD && is_short && u->in[u->at] != zstd_magic[0])
-        kind = PLAIN; /* a letter */
+        kind = PLAIN; /* text such as "P", not a frame that is cut off */
     if (kind == PLAIN && u->is_packed) {
         snprintf(u->trouble, sizeof(u->trouble), "other data follows the compressed data");
         return -1;
@@ -161,7 +162,8 @@ static int begin(struct unpack *u)
     return -1;
 }
 
-/* One step: sets *made to the bytes that came out. -1: trouble; 0: more must be read; 1: go on. */
+/* Decompresses once. Sets *made to the number of bytes produced. Returns -1 on an error, 0 if more
+ * input is needed, otherwise 1. */
 static int inflate_some(struct unpack *u, uint8_t *to, size_t size, size_t *made)
 {
     z_stream *z = &u->gzip;

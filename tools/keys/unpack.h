@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Unpacking of inputs: gzip and zstd, recognized by their first bytes, with several members or
- * frames one after the other. Other inputs pass unchanged.
- */
+ * Decompression of gzip and zstd inputs, recognized by their first bytes. An input may have several
+ * members or frames. Other inputs pass unchanged. */
 #ifndef TOOLS_KEYS_UNPACK_H
 #define TOOLS_KEYS_UNPACK_H
 
@@ -13,23 +11,24 @@
 
 struct unpack;
 
-/* Whether a file that begins with these bytes, four if it has so many, is packed. */
+/* Whether a file that begins with these bytes is compressed. Pass four bytes, or all if
+ * it has fewer. */
 bool unpack_is_packed(const uint8_t *bytes, size_t size);
 
-/* As read(2). */
+/* Like read(2). */
 typedef ssize_t unpack_reader(void *context, uint8_t *to, size_t size);
 
-/* Ends the program by cli_fail for lack of memory. */
+/* Running out of memory ends the program through cli_fail(). */
 struct unpack *unpack_new(unpack_reader *reader, void *context);
 
-/* The next bytes, at least one of `size`; 0: the end. -1: what the reader failed with is in errno;
- * or, if unpack_trouble() is not NULL, the data is damaged, or ends too early. What comes from a
- * pipe is not held back. */
+/* Reads the next bytes, at least one and at most `size`. Returns 0 at the end. Returns -1 if the
+ * data is damaged or ends too early, which unpack_trouble() describes, or if the reader failed,
+ * with errno set; then unpack_trouble() is NULL. Data from a pipe is not held back. */
 ssize_t unpack_read(struct unpack *u, uint8_t *to, size_t size);
 
-/* "its gzip data is cut off". */
+/* Describes an error: "its gzip data is cut off". NULL: no error in the data. */
 const char *unpack_trouble(const struct unpack *u);
 
-void unpack_free(struct unpack *u); /* or NULL */
+void unpack_free(struct unpack *u); /* u may be NULL */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For LD_PRELOAD: once RocksDB has listed the column families of a database for the first time,
- * the command AFTER_LISTING is run.
+ * A module for LD_PRELOAD that runs the command AFTER_LISTING when RocksDB first lists the column
+ * families of a database.
  */
 #include <dlfcn.h>
 #include <stddef.h>

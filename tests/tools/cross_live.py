@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of both implementations of live files share.
+"""Shared parts of the tests that run both implementations of live files.
 
-The Python one, tests/spec/spec_writer.py, was written from format-spec.md alone.
+The Python implementation, tests/spec/spec_writer.py, was written from format-spec.md alone.
 """
 
 from contextlib import suppress
@@ -39,13 +39,13 @@ class CrossTest(ToolTest):
         return file
 
     def adder(self, *keys, name="live", **options):
-        """A bfadd at work, which has added these keys."""
+        """A running bfadd that has added these keys."""
         process = self.start("bfadd", "-v", name, **options)
         self.feed(process, *keys)
         self.wait_for_key(name, keys[-1], process)
         return process
 
-    # What both can do, by "c" or by "python".
+    # Operations of both implementations; `by` is "c" or "python".
 
     def make(self, by, name, layout="classic", m=30_000, k=5, capacity=1000, fpr=0.01, seed=0,
              label="", tag="00" * 16):
@@ -87,7 +87,7 @@ class CrossTest(ToolTest):
             spec_writer.seal(self.path(name), accept_unclean)
 
     def agreed(self, name="live", keys=(), absent=()):
-        """The record in force, if both say the same of it, and of these keys."""
+        """Checks that both implementations agree about the record and about these keys. Returns the record."""
         report = self.inspected(name, "--accept-unclean")
         self.assertIsNone(report["error"])
         image = LiveImage(self.read(name), name, accept_unclean=True)
@@ -109,7 +109,7 @@ class CrossTest(ToolTest):
         return record
 
     def alike(self, *names):
-        """Header, body and counts; how often each commits is its own affair."""
+        """Compares header, body and counts. Sequences may differ, since each implementation chooses when it commits."""
         first, second = (self.read(name) for name in names)
         self.assertEqual(first[:2048], second[:2048])
         self.assertEqual(craft.body_of(first), craft.body_of(second))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the ways to build on many machines share: on one, each way makes the body of a
-serial build, and nothing is made of some of the parts."""
+"""Shared parts of the tests of distributed builds, run on one machine.
+Each way must make the body of a serial build, and must not make a filter from only some of the parts."""
 
 import os
 import pathlib
@@ -31,8 +31,8 @@ INPUTS = {
     "twice the same": lines(*numbered(300)) * 2,
 }
 
-# In place of bfcreate: of the part that has the line "poison" it makes a filter that lacks keys, says so,
-# and fails.
+# Stands in for bfcreate. From a part with the line "poison" it makes a filter that lacks keys, prints an error and
+# fails.
 POISONED = """#!/bin/sh
 part=$TMPDIR/part.$$
 cat >"$part"
@@ -46,7 +46,7 @@ fi
 rm "$part"
 exit $status
 """
-# In place of bfcreate: tells that it runs, and does not end.
+# Stands in for bfcreate. Records its process ID and never ends.
 STUCK = """#!/bin/sh
 echo $$ >>"$STARTED"
 exec sleep 1000
@@ -76,14 +76,14 @@ class Distributed(ToolTest):
         return str(path)
 
     def serial(self, *options):
-        """The body, and what follows it, of a build of the file "keys" in one piece."""
+        """The body of a serial build of the file "keys", and everything after it."""
         return self.create("-q", *options, "keys", name="serial")[HEADER:]
 
     def body(self, name):
         return self.read(name)[HEADER:]
 
     def check_each_input(self, make):
-        """make(parts, says) makes "filter" of "keys" in so many parts, saying that of an empty one."""
+        """Calls make(parts, says) for each input. It builds "filter" from "keys" in so many parts and must print `says`."""
         for name, data in INPUTS.items():
             self.write("keys", data)
             expected = self.serial("-n", N)
@@ -97,7 +97,7 @@ class Distributed(ToolTest):
         self.check_no_litter()
 
     def fails(self, tool, *arguments, file="filter", **options):
-        """The messages of a way that must fail, and leave no filter or the old one, and no litter."""
+        """The messages of a build that must fail. An old filter must remain, and no temporary files."""
         before = self.read(file) if (self.folder / file).exists() else None
         result = self.run_tool(tool, *arguments, **options)
         self.assertNotEqual(result.returncode, 0)
@@ -107,13 +107,13 @@ class Distributed(ToolTest):
         return result.stderr.decode()
 
     def check_no_litter(self):
-        # GNU parallel makes itself a home, and Open MPI a folder for its session.
+        # GNU parallel keeps a home here, and Open MPI a folder for its session.
         self.assertEqual([name for name in os.listdir(self.scratch)
                           if not name.startswith((".parallel", "ompi."))], [])
         self.assertEqual([name for name in os.listdir(self.folder) if "tmp" in name], [])
 
     def check_interrupted(self, script, *arguments, env=None):
-        """Ctrl-C and the like, which reach all processes: none goes on, and nothing remains."""
+        """Signals a whole process group, as Ctrl-C does. No process may survive, and no file may remain."""
         self.shim("bfcreate", STUCK)
         self.write("keys", INPUTS["many"])
         started = self.folder / "started"
@@ -130,7 +130,7 @@ class Distributed(ToolTest):
             started.unlink()
 
     def check_merged(self, name, keys):
-        """The header says where the body comes from, and that n is an estimate."""
+        """Checks that the header names a merge as the origin of the body, and that n is an estimate."""
         found = self.inspected(name, "--verify")
         self.assertEqual((found["verdict"], found["header"]["provenance"]), ("healthy", FROM_MERGE))
         self.assertTrue(found["record"]["n_estimated"])

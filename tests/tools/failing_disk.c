@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * For LD_PRELOAD: while the file named by DISK_FAILS exists, msync() fails as it does when the disk
- * could not be written, but for the first DISK_WORKS calls; if DISK_KILLS is set, it kills. If
- * DISK_FORGETS is set, what is read from files without a name begins with a zero byte, as after a
- * page that could not be written. The file named by DISK_SHRINKS loses what it has beyond 4096
- * bytes when it is about to be scanned, and the one named by DISK_REMOVES its name in the third
- * call of msync().
+ * A module for LD_PRELOAD that simulates bad disks. Environment variables control it:
+ *
+ *   DISK_FAILS    a path; while it exists, msync() fails with EIO
+ *   DISK_WORKS    how many calls of msync() succeed although DISK_FAILS exists
+ *   DISK_KILLS    if set, msync() kills the process instead of failing
+ *   DISK_FORGETS  if set, reads from a file without a name return a zero as their first byte, as
+ *                 after a page that could not be written
+ *   DISK_SHRINKS  a file that is cut to 4096 bytes when the program is about to scan it
+ *   DISK_REMOVES  a file that is removed in the third call of msync()
  */
 #include <errno.h>
 #include <signal.h>

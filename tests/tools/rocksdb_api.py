@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What others than the example may do to a database: RocksDB's C API, as far as the tests need it."""
+"""The part of RocksDB's C API with which the tests change a database without the example."""
 
 import ctypes
 import ctypes.util
@@ -9,7 +9,7 @@ POINTER, SIZE, BYTES = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
 
 
 class Database:
-    """A database that is open for writing, with one of its column families."""
+    """A database opened for writing, with one of its column families."""
 
     def __init__(self, path, family):
         self.path, self.family = str(path).encode(), family.encode()
@@ -21,7 +21,7 @@ class Database:
         return function(*arguments)
 
     def checked(self, name, *arguments, result=None):
-        """A call whose last argument is for the error."""
+        """Makes a call whose last argument receives the error."""
         error = ctypes.c_char_p()
         value = self.call(name, *arguments, ctypes.byref(error), result=result)
         assert error.value is None, (name, error.value)

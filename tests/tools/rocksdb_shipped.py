@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of examples/rocksdb share: shipping, ingesting and looking up rows."""
+"""Shared parts of the tests of examples/rocksdb: shipping, ingesting and looking up rows."""
 
 import os
 import re
@@ -34,7 +34,7 @@ class Shipped(ToolTest):
         self.ingest(self.ship(the_rows, *options, name=name))
 
     def get(self, keys, says="", database="db"):
-        """The rows found; what is said on the way must be the one message expected, or nothing."""
+        """The rows found. Standard error must be the expected message, or empty."""
         result = self.run_tool("shipped", "get", database, "-", stdin=lines(*keys))
         self.assertEqual(result.returncode, 0 if result.stdout else 1, result)
         self.assertTrue(result.stdout == b"" or result.stdout.endswith(b"\n"))

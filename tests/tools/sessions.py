@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Documents with sessions in them: console blocks, of commands behind "$ " and what they print."""
+"""Runs the console blocks of documents: commands after "$ ", each followed by its output."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ PATH = sorted({str(pathlib.Path(tool).parent) for tool in TOOLS.values()})
 
 
 def sessions(text):
-    """Of each console block: its commands, each with what it prints."""
+    """The commands of all console blocks, each with its printed output."""
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.M | re.S):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, printed = part.partition("\n")
@@ -20,13 +20,13 @@ def sessions(text):
 
 
 def scripts(text):
-    """What sh blocks hold, by the names that their second lines give."""
+    """The scripts of all sh blocks, by the name in the second line of each."""
     found = re.findall(r"^```sh\n(#!/bin/sh\n# (\w+): .*?)^```$", text, re.M | re.S)
     return {name: script for script, name in found}
 
 
 def pattern(printed):
-    """What "..." stands for is not shown: a part of a line, or any lines."""
+    """A regular expression for printed output. "..." stands for the rest of a field, or on its own line for any lines."""
     pieces = re.split(r"^\.\.\.\n|\.\.\.(?=[ \n%])", printed, flags=re.M)
     marks = re.findall(r"^\.\.\.\n|\.\.\.(?=[ \n%])", printed, flags=re.M)
     fill = [r"(?:.*\n)*" if mark.endswith("\n") else ".*" for mark in marks] + [""]
@@ -34,14 +34,14 @@ def pattern(printed):
 
 
 def run(command, folder, *more_path):
-    """What it prints, on both of its outputs."""
+    """What the command prints to standard output and standard error."""
     path = os.pathsep.join([*map(str, more_path), *PATH, os.environ["PATH"]])
     return subprocess.run(["sh", "-c", command], cwd=folder, env={**os.environ, "LC_ALL": "C", "PATH": path},
                           timeout=TIMEOUT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True).stdout
 
 
 def check(test, text, folder, *more_path):
-    """Runs all commands, in order and in one folder. Returns how many there were."""
+    """Runs all commands in order in one folder. Returns the number of commands."""
     count = 0
     for command, printed in sessions(text):
         with test.subTest(command=command):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * For LD_PRELOAD: the system's clock shows when the file named by CLOCK was changed last; the
- * steady clock, by STEADY_CLOCK. */
+ * A module for LD_PRELOAD that sets clocks. The wall clock shows the modification time of the file
+ * named by CLOCK; the steady clock shows that of the file named by STEADY_CLOCK.
+ */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * For LD_PRELOAD: of the calls that sync or rename or remove files, the one with the number
- * STOPS_AT, from 0, is not made; with STOPS_BY=kill the process dies there, else the call fails;
- * with STOPS_BY=stop it is made once the process, which is stopped before it, goes on.
- * Each call is noted in the file STOPS_LOG, with the file that is synced, or gets or loses a name.
- * With STOPS_BEFORE_RESULT the process is stopped before the library begins a filter made of
- * others. With LACKS_LINKS there are no links, and no renaming that replaces nothing; with
- * LACKS_STATX there is no statx(), as in Linux before 4.11.
+ * A module for LD_PRELOAD that interrupts a program at one of its calls of fsync(), rename(),
+ * renameat(), linkat() and unlinkat(). Environment variables control it:
+ *
+ *   STOPS_AT             the number of the call, from 0; by default the call fails with EIO
+ *   STOPS_BY             "kill": the process is killed instead; "stop": the process is stopped, and
+ *                        makes the call when it continues
+ *   STOPS_LOG            a file that lists each call with the path that it syncs, makes or removes
+ *   STOPS_BEFORE_RESULT  if set, the process is stopped before the library makes a filter from
+ *                        other filters
+ *   LACKS_LINKS          if set, linkat() fails, and renameat2() with flags: the file system has
+ *                        no hard links, and a rename always replaces
+ *   LACKS_STATX          if set, statx() fails, as on Linux before 4.11
  */
 #include <bloomfile_combine.h>
 #include <bloomfile_delta.h>
@@ -63,7 +68,7 @@ int rename(const char *from, const char *to)
     return stops("rename", to) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
-/* musl declares none. */
+/* musl's headers do not declare it. */
 int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags);
 
 int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
@@ -105,12 +110,12 @@ int renameat(int from_fd, const char *from, int to_fd, const char *to)
     return stops("rename", to) ? -1 : (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
 }
 
-/* ---- the library's functions, behind the last look of a tool at DEST */
+/* ---- functions of the library that a tool calls after its last check of DEST */
 
 static void find(const char *function, void *next)
 {
     void *found = dlsym(RTLD_NEXT, function);
-    memcpy(next, &found, sizeof found); /* in C no cast makes a function of it */
+    memcpy(next, &found, sizeof found); /* ISO C has no cast from void * to a function */
     if (getenv("STOPS_BEFORE_RESULT") != NULL)
         raise(SIGSTOP);
 }

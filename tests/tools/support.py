@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the tools share: running a tool as a user does, and looking at what it left."""
+"""Shared parts of the tests of the tools: running a tool as a user does, and checking the files it leaves."""
 
 import contextlib
 import errno
@@ -33,35 +33,34 @@ TOOLS = {name: os.environ[name.upper()] for name in os.environ["TOOLS"].split()}
 BFCREATE, BFUNIQ = TOOLS["bfcreate"], TOOLS["bfuniq"]
 
 SANITIZED = b"__asan_init" in pathlib.Path(BFCREATE).read_bytes()
-TIMEOUT = 300  # for what never ends: a loaded machine may take long for what does
+TIMEOUT = 300  # only for hangs: work that ends may take long on a loaded machine
 MUSL = b"/ld-musl-" in pathlib.Path(BFCREATE).read_bytes()
 DISK_FAILED = "I/O error" if MUSL else "Input/output error"
 NO_MEMORY = "Out of memory" if MUSL else "Cannot allocate memory"
 IN_32_BITS = pathlib.Path(BFCREATE).read_bytes()[:5] == b"\x7fELF\x01"
-# A request for more memory than there is must fail as it does without the sanitizer.
+# By default the sanitizer aborts if memory runs out. The tools must see the failure instead.
 SANITIZER_OPTIONS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")
                      + ":allocator_may_return_null=1"}
 
-# Taken for a filter, so that it may be replaced.
+# Begins with the magic number, so the tools accept it as a filter to replace.
 OLD = bytes.fromhex("bf424c4d0d0a1a0a") + b"what is left of an old filter\n" * 400
 
-# A parent that ignores signals (a shell's background job, nohup) must not hand it on to the tools.
+# The tests send these signals. A parent that ignores them (a background job, nohup) must not pass that on to the tools.
 for ignored in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
     if signal.getsignal(ignored) == signal.SIG_IGN:
         signal.signal(ignored, signal.SIG_DFL)
 
 CONTROL = re.compile(rb"[\x00-\x1f\x7f]|\xc2[\x80-\x9f]")
 IS_ROOT = os.geteuid() == 0
-# Prefixes for commands: a mount namespace of its own; root without the power to ignore permissions.
+# Prefixes for commands: a mount namespace of their own; root without the power to ignore permissions.
 NAMESPACE = ["unshare", "-m"] if IS_ROOT else ["unshare", "-rm"]
-# Without /proc no name can be given to a file that was made without one, so it needs one from the
-# start.
+# A file that was made without a name gets its name through /proc. Without /proc it needs a name from the start.
 WITHOUT_PROC = [*NAMESPACE, "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
 UNPRIVILEGED = "setpriv --bounding-set=-dac_override,-dac_read_search".split() if IS_ROOT else []
 
 
 def skipping(make):
-    """For what vfat does not know: skips the test."""
+    """Skips the test if the file system, such as vfat, does not support the operation."""
     def made(*arguments, **options):
         try:
             make(*arguments, **options)
@@ -81,7 +80,7 @@ def set_mode(path, mode):
         raise unittest.SkipTest("the file system grants root everything, as NFS does")
 
 
-os.symlink, os.link, os.mkfifo = map(skipping, (os.symlink, os.link, os.mkfifo))  # and so in pathlib
+os.symlink, os.link, os.mkfifo = map(skipping, (os.symlink, os.link, os.mkfifo))  # pathlib calls these too
 pathlib.Path.chmod = set_mode
 
 
@@ -94,7 +93,7 @@ def numbered(count, prefix="key "):
 
 
 def percent(share):
-    """As the tools print a rate."""
+    """The rate as the tools print it."""
     return f"{100 * share:.3g}%"
 
 
@@ -103,7 +102,7 @@ def sha256(data):
 
 
 def table(path):
-    """The rows of an index.tsv, each a dict by the names in its first line."""
+    """The rows of a table such as index.tsv, each a dict by the names in the first line."""
     names, *rows = [line.split("\t") for line in path.read_text().splitlines()]
     return [dict(zip(names, row)) for row in rows]
 
@@ -113,7 +112,7 @@ def file_form(layout, m, k, keys=(), **options):
 
 
 def works(*command):
-    """Whether a command that prepares a test can be run here."""
+    """Whether a command that prepares a test works here."""
     try:
         return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               timeout=TIMEOUT).returncode == 0
@@ -121,16 +120,16 @@ def works(*command):
         return False
 
 
-# Loops over many cases run whole in scripts/nightly; other runs take every few of them.
+# Loops over many cases run completely in scripts/nightly. Other runs take every few of them.
 WHOLE = os.environ.get("TESTS") == "whole"
 
 
 def some(cases, step):
-    """All cases, or every `step`th, beginning with the first."""
+    """All cases in scripts/nightly, else every `step`th, beginning with the first."""
     return list(cases)[::1 if WHOLE else step]
 
 
-# In the builds of scripts/test --ci after its first; and for what no compiler changes: not in those.
+# `scripts/test --ci` sets it in every build after the first. @once marks tests that need not run there again.
 REPEATED = "ONCE_WAS_RUN" in os.environ
 once = unittest.skipIf(REPEATED, "it was run in another build")
 
@@ -142,7 +141,7 @@ def needs(*prefix):
 
 
 class ToolTest(unittest.TestCase):
-    """A test with an empty folder of its own, which is the current one for the tools it runs."""
+    """A test with an empty folder of its own. The tools run in this folder."""
 
     maxDiff = 2000
 
@@ -157,8 +156,8 @@ class ToolTest(unittest.TestCase):
         shutil.rmtree(self.folder)
 
     def can_be_named(self, name):
-        """Whether the file system keeps the name as it is: NTFS and vfat take only what is UTF-8, vfat no
-        control characters, nor dots at the end."""
+        """Whether the file system keeps the name unchanged. NTFS and vfat accept only UTF-8, and vfat does not accept
+        control characters or dots at the end."""
         path = self.folder / name
         try:
             path.write_bytes(b"")
@@ -183,17 +182,17 @@ class ToolTest(unittest.TestCase):
         return (self.folder / name).read_bytes()
 
     def need_removal(self):
-        """NFS gives a file that is removed while it is open another name."""
+        """Skips the test on NFS, which gives a file that is removed while open another name."""
         with open(self.folder / "removed", "wb") as file:
             os.unlink(file.name)
             if os.fstat(file.fileno()).st_nlink != 0:
                 self.skipTest("what is removed while it is open has another name, as on NFS")
 
     def snapshot(self):
-        """All that is in the folder: kind, mode and time, and the contents of files."""
+        """Everything in the folder: kind, mode and time, and the contents of files."""
         found = {}
         for path in sorted(self.folder.rglob("*")):
-            if path.name.startswith(".nfs"):  # NFS's name of one that was removed while somebody had it open
+            if path.name.startswith(".nfs"):  # NFS's name for a file that was removed while open
                 continue
             status = path.lstat()
             is_file = stat.S_ISREG(status.st_mode) and os.access(path, os.R_OK)
@@ -212,26 +211,26 @@ class ToolTest(unittest.TestCase):
 
     def run_tool(self, tool, *arguments, stdin=b"", locale="C.UTF-8", before=(), env=None,
                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options):
-        """The result; its stdout and stderr are bytes. stdin may be bytes or an open file."""
+        """Runs a tool. stdin may be bytes or an open file; stdout and stderr of the result are bytes."""
         feed = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
         return subprocess.run(self.command(tool, *arguments, before=before), **feed, stdout=stdout,
                               stderr=stderr, cwd=self.folder, timeout=TIMEOUT,
                               env=self.environment(locale, **(env or {})), **options)
 
     def output(self, tool, *arguments, status=0, says=b"", **options):
-        """What the tool writes to standard output; it must end as expected."""
+        """Runs a tool, checks its exit status and messages, and returns its standard output."""
         result = self.run_tool(tool, *arguments, **options)
         self.assertEqual((result.returncode, result.stderr), (status, says), result.stdout[:500])
         return result.stdout
 
     def create(self, *arguments, name="filter.bloom", **options):
-        """The bytes of the file that bfcreate makes from these options and inputs, of any bytes."""
+        """The bytes of the file that bfcreate makes, with its checks of the input and the rate switched off."""
         self.assertEqual(self.output("bfcreate", "-f", "--as-is", "--allow-empty", "--overfull", name,
                                      *arguments, **options), b"")
         return self.read(name)
 
     def query(self, *arguments, **options):
-        """The keys that bfquery prints, one a line."""
+        """The keys that bfquery prints."""
         out = self.output("bfquery", "--as-is", *arguments, **options)
         self.assertTrue(out == b"" or out.endswith(b"\n"))
         return out.split(b"\n")[:-1]
@@ -243,18 +242,18 @@ class ToolTest(unittest.TestCase):
         return name
 
     def added(self, *arguments, status=0, **options):
-        """What bfadd -v tells of the keys, without the names of itself and of the filter."""
+        """The counts that bfadd -v prints, without the names of the tool and the filter."""
         result = self.run_tool("bfadd", "-v", *arguments, **options)
         self.assertEqual((result.returncode, result.stdout), (status, b""), result.stderr)
         self.assertRegex(result.stderr, rb"\Abfadd: [^:]+: [^\n]+\n\Z")
         return result.stderr.split(b": ", 2)[2]
 
     def inspected(self, name, *options):
-        """What bfinspect finds out about a file."""
+        """The report of bfinspect about a file."""
         return json.loads(self.run_tool("bfinspect", "--report", "-", *options, name).stdout)
 
     def start(self, tool, *arguments, before=(), env=None, out=subprocess.PIPE, **options):
-        """A tool that runs beside the test, which feeds it through its stdin."""
+        """Starts a tool that the test feeds through a pipe to its standard input."""
         process = subprocess.Popen(self.command(tool, *arguments, before=before),
                                    stdin=subprocess.PIPE, stdout=out,
                                    stderr=subprocess.PIPE, cwd=self.folder,
@@ -267,7 +266,7 @@ class ToolTest(unittest.TestCase):
         process.kill()
         process.wait()
         for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
-            with contextlib.suppress(BrokenPipeError):  # what was not flushed
+            with contextlib.suppress(BrokenPipeError):  # unflushed data
                 stream.close()
 
     def feed(self, process, *keys):
@@ -275,7 +274,7 @@ class ToolTest(unittest.TestCase):
         process.stdin.flush()
 
     def until(self, condition, process=None):
-        """Waits for something that another program does."""
+        """Waits until the condition holds. The process must not end before."""
         deadline = time.monotonic() + TIMEOUT
         while not condition():
             self.assertLess(time.monotonic(), deadline, "nothing happens")
@@ -285,21 +284,21 @@ class ToolTest(unittest.TestCase):
 
     @staticmethod
     def in_pipe(end):
-        """How many bytes were written to a pipe and not read yet."""
+        """The number of unread bytes in a pipe."""
         return struct.unpack("i", fcntl.ioctl(end, termios.FIONREAD, bytes(4)))[0]
 
     def until_read(self, process):
-        """Waits until it has taken all that it was fed: what it does before it reads, it has done."""
+        """Waits until the process has read all its input so far. Everything it does before its first read is then done."""
         self.until(lambda: self.in_pipe(process.stdin) == 0, process)
 
     def write_to(self, process, data):
-        """Writes bytes to its standard input and waits until it has read them: the files before it are open then."""
+        """Writes bytes to a process and waits until it has read them. Its files named before that input are open then."""
         process.stdin.write(data)
         process.stdin.flush()
         self.until_read(process)
 
     def until_asleep(self, process):
-        """Waits until all its threads sleep in system calls, and have slept through several looks."""
+        """Waits until all threads of a process sleep in system calls and have not run between five looks."""
         looks = []
 
         def quiet():
@@ -309,7 +308,7 @@ class ToolTest(unittest.TestCase):
         self.until(quiet, process)
 
     def until_time_moves(self):
-        """Waits until a write to a file gets a later time than those before."""
+        """Waits until a write to a file gets a later time than the writes before."""
         times = set()
 
         def moved():
@@ -320,13 +319,13 @@ class ToolTest(unittest.TestCase):
         (self.folder / "probe").unlink()
 
     def until_taken(self, process):
-        """Waits until no signal is pending: the process has met those that were sent."""
+        """Waits until no signal is pending, so the process has received all signals that were sent."""
         status = pathlib.Path(f"/proc/{process.pid}/status")
         self.until(lambda: not re.search(r"^(Sig|Shd)Pnd:\s0*[1-9a-f]", status.read_text(), re.MULTILINE), process)
 
     def stopped_at(self, at, start):
-        """A process that start(**environment) begins, stopped before its call `at` of those in stopping_disk.c; None if
-        it makes fewer, and has ended."""
+        """A process begun with start(**environment), stopped before its call number `at` of those in stopping_disk.c.
+        None if it makes fewer calls; then it has ended."""
         process = start(LD_PRELOAD=os.environ["STOPPING_DISK"], STOPS_AT=str(at), STOPS_BY="stop")
         change = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         if change.si_code == os.CLD_STOPPED:
@@ -336,17 +335,18 @@ class ToolTest(unittest.TestCase):
         return None
 
     def start_unwaited(self, tool, *arguments):
-        """With a standard input that another program, which shares it, has told not to wait."""
+        """Starts a tool with a non-blocking standard input, as left by another program that shares it."""
         return self.start(tool, *arguments, preexec_fn=lambda: os.set_blocking(0, False))
 
     def until_it_writes(self, process):
-        """Waits for output, which is left in the pipe."""
+        """Waits for output, and leaves it in the pipe."""
         self.until(lambda: self.in_pipe(process.stdout) > 0, process)
 
     def overwritten_while_it_prints(self, name, data, tool, *arguments):
-        """Standard error of a program that ends with 2: a file is overwritten, as by cp, once its output fills a pipe."""
+        """Overwrites a file in place, as cp does, while a program's output fills a pipe. The program must exit with 2.
+        Returns its standard error."""
         reader, writer = os.pipe()
-        fcntl.fcntl(writer, 1031, 4096)  # F_SETPIPE_SZ has a name since Python 3.10
+        fcntl.fcntl(writer, 1031, 4096)  # F_SETPIPE_SZ, which fcntl defines since Python 3.10
         with open(reader, "rb") as printed:
             with open(writer, "wb") as pipe:
                 process = subprocess.Popen(self.command(tool, *arguments), cwd=self.folder, stdin=subprocess.DEVNULL,
@@ -360,8 +360,8 @@ class ToolTest(unittest.TestCase):
         return said
 
     def caught(self, start, condition):
-        """One that start() starts, stopped when the condition holds; if it has come to its end by then, the next
-        one. SIGCONT, after another signal, lets it go on."""
+        """A process begun with start(), stopped while the condition holds. If it ends too soon, another is started.
+        Send it a signal and then SIGCONT."""
         for _ in range(50):
             process = start()
             self.until(lambda: process.poll() is not None or condition())
@@ -378,14 +378,14 @@ class ToolTest(unittest.TestCase):
                    process)
 
     def result(self, process, stdin=b""):
-        """Status, output and messages of a started tool, after its last input."""
+        """Sends the last input to a process. Returns its exit status, output and messages."""
         out, message = process.communicate(stdin, timeout=TIMEOUT)
         return process.returncode, out, message
 
-    # --- trouble ---
+    # --- errors ---
 
     def check_message(self, tool, message, *names):
-        """One line for people: who says it, which file, nothing that a terminal obeys."""
+        """Checks that the message is one line with the tool and these names, and no control characters for a terminal."""
         self.assertTrue(message.endswith(b"\n"), message)
         self.assertEqual(message.count(b"\n"), 1, message)
         self.assertTrue(message.startswith(tool.encode() + b": "), message)
@@ -394,7 +394,7 @@ class ToolTest(unittest.TestCase):
             self.assertIn(name.encode(), message)
 
     def trouble(self, tool, *arguments, names=(), changes=False, status=2, out=b"", **options):
-        """The message of a tool that must fail, and leave everything as it was."""
+        """The message of a tool that must fail and, unless `changes`, must leave every file unchanged."""
         before = self.snapshot()
         result = self.run_tool(tool, *arguments, **options)
         message = result.stderr
@@ -410,7 +410,7 @@ class ToolTest(unittest.TestCase):
 
 
 def main():
-    """Runs the tests of a file and prints why tests were skipped. Exits with 77 if all were."""
+    """Runs the tests of a file and prints why tests were skipped. Exits with 77 if all were skipped."""
     result = unittest.main(module="__main__", buffer=True, exit=False).result
     for reason in dict.fromkeys(reason for _, reason in result.skipped):
         print(f"skipped: {reason}", flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A terminal for a tool to write to."""
+"""A pseudo-terminal for a tool to write to."""
 
 import fcntl
 import os
@@ -10,7 +10,7 @@ import threading
 
 
 class Screen:
-    """A terminal of so many columns, and what was written to it."""
+    """A terminal of so many columns, which records everything written to it."""
 
     def __init__(self, columns, seen=lambda text: None):
         self.screen, self.terminal = pty.openpty()

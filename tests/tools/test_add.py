@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfadd: what it adds, removes and counts; several at once; what survives a kill."""
+"""bfadd: counts and removals, several processes on one file, signals and kills."""
 
 import contextlib
 import fcntl
@@ -18,12 +18,12 @@ MANY = 20_000 if SANITIZED else 200_000
 
 class AddTest(ToolTest):
     def add(self, *arguments, **options):
-        """The line that bfadd -v prints."""
+        """The counts that bfadd -v prints."""
         return self.added(*arguments, **options).decode()
 
     @contextlib.contextmanager
     def locked(self, start, size):
-        """What another program does that holds bytes of the file locked."""
+        """Holds a lock on bytes of the file, as another process does."""
         lock = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, start, size, 0)
         with open(self.folder / "live", "r+b") as other:
             fcntl.fcntl(other, fcntl.F_OFD_SETLK, lock)
@@ -88,13 +88,13 @@ class Counts(AddTest):
             self.output("bfadd", *options, "--overfull", "live", stdin=lines(*KEYS))
 
     def test_nothing_is_told_of_what_went_well(self):
-        """As where cron mails what is printed."""
+        """cron mails whatever a job prints."""
         self.create_live("-n", 1000)
         self.assertEqual(self.output("bfadd", "live", stdin=lines(*KEYS[:9])), b"")
         self.assertEqual(self.output("bfadd", "-qv", "live", stdin=b"", says=b"bfadd: live: 0 keys, 0 new\n"), b"")
 
     def test_more_keys_than_planned(self):
-        """The warning tells the actual rate."""
+        """The warning states the actual rate."""
         self.create_live("-n", 400)
         self.assertEqual(self.add("live", stdin=lines(*KEYS[:400])), "400 keys, 399 new\n")
         result = self.run_tool("bfadd", "--overfull", "live", stdin=lines(*KEYS))
@@ -169,7 +169,7 @@ class Removing(AddTest):
 
 
 class Together(AddTest):
-    """Several programs on one file."""
+    """Several processes on one file."""
 
     def test_two_at_once_lose_nothing(self):
         keys = numbered(MANY)
@@ -203,7 +203,7 @@ class Together(AddTest):
         self.assertEqual(sum(new), count)
 
     def test_exact_adders_take_turns(self):
-        """A lock that another exact adder holds is waited for, and only by exact ones."""
+        """An exact adder waits for another exact adder's lock. Other adders do not wait."""
         self.create_live("-n", 1000)
         with self.locked(64, 64):
             self.output("bfadd", "-q", "live", stdin=lines("a"))
@@ -250,7 +250,7 @@ class Together(AddTest):
         self.output("bfadd", "-q", "--sync", 10, "live", stdin=lines(*numbered(50)))
         self.assertEqual(shown(), [b"block 19442107"])
         self.write("keys", lines(*numbered(10, "other ")))
-        os.mkdir(self.folder / "folder")  # opens, and cannot be read
+        os.mkdir(self.folder / "folder")  # can be opened, but not read
         result = self.run_tool("bfadd", "-q", "--watermark", "block 2", "live", "keys", "folder")
         self.assertEqual((result.returncode, shown()), (2, [b"block 19442107"]))
         full = "é" * 16
@@ -270,7 +270,7 @@ class Stopped(AddTest):
         self.create_live("-n", MANY, "-p", "1e-9")
 
     def waiting(self):
-        """A bfadd that waits for more, with KEYS[:3] added."""
+        """A bfadd that has added KEYS[:3] and waits for more."""
         writer = self.start("bfadd", "-v", "live")
         self.feed(writer, *KEYS[:3])
         self.wait_for_key("live", KEYS[2], writer)
@@ -291,7 +291,7 @@ class Stopped(AddTest):
         self.create_live("-f", "-n", capacity)
         self.write("keys", lines(*keys))
         writer = self.start("bfadd", "--overfull", "live")
-        self.feed(writer, *keys)  # of which any one may seem to be there before it is
+        self.feed(writer, *keys)  # any of them may be a false positive before it is added
         self.until(lambda: self.run_tool("bfquery", "-c", "live", "keys").stdout == b"%d\n" % len(keys), writer)
         writer.kill()
         writer.wait(TIMEOUT)
@@ -329,7 +329,7 @@ class Stopped(AddTest):
         self.wait_for_key("live", keys[MANY // 4])
         writer.kill()
         writer.wait(TIMEOUT)
-        unclean = ["--accept-unclean"]  # it is, if the kill came in a sync
+        unclean = ["--accept-unclean"]  # needed if the kill came during a sync
         seen = self.query(*unclean, "live", "keys")
         self.assertGreater(len(seen), MANY // 4)
         self.assertEqual(seen, keys[:len(seen)])
@@ -349,7 +349,7 @@ class Stopped(AddTest):
             self.assertEqual((report["verdict"], report["record"]["n"]), ("live, clean", 3))
 
     def test_signals_between_batches(self):
-        """The counts are those of the keys that are there."""
+        """The reported counts match the keys in the file."""
         keys = numbered(MANY)
         self.write("keys", lines(*keys))
         for number in (signal.SIGINT, signal.SIGTERM) * 3:
@@ -365,7 +365,7 @@ class Stopped(AddTest):
 
     def test_a_second_signal_does_not_wait(self):
         writer = self.waiting()
-        with self.locked(1, 1):  # the commit records: nobody can sync
+        with self.locked(1, 1):  # the lock of the commit records, so a sync cannot finish
             writer.send_signal(signal.SIGINT)
             with self.assertRaises(subprocess.TimeoutExpired):
                 writer.wait(1.2)
@@ -387,7 +387,7 @@ class Stopped(AddTest):
         self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
     def test_signals_in_the_middle_of_a_batch(self):
-        """Of keys that never end."""
+        """The batch does not end, since /dev/zero never does."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) * 2:
             self.create_live("-f", "-x8", "-n", 1000)
             writer = self.start("bfadd", "-v", "-x8", "live", "/dev/zero")

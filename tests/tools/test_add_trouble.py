@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfadd: what bad input gets, machines that went down, and disks that fail."""
+"""bfadd: bad input, files of a machine that crashed, failing disks."""
 
 import array
 import fcntl
@@ -67,7 +67,7 @@ class CommandLine(TroubleTest):
         self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
     def test_full_and_closed_standard_output(self):
-        """Nothing is written there, nor where that of errors is closed."""
+        """bfadd writes nothing to standard output, so a full or closed output is not an error."""
         with open("/dev/full", "wb") as full:
             result = self.run_tool("bfadd", "-v", "live", stdin=lines("a"), stdout=full)
         self.assertEqual((result.returncode, result.stderr), (0, b"bfadd: live: 1 key, 1 new\n"))
@@ -96,7 +96,7 @@ class CommandLine(TroubleTest):
 
 
 class Unclean(TroubleTest):
-    """A file of another boot, during which it was open for writing."""
+    """A file that was open for writing during another boot."""
 
     def setUp(self):
         super().setUp()
@@ -139,10 +139,10 @@ class Rescue(TroubleTest):
 
 @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
 class FailingDisk(TroubleTest):
-    """What a disk that cannot be written is to the tools; see failing_disk.c."""
+    """A disk that cannot be written, as failing_disk.c simulates it."""
 
     def failing_adder(self, *options):
-        """A bfadd that has synced KEYS[:10] and added KEYS[10:13]; from now on its disk fails."""
+        """A bfadd that has synced KEYS[:10] and added KEYS[10:13]. Its disk fails from now on."""
         writer = self.start("bfadd", "--sync", 10, *options, "live", env=FAILING_DISK)
         self.feed(writer, *KEYS[:13])
         self.wait_for_key("live", KEYS[12], writer)
@@ -204,7 +204,7 @@ class FailingDisk(TroubleTest):
 
     @staticmethod
     def has_read(process):
-        """Whether a tool has taken what it was fed, so that its filter is open."""
+        """Whether a tool has read its input. Its filter is open by then."""
         waiting = array.array("i", [1])
         fcntl.ioctl(process.stdin, termios.FIONREAD, waiting)
         return waiting[0] == 0

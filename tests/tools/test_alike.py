@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is the same in all tools: options, numbers, rates, and what a full disk makes of output."""
+"""Rules for all tools: options, numbers, rates, and errors on a full disk."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ class Options(ToolTest):
         self.assertEqual(self.output("bfinspect", "-j2", "--verify", "filter"), page)
 
     def test_j_is_not_taken_for_json_anywhere(self):
-        """In the scripts, examples and texts neither."""
+        """Scripts, examples and documents must not use it either."""
         for folder in "bench", "doc", "examples", "man", "scripts":
             for path in (SOURCE_ROOT / folder).rglob("*"):
                 if path.is_file():
@@ -102,7 +102,7 @@ class Options(ToolTest):
 
 class Names(ToolTest):
     def test_an_empty_one_can_be_seen_in_the_message(self):
-        """A script has not set its variable: "cannot open : No such file" does not tell that."""
+        """A script that has not set a variable passes an empty name. "cannot open : No such file" would not show that."""
         self.create("-q", stdin=lines("a"), name="filter")
         self.write("key", lines("a"))
         for words in (["bfuniq", ""], ["bfcommon", "", "key"], ["bfquery", "filter", ""],
@@ -113,7 +113,7 @@ class Names(ToolTest):
 
 
     def test_a_list_names_inputs_and_filters_everywhere(self):
-        """After the operands, by lines or by NUL, from a file or from standard input."""
+        """The listed names come after the operands. The list has lines or NULs, in a file or on standard input."""
         keys = numbered(3000)
         for i in range(3):
             self.write(f"key {i}", lines(*keys[i::3]))
@@ -136,7 +136,7 @@ class Names(ToolTest):
         self.assertEqual(self.output("bfinspect", "--quick", "--files-from", "filters").count(b"healthy"), 2)
 
     def test_a_list_is_whole_or_an_error(self):
-        """Without names, standard input would be read in their place."""
+        """If an empty list passed, the tools would read standard input instead."""
         self.create("-q", stdin=lines("a"), name="filter")
         for tool, *words in (("bfcreate", "new"), ("bfadd", "live"), ("bfuniq",), ("bfquery", "filter"), ("bfcommon",), ("bfmerge", "new"), ("bfinspect",)):
             for data, says in ((b"", "list has no file names"), (b"a\n\nb\n", "list: name 2 is empty"), (b"a\0\0", "list: name 2 is empty"),
@@ -169,7 +169,7 @@ class Numbers(ToolTest):
                 self.assertIn(f"not '{wrong}': it is not a whole number (try", self.trouble(tool, option, wrong))
 
     def test_fractions_underscores_and_either_case(self):
-        """Checked by the capacity of bfcreate."""
+        """The capacity that bfcreate prints shows how it read the number."""
         for text, number in (("1.5M", 1_500_000), ("1.5e6", 1_500_000), ("1_000_000", 10**6), ("10m", 10**7), ("2g", 2 * 10**9),
                              ("1.5Ki", 1536), ("1.0", 1), ("1.50000k", 1500), ("1_0.2_5k", 10250), ("0.000001t", 10**6),
                              ("1.152921504606846976e18", 2**60), ("0.5Mi", 2**19), ("1k", 1000)):
@@ -271,7 +271,7 @@ class Report(ToolTest):
 
 
 class FullDisk(ToolTest):
-    """Every path to standard output: /dev/full takes nothing, and the message says why."""
+    """Every path to standard output, which is /dev/full. The message must give the reason."""
 
     def full(self, tool, *arguments, **options):
         with self.subTest(tool=tool, arguments=arguments), open("/dev/full", "wb") as full:
@@ -313,7 +313,7 @@ class FullDisk(ToolTest):
             self.full("bfuniq", "-n", 40_000, *words, stdin=keys + keys)
 
     def test_a_page_of_any_length(self):
-        """Whether the stream's buffer holds all of it or not."""
+        """Pages that fit into the stream's buffer, and pages that do not."""
         self.create("-q", "-m", 512 * 720720, stdin=lines("a"), name="filter")
         for more in [], ["--all"]:
             for rate in 0.1, 0.5, 0.99:
@@ -329,7 +329,7 @@ class FullDisk(ToolTest):
 
 
 def closed_pipe(test):
-    """The end of a pipe that nobody reads."""
+    """The write end of a pipe without a reader."""
     reading, writing = os.pipe()
     os.close(reading)
     test.addCleanup(os.close, writing)
@@ -337,10 +337,10 @@ def closed_pipe(test):
 
 
 class NonBlocking(ToolTest):
-    """Another program that shares standard output may have made it one that does not wait."""
+    """Another program that shares standard output may have made it non-blocking."""
 
     def written(self, *command):
-        """What a slow reader gets from a pipe that is full at first."""
+        """The output to a slow reader, through a pipe that is full at first."""
         reader, writer = os.pipe2(os.O_NONBLOCK)
         filled = 0
         with contextlib.suppress(BlockingIOError):
@@ -380,8 +380,6 @@ class NonBlocking(ToolTest):
 
 
 class Rates(ToolTest):
-    """In percent, whichever tool prints them and wherever."""
-
     def said(self, tool, *arguments, **options):
         result = self.run_tool(tool, *arguments, **options)
         self.assertLess(result.returncode, 2, result)
@@ -417,7 +415,7 @@ class Rates(ToolTest):
 
 class Plurals(ToolTest):
     def test_one_is_one(self):
-        """One of each thing that any tool counts."""
+        """One of each thing that a tool counts."""
         self.write("one", lines("a"))
         self.create("-q", "one", name="filter")
         self.create("-q", "-l", "classic", "-m", 1, "-k", 1, "one", name="bit")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Filters of an application's own hash function: what needs no keys works, all else refuses."""
+"""Filters of an application's own hash function: operations without keys work, every other operation is refused."""
 
 import json
 import subprocess

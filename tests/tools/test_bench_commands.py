@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench-commands: tables of small runs, answers that are wrong, and that nothing is left of files."""
+"""bench-commands: tables of small runs, wrong answers, and removal of its files."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ class CommandsTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def table(self, case, *options, statuses=(0, 1)):
-        """Rows by their first cells; of several tables the last."""
+        """The rows by their first cells. If there are several tables, those of the last."""
         done = subprocess.run([COMMANDS, case, *options, self.folder], capture_output=True, text=True, timeout=250)
         self.assertIn(done.returncode, statuses, done.stdout + done.stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -67,7 +67,7 @@ class CommandsTest(unittest.TestCase):
         self.assertIn("name another folder", done.stderr)
 
     def test_stopped(self):
-        """By whatever signal, nothing is left."""
+        """Whatever the signal, no files may remain."""
         for number in signal.SIGTERM, signal.SIGKILL:
             process = subprocess.Popen([COMMANDS, "common", "-n", "2000000", self.folder],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench-leveldb, bench-rocksdb: their tables, and that nothing is left of their files."""
+"""bench-leveldb and bench-rocksdb: their tables, and removal of their files."""
 
 import os
 import re
@@ -15,15 +15,15 @@ NUMBER = r"[0-9.e+-]+"
 
 
 class EngineTest(ToolTest):
-    """What all of them do; the classes below say which, and how to be brief."""
+    """Checks for each program. The classes below name the program and the options of a brief run."""
 
     briefly = ["--rounds", 2]
 
     def table(self, *options):
-        """The first row has the names, the others are dicts by them."""
+        """The rows, each a dict by the names in the first row."""
         result = self.run_tool(self.program, *self.briefly, *options, ".")
         self.assertEqual(result.returncode, 0, result.stderr)
-        if result.stderr:  # not every file system lets files be evicted
+        if result.stderr:  # not every file system can evict files from memory
             self.check_message(self.program, result.stderr, "stayed in memory")
         title, blank, *lines, last = result.stdout.decode().splitlines()
         self.assertRegex(title, rf"^### {self.program}: \S")
@@ -35,7 +35,7 @@ class EngineTest(ToolTest):
         return [{name.strip(): cell.strip() for name, cell in zip(names, row)} for row in rows]
 
     def check_stopped(self, files):
-        """By whatever signal: nothing is left. A folder may outlive its program by a moment."""
+        """Whatever the signal, no files may remain. A folder may outlive its program for a moment."""
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
             process = self.start(self.program, ".")
             self.until(lambda: list(self.folder.glob(f"{self.program}.*/{files}")), process)

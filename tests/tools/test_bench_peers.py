@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench-peers, charts.py: the reports of small runs, and contenders that fail."""
+"""bench-peers and charts.py: reports of small runs, and contenders that fail."""
 
 import json
 import os
@@ -15,8 +15,8 @@ PEERS = pathlib.Path(os.environ["BENCH_PEERS"])
 CHARTS = PEERS.with_name("charts.py")
 SMALL = ["--turns", "1", "--queries", "20000"]
 
-# Answers as a contender does. With FROM keys or more it loses LOSES of them, and ends instead of
-# answering the request ENDS. It takes twice its time for keys in batches of CLIFF.
+# A contender. With FROM keys or more it loses LOSES of them. It exits instead of answering the request ENDS.
+# Keys in batches of CLIFF take it twice the time.
 CONTENDER = """#!/usr/bin/env python3
 import sys
 for line in sys.stdin:
@@ -59,7 +59,7 @@ class DriverTest(unittest.TestCase):
         return done
 
     def with_mimic(self, loses=0, ends=None, least=20000, name="mimic", cliff=None, stands_for="bench-peer-libbloom"):
-        """bench-peers in a folder where a program that was written here stands for libbloom, or another."""
+        """bench-peers in a folder where CONTENDER replaces the program for libbloom, or another program."""
         bench = self.folder / "bench"
         bench.mkdir()
         (self.folder / "lib").symlink_to(PEERS.parent.parent / "lib")
@@ -93,7 +93,7 @@ class PeersTest(DriverTest):
                 self.assertEqual((trial["form"], trial["keys"]), (form, 20000))
                 ours = [e for e in trial["entrants"] if e["name"].startswith("bloomfile")]
                 expected = {f"bloomfile {kind}" for kind in ("blocked", "classic", "counting", "ribbon", "blocked, live")}
-                if PEERS.with_name("bench-peer-bloomfile-header").exists():  # where there is C++
+                if PEERS.with_name("bench-peer-bloomfile-header").exists():  # built only with a C++ compiler
                     expected |= {f"bloomfile blocked, {how}" for how in ("inlined", "C++", "C++, any")}
                 self.assertLessEqual(expected, {e["name"] for e in ours})
                 for entrant in ours:
@@ -164,7 +164,7 @@ class PeersTest(DriverTest):
 
 class CurveTest(DriverTest):
     def curve(self, *args, program=CHARTS, **how):
-        """Rows of the table, its heads first; and the picture."""
+        """The result of a run, the rows of its table with the heads first, and the path of the picture."""
         image = self.folder / "rate.svg"
         done = self.run_peers("curve", "--keys", "20000", "--lookups", "200000", "--svg", image, *args,
                               program=program, **how)
@@ -209,7 +209,7 @@ class CurveTest(DriverTest):
 
 class BatchesTest(DriverTest):
     def batches(self, cliff=None, status=0):
-        """A run of a mimic that takes the same time for all keys, but for those in batches of `cliff`."""
+        """A run of a mimic that takes the same time for all keys, except in batches of `cliff`."""
         program = self.with_mimic(name="bloomfile blocked", cliff=cliff, stands_for="bench-contender-bloomfile")
         image = self.folder / "batches.svg"
         done = self.run_peers("batches", "--keys", "20000", "--keys", "40000", "--turns", "2", "--svg", image,

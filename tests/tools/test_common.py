@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfcommon: the lines it prints are exactly those that `comm` finds, in whatever form they come."""
+"""bfcommon: it prints exactly the lines that `comm` finds, in any form of input."""
 
 import array
 import os
@@ -23,7 +23,7 @@ def read_lines(data):
 
 class CommonTest(ToolTest):
     def check(self, expected, *arguments, **options):
-        """These lines are printed, and the number of them by --count."""
+        """Checks that these lines are printed, and that --count prints their number."""
         expected = sorted(expected)
         status = 0 if expected else 1
         self.assertEqual(self.output("bfcommon", "--as-is", *arguments, status=status, **options),
@@ -32,7 +32,7 @@ class CommonTest(ToolTest):
                          b"%d\n" % len(expected))
 
     def check_both(self, *names, options=()):
-        """Common lines and differences of these files are those of Python's sets."""
+        """Compares common lines and differences of these files with those of Python's sets."""
         sets = [set(read_lines(self.read(name))) for name in names]
         self.check(set.intersection(*sets), *options, *names)
         self.check(sets[0].difference(*sets[1:]), "-d", *options, *names)
@@ -73,7 +73,7 @@ class Answers(CommonTest):
                 self.check_both(*names, options=SMALL if seed % 2 else [])
 
     def test_prefixes_of_one_another(self):
-        """The order of lines that differ only in length, or late."""
+        """The order of lines that differ only in length or near the end."""
         found = [b"a" * length for length in range(200)]
         found += [b"a" * length + b"\0" for length in range(200)]
         self.write("a", lines(*found))
@@ -156,7 +156,7 @@ class Inputs(CommonTest):
                                 status=0 if wanted else 1), lines(*sorted(wanted)))
 
     def test_two_carriage_returns_from_a_pipe(self):
-        """One of them is part of the line, though the pipe is copied before it is read."""
+        """The pipe is copied before it is read, and only one carriage return may be removed."""
         self.write("a", b"x\r\n")
         self.check([b"x\r"], "-d", "--crlf", "-", "a", stdin=b"x\r\r\n")
         self.write("a", b"x\r\r\n")
@@ -179,7 +179,7 @@ class Inputs(CommonTest):
 
 class Passes(CommonTest):
     def stats(self, *arguments):
-        """What --stats says: (what, read, kept) for each pass, and how many lines were found."""
+        """The passes that --stats prints, as (what, read, kept), and the number of lines found."""
         result = self.run_tool("bfcommon", "--stats", *SMALL, "-c", *arguments)
         *passes, last = result.stderr.decode().splitlines()
         pattern = r"bfcommon: (.*): (\d+) read, (\d+) kept(?:, put into a filter of [\d.]+ \w+)?"
@@ -214,7 +214,7 @@ class Passes(CommonTest):
         self.assertTrue(300 <= passes[2][2] < 310, passes)
 
     def test_a_wrong_estimate_of_the_number_of_lines(self):
-        """Where samples are taken there are long lines, so the filter lets nearly all lines pass."""
+        """Samples are taken where lines are long, so the filter is too small and lets nearly all lines pass."""
         long = [b"%d" % i + b"L" * (2**16 - 7 * 7000 - 3 - i // 10) for i in range(16)]
         short = [b"%06d" % i for i in range(16 * 7000)]
         self.write("a", b"".join(lines(long[i], *short[i * 7000:(i + 1) * 7000])
@@ -228,7 +228,7 @@ class Passes(CommonTest):
 
     @unittest.skipIf(SANITIZED, "too slow")
     def test_filters_that_are_too_small(self):
-        """Where a third passes by mistake, the kept lines are filtered again, and all is exact."""
+        """A third of the lines pass by mistake. They are filtered again, and the result is exact."""
         count, both = 20_000_000, 100_000
         for name, first in ("a", 0), ("b", count - both):
             records = array.array("I", range(first, first + count))

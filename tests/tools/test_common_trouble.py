@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfcommon: what trouble gets, what is left behind, and how much memory it takes."""
+"""bfcommon: errors, the files it leaves behind, and its memory."""
 
 import gzip
 import os
@@ -17,7 +17,7 @@ MIB = 2**20
 SMALL = ["--memory", "16Mi"]
 TMPFS = [*NAMESPACE, "sh", "-c", 'mount -t tmpfs -o size=3m none tmp && exec "$@"', "sh"]
 
-# Between a large parent and the tool: what counts as a program's memory begins before its exec.
+# Runs between a large parent and the tool, because a program's peak memory includes the time before its exec.
 MEASURE = """
 import ctypes, os, sys
 ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: no page is larger than what is used of it
@@ -56,12 +56,12 @@ class Trouble(ToolTest):
 
     @unittest.skipIf(SANITIZED, "the sanitizer knows that name")
     def test_no_memory_is_not_taken_for_nothing_in_common(self):
-        """libbsd's arc4random() ends the program by 1, without a word, where memory is short."""
+        """libbsd's arc4random() exits with 1 and without a message if memory is short, so no tool may use it."""
         for tool in TOOLS:
             self.assertFalse(b"arc4random" in pathlib.Path(TOOLS[tool]).read_bytes(), tool)
 
     def test_inputs_that_need_not_be_read(self):
-        """Nothing can be in common with an empty file, whatever is in the others."""
+        """An empty file has nothing in common with other files, whatever they contain."""
         self.write("empty", b"")
         self.write("cut", gzip.compress(self.read("a"))[:-9])
         for others in (["-Z", "empty", "cut"], ["--field", 2, "empty", "a"]):
@@ -79,13 +79,13 @@ class Trouble(ToolTest):
     def test_more_files_than_the_soft_limit_allows(self):
         self.write("many", lines(*numbered(20_000)))
         names = ["many"] * 100
-        for soft in 80, 150:  # not enough for the files, or for what is kept of them
+        for soft in 80, 150:  # too few for the inputs, then for their temporary files
             out = self.output("bfcommon", *SMALL, *names, preexec_fn=lambda: resource.setrlimit(
                 resource.RLIMIT_NOFILE, (soft, 400)))
             self.assertEqual(out, lines(*sorted(numbered(20_000))))
 
     def test_more_files_than_the_hard_limit_allows(self):
-        """Some 50 at a time; a carriage return before the end of the line is taken off once."""
+        """About 50 files are open at a time. The carriage return at the end of a line is removed only once."""
         names = [f"file {i:03}" for i in range(600)]
         common = [*numbered(300), b"odd\r"]
         for i, name in enumerate(names):
@@ -100,12 +100,12 @@ class Trouble(ToolTest):
         for place in 0, 300, 600:
             some = [*names[:place], "none", *names[place:]]
             self.assertEqual(self.output("bfcommon", "--crlf", *some, status=1, **few), b"")
-        self.write("last", lines(*numbered(3000, "of a later turn ")))  # the largest
+        self.write("last", lines(*numbered(3000, "of a later turn ")))  # the largest file
         for options in [], ["--as-is", "--field", 1]:
             self.assertEqual(self.output("bfcommon", "--crlf", *options, *names, "last", status=1, **few), b"")
 
     def test_a_file_that_is_replaced_while_it_is_closed(self):
-        """There are not enough descriptors to keep it open."""
+        """There are too few descriptors to keep it open."""
         for change in "replaced", "removed", "appended to":
             with self.subTest(change=change):
                 names = [f"file {i:02}" for i in range(60)]
@@ -127,8 +127,8 @@ class Trouble(ToolTest):
 
     @unittest.skipIf(SANITIZED, "the sanitizer comes first")
     def test_a_disk_that_forgets(self):
-        """What is read from a temporary file is not what was written."""
-        self.need_removal()  # a temporary file is known by having no name
+        """A temporary file reads back with other bytes than were written."""
+        self.need_removal()  # failing_disk.c recognises a temporary file by its lack of a name
         forgetful = {"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_FORGETS": "1"}
         self.write("many", lines(*(b"%060d" % i for i in range(400_000))))
         self.write("more", lines(*(b"%060d" % i for i in range(1, 400_000))))
@@ -137,7 +137,7 @@ class Trouble(ToolTest):
             self.assertIn("cannot read a temporary file: its contents changed (choose ", message)
 
     def test_a_pipe_that_is_there_twice(self):
-        """Each would get some of its lines."""
+        """Each of the two would get some of its lines."""
         if not os.path.exists("/dev/stdin"):
             self.skipTest("there is no /proc, where /dev/stdin leads")
         message = self.trouble("bfcommon", "-", "a", "/dev/stdin", stdin=lines("x", "y"))
@@ -184,10 +184,10 @@ class Trouble(ToolTest):
         self.assertEqual(self.output("bfcommon", "long", "long"), self.read("long") + b"\n")
 
     def test_a_file_that_changes_while_another_is_waited_for(self):
-        """The pipe is read last, so the file has been read once."""
+        """The pipe is read last, so the file has been read once by then."""
         changes = {"grown": lambda f: f.write(b"more\n"), "shrunk": lambda f: f.truncate(100),
                    "rewritten": lambda f: os.utime(
-                       f.fileno(), ns=(0, os.fstat(f.fileno()).st_mtime_ns + 2 * 10**9))}  # vfat has no less
+                       f.fileno(), ns=(0, os.fstat(f.fileno()).st_mtime_ns + 2 * 10**9))}  # vfat has steps of 2 s
         for name, change in changes.items():
             for options in [], ["-d"]:
                 with self.subTest(change=name, options=options):
@@ -221,7 +221,7 @@ class Trouble(ToolTest):
             self.assertEqual(self.temporaries(), [])
 
     def temporaries(self):
-        """But what NFS keeps of them."""
+        """The temporary files, except those that NFS keeps while they are open."""
         return [name for name in os.listdir(self.folder / "tmp") if not name.startswith(".nfs")]
 
     def test_two_at_once(self):
@@ -231,7 +231,7 @@ class Trouble(ToolTest):
 
 
 class Memory(ToolTest):
-    """Files of many times the memory, so that everything spills."""
+    """Files many times larger than the memory limit, so that everything spills."""
 
     LINES = 600_000 if SANITIZED else 2_000_000
 
@@ -241,7 +241,7 @@ class Memory(ToolTest):
                 file.write(b"".join(map(url, range(start, min(start + 50_000, numbers.stop)))))
 
     def run_measured(self, *arguments):
-        """The output's digest, its lines, and the most memory that was resident, in bytes."""
+        """The digest of the output, its number of lines, and the peak resident memory in bytes."""
         command = [sys.executable, "-c", MEASURE, *self.command("bfcommon", *SMALL, *arguments)]
         with open(self.folder / "out", "wb") as out:
             result = subprocess.run(command, cwd=self.folder, stdout=out, stderr=subprocess.PIPE,
@@ -268,7 +268,7 @@ class Memory(ToolTest):
 
     @unittest.skipIf(SANITIZED, "it needs memory of its own")
     def test_memory_is_bounded_with_many_short_keys(self):
-        """The filters would be 60 MB each if they might."""
+        """Without the limit the filters would take 60 MB each."""
         keys = os.urandom(80_000_000)
         self.write("a", keys)
         self.write("b", keys[::-1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bash, zsh and fish complete the tools' command lines: the shells themselves are asked, as users do by TAB."""
+"""Completions of the tools' command lines in bash, zsh and fish: the tests press TAB in real shells."""
 
 import os
 import pathlib
@@ -61,7 +61,7 @@ def environment(folder, **more):
 
 
 class Interactive:
-    """A shell on a terminal. What stands on its line after some keys goes to a file."""
+    """A shell on a terminal. Certain keys make it write its command line to a file."""
 
     def __init__(self, folder, *command):
         self.told, self.lines = folder / f"told-{command[0]}", 0
@@ -88,11 +88,11 @@ class Interactive:
         return self.wait()
 
     def completed(self, line):
-        """The line after one TAB."""
+        """The command line after one TAB."""
         return self.keys(line + "\x18c")
 
     def candidates(self, line):
-        """What the shell has for the word at the end of the line, all of it put there instead."""
+        """The candidates for the word at the end. The shell inserts all of them in place of the word."""
         typed = shlex.split(line + "^")[:-1]
         told = self.keys(line + "\x18a")
         return set(shlex.split(told)[len(typed):]) if told != line else set()
@@ -104,10 +104,10 @@ class Interactive:
 
 
 class Fish:
-    """Tells what it would offer."""
+    """fish, which can print its candidates."""
 
     def __init__(self, folder):
-        # read takes blanks off the end of a line, so a full stop stands there
+        # read drops blanks at the end of a line, so a full stop follows them
         answer = "while read -l line; complete -C (string sub -e -1 -- $line); echo; end"
         self.process = subprocess.Popen(["fish", "-c", answer], cwd=folder / "files", env=environment(folder), text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -126,7 +126,7 @@ class Fish:
 
 
 def links(folder):
-    """A folder with the completions where the shells look, the tools in PATH, and files to complete."""
+    """Makes a folder with the completions where the shells look, the tools in PATH, and files to complete."""
     for path in "bash-completion/completions", "fish/vendor_completions.d", "zsh", "files/folder", "bin":
         (folder / path).mkdir(parents=True)
     for name in FILES:
@@ -157,7 +157,7 @@ class Completions(ToolTest):
             cls.addClassCleanup(shell.close)
 
     def check(self, line, expected, shells=("bash", "zsh", "fish")):
-        """The candidates for the word at the end, without its option or redirection and what marks folders."""
+        """Compares the candidates for the last word, without its option or redirection and without the slash of folders."""
         option = line.split(" ")[-1].partition("=")[0] + "=" if "=" in line.split(" ")[-1] else ""
         for name in shells:
             if name in self.shells:
@@ -178,12 +178,12 @@ class Completions(ToolTest):
                     found = {word.rstrip("=") for word in shell.candidates(f"{tool} -")}
                     self.assertEqual(found, options)
                     found = {word.rstrip("=") for word in shell.candidates(f"{tool} --f")}
-                    if name == "fish":  # fish 4 also offers options with an f further on
+                    if name == "fish":  # fish 4 also offers options that contain an f later
                         found = {option for option in found if option.startswith("--f")}
                     self.assertEqual(found, {option for option in options if option.startswith("--f")})
 
     def test_a_tab(self):
-        """An option that takes a value ends with =, names are quoted."""
+        """An option that takes a value ends with =, and file names are quoted."""
         for name in {"bash", "zsh"} & set(self.shells):
             for line, expected in (("bfcreate --lay", "bfcreate --layout="), ("bfseal --acc", "bfseal --accept-unclean "),
                                    ("bfquery --missing=sk", "bfquery --missing=skip "),
@@ -216,7 +216,7 @@ class Completions(ToolTest):
                 ("bfdelta urls.bloom ", BLOOMS), ("bfdelta urls.bloom urls.bloom ", PATCHES),
                 ("bfdelta --apply urls.bloom ", PATCHES), ("bfdelta --info ", PATCHES),
                 ("bfmerge urls.bloom urls.bloom urls.bloom ", BLOOMS), ("bfcreate --live urls", {"urls.bloom"})):
-            # fish shows the others as well, behind these
+            # fish shows the other files after these
             self.check(line, expected, ["bash", "zsh"] if expected in (BLOOMS, PATCHES) else ["bash", "zsh", "fish"])
         for line in "bfquery ", "bfdelta --info ":
             self.check(line, ALL_FILES, ["fish"])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The conformance suite (tests/golden/README.md) notices readers that break a rule.
+"""The conformance suite (tests/golden/README.md) fails readers that break a rule.
 
-Each broken reader is tests/spec/spec_reader.py with one rule taken out of its text.
+Each broken reader is tests/spec/spec_reader.py with one rule removed from its text.
 """
 
 import functools
@@ -50,7 +50,7 @@ BROKEN = {
 
 
 def reader(changes=()):
-    """spec_reader.py and the modules beside it, with some of their text changed."""
+    """spec_reader.py and the modules next to it, with some of their text changed."""
     made, kept = {}, {name: sys.modules.pop(name, None) for name in MODULES}
     try:
         for name in MODULES:
@@ -79,7 +79,7 @@ def absent(row):
 
 
 def error_of(call, *words):
-    """The name of the error, with what follows it; `-` if there is none."""
+    """The name of the error and the text after it, or `-` without an error."""
     try:
         call(*words)
     except ValueError as refused:
@@ -91,7 +91,7 @@ def path_of(row):
     return next(folder / row["file"] for folder in (REFUSED, GOLDEN) if (folder / row["file"]).exists())
 
 
-# --- The parts of the suite: each says of a row what the reader answers, and what it should ---
+# --- The parts of the suite. Each yields the reader's answers for a row and the expected answers. ---
 
 def in_doubt(of, row):
     image = of.spec_reader.opened(path_of(row).read_bytes(), row["file"], True)
@@ -139,13 +139,13 @@ SUITE = ((in_doubt, REFUSED / "doubt.tsv"), (refused, REFUSED / "index.tsv"), (h
 
 
 def failures(of):
-    """Where a reader fails the suite."""
+    """The rows that a reader fails."""
     for part, path in SUITE:
         for row in table(path):
             try:
                 if any(got != wanted for got, wanted in part(of, row)):
                     yield path.name, row
-            except Exception as error:  # a reader that crashes fails, too
+            except Exception as error:  # a crash fails the row too
                 yield path.name, row, error
 
 

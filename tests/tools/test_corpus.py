@@ -20,7 +20,7 @@ from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, craft, main
 CORPUS = SOURCE_ROOT / "examples" / "corpus"
 TUTORIAL = (CORPUS / "TUTORIAL.md").read_text(encoding="utf-8")
 EXACT = ("-p", "1e-9")
-BIG = 12345678901234567890123  # no parser of 64-bit numbers keeps it
+BIG = 12345678901234567890123  # does not fit into 64 bits
 
 
 def words(text):
@@ -148,7 +148,7 @@ class Corpus(ToolTest):
                     number: "\n".join(left).rstrip("\n").split("\n") for number, left in expected.items()})
 
     def test_one_of_many_processes_keeps_each_text(self):
-        """All have the same documents."""
+        """All processes have the same documents."""
         documents = corpus(60)
         names = [f"{i}.gz" for i in range(4)]
         for name in names:
@@ -169,7 +169,7 @@ class Corpus(ToolTest):
                 self.assertGreaterEqual(len(kept), 0.9 * len(self.paragraphs(exact(documents, unit))))
 
     def test_words_are_those_of_unicode(self):
-        """A paragraph is counted from five words on."""
+        """Paragraphs of fewer than five words are always kept."""
         self.dedupe("f.bloom", "none", stdin=b"")
         for count, text in (1, "can't"), (1, "3.14"), (1, "1,000;5"), (1, "a.b:c'd_e1"), (1, "naïve"), (1, "e\u0301x"), (4, "d''t"), \
                 (2, "a,"), (3, "a,b"), (3, "1:2"), (1, "it’s"), (3, "“a”"), (2, "日本"), (1, "カタ"), (1, "a\u200db"), (0, "\t \u2003\xa0"), \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfcreate: which keys it takes from its inputs, and what its options put into the file."""
+"""bfcreate: the keys it reads from its inputs, and the effect of its options on the file."""
 
 import os
 import random
@@ -16,7 +16,7 @@ def lines_form(*arguments, key_kind="text", **options):
 
 
 def filter_of(*keys, **options):
-    """What SHAPE must give for these keys, by the independent implementation."""
+    """The file that SHAPE must give for these keys, made by the independent implementation."""
     return lines_form("classic", 2003, 5, keys, **options)
 
 

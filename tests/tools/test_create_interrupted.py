@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfcreate stopped at any call that changes names or goes to disk: the file is there whole, or as it was, and nothing else is."""
+"""bfcreate stopped at each call that changes names or syncs: the file is complete or unchanged, with no other file left."""
 
 import os
 import re
@@ -15,11 +15,11 @@ from support import (OLD, SANITIZED, TIMEOUT, WITHOUT_PROC, ToolTest, lines, mai
 KEYS = 200_000
 MANY = 2_500_000  # more than fit into 16 MiB
 LAST = b"the last key, from a pipe\n"
-OPTIONS = ["-q", "-m", "64M"]  # large enough that writing the file takes a while
+OPTIONS = ["-q", "-m", "64M"]  # large enough that writing takes a while
 
 
 def unnamed_temporaries(folder):
-    """Whether a file can be without a name, so that a kill leaves nothing, and be given one by /proc."""
+    """Whether files can be made without a name, so that a kill leaves nothing, and be named through /proc."""
     try:
         os.close(os.open(folder, os.O_TMPFILE | os.O_RDWR))
         return os.path.exists("/proc/self/fd")
@@ -48,11 +48,11 @@ class Created(ToolTest):
     def start(self, *arguments, before=(), env=None, **options):
         command = self.command("bfcreate", *self.options, *arguments, before=before)
         environment = self.environment(**(env or {}))
-        environment["ASAN_OPTIONS"] += ":detect_leaks=0"  # which a kill must not find at work
+        environment["ASAN_OPTIONS"] += ":detect_leaks=0"  # a kill must not arrive while leaks are searched
         return subprocess.Popen(command, cwd=self.folder, env=environment, **options)
 
     def begin(self, *arguments, **options):
-        """One whose input ends when its stdin is closed."""
+        """A bfcreate whose input ends when its stdin is closed."""
         process = self.start(*arguments, self.keys, "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, **options)
         process.stdin.write(LAST)
@@ -68,8 +68,8 @@ class Created(ToolTest):
 @unittest.skipIf(SANITIZED, "the sanitizer comes first")
 class Interrupted(Created):
     def interrupted_at(self, at, number, *arguments, **options):
-        """The exit status of bfcreate that gets a signal before its call `at` that changes names or goes to disk; None if it
-        makes fewer."""
+        """The exit status of bfcreate after a signal before its call `at` that changes names or syncs. None if it makes
+        fewer calls."""
         def start(**environment):
             process = self.begin(*arguments, env=environment, **options)
             process.stdin.close()
@@ -92,7 +92,7 @@ class Interrupted(Created):
         return self.finish(process)
 
     def left(self, name, status, leftover):
-        """Checks what a round left, and removes it. Whether the file is whole."""
+        """Checks and removes the files that a round left. Returns whether the new file is complete."""
         found = [other for other in self.snapshot() if not re.fullmatch(leftover, other)]
         whole = found == [name] and self.read(name) == self.whole
         if not whole:
@@ -105,7 +105,7 @@ class Interrupted(Created):
         return whole
 
     def rounds(self, number, leftover="none", **options):
-        """Interrupts it at each call, and while it reads, with and without an old file."""
+        """Interrupts bfcreate at each call, and while it reads, with and without an old file."""
         for name, words in ("new", ["new"]), ("old", ["-f", "old"]):
             whole = set()
             for at in range(100):
@@ -116,7 +116,7 @@ class Interrupted(Created):
                 if status is None:
                     break
             self.assertGreater(at, 1)
-            # At these calls a signal that can wait comes too late.
+            # At these calls it is too late for a signal that the tool may defer.
             self.assertEqual(whole, {False, True} if number == signal.SIGKILL else {True})
             if name == "old":
                 self.write("old", OLD)
@@ -131,8 +131,8 @@ class Interrupted(Created):
     def test_kill(self):
         if not unnamed_temporaries(self.folder):
             self.skipTest("this file system has no files without a name")
-        # Between giving the new file a temporary name and renaming it over the old one, a kill
-        # leaves that name.
+        # Before the new file replaces the old file it has a temporary name for a moment. A kill in that moment leaves the
+        # name.
         self.rounds(signal.SIGKILL, leftover=r"\.bloomfile\.[0-9a-f]+\.tmp")
 
     def test_with_threads_and_temporary_files(self):
@@ -171,7 +171,7 @@ class Other(Created):
             self.assertEqual(self.snapshot(), {})
 
     def test_several_at_once(self):
-        """Racing for one name: one wins, and the others say so."""
+        """Several processes make the same name. The first succeeds, and the rest report that the file exists."""
         processes = [self.begin("new") for _ in range(4)]
         results = [(process.communicate(timeout=TIMEOUT)[1], process.returncode)
                    for process in processes]

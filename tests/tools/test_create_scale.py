@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfcreate: threads and memory change nothing, wherever keys stand in large inputs."""
+"""bfcreate: any number of threads and any memory give the same result, wherever keys stand in large inputs."""
 
 import os
 import random
@@ -14,7 +14,7 @@ LITTLE = "16Mi"
 
 
 def random_keys(count, longest, seed=1, without=b"\n"):
-    """Keys of any bytes but those of `without`."""
+    """Keys of any bytes except `without`."""
     bytes_of = random.Random(seed)
     dull = bytes.maketrans(without, b"." * len(without))
     return [bytes_of.randbytes(bytes_of.randrange(longest + 1)).translate(dull)
@@ -22,7 +22,7 @@ def random_keys(count, longest, seed=1, without=b"\n"):
 
 
 class EveryKey(ToolTest):
-    """A filter has each key and their exact number, so it was made of these keys and no others."""
+    """A filter with each key and their exact number was made from these keys and no other keys."""
 
     def check(self, keys, data, *form, means=(), name="filter.bloom"):
         self.output("bfcreate", "-f", "--as-is", "-p", "1e-6", *form, *means, name, stdin=data)
@@ -30,7 +30,7 @@ class EveryKey(ToolTest):
         return self.read(name)
 
     def check_all(self, keys, data, *form):
-        """Also that bfquery, which takes keys as they come, splits them in the same places."""
+        """Also checks that bfquery, which reads its input as a stream, delimits keys in the same places."""
         made = {self.check(keys, data, *form, means=means)
                 for means in ([], ["-j1"], ["-j", 2], ["-j3", "--memory", LITTLE],
                               ["--threads=16", f"--memory={LITTLE}"])}
@@ -113,7 +113,7 @@ class Memory(ToolTest):
 
     @staticmethod
     def limited():
-        """Data of the program, its libraries and its threads, with a little to spare."""
+        """Allows the data of the program, its libraries and its threads, and little more."""
         resource.setrlimit(resource.RLIMIT_STACK, (2**18, 2**18))
         resource.setrlimit(resource.RLIMIT_DATA, (17 * 2**20, 17 * 2**20))
 
@@ -133,7 +133,7 @@ class Memory(ToolTest):
         process = self.start("bfcreate", "-j2", "--memory", LITTLE, "new.bloom")
         process.stdin.write(self.many)
         process.stdin.flush()
-        seen = [name for name in self.snapshot() if not name.startswith(".nfs")]  # NFS renames what is removed while open
+        seen = [name for name in self.snapshot() if not name.startswith(".nfs")]  # NFS keeps these while open
         self.assertEqual(seen, [])
         status, out, message = self.result(process)
         self.assertEqual((status, out, message), (0, b"", b""))
@@ -169,10 +169,10 @@ class Memory(ToolTest):
 
 
 class ChangingInputs(ToolTest):
-    """An input is opened when its turn comes, and what was opened is read."""
+    """An input is opened when its turn comes. Changes of its name after that do not matter."""
 
     def changed(self, change, *inputs, **options):
-        """The keys of a filter whose first input is a pipe, which ends after the change."""
+        """The keys of a filter whose first input is a pipe. The pipe ends after the change."""
         os.mkfifo(self.folder / "fifo")
 
         def feed():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfcreate: what bad input gets. Nothing may be left behind, and no old file may be harmed."""
+"""bfcreate: bad input. No files may be left behind, and no old file may be damaged."""
 
 import os
 import re
@@ -84,7 +84,7 @@ class Numbers(TroubleTest):
         self.assertIn("no size reaches", message)
 
     def test_a_size_that_cannot_be_had_names_its_reason(self):
-        """Memory and disks are not to blame."""
+        """The message must not blame memory or disks."""
         for words in ([], ["-l", "ribbon"], ["-l", "counting"], ["--slice", "1/4"], ["--live"], ["--live", "--grow"],
                       ["--live", "--generations", 9, "--every", "1d"]):
             message = self.trouble("bfcreate", "-n", "1e15", *words, "new", names=["cannot create new: "])
@@ -95,7 +95,7 @@ class Numbers(TroubleTest):
         self.assertRegex(self.trouble("bfuniq", "-n", "1e15"), r"has [\d.]+ \wiB: -n 1000000000000000 needs that \(")
 
     def test_the_least_rate_is_named_and_can_be_had(self):
-        """That of n keys is n / 2^64, as digests have 64 bits."""
+        """The lowest rate for n keys is n / 2^64, because digests have 64 bits."""
         for words, least in (([], "5.42e-09"), (["-l", "classic"], "5.42e-09"), (["--live"], "5.42e-09"),
                              (["--live", "--grow"], "4.34e-08"), (["--live", "--generations", 10, "--every", "1d"], "5.42e-08")):
             self.assertIn(f"for so many keys: the lowest rate for 1000000000 keys is {least}% (their number / 2^64)\n",
@@ -185,7 +185,7 @@ class Inputs(TroubleTest):
         self.refused(inputs=[], names=["standard input"], stdin=folder)
 
     def test_an_input_that_is_overwritten(self):
-        """Keys may have been written where it had been read already."""
+        """Keys may have been written to a part that was already read."""
         keys = lines(*numbered(1_000_000))
         path = self.folder / "many"
 
@@ -235,7 +235,7 @@ class Inputs(TroubleTest):
 
 
 class Output(TroubleTest):
-    """Where messages cannot go, the status tells; and no file is taken for standard error."""
+    """If messages cannot be written, the exit status still shows the error. No output file becomes standard error."""
 
     def test_closed_descriptors(self):
         for closed in [0], [1], [2], [0, 1], [1, 2], [0, 1, 2]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Two implementations, one format: what C writes Python reads, and the other way round.
 
-The Python one, tests/spec/spec_reader.py, was written from format-spec.md alone.
+The Python implementation, tests/spec/spec_reader.py, was written from format-spec.md alone.
 """
 
 import json
@@ -19,7 +19,7 @@ LAYOUTS = {"blocked": (512, 20_480), "classic": (1, 30_000), "counting": (1, 30_
 
 
 def some_keys(chosen, count):
-    """Distinct keys of many lengths and all bytes, without newlines."""
+    """Distinct keys of many lengths, of any bytes except newlines."""
     keys = set()
     while len(keys) < count:
         length = chosen.choice([0, 1, 2, 3, 4, 5, 8, 9, 12, 16, 17, 30, 64, 100, 128, 129, 200, 240,
@@ -49,7 +49,7 @@ def combinations():
 
 
 def recorded(parameters):
-    """What is given beyond layout, m and k, as options of both writers."""
+    """The parameters other than layout, m and k, as options of both writers."""
     names = "seed", "capacity", "fpr", "label", "tag"
     return {name: parameters[name] for name in names if parameters[name] not in (None, "")}
 
@@ -94,7 +94,7 @@ class Cross(ToolTest):
                 self.assertEqual(by_c, by_python)
 
     def test_python_reads_what_c_writes(self):
-        """With the sizes that bfcreate chooses."""
+        """The filters have the sizes that bfcreate chooses."""
         for parameters in combinations():
             more = {name: value for name, value in recorded(parameters).items()
                     if name not in ("capacity", "fpr")}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Folding, merging and projecting by both implementations: the same bytes from the same sources.
 
-How many keys a union or intersection has is an estimate, which the format leaves open. The form of
-the result is the program's choice; the Python one keeps that of the first source.
+The format does not define the estimated number of keys of a union or an intersection. The form of the result is the
+program's choice; the Python program keeps the form of the first source.
 """
 
 import random
@@ -15,7 +15,7 @@ from support import REPEATED, SANITIZED, ToolTest, craft, main
 READER = [sys.executable, "-B", str(craft.READER)]
 ROUNDS = 12 if SANITIZED or REPEATED else 40
 UNITS = {"blocked": 512, "classic": 1, "counting": 1}
-RECORDS = 2048  # where they begin
+RECORDS = 2048  # their offset in a file
 
 
 def divisors(number):
@@ -40,7 +40,7 @@ class CrossCombine(ToolTest):
         self.write(name, image)
 
     def common(self, layout):
-        """k, seed, and so many units at least."""
+        """k, seed, and the minimum number of units."""
         return (self.chosen.choice([1, 2, 7, 13]), self.chosen.choice([0, 5, 2**64 - 1]),
                 self.chosen.randint(1, 20 if layout == "blocked" else 700))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two implementations of live files, at work on the same ones: results, counts and locks."""
+"""Two implementations of live files, working on the same files: results, counts and locks."""
 
 import fcntl
 import json
@@ -79,7 +79,7 @@ class Results(CrossTest):
                     self.assertEqual(self.read("live"), sealed[layout])
 
     def test_how_many_were_new(self):
-        """On a filter so small that many are taken for others."""
+        """The filter is so small that many keys are false positives."""
         for layout in LAYOUTS:
             for by in "c", "python":
                 self.make(by, by, layout, 1536, 4)
@@ -111,7 +111,7 @@ class Results(CrossTest):
 
 class Counting(CrossTest):
     def test_a_life_of_adds_and_removals(self):
-        """By turns on one file by both, and on one file each; small ones, where counters fill."""
+        """Both take turns on one file, and each works on a file of its own. In small filters, counters fill up."""
         for m, k in (1, 1), (1, 5), (3, 7), (60, 3), (997, 4):
             chosen = random.Random(m)
             for name, by in ("both", "c"), ("c", "c"), ("python", "python"):
@@ -271,7 +271,7 @@ class Together(CrossTest):
         self.assertEqual(self.agreed("live", [b"a", *KEYS])["n"], len(KEYS) + 1)
 
     def test_a_crowd(self):
-        """The commits of both, which come and go, are one after the other."""
+        """Commits of both implementations must not overlap while processes join and leave."""
         there = []
         for number in range(10):
             keys = [numbered(20, f"{number} {chunk} ") for chunk in range(4)]
@@ -291,7 +291,7 @@ class Together(CrossTest):
                              [len(there), 0, 0, "00" * 16])
 
     def test_python_waits(self):
-        """For bytes 1 and 3 to join, and for 2 to remove."""
+        """Byte 1 and byte 3 are locks for joining, byte 2 for removing."""
         self.add("c", "live", MORE)
         for byte, command, key in (1, "add", b"x"), (3, "add", b"y"), (2, "remove", MORE[0]):
             before = craft.body_of(self.read("live"))
@@ -309,7 +309,7 @@ class Together(CrossTest):
             self.assertNotEqual(craft.body_of(self.read("live")), before)
 
     def test_c_waits_for_bytes_that_python_holds(self):
-        """Byte 1 to join, 2 to remove, one of 64 to 127 to add exactly."""
+        """Byte 1 is locked to join, byte 2 to remove, and one of bytes 64 to 127 to add exactly."""
         self.add("c", "live", MORE)
         byte = 64 + (xxh3(b"exact", 0) >> 58)
         for held, tool, key in ((1, ["bfadd"], b"x"), (2, ["bfadd", "--remove"], MORE[0]),
@@ -333,7 +333,7 @@ class Together(CrossTest):
         self.agreed("live", [b"exact"])
 
     def test_a_name_that_goes_to_another_file_while_one_joins(self):  # L4
-        """That file is what is added to."""
+        """The keys are added to the file that now has the name."""
         self.make("c", "other", "counting")
         with self.file().held(1):
             by_c = self.start("bfadd", "live")
@@ -362,7 +362,7 @@ class Together(CrossTest):
 
 class Program(CrossTest):
     def writer(self, command, *arguments, stdin=b"", status=0, says=""):
-        """What the Python program prints."""
+        """The output of the Python program."""
         result = subprocess.run([*WRITER, command, *map(str, arguments)], input=stdin,
                                 cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual((result.returncode, bool(result.stderr)), (status, bool(says)), result)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Two implementations of live files: what deaths, damage and failing disks leave behind.
+"""Two implementations of live files: killed writers, damage and failing disks.
 
-Each must make the same of it, and go on where the other one stopped.
+Both must reach the same state, and each must continue where the other stopped.
 """
 
 import errno
@@ -37,7 +37,7 @@ class TroubleTest(CrossTest):
         self.assertEqual(self.read(name), before)
 
     def both_refuse_to_seal(self, name, error, changes=False):
-        """`changes`: but for the records, as they join before they seal."""
+        """With `changes`, the records may change, because a sealer joins before it seals."""
         before = self.read(name)
         for by in "c", "python":
             self.write(name, before)
@@ -54,7 +54,7 @@ class TroubleTest(CrossTest):
 
 class Deaths(TroubleTest):
     def killed(self, by, name, layout="counting"):
-        """A live filter whose only writer was killed after it had added KEYS."""
+        """A live filter whose only writer was killed after it added KEYS."""
         self.make(by, name, layout)
         if by == "python":
             writer = self.joined(name)
@@ -81,7 +81,7 @@ class Deaths(TroubleTest):
             self.assertEqual(self.agreed("live", KEYS + MORE)["n"], len(MORE) + 1)
 
     def test_both_seal_it_alike(self):
-        """Where the estimate is that of independent positions."""
+        """For the layouts whose estimate assumes independent positions."""
         for layout in "classic", "counting":
             self.killed("c", "c", layout)
             self.write("python", self.read("c"))
@@ -124,7 +124,7 @@ class Deaths(TroubleTest):
                 self.assertEqual(self.agreed("live", KEYS)["flags"], 1)
 
     def test_left_by_all_but_not_clean(self):
-        """Nothing is lost if the last one to leave saw another, which then did not join."""
+        """Nothing is lost if the last writer to leave saw another process, which then did not join."""
         self.make("c", "live")
         self.add("c", "live", KEYS)
         left = craft.edit(self.read("live"), record={"boot_id": present_boot()})
@@ -162,7 +162,7 @@ class Records(TroubleTest):
                                    before["sequence"])
 
     def test_both_give_the_same_error(self):
-        """For bits that flip anywhere in the records, with right checksums and with wrong ones."""
+        """Bits flip anywhere in the records, with and without corrected checksums."""
         chosen, seen = random.Random(5), set()
         for number in range(FLIPS):
             at = 2048 + 1024 * chosen.randrange(2) + chosen.choice(
@@ -250,7 +250,7 @@ class Records(TroubleTest):
                 self.both_refuse_to_seal("live", "EBODY", changes=True)
 
     def test_bits_that_were_counted_are_asked_for(self):
-        """Also once a writer has been killed, and another one has told so; not those whose loss was accepted."""
+        """Also after a writer was killed and another writer joined. An accepted loss is not an error."""
         for layout in "blocked", "classic":
             self.make("c", "live", layout, 512 * 60)
             self.add("c", "live", KEYS)
@@ -273,7 +273,7 @@ class Records(TroubleTest):
 
 class UnfinishedSeals(TroubleTest):
     def check(self, sealed, image):
-        """An image whose sealing was cut off: completed by either it is what it was to become."""
+        """Checks an image whose sealing was interrupted. Each implementation must complete it to the intended file."""
         self.write("live", image)
         if craft.refusal(image) != ("BLOOMFILE_ERECORD", "V33"):
             self.agreed("live", KEYS, ABSENT)
@@ -285,7 +285,7 @@ class UnfinishedSeals(TroubleTest):
             self.assertEqual(self.read("live"), sealed)
 
     def check_abandoned(self, sealed, image):
-        """One that was cut off before it was sealed."""
+        """Checks an image that was abandoned before it was sealed."""
         self.write("live", image)
         self.trouble("bfquery", "live", stdin=b"a\n")
         with self.assertRaisesRegex(ValueError, "EUNCLEAN rule V38"):
@@ -382,7 +382,7 @@ class Poison(TroubleTest):
 
     @unittest.skipIf(SANITIZED, "a library cannot be put before the sanitizer's")
     def test_both_fail_alike(self):
-        """At each synchronisation in the life of a writer, and of one that seals."""
+        """The disk fails at each sync in the life of a writer, and of a sealer."""
         self.make("c", "live")
         self.add("c", "live", KEYS)
         start = self.read("live")

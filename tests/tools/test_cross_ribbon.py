@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The layout ribbon, by two implementations: the same bytes, answers, rates, and words on damage.
+"""The ribbon layout in two implementations: the same bytes, answers, rates, and errors on damage.
 
-The Python one, tests/spec/spec_ribbon.py, was written from doc/format/ribbon.md alone.
+The Python implementation, tests/spec/spec_ribbon.py, was written from doc/format/ribbon.md alone.
 """
 
 import functools
@@ -15,7 +15,7 @@ from support import SANITIZED, ToolTest, craft, lines, main, numbered
 import spec_ribbon
 
 ABSENT = numbered(500, "absent ")
-# Lines, keys and seed: one page and several, the last one short; few keys and too many.
+# Lines, keys and seed: one page and several, with a short last page; few keys and too many.
 SHAPES = [(1, 0, 0), (1, 100, 0), (1, 218, 7), (1, 219, 0), (8, 1966, 0), (9, 1961, 0), (63, 900, 0),
           (64, 960, 3), (64, 1000, 0), (64, 2279, 0), (65, 3000, 0), (70, 5000, 2**64 - 1),
           (128, 40, 0), (130, 4000, 0), (193, 6000, 5), (200, 3, 0)]
@@ -29,7 +29,7 @@ def shaped(number, embedded):
 
 
 def with_ones(image, body, **record):
-    """Another body that keeps every rule but what it is about."""
+    """The image with another body, which may break only the rule under test."""
     return craft.edit(image, body=bytes(body), record={
         "ones": int.from_bytes(body, "little").bit_count(), **record})
 
@@ -39,7 +39,7 @@ class CrossRibbon(ToolTest):
         return json.loads(self.run_tool("bfinspect", "--verify", "--report", "-", name).stdout)
 
     def both_say(self, image):
-        """The error by which both refuse an image; lookups in one that can be opened are alike."""
+        """The error with which both refuse an image. If both open it, their lookups must agree."""
         self.write("image", image)
         error = (craft.refusal(image) or [None])[0]
         self.assertEqual(self.report("image")["error"], error)
@@ -70,7 +70,7 @@ class CrossRibbon(ToolTest):
                     self.assertEqual(self.report("image")["record"]["n"], count)
 
     def test_python_reads_what_c_writes(self):
-        """With the sizes that bfcreate chooses; the rate is the one that the heads tell."""
+        """The filters have the sizes that bfcreate chooses. The rate follows from the heads."""
         for count, rate in (1, 0.5), (50, 0.01), (1500, 0.2), (3000, 0.004), (1500, 1e-6), (500, 1e-9):
             with self.subTest(n=count, rate=rate):
                 keys = numbered(count)
@@ -94,7 +94,7 @@ class CrossRibbon(ToolTest):
                     self.assertIsNotNone(self.both_say(craft.flip(image, place, chosen.randrange(8))))
 
     def test_heads_that_no_writer_makes(self):
-        """Their checksums are right."""
+        """Their checksums are valid."""
         image = shaped(10, True)
         body = craft.body_of(image)
         head, keys = craft.struct.unpack_from("<II", body)
@@ -116,7 +116,7 @@ class CrossRibbon(ToolTest):
                 self.assertEqual(self.both_say(with_ones(image, changed, n=n)), expected)
 
     def test_words_that_no_rule_checks(self):
-        """Behind the last column, and of a page without a solution."""
+        """The words after the last column, and those of a page without a solution."""
         for number, first in (12, 4088), (3, 12):
             image = shaped(number, True)
             body = bytearray(craft.body_of(image))
@@ -125,7 +125,7 @@ class CrossRibbon(ToolTest):
             self.assertIsNone(self.both_say(with_ones(image, body)))
 
     def test_what_needs_the_keys_is_refused_by_both(self):
-        """Damaged or not; only a copy can be made."""
+        """Both refuse sound and damaged filters. Only a copy can be made."""
         image = shaped(1, True)
         for source in image, craft.flip(image, 550):
             self.write("source", source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two implementations of series, at work on the same ones: layers, answers, counts and sealed copies."""
+"""Two implementations of series, working on the same files: layers, answers, counts and sealed copies."""
 
 import os
 import re
@@ -74,7 +74,7 @@ class SeriesTest(ToolTest):
         return self.read(out)
 
     def images(self, name="live"):
-        """The layers, the oldest first, as the Python reader sees them."""
+        """The layers as the Python reader sees them, the oldest first."""
         reader = LiveSeries(self.path(name), accept_unclean=True)
         images = [LiveImage(layer.mapping[:], str(layer.image.path), accept_unclean=True)
                   for _, layer in sorted(reader.layers.items())]
@@ -82,7 +82,7 @@ class SeriesTest(ToolTest):
         return images
 
     def answers(self, keys, name="live"):
-        """Which of the keys are maybe, if both say the same."""
+        """The keys that may be in the series. Both implementations must agree."""
         data = self.read(name)
         sealed = isinstance(opened_or_none(data), Series)
         reader = opened(data, name) if sealed else self.reader(name)
@@ -95,7 +95,7 @@ class SeriesTest(ToolTest):
         return found
 
     def check(self, keys, name="live", clean=True):
-        """A whole series which has all of the keys; its layers."""
+        """Checks that the series is complete and has all of the keys. Returns its layers."""
         images = self.images(name)
         numbers = [image.header["layer"] for image in images]
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
@@ -121,7 +121,7 @@ class SeriesTest(ToolTest):
 
     def words(self, error):
         told = {"EMISSINGLAYER": " is missing", "ESERIES": " layer ", "EISSERIES": "series of layers"}
-        if error in told:  # the tools name the file that is to blame
+        if error in told:  # the tools name the wrong file
             return told[error]
         text = (SOURCE_ROOT / "include" / "bloomfile_error.h").read_text()
         return re.search(rf"\bBLOOMFILE_{error} =\s*-\d+,\s*/\* (.*?) \*/", text)[1]
@@ -135,7 +135,7 @@ def opened_or_none(data):
 
 class Growing(SeriesTest):
     def test_from_hand_to_hand(self):
-        """Layers are made, filled, followed and sealed by one and the other."""
+        """The two implementations take turns to make, fill, follow and seal layers."""
         keys = numbered(400)
         for layout in "blocked", "classic":
             for maker in HANDS:
@@ -171,7 +171,7 @@ class Growing(SeriesTest):
             self.assertEqual([image.record["n"] for image in self.check(keys)], before)
 
     def test_one_that_was_killed_before_it_marked(self):
-        """Two layers without the mark: lookups see both, and the next writer sets it."""
+        """Two layers without the mark of a successor: lookups use both, and the next writer sets the mark."""
         keys = numbered(50)
         for by in HANDS:
             self.make("python", capacity=100)
@@ -200,7 +200,7 @@ class Growing(SeriesTest):
             self.assertEqual(self.result(by_c, lines(*keys)), (0, lines(*keys), b""))
 
     def test_writers_that_are_open_go_on_to_new_layers(self):
-        """One of C has joined the first layer; others make the next ones meanwhile."""
+        """A C writer has joined the first layer while a Python writer makes the next layers."""
         self.make("c", capacity=100)
         by_c = self.start("bfadd", "live")
         self.feed(by_c, b"first of c")
@@ -215,7 +215,7 @@ class Growing(SeriesTest):
         self.assertEqual([image.record["n"] for image in images], [1, 51])
 
     def test_a_crowd(self):
-        """Of writers of C, which grow the series at the same time, and readers of Python."""
+        """C writers grow the series at the same time, while Python reads it."""
         self.make("c", capacity=50)
         keys = [numbered(600, f"{number} ") for number in range(4)]
         crowd = [self.start("bfadd", "--exact", "live") for _ in keys]
@@ -245,7 +245,7 @@ class Forgetting(SeriesTest):
                     with self.subTest(generations=generations, maker=maker, turn=turn):
                         self.add(by, keys[50 * turn:50 * turn + 50])
                         last = 50 * turn + 50
-                        # All but the newest generation are full.
+                        # All generations except the newest are full.
                         kept = keys[max(last - 20 * (generations - 1), 0):last]
                         images = self.check(kept)
                         gone = keys[:max(last - 20 * generations - 5, 0)]
@@ -284,7 +284,7 @@ class Forgetting(SeriesTest):
 
 
     def test_generations_that_ended_meanwhile(self):
-        """Both make as many, and say the same of when each began."""
+        """Both make the same number of generations and agree when each began."""
         hour, now = 3600, int(time.time())
         for generations in 2, 3:
             for gone in 0, 1, 2, 3, 4, 7.5:
@@ -397,7 +397,7 @@ class Trouble(SeriesTest):
             spec_series.create(self.path(), craft_series.header())
 
     def test_a_next_file_that_does_not_belong_there_when_a_layer_is_full(self):
-        """It is not overwritten, and what was added before is not lost."""
+        """The file is not overwritten, and keys added before are not lost."""
         foreign = craft.edit(self.before["live.2"], header={"series": 1, "layer": 3})
         for data in foreign, craft.make("blocked", 512, 6), b"text", b"":
             writer, by_c = self.writer(), self.start("bfadd", "live")
@@ -453,7 +453,7 @@ class Trouble(SeriesTest):
                 self.write(name, data)
 
     def test_lost_bits_are_not_sealed(self):
-        """Of a layer that nobody has open, and of one with a writer that was killed."""
+        """Either the layer is closed, or its writer was killed."""
         data = bytearray(self.before["live"])
         size = self.images()[0].header["body_size"]
         data[H:H + size] = bytes(size)
@@ -467,7 +467,7 @@ class Trouble(SeriesTest):
             self.assertFalse(self.path("sealed").exists())
 
     def test_a_writer_that_was_killed(self):
-        """Nothing is lost, and the next one leaves all layers clean."""
+        """Nothing is lost, and the next writer leaves all layers clean."""
         for by in HANDS:
             writer = self.writer()
             writer.add([*numbered(30, "more "), *numbered(100, "and ")])
@@ -479,7 +479,7 @@ class Trouble(SeriesTest):
             self.answers([*numbered(100), *numbered(30, "more "), *numbered(100, "and "), b"a"])
 
     def test_poisoned(self):
-        """By its state one layer spoils all, for those that have it open, too; the mark stays."""
+        """One poisoned layer makes the series unusable, even for processes that have it open. The mark stays."""
         for number in range(3):
             reader, by_c = self.reader(), self.start("bfquery", "live")
             self.feed(by_c, b"key 1")
@@ -506,7 +506,7 @@ class Trouble(SeriesTest):
                 self.write(name, image)
 
     def test_a_further_layer_that_cannot_be_opened(self):
-        """A reader that has the others open says maybe to all."""
+        """A reader that has the other layers open answers maybe to every key."""
         reader, by_c = self.reader(), self.start("bfquery", "live")
         self.feed(by_c, b"key 1")
         self.assertEqual(by_c.stdout.readline(), b"key 1\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Sizes and rates of sizes.md: the C library, the second implementation in Python (tests/spec/spec_sizes.py) and the vectors
-agree. CASES in the environment: how many random cases."""
+"""Sizes and rates of sizes.md: the C library, the second implementation (tests/spec/spec_sizes.py) and the vectors
+agree. CASES in the environment sets the number of random cases."""
 
 import os
 import random
@@ -20,7 +20,7 @@ CASES = int(os.environ.get("CASES", 50 if WHOLE else 10))
 
 
 def vectors(kind):
-    """Layout, pairs and answer of each."""
+    """Layout, parameters and answer of each vector."""
     for line in (SOURCE_ROOT / "tests" / "vectors.tsv").read_text().splitlines():
         name, layout, given, answer = line.split("\t")
         if name == kind:
@@ -28,7 +28,7 @@ def vectors(kind):
 
 
 class Library:
-    """The C library's answers."""
+    """Queries the C library."""
 
     def __enter__(self):
         self.process = subprocess.Popen([os.environ["SIZES_CHOSEN"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -93,7 +93,7 @@ class SizesTest(unittest.TestCase):
                 self.assert_size(library, layout, n, m=1 + int(2 ** (source.random() * 60)))
 
     def test_both_choose_the_same_k_where_rates_vanish(self):
-        """Below n / 2^64 many k have nearly the same rate, and few crowded blocks make it up."""
+        """Below n / 2^64 many values of k have nearly the same rate, which a few crowded blocks determine."""
         source = random.Random(int(os.environ.get("SEED", 1)))
         with Library() as library:
             for _ in range(CASES):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Slices, by two implementations: the same bytes, answers and wholes, and the same ones refused.
+"""Slices in two implementations: the same bytes, answers and joined filters, and the same refusals.
 
-The Python one, tests/spec/spec_slice.py, was written from doc/format/slices.md 1 alone.
+The Python implementation, tests/spec/spec_slice.py, was written from doc/format/slices.md 1 alone.
 """
 
 import json
@@ -18,7 +18,7 @@ import spec_slice
 
 ROUNDS = 8 if SANITIZED else 16
 ABSENT = numbered(150, "absent ")
-COMPLAINTS = {  # of bfmerge --slices
+COMPLAINTS = {  # messages of bfmerge --slices
     "BLOOMFILE_EINCOMPLETE": "are not all of one filter|blocks? .* missing|has the blocks? .* already"
                              "|a slice of a different filter than|it is not a slice|it is a series|it omits \\d+ of",
     "BLOOMFILE_EPAGE": "page .*damaged|damaged page|a page", "BLOOMFILE_EBODY": "body"}
@@ -41,7 +41,7 @@ def image_of(header, keys):
 
 
 def shapes():
-    """Header of the whole, keys, and number of slices; the same in every run."""
+    """Header of the whole filter, keys, and number of slices; the same in every run."""
     chosen = random.Random(20261123)
     for number in range(ROUNDS):
         blocks = ([1, 63, 64, 65, 128, 129, 641][number] if number < 7
@@ -68,7 +68,7 @@ def options(header):
 
 
 def of_pages(header, first, end):
-    """The header of a slice of these pages of the whole."""
+    """The header of a slice with these pages of the whole filter."""
     blocks = header["m"] // 512
     m = 512 * (min(64 * end, blocks) - 64 * first)
     return {**header, "m": m, "m_unfolded": m, "first_block": 64 * first, "whole_blocks": blocks}
@@ -83,7 +83,7 @@ class CrossSlice(ToolTest):
         return [self.write(f"slice-{i}", image) for i, image in enumerate(images)]
 
     def joined(self, images, embedded=False):
-        """By both, in any order; the whole, or the error."""
+        """The whole filter or the error, after both joined the images in random order."""
         names = self.write_all(images)
         self.chosen.shuffle(names)
         result = self.run_tool("bfmerge", "--slices", "--overfull", "-f", "--discard", "-q", "by-c", *names)
@@ -105,7 +105,7 @@ class CrossSlice(ToolTest):
         return by_c
 
     def answers(self, image, keys):
-        """By both."""
+        """The lookups that match in an image. Both must agree."""
         self.write("image", image)
         opened = craft.Image(image, "image")
         expected = lines(*(key for key in keys if opened.maybe(key)))
@@ -113,7 +113,7 @@ class CrossSlice(ToolTest):
         return expected
 
     def errors(self, images):
-        """By bfinspect, of each."""
+        """The error that bfinspect reports for each image."""
         names = self.write_all(images)
         result = self.run_tool("bfinspect", "--report", "-", "--verify", *names)
         return [json.loads(report)["error"] for report in result.stdout.splitlines()]
@@ -145,7 +145,7 @@ class CrossSlice(ToolTest):
                 self.assertEqual(self.joined(images), image_of(header, keys))
 
     def test_fields_that_both_ignore(self):
-        """Unknown bits, reserved bytes, kinds of keys that are not said."""
+        """Unknown bits, reserved bytes, unspecified kinds of keys."""
         header = whole_header(150, 7, capacity=400, key_kind=0)
         images = [image_of(spec_slice.cut(header, i, 3), numbered(400)) for i in range(3)]
         whole = image_of(header, numbered(400))
@@ -157,7 +157,7 @@ class CrossSlice(ToolTest):
                                               *images[number % 3 + 1:]]), whole)
 
     def test_numbers_of_keys(self):
-        """Their sum, an estimate if one is, or if it is more than can be said."""
+        """The whole records their sum. It is an estimate if one of them is, or if the sum does not fit."""
         header = whole_header(150, 7, capacity=400)
         images = [image_of(spec_slice.cut(header, i, 3), numbered(400)) for i in range(3)]
         for numbers, flags in (((1, 2, 3), (0, 0, 0)), ((0, 2**63, 7), (0, 0xFFFFFFFE, 0)),
@@ -173,7 +173,7 @@ class CrossSlice(ToolTest):
                     min(n, 2**64 - 1), int(n >= 2**64 or any(bits & 1 for bits in flags))))
 
     def test_slices_of_different_keys_are_refused_by_both(self):
-        """Also if one differs by one key, or by a repetition, and whatever their number is."""
+        """They may differ by one key or one repetition. The recorded numbers of keys do not matter."""
         keys, whole = numbered(400), whole_header(150, 7, capacity=90)
         own = [[key for key in keys if spec_slice.slice_of(whole["m"], 3, spec_reader.xxh3(key, 0)) == i]
                for i in range(3)]
@@ -230,7 +230,7 @@ class CrossSlice(ToolTest):
             self.assertEqual(self.joined(damaged), "BLOOMFILE_EBODY")
 
     def test_headers_of_all_kinds(self):
-        """Numbers near the bounds, in any fields at once: the same error, or none, and the same answers."""
+        """Numbers near the bounds in any fields: both give the same error, or the same answers."""
         header = whole_header(3 * 64 + 9, 5, capacity=400)
         images = [image_of(spec_slice.cut(header, i, 4), numbered(200)) for i in range(4)]
         values = {"first_block": [0, 1, 64, 128, 192, 201, 2**51 - 64, 2**63, 2**64 - 64, 2**32 + 64],
@@ -285,7 +285,7 @@ class CrossSlice(ToolTest):
                                  self.read(result))
 
     def test_a_patch_leads_to_no_other_slice(self):
-        """Not to one of equal m, nor to a whole."""
+        """A patch does not lead to a slice of equal m, or to a whole filter."""
         header = whole_header(192, 7, capacity=400)
         first, second = (image_of(spec_slice.cut(header, i, 3), numbered(300)) for i in range(2))
         of_another = image_of(spec_slice.cut({**header, "m": 512 * 200}, 0, 3), numbered(300))
@@ -299,7 +299,7 @@ class CrossSlice(ToolTest):
             self.trouble("bfdelta", "base", "result", "patch")
 
     def test_what_needs_a_whole_is_refused_by_both(self):
-        """Damaged or not, and a slice that is all of its whole, too."""
+        """Sound or damaged. A slice that covers its whole filter is refused too."""
         header = whole_header(64, 7, capacity=400)
         image = image_of(spec_slice.cut(header, 0, 1), numbered(300))
         for source in image, craft.flip(image, 5000):
@@ -315,7 +315,7 @@ class CrossSlice(ToolTest):
                             self.folder / name for name in names))
 
     def test_every_refused_file_is_refused_when_joining(self):
-        """Also together with the two that it would make a whole with."""
+        """Also together with the two slices that would complete the filter."""
         names = sorted(path for path in REFUSED.glob("*slice*.bloom"))
         self.assertGreater(len(names), 30)
         others = [GOLDEN / "slice-first.bloom", GOLDEN / "slice-last.bloom"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keys that were cut off before they came to bfcreate: what it refuses to replace."""
+"""Keys that were cut off before they reached bfcreate: the filters that it refuses to replace."""
 
 import gzip
 import os
@@ -49,7 +49,7 @@ class CutOff(ToolTest):
             self.assertIn("and its keys would be lost", message)
         self.output("bfcreate", "-f", "-q", "--allow-empty", "good")
         says = b": it has no keys, so every lookup returns no\n"
-        self.output("bfcreate", "-f", "-q", "good", says=b"bfcreate: good" + says)  # an empty one by an empty one
+        self.output("bfcreate", "-f", "-q", "good", says=b"bfcreate: good" + says)  # an empty filter replaces another
         self.output("bfcreate", "-q", "new", says=b"bfcreate: new" + says)
 
     def test_nor_what_is_not_known_to_be_empty(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Damage of every kind to small images: all of it is found, told, and harmless."""
+"""Damage of every kind to small images: each fault is detected, reported and harmless."""
 
 import json
 import random
@@ -9,7 +9,7 @@ from support import GOLDEN, REFUSED, SANITIZED, ToolTest, craft, lines, main, ta
 
 KEYS = [b"bloomfile", b"", b"\x80\x1d\xba"]
 BATCH = 400
-# What each field of the static header may not hold; its checksum is right all the same.
+# Invalid values of each field of the static header. The header's checksum is valid.
 WRONG_VALUES = {
     "version": [0, 2, 2**32 - 1], "incompat": [4, 2**31], "layout": [0, 5, 2**32 - 1],
     "hash_id": [0, 2], "k": [0, 65, 2**31, 2**32 - 1], "m": [0, 2**60 + 1, 2**64 - 1],
@@ -27,7 +27,7 @@ class DamageTest(ToolTest):
         self.assertEqual(len(self.image), 580)
 
     def reports(self, images, *options):
-        """What bfinspect says of each image, in JSON; many of them to a run."""
+        """The JSON report of bfinspect about each image. One run inspects many images."""
         for start in range(0, len(images), BATCH):
             part = images[start:start + BATCH]
             names = [self.write(str(number), image) for number, image in enumerate(part)]
@@ -54,7 +54,7 @@ class FlippedBits(DamageTest):
             self.assertEqual(flips, [place])
 
     def test_names_of_the_fields_of_flipped_bits(self):
-        record = craft.RECORD.keys() - {"identity"}  # in file form only
+        record = craft.RECORD.keys() - {"identity"}  # only images in file form have it
         for slot, fields in (None, craft.HEADER), (0, record), (1, record):
             for name in fields:
                 size, offset, _ = craft.locate(self.image, name, slot)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfdelta: patches by both implementations, what is said of those that do not fit, and that nothing is
-half made."""
+"""bfdelta: patches by both implementations, messages about patches that do not fit, and no partial results."""
 
 import json
 import os
@@ -20,14 +19,14 @@ KEYS = numbered(2000)
 GOOD = table(GOLDEN / "patches.tsv")
 BAD = table(REFUSED / "patches.tsv")
 LAYOUTS = "blocked", "classic", "counting"
-# Of errors that are not those of a patch alone.
+# Messages of the errors that do not concern the patch alone.
 SAID = {"BLOOMFILE_EDIFFERENTBASE": "already applied|is for a filter (of|with another) header|made for another filter",
         "BLOOMFILE_EISRIBBON": "the layout ribbon has no patches",
         "BLOOMFILE_ELIVE": "it is live, and a patch needs sealed filters",
         "BLOOMFILE_EPAGE": "cannot read hurt: a page of the body is damaged"}
 
 
-# A promise of bfdelta(1).
+# The manual page promises these.
 KEYS_OF_JSON = ["version", "layout", "layer_count", "patch_size", "body_size", "parts", "changed_pages", "base", "result"]
 
 
@@ -46,7 +45,7 @@ class DeltaTest(ToolTest):
         return self.output("bfdelta", *options, old, new, "-")
 
     def python(self, command, base, other, made):
-        """What the second implementation says to making a patch, or to applying one."""
+        """The error of the second implementation when it makes or applies a patch, or an empty string."""
         base, other, made = (self.folder / name for name in (base, other, made))
         try:
             image = spec_reader.load(base)
@@ -79,7 +78,7 @@ class Patches(DeltaTest):
         self.assertIn("their layers differ", self.trouble("bfdelta", "old", "new", "more"))
 
     def test_both_implementations_make_and_apply_the_same(self):
-        """Few changes and many, of keys that come, go, or are all others."""
+        """Few changes and many. Keys are added, removed, or all replaced."""
         for layout in LAYOUTS:
             bits = 512 * 50 if layout == "blocked" else 12347
             for old, new in some([((0, 100), (0, 130)), ((20, 500), (0, 480)), ((0, 0), (0, 2000)),
@@ -129,7 +128,7 @@ class Patches(DeltaTest):
             self.assertEqual(result.returncode, 0 if options[0] == "old" else 2)
         self.assertEqual(result.stderr, b"bfdelta: cannot apply patch to named: it is for a filter with another header "
                                         b"(if it was not applied already, copy NEW instead)\n")
-        self.write("-", self.read("patch"))  # is no output
+        self.write("-", self.read("patch"))  # not the output
         self.assertEqual(self.output("bfdelta", "--apply", "-q", "old", "patch", "-"), self.read("named"))
 
     def test_through_pipes(self):
@@ -179,7 +178,7 @@ class Patches(DeltaTest):
                 self.check_refused(base, patch, row["error"])
 
     def check_refused(self, base, patch, error):
-        """By both, and what is said of it."""
+        """Checks that both refuse the patch, and the message."""
         self.assertRegex(self.python("apply", base, patch, "made"), rf"^(.*: )?{error}( |$)")
         message = self.trouble("bfdelta", "--apply", base, patch, "made")
         self.assertRegex(message, SAID.get(error, f"{patch}[: ]"))
@@ -196,7 +195,7 @@ class Patches(DeltaTest):
             self.check_refused("hurt", REFUSED / f"{patch}.patch", "BLOOMFILE_" + error)
 
     def test_a_wrong_number_is_refused_before_what_follows_it_is_read(self):
-        """Numbers of a part that is cut behind them; skip, span and units are right."""
+        """The part is cut off after these numbers. Skip, span and units are valid."""
         for base, numbers, error in (
                 ("classic", [57], "EPATCH"), ("classic", [56], "ETRUNCATED"),
                 ("classic", [0, *variable(2**20 + 1)], "EPATCH"),
@@ -261,7 +260,7 @@ class Trouble(DeltaTest):
                       self.trouble("bfdelta", "sealed", "old", "q"))
 
     def test_series_slices_and_other_hashes_of_another_shape(self):
-        """No bfcreate makes their like from the numbers of one filter, so none is advised."""
+        """bfcreate cannot make such filters from the numbers of one filter, so the message must not suggest it."""
         for name, options in ("series", []), ("seeded", ["-s", 1]), ("other", ["-n", 200]):
             self.create_live("--grow", "-n", 100, *options, name="live")
             self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:90]))
@@ -290,7 +289,7 @@ class Trouble(DeltaTest):
     def test_another_base_and_a_patch_that_cannot_be_read_again(self):
         patch = self.delta()
         os.mkfifo(self.folder / "pipe")
-        for _ in range(10): # the writer has gone away by then, as a rule
+        for _ in range(10):  # usually the writer has ended by then
             writer = threading.Thread(target=lambda: (self.folder / "pipe").write_bytes(patch))
             writer.start()
             result = self.run_tool("bfdelta", "--apply", "third", "pipe", "made")
@@ -384,7 +383,7 @@ class Trouble(DeltaTest):
 
 
 class Meanwhile(DeltaTest):
-    """The patch comes slowly, and things happen."""
+    """The patch arrives slowly, and other things happen before its end."""
 
     def setUp(self):
         super().setUp()
@@ -396,7 +395,7 @@ class Meanwhile(DeltaTest):
         return process
 
     def test_the_base_is_replaced(self):
-        """What was opened is what is changed."""
+        """bfdelta uses the base that it opened."""
         process = self.apply_slowly("-q", "old", "-", "made")
         self.write("other", self.new)
         (self.folder / "other").rename(self.folder / "old")
@@ -424,7 +423,7 @@ class Meanwhile(DeltaTest):
         process.wait(TIMEOUT)
         self.assertEqual(process.returncode, -number)
         if number == signal.SIGKILL:
-            for name in self.temporaries():  # where they need names
+            for name in self.temporaries():  # where files without a name are not supported
                 (self.folder / name).unlink()
         self.assertEqual(self.snapshot(), old)
 
@@ -440,7 +439,7 @@ class Meanwhile(DeltaTest):
 
     @needs(*WITHOUT_PROC)
     def test_the_next_file_removes_what_a_signal_left(self):
-        """Another thread waits for the patch, and no signal ends that."""
+        """Another thread waits for the patch, and a signal does not end its wait."""
         self.write("patch", self.patch)
         old = self.snapshot()
         for number in signal.SIGTERM, signal.SIGKILL:

@@ -77,7 +77,7 @@ class Kept(DiscardTest):
 
 
     def test_a_source_that_is_saturated_proves_nothing(self):
-        """All bits of any filter are set in it."""
+        """A saturated source has all bits of any filter."""
         many = numbered(30000, "many ")
         self.shape("src", *many, bits=5120)
         self.live("live", keys=many, of="-m 5120 -k 5 -n 30000")
@@ -87,7 +87,7 @@ class Kept(DiscardTest):
                 self.kept(tool, *words)
 
     def test_few_keys_prove_nothing(self):
-        """All bits of a key may be set by others."""
+        """Other keys may set all bits of a key."""
         self.shape("src", *KEYS, bits=512 * 20)
         found = next(key for key in numbered(10000, "chance ") if self.found(key))
         self.live("live", of="-m 10240 -k 5 -n 3000")
@@ -100,7 +100,7 @@ class Kept(DiscardTest):
         return self.run_tool("bfquery", "-q", "src", stdin=lines(key)).returncode == 0
 
     def test_a_filter_that_records_more_keys_is_kept(self):
-        """Its bits are no proof of those that the source has."""
+        """Its bits do not prove that the source has its keys."""
         self.output("bfcreate", "-q", "-f", "-m", 512 * 60, "-k", 5, "dest", stdin=lines(*KEYS[:1500]))
         self.write("copy", self.read("dest"))
         self.output("bfmerge", "-q", "-f", "--disjoint", "dest", "dest", "copy")

@@ -12,16 +12,16 @@ from support import SOURCE_ROOT, TOOLS, lines, main, numbered
 PAGE = (SOURCE_ROOT / "doc" / "distributed.md").read_text()
 COMMANDS = re.search(r"\n## MPI\n\n((?: {4}.*\n)+)", PAGE)[1]
 TOOLS["sh"] = "sh"
-KEYS = 20000  # a filter of five pages, so of up to five slices
+KEYS = 20000  # a filter of five pages, so at most five slices
 
 
 @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun (Debian: openmpi-bin)")
 class Mpi(Distributed):
     def environment(self, locale="C.UTF-8", **more):
-        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # Open MPI's
-        return super().environment(locale, HWLOC_HIDE_ERRORS="2", **{  # where there is no /sys
+        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # of Open MPI, which leaks
+        return super().environment(locale, HWLOC_HIDE_ERRORS="2", **{  # without /sys it would warn
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "OMPI_MCA_orte_execute_quiet": "1", "OMPI_MCA_plm": "isolated",  # no other host: it starts in half the time
+            "OMPI_MCA_orte_execute_quiet": "1", "OMPI_MCA_plm": "isolated",  # no other hosts, which halves the time to start
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
             "ASAN_OPTIONS": sanitizer, **more})
 

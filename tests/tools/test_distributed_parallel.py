@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""examples/parallel: parts by GNU parallel, here and on other hosts."""
+"""examples/parallel: parts built by GNU parallel, here and on other hosts."""
 
 import gzip
 import os
@@ -15,7 +15,7 @@ BFFOLD = os.path.join(TOOL_FOLDER, "bffold")
 
 needs_parallel = unittest.skipUnless(shutil.which("parallel"), "needs GNU parallel (Debian: parallel)")
 
-# In place of ssh: the "host" is a shell of this one.
+# Stands in for ssh: the "host" is a local shell.
 SSH = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 echo "$1" >>"$HOSTS_USED"
@@ -40,7 +40,7 @@ class Parallel(Distributed):
             self.assertEqual(self.body("my filter"), expected)
 
     def test_size_from_the_lines(self):
-        """Without a size, the number of lines is the capacity."""
+        """The number of lines becomes the capacity."""
         for data, count in ((INPUTS["many"], N), (INPUTS["many"][:-1], N), (b"a", 1),
                             (INPUTS["twice the same"], 600)):
             self.write("keys", data)
@@ -48,7 +48,7 @@ class Parallel(Distributed):
             self.assertEqual(self.body("filter"), self.serial("-n", count, "-p", 0.001))
 
     def test_number_of_keys_unknown(self):
-        """Too large, then folded: what a serial build of that size folds to."""
+        """A filter that is too large folds to the same file as a serial build of that size."""
         self.write("keys", INPUTS["many"])
         serial = self.serial("-n", 20 * N)
         self.output("build.sh", "-j", 3, "filter", "keys", "-n", 20 * N)
@@ -70,7 +70,7 @@ class Parallel(Distributed):
         self.check_no_litter()
 
     def test_options_of_users_for_parallel(self):
-        """They would leave out lines: -n3 gives a job three arguments, and so on."""
+        """They would drop lines: -n3 gives a job three arguments, and so on."""
         self.write("keys", INPUTS["many"])
         expected = self.serial("-n", N)
         (self.scratch / ".parallel").mkdir()
@@ -80,7 +80,7 @@ class Parallel(Distributed):
             self.assertEqual(self.body("filter"), expected)
 
     def test_what_parts_say(self):
-        """What bfcreate says of the input, and nothing twice."""
+        """Messages of bfcreate about the input, each printed once."""
         text = "\r\n".join(map(str, range(N))) + "\r\n"
         for keys in text.encode(), b"\xef\xbb\xbf" + INPUTS["many"], gzip.compress(text.encode()):
             self.write("keys", keys)
@@ -141,7 +141,7 @@ class Parallel(Distributed):
             self.assertIn(b"build.sh [-f]", result.stderr)
 
     def test_fields(self):
-        """Of tables; of CSV unless a newline stands in quotes, where a part might end."""
+        """Tables can be split. CSV can be split unless a newline stands in quotes, where a part might end."""
         rows = [b"%d\tkey %d\tx" % (i, i) for i in range(20_000)]
         self.write("table", b"\n".join(rows) + b"\n")
         self.output("build.sh", "-j", 4, "of-table", "table", "--field", 2)

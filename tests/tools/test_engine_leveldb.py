@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""examples/leveldb: no row is lost, whatever has happened to filters."""
+"""examples/leveldb: no row is lost, whatever happens to the filters."""
 
 import os
 import random
@@ -29,12 +29,12 @@ class LevelTest(ToolTest):
         return self.output("levelfilter", *arguments, **options)
 
     def load(self, rows, *options, db="db"):
-        """All of it is in tables then, with filters of this policy: opening puts it there."""
+        """Loads rows and opens the database again, which moves them into tables with filters of this policy."""
         self.assertEqual(self.level(*options, "load", db, stdin=as_lines(rows)), b"")
         self.level(*options, "get", db, "", status=0 if b"" in rows else 1)
 
     def check(self, *options, db="db", says=b""):
-        """The numbers that check prints, by name; nothing is lost."""
+        """The numbers that check prints, by name. No row may be lost."""
         out = self.level(*options, "check", db, says=says)
         n = {name.decode(): int(value) for name, value in re.findall(rb"(?m)^(\S.*?) +(\d+)$", out)}
         self.assertEqual(n["lost"], 0)
@@ -48,7 +48,7 @@ class LevelTest(ToolTest):
         return sorted((self.folder / db).glob("*.ldb"))
 
     def one_table(self, count=600):
-        """Rows, and the table that has all of them."""
+        """The rows of a database, and the one table that holds them."""
         rows = {key(i): random.Random(i).randbytes(50).hex().encode() for i in range(count)}
         self.load(rows)
         self.assert_rows(rows)
@@ -58,7 +58,7 @@ class LevelTest(ToolTest):
 
 class Rows(LevelTest):
     def test_a_million(self):
-        """Put in at random, overwritten, deleted, compacted; a new process opens it for each step."""
+        """Rows are inserted at random, overwritten, deleted and compacted. Each step runs in a new process."""
         rows = {key(i): b"value %d" % i for i in range(0, 2 * N, 2)}
         shuffled = random.Random(1).sample(list(rows), N)
         self.load({k: rows[k] for k in shuffled})
@@ -141,8 +141,8 @@ class Rows(LevelTest):
 
 class Damage(LevelTest):
     def test_flipped_bits(self):
-        """In the filters, the table of filters, index or footer: every row, or trouble; the former
-        for some, or the test has missed them."""
+        """Flips bits in the filters, the table of filters, the index and the footer. LevelDB finds every row or reports
+        corruption. Some flips must make filters unusable, or the test has missed them."""
         rows, table = self.one_table()
         whole = table.read_bytes()
         seen = {"unusable": 0, "whole": 0, "trouble": 0}
@@ -182,7 +182,7 @@ class Damage(LevelTest):
         self.assert_rows(rows)
 
     def test_killed(self):
-        """At any moment: what is there afterwards is the rows up to some batch, and none is lost."""
+        """Killed at any moment, the database has all rows up to the end of some batch."""
         given = [b"%s\t%s" % (key(i), b"v" * 100) for i in range(100_000)]
         self.write("rows", lines(*given))
         found = []
@@ -203,7 +203,7 @@ class Damage(LevelTest):
     def size(db):
         try:
             return sum(path.stat().st_size for path in db.iterdir())
-        except FileNotFoundError:  # the folder is not there yet, or a file no more
+        except FileNotFoundError:  # the folder is not made yet, or a file was removed
             return 0
 
 
@@ -240,7 +240,7 @@ class Trouble(LevelTest):
     def test_in_use(self):
         self.load({b"a": b"1"})
         process = self.start("levelfilter", "load", "db")
-        self.feed(process, *(b"%d\t%s" % (i, b"x" * 1000) for i in range(2000)))  # it is open by then
+        self.feed(process, *(b"%d\t%s" % (i, b"x" * 1000) for i in range(2000)))  # the database is open by then
         self.trouble("levelfilter", "get", "db", "a", names=["db", "lock"], changes=True)
         self.assertEqual(self.result(process), (0, b"", b""))
         self.assertEqual(self.check()["keys"], 2001)
@@ -257,7 +257,7 @@ class Trouble(LevelTest):
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system can be mounted here")
     def test_full_disk(self):
-        """The rows that were in before it was full are not lost."""
+        """Rows inserted before the disk was full are not lost."""
         script = """
             mount -t tmpfs -o size=3m none disk
             "$@"; status=$?

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""examples/rocksdb: no row is lost, whatever is wrong with a filter, and trouble leaves nothing."""
+"""examples/rocksdb: no row is lost, whatever is wrong with a filter, and a failure leaves no files."""
 
 import os
 import random
@@ -15,7 +15,7 @@ MANY = 20_000 if SANITIZED else 1_000_000
 
 class Rows(Shipped):
     def test_many(self):
-        """Present and absent keys, with reopening and compaction in between."""
+        """Keys in the set and other keys, with reopening and compaction in between."""
         keys = [b"%d" % i for i in range(0, 2 * MANY, 2)]
         absent = [b"%d" % i for i in range(1, 2 * MANY, 2)]
         self.ship_and_ingest(rows(keys), "-b", MANY)
@@ -41,7 +41,7 @@ class Rows(Shipped):
         self.assertEqual(self.output("shipped", "get", "db", "x", status=1), b"")
 
     def test_one_by_one_as_in_batches(self):
-        """Whether the filter is sound, damaged or missing."""
+        """The filter is sound, damaged or missing."""
         self.ship_and_ingest(rows(SEVERAL))
         sound = self.read("db.bloom")
         keys = [*SEVERAL[:300], *ABSENT[:300]]
@@ -54,7 +54,7 @@ class Rows(Shipped):
             self.assertEqual(one_by_one.stderr, batches.stderr)
 
     def test_a_filter_that_is_overwritten_while_it_is_queried(self):
-        """By another sound filter: no answer of the batch in hand is printed."""
+        """Another sound filter overwrites it. No answer of the current batch is printed."""
         self.ship_and_ingest(rows(SEVERAL))
         other = self.create("-n", len(SEVERAL), stdin=lines(*ABSENT))
         keys = [key.decode() for key in SEVERAL]
@@ -80,7 +80,7 @@ class Rows(Shipped):
         self.assertEqual(len({self.tag(f"other {i}") for i in range(4)} | {self.tag()}), 5)
 
     def test_absent_keys_do_not_reach_rocksdb(self):
-        """They are not there in a database whose files are gone."""
+        """The database is damaged, so only the filter can have answered."""
         self.ship_and_ingest(rows(SEVERAL), "-p", "0.000001")
         for path in self.folder.glob("db/*.sst"):
             if path.stat().st_size > 2000:
@@ -92,7 +92,7 @@ class Rows(Shipped):
 
 
 class Filters(Shipped):
-    """A filter that is not the right one."""
+    """Filters that do not fit the set, and damaged filters."""
 
     OPTIONS = []
 
@@ -132,19 +132,19 @@ class Filters(Shipped):
         self.check_all_there("not a regular file; " + ALONE)
 
     def test_damaged_page(self):
-        """Seen when a lookup touches it: that key, and the rest, are not lost."""
+        """A lookup detects the damage when it touches the page. That key and the rest are not lost."""
         self.write("db.bloom", self.flipped(4096 + 2000))
         self.check_all_there("a page of the body is damaged (checksum mismatch); "
                              "RocksDB is asked about the keys concerned")
 
     def test_cleared_page(self):
-        """All its bits are zero, which is a fine filter without its checksum."""
+        """A page without bits is valid except for its checksum."""
         data = self.read("db.bloom")
         self.write("db.bloom", data[:4096] + bytes(3000) + data[7096:])
         self.check_all_there("a page of the body is damaged")
 
     def test_other_seed(self):
-        """The keys are hashed as the filter says."""
+        """Keys are hashed with the seed of the filter."""
         self.create("--seed", 12345, "--tag", self.tag(), "-", name="db.bloom",
                     stdin=lines(*SEVERAL))
         self.check_all_there()
@@ -178,7 +178,7 @@ class Filters(Shipped):
 
 
 class Ribbons(Filters):
-    """The same of the layout ribbon: a third smaller."""
+    """The same tests with the ribbon layout, whose filters are a third smaller."""
 
     OPTIONS = ["-l", "ribbon"]
 
@@ -207,7 +207,7 @@ class Trouble(Shipped):
         self.trouble("shipped", "ingest", "set", "file", names=["file"])
 
     def test_database_without_a_name(self):
-        """What is beside it, by one of these, is not beside it by its name."""
+        """The filter's path is the database's name with a suffix, so names that end with a slash or dots do not work."""
         self.ship_and_ingest(rows(SEVERAL))
         for name in ".", "..", "/", "", "db/.", "db/../", "db/.//":
             for arguments in ["ingest", "set", name], ["get", name, "key 1"], ["status", name]:
@@ -224,7 +224,7 @@ class Trouble(Shipped):
         self.check_nothing_made("set")
 
     def test_before_the_first_set(self):
-        """An ingestion that was refused leaves a database without a set."""
+        """A refused ingestion leaves a database without a set."""
         self.ship(rows(SEVERAL))
         (self.folder / "set/000001.sst").unlink()
         self.trouble("shipped", "ingest", "set", "db", names=["set"], changes=True)
@@ -240,7 +240,7 @@ class Trouble(Shipped):
         self.assertIn(b"usage: shipped ship", self.output("shipped", "--help"))
 
     def caught_shipping(self, files):
-        """Stopped when it has made so many files and not all."""
+        """A process stopped after it has made so many files, but not all."""
         self.write("rows", lines(*rows([b"%d" % i for i in range(100_000)])))
 
         def start():
@@ -250,7 +250,7 @@ class Trouble(Shipped):
         return self.caught(start, lambda: len(list(self.folder.glob("set.*/*.sst"))) >= files)
 
     def test_stopped(self):
-        """By a signal: nothing is left."""
+        """A signal leaves no files."""
         self.need_removal()
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
             process = self.caught_shipping(10)
@@ -262,7 +262,7 @@ class Trouble(Shipped):
             self.check_nothing_made("rows")
 
     def test_killed(self):
-        """The set has no name then."""
+        """The set does not have its name yet."""
         process = self.caught_shipping(1)
         process.kill()
         process.wait()
@@ -283,7 +283,7 @@ class Trouble(Shipped):
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system can be mounted here")
     def test_full_disk(self):
-        """No set, and not a byte of it, remains."""
+        """No part of the set may remain."""
         script = """
             mount -t tmpfs -o size=100k none disk
             "$@"; status=$?

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""examples/rocksdb: rows that come after the filter, and sets that come after one another."""
+"""examples/rocksdb: rows added after the filter, and sets that replace one another."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ STALE = "rows were written to the database after the set was ingested"
 
 
 class Changes(Shipped):
-    """Rows that come after the set."""
+    """Rows that are written after the set."""
 
     NEW = b"key 1"
     ROW = b"key 1\tnew"
@@ -47,7 +47,7 @@ class Changes(Shipped):
             self.check_new_row()
 
     def test_one_row_for_another(self):
-        """As many rows as before."""
+        """The number of rows stays the same."""
         with self.database() as database:
             database.delete(SEVERAL[0])
             database.put(self.NEW, b"new")
@@ -56,7 +56,7 @@ class Changes(Shipped):
         self.assertEqual(found, [self.ROW, *rows(SEVERAL[1:])])
 
     def test_foreign_ingestion(self):
-        """Which does not advance the sequence number if its keys lie beside the others."""
+        """It does not advance the sequence number if its keys do not overlap the other keys."""
         self.ship([b"zzz\tnew"], name="foreign")
         with self.database() as database:
             before = database.sequence_number()
@@ -67,7 +67,7 @@ class Changes(Shipped):
         self.check_all_there(STALE)
 
     def test_rewritten_files(self):
-        """The same rows in other files: nothing is lost, and ingesting again mends it."""
+        """The same rows in other files: nothing is lost, and ingesting again makes the filter usable."""
         with self.database() as database:
             database.compact_by_force()
         self.check_all_there(STALE)
@@ -76,7 +76,7 @@ class Changes(Shipped):
         self.check_all_there()
 
     def test_other_families(self):
-        """What is not among the rows does not matter."""
+        """Other column families do not matter."""
         with self.database() as database:
             database.put_elsewhere(self.NEW, b"new")
         self.assertTrue(self.in_use())
@@ -104,7 +104,7 @@ class Changes(Shipped):
 
 
 class Sets(Shipped):
-    """One set after the other."""
+    """A second set replaces the first."""
 
     OTHER = b"other value of "
 
@@ -142,7 +142,7 @@ class Sets(Shipped):
         self.assertTrue(self.in_use())
 
     def test_mixed_files(self):
-        """An SST file of another set, as a copy may leave it."""
+        """An SST file of another set, as an interrupted copy may leave it."""
         shutil.copy(self.folder / "first/000001.sst", self.folder / "second/000001.sst")
         self.refused("second", "other rows")
 
@@ -150,14 +150,14 @@ class Sets(Shipped):
         path = self.folder / "second/000001.sst"
         data = path.read_bytes()
         path.write_bytes(data[:200] + b"?" + data[201:])
-        self.refused("block checksum mismatch", "000")  # of the set, or in the database: versions of RocksDB differ
+        self.refused("block checksum mismatch", "000")  # in the set or in the database, depending on the version of RocksDB
         path.write_bytes(data[:-100])
         self.refused("second")
         path.unlink()
         self.refused("second")
 
     def test_damaged_rows_are_mended(self):
-        """By the same set once more."""
+        """Ingesting the same set again repairs them."""
         path = max(self.folder.glob("db/*.sst"), key=lambda path: path.stat().st_size)
         data = path.read_bytes()
         path.write_bytes(data[:200] + b"?" + data[201:])
@@ -189,8 +189,8 @@ class Sets(Shipped):
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_killed_at_each_call(self):
-        """Of those that sync or rename. And never is the record in the write-ahead log, where a
-        reader could see it without the files that it names."""
+        """Killed at each call that syncs or renames. The record must never be in the write-ahead log, where a reader could
+        see it without the files that it names."""
         shutil.copytree(self.folder / "db", self.folder / "first db")
         seen = []
         while not seen or seen[-1] != 0:
@@ -211,7 +211,7 @@ class Sets(Shipped):
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system can be mounted here")
     def test_full_disk(self):
-        """With more and more room: the first set and a message, or the second."""
+        """With more and more room: first the old set and a message, then the new set."""
         script = """
             mount -t tmpfs -o size=$0k none disk && cp -r db db.bloom disk || exit 77
             "$1" ingest second disk/db; status=$?
@@ -225,7 +225,7 @@ class Sets(Shipped):
                 [*NAMESPACE, "sh", "-c", script, str(used + room), TOOLS["shipped"]],
                 input=lines(*SEVERAL, *ABSENT), capture_output=True, cwd=self.folder,
                 env=self.environment())
-            if result.returncode == 77:  # no room for the first
+            if result.returncode == 77:  # no room even for the first set
                 continue
             self.assertIn(result.returncode, [0, 2], (room, result.stderr))
             the_rows = rows(SEVERAL) if result.returncode else rows(ABSENT, self.OTHER)
@@ -235,7 +235,7 @@ class Sets(Shipped):
         self.assertEqual(seen, {0, 2})
 
     def test_one_at_a_time(self):
-        with self.database():  # nothing here may open its lock file, as closing that unlocks it
+        with self.database():  # nothing in this process may open its lock file, because closing the file drops the lock
             result = self.run_tool("shipped", "ingest", "second", "db")
         self.assertEqual((result.returncode, result.stdout), (2, b""))
         self.check_message("shipped", result.stderr, "open db", "lock")
@@ -243,7 +243,7 @@ class Sets(Shipped):
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_opening_meanwhile(self):
-        """The families were listed, then the second set came, and the first has not gone yet."""
+        """The second set arrives after a reader has listed the families and before the first set is removed."""
         shutil.copytree(self.folder / "db", self.folder / "first db")
         self.ingest("second")
         with self.database() as database:
@@ -256,7 +256,7 @@ class Sets(Shipped):
         self.assertTrue(out == lines(*rows(ABSENT, self.OTHER)), "other rows")
 
     def test_reading_meanwhile(self):
-        """A reader has the one set or the other, never parts or none."""
+        """A reader sees one complete set, whichever it is."""
         both = lines(*SEVERAL, *ABSENT)
         script = 'for i in 1 2 3 4 5 6; do "$0" ingest second db; "$0" ingest first db; done'
         writer = subprocess.Popen(["sh", "-ec", script, TOOLS["shipped"]], cwd=self.folder,
@@ -265,7 +265,7 @@ class Sets(Shipped):
         seen = set()
         while writer.poll() is None or not seen:
             result = self.run_tool("shipped", "get", "db", "-", stdin=both)
-            if result.returncode == 2 and writer.poll() is None:  # a file went while the database was being opened
+            if result.returncode == 2 and writer.poll() is None:  # a file was removed while the database was being opened
                 self.check_message("shipped", result.stderr, "open db")
                 continue
             self.assertIn(result.stdout, (lines(*rows(SEVERAL)), lines(*rows(ABSENT, self.OTHER))))

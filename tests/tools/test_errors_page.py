@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""doc/errors.md has each error of the header once, with its value, a cause and a remedy."""
+"""doc/errors.md lists each error of the header once, with its value, a cause and a remedy."""
 
 import re
 import unittest

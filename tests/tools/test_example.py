@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The examples: their numbers add up, no key is lost, and trouble leaves nothing that is wrong."""
+"""The examples: their numbers add up, no key is lost, and failures leave no wrong files."""
 
 import fnmatch
 import os
@@ -23,7 +23,7 @@ BRIEFLY = ["-n", 1000, "-t", 1, "-w", 3, "-d", 50, "."]
 
 class Guard(ToolTest):
     def guard(self, *arguments):
-        """The numbers that guard prints, by name; they must add up."""
+        """The numbers that guard prints, by name. They must add up."""
         out = self.output("guard", *(arguments or BRIEFLY)).decode()
         rows = re.findall(r"^( *\S.*?) +(\d+)$", out, re.M)
         self.assertEqual([name for name, _ in rows], NAMES, out)
@@ -34,7 +34,7 @@ class Guard(ToolTest):
         return n
 
     def orders(self, left=()):
-        """The store; each order in it must be in the filter. Nothing else is there but what `left`
+        """The orders in the store. Each must be in the filter, and no other file may exist except those that `left`
         matches."""
         stored = self.read("guard.orders").split(b"\n")
         self.assertEqual(stored.pop(), b"")
@@ -49,7 +49,7 @@ class Guard(ToolTest):
 
     def test_numbers(self):
         stored = 1024
-        for seconds in 1, 5, 25:  # a busy disk may need long to fill a filter
+        for seconds in 1, 5, 25:  # on a busy disk a filter may take long to fill
             n = self.guard("-n", 1000, "-t", seconds, "-w", 3, "-d", 50, ".")
             stored += n["orders inserted meanwhile"]
             if n["noticed by a process"] > 0 and n["requests"] > 500:
@@ -86,7 +86,7 @@ class Guard(ToolTest):
         self.assertEqual(self.orders()[:len(before)], before)
 
     def test_filter_is_made_from_the_store(self):
-        """Whatever is wrong with the filter, the store has all that it needs."""
+        """A missing, damaged or foreign filter is rebuilt, because the store has every order."""
         self.guard()
         stored = self.orders()
         sealed = self.create("guard.orders", name="guard.bloom")
@@ -99,7 +99,7 @@ class Guard(ToolTest):
             self.assertEqual(self.orders()[:len(stored)], stored)
 
     def test_filter_of_another_time_or_store(self):
-        """It is sound, and lacks orders."""
+        """Such a filter is sound, but lacks orders."""
         self.guard()
         older = self.read("guard.bloom")
         self.guard()
@@ -139,7 +139,7 @@ class Guard(ToolTest):
         self.orders()
 
     def test_killed(self):
-        """At any moment: the next run finds all that the store has, and the pool has ended too."""
+        """Killed at any moment, the next run finds every order of the store. The pool must end too."""
         for i in range(3 if SANITIZED else 10):
             process = self.start("-n", 1000, "-t", 60, ".")
             self.wait_for_filter()
@@ -183,7 +183,7 @@ class Guard(ToolTest):
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system can be mounted here")
     def test_full_disk(self):
-        """Old filter and store stay in use; copied out, they still belong together."""
+        """The old filter and store stay in use. Copies of both still belong together."""
         script = """
             mount -t tmpfs -o size=300k none disk
             "$@"; status=$?
@@ -196,7 +196,7 @@ class Guard(ToolTest):
         self.orders()
 
     def test_closed_descriptors(self):
-        """The store gets none of theirs, or the numbers would be written into it."""
+        """The store must not get a standard descriptor, or the numbers would be written into it."""
         for closed in ">&-", "<&- >&- 2>&-":
             result = self.run_tool("guard", *BRIEFLY, before=["sh", "-c", f'exec "$@" {closed}', "sh"])
             self.assertEqual(result.returncode, 2)
@@ -225,7 +225,7 @@ class Seen(ToolTest):
         self.assertEqual(self.seen(b""), b"")
 
     def test_at_once(self):
-        """Processes with the same lines: one of them prints each, but for a few false positives."""
+        """Processes with the same lines: exactly one prints each line, except for a few false positives."""
         keys = numbered(20000)
         self.write("keys", lines(*keys))
         processes = []
@@ -255,7 +255,7 @@ class Seen(ToolTest):
 
     @unittest.skipIf(SANITIZED, "the sanitizer reserves more addresses than that")
     def test_little_memory(self):
-        """A line for which there is none does not end the input as if it were the last."""
+        """A line too long for memory must not end the input as if it were the last line."""
         result = self.run_tool("seen", "seen.bloom", stdin=lines(b"first", b"x" * 2**26, b"last"), preexec_fn=lambda:
                                resource.setrlimit(resource.RLIMIT_AS, (2**26, 2**26)))
         self.assertEqual((result.returncode, result.stdout), (2, b"first\n"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keys that are fields of lines: the tools beside cut and awk, and lines that lack a field."""
+"""Keys that are fields of lines: comparison with cut and awk, and lines that lack a field."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ QUOTES = b" (write a quote inside quotes twice; without --csv, quotes are ordina
 
 
 def key_of(line, numbers, delimiter=b"\t", empty=False):
-    """The definition. None: a field is missing."""
+    """The key by definition; None if a field is missing."""
     fields = line.split(delimiter)
     if empty:
         fields += [b""] * max(numbers)
@@ -25,7 +25,7 @@ def key_of(line, numbers, delimiter=b"\t", empty=False):
 
 
 def by_pieces(data, size):
-    """A pipe from which at most so many bytes can be read at once."""
+    """A pipe that gives a reader at most so many bytes at a time."""
     source, sink = os.pipe()
 
     def write():
@@ -46,7 +46,7 @@ class FieldsTest(ToolTest):
         self.random = random.Random(7)
 
     def table(self, rows, delimiter=b"\t", columns=(1, 5), values=40, empty=20):
-        """Lines of fields, some of them empty, of which many are the same."""
+        """Lines of fields. Some fields are empty, and many lines are the same."""
         made = []
         for _ in range(rows):
             fields = [b"" if self.random.random() < 1 / empty
@@ -63,7 +63,7 @@ class FieldsTest(ToolTest):
 
 class Keys(FieldsTest):
     def test_bfcreate_makes_the_file_that_cut_and_bfcreate_make(self):
-        """To the byte, so the filter of fields is one of plain keys."""
+        """The files are identical, so a filter of fields is a filter of plain keys."""
         rows = self.table(5000, columns=(3, 5))
         self.write("table", lines(*rows))
         for number in 1, 2, 3:
@@ -160,7 +160,7 @@ class Inspect(FieldsTest):
 
 
 class Lines(FieldsTest):
-    """Whole lines are printed, and it does not matter how many threads there are."""
+    """Whole lines are printed, with any number of threads."""
 
     def check_query(self, rows, numbers, *words, delimiter=b"\t"):
         members = {key_of(row, numbers, delimiter, True) for row in rows[:len(rows) // 50]}
@@ -296,7 +296,7 @@ class Missing(FieldsTest):
         self.assertEqual(self.read("old"), old)
 
     def test_the_first_line_of_several_pieces_is_named(self):
-        """The thread that has the second piece meets one at once."""
+        """The thread with the second piece finds a bad line immediately."""
         good = b"%d\tx\n" % 10**9 * 20_100
         self.write("bad", good + b"nothing\n" * 200_000)
         for _ in range(8):
@@ -362,7 +362,7 @@ class Missing(FieldsTest):
             self.assertEqual(self.output(tool, *words, *skip, "bad")[:0], b"")
 
     def test_skip_of_all_lines_is_trouble(self):
-        """No filter that answers no to everything comes of a wrong delimiter."""
+        """A wrong delimiter must not give an empty filter, which would answer no to every key."""
         self.write("none", b"1 x\n2 y\n" * 50_000)
         self.write("nor", b"\n")
         self.filter_of(b"x")
@@ -454,7 +454,7 @@ class Header(FieldsTest):
         self.assertIn("has a different header than", self.trouble("bfcommon", "--header", "a", "other"))
 
     def test_bfcommon_accepts_files_whose_other_columns_differ(self):
-        """That is what fields are compared for. The header is that of the lines which are printed."""
+        """Fields exist to compare such files. The header printed is that of the file whose lines are printed."""
         self.write("prices", b"price\tcolour\tname\n9\tred\ty\n8\tblue\tz\n")
         self.write("stock", b"id\tname\tcount\n1\ty\t3\n")
         self.write("people", b"who\tmail\n7\ty\n")
@@ -478,7 +478,7 @@ class Header(FieldsTest):
         self.assertEqual(self.output("bfcommon", *header, "-", "stock", stdin=self.read("a")), b"id\tname\n2\ty\n")
 
     def test_bfcommon_looks_at_headers_of_what_it_need_not_read(self):
-        """Nothing is in common with the others already."""
+        """The files before already have nothing in common."""
         header = ["--header"]
         self.write("none", b"id\tname\n1\tnobody\n")
         few = ["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"]
@@ -530,12 +530,12 @@ class Csv(FieldsTest):
                  for _ in range(columns)] for _ in range(count)]
 
     def records(self, rows):
-        """Each as one of the ways to write it."""
+        """The rows as CSV, each written in one of several ways."""
         return [in_csv(row, end=self.random.choice(["\n", "\r\n"]),
                        quoting=self.random.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])) for row in rows]
 
     def uniq(self, rows, records, numbers):
-        """What bfuniq is to print, and the keys."""
+        """The records that bfuniq must print, and the keys."""
         seen, printed = set(), []
         for row, record in zip(rows, records):
             fields = [row[number - 1] for number in numbers]
@@ -646,7 +646,7 @@ class Csv(FieldsTest):
                           self.trouble(tool, "--csv", "--delimiter", '"', "--field", 1, "x", "y"))
 
     def test_bfcommon_compares_fields_of_different_files(self):
-        """Each file has the keys in different columns. Records are printed once each, in order of their keys."""
+        """The keys are in a different column of each file. Records are printed once each, in order of their keys."""
         keys = ["".join(self.random.choice(["a", ",", '"', "\n", "\r", "\0", "\1", "\x0b", "\x0c", "\t"])
                         for _ in range(self.random.randrange(5))) for _ in range(3000)]
         rows = [[key, f"{i % 7}"] for i, key in enumerate(keys[:2000])]
@@ -683,7 +683,7 @@ class Csv(FieldsTest):
 
 
 class Names(FieldsTest):
-    """Columns by their names in the header."""
+    """Columns chosen by their names in the header."""
 
     DATA = b'\xef\xbb\xbfid,"last, first","say ""id""",1,name,name\r\n7,"Doe, Ann",x,y,z,u\r\n8,"Doe, Ann",x,y,z,u\r\n'
 
@@ -724,7 +724,7 @@ class Names(FieldsTest):
 
 
 class Columns(FieldsTest):
-    """Keys that come of other fields than somebody meant are told of, with -q too."""
+    """If the keys seem to come from the wrong fields, the tools warn, even with -q."""
 
     def setUp(self):
         super().setUp()
@@ -788,7 +788,7 @@ class CommandLine(FieldsTest):
         self.assertIn("--live reads no keys", self.trouble("bfcreate", "--live", "-n9", "--field", 1, "x"))
 
     def test_how_lines_end_is_no_question_of_fields(self):
-        """The keys are text either way."""
+        """The keys are text with either line ending."""
         self.create("--crlf", "--field", 2, stdin=b"a\tx\r\n", name="filter")
         self.assertEqual(self.output("bfquery", "filter", stdin=b"x\n"), b"x\n")
         self.assertEqual(self.output("bfquery", "--crlf", "--field", 1, "filter", stdin=b"x\tb\r\n"), b"x\tb\r\n")

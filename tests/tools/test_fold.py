@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bffold: which factor it takes, what it makes of the filter, and what it shows before."""
+"""bffold: the factor it chooses, the filter it makes, and the table of its dry run."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -9,7 +9,7 @@ from support import ToolTest, craft, lines, main, numbered, percent
 KEYS = numbered(3000)
 OTHERS = numbered(3000, "absent ")
 LAYOUTS = "blocked", "classic", "counting"
-BLOCKS = 60  # 12 divisors
+BLOCKS = 60  # a number with 12 divisors
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -23,12 +23,12 @@ class FoldTest(ToolTest):
         self.write("keys", lines(*KEYS))
 
     def filled(self, *options, name="big"):
-        """3000 keys in a filter for ten times as many, of a size that has many divisors."""
+        """A filter of 3000 keys, sized for ten times as many. Its size has many divisors."""
         return self.create("-q", "-n", 30_000, "-m", 512 * 720, "-p", 0.01, *options, "keys",
                            name=name)
 
     def rates(self, name, *options):
-        """Factor, size in bytes as shown and rate of each row of the table; and the chosen one."""
+        """The rows of the table as factor, size in bytes as shown, and rate; and the chosen row."""
         rows, chosen = [], None
         text = self.run_tool("bffold", "--dry-run", *options, name).stdout.decode()
         for row in text.splitlines()[1:]:
@@ -122,7 +122,7 @@ class Result(FoldTest):
 
 class Choice(FoldTest):
     def check_greatest(self, rate, *options):
-        """The factor chosen keeps the rate, and no greater one does."""
+        """The chosen factor keeps the rate, and no greater factor does."""
         self.output("bffold", "-q", "-f", "--discard", *options, "big", "small")
         header = self.inspected("small")["header"]
         chosen = header["m_unfolded"] // header["m"]
@@ -176,10 +176,10 @@ class Choice(FoldTest):
             self.assertLessEqual(len(self.read("small")), bytes_in)
 
     def test_a_size_that_makes_it_useless_is_refused(self):
-        """With --factor it is made all the same; and what is useless already may be copied."""
+        """--factor makes it anyway. A filter that is already useless may be copied."""
         self.create("-q", "-k", 6, "-m", 512 * 128, stdin=lines(*numbered(20_000)), name="big")
         factor, _, _, rate, _ = self.rates("big", "--all")[0][1]
-        size = 9000  # a page of the body
+        size = 9000  # allows a body of one page
         self.assertGreater(rate, 0.5)
         message = self.trouble("bffold", "--max-bytes", size, "big", "new")
         self.assertEqual(message, f"bffold: cannot fold big: at that size its false-positive rate would be {percent(rate)} (to "
@@ -306,7 +306,7 @@ class Curve(FoldTest):
                     self.assertTrue(0 <= float(element.get(name)) <= 960)
 
     def test_no_line_crosses_the_label(self):
-        """Wherever the factor that is taken is on the curve."""
+        """The chosen factor may be anywhere on the curve."""
         for options in [], ["--factor", 1], ["--factor", 60], ["--factor", 720], ["-p", 0.4]:
             self.filled()
             root, texts = self.svg(self.output("bffold", "--dry-run", "--svg", "-", *options, "big"))
@@ -376,7 +376,7 @@ class Words(FoldTest):
         warning = f"bffold: small: the false-positive rate is {percent(rate)}, target 1%\n"
         self.output("bffold", "--factor", factor, "big", "small", says=warning.encode())
         self.output("bffold", "-qf", "--factor", factor, "big", "small")
-        self.output("bffold", "-f", "--fpr", 1.01 * rate, "big", "small")  # as asked for
+        self.output("bffold", "-f", "--fpr", 1.01 * rate, "big", "small")  # the rate was requested
         self.assertGreater(self.rate("small"), 0.01)
         self.filled("-p", 1e-4)
         result = self.run_tool("bffold", "-f", "--max-bytes", "9k", "big", "small")

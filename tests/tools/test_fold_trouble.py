@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bffold: what it refuses, and what is left when it is stopped. No file is harmed by either."""
+"""bffold: refusals and interruptions, neither of which may damage a file."""
 
 import os
 import re
@@ -17,7 +17,7 @@ class TroubleTest(ToolTest):
 
 class Factors(TroubleTest):
     def refused(self, *options, source="big"):
-        """The message, which is the same for a dry run, with the table."""
+        """The message of a refusal. A dry run prints the same message, and the table."""
         message = self.trouble("bffold", *options, source, "new", names=[source])
         dry = self.run_tool("bffold", "--dry-run", *options, source)
         self.assertEqual((dry.returncode, dry.stderr.decode()), (2, message))
@@ -25,7 +25,7 @@ class Factors(TroubleTest):
         return message
 
     def copied(self, *options, source="big"):
-        """The word about a copy, which is the same for a dry run, and is not said if quiet."""
+        """The note that a filter was only copied. A dry run prints the same note, and -q suppresses it."""
         result = self.run_tool("bffold", *options, source, "new")
         message = result.stderr.decode()
         self.assertEqual(result.returncode, 0)
@@ -69,7 +69,7 @@ class Factors(TroubleTest):
         self.assertIn("no factor divides it", self.copied(source="block"))
 
     def test_more_keys_than_planned(self):
-        """What breaks its promise already cannot be folded, and what is asked for cannot be had."""
+        """A filter over its target rate is copied, not folded. A lower rate that is requested cannot be reached."""
         self.create("-q", "-m", 512 * 72, "-n", 100, "-p", 1e-4, "-k", 5, stdin=lines(*KEYS),
                     name="full")
         fpr = self.inspected("full")["measure"]["fpr"]

@@ -16,8 +16,7 @@ ONE_FIELD = ["--field", 1, "--delimiter", ":"]
 FIELD = b" (choose a field: --field N --delimiter C, or --json PATH; skip a header line: --header)"
 NAME = b" (leave out comments, wildcards and leading dots; choose a field: --field N --delimiter C, or --json PATH)"
 
-# For each form: lines, some of which have the same key; the same keys written for
-# other options; lines with other keys.
+# For each form: lines, some with the same key; the same keys written for other options; lines with other keys.
 FORMS = {
     "lower": (["-i"], b"Apple\nPEAR\n\n@[`{\n\xc3\x84pfel\nAPPLE\n", ["-i"], b"apple\npear\n\n@[`{\n\xc3\x84pfel\napple\n",
               b"plum\n\xc3\xa4pfel\n@[`z\n"),
@@ -111,7 +110,7 @@ class Forms(ToolTest):
         self.assertEqual(self.output("bfcommon", "--integers", "a", "-", stdin=b"07\n"), b"7\n")
 
     def test_a_broken_key_is_an_error_with_its_line(self):
-        """--missing skip does not hide it. Each kind of error by one tool, and some by all."""
+        """--missing skip does not hide it. Each kind of error is tested with one tool, and some with all tools."""
         self.write("other", b"")
         names = tuple((["--domains"], b"a.b\n" + wrong + b"\n", 2, b"'" + wrong + b"' is not a domain name", NAME)
                       for wrong in BROKEN_NAMES)
@@ -142,7 +141,7 @@ class Forms(ToolTest):
             self.assertIn(f"line {at[0] + 1}: the key 'x' is not 4 bytes in hexadecimal", says)
 
     def test_queries_accept_any_name(self):
-        """A log may have names that bfcreate refuses; they must not end a query."""
+        """A log may contain names that bfcreate refuses. They must not end a query."""
         self.made("--domains", stdin=b"b.example\n")
         asked = b"*.b.example\n..b.example\nx y.b.example.\n\n.\n..\na b\n"
         self.assertEqual(self.output("bfquery", "--domains", "made", stdin=asked), b"".join(asked.splitlines(True)[:3]))
@@ -169,7 +168,7 @@ class Forms(ToolTest):
         names = lines(*(f"{i}.{i % 7}.example.{'com' if i % 3 else 'net'}" for i in range(3000)))
         wanted = [name for name in names.splitlines(True) if name.endswith(b"com\n")]
         self.assertEqual(ask("one", stdin=names), b"".join(wanted))
-        # Only the name itself elsewhere:
+        # Other tools match only the name itself:
         self.output("bfinspect", "-q", "--domains", "--keys", "-", "one", stdin=b"a.example.com\n", status=1)
 
     def test_lists_of_hashes(self):

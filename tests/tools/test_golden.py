@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The files in tests/golden and tests/golden-refused, for both implementations."""
+"""The files in tests/golden and tests/golden-refused, read by both implementations."""
 
 import json
 import pathlib
@@ -21,7 +21,7 @@ SERIES = table(GOLDEN / "series.tsv")
 BAD_SERIES = table(REFUSED / "series.tsv")
 SLICES = table(GOLDEN / "slices.tsv")
 BAD_SLICES = table(REFUSED / "slices.tsv")
-# What tools say in place of these errors' words, if headers tell which layer is to blame.
+# Messages of the tools for these errors if headers show which layer is wrong.
 BLAMED = {
     "BLOOMFILE_ESERIES": r": (its layer \S+ (is|belongs to) (layer|another series|an older|a separate filter)|it is only layer \d"
                          r"|its layer \d, at byte \d+: it was not sealed|it begins with layer \d)",
@@ -29,12 +29,12 @@ BLAMED = {
 }
 WORDS = dict(re.findall(r"(BLOOMFILE_E\w+) =\s*-\d+,\s*/\* (.*?) \*/",
                         (SOURCE_ROOT / "include" / "bloomfile_error.h").read_text()))
-# Of a filter that was live during another boot.
+# The error for a filter that was live during another boot.
 UNCLEAN = ("BLOOMFILE_EUNCLEAN" if pathlib.Path("/proc/sys/kernel/random/boot_id").exists()
            else "BLOOMFILE_ENOBOOT")
-STATES = "V35", "V36"  # of undamaged images: nothing in them is wrong
-# Errors of the functions' arguments, of the machine and its present boot, of what is no file of
-# bytes, and of what cannot be done with a good one.
+STATES = "V35", "V36"  # rules about states; the images are undamaged
+# Errors about arguments, the machine and its present boot, special files, and operations that a good file does not
+# support.
 NOT_OF_FILES = {"BLOOMFILE_ENOTREGULAR", "BLOOMFILE_ESTRUCTSIZE", "BLOOMFILE_EFLAGS", "BLOOMFILE_EVALUE",
                 "BLOOMFILE_ETOOBIG",
                 "BLOOMFILE_EUNREACHABLE", "BLOOMFILE_ESEALED",
@@ -56,12 +56,12 @@ def layers_of(row):
 
 
 def application_of(row):
-    """hash_id and self_test, if it is not XXH3."""
+    """hash_id and self_test of an application's hash function; None for XXH3."""
     return None if row["hash"] == "xxh3" else tuple(int(word, 16) for word in row["hash"].split())
 
 
 def error_of_path(row):
-    """Opened by its path a live file is refused only if it was in use during another boot."""
+    """The error when opened by path: a live file is refused only if it was in use during another boot."""
     if not row["error"].endswith("ELIVE"):
         return row["error"]
     clean = row["file"] in ("live-clean.bloom", "live-just-created.bloom")
@@ -114,7 +114,7 @@ class Folders(unittest.TestCase):
 
 
 class Slices(ToolTest):
-    """The files of each row, joined by both."""
+    """The files of each row, joined by both implementations."""
 
     def join(self, row):
         paths = [GOLDEN / name for name in row["slices"].split(",")]
@@ -155,7 +155,7 @@ class Slices(ToolTest):
 
 
 class Operations(ToolTest):
-    """operations.tsv, by the tools; the results are spec_reader.py's."""
+    """The rows of operations.tsv, done by the tools. The results are those of spec_reader.py."""
 
     COMMANDS = {"fold": lambda sources, factor: ("bffold", "--factor", factor, *sources, "made"),
                 "union": lambda sources: ("bfmerge", "-p", 1, "made", *sources),
@@ -164,7 +164,7 @@ class Operations(ToolTest):
                 "copy": lambda sources: ("bfseal", *sources, "made")}
 
     def comparable(self, image, name, operation):
-        """What does not follow from the form; n unless the program estimates it."""
+        """The parts that do not depend on the form, without n if the program estimates it."""
         opened = craft.Image(image, name, True)
         of_form = "header_size", "body_offset", "body_size", "header_crc"
         header = {field: value for field, value in opened.header.items() if field not in of_form}
@@ -173,7 +173,7 @@ class Operations(ToolTest):
         return header, {field: opened.record[field] for field in known}, bytes(opened.body[:used])
 
     def sources(self, row):
-        """Those of a union twice are two files, as bfmerge refuses one that is named twice."""
+        """Copies of the sources, because bfmerge refuses a file that is named twice."""
         for number, name in enumerate(row["sources"].split(",")):
             yield self.write(f"source-{number}", (GOLDEN / name).read_bytes())
 
@@ -194,7 +194,7 @@ class Operations(ToolTest):
 
 
 def kind_of(header):
-    """As in index.tsv."""
+    """The kind of keys as index.tsv states it."""
     return f"fixed {header['key_size']}" if header["key_kind"] == "fixed" else header["key_kind"]
 
 
@@ -282,7 +282,7 @@ class Good(ToolTest):
 
 class Series(ToolTest):
     def opened(self, row):
-        """By the reader."""
+        """The filter, opened by the Python reader."""
         path, application = GOLDEN / row["file"], application_of(row)
         if row["file"].startswith("live/"):
             series = spec_series.LiveSeries(path, application=application)
@@ -384,7 +384,7 @@ class RefusedSeries(ToolTest):
 
 
 def is_behind_the_first_header(row):
-    """Whether only layers of a series that are not the first, or their order, are wrong."""
+    """Whether the fault is in a later layer of a series, or in the order of its layers."""
     if row["rule"] == "12.4":
         return False
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfinspect: the page, JSON, --verify and --keys, exit statuses, and what trouble gets."""
+"""bfinspect: the page, JSON, --verify and --keys, exit statuses, and bad files."""
 
 import array
 import fcntl
@@ -19,7 +19,7 @@ KEYS = numbered(300)
 
 
 class InspectTest(ToolTest):
-    """With a healthy filter and its keys."""
+    """A test with a healthy filter and its keys."""
 
     def setUp(self):
         super().setUp()
@@ -30,7 +30,7 @@ class InspectTest(ToolTest):
         return self.output("bfinspect", *arguments, status=status, says=says, **options).decode()
 
     def report(self, *arguments, **options):
-        """The JSON object about one file; the exit status must be the one it states."""
+        """The JSON report about one file, which must state the exit status."""
         result = self.run_tool("bfinspect", "--report", "-", *arguments, **options)
         report = json.loads(result.stdout)
         self.assertEqual(result.returncode, report["status"], result)
@@ -92,7 +92,7 @@ class Page(InspectTest):
                                (["--verify", "--keys", "keys"], "healthy")):
             self.assertEqual(self.page(*words, "filter").splitlines()[0], f"filter: {verdict}")
         body = bytearray(self.read("filter"))
-        body[4096:4096 + 384] = reversed(body[4096:4096 + 384])  # as many ones, in other places
+        body[4096:4096 + 384] = reversed(body[4096:4096 + 384])  # the same bits, in other places
         self.write("turned", bytes(body))
         self.assertIn("not verified", self.page("turned"))
         self.assertIn("damaged", self.trouble("bfinspect", "-q", "--verify", "turned"))
@@ -137,7 +137,7 @@ class Numbers(InspectTest):
         return ones, ones / m, fpr
 
     def test_what_a_stub_lacks_is_not_told(self):
-        """Neither from the bytes of a number that is cut in two, nor as a zero."""
+        """A number that is cut in two is not shown, not even as zero."""
         image = (GOLDEN / "blocked-file.bloom").read_bytes()
         for size in [*range(1, 260), 511, 512, 513, 2047, 2048, 3071, 4095]:
             self.write("stub", image[:size])
@@ -185,7 +185,7 @@ class Numbers(InspectTest):
 
 class Json(InspectTest):
     def documented(self):
-        """The keys in the list of the manual's section JSON."""
+        """The keys that the section JSON of the manual lists."""
         text = (SOURCE_ROOT / "man" / "bfinspect.1").read_text()
         section = text[text.index(".Sh JSON"):]
         section = section[:section.index("\n.El")]
@@ -268,7 +268,7 @@ class Json(InspectTest):
                 self.assertEqual(self.report("filter", locale=locale)["header"]["label"], label)
 
     def test_the_bytes_of_any_label_can_be_had_back(self):
-        """As the manual says: three octal digits, and a backslash is one of those bytes."""
+        """The manual promises it: a byte is a backslash and three octal digits, and a backslash is escaped too."""
         text = "".join((SOURCE_ROOT / "man" / "bfinspect.1").read_text().splitlines(keepends=True))
         self.assertIn("\n.Ql \\eooo ,\na backslash and three octal digits", text)
         image = file_form("blocked", 512, 6, label="x")
@@ -282,7 +282,7 @@ class Json(InspectTest):
             self.assertEqual(back, label)
 
     def test_different_names_are_different_texts(self):
-        """The bytes of a file's name can be had back as those of a label, and so can those of a missing key."""
+        """The bytes of a file name, like those of a label, can be recovered. So can those of a missing key."""
         image = file_form("blocked", 512, 6)
         names = [b"a\xff", b"a\\377", b"a\\134377", b"\\", b"a\n", b"a\\012", "é☃".encode()]
         names = [name for name in names if self.can_be_named(os.fsdecode(name))]
@@ -325,7 +325,7 @@ class Verify(InspectTest):
         self.assertEqual(page[0], "bad: damaged: page 2 of 5 (2 pages bad)")
 
     def test_a_lost_bit_shows_even_without_verify(self):
-        """And is told as section 12.4 has it: the page before the sums."""
+        """Section 12.4 sets the order: the page is reported before the sums."""
         at = self.first_byte_with_a_one()
         self.write("bad", craft.flip(self.read("filter"), at))
         for words in (), ("--verify",):
@@ -439,7 +439,7 @@ class Verdicts(InspectTest):
         self.assertIn("rate above target", self.verdict("filter.bloom"))
 
     def test_low_rates_of_sound_filters_are_kept_whatever_the_seed(self):
-        """A few crowded blocks make up such a rate, so it scatters by half."""
+        """A few crowded blocks determine such a rate, so it varies by half."""
         keys = lines(*numbered(100_000))
         for seed in range(40):
             self.create("-q", "-f", "-p", "1e-9", "-s", seed, stdin=keys)
@@ -519,7 +519,7 @@ class Trouble(InspectTest):
         process.stdin.write(lines(KEYS[0]))
         process.stdin.flush()
         waiting = array.array("i", [1])
-        while waiting[0]:  # until the key has been read, so the file is open
+        while waiting[0]:  # once the key has been read, the file is open
             fcntl.ioctl(process.stdin, termios.FIONREAD, waiting)
         os.truncate(self.folder / "big", 0)
         out, message = process.communicate(lines(*KEYS), timeout=TIMEOUT)

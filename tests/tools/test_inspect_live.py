@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfinspect on live filters: what state they are in, and what can be said of their bits."""
+"""bfinspect on live filters: their state, and conclusions from their bits."""
 
 import re
 
@@ -105,7 +105,7 @@ class Bits(LiveTest):
                     self.assertEqual(live[part], copy[part])
 
     def test_bits_that_are_lost_are_seen_by_their_number(self):
-        """Once all writers have left in order it is exact, in every layout."""
+        """Once all writers have left in order, the recorded number is exact in every layout."""
         for layout in "blocked", "classic", "counting":
             self.create_live("-f", "-n", 20_000, "-l", layout)
             for writers in 1, 3:
@@ -134,7 +134,7 @@ class Bits(LiveTest):
                 self.assertEqual(self.inspected("damaged")["error"], "BLOOMFILE_EBODY")
 
     def test_recorded_ones_that_may_be_old_are_no_fault(self):
-        """Of a filter that is open or was not closed, and wherever counts were lost before."""
+        """The filter is open or was not closed, or counts were lost before."""
         for words in ({"ones": 3, "flags": 1}, {"ones": 700, "flags": 1}):
             self.write("other", craft.edit(self.read("live"), record=words))
             report = self.inspected("other")
@@ -201,7 +201,7 @@ class Bits(LiveTest):
         self.assertIn(b"<svg", self.read("image"))
 
     def test_while_others_add(self):
-        """A record that is being written is no damage."""
+        """A record that is being written must not be reported as damage."""
         keys = numbered(3000)
         self.create_live("-f", "-n", 3000)
         self.write("many", lines(*keys))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keys that are values of JSON lines, compared with another parser; lines that have no key."""
+"""Keys that are values of JSON lines, compared with another parser; lines without a key."""
 
 import json
 import os
@@ -38,7 +38,7 @@ KEYS = [
         b"-9223372036854775809", b"123456789012345678901234567890", b"1e400", b"0.1234567890123456789012345")),
 ]
 
-# A document and its error. Each is tested a second time with another number, which makes the tool read it in another way.
+# A document and its error. Each is tested again with another number, which takes the tool's other code path.
 BROKEN = [
     (b'{"a":1}{"a":1}', WHOLE), (b'{"a":1,}', WHOLE), (b'{"a":1,"b":[1,]}', WHOLE), (b'{"a":1,"b":[1 2]}', WHOLE),
     (b'{"a":1', WHOLE), (b'{"a":1}}', WHOLE), (b'{"a":1,"b":tru}', WHOLE), (b'{"a":1,"b":NaN}', WHOLE),
@@ -60,7 +60,7 @@ KEYLESS = [(b'{"a":{}}', "missing"), (b'{"a":{"b":null}}', "null"), (b'{"a":{"b"
 
 
 def value_at(document, path):
-    """Another parser's answer for a path of names. None: no key."""
+    """Another parser's answer for a path of names; None without a key."""
     for name in path.split("."):
         document = document.get(name) if isinstance(document, dict) else None
     if document is None or isinstance(document, (dict, list)):

@@ -46,7 +46,7 @@ class KindTest(ToolTest):
         self.create("-q", "-n", 5000, stdin=TEXT, name="filter")
 
     def commands(self):
-        """Each tool that reads keys, with what comes before them."""
+        """Each tool that reads keys, with the arguments before the keys."""
         self.create_live("-f", "-n", "1M")
         self.write("other", b"other\n")
         return (("bfcreate", "-f", "new"), ("bfadd", "live"), ("bfquery", "filter"),
@@ -61,7 +61,7 @@ class KindTest(ToolTest):
 
 class Inputs(KindTest):
     def refused(self, tool, *words, **options):
-        """The message about one input; nothing is made, printed or added."""
+        """The message about one input. Nothing may be made, printed or added."""
         before = self.snapshot()
         result = self.run_tool(tool, *words, **options)
         self.assertEqual((result.returncode, result.stdout), (2, b""), result.stderr)
@@ -103,7 +103,7 @@ class Inputs(KindTest):
             self.assertEqual(self.said(tool, "--as-is", "-q", *words, "keys"), "")
 
     def test_a_filter_operand_that_is_something_else_is_named(self):
-        """Packed, a patch, or of another project: each tool says so, and what to do."""
+        """Compressed, a patch, or of another project: each tool names the kind and the remedy."""
         words = {"bfquery": ["it", "other"], "bfadd": ["it", "other"], "bfuniq": ["--filter", "it", "other"],
                  "bfinspect": ["it"], "bfmerge": ["new", "it"], "bffold": ["it", "new"], "bfseal": ["it"],
                  "bfdelta": ["it", "filter", "new"]}
@@ -141,7 +141,7 @@ class Inputs(KindTest):
             self.assertNotRegex(self.run_tool("bfquery", "it", "other").stderr, b"it is|it looks")
 
     def test_a_filter_is_no_list_of_keys(self):
-        """It is nearly always the wrong operand."""
+        """A filter as a list of keys is nearly always a wrong operand."""
         says = (": it is a Bloom filter, not a list of keys (use it with --filter of bfquery or bfuniq, or merge it with bfmerge; --as-is uses its bytes as keys)\n")
         self.create_live("-n", 1000, name="live filter")
         for image in sorted(GOLDEN.glob("*-file*.bloom")):
@@ -154,7 +154,7 @@ class Inputs(KindTest):
             for name in names:
                 for more in [], ["-q"], ["-Z"], ["-x8"]:
                     if more == ["-x8"] and words:
-                        continue  # its filter holds text
+                        continue  # the filter there holds text
                     with self.subTest(tool, words=more, name=name):
                         result = self.run_tool(tool, *more, *words, name)
                         if "-q" not in more or "other" in words:
@@ -169,7 +169,7 @@ class Inputs(KindTest):
         self.output("bfquery", "filter", "filter", "-", stdin=b"key 1\n", status=2, says=("bfquery: filter" + says).encode())
 
     def test_a_patch_is_no_list_of_keys(self):
-        """Its beginning is enough: a patch that is cut off, or of a later version, is none either."""
+        """Its first bytes are enough: a patch that is truncated or from a later version is recognised too."""
         self.output("bfdelta", "filter", "filter", "patch")
         self.write("patch", self.read("patch")[:40])
         self.write("packed", gzip.compress(self.read("patch")))
@@ -208,7 +208,7 @@ class Inputs(KindTest):
         self.assertEqual(self.said("bfcommon", "--crlf", "-", "other", stdin=CRLF), "")
 
     def test_one_warning_for_each_input(self):
-        self.write("one", CRLF * 200)  # more than is looked at
+        self.write("one", CRLF * 200)  # more than the tool examines
         self.write("two", CRLF)
         self.write("good", TEXT)
         message = self.said("bfquery", "-c", "filter", "one", "good", "two", "-")
@@ -222,7 +222,7 @@ class Inputs(KindTest):
                 self.assertEqual(self.said(tool, *words, "keys"), "", (tool, data))
 
     def test_zero_bytes_are_wanted_in_other_forms(self):
-        """What is UTF-16 elsewhere may be strings of one character, or small numbers."""
+        """Bytes that look like UTF-16 may be strings of one character, or small numbers."""
         self.write("letters", b"".join(b"%c\0" % letter for letter in b"abcdefghijklmnopq"))
         self.write("numbers", b"".join(struct.pack("<H", i) for i in range(1, 200)))
         self.write("dos", b"abc\r\n" * 9)
@@ -234,7 +234,7 @@ class Inputs(KindTest):
         self.assertIn("gzip-compressed", self.refused("bfuniq", "-0", "packed"))
 
     def told_by_all(self, words, data, message):
-        """An input, and the same through a pipe, of which a tool may see little at first."""
+        """Tests an input as a file and through a pipe, from which a tool may see little at first."""
         self.write("keys", data)
         commands = self.commands()
         self.write("other", b"other")
@@ -250,7 +250,7 @@ class Inputs(KindTest):
         self.assertEqual(said, f"bfcommon: standard input: {message}\n" if message else "")
 
     def test_zero_bytes_in_lines(self):
-        """As what find -print0 writes, without -0, and binary data."""
+        """Output of find -print0 without -0, and binary data."""
         for data in (b"./a\0./b\0", b"a\0b\n" * 90, TEXT + b"\0", b"\x7fELF\2\1\1\0\0\0\n"):
             self.told_by_all([], data, "it has NUL bytes, which become part of the key "
                                        "(add -0 if keys end with NUL)")
@@ -266,7 +266,7 @@ class Inputs(KindTest):
             self.told_by_all(["-0"], data, None)
 
     def test_it_is_told_while_more_is_waited_for(self):
-        """An input that does not end would go into memory without a word."""
+        """An endless input would otherwise fill memory without a message."""
         for tool, words in ("bfuniq", []), ("bfcommon", ["-", "other"]):
             self.write("other", b"other\0")
             process = self.start(tool, "-0", *words)
@@ -303,7 +303,7 @@ class Kinds(ToolTest):
                 self.assertEqual(self.kind("made"), name)
         self.output("bfuniq", "-0", "--filter", "seen", "--generations", 2, "--every", 9)
         self.assertEqual(self.kind("seen"), "text")
-        self.output("bfcreate", "-q", "--allow-empty", "-x", 2**24, "huge")  # more than the field holds
+        self.output("bfcreate", "-q", "--allow-empty", "-x", 2**24, "huge")  # more than the field can hold
         self.assertEqual(self.kind("huge"), "bytes")
         self.assertIn("add --hex if the keys are hexadecimal, or --as-is", self.trouble("bfquery", "-c", "huge"))
         self.output("bfquery", "-c", "--as-is", "huge", status=1)
@@ -315,7 +315,7 @@ class Kinds(ToolTest):
                 ("bfinspect", "made", "--keys", "-", "made"))
 
     def each_pair(self, check):
-        """A filter, and keys that are read in each way."""
+        """Calls `check` with each kind of filter and each way to read keys."""
         for made in NAMES:
             self.create("-q", *made, stdin=b"abcd", name="made")
             self.create_live("-f", "-n", 100, *made)
@@ -325,7 +325,7 @@ class Kinds(ToolTest):
                     check(made, read, is_text or made == read)
 
     def test_keys_of_another_kind_are_an_error(self):
-        """And not all absent. Nothing is printed or added, and no remedy reads records as lines."""
+        """The keys must not count as absent. Nothing is printed or added, and no remedy reads records as lines."""
         def what(words):
             return f"{words[1]}-byte records" if "-x" in words else "text"
 
@@ -355,7 +355,7 @@ class Kinds(ToolTest):
         self.each_pair(check)
 
     def test_a_live_filter_without_keys_refuses_another_kind(self):
-        """It would go on to say that it holds what it was made for, and lookups would trust that."""
+        """Otherwise it would claim to hold the kind it was made for, and lookups would trust that."""
         for tool, *words in ("bfadd", "live"), ("bfuniq", "--filter", "live"):
             self.create_live("-f", "-n", 100)
             self.assertIn("live holds text keys", self.trouble(tool, *words, "-x4", stdin=b"abcd", changes=True))
@@ -363,7 +363,7 @@ class Kinds(ToolTest):
             self.assertIn("live holds 4-byte records", self.trouble(tool, *words, stdin=b"abcd\n", changes=True))
 
     def test_text_is_text_however_it_ends(self):
-        """No tool warns where lines and strings that end with a zero byte meet."""
+        """No tool warns if a filter of lines meets strings that end with NUL, or the reverse."""
         def check(made, read, fits):
             if not fits:
                 return
@@ -419,7 +419,7 @@ class Kinds(ToolTest):
             self.assertIn("needs a feature this version does not know", self.trouble("bfmerge", "-p", 1, "new", *sources))
 
     def test_no_tool_answers_no_to_keys_of_another_kind(self):
-        """Each kind of filter, against each kind of keys."""
+        """Each kind of filter with each kind of keys."""
         accepted = {"unknown": "text lower integers hex hex4 8 4", "text": "text", "lower": "text lower", "integers": "integers 8",
                     "fixed": "8", "bytes": "hex hex4 8 4", "newer": ""}
         numbers = {**craft.KEY_KINDS, "fixed": 0x804, "newer": 6}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A disk that fails at any one of a tool's writes of a live file, the last ones among them: no
-status of 0 hides it, and no message calls what was done undone. See failing_disk.c."""
+"""A disk that fails at any write of a live file, including the last. The tool must not exit with 0, and no message may
+report a finished change as undone. See failing_disk.c."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ import unittest
 from support import SANITIZED, ToolTest, lines, main, numbered
 
 KEYS = numbered(300)
-CALLS = 12  # more than any of the tools here makes
+CALLS = 12  # more than any of these tools makes
 
 
 @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
@@ -19,7 +19,7 @@ class LastWrite(ToolTest):
         self.write("keys", lines(*KEYS))
 
     def runs(self, tool, *words, live=True, **options):
-        """One for each call that may fail: the result, and what bfinspect says of the file then."""
+        """For each call that may fail: the result, and bfinspect's report about the file."""
         for works in range(CALLS):
             for name in "live", "saved":
                 (self.folder / name).unlink(missing_ok=True)
@@ -35,7 +35,7 @@ class LastWrite(ToolTest):
             yield result, self.inspected("live") if (self.folder / "live").exists() else None
 
     def check_statuses(self, results):
-        """Early failures are told, and late calls are not made."""
+        """Early failures must be reported. Calls after the last one are not made, so the status is 0."""
         statuses = [result.returncode for result, _ in results]
         self.assertEqual((statuses[0], statuses[-1]), (2, 0), statuses)
         self.assertEqual(statuses, sorted(statuses, reverse=True))
@@ -59,7 +59,7 @@ class LastWrite(ToolTest):
         self.assertGreater(rescued, 0)
 
     def ask_while_a_writer_dies_in_a_sync(self, *options):
-        """Status and output for a key that is not in it, and for those of the writer."""
+        """Status and output for a key that is not in the filter, and for the writer's keys."""
         self.create_live("-f", "-n", 1000, "-p", "1e-9")
         reader = self.start("bfquery", *options, "live")
         self.write_to(reader, b"str")
@@ -77,7 +77,7 @@ class LastWrite(ToolTest):
         self.assertEqual(self.ask_while_a_writer_dies_in_a_sync()[0], 2)
 
     def test_that_no_key_is_said_to_be_absent_then(self):
-        """A key that may be in it may be in it all the same."""
+        """A key that may be present is still reported as possibly present."""
         self.assertEqual(self.ask_while_a_writer_dies_in_a_sync("-v", "-q"), (2, b""))
         self.assertEqual(self.ask_while_a_writer_dies_in_a_sync("-q"), (0, b""))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""doc/linked.spdx lists what is linked, with versions and licences of Debian 12."""
+"""doc/linked.spdx lists the linked libraries, with versions and licences of Debian 12."""
 
 import pathlib
 import platform
@@ -13,17 +13,17 @@ from support import MUSL, SANITIZED, SOURCE_ROOT, TOOLS, main
 DOCUMENT = (SOURCE_ROOT / "doc" / "linked.spdx").read_text()
 PROGRAMS = {**TOOLS, "libbloomfile": pathlib.Path(TOOLS["bfadd"]).parents[1] / "lib" / "libbloomfile.so"}
 OF_LIBC = re.compile(r"(libm|libpthread|ld-linux.*)\.so")
-# How Debian's copyright files call the licences; LGPL and GPL are in them as prose.
+# The names of licences in Debian's copyright files. LGPL and GPL appear there as text.
 DEBIAN = {"MIT": "Expat", "LicenseRef-public-domain": "public-domain",
           "LGPL-2.1-or-later": "version 2.1 of the License, or (at your option) any later version",
           "GPL-3.0-or-later": "GPL-3", "GCC-exception-3.1": "GCC RUNTIME LIBRARY EXCEPTION", "GPL-2.0-only": "GPL-2"}
-OF_JSON = {"libsimdjson14", "libstdc++6"}  # not in a build without JSON
+OF_JSON = {"libsimdjson14", "libstdc++6"}  # not linked in a build without JSON
 REQUIRED = ["SPDXID", "PackageVersion", "PackageDownloadLocation", "FilesAnalyzed", "PackageLicenseConcluded",
             "PackageLicenseDeclared", "PackageCopyrightText"]
 
 
 def packages():
-    """The fields of each, by name."""
+    """The fields of each package, by its name."""
     found = {}
     for block in re.split(r"\n(?=PackageName: )", DOCUMENT)[1:]:
         fields = dict(re.findall(r"^(\w+): (.*)$", block.split("\n\n")[0], re.M))
@@ -88,14 +88,14 @@ class Linked(unittest.TestCase):
 
     @unittest.skipUnless(PROGRAMS["libbloomfile"].exists(), "no shared library")
     def test_other_libraries_are_not_linked_statically(self):
-        """Functions that are in the library and not of it: libgcc's only."""
+        """The library may contain foreign functions only from libgcc."""
         symbols = re.findall(r" [tT] (\w+)$", asked("nm", PROGRAMS["libbloomfile"]), re.M)
         foreign = [name for name in symbols if re.match(r"(deflate|inflate|crc32_z|libdeflate_|ZSTD_|json_object_)", name)]
         self.assertEqual(foreign, [])
 
     @unittest.skipUnless(is_debian_12(), "not Debian 12")
     def test_versions_are_those_of_debian(self):
-        """But for the revisions of security updates."""
+        """The revisions of security updates may differ."""
         for name in DEPENDENCIES:
             installed = asked("dpkg-query", "-W", "-f", "${Version}\n", name).split("\n")[0]
             if installed:

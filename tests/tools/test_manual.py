@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--help, --version and the manual pages agree with one another and with what the tools take."""
+"""--help, --version and the manual pages agree with one another and with the options that the tools accept."""
 
 import gzip
 import re
@@ -45,7 +45,7 @@ def options_of_synopsis(tool):
 
 
 def options_of_help(text):
-    """As options_of_manual, from lines such as '  -p, --fpr RATE   what it does'."""
+    """The options as in options_of_manual, from lines such as '  -p, --fpr RATE   what it does'."""
     found = {}
     for line in text.splitlines():
         match = re.match(r"  (-\w, |    )(--[\w-]+)(?: ([A-Z/]+))?(?: {2,}\S|$)", line)
@@ -75,13 +75,13 @@ class Manual(ToolTest):
             self.assertEqual(of_help, of_manual, tool)
 
     def test_no_option_comes_twice(self):
-        """getopt would know only the first one of a name."""
+        """getopt would find only the first of two options with the same name."""
         for tool in TOOLS:
             names = re.findall(r"^  (?:-\w, |    )(--[\w-]+)", self.help(tool), re.M)
             self.assertEqual(len(set(names)), len(names), tool)
 
     def test_every_line_of_help_is_understood(self):
-        """Usage, about, titles, options and what goes on in their second column, notes, examples."""
+        """Usage, purpose, titles, options and their continuation lines, notes, examples."""
         for tool in TOOLS:
             head, *sections = self.help(tool).split("\n\n")
             self.assertRegex(head, rf"^(usage:|      ) {tool} .*")
@@ -100,7 +100,7 @@ class Manual(ToolTest):
             self.assertIn("Other", titles)
 
     def test_an_option_has_the_same_words_in_every_tool(self):
-        """SRC and FILE aside; but for options that do something else in each tool."""
+        """SRC and FILE count as the same word. OWN_WORDS lists the options that do something else in each tool."""
         texts = {}
         for tool in TOOLS:
             for names, text in re.findall(r"(?m)^  (?:-\w, |    )(--[\w-]+)(.*(?:\n {24}.*)*)", self.help(tool)):
@@ -149,13 +149,13 @@ class Manual(ToolTest):
                              f"{tool} (bloomfile) {version}\n")
 
     def messages(self, tool, words):
-        """Of a command line, which may end with "<" and the name of its input."""
+        """The messages of a command line, which may end with "<" and the name of its input."""
         words, _, name = words.partition(" <")
         stdin = self.read(name) if name else b""
         return self.run_tool(tool, *words.split(), stdin=stdin).stderr.decode()
 
     def test_documented_messages_are_those_of_the_tools(self):
-        """Numbers and names aside. Those are left out that need a bad disk or another program."""
+        """Numbers and names may differ. Messages that need a bad disk or another program are left out."""
         self.write("keys", lines(*numbered(120)))
         self.write("more", lines(*numbered(300)))
         self.write("old", b"")

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The EXAMPLES of the manual pages, run as they are printed, each in a folder of its own.
+"""The EXAMPLES of the manual pages, run as printed, each in its own folder.
 
-Programs that they use and a test has not (ssh, a crawler, a log that grows) are small scripts here,
-paths such as /srv/www are below the folder of the test, and files that an example takes for granted
-are made before it runs."""
+Programs that an example uses and a test lacks (ssh, a crawler, a log that grows) are small scripts here. Paths such as
+/srv/www are below the folder of the test. Files that an example assumes are made before it runs."""
 
 import os
 import pathlib
@@ -25,7 +24,7 @@ STUBS = {
     "fetch": "cat",
     "jq": "cat",
 }
-# The filters that each example of a page takes for granted, where there are any.
+# The filters that each example of a page assumes to exist.
 SHARDS = ["hosts/a", "hosts/b", "hosts/c"]
 GIVEN = {
     "bfadd": [[], ["clients.bloom"], [], ["seen.bloom"]],
@@ -48,12 +47,12 @@ def plain(line):
 
 
 def shape(text):
-    """The words that a tool prints, with any figures."""
+    """The words that a tool prints, with all figures replaced."""
     return re.sub(r"\d[\d.]*(e[-+]\d+)?( bytes| [KMG]iB)?", "9", text)
 
 
 def examples(tool):
-    """The displays of the EXAMPLES section: each a list of commands with what they print."""
+    """The displays of the EXAMPLES section, each a list of commands with their output."""
     found = []
     text = (MAN / f"{tool}.1").read_text()
     section = re.search(r"^\.Sh EXAMPLES\n(.*?)^\.Sh ", text, re.M | re.S)[1]
@@ -84,7 +83,7 @@ class Examples(ToolTest):
         self.place = None
 
     def prepare(self, number, given):
-        """A new folder with all that an example takes for granted."""
+        """Makes a new folder with everything that an example assumes."""
         self.place = self.folder / f"example-{number}"
         self.place.mkdir()
         for name in ELSEWHERE:
@@ -131,7 +130,7 @@ class Examples(ToolTest):
         return result.stdout.decode()
 
     def run_example(self, tool, number):
-        """Runs what it prints; what that prints must be as shown, figures aside."""
+        """Runs an example. Its output must be as printed, apart from figures."""
         self.prepare(f"{tool}-{number}", GIVEN[tool][number] if tool in GIVEN else [])
         for command, printed in examples(tool)[number]:
             found = self.run_here(command)
@@ -147,7 +146,7 @@ class Examples(ToolTest):
                     self.run_example(tool, number)
 
     def test_shards_of_other_hosts(self):
-        """The union has all keys, keeps its promise, and is as small as that allows."""
+        """The union has all keys, meets its target rate, and is as small as the rate allows."""
         number, = (i for i, commands in enumerate(examples("bfmerge"))
                    if "ssh" in commands[0][0])
         self.run_example("bfmerge", number)
@@ -155,7 +154,7 @@ class Examples(ToolTest):
         self.run_here("bfinspect -q --verify --keys urls.txt all.bloom")
 
     def test_a_host_that_fails(self):
-        """Its shard is not left out: there is no union."""
+        """Its shard must not be left out, so the union is not made."""
         number, = (i for i, commands in enumerate(examples("bfmerge"))
                    if "ssh" in commands[0][0])
         self.prepare("failing", SHARDS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfmerge: unions, intersections and projections are what the same keys would have made."""
+"""bfmerge: unions, intersections and projections equal filters built from the same keys."""
 
 import math
 import os
@@ -15,11 +15,11 @@ UNIT = 512 * 60
 
 class MergeTest(ToolTest):
     def shard(self, name, keys, *options):
-        """The bytes of a filter of these keys; options say its form."""
+        """The bytes of a filter of these keys. The options set its form."""
         return self.create("-q", "-k", 5, "-p", 0.05, *options, stdin=lines(*keys), name=name)
 
     def shards(self, *sizes, keys=KEYS, **options):
-        """Names of filters that share out the keys, one of each size."""
+        """Makes one filter of each size, which share out the keys. Returns their names."""
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
         for i, size in enumerate(sizes):
             self.shard(f"shard-{i}", keys[i::len(sizes)], "-m", size, *words)
@@ -31,7 +31,7 @@ class MergeTest(ToolTest):
 
 class Union(MergeTest):
     def check_union(self, sources, keys, bits, *options):
-        """It is the body that one build of all keys makes."""
+        """The union has the body of a single build from all keys."""
         self.output("bfmerge", "-q", "-f", "--discard", "merged", *sources)
         merged = self.read("merged")
         built = self.shard("built", keys, "-m", bits, *options)
@@ -156,7 +156,7 @@ class Union(MergeTest):
 
 class Rate(MergeTest):
     def test_the_limit(self):
-        """The actual rate of the union is compared, and chance is allowed for."""
+        """The actual rate of the union is compared, with some tolerance for chance."""
         names = self.shards(UNIT // 2, UNIT // 2)
         self.shard("built", KEYS, "-m", UNIT // 2)
         rate = self.inspected("built")["measure"]["fpr"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfmerge: filters that come one after the other through a pipe."""
+"""bfmerge: filters that follow one another in a pipe."""
 
 import functools
 import os
@@ -13,7 +13,7 @@ KEYS = numbered(3000)
 
 @functools.cache
 def crafted():
-    """Four shards, and the filter of all keys: slow to make."""
+    """Four shards, and the filter of all keys. Making them is slow."""
     options = dict(fpr=0.05, capacity=3000)
     images = [craft.make("blocked", 512 * 60 * (1 + i % 2), 5, KEYS[i::4], embedded=i < 2, **options)
               for i in range(4)]
@@ -42,7 +42,7 @@ class Streams(StreamTest):
         self.assertEqual(self.read("again"), self.read("merged"))
 
     def test_however_it_is_cut(self):
-        """A writer that hands out a few bytes at a time."""
+        """A writer that delivers a few bytes at a time."""
         process = self.start("bfmerge", "merged", "-")
         for at in range(0, len(self.stream), 997):
             process.stdin.write(self.stream[at:at + 997])
@@ -64,7 +64,7 @@ class Streams(StreamTest):
         self.check("merged")
 
     def test_through_pipes(self):
-        """Map and combine: nothing but standard input and output."""
+        """Map and combine, with standard input and output only."""
         script = '"$0" - shard-0 shard-1 | cat - shard-2 | "$0" - - | "$0" - - shard-3 >merged'
         subprocess.run(["sh", "-c", script, *self.command("bfmerge")], cwd=self.folder, check=True,
                        timeout=TIMEOUT, env=self.environment())
@@ -133,9 +133,9 @@ class Trouble(StreamTest):
         for row in table(REFUSED / "index.tsv"):
             image = (REFUSED / row["file"]).read_bytes()
             if row["file"].startswith("ribbon-") and row["rule"] == "12.4":
-                # Whatever else is wrong with it, and before that is looked at.
+                # Reported first, whatever else is wrong with the file.
                 self.assertIn("a ribbon filter", self.trouble("bfmerge", "merged", "-", stdin=image))
-            elif row["file"] != "twice.bloom":  # in a stream that is two of them
+            elif row["file"] != "twice.bloom":  # in a stream it is two filters
                 self.refused(image)
 
     def test_live(self):

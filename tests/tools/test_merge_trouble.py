@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfmerge: what it refuses, and what is left when it is stopped. No file is harmed by either."""
+"""bfmerge: refusals and interruptions, neither of which may damage a file."""
 
 import os
 
@@ -64,7 +64,7 @@ class Sources(TroubleTest):
         self.assertIn("bad: a page", self.trouble("bfmerge", "--project", "new", "bad"))
 
     def shrunk(self, **options):
-        """Status and message of one whose source is truncated when it has it open."""
+        """Exit status and message of a run whose source is truncated after it was opened."""
         self.shard("short")
         image = self.read("a")
         process = self.start("bfmerge", "new", "short", "-", **options)
@@ -96,7 +96,7 @@ class Sources(TroubleTest):
 
 
 class Destination(TroubleTest):
-    """-f replaces a source; a filter that is not a source would take its keys along."""
+    """-f may replace a source. Replacing any other filter would lose its keys."""
 
     IS = ""
 

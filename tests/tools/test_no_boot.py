@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A system whose current boot cannot be identified, so that nobody could tell that a machine went
-down."""
+"""A system whose current boot cannot be identified, so a crash of the machine cannot be detected."""
 
 from support import WITHOUT_PROC, ToolTest, main, needs
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""An input that is also an output is refused before anything is read, written or changed; and so
-are two outputs that are one file."""
+"""An input that is also an output is refused before anything is read, written or changed. So are two outputs that are
+the same file."""
 
 import os
 
@@ -21,7 +21,7 @@ class Output(ToolTest):
         self.write("others", lines(*KEYS[::2]))
 
     def refused(self, tool, *words, how, name, **options):
-        """With its output redirected to `name`, which the shell opens as `how` says."""
+        """The message if the output is redirected to `name`, which the shell opens with the mode `how`."""
         with open(self.folder / name, how) as out:
             before = self.snapshot()
             result = self.run_tool(tool, *words, stdout=out, **options)
@@ -56,7 +56,7 @@ class Output(ToolTest):
             self.assertIn("it is the filter", self.refused(tool, *words, how="ab", name=name))
 
     def test_no_file_of_a_series_is_written_to(self):
-        """Those that it has, and those that it will have; a filter that is no series has one file."""
+        """The existing and the future files of a series. A filter that is not a series has only one file."""
         self.create_live("--grow", "-n", 100, name="grown")
         self.output("bfadd", "-q", "grown", "keys")
         self.create_live("--generations", 3, "--every", 1000, name="ring")
@@ -75,7 +75,7 @@ class Output(ToolTest):
             self.assertIn(words[0].encode(), self.read(words[1]))
 
     def test_one_of_several_filters(self):
-        """Nothing is printed of those before it."""
+        """The filters before it print nothing either."""
         self.create("-q", stdin=lines(*KEYS), name="other")
         for words in ["filter", "other"], ["--report", "-", "filter", "other"]:
             self.assertIn("it is the filter", self.refused("bfinspect", *words, how="ab", name="other"))
@@ -92,7 +92,7 @@ class Output(ToolTest):
                                                               name="patch", stdin=stdin))
 
     def test_a_list_that_is_the_output_is_refused(self):
-        """Appended to or overwritten, whether it lists keys or filters."""
+        """The list is appended to or overwritten, and names keys or filters."""
         self.write("list", lines(*KEYS[:990]))
         self.write("names", b"filter\n")
         for how in "ab", "r+b":
@@ -104,11 +104,11 @@ class Output(ToolTest):
                               self.refused(*command, how=how, name=name))
 
     def test_an_input_is_not_replaced(self):
-        """By a file that takes its name, whichever option or operand names them."""
+        """An output must not take the name of an input, whichever option or operand names them."""
         self.write("names", b"filter\n")
         os.link(self.folder / "keys", self.folder / "other name")
         os.symlink("live", self.folder / "link")
-        self.write("drawn", b"<svg>\n")  # no other file is replaced by an image
+        self.write("drawn", b"<svg>\n")  # the only kind of file that an image may replace
         os.link(self.folder / "drawn", self.folder / "other drawn")
         for name, *command in (("drawn", "bfinspect", "-f", "--keys", "drawn", "--svg", "drawn", "filter"),
                                ("drawn", "bfinspect", "-f", "--keys", "drawn", "--svg", "other drawn",
@@ -129,7 +129,7 @@ class Output(ToolTest):
                               self.trouble(*command, stdin=stdin))
 
     def test_two_outputs_are_two_files(self):
-        """Whether they are there already or are yet to be made."""
+        """The outputs exist already, or are made by the command."""
         self.write("there", b"")
         os.link(self.folder / "there", self.folder / "here")
         os.mkdir(self.folder / "folder")

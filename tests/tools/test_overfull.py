@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A filter that would pass twice the rate that it promises: bfuniq and bfadd add no more, bfcreate
-makes none; all end with 2."""
+"""A filter that would exceed twice its target rate: bfuniq and bfadd stop, bfcreate makes no file; all exit with 2."""
 
 import re
 
@@ -11,7 +10,7 @@ MANY = 20_000 if SANITIZED else 200_000
 
 class Uniq(ToolTest):
     def stopped(self, *words, keys=numbered(MANY), **options):
-        """The number of lines it was stopped after, and how many it printed."""
+        """The number of lines after which bfuniq stopped, and the number of lines it printed."""
         result = self.run_tool("bfuniq", "--fixed", *words, stdin=lines(*keys), **options)
         self.assertEqual(result.returncode, 2, words)
         *warnings, message = result.stderr.splitlines(keepends=True)
@@ -23,7 +22,7 @@ class Uniq(ToolTest):
         return taken, result.stdout.count(b"\n"), warnings, message.decode()
 
     def test_it_stops_before_more_lines_are_lost_quiet_or_not(self):
-        """Those up to there are answered, and nearly all of them are printed."""
+        """The lines up to that point are answered, and nearly all of them are printed."""
         for quiet in [], ["-q"]:
             for capacity in 1, 100, MANY // 20:
                 for threads in 1, 4:
@@ -75,7 +74,7 @@ class Uniq(ToolTest):
 
 class Add(ToolTest):
     def full(self, message):
-        """The keys that a message speaks of: those in the filter, and those that were read before."""
+        """The two numbers in the message: keys in the filter, and keys read before bfadd stopped."""
         found = re.fullmatch(
             r"bfadd: cannot add to live: (\d+) keys in a filter sized for 400, and another key would raise its expected "
             r"false-positive rate above twice the target of 1%; the first (\d+) keys? read are in it and on "
@@ -104,7 +103,7 @@ class Add(ToolTest):
         self.output("bfadd", "-q", "live", stdin=lines(*numbered(before) * 30))
 
     def test_bfadd_stops_reading_a_stream_at_capacity(self):
-        """Its input does not end."""
+        """The input does not end, but bfadd must."""
         self.create_live("-n", 400)
         writer = self.start("bfadd", "-q", "--sync", 10, "live")
         self.feed(writer, *numbered(600))
@@ -142,7 +141,7 @@ class Add(ToolTest):
                 self.result(other)
 
     def test_several_at_once_and_a_killed_one(self):
-        """Nobody's count is right."""
+        """Every recorded count is wrong."""
         self.create_live("-n", 400)
         crowd = [self.start("bfadd", "-q", "--overfull", "live") for _ in range(3)]
         for number, writer in enumerate(crowd):
@@ -156,7 +155,7 @@ class Add(ToolTest):
 
 
 class Create(ToolTest):
-    """It is not made, and a file that is there stays as it is."""
+    """The filter is not made, and an existing file stays unchanged."""
     ANEW = {("-n", 100): "-n 300 or more, or leave out -n",
             ("-m", 1024, "-p", 0.01): "a larger -m, or leave out -m",
             ("-n", 9, "-m", 1024): "a larger -m, or leave out -m",
@@ -233,7 +232,7 @@ class Create(ToolTest):
 
 
 class Inspect(ToolTest):
-    """What bfinspect advises for a filter that is over capacity."""
+    """The advice of bfinspect about a filter that is over capacity."""
 
     def advice(self, name):
         result = self.run_tool("bfinspect", name)
@@ -242,7 +241,7 @@ class Inspect(ToolTest):
         return first, advice.split(None, 1)[1]
 
     def test_a_saturated_filter_does_not_show_its_keys(self):
-        """The number of its bits is no number of keys."""
+        """The number of keys cannot be estimated from its bits."""
         self.create_live("-n", 10_000, name="live")
         self.run_tool("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(MANY * 5)))
         first, advice = self.advice("live")

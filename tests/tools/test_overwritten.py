@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A filter that is overwritten in place, as cp does, while a tool reads it: never status 0 or 1."""
+"""A filter that is overwritten in place, as cp does, while a tool reads it: the tool must exit with 2."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ KEYS, OTHERS = numbered(900), numbered(900, "other ")
 
 
 class Overwritten(ToolTest):
-    """Files of one size, several pages, for keys of which the other has none."""
+    """Two files of the same size with several pages. Their keys differ."""
 
     def setUp(self):
         super().setUp()
@@ -30,7 +30,7 @@ class Overwritten(ToolTest):
             with self.subTest(options):
                 writer = self.start("bfadd", *options, "live")
                 self.feed(writer, *KEYS[:500])
-                self.wait_for_key("live", KEYS[400], writer)  # a copy while it opens is opened, and kept
+                self.wait_for_key("live", KEYS[400], writer)  # after the opening: an earlier copy would be accepted
                 with open(self.folder / "live", "r+b") as file:
                     file.write(backup)
                 status, out, message = self.result(writer, lines(*OTHERS))
@@ -46,7 +46,7 @@ class Overwritten(ToolTest):
                     self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:100]))
                     os.rename(self.folder / "live", self.folder / "mine")
                     self.create_live("-n", "10k")
-                    for _ in range(20):  # so its sequence is ahead
+                    for _ in range(20):  # so that its sequence is higher
                         self.output("bfadd", "-q", "live", stdin=lines(*numbered(count, "other ")))
                     process = self.start(tool, "mine")
                     self.feed(process, *KEYS[:300])
@@ -60,7 +60,7 @@ class Overwritten(ToolTest):
                         os.unlink(self.folder / name)
 
     def asker(self, *options):
-        """One that has looked at all pages, and waits for more."""
+        """A bfquery that has used all pages and waits for more keys."""
         process = self.start("bfquery", *options, "filter")
         self.feed(process, *KEYS)
         return process
@@ -83,7 +83,7 @@ class Overwritten(ToolTest):
                 self.write("filter", self.mine)
                 process = self.start("bfquery", *options, "filter")
                 self.feed(process, *KEYS)
-                self.until_read(process)  # so it has opened the filter
+                self.until_read(process)  # so that the filter is open
                 self.overwrite()
                 self.check_asker(process)
 
@@ -95,7 +95,7 @@ class Overwritten(ToolTest):
 
     def test_bfmerge_makes_nothing(self):
         process = self.start("bfmerge", "merged", "filter", "-")
-        self.write_to(process, self.mine[:4096])  # so it has opened the filter
+        self.write_to(process, self.mine[:4096])  # so that the filter is open
         self.overwrite()
         status, out, message = self.result(process, self.mine[4096:])
         self.assertEqual((status, out), (2, b""))
@@ -105,7 +105,7 @@ class Overwritten(ToolTest):
     def test_bfinspect_says_so(self):
         os.mkfifo(self.folder / "keys")
         process = self.start("bfinspect", "--keys", "keys", "filter")
-        with open(self.folder / "keys", "wb") as keys:  # once it is opened for reading, all was read
+        with open(self.folder / "keys", "wb") as keys:  # opened only after the filter was read
             self.overwrite()
             keys.write(lines(*KEYS))
         status, out, _ = self.result(process)
@@ -125,7 +125,7 @@ MANY = numbered(20000)
 
 
 class WrittenInPlace(ToolTest):
-    """The header stays as it is."""
+    """The header stays unchanged."""
 
     def make(self, kind):
         self.write("keys", lines(*MANY))
@@ -140,7 +140,7 @@ class WrittenInPlace(ToolTest):
         else:
             self.output("bfcreate", "-q", "-l", kind, "filter", "keys")
         absent = self.output("bfquery", "-v", "filter", stdin=lines(*numbered(100, "absent ")))
-        self.absent = absent.splitlines()[0]  # its answer shows that those before it were given
+        self.absent = absent.splitlines()[0]  # once it is printed, the keys before it are answered
         self.until_time_moves()
         return (self.folder / "filter").stat().st_size
 
@@ -170,7 +170,7 @@ class WrittenInPlace(ToolTest):
         os.close(file)
 
     def query(self, *options, out=subprocess.PIPE):
-        """bfquery -v, which has looked up half of the keys, and waits for the other half."""
+        """A bfquery -v that has looked up half of the keys and waits for the other half."""
         process = self.start("bfquery", *options, "-v", "filter", "-", out=out)
         self.feed(process, *MANY[:10000], self.absent)
         if out == subprocess.PIPE:
@@ -183,7 +183,7 @@ class WrittenInPlace(ToolTest):
 
     def check_reported(self, process):
         status, out, message = self.result(process, lines(*MANY))
-        self.assertEqual((status, out), (2, b""), message)  # no line after the change
+        self.assertEqual((status, out), (2, b""), message)  # no line is printed after the change
         self.check_message("bfquery", message, "filter was overwritten or touched", "run it again")
 
     def test_bfquery_ends_with_2_and_prints_no_wrong_answer_to_a_pipe(self):
@@ -222,9 +222,9 @@ class WrittenInPlace(ToolTest):
                 self.assertEqual(self.result(process, lines(*MANY)), (0, b"", b""))
 
     def test_a_page_that_was_right_before_is_not_called_damaged(self):
-        """As cp --preserve writes: only the time of status change is another."""
+        """cp --preserve writes like this: only the time of status change differs."""
         for kind in self.KINDS:
-            for later in MANY, []:  # it is met by a lookup, or when all are over
+            for later in MANY, []:  # detected by a lookup, or at the end of the input
                 with self.subTest(kind=kind, later=len(later)):
                     size = self.make(kind)
                     process = self.query()
@@ -249,7 +249,7 @@ class WrittenInPlace(ToolTest):
                 self.assertNotIn(b"pages bad", out)
 
     def test_operations_make_nothing_of_it(self):
-        """Their source is a filter that is changed while they wait for the other one."""
+        """A source changes while they wait for another source."""
         size = self.make("blocked")
         other = self.read("filter")
         process = self.start("bfmerge", "merged", "filter", "-")

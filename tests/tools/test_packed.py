@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inputs of gzip and zstd data (-Z): the same as what they were made of, or an error."""
+"""Inputs of gzip and zstd data (-Z) give the same result as the data they were made from, or an error."""
 
 import bz2
 import gzip
@@ -17,7 +17,7 @@ CUT_OFF = "data is cut off"
 
 
 def zstd_frame(data, window_log=17, block=1 << 16):
-    """Of raw blocks, so that no program is needed."""
+    """A frame of raw blocks, which needs no compression program."""
     cuts = [data[i:i + block] for i in range(0, len(data), block)] or [b""]
     blocks = (struct.pack("<I", (len(cut) << 3) | (i == len(cuts) - 1))[:3] + cut for i, cut in enumerate(cuts))
     return bytes.fromhex("28b52ffd") + bytes([0, (window_log - 10) << 3]) + b"".join(blocks)
@@ -28,7 +28,7 @@ def skippable(data, number=0):
 
 
 def packed(data):
-    """In several ways."""
+    """The data compressed in several ways."""
     middle = len(data) // 3
     return {"gz": gzip.compress(data, mtime=0), "zst": zstd_frame(data), "plain": data,
             "members": gzip.compress(data[:middle]) + gzip.compress(b"") + gzip.compress(data[middle:], 1),
@@ -164,7 +164,7 @@ class Trouble(PackedTest):
         keys = lines(*self.keys[:20])
         first = gzip.compress(b"first\n")
         for data in gzip.compress(keys), zstd_frame(keys), gzip.compress(b""), zstd_frame(b"a\n"), skippable(b"ab"):
-            letters = range(1, 4) if data[0] == 0x50 else []  # which may be a key
+            letters = range(1, 4) if data[0] == 0x50 else []  # these bytes may be a key
             for size in range(1, len(data)):
                 if size not in letters:
                     self.fails(data[:size], CUT_OFF)
@@ -181,7 +181,7 @@ class Trouble(PackedTest):
                     self.write("new", self.read("filter"))
                 for more in [], ["-q"]:
                     result = self.run_tool(tool, "-Z", *more, *words, name)
-                    if tool != "bfquery" or not more:  # which ends at the first one
+                    if tool != "bfquery" or not more:  # bfquery -q exits at the first match
                         self.assertEqual(result.returncode, 2, (tool, name))
                         self.assertIn(f"{tool}: cannot read {name}: its ".encode(), result.stderr)
                 if tool == "bfcreate":
@@ -203,7 +203,7 @@ class Trouble(PackedTest):
                 self.assertEqual(found, [*self.keys[:len(found) - 1], b"last"])
 
     def test_damaged_anywhere(self):
-        """What does not matter, as the time in a header, may differ."""
+        """A damaged byte that does not matter, such as the time in a header, may pass."""
         keys = lines(*self.keys[:9])
         good = self.create("-q", stdin=keys)
         data = gzip.compress(keys)

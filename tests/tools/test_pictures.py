@@ -30,7 +30,7 @@ class PictureTest(ToolTest):
 
 class Map(PictureTest):
     def map(self, *arguments, **options):
-        """The first page of each row, and the rows."""
+        """The number of the first page in each row, and the rows."""
         result = self.run_tool("bfinspect", "--map", *arguments, **options)
         text = result.stdout.decode()
         lines_of_map = re.search(r"\n\n +page\n(.*?)\n\n", text, re.S)[1].splitlines()
@@ -69,7 +69,7 @@ class Map(PictureTest):
         self.assertLess(blank, 6 / self.pages)
 
     def test_a_large_hole_does_not_move_what_the_others_are_judged_by(self):
-        """Of the cells beside it none is unlikely, and their glyphs are those of the whole filter."""
+        """No cell next to the hole is unlikely, and the glyphs are those of the complete filter."""
         image = self.read("filter")
         page, before = self.run_tool("bfinspect", "--map", "filter").stdout.decode(), self.map("filter")
         self.assertIn("further from the median than chance explains: 0\n", page)
@@ -114,7 +114,7 @@ class Svg(PictureTest):
             self.assertIn(words, text)
 
     def test_it_follows_a_dark_scheme(self):
-        """Each colour has another value there, and none stands outside of the style sheet."""
+        """Each colour has a second value there, and every colour stands in the style sheet."""
         self.svg("filter")
         text = self.read("image.svg").decode()
         light, dark = re.search(r"<style>\n(.*)@media \(prefers-color-scheme: dark\) \{\n(.*)\n\}\n"
@@ -159,7 +159,7 @@ class Svg(PictureTest):
         return int(cell.get("width")) * int(cell.get("height"))
 
     def test_lost_pages_are_blank(self):
-        """As many cells as four pages are, in the middle of the rows."""
+        """The blank cells cover about four pages, in the middle of the rows."""
         result = self.run_tool("bfinspect", "--svg", "-", "holed")
         self.assertEqual(result.returncode, 2)
         cells = list(ElementTree.fromstring(result.stdout).find(SVG + "g"))
@@ -241,7 +241,7 @@ class Targets(PictureTest):
         self.check_message("bfinspect", result.stderr, "standard output")
 
     def test_permissions_follow_the_umask(self):
-        (self.folder / "filter").chmod(0o640)  # where there are any
+        (self.folder / "filter").chmod(0o640)  # skips the test where permissions are not supported
         self.assertEqual(self.run_tool("bfinspect", "-q", "--svg", "image", "filter",
                                        umask=0o027).returncode, 0)
         self.assertEqual((self.folder / "image").stat().st_mode & 0o777, 0o640)

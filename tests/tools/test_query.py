@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfquery: which keys it prints, its exit status, and what trouble gets."""
+"""bfquery: the keys it prints, its exit status, and errors."""
 
 import os
 import random
@@ -17,7 +17,7 @@ OUT = numbered(50, "absent ")
 
 
 class QueryTest(ToolTest):
-    """With a filter of IN that is roomy enough to say no to all of OUT."""
+    """A test with a filter of IN that is large enough to answer no to all of OUT."""
 
     def setUp(self):
         super().setUp()
@@ -25,7 +25,7 @@ class QueryTest(ToolTest):
 
 
 class Marks(QueryTest):
-    """--mark: a line for each line of the input."""
+    """--mark: one line of output for each line of input."""
 
     def test_every_line_in_order(self):
         keys = [key for pair in zip(IN, OUT) for key in pair]
@@ -59,7 +59,7 @@ class Marks(QueryTest):
             self.assertEqual((process.wait(), process.stderr.read()), (0, b""))
 
     def test_once_the_filter_has_changed_every_mark_is_1(self):
-        """Overwritten in place, replaced, or removed; also one of several filters."""
+        """The file is overwritten in place, replaced, or removed. It may be one of several filters."""
         def touch(path):
             os.utime(path, ns=(1, 1))
 
@@ -83,7 +83,7 @@ class Marks(QueryTest):
 
 
 class Given(QueryTest):
-    """-e: keys of the command line."""
+    """-e: keys on the command line."""
 
     def test_they_are_looked_up_like_input(self):
         one, two, none = IN[0].decode(), IN[1].decode(), OUT[0].decode()
@@ -167,7 +167,7 @@ class Answers(QueryTest):
         self.assertEqual(self.query("filter", stdin=lines(*keys, b"", b"short")), keys)
 
     def test_lines_of_any_length_are_moved_whole(self):
-        """To the front of each file, behind an absent line."""
+        """Matches are moved to the front of the piece, over the absent line before them."""
         numbers = random.Random(1)
         sizes = [1, 31, 32, 33, 40, 63, 64, 65, 70, 95, 96, 97, 128, 200, 255, 256, 257, 300, 5000]
         present = [numbers.randbytes(size).hex().encode()[:size] for size in sizes]
@@ -214,7 +214,7 @@ class Answers(QueryTest):
                              lines(*keys[::2], keys[0]))
             self.output("bfquery", *words, "-m", 3, "some", "missing", "all", status=2,
                         says=b"bfquery: cannot open missing: No such file or directory\n")
-        for _ in range(20):  # what another thread finds behind the last one does not count
+        for _ in range(20):  # another thread may find matches after the last, which do not count
             process = self.start("bfquery", "-j4", "-v", "-m", 20_000, "some", "all", "missing")
             self.assertEqual(process.stdout.read(), lines(*keys[1::2]))
             self.assertEqual(process.wait(), 0)
@@ -243,7 +243,7 @@ class Answers(QueryTest):
             self.assertEqual(self.query("-v", "big", "mixed"), others)
 
     def test_positions_beyond_32_bits(self):
-        """Sparse filters of 16 GiB, made by hand."""
+        """Sparse filters of 16 GiB, built by hand."""
         for layout, m in ("blocked", 2**37), ("classic", 2**37), ("counting", 2**35):
             with self.subTest(layout):
                 self.write_sparse("huge", layout, m, 7, IN[:5])
@@ -258,7 +258,7 @@ class Answers(QueryTest):
                 self.assertGreater(self.output("bfinspect", "--quick", "huge").count(b"\n"), 9)
 
     def write_sparse(self, name, layout, m, k, keys):
-        """A filter of few keys; pages without any bit are holes in the file."""
+        """A filter of few keys. Pages without bits are holes in the file."""
         bits, page = 4 if layout == "counting" else 1, 4096
         pages = {}
         for x in (x for key in keys for x in craft.positions(layout, m, k, key)):
@@ -422,7 +422,7 @@ class Shrinking(ToolTest):
 
 
 class Damage(ToolTest):
-    """Two pages: whatever is damaged, no member is lost."""
+    """A filter of two pages. Whatever is damaged, every key in it must be found."""
 
     def setUp(self):
         super().setUp()
@@ -431,7 +431,7 @@ class Damage(ToolTest):
         self.others = lines(*numbered(2000, "absent "))
 
     def damaged(self, image, pages):
-        """A damaged body: members are printed, the status is 2, and one line says why."""
+        """Checks a damaged body: all keys are printed, the status is 2, and one line gives the reason."""
         self.write("bad", image)
         result = self.run_tool("bfquery", "bad", stdin=lines(*self.keys))
         self.assertEqual(result.returncode, 2)
@@ -455,7 +455,7 @@ class Damage(ToolTest):
                 self.damaged(craft.edit(self.image, at=at, checksums=False), pages)
 
     def test_pages_left_over_from_another_filter(self):
-        """With their checksums, as a copy over an old file leaves them if it is interrupted."""
+        """They have valid checksums, as an interrupted copy over an old file leaves them."""
         other = craft.make("blocked", 84 * 512, 9, numbered(900, "other "), embedded=True)
         sums = 512 + 5376
         for at in ({512: other[512:4608], sums: other[sums:sums + 4]},

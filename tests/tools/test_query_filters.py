@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfquery of several filters in one pass, and what it tells of each line: input, number, filters."""
+"""bfquery of several filters in one pass, and the input, number and filters that it prints with each line."""
 
 import random
 import subprocess
@@ -20,7 +20,7 @@ class QueryTest(ToolTest):
 
 
 class Places(QueryTest):
-    """-n and -H beside grep's."""
+    """-n and -H, compared with grep."""
 
     def setUp(self):
         super().setUp()

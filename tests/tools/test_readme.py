@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""README.md and the pages in doc/ for users: their commands run, and sessions print what they show."""
+"""README.md and the user pages in doc/: their commands run, and sessions print the output shown."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ PAGES = "".join([README, CLI, *MORE])
 
 
 def headings(page):
-    """As GitHub names them."""
+    """The anchors that GitHub makes of a page's headings."""
     text = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
     titles = re.findall(r"(?m)^#+ (.*)$", text)
     plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).strip().lower() for title in titles)
@@ -56,7 +56,7 @@ class Readme(ToolTest):
         self.assertIn(f"apt install {packages}\n", README)
 
     def test_functions_are_those_of_the_headers(self):
-        """And the ways to make and to end a filter that a program must know are among them."""
+        """The pages must also name the functions that make and finish a filter."""
         declared = set(re.findall(r"\b(bloomfile_\w+)\(", "".join(
             header.read_text() for header in (SOURCE_ROOT / "include").glob("*.h"))))
         named = set(re.findall(r"\b(bloomfile_\w+)\(", PAGES))
@@ -75,7 +75,7 @@ class Readme(ToolTest):
             self.assertIn(f"\n| `{tool}` |", CLI)
 
     def test_links(self):
-        """Of all pages, and the headings that they lead to."""
+        """The files and headings that all pages link to exist."""
         pages = [page for page in SOURCE_ROOT.rglob("*.md")
                  if not any(part.startswith(("build", "."))
                             for part in page.relative_to(SOURCE_ROOT).parts)]
@@ -89,7 +89,7 @@ class Readme(ToolTest):
                     self.assertIn(anchor[1:], headings(to), page)
 
     def test_sections_of_the_specification_exist(self):
-        """Where its texts, pages and sources refer to them: "core 12.4", "live.md 6", "format-spec.md, section 6"."""
+        """Texts, pages and sources refer to them as "core 12.4", "live.md 6" or "format-spec.md, section 6"."""
         number = r"\d+(?:\.\d+)?"
         wanted = re.compile(rf"(format-spec\.md`?,? sections?|[a-z-]+\.md|\bcore|\b[Ss]ections?)(?:\]\([^)]*\))?\s+(?:\* )?"
                             rf"({number}(?:(?:, and |, | and | to | or ){number})*)(?!\.?\w|%)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""doc/recipes.md: its commands and scripts, run as they stand there, and the crawler killed on its way."""
+"""doc/recipes.md: its commands and scripts, run as printed, and the crawler killed at each of its commands."""
 
 import gzip
 import hashlib
@@ -45,7 +45,7 @@ class Recipes(ToolTest):
         self.assertGreaterEqual(sessions.check(self, PARTS[heading], self.folder, self.bin), least)
 
     def test_all_recipes_are_run(self):
-        self.assertEqual(len(PARTS), 12)  # the Python recipe is tested by the test `python`
+        self.assertEqual(len(PARTS), 12)  # the test `python` runs the Python recipe
         self.assertEqual(sum(len(sessions.scripts(part)) for part in PARTS.values()), TEXT.count("```sh\n"))
 
     def test_passwords(self):
@@ -179,7 +179,7 @@ class Recipes(ToolTest):
         return [choose.randrange(PAGES) for _ in range(4)] + [page + 1] * (page + 1 < PAGES)
 
     def make_site(self):
-        """Pages whose links lead to all others, in the end; each fetch is noted."""
+        """Makes pages whose links reach every page in the end. Each fetch is recorded."""
         for page in range(PAGES):
             self.write(f"site/{page}", "".join(f"http://site.example/{to}\n" for to in self.links(page)).encode())
         self.script(self.bin / "fetch", '#!/bin/sh\ncat\n[ ! -e "broken/${1##*/}" ] || exit 1\n'
@@ -194,7 +194,7 @@ class Recipes(ToolTest):
         self.assertEqual(sorted(self.fetched()), list(range(PAGES)))
 
     def test_addresses_without_a_newline_behind_them_are_fetched(self):
-        """At the end of pages and of files in todo."""
+        """At the end of pages, and of files in todo."""
         self.make_site()
         self.script(self.folder / "crawl", sessions.scripts(PARTS[CRAWLER])["crawl"])
         for page in range(PAGES):
@@ -225,7 +225,7 @@ class Recipes(ToolTest):
         self.assertEqual(set(self.fetched()), set(range(PAGES)))
 
     def crawl(self, kill_at=0):
-        """From where it stands; killed before its command of that number. Whether it came to its end."""
+        """Continues the crawl and kills it before its command number `kill_at`. Returns whether it finished."""
         self.write("calls", b"0\n")
         path = os.pathsep.join([str(self.bin), *sessions.PATH, os.environ["PATH"]])
         process = subprocess.Popen(["./crawl"], cwd=self.folder, start_new_session=True, stderr=subprocess.PIPE,
@@ -236,7 +236,7 @@ class Recipes(ToolTest):
         return process.returncode == 0
 
     def test_crawler_that_is_killed(self):
-        """Before each of its commands. To each page leads one link only, so that none is found twice."""
+        """Killed before each of its commands. Only one link leads to each page, so no page is found twice."""
         pages = 108
         self.script(self.bin / "fetch", '#!/bin/sh\necho "$1" >> fetched\n'
                                         'while read -r link; do echo "$link"; done < "site/${1##*/}"\n')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""file(1) and desktops recognise filters and patches, and say of them what is true."""
+"""file(1) and desktops recognise filters and patches, and describe them correctly."""
 
 import os
 import pathlib
@@ -17,8 +17,8 @@ TYPES = SOURCE_ROOT / "share" / "bloomfile.xml"
 LAYOUTS = {1: "blocked", 2: "classic", 3: "counting", 4: "ribbon"}
 SEALED = 2**64 - 1
 
-# Rules of section 13 and slices.md that patterns can check in part or in whole, and the refused files that they let pass:
-# what takes the file's size, a checksum, or the number of a later byte.
+# Rules of section 13 and slices.md that patterns can check in part or completely, each with the refused files that pass.
+# A pattern cannot use the file's size, a checksum, or the number of a later byte.
 CHECKED = {"V1": [], "V3": [], "V4": [], "V8": [], "V9": [], "V10": [], "V12": [], "V13": [], "V15": [], "V16": [],
            "V29": [], "V21": [], "V24": [],
            "V2": ["second-layer-has-no-magic", "second-layer-is-zero", "layers-without-bytes-between"],
@@ -27,7 +27,7 @@ CHECKED = {"V1": [], "V3": [], "V4": [], "V8": [], "V9": [], "V10": [], "V12": [
 
 
 def file_says(*paths, options=()):
-    """By path; "" for what these patterns do not know."""
+    """The text of file(1) by path; "" for files that these patterns do not recognise."""
     told = subprocess.run(["file", "-N", "-F", "\t", *options, "-m", MAGIC, *paths], check=True,
                           stdout=subprocess.PIPE).stdout.decode()
     rows = dict(line.split("\t ", 1) for line in told.splitlines())
@@ -43,7 +43,7 @@ def keys_of(count):
 
 
 def described(data):
-    """What is to be said of a whole filter; sections 6 and 7, and slices.md, of the specification."""
+    """The expected text for a whole filter, from sections 6 and 7 of the specification and slices.md."""
     h, layout, is_layer = number(data, 12), number(data, 32), number(data, 24) == 1
     records = [data[h // 2:h // 4 * 3], data[h // 4 * 3:h]]
     intact = [r for r in records if number(r, 60) == number(data, h // 2 - 4)

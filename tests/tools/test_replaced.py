@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A live file that is replaced or removed while programs add to it: none of them ends with 0."""
+"""A live file that is replaced or removed while programs add to it: none of them may exit with 0."""
 
 import contextlib
 import os
@@ -38,7 +38,7 @@ class ReplacedTest(ToolTest):
         self.create_live("-n", 1000, "-p", "1e-9")
 
     def adder(self, *options):
-        """One that has added KEYS, and waits for more."""
+        """A bfadd that has added KEYS and waits for more."""
         writer = self.start("bfadd", "-v", *options, "live")
         self.feed(writer, *KEYS)
         self.wait_for_key("live", KEYS[-1], writer)
@@ -56,16 +56,16 @@ class Adding(ReplacedTest):
                                  (2, b"", f"bfadd: {ADVICE.format(32)}".encode()))
 
     def test_bfadd_tells_at_the_next_sync(self):
-        """And reads nothing more: it ends though its input does not."""
+        """It then stops reading, so it ends although its input does not."""
         for change in CHANGES:
             with self.subTest(change.__name__):
                 self.create_live("-f", "-n", 1000, "-p", "1e-9")
                 writer = self.adder("--sync", 10)
                 change(self)
-                with contextlib.suppress(BrokenPipeError):  # as it may have ended
+                with contextlib.suppress(BrokenPipeError):  # it may have ended
                     self.feed(writer, *numbered(10, "more "))
                 self.assertEqual(writer.wait(TIMEOUT), 2)
-                # The sync that its first 30 keys begin may come late, and notice already.
+                # The sync begun by the first 30 keys may be late and already detect the change.
                 self.assertIn(writer.stderr.read().decode(), ["bfadd: " + NOT_AT_END.format(n) for n in (30, 40)])
 
     def test_what_is_in_memory_can_be_rescued(self):
@@ -80,7 +80,7 @@ class Adding(ReplacedTest):
         self.assertEqual(self.query("saved", stdin=lines(*KEYS, "a", "b")), [*KEYS, b"a"])
 
     def full(self, *options):
-        """The message of an adder whose filter becomes full, and is not at its path any more, before its input ends."""
+        """The message of an adder whose filter fills up after it was replaced and before its input ends."""
         self.create_live("-f", "-n", 100)
         writer = self.adder(*options)
         renamed_over(self)
@@ -127,7 +127,7 @@ class Adding(ReplacedTest):
         self.wait_for_key("series", numbered(40)[-1], writer)
         (self.folder / "series").rename(self.folder / "moved")
         self.create_live("--grow", "-n", 50, name="series")
-        status, _, message = self.result(writer, lines(*numbered(401, "more ")))  # at once
+        status, _, message = self.result(writer, lines(*numbered(401, "more ")))  # in one read
         self.assertEqual(status, 2)
         self.assertIn(b"add the 441 keys read here again", message)
 
@@ -171,7 +171,7 @@ class Uniq(ReplacedTest):
         self.check_message("bfuniq", message, "seen was removed or replaced during the run")
 
     def test_a_generation_that_others_have_left_behind(self):
-        """One that another one has replaced is no trouble."""
+        """It is not an error if another process has replaced the generation."""
         words = ["seen", "--generations", 2, "--every", 10]
         process = self.uniq(*words)
         self.output("bfuniq", "--filter", *words, stdin=lines(*numbered(35)))
@@ -188,7 +188,7 @@ class Sealing(ReplacedTest):
 
 
 class Replacing(ReplacedTest):
-    """What replaces files refuses one that programs add to."""
+    """Tools that replace files refuse to replace a filter that programs add to."""
 
     def refused(self, tool, *words):
         self.assertEqual(
@@ -228,7 +228,7 @@ class Replacing(ReplacedTest):
 
 @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
 class Together(ToolTest):
-    """Two programs at a time replace a filter that both have read. One of them does; the other one keeps its file."""
+    """Two programs replace a filter that both have read. The first replaces it; the second fails and leaves its file."""
 
     def setUp(self):
         super().setUp()
@@ -241,7 +241,7 @@ class Together(ToolTest):
         self.create("-q", "-f", "-m", 5120, "-k", 5, stdin=lines(*keys), name=name)
 
     def stopped(self, call, tool, *words):
-        """A program that waits before its first call of that kind."""
+        """A program stopped before its first call of this kind."""
         disk = {"LD_PRELOAD": os.environ["STOPPING_DISK"]}
         self.write("all", self.read("old"))
         self.output(tool, *words, env={**disk, "STOPS_LOG": str(self.folder / "log")})
@@ -286,7 +286,7 @@ class Together(ToolTest):
         self.assertEqual(self.query("all", stdin=lines("a", "b", *KEYS)), [b"a", b"b", *KEYS])
 
     def test_the_remedy_folds_no_filter_twice_unseen(self):
-        """Nor does it drop the keys of the new file."""
+        """It does not drop the keys of the new file either."""
         for words in (["bffold", "-qf", "--factor", 2, "all", "all"], ["bffold", "-qf", "--discard", "--factor", 1, "a", "all"],
                       ["bfseal", "-qf", "--discard", "a", "all"]):
             with self.subTest(words=words):
@@ -314,7 +314,7 @@ class Together(ToolTest):
                 first = self.stopped("rename", *words)
                 second = self.start("bfmerge", "-qf", "all", "all", "b")
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    second.wait(0.25)  # it waits for the first one, but only for a second
+                    second.wait(0.25)  # it waits for the first program, but at most a second
                 self.assertEqual(self.go_on(first), (0, b"", b""))
                 status, _, message = self.result(second)
                 self.assertEqual(status, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The layout ribbon: what bfinspect says of it, and what tools say that cannot do what they are asked."""
+"""The ribbon layout: reports of bfinspect, and messages of tools that cannot work on it."""
 
 import math
 import re
@@ -20,7 +20,7 @@ def heads(image):
 
 
 def columns(groups, lines):
-    """Of each group but the last, with which no key begins (ribbon.md 3)."""
+    """The columns of each group. The last group is left out, since keys do not begin there (ribbon.md 3)."""
     words = 16 * lines - 2
     fewest = min(32, words // groups)
     few = groups if fewest == 32 else groups * (fewest + 1) - words
@@ -52,7 +52,7 @@ class Inspect(RibbonTest):
         self.assertNotIn("estimated", page)
 
     def test_it_keeps_its_promise(self):
-        """Few keys and many, in whole pages and in the largest that there are."""
+        """Few keys and many, in pages of every size."""
         for keys in 1, 100, 5000, 60000:
             for rate in 0.2, 0.01, 1e-4, 1e-9:
                 self.create("-q", "-l", "ribbon", "-p", rate, stdin=lines(*numbered(keys)))
@@ -132,7 +132,7 @@ class Pictures(RibbonTest):
         self.pages = list(heads(self.image))
 
     def map(self, name, status=0):
-        """The cells, the numbers that the rows below them tell, and how many are unlikely."""
+        """The cells, the numbers in the rows below them, and the number of unlikely cells."""
         page = self.page("--map", name, status=status)
         cells = "".join(re.findall(r"(?m)^ +\d+ (.*)$", page[page.index("\n\n"):]))
         found = re.search(r"(?m)^  cells +(\d+), (\S+) (pages?) each, columns (\S+) to (\S+)\n"
@@ -142,7 +142,7 @@ class Pictures(RibbonTest):
         return cells, found.groups()
 
     def test_map(self):
-        """A cell a page, by its columns."""
+        """Each cell is a page, shown by its columns."""
         cells, (count, pages, unit, least, most, median, unlikely) = self.map("filter.bloom")
         self.assertEqual((int(count), pages, unit, unlikely), (len(self.pages), "1", "page", "0"))
         there = sorted((16 * lines - 2) / groups for groups, _, _, lines in self.pages)
@@ -152,7 +152,7 @@ class Pictures(RibbonTest):
         self.assertLessEqual(set(cells), set("▂▃▄▅▆▇"))
 
     def test_what_stands_out(self):
-        """A page that is not solved, and one with far fewer columns than chance explains."""
+        """A page that is not solved, and a page with far fewer columns than chance explains."""
         groups, _, keys, _ = self.pages[5]
         for head, glyph in ((0, " "), (2 * groups | 2 * keys << 32, "▁")):
             self.write("odd", craft.with_head(self.image, 5, head))
@@ -180,7 +180,7 @@ class Pictures(RibbonTest):
 
 class Create(RibbonTest):
     def test_same_keys_same_bytes(self):
-        """From several inputs, with repeated keys, by several threads, in little memory, to a pipe."""
+        """From several inputs, with repeated keys, with several threads, in little memory, to a pipe."""
         self.write("first", lines(*KEYS[:15000]))
         self.write("second", lines(*reversed(KEYS[5000:])))
         for options in [], ["-j", 3], ["--memory", "16Mi", "-j", 2]:
@@ -190,7 +190,7 @@ class Create(RibbonTest):
                          self.image)
 
     def test_summary(self):
-        """The same of a file and of a pipe, which nobody can look into any more."""
+        """A pipe cannot be read back, but gets the same summary as a file."""
         for option in [], ["-p", "1e-5"], ["-m", "150k"], ["-n", "30k"]:
             words = ["bfcreate", "-f", "-v", "-l", "ribbon", *option]
             told = [self.run_tool(*words, name, stdin=lines(*KEYS)).stderr.decode()
@@ -200,7 +200,7 @@ class Create(RibbonTest):
             self.assertEqual(told[0].replace("file:", "standard output:"), told[1])
 
     def test_sizes(self):
-        """A file has whole pages, unless its size is given."""
+        """A file has whole pages unless its size is given."""
         self.assertEqual(craft.field(self.image, "m"), 5 * PAGE * 8)
         for bits, given in (1, 512), (512, 512), (100_000, 100_352):
             image = self.create("-q", "-l", "ribbon", "-m", bits, stdin=lines(*KEYS[:100]))
@@ -209,7 +209,7 @@ class Create(RibbonTest):
         self.assertEqual(report["status"], 0)
 
     def test_an_empty_one_is_replaced_by_an_empty_one(self):
-        """But one with keys is not, without a word."""
+        """A filter with keys is not replaced by an empty filter without a message."""
         for _ in range(2):
             self.output("bfcreate", "-f", "-q", "-l", "ribbon", "empty",
                         says=b"bfcreate: empty: it has no keys, so every lookup returns no\n")
@@ -253,7 +253,7 @@ class Others(RibbonTest):
         self.output("bfseal", "filter.bloom", says=b"bfseal: filter.bloom: already sealed\n")
 
     def test_what_cannot_be_done(self):
-        """Nothing is made or changed; the message says why, and what to do."""
+        """Nothing is made or changed. The message gives the reason and the remedy."""
         at_once = "a ribbon filter cannot be changed, folded, merged or patched" \
                   " (build a filter from the keys with bfcreate)"
         for tool, words, names, why in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfseal: in place, as a copy while others add, and as a projection."""
+"""bfseal: in place, as a copy during adds, and as a projection."""
 
 import os
 import re
@@ -16,7 +16,7 @@ LAYOUTS = "blocked", "classic", "counting"
 
 class SealTest(ToolTest):
     def filled(self, *options, name="live"):
-        """A live filter of KEYS."""
+        """The bytes of a live filter of KEYS."""
         self.create_live("-f", "-n", 1000, "-p", "1e-9", *options, name=name)
         self.output("bfadd", "-q", name, stdin=lines(*KEYS))
         return self.read(name)
@@ -93,7 +93,7 @@ class InPlace(SealTest):
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_interrupted(self):
-        """Killed in any of its syncs, it leaves the file live, with all keys, or sealed; and the next one seals it."""
+        """Killed in any of its syncs, it leaves the file live with all keys, or sealed. The next bfseal completes it."""
         self.write("disk-fails", b"")
         states = []
         for works in range(20):
@@ -115,7 +115,7 @@ class InPlace(SealTest):
 
 class Copy(SealTest):
     def test_while_others_add(self):
-        """Every key that was visible before is in the copy, and the copy is whole."""
+        """The copy is complete and has every key that was visible before."""
         count = 20_000 if SANITIZED else 200_000
         keys = numbered(count)
         self.write("keys", lines(*keys))
@@ -230,7 +230,7 @@ class Words(SealTest):
             self.assertIn("--help", message)
 
     def test_standard_output(self):
-        """As of the other tools: what a file would be, through a pipe, and nothing else."""
+        """A pipe gets the bytes that a file would get, and nothing else, as with the other tools."""
         for layout, options in ("blocked", []), ("counting", []), ("counting", ["--project"]):
             self.create_live("-f", "-l", layout, "-n", 500)
             self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:400]))
@@ -252,7 +252,7 @@ class Words(SealTest):
         self.output("bfseal", "-vq", "live", "quiet")
 
     def test_keys_of_a_filter_in_use_are_estimated(self):
-        """Those that were added since the last sync are not recorded anywhere."""
+        """Keys added since the last sync are not counted in any record."""
         self.create_live("-n", 400)
         writer = self.start("bfadd", "-q", "--overfull", "live")
         self.feed(writer, *KEYS)

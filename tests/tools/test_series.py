@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Series from end to end: many programs at once, full disks, kills, and files that are mixed up."""
+"""Series from end to end: several programs on one series, full disks, kills, and files that are mixed up."""
 
 import os
 import re
@@ -28,7 +28,7 @@ class SeriesTest(ToolTest):
         self.assertEqual(self.query("-v", name, stdin=lines(*keys), status=1), [])
 
     def reader(self):
-        """A bfquery that has opened the filter, and has read the "k" with which the first key begins."""
+        """A bfquery that has opened the filter and read "k", the first byte of its first key."""
         process = self.start("bfquery", "live")
         self.write_to(process, b"k")
         return process
@@ -44,7 +44,7 @@ class AtOnce(SeriesTest):
         writers = [self.start("bfadd", "live", part) for part in parts]
         asked = 0
         while any(writer.poll() is None for writer in writers):
-            found = self.run_tool("bfquery", "-c", "live", stdin=lines(*MANY))  # of which there may be none yet
+            found = self.run_tool("bfquery", "-c", "live", stdin=lines(*MANY))  # it may be empty so far
             self.assertIn((found.returncode, found.stderr), [(0, b""), (1, b"")])
             found = int(found.stdout)
             self.assertGreaterEqual(found, asked)
@@ -66,7 +66,7 @@ class AtOnce(SeriesTest):
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_killed_at_each_step_of_growing(self):
-        """Before each sync and each new name; then it goes on, and has all that it had."""
+        """Killed before each sync and each new name. The next bfadd continues, and no synced key is lost."""
         for at in range(40):
             for path in self.folder.glob("live*"):
                 path.unlink()
@@ -123,7 +123,7 @@ class Forgetting(SeriesTest):
 
 
 class Files(SeriesTest):
-    """Each message names the file that is to blame."""
+    """Each message names the wrong file."""
 
     def setUp(self):
         super().setUp()
@@ -172,7 +172,7 @@ class Files(SeriesTest):
         self.assertIn("its layer new is an older copy", message)
 
     def test_and_if_the_writer_of_the_next_was_killed(self):
-        """The keys that it has are in no record."""
+        """The keys in the next layer are not counted in a record."""
         for name, options in {"new": ["--grow", "-n", 1000], "ring": ["--generations", 3, "--every", 1000]}.items():
             self.create_live(*options, name=name)
             self.output("bfadd", "-q", name, stdin=lines(*KEYS[:900]))
@@ -265,7 +265,7 @@ class Files(SeriesTest):
         self.output("bfseal", "-q", "live", "sealed")
         self.output("bfseal", "-q", "other", "twin")
         image, twin = self.read("sealed"), self.read("twin")
-        first = 3 * 4096  # layers begin on pages
+        first = 3 * 4096  # layers begin on page boundaries
         for bad, says in ((image[:-1], "the file is truncated"),
                           (image[first:], "it begins with layer 1 of a sealed series"),
                           (image[:first + 100] + b"x" + image[first + 101:],
@@ -276,7 +276,7 @@ class Files(SeriesTest):
             self.assertIn(f"cannot open bad: {says}", self.trouble("bfquery", "bad", stdin=b"a\n"))
 
     def other_keys(self, like):
-        """A sealed series of the same shape with other keys in its first layer."""
+        """A sealed series of the same shape, with other keys in its first layer."""
         self.grown("third", numbered(20_000, "third "))
         self.output("bfseal", "-q", "third", "third-sealed")
         self.assertEqual(len(self.read("third-sealed")), len(like))
@@ -287,7 +287,7 @@ MOUNTED = [*NAMESPACE, "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"
 
 
 class MountPoints(SeriesTest):
-    """A container is given single files, by mounts of them in another folder."""
+    """A container may get single files, each mounted in another folder."""
 
     KINDS = {"grows": ["--grow", "-n", 100], "forgets": ["--generations", 3, "--every", 100]}
 
@@ -350,7 +350,7 @@ class MountPoints(SeriesTest):
         self.assertEqual(self.layers("inside/live"), ["live", "live.1"])
 
     def test_the_next_layer_is_not_made_on_one(self):
-        """It is mounted while a writer has the series open."""
+        """The file is mounted while a writer has the series open."""
         script = """
             { head -n "$3" keys; until head -n "$3" keys | tail -n 1 | "$2" -q inside/live; do sleep 0.05; done
               touch "$4"; mount --bind "$4" "$4"; tail -n "+$(($3 + 1))" keys; } | "$1" --sync 1 inside/live
@@ -378,7 +378,7 @@ class MountPoints(SeriesTest):
 
 
 class NoPath(SeriesTest):
-    """In a folder to which no path leads, the names in it do all the same."""
+    """A folder that no path leads to: names in it must still work."""
 
     def within(self, folder, prefix, hide):
         return [*prefix, "sh", "-c", f'chmod 700 {folder.split("/")[0]} && cd {folder} && {hide} && exec "$@"', "sh"]
@@ -406,7 +406,7 @@ class NoPath(SeriesTest):
         self.check("closed/open", self.within("closed/open", UNPRIVILEGED, "chmod 0 .."))
 
     def test_a_folder_that_a_mount_covers(self):
-        """The files of that name in the folder above it are left alone."""
+        """The files with the same names in the folder above the mount stay unchanged."""
         if not works(*NAMESPACE, "mount", "--bind", self.folder, self.folder):
             self.skipTest("no mounts can be had here")
         for name in "below/folder", "above":
@@ -429,7 +429,7 @@ class Room(SeriesTest):
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system of its own can be had here")
     def test_a_full_disk(self):
-        """Adds are refused, nothing is lost, lookups go on, and with room again it grows."""
+        """Adds are refused, nothing is lost, and lookups continue. Once there is room, the series grows again."""
         (self.folder / "disk").mkdir()
         self.write("keys", lines(*MANY))
         script = """
@@ -521,20 +521,20 @@ class Room(SeriesTest):
                       self.message("bfquery", "live", stdin=lines("a")))
 
     def test_a_file_of_a_series_that_was_removed_is_in_the_way(self):
-        """One that was left behind, where the next series of that name needs its third."""
+        """A file of an older series has the name that the new series needs for its third layer."""
         for name in "live", "other":
             self.create_live("--grow", "-n", 100, name=name)
         self.output("bfadd", "-q", "other", stdin=lines(*KEYS[:500]))
         (self.folder / "other.2").rename(self.folder / "live.2")
         message = self.trouble("bfadd", "live", stdin=lines(*KEYS), changes=True)
         self.assertIn("cannot add a layer to live: its layer live.2 belongs to another series (restore the right file; if it never existed, move this file away); no keys were lost", message)
-        self.query("live", stdin=b"", status=1)  # it can be opened
+        self.query("live", stdin=b"", status=1)  # it can still be opened
         (self.folder / "live.2").unlink()
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.has_all("live")
 
     def test_a_layer_that_goes_away_under_a_reader(self):
-        """Its keys are maybe there, and it is said why."""
+        """Its keys are possibly present, and a message gives the reason."""
         self.create_live("--grow", "-n", 100)
         reader = self.reader()
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:300]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfcreate --live --grow and --generations: what is made, what is said, and what does not go together."""
+"""bfcreate --live --grow and --generations: files, messages, and options that exclude each other."""
 
 from support import ToolTest, lines, main, numbered
 
@@ -8,7 +8,7 @@ KEYS = numbered(5000)
 
 class Made(ToolTest):
     def series(self):
-        """Names of the layers' files."""
+        """The names of the layers' files."""
         return sorted(path.name for path in self.folder.glob("live*"))
 
     def header(self):
@@ -37,7 +37,7 @@ class Made(ToolTest):
                           header["period"]), (1000, 0.01, 3, 0))
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.assertEqual(self.series(), ["live", "live.1", "live.2"])
-        # One that seems to be in an older generation is not added, and forgotten with that.
+        # A key that seems to be in an older generation is not added, and is forgotten with that generation.
         self.assertGreater(len(self.query("live", stdin=lines(*KEYS[-2000:]))), 1980)
         self.assertLess(len(self.query("live", stdin=lines(*KEYS[:1900]))), 50)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfinspect of series: layer by layer and in sum, live and sealed, sound and damaged."""
+"""bfinspect of series: each layer and the sum, live and sealed, sound and damaged."""
 
 import array
 import fcntl
@@ -25,7 +25,7 @@ class InspectSeries(ToolTest):
         return self.output("bfinspect", *words, status=status, says=says).decode()
 
     def bad(self, *words):
-        """The page and the message of a series that cannot be used."""
+        """The page and the message about a series that cannot be used."""
         result = self.run_tool("bfinspect", *words)
         self.assertEqual(result.returncode, 2)
         self.check_message("bfinspect", result.stderr)
@@ -214,7 +214,7 @@ class InspectSeries(ToolTest):
             process = self.start("bfinspect", "--report", "-", "--keys", "-", name)
             self.feed(process, KEYS[0])
             waiting = array.array("i", [1])
-            while waiting[0]:  # until the key has been read, so the files are open
+            while waiting[0]:  # once the key has been read, the files are open
                 fcntl.ioctl(process.stdin, termios.FIONREAD, waiting)
             os.truncate(self.folder / file, 4096)
             status, out, message = self.result(process, lines(*KEYS))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""examples/shipping: builds get from a site to servers, which have the old one or the new, whole, wherever
-the script is killed."""
+"""examples/shipping: builds travel from a site to servers. A server has the old build or the complete new build,
+wherever the script is killed."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ KEYS = numbered(6000)
 class Shipping(ToolTest):
     def setUp(self):
         super().setUp()
-        os.symlink("build", self.folder / "current")  # how a build is chosen: not on vfat
+        os.symlink("build", self.folder / "current")  # vfat has no symbolic links, which choose a build
         os.unlink(self.folder / "current")
         self.builds = {}
         for number, day in enumerate(DAYS):
@@ -34,7 +34,8 @@ class Shipping(ToolTest):
         self.path = os.pathsep.join([str(self.folder / "bin"), *paths, os.environ["PATH"]])
 
     def ship(self, *words, kill_at=0, status=0, env=None, **options):
-        """Killed before its command of that number, or amid it if that copies; its messages, or None."""
+        """Runs the script and kills it before its command number `kill_at`, or during that command if it copies.
+        Returns its messages, or None if it was killed."""
         self.write("calls", b"0\n")
         process = subprocess.Popen([SHIP, *words], cwd=self.folder, start_new_session=True,
                                    stderr=subprocess.PIPE, **options,
@@ -57,7 +58,7 @@ class Shipping(ToolTest):
             path.chmod(0o755)
 
     def replace_command(self, name, script):
-        """In it, {name} is the real command."""
+        """Replaces a command by a script, in which {name} is the real command."""
         path = self.folder / "bin" / name
         path.write_text("#!/bin/sh\n" + script.replace("{name}", shutil.which(name)) + "\n")
         path.chmod(0o755)
@@ -92,7 +93,7 @@ class Shipping(ToolTest):
         self.assertEqual(self.current("other"), self.builds["saturday"])
 
     def test_a_clock_that_was_put_back(self):
-        """The new build is none of the old ones, whatever its time."""
+        """The new build is never taken for an old build, whatever its time."""
         self.restart()
         for day in DAYS[1:4]:
             self.ship("publish", f"{day}.bloom", day, "site")
@@ -226,7 +227,7 @@ class Shipping(ToolTest):
         self.assertIn("a name has letters", self.ship("update", "site", "server", status=2))
 
     def unchanged(self, day="tuesday"):
-        """An update is refused, and the server has what it had; its message."""
+        """The message of an update that is refused and leaves the server unchanged."""
         before = self.names("server")
         message = self.ship("update", "site", "server", status=2)
         self.assertEqual((self.current(), self.names("server")), (self.builds[day], before), message)
@@ -257,7 +258,7 @@ class Shipping(ToolTest):
         self.assertIn("sha256sum failed", self.unchanged("monday"))
 
     def test_a_sha256sum_without_long_options(self):
-        """As that of busybox."""
+        """busybox has such a sha256sum."""
         self.replace_command("sha256sum", 'case "$*" in *--*) exit 1 ;; esac; exec {name} "$@"')
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
@@ -265,7 +266,7 @@ class Shipping(ToolTest):
         self.assertEqual(self.current(), self.builds["tuesday"])
 
     def test_another_build_is_never_current(self):
-        """Not even while update runs: the server's own was damaged, and the site has an older one in its place."""
+        """Not even during the update: the server's build is damaged, and the site has an older build in its place."""
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         self.ship("update", "site", "server")
@@ -327,7 +328,7 @@ class Shipping(ToolTest):
             self.assertEqual(self.read(path), self.builds["friday"])
 
     def test_a_full_disk_is_not_kept_full(self):
-        """A limit stands for it: patches fit, and filters do not."""
+        """A limit on the size of files acts as the full disk: patches fit, and filters do not."""
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)),
@@ -373,7 +374,7 @@ class Shipping(ToolTest):
         self.assertEqual(self.current(), other)
 
     def each_kill(self, run):
-        """run(kill_at) returns whether it came to its end."""
+        """Calls run(kill_at) until it returns that the script finished."""
         for kill_at in range(1, 200):
             for command in COMMANDS:
                 (self.folder / "bin" / command).unlink(missing_ok=True)
@@ -416,7 +417,7 @@ class Shipping(ToolTest):
         self.assertGreater(self.each_kill(run), 12)
 
     def test_a_switch_that_was_killed_is_synchronised_by_the_next_update(self):
-        """With the name in place and not on disk, 0 would be a promise that a power loss breaks."""
+        """The name is in place, but not on disk. If the update exited with 0, a power loss could undo it."""
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         synced, sync = self.folder / "synced", self.folder / "bin" / "sync"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfcreate --slice and bfmerge --slices: the whole of its slices, and what is said if they are not all of it."""
+"""bfcreate --slice and bfmerge --slices: joining all slices, and messages if some are missing."""
 
 from support import ToolTest, lines, main, numbered
 
@@ -11,7 +11,7 @@ KEYS = numbered(30_000)
 
 class Slices(ToolTest):
     def slices(self, count, *words, keys=KEYS):
-        """Makes them all; their names."""
+        """Makes all slices and returns their names."""
         names = [f"slice {i}" for i in range(1, count + 1)]
         for i, name in enumerate(names, 1):
             self.create("--slice", f"{i}/{count}", "-n", len(keys), *words, "-f", name, stdin=lines(*keys))
@@ -55,7 +55,7 @@ class Slices(ToolTest):
         self.assertEqual((header["first_block"], header["incompat"], header["capacity"]), (128, 2, len(KEYS)))
 
     def test_how_many_keys_of_a_list_are_its_own(self):
-        """To the others it cannot say no."""
+        """A slice answers maybe to keys of other slices."""
         self.write("keys", lines(*KEYS))
         name = self.slices(3)[1]
         own = self.inspected(name)["records"][0]["n"]
@@ -81,12 +81,12 @@ class Slices(ToolTest):
         self.assertEqual(to_file.stderr.replace(b"again", b"standard output"), result.stderr)
 
     def test_few_keys_are_no_trouble(self):
-        """What is its own is chance."""
+        """With few keys a slice may have any number of them by chance."""
         for i in range(1, 8):
             self.create("--slice", f"{i}/7", "-n", 10, "-m", 64 * 8 * 4096, "-k", 6, f"few {i}", stdin=lines(*KEYS[:10]))
 
     def test_slices_built_from_parts_of_the_keys_are_refused(self):
-        """Whatever -n says: each leaves out keys that no other has read."""
+        """Whatever -n is, each slice leaves out keys that were not read for any other slice."""
         parts = [f"part {i}" for i in range(4)]
         for capacity in len(KEYS), len(KEYS) // 8:
             for i, part in enumerate(parts):
@@ -137,7 +137,7 @@ class Slices(ToolTest):
         self.assertFalse((self.folder / "over").exists())
 
     def test_a_whole_that_is_overfull(self):
-        """It is refused where one build is, in the same words."""
+        """It is refused where a single build is refused, with the same message."""
         for capacity, over in (12_000, True), (29_000, False):
             for i in range(1, 4):
                 self.create("--overfull", "--slice", f"{i}/3", "-n", capacity, "-f", f"slice {i}", stdin=lines(*KEYS))

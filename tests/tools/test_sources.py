@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is no filter, or not a sound one, is refused by each tool that reads filters, which says why."""
+"""Files that are not filters, or damaged filters: each tool that reads filters refuses them and gives the reason."""
 
 import os
 
@@ -21,7 +21,7 @@ READERS = {
     "seal a copy": ["bfseal", SRC, "new"],
     "uniq": ["bfuniq", "--filter", SRC, "keys"],
 }
-WRITERS = "add", "uniq"  # who complete a sealing that was interrupted
+WRITERS = "add", "uniq"  # they complete an interrupted sealing
 NO_FILTERS = {
     "no-such-file": "No such file",
     "text/x": "Not a directory",
@@ -54,7 +54,7 @@ class Sources(ToolTest):
             self.write(name, data)
         for reader in READERS:
             for source, says in NO_FILTERS.items():
-                if (reader, source) != ("uniq", "no-such-file"):  # which it makes
+                if (reader, source) != ("uniq", "no-such-file"):  # bfuniq would make it
                     self.refused(reader, source, says)
             command = ["" if word is SRC else word for word in READERS[reader]]
             self.trouble(*command)
@@ -68,10 +68,10 @@ class Sources(ToolTest):
                          b"  advice        it is a patch, not a filter (describe it: bfdelta --info; apply it: bfdelta --apply)\n")
 
     def test_what_the_specification_refuses(self):
-        """Found at the opening, or when all of it is read. Under a sanitizer, a file by three of the readers."""
+        """Found when the file is opened or completely read. Under a sanitizer, three of the readers get each file."""
         rows = [row for row in table(REFUSED / "index.tsv") if row["error"] != "BLOOMFILE_ELIVE"]
         self.assertGreater(len(rows), 100)
-        readers = [name for name in READERS if name not in ("query", "seal")]  # which need not read the body
+        readers = [name for name in READERS if name not in ("query", "seal")]  # the tools that read the whole body
         for number, row in enumerate(rows):
             for reader in (3 * readers)[number % len(readers)::4][:3] if SANITIZED else readers:
                 self.write("bad", (REFUSED / row["file"]).read_bytes())

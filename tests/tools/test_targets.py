@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whatever is wrong with the file to be made, each tool that makes one says so, and harms no file."""
+"""Errors in writing a file: each tool that makes one reports them, and leaves existing files unchanged."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from support import (NAMESPACE, OLD, SANITIZED, SOURCE_ROOT, UNPRIVILEGED, WITHO
 KEYS = numbered(3000)
 DEST = "DEST"
 
-# What makes a filter or an image; the large ones, some MiB, so that a limit is met and a signal in time.
+# Commands that make a filter or an image. The large results, some MiB, take long enough to meet a limit or a signal.
 FILTERS = {
     "create": ["bfcreate", DEST, "keys"],
     "create live": ["bfcreate", "--live", "-n", 10, DEST],
@@ -25,7 +25,7 @@ FILTERS = {
     "patch": ["bfdelta", "--apply", "--discard", "a", "a-b.patch", DEST],
     "seal projected": ["bfseal", "--discard", "--project", "counts", DEST],
 }
-# How each says which operand is the filter to be made.
+# The advice of each command about the order of its operands.
 ORDER = {
     "create": "the filter comes first: bfcreate FILE KEYFILE...",
     "create live": "write to another file",
@@ -50,7 +50,7 @@ LARGE = {
     "seal": ["bfseal", "--discard", "large", DEST],
     "patch": ["bfdelta", "--apply", "--discard", "large", "large.patch", DEST],
 }
-# What goes to standard output as well, and its word for a source that is the output.
+# Commands that can write to standard output, each with its word for a source that is also the output.
 PIPED = {"create": "", "merge": "one of the filters", "intersect": "one of the filters",
          "fold": "the filter to fold", "seal": "the filter to seal",
          "patch": "the filter to change"}
@@ -61,7 +61,7 @@ NOT_MADE = ("folder", "folder/", "folder/.", ".", "..", "/", "new/", "fifo", "li
 
 
 def with_dest(command, dest, *more):
-    """The command with its options; --discard needs --force."""
+    """The command with its options. --discard is left out without --force."""
     tool, *words = command
     words = [word for word in words if word != "--discard" or {"-f", "-qf"} & {*more}]
     return [tool, *more, *(dest if word is DEST else word for word in words)]
@@ -85,7 +85,7 @@ class TargetTest(ToolTest):
         self.output("bfdelta", "-q", "large", "large2", "large.patch")
 
     def each(self, check, *tables):
-        """A check of each command of the tables, by its name."""
+        """Calls `check` with each command of the tables and its name."""
         for table in tables:
             for name, command in table.items():
                 with self.subTest(name):
@@ -122,7 +122,7 @@ class Names(TargetTest):
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_where_there_are_no_links(self):
-        """Nothing else keeps a new file from replacing another."""
+        """Only a hard link makes sure that a new file does not replace another file."""
         def check(_, command):
             self.refused(command, "new", "cannot create new: Operation not permitted (if the file system has no hard links, add --force)\n", [()],
                          env={"LD_PRELOAD": os.environ["STOPPING_DISK"], "LACKS_LINKS": "1"})
@@ -130,7 +130,7 @@ class Names(TargetTest):
         self.each(check, FILTERS)
 
     def test_force_replaces_filters_only(self):
-        """A list of keys in the place of DEST, because its name was left away, is not lost."""
+        """A list of keys, given in place of DEST by mistake, must not be lost."""
         damaged = craft.flip(self.read("a"), 40), self.read("a")[:-1], OLD[:16]
 
         def check(name, command):
@@ -162,7 +162,7 @@ class Names(TargetTest):
         self.each(check, FILTERS)
 
     def test_swapped_operands_name_the_filter(self):
-        """And do not lose the list of keys, whatever the advice."""
+        """The list of keys must not be lost, even if the advice is followed."""
         self.write("mine", lines(*KEYS))
         for words in (["bfcreate", "mine", "new.bloom"], ["bfcreate", "-f", "mine", "a"], ["bfadd", "mine", "live"],
                       ["bfquery", "mine", "a"], ["bfquery", "mine", "no-such"]):
@@ -185,7 +185,7 @@ class Names(TargetTest):
         self.each(check, IMAGES)
 
     def test_no_message_advises_a_loss(self):
-        """No remedy removes, empties or cuts a file, or replaces what has keys."""
+        """No remedy may remove, empty or truncate a file, or replace a file that has keys."""
         literal = re.compile(r'"((?:[^"\\\n]|\\.)*)"(?:\s*PRI\w+\s*"((?:[^"\\]|\\.)*)")?')
         for path in (SOURCE_ROOT / "tools").rglob("*.c"):
             joined = re.sub(r'"\s*\n\s*"', "", path.read_text())
@@ -214,7 +214,7 @@ class Names(TargetTest):
             self.assertFalse((self.folder / "image").exists(), words)
 
     def test_the_name_of_a_layer_that_is_to_come(self):
-        """A series could not be opened any more."""
+        """The series could no longer be opened."""
         self.create_live("--grow", "-n", 1000, name="grows")
 
         def check(name, command):
@@ -294,7 +294,7 @@ class FullDisk(TargetTest):
         self.check_limit(before=WITHOUT_PROC)
 
     def test_full_file_system(self):
-        """Of several sizes; an old file, or none, is as it was."""
+        """Disks of several sizes. An old file must stay unchanged, and a new file must not remain."""
         script = """
             mount -t tmpfs -o size=$0 none disk || exit 77
             [ $1 = - ] || cp old disk/copy; shift
@@ -321,7 +321,7 @@ class FullDisk(TargetTest):
 
 class StandardOutput(TargetTest):
     def each_piped(self, check):
-        """From small sources and from large ones."""
+        """With small and with large sources."""
         self.make_large()
         for table in FILTERS, LARGE:
             self.each(lambda _, command: check(with_dest(command, "-")),
@@ -349,7 +349,7 @@ class StandardOutput(TargetTest):
         self.each_piped(check)
 
     def test_closed_or_not_for_writing(self):
-        """That is noticed before any key is read."""
+        """The error is detected before any key is read."""
         def check(command):
             says = "to standard output: Bad file descriptor"
             before = self.snapshot()
@@ -375,10 +375,10 @@ class StandardOutput(TargetTest):
 
 
 class Interrupted(TargetTest):
-    """At each call that syncs or renames: the old file or the whole new one is there, and nothing else."""
+    """At each call that syncs or renames: the old file or the complete new file exists, and no other file."""
 
     def names(self):
-        """Without the temporary file, which has a name for a moment before it replaces another file."""
+        """The names in the folder, without the temporary name that a file may have before it replaces another file."""
         return [name for name in self.snapshot() if not name.startswith(".bloomfile.")]
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")

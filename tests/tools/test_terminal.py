@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tools on a terminal: progress, the summary, and what is kept away from it."""
+"""The tools on a terminal: progress, the summary, and output that must not appear there."""
 
 import errno
 import re
@@ -14,7 +14,7 @@ KEYS = 100_000 if SANITIZED else 2_000_000
 
 class Terminal(ToolTest):
     def on_terminal(self, stream, tool, *arguments, columns=80, **options):
-        """What a terminal gets if it is the `stream` ("stdout" or "stderr") of a tool."""
+        """The result of a tool and the text on the terminal, which is its `stream` ("stdout" or "stderr")."""
         with Screen(columns) as screen:
             result = self.run_tool(tool, *arguments, **{stream: screen.terminal}, **options)
         return result, screen.text
@@ -29,7 +29,7 @@ class Terminal(ToolTest):
         self.assertNotRegex(seen, rb"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f]")
 
     def sparse(self, size):
-        """The words for a filter of so many GiB, which nobody wrote."""
+        """The arguments for a filter from a sparse input of so many GiB."""
         with open(self.folder / "sparse", "wb") as file:
             try:
                 file.truncate(size * 2**30)
@@ -40,7 +40,7 @@ class Terminal(ToolTest):
         return "-x256", "-j1", "-f", "new.bloom", "sparse"
 
     def progress(self, pattern, words, columns=80, piece=b""):
-        """What bfcreate shows until there are matches, of an endless input of such pieces."""
+        """The terminal text of bfcreate until the pattern matches. Its input is endless and repeats `piece`."""
         shown = threading.Event()
         with Screen(columns, lambda text: re.search(pattern, text) and shown.set()) as screen:
             process = subprocess.Popen(self.command("bfcreate", *words), stdin=subprocess.PIPE, stderr=screen.terminal,
@@ -51,7 +51,7 @@ class Terminal(ToolTest):
         return screen.text
 
     def test_rate_and_time_left(self):
-        """At the beginning of a long input, and all along a shorter one."""
+        """At the beginning of a long input, and throughout a shorter input."""
         pattern = (rb"\r\d+\.\d M keys, (\d+)% of (\d+)\.0 GiB, \d+\.\d M/s, "
                    rb"(\d+\.\d) ([MG])iB/s, (\d+):(\d\d) left: sparse *\r")
         _, seen = self.on_terminal("stderr", "bfcreate", *self.sparse(1 if SANITIZED else 2))
@@ -77,7 +77,7 @@ class Terminal(ToolTest):
             self.assertLess(max(map(len, re.split(rb"[\r\n]", progress))), columns)
 
     def test_a_narrow_terminal_shows_the_time_left_longest(self):
-        """Of a line that does not fit, the name goes first and the time that is left last."""
+        """If a line does not fit, the name is dropped first and the time left last."""
         size, rate, left = rb" of \d+\.0 GiB", rb"\d+\.\d M/s", rb"\d+:\d\d left"
         keys, done = rb"\d+\.\d M keys", rb"\d+%"
         for columns, shown in ((100, (keys, done + size, rate, rb"\d+\.\d [MG]iB/s", left)),
@@ -89,7 +89,7 @@ class Terminal(ToolTest):
             self.assertLess(max(map(len, found)), columns + 1)
 
     def test_every_tool_that_reads_keys_shows_progress(self):
-        """Unless they go to the terminal themselves, or nothing is to be said."""
+        """Progress is not shown if keys are printed to the terminal, or with -q."""
         self.write("keys", lines(*numbered(KEYS)))
         self.create("-q", "keys", name="filter")
         for tool, loud, silent in (("bfquery", [["filter", "keys"], ["-c", "filter", "keys"],
@@ -123,7 +123,7 @@ class Terminal(ToolTest):
         self.check_message("bfcreate", seen.rsplit(b"\r", 1)[1], "keys")
 
     def test_what_is_wrong_with_a_file_is_told_once(self):
-        """By the page; by the message where the page goes elsewhere, or there is none."""
+        """The page reports it. A message reports it if the page goes elsewhere or is not printed."""
         self.create("-q", stdin=b"a\n", name="filter")
         self.write("bad", craft.flip(self.read("filter"), 40))
         for words, stdout_too, count in ([], True, 1), ([], False, 1), (["-q"], True, 1), (["--report", "-"], True, 2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfquery and bfuniq with threads: what comes out is the same, in the same order, and as soon."""
+"""bfquery and bfuniq with threads: the same output, in the same order, without delay."""
 
 import random
 import signal
@@ -15,7 +15,7 @@ LONG = 2**20
 
 
 def mixed_keys(count, seed=5):
-    """Members and others, short and empty ones, and here and there one longer than any piece."""
+    """Keys in the filter and other keys, some of them empty, and some longer than any piece."""
     choose = random.Random(seed)
     keys = [choose.choice([b"key %d", b"absent %d", b"key %d" + b"." * 60])
             % choose.randrange(count) for _ in range(count)]
@@ -93,7 +93,7 @@ class Query(ToolTest):
                          *names[middle:], names=["missing"], out=expected)
 
     def test_a_slow_writer(self):
-        """Each answer comes before the next key is sent, however many threads wait for it."""
+        """Each answer comes before the next key is sent, with any number of threads."""
         for threads in THREADS:
             process = self.start("bfquery", "-j", threads, "filter")
             timer = threading.Timer(TIMEOUT, process.kill)
@@ -131,7 +131,7 @@ class Query(ToolTest):
             self.check_message("bfquery", result.stderr, "standard output", "No space left")
 
     def test_damage(self):
-        """Found by whichever thread, it is told of once, and no key is denied."""
+        """Whichever thread finds the damage, it is reported once, and no key is lost."""
         image = bytearray(craft.make("blocked", 64 * 4096 * 8, 9, numbered(2000)))
         for page in 3, 20, 21, 63:
             image[4096 + 4096 * page + 77] ^= 1
@@ -161,7 +161,7 @@ class Uniq(UniqTest):
         self.data = lines(*self.keys)
 
     def check_same(self, *words, data=None):
-        """The outputs with each number of threads, which must be the same bytes."""
+        """The output, which must be the same with each number of threads."""
         made = {self.output("bfuniq", "-j", threads, "-q", *words, stdin=data or self.data)
                 for threads in THREADS}
         self.assertEqual(len(made), 1)
@@ -179,7 +179,7 @@ class Uniq(UniqTest):
         self.check_same("--crlf", *exact, data=self.data.replace(b"5\n", b"5\r\n"))
 
     def test_the_same_lines_are_lost(self):
-        """In a filter far too small most new lines are mistaken for repeated ones."""
+        """In a filter that is far too small, most new lines are false positives."""
         out = self.check_same("--fixed", "--overfull", "-n", COUNT // 20, "-p", "0.01")
         self.assertLess(out.count(b"\n"), len(set(self.keys)))
 
@@ -188,7 +188,7 @@ class Uniq(UniqTest):
             self.check_same("--generations", 3, "--every", COUNT // 10, *words)
 
     def test_files(self):
-        """What one run has seen, the next one knows, and the files are the same but for tags."""
+        """The second run knows the lines of the first. The files are the same except for their tags."""
         half = self.data.index(b"\n", len(self.data) // 2) + 1
         for i, words in enumerate((["-n", COUNT], ["--generations", 3, "--every", COUNT // 10])):
             outs = []
@@ -211,7 +211,7 @@ class Uniq(UniqTest):
             timer.cancel()
 
     def test_stopped_while_it_waits(self):
-        """The signal ends the wait of whichever thread it is that waits."""
+        """The signal ends the wait, whichever thread waits."""
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
             for threads in THREADS:
                 process = self.start("-j", str(threads), "--filter", "seen")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfuniq with its filter in memory: which lines it prints, how it counts, what trouble gets."""
+"""bfuniq with its filter in memory: the lines it prints, its counts, and errors."""
 
 import os
 import random
@@ -30,7 +30,7 @@ class Answers(UniqTest):
                                                                    count - different))
 
     def test_default_rate(self):
-        """Far fewer than one new line in a thousand is dropped, and what is printed is new."""
+        """Far fewer than one new line in a thousand is dropped, and every printed line is new."""
         keys = numbered(100_000)
         printed = self.uniq("--fixed", "-n", "100k", stdin=lines(*keys, *keys))
         different = set(printed)
@@ -51,7 +51,7 @@ class Answers(UniqTest):
                          [b"a", b"b", b"c", b"d"])
 
     def test_the_seed_is_used(self):
-        """Other seed, other false positives."""
+        """Another seed gives other false positives."""
         keys = numbered(3000)
         runs = [self.uniq("-q", "--fixed", "--overfull", "-n", "500", "-p", "0.1", "-s", seed, stdin=lines(*keys))
                 for seed in ("1", "1", "2")]
@@ -205,7 +205,7 @@ class Trouble(UniqTest):
         self.assertEqual(self.snapshot(), {})
 
     def test_output_that_does_not_wait(self):
-        """A pipe that another program has made so: what is marked as seen is printed all the same."""
+        """Another program has made the pipe non-blocking. Every line marked as seen must still be printed."""
         keys = numbered(50_000)
         self.write("keys", lines(*keys))
         source, sink = os.pipe()
@@ -218,7 +218,7 @@ class Trouble(UniqTest):
         self.assertEqual(process.wait(TIMEOUT), 0)
 
     def test_an_input_that_is_written_over(self):
-        """Some of its keys may never have been read. One that is longer than before may have grown."""
+        """Some of its keys may never have been read. An input that is longer than before may simply have grown."""
         keys, more = lines(*numbered(300_000)), lines(*numbered(300_000, "new "))
         for says, data in (("it shrank while it was read", keys[:2**20]),
                            ("it was overwritten while it was read", more), (None, keys + b"more\n")):
@@ -227,7 +227,7 @@ class Trouble(UniqTest):
                 os.utime(path, (10**9, 10**9))
                 process = self.start("-j1", "keys")
                 process.stdout.readline()
-                path.write_bytes(data)  # which truncates it first
+                path.write_bytes(data)  # truncates it first
                 _, message = process.communicate(timeout=TIMEOUT)
                 self.assertEqual((process.returncode, message.decode()), (
                     (2, f"bfuniq: cannot read keys: {says}\n") if says else (0, "")))
@@ -245,7 +245,7 @@ class Trouble(UniqTest):
 
     @unittest.skipIf(SANITIZED, "the sanitizer takes memory of its own")
     def test_memory_stays_the_same(self):
-        """However many lines there are, it needs the filter and its buffers."""
+        """It needs only the filter and its buffers, however many lines it reads."""
         keys = [b"%d " % i + b"x" * 90 for i in range(300_000)]
         little = ["sh", "-c", 'ulimit -v 16384 && exec "$@"', "sh"]
         self.assertEqual(self.output("bfuniq", "-n", "300k", "-c", "-p1e-9", "-j1",

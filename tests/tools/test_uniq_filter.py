@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfuniq --filter: what was seen stays in a file, for the next run and for others at the same time."""
+"""bfuniq --filter: seen lines stay in a file, for the next run and for concurrent runs."""
 
 import os
 import random
@@ -43,7 +43,7 @@ class OneAfterTheOther(UniqTest):
         self.assertIn("a dangling symbolic link", self.trouble("bfuniq", *FILTER, names=["seen"]))
 
     def test_options_of_the_file_hold(self):
-        """Without options it is used as it was made; the same options say nothing new."""
+        """Without options the file is used as it was made. The same options cause no message."""
         made = "--fixed -n 5000 -p 0.25 -l classic -s 0xff".split()
         self.uniq("--filter", "seen", *made, stdin=b"a\n")
         self.assertEqual(len(self.read("seen")), 4096 + 4096 + 4)
@@ -71,9 +71,8 @@ class OneAfterTheOther(UniqTest):
         self.assertEqual(self.uniq(*FILTER, stdin=lines(*numbered(700))), [])
 
     def test_kills_while_it_works(self):
-        """No line is printed twice, and no more are missing than were on their way.
-
-        What was killed while it synced has to be accepted; here no write has failed.
+        """No line is printed twice, and only lines that were being printed are missing.
+        A file whose writer was killed during a sync has to be accepted. Here no write has failed.
         """
         keys = numbered(COUNT * 4)
         self.write("keys", lines(*keys))
@@ -85,10 +84,10 @@ class OneAfterTheOther(UniqTest):
             out, _ = process.communicate(timeout=TIMEOUT)
             printed += out.split(b"\n")[:-1]
             for path in self.folder.iterdir():
-                self.assertRegex(path.name, r"^(keys|seen|\.bloomfile\..*)$")  # where that has a name
+                self.assertRegex(path.name, r"^(keys|seen|\.bloomfile\..*)$")  # where the temporary file has a name
         printed += self.uniq(*ROOMY, "-q", "--accept-unclean", "keys")
         whole = set(keys)
-        printed = [key for key in printed if key in whole]  # the last before a kill may be cut
+        printed = [key for key in printed if key in whole]  # the last line before a kill may be cut
         self.assertEqual(len(set(printed)), len(printed))
         self.assertGreater(len(printed), len(keys) // 10)
         self.assertEqual(self.uniq(*ROOMY, "-q", "keys"), [])
@@ -120,7 +119,7 @@ class AtTheSameTime(UniqTest):
         self.assertEqual(self.uniq(*FILTER, stdin=lines("a", "b", "c", "d")), [])
 
     def test_capacity_is_watched_over_all(self):
-        """Neither adds more keys than the capacity; together they do."""
+        """Each process adds fewer keys than the capacity, but together they add more."""
         options = ["--fixed", "--overfull", "--filter", "seen", "-p", "0.001", "-n", "1000"]
         one, two = self.start(*options), self.start(*options)
         self.take_turn(one, *[b"1/%d" % i for i in range(600)])
@@ -151,7 +150,7 @@ class Trouble(UniqTest):
                                              names=["sealed", "name a new file"]))
 
     def live(self, **record):
-        """A file that bfuniq has made, with a record changed."""
+        """A file made by bfuniq, with changed records."""
         self.uniq(*FILTER, stdin=b"a\n")
         self.write("seen", craft.edit(self.read("seen"), record=record, records=(0, 1)))
 
@@ -186,7 +185,7 @@ class Trouble(UniqTest):
 
     @needs(*NAMESPACE)
     def test_disk_that_is_too_small(self):
-        """It is told before the first line, and nothing is left."""
+        """The error is reported before the first line, and no file is left."""
         result = self.run_tool("bfuniq", "--filter", "small/seen", "-n1M", stdin=b"a\n",
                                before=SMALL_DISK)
         self.assertEqual((result.returncode, result.stdout), (2, b""))
@@ -209,7 +208,7 @@ class Trouble(UniqTest):
         self.check_message("bfuniq", errors, "seen", "the file shrank")
 
     def test_messages_in_the_manual(self):
-        """Each one there is one that was met here."""
+        """Each documented message is also printed."""
         def said(*words, **options):
             return self.run_tool("bfuniq", *words, **options).stderr.decode()
 

@@ -12,7 +12,7 @@ from uniq import UniqTest
 
 
 class Generations:
-    """What bfuniq promises, with sets that make no mistakes."""
+    """The documented behaviour of bfuniq, with exact sets."""
 
     def __init__(self, generations, every):
         self.every = every
@@ -54,7 +54,7 @@ class Windows(UniqTest):
             self.assertEqual(self.uniq("-d", *words, stdin=lines(*keys)), due)
 
     def test_it_does_not_matter_when_lines_come(self):
-        """In one piece, one by one, or some at a time: the same ones are forgotten."""
+        """Lines arrive in one piece, one by one, or in groups: the same keys are forgotten."""
         for words, keys, model in self.streams():
             keys = keys[:600]
             due = [key for key in keys if model.is_new(key)]
@@ -77,7 +77,7 @@ class Windows(UniqTest):
                              ["", *(f".{slot}" for slot in range(1, model.most))])
 
     def test_a_key_is_not_renewed(self):
-        """It expires counted from when it was printed, however often it comes."""
+        """It expires after the time at which it was printed, however often it is repeated."""
         stream = []
         for i in range(30):
             stream += [b"again", b"other %d" % i]
@@ -87,7 +87,7 @@ class Windows(UniqTest):
         self.assertEqual(printed.count(b"again"), 3)
 
     def test_rates_of_all_together(self):
-        """Each generation has its share of the rate."""
+        """Each generation gets an equal share of the rate."""
         words = ["--generations", "4", "--every", "1000", "--filter"]
         self.uniq(*words, "given", "-p", "0.01")
         self.uniq(*words, "default")
@@ -98,7 +98,7 @@ class Windows(UniqTest):
 
 
 class Time(UniqTest):
-    """Seconds are those of the system's clock, in which a generation began at most one ago."""
+    """Generations begin at whole seconds of the system's clock, so a key may expire up to a second early."""
     WORDS = ["--generations", "3", "--every", "2s", "-n", "1000", "-p", "1e-12"]
 
     def setUp(self):
@@ -156,7 +156,7 @@ class Time(UniqTest):
             self.assertEqual(self.finish(process), [])
 
     def test_over_runs(self):
-        """Longer than all generations last: nothing is left of it."""
+        """After a pause longer than all generations, nothing is remembered."""
         words = ["--filter", "seen", "--generations", "2", "--every", "1s"]
         self.assertEqual(self.uniq(*words, stdin=b"a\n"), [b"a"])
         self.set_clock(1)
@@ -204,7 +204,7 @@ class Files(UniqTest):
     WORDS = options(2, 10, "--filter", "seen")
 
     def numbers(self, name="seen"):
-        """Which generation each file is."""
+        """The generation of each file."""
         return [self.of_series(name + end, "layer") for end in self.layers(name)]
 
     def test_a_new_one_takes_the_name_of_the_oldest(self):
@@ -229,7 +229,7 @@ class Files(UniqTest):
         self.assertEqual(sorted(path.name for path in self.folder.rglob("seen*")), ["seen", "seen.1"])
 
     def test_an_older_copy_of_one_is_refused(self):
-        """What has come since is not in it."""
+        """The copy lacks the keys added since."""
         self.uniq(*self.WORDS, stdin=lines(*numbered(10, "old ")))
         shutil.copy(self.folder / "seen", self.folder / "copy")
         self.uniq(*self.WORDS, stdin=lines(*numbered(25, "new ")))
@@ -244,7 +244,7 @@ class Files(UniqTest):
         self.assertEqual(self.numbers(), [2, 3])
 
     def test_who_asks_for_something_else_is_told(self):
-        """What was seen would be forgotten, or not; and nothing is made beside it."""
+        """Keys would be kept too long or too short. No file may be made next to it."""
         made = {"forgets": options(2, 10), "grows": ["-n", 100], "fixed": ["--fixed", "-n", 100]}
         said = {"forgets": "--generations 2", "grows": "growing", "fixed": "--fixed"}
         for kind, words in made.items():
@@ -260,7 +260,7 @@ class Files(UniqTest):
         self.assertEqual(set(self.snapshot()), before)
 
     def test_files_in_the_way_of_a_new_one(self):
-        """One of them may be left of another filter, to which this name belonged."""
+        """Such a file may remain from an older filter of the same name."""
         for there in "seen.1", "seen.2":
             self.write(there, b"a log\n")
             message = self.trouble("bfuniq", *options(3, 10, "--filter", "seen"), stdin=b"a\n", names=["seen"])
@@ -274,7 +274,7 @@ class Files(UniqTest):
         names = ["seen.2", "seen.007", "seen.9x", "seen.", "seen.-1", "seen.01", "seen.99999999999999999999"]
         for name in names:
             self.write(name, b"nothing of ours")
-        if (self.folder / "seen").exists():  # vfat takes it for "seen."
+        if (self.folder / "seen").exists():  # vfat takes "seen." for "seen"
             (self.folder / "seen").unlink()
             names.remove("seen.")
         self.uniq(*self.WORDS, stdin=lines(*numbered(45)))
@@ -297,7 +297,7 @@ class Files(UniqTest):
         self.assertEqual(self.uniq(*self.WORDS, stdin=lines(*numbered(45)[-5:])), [])
 
     def test_one_that_becomes_foreign_in_use(self):
-        """It stands where the next generation is to be."""
+        """It has the name that the next generation needs."""
         keys = numbered(30)
         process = self.start(*self.WORDS)
         self.take_turn(process, *keys[:8])
@@ -398,7 +398,7 @@ class Files(UniqTest):
             self.write(name, kept)
 
     def test_one_that_becomes_poisoned(self):
-        """From then on it would answer that it has seen everything."""
+        """From then on every lookup in it would return maybe."""
         for threads in 1, 4:
             for name, words in (("seen", self.WORDS), ("grown", ["--filter", "grown", "-n", "10", "-p", "1e-12"])):
                 process = self.start(*words, "-j", str(threads), "--stats")
@@ -433,7 +433,7 @@ class Files(UniqTest):
 
 class SeveralProcesses(UniqTest):
     def test_taking_turns(self):
-        """A key is remembered for G-1 to G periods, whoever has seen it; counts are estimates."""
+        """A key is remembered for G-1 to G periods, whichever process saw it. Counts are estimates."""
         generations, every = 3, 500
         words = options(generations, every, "--filter", "seen")
         one, two = self.start(*words), self.start(*words)
@@ -449,7 +449,7 @@ class SeveralProcesses(UniqTest):
         self.assertEqual(self.uniq(*words, stdin=lines(*old[-every // 2:])), old[-every // 2:])
 
     def test_one_that_slept(self):
-        """It wakes up many generations later, and goes on with the newest."""
+        """It wakes up many generations later, and continues with the newest."""
         words = options(2, 10, "--filter", "seen")
         one = self.start(*words)
         self.take_turn(one, b"a")
@@ -459,7 +459,7 @@ class SeveralProcesses(UniqTest):
         self.assertEqual(self.finish(one), [])
 
     def test_a_newer_one_by_another_process(self):
-        """It is found before the next line, full as this one may not be."""
+        """The process must find it before the next line, although its own generation may not be full."""
         words = options(2, 10, "--filter", "seen")
         one, two = self.start(*words), self.start(*words)
         self.take_turn(one, b"a")
@@ -470,7 +470,7 @@ class SeveralProcesses(UniqTest):
         self.assertEqual([self.finish(one), self.finish(two)], [[], []])
 
     def test_removed_while_in_use(self):
-        """Whoever removes them is told to end all before: it is known at the end."""
+        """Users must end all processes before they remove the files. A process detects the removal at the end."""
         words = options(2, 10, "--filter", "seen")
         one = self.start(*words)
         self.take_turn(one, b"a")
@@ -482,7 +482,7 @@ class SeveralProcesses(UniqTest):
         self.assertEqual(self.uniq(*words, stdin=b"a\nb\n"), [b"a", b"b"])
 
     def test_rotating_at_the_same_time(self):
-        """All is printed, a line once by whoever it is, and nothing is left behind."""
+        """Every line is printed, at most once by each process, and no files are left behind."""
         every, count = 2000, 10_000 if SANITIZED else 40_000
         words = options(4, every, "--filter", "seen")
         keys = numbered(count)
@@ -497,7 +497,7 @@ class SeveralProcesses(UniqTest):
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + 4)))
 
     def test_what_is_within_the_periods_is_printed_by_exactly_one(self):
-        """They rotate while they race, but nothing is old enough to be forgotten."""
+        """Generations rotate during the race, but no key is old enough to be forgotten."""
         count = 5000 if SANITIZED else 20_000
         words = options(20, count // 10, "--filter", "seen")
         for number in range(3):
@@ -532,8 +532,7 @@ class SeveralProcesses(UniqTest):
         self.assertEqual(self.uniq(*words, stdin=lines(*keys[7:12])), keys[9:12])
 
     def test_names_in_the_folder(self):
-        """Nothing but generations is ever there; and it is no trouble that one opens or closes them while the others
-        replace them."""
+        """Only generations may exist. A process may open or close them while the others replace them."""
         words = options(2, 50, "--filter", "seen")
         for _ in range(6):
             processes = [self.start(*words) for _ in range(3)]
@@ -542,7 +541,7 @@ class SeveralProcesses(UniqTest):
                 process.stdin.close()
             while any(process.poll() is None for process in processes):
                 for path in self.folder.iterdir():
-                    if not path.name.startswith("."):  # a file that gets the name of an older one
+                    if not path.name.startswith("."):  # a file that is about to get the name of an older file
                         self.assertTrue(re.fullmatch(r"seen(\.1)?", path.name), path.name)
             self.assertEqual([(process.returncode, process.stderr.read()) for process in processes], 3 * [(0, b"")])
             self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["seen", "seen.1"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bfuniq as it is without options: the filter grows with the lines, in memory and in files."""
+"""bfuniq without options: the filter grows with the lines, in memory and in files."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from support import (NAMESPACE, NO_MEMORY, SANITIZED, TIMEOUT, UNPRIVILEGED, lin
 from uniq import EXACT, UniqTest, first_ones, repeated_ones
 
 COUNT = 20_000 if SANITIZED else 100_000
-RATE = ["-p", "1e-9", "-l", "classic"]  # so low that no test meets a false positive, at any size
+RATE = ["-p", "1e-9", "-l", "classic"]  # so low that tests do not meet a false positive, at any size
 SMALL_DISK = [*NAMESPACE, "sh", "-c", 'mkdir small && mount -t tmpfs -o size=300k none small && { "$@"; }', "sh"]
 
 
@@ -33,7 +33,7 @@ class InMemory(UniqTest):
                 self.assertEqual(self.uniq("-d", *words, stdin=lines(*keys)), repeated_ones(keys))
 
     def test_no_more_lines_are_lost_than_promised(self):
-        """All layers together keep the rate, however small the first one was."""
+        """All layers together keep the rate, however small the first layer was."""
         keys = numbered(COUNT)
         for rate in 0.001, 0.05:
             for first in 1, 1000:
@@ -44,7 +44,7 @@ class InMemory(UniqTest):
         self.assertLess(COUNT - len(self.uniq(stdin=lines(*keys))), 5 + COUNT / 5000)
 
     def test_the_same_lines_however_many_threads_there_are(self):
-        """Of those that it mistakes for repeated ones, too."""
+        """False positives are the same too."""
         keys = mixed(4 * COUNT, COUNT)
         for mode in [], ["-d"], ["-c"]:
             outputs = {self.output("bfuniq", "-n", 10, "-p", 0.1, *mode, "-j", threads, stdin=lines(*keys))
@@ -52,15 +52,15 @@ class InMemory(UniqTest):
             self.assertEqual(len(outputs), 1)
 
     def test_nothing_is_said_of_it(self):
-        """What would be more than the capacity of one filter."""
+        """A fixed filter would warn, since the lines exceed its capacity."""
         for words in [], ["--filter", "seen"]:
             self.output("bfuniq", "-c", "-n", 10, *words, stdin=lines(*numbered(1000)), says=b"")
 
     @unittest.skipIf(SANITIZED, "the sanitizer takes memory of its own")
     def test_memory_that_is_not_there(self):
-        """It stops before the next line, and all that it took is printed."""
+        """It stops before the next line, and every line it took is printed."""
         little = ["sh", "-c", 'ulimit -v 24576 && exec "$@"', "sh"]
-        keys = numbered(2_200_000)  # twelve layers, of which the last is as large as all others
+        keys = numbered(2_200_000)  # twelve layers, the last as large as all layers before
         self.write("keys", lines(*keys))
         result = self.run_tool("bfuniq", "-j1", "-n", 1000, "-p", 1e-7, "keys", before=little)
         self.assertEqual(result.returncode, 2)
@@ -88,7 +88,7 @@ class InFiles(UniqTest):
         self.assertEqual(self.query("seen", stdin=lines(*keys[:100], "absent")), keys[:100])
 
     def test_each_line_is_printed_by_exactly_one(self):
-        """Of three that grow it at once: one order, then each its own."""
+        """Three processes grow the filter, first with the same order of keys, then each with its own order."""
         for number, order in enumerate(["equal", "mixed", "equal"]):
             keys = [b"%d/%d" % (number, i) for i in range(COUNT)]
             processes = []
@@ -121,7 +121,7 @@ class InFiles(UniqTest):
             self.assertEqual(sorted(sum(outputs, [])), sorted(numbered(20)))
 
     def test_kills_while_it_grows(self):
-        """No line is printed twice, and no more are missing than were on their way."""
+        """No line is printed twice, and only lines that were being printed are missing."""
         keys = numbered(COUNT * 4)
         self.write("keys", lines(*keys))
         choose = random.Random(3)
@@ -129,7 +129,7 @@ class InFiles(UniqTest):
         words = [*self.WORDS, "-q", "--accept-unclean"]
         for _ in range(kills):
             reader, writer = os.pipe()
-            with open(writer, "wb"):  # an input without end behind the file: the kill always comes before
+            with open(writer, "wb"):  # the input does not end after the file, so the kill always comes before
                 with open(self.folder / "out", "wb") as out:
                     process = self.start(*words, "keys", "-", stdin=reader, stdout=out)
                 os.close(reader)
@@ -137,16 +137,16 @@ class InFiles(UniqTest):
                 process.kill()
                 errors = process.communicate(timeout=TIMEOUT)[1]
             self.assertEqual((process.returncode, errors), (-signal.SIGKILL, b""))
-            printed += self.read("out").split(b"\n")[:-1]  # the last may be cut, and look like another
+            printed += self.read("out").split(b"\n")[:-1]  # the last line may be cut, and then equal another line
             for path in self.folder.iterdir():
-                self.assertRegex(path.name, r"^(keys|out|seen(\.\d+)?|\.bloomfile\..*)$")  # where that has a name
+                self.assertRegex(path.name, r"^(keys|out|seen(\.\d+)?|\.bloomfile\..*)$")  # where the temporary file has a name
         printed += self.uniq(*words, "keys")
         self.assertEqual(len(set(printed)), len(printed))
         self.assertGreater(len(printed), len(keys) - 1024 * kills - 1)
         self.assertEqual(self.uniq(*self.WORDS, "-q", "keys"), [])
 
     def test_one_that_is_fixed_stays_so(self):
-        """It may have been made by another program."""
+        """Another program may have made it."""
         self.create_live("-n", 1000)
         self.uniq("--fixed", "--filter", "fixed", "-n", 1000, "-p", 1e-9, stdin=b"a\n")
         for name in "live", "fixed":
@@ -167,7 +167,7 @@ class Trouble(UniqTest):
     WORDS = InFiles.WORDS
 
     def stopped(self, keys, *words, **options):
-        """How many lines were answered."""
+        """The number of lines that were answered, and the result."""
         result = self.run_tool("bfuniq", *self.WORDS, *words, stdin=lines(*keys), **options)
         self.assertEqual(result.returncode, 2)
         self.check_message("bfuniq", result.stderr, "cannot add to seen, stopped after ")
@@ -175,8 +175,8 @@ class Trouble(UniqTest):
 
     @needs(*NAMESPACE)
     def test_a_full_disk(self):
-        """Nothing is marked as seen that was not printed; with room it goes on."""
-        keys = numbered(100_000)  # with a sanitizer too: fewer have room
+        """Only printed lines are marked as seen. Once the disk has more room, bfuniq continues."""
+        keys = numbered(100_000)  # with a sanitizer too, since fewer keys would fit
         self.write("keys", lines(*keys))
         script = (f'cd small && for i in 1 2; do "$@" --filter seen -j$i -n1000 {" ".join(RATE)} ../keys '
                   '>> ../printed 2>> ../said; echo $? >> ../said; done; rm -f pad; ls; mount -o remount,size=9M .;'
@@ -190,7 +190,7 @@ class Trouble(UniqTest):
 
     @needs(*UNPRIVILEGED)
     def test_a_folder_that_cannot_be_written(self):
-        """In the middle of a batch, too; and whatever is printed of it."""
+        """In the middle of a batch too, and in every mode."""
         keys = numbered(3000)
         for threads in 1, 4:
             for mode in [], ["-d"], ["-c"]:
@@ -249,7 +249,7 @@ class Trouble(UniqTest):
         self.assertEqual(self.output("bfuniq", "--filter", "seen.x", stdin=b"a\n"), b"a\n")
 
     def test_layers_that_go_away_in_use(self):
-        """Found at the end, or when the next one is to be made."""
+        """Detected at the end, or when the next layer is to be made."""
         for gone in "seen", "seen.1", "seen.2":
             process = self.start(*self.WORDS)
             self.take_turn(process, *numbered(500))
@@ -278,7 +278,7 @@ class Trouble(UniqTest):
             self.check_closed("seen" + end)
 
     def test_the_layers_need_no_rights_of_their_own(self):
-        """They have those of the first file, whatever the umask is."""
+        """They have the permissions of the first file, whatever the umask is."""
         self.uniq(*self.WORDS)
         (self.folder / "seen").chmod(0o662)
         self.uniq(*self.WORDS, stdin=lines(*numbered(500)))

@@ -112,7 +112,7 @@ class Stats(UniqTest):
                 says = self.run_tool("bfuniq", "-q", "--stats", *words, stdin=data).stderr.decode()
                 new, repeated, about = map(int, re.findall(r" (\d+) (?:new,|repeated|of them new)", says))
                 self.assertEqual(new + repeated, keys)
-                if "-d" in words:  # all were seen before
+                if "-d" in words:  # all lines were seen before
                     self.assertLess(about, repeated / 50)
                     continue
                 self.assertGreater(repeated, 200)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""bfuniq stopped by a signal or by a reader that goes away: nothing is seen that was not printed,
-the filter is left in order, and the process dies by the signal."""
+"""bfuniq stopped by a signal or by a reader that closes the pipe: every line marked as seen was printed, the filter is
+closed properly, and the process dies by the signal."""
 
 import os
 import random
@@ -37,14 +37,14 @@ class Stopped(UniqTest):
                 "a", "b", "a part of a line")), [b"a part of a line"])
 
     def test_while_it_works(self):
-        """What was printed and what the next run prints is everything, once."""
+        """The lines printed before and in the next run are all lines, each once."""
         keys = numbered(COUNT)
         self.write("keys", lines(*keys))
         choose = random.Random(4)
         printed = []
         for i in range(9):
             number = SIGNALS[i % 3]
-            reader, writer = os.pipe()  # an input without end, so that no signal comes too late
+            reader, writer = os.pipe()  # the input does not end, so a signal never comes too late
             process = self.start(*FILTER, "keys", "-", stdin=reader)
             os.close(reader)
             timer = threading.Timer(choose.uniform(0.005, 0.1), process.send_signal, [number])
@@ -61,7 +61,7 @@ class Stopped(UniqTest):
         self.assertEqual(sorted(printed), sorted(keys))
 
     def test_between_two_files(self):
-        """No other input is begun."""
+        """The next input is not begun."""
         self.write("one", b"a\n")
         process = self.start("-", "one")
         self.take_turn(process, b"b")
@@ -96,7 +96,7 @@ class Stopped(UniqTest):
         os.utime(clock, (1000, 1000))
         process = self.start("keys", stdin=subprocess.DEVNULL,
                              env={"LD_PRELOAD": os.environ["SET_CLOCK"], "STEADY_CLOCK": str(clock)})
-        self.until_it_writes(process)  # to a pipe that nothing reads
+        self.until_it_writes(process)  # to a pipe that is not read
         for _ in range(2):
             process.send_signal(signal.SIGINT)
             self.until_taken(process)
@@ -108,10 +108,10 @@ class Stopped(UniqTest):
 
 class Reader(UniqTest):
     def test_ctrl_c_on_a_pipeline(self):
-        """The reader dies of it too, so that SIGPIPE comes second, while lines are being written."""
+        """The signal kills the reader too, so SIGPIPE comes second, while lines are being written."""
         self.write("keys", lines(*numbered(100_000)))
         process = self.start(*FILTER, "keys", stdin=subprocess.DEVNULL)
-        self.until_it_writes(process)  # to a pipe that nobody reads
+        self.until_it_writes(process)  # to a pipe that is not read
         process.send_signal(signal.SIGINT)
         self.until_taken(process)
         self.assertIsNone(process.poll())

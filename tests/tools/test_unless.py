@@ -58,7 +58,7 @@ class Confirm(ToolTest):
         self.assertEqual(self.confirmed("--memory", "16Mi", "filter", "mixed"), lines(*many))
 
     def test_a_list_that_lacks_keys_of_the_filter_is_an_error(self):
-        """Otherwise a true hit would look like a false positive."""
+        """Otherwise a true match would look like a false positive."""
         self.create("-q", "-p", 1e-9, "keys", name="exact")
         for more in b"", lines(b"of another list"):
             self.write("short", lines(*self.keys[:-1]) + more)
@@ -119,7 +119,7 @@ class Answers(UnlessTest):
         self.assertEqual(self.query("--unless", "list", "filter", stdin=lines(*keys), status=1), [])
 
     def test_keys_of_one_digest(self):
-        """Two keys that the hash cannot tell apart, but the list does."""
+        """The hash cannot distinguish two keys, but the list can."""
         def key(low, high):
             k64 = craft.spec_reader.k64
             return struct.pack("<QQ", low ^ k64(24) ^ k64(32), high ^ k64(40) ^ k64(48))
@@ -180,19 +180,19 @@ class Answers(UnlessTest):
 
     @unittest.skipUnless(os.path.exists("/dev/stdin"), "it has other names in /proc")
     def test_one_pipe_is_not_both(self):
-        """By another name too: the list would be all of it, and no key be asked."""
+        """Also under another name: the list would take the whole input, and no key would be left to look up."""
         for words in (["--unless", "/dev/stdin", "filter"], ["--unless", "/dev/stdin", "filter", "-"],
                       ["--unless", "-", "filter", "/dev/stdin"],
                       ["--unless", "list", "--unless", "/dev/stdin", "filter", "list", "/dev/fd/0"]):
             message = self.trouble("bfquery", *words, stdin=lines(*IN))
             self.assertIn("a pipe cannot be both a list and the keys: ", message)
-        with open(self.folder / "list", "rb") as stdin:  # can be read twice
+        with open(self.folder / "list", "rb") as stdin:  # a file can be read twice
             self.assertEqual(self.query("--unless", "/dev/stdin", "filter", stdin=stdin, status=1), [])
 
 
 class Trouble(UnlessTest):
     def test_a_list_that_cannot_be_read(self):
-        """It is not as if it were empty: nothing is printed."""
+        """It must not count as empty, so nothing is printed."""
         (self.folder / "folder").mkdir()
         for name in "no-such-list", "folder", "":
             self.trouble("bfquery", "--unless", "list", "--unless", name, "filter",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of bfuniq share."""
+"""Shared parts of the tests of bfuniq."""
 
 import re
 import struct
@@ -7,14 +7,14 @@ import subprocess
 
 from support import TIMEOUT, ToolTest, craft
 
-# A rate so low that no test meets a false positive: answers are exact.
+# A rate so low that tests do not meet a false positive, so answers are exact.
 EXACT = ["-p", "1e-12", "-n", "200k"]
 
 SUCCEEDED = 4  # in a record's flags: the layer has a successor
 
 
 def first_ones(keys):
-    """Each key the first time it comes."""
+    """Each key at its first occurrence."""
     return list(dict.fromkeys(keys))
 
 
@@ -51,19 +51,19 @@ class UniqTest(ToolTest):
                 stream.close()
 
     def take_turn(self, process, *keys):
-        """Sends lines and reads as many answers as there are lines: they are all new."""
+        """Sends new lines and reads an answer to each."""
         process.stdin.write(b"".join(key + b"\n" for key in keys))
         process.stdin.flush()
         self.assertEqual([process.stdout.readline() for _ in keys], [key + b"\n" for key in keys])
 
     def finish(self, process):
-        """The lines that a process still prints until the end of its input."""
+        """The lines that a process prints until the end of its input."""
         out, errors = process.communicate(timeout=TIMEOUT)
         self.assertEqual((process.returncode, errors), (0, b""))
         return out.split(b"\n")[:-1]
 
     def check_closed(self, name="seen"):
-        """A layer was closed properly: no writer remains, and it survives a reboot."""
+        """Checks that a layer was closed properly: no writer remains, and a reboot does not make it unclean."""
         image = self.read(name)
         sequences = [craft.field(image, "sequence", record) for record in (0, 1)]
         record = sequences.index(max(sequences))
@@ -71,13 +71,13 @@ class UniqTest(ToolTest):
         self.assertIn(craft.field(image, "flags", record), [0, SUCCEEDED])
 
     def of_series(self, path, name):
-        """A field of slices.md 2.1."""
+        """A field of a layer's header (slices.md 2.1)."""
         at, form = {"series": (240, "<Q"), "layer": (248, "<Q"), "generations": (256, "<I"),
                     "series_fpr": (280, "<d")}[name]
         return struct.unpack_from(form, self.read(path), at)[0]
 
     def layers(self, name="seen"):
-        """The names of its files, without the name."""
+        """The endings of the names of its files."""
         return sorted((path.name[len(name):] for path in self.folder.glob(name + "*")
                        if re.fullmatch(r"(\.\d+)?", path.name[len(name):])),
                       key=lambda end: int(end[1:] or 0))

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * bfcommon - print the lines that files have in common, or that only the first one has
- */
+ * bfcommon - print the lines that files have in common, or that only the first file has */
 #include "bfcommon/join.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -25,10 +23,10 @@ enum {
     ROOM = 1 << 18
 };
 enum {
-    LEAST_LINE = 1 << 10 /* a line is sorted with its key, which is little longer than it at most */
+    LEAST_LINE = 1 << 10 /* a line is sorted with its key, which is at most this much longer */
 };
 enum {
-    OTHER_DESCRIPTORS = 16, /* the standard streams, and those for sorting */
+    OTHER_DESCRIPTORS = 16, /* standard streams and descriptors for sorting */
     LEAST_DESCRIPTORS = OTHER_DESCRIPTORS + 2
 };
 enum {
@@ -96,7 +94,7 @@ static void check_operands(char *const *paths, int count)
         cli_usage("standard input can be only one of the files");
 }
 
-/* -1 and -2, as in join(1). */
+/* Applies -1 and -2, which are as in join(1). */
 static void choose_fields(struct job *job)
 {
     const bool any = job->first.count > 0 || job->others.count > 0;
@@ -119,9 +117,9 @@ static void parse(struct job *job, int argc, char **argv)
 {
     const int first = options_parse(&options, job, argc, argv);
     if (job->memory > SIZE_MAX / 4)
-        job->memory = SIZE_MAX / 4; /* all that 32 bits can address at once */
+        job->memory = SIZE_MAX / 4; /* limit of 32-bit systems */
     choose_fields(job);
-    job->form.key_form.text = job->first_form.key_form.text = true; /* in its order */
+    job->form.key_form.text = job->first_form.key_form.text = true; /* sort keys as text */
     names_read(&job->names, argv + first, argc - first);
     check_operands(job->names.list, job->names.count);
     same_file_check_names("-", &job->names);
@@ -138,7 +136,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many descriptors the process may have. */
+/* Raises the limit of descriptors as far as allowed. Returns the limit. */
 static size_t most_descriptors(void)
 {
     struct rlimit limit;
@@ -162,8 +160,9 @@ static void check_pipes(const struct job *job)
     }
 }
 
-/* An input needs two descriptors: its own, and one for what is kept of it. If there are not enough
- * for all, inputs are opened in part, and only that many are handled at once. */
+/* An input needs two descriptors: its own, and one for its kept lines. If there are not enough
+ * for all inputs, inputs are open only while they are read, and `at_once` limits how many are
+ * compared at a time. */
 static void open_input(struct job *job, size_t i, const char *path, size_t descriptors)
 {
     struct input *in = &job->inputs[i];
@@ -179,8 +178,8 @@ static void open_input(struct job *job, size_t i, const char *path, size_t descr
         job->at_once--;
 }
 
-/* The smallest of the files first, if their order does not matter: its filter is the largest. Of
- * keys that are fields, the lines of the first one are printed. */
+/* Opens the inputs. The first input's filter is the largest, so the smallest file comes first if
+ * order does not matter. It matters if keys are made: then lines of the first file are printed. */
 static void open_inputs(struct job *job, char *const *paths, int count)
 {
     const size_t all = most_descriptors();
@@ -203,10 +202,10 @@ static void check_unchanged(const struct job *job)
         input_check_unchanged(&job->inputs[i]);
 }
 
-/* Takes as many inputs as can be dealt with at once, or all that are left; what the first of them
- * have in common then is the first of the rest. `kept` has room for each. Returns how many lines
- * were printed, or put into the spool, by the last ones. The first input stays open if its lines
- * are still wanted. */
+/* Compares as many inputs at a time as the descriptors allow. Their common lines then become
+ * the first of the remaining inputs. `kept` has room for each input. Returns how many lines
+ * the last round printed, or put into the spool. The first input stays open if its lines are
+ * still needed. */
 static uint64_t find_common_by_turns(const struct job *job, struct spool **kept, struct spool *into)
 {
     struct job part = *job;
@@ -271,7 +270,7 @@ static struct header_line *headers_new(size_t count)
     return headers;
 }
 
-/* The first line may be all that other columns have in common, so a difference is no error. */
+/* Warns if headers name the key differently. That is not an error: the columns may still agree. */
 static void compare_headers(const struct job *job)
 {
     if (job->first.count > 0 || job->others.count > 0 || job->form.fields.named)
@@ -299,7 +298,7 @@ int main(int argc, char **argv)
     if (job.form.fields.header)
         job.header = headers_new((size_t)job.names.count);
 #ifdef M_MMAP_THRESHOLD
-    mallopt(M_MMAP_THRESHOLD, MAP_FROM); /* so that what is freed does not count any more */
+    mallopt(M_MMAP_THRESHOLD, MAP_FROM); /* so that freed memory returns to the system */
 #endif
     job.quiet = job.quiet || (!job.count_only && isatty(STDOUT_FILENO));
     open_inputs(&job, job.names.list, job.names.count);

@@ -13,7 +13,7 @@
 #include "format/min.h"
 
 enum {
-    LEAST_ROOM = 1 << 16, /* to read a run with */
+    LEAST_ROOM = 1 << 16, /* buffer for reading a run */
     MOST_ROOM = 1 << 20
 };
 
@@ -22,7 +22,7 @@ struct extsort {
     struct keys_options form;
     uint8_t *memory; /* keys from the front, entries from the back */
     size_t size, used, count;
-    size_t next; /* entry to hand out, if all fits into memory */
+    size_t next; /* next entry to return, if everything fits in memory */
     struct runs runs;
     struct merge *merge;
 };
@@ -48,7 +48,7 @@ static struct entry *entries(const struct extsort *s)
     return (struct entry *)(void *)(s->memory + s->size) - s->count;
 }
 
-/* The next sorted key in memory that differs from the one before it. */
+/* The next sorted key in memory that differs from the key before it. */
 static bool next_in_memory(struct extsort *s, struct bloomfile_key *key)
 {
     const struct entry *e = entries(s);
@@ -107,7 +107,7 @@ void extsort_add(struct extsort *s, const struct bloomfile_key *key)
     s->used += ORDER_SIZE_BYTES + key->size;
 }
 
-/* How much room each of `count` runs gets. */
+/* The buffer size for each of `count` runs. */
 static size_t room_for(const struct extsort *s, size_t count)
 {
     return MIN(s->size / count, MOST_ROOM);
@@ -186,9 +186,9 @@ struct head {
 struct merge {
     struct head *heads;
     size_t heads_count;
-    struct head **heap; /* by the next key, the least first; ended runs are not in it */
+    struct head **heap; /* by next key, smallest first; without runs that have ended */
     size_t heap_count;
-    uint8_t *last; /* key handed out */
+    uint8_t *last; /* the last key returned */
     size_t last_size;
     bool has_last;
 };
@@ -198,7 +198,7 @@ static const struct bloomfile_key *next_of(const struct head *h)
     return &h->keys[h->at];
 }
 
-/* Lets the head at a place of the heap sink to where it belongs. */
+/* Moves a head down the heap to where it belongs. */
 static void sink(struct merge *m, size_t at)
 {
     struct head *moved = m->heap[at];
@@ -213,7 +213,7 @@ static void sink(struct merge *m, size_t at)
     m->heap[at] = moved;
 }
 
-/* False at the end of the run. */
+/* Returns false at the end of the run. */
 static bool advance(struct head *h)
 {
     if (++h->at < h->count)
@@ -297,8 +297,9 @@ struct bloomfile_key order_key(const uint8_t *memory, uint64_t at)
     return (struct bloomfile_key){ memory + at + ORDER_SIZE_BYTES, size };
 }
 
-/* Seven bytes of the key as a number, and below them how many there were: 8 if more follow. So the
- * order of chunks is that of keys, and equal chunks of keys that end are equal keys. */
+/* Seven bytes of the key as a big-endian number, with the count of bytes left in the lowest
+ * byte (8: more than seven). Chunks sort as the keys do. Two equal chunks in which keys end
+ * belong to equal keys. */
 static uint64_t chunk_at(const uint8_t *memory, uint64_t at, size_t depth)
 {
     struct bloomfile_key key = order_key(memory, at);
@@ -349,7 +350,7 @@ static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
     return c < low ? low : c > high ? high : c;
 }
 
-/* Of three places that an arithmetic generator chooses, so that no order of input is a bad one. */
+/* The median of three random places, so that no order of the input is a bad case. */
 static uint64_t pivot(const struct entry *e, size_t n, uint64_t *state)
 {
     uint64_t values[3];
@@ -360,8 +361,8 @@ static uint64_t pivot(const struct entry *e, size_t n, uint64_t *state)
     return median(values[0], values[1], values[2]);
 }
 
-/* The chunks less than, equal to and greater than the pivot: [0, *less), [*less, *greater), the
- * rest. */
+/* Partitions the entries into chunks below, equal to and above the pivot: [0, *less), [*less,
+ * *greater), and the rest. */
 static void partition(struct entry *e, size_t n, uint64_t middle, size_t *less, size_t *greater)
 {
     size_t low = 0, high = n;
@@ -395,8 +396,8 @@ static void swap_if_larger(struct part *a, struct part *b)
     *b = kept;
 }
 
-/* The largest of three parts is sorted by the loop and the others by recursion, which therefore is
- * no deeper than log2(n). */
+/* The loop sorts the largest of three parts and recursion the other two, so the depth is at
+ * most log2(n). */
 static void sort_part(const uint8_t *memory, struct part part, uint64_t *state)
 {
     while (part.n > SMALL) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * External sorting: any number of keys, bytewise, without repetitions, in a fixed amount of memory.
- * What does not fit goes to temporary files as sorted runs, which are merged.
- */
+ * External sorting of any number of keys in a fixed amount of memory: bytewise, each key once. Keys
+ * that do not fit go to temporary files as sorted runs, which are merged. */
 #ifndef TOOLS_BFCOMMON_EXTSORT_H
 #define TOOLS_BFCOMMON_EXTSORT_H
 
@@ -13,26 +11,27 @@
 
 struct extsort;
 
-/* The memory for so many keys of so many bytes altogether that no temporary file is needed. */
+/* Returns the memory with which `keys` keys of `bytes` bytes in all need no temporary file. */
 uint64_t extsort_needs(uint64_t keys, uint64_t bytes);
 
-/* Temporary files are made in `folder`. Unless everything fits into the memory, no
- * key may take more than a quarter of it. Trouble ends the program by cli_fail. */
+/* Temporary files are created in `folder`. Unless everything fits in memory, a key may take at most
+ * a quarter of it. An error ends the program through cli_fail(). */
 struct extsort *extsort_new(const char *folder, const struct keys_options *form, size_t memory);
 
 void extsort_add(struct extsort *s, const struct bloomfile_key *key);
 
-/* After the last key. */
+/* Call this after the last key. */
 void extsort_finish(struct extsort *s);
 
-/* The keys in order, each once; one stays valid until the next call. false: there are no more. */
+/* Returns the keys in order, each once. A key stays valid until the next call. Returns
+ * false at the end. */
 bool extsort_next(struct extsort *s, struct bloomfile_key *key);
 
 void extsort_free(struct extsort *s);
 
-/* ---- Sorted runs of keys, read as one. */
+/* ---- Sorted runs of keys, read as a single sequence. */
 
-/* A file of runs, one after the other, each sorted and without repetitions. */
+/* A file of runs, one after the other. Each is sorted, and has each key once. */
 struct runs {
     struct spool *spool;
     struct run_end {
@@ -44,26 +43,27 @@ struct runs {
 
 struct merge;
 
-/* Merges the runs [first, first + count), each read with a buffer of `room` bytes or more. */
+/* Merges the runs [first, first + count). Each is read with a buffer of at least `room` bytes. */
 struct merge *merge_open(const struct runs *runs, size_t first, size_t count, size_t room);
 
-/* The next key in order, each once; it stays valid until the next call. false: there is none. */
+/* Returns the keys in order, each once. A key stays valid until the next call. Returns
+ * false at the end. */
 bool merge_next(struct merge *m, struct bloomfile_key *key);
 
 void merge_close(struct merge *m); /* may be NULL */
 
-/* ---- Bytewise sorting, in place, of keys that lie in one piece of memory. */
+/* ---- Bytewise sorting, in place, of keys in a single block of memory. */
 
 struct entry {
-    uint64_t chunk; /* for the sorting */
-    uint64_t at;    /* where the key lies, after its size */
+    uint64_t chunk; /* the next bytes to compare */
+    uint64_t at;    /* offset of the key's size, which precedes the key */
 };
 
 enum {
-    ORDER_SIZE_BYTES = 4 /* of the size that stands before each key, a uint32_t */
+    ORDER_SIZE_BYTES = 4 /* bytes of the uint32_t before each key, its size */
 };
 
-/* The key at `at`. */
+/* Returns the key whose size is at `at`. */
 struct bloomfile_key order_key(const uint8_t *memory, uint64_t at);
 
 void order_sort(const uint8_t *memory, struct entry *entries, size_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The files to compare: opened, measured and rewound. */
+ * The files to compare: opened, measured and read again. */
 #include "bfcommon/passes.h"
 #include "cli/cli.h"
 #include "keys/input_type.h"
@@ -15,7 +15,7 @@ enum {
     ROOM = 1 << 18,
     SAMPLES = 16,
     SAMPLE_SIZE = 1 << 14,
-    TEXT_PACKS_TO_ONE_IN = 4 /* about */
+    TEXT_PACKS_TO_ONE_IN = 4 /* approximately */
 };
 
 uint64_t input_size(const struct input *in)
@@ -28,7 +28,7 @@ uint64_t input_size(const struct input *in)
     return where->packed ? TEXT_PACKS_TO_ONE_IN * size : size;
 }
 
-/* The ends of lines in some pieces of the file tell how many there are in all of it. */
+/* Estimates the number of lines from the line ends in some samples of the file. */
 static uint64_t estimate_lines(const struct input *in, const struct keys_options *form)
 {
     uint64_t size = input_size(in), sampled = 0, ends = 0;
@@ -61,7 +61,7 @@ static void judge(const struct input *in, const struct keys_options *form)
     free(bytes);
 }
 
-/* Nobody knows of a pipe. */
+/* A pipe cannot be examined in advance, so it may be compressed. */
 static bool may_be_packed(const struct stretch *where)
 {
     uint8_t bytes[4];
@@ -106,7 +106,7 @@ bool input_is_same_pipe(const struct input *in, const struct input *other)
 void input_close(struct input *in)
 {
     if (in->where.fd > STDIN_FILENO && in->copy == NULL)
-        close(in->where.fd); /* read only: nothing can be lost */
+        close(in->where.fd); /* opened for reading: an error loses no data */
     spool_free(in->copy);
 }
 
@@ -116,8 +116,8 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
         return;
     struct bloomfile_key keys[KEYS_BATCH];
     struct keys_options whole = *form;
-    whole.crlf = false;                  /* a carriage return is taken off when the copy is read, */
-    whole.fields = (struct fields){ 0 }; /* and keys are extracted then */
+    whole.crlf = false;                  /* carriage returns are stripped and */
+    whole.fields = (struct fields){ 0 }; /* keys extracted when the copy is read */
     whole.key_form = (struct key_form){ 0 };
     struct spool *copy = spool_new(folder, &whole);
     struct header_line *header = in->where.header;

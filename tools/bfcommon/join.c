@@ -26,8 +26,8 @@ struct reader {
     size_t at, count;
 };
 
-/* Where lines go: into a spool, or if that is NULL to standard output, unless they are only
- * counted. */
+/* Where lines go: into a spool, or, if that is NULL, to standard output. They may also
+ * only be counted. */
 struct output {
     const struct job *job;
     struct spool *spool;
@@ -41,7 +41,7 @@ static void print_end(const struct job *job)
     cli_write(&end, end_size);
 }
 
-/* With its carriage return only where whole lines are printed. */
+/* Keeps the carriage return only if whole lines are printed. */
 void join_print_header(const struct job *job)
 {
     const struct header_line *h = job->header;
@@ -83,7 +83,7 @@ static const struct bloomfile_key *peek(struct reader *r)
     return r->at < r->count ? &r->keys[r->at] : NULL;
 }
 
-/* Less than 0: the left line comes first. A sequence that has ended comes last. */
+/* Negative: the left line comes first. A sequence that has ended comes last. */
 static int compare(const struct bloomfile_key *left, const struct bloomfile_key *right)
 {
     if (left == NULL || right == NULL)
@@ -129,8 +129,7 @@ struct extsort *join_sort(const struct job *job, const struct spool *s)
     return sorted;
 }
 
-/* Sorts `left`, compares it with `right`, which is sorted (or NULL, for no lines), and frees both.
- */
+/* Sorts `left`, compares it with `right`, and frees both. `right` is sorted; NULL: no lines. */
 static void join(struct spool *left, struct spool *right, unsigned wanted, struct output *out)
 {
     struct reader reader = { 0 };
@@ -158,7 +157,7 @@ static struct spool *join_to_spool(const struct job *job, struct spool *left, st
     return out.spool;
 }
 
-/* What all but the last have in common. */
+/* Returns the lines that all inputs but the last have in common. */
 static struct spool *join_all_but_last(const struct job *job, struct spool **kept)
 {
     struct spool *common = join_to_spool(job, kept[0], NULL, ONLY_LEFT);
@@ -185,8 +184,8 @@ uint64_t join_difference(const struct job *job, struct parts *parts, struct spoo
     return out.lines;
 }
 
-/* ---- Whole lines with wanted keys. Each line is sorted with its key before it, so that it
- * comes where the key does. */
+/* ---- Whole lines with wanted keys. Each line is sorted with its key in front, so that it sorts as
+ * the key does. */
 
 static struct filter filter_of(const struct job *job, const struct spool *keys)
 {
@@ -201,7 +200,7 @@ static struct filter filter_of(const struct job *job, const struct spool *keys)
     return filter;
 }
 
-/* The lines that may be wanted, each behind its key. */
+/* Returns the lines that may be wanted, each after its key. */
 static struct spool *keep(const struct job *job, struct input *in, const struct filter *filter)
 {
     struct bloomfile_key keys[KEYS_BATCH], lines[KEYS_BATCH];
@@ -225,7 +224,7 @@ static struct spool *keep(const struct job *job, struct input *in, const struct 
     return kept;
 }
 
-/* Compares a key with the key of a pair, which comes first. No key is a prefix of another. */
+/* Compares a key with the key in front of a pair. No key is a prefix of another. */
 static int compare_key(const struct bloomfile_key *key, const struct bloomfile_key *pair)
 {
     const struct bloomfile_key begin = { pair->data,
@@ -233,7 +232,7 @@ static int compare_key(const struct bloomfile_key *key, const struct bloomfile_k
     return lines_compare(key, &begin);
 }
 
-/* Both are sorted. */
+/* Both sequences are sorted. */
 static uint64_t print_wanted(const struct job *job, struct extsort *pairs, struct lines *wanted)
 {
     struct bloomfile_key keys[AHEAD], pair;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Lines of a file, one at a time, of any length. */
+ * Lines of a file, read one at a time, of any length. */
 #include "bfcommon/lines.h"
 #include "cli/cli.h"
 #include "keys/csv.h"
@@ -17,25 +17,25 @@
 struct lines {
     struct keys_options form;
     struct stretch where;
-    struct unpack *unpack; /* NULL: it is not packed */
-    uint64_t at;           /* the place in the file of the next read */
+    struct unpack *unpack; /* NULL: not compressed */
+    uint64_t at;           /* file offset of the next read */
     bool at_end;
     uint8_t *buffer;
     size_t size;        /* of the buffer */
-    struct split whole; /* the whole keys in it that have not been handed out */
-    uint8_t *joined;    /* keys of several fields in it */
+    struct split whole; /* whole keys in the buffer that were not returned yet */
+    uint8_t *joined;    /* keys of `whole` that differ from their records */
     size_t joined_size;
     uint8_t *escaped; /* the last keys and lines, with escapes */
     size_t escaped_size;
     enum csv_state csv; /* at the end of the bytes read */
     uint64_t next_line; /* the line after `whole`, if keys are fields */
     bool headed;        /* the header was read */
-    uint32_t sum;       /* of what was read */
-    size_t start, end;  /* in it: the bytes behind them, all but the last read free of ends */
+    uint32_t sum;       /* of the bytes read */
+    size_t start, end;  /* in the buffer: bytes after `whole`; only the last read may have ends */
     struct cli_progress progress;
 };
 
-/* As it is in the file. */
+/* Reads bytes of the file, before decompression. */
 static ssize_t read_bytes(void *lines, uint8_t *to, size_t size)
 {
     struct lines *l = lines;
@@ -79,7 +79,7 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
     return l;
 }
 
-/* Makes room behind the bytes that are not whole keys, which move to the front. */
+/* Moves the bytes that are not whole keys to the front, to make room after them. */
 static void make_room(struct lines *l)
 {
     size_t left = l->end - l->start;
@@ -102,7 +102,7 @@ static void make_room(struct lines *l)
     l->size = size;
 }
 
-/* A temporary file that the disk has lost, or damaged, would lack lines. */
+/* Detects a temporary file that was truncated or damaged: lines would be missing. */
 static void check_sum(const struct lines *l)
 {
     if (l->where.summed && (l->at_end || l->at == l->where.to) &&
@@ -178,7 +178,7 @@ static void prepare_fields(struct lines *l)
     s->room = l->joined;
 }
 
-/* Up to `size` bytes from the start of the rest can be handed out. */
+/* Makes the first `size` bytes of the rest available as keys. */
 static void hand_out(struct lines *l, size_t size)
 {
     l->whole.at = l->buffer + l->start;
@@ -208,7 +208,8 @@ static void hand_out_rest(struct lines *l)
     hand_out(l, left);
 }
 
-/* Once there is a whole key, all of the input, or enough of it. */
+/* Checks the type of the input as soon as a whole key, the whole input, or enough
+ * bytes were read. */
 static void judge(struct lines *l, size_t whole)
 {
     if (l->where.judge == NULL || (whole == 0 && !l->at_end && l->end < INPUT_TYPE_SIZE))
@@ -217,7 +218,7 @@ static void judge(struct lines *l, size_t whole)
     l->where.judge = NULL;
 }
 
-/* As split_whole(). */
+/* Like split_whole(), also for CSV. */
 static size_t whole_keys(struct lines *l, size_t seen)
 {
     const uint8_t *bytes = l->buffer + l->start;
@@ -228,7 +229,7 @@ static size_t whole_keys(struct lines *l, size_t seen)
     return whole > 0 ? seen + whole : 0;
 }
 
-/* Reads on, once the keys at hand are split. false: at the end. */
+/* Reads more, after the keys in the buffer were split. Returns false at the end. */
 static bool read_on(struct lines *l)
 {
     const size_t seen = l->end - l->start;
@@ -264,14 +265,14 @@ static size_t next(struct lines *l, struct bloomfile_key *keys, struct bloomfile
     }
 }
 
-/* ---- Escapes: 00, 01, 0A and 0B become 01 01, 01 02, 0B 01 and 0B 02. They keep the order. */
+/* ---- Escapes: 00, 01, 0A and 0B become 01 01, 01 02, 0B 01 and 0B 02, which keeps the order. */
 
 static bool is_escaped(uint8_t byte)
 {
     return (byte | 1) == 0x01 || (byte | 1) == 0x0B;
 }
 
-/* Not 0 if a byte of the word needs an escape. */
+/* Returns nonzero if a byte of the word needs an escape. */
 static uint64_t word_escaped(const uint8_t *bytes)
 {
     const uint64_t ones = UINT64_MAX / 255;
@@ -281,7 +282,7 @@ static uint64_t word_escaped(const uint8_t *bytes)
     return (((low - ones) & ~low) | ((high - ones) & ~high)) & (ones << 7);
 }
 
-/* One word at a time; the last word may overlap the one before. */
+/* Checks a word at a time. The last word may overlap the word before it. */
 static bool needs_escapes(struct bloomfile_key text)
 {
     enum {
@@ -390,7 +391,7 @@ uint64_t lines_skipped(const struct lines *l)
     return l->whole.skipped;
 }
 
-/* What was not asked for counts as well. */
+/* Reads the rest of the stretch, because its checksum covers all bytes. */
 static void read_rest(struct lines *l)
 {
     while (l->where.summed && !l->at_end && l->at < l->where.to) {

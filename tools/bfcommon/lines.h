@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Lines (or other keys, as keys.h defines them) from a stretch of an open file, which can be read
- * as often as one likes, into a buffer of limited size.
- */
+ * Lines (or other keys, as keys.h defines them) from a part of an open file. They can be read
+ * repeatedly, into a buffer of limited size. */
 #ifndef BLOOMFILE_TOOLS_COMMON_LINES_H
 #define BLOOMFILE_TOOLS_COMMON_LINES_H
 
@@ -10,32 +8,30 @@
 #include "keys/keys.h"
 
 struct stretch {
-    const char *name; /* for messages */
-    int fd;           /* -1: it is empty */
-    bool piped;       /* it cannot be read from a place, only from where it stands */
-    bool packed;      /* it is, or may be, gzip or zstd data, of which the lines are */
-    bool silent;      /* no progress is shown */
-    const struct keys_options
-        *judge;                 /* what it should look like (input_type.h); NULL: never mind */
-    struct header_line *header; /* what it begins with; NULL: nothing but keys */
-    uint64_t from, to;          /* to: UINT64_MAX, as far as the file goes */
-    size_t room, limit;         /* of the buffer: at first, and at most */
-    bool summed;                /* all of it must have this CRC-32 */
+    const char *name;                 /* for messages */
+    int fd;                           /* -1: the stretch is empty */
+    bool piped;                       /* it is not seekable: read from the current position */
+    bool packed;                      /* it is, or may be, gzip or zstd data */
+    bool silent;                      /* do not show progress */
+    const struct keys_options *judge; /* options for input_type_judge(); NULL: do not check */
+    struct header_line *header;       /* its header; NULL: keys only */
+    uint64_t from, to;                /* to: UINT64_MAX: up to the end of the file */
+    size_t room, limit;               /* of the buffer: initial and maximum size */
+    bool summed;                      /* the whole stretch must have this CRC-32 */
     uint32_t sum;
 };
 
 struct lines;
 
-/* Only null, record_size, crlf and fields of `form` count. */
+/* Of `form`, only null, record_size, crlf, fields and key_form are used. */
 struct lines *lines_open(const struct keys_options *form, const struct stretch *where);
 
-/* As keys_next(). A missing field ends the program by cli_fail. In keys made of fields, newlines
- * are escaped, and a zero byte ends each key, so no key is a prefix of another. They sort by their
- * bytes, as plain keys do. */
+/* Like keys_next(). A missing field ends the program through cli_fail(). In keys that are made of
+ * fields or converted, newlines are escaped, and a zero byte ends each key, so that no key is a
+ * prefix of another. They sort bytewise, like plain keys. */
 size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max);
 
-/* The same for keys made of fields, with their lines, without newlines at the end. Lines may have
- * escapes too. */
+/* The same, and returns the lines of the keys, without the newline. Lines may have escapes too. */
 size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
                         size_t max);
 
@@ -45,22 +41,23 @@ bool lines_have_escapes(const struct keys_options *form);
 /* Prints a line, with escapes decoded. */
 void lines_print(struct bloomfile_key escaped);
 
-/* Reads the header, and no key. */
+/* Reads the header, but no keys. */
 void lines_read_header(struct lines *l);
 
-/* How many lines so far lacked a field, and were left out. */
+/* Returns the number of lines skipped so far because they lack a field. */
 uint64_t lines_skipped(const struct lines *l);
 
 void lines_close(struct lines *l);
 
-/* Looks at what an input begins with; what cannot be keys ends the program by cli_fail. */
+/* Checks the first bytes of an input. If they cannot be keys, ends the program
+ * through cli_fail(). */
 void lines_judge(const struct stretch *where, const struct keys_options *form, const uint8_t *bytes,
                  size_t size);
 
-/* As memcmp() for whole keys: a key is less than those that it is the beginning of. */
+/* Like memcmp(), for whole keys: a prefix of a key is less than the key. */
 int lines_compare(const struct bloomfile_key *a, const struct bloomfile_key *b);
 
-/* What stands after each key: its length is 0 for records. */
+/* Sets *end to the byte after each key. Returns its length: 0 for records. */
 size_t lines_end(const struct keys_options *form, char *end);
 
 #endif

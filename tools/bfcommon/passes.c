@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Passes over the inputs through filters of the others, so that few lines need sorting. */
+ * Passes over the inputs through filters of the other inputs, so that few lines need sorting. */
 #include "bfcommon/passes.h"
 
 #include <bloomfile_inspect.h>
@@ -19,10 +19,10 @@ enum {
 struct pass {
     const struct stretch *from;
     const struct keys_options *form;
-    const char *note;             /* for --stats: what is read */
+    const char *note;             /* for --stats: which lines are read */
     const struct filter *through; /* NULL: all lines pass */
-    struct filter *into;          /* gets the lines that pass; NULL: none does */
-    struct spool *kept, *dropped; /* get the lines that pass and the others; NULL */
+    struct filter *into;          /* receives the lines that pass; may be NULL */
+    struct spool *kept, *dropped; /* receive the lines that pass and the rest; may be NULL */
 };
 
 uint64_t memory_of_filter(uint64_t memory)
@@ -43,7 +43,7 @@ size_t memory_of_key(uint64_t memory)
 
 /* ----------------------------------------------------------------------------------- one pass */
 
-/* Moves the keys that pass to the front; the others come behind them. Returns how many pass. */
+/* Moves the keys that pass to the front, and the other keys after them. Returns how many pass. */
 static size_t divide(const struct pass *p, struct bloomfile_key *keys, size_t n)
 {
     bool passed[KEYS_BATCH];
@@ -81,7 +81,7 @@ static void tell(const struct job *job, const struct pass *p, uint64_t lines, ui
              filter);
 }
 
-/* Of `lines` that were read besides. */
+/* Reports skipped lines. `lines` is the number of lines that were not skipped. */
 static void tell_skipped(const struct job *job, const struct pass *p, uint64_t skipped,
                          uint64_t lines)
 {
@@ -91,7 +91,7 @@ static void tell_skipped(const struct job *job, const struct pass *p, uint64_t s
         fields_tell_skipped(&p->form->fields, p->from->name, skipped);
 }
 
-/* Returns how many lines passed. */
+/* Returns the number of lines that passed. */
 static uint64_t run(const struct job *job, const struct pass *p)
 {
     struct bloomfile_key keys[KEYS_BATCH];
@@ -119,7 +119,7 @@ static uint64_t run(const struct job *job, const struct pass *p)
     return kept;
 }
 
-/* A pass over an input. */
+/* Runs a pass over an input. */
 static void run_input(const struct job *job, struct input *in, struct pass *p)
 {
     input_begin(in);
@@ -134,7 +134,7 @@ static struct spool *new_spool(const struct job *job)
     return spool_new(job->folder, &job->form);
 }
 
-/* The filter of all lines of the first input, which is read again later. */
+/* Returns a filter of all lines of the first input, which is read again later. */
 static struct filter filter_first(const struct job *job)
 {
     struct input *first = &job->inputs[0];
@@ -147,8 +147,8 @@ static struct filter filter_first(const struct job *job)
 
 /* --------------------------------------------------------------------------------- common lines */
 
-/* Lets lines through a filter into a new spool, and replaces the filter by one of these lines.
- * `keys`: how many there are at most, about. */
+/* Passes lines through a filter into a new spool, and replaces the filter by a filter of the lines
+ * that passed. `keys` is an upper limit for their number, approximately. */
 static struct spool *strain(const struct job *job, const struct stretch *from,
                             const struct keys_options *form, const char *note, uint64_t keys,
                             struct filter *filter)
@@ -194,8 +194,9 @@ static uint64_t total_bytes(const struct job *job, struct spool *const *kept)
     return bytes;
 }
 
-/* Whether many of the lines kept are in some inputs only, and all together too many to be sorted in
- * memory. `keys`: how many different ones were kept of the first input. */
+/* Whether more passes may help: many of the lines kept are in only some inputs, and
+ * together they are too many to sort in memory. `keys` is the number of distinct lines kept
+ * of the first input. */
 static bool can_do_better(const struct job *job, struct spool *const *kept, uint64_t keys)
 {
     uint64_t lines = 0;
@@ -205,7 +206,7 @@ static bool can_do_better(const struct job *job, struct spool *const *kept, uint
            total_bytes(job, kept) > memory_of_sort(job->memory);
 }
 
-/* Goes on over the spools while that drops a good part of them. */
+/* Repeats passes over the spools as long as each drops at least a quarter of the bytes. */
 static void repeat(const struct job *job, struct filter *filter, struct spool **kept)
 {
     uint64_t before = UINT64_MAX, now = total_bytes(job, kept);
@@ -260,11 +261,11 @@ struct parts passes_difference(const struct job *job)
     return parts;
 }
 
-/* ---- A blocked filter of the keys of the smallest input. */
+/* ---- A blocked filter of an input's keys. */
 
 enum {
-    BITS_PER_KEY = 24, /* one key in some ten thousand passes by mistake */
-    MOST_HASHES = 8    /* more would cost more time than they save */
+    BITS_PER_KEY = 24, /* about one key in ten thousand passes by mistake */
+    MOST_HASHES = 8    /* more hashes would cost more time than they save */
 };
 
 void filter_make(struct filter *filter, uint64_t keys, uint64_t memory)

@@ -20,9 +20,9 @@ struct spool *spool_new(const char *folder, const struct keys_options *form)
     if (s == NULL)
         cli_fail(ENOMEM, "cannot keep keys");
     *s = (struct spool){ .folder = folder, .form = *form, .fd = -1 };
-    s->form.null = form->null && !keys_are_made(form); /* their newlines are escaped (lines.h) */
-    s->form.crlf = false;                  /* carriage returns are not in the keys, and */
-    s->form.fields = (struct fields){ 0 }; /* fields are already extracted */
+    s->form.null = form->null && !keys_are_made(form); /* escaped (lines.h) */
+    s->form.crlf = false;                              /* keys have no carriage returns, and */
+    s->form.fields = (struct fields){ 0 };             /* their fields were already extracted */
     s->form.key_form = (struct key_form){ 0 };
     return s;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * Keys in a temporary file without a name: written once, then read as often as one likes.
- */
+ * Keys in an unnamed temporary file, which is written once and then read any number of times. */
 #ifndef BLOOMFILE_TOOLS_COMMON_SPOOL_H
 #define BLOOMFILE_TOOLS_COMMON_SPOOL_H
 
@@ -10,34 +8,35 @@
 struct spool {
     const char *folder;
     struct keys_options form;
-    int fd; /* -1: nothing has been written */
+    int fd; /* -1: no file yet */
     uint8_t *buffer;
     size_t used;
     uint64_t bytes, keys; /* added so far */
-    size_t summed;        /* bytes of the buffer that are in the sums */
-    uint32_t sum, since;  /* CRC-32 of all bytes, and of those since the last spool_mark() */
-    size_t longest;       /* key */
+    size_t summed;        /* bytes of the buffer that the sums include */
+    uint32_t sum, since;  /* CRC-32 of all bytes, and since the last spool_mark() */
+    size_t longest;       /* longest key */
 };
 
-/* Ends the program, as the functions below do, by cli_fail if a file cannot be made or written. */
+/* This and the functions below end the program through cli_fail() if the file cannot be
+ * created or written. */
 struct spool *spool_new(const char *folder, const struct keys_options *form);
 
 void spool_add(struct spool *s, const struct bloomfile_key *key);
 
-/* Both as one key. */
+/* Adds both, joined to a single key. */
 void spool_add_pair(struct spool *s, const struct bloomfile_key *key,
                     const struct bloomfile_key *more);
 
-/* Writes what is still in memory, and frees that: before it is read. */
+/* Writes the buffer to the file and frees it. Call this before reading. */
 void spool_flush(struct spool *s);
 
-/* The CRC-32 of what was added since the last call. */
+/* Returns the CRC-32 of the bytes added since the last call. */
 uint32_t spool_mark(struct spool *s);
 
-/* All of it, to be read with a buffer of `room` bytes, or more if a key needs it. */
+/* The whole spool, to be read with a buffer of `room` bytes, or more if a key needs it. */
 struct stretch spool_all(const struct spool *s, size_t room);
 
-/* The bytes [from, to) of it, of which spool_mark() told the sum. */
+/* The bytes [from, to) of the spool. `sum` is their CRC-32, from spool_mark(). */
 struct stretch spool_part(const struct spool *s, uint64_t from, uint64_t to, uint32_t sum,
                           size_t room);
 

@@ -33,7 +33,7 @@ static void add_digests(bloomfile_filter *f, const uint64_t *digests, size_t n, 
         body, f->view.units, f->header.k, digests, n, was_new, change);
 }
 
-/* Keys that are there are new to nobody, and adding them again changes nothing. */
+/* Whether all keys are present. Adding them changes nothing, and no writer finds them new. */
 static bool are_there(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
     return !layout_of(f->header.layout)->counts &&
@@ -56,7 +56,7 @@ static __attribute__((noinline)) int add_exactly(bloomfile_filter *f, const uint
                        : session_lock_stripes(f->live->session, f->live->fd);
     if (error != 0)
         return error;
-    /* grow 9: again, under the lock */
+    /* grow 9: again, under the lock: while it is held, no process can set the bit */
     const bool succeeded = header_is_layer(&f->header) && live_succeeded(f);
     if (!succeeded)
         add_digests(f, digests, n, was_new, change);
@@ -67,7 +67,7 @@ static __attribute__((noinline)) int add_exactly(bloomfile_filter *f, const uint
     return succeeded ? ADDING_SUCCEEDED : 0;
 }
 
-/* live.md, S10: late adds are added again, so keep them rare. */
+/* Whether the layer has a successor. Late adds must be repeated (live.md, S10), so look often. */
 static bool is_left(const bloomfile_filter *f)
 {
     return header_is_layer(&f->header) && live_succeeded(f);
@@ -86,7 +86,7 @@ static inline int add_all(bloomfile_filter *f, const uint64_t *digests, size_t n
         if (error != 0)
             return error;
     }
-    /* add 2: of two who each add a key and look up the other's, at least one finds it. */
+    /* add 2: of two threads that each add a key and look up the other's, at least one finds it. */
     shared_order();
     capacity_count(f, &change);
     done->new_keys += (size_t)change.keys;
@@ -94,7 +94,7 @@ static inline int add_all(bloomfile_filter *f, const uint64_t *digests, size_t n
     return 0;
 }
 
-/* Out of line, so that the usual add saves fewer registers. */
+/* Out of line, so that the common case saves fewer registers. */
 static __attribute__((noinline)) int add_in_parts(bloomfile_filter *f, const uint64_t *digests,
                                                   size_t n, bool *was_new, struct adding_done *done)
 {
@@ -126,8 +126,8 @@ static uint64_t nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Other writers try for one second, and a slow disk may take that long to read a hundred pages. So
- * the first stretch is not a turn, and neither is one after a slow stretch. Between two turns the
+/* A writer that joins tries for one second (L1), and a slow disk may take that long to read a
+ * hundred pages. So a stretch is a turn only if the stretch before it was fast. Between turns the
  * lock is shared for less than a microsecond, so gaps without turns let other writers in. */
 void adding_next_turn(bloomfile_filter *f, size_t left)
 {

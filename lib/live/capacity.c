@@ -9,9 +9,9 @@
 #include "live/records.h"
 #include "sizing/sizing.h"
 
-#define OVERSHOOT   200  /* part of the limit that all writers may add before they count again */
-#define SAMPLES     64   /* places spread over the body */
-#define SAMPLE_SIZE 8192 /* bytes at each */
+#define OVERSHOOT   200  /* all writers together add 1/200 of the limit before they count again */
+#define SAMPLES     64   /* samples spread over the body */
+#define SAMPLE_SIZE 8192 /* bytes of a sample */
 
 uint64_t capacity_limit(const struct header *h, unsigned flags)
 {
@@ -20,11 +20,11 @@ uint64_t capacity_limit(const struct header *h, unsigned flags)
     return (flags & BLOOMFILE_OPEN_OVER_CAPACITY) != 0 ? CAPACITY_UNLIMITED : image_most_keys(h);
 }
 
-/* ---- of the image */
+/* ---- the image */
 
-/* The keys that the ones show, and what they may be wrong by: in the whole body three times the
- * standard deviation of linear counting, 2/3 of the root of the keys for k from 4 on; in a sample
- * once that of the number of keys in it. Too high fills a layer less; too low would overfill it. */
+/* The number of keys, estimated from the one bits, plus a margin: in the whole body three standard
+ * deviations of linear counting, 2/3 of the square root of the keys if k is at least 4; in a sample
+ * one standard deviation of its keys. A low estimate would overfill the layer. */
 static uint64_t estimate(const bloomfile_filter *f)
 {
     const struct header *h = &f->header;
@@ -42,9 +42,9 @@ static uint64_t estimate(const bloomfile_filter *f)
     return (uint64_t)(keys + (whole ? sqrt(keys) * 2 / 3 : sqrt(keys / share)));
 }
 
-/* The record lacks the keys that other writers have not committed, and the counts of killed ones.
- * In the layout counting it may also have too many: other writers have removed keys since, or a
- * remover committed first, so that n stayed at 0 and then got the keys that it had removed. */
+/* The record lacks keys that other writers have not committed, or had not when they were killed. In
+ * the layout counting n may also be too high: other writers removed keys since, or a remover
+ * committed before the adder, so that n stayed at 0 and then rose by keys that are gone. */
 static uint64_t count_keys_now(const bloomfile_filter *f, const struct record *now)
 {
     if (now->writers <= 1 && (now->flags & RECORD_N_ESTIMATED) == 0)
@@ -53,7 +53,7 @@ static uint64_t count_keys_now(const bloomfile_filter *f, const struct record *n
     return layout_of(f->header.layout)->counts || seen > now->n ? seen : now->n;
 }
 
-/* How many keys this process may add before it counts again; 0: the limit is reached. */
+/* How many keys this process may add before it counts again. 0: the limit is reached. */
 static uint64_t count_room(const bloomfile_filter *f)
 {
     struct record now;
@@ -67,9 +67,9 @@ static uint64_t count_room(const bloomfile_filter *f)
     return room > 0 ? room : 1;
 }
 
-/* ---- of the process */
+/* ---- the process */
 
-/* How many of the first keys are present: they are added without room. */
+/* How many keys at the front are present: they need no room. */
 static size_t count_there(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
     size_t there = 0;
@@ -84,7 +84,7 @@ static int64_t take_room(const bloomfile_filter *f, size_t some)
     pthread_mutex_lock(&s->asking);
     int64_t room = session_take_room(s, some);
     if (room <= 0) {
-        session_drop_room(s); /* what other threads have left, too */
+        session_drop_room(s); /* the rest of other threads' room too */
         s->room = (int64_t)count_room(f);
         room = session_take_room(s, some);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Detection of a changed file: device, inode, size, times and header bytes are compared with those
- * of the opening. */
+ * Detection of changed files: device, inode, size, times and header are compared with the
+ * opening. */
 #include "live/file_change.h"
 
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include "os/file.h"
 #include "os/path.h"
 
-#define SEALING_SECONDS 2 /* at most, nearly always */
+#define SEALING_SECONDS 2 /* nearly every sealing writes for less than that */
 
-/* ---- which file it is */
+/* ---- the file */
 
-/* When contents, mode, owner or links changed last, as one number, to compare. */
+/* The time of the last change of contents, mode, owner or links, as one number to compare. */
 static uint64_t stamp_of(const struct stat *status)
 {
     return (uint64_t)status->st_ctim.tv_sec * 1000000000u + (uint64_t)status->st_ctim.tv_nsec;
@@ -57,7 +57,7 @@ void changed_note_sealed(bloomfile_filter *f)
         note_looks(f, &status);
 }
 
-/* ---- what is in it */
+/* ---- its contents */
 
 static int check_file_size(const bloomfile_filter *f)
 {
@@ -68,8 +68,8 @@ static int check_file_size(const bloomfile_filter *f)
     return size == (off_t)f->geometry.image_size ? 0 : BLOOMFILE_ECHANGED;
 }
 
-/* Why the header in the mapping is not to be relied on: BLOOMFILE_ECHANGED, or what the records of
- * a live filter are refused for; 0, and *now is the header of a live filter. */
+/* Checks the mapped header. BLOOMFILE_ECHANGED, or the error of a live filter's records. On 0, *now
+ * is the present header of a live filter. */
 static int check_header(const bloomfile_filter *f, struct header *now)
 {
     if (f->map.copied)
@@ -96,14 +96,14 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* Whoever completes an unfinished sealing writes to the file, too. */
+/* Completing an unfinished sealing writes to the file, but does not change the contents. */
 static bool was_rewritten(const bloomfile_filter *f, const struct stat *now)
 {
     return now->st_size != f->file.size ||
            (f->header.records_identical && !same_time(now->st_mtim, f->file.modified));
 }
 
-/* Live files are on local file systems. */
+/* A live file is on a local file system, where stat() is always up to date. */
 static int stat_path(const bloomfile_filter *f, struct stat *now)
 {
     if (f->file.final)
@@ -111,7 +111,7 @@ static int stat_path(const bloomfile_filter *f, struct stat *now)
     return stat(f->path, now) == 0 ? 0 : errno;
 }
 
-/* What is mapped may have another name now, or none; then the file at the path tells nothing. */
+/* The mapped file may have another name now, or no name. Then the path says nothing about it. */
 bool changed_in_place(const bloomfile_filter *f)
 {
     struct stat now;
@@ -125,8 +125,8 @@ bool changed_in_place(const bloomfile_filter *f)
     return false;
 }
 
-/* A copy does not hold the file's inode, so another file may have its number: only the header tells
- * a change within one tick of the file system's clock. */
+/* Looks at the header of a copied file. A copy does not keep the inode, so a new file may have its
+ * number; and within one tick of the file system's clock the times may be the same, too. */
 static bool changed_behind_copy(const bloomfile_filter *f)
 {
     uint8_t bytes[HEADER_MAX];
@@ -139,8 +139,8 @@ static bool changed_behind_copy(const bloomfile_filter *f)
     return changed;
 }
 
-/* A sealing takes less from its first write to its last, which may come between two steps of an
- * opening. */
+/* Whether the file was modified within SEALING_SECONDS. Then a sealing may have ended between two
+ * steps of the opening, and would look like a later change. */
 static bool was_sealed_just_now(const bloomfile_filter *f)
 {
     struct timespec now;
@@ -153,7 +153,7 @@ bool changed_while_opened(const bloomfile_filter *f)
     return f->file.final && was_sealed_just_now(f) && changed_in_place(f);
 }
 
-/* Whether the file system shows a change. A live filter changes all the time, except in size. */
+/* Whether the file system shows a change. Only the size of a live file is constant. */
 static bool file_changed(const struct file_looks *then, const struct stat *now)
 {
     if (now->st_dev != then->device || now->st_ino != then->inode || now->st_size != then->size)
@@ -162,7 +162,7 @@ static bool file_changed(const struct file_looks *then, const struct stat *now)
            !(same_time(now->st_mtim, then->modified) && same_time(now->st_ctim, then->touched));
 }
 
-/* A reader that opened it live checks no pages; one that opens it now will. */
+/* Whether it was sealed since it was opened live. A new handle would check pages. */
 static bool sealed_since(const bloomfile_filter *f)
 {
     struct header now;
@@ -193,8 +193,7 @@ static int find_abandoned(const bloomfile_filter *f, const struct header *now, b
     int fd;
     if (!f->live->writing)
         return join_find_abandoned(f->live->fd, now, abandoned);
-    /* It has not joined since a fork, so the lock may be its parent's, through the opening they
-     * share. */
+    /* Not joined since a fork: the lock may be its parent's, through the opening they share. */
     int error = file_open_again(f->live->fd, false, &fd);
     if (error != 0)
         return error;
@@ -203,8 +202,9 @@ static int find_abandoned(const bloomfile_filter *f, const struct header *now, b
     return error;
 }
 
-/* Whether a writer was killed in a sync or failed to poison the file. The kernel may have told it
- * of a failed write, and will not tell readers. Other writers learn of it at their next sync. */
+/* Whether a writer was killed during a sync, or failed to poison the file. The kernel may have
+ * reported a failed write to it. Other writers get that report at their next sync; readers do
+ * not. */
 static int check_abandoned(const bloomfile_filter *f, const struct header *now)
 {
     bool abandoned = false;
@@ -218,7 +218,7 @@ static int check_abandoned(const bloomfile_filter *f, const struct header *now)
     return BLOOMFILE_EUNCLEAN;
 }
 
-/* Changed bytes are the worse news: they make all pages wrong, not only those found damaged. */
+/* Looks for changed bytes first: they make all pages wrong, not only those found damaged. */
 int changed_or_damaged(const bloomfile_filter *f)
 {
     struct header now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Writing of a live body to disk. The mark goes before the body's msync, the commit after it. */
+ * Syncs of a live body: the mark, then the body's msync, then the commit. */
 #include "live/flush.h"
 
 #include <bloomfile_inspect.h>
@@ -14,14 +14,14 @@
 #include "os/file.h"
 #include "os/map.h"
 
-/* sync 2: the mark. One that is there already belongs to a writer that is gone. This writer had the
- * file open before (a new one refuses, or was told to accept), so the kernel will report to it too.
- */
+/* sync 2: the mark. If it is set, its writer is gone, because LOCK_SYNCS was free. It was set after
+ * this writer joined: joining waits for LOCK_SYNCS and refuses a marked file, unless the caller
+ * accepts it. So the kernel reports the same failure to this writer. */
 int flush_begin(const bloomfile_filter *f, struct header *now)
 {
     struct record next = now->record;
     if (next.sequence >= LIVE_LAST_SEQUENCE - 1)
-        return EOVERFLOW; /* no sequence would be left for removing the mark */
+        return EOVERFLOW; /* clearing the mark takes one more sequence */
     if ((next.flags & RECORD_SYNC_BEGUN) != 0)
         return 0;
     next.flags |= RECORD_SYNC_BEGUN;
@@ -65,7 +65,7 @@ static int begin_sync(const bloomfile_filter *f, const struct protocol_lock *loc
     return error;
 }
 
-/* Holds LOCK_RECORDS. */
+/* The caller holds LOCK_RECORDS. */
 static int commit(const bloomfile_filter *f, int body_error, const struct flush_mark *mark)
 {
     struct header now;
@@ -73,8 +73,8 @@ static int commit(const bloomfile_filter *f, int body_error, const struct flush_
     if (error != 0)
         return error;
     if (body_error != 0)
-        return live_poison(f, &now, body_error); /* sync 4: told, it poisons */
-    /* sync 5: the counts, and the mark away. */
+        return live_poison(f, &now, body_error); /* sync 4: after a failed write, poison */
+    /* sync 5: the counts, without the mark. */
     struct kernel_change counted = session_take(f->live->session, now.record.sequence);
     struct record next = live_add_counts(&now, now.record, &counted);
     const int refused = mark != NULL && mark->check != NULL ? mark->check(f, mark->context) : 0;
@@ -104,8 +104,8 @@ int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark)
     return error == 0 && live_in_doubt(f) ? BLOOMFILE_EPOISONED : error;
 }
 
-/* Nobody is syncing: a mark belongs to a writer that is gone, and the kernel may have told it what
- * it did not tell us. */
+/* LOCK_SYNCS is held, shared: no writer is syncing, and a mark was left by a dead writer. The
+ * kernel may have reported a failure to that writer alone. */
 static int check_mark(const bloomfile_filter *f)
 {
     struct header now;
@@ -126,7 +126,8 @@ static bool will_pass(int error)
     return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-/* It gets the means to poison before it asks, because the kernel tells it only once. */
+/* Opens the file for writing before it syncs, because the kernel reports a failure only once. If
+ * opening fails for a passing reason, does not sync, so that another process gets the report. */
 int flush_as_reader(const bloomfile_filter *f)
 {
     struct protocol_lock lock;
@@ -141,7 +142,7 @@ int flush_as_reader(const bloomfile_filter *f)
     return error;
 }
 
-/* ---- Completes a sealing that was cut off. */
+/* ---- Completion of a sealing that was cut off. */
 
 static int verify(const struct header *h, const uint8_t *body)
 {
@@ -153,7 +154,7 @@ static int verify(const struct header *h, const uint8_t *body)
     return error;
 }
 
-/* Holds the locks. Another process may have completed it before that. */
+/* Holds the locks. Reads the header again: another process may have completed the sealing. */
 static int complete_seal(int fd, const struct file_identity *own, const struct map *map,
                          struct header *h)
 {
@@ -165,10 +166,10 @@ static int complete_seal(int fd, const struct file_identity *own, const struct m
         return faults.first;
     int error = verify(h, map->bytes + h->body_offset);
     if (error == 0)
-        error = map_sync(map, HEADER_MAX); /* complete 1: the one in force may not be on disk yet */
-    if (error == 0)                        /* complete 2: the same over the other one */
+        error = map_sync(map, HEADER_MAX); /* complete 1: the record in force may not be on disk */
+    if (error == 0)                        /* complete 2: its bytes over the other record */
         error = record_write(fd, own, h, &h->record, map->bytes, h->in_force, 1 - h->in_force);
-    return error != 0 ? error : map_sync(map, HEADER_MAX); /* complete 3: it is on disk */
+    return error != 0 ? error : map_sync(map, HEADER_MAX); /* complete 3: to disk */
 }
 
 int seal_recovery_complete(int fd, struct header *h)

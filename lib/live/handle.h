@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The handle: a valid header, the bytes behind it, and the code that reads them. */
+ * The handle: a valid header, the bytes after it, and the code that reads them. */
 #ifndef BLOOMFILE_LIVE_HANDLE_H
 #define BLOOMFILE_LIVE_HANDLE_H
 
@@ -19,25 +19,25 @@
 #include "os/map.h"
 #include "publish/publish.h"
 
-/* What identifies a file. */
+/* The identity of a file, and the values that show its changes. */
 struct file_looks {
     dev_t device;
     ino_t inode;
     off_t size;
-    bool final;                        /* sealed when it was opened: its times do not change */
-    struct timespec modified, touched; /* its contents; those, or its owner, mode or links */
+    bool final;                        /* sealed when opened: its times do not change */
+    struct timespec modified, touched; /* st_mtim and st_ctim */
 };
 
-/* What only a live file has. */
+/* The part of a handle that only live files have. */
 struct live {
     const uint8_t *header; /* mapped */
     struct session *session;
-    int fd;                   /* which nobody else has */
-    struct file_identity own; /* of `fd` */
-    uint64_t limit;           /* of keys, of a writer: capacity_limit() */
+    int fd;                   /* owned by this handle */
+    struct file_identity own; /* the file of `fd` */
+    uint64_t limit;           /* of keys, for a writer: capacity_limit() */
     int finished;             /* result of bloomfile_finish() */
     bool writing;             /* one of the file's writers */
-    bool in_memory;           /* it ends with the processes that have it */
+    bool in_memory;           /* not in a file: it ends with its processes */
     bool exact;               /* BLOOMFILE_OPEN_ADD_EXACT */
     bool alone;               /* BLOOMFILE_OPEN_SOLE_ADDER */
     bool turns;               /* BLOOMFILE_OPEN_ONE_THREAD, where turns save time */
@@ -52,7 +52,7 @@ struct doubtful_lookup {
     bool (*contains)(const bloomfile_filter *f, uint64_t digest);
     size_t (*contains_many)(const bloomfile_filter *f, const uint64_t *digests, size_t n,
                             bool *hits);
-    bool (*contains_nowait)(const bloomfile_filter *f, uint64_t digest); /* always */
+    bool (*contains_nowait)(const bloomfile_filter *f, uint64_t digest); /* also without doubts */
 };
 
 /* The images of a sealed filter: its layers, or itself. */
@@ -91,27 +91,27 @@ struct series;
 
 struct bloomfile_filter {
     struct kernel_view view; /* owns `shapes` */
-    /* Lookups while the guard has no doubts: those of the kernel, or of a live file. */
+    /* Lookups without doubts: functions of the kernel, of a live file or of a series. */
     bool (*contains)(const struct kernel_view *view, uint64_t digest);
     size_t (*contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n,
                             bool *hits);
     const struct doubtful_lookup *_Atomic doubtful; /* app_hash_unmade() may change it */
     const struct handle_operations *operations;
     const struct kernel *kernel;
-    const uint8_t *state[2]; /* of a live file, where its records say what they are: for lookups */
+    const uint8_t *state[2]; /* the `state` fields of a live file's two records, for lookups */
     struct guard *guard;     /* the part that lookups may write */
     struct live *live;       /* NULL: sealed, or a series */
-    struct series *series; /* the layers; NULL: one filter. Of what else is here, it has the header
-                              of the first layer, and `guard` as one that is always in doubt */
-    struct header header;  /* as it was when opened */
+    struct series *series;   /* the layers, or NULL. The handle of a series has the first layer's
+                                header, and a guard that counts all layers' doubts */
+    struct header header;    /* as it was when opened */
     struct geometry geometry;
     struct map map;
     char *path;             /* NULL: not opened by path */
-    int folder;             /* a descriptor that `path` goes through; -1: none */
-    int reader;             /* a descriptor of a sealed file, for lookups that do not wait; or -1 */
-    uint64_t start;         /* of the image, in the file of `reader` */
-    struct file_looks file; /* of the path */
-    struct publish_only only; /* what is made of it may replace: bloomfile_replace_only() */
+    int folder;             /* a descriptor that `path` goes through, or -1 */
+    int reader;             /* a descriptor of a sealed file, for lookups that do not wait, or -1 */
+    uint64_t start;         /* offset of the image in the file of `reader` */
+    struct file_looks file; /* of `path` */
+    struct publish_only only; /* the file that its results may replace: bloomfile_replace_only() */
     struct guard guard_storage;
 };
 

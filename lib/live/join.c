@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Joining and leaving the writers of a live file: their lock, and the count and boot identity in
- * the record. */
+ * Joining and leaving the writers of a file: their lock, and the count and boot in the record. */
 #include "live/join.h"
 
 #include <bloomfile_inspect.h>
@@ -22,7 +21,7 @@
 
 /* ---- looking */
 
-/* Reads the record in force, for a header whose static part is valid. Unchanged after an error. */
+/* Reads the record in force, for a header whose static part is valid. After an error *r stays. */
 static int read_record(int fd, const struct header *h, struct record *r)
 {
     uint8_t bytes[HEADER_MAX];
@@ -37,8 +36,9 @@ static int read_record(int fd, const struct header *h, struct record *r)
     return faults.first;
 }
 
-/* A sync holds the lock from before the mark until after it. So if the same record is in force
- * after the lock was looked at, the look belongs to that record. */
+/* A writer holds the lock from before it sets the mark until it has cleared it. So if the lock is
+ * free, and after that the marked record is still in force, its writer is gone. If another record
+ * is in force, the look at the lock may belong to that record: look again. */
 int join_find_abandoned(int fd, const struct header *h, bool *abandoned)
 {
     struct record now = h->record;
@@ -51,7 +51,7 @@ int join_find_abandoned(int fd, const struct header *h, bool *abandoned)
         if (error == 0 && !held)
             error = read_record(fd, h, &now);
         if (error == BLOOMFILE_ERECORD && tries++ < HEADER_TRIES) {
-            sched_yield(); /* it is being written */
+            sched_yield(); /* a record is being written */
             continue;
         }
         if (error != 0 || held)
@@ -81,7 +81,7 @@ int join_check_clean(int fd, const struct header *h, bool accept_unclean)
 
 /* ---- joining */
 
-/* What is in memory survives no boot, so it need not be known which one this is. */
+/* A filter in memory does not outlive the boot, so any identity will do. */
 static int identity(const bloomfile_filter *f, uint8_t id[BOOT_ID_SIZE])
 {
     if (!f->live->in_memory)
@@ -128,7 +128,7 @@ static int find_others(const bloomfile_filter *f, bool *others)
     return is_sole(f) ? 0 : lock_held_by_others(f->live->fd, LOCK_WRITERS, others);
 }
 
-/* Holds LOCK_SYNCS, shared, and LOCK_RECORDS: nobody syncs. */
+/* The caller holds LOCK_SYNCS, shared, and LOCK_RECORDS, so a mark was left by a dead writer. */
 static int enlist(const bloomfile_filter *f)
 {
     struct header now;
@@ -136,7 +136,7 @@ static int enlist(const bloomfile_filter *f)
     uint8_t boot[BOOT_ID_SIZE];
     int error = identity(f, boot);
     if (error == 0)
-        error = live_load_to_commit(f, &now); /* join 4: it is live */
+        error = live_load_to_commit(f, &now); /* join 4: the file is live */
     if (error == 0)
         error = find_others(f, &others);
     if (error != 0)
@@ -146,16 +146,16 @@ static int enlist(const bloomfile_filter *f)
     bool clean = header_is_clean(&next);
     bool machine_died = !clean && memcmp(next.boot_id, boot, BOOT_ID_SIZE) != 0;
     bool sync_abandoned = !clean && (next.flags & RECORD_SYNC_BEGUN) != 0;
-    /* join 5: what is unclean is refused, or accepted: then bits that were counted may be lost. */
+    /* join 5: an unclean file is refused, unless accepted: then counted bits may be lost. */
     if ((machine_died || sync_abandoned) && !f->live->accept_unclean)
         return BLOOMFILE_EUNCLEAN;
     if (machine_died || sync_abandoned)
         next.ones = next.overflow = 0;
-    /* join 6: lost counts are flagged, and those that a killed writer took along. */
+    /* join 6: lost counts are flagged. Writers in the record that hold no lock were killed. */
     bool counts_lost = !clean && !others && next.writers > 0;
     if (machine_died || sync_abandoned || counts_lost)
         next.flags |= RECORD_N_ESTIMATED;
-    /* join 7: it is in use. */
+    /* join 7: the file is in use. */
     memcpy(next.boot_id, boot, BOOT_ID_SIZE);
     next.writers = others ? next.writers + 1 : 1;
     return live_commit(f, &now, flush_ended(next));
@@ -164,9 +164,9 @@ static int enlist(const bloomfile_filter *f)
 static int enlist_between_syncs(const bloomfile_filter *f)
 {
     struct protocol_lock lock;
-    int error = protocol_lock_join(&lock, f); /* join 2: nobody syncs */
+    int error = protocol_lock_join(&lock, f); /* join 2: no writer syncs */
     if (error == 0)
-        error = protocol_lock_records(&lock); /* join 3: nobody commits */
+        error = protocol_lock_records(&lock); /* join 3: no writer commits */
     if (error == 0)
         error = enlist(f);
     if (error != 0)
@@ -179,15 +179,15 @@ int join_writers(const bloomfile_filter *f)
 {
     int error = file_check(f->live->fd, &f->live->own);
     if (error == 0)
-        error = lock_writers(f); /* join 1: nobody seals */
+        error = lock_writers(f); /* join 1: no process seals */
     if (error == 0)
         error = enlist_between_syncs(f);
     atomic_store(&f->live->session->joined, error == 0);
     return error;
 }
 
-/* A child shares its parent's open file, and with it the parent's locks and the kernel's
- * reports. */
+/* A child of fork() shares its parent's open file description: its locks, and the kernel's reports
+ * of failed writes, each of which comes only once. So the child opens the file again. */
 int join_open_own(const bloomfile_filter *f)
 {
     if (f->live->session->own)
@@ -195,7 +195,7 @@ int join_open_own(const bloomfile_filter *f)
     int error = file_check(f->live->fd, &f->live->own);
     if (error != 0)
         return error;
-    /* Whoever has not joined a layer, or left it, may yet poison it. */
+    /* A handle that has not joined a layer, or has left it, may still have to poison it. */
     const bool writable = f->live->writing || file_is_writable(f->live->fd);
     error = writable ? map_reopen(&f->map, f->live->fd) : file_reopen(f->live->fd);
     if (error == EACCES && !f->live->writing)
@@ -227,7 +227,7 @@ int join_writable(const bloomfile_filter *f)
 
 /* ---- leaving */
 
-/* leave 2: the last one leaves it clean. */
+/* leave 2: the last writer leaves the file clean. Any other writer of the record was killed. */
 static struct record without_writers(struct record r)
 {
     if (r.writers > 0)
@@ -242,11 +242,11 @@ static int leave_synced(const bloomfile_filter *f, struct header *now, struct re
     int error = flush_begin(f, now);
     if (error != 0)
         return error;
-    error = flush_body(f, now); /* leave 4: on disk, before it is called clean */
+    error = flush_body(f, now); /* leave 4: on disk, before the record says clean */
     return error != 0 ? live_poison(f, now, error) : flush_end(f, now, next);
 }
 
-/* Holds LOCK_SYNCS and LOCK_RECORDS. */
+/* The caller holds LOCK_SYNCS and LOCK_RECORDS. */
 static int resign(const bloomfile_filter *f)
 {
     struct header now;
@@ -258,7 +258,7 @@ static int resign(const bloomfile_filter *f)
         return error;
     if (live_in_doubt(f)) {
         error = atomic_load(&f->guard->error);
-        /* Now it is somebody else's file; or somebody else's sync that never ended. */
+        /* another file was copied over it, or another writer's sync never ended */
         const bool not_ours = error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EUNCLEAN;
         return not_ours ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
     }
@@ -268,10 +268,10 @@ static int resign(const bloomfile_filter *f)
         next.writers--;
     if (!others)
         next = without_writers(next);
-    /* leave 3: a reader that sees this writer's lock takes an abandoned mark for that of a sync
-     * under way. So do not leave the mark there; whoever removes it must sync. */
+    /* leave 3: an abandoned mark is cleared, but only after a sync. A reader that sees it while
+     * this writer holds LOCK_SYNCS takes it for a sync under way, and relies on that sync. */
     const bool marked = (next.flags & RECORD_SYNC_BEGUN) != 0;
-    /* leave 5: the counts, and whether it is clean. */
+    /* leave 5: the counts, and whether the file is clean. */
     return others && !marked ? live_commit(f, &now, next) : leave_synced(f, &now, next);
 }
 
@@ -280,12 +280,12 @@ int join_leave(const bloomfile_filter *f)
     if (!atomic_load(&f->live->session->joined))
         return 0;
     struct protocol_lock lock;
-    int error = protocol_lock_take(&lock, f); /* leave 1: nobody else syncs or commits */
+    int error = protocol_lock_take(&lock, f); /* leave 1: no other writer syncs or commits */
     if (error == 0)
         error = protocol_lock_records(&lock);
     if (error == 0)
         error = resign(f);
-    join_unlock_writers(f); /* leave 6: before the other two bytes */
+    join_unlock_writers(f); /* leave 6: first, so that the next to leave knows if it is the last */
     protocol_lock_end(&lock);
     return error;
 }

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * Locks on bytes of a file, held by open file descriptions: one opening is one holder, however
- * many threads use it. The kernel drops them with the description, whatever ends it. The bytes
- * need not exist. */
+ * Locks on bytes of a file, held by open file descriptions: all threads that use an opening are one
+ * holder. The kernel drops the locks when the description ends. The bytes need not exist. */
 #ifndef BLOOMFILE_LIVE_LOCK_BYTES_H
 #define BLOOMFILE_LIVE_LOCK_BYTES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the bytes stand for (doc/format/live.md). */
+/* What the bytes protect (live.md, section 4). */
 enum {
-    LOCK_WRITERS = 0,
-    LOCK_RECORDS = 1,
-    LOCK_REMOVERS = 2,
-    LOCK_SYNCS = 3,
-    LOCK_STRIPES = 64, /* the first of LOCK_STRIPE_COUNT */
+    LOCK_WRITERS = 0,  /* shared: writers; exclusive: a sealer, a sole adder, a turn */
+    LOCK_RECORDS = 1,  /* exclusive: the commit records are read, written and synced */
+    LOCK_REMOVERS = 2, /* exclusive: a key is removed */
+    LOCK_SYNCS = 3,    /* exclusive: a writer syncs, leaves or seals; shared: it joins */
+    LOCK_STRIPES = 64, /* the first of LOCK_STRIPE_COUNT, for exact adders */
     LOCK_STRIPE_COUNT = 64,
 };
 
-/* Takes a shared or exclusive lock, or changes to it, without waiting. EBUSY if others are in the
- * way; a lock held before is kept. */
+/* Takes a shared or exclusive lock, or changes to it, without waiting. EBUSY if another description
+ * has a conflicting lock; then a lock held before is kept. */
 int lock_try(int fd, uint64_t byte, bool exclusive);
 
 /* Waits for an exclusive lock on `count` bytes. 0 or an errno. */

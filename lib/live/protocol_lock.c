@@ -14,10 +14,10 @@
 
 #define SOLE_SIZE 4096 /* bytes mapped by a sole adder */
 
-/* ---- openings, which a child of fork() has to close: it must use only its own */
+/* ---- openings, which a child of fork() closes: it must not use its parent's */
 
 static struct {
-    pthread_mutex_t lock; /* held while one is opened or closed, and over fork() */
+    pthread_mutex_t lock; /* held while an opening is made or closed, and over fork() */
     struct protocol_lock *first;
     bool watched;     /* fork() calls the handlers */
     sigset_t signals; /* signal mask from before the present turn */
@@ -56,7 +56,7 @@ static bool forks_are_watched(void)
     return openings.watched;
 }
 
-/* What is opened must be the file of the handle, whose number may have been reused. */
+/* Opens the handle's file. EBADF: the application closed the descriptor and reused its number. */
 static int open_own(struct protocol_lock *t, const bloomfile_filter *f, bool writable)
 {
     int own, error = file_open_again(f->live->fd, writable, &own);
@@ -146,7 +146,7 @@ void protocol_unlock_records(const struct protocol_lock *t)
     lock_drop(t->fd, LOCK_RECORDS, 1);
 }
 
-/* Closing would drop them, but not if a process was made without the handlers of fork(). */
+/* Closing drops the locks too, unless a child made without fork handlers has the opening. */
 void protocol_lock_end(struct protocol_lock *t)
 {
     lock_drop(t->fd, LOCK_SYNCS, 1);
@@ -196,7 +196,7 @@ void protocol_unlock_sole(void *sole)
 
 /* ---- the lock of a turn (live/adding.h) */
 
-/* Signals wait: a handler that calls fork() in a turn would wait for the end of its own turn. */
+/* Signals wait: a handler that calls fork() during a turn would wait for the end of that turn. */
 bool protocol_lock_turn(const bloomfile_filter *f)
 {
     sigset_t before;

@@ -10,7 +10,7 @@
 #include "format/decode.h"
 #include "live/lock_bytes.h"
 
-/* Whether `value` is below the highest that was seen. */
+/* Whether `value` is below the highest value seen so far. */
 static bool fell(atomic_uint_least64_t *highest, uint64_t value)
 {
     uint64_t seen = atomic_load(highest);
@@ -19,23 +19,23 @@ static bool fell(atomic_uint_least64_t *highest, uint64_t value)
     return value < seen;
 }
 
-/* Whether the record cannot follow those that were read before. Then another file, or an older copy
- * of this one, was copied over it; or both records were overwritten while they were read, and
- * reading again helps. */
+/* Whether the record cannot follow the records read before. Then another file, or an older copy of
+ * this file, was copied over it; or both records were overwritten during the read, and reading
+ * again helps. */
 static bool went_back(const bloomfile_filter *f, const struct record *r)
 {
     struct session *s = f->live->session;
     if (r->state != BLOOMFILE_STATE_SEALED && !header_same_identity(r, &f->header.record))
         return true;
-    /* A failed sealing is poisoned with a lower sequence than it had. */
+    /* A failed sealing is poisoned with a lower sequence than the sealed record had. */
     if (r->state == BLOOMFILE_STATE_POISONED)
         return false;
     if (fell(&s->sequences, r->sequence) || r->sequence < f->header.record.sequence)
         return true;
-    /* Only the last writer to leave marks it clean, and this one has not left. */
+    /* Only the last writer to leave marks the file clean, and this writer has not left. */
     if (r->state == BLOOMFILE_STATE_LIVE && atomic_load(&s->joined) && header_is_clean(r))
         return true;
-    /* Ones become fewer only if keys are removed or counts were lost. */
+    /* The count of one bits falls only if keys are removed or counts were lost. */
     const bool only_more =
         !layout_of(f->header.layout)->counts && (r->flags & RECORD_N_ESTIMATED) == 0;
     return only_more && (fell(&s->ones, r->ones) || r->ones < f->header.record.ones);
@@ -86,19 +86,19 @@ static struct record_place place_of(const bloomfile_filter *f)
     return (struct record_place){ f->live->fd, &f->live->own, &f->map };
 }
 
-/* commit 2: over the record that is not in force. */
+/* commit 2: over the record that is not in force: if the write is torn, the other is whole. */
 static int write_record(struct record_place at, const struct header *now, const struct record *next)
 {
     struct record r = *next;
     if (next->sequence == HEADER_SEALED_SEQUENCE)
         return EOVERFLOW;
     if (header_is_layer(now) && header_has_successor(at.map->bytes))
-        r.flags |= RECORD_SUCCEEDED; /* for good, even if the record that said so was torn */
+        r.flags |= RECORD_SUCCEEDED; /* permanently, even if the record with this bit was torn */
     return record_write(at.fd, at.own, now, &r, at.map->bytes, now->in_force, 1 - now->in_force);
 }
 
-/* poison 1: over the record that is not in force, poison 2: and to disk; poison 3: over the one
- * that was, too, poison 4: and to disk. */
+/* poison 1: over the record that is not in force, poison 2: and to disk; poison 3: over the other
+ * record, too, poison 4: and to disk. Goes on after errors: a poison in either record is enough. */
 static void poison(struct record_place at, struct header *now)
 {
     now->record.state = BLOOMFILE_STATE_POISONED;
@@ -122,7 +122,7 @@ static void poison_at(const bloomfile_filter *f, int fd)
 {
     struct map map;
     struct header now;
-    if (lock_wait(fd, LOCK_RECORDS, 1) != 0) /* which takes one for writing */
+    if (lock_wait(fd, LOCK_RECORDS, 1) != 0) /* it needs a descriptor for writing */
         return;
     if (map_file(&map, fd, 0, HEADER_MAX, (struct map_wish){ .writable = true }) == 0) {
         if (live_load_to_commit(f, &now) == 0)
@@ -138,7 +138,8 @@ int live_poison_as_reader(const bloomfile_filter *f, int fd, int error)
     return error;
 }
 
-/* commit 1: the writer of the record in force may have been killed before it was on disk. */
+/* commit 1: the record in force is on disk. A writer may have been killed before it synced its
+ * record; then overwriting the other record might leave no whole record on disk. */
 static int sync_record_in_force(const bloomfile_filter *f, struct header *now)
 {
     if (f->live->session->durable == now->record.sequence + 1)
@@ -179,14 +180,14 @@ int live_commit(const bloomfile_filter *f, struct header *now, struct record nex
     int error = live_write(f, now, next);
     if (error != 0)
         return error;
-    error = map_sync(&f->map, HEADER_MAX); /* commit 3: it is on disk */
+    error = map_sync(&f->map, HEADER_MAX); /* commit 3: to disk */
     if (error != 0)
-        return live_poison(f, &before, error); /* commit 4: told, it poisons */
+        return live_poison(f, &before, error); /* commit 4: after a failed write, poison */
     f->live->session->durable = now->record.sequence + 1;
     return 0;
 }
 
-/* value + by, clamped to [0, limit]; clamping means that counts are missing. */
+/* value + by, clamped to [0, limit]. Clamping means that counts are missing. */
 static uint64_t moved_count(uint64_t value, int64_t by, uint64_t limit, uint32_t *flags)
 {
     uint64_t sum;
@@ -198,8 +199,8 @@ static uint64_t moved_count(uint64_t value, int64_t by, uint64_t limit, uint32_t
     return by < 0 ? 0 : limit;
 }
 
-/* A killed writer takes its counts with it, and one may remove what another has added and not yet
- * committed. So sums may be out of range. */
+/* Sums may be out of range: a killed writer's counts are missing, and a writer may remove a key
+ * whose add another writer has not committed. */
 struct record live_add_counts(const struct header *h, struct record r,
                               const struct kernel_change *counted)
 {
@@ -260,7 +261,7 @@ int live_count(const bloomfile_filter *f, struct record *counted)
     return error;
 }
 
-/* ---- With pwrite(), so that a full or failing disk is an error and no signal. */
+/* ---- By pwrite(), so that a full or failing disk is an error instead of a signal. */
 
 int record_write(int fd, const struct file_identity *own, const struct header *h,
                  const struct record *r, const uint8_t *image, unsigned kept, unsigned slot)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * The records of a live file: reading them while others commit, committing, poisoning
- * (doc/format/live.md).
- */
+ * The commit records of a live file (live.md, section 6). There are two. A commit overwrites the
+ * record that is not in force, and only after the record in force is on disk: so a crash at any
+ * moment leaves a whole record. A poisoned state in either record counts: lookups read both after
+ * every "no". */
 #ifndef BLOOMFILE_LIVE_RECORDS_H
 #define BLOOMFILE_LIVE_RECORDS_H
 
@@ -11,19 +11,19 @@
 #include "live/handle.h"
 #include "os/file.h"
 
-/* The last sequence of a live record; two more are left to poison with. */
+/* The last sequence of a live record: poisoning takes two more. */
 #define LIVE_LAST_SEQUENCE (HEADER_SEALED_SEQUENCE - 3)
 
-/* Decodes the mapped header again, for the commit record now in force. An error if it is not a
- * valid header with the same static part; BLOOMFILE_ETRUNCATED if it is gone. */
+/* Decodes the mapped header again, with the record that is in force now. An error if it is not a
+ * valid header with the same static part; BLOOMFILE_ETRUNCATED if it cannot be read. */
 int live_load(const bloomfile_filter *f, struct header *now);
 
 /* The same before a commit: BLOOMFILE_EPOISONED or _ESEALED unless the file is live. */
 int live_load_to_commit(const bloomfile_filter *f, struct header *now);
 
-/* Whether the body may lack what was added, because some writer learned that pages did not reach
- * the disk. Ask after the bits have said no: whoever sees a page that was read again since then
- * will notice. */
+/* Whether the body may lack added keys, because a writer saw that pages did not reach the disk.
+ * Call it after the bits have said no (R8): a failed page may be read again from disk, without its
+ * keys, and a lookup that saw such a page after the poison must see the poison, too. */
 static inline bool live_in_doubt(const bloomfile_filter *f)
 {
     shared_order();
@@ -32,59 +32,57 @@ static inline bool live_in_doubt(const bloomfile_filter *f)
     if (!shared_is32(f->state[0], BLOOMFILE_STATE_POISONED) &&
         !shared_is32(f->state[1], BLOOMFILE_STATE_POISONED))
         return false;
-    /* For good: the page may be read anew from disk. */
+    /* Permanently: a page may stay as it was read from disk. */
     guard_distrust(f->guard, BLOOMFILE_EPOISONED);
     return true;
 }
 
-/* Whether the layer is not the newest any more. Ask after the bits have said no, or before adding.
- */
+/* Whether the layer has a successor. Call it after the bits have said no, or before adding. */
 static inline bool live_succeeded(const bloomfile_filter *f)
 {
     shared_order();
     return header_has_successor(f->live->header);
 }
 
-/* The header of a sealed or live image with the record in force and what this handle has counted.
- * After an error the record is that of the opening, but for those counts. */
+/* The header of a sealed or live image, with the record in force and this handle's counts. After an
+ * error the record is that of the opening, plus the counts. */
 int live_header_now(const bloomfile_filter *f, struct header *h);
 
-/* Decodes the header as live_load() does, and adds to its record what this handle has counted, even
- * while some of that is on its way to the record. After an error *now is unchanged but for that. */
+/* Loads the record in force, and adds all counts of this handle, even those that a commit is
+ * writing. After an error only the counts are added to *now. */
 int live_load_counted(const bloomfile_filter *f, struct header *now);
 
-/* The same record, for one who counts often and holds `asking`: decodes the header only if a record
- * was written since the last call. */
+/* The same record, for callers that count often and hold `asking`: decodes the header only if a
+ * record was written since the last call. */
 int live_count(const bloomfile_filter *f, struct record *counted);
 
-/* `r` plus what this handle has counted. */
+/* `r` plus the counts. */
 struct record live_add_counts(const struct header *h, struct record r,
                               const struct kernel_change *counted);
 
-/* ---- for a writer that holds LOCK_RECORDS; now: what live_load_to_commit() said */
+/* ---- For a writer that holds LOCK_RECORDS. now: from live_load_to_commit(). */
 
-/* Once the record in force is on disk, writes `next` over the other one, with the next sequence,
- * and makes it the record of *now. A write error changes nothing; a sync error poisons. */
+/* Syncs the record in force unless it is on disk. Then writes `next` over the other record, with
+ * the next sequence, and puts it into *now. A write error changes nothing; a sync error poisons. */
 int live_write(const bloomfile_filter *f, struct header *now, struct record next);
 
-/* Sees to it that the record in force is on disk. */
+/* Makes sure that the record in force is on disk. */
 int live_make_durable(const bloomfile_filter *f);
 
 /* live_write(), and syncs it. */
 int live_commit(const bloomfile_filter *f, struct header *now, struct record next);
 
-/* After a failed sync; changes *now. Returns `error`. */
+/* Poisons the file after a failed sync. Changes *now. Returns `error`. */
 int live_poison(const bloomfile_filter *f, struct header *now, int error);
 
-/* The same for a reader that does not hold the lock, through the descriptor of a protocol_lock,
- * whose end lets go of it; if that is not for writing, only the handle is in doubt. */
+/* The same for a reader without LOCK_RECORDS, by the descriptor of a protocol_lock, whose end drops
+ * it. If that descriptor is not for writing, only the handle is in doubt. */
 int live_poison_as_reader(const bloomfile_filter *f, int fd, int error);
 
 /* ---- Writing one commit record of a mapped image. */
 
-/* Writes *r, a record for the static header of *h, to a slot; EBADF if the descriptor has another
- * file than `own`. `image` is mapped; the bytes that the record reserves are those of slot `kept`
- * there. 0 or an errno. */
+/* Writes *r, a record for the static header of *h, to a slot. EBADF if `fd` does not have the file
+ * `own`. The reserved bytes are those of slot `kept` of the mapped `image`. 0 or an errno. */
 int record_write(int fd, const struct file_identity *own, const struct header *h,
                  const struct record *r, const uint8_t *image, unsigned kept, unsigned slot);
 

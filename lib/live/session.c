@@ -4,7 +4,7 @@
 
 #include "os/memory.h"
 
-#define SHARES 4 /* a thread that is not alone takes this part of the room that is left */
+#define SHARES 4 /* a thread takes this part of the room, or all if it took room last */
 
 int session_new(struct session **out)
 {
@@ -50,7 +50,7 @@ bool session_count(struct session *s, const struct kernel_change *change)
     return session_room_of(place) <= 0;
 }
 
-/* The first has what a commit gives back, too. */
+/* The first shard also has the counts that a failed commit gave back. */
 static bool is_used(const struct session *s, const struct session_shard *t)
 {
     return t == s->shards || atomic_load(&t->owner) != 0;
@@ -163,7 +163,7 @@ void session_drop_room(struct session *s)
     s->room = 0;
 }
 
-/* ---- locks: between threads first, since all threads of a process are one holder of a file's */
+/* ---- locks: between threads first, since all threads of a process are one holder of file locks */
 
 static unsigned stripe_of(uint64_t digest)
 {

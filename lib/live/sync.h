@@ -6,13 +6,12 @@
 #include "live/flush.h"
 #include "live/handle.h"
 
-/* Call before reading bits that sync_source() will vouch for: from here on the kernel reports
- * failed writes to this process. In a child of fork(), the errors of opening the file anew; none if
- * the handle is in doubt already. */
+/* Call before reading bits that sync_source() is to guarantee: from here on the kernel reports
+ * failed writes to this process. In a child of fork(), errors of opening the file again. */
 int sync_prepare(const bloomfile_filter *f);
 
 /* Makes sure, for a copy, that all bits that a live handle can see are on disk. A writer commits.
- * BLOOMFILE_EPOISONED, _EUNCLEAN; in a child of fork() the errors of joining; an errno. */
+ * BLOOMFILE_EPOISONED, _EUNCLEAN; an errno; in a child of fork(), those of opening it again. */
 int sync_source(const bloomfile_filter *f);
 
 /* The same. A writer commits a new watermark; NULL: it stays. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Unions and intersections of filters of different sizes, and bodies that were computed elsewhere.
- */
+ * Unions and intersections of filters of different sizes, and filters around bodies that were
+ * computed elsewhere. */
 #include "support.h"
 
 #include <bloomfile_combine.h>
@@ -15,7 +15,7 @@
 static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                     BLOOMFILE_LAYOUT_COUNTING };
 
-/* So many bits, or counters, for a number of units that is none of the layout's limits. */
+/* This many bits or counters, away from the limits of the layout. */
 static uint64_t bits_of(uint32_t layout, uint64_t units)
 {
     return layout == BLOOMFILE_LAYOUT_BLOCKED ? 512 * units : 40 * units;
@@ -51,7 +51,7 @@ static bloomfile_filter *opened(const char *path)
     return f;
 }
 
-/* Merges the filters at the paths, up to a NULL. */
+/* Merges the filters at the paths, which end with NULL. */
 static int merge(const char *dst, const char *const *paths, struct bloomfile_merge_params params)
 {
     const bloomfile_filter *srcs[8] = { NULL };
@@ -271,7 +271,7 @@ TEST(the_header_tells_where_it_comes_from)
     assert_error(merge("union", again,
                        (struct bloomfile_merge_params){ .op = BLOOMFILE_MERGE_INTERSECTION }),
                  0);
-    info = info_at("union"); /* over a source */
+    info = info_at("union"); /* replaces a source */
     assert_int_equal(info.provenance,
                      BLOOMFILE_PROVENANCE_UNION | BLOOMFILE_PROVENANCE_INTERSECTION);
     assert_string_equal(info.label, "");
@@ -371,7 +371,7 @@ TEST(a_union_that_would_pass_the_rate_is_refused)
     }
 }
 
-/* Of the rate of a filter, from the definitions. */
+/* The standard error of a filter's rate, from the definitions. */
 static double standard_error(const bloomfile_filter *f)
 {
     const struct bloomfile_info info = info_of(f);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The models in doc/model and the code name each other's steps ("commit 1:"), and each step that a model can leave out is
-left out by scripts/campaign model."""
+"""The models in doc/model and the code name the same steps ("commit 1:"). scripts/campaign model leaves out each
+step that a model can leave out."""
 
 import os
 import pathlib

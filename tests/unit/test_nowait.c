@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Lookups that do not wait for a disk: the same answers while all is in memory, else "maybe". */
+ * Lookups that do not wait for a disk: the usual results while all is in memory, else "maybe". */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -25,9 +25,9 @@ enum {
 static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                     BLOOMFILE_LAYOUT_COUNTING, BLOOMFILE_LAYOUT_RIBBON };
 
-/* ---- the seam: what the kernel says */
+/* ---- the system call and its simulated failures */
 
-static unsigned calls, fails_from; /* the first call that fails; 0: none */
+static unsigned calls, fails_from; /* the first call that fails, or 0 */
 static int failure;                /* an errno; 0: too few bytes */
 
 long __real_syscall(long number, ...);
@@ -106,7 +106,7 @@ static void assert_all_maybe(const bloomfile_filter *f)
     assert_error(bloomfile_damage(f), 0);
 }
 
-/* ---- */
+/* ---- lookups */
 
 TEST_WITH(files_in_memory_get_the_answers_of_other_lookups, start, leave_temp_dir)
 {
@@ -185,7 +185,7 @@ TEST_WITH(what_the_kernel_refuses_or_lacks_is_maybe, start, leave_temp_dir)
     for (size_t l = 0; l < ROWS(layouts); l++)
         for (size_t i = 0; i < ROWS(failures); i++) {
             const unsigned lock =
-                i == 0 ? BLOOMFILE_OPEN_LOCK : 0; /* a child of fork does not inherit it */
+                i == 0 ? BLOOMFILE_OPEN_LOCK : 0; /* a child of fork does not inherit the lock */
             make_file(layouts[l]);
             bloomfile_filter *f = open_file("filter", BLOOMFILE_OPEN_NOWAIT | lock);
             failure = failures[i];
@@ -196,7 +196,7 @@ TEST_WITH(what_the_kernel_refuses_or_lacks_is_maybe, start, leave_temp_dir)
         }
 }
 
-/* The page is in memory, its checksum is not: it is not checked, and not trusted. */
+/* The page is in memory, its checksum is not. So the page is not checked and not trusted. */
 TEST_WITH(a_checksum_that_is_not_in_memory_is_maybe, start, leave_temp_dir)
 {
     make_file(BLOOMFILE_LAYOUT_BLOCKED);
@@ -245,7 +245,7 @@ TEST_WITH(a_damaged_page_is_maybe_and_reported, start, leave_temp_dir)
     }
 }
 
-/* A tmpfs does not say what is in memory, or it does. */
+/* A tmpfs may report residence or not. */
 TEST_WITH(no_answer_on_a_tmpfs_is_a_wrong_no, start, leave_temp_dir)
 {
     char folder[] = "/dev/shm/bloomfile-XXXXXX", path[64];

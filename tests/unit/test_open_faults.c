@@ -16,7 +16,7 @@
 static struct bytes image, ribbon;
 static int descriptor;
 static char *absolute_path;
-static bloomfile_filter *writer; /* of "live", which is not clean therefore */
+static bloomfile_filter *writer; /* of "live", which is unclean while it is open */
 
 static int prepare(void **state)
 {
@@ -118,7 +118,8 @@ static int open_with(int (*open_it)(bloomfile_filter **f), struct faults faults)
     return error;
 }
 
-/* A live file is opened once more, for a descriptor of its own; the one there is will do. */
+/* A live file is opened again for a separate descriptor. If that fails, the first descriptor is
+ * enough. */
 static bool does_without(int (*open_it)(bloomfile_filter **f), const struct faults *faults)
 {
     return open_it == open_live && faults->call == ON_open64 && faults->nth == 2 &&
@@ -218,7 +219,8 @@ TEST(a_live_file_is_refused_if_the_boot_cannot_be_told)
     bloomfile_close(f);
 }
 
-/* R7. Through the layer that writers see, which is there once the file was opened for writing. */
+/* R7. On a layered file system, writers see the upper layer. It exists once the file was opened
+ * for writing. */
 TEST(a_live_file_of_a_layered_file_system_is_opened_for_writing_first)
 {
     const struct faults layered = { .file_system = 0x794c7630 };
@@ -230,7 +232,7 @@ TEST(a_live_file_of_a_layered_file_system_is_opened_for_writing_first)
     faults.file_system = layered.file_system;
     assert_error(open_with(open_live, faults), BLOOMFILE_EFILESYSTEM);
     faults.nth = 3;
-    faults.error = ENOENT; /* no /proc: the file that writers see is not to be had */
+    faults.error = ENOENT; /* without /proc, the file of the upper layer cannot be opened */
     assert_error(open_with(open_live, faults), ENOENT);
 }
 
@@ -242,9 +244,9 @@ TEST(a_live_file_of_a_layer_below_that_nobody_may_write_is_refused)
         BLOOMFILE_EFILESYSTEM);
 }
 
-static int seen_below; /* the descriptor of the layer below */
+static int seen_below; /* the descriptor of the file in the lower layer */
 
-/* As overlayfs does, when a file of the layer below is opened for writing. */
+/* As overlayfs does when a file of the lower layer is opened for writing. */
 static void copy_up(enum fault_call call)
 {
     if (call != ON_open64 || fault_calls(call) != 1)
@@ -262,7 +264,7 @@ TEST(a_file_that_its_opening_copies_up_is_not_stale)
 {
     bloomfile_filter *f;
     make_live("layered", BLOOMFILE_LAYOUT_BLOCKED);
-    seen_below = dup(descriptor); /* the next one */
+    seen_below = dup(descriptor); /* the next number */
     close(seen_below);
     faults_begin(&(struct faults){ .file_system = 0x794c7630, .at_each_call = copy_up });
     int error = bloomfile_open(&f, "layered", 0);
@@ -281,7 +283,7 @@ TEST(a_reader_does_not_have_a_live_file_open_for_writing)
     bloomfile_close(f);
 }
 
-/* Without /proc: a copy of the descriptor there is. */
+/* Without /proc, the library copies the descriptor. */
 TEST(a_copied_descriptor_is_not_that_of_a_standard_stream)
 {
     pid_t child = fork();
@@ -323,8 +325,7 @@ TEST(only_a_file_with_layers_behind_is_kept_open_for_them)
 TEST(hints_may_be_refused)
 {
     for (size_t o = 0; o < ROWS(openings); o++)
-        if (openings[o] != open_live &&
-            openings[o] != open_series) /* what forks rely on is no hint */
+        if (openings[o] != open_live && openings[o] != open_series) /* forks rely on that call */
             assert_error(open_with(openings[o], from_then_on(ON_madvise, 1, EINVAL)), 0);
     assert_error(open_with(open_live, once(ON_madvise, 1, EINVAL)), 0);
 }

@@ -11,7 +11,7 @@
 
 #define MOST_KEYS 100000000
 
-/* What the library must find by its own search. */
+/* The library must find this by its own search. */
 static uint64_t limit_of(const struct bloomfile_info *info)
 {
     const double target =
@@ -45,7 +45,7 @@ static bloomfile_filter *made(const struct bloomfile_params *p, unsigned flags)
     return f;
 }
 
-/* Adds until EFULL, in batches of that size. Returns the next number; counts the new ones. */
+/* Adds until EFULL, in batches of this size. Returns the next number; counts the new keys. */
 static uint64_t fill(bloomfile_filter *f, size_t batch, uint64_t *new_keys)
 {
     bloomfile_digest digests[5000];
@@ -108,7 +108,7 @@ TEST_IN_DIR(one_writer_meets_the_limit_exactly)
             }
 }
 
-/* The count in the record says it. */
+/* The record holds the count. */
 TEST_IN_DIR(a_filter_that_is_opened_full_stays_full)
 {
     uint64_t new_keys;
@@ -142,7 +142,7 @@ TEST_IN_DIR(over_capacity_flag_lifts_the_limit)
     bloomfile_close(f);
 }
 
-/* A found key is counted, so that it can be removed again. */
+/* Counting filters count a present key again, so that it can be removed. */
 TEST_IN_DIR(removals_make_room)
 {
     uint64_t new_keys;
@@ -166,7 +166,7 @@ TEST_IN_DIR(removals_make_room)
     bloomfile_close(f);
 }
 
-/* ---- several */
+/* ---- several writers */
 
 enum {
     WRITERS = 4
@@ -178,7 +178,7 @@ struct crowded {
     _Atomic uint64_t keys[WRITERS];
 };
 
-/* Goes on until all have met the limit, so that none has left when another one does. */
+/* Continues until all have reached the limit, so that all of them are still open then. */
 static int add_until_full(bloomfile_filter *f, unsigned worker, void *context)
 {
     struct crowded *c = context;
@@ -232,7 +232,7 @@ TEST_IN_DIR(several_writers_meet_the_limit_within_a_hundredth)
     }
 }
 
-/* The first one took its room when it was alone. */
+/* The first writer reserved its room while it was alone. */
 TEST_IN_DIR(a_writer_that_joins_late_leaves_the_limit_within_a_hundredth)
 {
     bloomfile_filter *first = made(&shapes[1], 0);
@@ -255,9 +255,9 @@ TEST_IN_DIR(a_writer_that_joins_late_leaves_the_limit_within_a_hundredth)
     bloomfile_close(first);
 }
 
-/* ---- removals by others */
+/* ---- removals by another writer */
 
-/* Adds until EFULL, and has another writer remove all of that. */
+/* Adds until EFULL; another writer then removes every key. */
 static bloomfile_filter *emptied_by_other(bloomfile_filter **remover)
 {
     uint64_t new_keys;
@@ -298,7 +298,7 @@ TEST_IN_DIR(keys_removed_before_they_were_committed_make_room)
     bloomfile_close(f);
     f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(info_of(f).keys_estimated, 1);
-    assert_int_equal(info_of(f).keys, new_keys); /* of none that are there */
+    assert_int_equal(info_of(f).keys, new_keys); /* still counted, although all keys were removed */
     assert_room_for_all(f);
     bloomfile_close(f);
 }
@@ -342,7 +342,7 @@ TEST_IN_DIR(a_filter_that_cannot_reach_its_capacity_is_full_at_its_limit)
     bloomfile_close(f);
 }
 
-/* Generations whose rates add up to at most twice the target. */
+/* The rates of the generations add up to at most twice the target. */
 TEST_IN_DIR(a_series_of_given_bits_that_are_enough_is_made)
 {
     const struct bloomfile_params params = { SHAPE, .capacity = 1000, .bits = 20480, .fpr = 0.01,
@@ -373,7 +373,7 @@ TEST_IN_DIR(a_builder_makes_no_filter_over_capacity)
 {
     for (size_t i = 1; i < ROWS(shapes); i++) {
         if (shapes[i].capacity == 0)
-            continue; /* that many keys as come are its capacity */
+            continue; /* the capacity is the number of keys added */
         bloomfile_filter *f = made(&shapes[i], 0);
         const struct bloomfile_info info = info_of(f);
         const uint64_t limit = limit_of(&info);

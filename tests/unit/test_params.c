@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The builder's parameters, and what it makes of them. */
+ * The builder's parameters, and the filters made from them. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -128,7 +128,7 @@ TEST(the_parameters_are_copied)
     free(image.data);
 }
 
-/* As given at the beginning, or known only at the end. */
+/* Given at the start, or only at the end. */
 TEST(the_tag_may_come_last)
 {
     static const uint8_t tag[BLOOMFILE_TAG_SIZE] = { 9, 8, 7, 0xFF };

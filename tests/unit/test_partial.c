@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The validity rules V19 to V25 and V34, of slices and layers: what is refused, naming which field,
- * and what lies next to it and is valid. */
+ * Validity rules V19 to V25 and V34, of slices and layers: which values are refused, naming
+ * which field, and that their neighbors are valid. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -12,8 +12,8 @@
 
 enum {
     IDENTITY = 7,
-    OWN = IN_FILE + 4096 + 4, /* bytes of each image but for the slice's */
-    RATE = 1,                 /* a subnormal one, as good as any */
+    OWN = IN_FILE + 4096 + 4, /* bytes of each image except the slice's body */
+    RATE = 1,                 /* a subnormal number; any rate will do */
 };
 
 struct change {
@@ -26,7 +26,8 @@ struct change {
         AT_##name, sizeof((struct header *)0)->name, (value)                                       \
     }
 
-/* What rows change. The m of each fills its body's only page in part, or two pages. */
+/* The images that rows change. The m of each fills the only page of its body in part, or two
+ * pages. */
 static const struct base {
     struct recipe recipe;
     bool live;
@@ -80,7 +81,7 @@ static const struct row {
     const char *field;
     uint64_t at;
     struct change changes[5];
-    size_t more; /* faults, of other rules */
+    size_t more; /* additional faults, of other rules */
 } rows[] = {
 #define VALID                0, NULL, 0
 #define REFUSED(error, name) BLOOMFILE_##error, #name, AT_##name
@@ -245,7 +246,7 @@ TEST(an_embedded_header_has_no_fields_of_layers_or_slices)
 TEST(the_next_layer_begins_at_a_multiple_of_4096)
 {
     static const struct {
-        uint64_t blocks, size; /* of the layer, without what comes before the next one */
+        uint64_t blocks, size; /* of the layer, without the padding before the next layer */
     } layers[] = {
         { 1, 3 * 4096 },
         { 64, 3 * 4096 },

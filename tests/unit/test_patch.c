@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The head of a patch and its edits (doc/format/patches.md 1, 2 and 5): what is none is
- * refused, and nothing is read or written beyond it. */
+ * The head of a patch and its edits (doc/format/patches.md 1, 2 and 5). Invalid bytes are
+ * refused, and nothing is read or written beyond the head. */
 #include "support.h"
 
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static struct patch_name name_of(uint8_t *image, uint32_t size)
                                 get32(record_at(image, 0) + RECORD_AT_body_crc) };
 }
 
-/* Headers that differ in bytes here and there, and side by side. */
+/* Headers that differ in single bytes and in neighboring bytes. */
 static struct pair pair_of(uint32_t header_size)
 {
     const struct recipe recipe = { BLOOMFILE_LAYOUT_BLOCKED, header_size, 1024, 6, 5, 0 };
@@ -131,7 +131,7 @@ static void free_pair(struct pair p)
     free(p.result.data);
 }
 
-/* Applies the edits, and asserts that nothing behind the header is written. */
+/* Applies the edits; asserts that no byte after the header is written. */
 static int apply(const struct pair *p, uint32_t header_size, uint8_t *header)
 {
     uint8_t guard[GUARD];
@@ -156,7 +156,7 @@ TEST(edits_make_one_header_of_the_other)
     }
 }
 
-/* To say where the next one is takes two bytes, so up to two equal bytes are part of an edit. */
+/* A new edit costs two bytes, so up to two equal bytes become part of an edit. */
 TEST(edits_are_as_few_bytes_as_can_be)
 {
     struct bytes base =
@@ -174,7 +174,7 @@ TEST(edits_are_as_few_bytes_as_can_be)
     free(base.data);
 }
 
-/* Its exclusive or with the first has no bytes left, up to the checksum. */
+/* Its exclusive or with the first record is zero up to the checksum. */
 TEST(a_second_record_that_changes_like_the_first_takes_no_edit)
 {
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
@@ -222,7 +222,7 @@ TEST(an_edit_may_be_empty_at_the_end)
     free_pair(p);
 }
 
-/* What lies behind them would complete them. */
+/* The bytes after them would complete them. */
 TEST(edits_that_are_cut_short_are_refused)
 {
     struct pair p = pair_of(EMBEDDED);
@@ -237,7 +237,7 @@ TEST(edits_that_are_cut_short_are_refused)
 TEST(a_size_that_is_cut_short_is_refused)
 {
     enum {
-        LONG = 128 /* so that its size takes two bytes */
+        LONG = 128 /* its size takes two bytes */
     };
     const struct recipe recipe = { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 1024, 6, 5, 0 };
     struct pair p = { .base = image_from(recipe), .result = image_from(recipe) };
@@ -268,17 +268,17 @@ TEST(nothing_follows_the_last_edit)
     }
 }
 
-/* What follows the edits that are needed makes no difference to the header. */
+/* All needed edits are there, so the header is the same. */
 TEST(what_is_wrong_behind_the_last_edit_is_refused)
 {
     static const struct {
         size_t size;
         uint8_t bytes[4];
     } rows[] = {
-        { 3, { 0x80, 0, 0 } },          /* 0 in two bytes, */
-        { 3, { 0, 0x80, 0 } },          /* the second too, */
-        { 3, { 0, 1, 0x80 } },          /* one byte beyond, */
-        { 4, { 0xFF, 0x7F, 1, 0x80 } }, /* and far beyond */
+        { 3, { 0x80, 0, 0 } },          /* 0, in two bytes, */
+        { 3, { 0, 0x80, 0 } },          /* or 0 for the second number, */
+        { 3, { 0, 1, 0x80 } },          /* or a byte beyond the header, */
+        { 4, { 0xFF, 0x7F, 1, 0x80 } }, /* or far beyond it */
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct pair p = pair_of(EMBEDDED);
@@ -294,7 +294,8 @@ TEST(what_is_wrong_behind_the_last_edit_is_refused)
     }
 }
 
-/* patches.md 1: the CRC-32 of three, the last 4 bytes of the static part and of each record. */
+/* patches.md 1: the CRC-32 of three checksums: the last 4 bytes of the static part and of each
+ * record. */
 TEST(a_header_is_named_by_its_three_checksums)
 {
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
@@ -311,7 +312,7 @@ TEST(a_header_is_named_by_its_three_checksums)
 TEST(edits_beyond_the_header_are_refused)
 {
     static const struct {
-        uint64_t equal, different; /* of the second edit; the first is of byte 10 */
+        uint64_t equal, different; /* of the second edit; the first edit changes byte 10 */
     } rows[] = {
         { EMBEDDED - 11, 1 }, { EMBEDDED - 12, 2 },   { EMBEDDED - 5, 1 },
         { EMBEDDED + 5, 1 },  { UINT64_MAX - 10, 1 }, { UINT64_MAX, 1 },

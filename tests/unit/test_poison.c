@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The purpose of each msync, and what is left of a file when it fails (doc/format/live.md
- * 6).
- */
+ * The purpose of each msync(), and the state of the file when it fails (doc/format/live.md 6). */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>
@@ -58,7 +56,7 @@ static int close_writer(void)
     return 0;
 }
 
-/* ---- which msync comes when */
+/* ---- the order of writes and msync() */
 
 static unsigned writes_before[10], syncs;
 
@@ -68,7 +66,7 @@ static void watch_msync(enum fault_call call)
         writes_before[syncs++] = fault_calls(ON_pwrite64);
 }
 
-/* Asserts that it writes so many records before each msync, and none after the last. */
+/* Asserts the number of records written before each msync(); no write may follow the last. */
 static void assert_order(int (*run)(void), const unsigned *writes, unsigned count)
 {
     syncs = 0;
@@ -91,10 +89,11 @@ static void assert_order(int (*run)(void), const unsigned *writes, unsigned coun
 /* L15, L16. */
 ON_NEW_FILTER(the_body_is_synced_before_the_record_that_tells_of_it)
 {
-    ASSERT_ORDER(open_other, 0, 1);     /* first the record of the writer, which may not be */
-    ASSERT_ORDER(sync_writer, 0, 1, 2); /* that of the other, and then a mark with the body */
+    ASSERT_ORDER(open_other, 0, 1);     /* first the writer's record, which may not be on disk */
+    ASSERT_ORDER(sync_writer, 0, 1, 2); /* first the other writer's record; then a mark, with the
+                                         * body */
     ASSERT_ORDER(sync_writer, 1, 2);
-    ASSERT_ORDER(close_writer, 1); /* another one goes on */
+    ASSERT_ORDER(close_writer, 1); /* another writer continues */
     writer = other;
     other = NULL;
     ASSERT_ORDER(close_writer, 0, 1, 2);
@@ -105,7 +104,7 @@ ON_NEW_FILTER(sealing_syncs_body_and_first_record_and_second_record)
     ASSERT_ORDER(seal_writer, 1, 2, 3);
 }
 
-/* ---- poisoned or not, and what is left */
+/* ---- poisoned or not, and the state of the file */
 
 static void assert_poisons(int (*run)(void), unsigned nth, bool tells)
 {
@@ -262,10 +261,10 @@ ON_NEW_FILTER(readers_in_other_processes_notice)
     assert_child_succeeds(child);
 }
 
-/* ---- two things go wrong */
+/* ---- two failures */
 
-/* The kernel tells of a failed write once only: the next msync succeeds, and must not be believed.
- */
+/* The kernel reports a failed write only once: the next msync() succeeds, and must not be
+ * trusted. */
 static void assert_doubts_after(int (*run)(void), struct faults faults, struct faults besides)
 {
     faults.besides = &besides;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The cache lines that batches request before they look up. */
+ * The cache lines that batches prefetch before they look up. */
 #include "support.h"
 
 #include <string.h>
 
 static void request(const void *address);
 
-/* In place of the processor's: this file has a kernel and pins of its own. */
+/* Replaces the processor's prefetch: this file compiles its own kernel and pins. */
 #define __builtin_prefetch(...)     REQUEST_FIRST(__VA_ARGS__, 0)
 #define REQUEST_FIRST(address, ...) request(address)
 
@@ -16,7 +16,7 @@ static void request(const void *address);
 
 enum {
     LINE = 64,
-    BLOCKS = 8192, /* more than stay in the nearest caches */
+    BLOCKS = 8192, /* more than the nearest caches hold */
     KEYS = 1000,
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The multiply-high for machines without 128-bit integers, against the one for those with. */
+ * The high half of a product without 128-bit integers, compared with the version that uses them. */
 #include "support.h"
 
 #include "format/probe.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Older processors, which lack instructions: the features that GCC's run-time support has found are
- * taken away one by one. */
+ * Older processors: the features that GCC's run-time support detected are removed in turn. */
 #include "support.h"
 
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 
 #ifdef __x86_64__
 
-/* As libgcc and compiler-rt have it, for __builtin_cpu_supports(). */
+/* As in libgcc and compiler-rt, for __builtin_cpu_supports(). */
 extern struct {
     unsigned vendor, type, subtype, features[1];
 } __cpu_model __attribute__((visibility("hidden")));
@@ -148,7 +147,7 @@ TEST_WITH(folds_are_the_same_in_narrower_registers, remember, restore)
 {
     static fold_function *const folds[] = { kernel_fold_classic, kernel_fold_counting };
     static const uint64_t large[] = { 59, 61, 127, 509 };
-    static const unsigned seldom[] = { 1, 50, 400 }; /* one byte in this many has ones */
+    static const unsigned seldom[] = { 1, 50, 400 }; /* a byte in this many has bits set */
     for (size_t s = 0; s < ROWS(seldom); s++) {
         uint8_t from[SIZE];
         uint64_t random = 4;

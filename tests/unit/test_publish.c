@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Files that bloomfile_builder_write() puts in their place: whole or not at all, and never over
- * anything but a regular file. */
+ * Files that bloomfile_builder_write() publishes: whole or not at all, and only over regular
+ * files. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -97,7 +97,7 @@ TEST_IN_DIR(a_replacement_keeps_the_permissions)
     }
 }
 
-/* Others never see more of it than of what it replaces, as that is at the moment. */
+/* Other users never get more access than to the old file at that moment. */
 TEST_IN_DIR(a_replacement_has_the_permissions_from_the_start_and_those_of_the_end)
 {
     struct publication *p;
@@ -157,7 +157,7 @@ TEST_IN_DIR(a_group_s_rights_stay_with_the_group)
 
 #define LIST "system.posix_acl_access"
 
-/* The owner rw, the group, and NOBODY + 1 as it is said, a mask of rw, and others nothing. */
+/* The owner rw, the group and user NOBODY + 1 as given, a mask of rw, everyone else nothing. */
 static void give_list(const char *path, const char *attribute, uint16_t user, uint16_t of_group)
 {
     const struct {
@@ -182,7 +182,8 @@ static size_t list_of(const char *path, uint8_t list[100])
     return size < 0 ? 0 : (size_t)size;
 }
 
-/* Its mask is where the group's rights are otherwise: the group would get it. */
+/* A list's mask takes the place of the group's permissions, so chmod() alone would give them to
+ * the group. */
 TEST_IN_DIR(a_replacement_keeps_the_access_control_list)
 {
     write_file("old", "", 0);
@@ -208,10 +209,10 @@ TEST_IN_DIR(a_replacement_gets_no_list_from_its_folder)
     assert_int_equal(list_of("old", list), 0);
     assert_int_equal(status_of("old").st_mode, S_IFREG | 0660);
     assert_error(publish_filter("new", 0, 10), 0);
-    assert_true(list_of("new", list) > 0); /* as any new file */
+    assert_true(list_of("new", list) > 0); /* like any new file */
 }
 
-/* Whoever had rights by the list, or by the group, is not known to the new file. */
+/* The new file cannot name the users and the group that had access, so they lose it. */
 TEST_IN_DIR(without_its_group_a_list_is_dropped_and_nobody_gains_by_that)
 {
     uint8_t list[100];
@@ -293,7 +294,7 @@ TEST_IN_DIR(a_symbolic_link_to_nothing_is_an_error)
     assert_int_equal(entries_in_dir(), 2);
 }
 
-/* ---- what is never replaced */
+/* ---- files that are never replaced */
 
 static void assert_never_replaced(const char *path, int error)
 {
@@ -321,7 +322,8 @@ TEST_IN_DIR(special_files_are_never_replaced)
 {
     make_pipe("fifo", 0666);
     assert_never_replaced("fifo", BLOOMFILE_ENOTREGULAR);
-    bool own_device = mknod("null", S_IFCHR | 0666, makedev(1, 3)) == 0; /* spares the system's */
+    bool own_device = mknod("null", S_IFCHR | 0666, makedev(1, 3)) == 0; /* a device of its own
+                                                                          * spares the system's */
     const char *device = own_device ? "null" : "/dev/null";
     assert_never_replaced(device, BLOOMFILE_ENOTREGULAR);
     make_symlink(device, "link");
@@ -333,7 +335,7 @@ TEST_IN_DIR(special_files_are_never_replaced)
     close(fd);
 }
 
-/* ---- where no file can be made */
+/* ---- places where no file can be made */
 
 TEST_IN_DIR(a_directory_that_is_missing_is_an_error)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Every system call and allocation of making and publishing fails once, or from then on: the
- * error is told, nothing leaks or is left behind, and a file is either the old one or the new. */
+ * Every system call and allocation of making and publishing a file fails once, or from then on.
+ * Then the error is returned, nothing leaks, no temporary file remains, and the file is either
+ * the old or the new file. */
 #include "scenarios.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static bool is_for_links(enum fault_call call)
     return call == ON_linkat || call == ON_realpath;
 }
 
-/* Elsewhere the old file is not locked. */
+/* On other file systems the old file is not locked. */
 static bool is_local(void)
 {
     const int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -44,8 +45,8 @@ static bool is_local(void)
     return local;
 }
 
-/* An old file that may not be read is replaced all the same: it is opened for its header, and at
- * the end for a lock. */
+/* An unreadable old file may be replaced. It is opened for its header, and at the end for a
+ * lock. */
 static bool is_spared(const struct scenario *s, enum fault_call call, unsigned nth, int error,
                       unsigned count)
 {
@@ -117,7 +118,7 @@ static void a_temporary_s_name_that_is_taken_is_tried_anew(void **state)
 {
     const struct scenario *named = &scenarios[NEW_BY_NAME], *replace = &scenarios[REPLACEMENT];
     assert_told(named, once(ON_openat64, 1, EEXIST), 0);
-    /* It has become the file, or that is a further link. */
+    /* A temporary file is removed only if it was linked; else it was renamed. */
     assert_int_equal(fault_calls(ON_unlinkat), fault_calls(ON_linkat));
     assert_told(named, from_then_on(ON_openat64, 1, EEXIST), EEXIST);
     assert_true(fault_calls(ON_openat64) > 10);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The file at a path at each moment while another is published there, and concurrent actions of
- * other processes. */
+ * The file at a path at each moment while another file is published there, and concurrent
+ * actions of other processes. */
 #include "scenarios.h"
 
 #include <dirent.h>
@@ -13,7 +13,7 @@
 static const struct scenario *watched;
 static bool seen_old, seen_new, seen_temporary, shown_to_others;
 
-/* The name of what is in the directory besides the target and the link to it, or NULL. */
+/* Returns the name of a file in the folder other than the target and the link to it, or NULL. */
 static const char *named_temporary(void)
 {
     static char name[sizeof((struct dirent *)NULL)->d_name];
@@ -83,14 +83,14 @@ static void look_at_signals(enum fault_call call)
     assert_false(sigismember(&now, SIGBUS));
 }
 
-/* A source that is truncated while it is read must reach the program's handler. */
+/* If a source is truncated while it is read, the signal must reach the program's handler. */
 static void a_bus_error_is_not_held(void **state)
 {
     for (size_t s = 0; s < SCENARIOS; s++)
         assert_told(&scenarios[s], (struct faults){ .at_each_call = look_at_signals }, 0);
 }
 
-/* ---- others at the same path */
+/* ---- other processes at the same path */
 
 static bool target_is_another_file(void)
 {
@@ -133,7 +133,7 @@ static void make_fifo(enum fault_call call)
 
 static void what_turns_into_a_fifo_meanwhile_is_not_replaced(void **state)
 {
-    make_pipe("pipe", 0666); /* it may not work here */
+    make_pipe("pipe", 0666); /* not possible on every file system */
     assert_int_equal(unlink("pipe"), 0);
     for (size_t s = 0; s < SCENARIOS; s++) {
         assert_told(&scenarios[s], (struct faults){ .at_each_call = make_fifo },

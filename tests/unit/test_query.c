@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Lookups, against a second implementation of the specification. */
+ * Lookups, compared with a second implementation of the specification. */
 #include "support.h"
 
 #include <bloomfile_inline.h>
@@ -14,7 +14,7 @@
 
 #include "live/handle.h"
 
-/* So many keys that about every second absent key is a false positive. */
+/* The number of keys for which about half of the absent keys are false positives. */
 static uint64_t keys_for_even_odds(uint64_t m, uint32_t k)
 {
     return (uint64_t)(-log(1 - pow(0.5, 1.0 / k)) * (double)m / k);
@@ -74,7 +74,7 @@ TEST(counting_lookups_agree_with_the_specification)
                 (struct recipe){ BLOOMFILE_LAYOUT_COUNTING, IN_FILE, counters[i], k, 0, k });
 }
 
-/* ---- many at once */
+/* ---- batches */
 
 enum {
     MOST = 1000
@@ -139,7 +139,7 @@ TEST(many_lookups_answer_as_one_by_one)
     }
 }
 
-/* Close together, far apart and backwards, in one order and the other. */
+/* Close together, far apart and backwards, in both orders. */
 TEST(many_keys_may_lie_anywhere)
 {
     enum {
@@ -176,7 +176,7 @@ TEST(many_keys_may_lie_anywhere)
     free(bytes);
 }
 
-/* Nothing is computed from a NULL, which UndefinedBehaviorSanitizer would tell. */
+/* UndefinedBehaviorSanitizer would report arithmetic with NULL. */
 TEST(no_keys_may_be_null)
 {
     for (size_t r = 0; r < ROWS(several_pages); r++) {
@@ -240,7 +240,7 @@ TEST(nothing_is_read_behind_the_last_key)
     free(image.data);
 }
 
-/* Of handles in doubt: a page is bad. */
+/* On handles in doubt, because a page is bad. */
 TEST(nor_behind_the_last_digest)
 {
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
@@ -349,7 +349,7 @@ struct job {
     unsigned wrong;
 };
 
-/* A bit in the bad page counts as one. */
+/* A bit in the bad page counts as set. */
 static bool expected_answer(const struct job *job, uint64_t digest)
 {
     unsigned per_byte = job->recipe->layout == BLOOMFILE_LAYOUT_COUNTING ? 2 : 8;
@@ -420,7 +420,7 @@ enum {
 
 static pthread_barrier_t start;
 
-/* Digests spread evenly over the blocks: one for each page, in order. */
+/* Digests spread evenly over the blocks: a digest for each page, in order. */
 static void *touch_every_page(void *argument)
 {
     const bloomfile_filter *f = argument;
@@ -571,7 +571,7 @@ TEST(spans_that_only_the_application_can_hash_are_an_error)
     assert_false(bloomfile_contains_digest(f, 1));
     assert_error(bloomfile_digests_of_spans(f, &spans, &digest), BLOOMFILE_EHASH);
     assert_error(bloomfile_damage(f), BLOOMFILE_EHASH);
-    assert_true(bloomfile_contains_digest(f, 1)); /* a caller may have missed the error */
+    assert_true(bloomfile_contains_digest(f, 1)); /* the caller may have missed the error */
     bloomfile_close(f);
     free(image.data);
 }

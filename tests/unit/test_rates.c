@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Rates, against published values, enumeration, and a second way to compute them. */
+ * Rates, compared with published values, with enumeration and with a second computation. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -14,7 +14,7 @@ static void assert_close(double value, double expected, double tolerance, const 
         fail_msg("%s: %.17g, expected %.17g", what, value, expected);
 }
 
-/* An absent key may have the digest of one of n present ones, of 64 bits. */
+/* An absent key may have the same 64-bit digest as any of n present keys. */
 static double with_equal_digests(double rate, uint64_t n)
 {
     return rate + (1 - rate) * ldexp((double)n, -64);
@@ -40,7 +40,7 @@ TEST(the_published_table_is_met)
     }
 }
 
-/* How often the absent key's probes all meet inserted ones, over all ways to place both. */
+/* The share of all placements in which every probe of the absent key meets an inserted probe. */
 static double enumerated_rate(unsigned m, unsigned k, unsigned n)
 {
     unsigned ways = 1, found = 0;
@@ -66,11 +66,11 @@ TEST(tiny_filters_have_the_enumerated_rate)
                              1e-12, "enumerated");
 }
 
-/* The mean of (ones / cells)^k over how many cells so many throws fill; the throws go on from
- * those of the last call. */
+/* The mean of (set cells / cells)^k over the number of cells that this many throws fill.
+ * Continues from the throws of the last call. */
 struct occupancy {
     unsigned cells, thrown;
-    double filled[4097]; /* the probability of so many filled cells */
+    double filled[4097]; /* the probability of each number of filled cells */
 };
 
 static double occupied_rate(struct occupancy *o, unsigned throws, unsigned k)
@@ -86,7 +86,7 @@ static double occupied_rate(struct occupancy *o, unsigned throws, unsigned k)
     return rate;
 }
 
-/* Up to 2048 throws the rate is exact; beyond, it is computed from the moments of the fill. */
+/* Up to 2048 throws the rate is exact. Beyond that it is computed from the moments of the fill. */
 TEST(classic_rates_are_the_mean_over_the_ones)
 {
     static const unsigned cells[] = { 7, 64, 100, 1000, 4096 }, hashes[] = { 1, 2, 7, 20, 64 };
@@ -105,7 +105,7 @@ TEST(classic_rates_are_the_mean_over_the_ones)
     }
 }
 
-/* The mean over Binomial(n, 1 / blocks) keys a block. */
+/* The mean over Binomial(n, 1 / blocks) keys per block. */
 static double blocked_rate(unsigned blocks, unsigned k, unsigned n)
 {
     static struct occupancy o;
@@ -135,7 +135,7 @@ TEST(blocked_rates_are_the_mean_over_the_keys_of_a_block)
             "blocked");
 }
 
-/* The weight of j keys is tiny there, and their rate many times that of the others. */
+/* Crowded blocks have a tiny weight there, and a rate many times higher. */
 TEST(low_rates_of_crowded_blocks_are_summed_to_nine_digits)
 {
     static const struct {
@@ -150,7 +150,7 @@ TEST(low_rates_of_crowded_blocks_are_summed_to_nine_digits)
     }
 }
 
-/* Of 200 filters each. */
+/* 200 filters each. */
 TEST(real_rates_scatter_as_far_as_computed)
 {
     static const struct recipe recipes[] = {
@@ -247,7 +247,7 @@ TEST(no_keys_have_no_false_positives)
             assert_true(fpr_for(layout, m, 6, 0) == 0);
 }
 
-/* Random digests ask whether they are in filters of random digests. */
+/* Random digests are looked up in filters of random digests. */
 TEST(a_small_filter_lies_as_often_as_computed)
 {
     static const struct recipe recipes[] = {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The validity rules V28 to V36 of format-spec.md, section 13: commit records, torn and
- * damaged. */
+ * Validity rules V28 to V36 of format-spec.md, section 13: commit records, torn and damaged. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -16,7 +15,7 @@ static const struct recipe counting = { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 99, 
 
 static const char *const slot_names[] = { "record 0", "record 1" };
 
-/* Writes what a writer commits: `sequence` also tells the records apart. */
+/* Writes a record as a writer commits it. Tests recognize records by `sequence`. */
 static void commit(struct bytes image, unsigned slot, uint64_t order, uint32_t with_state)
 {
     uint8_t *record = record_at(image.data, slot);
@@ -38,7 +37,7 @@ static struct bytes live_image(void)
     return image;
 }
 
-/* The record in force, or UINT64_MAX - 1 if the header is not valid. */
+/* The sequence of the record in force, or UINT64_MAX - 1 if the header is not valid. */
 static uint64_t sequence_in_force(struct bytes image)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -87,7 +86,7 @@ TEST(a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not)
         assert_int_equal(sequence_in_force(image), 7);
         assert_open_error(image, BLOOMFILE_EPOISONED);
         assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
-        assert_int_equal(info.state, BLOOMFILE_STATE_POISONED); /* as opening says */
+        assert_int_equal(info.state, BLOOMFILE_STATE_POISONED); /* as open() reports it */
         record_at(image.data, slot)[1000] ^= 1;
         assert_open_error(image, BLOOMFILE_EPOISONED);
         free(image.data);
@@ -221,18 +220,18 @@ TEST(the_records_are_checked_after_the_size)
     free(image.data);
 }
 
-/* ---- V29 and V30: one field of the record in force, both records alike */
+/* ---- V29 and V30: one field of the record in force, both records changed alike */
 
 #define SEALED UINT64_MAX
 
 static const struct row {
     const char *what;
     const struct recipe *recipe;
-    uint64_t order; /* its sequence; below SEALED: as commit() makes it */
+    uint64_t order; /* its sequence; unless SEALED, commit() makes the record */
     uint32_t as;    /* its state */
     unsigned at, size;
     uint64_t value;
-    int error; /* of bloomfile_inspect() */
+    int error; /* error of bloomfile_inspect() */
 } rows[] = {
 #define SET(name, value) RECORD_AT_##name, sizeof((struct record *)0)->name, (value)
 #define UNCHANGED        0, 0, 0
@@ -318,7 +317,7 @@ TEST(live_records_of_two_files_are_refused)
         record_at(image.data, slot)[RECORD_AT_identity] ^= 1;
         reseal_record(image.data, slot);
         assert_verdict("V32", image, BLOOMFILE_ERECORD, "record 0", IN_FILE / 2);
-        record_at(image.data, 0)[RECORD_AT_n] ^= 1; /* not intact: it says nothing */
+        record_at(image.data, 0)[RECORD_AT_n] ^= 1; /* not intact, so it is ignored */
         assert_int_equal(sequence_in_force(image), 5);
         free(image.data);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A program of several threads is ended by one of them, and the others are at rest then. */
+ * A thread of a team ends the work: all other threads have stopped by then. */
 #include "support.h"
 
 #include <fcntl.h>
@@ -34,8 +34,8 @@ static void close_all(void)
         _exit(TOO_EARLY);
 }
 
-/* The other threads are started with the batches that follow the first one. Two of them fail at the
- * same time; the third works until both wait. */
+/* The first batch starts the other threads. Two threads fail together; the third works until
+ * both wait. */
 static void two_fail(void *job, struct batch *batch)
 {
     struct ending *ending = job;

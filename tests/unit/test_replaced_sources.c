@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Filters that are made of others and replace one of them, which another process has replaced. */
+ * A filter is made from sources and replaces a source, but another process has replaced that
+ * file first. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
@@ -18,8 +19,8 @@
 #include "os/host.h"
 
 enum {
-    OLD_KEYS = 3000, /* of the file at the path */
-    NEW_KEYS = 50,   /* of the one that takes its place */
+    OLD_KEYS = 3000, /* of the original file at the path */
+    NEW_KEYS = 50,   /* of its replacement */
     SLICES_KEYS = 4000,
 };
 
@@ -36,12 +37,12 @@ static void make(const char *path, struct bloomfile_params params, uint64_t keys
     bloomfile_builder_free(b);
 }
 
-/* All of one size, since what differs is then the file alone. */
+/* All have the same size, so only the file differs. */
 static const struct bloomfile_params shape = { .struct_size = sizeof(struct bloomfile_params),
                                                .bits = 512 * 80,
                                                .hashes = 6 };
 
-/* The file at the path, opened. */
+/* Restores the file at the path, and opens it. */
 static void restore(void)
 {
     bloomfile_close(source);
@@ -98,7 +99,7 @@ static int clean_up(void **state)
     return leave_temp_dir(state);
 }
 
-/* ---- who replaces the file that it reads */
+/* ---- operations that replace their source */
 
 static int unite(void)
 {
@@ -151,7 +152,7 @@ static const struct {
 } ways[] = { { unite, nothing }, { fold, nothing },     { copy, nothing },
              { apply, nothing }, { join, make_slices }, { project, make_counting } };
 
-/* ---- what other processes do */
+/* ---- actions of other processes */
 
 static void replace(void)
 {
@@ -200,7 +201,7 @@ ALONE(a_source_that_was_replaced_since_it_was_opened_is_kept)
     }
 }
 
-/* Between its look at the file and the call that makes the temporary. */
+/* Between the check of the file and the call that makes the temporary file. */
 ALONE(a_source_that_is_replaced_at_the_start_is_kept)
 {
     for (unsigned nth = 1; nth <= 3; nth++) {
@@ -258,7 +259,7 @@ static int copy_to_new(void)
     return bloomfile_copy_sealed(TO_PATH("new", BLOOMFILE_TO_REPLACE), source, NULL);
 }
 
-/* Of all sources the second one says so. */
+/* Only the second of the sources has the restriction. */
 static int (*const into_new[])(void) = { copy_to_new, unite_into_new };
 
 static void allow_new(void)
@@ -321,7 +322,7 @@ ALONE(a_bad_descriptor_does_not_change_what_may_be_replaced)
 static int lock = -1;
 static unsigned waits;
 
-/* Who waits for the lock sleeps here. */
+/* A process that waits for the lock sleeps here. */
 int __wrap_poll(struct pollfd *fds, nfds_t count, int milliseconds);
 int __wrap_poll(struct pollfd *fds, nfds_t count, int milliseconds)
 {
@@ -360,7 +361,7 @@ ALONE(a_lock_that_another_program_keeps_delays_a_merge)
     waits = 0;
     assert_error(unite(), 0);
     assert_int_equal(waits, 1000);
-    assert_error(build(), 0); /* the lock is on a file that has no name by now */
+    assert_error(build(), 0); /* locks a file that has lost its name */
     assert_int_equal(waits, 1000);
     close(lock);
     assert_filter_of(target, NEW_KEYS);

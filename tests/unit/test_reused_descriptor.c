@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The application closes a handle's descriptor and gets its number for a file of its own: nothing
- * is written to that file, or locked, unlocked or closed in it. */
+ * The application closes a handle's descriptor, and a file of its own gets that number. The
+ * library must not write, lock, unlock or close that file. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
@@ -15,8 +15,8 @@
 #include "live/handle.h"
 
 enum {
-    SIZE = 100000, /* of the foreign file: room for what would be a record */
-    AT = 13,       /* where its owner writes next */
+    SIZE = 100000, /* size of the foreign file: room for a record */
+    AT = 13,       /* the owner's file position */
 };
 static const off_t locked[] = { 0, 1, 2, 3, 64, 100 };
 static uint8_t content[SIZE];
@@ -142,7 +142,7 @@ TEST_IN_DIR(a_reader_neither_syncs_nor_closes_a_foreign_file)
     assert_untouched(fd);
 }
 
-/* Without another file in its place. */
+/* The descriptor's number is free. */
 TEST_IN_DIR(a_closed_descriptor_is_an_error)
 {
     bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, 0, 0);

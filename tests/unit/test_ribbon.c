@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The layout ribbon (doc/format/ribbon.md): its solution and its lookups against plain ones,
- * and what the library does with it. */
+ * The layout ribbon (doc/format/ribbon.md): its solutions and lookups compared with plain
+ * implementations, and its use in the library. */
 #include "support.h"
 
 #include <bloomfile_combine.h>
@@ -25,9 +25,9 @@ enum {
 
 static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
 
-/* ---- a second implementation, a bit at a time */
+/* ---- a second implementation, one bit at a time */
 
-/* Gauss and Jordan on whole rows: bits of the slots, then 32 right sides. */
+/* Gauss-Jordan elimination on whole rows: bits of the slots, then 32 right-hand sides. */
 struct matrix {
     uint64_t *words;
     size_t rows, slots, width;
@@ -48,7 +48,7 @@ static void set_bits(uint64_t *row, size_t at, uint32_t bits)
     row[at / 64] |= (uint64_t)bits << at % 64; /* at is a multiple of 32 */
 }
 
-/* Sets lead[slot] to its row + 1 or 0; false: the rows are dependent. */
+/* Sets lead[slot] to its row + 1, or 0. Returns false if the rows are dependent. */
 static bool reduce(struct matrix *m, size_t *lead)
 {
     size_t done = 0;
@@ -134,7 +134,7 @@ static void assert_solution(unsigned lines, const uint64_t *digests, size_t n)
         if (kernel == NULL)
             continue;
         struct ribbon_solve_memory *memory = new_memory();
-        uint8_t *page = calloc(1, 64 * lines); /* ends where it ends */
+        uint8_t *page = calloc(1, 64 * lines); /* the allocation ends with the page */
         assert_non_null(page);
         assert_true(kernel->solve(page, lines, digests, n, memory));
         assert_memory_equal(page, expected, 64 * lines);
@@ -163,7 +163,7 @@ TEST(every_kernel_finds_the_one_solution)
         { 2, { 1, 31, 32, 33, 130, 250, 400, 600 } },
         { 3, { 5, 63, 64, 65, 66, 200, 700, 720 } },
         { 13, { 0, 40, 281, 700, 900, 1200, 3000, 3300 } },
-        { 64, { 0, 1, 960, 1280 } }, /* 31 groups of 32 columns; no slot to spare */
+        { 64, { 0, 1, 960, 1280 } }, /* 31 groups of 32 columns; all slots used */
     };
     uint64_t random = 22;
     for (size_t r = 0; r < ROWS(rows); r++)
@@ -171,8 +171,8 @@ TEST(every_kernel_finds_the_one_solution)
             assert_solved_plainly(rows[r].lines, rows[r].n[i], &random);
 }
 
-/* 64 keys of the first group: 32 rows, and no more, can go on to the next; with a slot that none of
- * them has, 33 would. */
+/* 64 keys of the first group: at most 32 rows can move to the next group. If no row used one of
+ * the slots, that would be 33 rows. */
 TEST(as_many_rows_go_on_as_can)
 {
     enum {
@@ -189,11 +189,11 @@ TEST(as_many_rows_go_on_as_can)
     }
 }
 
-/* More keys of the first group than there is room for do no harm to the others. */
+/* The first group has too many keys; the other groups must not suffer. */
 TEST(a_block_of_far_too_many_keys_is_given_up)
 {
     enum {
-        CROWD = 400 /* in 13 groups */
+        CROWD = 400 /* of 13 groups */
     };
     uint64_t random = 25, digests[CROWD];
     for (size_t i = 0; i < CROWD;) {
@@ -203,7 +203,7 @@ TEST(a_block_of_far_too_many_keys_is_given_up)
     assert_solution(2, digests, CROWD);
 }
 
-/* Too many of 93 keys begin in the first of three groups, but with the last seed. */
+/* Too many of the 93 keys begin in the first of three groups, except with the last seed. */
 TEST(the_last_seed_is_tried)
 {
     enum {
@@ -230,7 +230,7 @@ TEST(the_last_seed_is_tried)
     free(memory);
 }
 
-/* So many are not even looked at. */
+/* The digests are not even read then. */
 TEST(more_keys_are_not_counted_than_a_head_can_tell)
 {
     static const uint64_t counts[] = { 100000, UINT32_MAX, 1ULL << 32, UINT64_MAX };
@@ -246,7 +246,7 @@ TEST(more_keys_are_not_counted_than_a_head_can_tell)
     free(memory);
 }
 
-/* The page is written over the digests: so it has other keys than those it is asked for. */
+/* The page overwrites its own digests, so it no longer matches them. */
 TEST(a_page_that_has_not_its_keys_is_noticed)
 {
     struct ribbon_solve_memory *memory = new_memory();
@@ -279,7 +279,7 @@ TEST(and_no_filter_is_made_of_it)
     solver_free(solver);
 }
 
-/* Random words behind a head; `lines` of all pages together. */
+/* Random words after a head; `lines` of all pages together. */
 static void assert_lookups_agree(uint64_t lines, uint64_t head, uint64_t *state)
 {
     enum {
@@ -337,7 +337,7 @@ TEST(lookups_of_every_head_agree)
 static void assert_each_kernel_says(const uint8_t *page, uint64_t digest, bool answer)
 {
     enum {
-        COPIES = 8 /* as many as a vector has */
+        COPIES = 8 /* the lanes of a vector */
     };
     uint64_t digests[COPIES];
     for (size_t i = 0; i < COPIES; i++)
@@ -354,7 +354,7 @@ static void assert_each_kernel_says(const uint8_t *page, uint64_t digest, bool a
     }
 }
 
-/* One that is wrong makes a no, whichever it is and however many there are. */
+/* A single wrong column makes a "no": any column, in any number of columns. */
 TEST(every_column_counts)
 {
     uint64_t random = 28;
@@ -449,7 +449,7 @@ static unsigned unsolved_pages(const bloomfile_filter *f)
     return count;
 }
 
-/* A page has a rate of 1/4 at most, or of 1. */
+/* Each page has a rate of at most 1/4, or of 1. */
 TEST(high_rates_are_kept_without_an_unsolved_page)
 {
     static const double rates[] = { 0.24, 0.25, 0.3, 0.9 };
@@ -467,7 +467,7 @@ TEST(high_rates_are_kept_without_an_unsolved_page)
         }
 }
 
-/* In memory, in a file, sorted, repeated, by several threads, with little memory. */
+/* In memory, in a file, sorted, repeated, with several threads, with little memory. */
 TEST(the_same_keys_make_the_same_bytes)
 {
     static const uint64_t sizes[] = { 0, 3, 5000, 120000 };
@@ -492,7 +492,7 @@ TEST(the_same_keys_make_the_same_bytes)
             }
 }
 
-/* Fewer columns in all pages; and at last none. */
+/* The number of columns shrinks in all pages, at last to 0. */
 TEST(a_filter_that_is_too_small_loses_no_key)
 {
     for (uint64_t bits = 512; bits <= 512 * 130; bits += 512 * 43)
@@ -564,7 +564,7 @@ TEST(a_page_is_checked_before_the_first_answer)
     free(image.data);
 }
 
-/* Bytes that were bad for a while, in a disk's or the memory's way, do not outlive verification. */
+/* Bytes were bad for a while, on disk or in memory. Verification ends the doubt. */
 TEST(verification_ends_what_was_read_while_it_was_bad)
 {
     static const unsigned flags[] = { BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
@@ -588,7 +588,7 @@ TEST(verification_ends_what_was_read_while_it_was_bad)
     }
 }
 
-/* As a hole in a file is. */
+/* Like a hole in a file. */
 TEST(a_page_of_zeros_says_maybe_unchecked)
 {
     struct bytes image = filter_of(ribbon, 6000);
@@ -629,9 +629,10 @@ TEST(heads_are_verified)
         uint64_t change;
         const char *field;
     } rows[] = {
-        { 1ULL << 23, "head" }, { 1ULL << 31, "head" }, { 0x8000, "head" },
-        { 1ULL << 32, "n" },    { 1ULL << 63, "n" },    { 1ULL << 33, "n" },
-        { 1ULL << 34, "n" },    { 1ULL << 35, "n" },    { 1ULL << 36, "n" }, /* fewer, too */
+        { 1ULL << 23, "head" }, { 1ULL << 31, "head" }, { 0x8000, "head" },  { 1ULL << 32, "n" },
+        { 1ULL << 63, "n" },    { 1ULL << 33, "n" },    { 1ULL << 34, "n" }, { 1ULL << 35, "n" },
+        { 1ULL << 36, "n" }, /* a bit that was
+                              * set: fewer keys */
     };
     for (size_t i = 0; i < ROWS(rows); i++)
         for (unsigned page = 0; page < 2; page++) {
@@ -643,14 +644,14 @@ TEST(heads_are_verified)
         }
 }
 
-/* The least number of groups that a builder tries. */
+/* The smallest number of groups that a builder tries. */
 static unsigned first_groups(uint64_t keys)
 {
     const uint64_t groups = (41 * keys + 1279) / 1280;
     return groups < 2 ? 2 : (unsigned)groups;
 }
 
-/* In sum what the filter says of itself; alone, what its head does. */
+/* The pages add up to the filter's own numbers; each page matches its head. */
 static void assert_pages_tell(struct bytes image, uint64_t keys)
 {
     bloomfile_filter *f = open_image(image, 0);
@@ -691,7 +692,8 @@ TEST(pages_tell_of_themselves)
     for (size_t i = 0; i < ROWS(keys); i++) {
         struct bytes image = filter_of((struct bloomfile_params){ .bits = 512 * 200 }, keys[i]);
         assert_pages_tell(image, keys[i]);
-        image.data[EMBEDDED + PAGE + 1] ^= 0x80; /* of the second page's groups */
+        image.data[EMBEDDED + PAGE + 1] ^= 0x80; /* bit in the number of groups of the second
+                                                  * page */
         assert_pages_tell(image, keys[i]);
         free(image.data);
     }
@@ -710,7 +712,7 @@ static void set_keys(struct bytes image, uint64_t n)
     reseal_body(image.data);
 }
 
-/* Its head tells 2^32 - 1 then, and the sum is at least that of all heads. */
+/* Its head holds 2^32 - 1 then, and the filter has at least the sum of all heads. */
 TEST(a_page_may_have_more_keys_than_its_head_can_tell)
 {
     struct bytes image = filter_of(ribbon, 6000);
@@ -794,17 +796,19 @@ TEST(sizes_keep_the_rate_and_are_least)
             if (n > 100000)
                 assert_true((double)bits / (double)n <= -1.08 * log2(rates[r]));
         }
-    assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 1e-10, 0), 0); /* 32 columns */
+    assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 1e-10, 0), 0); /* needs more than 32
+                                                                             * columns */
     assert_true(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 1ULL << 40) == 1);
     assert_true(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512 * 6400, 0, 1ULL << 40) == 1);
-    /* A line, three groups of 4, 5 and 5 columns, and keys whose first group is one of the first
-     * two. */
+    /* A line with three groups of 4, 5 and 5 columns. The first group of a key is one of the
+     * first two. */
     assert_true(fabs(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 70) - 0.046875) < 1e-6);
-    /* As ever, so that the same keys make the same bytes. */
+    /* Unchanged since the first release of the layout, so that the same keys make the same
+     * bytes. */
     assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 10942651, 0.2, 0), 53808 * 512);
-    /* Pages of 15000 to 16000 keys take more groups than those of 15000. */
+    /* Pages of 15000 to 16000 keys need more groups than pages of 15000 keys. */
     assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 1215847, 0.24, 0), 5199 * 512);
-    /* Seven groups of 2 columns, as many as a line has room for. */
+    /* Seven groups of 2 columns, the most that fit into a line. */
     assert_true(fabs(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 215) - 0.25) < 1e-6);
 }
 

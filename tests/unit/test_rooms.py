@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Includes and calls point one way: rooms of lib/ use what their READMEs allow, no files form a circle, READMEs name the
-files that there are, and tests name the rules of the specification. Calls are read from the objects in the build folder
-BUILD_ROOT; without it they are left out.
+"""Directions of includes and calls: rooms of lib/ use only the rooms that their READMEs allow; no files form a circle.
+READMEs name the existing files, and tests name every rule of the specification. Calls are read from the objects in the
+build folder BUILD_ROOT; without it they are not checked.
 
-No room outgrows tests/rooms.budget: its files and lines of code. A number there rises only in a commit whose message has
-a line "budget: why". With --budget, this program writes the numbers of today where they are lower, lines in fifties."""
+No room exceeds its files and lines of code in tests/rooms.budget. A number there rises only in a commit whose message
+has a line "budget: why". --budget writes the current numbers where they are lower, lines rounded up to fifties."""
 
 import os
 import re
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIB = ROOT / "lib"
 CORE, PARTS = ROOT / "format-spec.md", sorted((ROOT / "doc" / "format").glob("*.md"))
 BUILD = os.environ.get("BUILD_ROOT")
-FLOORS = ["cli", "keys", "filters", "picture"]  # of tools/, each on the ones before it
+FLOORS = ["cli", "keys", "filters", "picture"]  # of tools/; each may use the floors before it
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
@@ -28,7 +28,7 @@ def sources(folder):
 
 
 def included(path, base):
-    """The files of the project that one file includes, seen from its own folder or from the base."""
+    """The project's files that a file includes, relative to its own folder or to `base`."""
     for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
         for place in (path.parent, base):
             if (place / name).is_file():
@@ -41,7 +41,7 @@ def room_of(path):
 
 
 def called(folder):
-    """Pairs of files of a folder of the project: one has an object that needs a symbol of the other's."""
+    """Pairs of files of a folder of the project: the first has an object that needs a symbol of the second."""
     names = {str(p.relative_to(folder)).replace("/", "_") + ".o": p for p in folder.rglob("*.c")}
     built = Path(BUILD) / folder.relative_to(ROOT)
     objects = [path for path in built.glob("*/*.o") if path.name in names]
@@ -60,7 +60,7 @@ def called(folder):
 
 
 def strict_circle(edges):
-    """Files that call each other in a circle; [] if none do."""
+    """Files that call each other in a circle, or []."""
     below = {}
     for caller, owner in edges:
         below.setdefault(caller, set()).add(owner)
@@ -77,7 +77,7 @@ CODE = {".c", ".h", ".cc", ".hpp", ".py", ".sh", ".java", ".scala", ".def"}
 
 
 def sizes():
-    """Files and lines of code by room: a folder of lib/, tools/ or tests/, or another folder of the top level."""
+    """Files and lines of code by room: a folder of lib/, tools/ or tests/, or another top-level folder."""
     rooms = {}
     for top in ("bench", "bindings", "examples", "fuzz", "include", "lib", "scripts", "tests", "tools"):
         for path in (ROOT / top).rglob("*"):
@@ -107,7 +107,7 @@ def git(*words):
 
 
 def listed(readme):
-    """The names that the list of a README says something about."""
+    """The names that the list of a README describes."""
     lines = re.findall(r"^- ([^:]*):", readme.read_text(encoding="utf-8"), re.MULTILINE)
     return sorted(name for line in lines for name in re.findall(r"`([^`/]+)`", line))
 
@@ -119,7 +119,7 @@ def allowed(room):
 
 
 def circle(folder):
-    """The files of an include circle, a .c standing for its .h as well; [] if there is none."""
+    """The files of an include circle, or []; a .c file stands for its .h too."""
     edges = {}
     for path in sources(folder):
         unit = path.with_suffix("")
@@ -200,7 +200,7 @@ class Rooms(unittest.TestCase):
             self.assertEqual(strict_circle(called(folder)), [])
 
     def test_readmes_list_the_files_of_their_folders(self):
-        """Those of a folder with three or more of them."""
+        """Applies to folders with three or more such files."""
         for folder in sorted({path.parent for top in (LIB, ROOT / "tools") for path in sources(top)}):
             units = sorted({path.stem for path in folder.glob("*.[ch]")})
             if len(units) > 2:
@@ -239,14 +239,15 @@ class Rooms(unittest.TestCase):
             self.assertRegex(head, r"^/\* SPDX-License-Identifier: MIT\n( \*\n)? \* \S", path)
 
     def test_every_test_is_run(self):
-        """One that meson does not know is never missed."""
+        """A test unknown to meson never runs, and no run reports that."""
         known = "".join(path.read_text(encoding="utf-8") for folder in ("bench", "examples", "tests")
                         for path in (ROOT / folder).rglob("meson.build"))
         names = [path.stem.removeprefix("test_") for path in (ROOT / "tests").rglob("test_*.py")]
         self.assertEqual([name for name in names if not re.search(rf"\b(test_)?{name}\b", known)], [])
 
     def test_every_rule_of_the_specification_is_named_in_a_test(self):
-        """And every rule that a test or a model names exists. tests/spec implements the rules; READMEs show examples."""
+        """Every rule that a test or a model names exists, too. tests/spec implements the rules; READMEs show
+        examples."""
         text = "".join(path.read_text(encoding="utf-8") for path in (CORE, *PARTS))
         rules = re.findall(r"^\| ([LRSV]\d+) \|", text, re.MULTILINE)
         self.assertEqual(sorted(set(rules)), sorted(rules))

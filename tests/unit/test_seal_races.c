@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Processes that add keys, one handle a key, while others try to seal the file, and a reader that
- * opens it all the time. */
+ * Processes add keys, each through its own handle, while more processes try to seal the file and a
+ * reader opens it repeatedly. */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>
@@ -20,13 +20,13 @@ enum {
     MOST_ADDS = 50 /* of each adder */
 };
 
-/* What all processes of a round know. */
+/* Shared state of all processes of a round. */
 struct race {
     atomic_uint started;
-    atomic_bool sealed;         /* somebody's bloomfile_seal() has returned 0 */
-    atomic_uint added[ADDERS];  /* adds that have returned 0 */
-    atomic_uint busy, refused;  /* attempts to seal, to open, of all rounds */
-    atomic_uint handles, looks; /* adds, looks at a live file, of all rounds */
+    atomic_bool sealed;         /* a bloomfile_seal() returned 0 */
+    atomic_uint added[ADDERS];  /* adds that returned 0 */
+    atomic_uint busy, refused;  /* attempts to seal and to open, over all rounds */
+    atomic_uint handles, looks; /* adds, and checks of a live file, over all rounds */
 };
 
 static struct race *race;
@@ -43,7 +43,7 @@ static void wait_for_the_others(void)
         sched_yield();
 }
 
-/* Adders end when the file is sealed: 0 if nothing went wrong. */
+/* Adds until the file is sealed. Returns 0 if every call behaved correctly. */
 static int add_keys(unsigned adder)
 {
     for (unsigned i = 0; i < MOST_ADDS;) {
@@ -60,7 +60,7 @@ static int add_keys(unsigned adder)
             return 1;
         error = bloomfile_add_digest(f, number(0, key_of(adder, i)), NULL);
         if (error != 0 || atomic_load(&race->sealed))
-            return 1; /* while a writer has it open it cannot be sealed */
+            return 1; /* a file cannot be sealed while a writer has it open */
         atomic_store(&race->added[adder], ++i);
         atomic_fetch_add(&race->handles, 1);
         bloomfile_close(f);
@@ -91,7 +91,7 @@ static int seal_it(void)
     }
 }
 
-/* The keys whose adds have returned by now. */
+/* Whether the filter has every key whose add has returned. */
 static bool has_added(const bloomfile_filter *f, const unsigned *added)
 {
     for (unsigned adder = 0; adder < ADDERS; adder++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Sealing in place that is cut off: at every system call, with every record written in pieces, so
- * that each of its prefixes is what a crash may leave (doc/format/live.md 7). */
+ * Sealing in place that is interrupted at every system call. Every record is written in pieces,
+ * because a crash may leave any prefix of it (doc/format/live.md 7). */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>
@@ -20,13 +20,13 @@
 #define RECORD_SIZE (IN_FILE / 4)
 #define PIECE       64
 #define PIECES      (RECORD_SIZE / PIECE)
-#define ADDED       20 /* keys more than LIVE_KEYS that the sealer adds before */
+#define ADDED       20 /* keys beyond LIVE_KEYS that the sealer adds first */
 
 static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                     BLOOMFILE_LAYOUT_COUNTING };
 
-/* Gives the record in force, of which sealing makes both records, reserved bytes that the other one
- * does not have. */
+/* Fills the reserved bytes of the record in force, from which sealing makes both records. The
+ * other record's stay zero. */
 static void fill_reserved(void)
 {
     int fd = open("filter", O_RDWR);
@@ -42,7 +42,7 @@ static void fill_reserved(void)
     free(bytes.data);
 }
 
-/* ---- cutting it off */
+/* ---- interruption */
 
 static unsigned calls_left, pieces_written;
 
@@ -53,11 +53,11 @@ static void die_at_last_call(enum fault_call call)
 }
 
 enum {
-    FAILED = 200, /* exit statuses; below: so many pieces were written */
+    FAILED = 200, /* exit statuses; smaller numbers count the pieces written */
     COMPLETE = 201
 };
 
-/* Seals it in a child that dies at the n-th call. */
+/* Seals the file in a child that dies at the nth call. */
 static int seal_and_die_at(unsigned nth)
 {
     pid_t child = fork();
@@ -93,7 +93,7 @@ static void assert_sealed_whole(void)
     bloomfile_close(f);
 }
 
-/* unclean: one that has begun to sync is not there any more. */
+/* unclean: an abandoned sync left its mark. */
 static void assert_live_and_can_be_sealed(bool unclean)
 {
     bloomfile_filter *f;
@@ -116,14 +116,14 @@ static void assert_live_and_can_be_sealed(bool unclean)
     assert_int_equal(info_of_file("filter").keys_estimated, 1);
 }
 
-/* The other record is the live one still. */
+/* The other record still says live. */
 static void assert_sealed_and_can_be_completed(void)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_VERIFY_FULL);
     assert_int_equal(info_of(f).state, BLOOMFILE_STATE_SEALED);
     assert_true(has_numbers(f, 0, LIVE_KEYS + ADDED));
     bloomfile_close(f);
-    assert_sealed_whole(); /* an attempt to open it for writing completes it */
+    assert_sealed_whole(); /* opening it for writing completes it */
 }
 
 static void assert_torn_and_can_be_completed(void)
@@ -173,7 +173,7 @@ TEST_IN_DIR(wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed)
     }
 }
 
-/* ---- what others see of one that is under way */
+/* ---- other processes while it is sealed */
 
 static bloomfile_filter *reader;
 
@@ -215,9 +215,9 @@ TEST_IN_DIR(readers_go_on_and_writers_are_told_busy_or_sealed)
     }
 }
 
-/* ---- completing */
+/* ---- completion */
 
-/* The mark and the first record are there, of the second one `pieces`. */
+/* Leaves the mark, the first record, and `pieces` of the second record. */
 static void leave_torn(int pieces)
 {
     for (unsigned nth = 2 * PIECES + pieces;; nth++) {
@@ -327,7 +327,7 @@ static int open_to_complete(void (*at_each_call)(enum fault_call call))
     return error;
 }
 
-/* Else a crash in between leaves no record that is whole. */
+/* Otherwise a crash in between would leave no whole record. */
 TEST_IN_DIR(the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_after)
 {
     leave_torn(5);
@@ -340,7 +340,7 @@ TEST_IN_DIR(the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_afte
     assert_int_equal(unlink("filter"), 0);
 }
 
-/* L26. The other one is the first where the second one is in force, and the other way round. */
+/* L26. The record to complete is the one not in force, in either slot. */
 TEST_IN_DIR(either_record_is_completed)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
@@ -368,7 +368,7 @@ static void look_at_locks(enum fault_call call)
         held[byte] = lock_on_byte(outside, byte);
 }
 
-/* As who seals does, but nobody has joined that syncs. */
+/* Like sealing, but no writer has joined whose sync could be running. */
 TEST_IN_DIR(it_is_completed_under_bytes_0_and_1)
 {
     leave_torn(0);
@@ -434,7 +434,7 @@ static void fork_before_the_write(enum fault_call call)
         pause();
 }
 
-/* It shares the opening that holds the locks. */
+/* The child shares the open file description that holds the locks. */
 TEST_IN_DIR(a_child_that_is_made_meanwhile_keeps_no_lock_of_who_completes_it)
 {
     leave_torn(0);

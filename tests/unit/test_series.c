@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Filters of several layers: growing, forgetting, sealed; and what is wrong with their files. */
+ * Filters of several layers: growing, forgetting and sealed, and errors in their files. */
 #include <bloomfile_combine.h>
 #include <bloomfile_inline.h>
 #include <bloomfile_live.h>
@@ -43,7 +43,7 @@ static bloomfile_filter *create(const char *path, uint32_t series)
     return f;
 }
 
-/* Returns how many were new. */
+/* Returns how many keys were new. */
 static size_t add_numbers_to(bloomfile_filter *f, uint64_t from, uint64_t to, size_t batch)
 {
     uint64_t digests[5000];
@@ -88,7 +88,7 @@ static void finish(bloomfile_filter *f)
     bloomfile_close(f);
 }
 
-/* By which a child of fork opens the file of a filter in memory. */
+/* A child of fork needs it to open the file of a filter in memory. */
 static void need_proc(void)
 {
     if (access("/proc/self/fd", X_OK) != 0)
@@ -151,7 +151,7 @@ TEST_IN_DIR(each_layer_is_twice_as_large_and_all_keep_the_rate)
             assert_int_equal(layer.keys, layer.capacity);
         rates += layer.fpr;
         assert_true(fabs(layer.fpr - due) < 1e-12);
-        due *= 7.0 / 8; /* so their sum stays below 0.01, however many there are */
+        due *= 7.0 / 8; /* so the sum stays below 0.01 for any number of layers */
     }
     assert_int_equal(sum.bits, told.bits);
     assert_int_equal(sum.bits_unfolded, told.bits_unfolded);
@@ -221,7 +221,7 @@ TEST_IN_DIR(a_key_is_new_only_if_no_layer_has_it)
     finish(f);
 }
 
-/* S8. There is room in the one that it knows as the newest. */
+/* S8. The layer that it knows as the newest still has room. */
 TEST_IN_DIR(a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new)
 {
     bloomfile_filter *f = create("two", BLOOMFILE_SERIES_GROW),
@@ -273,7 +273,8 @@ TEST_IN_DIR(the_next_run_goes_on)
 {
     make_grown("again");
     bloomfile_filter *f = opened("again", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
-    for (size_t i = 0; i + 1 < bloomfile_layers(f); i++) /* joined when they are added to */
+    for (size_t i = 0; i + 1 < bloomfile_layers(f); i++) /* older layers are joined when keys are
+                                                          * added to them */
         assert_int_equal(info_of(bloomfile_layer(f, i)).writers, 0);
     assert_int_equal(add_numbers_to(f, 0, MANY, 200), 0);
     assert_true(add_numbers_to(f, MANY, 2 * MANY, 200) > MANY * 99 / 100);
@@ -297,13 +298,14 @@ TEST_IN_DIR(a_key_stays_for_its_generations)
         snprintf(path, sizeof path, "forget-%zu", g);
         const uint32_t all = generations[g];
         bloomfile_filter *f = create(path, all), *r = opened(path, 0);
-        assert_true(info_of(bloomfile_layer(f, 0)).fpr == 0.01 / all); /* and all keep the rate */
+        assert_true(info_of(bloomfile_layer(f, 0)).fpr == 0.01 / all); /* together they keep the
+                                                                        * rate */
         const size_t least = (all - 1) * FIRST, end = 10 * all * FIRST;
         bool *was_new = calloc(end, sizeof *was_new);
         for (uint64_t i = 0; i < end; i++) {
             assert_error(bloomfile_add_digest(f, number(0, i), &was_new[i]), 0);
             assert_true(bloomfile_contains_digest(r, number(0, i)));
-            if (i >= least && was_new[i - least]) /* one that was found is not renewed */
+            if (i >= least && was_new[i - least]) /* a key that was found is not renewed */
                 assert_true(bloomfile_contains_digest(r, number(0, i - least)));
             assert_true(bloomfile_layers(f) <= all);
         }
@@ -328,7 +330,8 @@ TEST_IN_DIR(what_is_there_begins_no_generation)
     uint64_t last = 0;
     while (new_keys < 2 * FIRST)
         new_keys += add_numbers_to(f, last, last + 1, 1), last++;
-    add_numbers_to(f, 0, FIRST / 2, 100); /* the newest is full, the older one has them */
+    add_numbers_to(f, 0, FIRST / 2, 100); /* the newest layer is full, and the older layer has
+                                           * these keys */
     assert_int_equal(info_of(f).layer, 1);
     assert_int_equal(absent_of(f, 0, last), 0);
     add_numbers_to(f, last, last + 1, 1);
@@ -337,7 +340,7 @@ TEST_IN_DIR(what_is_there_begins_no_generation)
     finish(f);
 }
 
-static unsigned seconds_gone; /* by the system's clock, since it was set forward */
+static unsigned seconds_gone; /* how far the system's clock was set forward */
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
@@ -367,7 +370,8 @@ TEST_IN_DIR(a_generation_ends_when_its_time_is_up)
     seconds_gone = 0;
 }
 
-/* Once by a clock that is an hour ahead; the generations after it last as long as they should. */
+/* One generation began by a clock an hour ahead. The generations after it must last as long as
+ * they should. */
 TEST_IN_DIR(a_generation_that_began_ahead_of_the_clock_ends_at_the_next_add)
 {
     static const struct {
@@ -402,7 +406,7 @@ TEST_IN_DIR(a_generation_that_began_ahead_of_the_clock_ends_at_the_next_add)
     }
 }
 
-/* ---- files that are not as they should be */
+/* ---- incorrect files */
 
 static int open_error(const char *path, unsigned flags)
 {
@@ -469,7 +473,7 @@ static void copy_file(const char *from, const char *to)
     free(bytes.data);
 }
 
-/* S2. Each but the last has a successor, since keys were added to that. */
+/* S2. Each layer but the last has the mark of a successor, because keys were added to that. */
 TEST_IN_DIR(an_older_copy_of_a_layer_is_refused)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 6 };
@@ -493,7 +497,7 @@ TEST_IN_DIR(an_older_copy_of_a_layer_is_refused)
         }
 }
 
-/* S12, L23. A new layer copies it, and a sealed series has it in its last layer alone. */
+/* S12, L23. A new layer copies it. A sealed series has it only in its last layer. */
 TEST_IN_DIR(a_series_has_the_watermark_of_its_newest_layer)
 {
     static const uint8_t mark[BLOOMFILE_WATERMARK_SIZE] = "7", other[sizeof mark] = "8",
@@ -529,7 +533,7 @@ TEST_IN_DIR(a_series_has_the_watermark_of_its_newest_layer)
     }
 }
 
-/* It has no successor of its own that could have taken the name. */
+/* The newest layer has no successor that could have taken its name. */
 TEST_IN_DIR(the_newest_generation_is_not_replaced_by_that_of_a_copy)
 {
     bloomfile_filter *f = create("ring", 2);
@@ -551,7 +555,7 @@ TEST_IN_DIR(the_newest_generation_is_not_replaced_by_that_of_a_copy)
     bloomfile_close(reader);
 }
 
-/* Whoever opens the series looks behind its last layer. */
+/* Opening a series searches for a file after its last layer. */
 static void assert_stops_growing(const char *path, int error, uint64_t layers)
 {
     bloomfile_filter *f;
@@ -578,10 +582,12 @@ TEST_IN_DIR(no_layer_is_made_that_would_keep_all_from_opening_it)
     write_file("s.2", "foreign", 7);
     assert_stops_growing("s", BLOOMFILE_ESERIES, 1);
     memset(name, 'n', NAME_MAX + 1);
-    const bool missing = access(name, F_OK) != 0 && errno == ENOENT; /* too long; vfat's answer */
+    const bool missing = access(name, F_OK) != 0 && errno == ENOENT; /* the name is too long;
+                                                                      * vfat returns another
+                                                                      * error */
     name[NAME_MAX - 2] = '\0';
     assert_stops_growing(name, ENAMETOOLONG,
-                         missing ? 10 : 9); /* up to .8, since .10 is too long */
+                         missing ? 10 : 9); /* up to .8, because .10 is too long */
     if (missing)
         return;
     bloomfile_filter *f;
@@ -591,7 +597,7 @@ TEST_IN_DIR(no_layer_is_made_that_would_keep_all_from_opening_it)
     assert_error(bloomfile_create(&f, name, &params, 0), ENAMETOOLONG);
 }
 
-/* The bit of a successor means nothing there. */
+/* The bit that marks a successor has no meaning there. */
 TEST_IN_DIR(an_unknown_flag_of_a_single_filter_stops_nobody)
 {
     bool was_new;
@@ -604,7 +610,7 @@ TEST_IN_DIR(an_unknown_flag_of_a_single_filter_stops_nobody)
     finish(f);
 }
 
-/* S12. Older ones, too, have what is not on disk yet. */
+/* S12. Older layers may also hold keys that are not on disk yet. */
 TEST_IN_DIR(a_sync_reaches_every_layer)
 {
     bloomfile_filter *f = create("sync", BLOOMFILE_SERIES_GROW);
@@ -618,7 +624,7 @@ TEST_IN_DIR(a_sync_reaches_every_layer)
     finish(f);
 }
 
-/* S4. In doubt it has all keys, and so none was new. */
+/* S4. The poisoned layer counts as having all keys, so no key is new. */
 TEST_IN_DIR(nothing_is_added_beside_a_poisoned_layer)
 {
     bool was_new = true;
@@ -634,7 +640,7 @@ TEST_IN_DIR(nothing_is_added_beside_a_poisoned_layer)
     bloomfile_close(f);
 }
 
-/* S4. By the lookup itself: nobody asks for the status before. */
+/* S4. The lookup itself must notice: the test does not call bloomfile_check() before. */
 TEST_IN_DIR(a_poisoned_layer_makes_lookups_maybe)
 {
     static const char *const names[] = { "one", "one.1", "one.2" };
@@ -664,7 +670,7 @@ TEST_IN_DIR(a_successor_that_cannot_be_found_makes_lookups_maybe)
     bloomfile_filter *f = create("gone", BLOOMFILE_SERIES_GROW), *r = opened("gone", 0);
     add_numbers_to(f, 0, FIRST + 10, 10);
     assert_int_equal(rename("gone.1", "kept"), 0);
-    alarm(20); /* a wait for each of these would take 100 s */
+    alarm(20); /* a second's wait for each of these would take 100 s */
     for (uint64_t i = 0; i < 1000; i++)
         assert_true(bloomfile_contains_digest(r, number(0, ABSENT + i)));
     alarm(0);
@@ -701,7 +707,7 @@ TEST_IN_DIR(an_add_that_finds_no_room_is_refused_and_loses_nothing)
     finish(f);
 }
 
-/* A layer of the old one would make the new one refused. */
+/* A layer of the old series would make the new series invalid. */
 TEST_IN_DIR(who_grows_a_series_that_was_replaced_leaves_the_new_one_alone)
 {
     uint64_t at = 0;
@@ -733,7 +739,7 @@ static void lose_name(unsigned how)
         assert_int_equal(rename("other", "lost"), 0);
 }
 
-/* S11. Whoever opens the name finds none of the keys, also of those that are in a further layer. */
+/* S11. A process that opens the name finds none of the keys, not even those in later layers. */
 TEST_IN_DIR(who_writes_to_a_series_that_lost_its_name_is_told)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 3 };
@@ -760,7 +766,7 @@ TEST_IN_DIR(who_writes_to_a_series_that_lost_its_name_is_told)
         }
 }
 
-/* Also when the file that it led to has been opened anew, as that of a newer generation. */
+/* Also after its file was opened again, as the file of a newer generation. */
 TEST_IN_DIR(a_link_that_leads_to_another_series_is_noticed)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 2 };
@@ -815,7 +821,7 @@ TEST_IN_DIR(new_layers_have_the_rights_of_the_first)
     finish(f);
 }
 
-/* A maker that was killed between the two. */
+/* As if its creator was killed between the two steps. */
 TEST_IN_DIR(a_layer_without_the_mark_before_it_is_one_all_the_same)
 {
     bloomfile_filter *f = create("mark", BLOOMFILE_SERIES_GROW);
@@ -828,7 +834,8 @@ TEST_IN_DIR(a_layer_without_the_mark_before_it_is_one_all_the_same)
     }
     write_file("mark", first.data, first.size);
     free(first.data);
-    /* The second one has keys, so the first is older; or lost the mark with the power. */
+    /* The second layer has keys, so the first file is older, or the mark was lost with the
+     * power. */
     assert_error(open_error("mark", 0), BLOOMFILE_ESERIES);
     assert_error(open_error("mark", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESERIES);
     f = opened("mark", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
@@ -838,7 +845,8 @@ TEST_IN_DIR(a_layer_without_the_mark_before_it_is_one_all_the_same)
         set_in_record("mark.1", slot, RECORD_AT_n, 8, 0);
         set_in_record("mark.1", slot, RECORD_AT_ones, 8, 0);
     }
-    assert_error(open_error("mark", 0), BLOOMFILE_ESERIES); /* their writer was killed */
+    assert_error(open_error("mark", 0), BLOOMFILE_ESERIES); /* a killed writer may have added
+                                                             * keys */
     struct bytes second = read_file("mark.1");
     memset(second.data + get64(second.data + AT_body_offset), 0,
            (size_t)get64(second.data + AT_body_size));
@@ -848,7 +856,7 @@ TEST_IN_DIR(a_layer_without_the_mark_before_it_is_one_all_the_same)
     assert_int_equal(bloomfile_layers(f), 2);
     assert_int_equal(absent_of(f, 0, FIRST), 0);
     bloomfile_close(f);
-    f = opened("mark", BLOOMFILE_OPEN_WRITE); /* which sets it */
+    f = opened("mark", BLOOMFILE_OPEN_WRITE); /* sets the mark */
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
     finish(f);
     assert_int_equal(unlink("mark.1"), 0);
@@ -872,7 +880,7 @@ TEST_IN_DIR(a_writer_leaves_the_layers_before_the_newest_as_they_are)
     free(before.data);
 }
 
-/* Clears it in one record, and tears the other, which is in force. */
+/* Clears the mark in one record and tears the other, which is in force. */
 static void tear_the_mark(const char *path)
 {
     struct bytes image = read_file(path);
@@ -888,7 +896,7 @@ static void tear_the_mark(const char *path)
     free(image.data);
 }
 
-/* Its maker was killed while it wrote the record, beside a writer that had not seen it. */
+/* Its creator was killed while it wrote the record; another writer had not seen the mark. */
 TEST_IN_DIR(a_mark_in_a_record_that_was_torn_stays)
 {
     finish(create("torn", BLOOMFILE_SERIES_GROW));
@@ -914,7 +922,7 @@ TEST_IN_DIR(a_mark_in_a_record_that_was_torn_stays)
     finish(f);
 }
 
-/* ---- what a series does not do */
+/* ---- operations that a series does not support */
 
 /* S13. */
 TEST_IN_DIR(what_needs_one_filter_refuses_a_series)
@@ -1048,7 +1056,7 @@ static void assert_sealed_series(bloomfile_filter *f)
     bloomfile_close(f);
 }
 
-/* Where that of one layer is. */
+/* As soon as the count of one layer is. */
 TEST_IN_DIR(the_number_of_keys_of_a_series_is_estimated)
 {
     struct bytes image = sealed_series();
@@ -1110,7 +1118,7 @@ TEST_IN_DIR(a_sealed_series_that_lacks_a_layer_is_refused)
     assert_error(memory_error((struct bytes){ image.data, first }), BLOOMFILE_ETRUNCATED);
     assert_error(memory_error((struct bytes){ image.data + first, image.size - first }),
                  BLOOMFILE_ESERIES);
-    /* Of another series of the same shape; its bits differ. */
+    /* A layer of another series of the same shape, but with other bits. */
     bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
     void *foreign;
     size_t size;
@@ -1236,7 +1244,7 @@ TEST_IN_DIR(a_child_makes_layers_that_its_parent_finds)
     finish(f);
 }
 
-/* Before they are synced, only the ones tell of them: of the whole body, or of a sample. */
+/* Before the other writer syncs, only the bits show its keys: of the whole body, or of a sample. */
 TEST_IN_DIR(a_layer_has_no_room_for_what_another_writer_has_added)
 {
     static const uint64_t capacities[] = { 20000, 600000 };
@@ -1263,7 +1271,7 @@ TEST_IN_DIR(a_layer_has_no_room_for_what_another_writer_has_added)
     }
 }
 
-/* As the sample tells. */
+/* As the sample shows. */
 TEST_IN_DIR(two_writers_fill_a_layer_but_for_a_few_keys)
 {
     enum {
@@ -1316,7 +1324,7 @@ TEST_IN_DIR(in_memory_a_child_never_says_no_to_its_parent_s_keys)
     bloomfile_close(f);
 }
 
-/* Nobody would find it. */
+/* No process would find that layer. */
 TEST_IN_DIR(in_memory_a_child_makes_no_layer)
 {
     need_wipe_on_fork();
@@ -1339,8 +1347,7 @@ TEST_IN_DIR(in_memory_a_child_makes_no_layer)
     bloomfile_close(f);
 }
 
-/* A lookup that was held back may find a newer set where the one it saw was. */
-/* It would be taken for a layer. */
+/* That file would be taken for a layer. */
 TEST_IN_DIR(a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 4 };
@@ -1420,7 +1427,7 @@ TEST_IN_DIR(nothing_is_left_open)
     for (uint32_t series = BLOOMFILE_SERIES_GROW; series < 4; series++) {
         bloomfile_filter *f = create(NULL, series);
         add_numbers_to(f, 0, MANY, 100);
-        if (series > 1) /* what is forgotten takes no memory */
+        if (series > 1) /* forgotten layers take no memory */
             assert_true(open_descriptors() <= before + series + 2);
         bloomfile_close(f);
         f = create("open", series);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Each call of each operation on a series fails once: the operation returns an error, or has lost
- * no key. */
+ * Each call of each operation on a series fails once: the operation returns an error or loses no
+ * key. */
 #include <bloomfile_combine.h>
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -54,7 +54,7 @@ static void assert_has(const bloomfile_filter *f, uint64_t from, uint64_t to)
 
 /* ---- each call fails */
 
-static uint32_t kind; /* of series */
+static uint32_t kind; /* of the series */
 static bool in_files;
 static bloomfile_filter *writer, *reader, *made;
 static struct bytes sealed;
@@ -215,7 +215,7 @@ static const struct operation {
     { "rescue", rescue, FILES },
 };
 
-/* Of three layers; the reader knows the first one. */
+/* The series has three layers; the reader knows the first. */
 static void begin(void)
 {
     writer = create(in_files ? "series" : NULL, kind);
@@ -232,7 +232,7 @@ static void end(void)
     bloomfile_close(reader);
     if (!in_files)
         return;
-    /* What a failed write left may be refused, but it never says no. */
+    /* The file after a failed write may be refused, but it never returns a silent "no". */
     int error = bloomfile_open(&reader, "series", 0);
     if (error == 0)
         assert_has(reader, remembered(), added);
@@ -244,7 +244,7 @@ static bool makes_an_empty_one(const struct operation *op)
     return op->run == create_it || op->run == create_with_hash;
 }
 
-/* If it does not open, the operation returned an error. */
+/* If the series does not open, the operation must have returned an error. */
 static void assert_is_whole_if_it_opens(const struct operation *op, int returned)
 {
     bloomfile_filter *f;
@@ -279,14 +279,14 @@ static void run_with(const struct operation *op, struct faults faults)
     end();
     if (in_files || entries_in_dir() != 0)
         assert_int_equal(system("rm -f series* made* sealed stream"), 0);
-    if (faults.call == ON_unlinkat) /* a temporary file that has a name */
+    if (faults.call == ON_unlinkat) /* the temporary file has a name */
         assert_int_equal(system("rm -f .bloomfile.*"), 0);
     if (entries_in_dir() != 0)
         fail_msg("%s: call %u of %s fails, a file is left", op->what, faults.nth,
                  fault_name(faults.call));
 }
 
-/* As often as a run without faults makes it. */
+/* Repeats the operation for each call that a run without faults makes. */
 static void fail_each_call(const struct operation *op)
 {
     const size_t before = open_descriptors();
@@ -338,7 +338,7 @@ TEST_IN_DIR(a_rescue_has_the_layers_that_others_have_made)
     assert_int_equal(rename("lost.1", "kept"), 0);
     assert_error(bloomfile_rescue("none", r, 0), BLOOMFILE_EMISSINGLAYER);
     assert_int_not_equal(access("none", F_OK), 0);
-    assert_error(bloomfile_rescue("all", f, 0), 0); /* it has that layer open */
+    assert_error(bloomfile_rescue("all", f, 0), 0); /* the handle has that layer open */
     assert_has(f, 0, 2 * FIRST);
     bloomfile_close(r);
     bloomfile_close(f);

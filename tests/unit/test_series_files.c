@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the files of a series say, and what is where the next one is to be: a layer of the same
- * series is one in every field, and what is none is refused and left alone. */
+ * The files of a series: layers agree in every field, and a foreign file at the next layer's
+ * name is refused and left alone. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
@@ -32,12 +32,12 @@ static struct bloomfile_params params_of(uint32_t series)
     params.series = series;
     params.period = series == BLOOMFILE_SERIES_GROW ? 0 : 1000000;
     params.key_kind = KEY_KIND;
-    params.hash_id = 0x80000005; /* whose self-test nobody computes */
+    params.hash_id = 0x80000005; /* an application's hash without a real self-test */
     params.self_test = 77;
     return params;
 }
 
-/* Of so many layers. */
+/* Creates a series and adds until it has this many layers. */
 static bloomfile_filter *create(const char *path, uint32_t series, size_t layers)
 {
     bloomfile_filter *f;
@@ -201,7 +201,7 @@ TEST_IN_DIR(a_sealed_series_is_no_layer)
     assert_int_equal(open_descriptors(), before);
 }
 
-/* S5, V39. Only its name leads to the others. */
+/* S5, V39. Only the name leads to the other layers. */
 TEST_IN_DIR(a_live_series_is_not_opened_by_a_descriptor)
 {
     bloomfile_filter *none;
@@ -214,7 +214,7 @@ TEST_IN_DIR(a_live_series_is_not_opened_by_a_descriptor)
     close(fd);
 }
 
-/* Such as a copy of the first file that was made before the series grew. */
+/* For example, a copy of the first file from before the series grew. */
 TEST_IN_DIR(an_older_copy_of_a_layer_is_refused)
 {
     finish(create("grow", BLOOMFILE_SERIES_GROW, 3));
@@ -241,9 +241,9 @@ TEST_IN_DIR(a_ring_that_is_gone_says_no_to_nothing)
     bloomfile_close(r);
 }
 
-/* ---- in the way of the next layer */
+/* ---- files at the next layer's name */
 
-/* Adds until an error; returns that, or 0 after as many as make another layer. */
+/* Adds until an error; returns it, or 0 after enough keys for another layer. */
 static int fill(bloomfile_filter *f)
 {
     int error = 0;
@@ -292,7 +292,7 @@ TEST_IN_DIR(what_is_not_the_next_layer_stays_and_stops_adds)
     finish(f);
 }
 
-/* It belongs to the series all the same: its maker may be about to write to it. */
+/* The file still belongs to the series: its creator may be about to write to it. */
 TEST_IN_DIR(a_next_layer_whose_records_are_damaged_is_not_made_anew)
 {
     finish(create("series", BLOOMFILE_SERIES_GROW, 2));
@@ -314,7 +314,7 @@ TEST_IN_DIR(a_next_layer_whose_records_are_damaged_is_not_made_anew)
 
 /* ---- limits */
 
-/* Each a copy of the first: a reader does not compute their sizes. */
+/* Each is a copy of the first layer: a reader does not compute their sizes. */
 TEST_IN_DIR(a_thousand_layers_are_the_most)
 {
     struct rlimit limit;
@@ -395,7 +395,7 @@ TEST_IN_DIR(a_rate_that_the_next_layer_cannot_reach_ends_a_series)
     bloomfile_close(f);
 }
 
-/* Linear counting knows no number of keys for it. */
+/* Linear counting cannot estimate its number of keys. */
 TEST_IN_DIR(a_body_without_a_zero_takes_keys_all_the_same)
 {
     bloomfile_filter *f, *second;
@@ -452,9 +452,9 @@ TEST_IN_DIR(why_there_is_no_memory_for_a_copy_is_told)
     finish(f);
 }
 
-/* ---- the name that was given */
+/* ---- the name used to open the series */
 
-/* By which no layer was opened that there still is. */
+/* No open layer was opened through that name. */
 TEST_IN_DIR(a_link_in_a_folder_that_is_none_any_more_leads_nowhere)
 {
     finish(create("ring", 2, 2));
@@ -486,7 +486,7 @@ TEST_IN_DIR(a_name_that_cannot_be_looked_at_is_not_gone)
     finish(f);
 }
 
-/* Also after another folder has become the current one, and the first layer was forgotten. */
+/* Also after a change of the current folder, and after the first layer was forgotten. */
 TEST_IN_DIR(in_a_folder_without_a_path_layers_stay_in_it)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 2 };
@@ -510,7 +510,7 @@ TEST_IN_DIR(in_a_folder_without_a_path_layers_stay_in_it)
     }
 }
 
-/* It would be followed by a path. */
+/* The link would be resolved to a path. */
 TEST_IN_DIR(in_a_folder_without_a_path_a_link_leads_to_no_series)
 {
     const struct faults faults = from_then_on(ON_getcwd, 1, ENOENT);
@@ -525,7 +525,7 @@ TEST_IN_DIR(in_a_folder_without_a_path_a_link_leads_to_no_series)
 
 /* ---- removal */
 
-/* So many layers, of which the newest has that number. */
+/* A series of `layers` files, whose newest layer has the number `newest`. */
 static const struct {
     uint32_t series;
     uint64_t newest;
@@ -593,7 +593,7 @@ TEST_IN_DIR(a_link_to_nothing_beyond_the_next_layer_bars_no_removal)
     }
 }
 
-/* Its other layers would be left. */
+/* Its other layers would remain. */
 TEST_IN_DIR(one_file_replaces_no_series_of_several)
 {
     struct bloomfile_params one = BLOOMFILE_PARAMS_INIT;
@@ -705,9 +705,9 @@ TEST_IN_DIR(a_new_series_replaces_one_of_several_layers)
     }
 }
 
-/* ---- what a handle keeps */
+/* ---- layers that a handle keeps open */
 
-/* What was found wrong with a layer is known to the handle of it. */
+/* Each layer's handle remembers errors that were found in it. */
 TEST_IN_DIR(a_layer_that_is_known_is_not_opened_again)
 {
     enum {
@@ -737,7 +737,7 @@ static int ask_whether_stale(const bloomfile_filter *f)
     return bloomfile_is_stale(f);
 }
 
-/* Of the layers that the handle had then. */
+/* The layers that the handle had open before can be closed. */
 TEST_IN_DIR(a_question_that_was_answered_holds_no_layer_open)
 {
     int (*const questions[])(const bloomfile_filter *f) = { bloomfile_check, ask_whether_stale,
@@ -795,7 +795,7 @@ static int sync_in_child(bloomfile_filter *f, struct faults faults)
     return status;
 }
 
-/* What the kernel tells it of a failed write, it does not tell the parent. */
+/* An error that the kernel reports to the child is not reported to the parent. */
 TEST_IN_DIR(a_child_opens_each_layer_anew_before_it_syncs_it)
 {
     need_wipe_on_fork();
@@ -806,8 +806,8 @@ TEST_IN_DIR(a_child_opens_each_layer_anew_before_it_syncs_it)
     finish(f);
 }
 
-/* Adds until there is one more layer. Returns the error. *reopened: how often a layer was opened
- * anew. */
+/* Adds until a layer is added. Returns the error. *reopened: the number of layers that were
+ * opened again. */
 static int grow(bloomfile_filter *f, const struct faults *faults, unsigned *reopened)
 {
     const size_t layers = bloomfile_layers(f);
@@ -829,13 +829,13 @@ TEST_IN_DIR(a_child_opens_the_layer_anew_whose_mark_it_makes_durable)
         alarm(20);
         unsigned reopened;
         const int error = grow(f, &(struct faults){ 0 }, &reopened);
-        _exit(error == 0 && reopened == 2 ? 0 : 1); /* the newest, and the one before it */
+        _exit(error == 0 && reopened == 2 ? 0 : 1); /* the newest layer and its predecessor */
     }
     assert_child_succeeds(child);
     finish(f);
 }
 
-/* In whichever of the two. */
+/* In either of the two layers. */
 TEST_IN_DIR(a_child_that_cannot_open_a_layer_anew_does_not_grow)
 {
     need_wipe_on_fork();
@@ -856,7 +856,7 @@ TEST_IN_DIR(a_child_that_cannot_open_a_layer_anew_does_not_grow)
     }
 }
 
-/* A layer that it never wrote to, since that was full when its parent opened it. */
+/* The child never wrote to this layer, which was full when the parent opened it. */
 TEST_IN_DIR(a_child_that_is_told_of_a_failed_write_poisons_the_layer)
 {
     need_wipe_on_fork();
@@ -864,7 +864,8 @@ TEST_IN_DIR(a_child_that_is_told_of_a_failed_write_poisons_the_layer)
                      *f = open_writer("series");
     const pid_t child = fork();
     if (child == 0) {
-        const struct faults faults = once(ON_msync, 1, EIO); /* of the mark in that layer */
+        const struct faults faults = once(ON_msync, 1, EIO); /* when it syncs the mark in that
+                                                              * layer */
         unsigned reopened;
         alarm(20);
         if (bloomfile_sync(f, NULL) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Other processes' actions on a series in the middle of an operation: they make layers, of which
- * one may take the place of another, poison them or take them away. Whoever was told that a key is
- * added finds it for as long as generations are kept. */
+ * Actions of other processes on a series in the middle of an operation: they make layers, some
+ * in the place of old layers, and poison or remove layers. A key whose add returned is found as
+ * long as its generations are kept. */
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
@@ -17,22 +17,23 @@
 
 enum {
     FIRST = 24,       /* capacity of the first layer */
-    PERIOD = 1000000, /* seconds: no generation ends while a test runs, but for others */
-    KEY = 1,          /* what is added in the middle; */
-    MANY = 5          /* or so many from it on */
+    PERIOD = 1000000, /* seconds: generations end only through the other writer, not while a test
+                       * runs */
+    KEY = 1,          /* the key that is added in the middle, */
+    MANY = 5          /* or the number of keys from KEY on */
 };
 
 static bloomfile_filter *writer, *other, *reader;
-static unsigned made; /* generations by the others */
-static uint64_t at;   /* their next key */
-static bool making;   /* they are at it: nobody comes between */
+static unsigned made; /* generations that the other writer made */
+static uint64_t at;   /* its next key */
+static bool making;   /* it is making a generation now */
 
 /* ---- the clock */
 
 static long seconds_gone;
-static int clock_fails;           /* what it returns */
-static unsigned looks_left;       /* looks at the clock until */
-static void (*at_the_look)(void); /* happens */
+static int clock_fails;           /* its return value */
+static unsigned looks_left;       /* reads of the clock until */
+static void (*at_the_look)(void); /* this runs */
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
@@ -46,7 +47,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     return clock_fails != 0 ? clock_fails : result;
 }
 
-/* ---- the others */
+/* ---- the other writer */
 
 static void begin(uint32_t series, unsigned flags)
 {
@@ -77,7 +78,7 @@ static void end(void)
     assert_int_equal(entries_in_dir(), 0);
 }
 
-/* Once the time of the newest generation is up; a growing series they fill. */
+/* Makes a layer: sets the clock to the end of the newest generation, or fills a growing series. */
 static void make_one(void)
 {
     if (making)
@@ -101,7 +102,7 @@ static bool finds(const bloomfile_filter *f, uint64_t key)
     return bloomfile_contains_digest(f, number(0, key));
 }
 
-/* For whoever opens it now: readers of long ago have older generations too. */
+/* A reader that opens the series now; older readers may still have older generations. */
 static bool is_kept(uint64_t key)
 {
     bloomfile_filter *f = opened("series", 0);
@@ -128,7 +129,7 @@ static int add_key(void)
     return bloomfile_add_digest(writer, number(0, KEY), NULL);
 }
 
-/* The others come at that look at the clock. */
+/* The other writer acts at this read of the clock. */
 static int add_while_at_look(unsigned look, void (*act)(void))
 {
     looks_left = look;
@@ -138,7 +139,7 @@ static int add_while_at_look(unsigned look, void (*act)(void))
     return error;
 }
 
-/* ---- who adds to a series that forgets */
+/* ---- adding to a series that forgets */
 
 /* S10. */
 TEST_IN_DIR(a_key_added_while_others_make_a_generation_has_its_time)
@@ -153,7 +154,7 @@ TEST_IN_DIR(a_key_added_while_others_make_a_generation_has_its_time)
             }
 }
 
-/* S8. It is found in the oldest generation, which is given up at that moment. */
+/* S8. The key is found in the oldest generation, which is forgotten at that moment. */
 TEST_IN_DIR(a_key_that_is_forgotten_while_it_is_looked_for_is_added)
 {
     begin(2, 0);
@@ -170,7 +171,8 @@ static int add_late(void)
     return add_while_at_look(2, make_one);
 }
 
-/* S10. The key is in a layer that has a successor; whoever looks for that meets others again. */
+/* S10. The key is in a layer with a successor. While the writer searches for that layer, the
+ * other writer makes more. */
 TEST_IN_DIR(a_late_key_follows_as_far_as_others_go)
 {
     static void (*const acts[])(void) = { make_one, make_two };
@@ -198,7 +200,7 @@ TEST_IN_DIR(a_late_key_that_cannot_follow_is_refused)
     begin(2, 0);
     assert_error(add_while_at_look(2, make_one_and_hide_it), BLOOMFILE_EMISSINGLAYER);
     assert_true(finds(reader, KEY));
-    assert_true(finds(reader, KEY + 1)); /* it may be in the layer that is not there */
+    assert_true(finds(reader, KEY + 1)); /* the missing layer may have it */
     assert_error(bloomfile_check(writer), BLOOMFILE_EMISSINGLAYER);
     end();
 }
@@ -208,7 +210,7 @@ static void poison_newest(void)
     poison_records("series.1");
 }
 
-/* At the last look at its path, after it was opened. */
+/* Just before the path is checked for the last time, after the open. */
 TEST_IN_DIR(a_late_key_is_not_added_to_a_poisoned_layer)
 {
     begin(2, 0);
@@ -224,7 +226,7 @@ TEST_IN_DIR(a_late_key_is_not_added_to_a_poisoned_layer)
     end();
 }
 
-/* Until there is no room; and nobody can make another one. */
+/* Makes a layer and fills it. No further layer can be created. */
 static void make_one_and_fill_the_disk(void)
 {
     static const struct faults disk_full = {
@@ -236,7 +238,7 @@ static void make_one_and_fill_the_disk(void)
         at++;
 }
 
-/* The first of them follows to the next layer, in which there is no room for more. */
+/* The first key follows to the next layer, which has no room for the rest. */
 TEST_IN_DIR(a_batch_with_a_late_key_is_added_as_a_whole_or_refused)
 {
     uint64_t digests[MANY];
@@ -273,7 +275,7 @@ static void add_it_too(void)
     assert_error(bloomfile_add_digest(other, number(0, KEY), NULL), 0);
 }
 
-/* S9. The next layer has it when this one gets its lock. */
+/* S9. The next layer has the key by the time this writer gets its lock. */
 TEST_IN_DIR(an_exact_adder_never_counts_what_the_next_layer_has)
 {
     begin(BLOOMFILE_SERIES_GROW, BLOOMFILE_OPEN_ADD_EXACT);
@@ -300,7 +302,7 @@ static int add_keys(void)
     return error;
 }
 
-/* S9. What the layer does not take, since it has a successor by now, the successor does. */
+/* S9. Keys that the layer refuses, because it has a successor by now, go to the successor. */
 TEST_IN_DIR(what_an_exact_adder_is_told_is_added_is_there)
 {
     int (*const ways[])(void) = { add_key, add_keys };
@@ -316,7 +318,7 @@ TEST_IN_DIR(what_an_exact_adder_is_told_is_added_is_there)
     }
 }
 
-/* ---- who syncs, finishes and asks */
+/* ---- sync, finish and status */
 
 static int sync_it(void)
 {
@@ -370,7 +372,7 @@ TEST_IN_DIR(a_sync_tells_of_older_layers_that_are_bad)
     }
 }
 
-/* Its count is not known any more. */
+/* The number of its keys is unknown then. */
 TEST_IN_DIR(a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
@@ -410,7 +412,7 @@ static void look_whether_stale(enum fault_call call)
     assert_int_equal(bloomfile_is_stale(reader), 0);
 }
 
-/* The oldest layer has lost its name already, and the newest has no successor yet. */
+/* The oldest layer has lost its name already, and the newest layer has no successor yet. */
 TEST_IN_DIR(a_series_is_not_stale_while_a_generation_is_made)
 {
     begin(2, 0);
@@ -449,7 +451,7 @@ TEST_IN_DIR(nor_when_one_is_made_while_it_is_asked)
     end();
 }
 
-/* Its writer may have died, or its disk has failed: the series is still the one that was opened. */
+/* Its writer may have died, or its disk may have failed: the series is still the same. */
 TEST_IN_DIR(nor_because_the_next_layer_cannot_be_opened)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
@@ -467,7 +469,7 @@ TEST_IN_DIR(nor_because_the_next_layer_cannot_be_opened)
     end();
 }
 
-/* ---- who makes a layer */
+/* ---- making a layer */
 
 static int fill(void)
 {
@@ -477,7 +479,7 @@ static int fill(void)
     return error;
 }
 
-/* By which a file gets a name that must be free. */
+/* The call that gives a file its name, which must be free. */
 static enum fault_call naming(void)
 {
     return has_unnamed_files() ? ON_linkat : ON_renameat2;
@@ -499,7 +501,7 @@ TEST_IN_DIR(what_takes_the_next_name_meanwhile_stays)
     end();
 }
 
-/* The new layer is there and the mark is not. */
+/* The new layer exists, but the mark does not. */
 TEST_IN_DIR(a_layer_that_is_poisoned_gets_no_mark)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
@@ -522,7 +524,7 @@ static void damage_records_of_first(void)
     damage_records("series");
 }
 
-/* The mark of the first must be on disk before there is a third. */
+/* The first layer's mark must be on disk before a third layer is made. */
 TEST_IN_DIR(no_third_layer_follows_a_first_one_that_turns_bad)
 {
     static void (*const acts[])(void) = { poison_first, damage_records_of_first };
@@ -539,9 +541,9 @@ TEST_IN_DIR(no_third_layer_follows_a_first_one_that_turns_bad)
     }
 }
 
-/* ---- who opens */
+/* ---- opening */
 
-/* By a path from the root, so that stat() looks at files only. */
+/* By an absolute path, so that stat() is called only for files. */
 static int open_to_write(void)
 {
     bloomfile_filter *f;
@@ -570,7 +572,7 @@ static void damage_first(void)
     damage_records("series");
 }
 
-/* After they were opened, and before they are left clean. */
+/* After the layers were opened, and before they are left clean. */
 TEST_IN_DIR(an_older_layer_that_is_damaged_while_it_is_opened_is_refused)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
@@ -579,8 +581,8 @@ TEST_IN_DIR(an_older_layer_that_is_damaged_while_it_is_opened_is_refused)
     end();
 }
 
-/* As if the maker of the second layer had been killed before: nobody adds to it without the mark.
- */
+/* As if the creator of the second layer was killed before it set the mark; no writer adds to a
+ * layer without it. */
 static void clear_mark(const char *path)
 {
     struct bytes second = read_file("series.1");
@@ -603,7 +605,8 @@ static bool first_has_mark(void)
     return has;
 }
 
-/* Opens it to write with that fault, or is told; afterwards it has all its keys. */
+/* Opens the series for writing with this fault, and returns the error. Asserts that all keys are
+ * there afterwards. */
 static int open_without_mark(struct faults faults)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
@@ -616,7 +619,7 @@ static int open_without_mark(struct faults faults)
     faults_end();
     assert_true(error != 0 || first_has_mark());
     bloomfile_filter *f = opened("series", 0);
-    assert_true(has_numbers(f, ABSENT, at - 1)); /* without that of the second layer */
+    assert_true(has_numbers(f, ABSENT, at - 1)); /* the key of the second layer is gone */
     bloomfile_close(f);
     assert_error(open_to_write(), 0);
     end();
@@ -630,12 +633,12 @@ TEST_IN_DIR(who_cannot_set_a_missing_mark_does_not_open_the_series)
         ;
     unsigned calls = 1;
     for (unsigned nth = 0; nth <= calls; nth++) {
-        open_without_mark(once(ON_fcntl64, nth, ENOLCK)); /* also those of exact adders */
+        open_without_mark(once(ON_fcntl64, nth, ENOLCK)); /* including the locks of exact adders */
         calls = nth == 0 ? fault_calls(ON_fcntl64) : calls;
     }
 }
 
-/* The name of the next layer may not be on disk yet. */
+/* Otherwise the mark could be on disk before the name of the next layer. */
 TEST_IN_DIR(nor_who_cannot_sync_the_folder_before)
 {
     static const struct {
@@ -657,7 +660,7 @@ TEST_IN_DIR(nor_who_cannot_sync_the_folder_before)
         }
         assert_true(failed > 0);
     }
-    /* Some file systems have no folders that can be synced. */
+    /* Some file systems cannot sync a folder. */
     assert_error(open_without_mark(once(ON_fsync, 1, EINVAL)), 0);
 }
 
@@ -669,7 +672,7 @@ static int create_it(void)
     return bloomfile_create(&writer, "series", &params, 0);
 }
 
-static uint64_t grown; /* keys that the first layer has had */
+static uint64_t grown; /* keys added to the first layer */
 
 static void grow_and_be_killed(void)
 {
@@ -681,7 +684,7 @@ static void grow_and_be_killed(void)
     clear_mark("series");
 }
 
-/* Before it looks for further layers for the first time. */
+/* The other process acts before the creator looks for more layers for the first time. */
 TEST_IN_DIR(who_creates_a_series_sets_the_mark_that_another_one_has_left_out)
 {
     faults_begin(&(struct faults){ 0 });
@@ -709,7 +712,7 @@ static void take_the_name_of_a_rescued_layer(void)
     assert_int_equal(rename("other", "saved.1"), 0);
 }
 
-/* The first one gets no name; what has that of the second is not what was rescued. */
+/* The first layer gets no name. By then, the second layer's name belongs to another file. */
 TEST_IN_DIR(a_rescue_that_fails_takes_nothing_of_others_away)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
@@ -775,7 +778,7 @@ TEST_IN_DIR(a_generation_goes_on_until_the_clock_tells_its_end)
         seconds_gone = rows[i].at_zero ? -now.tv_sec - 100 : rows[i].gone;
         assert_error(add_key(), 0);
         assert_int_equal(info_of(writer).layer, 0);
-        assert_error(fill(), 0); /* it is full before its time */
+        assert_error(fill(), 0); /* full before its time is up */
         assert_int_equal(info_of(writer).layer, 1);
         clock_fails = 0;
         seconds_gone = 0;

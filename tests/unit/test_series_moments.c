@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A series whose writer is killed at each system call while layers are made, or whose system calls
- * fail in turn: what was told is found, by a reader that was there before and by who comes later.
- */
+ * A series whose writer is killed at each system call while layers are made, or whose system
+ * calls fail in turn. Every key whose add returned is found, by old readers and by new readers. */
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <signal.h>
@@ -17,8 +16,8 @@
 
 enum {
     FIRST = 24,
-    KEYS = 100,     /* of which a growing series makes three layers */
-    MOST_CALLS = 8, /* of one name: those of two layers, but for a few */
+    KEYS = 100,     /* enough for three layers of a growing series */
+    MOST_CALLS = 8, /* of one kind: enough for most of two layers */
 };
 
 static void make(uint32_t series)
@@ -39,7 +38,7 @@ static bloomfile_filter *open_series(unsigned flags)
     return f;
 }
 
-/* Keys that a forgetting series may not have given up yet. */
+/* Returns the first key that the series cannot have forgotten yet. */
 static uint64_t remembered(uint32_t series, uint64_t added)
 {
     const uint64_t least = (uint64_t)(series - 1) * FIRST;
@@ -115,9 +114,9 @@ static bool kill_at(uint32_t series, unsigned call, unsigned flags, atomic_uint 
     bloomfile_close(f);
     bloomfile_close(reader);
     assert_int_equal(system("rm -f .bloomfile.*"),
-                     0); /* of a kill, where a temporary file has a name */
+                     0); /* left by a kill, if the temporary file has a name */
     assert_int_equal(entries_in_dir(), layers);
-    bloomfile_close(open_series(BLOOMFILE_OPEN_WRITE)); /* nothing is unclean any more */
+    bloomfile_close(open_series(BLOOMFILE_OPEN_WRITE)); /* no layer is unclean any more */
     assert_int_equal(system("rm series*"), 0);
     return killed;
 }
@@ -135,11 +134,11 @@ TEST_IN_DIR(a_writer_may_be_killed_at_any_call)
     release_shared_memory(added, sizeof *added);
 }
 
-/* ---- the watermark of a series of which a writer was killed */
+/* ---- the watermark of a series after a writer was killed */
 
 static const uint8_t marks[][BLOOMFILE_WATERMARK_SIZE] = { "0", "1", "2" };
 
-/* That a reader finds. */
+/* The watermark that a reader finds. */
 static unsigned mark_found(void)
 {
     bloomfile_filter *f = open_series(BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
@@ -156,7 +155,8 @@ static bool next_layer_is_unmarked(void)
     return unmarked;
 }
 
-/* A series of the mark 0, of which a writer is killed at that call, and another one is open. */
+/* A series with watermark 0: one writer was killed at `call`, and another one, the result, is
+ * open. */
 static bloomfile_filter *marked_and_killed(uint32_t series, unsigned call, atomic_uint *added,
                                            bool *killed)
 {
@@ -172,7 +172,7 @@ static bloomfile_filter *marked_and_killed(uint32_t series, unsigned call, atomi
     return f;
 }
 
-/* However often layers follow, none has an older mark than 1 after that. */
+/* After this sync, no new layer may have an older watermark than 1. */
 static void end_marked(bloomfile_filter *f)
 {
     assert_error(bloomfile_sync(f, marks[1]), 0);
@@ -191,7 +191,7 @@ static _Noreturn void sync_until_killed(bloomfile_filter *f, unsigned calls)
     _exit(bloomfile_sync(f, marks[2]) != 0);
 }
 
-/* The layer's file was made at `call`, and is unmarked. */
+/* The next layer's file was made before `call`, and has no mark yet. */
 static bool sync_is_killed(unsigned call, unsigned sync_call, atomic_uint *added)
 {
     bool killed;
@@ -233,7 +233,8 @@ TEST_IN_DIR(the_watermark_never_steps_back_if_a_writer_is_killed)
 
 /* ---- calls that fail */
 
-/* Adds each key until it has been added; after an error that stays, none. Returns how many. */
+/* Adds each key until an add succeeds; stops after a permanent error. Returns how many
+ * succeeded. */
 static uint64_t add_stubbornly(bloomfile_filter *f, bool *failed)
 {
     for (uint64_t i = 0; i < KEYS; i++) {
@@ -248,7 +249,7 @@ static uint64_t add_stubbornly(bloomfile_filter *f, bool *failed)
     return KEYS;
 }
 
-/* Whether the call was made so often. */
+/* Returns whether the call was made that often. */
 static bool fail_writer(uint32_t series, struct faults faults)
 {
     make(series);
@@ -276,7 +277,7 @@ static bool fail_writer(uint32_t series, struct faults faults)
     return made;
 }
 
-/* Whoever follows while its calls fail says "maybe", and why. */
+/* A reader that updates itself while its calls fail returns "maybe", and the reason. */
 static bool fail_reader(uint32_t series, struct faults faults)
 {
     make(series);
@@ -319,7 +320,7 @@ TEST_IN_DIR(lookups_survive_each_call_that_fails)
     each_call_fails(fail_reader);
 }
 
-/* Layers that were made before are removed, although there is no memory for their names. */
+/* Layers made before the failure are removed, although there is no memory for their names. */
 TEST_IN_DIR(a_rescue_without_memory_leaves_nothing)
 {
     make(BLOOMFILE_SERIES_GROW);
@@ -362,7 +363,7 @@ static void assert_is_whole(const char *path, uint64_t seed)
     bloomfile_close(f);
 }
 
-/* The flush behind each name fails in turn: all layers are there, or none. */
+/* The flush after each new name fails in turn: all layers exist, or no layer does. */
 TEST_IN_DIR(a_rescue_that_is_not_flushed_leaves_all_or_nothing)
 {
     bloomfile_filter *f = filled("series", 1);
@@ -388,7 +389,7 @@ TEST_IN_DIR(a_rescue_that_is_not_flushed_leaves_all_or_nothing)
     bloomfile_close(f);
 }
 
-/* Names are given when all layers are on disk; from then on, what is half replaced is refused. */
+/* Names are given when all layers are on disk. A half replaced series is refused from then on. */
 TEST_IN_DIR(a_rescue_that_fails_leaves_what_it_was_to_replace)
 {
     bloomfile_filter *f = filled("series", 1), *none;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Many processes and threads grow one series at once, and are killed while they do: what was told
- * is found, each key is new to one, and no layer gets much more than it has room for. */
+ * Many processes and threads grow one series concurrently, and are killed during adds. Every
+ * added key is found, each key is new to one adder, and no layer gets much more than its
+ * capacity. */
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <math.h>
@@ -31,7 +32,7 @@ static void make(uint32_t series, uint64_t capacity)
     bloomfile_close(f);
 }
 
-/* ---- keys of their own */
+/* ---- separate keys per worker */
 
 static int add_own(bloomfile_filter *f, unsigned worker, void *context)
 {
@@ -132,8 +133,8 @@ static struct bloomfile_info info_of_series(const bloomfile_filter *f)
     return info;
 }
 
-/* Whoever is held back between the two may find that the others have begun so many layers that its
- * key is forgotten again. */
+/* A worker that is delayed between the two calls may find that its key was forgotten, because
+ * the other workers made that many layers. */
 static bool may_be_forgotten(const bloomfile_filter *reader, uint64_t newest_before)
 {
     const struct bloomfile_info now = info_of_series(reader);
@@ -198,7 +199,7 @@ static uint64_t start(struct adder *a, uint64_t first, unsigned flags)
 {
     a->added = 0;
     a->first = first;
-    const pid_t child = fork(); /* not in memory that is the child's, too */
+    const pid_t child = fork(); /* not in memory shared with the child */
     assert_true(child >= 0);
     if (child == 0)
         add_for_ever(a, flags);
@@ -216,7 +217,7 @@ TEST_IN_DIR(killed_growers_lose_nothing)
     uint64_t next = 0, random = 7;
     for (unsigned round = 0; round < ROUNDS; round++) {
         bloomfile_filter *r;
-        make(BLOOMFILE_SERIES_GROW, 64); /* most of the time it grows */
+        make(BLOOMFILE_SERIES_GROW, 64); /* usually, the series is growing */
         assert_error(bloomfile_open(&r, "series", 0), 0);
         for (unsigned i = 0; i < ADDERS; i++)
             next = start(&adders[i], next, round % 2 ? BLOOMFILE_OPEN_ADD_EXACT : 0);
@@ -264,14 +265,14 @@ static void *look_and_inspect(void *series)
     return NULL;
 }
 
-/* In memory nothing waits for a disk, so that somebody looks up at any moment. */
+/* In memory, adders never wait for a disk, so lookups run at any moment. */
 static void add_a_generation(bloomfile_filter *f, uint64_t *next)
 {
     for (const uint64_t end = *next + FIRST; *next < end; ++*next)
         assert_error(bloomfile_add_digest(f, number(0, *next), NULL), 0);
 }
 
-/* Not at once: a thread that looks may be held back, and keeps what it began with. */
+/* Not immediately: a delayed thread keeps the layers that its lookup began with. */
 TEST_IN_DIR(forgotten_layers_are_closed_whoever_looks_up)
 {
     enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The counts of the threads of a process, on their way to a record, and the locks between them. */
+ * The counts of a process's threads on their way to a record, and the locks between the threads. */
 #include "live_support.h"
 
 #include <errno.h>
@@ -51,7 +51,8 @@ static void *count_twice(void *nothing)
 {
     count(1, 30, 200);
     count(1, 30, 200);
-    pthread_barrier_wait(&all_have_counted); /* until then none ends: each is one of its own */
+    pthread_barrier_wait(&all_have_counted); /* until then no thread ends, so each has its own
+                                              * identity */
     return nothing;
 }
 
@@ -80,7 +81,8 @@ WITH_SESSION(what_many_threads_count_is_taken_once)
     }
 }
 
-/* Without locked instructions, so two of them would lose counts. */
+/* Own places are updated without locked instructions, so two threads in a place would lose
+ * counts. */
 WITH_SESSION(no_two_threads_count_in_one_place)
 {
     int64_t own = 0, others = 0;
@@ -103,7 +105,7 @@ static void *count_often(void *nothing)
     return nothing;
 }
 
-/* More threads than places, and none owns its place. */
+/* There are more threads than places, and no thread owns its place. */
 WITH_SESSION(those_that_share_a_place_lose_no_count)
 {
     pthread_t threads[THREADS];
@@ -127,7 +129,7 @@ WITH_SESSION(each_of_the_counts_counts)
     assert_counts(session_counted(session), 0, 0, 0);
 }
 
-/* Each is taken, and comes back, alone. */
+/* Each kind of count is taken and given back alone. */
 WITH_SESSION(what_was_not_committed_is_given_back)
 {
     static const struct kernel_change changes[] = {
@@ -145,7 +147,7 @@ WITH_SESSION(what_was_not_committed_is_given_back)
     }
 }
 
-/* It lacks what is on its way to the next one. */
+/* It lacks the counts that are on their way to the next record. */
 WITH_SESSION(a_record_lacks_what_it_was_written_before)
 {
     count(1, 30, 200);
@@ -190,7 +192,7 @@ static void *run_task(void *task)
     return NULL;
 }
 
-/* Otherwise somebody would see them in both places, or in none. */
+/* Otherwise a reader would see them in both places, or in neither. */
 WITH_SESSION(nobody_looks_at_counts_while_others_move_them)
 {
     struct task tasks[] = { { .run = take_counts },
@@ -221,7 +223,7 @@ static void assert_added(struct record before, struct kernel_change counted, str
     assert_int_equal(sum.flags, expected.flags);
 }
 
-/* V30 allows no other; who has to change a count to keep to it says that it is an estimate. */
+/* V30 sets the limits. A count that had to be changed to keep them is marked as an estimate. */
 WITH_SESSION(counts_of_a_record_keep_to_their_limits)
 {
     const uint32_t estimate = RECORD_N_ESTIMATED;
@@ -244,7 +246,7 @@ WITH_SESSION(counts_of_a_record_keep_to_their_limits)
                  (struct record){ .n = UINT64_MAX, .flags = estimate });
 }
 
-/* ---- locks; another thread would wait for what is busy */
+/* ---- locks; busy means that another thread would wait */
 
 static const uint64_t in_stripe_5 = UINT64_C(5) << 58, in_stripe_6 = UINT64_C(6) << 58;
 

@@ -16,7 +16,7 @@ static uint64_t unit_of(uint32_t layout)
     return layout == BLOOMFILE_LAYOUT_BLOCKED ? 512 : 1;
 }
 
-/* The rate of the best k. */
+/* The rate with the best k. */
 static double best_rate(uint32_t layout, uint64_t m, uint64_t n)
 {
     double best = 1;
@@ -66,7 +66,7 @@ TEST(the_hashes_chosen_have_the_lowest_rate)
                             best_rate(layout, m, n) * 1.000001);
 }
 
-/* Where the size has more than one valley over the hashes. */
+/* Where the size has several local minima over the number of hashes. */
 TEST(no_other_number_of_hashes_needs_fewer_bits)
 {
     static const struct {
@@ -80,7 +80,7 @@ TEST(no_other_number_of_hashes_needs_fewer_bits)
     }
 }
 
-/* So that all of what the next call does not set is that. */
+/* Fills the stack, so that members which the next call does not set have this value. */
 static __attribute__((noinline)) void fill_stack(uint32_t value)
 {
     volatile uint32_t room[1 << 14];
@@ -158,7 +158,7 @@ TEST(large_sizes_have_many_divisors)
                 step++;
             if (step < ROWS(steps))
                 assert_true(divisors(units) >= steps[step].divisors);
-            if (units > 201 * 720720) { /* 720720, and from there on its double again and again */
+            if (units > 201 * 720720) { /* 720720, and from there on its doubles */
                 uint64_t multiple = 720720;
                 while (multiple * 402 < units)
                     multiple *= 2;
@@ -230,7 +230,7 @@ TEST(a_call_with_its_own_results_finds_them_again)
         assert_error(bloomfile_size_for(&size), 0);
         again = size;
         assert_error(bloomfile_size_for(&again), 0);
-        again.file_size = size.file_size; /* a ribbon file that has its bits from hand is smaller */
+        again.file_size = size.file_size; /* a ribbon file with a given number of bits is smaller */
         assert_memory_equal(&again, &size, sizeof size);
     }
 }
@@ -317,7 +317,7 @@ TEST(extreme_arguments_have_answers_that_keep_the_promise)
     static const struct {
         uint64_t n;
         double rate;
-        bool classic, blocked; /* reachable */
+        bool classic, blocked; /* a filter can reach this rate */
     } rows[] = {
         { 1, 0.999999, true, true },        { 1ULL << 60, 0.999999, true, true },
         { 1ULL << 60, 0.01, false, false }, { 1ULL << 56, 0.01, true, true },
@@ -356,7 +356,7 @@ TEST(the_most_keys_that_fit_are_not_rounded_out_of_the_limits)
         assert_in_range(m, BLOOMFILE_MAX_BITS - 1000000, BLOOMFILE_MAX_BITS);
         assert_true(fpr_for(layout, m, 1, fits) <= 0.5 * (1 + margin));
     }
-    /* Of 720720 * 2^9 the next multiple is beyond them, of 720720 * 2^8 it is not. */
+    /* For 720720 * 2^9, the next multiple is beyond 2^60; for 720720 * 2^8 it is not. */
     assert_int_equal(bits_for(BLOOMFILE_LAYOUT_BLOCKED, 751210847354748928, 0.5, 1),
                      1152921478826557440);
 }

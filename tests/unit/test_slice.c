@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Slices of a blocked filter (doc/format/slices.md 1): each against the whole, and all of them
- * put together. */
+ * Slices of a blocked filter (doc/format/slices.md 1): each compared with the whole, and all
+ * joined. */
 #include "spec_text.h"
 
 #include <bloomfile_combine.h>
@@ -23,12 +23,12 @@
 enum {
     PAGE = 4096,
     KEYS = 20000,
-    MOST = 100, /* slices in a test */
+    MOST = 100, /* most slices in a test */
     FIRST_BLOCK = 240,
     WHOLE_BLOCKS = 248,
 };
 
-/* 13 pages and 7 blocks: the last page of the whole is not full. */
+/* 13 pages and 7 blocks, so the last page of the whole is not full. */
 static const uint64_t shape_bits = 512 * (13 * 64 + 7);
 static const uint64_t shape_file_size = 4096 + 14 * (4096 + 4);
 
@@ -109,7 +109,7 @@ TEST_IN_DIR(test_they_make_the_whole)
         const uint32_t slices = counts[c];
         build_all(slices);
         open_all(list, slices, 0);
-        bloomfile_filter *turned = list[0]; /* in any order */
+        bloomfile_filter *turned = list[0]; /* the order is arbitrary */
         list[0] = list[slices - 1];
         list[slices - 1] = turned;
         assert_error(join("joined", list, slices), 0);
@@ -135,7 +135,7 @@ TEST_IN_DIR(test_they_make_the_whole)
     free(whole.data);
 }
 
-/* With temporary files, threads, digests one by one and in batches. */
+/* With temporary files, with threads, with digests added singly and in batches. */
 TEST_IN_DIR(test_however_it_is_built)
 {
     struct bloomfile_params params = params_of(3, 5);
@@ -153,7 +153,7 @@ TEST_IN_DIR(test_however_it_is_built)
         digests[i] = number(42, i);
         mine += bloomfile_slice_of(shape_bits, 5, digests[i]) == 3;
     }
-    for (int turn = 0; turn < 40; turn++) /* beyond the memory */
+    for (int turn = 0; turn < 40; turn++) /* exceeds the memory limit */
         assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
     for (uint64_t i = 0; i < KEYS; i++)
         assert_error(bloomfile_builder_add_digests(b, &digests[i], 1), 0);
@@ -170,7 +170,7 @@ TEST_IN_DIR(test_however_it_is_built)
     free(expected.data);
 }
 
-/* Reads their files; the headers, in the opposite order, are the caller's. */
+/* Reads the files of the slices. Returns their headers in reverse order; the caller frees them. */
 static uint8_t *read_slices(struct bytes *slices, uint32_t count)
 {
     uint8_t *headers = malloc((size_t)PAGE * count);
@@ -181,9 +181,9 @@ static uint8_t *read_slices(struct bytes *slices, uint32_t count)
     return headers;
 }
 
-/* ---- which keys each was given */
+/* ---- the keys that each slice was given */
 
-/* Slice `slice` of two, of numbers from `first` on, each added `times`. */
+/* Builds slice `slice` of two from the numbers from `first` on, each added `times` times. */
 static void build_of(uint32_t slice, uint64_t first, uint64_t count, unsigned times)
 {
     bloomfile_builder *b = new_builder(params_of(slice, 2));
@@ -193,7 +193,7 @@ static void build_of(uint32_t slice, uint64_t first, uint64_t count, unsigned ti
     bloomfile_builder_free(b);
 }
 
-/* Slice `slice` of two, of those of the numbers that belong to slice `of`, and `more`. */
+/* Builds slice `slice` of two from the numbers that belong to slice `of`, and `more`. */
 static void build_of_own(uint32_t slice, uint32_t of, const uint64_t *more, size_t count)
 {
     bloomfile_builder *b = new_builder(params_of(slice, 2));
@@ -207,8 +207,8 @@ static void build_of_own(uint32_t slice, uint32_t of, const uint64_t *more, size
     bloomfile_builder_free(b);
 }
 
-/* By each function; what is made with BLOOMFILE_JOIN_ACCEPT_INCOMPLETE is the same for all errors.
- */
+/* Every function refuses with the same error. With BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, every
+ * function succeeds. */
 static int join_both(void)
 {
     bloomfile_filter *list[2];
@@ -247,31 +247,32 @@ TEST_IN_DIR(test_slices_of_different_keys_are_refused)
 {
     const int refused = BLOOMFILE_EINCOMPLETE;
     build_of(0, 0, KEYS / 2, 1);
-    build_of(1, KEYS / 2, KEYS / 2, 1); /* as many keys, others */
+    build_of(1, KEYS / 2, KEYS / 2, 1); /* the same number of keys, but different keys */
     assert_error(join_both(), refused);
-    build_of(0, 0, KEYS - 1, 1); /* one is missing */
+    build_of(0, 0, KEYS - 1, 1); /* a key is missing */
     build_of(1, 0, KEYS, 1);
     assert_error(join_both(), refused);
-    build_of(0, 0, KEYS, 2); /* the same set, not the same input */
+    build_of(0, 0, KEYS, 2); /* the same set, but not the same input */
     assert_error(join_both(), refused);
     build_of(1, 0, KEYS, 2);
     assert_error(join_both(), 0);
     const uint64_t zero = 0, minus_one = UINT64_MAX;
-    build_of_own(0, 0, NULL, 0); /* each its own */
+    build_of_own(0, 0, NULL, 0); /* each got only its own keys */
     build_of_own(1, 1, NULL, 0);
     assert_error(join_both(), 0);
-    build_of_own(1, 1, &zero, 1); /* and one of the other's, which adds nothing to a sum */
+    build_of_own(1, 1, &zero, 1); /* and a key of the other slice, which adds 0 to the sum */
     assert_error(join_both(), refused);
     build_of_own(0, 0, &minus_one, 1);
     assert_error(join_both(), refused);
-    build_of(1, 0, KEYS, 1); /* one its own, the other all */
+    build_of(1, 0, KEYS, 1); /* one got its own keys, the other got all */
     assert_error(join_both(), refused);
-    build_of_own(0, 1, NULL, 0); /* none of them its own, and no other has them */
+    build_of_own(0, 1, NULL, 0); /* this slice got only the other's keys, and no slice has its
+                                  * own */
     build_of_own(1, 0, NULL, 0);
     assert_error(join_both(), refused);
 }
 
-/* The number of keys is the same, and the sum is not; or the other way round. */
+/* Equal numbers of keys with different sums, and the reverse. */
 TEST_IN_DIR(test_both_count_and_sum_are_compared)
 {
     const bloomfile_digest given[2][3] = { { 0, UINT64_MAX, 0 }, { 1, UINT64_MAX - 1, 0 } };
@@ -315,7 +316,7 @@ TEST_IN_DIR(test_what_a_slice_says_of_its_keys)
     bloomfile_close(whole);
 }
 
-/* The sizes that a rate asks for, and a body without whole pages. */
+/* Sizes chosen for a rate, and a body that does not fill its pages. */
 TEST_IN_DIR(test_sizes)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -349,13 +350,14 @@ TEST_IN_DIR(test_params)
         uint64_t bits, capacity;
         int error;
     } rows[] = {
-        { BLOOMFILE_LAYOUT_BLOCKED, 14, 15, shape_bits, KEYS, BLOOMFILE_EVALUE }, /* 14 pages */
+        { BLOOMFILE_LAYOUT_BLOCKED, 14, 15, shape_bits, KEYS, BLOOMFILE_EVALUE }, /* the whole
+                                                                                   * has 14 pages */
         { BLOOMFILE_LAYOUT_BLOCKED, 5, 5, shape_bits, KEYS, BLOOMFILE_EVALUE },
         { BLOOMFILE_LAYOUT_BLOCKED, 1, 0, shape_bits, KEYS, BLOOMFILE_EVALUE },
         { BLOOMFILE_LAYOUT_BLOCKED, 0, 65537, 1ULL << 50, KEYS, BLOOMFILE_EVALUE },
         { BLOOMFILE_LAYOUT_BLOCKED, 65535, 65536, 1ULL << 50, KEYS, 0 },
         { BLOOMFILE_LAYOUT_BLOCKED, 0, 2, shape_bits, 0,
-          BLOOMFILE_EVALUE }, /* it is in the header */
+          BLOOMFILE_EVALUE }, /* the header already holds it */
         { BLOOMFILE_LAYOUT_BLOCKED, 0, 2, shape_bits, 0, BLOOMFILE_EVALUE },
         { BLOOMFILE_LAYOUT_BLOCKED, 0, 2, 0, 0, BLOOMFILE_EVALUE },
         { BLOOMFILE_LAYOUT_CLASSIC, 0, 2, shape_bits, KEYS, BLOOMFILE_EVALUE },
@@ -387,7 +389,7 @@ TEST_IN_DIR(test_params)
     bloomfile_builder_free(b);
 }
 
-/* Each digest belongs to one slice, whatever the sizes. */
+/* Each digest belongs to exactly one slice, for all sizes. */
 TEST_IN_DIR(test_slice_of)
 {
     uint64_t random = 1;
@@ -411,9 +413,9 @@ TEST_IN_DIR(test_slice_of)
     assert_int_equal(bloomfile_slice_of(511, 5, UINT64_MAX), 0);
 }
 
-/* ---- the whole in the hands of many */
+/* ---- the whole, written by many processes */
 
-/* Puts a slice where the documentation of bloomfile_join_headers() says. */
+/* Copies a slice to the place that the documentation of bloomfile_join_headers() gives. */
 static void place(struct bytes whole, struct bytes slice)
 {
     struct bloomfile_info all = BLOOMFILE_INFO_INIT, own = BLOOMFILE_INFO_INIT;
@@ -449,7 +451,7 @@ TEST_IN_DIR(test_from_headers_alone)
     free(whole.data);
 }
 
-/* Nothing is made of headers that make no whole. */
+/* Headers that form no whole leave the output unchanged. */
 TEST_IN_DIR(test_headers_refused)
 {
     build("whole", 0, 0);
@@ -465,7 +467,7 @@ TEST_IN_DIR(test_headers_refused)
     memcpy(headers + PAGE, headers + 2 * PAGE, PAGE);
     assert_error(bloomfile_join_headers(header, headers, 5, 0), BLOOMFILE_EINCOMPLETE);
     memcpy(headers + PAGE, slices[3].data, PAGE);
-    for (size_t at = 0; at < PAGE; at += 61) { /* in fields, in records and in what is reserved */
+    for (size_t at = 0; at < PAGE; at += 61) { /* in fields, in records and in reserved bytes */
         headers[PAGE + at] ^= 4;
         assert_int_not_equal(bloomfile_join_headers(header, headers, 5, 0), 0);
         headers[PAGE + at] ^= 4;
@@ -550,7 +552,7 @@ TEST_IN_DIR(test_answers)
     bloomfile_close(whole);
 }
 
-/* In memory and in the middle of a file, too: the form of files, at any place. */
+/* In memory, and in the middle of a file: the file form at any place. */
 TEST_IN_DIR(test_where_it_lies)
 {
     build("whole", 0, 0);
@@ -588,7 +590,7 @@ static size_t found_there(struct bytes image, const uint64_t *digests, size_t n)
     return found;
 }
 
-/* A whole so large that it would begin before the first address: sanitizers see to the sums. */
+/* A whole so large that it would begin below address 0. Sanitizers check the arithmetic. */
 TEST_IN_DIR(test_at_the_end_of_the_largest)
 {
     build("slice", 1, 3);
@@ -607,7 +609,7 @@ TEST_IN_DIR(test_at_the_end_of_the_largest)
     free(image.data);
 }
 
-/* Every page damaged: no key is lost, singly, in batches, and whatever was verified before. */
+/* Every page damaged: no key is lost, in single lookups and batches, verified before or not. */
 TEST_IN_DIR(test_damage)
 {
     build("slice", 1, 3);
@@ -643,7 +645,7 @@ TEST_IN_DIR(test_damage)
     free(slice.data);
 }
 
-/* ---- what is not possible */
+/* ---- operations that are refused */
 
 TEST_IN_DIR(test_incomplete)
 {
@@ -665,7 +667,7 @@ TEST_IN_DIR(test_incomplete)
     assert_error(join("joined", with_whole, 6), BLOOMFILE_EINCOMPLETE);
     assert_error(join("joined", with_whole + 5, 1), BLOOMFILE_EINCOMPLETE);
     bloomfile_close(with_whole[5]);
-    struct bloomfile_params tiny = BLOOMFILE_PARAMS_INIT; /* of not even one block */
+    struct bloomfile_params tiny = BLOOMFILE_PARAMS_INIT; /* smaller than a block */
     tiny.layout = BLOOMFILE_LAYOUT_CLASSIC;
     tiny.bits = 64;
     tiny.hashes = 1;
@@ -676,7 +678,7 @@ TEST_IN_DIR(test_incomplete)
     assert_error(join("joined", &alone, 1), BLOOMFILE_EINCOMPLETE);
     bloomfile_close(alone);
 
-    /* Those of other filters, in each thing that a whole has. */
+    /* Slices of another filter: each property of a whole differs in turn. */
     for (int what = 0; what < 8; what++) {
         struct bloomfile_params params = params_of(2, 5);
         switch (what) {
@@ -718,7 +720,7 @@ TEST_IN_DIR(test_incomplete)
     close_all(list, 5);
 }
 
-/* Joins two slices, which from this one on have another value in their headers, or records. */
+/* Joins two slices. A value in the headers or records was changed, from slice `first` on. */
 static int join_edited_from(uint32_t first, size_t at, unsigned size, uint64_t value,
                             struct bloomfile_info *whole)
 {
@@ -762,7 +764,7 @@ static int join_edited(size_t at, unsigned size, uint64_t value, struct bloomfil
     return join_edited_from(1, at, size, value, whole);
 }
 
-/* With an application's own function self_test does not tell the seed. */
+/* If the application has its own hash function, self_test does not check the seed. */
 TEST_IN_DIR(test_other_functions_and_origins)
 {
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
@@ -791,7 +793,7 @@ TEST_IN_DIR(test_other_functions_and_origins)
     assert_int_equal(whole.provenance, 0);
 }
 
-/* More keys than can be told: as many as can be, which is an estimate. */
+/* If the sum is too large, the count is the largest possible number, marked as an estimate. */
 TEST_IN_DIR(test_sum_of_keys)
 {
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
@@ -807,7 +809,7 @@ TEST_IN_DIR(test_sum_of_keys)
     }
 }
 
-/* A damaged slice makes no whole, and says so. */
+/* Joining a damaged slice fails. */
 TEST_IN_DIR(test_joining_damage)
 {
     bloomfile_filter *list[MOST];
@@ -855,7 +857,7 @@ TEST_IN_DIR(test_what_needs_a_whole)
     assert_int_equal(access("out", F_OK), -1);
 }
 
-/* Between slices of the same place only. */
+/* Patches exist only between slices of the same place. */
 TEST_IN_DIR(test_patches)
 {
     build_all(5);
@@ -938,7 +940,7 @@ TEST_IN_DIR(test_rules)
         assert_verdict("word", image, words[i].error, words[i].field, words[i].at);
         put32(image.data + words[i].at, kept);
     }
-    /* Never live, whatever the records say. */
+    /* A slice is never live, whatever its records say. */
     reseal_header(image.data);
     for (unsigned slot = 0; slot < 2; slot++) {
         put64(record_at(image.data, slot) + RECORD_AT_sequence, 5);
@@ -950,7 +952,7 @@ TEST_IN_DIR(test_rules)
     free(image.data);
 }
 
-/* A blocked slice of less than a page of blocks that is not the last one. */
+/* A blocked slice that is not the last must have whole pages of blocks. */
 TEST_IN_DIR(test_whole_pages)
 {
     build("slice", 2, 3);

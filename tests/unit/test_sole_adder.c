@@ -21,7 +21,7 @@
 #include "workers.h"
 
 enum {
-    WRITERS = 0, /* the specification's number of the byte */
+    WRITERS = 0, /* the specification's number of this byte */
     SOLE = BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_SOLE_ADDER,
     TURNS = BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ONE_THREAD,
     KEYS = 2000,
@@ -30,7 +30,7 @@ enum {
 static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                     BLOOMFILE_LAYOUT_COUNTING };
 
-/* Those of a writer that is refused, which tries again for a second. Most tests do not wait. */
+/* A refused writer retries for a second. Most tests skip its sleeps. */
 static atomic_uint naps;
 static atomic_bool sleeps;
 
@@ -42,7 +42,8 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, str
     return atomic_load(&sleeps) ? nanosleep(time, left) : 0;
 }
 
-/* Each look at the clock finds it this much later, if that is not 0; and how the lock was then. */
+/* If `step` is not 0, each read of the clock returns a time this much later, and `looks` records
+ * the state of the lock. */
 static uint64_t step, clock_now;
 static char looks[100];
 static unsigned look_count;
@@ -66,7 +67,7 @@ static void assert_refused(unsigned flags)
     assert_null(f);
 }
 
-/* Whether a writer could join. */
+/* Returns whether a writer could join. */
 static bool is_free(void)
 {
     return lock_on_byte(outsider, WRITERS) == F_UNLCK;
@@ -83,7 +84,7 @@ static int begin(void **state)
 
 #define ON_NEW_FILTER(test) TEST_WITH(test, begin, end_with_outsider)
 
-/* ---- what it adds */
+/* ---- its adds */
 
 static void add_in_all_ways(bloomfile_filter *f)
 {
@@ -136,7 +137,7 @@ ON_NEW_FILTER(a_reader_finds_what_a_sole_adder_has_added)
     assert_flawless(flaw_of_clean_file("filter"));
 }
 
-/* ---- whom it excludes */
+/* ---- exclusion of other writers */
 
 ON_NEW_FILTER(a_sole_adder_excludes_writers_until_it_leaves)
 {
@@ -162,7 +163,7 @@ ON_NEW_FILTER(a_sole_adder_does_not_join_where_others_write)
     assert_flawless(flaw_of_clean_file("filter"));
 }
 
-/* Which would end the lock if it belonged to one. */
+/* A traditional POSIX lock of the process would end then. */
 ON_NEW_FILTER(a_sole_adder_keeps_its_lock_if_the_application_closes_descriptors)
 {
     bloomfile_filter *f = opened("filter", SOLE);
@@ -224,7 +225,7 @@ TEST_IN_DIR(a_series_in_files_has_no_sole_adder)
 
 /* ---- children */
 
-/* Makes a sole adder and a child of it, which does `child`; is killed. Returns the child. */
+/* Makes a sole adder and a child of it, which calls `child`; kills the adder. Returns the child. */
 static pid_t killed_with_a_child(bool by_fork, void (*child)(bloomfile_filter *f))
 {
     int status, ends[2];
@@ -262,7 +263,7 @@ static void stop(bloomfile_filter *f)
     raise(SIGSTOP);
 }
 
-/* Made by fork(), or without its handlers. */
+/* The child comes from fork(), or from a call that skips its handlers. */
 ON_NEW_FILTER(a_child_that_outlives_a_sole_adder_blocks_no_writer)
 {
     for (int by_fork = 0; by_fork < 2; by_fork++) {
@@ -312,13 +313,13 @@ ON_NEW_FILTER(a_child_adds_only_after_its_parent_has_left)
 static bool held_exclusively, watches;
 static bloomfile_digest batch[10000];
 
-/* Before each call of the library: that which ends a turn sees the lock. */
+/* Runs before each call of the library; the call that ends a turn sees the lock. */
 static void look_at_lock(enum fault_call call)
 {
     held_exclusively |= call == ON_fcntl64 && lock_on_byte(outsider, WRITERS) == F_WRLCK;
 }
 
-/* Adds the first n digests of the batch. Whether a turn was seen. */
+/* Adds the first n digests of the batch. Returns whether a turn was seen. */
 static bool takes_a_turn(bloomfile_filter *f, size_t n)
 {
     for (size_t i = 0; i < ROWS(batch); i++)
@@ -333,7 +334,7 @@ static bool takes_a_turn(bloomfile_filter *f, size_t n)
     return held_exclusively;
 }
 
-/* None follows a batch that took long, as any may on a busy machine. */
+/* No turn follows a slow batch, and any batch may be slow on a busy machine. */
 static void assert_takes_turns(bloomfile_filter *f, size_t n)
 {
     unsigned tries = 0;
@@ -347,7 +348,7 @@ ON_NEW_FILTER(a_batch_of_the_only_writer_is_a_turn)
     const unsigned exact = BLOOMFILE_OPEN_ADD_EXACT, over = BLOOMFILE_OPEN_OVER_CAPACITY;
     for (unsigned i = 0; i < 2; i++) {
         bloomfile_filter *f = opened("filter", TURNS | over | (i == 1 ? exact : 0));
-        assert_false(takes_a_turn(f, 100)); /* nothing is known of its disk */
+        assert_false(takes_a_turn(f, 100)); /* the library does not know its disk */
         assert_takes_turns(f, 100);
         assert_takes_turns(f, ROWS(batch));
         assert_false(takes_a_turn(f, 10));
@@ -388,7 +389,7 @@ static void *open_for_writing(void *f)
 static pthread_t joiner;
 static bloomfile_filter *joined;
 
-/* At the end of the turn. */
+/* Runs at the end of the turn. */
 static void let_another_join(enum fault_call call)
 {
     if (!watches || call != ON_fcntl64 || lock_on_byte(outsider, WRITERS) != F_WRLCK)
@@ -413,7 +414,8 @@ ON_NEW_FILTER(a_writer_that_joins_waits_for_the_end_of_a_turn)
     bloomfile_close(f);
 }
 
-/* One that takes 10 ms for each stretch, of which no turn but a gap is seen now and then. */
+/* Each stretch takes 10 ms. There is a gap between turns at times, in which another writer can
+ * join. */
 ON_NEW_FILTER(a_long_batch_lets_others_join)
 {
     enum {
@@ -453,10 +455,10 @@ static void let_another_fork(enum fault_call call)
     watches = false;
     assert_int_equal(pthread_create(&forker, NULL, fork_and_look, &forked), 0);
     for (unsigned i = 0; i < 1000; i++)
-        sched_yield(); /* it may get as far as it can */
+        sched_yield(); /* gives the other thread time to run */
 }
 
-/* A child that had the lock would keep it. */
+/* Otherwise a child would inherit the lock. */
 ON_NEW_FILTER(a_fork_waits_for_the_end_of_a_turn)
 {
     bloomfile_filter *f = opened("filter", TURNS);
@@ -482,7 +484,7 @@ static void raise_in_turn(enum fault_call call)
     if (!watches || call != ON_fcntl64 || lock_on_byte(outsider, WRITERS) != F_WRLCK)
         return;
     watches = false;
-    alarm(10); /* the fork would wait for ever */
+    alarm(10); /* in case the fork waits forever */
     raise(SIGUSR1);
     assert_int_equal(children, 0);
 }
@@ -504,7 +506,7 @@ enum {
     BATCH = 4000,
 };
 
-/* Opens the filter for each batch, so that it is alone now and then. */
+/* Opens the filter for each batch, so that it is alone at times. */
 static int add_batches(bloomfile_filter *reader, unsigned worker, void *context)
 {
     (void)reader;
@@ -542,7 +544,7 @@ static void *remove_all(void *f)
     return NULL;
 }
 
-/* Sealing compares the ones with their counts. */
+/* Sealing compares the bits set with their counts. */
 TEST_IN_DIR(removals_beside_one_adder_are_counted)
 {
     const unsigned flags[] = { BLOOMFILE_OPEN_ONE_THREAD, BLOOMFILE_OPEN_SOLE_ADDER };
@@ -565,7 +567,7 @@ TEST_IN_DIR(removals_beside_one_adder_are_counted)
     }
 }
 
-/* Sealing compares the ones with their counts. */
+/* Sealing compares the bits set with their counts. */
 TEST_IN_DIR(turns_and_shared_adds_lose_no_key)
 {
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);

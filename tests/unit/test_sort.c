@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Values are sorted, and equal ones kept once. */
+ * Sorting of values without repeats. */
 #include "support.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The tables and the whole file of the specification, taken from its text. */
+ * The specification's tables and its example of a whole file, read from its text and compared
+ * with the library. */
 #include "spec_text.h"
 
 #include <bloomfile_inspect.h>
@@ -11,7 +12,8 @@
 
 /* ---- sections 6 and 7: the tables of fields */
 
-/* A row of a table of fields; the checksum's offset counts from H/2 or H/4. false: another line. */
+/* Reads a row of a table of fields; the offset of a checksum counts from H/2 or H/4. Returns
+ * false for other lines. */
 static bool read_row(const char *line, uint32_t header_size, uint32_t *offset, uint32_t *size,
                      char name[32], char meaning[8])
 {
@@ -37,7 +39,7 @@ static void assert_kind(const struct bloomfile_field *field, const char *meaning
     assert_int_equal(strncmp(meaning, "UTF-8", 5) == 0, field->kind == BLOOMFILE_FIELD_TEXT);
 }
 
-/* The section has a row for each of the fields, in order. */
+/* Asserts that the section has a row for each of the fields, in order. */
 static void assert_table(const char *file, const char *section, uint32_t header_size,
                          uint32_t start, const struct bloomfile_field *fields, size_t count)
 {
@@ -85,7 +87,7 @@ TEST(the_fields_are_those_of_the_tables_in_sections_6_and_7)
     }
 }
 
-/* What an `incompat` adds to the fields of a file. */
+/* Asserts the fields that an `incompat` bit adds to a file. */
 static void assert_added_fields(uint32_t incompat, const char *section)
 {
     struct bloomfile_field fields[100], plain[100];
@@ -204,7 +206,7 @@ TEST(every_error_that_the_text_names_has_one_row_in_section_18)
     free(table.data);
 }
 
-/* "| V7 | ... | BLOOMFILE_EVERSION |": section 18 names V7 in the row of that error. */
+/* "| V7 | ... | BLOOMFILE_EVERSION |": section 18 must name V7 in the row of that error. */
 static void assert_rules_are_named(const char *file, const char *section, unsigned expected)
 {
     struct bytes text = spec_section(file, section), table = spec_section(SPEC_CORE, "18");

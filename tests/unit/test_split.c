@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Every way to find the ends of lines finds the same, wherever they are. */
+ * All implementations that find the ends of lines find the same ends, at any address. */
 #include "support.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 #define LONGEST (3 * SCAN_BLOCK + 5)
 #define MOST    (PAGE + 1)
 
-/* A page before which and behind which nothing can be read. */
+/* A page between two inaccessible pages. */
 static uint8_t *page;
 
 static int make_page(void **state)
@@ -30,7 +30,7 @@ static int free_page(void **state)
     return munmap(page - PAGE, (size_t)3 * PAGE);
 }
 
-/* Bytes of which one in `rarity` is a mark; the others differ from it in one bit, at times the
+/* One byte in `rarity` is a mark. The other bytes differ from it in one bit, sometimes the
  * highest, or are carriage returns. */
 static void fill(uint8_t *bytes, size_t size, uint8_t mark, uint64_t rarity, uint64_t seed)
 {
@@ -65,7 +65,7 @@ static void check_finder(scan_find *find, const uint8_t *bytes, size_t size, uin
 }
 #endif
 
-/* Some marks by their numbers: neighbours, the first ones, and far ones. */
+/* Picks marks by their numbers: neighbors, the first marks, and distant marks. */
 static void check_picker(scan_pick *pick, const uint8_t *bytes, size_t size, const uint8_t *limit,
                          uint8_t mark)
 {
@@ -104,7 +104,7 @@ static void check_pickers(const uint8_t *bytes, size_t size, const uint8_t *limi
 #endif
 }
 
-/* The definition. */
+/* The definition, one byte at a time. */
 static size_t split_bytewise(const struct split *s, struct bloomfile_key *keys)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * When a filter is worth opening anew. */
+ * bloomfile_is_stale(): whether the path names another file, or a changed file. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -48,7 +48,7 @@ TEST_IN_DIR(a_relative_path_is_that_of_the_directory_where_it_was_opened)
     assert_int_equal(bloomfile_is_stale(by_absolute_path), 0);
     assert_int_equal(chdir(".."), 0);
     assert_int_equal(rename("dir", "moved"), 0);
-    write_file("dir", "", 0); /* the path leads through a file now */
+    write_file("dir", "", 0); /* a folder of the path is a file now */
     assert_int_equal(bloomfile_is_stale(f), 1);
     assert_int_equal(bloomfile_is_stale(by_absolute_path), 1);
     bloomfile_close(f);
@@ -71,12 +71,13 @@ TEST_IN_DIR(a_symbolic_link_is_stale_when_it_leads_elsewhere)
     assert_int_equal(bloomfile_is_stale(f), 1);
     assert_int_equal(unlink("link"), 0);
     make_symlink("link", "link");
-    assert_int_equal(bloomfile_is_stale(f), 0); /* ELOOP: it cannot be told */
+    assert_int_equal(bloomfile_is_stale(f), 0); /* ELOOP: the file cannot be found, so it does
+                                                 * not count as stale */
     bloomfile_close(f);
     free(image.data);
 }
 
-/* Within a tick of the file system's clock, its times are the same. */
+/* Two writes within a tick of the file system's clock give equal times. */
 TEST_IN_DIR(a_size_that_differs_is_a_change_without_another_time)
 {
     struct bytes image = image_from(in_file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The public structs: their sizes, initial values, and room for later members; the version as a
  * number. */
-#define BLOOMFILE_API extern /* a program may choose */
+#define BLOOMFILE_API extern /* a program may define it */
 
 #include "support.h"
 
@@ -41,7 +41,7 @@ TEST(version_is_the_librarys)
     assert_string_equal(bloomfile_version(), text);
 }
 
-/* Of each struct: used before, then assigned. */
+/* For each struct: used before, then assigned. */
 #define ASSIGNED(type, init)                                                                       \
     do {                                                                                           \
         const struct type zero = { .struct_size = sizeof zero };                                   \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * So many threads work at once, and only the caller takes signals. */
+ * A team runs its threads concurrently, and only the caller takes signals. */
 #include "support.h"
 
 #include <pthread.h>

@@ -84,7 +84,7 @@ static void probe(uint32_t layout, uint64_t m, unsigned k, uint64_t digest, uint
     }
 }
 
-/* What adding the key changes in an empty body, bit by bit or counter by counter. */
+/* Checks what adding the key changes in an empty body, bit by bit or counter by counter. */
 static void assert_kernel_sets(uint32_t layout, uint64_t m, unsigned k, uint64_t digest,
                                const uint64_t *positions)
 {
@@ -192,8 +192,7 @@ TEST(the_bodies_are_those_of_the_builder)
     }
 }
 
-/* operations.md 1: value j of the folded body, from the f adjacent ones (or blocks) of the source.
- */
+/* operations.md 1: value j of the folded body, from f adjacent values (or blocks) of the source. */
 static unsigned folded_value(const struct body_vector *source, const uint8_t *body, uint64_t f,
                              uint64_t j)
 {
@@ -232,7 +231,7 @@ TEST(a_folded_body_is_the_body_of_the_smaller_filter)
     free(text.data);
 }
 
-/* ---- section 20: what belongs to whole images */
+/* ---- section 20: vectors of whole images */
 
 static bool read_image_vector(const char *line, const char *kind, struct body_vector *v,
                               const char **answer)
@@ -369,7 +368,7 @@ TEST(the_fields_of_layers_are_those_of_the_library)
 
 #define MOST_LAYERS 4
 
-/* "512,1024": the number of numbers. */
+/* "512,1024": returns the number of numbers. */
 static unsigned read_numbers(const char *at, uint64_t numbers[MOST_LAYERS])
 {
     unsigned count = 0;
@@ -386,7 +385,7 @@ static size_t on_pages(size_t size)
     return (size + 4095) / 4096 * 4096;
 }
 
-/* The layers one behind the other: each as it would be alone, but for what it says of its place. */
+/* Appends the layers: each is as it would be alone, except for the fields of its place. */
 static struct bytes series_of(const struct body_vector *layers, unsigned count)
 {
     struct bytes images[MOST_LAYERS], whole = { .size = 0 };
@@ -455,7 +454,7 @@ TEST(the_sealed_series_are_opened)
     }
 }
 
-/* The image of section 4 as a `refused` line changes it. */
+/* The image of section 4 with the changes of a `refused` line. */
 static struct bytes changed_image(const char *line)
 {
     struct bytes image = spec_whole_file();
@@ -472,11 +471,11 @@ static struct bytes changed_image(const char *line)
         reseal_header(image.data);
     if (strstr(line, "size=") != NULL)
         assert_int_equal(sscanf(strstr(line, "size="), "size=%u", &size), 1);
-    image.size = size; /* what lies behind is zero */
+    image.size = size; /* the rest stays zero */
     return image;
 }
 
-/* What opening or verifying says. */
+/* The error of opening or of verifying. */
 static int refusal_of(struct bytes image)
 {
     bloomfile_filter *f;

@@ -52,7 +52,7 @@ TEST(the_pages_are_those_of_the_builder)
     }
 }
 
-/* An image whose only page has this head, and words that solve nothing. */
+/* An image whose only page has this head, and words that are not a solution. */
 static struct bytes unsolved_image(unsigned lines, unsigned blocks, unsigned page_seed)
 {
     struct bytes image = image_of(lines, 0, 0);
@@ -73,8 +73,8 @@ static bool answer(struct bytes image, uint64_t digest)
     return maybe;
 }
 
-/* The answer is maybe once the words that the text names have been made to fit, and no if any of
- * them has not. */
+/* A lookup is "maybe" once the words that the text names are corrected, and "no" if any of them
+ * is wrong. */
 static void assert_depends_on_columns(struct bytes image, unsigned before, unsigned count,
                                       uint64_t a, uint32_t wrong, uint64_t digest)
 {

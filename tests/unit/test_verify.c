@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Section 12.4 of format-spec.md: bodies whose pages are whole, but which are not what the record
- * says. */
+ * Section 12.4 of format-spec.md: bodies with intact pages that contradict their record. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -33,7 +32,7 @@ static void assert_everything_may_be_there(const bloomfile_filter *f)
     assert_int_equal(bloomfile_contains_digests(f, digests, ABSENT, hits), ABSENT);
 }
 
-/* Releases the image. */
+/* Frees the image. */
 static void assert_contradiction(struct bytes image, const char *field, uint64_t offset)
 {
     bloomfile_filter *f;
@@ -112,7 +111,7 @@ TEST(the_status_is_the_first_damage_met)
     free(image.data);
 }
 
-/* Each of the first and the last, and some between. */
+/* The next position: every one near `first` and `last`, every 61st between. */
 static size_t next_of(size_t at, size_t first, size_t last)
 {
     return at < first + 10 || at + 100 > last ? at + 1 : at + 61;
@@ -122,8 +121,9 @@ TEST(ones_beyond_m_are_found)
 {
     static const struct {
         struct recipe recipe;
-        size_t first, last; /* bytes of the body that have room for a one beyond m */
-        bool counted;       /* the first is used in part: its ones are among those of the record */
+        size_t first, last; /* bytes of the body with room for a bit beyond m */
+        bool counted;       /* the first of these bytes also has bits below m, which the record
+                             * counts */
     } padded[] = {
         { { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 65, 6, KEYS, 0 },
           65 * 64,
@@ -152,13 +152,13 @@ TEST(ones_beyond_m_are_found)
     }
 }
 
-/* What is beside it in memory is none of it. */
+/* Bytes next to it in memory are ignored. */
 TEST(the_last_page_alone_tells_of_ones_beyond_m)
 {
     static const uint64_t page_counts[] = { 1, 2, 5000 };
     static uint8_t room[5 * PAGE];
     uint8_t *const page = room + PAGE;
-    const size_t last = 70; /* used in part */
+    const size_t last = 70; /* partly used */
     for (size_t i = 0; i < ROWS(page_counts); i++) {
         const uint64_t m = 8 * (PAGE * (page_counts[i] - 1) + last) + 7;
         const struct header h = { .layout = BLOOMFILE_LAYOUT_CLASSIC,

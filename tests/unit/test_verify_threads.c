@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bloomfile_verify() says the same whatever the number of threads. */
+ * bloomfile_verify() with any number of threads returns the same result. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>
@@ -13,12 +13,12 @@
 enum {
     KEYS = 50000,
     PAGE = 4096,
-    PAGES = 5000, /* more than a thread takes at once */
+    PAGES = 5000, /* more than a thread takes in one step */
     ONES = 24,
     BODY_CRC = 56
 };
 
-/* The last page is shorter than the others, and its last byte is used in part. */
+/* The last page is shorter than the rest, and its last byte is partly used. */
 static const struct recipe recipes[] = {
     { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 64 * PAGES - 512 * 7, 6, KEYS, 0 },
     { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 8 * (PAGE * PAGES - 170) - 3, 5, KEYS, 0 },
@@ -134,7 +134,7 @@ static void swap(uint8_t *a, uint8_t *b, size_t size)
     }
 }
 
-/* The first two, with their checksums. */
+/* Swaps the first two stretches, with their checksums. */
 static void swap_stretches(struct bytes image)
 {
     const size_t pages = 1024;

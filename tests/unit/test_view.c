@@ -45,7 +45,7 @@ static int size_view(struct bloomfile_view *view, uint32_t layout, uint64_t n, d
         assert_memory_equal(&size, &before, sizeof size);
         return error;
     }
-    struct bloomfile_view again; /* of its results */
+    struct bloomfile_view again; /* for its results */
     assert_error(make_view(&again, size.layout, size.bits, size.hashes), 0);
     assert_memory_equal(&again, view, sizeof again);
     return 0;
@@ -65,7 +65,7 @@ static struct bytes compact_of(const struct bloomfile_view *view, uint64_t seed,
     return blob;
 }
 
-/* Of a view, by the trailer that it makes. */
+/* The shape of a view, from the trailer that it makes. */
 static struct compact_shape shape_of(const struct bloomfile_view *view)
 {
     struct bytes blob = compact_of(view, 0, 0);
@@ -118,7 +118,7 @@ TEST(a_shape_keeps_the_rate)
     }
 }
 
-/* From 1 KiB on a body is of whole blocks, and as if that layout had been asked for. */
+/* From 1 KiB on, a body has whole blocks, as if that layout had been given. */
 TEST(a_shape_that_is_chosen_is_one_that_can_be_asked_for)
 {
     static const double rates[] = { 0.3, 0.1, 0.05, 0.03, 0.01, 0.001 };
@@ -217,8 +217,8 @@ TEST(a_view_of_a_later_layout_answers_maybe)
 
 /* ---- bodies */
 
-/* Every layout, at every alignment, beside the second implementation, and the same body as that of
- * an image. */
+/* Every layout at every alignment, compared with the second implementation; the body equals an
+ * image's. */
 TEST(answers_are_those_of_the_specification_at_any_alignment)
 {
     static const uint64_t sizes[] = { 1, 7, 64, 512, 1000, 5120, 512 * 97 };
@@ -257,9 +257,7 @@ TEST(answers_are_those_of_the_specification_at_any_alignment)
             }
 }
 
-/* The rates of filters of n = 20 to 40 keys, over many filters: those that bloomfile_size_for()
- * promises, and no more than asked for. */
-/* Many keys take another way than few, and a large body another than a small one. */
+/* Large batches and large bodies each use other code. */
 TEST(adds_of_many_are_those_of_each)
 {
     enum {
@@ -285,6 +283,8 @@ TEST(adds_of_many_are_those_of_each)
             }
 }
 
+/* The rates of filters of n = 20 to 40 keys, over many filters: those that bloomfile_size_for()
+ * computes, and at most the target. */
 TEST(tiny_filters_have_the_promised_rate)
 {
     enum {
@@ -303,14 +303,14 @@ TEST(tiny_filters_have_the_promised_rate)
                 found += bloomfile_view_contains_digest(&view, blob.data, number(filter, n + i));
             free(blob.data);
         }
-        /* The fill differs from filter to filter, so more than a binomial's spread. */
+        /* The fill varies between filters, so allow more than a binomial's spread. */
         double rate = (double)found / (FILTERS * QUERIES);
         if (!(fabs(rate - promised) < 6 * sqrt(promised / (FILTERS * QUERIES)) + 0.1 * promised))
             fail_msg("n = %" PRIu64 ": rate %g, promised %g", n, rate, promised);
     }
 }
 
-/* As one from another process, in memory that both share. */
+/* The view may come from another process, in shared memory. */
 TEST(a_view_has_no_address_of_its_process)
 {
     for (unsigned l = 0; l < ROWS(layouts); l++) {
@@ -399,7 +399,7 @@ TEST(any_damage_answers_maybe)
     free(blob.data);
 }
 
-/* The rules of compact.md that a right checksum leaves to be broken. */
+/* Violations of compact.md in trailers with a correct checksum. */
 TEST(what_is_not_understood_answers_maybe)
 {
     static const struct {
@@ -420,7 +420,7 @@ TEST(what_is_not_understood_answers_maybe)
         { 64, { 1, 1, 1, 65 }, BLOOMFILE_EHASHCOUNT },
         { 2, { 1, 0x82, 1, 7 }, BLOOMFILE_ENOTCOMPACT },
         { 2, { 1, 0x23, 1, 7 }, BLOOMFILE_ENOTCOMPACT },
-        /* Several at once: the order is that of the rules for images. */
+        /* Several violations: the first rule wins, in the order of the rules for images. */
         { 63, { 9, 9, 9, 0 }, BLOOMFILE_EVERSION },
         { 63, { 1, 9, 9, 0 }, BLOOMFILE_ELAYOUT },
         { 63, { 1, 1, 9, 0 }, BLOOMFILE_EHASH },

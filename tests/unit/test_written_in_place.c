@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Sealed files that are written to in place while they are open: every layout, every way to write,
- * every way to open. */
+ * Sealed files that are overwritten in place while they are open: every layout, every way to
+ * write and every way to open. */
 #include "live_support.h"
 
 #include <bloomfile_live.h>
@@ -23,7 +23,7 @@ enum {
 static bool no_statx;
 
 struct statx;
-__attribute__((weak)) /* a libc need not have it */
+__attribute__((weak)) /* the C library may lack it */
 int __real_statx(int folder, const char *path, int flags, unsigned mask, struct statx *out);
 int __wrap_statx(int folder, const char *path, int flags, unsigned mask, struct statx *out);
 int __wrap_statx(int folder, const char *path, int flags, unsigned mask, struct statx *out)
@@ -102,7 +102,7 @@ static size_t count_hits(const bloomfile_filter *f, uint64_t from, uint64_t to)
     return bloomfile_contains_digests(f, digests + from, (size_t)(to - from), NULL);
 }
 
-/* Lookups in all pages. */
+/* Looks up a key in each page. */
 static void look_up_all(const bloomfile_filter *f)
 {
     assert_int_equal(count_hits(f, 0, KEYS), KEYS);
@@ -116,7 +116,7 @@ static void assert_all_maybe(const bloomfile_filter *f)
         assert_true(bloomfile_contains_digest(f, number(0, i)));
 }
 
-/* ---- ways to write; true: done, false: the file system cannot */
+/* ---- ways to write; they return false if the file system cannot do it */
 
 static void write_at(const void *bytes, size_t size, off_t at)
 {
@@ -166,7 +166,7 @@ static bool punch_hole(const struct bytes *image)
     return done;
 }
 
-/* As rsync --inplace does, with another filter of the same header size. */
+/* Like rsync --inplace, with another filter of the same header size. */
 static bool write_block_by_block(const struct bytes *image)
 {
     for (size_t at = image->size / PAGE * PAGE; at > 0; at -= PAGE) {
@@ -227,7 +227,7 @@ static void check_reported(enum kind kind, size_t way, unsigned flags, bool by_v
         fail_msg("%s, %s, flags %u: %s", kind_names[kind], way_names[way], flags,
                  bloomfile_errname(told));
     assert_all_maybe(f);
-    write_at(images[kind].data, images[kind].size, 0); /* which does not help */
+    write_at(images[kind].data, images[kind].size, 0); /* this does not repair the handle */
     assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
     assert_error(bloomfile_recheck(f), BLOOMFILE_ECHANGED);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ECHANGED);
@@ -254,8 +254,7 @@ TEST_IN_DIR(without_statx_it_is_reported_too)
     no_statx = false;
 }
 
-/* A look finds no page wrong that no lookup has met: what is found later is ECHANGED all the same.
- */
+/* A bad page that no lookup has used before is also reported as ECHANGED. */
 TEST_IN_DIR(damage_by_writing_in_place_is_not_called_damage)
 {
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -335,7 +334,7 @@ TEST_IN_DIR(another_mode_link_or_name_is_no_change)
         }
 }
 
-/* As cp --preserve does with a damaged copy. */
+/* Like cp --preserve with a damaged copy. */
 static void write_and_restore_time(bool (*way)(const struct bytes *image), enum kind kind)
 {
     struct stat status;
@@ -391,7 +390,7 @@ TEST_IN_DIR(a_page_that_was_right_before_is_changed_and_not_damaged)
             }
 }
 
-/* No answer relied on it. */
+/* No result relied on it. */
 TEST_IN_DIR(a_page_that_was_never_checked_is_damaged)
 {
     if (!time_of_change_is_kept())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Threads of several processes that start at once. */
+ * Threads of several processes that start together. */
 #include "workers.h"
 
 #include "support.h"
@@ -39,7 +39,7 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-/* One process of the job: 0 if all went well. */
+/* Runs the threads of a process. Returns 0 if all succeeded. */
 static int run_threads(const struct workers *job, unsigned process, pthread_barrier_t *start)
 {
     bloomfile_filter *f = job->inherited;

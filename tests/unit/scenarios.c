@@ -165,8 +165,7 @@ static int run(const struct scenario *scenario, struct faults faults)
     pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
     assert_int_equal(sigismember(&mask_after, SIGTERM), sigismember(&mask_before, SIGTERM));
     assert_int_equal(open_descriptors(), descriptors);
-    const bool named = fault_calls(ON_fsync) > 1; /* only the last step failed, the fsync() of
-                                                   * the folder */
+    const bool named = fault_calls(ON_fsync) > 1; /* only fsync() of the folder failed */
     if (error == 0 || named ? !target_is_new() : !target_is_old(scenario))
         fail_msg("%s: %s no. %u fails with %s: the target is %s", scenario->what,
                  fault_name(faults.call), faults.nth, bloomfile_errname(faults.error),

@@ -34,8 +34,7 @@
     }                                                                                              \
     static void name(void **state)
 void add_test(const struct CMUnitTest *test);
-int run_all(CMFixtureFunction setup, CMFixtureFunction teardown); /* runs of all tests; for
-                                                                   * main() */
+int run_all(CMFixtureFunction setup, CMFixtureFunction teardown); /* for main() */
 
 #define ROWS(table) (sizeof(table) / sizeof(table)[0])
 

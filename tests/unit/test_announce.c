@@ -13,8 +13,7 @@
 
 enum {
     PAGE = 4096,
-    PAGES = 1500, /* more than the lookups of a round, so that two pages share an entry of its
-                   * table */
+    PAGES = 1500, /* over a round of lookups: two pages share a table entry */
     BLOCKS = PAGES * (PAGE / 64),
 };
 

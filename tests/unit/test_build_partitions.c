@@ -260,8 +260,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_adds_alone_has_all_the_memory),
         cmocka_unit_test(digests_may_be_added_after_reading),
         cmocka_unit_test(without_memory_for_partitions_the_error_is_told_and_no_digest_is_lost),
-        cmocka_unit_test(digests_may_all_be_in_one_partition), /* last, because it changes the
-                                                                * digests */
+        cmocka_unit_test(digests_may_all_be_in_one_partition), /* changes the digests */
     };
     return cmocka_run_group_tests(tests, make_digests, free_digests) != 0;
 }

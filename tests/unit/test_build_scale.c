@@ -355,8 +355,7 @@ static void no_more_memory_is_taken_than_allowed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_more_memory_is_taken_than_allowed), /* first, while the process has
-                                                                 * no free memory */
+        cmocka_unit_test(no_more_memory_is_taken_than_allowed), /* needs a fresh process */
         cmocka_unit_test(neither_threads_nor_memory_nor_order_change_the_bytes),
         cmocka_unit_test(images_in_memory_are_the_same_too),
         cmocka_unit_test(keys_may_be_added_after_counting_and_finishing),

@@ -189,8 +189,7 @@ static int add_and_remove(bloomfile_filter *f, unsigned worker, void *context)
 {
     atomic_uint *missing = context;
     for (uint64_t i = 0; i < 30000; i++) {
-        uint64_t key = STAYING + (worker % 2) * 50 + i % 50; /* two workers add and remove the
-                                                              * same keys */
+        uint64_t key = STAYING + (worker % 2) * 50 + i % 50; /* shared by two workers */
         if (add(f, key) != 0 || take_back(f, key) != 0)
             return 1;
         *missing += !has(f, i % STAYING);

@@ -189,8 +189,7 @@ TEST_IN_DIR(a_bad_page_stays_bad_when_it_is_as_it_was)
         f = opened_as_a_part("filter");
         assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
         const size_t bad = bloomfile_contains_digests(f, digests, ROWS(digests), hits);
-        assert_true(r > 0 || bad > sound); /* other layouts have no absent key that depends on that
-                                            * page alone */
+        assert_true(r > 0 || bad > sound); /* not certain in other layouts */
         int fd = open("filter", O_WRONLY | O_CLOEXEC);
         const off_t at = IN_FILE + BAD_PAGE * PAGE;
         assert_int_equal(pwrite(fd, image.data + at, PAGE, at), PAGE);
@@ -289,8 +288,7 @@ TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed)
             assert_error(bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE), 0);
             assert_error(bloomfile_seal(f, NULL), BLOOMFILE_EBODY);
             assert_error(bloomfile_check(f), BLOOMFILE_EBODY);
-            struct bytes bytes = read_file("filter"); /* still live while the writer has it open,
-                                                       * and without the mark of a sync */
+            struct bytes bytes = read_file("filter"); /* still live, without a sync's mark */
             const uint8_t *record = record_at(bytes.data, slot_in_force("filter"));
             assert_int_equal(get32(record + RECORD_AT_state), BLOOMFILE_STATE_LIVE);
             assert_int_equal(get32(record + RECORD_AT_flags) & RECORD_SYNC_BEGUN, 0);

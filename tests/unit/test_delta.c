@@ -517,7 +517,7 @@ TEST(a_damaged_filter_is_refused)
         free(nothing.data);
         base.data[at] ^= 4;
     }
-    /* The pages match their checksums, but not the record's count of ones. */
+    /* The pages match their checksums, but not the record's count of set bits. */
     for (unsigned slot = 0; slot < 2; slot++) {
         uint8_t *ones = record_at(base.data, slot) + 24;
         put64(ones, get64(ones) + 1);
@@ -609,8 +609,7 @@ TEST(what_no_writer_makes_is_refused)
             struct bytes bad = { malloc(patch.size), patch.size }, out;
             assert_non_null(bad.data);
             memcpy(bad.data, patch.data, patch.size);
-            const size_t end = patch.size - 1 - 4; /* the patch holds one part, then an end
-                                                    * marker of 1 byte */
+            const size_t end = patch.size - 1 - 4; /* one part, then the end */
             bad.data[head + random64(&seed) % (end - head)] ^= (uint8_t)(1u << random64(&seed) % 8);
             put32(bad.data + end, checksum(bad.data + head, end - head));
             const int error = patched(&out, base, bad, 1);

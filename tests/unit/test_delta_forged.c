@@ -407,9 +407,7 @@ TEST(the_head_of_a_part_is_refused_before_its_strings_are_read)
     assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST, BLOOMFILE_ETRUNCATED);
     assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST + 1, BLOOMFILE_EPATCH);
     assert_part_head_refused((const uint8_t[]){ 0 }, 1, 1, BLOOMFILE_EPATCH);
-    assert_part_head_refused((const uint8_t[]){ 0x81, 0 }, 2, 1, BLOOMFILE_EPATCH); /* not the
-                                                                                     * shortest
-                                                                                     * form */
+    assert_part_head_refused((const uint8_t[]){ 0x81, 0 }, 2, 1, BLOOMFILE_EPATCH); /* too long */
 }
 
 TEST_IN_DIR(a_slice_stays_where_it_is)

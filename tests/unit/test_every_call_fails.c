@@ -384,8 +384,7 @@ static bool fails_at(const struct operation *op, enum fault_call call, unsigned 
         bloomfile_filter *made = opened("made", BLOOMFILE_OPEN_VERIFY_FULL);
         assert_true(has_numbers(made, 0, LIVE_KEYS));
         bloomfile_close(made);
-        if (op->run != copy_as_writer) /* its count is an estimate if the record was not
-                                        * committed */
+        if (op->run != copy_as_writer) /* it may hold an estimated count */
             assert_file_holds("made", expected.data, expected.size);
     }
     assert_no_key_is_lost(op->what, call, nth);

@@ -137,8 +137,7 @@ ON_NEW_FILTER(one_that_has_no_descriptor_left_poisons_or_does_not_ask)
             const struct faults after = from_then_on(ON_open64, opened + 1, errors[e]);
             faults.besides = &before;
             assert_error(copy_with(copies[i], reader, faults), errors[e]);
-            assert_int_equal(fault_calls(ON_fdatasync), 0); /* so another process will get the
-                                                             * report */
+            assert_int_equal(fault_calls(ON_fdatasync), 0); /* no report is lost */
             assert_flawless(flaw_of_sound(reader));
             faults.besides = &after;
             assert_error(copy_with(copies[i], reader, faults), EIO);
@@ -1000,8 +999,7 @@ static void look_at_status(enum fault_call call)
 ON_NEW_FILTER(a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_mark)
 {
     faults_begin(
-        &(struct faults){ .call = ON_pwrite64, .nth = 2, .error = EIO }); /* the first one writes
-                                                                           * the mark */
+        &(struct faults){ .call = ON_pwrite64, .nth = 2, .error = EIO }); /* after the mark */
     const int error = bloomfile_seal(writer, NULL);
     faults_end();
     assert_error(error, EIO);
@@ -1041,8 +1039,7 @@ ON_NEW_FILTER(a_record_of_sequence_0_is_synced_like_others)
         const unsigned slot = slot_in_force("filter");
         set_in_record("filter", slot, 0, 8, sequence);
         struct bytes bytes = read_file("filter");
-        memset(record_at(bytes.data, 1 - slot), 0, IN_FILE / 4); /* not intact, like the second
-                                                                  * record of a new file */
+        memset(record_at(bytes.data, 1 - slot), 0, IN_FILE / 4); /* not intact, as in a new file */
         write_file("filter", bytes.data, bytes.size);
         free(bytes.data);
         faults_begin(&(struct faults){ 0 });

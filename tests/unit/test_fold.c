@@ -269,8 +269,7 @@ TEST(a_live_filter_folds_as_it_is)
 
 TEST(bits_beyond_those_of_a_live_filter_are_not_passed_on)
 {
-    struct bloomfile_params params = params_of(&shapes[6], shapes[6].bits); /* the last bit is
-                                                                             * inside a byte */
+    struct bloomfile_params params = params_of(&shapes[6], shapes[6].bits); /* not whole bytes */
     bloomfile_filter *live;
     assert_error(bloomfile_create(&live, "live", &params, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_close(live);

@@ -53,8 +53,7 @@ TEST(what_was_found_of_a_page_is_remembered)
         const size_t page = some_pages[i];
         const bool good = i % 2 == 0;
         assert_true(guard_unknown(&g, page * PAGE));
-        for (unsigned look = 0; look < 2; look++) { /* with the right content, and with the wrong
-                                                     * content */
+        for (unsigned look = 0; look < 2; look++) { /* good content, then bad */
             if (good == (look == 1))
                 damage(page);
             assert_int_equal(guard_ok(&g, page * PAGE), good);
@@ -365,8 +364,7 @@ TEST(pages_marked_together_count_as_if_marked_one_by_one)
         struct guard g = new_guard(false);
         guard_set(&g, 65, true, 0);
         guard_set(&g, 66, false, 0);
-        guard_set_good(&g, 1, 0xF, renewed); /* with an old number of renewals, the marks are
-                                              * removed again */
+        guard_set_good(&g, 1, 0xF, renewed); /* outdated: the marks are removed */
         assert_int_equal(g.doubts, renewed ? PAGES + 1 : PAGES - 3);
         for (size_t page = 64; page < 68; page++)
             assert_int_equal(guard_unknown(&g, page * PAGE), page != 66 && renewed);

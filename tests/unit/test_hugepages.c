@@ -50,8 +50,7 @@ TEST(what_grows_keeps_its_bytes_and_is_one_mapping)
             assert_int_equal((uintptr_t)grown % HUGE_PAGE, 0);
             uintptr_t end = 0;
             assert_int_equal(mappings(grown, sizes[i], &end), 1);
-            assert_in_range(end - (uintptr_t)grown - sizes[i], 0, 65535); /* without a huge page
-                                                                           * at the end */
+            assert_in_range(end - (uintptr_t)grown - sizes[i], 0, 65535); /* no huge page behind */
         }
         pages = grown;
         size = sizes[i];

@@ -408,8 +408,7 @@ static void assert_folds_agree(uint32_t layout, uint64_t first, uint64_t count, 
         }
         for (size_t i = 0; i < size; i++)
             expected[i] = to[i] = (uint8_t)(random64(&state) & random64(&state));
-        for (uint64_t i = count; i % units_a_byte != 0; i++) /* as in every body, the last byte
-                                                              * is padded with zeros */
+        for (uint64_t i = count; i % units_a_byte != 0; i++) /* padded with zeros */
             from[i / units_a_byte] &= (uint8_t)((1u << i % units_a_byte * (8 / units_a_byte)) - 1);
         fold_slowly(layout, expected, from, first, count, factor);
         kernel_named(layout, "scalar")->fold(to, from, first, count, factor);
@@ -515,8 +514,7 @@ static void the_environment_names_a_kernel_and_is_read_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_environment_names_a_kernel_and_is_read_once), /* first, before this
-                                                                            * process chooses */
+        cmocka_unit_test(the_environment_names_a_kernel_and_is_read_once), /* choose first */
         cmocka_unit_test(lookups_of_every_k),
         cmocka_unit_test(lookups_at_every_alignment),
         cmocka_unit_test(lookups_far_away),

@@ -165,8 +165,7 @@ TEST(a_part_of_a_scattered_layout_gets_what_is_its_own)
         const uint64_t units = (uint64_t)SIZE * units_per_byte[layout], some = units / PARTS;
         memset(whole, 0, sizeof whole);
         kernel->add_part(whole, 0, units, units, 7, digests, KEYS, NULL);
-        for (unsigned p = PARTS; p-- > 0;) { /* backwards, so that a write beyond a part damages
-                                              * the finished part after it */
+        for (unsigned p = PARTS; p-- > 0;) { /* backwards, to show writes beyond a part */
             memset(parts + p * STEP, 0, STEP);
             kernel->add_part(parts + p * STEP, p * some, (p + 1) * some, units, 7, digests, KEYS,
                              NULL);

@@ -454,8 +454,7 @@ TEST_IN_DIR(the_bits_are_those_of_a_filter_that_is_built)
             f = open_for("built", 0);
             struct bloomfile_info built = info_of(f);
             bloomfile_close(f);
-            built.keys = live.keys;           /* the live filter does not count a key that was a
-                                               * false positive */
+            built.keys = live.keys;           /* a false positive is not counted */
             built.heap_size = live.heap_size; /* the path counts */
             assert_memory_equal(&live, &built, sizeof built);
             unlink("live");
@@ -512,8 +511,7 @@ TEST_IN_DIR(a_live_filter_is_a_file_of_its_own_without_checksums)
     assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_ELIVE);
     assert_error(fault.error, BLOOMFILE_ELIVE);
     assert_string_equal(fault.field, "state");
-    assert_true(fault.offset == IN_FILE / 2 || fault.offset == IN_FILE / 4 * 3); /* in either
-                                                                                  * record */
+    assert_true(fault.offset == IN_FILE / 2 || fault.offset == IN_FILE / 4 * 3); /* in a record */
     assert_int_equal(fault.page, UINT64_MAX);
     bloomfile_close(open_for("filter", BLOOMFILE_OPEN_VERIFY_NONE));
     struct bytes image = read_file("filter");

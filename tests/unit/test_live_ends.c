@@ -305,8 +305,7 @@ TEST_IN_DIR(a_rescued_filter_has_the_counts_of_the_record)
     bloomfile_close(f);
     change_records("filter", set_no_ones);
     f = open_for("filter", 0);
-    assert_error(bloomfile_rescue("rescued", f, 0), BLOOMFILE_EBODY); /* its bits do not match
-                                                                       * its counts */
+    assert_error(bloomfile_rescue("rescued", f, 0), BLOOMFILE_EBODY); /* bits contradict counts */
     assert_error(bloomfile_rescue("rescued", f, 0), 0);
     assert_not_opened("rescued", 0, BLOOMFILE_EUNCLEAN);
     rescued = open_for("rescued", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);

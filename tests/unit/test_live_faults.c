@@ -134,8 +134,7 @@ static const struct operation {
     unsigned flags; /* of the writer */
     void (*run)(void);
     enum outcome (*outcome)(enum fault_call call, unsigned nth);
-    unsigned opens_for_locks; /* its open64 calls that may fail: the handle's own locks replace
-                               * them */
+    unsigned opens_for_locks; /* open64 calls that may fail: the handle has locks too */
     bool silent;              /* cannot report an error */
 } operations[] = {
     { "opening for writing", 0, open_second, poisoned_by_msync, 3, false },
@@ -432,8 +431,7 @@ TEST(operations_write_and_flush_what_the_protocol_wants)
         unsigned writes, headers, bodies; /* flushes of headers and of whole files */
         unsigned writes_of_failed, headers_of_failed;
     } due[] = {
-        { 1, 2, 0, 2, 2 }, /* opening: the record in force is flushed before the next record is
-                            * written */
+        { 1, 2, 0, 2, 2 }, /* opening: flushes the record in force before it writes the next */
         { 0, 0, 0, 0, 0 }, /* adding */
         { 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0 }, /* removing */
         { 1, 2, 0, 2, 2 },                    /* adding after fork, which opens the file */

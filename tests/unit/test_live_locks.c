@@ -66,8 +66,7 @@ TEST_IN_DIR(where_forks_cannot_be_watched_nothing_is_opened_for_a_sync)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     if (status != 0)
-        make_live("another", BLOOMFILE_LAYOUT_BLOCKED); /* skips the test on a system without
-                                                         * live filters */
+        make_live("another", BLOOMFILE_LAYOUT_BLOCKED); /* skips without live filters */
     assert_int_equal(status, 0);
 }
 
@@ -146,8 +145,7 @@ ON_NEW_FILTER(records_are_written_and_synced_under_byte_1)
     static const enum fault_call calls[] = { ON_pwrite64, ON_msync };
     bloomfile_filter *writer;
     for (size_t i = 0; i < ROWS(calls); i++) {
-        unsigned nth = calls[i] == ON_msync ? 2 : 1; /* the flush of the body does not hold up
-                                                      * other processes */
+        unsigned nth = calls[i] == ON_msync ? 2 : 1; /* not the body's flush */
         watch(calls[i], 1);
         int error = bloomfile_open(&writer, "filter", BLOOMFILE_OPEN_WRITE);
         faults_end();
@@ -229,8 +227,7 @@ ON_NEW_FILTER(a_reader_poisons_under_byte_1)
     const unsigned synced = fault_calls(ON_msync);
     faults_end();
     assert_error(error, EIO);
-    assert_int_equal(synced, 2); /* each poisoned record is on disk before the next one is
-                                  * written */
+    assert_int_equal(synced, 2); /* each record is flushed before the next write */
     assert_seen_syncing(F_RDLCK, F_WRLCK, F_RDLCK);
     look();
     assert_seen(F_RDLCK, F_UNLCK, 1, 0);
@@ -628,8 +625,7 @@ static void fork_while_it_syncs(enum fault_call call)
         return;
     forked = true;
     middle = fork();
-    for (int i = 0; middle == 0 && i < 20; i++) { /* reuses the number of the descriptor that the
-                                                   * parent's sync opened */
+    for (int i = 0; middle == 0 && i < 20; i++) { /* reuses the sync's descriptor number */
         int fd = open("filter", O_RDWR);
         if (i < 2)
             dup2(fd, i);

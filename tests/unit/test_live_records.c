@@ -300,8 +300,7 @@ ON_NEW_FILTER(a_record_of_another_file_is_a_change_in_either_slot)
                      flags[i / 3] != 0 ? BLOOMFILE_ECHANGED : BLOOMFILE_EREADONLY);
         assert_true(bloomfile_contains_digest(f, number(0, 1ull << 40))); /* maybe */
         bloomfile_close(f);
-        assert_file_holds("filter", now.data, now.size); /* the file does not belong to this
-                                                          * writer */
+        assert_file_holds("filter", now.data, now.size); /* of another filter by now */
         write_file("filter", before.data, before.size);
         if (flags[i / 3] != 0) { /* the first writer could not leave */
             f = opened("filter", BLOOMFILE_OPEN_WRITE);

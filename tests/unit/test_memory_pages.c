@@ -314,8 +314,7 @@ TEST_IN_DIR(a_disk_that_fails_under_an_old_kernel_is_an_error)
 
 TEST_IN_DIR(a_truncated_file_is_told_and_no_signal)
 {
-    static const int refusals[] = { 0, EINVAL }; /* 0: the kernel can populate pages; EINVAL: it
-                                                  * cannot */
+    static const int refusals[] = { 0, EINVAL }; /* MADV_POPULATE works, or is unknown */
     for (size_t i = 0; i < ROWS(refusals); i++) {
         const struct faults none = { 0 }, faults = from_then_on(ON_madvise, 1, refusals[i]);
         write_filter();

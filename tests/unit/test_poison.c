@@ -90,8 +90,7 @@ static void assert_order(int (*run)(void), const unsigned *writes, unsigned coun
 ON_NEW_FILTER(the_body_is_synced_before_the_record_that_tells_of_it)
 {
     ASSERT_ORDER(open_other, 0, 1);     /* first the writer's record, which may not be on disk */
-    ASSERT_ORDER(sync_writer, 0, 1, 2); /* first the other writer's record; then a mark, with the
-                                         * body */
+    ASSERT_ORDER(sync_writer, 0, 1, 2); /* the other's record; a mark with the body */
     ASSERT_ORDER(sync_writer, 1, 2);
     ASSERT_ORDER(close_writer, 1); /* another writer continues */
     writer = other;

@@ -322,8 +322,7 @@ TEST_IN_DIR(special_files_are_never_replaced)
 {
     make_pipe("fifo", 0666);
     assert_never_replaced("fifo", BLOOMFILE_ENOTREGULAR);
-    bool own_device = mknod("null", S_IFCHR | 0666, makedev(1, 3)) == 0; /* a device of its own
-                                                                          * spares the system's */
+    bool own_device = mknod("null", S_IFCHR | 0666, makedev(1, 3)) == 0; /* spares the system's */
     const char *device = own_device ? "null" : "/dev/null";
     assert_never_replaced(device, BLOOMFILE_ENOTREGULAR);
     make_symlink(device, "link");

@@ -629,10 +629,9 @@ TEST(heads_are_verified)
         uint64_t change;
         const char *field;
     } rows[] = {
-        { 1ULL << 23, "head" }, { 1ULL << 31, "head" }, { 0x8000, "head" },  { 1ULL << 32, "n" },
-        { 1ULL << 63, "n" },    { 1ULL << 33, "n" },    { 1ULL << 34, "n" }, { 1ULL << 35, "n" },
-        { 1ULL << 36, "n" }, /* a bit that was
-                              * set: fewer keys */
+        { 1ULL << 23, "head" }, { 1ULL << 31, "head" }, { 0x8000, "head" },
+        { 1ULL << 32, "n" },    { 1ULL << 63, "n" },    { 1ULL << 33, "n" },
+        { 1ULL << 34, "n" },    { 1ULL << 35, "n" },    { 1ULL << 36, "n" }, /* fewer keys */
     };
     for (size_t i = 0; i < ROWS(rows); i++)
         for (unsigned page = 0; page < 2; page++) {
@@ -692,8 +691,7 @@ TEST(pages_tell_of_themselves)
     for (size_t i = 0; i < ROWS(keys); i++) {
         struct bytes image = filter_of((struct bloomfile_params){ .bits = 512 * 200 }, keys[i]);
         assert_pages_tell(image, keys[i]);
-        image.data[EMBEDDED + PAGE + 1] ^= 0x80; /* bit in the number of groups of the second
-                                                  * page */
+        image.data[EMBEDDED + PAGE + 1] ^= 0x80; /* in the groups of page 1 */
         assert_pages_tell(image, keys[i]);
         free(image.data);
     }
@@ -796,8 +794,7 @@ TEST(sizes_keep_the_rate_and_are_least)
             if (n > 100000)
                 assert_true((double)bits / (double)n <= -1.08 * log2(rates[r]));
         }
-    assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 1e-10, 0), 0); /* needs more than 32
-                                                                             * columns */
+    assert_int_equal(bits_for(BLOOMFILE_LAYOUT_RIBBON, 1000, 1e-10, 0), 0); /* over 32 columns */
     assert_true(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512, 0, 1ULL << 40) == 1);
     assert_true(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 512 * 6400, 0, 1ULL << 40) == 1);
     /* A line with three groups of 4, 5 and 5 columns. The first group of a key is one of the

@@ -273,8 +273,7 @@ TEST_IN_DIR(the_next_run_goes_on)
 {
     make_grown("again");
     bloomfile_filter *f = opened("again", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
-    for (size_t i = 0; i + 1 < bloomfile_layers(f); i++) /* older layers are joined when keys are
-                                                          * added to them */
+    for (size_t i = 0; i + 1 < bloomfile_layers(f); i++) /* joined by an add */
         assert_int_equal(info_of(bloomfile_layer(f, i)).writers, 0);
     assert_int_equal(add_numbers_to(f, 0, MANY, 200), 0);
     assert_true(add_numbers_to(f, MANY, 2 * MANY, 200) > MANY * 99 / 100);
@@ -298,8 +297,7 @@ TEST_IN_DIR(a_key_stays_for_its_generations)
         snprintf(path, sizeof path, "forget-%zu", g);
         const uint32_t all = generations[g];
         bloomfile_filter *f = create(path, all), *r = opened(path, 0);
-        assert_true(info_of(bloomfile_layer(f, 0)).fpr == 0.01 / all); /* together they keep the
-                                                                        * rate */
+        assert_true(info_of(bloomfile_layer(f, 0)).fpr == 0.01 / all); /* 1% in all */
         const size_t least = (all - 1) * FIRST, end = 10 * all * FIRST;
         bool *was_new = calloc(end, sizeof *was_new);
         for (uint64_t i = 0; i < end; i++) {
@@ -330,8 +328,7 @@ TEST_IN_DIR(what_is_there_begins_no_generation)
     uint64_t last = 0;
     while (new_keys < 2 * FIRST)
         new_keys += add_numbers_to(f, last, last + 1, 1), last++;
-    add_numbers_to(f, 0, FIRST / 2, 100); /* the newest layer is full, and the older layer has
-                                           * these keys */
+    add_numbers_to(f, 0, FIRST / 2, 100); /* full newest layer, older keys */
     assert_int_equal(info_of(f).layer, 1);
     assert_int_equal(absent_of(f, 0, last), 0);
     add_numbers_to(f, last, last + 1, 1);
@@ -582,9 +579,7 @@ TEST_IN_DIR(no_layer_is_made_that_would_keep_all_from_opening_it)
     write_file("s.2", "foreign", 7);
     assert_stops_growing("s", BLOOMFILE_ESERIES, 1);
     memset(name, 'n', NAME_MAX + 1);
-    const bool missing = access(name, F_OK) != 0 && errno == ENOENT; /* the name is too long;
-                                                                      * vfat returns another
-                                                                      * error */
+    const bool missing = access(name, F_OK) != 0 && errno == ENOENT; /* vfat has another error */
     name[NAME_MAX - 2] = '\0';
     assert_stops_growing(name, ENAMETOOLONG,
                          missing ? 10 : 9); /* up to .8, because .10 is too long */
@@ -845,8 +840,7 @@ TEST_IN_DIR(a_layer_without_the_mark_before_it_is_one_all_the_same)
         set_in_record("mark.1", slot, RECORD_AT_n, 8, 0);
         set_in_record("mark.1", slot, RECORD_AT_ones, 8, 0);
     }
-    assert_error(open_error("mark", 0), BLOOMFILE_ESERIES); /* a killed writer may have added
-                                                             * keys */
+    assert_error(open_error("mark", 0), BLOOMFILE_ESERIES); /* keys of a killed writer */
     struct bytes second = read_file("mark.1");
     memset(second.data + get64(second.data + AT_body_offset), 0,
            (size_t)get64(second.data + AT_body_size));

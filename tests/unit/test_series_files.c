@@ -864,8 +864,7 @@ TEST_IN_DIR(a_child_that_is_told_of_a_failed_write_poisons_the_layer)
                      *f = open_writer("series");
     const pid_t child = fork();
     if (child == 0) {
-        const struct faults faults = once(ON_msync, 1, EIO); /* when it syncs the mark in that
-                                                              * layer */
+        const struct faults faults = once(ON_msync, 1, EIO); /* of that layer's mark */
         unsigned reopened;
         alarm(20);
         if (bloomfile_sync(f, NULL) != 0)

@@ -17,8 +17,7 @@
 
 enum {
     FIRST = 24,       /* capacity of the first layer */
-    PERIOD = 1000000, /* seconds: generations end only through the other writer, not while a test
-                       * runs */
+    PERIOD = 1000000, /* seconds: longer than a test runs */
     KEY = 1,          /* the key that is added in the middle, */
     MANY = 5          /* or the number of keys from KEY on */
 };

@@ -51,8 +51,7 @@ static void *count_twice(void *nothing)
 {
     count(1, 30, 200);
     count(1, 30, 200);
-    pthread_barrier_wait(&all_have_counted); /* until then no thread ends, so each has its own
-                                              * identity */
+    pthread_barrier_wait(&all_have_counted); /* keeps all threads alive */
     return nothing;
 }
 

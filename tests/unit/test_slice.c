@@ -266,8 +266,7 @@ TEST_IN_DIR(test_slices_of_different_keys_are_refused)
     assert_error(join_both(), refused);
     build_of(1, 0, KEYS, 1); /* one got its own keys, the other got all */
     assert_error(join_both(), refused);
-    build_of_own(0, 1, NULL, 0); /* this slice got only the other's keys, and no slice has its
-                                  * own */
+    build_of_own(0, 1, NULL, 0); /* only the other's keys, and no slice has its own */
     build_of_own(1, 0, NULL, 0);
     assert_error(join_both(), refused);
 }
@@ -350,8 +349,7 @@ TEST_IN_DIR(test_params)
         uint64_t bits, capacity;
         int error;
     } rows[] = {
-        { BLOOMFILE_LAYOUT_BLOCKED, 14, 15, shape_bits, KEYS, BLOOMFILE_EVALUE }, /* the whole
-                                                                                   * has 14 pages */
+        { BLOOMFILE_LAYOUT_BLOCKED, 14, 15, shape_bits, KEYS, BLOOMFILE_EVALUE }, /* 14 pages */
         { BLOOMFILE_LAYOUT_BLOCKED, 5, 5, shape_bits, KEYS, BLOOMFILE_EVALUE },
         { BLOOMFILE_LAYOUT_BLOCKED, 1, 0, shape_bits, KEYS, BLOOMFILE_EVALUE },
         { BLOOMFILE_LAYOUT_BLOCKED, 0, 65537, 1ULL << 50, KEYS, BLOOMFILE_EVALUE },

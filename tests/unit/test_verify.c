@@ -122,8 +122,7 @@ TEST(ones_beyond_m_are_found)
     static const struct {
         struct recipe recipe;
         size_t first, last; /* bytes of the body with room for a bit beyond m */
-        bool counted;       /* the first of these bytes also has bits below m, which the record
-                             * counts */
+        bool counted;       /* the first byte also has bits below m */
     } padded[] = {
         { { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 65, 6, KEYS, 0 },
           65 * 64,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The choice of a kernel. The compiler's builtins report the processor's instructions; the
- * environment may name another kernel. */
+ * The choice of a kernel. The compiler's builtins say which instructions the processor and the
+ * operating system support. BLOOMFILE_KERNEL in the environment may name another kernel. */
 #include "kernel/dispatch.h"
 
 #include <stdlib.h>
@@ -33,13 +33,13 @@ static bool has_avx512(void)
     return has_avx2() && __builtin_cpu_supports("avx512f");
 }
 
-static bool has_x86_64_v4(void)
+static bool has_x86_64_v4(void) /* but for AVX-512CD, which no kernel uses: Skylake-SP, Zen 4 */
 {
     return has_avx512() && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
-static bool has_vbmi(void)
+static bool has_vbmi(void) /* Ice Lake, Zen 4 */
 {
     return has_x86_64_v4() && __builtin_cpu_supports("avx512vbmi") &&
            __builtin_cpu_supports("avx512bitalg");
@@ -52,7 +52,7 @@ static bool has_vector_popcount(void)
 
 #endif
 
-/* Kernels of one layout, fastest first; the last one runs everywhere. */
+/* The kernels of one layout, fastest first. The last one runs on every processor. */
 static const struct choice blocked[] = {
 #if defined(__x86_64__)
     { &kernel_blocked_vbmi, has_vbmi }, { &kernel_blocked_avx512, has_avx512 },

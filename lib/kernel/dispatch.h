@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * The kernel of a layout for this processor. */
+ * The choice of the kernel for a layout and this processor. */
 #ifndef BLOOMFILE_KERNEL_DISPATCH_H
 #define BLOOMFILE_KERNEL_DISPATCH_H
 
 #include "format/layout.h"
 #include "kernel/kernel.h"
 
-/* The kernel of that name for a valid layout, or NULL if this processor cannot run it. name NULL:
- * the fastest. */
+/* Returns the kernel with this name for a valid layout, or NULL if this processor cannot run it. If
+ * name is NULL, returns the fastest kernel. */
 const struct kernel *kernel_named(uint32_t layout, const char *name);
 
-/* Chosen once: the environment must not be read while the program changes it, and engines open a
- * view for every lookup. */
-#define KERNEL_CHOSEN 8 /* not less than LAYOUT_END */
+/* The kernel of each layout, chosen once: getenv() is not safe while the program changes its
+ * environment, and storage engines open a view for every lookup. */
+#define KERNEL_CHOSEN 8 /* at least LAYOUT_END */
 extern const struct kernel *_Atomic kernel_chosen[KERNEL_CHOSEN];
 
 const struct kernel *kernel_choose(uint32_t layout);
 
-/* The kernel for a valid layout: the one that the environment variable BLOOMFILE_KERNEL names, if
- * this processor can run it, otherwise the fastest. The environment is read when the first filter
- * of a layout is opened or made. */
+/* Returns the kernel for a valid layout: the kernel that BLOOMFILE_KERNEL names if this processor
+ * can run it, otherwise the fastest. The environment is read when the program opens or creates its
+ * first filter of that layout. */
 static inline const struct kernel *kernel_for(uint32_t layout)
 {
     const struct kernel *kernel =

@@ -1,51 +1,52 @@
 /* SPDX-License-Identifier: MIT
- * The code that touches bits. A kernel gets a body and counts, never a handle, and trusts them.
- * The scalar kernels are the definition; all others must agree bit for bit. `units` is the range
- * of a digest's first reduction: blocks for the blocked layout, bits or counters otherwise. A body
- * may have any alignment, except for add_shared and add_alone. */
+ * The kernels: tables of the functions that set, test, count and fold bits. A kernel gets a body
+ * and counts, never a handle, and trusts them. All kernels of a layout must agree bit for bit with
+ * the scalar kernel, which is the definition. `units` is the range of a digest's first reduction:
+ * blocks (blocked), lines (ribbon), bits or counters. A body may have any alignment, except in the
+ * functions for shared bodies, which need 64 bytes. */
 #ifndef BLOOMFILE_KERNEL_H
 #define BLOOMFILE_KERNEL_H
 
 #include <bloomfile.h>
 #include <stdatomic.h>
 
-/* All that a lookup reads. */
+/* Everything that a lookup reads. */
 struct kernel_view {
     const uint8_t *body;
     uint64_t units;
     unsigned k;
-    _Atomic uint32_t *shapes; /* ribbon: of the pages whose heads were read; 0: not yet. NULL: they
-                                 are read each time */
+    _Atomic uint32_t *shapes; /* ribbon: the shape of each page; 0: its head was not yet read. NULL:
+                                 each lookup reads the head */
     uint64_t ignored;         /* blocked: kernel_ignored(k), for contains_few() */
 };
 
 struct kernel_tally {
     uint64_t ones;        /* bits that are one; counting: counters above 0 */
     uint64_t overflow;    /* counting: counters at 15 */
-    uint64_t blocks[513]; /* blocked: number of blocks with that many ones; ribbon: weight of the
-                             lookups that meet so many columns */
-    uint64_t keys;        /* ribbon: that the heads tell */
-    uint64_t not_heads;   /* ribbon: of pages that have none */
-    bool more_keys;       /* ribbon: than the heads can tell */
+    uint64_t blocks[513]; /* blocked: [i] is the number of blocks with i set bits; ribbon: [i] is
+                             the weight of the lookups that compare i columns */
+    uint64_t keys;        /* ribbon: sum of the key counts in the heads */
+    uint64_t not_heads;   /* ribbon: pages without a valid head */
+    bool more_keys;       /* ribbon: a head's count is at its maximum, so `keys` is a lower bound */
 };
 
-/* The effect of adding, or with negative numbers of removing. */
+/* The effect of adds; removals count negatively. */
 struct kernel_change {
     int64_t keys; /* new to the body */
     int64_t ones;
     int64_t overflow;
 };
 
-/* Digests that had perhaps been added before, as they set no bit; all others had not. */
+/* Digests that set no bit. They may have been added before. Every other digest is certainly new. */
 struct kernel_idle {
     uint64_t *digests; /* the first `most` of them */
     size_t most;
-    size_t count; /* above `most`: some are missing */
+    size_t count; /* if above `most`, `digests` is incomplete */
 };
 
-/* Positions of a key that lie anywhere: how many a byte has. */
+/* The number of positions in a byte, for layouts whose keys have positions anywhere in the body. */
 enum kernel_density {
-    KERNEL_LOCAL = 0, /* they all lie in the unit of the first reduction */
+    KERNEL_LOCAL = 0, /* all positions of a key lie in one unit */
     KERNEL_BITS = 8,
     KERNEL_COUNTERS = 2,
 };
@@ -56,62 +57,62 @@ struct kernel {
     const char *name;
     enum kernel_density density;
     bool (*contains)(const struct kernel_view *view, uint64_t digest);
-    /* The same for k up to PROBE_SLICES. NULL: the layout is not blocked. */
+    /* contains() for k up to PROBE_SLICES. NULL if the layout is not blocked. */
     bool (*contains_few)(const struct kernel_view *view, uint64_t digest);
     /* hits may be NULL. Returns the number of hits. */
     size_t (*contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n,
                             bool *hits);
-    /* Lookups in several bodies: whether any of `count`, at least one, has the key. hits is not
-     * NULL. `ignored` of the first view is the OR of all. NULL: the layout is not blocked. */
+    /* Whether any of `count` > 0 bodies has the key. views[0].ignored must be the OR of `ignored`
+     * of all views; hits must not be NULL. NULL if the layout is not blocked. */
     bool (*contains_any)(const struct kernel_view *views, size_t count, uint64_t digest);
     size_t (*contains_any_many)(const struct kernel_view *views, size_t count,
                                 const uint64_t *digests, size_t n, bool *hits);
-    /* contains_many() for digests whose lines were prefetched before. */
+    /* contains_many() for digests whose cache lines the caller has prefetched. */
     size_t (*contains_ready)(const struct kernel_view *view, const uint64_t *digests, size_t n,
                              bool *hits);
-    /* Requests the cache lines that lookups of these digests will read first. */
+    /* Prefetches the cache lines that lookups of these digests read first. */
     void (*expect)(const struct kernel_view *view, const uint64_t *digests, size_t n);
-    /* Makes a page of `lines` lines, all zeros, from its n distinct digests, and asks for each; of
-     * more than RIBBON_KEYS only the first so many are looked at. false:
-     * it answers no to one, so this machine computes wrongly. NULL: keys are added. */
+    /* Writes a page of `lines` lines, which must be zeros, from its n distinct digests, of which it
+     * reads at most RIBBON_KEYS. Then looks up each digest. Returns false if a lookup fails: this
+     * machine computes wrongly. NULL if the layout adds keys instead. */
     bool (*solve)(uint8_t *page, unsigned lines, const uint64_t *digests, uint64_t n,
                   struct ribbon_solve_memory *memory);
-    /* NULL, like all that follow but tally and count, if there is a solve.
-     * Plain stores into the part of a body from unit `first`, which begins a byte, to before
-     * unit `last`; only the caller touches it. Positions outside are ignored; blocked: there are
-     * none, and `idle` takes digests unless it is NULL. */
+    /* A kernel with solve() has no function from here to remove_shared(). Adds by plain stores to a
+     * part of a body that only the caller touches: units `first`, which must begin a byte, to
+     * `last` - 1. Ignores positions outside the part. Blocked: digests must belong to the part, and
+     * those that set no bit are appended to `idle`, unless it is NULL. */
     void (*add_part)(uint8_t *part, uint64_t first, uint64_t last, uint64_t units, unsigned k,
                      const uint64_t *digests, size_t n, struct kernel_idle *idle);
-    /* The same for known positions, counted from the start of the part. NULL: local. */
+    /* Adds known positions, relative to the part's first unit. NULL if the density is local. */
     void (*put)(uint8_t *part, const uint32_t *positions, size_t n);
-    /* Into a 64-byte aligned body that others read and change at the same time. was_new may be
-     * NULL; the effect is added to *change. */
+    /* Adds to a body, aligned to 64 bytes, that other threads and processes read and change at the
+     * same time. was_new may be NULL. The effect is added to *change. */
     void (*add_shared)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n,
                        bool *was_new, struct kernel_change *change);
-    /* The same when nobody else changes the body, though others may read it: without locked
-     * instructions. NULL: there is no faster way. */
+    /* add_shared() for the only writer of a body; other threads may read it. It needs no locked
+     * instructions. NULL if that is not faster. */
     void (*add_alone)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n,
                       bool *was_new, struct kernel_change *change);
-    /* As add_shared and add_alone, for one key; return the number of bits set. May be NULL. */
+    /* add_shared() and add_alone() for one key. Return the number of bits set. May be NULL. */
     unsigned (*set_shared)(uint8_t *body, uint64_t units, unsigned k, uint64_t digest);
     unsigned (*set_alone)(uint8_t *body, uint64_t units, unsigned k, uint64_t digest);
     /* Undoes one add of a key. Returns false and changes nothing if the key is certainly absent.
-     * Nobody else may remove meanwhile; others may add. NULL: keys cannot be removed. */
+     * Other threads may add, but not remove, at the same time. NULL if keys cannot be removed. */
     bool (*remove_shared)(uint8_t *body, uint64_t units, unsigned k, uint64_t digest,
                           struct kernel_change *change);
     /* Counts `size` bytes into the tally; blocked: a multiple of 64. */
     void (*tally)(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
-    /* The same, but faster: it need not count the tally's blocks. */
+    /* tally(), but may leave out the tally's blocks, which is faster. */
     void (*count)(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
-    /* Folds units `first` to `first + count - 1` into `to`, whose unit j takes `factor` units from
-     * j * factor on: ORs them in, or (counting) adds them up to 15. `from` begins with unit
-     * `first`; with factor 1 that one begins a byte of `to`. */
+    /* Folds units `first` to `first + count - 1` into `to`. Unit i goes into unit i / factor: by OR
+     * or, if counting, by addition up to 15. `from` begins with unit `first`; if the factor is 1,
+     * that unit must begin a byte of `to`. */
     void (*fold)(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count, uint64_t factor);
-    /* ORs in a bit for each counter above 0 in `size` bytes. NULL: there is no projection. */
+    /* ORs in a bit for each counter above 0 in `size` bytes. NULL if the layout has no counters. */
     void (*project)(uint8_t *to, const uint8_t *from, size_t size);
 };
 
-/* ---- The kernels, one per instruction set and layout. Those of ribbon: ribbon.h. */
+/* ---- The kernels, one per instruction set and layout. ribbon.h declares those of ribbon. */
 
 extern const struct kernel kernel_blocked_scalar;
 extern const struct kernel kernel_blocked_avx2;   /* x86-64 */
@@ -123,10 +124,10 @@ extern const struct kernel kernel_classic_avx512; /* x86-64 */
 extern const struct kernel kernel_counting_scalar;
 extern const struct kernel kernel_counting_avx512; /* x86-64 */
 
-/* ---- blocked/blocked.c: bloomfile_block_ignored() for the slices of the first product of k. */
+/* ---- blocked/blocked.c: bloomfile_block_ignored() of the slices of k in the first product */
 uint64_t kernel_ignored(unsigned k);
 
-/* ---- Functions of several tables: scattered/add_private.c */
+/* ---- Functions that several tables share: scattered/add_private.c */
 void kernel_add_part_classic(uint8_t *part, uint64_t first, uint64_t last, uint64_t bits,
                              unsigned k, const uint64_t *digests, size_t n,
                              struct kernel_idle *idle);

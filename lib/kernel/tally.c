@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Counts of the ones of a body, and of its blocks, counters or columns. The code is compiled twice:
- * for every processor, and for x86 processors that can count ones in one instruction, which is five
- * times as fast. With AVX-512, one instruction counts 64 bytes. */
+ * Counts of a body's set bits, and of its blocks, counters or columns. The code is compiled without
+ * POPCNT, which baseline x86-64 lacks, and with it, which is five times as fast. VPOPCNTQ (Ice
+ * Lake, Zen 4) counts eight words at a time: 65 GB/s from the L1 cache instead of 21. */
 #include "kernel/kernel.h"
 
 #ifdef __x86_64__
@@ -12,14 +12,14 @@
 #include "format/checksum.h"
 #include "format/ribbon.h"
 
-/* A live body is counted while others change it, so one aligned word at a time; unaligned blocks
- * are never live. */
+/* Other threads may change a live body while it is counted, so this loads a whole aligned word.
+ * Blocks of a live body are aligned. */
 static inline uint64_t word(const uint8_t *p)
 {
     return (uintptr_t)p % 8 == 0 ? shared_load64(p) : get64(p);
 }
 
-/* How many bytes come before the first aligned one. */
+/* The number of bytes before the first word that is aligned to 8 bytes. */
 static inline size_t unaligned(const uint8_t *bytes, size_t size)
 {
     const size_t before = -(uintptr_t)bytes % 8;
@@ -50,8 +50,9 @@ INLINE void tally_classic(const uint8_t *bytes, size_t size, struct kernel_tally
         tally->ones += (unsigned)__builtin_popcount(shared_load8(bytes + at));
 }
 
-#define LOWEST 0x1111111111111111u /* of each counter */
+#define LOWEST 0x1111111111111111u /* the lowest bit of each counter */
 
+/* A counter is above 0 if any of its bits is set, and at 15 if all are. */
 INLINE void tally_counters(uint64_t counters, struct kernel_tally *tally)
 {
     const uint64_t any = counters | counters >> 1 | counters >> 2 | counters >> 3;
@@ -95,7 +96,7 @@ WITH_WIDE static void blocked_wide(const uint8_t *bytes, size_t size, struct ker
     tally->ones += all;
 }
 
-/* Counts all multiples of 64 bytes. Returns how many bytes it has counted. */
+/* Counts the whole multiples of 64 bytes. Returns the number of bytes counted. */
 WITH_WIDE static size_t classic_wide(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
 {
     const size_t whole = size / 64 * 64;
@@ -145,8 +146,9 @@ void kernel_tally_classic(const uint8_t *bytes, size_t size, struct kernel_tally
 
 /* ---- ribbon */
 
-#define WEIGHT_LOG 20 /* of a line; 2^44 lines, 2^50 bytes, can be weighed */
+#define WEIGHT_LOG 20 /* the weight of a line, so that 64 bits hold that of 2^50 bytes */
 
+/* A lookup compares the columns of its first group, which is any group but the last. */
 static void weigh(uint32_t shape, unsigned lines, struct kernel_tally *tally)
 {
     const uint64_t all = (uint64_t)lines << WEIGHT_LOG;

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of the blocked layout: what they share, and impl.h for each set of instructions.
- *
- * Adds to a part that only the caller touches: setting bits one by one is slow, for each store
- * waits to know whether the one before went to the same byte. So a key's bits are combined first,
- * from rows of one bit each, and go to their block at once.
- *
- * Adds to a body that others read: an atomic change waits for all that was begun before it and
- * holds up all that comes after. So a group of keys is looked at first, which finds the words that
- * lack bits, without a branch that depends on them; then these words are changed, one right after
- * the other.
+ * The kernels of the blocked layout: shared code, and impl.h once for each instruction set.
+ * README.md explains how lookups and adds work.
  */
 #include "kernel/kernel.h"
 
@@ -18,7 +10,7 @@
 #include "kernel/blocked/prefetch_ring.h"
 
 #define BLOOMFILE_BLOCK_SCALAR
-#define BLOOMFILE_BLOCK_BEST(name) name##_scalar /* for bloomfile_inline.h in one file */
+#define BLOOMFILE_BLOCK_BEST(name) name##_scalar /* bloomfile_inline.h in a build as one C file */
 #if defined __x86_64__
 #define BLOOMFILE_BLOCK_AVX2   __attribute__((target("avx2,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 #define BLOOMFILE_BLOCK_AVX512 __attribute__((target("avx512f,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
@@ -36,16 +28,18 @@
 #define OF_ISA_(name, isa)  OF_ISA__(name, isa)
 #define OF_ISA(name)        OF_ISA_(blocked_##name, ISA)
 
-/* ---- of adds to a part */
+/* ---- adds to a part that only the caller touches */
 
-#define KERNEL_MANY      512 /* digests; making the rows pays for this many */
-#define KERNEL_AHEAD     64  /* digests whose lines are requested together, in a part beyond ... */
+#define KERNEL_MANY 512 /* digests from which on it pays to make the table of rows, 32 KiB */
+/* A part above 16 MiB does not stay in the caches. Adds then prefetch the blocks of 64 digests at a
+ * time: adding digests to a view of 125 MB takes 5.4 ns a key, without prefetching 19. */
+#define KERNEL_AHEAD     64
 #define KERNEL_FAR_BYTES (1 << 24)
 
 /* A block, at any address. */
 typedef uint64_t kernel_bits __attribute__((vector_size(PROBE_BLOCK_BYTES), aligned(1), may_alias));
 
-/* The blocks of the first KERNEL_AHEAD of n digests. */
+/* Prefetches the blocks of the first KERNEL_AHEAD of n digests. */
 KERNEL_INLINE void kernel_request_part(const uint8_t *part, uint64_t first, uint64_t blocks,
                                        const uint64_t *digests, size_t n)
 {
@@ -66,7 +60,7 @@ KERNEL_INLINE void kernel_note_idle(struct kernel_idle *idle, uint64_t digest)
     idle->count++;
 }
 
-/* All are idle, perhaps: for few it does not pay to know better. */
+/* Reports every digest as possibly repeated: for so few, checking each costs more than it saves. */
 KERNEL_INLINE void kernel_add_few(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k,
                                   const uint64_t *digests, size_t n, struct kernel_idle *idle)
 {
@@ -84,19 +78,19 @@ KERNEL_INLINE void kernel_add_few(uint8_t *part, uint64_t first, uint64_t blocks
     }
 }
 
-/* So that the number of slices is a constant in each. */
+/* In each case the number of slices is a constant, so that the compiler unrolls the loop. */
 #define KERNEL_ADD_CONSTANT_SLICES(slices)                                                         \
     case slices:                                                                                   \
         OF_ISA(add_slices)(part, first, blocks, rows, multiplier, slices, digests, n, idle);       \
         break
 
-/* ---- of adds to a body that others read */
+/* ---- adds to a shared body */
 
-#define KERNEL_WORDS (PROBE_BLOCK_BYTES / 8) /* of a block */
-#define KERNEL_GROUP 16                      /* keys looked at before their words are changed */
-#define KERNEL_LOOK  8 /* groups, in which none was repeated, to the next look */
+#define KERNEL_WORDS (PROBE_BLOCK_BYTES / 8) /* words of a block */
+#define KERNEL_GROUP 16 /* keys whose lacking words are found before any word is changed */
+#define KERNEL_LOOK  8  /* while no key repeats, every eighth group is looked up before the adds */
 
-/* Words that lacked bits when read. */
+/* Words that lacked bits when they were read. */
 struct kernel_lacks {
     size_t count;
     uint8_t *word[KERNEL_GROUP * KERNEL_WORDS];
@@ -109,8 +103,8 @@ KERNEL_INLINE uint8_t *kernel_block_in(uint8_t *body, uint64_t blocks, uint64_t 
     return body + PROBE_BLOCK_BYTES * probe_reduce(digest, blocks);
 }
 
-/* Sets the bits; keys that set one are new. Requests the lines of the `n` digests from `next` on
- * meanwhile, one after each change: a burst of requests and the changes would wait for each
+/* Sets the bits; a key that sets a bit is new. Prefetches the blocks of the `n` digests at `next`,
+ * one after each change: a burst of prefetches and the locked instructions would wait for each
  * other. */
 KERNEL_INLINE void kernel_set_lacks(const struct kernel_lacks *lacks, bool *is_new,
                                     struct kernel_change *change, const struct kernel_view *view,
@@ -133,7 +127,7 @@ uint64_t kernel_ignored(unsigned k)
     return bloomfile_block_ignored(k < PROBE_SLICES ? k : PROBE_SLICES);
 }
 
-/* ---- requests ahead of lookups, for all */
+/* ---- prefetches before lookups, for every instruction set */
 
 static void expect_blocks(const struct kernel_view *view, const uint64_t *digests, size_t n)
 {
@@ -141,7 +135,7 @@ static void expect_blocks(const struct kernel_view *view, const uint64_t *digest
         kernel_request_lines(view, digests[i], kernel_is_split(view));
 }
 
-/* ---- bit by bit: the definition */
+/* ---- scalar: bit by bit. This is the definition. */
 
 #define ISA    scalar
 #define TARGET BLOOMFILE_BLOCK_SCALAR
@@ -149,20 +143,21 @@ static void expect_blocks(const struct kernel_view *view, const uint64_t *digest
 
 #ifdef __x86_64__
 
-/* ---- a block is two registers */
+/* ---- AVX2: a block is two registers */
 
 #define ISA    avx2
 #define TARGET BLOOMFILE_BLOCK_AVX2
 #include "kernel/blocked/impl.h"
 
-/* ---- a block is one register */
+/* ---- AVX-512: a block is one register */
 
 #define ISA    avx512
 #define TARGET BLOOMFILE_BLOCK_AVX512
 #define WIDE
 #include "kernel/blocked/impl.h"
 
-/* ---- the same, but one instruction finds the positions and another tests them */
+/* ---- the same, but VPMULTISHIFTQB (VBMI) finds all positions and VPSHUFBITQMB (BITALG) tests
+ * them: a lookup in a cache takes 0.85 to 0.9 of the time on Sapphire Rapids */
 
 #define ISA    vbmi
 #define TARGET BLOOMFILE_BLOCK_VBMI
@@ -173,7 +168,7 @@ static void expect_blocks(const struct kernel_view *view, const uint64_t *digest
 
 #endif
 
-/* ---- a block is a table of 64 bytes */
+/* ---- NEON: a block is a table of 64 bytes, which one instruction (TBL) looks up */
 
 #ifdef BLOOMFILE_BLOCK_NEON
 #define ISA    neon

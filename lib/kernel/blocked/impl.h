@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel of the blocked layout for one instruction set. blocked.c includes this once for each
- * set, after defining
+ * The kernel of the blocked layout for one instruction set. blocked.c includes it for each set, and
+ * defines
  *
- *     ISA       its name, the suffix of all function names here: OF_ISA(name)
- *     TARGET    the attributes that let a function use its instructions. Inlined functions with
+ *     ISA       the name of the set; OF_ISA(name) appends it to the name of a function
+ *     TARGET    the attributes that let a function use these instructions. Inlined functions with
  *               wide operations need them too: the compiler splits these before it inlines
  *     WIDE      if a block is one AVX-512 register
- *     PICKS     if a test has a mask of the bits that it ignores: bloomfile_block_has_all_vbmi()
+ *     PICKS     if a test takes a mask of the bits to ignore: bloomfile_block_has_all_vbmi()
  */
 /* ---- lookups */
 
@@ -22,7 +22,7 @@ TARGET static bool OF_ISA(contains)(const struct kernel_view *view, uint64_t dig
     return OF_ISA(has)(kernel_block(view, digest), view->k, digest);
 }
 
-/* For k up to PROBE_SLICES, the slices of one product. */
+/* For k up to PROBE_SLICES: one product has all positions. */
 TARGET static bool OF_ISA(contains_few)(const struct kernel_view *view, uint64_t digest)
 {
     const uint8_t *block = kernel_block(view, digest);
@@ -35,9 +35,9 @@ TARGET static bool OF_ISA(contains_few)(const struct kernel_view *view, uint64_t
 
 /* ---- lookups in several bodies
 
- * The positions of the first product are tested first. For an absent key they are all set so seldom
- * that a branch costs less than testing the rest. The loop is short, so that many cache misses
- * overlap. */
+ * The loop tests the positions of the first product only. In a half-full block all six positions of
+ * an absent key are set once in 64 times, so the branch to the other positions is predicted well. A
+ * short loop lets the cache misses of many bodies overlap. */
 
 TARGET static __attribute__((noinline)) bool OF_ISA(has_rest)(const struct kernel_view *view,
                                                               uint64_t digest)
@@ -101,7 +101,7 @@ TARGET static size_t OF_ISA(contains_any_many)(const struct kernel_view *views, 
 
 /* ---- lookups in one body */
 
-/* Aligned: where its loop lay across cache lines, the AVX2 kernel took a tenth longer. */
+/* Aligned, because the AVX2 kernel took a tenth longer when its loop crossed a cache line. */
 __attribute__((aligned(64))) TARGET static size_t
 OF_ISA(contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n, bool *hits)
 {

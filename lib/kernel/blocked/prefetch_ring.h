@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Batch lookups in the blocked layout, whatever the instructions that test a block.
- *
- * The time of a lookup in a large body is that of its cache line, so as many lines as possible must
- * be under way at once: each is requested RING lookups ahead. Distances of 48 to 256 are equally
- * good on the processors measured (bench/README.md), those below 32 lose up to half.
+ * Batch lookups in the blocked layout, for every instruction set that tests a block.
  */
 #ifndef BLOOMFILE_KERNEL_BLOCKED_PREFETCH_RING_H
 #define BLOOMFILE_KERNEL_BLOCKED_PREFETCH_RING_H
@@ -13,18 +9,25 @@
 #include "format/probe.h"
 #include "kernel/kernel.h"
 
-#define KERNEL_RING       96        /* how many lookups ahead a line is prefetched */
-#define KERNEL_RING_LEAST 8         /* at least, if a lookup has lines in several bodies */
-#define KERNEL_NEAR_BYTES (1 << 18) /* bodies up to this size stay in a cache of the core */
+/* How many lookups ahead a line is prefetched. On Zen 5 a line of a 125 MB file takes 141 ns to
+ * arrive, and lines arrive every 3.13 ns at best, so 45 are under way on average; some take longer.
+ * Bare loads take 5.00 ns at a distance of 32, 3.65 at 64, 3.13 at 96 and 128, 3.37 at 256
+ * (bench/results/peers-sizes.md). Sapphire Rapids is flat from 64 to 256 (peers.md). */
+#define KERNEL_RING       96
+#define KERNEL_RING_LEAST 8 /* at least this far if several bodies share the ring */
+/* Bodies up to 256 KiB stay in the L2 cache (1 MiB on Zen 4 and 5, 2 MiB on Sapphire Rapids), and
+ * are not prefetched: in 100 KB a lookup takes 1.28 ns without, 1.48 with prefetching. */
+#define KERNEL_NEAR_BYTES (1 << 18)
 
 /* Inlined into functions of each instruction set. */
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 
-/* Whether a block has all bits of a digest: bloomfile_block_has_few(), or _many(), of a set of
- * instructions. */
+/* Whether a block has all bits of a digest: bloomfile_block_has_few() or _many() of an instruction
+ * set. */
 typedef bool kernel_block_test(const uint8_t *block, unsigned k, uint64_t digest);
 
-/* By numbers: of a slice, the whole filter's body would begin where no pointer may be. */
+/* Adds integers: the `body` of a slice, where the whole body would begin, may be before address 0.
+ */
 KERNEL_INLINE const uint8_t *kernel_block(const struct kernel_view *view, uint64_t digest)
 {
     const uint64_t byte = PROBE_BLOCK_BYTES * probe_reduce(digest, view->units);
@@ -41,8 +44,8 @@ KERNEL_INLINE void kernel_request(const struct kernel_view *view, uint64_t diges
     __builtin_prefetch(kernel_block(view, digest));
 }
 
-/* Whether blocks lie across two lines. Then both are requested: with the first one alone, a batch
- * took 3 to 12 times as long. */
+/* Whether blocks cross cache lines. Then both lines of a block are prefetched. A batch that
+ * prefetched only the first line took 3 to 12 times as long. */
 KERNEL_INLINE bool kernel_is_split(const struct kernel_view *view)
 {
     return (uintptr_t)view->body % PROBE_BLOCK_BYTES != 0;
@@ -56,8 +59,8 @@ KERNEL_INLINE void kernel_request_lines(const struct kernel_view *view, uint64_t
         __builtin_prefetch(block + PROBE_BLOCK_BYTES - 1);
 }
 
-/* Looks up digests `start` to `end - 1`. If ahead > 0, requests the lines of digest i + ahead
- * before looking up digest i. */
+/* Looks up digests `start` to `end - 1`. If ahead > 0, prefetches the lines of digest i + ahead
+ * before it looks up digest i. */
 KERNEL_INLINE size_t kernel_ring_stretch(const struct kernel_view *view, const uint64_t *digests,
                                          size_t start, size_t end, size_t ahead, bool split,
                                          bool *hits, kernel_block_test *test)
@@ -88,16 +91,16 @@ KERNEL_INLINE size_t kernel_ring(const struct kernel_view *given, const uint64_t
                                  bool *hits, kernel_block_test *test)
 {
     const struct kernel_view copy = *given,
-                             *view = &copy; /* so that storing hits cannot change it */
+                             *view = &copy; /* no store to `hits` can change a local copy */
     if (n <= 1 || kernel_is_near(view))
         return kernel_ring_stretch(view, digests, 0, n, 0, false, hits, test);
     return kernel_is_split(view) ? kernel_ring_far(view, digests, n, true, hits, test)
                                  : kernel_ring_far(view, digests, n, false, hits, test);
 }
 
-/* ---- of several bodies */
+/* ---- several bodies */
 
-/* How many lookups ahead the lines of a digest are prefetched; 0: not at all. */
+/* How many lookups ahead the lines of a digest are prefetched; 0 if all bodies are near. */
 KERNEL_INLINE size_t kernel_ahead_in(const struct kernel_view *views, size_t count)
 {
     for (size_t i = 0; i < count; i++)

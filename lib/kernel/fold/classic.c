@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Folding of bits: ORs groups of them. */
+ * Folds of the classic layout: the bits of a group are combined by OR. */
 #include "kernel/fold/steps.h"
 #include "kernel/kernel.h"
 
-/* ---- by 2, 3 and 4 */
+/* ---- by 2, 3 and 4: ORs groups into their lowest bits, which it moves together */
 
 FOLD_INLINE uint8_t pairs(uint16_t bits)
 {
@@ -22,7 +22,7 @@ FOLD_INLINE uint8_t fours(uint32_t bits)
     return (uint8_t)(bits | bits >> 12);
 }
 
-/* Of three bytes. */
+/* Folds three bytes by 3. Groups 2 and 5 have bits of two bytes. */
 FOLD_INLINE uint8_t threes_of_bits(uint8_t a, uint8_t b, uint8_t c)
 {
     const uint8_t a3 = (uint8_t)(a | a >> 1 | a >> 2), b3 = (uint8_t)(b | b >> 1 | b >> 2);
@@ -52,23 +52,22 @@ FOLD_INLINE void fold_bits_by_4(uint8_t *restrict to, const uint8_t *restrict fr
             to[i] = fours(get32(from + 4 * i));
 }
 
-/* ---- by 5, 7, 11, 13 and 15: some groups in each of many words */
+/* ---- by 5, 7, 11, 13 and 15: 8 or 4 groups in each word. Shifts by 1, 2 (and 4) OR the first 4
+ * (8) bits of a group into its lowest bit; the shift by `by` - 4 (- 8) adds the last 4 (8). */
 
-/* Bit 0 of each of four groups. */
+/* A word with the lowest bit of each of four groups. */
 FOLD_INLINE uint64_t four_places(unsigned by)
 {
     return 1 | 1ULL << by | 1ULL << 2 * by | 1ULL << 3 * by;
 }
 
-/* Moves the first bits of each four of groups together. */
+/* Moves the lowest bits of each four groups together. `fours` has the lowest bit of each four. */
 FOLD_INLINE uint64_t gather_fours(uint64_t bits, unsigned by, uint64_t fours)
 {
     bits &= fours * four_places(by);
     bits = (bits | bits >> (by - 1)) & fours * (3 | 3ULL << 2 * by);
     return (bits | bits >> 2 * (by - 1)) & fours * 15;
 }
-
-/* 8 groups of 5 or 7, or 4 of 11 to 15, in as many bits. */
 
 FOLD_INLINE uint64_t fold_8(uint64_t bits, unsigned by)
 {
@@ -112,7 +111,7 @@ FOLD_INLINE void fold_bits_halves(uint8_t *restrict to, const uint8_t *restrict 
     }
 }
 
-/* ---- by more */
+/* ---- by other factors: one group after the other */
 
 FOLD_INLINE bool any_byte(const uint8_t *from, uint64_t size)
 {
@@ -126,7 +125,7 @@ FOLD_INLINE bool any_byte(const uint8_t *from, uint64_t size)
     return false;
 }
 
-/* Whether any of the `count` > 0 bits from `bit` on is one. */
+/* Whether any of the `count` > 0 bits from `bit` on is set. */
 FOLD_INLINE bool any_bit(const uint8_t *from, uint64_t bit, uint64_t count)
 {
     const uint64_t byte = bit / 8, last = (bit + count - 1) / 8;
@@ -158,11 +157,9 @@ FOLD_INLINE void fold_bits_groups(uint8_t *to, const uint8_t *from, size_t size,
     }
 }
 
-/* ---- all */
+/* ---- every factor */
 
-#define AT_ONCE                                                                                    \
-    500 /* a group of so many bits is a loop of its own, and ends with the first one               \
-         */
+#define AT_ONCE 500 /* from this factor on a loop per group, which ends at the first set bit */
 
 static uint64_t next_step_of_bits(uint64_t factor)
 {
@@ -170,7 +167,7 @@ static uint64_t next_step_of_bits(uint64_t factor)
     return factor >= AT_ONCE ? factor : fold_divisor(factor, steps, sizeof steps);
 }
 
-/* Constants let compilers compute shifts and masks. */
+/* With a constant factor, compilers compute the shifts and masks. */
 FOLD_INLINE void step_bits(uint8_t *restrict to, const uint8_t *restrict from, size_t size,
                            uint64_t by)
 {

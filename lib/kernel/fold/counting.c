@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Folding of counters: adds groups of them, up to 15. */
+ * Folds of the counting layout: the counters of a group are added, up to 15. */
 #include "kernel/fold/steps.h"
 #include "kernel/kernel.h"
 
-#define MOST 15 /* that a counter counts */
+#define MOST 15 /* the maximum of a counter */
 
 FOLD_INLINE uint8_t low(uint8_t counters)
 {
@@ -25,7 +25,7 @@ FOLD_INLINE uint8_t counters_of(uint8_t low_sum, uint8_t high_sum)
     return (uint8_t)(at_most(low_sum) | at_most(high_sum) << 4);
 }
 
-/* The two counters of a byte together. */
+/* The sum of the two counters of a byte: at most 30. */
 FOLD_INLINE uint8_t sum_of_byte(uint8_t counters)
 {
     return (uint8_t)(low(counters) + high(counters));
@@ -48,7 +48,7 @@ FOLD_INLINE void unite_counters(uint8_t *restrict to, const uint8_t *restrict fr
 
 /* ---- by 2, 3 and 4 */
 
-/* Sums of up to 15 in two bytes each, as two counters. */
+/* Packs pairs of sums up to 15, a byte each, as the two counters of one byte. */
 FOLD_INLINE void pack(uint8_t *restrict to, const uint8_t *restrict sums)
 {
     for (unsigned i = 0; i < FOLD_RUN; i++) {
@@ -93,8 +93,8 @@ FOLD_INLINE void fold_counters_by_4(uint8_t *restrict to, const uint8_t *restric
     }
 }
 
-/* ---- by 5, 7, 11 and 13: two groups are `by` bytes. What two groups from each byte on would sum
- * up to is computed, and taken of every `by`th byte. */
+/* ---- by 5, 7, 11 and 13: two groups take `by` bytes. The loops compute the sums for two groups
+ * from every byte on, without varying shifts, and keep every `by`th: at most 13 * 15, in a byte. */
 
 #define ODD_MOST 13
 
@@ -117,11 +117,11 @@ FOLD_INLINE void fold_counters_by_odd(uint8_t *restrict to, const uint8_t *restr
     }
 }
 
-/* ---- by more */
+/* ---- by other factors: one group after the other */
 
 #define LOW_NIBBLES 0x0F0F0F0F0F0F0F0FU
 
-/* The sum of the first `n` of 16 counters. */
+/* The sum of the first `n` of 16 counters, at most 240. The product's top byte adds all bytes. */
 static inline uint64_t sum_of(uint64_t counters, uint64_t n)
 {
     counters &= UINT64_MAX >> (64 - 4 * n);
@@ -134,7 +134,7 @@ static inline unsigned nibble(const uint8_t *from, uint64_t j)
     return from[j / 2] >> (4 * (j % 2)) & 15u;
 }
 
-/* The sum of `n` counters from i on. */
+/* The sum of `n` counters from i on, 15 a word: if i is odd, the shift leaves only 15. */
 static uint64_t sum_all(const uint8_t *from, uint64_t i, uint64_t n)
 {
     uint64_t sum = 0;
@@ -161,9 +161,9 @@ FOLD_INLINE void fold_counters_groups(uint8_t *to, const uint8_t *from, size_t s
     }
 }
 
-/* ---- all */
+/* ---- every factor */
 
-/* 3 before 5 and 7: by 15 as 3 and then 5 is 1.6 times as fast (bench-combine). */
+/* 3 before 5 and 7: a fold by 15 as 3 and then 5 is 1.6 times as fast (bench-combine). */
 static uint64_t next_step_of_counters(uint64_t factor)
 {
     static const uint8_t steps[] = { 4, 2, 3, 13, 11, 7, 5 };

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Folding step by step: whole bytes in steps, the edges one group after the other. */
+ * Folds in steps: whole bytes in steps of small factors, the edges one group after the other. */
 #include "kernel/fold/steps.h"
 
 #include <string.h>
 
 #include "format/probe.h"
 
-#define BUFFER 8192 /* bytes folded at once */
-#define SPARE  1024 /* that a step may read or make in addition */
+#define BUFFER 8192 /* bytes that are folded together; two buffers fit in an L1 cache of 32 KiB */
+#define SPARE  1024 /* bytes after a buffer that a step may read or write */
 #define LINE   64   /* bytes of a cache line */
 
-/* `size` bytes from bit `shift` > 0 of `from` on. */
+/* Copies `size` bytes, beginning with bit `shift` > 0 of `from`. */
 static void shift_bytes(uint8_t *to, const uint8_t *from, size_t size, unsigned shift)
 {
     size_t i = 0;
@@ -24,8 +24,7 @@ struct buffers {
     uint8_t bytes[2][BUFFER + SPARE];
 };
 
-/* The groups of one unit each that begin with bit `shift` of `from`, behind which `rest` bytes can
- * be read. */
+/* Units that begin with bit `shift` of `from`. `rest` bytes can be read from `from` on. */
 struct groups {
     const uint8_t *from;
     unsigned shift;
@@ -53,8 +52,8 @@ static void fold_in_steps(const struct fold_layout *layout, struct buffers *b, u
     layout->unite(to, g.from, size);
 }
 
-/* Folds groups into `size` bytes of `to`. What follows is requested, for steps read it in bursts,
- * which the processor does not foresee; behind the end too, where the next call begins. */
+/* Folds groups into `size` bytes of `to`. Prefetches the next piece of the source, also after the
+ * end, where the next call begins: the processor does not predict that steps read in bursts. */
 static void fold_whole(const struct fold_layout *layout, uint8_t *to, struct groups g,
                        uint64_t size, uint64_t factor)
 {
@@ -117,7 +116,7 @@ static void or_into_one(uint8_t *to, const uint8_t *from, uint64_t blocks)
         put64(to + 8 * w, sum[w]);
 }
 
-/* How many units from `first` on fold into the same one. */
+/* The number of units from `first` on that fold into the same unit. */
 static inline uint64_t group(uint64_t first, uint64_t count, uint64_t factor)
 {
     uint64_t rest = factor - first % factor;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Folding units of less than a byte, step by step: by 12 is by 4 and then by 3. A step makes whole
- * bytes of whole bytes in the nearest cache; what does not begin a byte is shifted into place
- * first. A layout has the steps, and each twice: their loops are plain, and compilers make vectors
- * of them, which AVX2 lets be twice as wide.
+ * Folds of units smaller than a byte, in steps: a fold by 12 is a fold by 4 and then by 3. A step
+ * turns whole bytes into whole bytes, from one buffer in the L1 cache to another. Units that do not
+ * begin a byte are shifted into place first.
  */
 #ifndef BLOOMFILE_KERNEL_FOLD_STEPS_H
 #define BLOOMFILE_KERNEL_FOLD_STEPS_H
@@ -11,17 +10,17 @@
 #include "format/bytes.h"
 #include "kernel/kernel.h"
 
-#define FOLD_RUN    64 /* bytes that a step makes at once: a constant, or loops are no vectors */
+#define FOLD_RUN    64 /* bytes of an inner loop: a constant, so that compilers make vectors of it */
 #define FOLD_INLINE static inline __attribute__((always_inline))
 
 struct fold_layout {
-    unsigned units; /* in a byte */
-    /* A number above 1 that divides `factor` and is worth a step. */
+    unsigned units; /* units in a byte */
+    /* Returns the factor of the next step: a divisor of `factor` above 1. */
     uint64_t (*next)(uint64_t factor);
-    /* Makes `size` bytes of size * by. May make more, up to the next multiple of FOLD_RUN, and read
-     * what these would be made of and 32 bytes. */
+    /* Folds size * by bytes into `size` bytes. May write up to the next multiple of FOLD_RUN, and
+     * read the source of these bytes and 32 bytes more. */
     void (*step)(uint8_t *restrict to, const uint8_t *restrict from, size_t size, uint64_t by);
-    /* Folds by 1. */
+    /* Folds by 1: combines `size` bytes of `from` with those of `to`. */
     void (*unite)(uint8_t *restrict to, const uint8_t *restrict from, uint64_t size);
     /* Folds n > 0 units from unit i on into unit j. */
     void (*group)(uint8_t *to, uint64_t j, const uint8_t *from, uint64_t i, uint64_t n);
@@ -35,13 +34,12 @@ struct fold_layout {
 #define FOLD_IS_WIDE 0
 #endif
 
-/* A case of a switch. */
 #define FOLD_CASE(by, step)                                                                        \
     case by:                                                                                       \
         step;                                                                                      \
         break
 
-/* The first of these steps that divides the factor, or else the factor. */
+/* Returns the first of these steps that divides the factor, or else the factor itself. */
 static inline uint64_t fold_divisor(uint64_t factor, const uint8_t *steps, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -64,7 +62,7 @@ static inline uint64_t fold_divisor(uint64_t factor, const uint8_t *steps, size_
     static const struct fold_layout layout = { its_units, next_step_of_##cells, layout##_step,     \
                                                layout##_unite, fold_##cells##_group }
 
-/* As `fold` of struct kernel. */
+/* `fold` of struct kernel, for a layout whose units are smaller than a byte. */
 void fold_by_steps(const struct fold_layout *layout, uint8_t *to, const uint8_t *from,
                    uint64_t first, uint64_t count, uint64_t factor);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel of the layout ribbon for one instruction set. ribbon.c includes this once for each
- * set, after defining
+ * The kernel of the layout ribbon for one instruction set. ribbon.c includes it for each set, and
+ * defines
  *
- *     ISA       its name, the suffix of all function names here: OF_ISA(name)
- *     TARGET    the attributes that let a function use its instructions
+ *     ISA       the name of the set; OF_ISA(name) appends it to the name of a function
+ *     TARGET    the attributes that let a function use these instructions
  *     OF_ISA(fits)  compares a key's equations with `count` columns (0 to 32) of its first group,
  *               which are followed by those of the second group. It must not read outside these
  *               8 * count bytes: a load stalls on a cache line that was not prefetched
@@ -15,14 +15,14 @@
  *     OF_ISA(lanes)  a vector of LANES numbers
  *     OF_ISA(times)  multiplies the low halves of two vectors
  *
- * and SET_SLOT, if it has its own OF_ISA(set_slot).
+ * and SET_SLOT, if the set has its own OF_ISA(set_slot).
  */
 TARGET INLINE bool OF_ISA(answer)(const struct ribbon_query *q)
 {
     return OF_ISA(fits)(q->columns, q->count, q->row, q->right);
 }
 
-/* Where the head of the page is not known. */
+/* A lookup in a page whose shape is not known. */
 TARGET static __attribute__((noinline)) bool
 OF_ISA(contains_unknown)(const struct kernel_view *view, uint64_t digest)
 {
@@ -30,7 +30,7 @@ OF_ISA(contains_unknown)(const struct kernel_view *view, uint64_t digest)
     return OF_ISA(answer)(&q);
 }
 
-/* Few instructions, and no frame: the processor overlaps the cache misses of several calls. */
+/* Few instructions and no stack frame: the processor's window holds more lookups, which overlap. */
 TARGET static bool OF_ISA(contains)(const struct kernel_view *view, uint64_t digest)
 {
     const uint64_t page = probe_reduce(digest, view->units) / RIBBON_LINES;
@@ -78,7 +78,7 @@ TARGET INLINE lanes OF_ISA(low_half)(lanes a)
     return a & UINT32_MAX;
 }
 
-/* The high halves of the 128-bit products. */
+/* The high halves of the 128-bit products, from products of 32-bit halves (VPMULUDQ). */
 TARGET INLINE lanes OF_ISA(reduced)(lanes a, uint64_t by)
 {
     const lanes b = by - (lanes){ 0 }, b1 = b >> 32, a1 = a >> 32;
@@ -105,7 +105,7 @@ TARGET INLINE void OF_ISA(store)(uint64_t *to, lanes a)
     memcpy(to, &a, sizeof a);
 }
 
-/* What a query consists of before the page's shape is known. */
+/* The first stage of LANES queries: the page's number, and the hash without the page's seed. */
 TARGET INLINE void OF_ISA(ask_for_page)(const struct kernel_view *view, const uint64_t *digests,
                                         struct queries *q, unsigned at)
 {
@@ -114,7 +114,7 @@ TARGET INLINE void OF_ISA(ask_for_page)(const struct kernel_view *view, const ui
     OF_ISA(store)(&q->row[at], OF_ISA(mixed)(digest ^ RIBBON_MULTIPLIER, PROBE_MULTIPLIER));
 }
 
-/* ask_page(), for LANES of them. */
+/* The second stage of LANES queries, once the shapes of their pages are known: ask_page(). */
 TARGET INLINE void OF_ISA(ask_in_page)(const struct kernel_view *view, struct queries *q,
                                        unsigned at)
 {
@@ -135,7 +135,8 @@ TARGET INLINE void OF_ISA(ask_in_page)(const struct kernel_view *view, struct qu
     OF_ISA(store)(&q->count[at], count);
 }
 
-/* Loops of their own, so that the processor overlaps the latencies of several steps of each. */
+/* Prepares `n` queries. Each stage has a loop of its own, so that the processor overlaps several
+ * rounds of it. Shapes are loaded one by one, which is faster than a gather. */
 TARGET static __attribute__((noinline)) void OF_ISA(ask_some)(const struct kernel_view *view,
                                                               const uint64_t *digests, unsigned n,
                                                               struct queries *q)
@@ -148,8 +149,8 @@ TARGET static __attribute__((noinline)) void OF_ISA(ask_some)(const struct kerne
         OF_ISA(ask_in_page)(view, q, i);
 }
 
-/* Answers `n` queries, and requests the lines of as many, or fewer, of the next: spread like this,
- * requests seldom wait for each other. */
+/* Answers `n` queries, and prefetches the lines of up to `n` next queries in between. Prefetches in
+ * a row wait for each other: a lookup in a filter of 10^7 keys took 3.9 ns instead of 3.5. */
 TARGET static __attribute__((noinline)) size_t OF_ISA(answer_some)(const struct queries *q,
                                                                    unsigned n, bool *hits,
                                                                    const struct queries *next,
@@ -168,11 +169,11 @@ TARGET static __attribute__((noinline)) size_t OF_ISA(answer_some)(const struct 
     return found;
 }
 
-/* Whole vectors of LANES digests; the rest, and views that remember nothing, one by one. */
+/* Looks up whole vectors of LANES digests; the rest, and views without shapes, one by one. */
 TARGET static size_t OF_ISA(contains_many)(const struct kernel_view *given, const uint64_t *digests,
                                            size_t n, bool *hits)
 {
-    const struct kernel_view copy = *given, *view = &copy; /* storing hits cannot change it */
+    const struct kernel_view copy = *given, *view = &copy; /* no store to `hits` can change it */
     const size_t whole = view->shapes != NULL ? n / LANES * LANES : 0;
     struct queries queries[2], *asked = &queries[0], *next = &queries[1];
     size_t found = 0;
@@ -198,7 +199,7 @@ TARGET static size_t OF_ISA(contains_many)(const struct kernel_view *given, cons
 TARGET static size_t OF_ISA(contains_many)(const struct kernel_view *given, const uint64_t *digests,
                                            size_t n, bool *hits)
 {
-    const struct kernel_view view = *given; /* storing hits cannot change it */
+    const struct kernel_view view = *given; /* no store to `hits` can change it */
     return OF_ISA(one_by_one)(&view, digests, n, hits);
 }
 
@@ -208,8 +209,8 @@ TARGET static size_t OF_ISA(contains_many)(const struct kernel_view *given, cons
 
 /* ---- solving a page */
 
-/* Clears a slot in all rows from `from` on by the row that leads it. Rows before that in the same
- * vector change too, and those beyond `to`: they are not read again. */
+/* Clears a slot in rows `from` to `to` - 1 by adding the row that leads the slot. Other rows in the
+ * same vectors change too, but they are not read again. */
 TARGET INLINE void OF_ISA(clear_slot)(struct ribbon_solve_memory *r, unsigned slot, unsigned from,
                                       unsigned to, uint64_t row, uint64_t right)
 {
@@ -221,9 +222,9 @@ TARGET INLINE void OF_ISA(clear_slot)(struct ribbon_solve_memory *r, unsigned sl
     }
 }
 
-/* Makes each row of a group the leading one of its first slot, and clears that in the rows behind
- * it. `n` rows are there; returns how many have no slot in this group, their part in the next group
- * alone, or RIBBON_ROWS if they are dependent. */
+/* Eliminates the `n` rows of a group. Each row leads its first slot, which is cleared in all later
+ * rows. Rows without a slot in this group stay in r->rows, reduced to their part in the next group.
+ * Returns their number, or RIBBON_ROWS if the rows are dependent. */
 TARGET INLINE unsigned OF_ISA(eliminate)(struct ribbon_solve_memory *r, unsigned group, unsigned n)
 {
     struct ribbon_leads *const leads = &r->leads[group];
@@ -232,7 +233,7 @@ TARGET INLINE unsigned OF_ISA(eliminate)(struct ribbon_solve_memory *r, unsigned
     uint32_t slots = 0;
     uint64_t row = r->rows[0], right = r->rights[0];
     for (unsigned i = 0; i < n; i++) {
-        /* computed apart, since it would take long to arrive from the vectors */
+        /* updated in scalar registers: a load after the vector stores would take long to arrive */
         uint64_t next = r->rows[i + 1], next_right = r->rights[i + 1];
         if ((uint32_t)row == 0) {
             if (row == 0 || left == RIBBON_SLOTS)
@@ -261,7 +262,7 @@ TARGET INLINE unsigned OF_ISA(eliminate)(struct ribbon_solve_memory *r, unsigned
     return left;
 }
 
-/* Whether the rows are independent; then each has its slot. */
+/* Returns whether the rows are independent. Then each leads a slot. */
 TARGET INLINE bool OF_ISA(triangulate)(struct ribbon_solve_memory *r, unsigned groups)
 {
     unsigned rows = 0;
@@ -279,7 +280,7 @@ TARGET INLINE bool OF_ISA(triangulate)(struct ribbon_solve_memory *r, unsigned g
 }
 
 #ifndef SET_SLOT
-/* Sets a slot in eight columns, whose other slots in the row are known. */
+/* Sets a slot in eight columns by the row that leads it, whose other slots are already set. */
 TARGET INLINE void OF_ISA(set_slot)(ribbon_rows *pairs, unsigned slot, uint64_t row,
                                     uint64_t rights)
 {
@@ -290,7 +291,7 @@ TARGET INLINE void OF_ISA(set_slot)(ribbon_rows *pairs, unsigned slot, uint64_t 
 }
 #endif
 
-/* Eight columns of all groups, from the last slot to the first; free slots stay 0. */
+/* Computes eight columns of all groups, from the last slot to the first. Free slots stay 0. */
 TARGET INLINE void OF_ISA(substitute)(struct ribbon_solve_memory *r, unsigned groups,
                                       unsigned first)
 {
@@ -305,7 +306,7 @@ TARGET INLINE void OF_ISA(substitute)(struct ribbon_solve_memory *r, unsigned gr
     }
 }
 
-/* Whether the page, as a reader sees it, answers to all its keys. */
+/* Looks up all keys of a page as a reader does. Returns whether every key is found. */
 TARGET INLINE bool OF_ISA(has_all)(const uint8_t *page, unsigned lines, const uint64_t *digests,
                                    size_t n)
 {

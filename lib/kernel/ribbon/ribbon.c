@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of the layout ribbon: what they share, and impl.h for each set of instructions. */
+ * The kernels of the layout ribbon: shared code, and impl.h once for each instruction set. */
 #include "kernel/ribbon/ribbon.h"
 
 #include <stdatomic.h>
@@ -23,12 +23,12 @@
 
 /* ---- pages */
 
-/* Reads the head of a page, and remembers it if the view can. */
+/* Reads the head of a page, and stores its shape in the view if the view has shapes. */
 static __attribute__((noinline)) uint32_t read_shape(const struct kernel_view *view, uint64_t page)
 {
     const uint32_t shape =
         ribbon_shape_of(get64(view->body + page * CHECKSUM_PAGE), ribbon_lines(page, view->units));
-    uint32_t none = 0; /* or what was read with a page that was found good meanwhile: that stays */
+    uint32_t none = 0; /* keeps a shape that another thread stored after it verified the page */
     if (view->shapes != NULL)
         atomic_compare_exchange_strong(&view->shapes[page], &none, shape);
     return shape;
@@ -41,7 +41,7 @@ INLINE uint32_t page_shape(const struct kernel_view *view, uint64_t page)
     return shape != 0 ? shape : read_shape(view, page);
 }
 
-/* Whether a key's equations hold, column by column: the definition. */
+/* Whether a key's equations hold, tested column by column. This is the definition. */
 INLINE bool fits_by_columns(const uint8_t *columns, unsigned count, uint64_t row, uint32_t right)
 {
     for (unsigned j = 0; j < count; j++) {
@@ -53,7 +53,7 @@ INLINE bool fits_by_columns(const uint8_t *columns, unsigned count, uint64_t row
     return true;
 }
 
-/* The head, unless it is known; the columns then. */
+/* Prefetches unknown heads. The batch itself prefetches columns. */
 static void expect_columns(const struct kernel_view *view, const uint64_t *digests, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -66,10 +66,12 @@ static void expect_columns(const struct kernel_view *view, const uint64_t *diges
 
 /* ---- lookups */
 
-#define UNDER_WAY    64 /* lookups; 32 are too few for memory, 128 too many for the nearest cache */
-#define RIBBON_AHEAD 64 /* lookups under way; 24 to 96 are equally good */
+/* Lookups under way, with two or three lines each: up to 12 KiB of the L1 cache. 32 are too few to
+ * hide the latency of memory, and 128 displace each other's lines. */
+#define UNDER_WAY    64
+#define RIBBON_AHEAD 64 /* the same in one_by_one(); 24 to 96 are equally good */
 
-/* All that a lookup needs once its page's shape is known. */
+/* Everything that a lookup needs once the shape of its page is known. */
 struct ribbon_query {
     const uint8_t *columns, *end;
     uint64_t row;
@@ -98,7 +100,7 @@ INLINE struct ribbon_query query_of(const struct kernel_view *view, uint64_t dig
     return ask_page(view, page, ribbon_seedless(digest), page_shape(view, page));
 }
 
-/* Two lines, or three. More only where all have more than two: no branch is hard to predict. */
+/* Prefetches all lines. Nearly all groups of a filter take the same side of the branch. */
 INLINE void request_columns(const uint8_t *columns, const uint8_t *end)
 {
     const size_t size = (size_t)(end - columns);
@@ -111,11 +113,11 @@ INLINE void request_columns(const uint8_t *columns, const uint8_t *end)
     }
 }
 
-/* Queries, as in struct ribbon_query, and what they are made of. */
+/* Queries as arrays, for vectors. Three members first hold an earlier stage of the computation. */
 struct queries {
-    _Alignas(64) uint64_t columns[UNDER_WAY]; /* first: the page */
-    uint64_t end[UNDER_WAY];                  /* of the columns; first: the page's shape */
-    uint64_t row[UNDER_WAY];                  /* first: seedless */
+    _Alignas(64) uint64_t columns[UNDER_WAY]; /* first the number of the page */
+    uint64_t end[UNDER_WAY];                  /* first the shape of the page */
+    uint64_t row[UNDER_WAY];                  /* first the seedless hash */
     uint64_t right[UNDER_WAY], count[UNDER_WAY];
 };
 
@@ -141,16 +143,16 @@ INLINE unsigned lesser(size_t n)
 
 /* ---- solving a page from its keys (doc/format/ribbon.md 5)
  *
- * Rows are eliminated group by group: those that begin in a group, and those left over from the one
- * before, meet no others. What is left of them when the 32 slots of the group are done belongs to
- * the next group. */
+ * Elimination goes group by group, on the rows that begin in the group and the rows left over from
+ * the group before. No other row has a coefficient there. When the 32 slots of the group are done,
+ * the remaining rows have coefficients in the next group only, and are left over to it. */
 
-#define VECTOR  8  /* rows, or columns, in a vector */
-#define COUNTED 64 /* keys at once */
+#define VECTOR  8  /* rows or columns in a vector */
+#define COUNTED 64 /* keys whose groups are computed in one run of vector code */
 
 typedef uint64_t ribbon_rows __attribute__((vector_size(8 * VECTOR), may_alias));
 
-/* Counts the keys of each group. The groups come first: vectors multiply. */
+/* Counts the keys of each group. Compilers make vectors of the first loop's multiplications. */
 INLINE void count_keys_of_groups(struct ribbon_solve_memory *r, size_t n, unsigned groups,
                                  unsigned seed)
 {
@@ -158,15 +160,15 @@ INLINE void count_keys_of_groups(struct ribbon_solve_memory *r, size_t n, unsign
     memset(r->counts, 0, groups * sizeof *r->counts);
     for (size_t start = 0; start < n; start += COUNTED) {
         const unsigned some = n - start < COUNTED ? (unsigned)(n - start) : COUNTED;
-        for (unsigned i = 0; i < COUNTED; i++) /* beyond n, too: so it needs no rest */
+        for (unsigned i = 0; i < COUNTED; i++) /* a constant; elements after n are spare */
             of[i] = ribbon_group(ribbon_hash(r->seedless[start + i], seed), groups);
         for (unsigned i = 0; i < some; i++)
             r->counts[of[i]]++;
     }
 }
 
-/* Whether that many rows can be independent: of those that begin in a group, and those left over,
- * at most 32 go on to the next one. */
+/* Whether the rows may be independent, by their counts alone. At least `left` rows go on to the
+ * next group, which has 32 slots. */
 INLINE bool may_fit(const struct ribbon_solve_memory *r, unsigned groups)
 {
     unsigned left = 0;
@@ -179,7 +181,7 @@ INLINE bool may_fit(const struct ribbon_solve_memory *r, unsigned groups)
     return true;
 }
 
-/* Sorts the hashes by group: counts[b] becomes the end of those of group b. */
+/* Sorts the hashes by group. counts[b] becomes the end of the hashes of group b. */
 INLINE void sort_hashes(struct ribbon_solve_memory *r, size_t n, unsigned groups, unsigned seed)
 {
     uint32_t start = 0;
@@ -205,7 +207,7 @@ INLINE void write_page(const struct ribbon_solve_memory *r, uint8_t *page, uint3
             put32(page, r->columns[b][j]);
 }
 
-/* ---- column by column: the definition */
+/* ---- scalar: column by column. This is the definition. */
 
 #define ISA scalar
 #define TARGET
@@ -219,7 +221,7 @@ INLINE bool fits_scalar(const uint8_t *columns, unsigned count, uint64_t row, ui
 
 #ifdef __x86_64__
 
-/* ---- AVX2: eight columns of both groups at once */
+/* ---- AVX2: eight equations in one register, a 32-bit lane each */
 
 #define ISA    avx2
 #define TARGET __attribute__((target("avx2,bmi,bmi2,popcnt")))
@@ -234,14 +236,14 @@ TARGET INLINE __m256i half(const uint8_t *p)
     return _mm256_loadu_si256((const __m256i *)(const void *)p);
 }
 
-/* The first four columns and the last four: what lies between is in both. */
+/* The first four columns and the last four of 4 to 8. Columns in the middle may be in both. */
 TARGET INLINE __m256i two_quarters(const uint8_t *p, unsigned count)
 {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(p)), quarter(p + 4 * count - 16),
                                    1);
 }
 
-/* Which of eight equations have an odd left side. */
+/* Which of eight equations have an odd left side. The shifts move each lane's parity to its top. */
 TARGET INLINE unsigned odd(__m256i first, __m256i second, uint64_t row)
 {
     const __m256i low = _mm256_set1_epi32((int)row), high = _mm256_set1_epi32((int)(row >> 32));
@@ -281,14 +283,14 @@ TARGET INLINE lanes_avx2 times_avx2(lanes_avx2 a, lanes_avx2 b)
 
 #include "kernel/ribbon/impl.h"
 
-/* ---- AVX-512: eight columns of both groups at once */
+/* ---- AVX-512 with VPOPCNTDQ: eight equations in one register, two 32-bit lanes each */
 
 #define ISA avx512
 #define TARGET                                                                                     \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,bmi,bmi2,popcnt")))
 
-/* Which of sixteen words have an odd number of ones in common with the row: eight that belong to
- * first groups, then eight that belong to second ones. */
+/* Returns the parities of sixteen words AND the row: eight words of the first group, then eight of
+ * the second. VPOPCNTD counts the bits of each word; its lowest bit is the parity. */
 TARGET INLINE unsigned odd_words(const uint8_t *first, const uint8_t *second, uint64_t row)
 {
     const __m512i half = _mm512_set_epi32(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -301,7 +303,7 @@ TARGET INLINE unsigned odd_words(const uint8_t *first, const uint8_t *second, ui
     return _mm512_movepi32_mask(_mm512_slli_epi32(ones, 31));
 }
 
-/* Eight equations at a time; the last eight may begin among those before. */
+/* Tests eight equations at a time. The last eight may overlap the eight before. */
 TARGET INLINE bool rest_fits(const uint8_t *columns, unsigned count, uint64_t row, uint32_t right)
 {
     const uint8_t *const second = columns + 4 * (size_t)count;
@@ -314,9 +316,9 @@ TARGET INLINE bool rest_fits(const uint8_t *columns, unsigned count, uint64_t ro
     return true;
 }
 
-/* The first eight equations, or as many as there are, without a branch, for pages have more than
- * eight and others fewer: the words of the second group are the eight behind the first, or the last
- * eight of all. */
+/* Tests all equations, or eight, without a branch on `count`: where pages have eight columns or
+ * nine, it would be mispredicted, and a lookup in a batch took 10 ns instead of 3.5. The words of
+ * the second group are the last eight of count + some words; only `some` of them count. */
 TARGET INLINE bool fits_avx512(const uint8_t *columns, unsigned count, uint64_t row, uint32_t right)
 {
     if (count < 4)
@@ -352,12 +354,12 @@ TARGET INLINE void set_slot_avx512(lanes_avx512 *pairs, unsigned slot, uint64_t 
 
 #ifdef NEON
 
-/* ---- NEON: four columns of both groups at once */
+/* ---- NEON: four equations in one register */
 
 #define ISA neon
 #define TARGET
 
-/* Whether four equations hold. */
+/* Whether four equations hold. CNT counts the bits of each byte; UADDLP adds them up in lanes. */
 INLINE bool four(const uint8_t *first, const uint8_t *second, uint64_t row, uint32_t right)
 {
     static const int32_t down[4] = { 0, -1, -2, -3 };

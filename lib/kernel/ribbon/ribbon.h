@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of the layout ribbon, one per instruction set; they differ in lookups and in the
- * elimination of a page's rows. */
+ * The kernels of the layout ribbon, one per instruction set, and the memory for solving a page. */
 #ifndef BLOOMFILE_KERNEL_RIBBON_RIBBON_H
 #define BLOOMFILE_KERNEL_RIBBON_RIBBON_H
 
@@ -14,19 +13,21 @@ extern const struct kernel kernel_ribbon_neon;   /* AArch64 */
 
 /* ---- memory in which a page is solved */
 
-#define RIBBON_ROWS 96u /* left over from one group at most, and beginning in the next at most */
-#define RIBBON_KEYS (RIBBON_GROUPS_MOST * RIBBON_SLOTS) /* more are never solved */
+/* Rows of a group: at most 32 are left over from the group before, and at most 64 begin in it, or
+ * may_fit() rejects the seed: 32 find a slot in it, 32 go on to the next group. */
+#define RIBBON_ROWS 96u
+#define RIBBON_KEYS (RIBBON_GROUPS_MOST * RIBBON_SLOTS) /* the most keys of a solved page */
 
-/* The rows of a group that lead, by slot; 0 where none does. */
+/* The row that leads each slot of a group; 0 if no row leads it. */
 struct ribbon_leads {
     uint64_t rows[RIBBON_SLOTS]; /* low half: this group; high half: the next */
     uint32_t rights[RIBBON_SLOTS];
 };
 
 struct ribbon_solve_memory {
-    _Alignas(64) uint64_t rows[RIBBON_ROWS + 1]; /* of a group, while they are eliminated */
+    _Alignas(64) uint64_t rows[RIBBON_ROWS + 1]; /* rows of the group that is being eliminated */
     _Alignas(64) uint64_t rights[RIBBON_ROWS + 1];
-    uint64_t seedless[RIBBON_KEYS + 64], hashes[RIBBON_KEYS]; /* read in whole vectors */
+    uint64_t seedless[RIBBON_KEYS + 64], hashes[RIBBON_KEYS]; /* 64 spare: runs of 64 are read */
     uint32_t counts[RIBBON_GROUPS_MOST];
     struct ribbon_leads leads[RIBBON_GROUPS_MOST];
     uint32_t columns[RIBBON_GROUPS_MOST][RIBBON_COLUMNS_MOST];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Adds in the classic and the counting layout to a body that only the caller touches: plain stores,
- * many cache lines in flight. */
+ * Adds in the classic and the counting layout to a body that only the caller touches. They are
+ * plain stores to lines that were prefetched. */
 #include "kernel/kernel.h"
 
 #include "format/probe.h"
 
-#define POSITIONS  512       /* positions in flight at once */
-#define NEAR_BYTES (1 << 15) /* bodies up to this size stay in the nearest cache */
-#define AHEAD      64        /* positions whose cache lines have been requested */
+#define POSITIONS  512       /* positions that are prefetched before the first is set */
+#define NEAR_BYTES (1 << 15) /* bodies up to this size stay in an L1 cache of 32 KiB */
+#define AHEAD      64        /* how many positions ahead put_positions() prefetches */
 
-/* Or else `set` is called for each position, which takes twice as long. */
+/* Inlined with a constant `set`. Calling it for each position takes twice as long. */
 #define INLINE static inline __attribute__((always_inline))
 
 static inline void set_bit(uint8_t *part, uint64_t bit)
@@ -17,7 +17,7 @@ static inline void set_bit(uint8_t *part, uint64_t bit)
     part[bit / 8] |= (uint8_t)(1u << bit % 8);
 }
 
-/* A whole body in the nearest cache, such as that of a few keys. */
+/* Adds to a whole body in the L1 cache, where collecting positions would double the time. */
 INLINE void add_near(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n,
                      void (*set)(uint8_t *part, uint64_t position))
 {
@@ -28,8 +28,8 @@ INLINE void add_near(uint8_t *body, uint64_t units, unsigned k, const uint64_t *
     }
 }
 
-/* Collects the positions among the `size` units from `first` on, requests their cache lines, and
- * sets a full batch of them. */
+/* Collects the positions within the `size` units from `first` on, prefetches their cache lines, and
+ * sets them when the list is full. */
 INLINE void add_scattered(uint8_t *part, uint64_t first, uint64_t size, uint64_t units,
                           unsigned units_per_byte, unsigned k, const uint64_t *digests, size_t n,
                           void (*set)(uint8_t *part, uint64_t position))

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Adds in the classic and the counting layout to a body that others read and change. Exactly one of
- * the racing adders sets each missing bit, or makes each step of a counter. A key is new to whoever
- * set one of its bits (raised one of its counters from 0), so at least one of those who add the
- * same new key learns that it is new. Nothing is written that is there already, so no page becomes
- * dirty. */
+ * Adds in the classic and the counting layout to a body that other threads and processes change.
+ * When adders race, exactly one adder sets each missing bit, or makes each step of a counter. An
+ * add reports its key as new if it set a bit or raised a counter from 0. If several adders add the
+ * same new key, at least one reports it as new. An add does not write to words that have its bits,
+ * so that their pages stay clean. */
 #include "kernel/kernel.h"
 
 #include "format/bytes.h"
 #include "format/min.h"
 #include "format/probe.h"
 
-#define CHUNK         64 /* adds in flight at once */
-#define COUNTER_STUCK 15u
+#define CHUNK         64  /* keys whose lines are prefetched before the first is added */
+#define COUNTER_STUCK 15u /* a counter at its maximum: no add or remove changes it */
 
 static void record(bool *was_new, size_t i, bool is_new, struct kernel_change *change)
 {
@@ -20,7 +20,7 @@ static void record(bool *was_new, size_t i, bool is_new, struct kernel_change *c
     change->keys += is_new;
 }
 
-/* ---- classic and counting alike */
+/* ---- both layouts */
 
 static void expect_cells(const uint8_t *body, uint64_t units, unsigned per_byte, unsigned k,
                          const uint64_t *digests, size_t n)
@@ -70,8 +70,8 @@ void kernel_add_alone_classic(uint8_t *body, uint64_t bits, unsigned k, const ui
 
 /* ---- counting */
 
-/* Moves a counter one step up or down, unless it is at 15, where it stays, or would fall below 0.
- * Returns its former value. */
+/* Moves a counter one step up or down. A counter at 15 stays there, and a counter at 0 does not
+ * fall. Returns its former value. */
 static unsigned step_counter(uint8_t *body, uint64_t j, int by)
 {
     uint8_t *byte = body + j / 2, seen = shared_load8(byte);
@@ -105,7 +105,7 @@ void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
     }
 }
 
-/* Whether each counter is at least as high as one add of the key makes it. */
+/* Whether each counter is as high as an add makes it: it raises equal positions of a key twice. */
 static bool may_have(const uint8_t *body, const uint64_t *x, unsigned k)
 {
     for (unsigned i = 0; i < k; i++) {

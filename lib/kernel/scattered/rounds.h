@@ -2,14 +2,10 @@
  *
  * A batch of lookups in the classic or the counting layout.
  *
- * It goes through its positions in rounds: in round i the keys whose position i is set go on to
- * round i + 1, and the cache lines of these positions are requested ahead. So a key costs as many
- * lines as it has positions up to the first that is not set (two, for an absent key of a well
- * filled filter, not k), many lines are under way at once, and no branch depends on a bit.
- *
- * An eager batch tests more positions of a key in one round where that is faster: all that are
- * left once nearly all keys of a round went on, and the first few of a small batch, whose rounds
- * would each wait for memory.
+ * An eager batch tests several positions of a key in one round where that is faster. Once nearly
+ * all keys of a round went on, they are probably present, and one last round tests all remaining
+ * positions. A small batch begins with three positions, because each of its rounds waits for
+ * memory: 32 present keys of 10^8 take 34 ns each, 68 in rounds of one position.
  */
 #ifndef BLOOMFILE_KERNEL_SCATTERED_ROUNDS_H
 #define BLOOMFILE_KERNEL_SCATTERED_ROUNDS_H
@@ -18,13 +14,16 @@
 #include "format/probe.h"
 #include "kernel/kernel.h"
 
-#define KERNEL_CACHED_BYTES  (1 << 24) /* bodies up to this size stay in the last cache */
-#define KERNEL_ROUNDS_KEYS   512       /* keys in the rounds together */
-#define KERNEL_ROUNDS_AHEAD  96        /* lines under way */
-#define KERNEL_ROUNDS_NEAR   (1 << 18) /* bodies up to this size stay in a cache of the core */
-#define KERNEL_ROUNDS_LEAST  9         /* keys for which rounds pay */
-#define KERNEL_ROUNDS_FEW    128       /* keys of a small batch, */
-#define KERNEL_ROUNDS_FIRST  3         /* and its positions in the first round */
+#define KERNEL_CACHED_BYTES (1 << 24) /* bodies up to this size stay in the last-level cache */
+#define KERNEL_ROUNDS_KEYS  512       /* keys in the same rounds */
+#define KERNEL_ROUNDS_AHEAD 96        /* lines prefetched ahead; see KERNEL_RING */
+#define KERNEL_ROUNDS_NEAR  (1 << 18) /* bodies up to this size stay in the L2 cache */
+/* The fewest keys for which rounds pay. Rounds of fewer keys end at unpredictable times, and after
+ * each mispredicted end nothing overlaps. Four keys, ns a key, in rounds and one by one: classic of
+ * 10^5 keys 13.9 and 5.3, of 10^8 keys 82 and 60. */
+#define KERNEL_ROUNDS_LEAST  9
+#define KERNEL_ROUNDS_FEW    128 /* the most keys of a small batch */
+#define KERNEL_ROUNDS_FIRST  3   /* positions in the first round of a small batch */
 #define KERNEL_ROUNDS_INLINE static inline __attribute__((always_inline))
 
 KERNEL_ROUNDS_INLINE bool kernel_is_set(const uint8_t *body, enum kernel_density density,
@@ -34,7 +33,7 @@ KERNEL_ROUNDS_INLINE bool kernel_is_set(const uint8_t *body, enum kernel_density
     return (shared_load8(body + x / density) >> (x % density * width) & mask) != 0;
 }
 
-/* Whether position x counts as set. */
+/* Whether position x counts as set. A test with a context may have to check a page first. */
 typedef bool kernel_position_test(const struct kernel_view *view, enum kernel_density density,
                                   uint64_t x, void *context);
 
@@ -57,7 +56,7 @@ KERNEL_ROUNDS_INLINE bool kernel_rounds_one(const struct kernel_view *view,
     return true;
 }
 
-/* Requests the lines of the first `width` positions. */
+/* Prefetches the lines of the first `width` positions. */
 KERNEL_ROUNDS_INLINE void kernel_rounds_request(const struct kernel_view *view,
                                                 enum kernel_density density, uint64_t g,
                                                 unsigned width)
@@ -66,19 +65,19 @@ KERNEL_ROUNDS_INLINE void kernel_rounds_request(const struct kernel_view *view,
         __builtin_prefetch(view->body + probe_reduce(g, view->units) / density);
 }
 
-/* The keys still in the running: their products, and their places in the batch. Vectors may be
- * stored behind the last one. */
+/* The keys whose positions were all set so far: their products, and their indexes in the batch. The
+ * 8 spare elements are there because whole vectors are stored. */
 struct kernel_runners {
     uint64_t g[KERNEL_ROUNDS_KEYS + 8];
     uint32_t key[KERNEL_ROUNDS_KEYS + 8];
     size_t count;
 };
 
-/* One round: those go on whose next `width` positions are all set. */
+/* One round: keeps the keys whose next `width` positions are all set. */
 typedef void kernel_round(const struct kernel_view *view, enum kernel_density density,
                           struct kernel_runners *r, unsigned width, void *context);
 
-/* One in which a test tells what is set. */
+/* A round that calls `test` for each position. */
 KERNEL_ROUNDS_INLINE void kernel_rounds_next(const struct kernel_view *view,
                                              enum kernel_density density, struct kernel_runners *r,
                                              unsigned width, kernel_position_test *test,
@@ -112,7 +111,7 @@ KERNEL_ROUNDS_INLINE void kernel_rounds_run(const struct kernel_view *view,
     for (unsigned left = view->k, done; left > 0 && r->count > 0; left -= done) {
         const size_t before = r->count;
         done = width < left ? width : left;
-        if (done == 1) /* a constant, which saves a loop */
+        if (done == 1) /* with a constant, the compiler drops the loop over positions */
             round(view, density, r, 1, context);
         else
             round(view, density, r, done, context);
@@ -127,7 +126,7 @@ KERNEL_ROUNDS_INLINE size_t kernel_rounds(const struct kernel_view *given,
                                           void *context)
 {
     const struct kernel_view copy = *given,
-                             *view = &copy; /* so that storing hits cannot change it */
+                             *view = &copy; /* no store to `hits` can change a local copy */
     struct kernel_runners r;
     size_t found = 0;
     for (size_t start = 0; start < n; start += KERNEL_ROUNDS_KEYS) {
@@ -146,8 +145,7 @@ KERNEL_ROUNDS_INLINE size_t kernel_rounds(const struct kernel_view *given,
     return found;
 }
 
-/* Fewer: the processor overlaps their lookups, which it does not with rounds that end unforeseen.
- */
+/* Looks up fewer than KERNEL_ROUNDS_LEAST keys one by one. The processor overlaps these lookups. */
 KERNEL_ROUNDS_INLINE size_t kernel_rounds_each(const struct kernel_view *view,
                                                const uint64_t *digests, size_t n, bool *hits,
                                                bool (*contains)(const struct kernel_view *view,

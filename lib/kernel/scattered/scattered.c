@@ -26,7 +26,7 @@
 #define ADDING_COUNTING
 #endif
 
-/* What differs are lookups. */
+/* The kernels of a layout differ only in their lookups. */
 #define KERNEL_CLASSIC(its_name, its_contains, its_contains_many)                                  \
     {                                                                                              \
         .name = (its_name), .density = KERNEL_BITS, .contains = (its_contains),                    \
@@ -42,7 +42,8 @@
         BUILDING_COUNTING ADDING_COUNTING                                                          \
     }
 
-/* In a cache, testing all positions takes less time than a branch that is guessed wrong. */
+/* In a cached body, testing all positions takes less time than a mispredicted branch: an absent key
+ * of a classic filter of 40 keys takes 5.8 ns, with branches 13.7. */
 static inline bool contains(const struct kernel_view *view, enum kernel_density density,
                             uint64_t digest)
 {
@@ -68,7 +69,7 @@ static inline void next_round(const struct kernel_view *view, enum kernel_densit
     kernel_rounds_next(view, density, r, width, kernel_rounds_set, unused);
 }
 
-/* A loop whose time depends by a fifth on its place in a cache line of code. */
+/* The time of this function's loop varies by a fifth with its place in a cache line of code. */
 #define IN_PLACE __attribute__((aligned(64)))
 
 IN_PLACE static size_t contains_many_classic(const struct kernel_view *view,
@@ -111,27 +112,28 @@ const struct kernel kernel_counting_scalar =
 
 #ifdef __x86_64__
 
-/* ---- AVX-512: eight positions of a key, or one of eight keys, at once. In bodies that no cache
- * holds the scalar code is faster, for a gather waits for all its lines. */
+/* ---- AVX-512: eight positions of one key, or one position of eight keys. In bodies that no cache
+ * holds, a gather waits for all of its lines: 33 ns a present key of 10^8, scalar 22. */
 
 #define TARGET                                                                                     \
     __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 #define INLINE TARGET static inline __attribute__((always_inline))
 #define LANES  8
-#define TINY   64 /* bytes of a body that one register holds */
-#define WORD   8  /* bytes of the smallest body from which words are gathered */
+#define TINY   64 /* bytes: a body up to this size fits in one register */
+#define WORD   8  /* bytes that a gather loads for each position; no body smaller than this */
 
 static inline uint64_t bytes_of(const struct kernel_view *view, enum kernel_density density)
 {
     return (view->units + density - 1) / density;
 }
 
-/* Which of the positions of these products are set. */
+/* Returns a mask of the products whose positions are set. A position is floor(g * units / 2^64).
+ * Because units is below 2^32, two products of 32 bits (VPMULUDQ) give it exactly. */
 INLINE __mmask8 are_set(const struct kernel_view *view, enum kernel_density density, __m512i g,
                         bool tiny)
 {
     const uint64_t size = bytes_of(view, density);
-    const __m512i units = _mm512_set1_epi64((long long)view->units); /* below 2^32 */
+    const __m512i units = _mm512_set1_epi64((long long)view->units);
     const __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(g, 32), units);
     const __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(g, units), 32);
     const __m512i x = _mm512_srli_epi64(_mm512_add_epi64(high, low), 32);
@@ -149,7 +151,7 @@ INLINE __mmask8 are_set(const struct kernel_view *view, enum kernel_density dens
     return _mm512_test_epi64_mask(words, _mm512_sllv_epi64(cell, shift));
 }
 
-/* ---- one key, with AVX-512 */
+/* ---- one key, with AVX-512: products g, gC, ... gC^7 are made by one vector multiplication */
 
 #define C  PROBE_MULTIPLIER
 #define C2 (C * C)
@@ -175,7 +177,7 @@ INLINE bool avx512_contains(const struct kernel_view *view, enum kernel_density 
 {
     if (view->units <= (uint64_t)density * TINY)
         return has_all(view, density, digest, true);
-    if (view->k <= LANES / 2) /* a gather takes as long for a few as for all */
+    if (view->k <= LANES / 2) /* gathering few positions takes as long as gathering eight */
         return scalar->contains(view, digest);
     if (view->units <= (uint64_t)density * KERNEL_CACHED_BYTES)
         return has_all(view, density, digest, false);
@@ -192,7 +194,7 @@ TARGET static bool avx512_contains_counting(const struct kernel_view *view, uint
     return avx512_contains(view, KERNEL_COUNTERS, digest, &kernel_counting_scalar);
 }
 
-/* ---- many, with AVX-512 */
+/* ---- many keys, with AVX-512. VPCOMPRESSQ moves the keys that go on to the front. */
 
 INLINE void gather_round(const struct kernel_view *view, enum kernel_density density,
                          struct kernel_runners *r, unsigned width)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * bfinspect - show what a filter file is, what state it is in, and whether it keeps its promise
- */
+ * bfinspect - describe a filter file, and check that it is intact and keeps its target rate */
 #include "bfinspect/inspect.h"
 #include "cli/cli.h"
 #include "filters/messages.h"
@@ -61,21 +59,21 @@ static const struct options options = {
                 "  bfinspect --report - *.bloom | jq -r 'select(.ok | not) | .verdict'\n",
 };
 
-/* ------------------------------------------------------------------------------- command line */
+/* --------------------------------------------------------------------------------- command line */
 
 static bool is_stdout(const char *path)
 {
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* A list that can be read only once serves only one filter. */
+/* Whether a list of keys can be read only once, which is not enough for several filters. */
 static bool is_stream(const char *path)
 {
     struct stat status;
     return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode));
 }
 
-/* Whether it says how to read keys. */
+/* Whether an option about reading keys was given. */
 static bool are_given(const struct keys_options *k)
 {
     return !keys_are_lines(k) || k->crlf || k->fields.count > 0 || k->fields.header || k->packed ||
@@ -111,8 +109,8 @@ static void check_options(const struct inspect_options *o, int files)
         picture_check_target(o->svg, o->force);
 }
 
-/* Pages, JSON and the image go to files of their own, which are neither filters nor the list of
- * keys. */
+/* Checks that text, JSON and the image go to different files, and that no output is a filter or the
+ * list of keys. */
 static void check_outputs(struct inspect_options *o, char *const *files, int count)
 {
     const char *const outputs[] = { o->quiet ? NULL : "-", o->svg };
@@ -140,7 +138,7 @@ static void parse(struct inspect_options *o, int argc, char **argv)
     o->utf8 = is_stdout(o->report.file.path) || strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-/* ------------------------------------------------------------------------------------ one file */
+/* ------------------------------------------------------------------------------------- one file */
 
 static void save_svg(const struct inspect_report *r, const struct inspect_options *o)
 {
@@ -189,7 +187,8 @@ static void warn_of(const struct inspect_report *r)
     cli_warn(0, "%s: %s%s%s", r->path, r->verdict, between, r->advice);
 }
 
-/* A page says what is wrong with its file; on a terminal the message would repeat that. */
+/* Whether the report has shown the error already: on a terminal, the message would
+ * only repeat it. */
 static bool is_told_by_page(const struct inspect_report *r, const struct inspect_options *o)
 {
     return prints_page(r, o) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The statistics of a filter's bits, layer by layer for a series, and in sum. */
+ * Statistics of a filter's bits, for each layer of a series and in sum. */
 #include <bloomfile_unstable.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "filters/series.h"
 #include "filters/target_file.h"
 
-/* --------------------------------------------------------------------------------- one of them */
+/* ------------------------------------------------------------------------------- a single layer */
 
 static void add_fault(struct inspect_report *r, struct inspect_layer *l,
                       struct bloomfile_fault fault)
@@ -42,9 +42,10 @@ bool inspect_is_clean(const struct bloomfile_info *info)
     return memcmp(info->boot_id, clean, sizeof(clean)) == 0;
 }
 
-/* Whether the body has the ones that were recorded: those of a sealed filter, and of a live one
- * that all writers have left in order; else at least as many (doc/format/live.md 2). A
- * writer that came and went meanwhile leaves another record. */
+/* Whether the number of set bits in the body agrees with the record. It must be equal in a
+ * sealed filter, and in a live filter that all writers closed properly. Otherwise the body has
+ * at least as many (doc/format/live.md 2). A new sequence number shows that a writer came and
+ * went during the read. */
 static bool ones_are_right(const struct inspect_report *r, const struct inspect_layer *l,
                            const bloomfile_filter *f)
 {
@@ -57,8 +58,9 @@ static bool ones_are_right(const struct inspect_report *r, const struct inspect_
     return found >= told || r->unclean || l->info.layout == BLOOMFILE_LAYOUT_COUNTING;
 }
 
-/* The body is not what the record says: the first fault is the one that a reader who looks at all
- * of it meets first (format-spec.md, section 12.4). A live body has nothing else to tell by. */
+/* The body contradicts the record. A sealed filter is verified, because the fault to report is the
+ * first that a reader of the whole body meets (format-spec.md, section 12.4). A live body has no
+ * checksums, so the fault is in `ones`. */
 static void explain_ones(struct inspect_report *r, struct inspect_layer *l,
                          const bloomfile_filter *f, unsigned threads)
 {
@@ -99,12 +101,12 @@ static void read_one(struct inspect_report *r, struct inspect_layer *l, const bl
         verify(r, l, f, options->threads);
     if (!options->quick && !bus_error_failed())
         measure(r, l, f, options);
-    bloomfile_get_info(f, &l->info); /* bad pages were counted */
+    bloomfile_get_info(f, &l->info); /* includes the number of bad pages */
 }
 
-/* --------------------------------------------------------------------------------- all of them */
+/* ----------------------------------------------------------------------------------- all layers */
 
-/* An absent key is "maybe" if any layer says so. */
+/* A key that was never added is "maybe" if it is "maybe" in any layer. */
 static void sum_up(struct inspect_report *r)
 {
     double sure = 1;
@@ -164,9 +166,9 @@ void inspect_bodies(struct inspect_report *r, const bloomfile_filter *f,
     r->map = only->map;
 }
 
-/* ---- The heads of a ribbon body's pages, in sum. */
+/* ---- Statistics of the page heads of a ribbon body. */
 
-/* Of `count` values so far. */
+/* Extends a range of `count` values to include the values from `least` to `most`. */
 static void widen(struct inspect_range *range, uint64_t count, double least, double most)
 {
     range->least = count == 0 ? least : fmin(range->least, least);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reads of mapped files that may fail, by sigsetjmp() in each thread that reads. */
+ * Handling of SIGBUS: the handler maps zeros in place of the unreadable pages. */
 #include "bfinspect/bus_errors.h"
 
 #include <signal.h>
@@ -14,7 +14,7 @@ static size_t count, page_size;
 static volatile sig_atomic_t failed;
 static struct sigaction before;
 
-/* Its end; 0: it is in none. */
+/* The end of the mapping that has the address, or 0. */
 static uintptr_t end_of_mapping(uintptr_t address)
 {
     for (size_t i = 0; i < count; i++)
@@ -23,8 +23,8 @@ static uintptr_t end_of_mapping(uintptr_t address)
     return 0;
 }
 
-/* Returning repeats the access, which is why there must be something now. A jump would not do:
- * other threads may be at work on what the jump leaves behind. */
+/* Returning repeats the access, so readable pages must be there by then. A jump out of the handler
+ * would not do: it would abandon data that other threads may still be using. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;

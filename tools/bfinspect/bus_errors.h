@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Reads of mapped files that may shrink concurrently, or whose disk may fail. The kernel reports
- * that not by an error code but by SIGBUS, in whichever thread reads.
- */
+ * Handling of SIGBUS while mapped files are read. The kernel sends this signal, to the thread that
+ * reads, if a file shrinks or its disk fails. */
 #ifndef TOOLS_BFINSPECT_BUS_ERRORS_H
 #define TOOLS_BFINSPECT_BUS_ERRORS_H
 
@@ -13,15 +11,15 @@ enum {
     BUS_ERROR_MOST = 1000 /* mappings */
 };
 
-/* From now on, unreadable bytes of the mappings that are added, and all behind them in the same
- * one, read as zeros. Those beyond BUS_ERROR_MOST are left alone. */
+/* After bus_error_begin(), unreadable bytes of the added mappings, and all bytes after them in the
+ * same mapping, read as zeros. Mappings beyond BUS_ERROR_MOST are not protected. */
 void bus_error_begin(void);
 void bus_error_add(const void *mapping, size_t size);
 
-/* Ends that. true: there were some, and what has been read is worthless. */
+/* Ends the protection. Returns true if a read failed, so that the results are worthless. */
 bool bus_error_end(void);
 
-/* Whether there have been any so far. */
+/* Whether a read has failed so far. */
 bool bus_error_failed(void);
 
 #endif

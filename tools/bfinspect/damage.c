@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The damage of a file that is not a sound filter. */
+ * The verdict on a file that is not a sound filter. */
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -36,7 +36,7 @@ void verdict_no_bytes(struct inspect_report *r)
     }
 }
 
-/* ------------------------------------------------------------------------------------ header */
+/* --------------------------------------------------------------------------------------- header */
 
 static bool has_fault(const struct inspect_report *r, int error)
 {
@@ -84,7 +84,7 @@ static void judge_features(struct inspect_report *r)
     verdict_advise(r, "%s", newer_program);
 }
 
-/* Of all layers, if there are several. */
+/* The size of the image, or of all layers of a series. */
 static uint64_t whole_size(const struct bloomfile_info *info)
 {
     return info->layers > 0 ? info->rest_size : info->image_size;
@@ -111,7 +111,7 @@ static void judge_trailing(struct inspect_report *r)
                    whole_size(&r->info));
 }
 
-/* The fields whose values are wrong, or what else the header's checksum lets one say. */
+/* Names the fields with wrong values, or else reports the wrong checksum. */
 static void judge_fields(struct inspect_report *r)
 {
     bool damaged = has_fault(r, BLOOMFILE_EHEADER) || has_fault(r, BLOOMFILE_EMAGIC) ||
@@ -132,7 +132,8 @@ static void judge_fields(struct inspect_report *r)
     verdict_advise(r, "%s", rebuild);
 }
 
-/* If the file is something else, a list of wrong fields is useless. */
+/* Whether the file is a damaged filter. If it is something else, a list of wrong
+ * fields is useless. */
 static bool is_damaged_filter(const struct inspect_report *r)
 {
     return r->info.version == 1 && (r->info.header_size == 4096 || r->info.header_size == 512);
@@ -186,9 +187,9 @@ void verdict_header(struct inspect_report *r)
     }
 }
 
-/* -------------------------------------------------------------------------------------- body */
+/* ----------------------------------------------------------------------------------------- body */
 
-/* The first one with a damaged body; NULL: it is no series, or all are sound. */
+/* The first layer with a damaged body; NULL if it is not a series or all layers are sound. */
 static const struct inspect_layer *bad_layer(const struct inspect_report *r)
 {
     for (size_t i = 0; i < r->layer_count; i++)
@@ -197,7 +198,7 @@ static const struct inspect_layer *bad_layer(const struct inspect_report *r)
     return NULL;
 }
 
-/* "page 3 of 12", and of a series in which layer. */
+/* Names the damaged page, "page 3 of 12", and the layer of a series. */
 static void judge_page(struct inspect_report *r, const struct bloomfile_fault *fault)
 {
     const struct inspect_layer *bad = bad_layer(r);
@@ -210,7 +211,7 @@ static void judge_page(struct inspect_report *r, const struct bloomfile_fault *f
                     bad != NULL ? " in all layers" : "");
 }
 
-/* All pages are as they were written, and yet wrong. */
+/* All checksums of pages are right, but the body contradicts the header. */
 static void judge_contradiction(struct inspect_report *r, const char *field)
 {
     const struct inspect_layer *bad = bad_layer(r);
@@ -265,13 +266,13 @@ void verdict_body(struct inspect_report *r)
     }
 }
 
-/* ---- The search for flipped bits. A CRC-32 over a few thousand bytes does more than notice a
- * flipped bit: each bit, when it flips, changes the checksum by a pattern that no other bit
- * has. So the difference between the checksum stored and the checksum computed names the bit. */
+/* ---- The search for flipped bits. A CRC-32 over a few thousand bytes can also locate a flipped
+ * bit: each bit changes the checksum by a pattern of its own. So the difference between the stored
+ * and the computed checksum identifies the bit. */
 
 #define CRC_POLYNOMIAL 0xEDB88320u
 
-/* The effect of one more byte, of zeros, behind what gave this remainder. */
+/* The remainder after another zero byte. */
 static uint32_t crc_step(uint32_t crc)
 {
     for (int i = 0; i < 8; i++)
@@ -287,7 +288,8 @@ static uint32_t crc_of(const uint8_t *bytes, size_t size)
     return ~crc;
 }
 
-/* `difference` is not 0. The checksum's own four bytes follow the `size` ones it is of. */
+/* Finds the flipped bit. `difference` is not 0. The checksum's own four bytes follow the `size`
+ * bytes that it covers. */
 static bool locate(uint32_t difference, size_t size, struct inspect_flip *flip)
 {
     if ((difference & (difference - 1)) == 0) {
@@ -310,8 +312,8 @@ static bool locate(uint32_t difference, size_t size, struct inspect_flip *flip)
     return false;
 }
 
-/* Turns back the flipped bit, if that is what is wrong, in a range whose last four bytes are its
- * checksum. */
+/* Restores a flipped bit, if that is the cause, in a range whose last four bytes are
+ * its checksum. */
 static void repair(uint8_t *bytes, size_t start, size_t size, struct inspect_report *r)
 {
     struct inspect_flip flip;

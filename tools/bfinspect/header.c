@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The fields of a header as text, and the faults in them. */
+ * The fields of a header as text, and their faults. */
 #include "bfinspect/inspect.h"
 
 #include "filters/key_kind.h"
@@ -18,7 +18,7 @@ uint64_t inspect_number(const uint8_t *bytes, size_t size)
     return value;
 }
 
-/* A version that is not known has only these fields at known places. */
+/* Whether the field is at the same place in every version, known or not. */
 static bool keeps_place(const struct bloomfile_field *field)
 {
     static const char *const names[] = { "magic", "version", "header_size", "header_crc" };

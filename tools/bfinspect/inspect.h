@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The report on a file: the facts, the verdict, and the functions that print both. A report goes
- * through inspect_read(), inspect_verdict(), inspect_page() or inspect_json(), and inspect_free().
- */
+ * through inspect_read(), inspect_verdict(), inspect_page() or inspect_json(), and
+ * inspect_free(). */
 #ifndef BLOOMFILE_TOOLS_INSPECT_H
 #define BLOOMFILE_TOOLS_INSPECT_H
 
@@ -19,35 +19,35 @@
 #include "keys/keys.h"
 #include "picture/picture.h"
 
-/* Feature bits that say no more than a field does: kind of keys; series and slices. */
+/* Feature bits that fields explain too: kind of keys; series and slices. */
 #define INSPECT_KNOWN_COMPAT   1u
 #define INSPECT_KNOWN_INCOMPAT 3u
 
 struct inspect_options {
     bool fields, verify, quick, map, quiet, force;
-    bool utf8;  /* text may keep its letters beyond ASCII */
-    char *keys; /* NULL: none to check */
+    bool utf8;  /* print UTF-8 letters unchanged */
+    char *keys; /* file of keys to check; may be NULL */
     const char *svg;
     struct report report;
     struct names files;
     unsigned open_flags;
-    unsigned threads; /* to verify with; 0: the caller's alone */
+    unsigned threads; /* for verification; 0: only the calling thread */
     struct keys_options keys_form;
 };
 
-/* Exit status, and what a verdict amounts to. */
+/* Exit status, and the result of a verdict. */
 enum {
     INSPECT_HEALTHY = 0,
-    INSPECT_PROMISE_BROKEN = 1, /* readable, but not all that it should be */
+    INSPECT_PROMISE_BROKEN = 1, /* readable, but not healthy */
     INSPECT_UNUSABLE = 2,
 };
 
-/* How far reading came. */
+/* How much could be read. */
 enum inspect_depth {
     INSPECT_NOTHING, /* no bytes: missing, a directory, empty ... */
-    INSPECT_BYTES,   /* some bytes, and what bloomfile_inspect() says of them */
+    INSPECT_BYTES,   /* some bytes, and the result of bloomfile_inspect() */
     INSPECT_HEADER,  /* a valid header */
-    INSPECT_BODY,    /* a body that was read as far as the options ask */
+    INSPECT_BODY,    /* the body, as far as the options require */
 };
 
 enum {
@@ -57,7 +57,7 @@ enum {
     INSPECT_MISSING = 5,
 };
 
-/* One bit of the header that changed since it was written. */
+/* A bit of the header that changed after it was written. */
 struct inspect_flip {
     uint64_t offset; /* of the byte */
     unsigned bit;    /* 0 to 7 */
@@ -67,26 +67,26 @@ struct inspect_range {
     double least, most, mean;
 };
 
-/* The pages of a layout that is solved. */
+/* The pages of a solved layout. */
 struct inspect_solution {
-    uint64_t pages; /* 0: it is another layout, or was not measured */
+    uint64_t pages; /* 0: another layout, or not measured */
     uint64_t lines;
     uint64_t unsolved;            /* pages */
-    uint64_t reseeded, enlarged;  /* pages that took a further seed, or further groups */
-    double further;               /* such groups a page, on average */
-    struct inspect_range groups;  /* of a page that is solved */
-    struct inspect_range columns; /* of a group there */
+    uint64_t reseeded, enlarged;  /* pages that needed another seed, or more groups */
+    double further;               /* additional groups per page, on average */
+    struct inspect_range groups;  /* of a solved page */
+    struct inspect_range columns; /* of a group in such a page */
 };
 
-/* One image, as far as it was read. */
+/* An image, as far as it was read. */
 struct inspect_layer {
-    char *name;  /* live: of its file */
-    uint64_t at; /* sealed: where it begins in the file */
+    char *name;  /* live: name of its file */
+    uint64_t at; /* sealed: its offset in the file */
     struct bloomfile_info info;
     bool in_use, verified, measured;
     struct bloomfile_measurement measure;
     struct inspect_solution solution;
-    int error; /* what is wrong with its body: BLOOMFILE_E*, or 0 */
+    int error; /* damage of its body: BLOOMFILE_E*, or 0 */
     struct picture map;
 };
 
@@ -98,27 +98,27 @@ struct inspect_report {
     int error; /* why the filter cannot be used: an errno, BLOOMFILE_E*, or 0 */
 
     uint8_t bytes[INSPECT_HEADER_SIZE];
-    size_t have;                    /* of them */
-    struct bloomfile_field *fields; /* those of which the file has all bytes, by offset */
+    size_t have;                    /* bytes that were read */
+    struct bloomfile_field *fields; /* fields that the file has completely, by offset */
     size_t field_count;
     struct bloomfile_info info;
     struct bloomfile_fault faults[INSPECT_FAULTS];
     size_t fault_count;
-    struct inspect_flip flips[INSPECT_FLIPS]; /* turned back, the header is valid */
+    struct inspect_flip flips[INSPECT_FLIPS]; /* the header is valid without these flips */
     size_t flip_count;
 
-    /* Of a series, oldest first, and what the members above and below say of all of them. Why it
-     * cannot be opened, if a file of it is to blame. */
+    /* The layers of a series, oldest first; the other members describe them all together. If a file
+     * of the series prevents opening it, `explanation` says why. */
     struct inspect_layer *layers;
     size_t layer_count;
     bool is_explained;
     char explanation[SERIES_TEXT];
 
     bool in_use;      /* live: programs have it open for writing */
-    bool unclean;     /* live: the machine went down meanwhile */
-    bool rewritten;   /* after its header was read */
-    bool interrupted; /* the file shrank, or the disk failed, while the body was read */
-    bool verified;    /* the whole body was checked and is right */
+    bool unclean;     /* live: the machine went down while it was open for writing */
+    bool rewritten;   /* changed after its header was read */
+    bool interrupted; /* the file shrank, or its disk failed, during the read of the body */
+    bool verified;    /* the whole body was checked and is sound */
     bool measured;
     struct bloomfile_measurement measure;
     struct inspect_solution solution;
@@ -126,50 +126,52 @@ struct inspect_report {
 
     bool keys_checked;
     uint64_t keys_count, keys_missing;
-    uint64_t keys_own; /* to which the filter can say no: of a slice, those that belong there */
-    char *missing[INSPECT_MISSING]; /* the first ones, safe to print */
+    uint64_t keys_own; /* keys that the filter could exclude; of a slice: keys that belong there */
+    char *missing[INSPECT_MISSING]; /* the first missing keys, safe to print */
 
     int status; /* INSPECT_HEALTHY ... */
     char verdict[SERIES_TEXT + 512];
-    char advice[SERIES_TEXT]; /* what to do about it; may be empty */
+    char advice[SERIES_TEXT]; /* the remedy; may be empty */
 };
 
-/* ---- finding out */
+/* ---- reading */
 
 void inspect_read(struct inspect_report *r, const struct inspect_options *options);
 void inspect_free(struct inspect_report *r);
 
-/* Verifies and measures the body, or that of each layer, as far as the options ask. */
+/* Verifies and measures the body, or the body of each layer, as far as the options require. */
 void inspect_bodies(struct inspect_report *r, const bloomfile_filter *f,
                     const struct inspect_options *options);
 
-/* Of all pages. */
+/* Sums up all pages of a solved layout. */
 void inspect_solution(struct inspect_solution *s, const bloomfile_filter *f);
 
-/* Whether the file is one layer of a live series, and not the one by which that is opened. */
+/* Whether the file is a later layer of a live series, so that the series is not
+ * opened by its name. */
 bool inspect_is_part(const struct inspect_report *r);
 
-/* Whether no program has the live filter open for writing, and the last one left it in order. */
+/* Whether no program has the live filter open for writing and the last writer
+ * closed it properly. */
 bool inspect_is_clean(const struct bloomfile_info *info);
 
-/* Whether only the application that made the filter can look up keys. */
+/* Whether the filter uses an application's hash, so that only that application can look up keys. */
 bool inspect_hash_is_applications(const struct inspect_report *r);
 
-/* Sets r->verdict, advice and status. */
+/* Sets r->verdict, r->advice and r->status. */
 void inspect_verdict(struct inspect_report *r, bool verify);
 
-/* Looks for flipped bits that explain a damaged header, and sets r->flips only if they do. */
+/* Searches for flipped bits that explain a damaged header. Sets r->flips only if they do. */
 void inspect_find_flips(struct inspect_report *r);
 
-/* ---- saying so */
+/* ---- printing */
 
-/* The page for people. */
+/* Prints the report for people. */
 void inspect_page(FILE *out, const struct inspect_report *r, const struct inspect_options *options);
 
-/* The same as JSON. */
+/* Returns the report as JSON. */
 json *inspect_json(const struct inspect_report *r);
 
-/* "blocked, 6144 bits, ...": one line below a picture. */
+/* Writes the line below a picture: "blocked, 6144 bits, ...". */
 void inspect_caption(char *text, size_t size, const struct inspect_report *r);
 
 /* ---- the header's fields, from the bytes themselves */
@@ -180,33 +182,34 @@ void inspect_list_fields(struct inspect_report *r);
 /* Whether the file has all bytes of a field of the static header. */
 bool inspect_has_field(const struct inspect_report *r, const char *name);
 
-/* "k", "record 0 n", "reserved bytes": what is at an offset of the header. Returns text. */
+/* The name of the field at an offset of the header: "k", "n of record 0", or "reserved bytes".
+ * Returns text. */
 char *inspect_field_at(const struct inspect_report *r, uint64_t offset, char *text, size_t size);
 
-/* The size of a label without the zero bytes behind it. */
+/* The size of a label without trailing zero bytes. */
 size_t inspect_label_size(const uint8_t *label, size_t size);
 
-/* The value as the page shows it. Returns text. */
+/* The value of a field as the report shows it. Returns text. */
 char *inspect_field_text(const struct inspect_report *r, const struct bloomfile_field *field,
                          bool utf8, char *text, size_t size);
 
-/* Is this field, or a record as a whole if `field` is its first, one that a fault names? */
+/* The fault in this field, or NULL. A fault of a whole record counts for its first field. */
 const struct bloomfile_fault *inspect_field_fault(const struct inspect_report *r,
                                                   const struct bloomfile_field *field);
 
 /* A little-endian number of 1 to 8 bytes. */
 uint64_t inspect_number(const uint8_t *bytes, size_t size);
 
-/* ---- The report's part about a series, which a single filter does not have (series_table.c). */
+/* ---- The report's part about a series (series_table.c). */
 
-/* Rows: whether it grows or forgets, and how long a generation lasts. Nothing of a single filter.
- */
+/* Prints whether the series grows or forgets, and how long a generation lasts. Prints nothing for a
+ * single filter. */
 void table_kind(FILE *out, const struct inspect_report *r);
 
-/* "7", or of layers that differ, "7 to 10". Returns text. */
+/* "7", or "7 to 10" if the layers differ. Returns text. */
 char *table_hashes(char *text, size_t size, const struct inspect_report *r);
 
-/* A line for each layer. */
+/* Prints a line for each layer. */
 void table_layers(FILE *out, const struct inspect_report *r, bool utf8);
 
 #endif

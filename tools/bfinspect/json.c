@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As it is, but for the bytes of one that is not UTF-8. */
+/* Adds text unchanged if it is UTF-8, and otherwise with escapes. */
 static void put_words(json *object, const char *key, const char *words)
 {
     char *safe = text_is_utf8(words, strlen(words)) ? NULL : text_safe(words, strlen(words), true);

@@ -29,14 +29,14 @@ __attribute__((format(printf, 3, 4))) static void row(FILE *out, const char *nam
     fputc('\n', out);
 }
 
-/* -------------------------------------------------------------------------------- the summary */
+/* ---------------------------------------------------------------------------------- the summary */
 
 static bool is_solved(const struct inspect_report *r)
 {
     return bloomfile_traits_of(r->info.layout)->solved;
 }
 
-/* An unknown hash function is no damage. */
+/* Whether the file is damaged. An unknown hash function does not count as damage. */
 static bool is_damaged(const struct inspect_report *r)
 {
     return r->error != 0 && r->error != BLOOMFILE_EHASH;
@@ -192,7 +192,7 @@ static void put_hex(FILE *out, const char *name, const uint8_t *bytes, size_t si
     fputc('\n', out);
 }
 
-/* As text if it is that, padded with zero bytes. */
+/* Prints the watermark as text if it is text padded with zero bytes, otherwise in hexadecimal. */
 static void put_watermark(FILE *out, const struct bloomfile_info *info, bool utf8)
 {
     char text[sizeof(info->watermark) + 1] = "";
@@ -292,7 +292,7 @@ static void put_summary(FILE *out, const struct inspect_report *r, bool utf8)
     put_identity(out, r, utf8);
 }
 
-/* --------------------------------------------------------------------------------- the header */
+/* ----------------------------------------------------------------------------------- the header */
 
 static void put_flips(FILE *out, const struct inspect_report *r)
 {
@@ -331,7 +331,7 @@ static void put_fields(FILE *out, const struct inspect_report *r, bool utf8)
     }
 }
 
-/* ------------------------------------------------------------------------------------ the map */
+/* -------------------------------------------------------------------------------------- the map */
 
 static const char *fill_text(const struct picture *p, char text[SHORT], double fill)
 {
@@ -357,10 +357,9 @@ static void put_map(FILE *out, const struct picture *p, bool utf8)
         picture_outliers(p));
 }
 
-/* ------------------------------------------------------------------------------------- all of it
- */
+/* ----------------------------------------------------------------------------- the whole report */
 
-/* Of bytes that are no filter at all, the fields say nothing. */
+/* Whether to print the header's fields. They are meaningless if the file is not a filter. */
 static bool fields_matter(const struct inspect_report *r)
 {
     return r->depth == INSPECT_BYTES && r->error != BLOOMFILE_ETRAILING &&
@@ -374,7 +373,7 @@ static bool summary_matters(const struct inspect_report *r)
     return r->depth >= INSPECT_HEADER || (cut_or_long && r->fault_count == 1 && whole);
 }
 
-/* Both may name a file of a series. */
+/* The verdict and the advice may contain a file's name, so they are made safe too. */
 static void put_verdict(FILE *out, const struct inspect_report *r, bool utf8)
 {
     char *name = text_safe(r->path, strlen(r->path), utf8);

@@ -10,19 +10,20 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* A real rate up to this many times the promised rate keeps the promise. So does what chance does
- * to a single filter, up to this many standard deviations, unless it has more keys than planned. */
+/* The target counts as kept if the actual rate is at most this many times the target. A single
+ * filter may also exceed that by this many standard deviations, unless it has more keys than
+ * its capacity. */
 static const double tolerance = 1.1, deviations = 4;
 
-/* Between two things there are to say. */
+/* Separates two parts of the verdict. */
 static void also(struct inspect_report *r)
 {
     if (r->verdict[0] != '\0')
         verdict_add(r, "; ");
 }
 
-/* The relative standard deviation of the real rate, had the filter as many keys as planned; fewer
- * set fewer bits. A slice has its share of them. */
+/* The relative standard deviation of the actual rate of a filter at capacity; with fewer keys,
+ * fewer bits are set. A slice has a part of the capacity. */
 static double chance_of_rate(const struct bloomfile_info *info)
 {
     const double block = bloomfile_traits_of(info->layout)->unit_cells;
@@ -34,9 +35,8 @@ static double chance_of_rate(const struct bloomfile_info *info)
     return bloomfile_size_for(&size) == 0 ? size.spread : 0;
 }
 
-/* The same of a layout that is solved. The rate of a page is 2^-columns, and the columns are so
- * many more as it has fewer keys, or groups. A page that took further groups could have taken
- * others. */
+/* The same for a solved layout. The rate of a page is 2^-columns, and a page with fewer keys or
+ * groups has more columns. A page that needed more groups might have needed a different number. */
 static double chance_of_pages(const struct inspect_report *r)
 {
     const double pages = (double)r->solution.pages, keys = fmax((double)r->info.keys, 1) / pages;
@@ -45,7 +45,7 @@ static double chance_of_pages(const struct inspect_report *r)
     return slope * sqrt((of_keys + further * (1 + further) / (groups * groups)) / pages);
 }
 
-/* Of a sum of rates it is not more than that of the one that scatters most. */
+/* The deviation of a sum of rates is at most that of the rate that varies most. */
 static double chance_of_all(const struct inspect_report *r)
 {
     double most = 0;
@@ -56,7 +56,7 @@ static double chance_of_all(const struct inspect_report *r)
     return r->layer_count > 0 ? most : chance_of_rate(&r->info);
 }
 
-/* Rates of small filters scatter about as a log-normal variable does. */
+/* The rates of small filters are approximately log-normal. */
 static bool rate_is_kept(const struct inspect_report *r, bool is_overfull)
 {
     const double spread = is_overfull ? 0 : chance_of_all(r);
@@ -64,8 +64,8 @@ static bool rate_is_kept(const struct inspect_report *r, bool is_overfull)
            r->info.fpr * tolerance * exp(deviations * sqrt(log1p(spread * spread)));
 }
 
-/* Whether nothing shows how many keys there are: nearly all bits are ones, and the keys that were
- * counted do not make that many. */
+/* Whether the number of keys is unknown: nearly all bits are set, and the counted keys do not
+ * explain that. */
 static bool is_saturated(const struct inspect_report *r)
 {
     const struct bloomfile_info *info = &r->info;
@@ -74,7 +74,8 @@ static bool is_saturated(const struct inspect_report *r)
            r->measure.fill > OVERFULL_SATURATED && -expm1(-set) < OVERFULL_SATURATED;
 }
 
-/* An overfull live filter takes most new keys for old ones, and does not count these. */
+/* The recorded number may be too low: a live filter over capacity mistakes most new keys for old
+ * keys and does not count them. */
 static void advise_for_keys(struct inspect_report *r, uint64_t recorded)
 {
     const uint64_t estimate = r->measured ? message_estimate(&r->info, &r->measure) : 0;
@@ -135,7 +136,8 @@ static void judge_rate(struct inspect_report *r)
         verdict_add(r, ", target %s", promised);
 }
 
-/* About, by the number of ones or, where that says nothing, of keys. */
+/* The approximate rate, from the number of set bits; for a solved layout, from the
+ * number of keys. */
 static double recorded_rate(const struct bloomfile_info *info)
 {
     if (bloomfile_traits_of(info->layout)->solved)
@@ -143,13 +145,13 @@ static double recorded_rate(const struct bloomfile_info *info)
     return pow((double)info->ones / (double)info->bits, info->hashes);
 }
 
-/* A filter with the same answer for all is not damaged, but useless. The promised rate, if there is
- * one, says how bad the real one may be. */
+/* A filter that returns the same for every key is not damaged, but useless. If a target rate is
+ * recorded, judge_rate() has checked the actual rate already. */
 static void judge_use(struct inspect_report *r)
 {
     const struct bloomfile_info *info = &r->info;
     char real[32];
-    const bool live = info->state == BLOOMFILE_STATE_LIVE; /* keys may come */
+    const bool live = info->state == BLOOMFILE_STATE_LIVE; /* keys may still be added */
     const double rate = r->measured ? r->measure.fpr : recorded_rate(info);
     if (!live && message_is_empty(info) && (!r->measured || r->measure.keys_estimate == 0)) {
         verdict_add(r, "empty: lookups return no for %s",

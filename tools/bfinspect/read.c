@@ -20,11 +20,11 @@
 #include <unistd.h>
 
 enum {
-    READ_TRIES = 100, /* a record looks damaged for a moment while it is written */
+    READ_TRIES = 100, /* a record may look damaged while it is being written */
     SHOWN_BYTES = 60
 };
 
-/* -------------------------------------------------------------------------------------- header */
+/* --------------------------------------------------------------------------------------- header */
 
 static int open_file(struct inspect_report *r)
 {
@@ -85,7 +85,7 @@ static void judge_bytes(struct inspect_report *r)
         r->depth = INSPECT_HEADER;
 }
 
-/* ---------------------------------------------------------------------------------------- body */
+/* ----------------------------------------------------------------------------------------- body */
 
 static int64_t integer_of(const uint8_t *bytes)
 {
@@ -125,7 +125,7 @@ static void note_missing(struct inspect_report *r, const struct bloomfile_key *k
     r->keys_missing++;
 }
 
-/* How many belong to the slice, if it is one. */
+/* The number of keys that belong to the slice. */
 static size_t count_own(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n)
 {
     size_t own = 0;
@@ -195,7 +195,7 @@ static void salvage_body(const bloomfile_filter *f)
     bus_error_add(body - info.body_offset, (size_t)info.image_size);
 }
 
-/* What was read of a file that shrank is forgotten. */
+/* Reads the body, and discards the results if the file shrank or its disk failed. */
 static void read_shrinking(struct inspect_report *r, const bloomfile_filter *f,
                            const struct inspect_options *options)
 {
@@ -218,7 +218,8 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* By path, so that the library notices if it is written to; *r: since its header was read. */
+/* Opens a sealed filter by path, so that the library notices later changes. Also checks whether the
+ * file changed after its header was read. */
 static int open_sealed(struct inspect_report *r, int fd, unsigned flags, bloomfile_filter **f,
                        struct bloomfile_open_report *report)
 {
@@ -226,7 +227,7 @@ static int open_sealed(struct inspect_report *r, int fd, unsigned flags, bloomfi
     const int error = opening_from(f, bloomfile_from_path(r->path), flags, OPENING_ANY, report);
     const bool same =
         stat(r->path, &now) == 0 && now.st_dev == r->stat.st_dev && now.st_ino == r->stat.st_ino;
-    if (!same) { /* it was replaced: what was opened first is inspected */
+    if (!same) { /* it was replaced: inspect the file that was opened first */
         bloomfile_close(*f);
         return opening_from(f, bloomfile_from_fd(fd), flags, OPENING_ANY, report);
     }
@@ -234,7 +235,7 @@ static int open_sealed(struct inspect_report *r, int fd, unsigned flags, bloomfi
     return error;
 }
 
-/* The layers of a live series are found by the name of the first. */
+/* A live series is opened by path, because its layers are found by the name of the first file. */
 static int open_as(struct inspect_report *r, int fd, unsigned flags, bloomfile_filter **f,
                    struct bloomfile_open_report *report)
 {

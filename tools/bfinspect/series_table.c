@@ -66,7 +66,6 @@ void table_kind(FILE *out, const struct inspect_report *r)
         put_period(out, &r->layers[r->layer_count - 1].info);
 }
 
-/* "10", or "7 to 10" where layers differ. */
 char *table_hashes(char *text, size_t size, const struct inspect_report *r)
 {
     uint32_t least = r->info.hashes, most = least;
@@ -82,7 +81,7 @@ char *table_hashes(char *text, size_t size, const struct inspect_report *r)
     return text;
 }
 
-/* Where a layer is: its file's name without the folder, or its offset. */
+/* The place of a layer: its file's name without the folder, or its offset. */
 static const char *place(const struct inspect_layer *l, char text[SHORT])
 {
     if (l->name == NULL) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The verdict on a file: the choice of the part that applies, and the text for live and sound
- * filters. */
+ * The verdict on a file: the choice of the part that applies, and the text for live and
+ * sound filters. */
 #include "bfinspect/verdict.h"
 #include "cli/cli.h"
 #include "filters/series.h"
@@ -16,14 +16,14 @@ static const char mend[] =
 
 static const char *why_unclean(const struct inspect_report *r)
 {
-    uint8_t no_boot[sizeof(r->info.boot_id)]; /* of files made by bloomfile_rescue() */
+    uint8_t no_boot[sizeof(r->info.boot_id)]; /* marks files made by bloomfile_rescue() */
     memset(no_boot, 0xFF, sizeof(no_boot));
     return memcmp(r->info.boot_id, no_boot, sizeof(no_boot)) == 0
                ? "rescued from a file that could not be written to disk"
                : bloomfile_strerror(BLOOMFILE_EUNCLEAN);
 }
 
-/* A file of a series that is looked at by its own name. */
+/* A later file of a series that was named on the command line. */
 static void judge_part(struct inspect_report *r)
 {
     char *series = series_name(r->path, series_slot(&r->info));
@@ -62,7 +62,7 @@ static bool all_are_clean(const struct inspect_report *r)
     return clean;
 }
 
-/* A program that adds to a series has at least one layer open. */
+/* The number of programs that are adding. Each has at least one layer of a series open. */
 static uint32_t most_writers(const struct inspect_report *r)
 {
     uint32_t most = r->info.writers;
@@ -71,7 +71,7 @@ static uint32_t most_writers(const struct inspect_report *r)
     return most;
 }
 
-/* doc/format/live.md 9.4. */
+/* Whether the newest generation begins too far in the future (doc/format/live.md 9.4). */
 static bool began_ahead(const struct inspect_report *r)
 {
     struct timespec now;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * bfuniq - print each line the first time it is seen, in whatever order
- */
+ * bfuniq - print each line the first time it appears; the input need not be sorted */
 #include "bfuniq/repeated.h"
 #include "bfuniq/seen.h"
 #include "cli/cli.h"
@@ -24,7 +22,7 @@
 #include <unistd.h>
 
 enum {
-    PIECE_SIZE = 1 << 18, /* stays in the cache of a core with its keys and digests */
+    PIECE_SIZE = 1 << 18, /* stays in a core's cache together with its keys and digests */
     MOST_GENERATIONS = 1000
 };
 struct request {
@@ -45,7 +43,7 @@ static void take_seed(void *filter_plan, char *value)
 {
     struct filter_plan *plan = filter_plan;
     plan->params.seed = params_seed(value);
-    plan->has_seed = strcmp(value, PARAMS_RANDOM) != 0; /* random: of a file that is made now */
+    plan->has_seed = strcmp(value, PARAMS_RANDOM) != 0; /* random: only for a new file */
 }
 
 static const struct options_entry entries[OPTIONS_MOST] = {
@@ -173,7 +171,8 @@ static double count_lost(struct request *r)
     return fmin(lost_lines(&r->lost, r->seen.f), (double)(r->taken - r->new_ones));
 }
 
-/* A line that was dropped is missing from the output, whatever else is counted. */
+/* Prints the counts, with an estimate of new lines that were dropped: these are missing
+ * from the output. */
 static void tell_stats(struct request *r, const char *counts)
 {
     const uint64_t repeated = r->taken - r->new_ones;
@@ -212,7 +211,7 @@ static void tell_counts(struct request *r)
         tell_stats(r, text);
 }
 
-/* Never marks a line as seen that cannot be printed. */
+/* Checks the outputs before any line is marked as seen, because a marked line must be printed. */
 static void check_output_file(struct request *r)
 {
     int mode = fcntl(STDOUT_FILENO, F_GETFL);
@@ -238,7 +237,7 @@ static void check_output_file(struct request *r)
 
 /* ----------------------------------------------------------------------------------------- work */
 
-/* A single thread learns all this when it adds. */
+/* Finds lines seen before. A single thread skips this, because seen_add() finds them anyway. */
 static void find_seen(void *request, struct batch *b)
 {
     const struct request *r = request;
@@ -248,8 +247,8 @@ static void find_seen(void *request, struct batch *b)
         memset(b->chosen, true, b->count);
 }
 
-/* Adds the first of the keys from `first` on in their order, so that it is always the same ones
- * that are new. Returns how many. */
+/* Adds keys from `first` on, in input order, so that the same lines are new in every run. Returns
+ * how many were processed. */
 static size_t take_keys(struct request *r, struct batch *b, size_t first)
 {
     size_t left = b->count - first, n = left < SEEN_BATCH ? left : SEEN_BATCH;
@@ -274,7 +273,7 @@ static void write_lines(struct request *r, struct batch *b, size_t first, size_t
     repeated_write(&r->others);
 }
 
-/* Lines go out before more of them are waited for, and before anything else can fail. */
+/* Prints the new lines of a batch before it waits for more, and before anything else can fail. */
 static void print_new(void *request, struct batch *b)
 {
     struct request *r = request;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The filter of bfuniq: in memory, in a file, shared by processes; it grows, forgets, or is fixed.
- */
+ * The filter of bfuniq: in memory or in a file shared by processes; growing,
+ * forgetting or fixed. */
 #include "bfuniq/seen.h"
 
 #include <bloomfile_inspect.h>
@@ -21,10 +21,10 @@
 #include "keys/input_type.h"
 
 enum {
-    DEFAULT_FIRST = 1000 * 1000, /* of one that grows */
+    DEFAULT_FIRST = 1000 * 1000, /* of a growing filter */
     DEFAULT_FIXED = 10 * 1000 * 1000,
     VALUE_SIZE = 32,
-    WHAT_SIZE = 4200, /* with a path */
+    WHAT_SIZE = 4200, /* includes a path */
     TRIES = 10
 };
 static const double default_fpr = 0.001;
@@ -49,15 +49,15 @@ static _Noreturn void fail_to_make(const char *what, const struct bloomfile_para
              explained ? why : message_advice(error));
 }
 
-/* UINT64_MAX: not known. */
+/* Returns UINT64_MAX if unknown. */
 static uint64_t machine_memory(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
 }
 
-/* Memory that the machine does not have is not refused when a filter is made: the kernel kills
- * programs to find it. `when`: "", or what happened before. */
+/* Checks the size before the filter is made. Linux does not refuse memory that the machine lacks;
+ * it kills programs later. `when` is "", or says what happened before. */
 static void check_size(uint64_t bytes, const char *when)
 {
     char needed[VALUE_SIZE], present[VALUE_SIZE];
@@ -106,7 +106,7 @@ void filter_check_memory(const bloomfile_filter *f, uint64_t lines)
     check_size(info.image_size, stopped);
 }
 
-/* ------------------------------------------------------------------------------ contradictions */
+/* ------------------------------------------------------------------------------- contradictions */
 
 static void compare(const char *path, const char *option, const char *made, const char *wanted)
 {
@@ -131,7 +131,7 @@ static void compare_rates(const char *path, double made, double wanted)
     compare(path, "-p", is, should_be);
 }
 
-/* How an option would have made it. */
+/* The option that creates this kind of filter. */
 static const char *kind_of(uint32_t series, char text[VALUE_SIZE])
 {
     if (series > BLOOMFILE_SERIES_GROW)
@@ -164,7 +164,7 @@ static const char *every_of(uint64_t period, uint64_t capacity, char text[VALUE_
     return text;
 }
 
-/* A period of keys is a capacity. */
+/* Compares --every and -n. If generations are a number of keys, that number is the capacity. */
 static void compare_periods(const char *path, const struct bloomfile_info *first,
                             const struct bloomfile_params *wanted)
 {
@@ -201,7 +201,7 @@ static void check(const struct filter_plan *plan, const char *path, const bloomf
         compare_numbers(path, "-s", info.seed, wanted->seed);
 }
 
-/* ------------------------------------------------------------------------------------- opening */
+/* -------------------------------------------------------------------------------------- opening */
 
 static const char *advice(int error)
 {
@@ -240,7 +240,7 @@ static _Noreturn void fail_to_use(const char *path, const struct bloomfile_open_
 
 #define ADDING (BLOOMFILE_OPEN_ADD_EXACT | BLOOMFILE_OPEN_ONE_THREAD)
 
-/* NULL: there is none. */
+/* Returns NULL if the file does not exist. */
 static bloomfile_filter *open_file(const struct filter_plan *plan, const char *path)
 {
     bloomfile_filter *f;
@@ -258,7 +258,7 @@ static bloomfile_filter *open_file(const struct filter_plan *plan, const char *p
     return f;
 }
 
-/* NULL: there is one by now. */
+/* Returns NULL if another process has created the file by now. */
 static bloomfile_filter *create_file(const struct filter_plan *plan, const char *path)
 {
     bloomfile_filter *f;
@@ -292,7 +292,7 @@ bloomfile_filter *filter_open_or_create(const struct filter_plan *plan, const ch
     cli_fail(0, "cannot use %s: it disappeared while it was opened", path);
 }
 
-/* ---- Generations that ended early, by the time that each generation says it began. */
+/* ---- Generations that ended early, by the recorded times at which generations began. */
 
 static struct bloomfile_info info_of(const bloomfile_filter *f, size_t layer)
 {
@@ -332,7 +332,7 @@ void early_generations_watch(struct early_generations *e, const bloomfile_filter
     const uint64_t newest = now.layer;
     while (e->watching && layer > 0 && now.layer > e->newest) {
         const struct bloomfile_info before = info_of(f, --layer);
-        const bool by_clock = now.began < before.began; /* which was set back */
+        const bool by_clock = now.began < before.began; /* the clock was set back */
         if (!by_clock && now.began - before.began < now.period) {
             warn(name, now.began - before.began, now.period);
             e->watching = false;

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: MIT
- *
- * The file that repeated lines go to while new ones are printed. Like standard output, it is
- * written as the lines come, so that another process can follow it.
- */
+ * The file for repeated lines, while new lines are printed. Like standard output, it is written as
+ * lines arrive, so that another process can follow it. */
 #ifndef BLOOMFILE_TOOLS_UNIQ_REPEATED_H
 #define BLOOMFILE_TOOLS_UNIQ_REPEATED_H
 
 #include "filters/side_file.h"
 #include "keys/batch.h"
 
-/* Initialize `file` only. Nothing is written if it has no path. */
+/* Initialize only `file`. If it has no path, nothing is written. */
 struct repeated {
     struct side_file file;
-    uint8_t *bytes; /* to be written, and room for all lines of a piece */
+    uint8_t *bytes; /* lines to be written; room for a whole piece */
     size_t size, room;
 };
 
-/* Takes those of the lines that are not chosen, before batch_gather(). */
+/* Copies the lines that are not chosen. Call it before batch_gather(), which overwrites them. */
 void repeated_take(struct repeated *r, const struct batch *b, size_t first, size_t last);
 
-/* Writes what was taken. */
+/* Writes the copied lines. */
 void repeated_write(const struct repeated *r);
 
-/* The header, if it is the first one. */
+/* Writes the header of the first input. */
 void repeated_write_header(const struct repeated *r, const struct batch *b);
 
 void repeated_close(struct repeated *r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The set of lines seen so far: lookups, adds, and warnings when the filter is too full. */
+ * The set of lines seen so far: lookups, adds, and errors when the filter is too full. */
 #include "bfuniq/seen.h"
 
 #include <bloomfile_inspect.h>
@@ -14,7 +14,7 @@
 #include "filters/messages.h"
 
 enum {
-    DESCRIPTION_SIZE = 5000 /* of trouble with a file */
+    DESCRIPTION_SIZE = 5000 /* of an error */
 };
 
 static struct seen *in_use;
@@ -24,7 +24,7 @@ static const char *name_of(const struct seen *s)
     return s->path != NULL ? s->path : "the filter in memory";
 }
 
-/* What to do about a file that could not be written: a poisoned one is never used again. */
+/* The remedy if a file could not be written: a poisoned file can never be used again. */
 static const char *remedy(const struct seen *s)
 {
     return bloomfile_check(s->f) == BLOOMFILE_EPOISONED
@@ -56,7 +56,7 @@ void seen_open(struct seen *s)
     s->warn_above = s->overfull.capacity;
 }
 
-/* A file that has lost its name is reported by seen_finish(). */
+/* Writes the filter to disk. seen_finish() reports a file that was removed or replaced. */
 static void write_out(struct seen *s)
 {
     int error = bloomfile_sync(s->f, NULL);
@@ -112,7 +112,7 @@ static void warn_of_overflow(struct seen *s)
              cli_percent(promised, sizeof(promised), c->promised));
 }
 
-/* Lines are being lost, but those not read yet can be saved. */
+/* Stops while the lines that were not read yet can still be saved. */
 static _Noreturn void stop_overfull(const struct seen *s, uint64_t taken)
 {
     char text[DESCRIPTION_SIZE];
@@ -123,7 +123,7 @@ static _Noreturn void stop_overfull(const struct seen *s, uint64_t taken)
              s->path != NULL ? " another file and" : "");
 }
 
-/* If it is a further layer that cannot be made; NULL: it is something else. */
+/* The remedy if another layer could not be created; NULL for other errors. */
 static const char *way_on(int error)
 {
     switch (error) {
@@ -139,7 +139,7 @@ static const char *way_on(int error)
     }
 }
 
-/* What was added has been printed by now. */
+/* The lines that were added have been printed already. */
 static _Noreturn void stop_unadded(const struct seen *s, uint64_t taken)
 {
     char what[DESCRIPTION_SIZE];
@@ -190,7 +190,7 @@ uint64_t seen_seed(const struct seen *s)
     return bloomfile_seed(s->f);
 }
 
-/* A generation may be forgotten before the key's turn comes. */
+/* If the filter forgets, the answer may change before seen_add(), so every key is left to it. */
 void seen_ask(const struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones)
 {
     if (s->forgets) {
@@ -202,13 +202,13 @@ void seen_ask(const struct seen *s, const bloomfile_digest *digests, size_t n, b
         new_ones[i] = !new_ones[i];
 }
 
-/* A filter in doubt says of all keys that it has them. */
+/* A filter in doubt returns "maybe" for every key, so check for an error. */
 static int doubt(const struct seen *s, const bool *new_ones, size_t n)
 {
     return memchr(new_ones, false, n) != NULL ? bloomfile_check(s->f) : 0;
 }
 
-/* Up to the last one that is known to have been added: of those behind it nothing is known. */
+/* The number of keys up to the last key known to have been added. Later keys are uncertain. */
 static size_t answered(const bool *new_ones, size_t n)
 {
     while (n > 0 && !new_ones[n - 1])
@@ -236,15 +236,16 @@ size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool 
     return s->error == 0 ? n : answered(new_ones, n);
 }
 
-/* ---- The estimated number of lost lines. A new line is lost with a chance of `rate`, so each
- * line that was found stands for rate / (1 - rate) lost ones. */
+/* ---- The estimated number of lost lines. A new line is lost with probability `rate`, so each new
+ * line that was found stands for rate / (1 - rate) lost lines. */
 
 enum {
     LEAST_STEP = 1024, /* lines */
-    STEPS = 64 /* while their number doubles: the rate changes little from one to the next */
+    STEPS = 64         /* per doubling of the lines: the rate changes little in a step */
 };
 
-/* `more`: keys that are not counted, as their bits were set. The bits are those of all. */
+/* The expected rate of a layer. `more` keys are not in its count, because their bits
+ * were already set. */
 static double rate_of(const bloomfile_filter *layer, double more)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -252,7 +253,8 @@ static double rate_of(const bloomfile_filter *layer, double more)
     return message_expected(&info, info.keys + (uint64_t)more);
 }
 
-/* By the number of keys; of a series, that any layer has the line. */
+/* The expected rate, from the number of keys. The rate of a series is the rate at which any
+ * layer matches. */
 static double rate_now(const bloomfile_filter *f, double lost)
 {
     const size_t layers = bloomfile_layers(f);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * The set of lines seen so far: a filter in memory or in a file. An error ends the program by
- * cli_fail, which closes it properly.
- */
+ * The set of lines seen so far: a filter in memory or in a file. An error ends the program through
+ * cli_fail(), which closes the filter properly. */
 #ifndef TOOLS_BFUNIQ_SEEN_H
 #define TOOLS_BFUNIQ_SEEN_H
 
@@ -12,30 +10,29 @@
 
 #include "filters/overfull.h"
 
-/* ---- The filter: made, or opened and compared with what the command line asks for. */
+/* ---- The filter: created, or opened and compared with the command line. */
 
 struct filter_plan {
     struct bloomfile_params
-        params;          /* 0 in a member: whatever there is; a period goes with series */
-    bool has_seed;       /* params.seed is asked for too */
-    bool has_kind;       /* so is params.series, be it 0 */
-    unsigned open_flags; /* for bloomfile_open(), as the command line says */
+        params;          /* a member that is 0 accepts any value; period applies with series */
+    bool has_seed;       /* params.seed was requested too */
+    bool has_kind;       /* params.series was requested, even if it is 0 */
+    unsigned open_flags; /* from the command line, for bloomfile_open() */
 };
 
-/* Makes a filter by the plan in memory, with defaults for what it leaves open. Trouble ends the
- * program by cli_fail, here and below. */
+/* Creates a filter in memory from the plan, with defaults for the rest. This and the functions
+ * below end the program through cli_fail() on an error. */
 bloomfile_filter *filter_in_memory(const struct filter_plan *plan);
 
-/* Opens a file for adding, made by the plan if there is none. One that contradicts the plan is
- * trouble. */
+/* Opens a file for adding, and creates it from the plan if it does not exist. A file that
+ * contradicts the plan is an error. */
 bloomfile_filter *filter_open_or_create(const struct filter_plan *plan, const char *path);
 
-/* Ends the program if a filter in memory has become larger than the machine, after so many lines.
- */
+/* Ends the program if a filter in memory exceeds the machine's memory. `lines` were read so far. */
 void filter_check_memory(const bloomfile_filter *f, uint64_t lines);
 
-/* Ends the program: "cannot use FILE: it is sealed (what to do)". path NULL: of one in memory;
- * remedy NULL: the usual one. */
+/* Ends the program with a message such as "cannot use FILE: it is sealed (remedy)", where `what` is
+ * "cannot use FILE". path NULL: the filter is in memory. remedy NULL: the usual remedy. */
 _Noreturn void filter_fail(const char *what, const char *path,
                            const struct bloomfile_open_report *report, const char *remedy);
 
@@ -44,13 +41,13 @@ _Noreturn void filter_fail(const char *what, const char *path,
 
 struct early_generations {
     bool watching;
-    uint64_t newest; /* generation that was looked at */
+    uint64_t newest; /* newest generation that was checked */
 };
 
-/* Watches a filter of which generations have a time; no other. */
+/* Watches the filter if its generations have a time. */
 void early_generations_begin(struct early_generations *e, const bloomfile_filter *f);
 
-/* Warns once, after keys have been added. */
+/* Call this after keys were added. Warns once. */
 void early_generations_watch(struct early_generations *e, const bloomfile_filter *f,
                              const char *name);
 
@@ -64,57 +61,57 @@ struct seen {
     bool quiet;       /* no warnings */
 
     bloomfile_filter *f;
-    bool fixed;                     /* one filter, which can be overfull */
-    bool forgets;                   /* what was seen may be new again at once */
-    size_t layers;                  /* of one in memory, as last watched */
-    int error;                      /* why no more could be added */
-    bool finished;                  /* `f` was, and the failure has been reported */
-    struct early_generations early; /* of one that forgets by time */
-    struct overfull overfull;       /* of a fixed one */
-    uint64_t warn_above;            /* keys */
+    bool fixed;                     /* a single filter, which can be over capacity */
+    bool forgets;                   /* a seen line may be new again at any time */
+    size_t layers;                  /* of a filter in memory, as last checked */
+    int error;                      /* why the last add failed, or 0 */
+    bool finished;                  /* bloomfile_finish() was called, and its error reported */
+    struct early_generations early; /* if generations have a time */
+    struct overfull overfull;       /* if fixed */
+    uint64_t warn_above;            /* number of keys */
 };
 
-/* Opens or makes what the plan says. There is one at a time; exit() closes it. */
+/* Opens or creates the filter. Only one set may be open at a time. exit() closes it. */
 void seen_open(struct seen *s);
 
 /* The seed of the digests below. */
 uint64_t seen_seed(const struct seen *s);
 
-/* Sets new_ones[i] to false where a key has certainly been seen for good, otherwise to true: what
- * seen_add() is to find out. Others may add meanwhile. */
+/* Sets new_ones[i] to false if the filter already has the key and cannot forget it, otherwise to
+ * true: seen_add() then decides. Other threads may add concurrently. */
 void seen_ask(const struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones);
 
-/* Adds the first of the keys, of at most SEEN_BATCH, and returns how many: at least 1, unless
- * something is wrong, for which seen_watch() then ends the program. new_ones[i], unless it is false
- * already, tells whether the key was not seen before. The others are not marked as seen. */
+/* Adds keys in order, at most SEEN_BATCH, and returns how many it processed. That is at least 1,
+ * unless there is an error, for which seen_watch() then ends the program. Sets new_ones[i], unless
+ * it is already false, to whether the key is new. The remaining keys are not marked as seen. */
 size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones);
 
-/* Call before the first key and when what seen_add() has answered is printed, with the number of
- * keys so far. Ends the program once keys cannot be added, as when the disk is full, or more than
- * twice as many new ones are mistaken for seen as was promised. */
+/* Call this before the first key, and after the results of each seen_add() are printed. `taken` is
+ * the number of keys so far. Ends the program if keys cannot be added: because of an error such as
+ * a full disk, or because the expected rate would rise above twice the target. */
 void seen_watch(struct seen *s, uint64_t taken);
 
-/* Ends adding for good: all is on disk, where the next run finds it, when this returns. */
+/* Ends adding. When it returns, everything is on disk, where the next run finds it. */
 void seen_finish(struct seen *s);
 
 void seen_close(void);
 
-/* ---- The number of new lines that the filter took for repeated ones: an estimate from its
- * rate while they came. */
+/* ---- An estimate of the number of new lines that the filter took for repeated lines, from its
+ * rate when they were added. */
 
 struct lost {
-    double rate;          /* when it was last computed */
-    uint64_t found, next; /* new lines since then, and how many make it worth computing again */
-    double lines;         /* the estimate, up to then */
+    double rate;          /* when last computed */
+    uint64_t found, next; /* new lines since then, and the number at which to compute again */
+    double lines;         /* the estimate up to then */
 };
 
-/* Begins with the filter before the first line. */
+/* Call this before the first line. */
 void lost_begin(struct lost *l, const bloomfile_filter *f);
 
-/* Call after each batch, with the number of lines in it that the filter has found to be new. */
+/* Call this after each batch, with the number of lines in it that the filter found to be new. */
 void lost_watch(struct lost *l, const bloomfile_filter *f, uint64_t found);
 
-/* The estimate, once there are no more lines. */
+/* Returns the estimate at the end. */
 double lost_lines(struct lost *l, const bloomfile_filter *f);
 
 #endif

@@ -4,13 +4,14 @@
  *
  *     produce_urls | seen urls.bloom | xargs -n 1 crawl
  *
- * The filter is shared by all that run at once, and by those that run later. It grows with the
- * lines: at most one new line in a hundred is taken for seen, however many there are.
+ * All processes that run now or later share the filter. It grows with the lines: however many there
+ * are, at most one new line in a hundred is dropped as already seen.
  *
- * A line is marked and then printed, since marking tells which one process prints it: at most once.
- * Lines that are still in a buffer or in the pipe when this program or its reader ends, as in
- * "seen urls.bloom | head -1", are marked and nobody has them. Where none may be lost so, the
- * program that does the work asks before it, and marks after it: some work is then done twice.
+ * A line is marked first and printed afterwards, because marking decides which process prints it.
+ * So a line is printed at most once. Lines that are in a buffer or in the pipe when this program or
+ * its reader ends, as in "seen urls.bloom | head -1", are marked but lost. If lines must not be
+ * lost, the program that does the work looks each line up before the work and marks it after the
+ * work. Some work is then done twice.
  */
 #include <bloomfile.h>
 #include <bloomfile_live.h>
@@ -21,10 +22,10 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
-#define CAPACITY 1000000 /* of its first layer */
+#define CAPACITY 1000000 /* of the first layer */
 
-/* Opens the filter, or makes it; another process may do the same at this moment. After the machine
- * went down, lines of the last moments may be printed again: here, that is no reason to stop. */
+/* Opens the filter, or creates it; another process may do the same at this moment. Accepts an
+ * unclean filter: after a crash of the machine, some of the last lines are printed again. */
 static int open_or_create(bloomfile_filter **out, const char *path)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -67,7 +68,7 @@ int main(int argc, char **argv)
             (fwrite(line, 1, (size_t)size, stdout) != (size_t)size || putchar('\n') == EOF))
             err(2, "cannot write to standard output");
     }
-    if (!feof(stdin)) /* nor is there memory for every line */
+    if (!feof(stdin)) /* an error, or a line too long for memory */
         err(2, "cannot read standard input");
     free(line);
     if (fflush(stdout) != 0)

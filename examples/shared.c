@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that the programs around the examples share; not for copying. */
+ * Shared functions of the example programs, not meant to be copied. */
 #include "shared.h"
 
 #include <err.h>
@@ -17,7 +17,7 @@ void take_descriptors(void)
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) == -1 &&
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-            exit(2); /* perhaps there is no place for a message */
+            exit(2); /* a message might have no place to go */
     }
 }
 
@@ -99,7 +99,7 @@ void row_print(const struct row *row)
     putchar('\n');
 }
 
-/* The row takes a copy of the line. */
+/* Appends a row with a copy of the line. */
 static struct row *add_row(struct rows *rows, struct bloomfile_key line)
 {
     const size_t n = rows->count++;
@@ -191,7 +191,7 @@ bool parse_layout(const char *text, uint32_t *layout)
     return *layout == BLOOMFILE_LAYOUT_RIBBON || strcmp(text, "blocked") == 0;
 }
 
-/* fclose() speaks of the last write alone. */
+/* fclose() reports only an error of the last write. */
 void finish_output(void)
 {
     const bool failed = ferror(stdout) != 0;
@@ -221,7 +221,7 @@ int sync_directory(const char *path)
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd == -1)
         return errno;
-    struct stat status; /* EIO after an error by which XFS lost the names; fsync() returns 0 */
+    struct stat status; /* XFS: after lost names fsync() returns 0, but fstat() EIO */
     int error = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
     if (error == 0 && fstat(fd, &status) == -1)
         error = errno;

@@ -96,9 +96,9 @@ void open_filters()
     check(open_filter(&plain, o.read_only ? 0 : BLOOMFILE_OPEN_WRITE), "open");
 }
 
-/* Whether the text is new. If several processes have it at this moment, this is true for one of
+/* Whether the text is new. If several processes have it at this moment, it is new for only one of
  * them. At the rate of grams, too many new texts would look like seen texts. So with grams a text
- * has several keys, and is seen if all keys are. */
+ * has several keys, and is seen if all keys are seen. */
 bool claim(std::string_view text)
 {
     const size_t n = o.what->claims;

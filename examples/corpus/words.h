@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Splits a text into words and n-grams. Texts in ASCII are split here, others by libunistring.
+ * A splitter of texts into words and n-grams. libunistring splits texts that are not ASCII.
  */
 #ifndef WORDS_H
 #define WORDS_H

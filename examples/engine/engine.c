@@ -5,8 +5,8 @@
  *
  *     partitions: 1024 blocks, their filter | index: partitions, first key of each block | footer
  *
- * To copy: build_filter(), open_filter(), may_have(), multi_get(). A filter that cannot be used is
- * reported and costs reads. Other errors end the program.
+ * The parts to copy are build_filter(), open_filter(), may_have() and multi_get(). A filter that
+ * cannot be used is reported and costs reads. Other errors end the program.
  */
 #include "../shared.h"
 
@@ -28,7 +28,7 @@
 #define IN_BLOCK  (BLOCK / ROW)
 #define PARTITION 1024u /* blocks */
 #define CACHE     (64u << 20)
-#define SEED      0u     /* of all tables, so that a get hashes its key once */
+#define SEED      0u     /* for all tables, so that a get hashes its key once */
 #define GROUP     32u    /* keys of a multi_get(), at most */
 #define GETS      64000u /* of the comparison */
 
@@ -51,9 +51,9 @@ struct footer {
 };
 
 struct cached {
-    uint8_t *bytes; /* NULL: not in the cache */
+    uint8_t *bytes; /* NULL: not cached */
     bloomfile_filter *filter;
-    struct bloomfile_pinned pin; /* without a filter: "maybe" */
+    struct bloomfile_pinned pin; /* answers "maybe" without a filter */
     uint64_t charge;
 };
 
@@ -62,7 +62,7 @@ struct table {
     struct footer footer;
     uint64_t blocks, partitions, index_size;
     struct part *parts;
-    uint8_t (*firsts)[KEY]; /* behind the parts */
+    uint8_t (*firsts)[KEY]; /* after the parts */
     struct cached *cache;   /* of each partition */
     uint64_t charge, hand, reads, filter_bytes;
 };
@@ -110,7 +110,7 @@ static void make_index(struct table *t)
     t->firsts = (uint8_t(*)[KEY])(t->parts + t->partitions);
 }
 
-/* Row i has the key of 2 * i. The keys of odd numbers are absent. */
+/* Row i has the key of the number 2 * i. Keys of odd numbers are absent. */
 static void make_key(uint8_t key[KEY], uint64_t number)
 {
     char text[32];
@@ -216,7 +216,7 @@ static void drop_filter(struct table *t, struct cached *c)
     *c = (struct cached){ .pin = BLOOMFILE_PINNED_INIT };
 }
 
-/* The filter of a partition. Loading it may drop others, in turn, until it fits. */
+/* The filter of a partition. Loading it may drop other filters, in turn, until it fits. */
 static struct cached *filter_of(struct table *t, uint64_t p)
 {
     struct cached *c = &t->cache[p];
@@ -306,7 +306,7 @@ static unsigned multi_get(struct table *t, uint8_t (*keys)[KEY], unsigned n)
 
 /* ---- the comparison */
 
-/* Looks up keys at random, n at once. Returns processor time in ns a key. */
+/* Looks up random keys in groups of n. Returns processor time in ns a key. */
 static double gets(struct table *t, unsigned n, bool absent, unsigned *found)
 {
     static uint8_t keys[GETS][KEY];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A live filter before a slow store: the part to copy. Three rules make it right:
- *     writer_insert()  the filter learns of an order before the store has it
- *     open_writable()  whatever is wrong with the filter, the store has all that it needs
- *     may_be_stored()  only the filter in force may say "no"
+ * A live filter in front of a slow store: the part to copy. It is correct because of three rules:
+ *     writer_insert()  an order is added to the filter before it is added to the store
+ *     open_writable()  a filter that is damaged or lost can be rebuilt from the store
+ *     may_be_stored()  only the current filter may answer "no"
  */
 #include "guard.h"
 #include "../shared.h"
@@ -16,7 +16,7 @@
 #define FILTER_NEW FILTER ".new"
 #define CHUNK      1024
 
-/* ---- a process that asks */
+/* ---- a process that looks up orders */
 
 struct reader reader_open(void)
 {
@@ -25,7 +25,7 @@ struct reader reader_open(void)
     return r;
 }
 
-/* Whether the name FILTER could be followed to the file that it now stands for. */
+/* Opens the file that now has the name FILTER. false if that failed. */
 static bool reload(struct reader *r)
 {
     bloomfile_filter *newer;
@@ -37,9 +37,9 @@ static bool reload(struct reader *r)
     return true;
 }
 
-/* Only the filter in force may say "no", for the writer adds to no other. Asking whether it is
- * costs a system call, so it is done where it counts: a "maybe" needs no proof. Any doubt is a
- * "maybe". */
+/* Only the current filter may answer "no", because the writer adds only to that filter. The check
+ * costs a system call, so it is made only before a "no". If the filter is stale and the current
+ * filter cannot be opened, the answer is "maybe". */
 bool may_be_stored(struct reader *r, const struct order *order)
 {
     while (!bloomfile_contains(r->filter, order->digits, STORE_DIGITS)) {
@@ -75,9 +75,9 @@ static int add_all_orders(bloomfile_filter *filter, const struct store *store)
     return error;
 }
 
-/* Room for an eighth more orders than there are. Readers must never see a filter that lacks an
- * order of the store. So it gets its name when it is complete, and the writer goes on only when
- * that name is on disk. */
+/* Builds a filter with room for an eighth more orders. Readers must never see a filter that lacks
+ * an order of the store. So the filter gets its name when it is complete, and the writer continues
+ * only when that name is on disk. */
 static void rebuild(const struct store *store)
 {
     const uint64_t count = store_count(store);
@@ -103,9 +103,10 @@ static void rebuild(const struct store *store)
 
 /* ---- the process that inserts */
 
-/* Adds that the machine's death may have lost had not reached the store (see writer_insert). But a
- * sound filter may be an older copy that was put back, or another store's: so it gets all orders,
- * which changes nothing if it has them. One that is missing or refused is made anew. */
+/* Accepts an unclean filter: orders that a crash of the machine may have lost had not reached the
+ * store (see writer_insert). But a sound filter may be an older copy, or belong to another store.
+ * So all orders are added, which changes nothing if it has them. A filter that is missing or
+ * refused is built again. */
 static bloomfile_filter *open_writable(const struct store *store)
 {
     bloomfile_filter *filter;
@@ -133,9 +134,10 @@ void writer_close(struct writer *w)
     bloomfile_close(w->filter);
 }
 
-/* The filter first, then the store. Between the two a reader may ask the store in vain, which costs
- * a little. The other way round it would be told "no" of an order that is there. The same holds for
- * a crash: what the store has on disk the filter must have there, so a sync stands between them. */
+/* Adds to the filter first, then to the store. Between the two, a reader may call the store without
+ * need, which costs little. In the other order, a reader could get "no" for an order in the store.
+ * The same holds after a crash: every order that the store has on disk must be in the filter on
+ * disk, so a sync stands between the two. */
 void writer_insert(struct writer *w, const struct order *orders, size_t count)
 {
     if (store_count(w->store) + count > w->capacity) {

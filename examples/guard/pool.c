@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * guard - a live filter before a slow store, demonstrated
+ * guard - demonstration of a live filter in front of a slow store
  *
- * A pool of processes answers requests for orders, most of which do not exist (guessed numbers, a
- * crawler, an attack). Orders that are certainly not in the store never reach it: each process asks
- * a filter first, one file in memory that all of them share. Meanwhile a writer inserts orders. At
- * the end it is counted whether anything was lost. The part to copy is guard.c.
+ * A pool of processes answers requests for orders. Most of these orders do not exist (guessed
+ * numbers, a crawler, an attack). Each process looks an order up in a filter first, and calls the
+ * store only if it may have the order. The filter is one file in memory that all processes share. A
+ * writer inserts orders at the same time. At the end the program counts lost orders. The part to
+ * copy is guard.c.
  */
 #include "../shared.h"
 #include "guard.h"
@@ -24,7 +25,7 @@
 #define STORE "guard.orders"
 #define CHUNK 1024
 
-/* What is printed at the end, in memory that all processes share. */
+/* The counts printed at the end, in memory that all processes share. */
 enum {
     REQUESTS,
     SAVED,
@@ -56,7 +57,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* The number of an order, often a recent one, or in four of five cases a guess near it. */
+/* In one of five cases an order of the store, often a recent order; else a guess just below it. */
 static struct order next_request(const struct store *store)
 {
     const uint64_t count = store_count(store), recent = count < 50 ? count : 50;
@@ -69,8 +70,8 @@ static struct order next_request(const struct store *store)
     return order_from_number(number > back_again ? number - back_again : 0);
 }
 
-/* A refused order must not have been in the store when the request began: this proof is the only
- * use of count_before, and a program that is no demonstration leaves it out. */
+/* A refused order must not have been in the store when the request began. Only this check needs
+ * count_before; leave it out of a real program. */
 static void answer_requests(struct reader *r, const struct store *store, counts *c, double end)
 {
     srandom((unsigned)getpid());
@@ -89,7 +90,7 @@ static void answer_requests(struct reader *r, const struct store *store, counts 
     bloomfile_close(r->filter);
 }
 
-/* The filter is opened once: children go on using the handle, and all map the same memory. */
+/* The filter is opened once. The children inherit the handle, and all map the same memory. */
 static void start_pool(const struct store *store, counts *c, uint64_t workers, double end)
 {
     struct reader reader = reader_open();
@@ -100,7 +101,7 @@ static void start_pool(const struct store *store, counts *c, uint64_t workers, d
             err(2, "cannot start a process");
         if (pid == 0) {
             prctl(PR_SET_PDEATHSIG, SIGTERM);
-            if (getppid() != parent) /* which died before that */
+            if (getppid() != parent) /* the parent died before the prctl() */
                 _exit(0);
             answer_requests(&reader, store, c, end);
             _exit(0);

@@ -58,7 +58,7 @@ struct store store_open(const char *path, unsigned delay_us)
     return s;
 }
 
-/* What a crash has left of an order that was being appended does not count, and is overwritten. */
+/* A partial order at the end, left by a crash, does not count and is overwritten. */
 uint64_t store_count(const struct store *s)
 {
     struct stat status;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow store that the guard stands before: a file of order numbers, one a line, sorted,
- * searched with pread(). It grows at its end only, by one process at a time. Trouble ends the
- * program.
+ * The slow store behind the guard: a file of sorted order numbers, each on a line, searched with
+ * pread(). It grows only at its end, by one process at a time. An error ends the program.
  */
 #ifndef STORE_H
 #define STORE_H
@@ -22,13 +21,13 @@ struct order {
 struct store {
     const char *path;
     int fd;
-    unsigned delay_us; /* how much longer a call takes than this machine's disk needs for it */
+    unsigned delay_us; /* extra time of a call, to simulate a slow store */
 };
 
 struct order order_from_number(uint64_t number);
 uint64_t order_to_number(struct order order);
 
-/* Opens the store, for this process and its children; makes it if there is none. */
+/* Opens the store for this process and its children. Creates it if it does not exist. */
 struct store store_open(const char *path, unsigned delay_us);
 
 uint64_t store_count(const struct store *s);
@@ -36,16 +35,16 @@ uint64_t store_count(const struct store *s);
 /* Reads orders first .. first + count - 1. */
 void store_read(const struct store *s, uint64_t first, struct order *orders, size_t count);
 
-/* Whether an order is among the first `count`. Reads the disk, but is not a call: no delay. */
+/* Whether an order is among the first `count` orders. This is not a call, so it has no delay. */
 bool store_has_among(const struct store *s, uint64_t count, struct order order);
 
 /* A call: whether the store has an order. */
 bool store_has(const struct store *s, struct order order);
 
-/* Adds orders, whose numbers must ascend from the last one's. They are on disk when it returns. */
+/* Adds orders with ascending numbers above the last order. They are on disk on return. */
 void store_append(const struct store *s, const struct order *orders, size_t count);
 
-/* New ones, with numbers after the last one's: one number in ten is an order. */
+/* Makes orders with numbers above the last order. On average, one number in ten is an order. */
 void store_make_orders(const struct store *s, struct order *orders, size_t count);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A database is opened with a policy, and every error checked. */
+ * A LevelDB database with a filter policy, and every error checked. */
 #include "database.h"
 
 #include <err.h>
 #include <unistd.h>
 
-/* LevelDB would leave a directory with a lock and a log where there is no database. */
+/* If the database does not exist, LevelDB would leave a directory with a lock and a log. */
 static void must_exist(const char *path)
 {
     char current[4096];
@@ -16,8 +16,8 @@ static void must_exist(const char *path)
         err(2, "cannot open %s as a database", path);
 }
 
-/* Filters have checksums of their own, but which block each belongs to is said by a table that only
- * paranoid_checks verifies. */
+/* Filters have checksums of their own. But only paranoid_checks verifies the table that assigns
+ * them to data blocks. */
 static leveldb_options_t *options_for(const struct database *d, bool create)
 {
     leveldb_options_t *options = leveldb_options_create();
@@ -44,7 +44,7 @@ struct database database_open(const char *path, bool create, leveldb_filterpolic
     return d;
 }
 
-/* The database uses the rest until it is closed. */
+/* The database uses the other objects until it is closed. */
 void database_close(struct database *d)
 {
     leveldb_close(d->db);
@@ -63,7 +63,7 @@ char *database_get(const struct database *d, struct bloomfile_key key, size_t *s
     return value;
 }
 
-/* Each batch is synced, as the log that an earlier one went to may have been closed since. */
+/* Every batch is synced. A later sync would miss it if its log is closed by then. */
 void database_write(const struct database *d, leveldb_writebatch_t *batch)
 {
     char *message = NULL;
@@ -75,7 +75,7 @@ void database_write(const struct database *d, leveldb_writebatch_t *batch)
     leveldb_writebatch_clear(batch);
 }
 
-/* What goes wrong in a compaction is told to the next who writes. */
+/* LevelDB reports an error of a compaction at the next write, so an empty batch is written. */
 void database_compact(const struct database *d)
 {
     leveldb_writebatch_t *nothing = leveldb_writebatch_create();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * levelfilter - a LevelDB database whose filters are those of bloomfile
+ * levelfilter - a LevelDB database with filters of bloomfile
  *
  * The part to copy is policy.c, and from database.c how a database is opened with it.
  */
@@ -35,8 +35,8 @@ static const char usage[] =
 
 struct request {
     const struct database *database;
-    const struct policy_counts *counts; /* NULL if the policy has none */
-    char **arguments;                   /* behind the database; ends with NULL */
+    const struct policy_counts *counts; /* NULL if the policy does not count */
+    char **arguments;                   /* after the database; ends with NULL */
 };
 
 /* ---- changes */
@@ -105,7 +105,7 @@ static int compact(const struct request *r)
     return 0;
 }
 
-/* ---- looking */
+/* ---- lookups */
 
 static void print_dumped(void *context, const struct row *row)
 {
@@ -142,7 +142,8 @@ struct lookups {
     uint64_t keys, lost, without_filter;
 };
 
-/* After opening, all rows are in tables, so a key that no filter is asked for has none. */
+/* Opening moves all rows into tables. So a key that causes no filter lookup is in a table without a
+ * filter. */
 static void check_row(void *context, const struct row *row)
 {
     struct lookups *l = context;
@@ -227,7 +228,7 @@ static leveldb_filterpolicy_t *policy_for(const struct settings *s, struct polic
     return policy;
 }
 
-/* Before the database, which would be made. */
+/* Called before the database is opened, which would create it. */
 static void open_input(const char *path)
 {
     if (path != NULL && freopen(path, "re", stdin) == NULL)

@@ -32,15 +32,15 @@ struct policy *policy_new(int bits_per_key, struct policy_counts *counts)
     return policy;
 }
 
-/* LevelDB finds a table's filters by this name, so it must change if ever a library does not
- * understand those that an older one made. */
+/* LevelDB finds a table's filters by this name. It must change if a version of the library cannot
+ * read the filters of an older version. */
 const char *policy_name(void *policy)
 {
     (void)policy;
     return "bloomfile.compact.1";
 }
 
-/* Versions of one key are neighbours, since keys come in order. Returns how many differ. */
+/* Keys come in order, so versions of a key are neighbours. Returns the number of different keys. */
 static size_t digest(bloomfile_digest *digests, const char *const *keys, const size_t *sizes,
                      int count)
 {
@@ -72,8 +72,8 @@ static uint8_t *make(const struct policy *policy, const bloomfile_digest *digest
     return filter;
 }
 
-/* LevelDB copies the filter and frees it. It has no way to be told of a failure, but stores one of
- * size 0 as any other, and that is "maybe" when it comes back. */
+/* LevelDB copies the filter and frees it. A failure cannot be reported to LevelDB. It stores a
+ * filter of size 0 like any other, and lookups in that filter answer "maybe". */
 char *policy_create_filter(void *policy, const char *const *keys, const size_t *sizes, int count,
                            size_t *filter_size)
 {

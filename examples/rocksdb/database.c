@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A database is opened, with its column families. */
+ * A RocksDB database and its column families, opened for writing or reading. */
 #include "database.h"
 
 #include <err.h>
@@ -28,8 +28,8 @@ static bool has_name(char *const *names, size_t count, const char *name)
     return i < count;
 }
 
-/* RocksDB opens column families by name, and for writing all of them: one of another's is an error
- * that it reports. */
+/* RocksDB opens column families by name. A writer must open all of them: a foreign family is an
+ * error that RocksDB reports. */
 static void open_families(struct database *d, char *const *there, size_t count, bool writing,
                           char **error)
 {
@@ -68,7 +68,7 @@ struct database database_open(const char *path)
     char *error = NULL, **names = NULL;
     size_t count = 0;
     rocksdb_options_set_create_if_missing(d.options, 1);
-    /* If it cannot write to its LOG, RocksDB may abort: on a full disk, before it is said to be. */
+    /* RocksDB may abort if it cannot write to its LOG, so a full disk would not be reported. */
     rocksdb_options_set_info_log_level(d.options, LOG_ERRORS_ONLY);
     if (exists(path))
         names = rocksdb_list_column_families(d.options, path, &count, &error);
@@ -80,7 +80,7 @@ struct database database_open(const char *path)
     return d;
 }
 
-/* Between the two calls an ingestion may drop a column family, or RocksDB a file. */
+/* Tries again, because between the two calls an ingestion may drop a column family or a file. */
 struct database database_open_reading(const char *path)
 {
     struct database d = { .path = path, .options = rocksdb_options_create() };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A database that belongs to shipped sets. The rows of a set are in a column family of their own,
- * which nothing but ingestion writes: "set-a" or "set-b", in turn, so that a set is complete before
- * it takes the place of another. The default column family has the record of which one is in force.
+ * A RocksDB database for shipped sets. Each set has its rows in its own column family, which only
+ * ingestion writes. The families "set-a" and "set-b" alternate, so a set is complete before it
+ * replaces another. A record in the default column family names the current set.
  */
 #ifndef DATABASE_H
 #define DATABASE_H
@@ -20,20 +20,21 @@ struct database {
     rocksdb_t *db;
     rocksdb_options_t *options;
     rocksdb_column_family_handle_t *records;
-    rocksdb_column_family_handle_t *rows[DATABASE_SETS]; /* NULL: not there */
+    rocksdb_column_family_handle_t *rows[DATABASE_SETS]; /* NULL: does not exist */
 };
 
 /* The name of a column family for rows. */
 const char *database_set_name(unsigned set);
 
-/* For one process, which nobody else may write beside. Makes the database if there is none. Trouble
- * ends the program, here and below. */
+/* Opens the database for the only process that may write. Creates it if it does not exist. Here and
+ * below, an error ends the program. */
 struct database database_open(const char *path);
 
-/* For any number of processes, as it is now: what is ingested later is not seen. */
+/* Opens the database as it is now, for any number of processes. Later ingestions are not visible.
+ */
 struct database database_open_reading(const char *path);
 
-/* Column families, of the database_open() that is writing. */
+/* Create and drop a column family for rows, after database_open(). */
 void database_create_rows(struct database *d, unsigned set);
 void database_drop_rows(struct database *d, unsigned set);
 
@@ -41,31 +42,31 @@ void database_close(struct database *d);
 
 /* ---- the record
  *
- * What the database says of its rows: which set they are, in which column family, and in which SST
- * files, as ingestion left them:
+ * The record describes the current rows: their set, their column family, and the SST files that
+ * ingestion left:
  *
  *     1f0c...9a set-a /000010.sst /000011.sst
  *
  * Rows that are put, deleted or ingested later are in a memtable or in another file, and RocksDB
- * never gives a file's number to a second one. So as long as the files are these, and the memtables
- * are empty, the rows are those of the set. (Sequence numbers do not tell: an ingestion whose keys
- * lie beside all others does not advance them.)
+ * never uses a file number twice. So while the files are the same and the memtables are empty, the
+ * rows are those of the set. (Sequence numbers do not show this: an ingestion whose keys do not
+ * overlap the other keys does not advance them.)
  *
- * The record is not written to the write-ahead log, but flushed. Then it reaches readers, and what
- * is left after a crash, through the same log as the files it names, RocksDB's manifest, and after
- * them: there is no moment at which the record of a set is there and its rows are not.
+ * The record is flushed, not written to the write-ahead log. So it goes through the same log as the
+ * files it names, RocksDB's manifest, and after them. A reader, or a restart after a crash,
+ * never sees the record of a set without its rows.
  */
 
 struct record {
     bool is_there;
-    bool holds; /* the rows are as ingestion left them */
+    bool holds; /* the rows are unchanged since ingestion */
     struct identity identity;
-    unsigned set; /* database.rows[set] is NULL if it was not there yet when it was opened */
+    unsigned set; /* database.rows[set] is NULL if created after the database was opened */
 };
 
 struct record record_read(const struct database *d);
 
-/* Puts the rows of a column family, as they are now, in force. */
+/* Makes the present rows of a column family the current set. */
 void record_write(struct database *d, const struct identity *identity, unsigned set);
 
 #endif

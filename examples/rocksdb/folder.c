@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A folder that appears whole or not at all: what makes the demonstration robust. */
+ * A folder that appears complete or not at all. */
 #include "set.h"
 
 #include <err.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder while it has no final name, removed at exit. */
+/* The temporary name of the folder, which is removed at exit. NULL once it has its final name. */
 static char *unfinished;
 
 static volatile sig_atomic_t stopped;
@@ -41,7 +41,7 @@ static void remove_unfinished(void)
     free(unfinished);
 }
 
-/* The program ends by itself, so that it can clean up. */
+/* Signals only set a flag. The program ends itself later, so that it can clean up. */
 static void catch_signals(void)
 {
     static const int ends[] = { SIGHUP, SIGINT, SIGTERM };

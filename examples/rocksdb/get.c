@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A reader. Whatever is wrong with the filter, it says so and asks RocksDB about every key.
+ * A reader. If the filter cannot be used, it prints a warning and looks every key up in RocksDB.
  */
 #include "database.h"
 #include "guard.h"
@@ -26,8 +26,8 @@ static void report(const struct reader *r, const char *why)
     warnx("cannot use %s: %s; RocksDB is asked about every key", r->filter_path, why);
 }
 
-/* RocksDB lists the column families before it opens those wanted. In between an ingestion may put
- * rows in force whose family was not listed; then it is opened again. */
+/* RocksDB lists the column families before it opens some of them. In between, an ingestion may make
+ * rows current whose family was not listed. Then the database is opened again. */
 static void open_database(struct reader *r, const char *path)
 {
     for (unsigned tries = 0; tries < 5; tries++) {
@@ -66,7 +66,7 @@ static void close_reader(struct reader *r)
     database_close(&r->database);
 }
 
-/* Releases the value, NULL for none. */
+/* Prints and releases the value. It is NULL if the key is absent. */
 static void answer(struct reader *r, const struct bloomfile_key *key,
                    rocksdb_pinnableslice_t *value, char *error)
 {
@@ -80,7 +80,7 @@ static void answer(struct reader *r, const struct bloomfile_key *key,
     r->found = true;
 }
 
-/* Damaged pages turn "no" into "maybe": nothing is lost. */
+/* A damaged page answers "maybe" instead of "no", so nothing is lost. */
 static void report_damage(struct reader *r)
 {
     const int damage = guard_confirm(&r->guard);
@@ -94,7 +94,7 @@ static void report_damage(struct reader *r)
           bloomfile_strerror(damage));
 }
 
-/* One alone, or at most GUARD_BATCH at once. */
+/* Looks up one key alone, or at most GUARD_BATCH keys in a batch. */
 static void ask(struct reader *r, const struct row *rows, size_t count)
 {
     struct bloomfile_key keys[GUARD_BATCH];

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A sound filter may be of other rows, which its tag tells, and a live one may still lack keys. */
+/* A sound filter may belong to other rows; its tag shows that. A live filter may lack keys. */
 bloomfile_filter *guard_open(const char *path, const uint8_t set[BLOOMFILE_TAG_SIZE],
                              const char **why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A filter in front of a column family: keys that are certainly not there never reach RocksDB. This
- * is the part to copy.
+ * A filter in front of a column family: keys that are certainly absent never reach RocksDB. This is
+ * the part to copy.
  */
 #ifndef GUARD_H
 #define GUARD_H
@@ -17,28 +17,29 @@ struct guard {
     rocksdb_t *db;
     rocksdb_column_family_handle_t *rows;
     rocksdb_readoptions_t *options;
-    bloomfile_filter *filter; /* NULL: RocksDB is asked about every key */
+    bloomfile_filter *filter; /* NULL: every key is looked up in RocksDB */
 };
 
-/* Opens a filter if it is sealed, and of the set that the database has. Otherwise returns NULL, and
- * *why tells what is wrong. */
+/* Opens a filter if it is sealed and belongs to the set of the database. Otherwise returns NULL and
+ * the reason in *why. */
 bloomfile_filter *guard_open(const char *path, const uint8_t set[BLOOMFILE_TAG_SIZE],
                              const char **why);
 
-/* The value, which the caller releases with rocksdb_pinnableslice_destroy(); NULL if there is none,
- * or *error is set. */
+/* Returns the value, which the caller releases with rocksdb_pinnableslice_destroy(). NULL if the
+ * key is absent, or on an error, which sets *error. */
 rocksdb_pinnableslice_t *guard_get(const struct guard *g, const void *key, size_t size,
                                    char **error);
 
-/* The same for at most GUARD_BATCH keys at once. */
+/* The same for a batch of at most GUARD_BATCH keys. */
 void guard_get_many(const struct guard *g, const struct bloomfile_key *keys, size_t count,
                     rocksdb_pinnableslice_t **values, char **errors);
 
-/* Call it when the answers of a request are complete, and before they are used. Returns 0, or what
- * is wrong with the filter. BLOOMFILE_ECHANGED: its file was overwritten, and a key without a value
- * may have one; open the guard again and repeat the request. Any other error: nothing is lost, for
- * RocksDB was asked about the keys concerned. Takes 2 to 8 us, and longer once if the
- * file's ctime has changed: then what answers relied on is read again. */
+/* Checks the filter. Call it when the answers of a request are complete and before they are used.
+ *
+ * Returns 0 or an error. BLOOMFILE_ECHANGED: the file was overwritten, and a key without a value
+ * may have one; open the guard again and repeat the request. After any other error nothing is lost,
+ * because the keys concerned were looked up in RocksDB. Takes 2 to 8 us, and longer once if the
+ * file's ctime has changed: then the bytes that answers relied on are read again. */
 int guard_confirm(const struct guard *g);
 
 #endif

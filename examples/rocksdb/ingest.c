@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The server's side. The order of the steps in ingest_set() is what makes it safe: rows, proof,
- * filter, record; then the old rows go.
+ * Ingestion on the server. The order of the steps in ingest_set() makes it safe: rows, proof,
+ * filter, record, and then removal of the old rows.
  */
 #include "database.h"
 #include "guard.h"
@@ -54,7 +54,7 @@ static void ingest_files(struct database *d, unsigned set, const char *folder, u
 
 struct proof {
     struct identity identity;
-    uint64_t missing; /* rows whose keys the filter lacks */
+    uint64_t missing; /* rows whose keys are not in the filter */
 };
 
 static struct proof read_back(const struct database *d, unsigned set,
@@ -81,8 +81,8 @@ static struct proof read_back(const struct database *d, unsigned set,
     return proof;
 }
 
-/* A copy that was cut off or mixed with another set's files must not get a record. So the rows that
- * RocksDB gives are compared with what the batch job had, and with the filter. */
+/* A copy that was cut off or mixed with another set's files must not get a record. So the rows in
+ * RocksDB are compared with those of the batch job, and with the filter. */
 static void prove(const struct database *d, unsigned set, const struct identity *identity,
                   const bloomfile_filter *filter, const char *folder)
 {
@@ -97,7 +97,7 @@ static void prove(const struct database *d, unsigned set, const struct identity 
              folder, proof.missing);
 }
 
-/* Verifies all of it on the way, and appears whole or not at all. */
+/* Copies and verifies the filter. The copy appears complete or not at all. */
 static void publish_filter(const bloomfile_filter *filter, const char *path)
 {
     struct bloomfile_destination to = bloomfile_to_path(path, BLOOMFILE_TO_REPLACE);
@@ -109,12 +109,12 @@ static unsigned other_set(unsigned set)
     return (set + 1) % DATABASE_SETS;
 }
 
-/* Even if the set is there already: its files may be damaged. */
+/* Ingests the rows even if the database already has the set, because its files may be damaged. */
 static unsigned ingest_rows(struct database *d, const struct record *current, const char *folder,
                             const struct manifest *manifest)
 {
     const unsigned set = current->is_there ? other_set(current->set) : 0;
-    if (d->rows[set] != NULL) /* of an ingestion that did not come to its end */
+    if (d->rows[set] != NULL) /* left by an unfinished ingestion */
         database_drop_rows(d, set);
     database_create_rows(d, set);
     ingest_files(d, set, folder, manifest->files);

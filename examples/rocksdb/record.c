@@ -20,7 +20,7 @@ static void print_files(FILE *out, const struct database *d, unsigned set)
     rocksdb_livefiles_destroy(files);
 }
 
-/* The record that would be right for the rows as they are, from malloc(). */
+/* The record that fits the present rows, from malloc(). */
 static char *describe(const struct database *d, const struct identity *identity, unsigned set)
 {
     char *text, digits[IDENTITY_DIGITS + 1];

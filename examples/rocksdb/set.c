@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A set's identity and list of contents. */
+ * A set's identity and manifest. */
 #include "set.h"
 
 #include <err.h>
@@ -26,7 +26,7 @@ struct identity_maker *identity_begin(void)
     return maker;
 }
 
-/* With its size before it, so that bytes cannot move from a key to its value unnoticed. */
+/* The size comes first, so that moving a byte from a key to its value changes the hash. */
 static void add_bytes(struct identity_maker *maker, const struct bloomfile_key *bytes)
 {
     uint8_t size[8];
@@ -105,7 +105,7 @@ struct manifest manifest_read(const char *folder)
     if (fscanf(file, "set %32s rows %" SCNu64 " files %u%c", identity, &manifest.rows,
                &manifest.files, &end) != 4 ||
         end != '\n' || !identity_parse(identity, &manifest.identity) || manifest.files == 0 ||
-        manifest.files > manifest.rows) /* none is empty */
+        manifest.files > manifest.rows) /* each file has rows */
         errx(2, "cannot use %s: it is no list of a set's contents; ship the set again", path);
     fclose(file);
     free(path);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * A set of rows on its way: a folder with SST files, the filter of their keys, and a list of
- * contents, which is written last. Trouble ends the program.
+ * A set of rows to be shipped: a folder with SST files, the filter of their keys, and a manifest,
+ * which is written last. An error ends the program.
  */
 #ifndef SET_H
 #define SET_H
 
 #include "../shared.h"
 
-/* ---- a 128-bit hash over all rows, in the order of their keys: sets with the same rows have the
- * same identity, others do not */
+/* ---- the identity of a set: a 128-bit hash over all rows in the order of their keys, so two sets
+ * have the same identity only if they have the same rows */
 
 #define IDENTITY_DIGITS (2 * BLOOMFILE_TAG_SIZE)
 
@@ -23,12 +23,12 @@ struct identity_maker *identity_begin(void);
 void identity_add(struct identity_maker *maker, const struct bloomfile_key *key,
                   const struct bloomfile_key *value);
 
-/* Releases the maker. */
+/* Returns the identity and releases the maker. */
 struct identity identity_end(struct identity_maker *maker);
 
 void identity_print(const struct identity *identity, char text[IDENTITY_DIGITS + 1]);
 
-/* Reads the digits that text begins with. false if there are too few. */
+/* Reads the digits at the start of text. false if there are too few. */
 bool identity_parse(const char *text, struct identity *identity);
 
 /* ---- the folder */
@@ -48,36 +48,35 @@ char *set_file(const char *folder, unsigned number);
 void manifest_write(const char *folder, const struct manifest *manifest);
 struct manifest manifest_read(const char *folder);
 
-/* ---- a new folder, which gets its name when all of it is on disk. Trouble, or a signal to end,
- * leaves nothing. */
+/* ---- a new folder, which gets its name when all of it is on disk. An error or a signal leaves no
+ * files. */
 
-/* Its name for now. */
+/* Creates the folder and returns its temporary name. */
 const char *folder_begin(const char *folder);
 void folder_finish(const char *folder);
 
-/* Ends the program if it is to end. */
+/* Ends the program if it has received a signal to end. */
 void folder_check_signals(void);
 
-/* ---- what the program shipped does with it */
+/* ---- operations of the program shipped */
 
-/* Writes the rows of a file as a set to a new folder. An SST file is ended when it has about so
- * many bytes. */
+/* Writes the rows of a file as a set to a new folder. Each SST file has about file_bytes bytes. */
 void ship_set(const char *folder, const char *path, uint64_t file_bytes, uint32_t layout,
               double fpr);
 
-/* Makes the set in `folder` the one that the database has, and publishes its filter. Killed at any
- * moment, or ended by trouble, the database has the old set or the new one. */
+/* Makes the set in `folder` the set of the database, and publishes its filter. After a kill or an
+ * error at any moment, the database has either the old set or the new set. */
 void ingest_set(const char *folder, const char *database);
 
-/* Prints the rows of keys as "key<TAB>value". Keys: those given; "-" stands for the lines of
- * standard input. true if a row was found. */
+/* Prints the rows of keys as "key<TAB>value". The key "-" stands for the lines of standard input.
+ * true if a row was found. */
 bool get_rows(const char *database, char *const *keys);
 
-/* Prints what the database has. true if its filter is in use. */
+/* Prints the set of the database. true if its filter is in use. */
 bool print_status(const char *database);
 
-/* The filter of a database, beside it: "<database>.bloom", from malloc(). Ends the program for "."
- * and the like, by which the database has no name. */
+/* The path of a database's filter, "<database>.bloom", from malloc(). Ends the program for a path
+ * such as ".", which does not contain the name of the database. */
 char *filter_path(const char *database);
 
 #endif

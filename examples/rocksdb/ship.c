@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The batch job. What matters here is in add_row(): the pass that writes a row to its SST file
- * gives its key to the builder, and all of it to the identity.
+ * The batch job. The important part is add_row(): in one pass, it writes a row to its SST file,
+ * adds the key to the builder, and hashes the row into the identity.
  */
 #include "set.h"
 
@@ -15,7 +15,7 @@ struct writer {
     rocksdb_sstfilewriter_t *sst;
     bloomfile_builder *keys;
     struct identity_maker *identity;
-    char *path; /* of the SST file; NULL: none is begun */
+    char *path; /* of the open SST file, or NULL */
 };
 
 static void begin_file(struct writer *w)
@@ -81,7 +81,7 @@ static void write_filter(struct writer *w, const struct identity *identity)
     free(path);
 }
 
-/* A key that is printed could be an order to the terminal. */
+/* Prints line numbers, because a key could contain control characters for the terminal. */
 static void check_unique(const struct rows *rows, const char *path)
 {
     for (size_t i = 1; i < rows->count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * shipped - sets of rows that are shipped to RocksDB together with a filter of their keys
+ * shipped - ships sets of rows to RocksDB together with a filter of their keys
  */
 #include "../shared.h"
 #include "set.h"

@@ -41,7 +41,8 @@ void creating_describe(struct header *h)
     h->record = first;
 }
 
-/* Like malloc(), takes no memory before it is touched, but refuses what could never be had. */
+/* Sets the size of a file in memory. Like malloc(), this takes memory only when it is touched, but
+ * refuses a size that could never be had. */
 static int reserve_memory(int fd, uint64_t size)
 {
     if (size > SIZE_MAX / 2)
@@ -68,7 +69,7 @@ static int lay_out(int fd, bool on_disk, struct header *h, uint64_t size)
     return error != 0 ? error : file_write(fd, 0, bytes, sizeof bytes);
 }
 
-/* Opens a writer of the new file; the descriptor stays the caller's. */
+/* Opens a writer of the new file. The caller keeps its descriptor. */
 static int open_new(bloomfile_filter **out, int fd, const char *path, struct header *h,
                     unsigned flags)
 {
@@ -97,8 +98,9 @@ static int open_new(bloomfile_filter **out, int fd, const char *path, struct hea
     return error;
 }
 
-/* The filter was opened before its file had a name, and others will open another inode by that
- * name: opens that one instead, before a key is added. A layer joins when it is added to. */
+/* Where a new name is an inode of its own (filesystem_links_apart()), other processes will open
+ * that inode, not the nameless inode of this handle. Opens the file by its name instead, before a
+ * key is added. */
 static int open_by_name(bloomfile_filter **f, const char *path, unsigned flags)
 {
     const struct header made = (*f)->header;

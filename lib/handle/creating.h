@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * New live images: of one filter, or of a layer. */
+ * New live images: a filter of its own, or a layer. */
 #ifndef BLOOMFILE_CREATING_H
 #define BLOOMFILE_CREATING_H
 
@@ -8,15 +8,15 @@
 /* The header for parameters that params_take() has checked. */
 int creating_plan(const struct bloomfile_params *given, struct header *h);
 
-/* Completes a header that says what the filter is like. */
+/* Completes a header that has the parameters of the filter. */
 void creating_describe(struct header *h);
 
-/* Makes the file and opens it for writing; flags as bloomfile_create(). `like`: the absolute
- * path of a file in the same folder whose rights it gets, or NULL. */
+/* Makes the file and opens it for writing. flags: as for bloomfile_create(). `like`: the absolute
+ * path of a file in the same folder whose rights the new file gets, or NULL. */
 int creating_file(bloomfile_filter **out, const char *path, const char *like, struct header *h,
                   unsigned flags);
 
-/* The same; `before`, unless NULL, is called when all is done but to give the file its name. */
+/* The same. `before`, unless NULL, is called when the file is complete but has no name yet. */
 int creating_after(bloomfile_filter **out, const char *path, const char *like, struct header *h,
                    unsigned flags, int (*before)(const void *), const void *context);
 

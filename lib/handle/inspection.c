@@ -66,7 +66,7 @@ void inspection_info_of(const struct header *h, uint64_t image_size, uint64_t pa
     memcpy(info->label, h->label, sizeof info->label);
 }
 
-/* What the handle takes. */
+/* Adds the memory, mappings and descriptors of the handle. */
 static void add_cost(const bloomfile_filter *f, struct bloomfile_info *info)
 {
     const struct map_cost map = map_cost(&f->map);
@@ -90,7 +90,7 @@ static void add_cost(const bloomfile_filter *f, struct bloomfile_info *info)
 void inspection_info(const bloomfile_filter *f, struct bloomfile_info *info)
 {
     struct header h;
-    (void)live_header_now(f, &h); /* as it was when opened, if it cannot be read */
+    (void)live_header_now(f, &h); /* on error, as at opening */
     inspection_info_of(&h, f->geometry.image_size, f->geometry.pages, info);
     info->bad_pages = atomic_load(&f->guard->bad);
     add_cost(f, info);
@@ -122,7 +122,7 @@ void inspection_measure(const bloomfile_filter *f, struct bloomfile_measurement 
 
 /* ---- against the checksums */
 
-/* Describes an error that no byte of the body is to blame for. */
+/* Describes an error outside the body. */
 int inspection_blame(struct bloomfile_fault *fault, int error, const char *field, uint64_t offset)
 {
     if (fault != NULL)
@@ -132,7 +132,7 @@ int inspection_blame(struct bloomfile_fault *fault, int error, const char *field
     return error;
 }
 
-/* Whether the file was changed; *error and *fault say so then. */
+/* Whether the file was changed. If so, sets *error and *fault. */
 static bool is_changed(const bloomfile_filter *f, int *error, struct bloomfile_fault *fault)
 {
     const bool by_header = changed_header(f);
@@ -143,7 +143,8 @@ static bool is_changed(const bloomfile_filter *f, int *error, struct bloomfile_f
     return true;
 }
 
-/* After the body was read: a page that was right before is wrong now, or was found so earlier. */
+/* A page that was good before is bad now: blames the page, or if that was found earlier, the
+ * file. */
 static int blame_page(int error, struct bloomfile_fault *fault)
 {
     if (error != BLOOMFILE_EPAGE)

@@ -8,11 +8,11 @@
 
 #include "live/handle.h"
 
-/* What a header says of an image of that size. */
+/* Fills *info from a header and the size of its image. */
 ONCE_A_FILE void inspection_info_of(const struct header *h, uint64_t image_size, uint64_t pages,
                                     struct bloomfile_info *info);
 
-/* Describes an error that no byte of the body is to blame for, and returns it. fault: or NULL. */
+/* Describes an error outside the body, and returns it. fault: may be NULL. */
 int inspection_blame(struct bloomfile_fault *fault, int error, const char *field, uint64_t offset);
 
 /* As the public functions of these names. */

@@ -220,7 +220,7 @@ void lookup_sealed(bloomfile_filter *f)
     f->contains_many = f->kernel->contains_many;
 }
 
-/* The doubt comes last: whoever sees it uses the lookups set before. */
+/* The doubt comes last, so that a thread that sees it uses the lookups set before. */
 uint64_t app_hash_unmade(const bloomfile_filter *f)
 {
     bloomfile_filter *handle = (bloomfile_filter *)(uintptr_t)f;
@@ -230,8 +230,9 @@ uint64_t app_hash_unmade(const bloomfile_filter *f)
     return 0;
 }
 
-/* Slices and layers are in doubt for good: the bits alone are no answer. The handle of a series
- * reads those of its layers, and then their state: of single digests itself. */
+/* Slices and layers always have a doubt, because their bits alone are not an answer. The handle of
+ * a series reads the bits of its layers and then their states. It reads the states itself for
+ * single digests, so a layer does not get live_contains(). */
 void lookup_start_image(bloomfile_filter *f, bool named)
 {
     const bool layer = header_is_layer(&f->header), slice = header_is_slice(&f->header);

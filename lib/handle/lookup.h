@@ -6,7 +6,7 @@
 #include "format/hash.h"
 #include "live/handle.h"
 
-/* Chooses how a new handle of one image looks up; of a series, with the lookups in all layers.
+/* Choose the lookups of a new handle: of one image, or of a series, with its lookups in all layers.
  * named: an application's hash is known. */
 void lookup_start_image(bloomfile_filter *f, bool named);
 void lookup_start_series(bloomfile_filter *f, const struct doubtful_lookup *in_layers, bool named);
@@ -19,8 +19,8 @@ void lookup_sealed(bloomfile_filter *f);
 /* The lookups of a filter of an application's hash that was opened without its name. */
 extern const struct doubtful_lookup lookup_unnamed;
 
-/* Whether it is known: the library's, or the one that the application named when it opened the
- * filter. Else no lookup answers "no", and nothing can be added. */
+/* Whether the hash function is known: the library's, or an application's that was named when the
+ * filter was opened. Otherwise no lookup returns "no", and nothing can be added. */
 static inline bool app_hash_is_named(const bloomfile_filter *f)
 {
     return f->doubtful != &lookup_unnamed;
@@ -29,8 +29,8 @@ static inline bool app_hash_is_named(const bloomfile_filter *f)
 /* Remembers n lookups of keys whose digests are unknown; hits may be NULL. Returns n: "maybe". */
 size_t app_hash_missed(const bloomfile_filter *f, size_t n, bool *hits);
 
-/* Called if the library cannot make a digest that a caller wants. It makes the hash function
- * unknown for good, so that the caller's digest finds and adds nothing. Returns 0 as the digest. */
+/* Called if the library cannot make a digest that a caller wants. Makes the hash function unknown
+ * from then on, so that the caller's digest finds and adds nothing. Returns 0 as the digest. */
 uint64_t app_hash_unmade(const bloomfile_filter *f);
 
 /* ---- Batches of keys. */

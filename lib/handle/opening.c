@@ -26,7 +26,7 @@
 #include "os/file.h"
 #include "os/host.h"
 
-#define OPEN_TRIES 100 /* while others replace the file */
+#define OPEN_TRIES 100 /* while other processes replace the file */
 
 /* ---- checks before anything is mapped or changed */
 
@@ -47,7 +47,7 @@ static bool expects(const struct opening *how, uint32_t what)
     return how->expected != NULL && (how->expected->expect & what) != 0;
 }
 
-/* For the first fault of a header. */
+/* How decode_header() is to record faults: only the first. */
 static struct header_faults expected_faults(const struct opening *how,
                                             struct bloomfile_fault *first)
 {
@@ -163,7 +163,7 @@ int opening_join(bloomfile_filter *f, int fd, unsigned flags)
 {
     bool layered;
     adding_start(f, flags);
-    /* It may be another one by now. */
+    /* A layer keeps the identity from its opening: the number may have another file by now. */
     int error = f->live->fd == fd ? 0 : file_identify(fd, &f->live->own);
     if (error != 0) {
         close(fd);
@@ -201,7 +201,7 @@ static int read_header(int fd, uint64_t offset, uint64_t length, const struct op
                               : check_expected(how, h);
 }
 
-/* Of a series, the first layer. */
+/* The size of the image; in a series, of its first layer. */
 static uint64_t size_of_image(const struct header *h)
 {
     return geometry_of(h->layout, h->m, h->header_size).image_size;
@@ -360,8 +360,8 @@ static int open_once(bloomfile_filter **out, const char *path, const struct open
     return error;
 }
 
-/* What is added must go to the file that has the name; a sealing that ended during the opening is
- * not to be taken for a later change. */
+/* A writer must add to the file that has the name now. A reader must not take a sealing that ended
+ * during the opening for a later change. */
 static bool is_outdated(const bloomfile_filter *f, bool writing)
 {
     return writing ? changed_is_stale(f) : changed_while_opened(f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Opening of one image, which may be a layer of a series: what the caller expects of it, and the
- * report of a failure. */
+ * Opening of one image, which may be a layer of a series: the caller's expectations, and the report
+ * of a failure. */
 #ifndef BLOOMFILE_OPENING_H
 #define BLOOMFILE_OPENING_H
 
@@ -9,8 +9,7 @@
 
 #include "live/handle.h"
 
-/* Why an image could not be opened: struct bloomfile_open_report but for the path, which follows
- * from the slot. */
+/* Why an image could not be opened: struct bloomfile_open_report without its path. */
 struct report {
     size_t struct_size;
     int error, file_error, reason;
@@ -26,20 +25,20 @@ struct opening {
     struct report *report;                        /* or NULL */
 };
 
-/* Makes a handle from a valid header and a mapping, which it owns from here on, also on failure. */
+/* Makes a handle from a valid header and a mapping, which it takes over, even on failure. */
 ONCE_A_FILE int opening_new(bloomfile_filter **out, const struct header *h, struct map *map,
                             const struct opening *how);
 
-/* Makes it a writer of a live file; it owns fd from here on, also on failure. */
+/* Makes the handle a writer of a live file. It takes over fd, even on failure. */
 ONCE_A_FILE int opening_join(bloomfile_filter *f, int fd, unsigned flags);
 
-/* *rest: a descriptor of the file for the caller to close, also on failure, if other layers are
- * behind the image, which takes a sealed file; else -1. */
+/* Opens the image at a path. *rest: if a sealed file has more layers after the image, a descriptor
+ * of it, which the caller closes, even on failure; otherwise -1. */
 ONCE_A_FILE int opening_by_path(bloomfile_filter **out, const char *path, const struct opening *how,
                                 int *rest);
 
-/* The image at `offset`, which must end `length` bytes behind that, or the series that it begins.
- */
+/* Opens the image at `offset`. It, or the series that begins with it, must be `length` bytes
+ * long. */
 ONCE_A_FILE int opening_range(bloomfile_filter **out, int fd, const struct stat *status,
                               uint64_t offset, uint64_t length, const struct opening *how);
 

@@ -13,7 +13,7 @@
 #include "live/protocol_lock.h"
 #include "live/records.h"
 
-/* Turns the handle into that of a sealed filter, but for what the last steps need. */
+/* Turns the handle into the handle of a sealed filter, but keeps f->live for the last steps. */
 static void become_sealed(bloomfile_filter *f, const struct header *sealed)
 {
     f->header = *sealed;
@@ -22,8 +22,8 @@ static void become_sealed(bloomfile_filter *f, const struct header *sealed)
     lookup_sealed(f);
 }
 
-/* The body has the bits that its writers have counted; and no others, unless some of them have not
- * told their counts. */
+/* Checks that the body has exactly the bits that its writers counted. If counts are missing, it may
+ * have more bits; in the layout counting, also fewer. */
 static int check_counts(const bloomfile_filter *f, const struct record *recorded,
                         const struct record *found)
 {
@@ -36,7 +36,7 @@ static int check_counts(const bloomfile_filter *f, const struct record *recorded
     return BLOOMFILE_EBODY;
 }
 
-/* The steps of doc/format/live.md. Holds the locks of writers, syncs and records. */
+/* The steps of live.md, section 7. The caller holds LOCK_WRITERS, LOCK_SYNCS and LOCK_RECORDS. */
 static int seal(bloomfile_filter *f, const uint8_t *watermark)
 {
     struct header now;
@@ -72,11 +72,11 @@ static int seal(bloomfile_filter *f, const uint8_t *watermark)
         live_write(f, &now, flush_ended(now.record)); /* the sync that had begun has ended well */
         return error;
     }
-    error = map_sync(&f->map, HEADER_MAX); /* seal 4: before the other one is overwritten */
+    error = map_sync(&f->map, HEADER_MAX); /* seal 4: to disk before the other is written */
     if (error != 0)
         return live_poison(f, &now, error);
     become_sealed(f, &sealed);
-    /* seal 5: the same over the other one; seal 6: it is on disk. */
+    /* seal 5: the same bytes over the other record; seal 6: to disk. */
     error = record_write(f->live->fd, &f->live->own, &sealed, &sealed.record, f->map.bytes,
                          now.in_force, now.in_force);
     return error != 0 ? error : map_sync(&f->map, HEADER_MAX);
@@ -104,11 +104,11 @@ int sealing(bloomfile_filter *f, const uint8_t *watermark)
         error = file_check(f->live->fd, &f->live->own);
     const bool sole = f->live->session->sole != NULL;
     if (error == 0 && !sole)
-        error = lock_try(f->live->fd, LOCK_WRITERS, true); /* seal 0: nobody else may add */
+        error = lock_try(f->live->fd, LOCK_WRITERS, true); /* seal 0: no other writer */
     if (error != 0)
         return error;
-    /* Before taking the lock of syncs: it would make a reader take an abandoned mark for that of a
-     * sync. */
+    /* Before LOCK_SYNCS is taken: while it is held, readers take an abandoned mark for the mark of
+     * a sync under way. */
     if (body_padding_is_clean(&f->header, f->view.body, &offset))
         error = seal_locked(f, watermark);
     else

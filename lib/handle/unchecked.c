@@ -7,7 +7,7 @@
 #include "kernel/scattered/rounds.h"
 #include "live/records.h"
 
-#define AHEAD 64 /* of these, requested even before that */
+#define AHEAD 64 /* of these, whose lines are requested before the pages are checked */
 
 /* ---- one */
 
@@ -23,7 +23,7 @@ static inline void next_checked_round(const struct kernel_view *view, enum kerne
     kernel_rounds_next(view, density, r, width, is_set_or_bad, guard);
 }
 
-/* The byte of the body that a lookup reads first; of a slice, for digests of its own. */
+/* The first byte of the body that a lookup reads. In a slice, only for digests of the slice. */
 static uint64_t first_byte(const bloomfile_filter *f, uint64_t digest)
 {
     const uint64_t unit = probe_reduce(digest, header_range(&f->header)) - f->header.first_block;
@@ -49,7 +49,7 @@ bool unchecked_contains(const bloomfile_filter *f, uint64_t digest)
     return !unit_is_good(f, digest) || f->kernel->contains(&view, digest);
 }
 
-/* ---- one, without waiting: what it reads is looked for in the page cache first */
+/* ---- one, without waiting: reads only bytes that the page cache has */
 
 /* Whether those bytes of the image, at most a page, are in memory. */
 static bool is_cached(const bloomfile_filter *f, const uint8_t *bytes, size_t size)
@@ -61,7 +61,7 @@ static bool is_cached(const bloomfile_filter *f, const uint8_t *bytes, size_t si
                           f->start + (uint64_t)(bytes - f->map.bytes), size);
 }
 
-/* Whether the page of a byte of the body is, and its checksum if that is due. */
+/* Whether the page of a byte of the body is cached, and the page's checksum if it is needed. */
 static bool page_is_cached(const bloomfile_filter *f, uint64_t byte)
 {
     const uint64_t page = byte / CHECKSUM_PAGE;
@@ -79,7 +79,7 @@ static bool is_set_bad_or_elsewhere(const struct kernel_view *view, enum kernel_
     return !page_is_cached(f, x / density) || is_set_or_bad(view, density, x, f->guard);
 }
 
-/* What the bits say. */
+/* What the bits say; "maybe" if they are not cached. */
 static bool bits_contain(const bloomfile_filter *f, uint64_t digest)
 {
     void *context = (bloomfile_filter *)(uintptr_t)f; /* is only read */
@@ -101,12 +101,12 @@ bool unchecked_contains_nowait(const bloomfile_filter *f, uint64_t digest)
     return f->live != NULL && (!is_cached(f, f->map.bytes, HEADER_MAX) || live_in_doubt(f));
 }
 
-/* ---- what comes from a disk */
+/* ---- pages on a disk */
 
-/* Starts reading the pages that the lookups need, and their checksums, all at once. */
+/* Starts reading all pages that the lookups need, and their checksums. */
 static void request_pages(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
-    /* Pages, counted from 1; all of them for a small file. */
+    /* Requested pages, plus 1, at their numbers modulo the size: a small file has room for all. */
     uint64_t requested[UNCHECKED_CHUNK] = { 0 };
     for (size_t i = 0; i < n; i++) {
         const uint64_t byte = first_byte(f, digests[i]), page = byte / CHECKSUM_PAGE;
@@ -119,7 +119,7 @@ static void request_pages(const bloomfile_filter *f, const uint64_t *digests, si
     }
 }
 
-/* Checks the page of a byte, and says whether that waited for a disk. */
+/* Checks the page of a byte. Returns whether that waited for a disk. */
 static bool is_cold(const bloomfile_filter *f, uint64_t byte)
 {
     const long before = map_waits();
@@ -127,7 +127,7 @@ static bool is_cold(const bloomfile_filter *f, uint64_t byte)
     return map_waits() != before;
 }
 
-/* If the first unchecked page comes from a disk, requests the others too. If it is in memory, that
+/* If the first unchecked page comes from a disk, requests the rest, too. If it is in memory, that
  * would cost more than it saves. */
 static void unchecked_announce(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
@@ -149,7 +149,7 @@ size_t unchecked_all_maybe(size_t n, bool *hits)
     return n;
 }
 
-/* Checks the pages first, then replaces the answers that depend on bad ones. */
+/* Checks the pages first, then replaces the answers that depend on bad pages. */
 static size_t local_contains(const bloomfile_filter *f, const uint64_t *digests, size_t n,
                              bool *hits)
 {

@@ -8,8 +8,9 @@
 #include "format/probe.h"
 #include "live/handle.h"
 
-/* For kernels of blocks. Of a slice it begins where the whole filter would: they find a digest's
- * block as in that one, so it is for digests of the slice only. */
+/* The view for kernels of blocked layouts. In a slice it begins where the whole filter would begin,
+ * so that a kernel finds a block by its number in the whole filter: look up only digests of the
+ * slice. */
 static inline struct kernel_view unchecked_view(const bloomfile_filter *f)
 {
     struct kernel_view view = f->view;
@@ -23,14 +24,14 @@ static inline struct kernel_view unchecked_view(const bloomfile_filter *f)
 
 bool unchecked_contains(const bloomfile_filter *f, uint64_t digest);
 
-/* The same, and true where it would wait for a disk. Of a live file it looks at the state too. */
+/* The same, but true instead of a wait for a disk. Also checks the state of a live file. */
 bool unchecked_contains_nowait(const bloomfile_filter *f, uint64_t digest);
 
 /* hits may be NULL in each. Returns the number of hits. */
 size_t unchecked_contains_many(const bloomfile_filter *f, const uint64_t *digests, size_t n,
                                bool *hits);
 
-#define UNCHECKED_CHUNK 1024 /* digests whose pages are checked before they are probed */
+#define UNCHECKED_CHUNK 1024 /* digests whose pages are checked before the first is looked up */
 
 /* The same by lookups of at most UNCHECKED_CHUNK digests each. */
 static inline __attribute__((always_inline)) size_t
@@ -43,7 +44,7 @@ unchecked_in_chunks(const bloomfile_filter *f, const uint64_t *digests, size_t n
     return found;
 }
 
-/* "Maybe" to all n. Returns n. */
+/* "Maybe" for all n. Returns n. */
 size_t unchecked_all_maybe(size_t n, bool *hits);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sealed copies of a series, and rescue. A sealed series is one file: its layers, one behind the
- * other. */
+ * Sealed copies of a series, which are one file, and rescue. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #include "series/lookup.h"
 #include "series/series.h"
 
-/* Where a layer ends, and where the one behind it begins. */
+/* Where a layer ends, and, below, where the next layer begins. */
 static uint64_t image_size(const bloomfile_filter *layer)
 {
     const struct header *h = &layer->header;
@@ -40,8 +39,8 @@ static void describe_layer(struct header *h, const struct layers *l, size_t i, u
     h->rest_size = rest;
 }
 
-/* The watermark is read before the first body: what it promises is in the layers then. Only the
- * last layer has it. */
+/* Reads the watermark before the first body, so that the copies have the keys it stands for. Only
+ * the last layer gets it. */
 static int copy_layers(const struct layers *l, int fd, uint64_t size, struct bloomfile_metadata m)
 {
     static const bytes32 none;
@@ -95,10 +94,9 @@ int series_copy(const bloomfile_filter *f, struct destination to,
     return error;
 }
 
-/* ---- A series of its own, which nobody can open before its first layer is there: that is made
- * last. */
+/* ---- Rescue: a new live series, which cannot be opened before its first file has its name. */
 
-/* A layer on its way: complete on disk, before any of them gets its name. */
+/* A layer of a rescue. All are complete on disk before the first of them gets its name. */
 struct rescued {
     char *path;
     struct publication *publication;
@@ -129,9 +127,9 @@ static bool has_its_name(const struct rescued *r)
            named.st_ino == r->file.st_ino;
 }
 
-/* The newest first. If one gets no name, those that have one belong to no series; what they have
- * replaced is gone. An error may also come after the name: if the first layer has its own, the
- * series is complete. */
+/* The newest first. If a layer gets no name, removes the names given before; files that they have
+ * replaced are gone. An error may come after the name was given: if the first layer has its name,
+ * the series is complete. */
 static int give_names(struct rescued *all, size_t count, bool replace)
 {
     int error = 0;
@@ -149,7 +147,7 @@ static int give_names(struct rescued *all, size_t count, bool replace)
     return error;
 }
 
-/* What has the name of a further layer would be taken for one, and the series refused. */
+/* A file with the name of a later layer would be taken for it, and the series be refused. */
 static int check_further(const struct series *to, size_t count)
 {
     const size_t end = to->generations != 0 ? to->generations : count + 1;
@@ -167,10 +165,10 @@ static int rescue_layers(const struct series *to, const struct layers *l, bool r
     int error = all == NULL ? ENOMEM : random_identity(&identity, sizeof identity);
     if (error == 0)
         error = check_further(to, l->count);
-    /* The newest first: its watermark is read before the layers that it speaks of. */
+    /* The newest first: its watermark is read before the bodies that it stands for. */
     for (size_t i = l->count; i-- > 0 && error == 0;)
         error = make_rescued(&all[i], to, l->list[i], identity, i + 1 < l->count, replace);
-    signals_hold(&before); /* all or none, unless another thread takes one */
+    signals_hold(&before); /* a signal to this thread must not leave half a series */
     if (error == 0)
         error = give_names(all, l->count, replace);
     signals_let_go(&before);

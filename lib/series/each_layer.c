@@ -32,8 +32,9 @@ static int sync_layer(const bloomfile_filter *layer, const struct flush_mark *ma
     return error != 0 ? error : changed_or_damaged(layer);
 }
 
-/* The newest last, since its watermark is that of the whole series. Once the file of the next layer
- * is there, the watermark goes to that alone: it was copied from here when the file was made. */
+/* The newest layer last: its watermark stands for the keys in all layers, so these must be on disk
+ * first. Once the next layer's file exists, a new watermark goes there alone: that file was made
+ * with a copy of this layer's watermark. */
 static int sync_layers(const struct series *s, const struct layers *l, const uint8_t *watermark)
 {
     const struct flush_mark newest = { watermark, files_check_newest, s };
@@ -107,8 +108,8 @@ int series_status(const bloomfile_filter *f)
     return error;
 }
 
-/* If a further layer cannot be opened, because its writer has died for example, the layers of a
- * growing series still tell: they keep their names. Those of generations do not. */
+/* If a newer layer cannot be opened, for example because its writer died, the known layers of a
+ * growing series still show changes: they keep their names. Generations do not. */
 bool series_is_stale(const bloomfile_filter *f)
 {
     const struct layers *l;
@@ -136,7 +137,7 @@ void series_recheck(const bloomfile_filter *f)
 
 /* ---- inspecting */
 
-/* What a layer has more; what they all have is that of the first. */
+/* Adds a layer's sizes and counts. Fields that all layers share are those of the first. */
 static void add_info(struct bloomfile_info *sum, const struct bloomfile_info *layer)
 {
     sum->bits += layer->bits;
@@ -153,7 +154,7 @@ static void add_info(struct bloomfile_info *sum, const struct bloomfile_info *la
     sum->mappings += layer->mappings;
     sum->descriptors += layer->descriptors;
     sum->keys_estimated |= layer->keys_estimated;
-    sum->hashes = layer->hashes; /* of the newest, as are these */
+    sum->hashes = layer->hashes; /* from here on: of the newest layer */
     sum->sequence = layer->sequence;
     sum->writers = layer->writers;
     memcpy(sum->watermark, layer->watermark, sizeof sum->watermark);
@@ -183,7 +184,7 @@ void series_info(const bloomfile_filter *f, struct bloomfile_info *sum)
 void series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
 {
     const struct layers *l = layers_enter(f);
-    double sure = 1; /* that no layer says "maybe" to an absent key */
+    double sure = 1; /* probability that no layer says "maybe" to a key not in the set */
     uint64_t bits = 0;
     *m = (struct bloomfile_measurement){ 0 };
     for (size_t i = 0; i < l->count; i++) {
@@ -199,7 +200,7 @@ void series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
     layers_leave(f, l);
 }
 
-/* Damage in one layer does not keep the others from being checked, which later lookups rely on. */
+/* Checks all layers even if one is damaged, because later lookups rely on their pages. */
 int series_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_fault *fault)
 {
     const struct layers *l = layers_enter(f);
@@ -222,7 +223,7 @@ int series_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_
     return first;
 }
 
-/* A sealed series keeps its layers. */
+/* A sealed series keeps its layers, so the list outlives layers_leave(). */
 int series_images(const bloomfile_filter *f, struct handle_images *images)
 {
     if (f->series->live)

@@ -23,10 +23,10 @@
 #include "os/file.h"
 #include "os/path.h"
 
-#ifndef SERIES_TRIES     /* fuzzers take fewer: nobody makes layers meanwhile */
-#define SERIES_TRIES 100 /* while layers come and go */
+#ifndef SERIES_TRIES     /* fuzzers take fewer: no process makes layers there */
+#define SERIES_TRIES 100 /* searches, while other processes make layers */
 #endif
-#define AT_ONCE 10 /* of these; then it waits between them */
+#define AT_ONCE 10 /* of these; after that it sleeps between them */
 
 char *files_path(const struct series *s, uint64_t layer)
 {
@@ -62,7 +62,7 @@ int files_blame(const struct series *s, int reason, uint64_t layer, int error)
     return give(s, r, error);
 }
 
-/* A mount point has its other layers where it was mounted from. */
+/* The other layers of a mounted file are where it was mounted from: then that is to blame. */
 static int blame_missing(const struct series *s, uint64_t layer)
 {
     if (files_check_mount(s, 0) != EMLINK)
@@ -79,8 +79,7 @@ static int blame_number(const struct series *s, uint64_t due, uint64_t found, in
     return give(s, r, error);
 }
 
-/* Whether the valid header of the file in r->slot is that of a layer of the series: 0 or ESERIES.
- */
+/* Whether the valid header of the file in r->slot is of a layer of the series: 0 or ESERIES. */
 static int check_fits(const struct series *s, const struct header *like, const struct header *h,
                       struct report *r)
 {
@@ -112,7 +111,7 @@ static int open_layer(const struct series *s, const struct header *like, uint64_
     free(path);
     if (rest >= 0)
         close(rest);
-    if (error == BLOOMFILE_ESEALED) { /* whoever asks */
+    if (error == BLOOMFILE_ESEALED) { /* a reader gets the same from check_fits() */
         report.reason = BLOOMFILE_REASON_NOT_A_LAYER;
         error = BLOOMFILE_ESERIES;
     }
@@ -126,8 +125,7 @@ static int open_layer(const struct series *s, const struct header *like, uint64_
     return give(s, report, error);
 }
 
-/* The header of the file in a layer's slot, if it is a live layer of the series; otherwise *report.
- */
+/* Reads the header of a layer's file. If it is not a live layer of the series, fills *report. */
 static int read_slot(const struct series *s, const struct header *like, uint64_t layer,
                      struct header *h, struct report *report)
 {
@@ -176,7 +174,7 @@ int files_check_newest(const bloomfile_filter *layer, const void *series)
     const int error = s->path != NULL ? read_slot(s, &layer->header, next, &h, &unused) : ENOENT;
     if (error == 0 && h.layer == next)
         return ADDING_SUCCEEDED;
-    return error < 0 || error == ENOENT ? 0 : error; /* another file is no layer */
+    return error < 0 || error == ENOENT ? 0 : error; /* a file that is not a layer does not count */
 }
 
 int files_check_free(const char *path, uint64_t slot)
@@ -212,8 +210,8 @@ bool files_passed_on(const struct series *s, const bloomfile_filter *layer)
            files_slot(s, h.layer) == files_slot(s, number);
 }
 
-/* A link in the name that was given may lead elsewhere by now. A new generation may take the name
- * between the two looks. */
+/* A link in the given name may lead elsewhere now. Repeated, because a new generation may take the
+ * name between the two calls of stat(). */
 static int check_given(const struct series *s)
 {
     struct stat given, own;
@@ -237,7 +235,7 @@ int files_check_names(const struct series *s, const struct layers *l)
     return error;
 }
 
-/* One that was missing for so long is not waited for again: each lookup would. */
+/* After a full search failed, later searches try once: otherwise every lookup would wait. */
 static int tries_of(const struct series *s)
 {
     return s->missing ? 1 : SERIES_TRIES;
@@ -251,7 +249,7 @@ static void wait_for_others(int tries)
         usleep(1000);
 }
 
-/* ---- growing: one behind the other */
+/* ---- growing: slot after slot, until a file is missing */
 
 static struct layers *with(struct layers *l, bloomfile_filter *layer)
 {
@@ -289,12 +287,12 @@ static int find_growing(const struct series *s, struct layers **l)
         if (error != 0 && error != ENOENT)
             return error;
         if (error == ENOENT && ++tries < tries_of(s))
-            wait_for_others(tries); /* its successor had a name before it was marked */
+            wait_for_others(tries); /* a successor has its name before the bit is set */
     }
     return blame_missing(s, (*l)->count);
 }
 
-/* ---- forgetting: a ring, in which a newer layer takes the place of an older one */
+/* ---- forgetting: a ring of slots, in which a newer layer replaces an older layer */
 
 static bloomfile_filter *known_one(const struct series *s, const struct layers *known,
                                    uint64_t slot)
@@ -312,7 +310,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether the sorted list has the layers up to `last`, as many as there must be, and no other. */
+/* Whether the sorted list has exactly the layers that exist when `last` is the newest. */
 static int check_numbers(const struct series *s, const struct layers *l, uint64_t last)
 {
     const uint64_t due = last < s->generations ? last + 1 : s->generations;
@@ -349,7 +347,7 @@ static int find_all(const struct series *s, const struct layers *known, struct l
     qsort(l->list, l->count, sizeof l->list[0], by_number);
     const uint64_t last = layers_newest(l)->header.layer;
     int error = check_numbers(s, l, last);
-    if (error == 0 && live_succeeded(layers_newest(l))) /* then its successor is due, too */
+    if (error == 0 && live_succeeded(layers_newest(l))) /* then its successor must be there, too */
         error = check_numbers(s, l, last + 1);
     return error;
 }
@@ -374,7 +372,7 @@ static int find_forgetting(const struct series *s, const struct layers *known, s
 
 /* ---- both */
 
-/* A writer that has not committed has set bits, but its keys are in no record. */
+/* Looks at the bits, too: the keys of a writer that has not committed are in no record. */
 static bool layer_has_keys(const bloomfile_filter *layer)
 {
     struct header now;
@@ -386,11 +384,12 @@ static bool layer_has_keys(const bloomfile_filter *layer)
     return false;
 }
 
-/* Keys are added to the newest once all others have a successor: one without is an older copy. But
- * that of the last but one may have been lost with the power. */
+/* Keys are added to the newest layer only after all older layers have the successor bit. So an
+ * older layer without it is an outdated copy. A loss of power may take the bit of the last but one,
+ * unless the newest layer has keys. */
 static int check_marks(const struct series *s, const struct layers *l)
 {
-    /* The mark is looked at again below: it is there before any key. */
+    /* The loop reads the bit again, after the keys: it is set before any key is added. */
     const bool all = (s->flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) == 0 && l->count > 1 &&
                      !live_succeeded(l->list[l->count - 2]) && layer_has_keys(layers_newest(l));
     for (size_t i = 0; i + (all ? 1 : 2) < l->count; i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The set of layers of a handle. It is read by one atomic load. A growing series keeps all its
- * layers, and so nothing is ever taken away from under a lookup; a forgetting one closes a layer
- * when all lookups that may know it are over. */
+ * The set of layers of a handle, read by one atomic load. A growing series keeps all its layers. A
+ * forgetting series closes a layer when all lookups that may use it have ended. */
 #include "series/layers.h"
 
 #include <errno.h>
@@ -78,8 +77,8 @@ void layers_free(struct layers *l, const struct layers *kept)
     free(l);
 }
 
-/* From the oldest one on, as a layer leaves the series once. They are out of reach before they are
- * closed, so that a child of fork() never finds one that is half closed. */
+/* Frees sets from the oldest on; a layer leaves the series only once. A set is unlinked before its
+ * layers are closed, so that a child of fork() never finds a layer that is half closed. */
 static void free_until(struct series *s, const struct layers *end)
 {
     while (s->oldest != end) {
@@ -101,7 +100,8 @@ static int new_process(struct series_process **out)
     return error;
 }
 
-/* In a folder that has no path from the root, a link would be followed through that. */
+/* A folder without a path from the root is reached through a descriptor. realpath() cannot resolve
+ * a link there, so a link is refused. */
 static int note_path(struct series *s, const char *path)
 {
     struct stat status;
@@ -138,7 +138,7 @@ static void free_series(struct series *s)
     free(s);
 }
 
-/* Lookups use the handle's guard, which counts the doubts of the layers. */
+/* The handle's guard counts the doubts of all layers, for lookups. */
 static bloomfile_filter *new_handle(const bloomfile_filter *first)
 {
     bloomfile_filter *f = calloc(1, sizeof *f);
@@ -177,8 +177,9 @@ int layers_start(bloomfile_filter **out, bloomfile_filter *first, const char *pa
 
 /* ---- use */
 
-/* Whoever begins is counted on the side of the newest set. So those on the other side become fewer
- * and are none in the end, however many threads go on looking up. */
+/* Users are counted on two sides. A thread that begins is counted on the side of the newest set. So
+ * the users of the other side only become fewer, and reach 0 however many threads keep looking up.
+ * The side changes only when all older sets are on the same side as the newest. */
 void layers_replace(const bloomfile_filter *f, struct layers *next)
 {
     struct series *s = f->series;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The layers of a handle. Lookups may go on while more layers are found. */
+ * The layers of a handle. Lookups may go on while layers are added and replaced. */
 #ifndef BLOOMFILE_LAYERS_H
 #define BLOOMFILE_LAYERS_H
 
@@ -10,7 +10,7 @@
 
 /* A set of layers. It does not change once it is in use: it is replaced as a whole. */
 struct layers {
-    struct layers *newer; /* by which it was replaced */
+    struct layers *newer; /* the set that replaced this set */
     unsigned side;        /* which of series_process.users counts its users: 0 or 1 */
     size_t count;
     struct kernel_view *views; /* of the layers, newest first */
@@ -18,7 +18,7 @@ struct layers {
     bloomfile_filter *list[];  /* oldest first */
 };
 
-/* A process's own; fork() wipes it. */
+/* The state of one process. fork() wipes it. */
 struct series_process {
     bool own; /* the process that opened the handle */
     pthread_mutex_t finding;
@@ -28,17 +28,17 @@ struct series_process {
 
 struct series {
     atomic_uintptr_t now;  /* the set; bit 0: its side */
-    struct layers *oldest; /* set that is not freed; `newer` leads from it to that of now */
+    struct layers *oldest; /* the oldest set not freed yet; `newer` leads from it to `now` */
     struct series_process *process;
     char *path;     /* of the first layer's file, without links; NULL: sealed, or in memory */
-    char *given;    /* that of the opening, by path_to_keep() */
-    int folder;     /* which that has opened, or -1 */
+    char *given;    /* the path given at opening, by path_to_keep() */
+    int folder;     /* the descriptor that `given` goes through, or -1 */
     unsigned flags; /* of the opening */
     uint32_t generations;
     bool live;
     bool writing;
     atomic_bool many_found; /* the last batch of lookups found many keys */
-    bool missing;           /* a layer was, when they were last looked for; under `finding` */
+    bool missing;           /* a layer was missing at the last search; under `finding` */
     int finished;           /* result of bloomfile_finish() */
 };
 
@@ -47,8 +47,8 @@ static inline bloomfile_filter *layers_newest(const struct layers *l)
     return l->list[l->count - 1];
 }
 
-/* Makes the handle of a series from its first layer, whose only owner it is from here on, also on
- * failure; how it looks up is yet to be chosen. path: for a live series in files. */
+/* Makes the handle of a series and takes over its first layer, even on failure. The caller then
+ * chooses the lookups. path: of a live series in files; otherwise NULL. */
 int layers_start(bloomfile_filter **out, bloomfile_filter *first, const char *path, unsigned flags);
 
 /* The same set with room for more; NULL: no memory. */
@@ -60,14 +60,16 @@ static inline struct layers *layers_now(const bloomfile_filter *f)
                              ~(uintptr_t)1);
 }
 
-/* The set, whose layers stay open until layers_leave(). A growing series never closes any. */
+/* Returns the present set, whose layers stay open until layers_leave(). A growing series never
+ * closes a layer, so it does not count users. A forgetting series counts the user, then checks that
+ * the set is still the present set: otherwise layers_tidy() might have freed it just before. */
 static inline const struct layers *layers_enter(const bloomfile_filter *f)
 {
     struct series *s = f->series;
     while (s->generations != 0) {
         const uintptr_t now = atomic_load(&s->now);
         atomic_fetch_add(&s->process->users[now & 1], 1);
-        if (atomic_load(&s->now) == now) /* so it was counted before it could be replaced */
+        if (atomic_load(&s->now) == now) /* it was counted before it could be replaced */
             return (const struct layers *)(now & ~(uintptr_t)1);
         atomic_fetch_sub(&s->process->users[now & 1], 1);
     }
@@ -80,16 +82,16 @@ static inline void layers_leave(const bloomfile_filter *f, const struct layers *
         atomic_fetch_sub(&f->series->process->users[l->side], 1);
 }
 
-/* Makes `next` the set; and closes layers that are not in it any more and that nobody uses, the
- * calling thread included. For one thread at a time, which holds `finding`, or has the handle to
- * itself. */
+/* layers_replace(): makes `next` the present set. layers_tidy(): closes the layers of older sets
+ * that are not in it, once those sets have no users; the calling thread must not be a user. One
+ * thread at a time: it holds `finding`, or has the handle to itself. */
 void layers_replace(const bloomfile_filter *f, struct layers *next);
 void layers_tidy(const bloomfile_filter *f);
 
-/* Closes those layers of a set that are not in another one, which may be NULL, and frees it. */
+/* Closes the layers of a set that are not in `kept`, which may be NULL, and frees the set. */
 void layers_free(struct layers *l, const struct layers *kept);
 
-/* Bytes of memory from malloc(), without those of the layers. */
+/* Bytes from malloc(), without those of the layers. */
 size_t layers_heap(const bloomfile_filter *f);
 
 void layers_close(bloomfile_filter *f);

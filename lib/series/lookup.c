@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Lookups and adds in a series. A lookup tries all layers, then checks whether there are more by
- * now. */
+ * Lookups and adds in a series. A lookup tries all layers, then looks for newer layers. */
 #include "series/lookup.h"
 
 #include <string.h>
@@ -13,14 +12,14 @@
 #include "series/succession.h"
 #include "series/writers.h"
 
-/* ---- layers that have come since */
+/* ---- layers added since */
 
 static int find_newer(const bloomfile_filter *f, const struct layers *seen)
 {
     struct series *s = f->series;
     struct layers *next = NULL;
     if (s->path == NULL)
-        return BLOOMFILE_EMISSINGLAYER; /* that of the parent of this process */
+        return BLOOMFILE_EMISSINGLAYER; /* a layer in the memory of another process */
     s->process->report = (struct report){ 0 };
     int error = writers_find(f, seen, &next);
     s->process->report.error = error;
@@ -34,7 +33,7 @@ int lookup_follow(const bloomfile_filter *f, const struct layers *seen)
 {
     struct series_process *p = f->series->process;
     pthread_mutex_lock(&p->finding);
-    /* The set that was seen may be gone, and a newer one in its place in memory. */
+    /* `seen` may be freed, and a newer set be at its address: look at the bit, too. */
     const bool is_seen = layers_now(f) == seen && live_succeeded(layers_newest(seen));
     int error = is_seen ? find_newer(f, seen) : 0;
     layers_tidy(f);
@@ -66,8 +65,8 @@ static bool is_newest(const bloomfile_filter *layer)
 
 /* ---- one */
 
-/* Whether the last batch of lookups found many keys. Then looking layer by layer is faster;
- * otherwise looking in all layers in one loop is. */
+/* Whether the last batch of lookups found many keys. Then a search layer by layer is faster;
+ * otherwise one loop over all layers is. */
 static bool many_are_found(const bloomfile_filter *f)
 {
     return atomic_load_explicit(&f->series->many_found, memory_order_relaxed);
@@ -121,7 +120,9 @@ static bool series_contains(const bloomfile_filter *f, uint64_t digest)
 {
     for (;;) {
         const struct layers *l = layers_enter(f);
-        /* grow 8: whether there is a newer one, after the bits. */
+        /* grow 8: whether there is a newer layer, after the bits. If an add has returned before
+         * this lookup began, its key is in these layers, or the newest of them has the successor
+         * bit. */
         const bool hit = one(f, l, digest), known = hit || is_newest(layers_newest(l));
         layers_leave(f, l);
         if (known)
@@ -131,7 +132,7 @@ static bool series_contains(const bloomfile_filter *f, uint64_t digest)
     }
 }
 
-/* Where there are more layers by now, opening them would wait. */
+/* If there are newer layers, says "maybe", because opening them would wait. */
 static bool series_contains_nowait(const bloomfile_filter *f, uint64_t digest)
 {
     const struct layers *l = layers_enter(f);
@@ -152,7 +153,7 @@ static size_t many(const bloomfile_filter *layer, const uint64_t *digests, size_
     return layer->contains_many(&layer->view, digests, n, hits);
 }
 
-/* Moves those that were not found to the front. */
+/* Collects the digests that were not found, and their positions. */
 static size_t keep_absent(const uint64_t *digests, const bool *hits, size_t n, size_t *at,
                           uint64_t *absent)
 {
@@ -165,7 +166,7 @@ static size_t keep_absent(const uint64_t *digests, const bool *hits, size_t n, s
     return left;
 }
 
-/* Sets hits[i] for what a layer before `to` has. Returns how many of hits[] are set. */
+/* Sets hits[i] if a layer before layer `to` has digest i. Returns the number of hits. */
 static size_t look_in_older(const bloomfile_filter *f, const struct layers *l, size_t to,
                             const uint64_t *digests, size_t n, bool *hits)
 {
@@ -208,8 +209,8 @@ static size_t newest_first(const bloomfile_filter *f, const struct layers *l,
     return found + also;
 }
 
-/* Looks in all layers in one loop, so that the most cache misses overlap, unless the last batch
- * found many keys. */
+/* Looks in all layers in one loop, so that cache misses overlap, unless it found many keys last
+ * time. */
 static size_t ask_all(const bloomfile_filter *f, const struct layers *l, const uint64_t *digests,
                       size_t n, bool *hits)
 {
@@ -225,8 +226,8 @@ static size_t ask_all(const bloomfile_filter *f, const struct layers *l, const u
     return found;
 }
 
-/* Leaves out those of n digests, ADDING_MOST at most, that a layer before the newest has: absent[]
- * has the others, at[] where in digests[] each was. Returns how many. */
+/* Leaves out the digests that a layer before the newest has. absent[] receives the rest, at[] their
+ * positions in digests[]. n: ADDING_MOST at most. Returns the number of the rest. */
 static size_t absent_of(const bloomfile_filter *f, const struct layers *l, const uint64_t *digests,
                         size_t n, size_t *at, uint64_t *absent)
 {
@@ -305,9 +306,9 @@ void lookup_start_layers(bloomfile_filter *f, bool named)
     lookup_start_series(f, &in_layers, named);
 }
 
-/* ---- To the newest layer what no layer has. */
+/* ---- Adds: to the newest layer, the keys that no layer has. */
 
-#define MOVED ADDING_SUCCEEDED /* there is a newer layer, which is to be found first */
+#define MOVED ADDING_SUCCEEDED /* there is a newer layer: find it and try again */
 
 static bool has_newer(const bloomfile_filter *newest)
 {
@@ -316,14 +317,14 @@ static bool has_newer(const bloomfile_filter *newest)
 
 /* ---- the newest layer */
 
-/* 0 with the next layer there: MOVED. */
+/* MOVED once the next layer exists. */
 static int make_newer(const bloomfile_filter *f, const struct layers *l)
 {
     const int error = succession(f, l);
     return error == 0 ? MOVED : error;
 }
 
-/* Before adding to it. */
+/* Joins the newest layer, and makes the next if this generation's time is up. */
 static int begin_adding(const bloomfile_filter *f, const struct layers *l)
 {
     bloomfile_filter *newest = layers_newest(l);
@@ -340,12 +341,12 @@ struct task {
     size_t n;
     bool *was_new;
     struct adding_done *done;
-    size_t again; /* of a forgetting series: digests to be added to a newer layer too */
+    size_t again; /* of a forgetting series: late adds, to be repeated in a newer layer */
     uint64_t again_digests[ADDING_MOST];
 };
 
-/* Adds the absent ones, as adding(). That the newest layer is full ends it only when a key comes
- * that no layer has: what is forgotten does not depend on where batches begin. */
+/* Adds the absent keys, as adding(). If the newest layer is full, makes the next only when a key
+ * arrives that no layer has: so which keys are forgotten does not depend on where batches begin. */
 static int add_to_newest(const bloomfile_filter *f, const struct layers *l, struct task *t,
                          const uint64_t *absent, size_t n, bool *was_new, struct adding_done *some)
 {
@@ -365,7 +366,7 @@ static int add_to_newest(const bloomfile_filter *f, const struct layers *l, stru
     return error == BLOOMFILE_EFULL ? make_newer(f, l) : error;
 }
 
-/* Why an older layer says "maybe" to all keys. */
+/* The error for which an older layer says "maybe" to all keys, or 0. */
 static int doubt_in_older(const struct layers *l)
 {
     int error = 0;
@@ -374,7 +375,7 @@ static int doubt_in_older(const struct layers *l)
     return error;
 }
 
-/* After an error, what is left begins with the first key that was not added. */
+/* After an error, the task begins with the first key that was not added. */
 static int add_absent(const bloomfile_filter *f, const struct layers *l, struct task *t)
 {
     uint64_t absent[ADDING_MOST];
@@ -386,7 +387,7 @@ static int add_absent(const bloomfile_filter *f, const struct layers *l, struct 
     if (error != 0)
         return error;
     if (n < t->n && f->series->generations != 0 && has_newer(layers_newest(l)))
-        return MOVED; /* what has them may be given up already */
+        return MOVED; /* the layer that has them may be replaced already */
     if (t->was_new != NULL)
         memset(t->was_new, false, t->n * sizeof *t->was_new);
     if (n > 0)
@@ -411,8 +412,8 @@ static int add_once(const bloomfile_filter *f, struct task *t, const struct laye
     return error;
 }
 
-/* live.md, S10: a layer that has a successor may be given up before what was added to it has had
- * its time. */
+/* live.md, S10: a late add went to a layer with a successor, which is replaced a generation too
+ * early for it. So the key is added to the newest layer, too. */
 static int add_again(const bloomfile_filter *f, const struct task *t, const struct layers **seen)
 {
     const struct layers *l = *seen = layers_enter(f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening and creation of a series: the first layer, then all others. */
+ * Opening and creation of a series: the first layer, then all layers after it. */
 #include <bloomfile_open.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 /* ---- the handle */
 
-/* The layout of a layer is never counting, and a series is sealed as a copy alone. */
+/* A layer never has the counting layout. A series is sealed only as a copy. */
 static int refuse_remove_from_series(bloomfile_filter *f, uint64_t digest)
 {
     (void)f;
@@ -75,7 +75,7 @@ static void note_report(const struct opening *how, struct report report)
         *how->report = report;
 }
 
-/* What was named is a layer that is not the first one of a series. */
+/* Refuses a layer that is not the first of its series. */
 static int refuse_part(bloomfile_filter *layer, const struct opening *how)
 {
     const struct header *h = &layer->header;
@@ -127,7 +127,7 @@ int series_open_live(bloomfile_filter **out, const char *path, const struct open
     return opened(out, f, error);
 }
 
-/* Layers of another series, but for those that are removed, would stand in the way. */
+/* Files with the names of later layers would be in the way, except those that are removed first. */
 static int check_names(const char *path, const struct header *h, const struct removal *old)
 {
     char *real = path_without_links(path);
@@ -145,13 +145,13 @@ static int remove_others(const void *old)
     return removal_of_others(old);
 }
 
-/* Another series of that name loses all layers but the first, which is replaced. */
+/* Replaces another series of that name: removes all its layers but the first, which is replaced. */
 static int replace(bloomfile_filter **first, const char *path, struct header *h, unsigned flags)
 {
     struct removal old;
     int error = removal_find(&old, path);
     if (error != 0)
-        removal_end(&old); /* what is there is no whole series */
+        removal_end(&old); /* the files there are not a whole series */
     error = removal_is_series(&old) ? removal_lock(&old) : 0;
     if (error == 0)
         error = check_names(path, h, &old);
@@ -161,8 +161,8 @@ static int replace(bloomfile_filter **first, const char *path, struct header *h,
     return error;
 }
 
-/* A series that is there has further layers too, sooner or later: it is not they that stand in the
- * way, and who creates what is missing shall learn that it is there. */
+/* Checks the name itself first: an existing series also has other layers, and the caller must get
+ * EEXIST, not an error for their names. */
 static int create(bloomfile_filter **first, const char *path, struct header *h, unsigned flags)
 {
     const struct removal none = { 0 };
@@ -175,7 +175,7 @@ static int create(bloomfile_filter **first, const char *path, struct header *h, 
     return error != 0 ? error : creating_file(first, path, NULL, h, flags);
 }
 
-/* Whether layers of the given size, once they are full, have more than twice the rate together. */
+/* Whether full layers of the given size have together more than twice the target rate. */
 static bool is_too_small(const struct header *h)
 {
     struct header each = *h;
@@ -211,7 +211,7 @@ int series_create(bloomfile_filter **out, const char *path, const struct bloomfi
     return opened(out, f, error);
 }
 
-/* ---- sealed: behind one another */
+/* ---- sealed: layers one after the other in one file */
 
 struct layer_place {
     int fd;
@@ -310,7 +310,7 @@ int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, const st
     return open_rest(out, &p, how);
 }
 
-/* The size was compared with what the first header says. */
+/* The caller has compared the size with the first header. */
 int series_open_memory(bloomfile_filter **out, const void *image, const struct opening *how)
 {
     struct layer_place p = { .fd = -1, .bytes = image };

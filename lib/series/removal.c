@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Removal of the files of a filter, in two passes: no file is removed before all are known to
- * belong together. */
+ * Removal of the files of a filter. First all files are found to belong together, then removed. */
 #include "series/removal.h"
 
 #include <errno.h>
@@ -62,19 +61,20 @@ static int find_layers(struct removal *r, const struct series *s, const struct h
         if (error == 0 && !(header_is_layer(&h) && files_same_series(&h, first) &&
                             files_slot(s, h.layer) == slot))
             error = BLOOMFILE_ESERIES;
-        if (error == ENOENT) /* a link to nothing bars those that come next, not those beyond */
+        if (error == ENOENT) /* a link to nothing blocks the next layer's name, not later names */
             error = r->count == slot ? files_check_free(s->path, slot) : 0;
     }
     return error;
 }
 
-/* That of the name itself is the first before they are sorted. */
+/* The newest first. */
 static int by_age(const void *a, const void *b)
 {
     const struct removal_file *one = a, *other = b;
     return (one->layer < other->layer) - (one->layer > other->layer);
 }
 
+/* The file of the name itself is the first in the list, and must become the last. */
 static void order_files(struct removal *r)
 {
     const struct removal_file first = r->files[0];
@@ -122,7 +122,7 @@ int removal_lock(const struct removal *r)
     return error;
 }
 
-/* Of a symbolic link to a layer, the link goes first: without it, another call goes on. */
+/* Removes a symbolic link before its target: if this is cut off, another call can go on. */
 static int remove_name(const char *path)
 {
     struct stat named;
@@ -151,8 +151,8 @@ static int remove_file(const struct removal_file *file)
 
 int removal_of_others(const struct removal *r)
 {
-    /* Without its successor the last but one must say that it has one, after a loss of power, too.
-     * If the disk fails, it does not matter. */
+    /* The successor bit of the last but one must be on disk before its successor is removed, so
+     * that the rest is refused after a loss of power (S15). An error does not matter. */
     if (r->count > 1)
         file_flush(r->files[1].fd);
     int error = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Removal of the files of a filter; of a live series, all of them. */
+ * Removal of the files of a filter: of a live series, all files. */
 #ifndef BLOOMFILE_REMOVAL_H
 #define BLOOMFILE_REMOVAL_H
 
@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* Files in the order of their removal: the newest first, and that of the name itself last. So a
- * series of which some are gone is refused when it is opened. */
+/* Files in the order of their removal: the newest first, the file of the name itself last. So the
+ * rest of a removal that was cut off is refused when it is opened. */
 struct removal {
     struct removal_file {
         char *path;
@@ -20,20 +20,20 @@ struct removal {
     size_t count;
 };
 
-/* Opens them, and changes nothing. BLOOMFILE_ESERIES if a file has a name of a layer and is not
- * one, or if `path` is not the name of the first; EMLINK if one is a mount point; what a header is
- * refused for; an errno. removal_end() is due after an error, too. */
+/* Opens the files, and changes nothing. BLOOMFILE_ESERIES if a file has the name of a layer but is
+ * not that layer, or if `path` is not the first file; EMLINK if a file is a mount point; the error
+ * for which a header is refused; an errno. Call removal_end() even after an error. */
 int removal_find(struct removal *r, const char *path);
 
-/* Whether it has several files, of which one is of that slot. */
+/* Whether there are several files; whether a file has that slot. */
 bool removal_is_series(const struct removal *r);
 bool removal_has(const struct removal *r, uint64_t slot);
 
-/* EBUSY if another handle has one open for writing, in this process or another. */
+/* EBUSY if another handle, in any process, has a file open for writing. */
 int removal_lock(const struct removal *r);
 
-/* Removes all but the last, or that. BLOOMFILE_EREPLACED if another file has the name by now; an
- * errno. */
+/* removal_of_others(): removes all files but the last in the list; removal_of_first(): removes
+ * that. BLOOMFILE_EREPLACED if another file has the name now; an errno. */
 int removal_of_others(const struct removal *r);
 int removal_of_first(const struct removal *r);
 

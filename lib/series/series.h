@@ -7,8 +7,8 @@
 #include "image/new_image.h"
 #include "live/adding.h"
 
-/* Each takes the handle of the first layer and makes it that of the series, or closes it and sets
- * it to NULL. */
+/* Each takes the handle of the first layer in *out, and replaces it by the handle of the series. On
+ * failure it closes the first layer and sets *out to NULL. */
 int series_open_live(bloomfile_filter **out, const char *path, const struct opening *how);
 int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, const struct opening *how);
 int series_open_memory(bloomfile_filter **out, const void *image, const struct opening *how);
@@ -17,10 +17,10 @@ int series_open_memory(bloomfile_filter **out, const void *image, const struct o
 int series_create(bloomfile_filter **out, const char *path, const struct bloomfile_params *p,
                   unsigned flags);
 
-/* Whether a sealed layer's header may be that of the layer behind another one. */
+/* Whether h may be the header of the sealed layer after the layer of `before`. */
 bool series_is_next(const struct header *before, const struct header *h);
 
-/* The operations of its handle. series_add(): as adding(). */
+/* The operations of the handle of a series. series_add(): as adding(). */
 int series_add(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                struct adding_done *done);
 int series_sync(bloomfile_filter *f, const uint8_t *watermark);

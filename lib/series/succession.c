@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Creation of the next layer: its file and name first, then the successor bit, then adds to it. So
- * a lookup that misses a key already reported as added finds the bit, and by it the file
- * (doc/format/live.md 9.3). */
+ * Creation of the next layer: first its file and name, then the successor bit in the layer before,
+ * then adds. So a lookup that misses a key whose add has returned sees the bit, and finds the file
+ * by it (live.md 9.3). */
 #include "series/succession.h"
 #include "format/invalid.h"
 
@@ -23,8 +23,7 @@
 #include "series/files.h"
 #include "sizing/sizing.h"
 
-/* ---- what the next layer is like: doc/format/live.md 9.4. Factor 2 and 7/8 were chosen by
- * bench/growth.py */
+/* ---- the next layer's parameters: live.md 9.4. bench/growth.py chose the factors 2 and 7/8 */
 
 static const double tightening = 7.0 / 8;
 
@@ -83,15 +82,15 @@ static int plan_larger(const struct header *from, struct header *h)
     return 0;
 }
 
-/* When the generation began: where periods have gone by, but not more of them than there are
- * generations. */
+/* The beginning of the next generation. If several periods have passed, their generations are made
+ * one after the other, but not more than the series keeps. */
 static uint64_t beginning(const struct header *from)
 {
     const uint64_t time = now();
     if (from->period == 0)
         return 0;
     if (time < from->began || time - from->began < from->period)
-        return time; /* it was full before */
+        return time; /* it was full before its time, or began ahead of the clock */
     const uint64_t gone = (time - from->began) / from->period;
     const uint64_t skipped = gone > from->generations ? gone - from->generations : 0;
     return from->began + (skipped + 1) * from->period;
@@ -106,8 +105,8 @@ bool succession_is_due(const bloomfile_filter *layer)
     return header_is_over(h, (uint64_t)t.tv_sec);
 }
 
-/* The watermark is that of the record in force: no sync commits another one to this layer once the
- * file of the next one is there (files_check_newest()). */
+/* Copies the watermark of the record in force. It is final: once the next layer's file exists, no
+ * sync commits a new watermark to this layer (files_check_newest()). */
 static int plan_next(const bloomfile_filter *newest, struct header *h)
 {
     const struct header *from = &newest->header;
@@ -127,9 +126,9 @@ static int plan_next(const bloomfile_filter *newest, struct header *h)
     return error;
 }
 
-/* ---- making it */
+/* ---- its file */
 
-/* grow 4: it is on disk before it has its name. */
+/* grow 4: the file is on disk before it has its name, so that a loss of power cannot tear it. */
 static int make_file(const struct series *s, struct header *h)
 {
     bloomfile_filter *f;
@@ -157,8 +156,8 @@ static int check_only_name(const struct series *s, const bloomfile_filter *layer
     return files_blame(s, BLOOMFILE_REASON_HARD_LINK, layer->header.layer, EMLINK);
 }
 
-/* The folder of a mount point is not that of the file, and the mount point of a next layer does not
- * show that in its own folder. */
+/* A mounted file also has a name in another folder, where the new layer would be missing. So the
+ * names of the first layer, the newest and the next must not be mount points. */
 static int check_mounts_of_next(const struct series *s, uint64_t newest)
 {
     int error = files_check_mount(s, 0);
@@ -167,7 +166,7 @@ static int check_mounts_of_next(const struct series *s, uint64_t newest)
     return error == 0 ? files_check_mount(s, newest + 1) : error;
 }
 
-/* Beside another series, which has the name now, a layer would be taken for one that is foreign. */
+/* If another series has taken the name, a new layer next to it would make that series invalid. */
 static int check_place(const struct series *s, const struct layers *l)
 {
     int error = s->generations == 0 ? join_check_path(l->list[0]) : 0;
@@ -178,7 +177,7 @@ static int check_place(const struct series *s, const struct layers *l)
     return error == 0 ? check_mounts_of_next(s, layers_newest(l)->header.layer) : error;
 }
 
-/* A symbolic link to nothing has the name as well. */
+/* A symbolic link without a target occupies the name, too. */
 static int check_free(const struct series *s, const struct header *like, uint64_t layer)
 {
     const int error = files_check_free(s->path, layer);
@@ -187,8 +186,8 @@ static int check_free(const struct series *s, const struct header *like, uint64_
     return error;
 }
 
-/* A name behind the next one that cannot be had, or is another's, would keep all from opening that.
- */
+/* Also checks the name after the next. If it is taken or impossible, the series could not be opened
+ * as soon as the next layer exists. */
 static int check_next_free(const struct series *s, const struct header *like)
 {
     const uint64_t next = like->layer + 1;
@@ -206,9 +205,9 @@ static int see_to_file(const struct series *s, const struct layers *l)
     int error = check_place(s, l);
     if (error != 0)
         return error;
-    /* grow 3: the next layer may be there, by a process that was killed. */
+    /* grow 3: the file may exist: its creator was killed before it set the bit. */
     error = files_look(s, &newest->header, newest->header.layer + 1);
-    if (error == 0) /* grow 5: its name is on disk. */
+    if (error == 0) /* grow 5: its name to disk */
         return file_flush_directory(s->path);
     if (error != ENOENT)
         return error;
@@ -218,7 +217,7 @@ static int see_to_file(const struct series *s, const struct layers *l)
     return error != 0 ? error : make_file(s, &h);
 }
 
-/* In memory there is no name to find it by: children of fork() do not learn of it. */
+/* A layer in memory has no name, so children of fork() cannot find it. */
 static int make_in_memory(const bloomfile_filter *f, const struct layers *l, struct layers **out)
 {
     struct header h;
@@ -243,13 +242,13 @@ static int make_in_memory(const bloomfile_filter *f, const struct layers *l, str
     return 0;
 }
 
-/* ---- the mark */
+/* ---- the successor bit */
 
 static int mark(const bloomfile_filter *newest)
 {
     struct header now;
     int error = live_load_to_commit(newest, &now);
-    if (error == 0) /* grow 6: no exact adder is at work */
+    if (error == 0) /* grow 6: wait until no exact adder is adding */
         error = session_lock_stripes(newest->live->session, newest->live->fd);
     if (error != 0)
         return error;
@@ -261,7 +260,7 @@ static int mark(const bloomfile_filter *newest)
     return error;
 }
 
-/* Holds the lock of records, so that one process at a time makes the file. */
+/* The caller holds LOCK_RECORDS, so that one process at a time makes the file. */
 static int make_next(const bloomfile_filter *f, const struct layers *l)
 {
     const bloomfile_filter *newest = layers_newest(l);
@@ -278,8 +277,8 @@ static int make_next(const bloomfile_filter *f, const struct layers *l)
     return error;
 }
 
-/* grow 1: so that of all layers but the last two it is on disk that they have a successor:
- * otherwise a loss of power might leave three layers of which the first has none. */
+/* grow 1: the bit of the layer before is on disk. Otherwise a loss of power might leave three
+ * layers of which the first lacks the bit, which looks like an older copy (check_marks()). */
 static int make_mark_durable(const bloomfile_filter *before)
 {
     struct protocol_lock lock;

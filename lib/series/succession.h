@@ -8,15 +8,15 @@
 /* The header of layer 0. The parameters are checked. BLOOMFILE_EVALUE and those of sizing. */
 int succession_first(const struct bloomfile_params *given, uint64_t identity, struct header *h);
 
-/* Whether the time of a generation is up, or its beginning lies ahead of the clock. Takes no system
- * call. */
+/* Whether a generation's time is up, or its beginning is ahead of the clock. No system call. */
 bool succession_is_due(const bloomfile_filter *layer);
 
-/* Gives the newest layer of a set a successor, unless it has one: in files, which the caller then
- * finds. 0, or why that cannot be. */
+/* Gives the newest layer of a set a successor, unless it has a successor. In files, the caller then
+ * finds it (lookup_follow()). 0, or the reason why it cannot be made. */
 int succession(const bloomfile_filter *f, const struct layers *l);
 
-/* Sees to it that all layers before the newest one are marked. */
+/* Makes sure that all layers before the newest have the successor bit: the process that made the
+ * newest may have been killed before it set the bit. */
 int succession_settle(const bloomfile_filter *f, const struct layers *l);
 
 #endif

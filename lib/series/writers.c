@@ -12,9 +12,9 @@
 #include "series/files.h"
 #include "series/succession.h"
 
-#define TRIES 100 /* while others replace layers */
+#define TRIES 100 /* searches, while other processes replace layers */
 
-/* Before keys are added that fill the last layer. */
+/* At opening, before added keys fill the last layer: a mount point cannot get a next layer. */
 static int check_mounts(const struct series *s, const struct layers *l)
 {
     int error = 0;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * The writers of a live series, which are those of its newest layer. */
+ * The writers of a live series: those of its newest layer. */
 #ifndef BLOOMFILE_SERIES_WRITERS_H
 #define BLOOMFILE_SERIES_WRITERS_H
 
 #include "series/layers.h"
 
-/* As files_find(); joins the newest layer, if the handle writes, once all before it are marked. */
+/* As files_find(). If the handle writes, makes sure that older layers have the successor bit, then
+ * joins the newest layer. */
 int writers_find(const bloomfile_filter *f, const struct layers *known, struct layers **out);
 
-/* At opening: marks the older layers clean that are not. */
+/* At opening: joins and leaves each older layer that is not clean, which leaves it clean. */
 int writers_clean(const struct layers *l, unsigned flags);
 
-/* Ends writing to a layer, as sync_finish() does. That a generation with a successor has lost its
- * name to a newer one is no error. */
+/* Leaves a layer, as sync_finish(). It is not an error if the layer has a successor and a newer
+ * generation has taken its name. */
 int writers_leave(bloomfile_filter *layer);
 
 #endif

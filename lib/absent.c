@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Stubs for the parts that were left out, for calls from the other parts. A file that needs a
- * missing part does not open. */
+ * Stubs for parts that the build leaves out. Other parts call them. A file that needs a missing
+ * part does not open: BLOOMFILE_EFEATURE. */
 #include "handle/closing.h"
 #include "handle/operations.h"
 #include "live/adding.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The builder: collects digests, sizes the filter, makes its body and publishes it. */
+ * The builder, which collects digests, sizes the filter, makes its body and publishes it. */
 #include <bloomfile_inspect.h>
 #include <bloomfile_unstable.h>
 #include <errno.h>
@@ -19,18 +19,16 @@
 #include "os/file.h"
 #include "os/thread.h"
 
-#define CHUNK           1024 /* keys hashed at once; with 256, adding took a ninth longer */
-#define STAGE           64   /* digests that came one by one, collected where one thread adds */
-#define MEMORY_LEAST    ((uint64_t)1 << 20)
-#define PARTITION_LEAST ((uint64_t)1 << 26) /* bytes of memory; below that, no partitions */
-#define WORKER_LEAST    ((uint64_t)1 << 18) /* bytes for a thread; below that, fewer threads work */
-#define BUFFER_LEAST                                                                               \
-    ((uint64_t)1 << 18)               /* bytes for a buffer; below that, threads share buffers     \
-                                       */
-#define READ_BEST ((uint64_t)1 << 17) /* digests at once; they stay in the cache */
-#define READ_MOST ((uint64_t)1 << 20) /* where memory is not limited */
+#define CHUNK           1024 /* keys hashed together; with 256, adding takes a ninth longer */
+#define STAGE           64   /* single digests that a single thread collects before it adds them */
+#define MEMORY_LEAST    ((uint64_t)1 << 20) /* bytes; a lower limit on memory counts as this */
+#define PARTITION_LEAST ((uint64_t)1 << 26) /* bytes of memory from which on buffers partition */
+#define WORKER_LEAST    ((uint64_t)1 << 18) /* bytes for each thread, or fewer threads work */
+#define BUFFER_LEAST    ((uint64_t)1 << 18) /* bytes for each buffer, or threads share buffers */
+#define READ_BEST       ((uint64_t)1 << 17) /* digests read together, 1 MiB: they stay in the cache */
+#define READ_MOST       ((uint64_t)1 << 20) /* the same if memory is not limited */
 
-/* All keys that a slice was given, repetitions included: what its header records of them. */
+/* The counts of keys in the header of a slice: every key that it was given, also repeated keys. */
 struct slice_input {
     atomic_uint_least64_t read, elsewhere, sum;
 };
@@ -38,19 +36,19 @@ struct slice_input {
 struct bloomfile_builder {
     struct bloomfile_params params;
     char label[BLOOMFILE_MAX_LABEL + 1];
-    uint8_t tag[BLOOMFILE_TAG_SIZE]; /* of the caller's params */
-    uint32_t key_kind, key_size;     /* of them, too */
+    uint8_t tag[BLOOMFILE_TAG_SIZE]; /* of the caller's params, as are the next two: for a reset */
+    uint32_t key_kind, key_size;
     char *folder;
     struct digests *digests;
     struct fill_plan fill;
-    struct digest_range spread; /* of a slice; other digests are left out */
+    struct digest_range spread; /* the range of a slice, which leaves out other digests */
     struct slice_input input;
-    unsigned staged; /* of these, which are not with the others yet */
+    unsigned staged; /* digests in `stage`, which are not in `digests` yet */
     uint64_t stage[STAGE];
-    atomic_int failed; /* what the first add that failed returned: keys are lacking; 0: none */
+    atomic_int failed; /* the error of the first add that failed, so that keys are missing; or 0 */
 };
 
-/* Half of the memory is for buffers, the other half for reading digests and making parts. */
+/* Divides the memory limit: half for buffers, half for reading digests and making parts. */
 static void share_memory(bloomfile_builder *b, struct digests_plan *d)
 {
     uint64_t memory = b->params.memory, threads = b->params.threads > 1 ? b->params.threads : 1;
@@ -88,7 +86,7 @@ static int copy_params(bloomfile_builder *b, const struct bloomfile_params *p)
     return b->folder == NULL ? ENOMEM : 0;
 }
 
-/* Of a slice, whose whole is planned without keys. */
+/* Sets the range of a slice. The size of its whole filter cannot depend on the number of keys. */
 static int choose_spread(bloomfile_builder *b)
 {
     struct header h;
@@ -129,7 +127,7 @@ int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params
     return 0;
 }
 
-/* If it fails, the staged digests stay so. */
+/* On an error, the digests stay staged. */
 static int add_staged(bloomfile_builder *b)
 {
     const int error = b->staged > 0 ? digests_add(b->digests, b->stage, b->staged) : 0;
@@ -163,7 +161,7 @@ static int add_one(bloomfile_builder *b, uint64_t digest)
     return error;
 }
 
-/* Of a slice: its own. */
+/* Adds the digests that belong to the slice, and counts all of them. */
 static int add_own(bloomfile_builder *b, const uint64_t *digests, size_t n)
 {
     uint64_t own[CHUNK];
@@ -187,7 +185,7 @@ static int add_many(bloomfile_builder *b, const uint64_t *digests, size_t n)
     return b->params.slices != 0 ? add_own(b, digests, n) : digests_add(b->digests, digests, n);
 }
 
-/* What an add returns. */
+/* Records the first error of an add. Returns the error. */
 static int added(bloomfile_builder *b, int error)
 {
     int none = 0;
@@ -201,7 +199,7 @@ int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *
     return added(b, n == 1 ? add_one(b, *digests) : add_many(b, digests, n));
 }
 
-/* The library cannot compute an application's own hash. */
+/* Whether the library can hash keys: it does not know an application's own hash. */
 static bool can_hash(const bloomfile_builder *b)
 {
     return b->params.hash_id == 0;
@@ -231,7 +229,8 @@ int bloomfile_builder_digests_of_spans(bloomfile_builder *b, const struct bloomf
     return added(b, can_hash(b) ? hash_spans(b->params.seed, spans, digests) : BLOOMFILE_EHASH);
 }
 
-/* Before digests are counted or read: they must be all there. */
+/* Prepares for counting or reading the digests. Fails if an add failed, because keys are missing.
+ */
 static int complete_digests(bloomfile_builder *b)
 {
     const int error = atomic_load(&b->failed);
@@ -257,7 +256,7 @@ static int build(bloomfile_builder *b, struct header *h, const struct runs *runs
     return 0;
 }
 
-/* Of a slice: which keys it was given. All have been added. */
+/* Records the counts of a slice's keys, once all are added. */
 static void describe_input(const bloomfile_builder *b, struct header *h)
 {
     h->keys_read = atomic_load(&b->input.read);
@@ -270,7 +269,8 @@ static bool is_over_capacity(const bloomfile_builder *b, const struct header *h)
     return b->params.over_capacity == 0 && h->record.n > image_most_keys(h);
 }
 
-/* Makes a filter planned for n keys; no filter, if that depends on n and there are others. */
+/* Makes a filter planned for n keys. Publishes nothing if its size depends on the number of keys,
+ * and the digests turn out to be not n. */
 static int make_planned(bloomfile_builder *b, const struct runs *runs, uint64_t n,
                         struct destination to)
 {
@@ -290,8 +290,8 @@ static int make_planned(bloomfile_builder *b, const struct runs *runs, uint64_t 
     return error;
 }
 
-/* Where the size depends on the number of keys and few are repeated, as a rule none is. So none is
- * counted before the filter is made; if some turn out to be repeated, it is made again. */
+/* If the size depends on the number of distinct keys, a sample decides. If it has no repeated key,
+ * the filter is made without counting first, and made again if a key turns out to be repeated. */
 int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile_destination *given)
 {
     struct destination to;

@@ -47,7 +47,7 @@ int bloomfile_fold(struct bloomfile_destination *given, const bloomfile_filter *
     return error;
 }
 
-/* ---- Unions and intersections. */
+/* ---- unions and intersections */
 
 #define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_merge_params, metadata)
 
@@ -96,8 +96,8 @@ static bool source_has_keys(const struct header *h)
     return h->record.n != 0 || (h->record.flags & RECORD_N_ESTIMATED) != 0;
 }
 
-/* Takes one more source into the header of the result. */
-/* h->key_kind is the first known one: two that differ are refused, whatever is between them. */
+/* Adds a source to the header of the result. h->key_kind is the first known kind of the sources, so
+ * sources of two different kinds are refused even if a source of unknown kind is between them. */
 static int describe_also(struct header *h, const struct header *source)
 {
     const int error = header_compare_keys(h->key_kind, source->key_kind);
@@ -233,7 +233,7 @@ int bloomfile_merge(struct bloomfile_destination *given, const bloomfile_filter 
     return error;
 }
 
-/* ---- The classic filter of a counting one. */
+/* ---- the classic filter of a counting filter */
 
 static size_t whole_pages(size_t size)
 {

@@ -9,7 +9,7 @@
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
 
-/* Name and text. A compiler warns of a member of enum bloomfile_error that has no row. */
+/* Names and texts. The compiler warns if a member of enum bloomfile_error lacks a row. */
 #define ERRORS(X)                                                                                  \
     X(EFILESYSTEM, "a live filter cannot be shared on this file system")                           \
     X(ENOBOOT, "the current boot cannot be identified (no boot_id in /proc)")                      \
@@ -87,7 +87,7 @@ static const char *system_name(int error)
     return strerrorname_np(error);
 }
 #else
-/* Other C libraries have no names for errnos; these are the ones that bloomfile's calls return. */
+/* The errnos that bloomfile's calls return. Only glibc has a function for their names. */
 #define SYSTEM_ERRORS(X)                                                                           \
     X(E2BIG)                                                                                       \
     X(EACCES)                                                                                      \

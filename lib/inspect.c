@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The size of a filter to be; facts about a filter: its header fields, the statistics of its bits,
- * and whether it is intact.
+ * The size of a planned filter, and facts about a filter: the fields of its header, the statistics
+ * of its bits, and whether it is intact.
  */
 #include <bloomfile_inspect.h>
 #include <bloomfile_unstable.h>
@@ -35,7 +35,7 @@ static int check_wanted(const struct bloomfile_size *s)
         return invalid(BLOOMFILE_EVALUE, "bits");
     if (s->bits == 0 && (s->keys == 0 || s->keys > GEOMETRY_MAX_CAPACITY))
         return invalid(BLOOMFILE_EVALUE, "keys");
-    const bool is_result = s->keys != 0 && s->bits != 0; /* of an earlier call, which rounds to 1 */
+    const bool is_result = s->keys != 0 && s->bits != 0; /* an earlier call may round fpr to 1 */
     if (!(s->fpr == 0 || (s->fpr > 0 && (s->fpr < 1 || (is_result && s->fpr == 1)))))
         return invalid(BLOOMFILE_EVALUE, "fpr");
     if (s->want_spread > 1)
@@ -112,7 +112,7 @@ const bloomfile_filter *bloomfile_layer(const bloomfile_filter *f, size_t i)
 
 const void *bloomfile_body(const bloomfile_filter *f, size_t *size)
 {
-    *size = (size_t)f->geometry.need; /* of a series 0 */
+    *size = (size_t)f->geometry.need; /* 0 for a series */
     return f->view.body;
 }
 
@@ -157,7 +157,7 @@ static const struct bloomfile_field record_file_fields[] = { RECORD_FILE_FIELDS(
 
 struct field_list {
     struct bloomfile_field *fields;
-    size_t room, count; /* those without room are counted too */
+    size_t room, count; /* `count` includes the fields that do not fit */
 };
 
 static void list(struct field_list *l, struct bloomfile_field field, int record, uint32_t start)
@@ -214,7 +214,7 @@ int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_measurement *o
     return 0;
 }
 
-/* total * i / cells; the product of rest and i fits, since an array has room for all cells. */
+/* total * i / cells. The products fit, because `cells` doubles fit in memory. */
 static uint64_t share(uint64_t total, uint64_t i, uint64_t cells)
 {
     return total / cells * i + total % cells * i / cells;
@@ -242,7 +242,7 @@ int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells)
     return 0;
 }
 
-/* The head of that page, which begins the bytes, and what it makes of the rate. */
+/* The solution of a page of `size` bytes: its head, and the rate that follows from it. */
 static struct bloomfile_solution read_solution(const bloomfile_filter *f, const uint8_t *page,
                                                size_t size)
 {
@@ -278,7 +278,7 @@ int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page, struct bloo
 
 #endif
 
-/* ---- against the checksums */
+/* ---- verification */
 
 int bloomfile_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_fault *fault)
 {

@@ -29,7 +29,7 @@ static int take_live_params(struct bloomfile_params *p, const struct bloomfile_p
     return error == 0 && p->series == 0 ? params_refuse_of_live(p) : error;
 }
 
-/* One that cannot have as many keys as it is made for is an error now, not at the first of them. */
+/* Refuses a filter whose bits cannot hold its capacity now, not when its first key is added. */
 static int plan(const struct bloomfile_params *p, unsigned flags, struct header *h)
 {
     const int error = creating_plan(p, h);
@@ -76,7 +76,7 @@ int bloomfile_create_memory(bloomfile_filter **out, const struct bloomfile_param
     return error != 0 ? error : creating_memory(out, &h, flags);
 }
 
-/* ---- Adding keys to a live filter, one or many, and taking them back from a counting one. */
+/* ---- adds, and removals from counting filters */
 
 static int add_some(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                     struct adding_done *done)
@@ -158,7 +158,7 @@ int bloomfile_remove(bloomfile_filter *f, const void *key, size_t size)
     return bloomfile_remove_digest(f, hash_key(f->header.seed, key, size));
 }
 
-/* ---- Syncing, and ending a writer. */
+/* ---- syncing and closing */
 
 int bloomfile_sync(bloomfile_filter *f, const uint8_t watermark[BLOOMFILE_WATERMARK_SIZE])
 {
@@ -170,7 +170,7 @@ int bloomfile_finish(bloomfile_filter *f)
     return f->operations->finish(f);
 }
 
-/* ---- Saving a live filter that cannot be written to disk any more. */
+/* ---- rescuing a live filter that cannot be written to disk any more */
 
 int bloomfile_rescue(const char *dst, const bloomfile_filter *f, unsigned flags)
 {

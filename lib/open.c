@@ -55,7 +55,7 @@ static bool flags_valid(const struct bloomfile_open_params *p, uint32_t kind)
            (p->expect & BLOOMFILE_EXPECT_SEALED) == 0;
 }
 
-/* The path makes it larger than VERSIONED_MOST. */
+/* versioned_known() does not apply: the path makes this struct larger than VERSIONED_MOST. */
 static bool report_known(const struct bloomfile_open_report *r)
 {
     return r->struct_size >= VERSIONED_LEAST(struct bloomfile_open_report, path) &&
@@ -87,7 +87,7 @@ static int take_open_params(struct bloomfile_open_params *p,
 
 _Static_assert(offsetof(struct bloomfile_open_report, path) == sizeof(struct report), "a prefix");
 
-/* path: of the file that was named; NULL: none. */
+/* path: the path that the caller named, or NULL. */
 static ONCE_A_FILE void give_report(struct bloomfile_open_report *to, const struct report *r,
                                     const char *path)
 {
@@ -124,8 +124,7 @@ ONCE_A_FILE int bloomfile_layer_report(const bloomfile_filter *f,
 
 /* ---- opening */
 
-/* The layers of a series behind the first one, of which there is a handle; then the handle of all.
- */
+/* Opens the file, and if it is the first layer of a series, the other layers. */
 static int open_path(bloomfile_filter **out, const char *path, const struct opening *how)
 {
     int rest, error = opening_by_path(out, path, how, &rest);
@@ -228,7 +227,7 @@ const char *bloomfile_kernel_name(const bloomfile_filter *f)
     return f->kernel->name;
 }
 
-/* ---- Damage and changes. */
+/* ---- damage and changes */
 
 bool bloomfile_is_stale(const bloomfile_filter *f)
 {
@@ -258,9 +257,9 @@ int bloomfile_check(const bloomfile_filter *f)
     return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
 }
 
-/* ---- Lookups, one or many. */
+/* ---- lookups */
 
-/* Few instructions, so that the processor overlaps the cache misses of many calls. */
+/* Has few instructions, so that the processor overlaps the cache misses of many calls. */
 bool bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest)
 {
     if (guard_all_good(&f->guard_storage))
@@ -330,12 +329,12 @@ int bloomfile_digests_of_spans(const bloomfile_filter *f, const struct bloomfile
     return BLOOMFILE_EHASH;
 }
 
-/* ---- The parts of a handle that lookups in bloomfile_inline.h need. */
+/* ---- pins: the parts of a handle that lookups in bloomfile_inline.h need */
 
 #ifdef __SIZEOF_INT128__
 static bool can_inline(const bloomfile_filter *f)
 {
-    /* bloomfile_block.h looks in one body of this layout */
+    /* bloomfile_block.h looks up keys in one body of the blocked layout */
     return f->header.layout == BLOOMFILE_LAYOUT_BLOCKED && f->series == NULL;
 }
 #else
@@ -349,7 +348,7 @@ static bool can_inline(const bloomfile_filter *f)
 int bloomfile_pin(const bloomfile_filter *f, struct bloomfile_pinned *pin)
 {
     static const uint64_t always_in_doubt = 1;
-    if ((uintptr_t)pin % 64 != 0) /* copying it may then crash, in code for AVX-512 */
+    if ((uintptr_t)pin % 64 != 0) /* code compiled for AVX-512 may copy it by aligned moves */
         return invalid(BLOOMFILE_EVALUE, "pin");
     struct bloomfile_pinned p = { .doubts_ = &always_in_doubt };
     if (can_inline(f)) {
@@ -357,7 +356,8 @@ int bloomfile_pin(const bloomfile_filter *f, struct bloomfile_pinned *pin)
         p.hashes_ = f->view.k;
         if (f->view.k <= BLOOMFILE_BLOCK_SLICES)
             *(f->live == NULL ? &p.ignored_ : &p.live_ignored_) = f->view.ignored;
-        p.doubts_ = (const void *)(uintptr_t)&f->guard_storage.doubts; /* atomic, as ours */
+        p.doubts_ =
+            (const void *)(uintptr_t)&f->guard_storage.doubts; /* atomic, as in this library */
     }
     p.body_ = f->view.body;
     p.filter_ = f;

@@ -3,9 +3,9 @@
  * The plan of a fold: the rate and the size after folding by each factor, in one pass over the
  * body.
  *
- * The factors form a tree: F hangs below F / p, p being its least prime factor, because folding by
- * F is folding by F / p and then by p. Each stretch of the body is folded down the tree, in cache;
- * a unit that is not complete with it waits for the next one.
+ * The factors form a tree. The parent of factor F is F / p, where p is the least prime factor of F,
+ * because a fold by F is a fold by F / p and then by p. Each stretch of the body is folded down the
+ * tree, in the cache. An incomplete unit at the end of a stretch is kept for the next stretch.
  */
 #include <bloomfile_combine.h>
 #include <errno.h>
@@ -48,7 +48,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Ascending, in memory from malloc(); NULL: there is none left. */
+/* Returns the divisors of n in ascending order, from malloc(); or NULL. */
 static uint64_t *divisors_of(uint64_t n, size_t *count)
 {
     uint64_t *list = malloc(divisors_count(n) * sizeof *list);
@@ -73,17 +73,17 @@ struct node {
     uint64_t factor, step; /* the parent's factor times step */
     struct node *parent, *child, *sibling;
     struct kernel_tally tally;
-    uint64_t done;  /* units passed on before this stretch */
-    uint8_t *units; /* of this stretch; below the root, the first may have begun earlier */
+    uint64_t done;  /* units that were folded into the children before this stretch */
+    uint8_t *units; /* units of this stretch; except in the root, the first may be older */
 };
 
 struct plan {
     struct node *nodes; /* ascending; the first is the root */
     size_t count;
-    void (*project)(uint8_t *to, const uint8_t *from, size_t size); /* NULL: as they are */
-    uint32_t layout; /* of the nodes: the source's, or that of its projection */
+    void (*project)(uint8_t *to, const uint8_t *from, size_t size); /* counters to bits, or NULL */
+    uint32_t layout; /* layout of the nodes: of the source or of its projection */
     const struct kernel *kernel;
-    uint8_t *stretch; /* what is projected; otherwise the units of the root are read */
+    uint8_t *stretch; /* the source of the projection; without one, the root's units are read */
 };
 
 static struct node *node_of(const struct plan *plan, uint64_t factor)
@@ -130,7 +130,7 @@ static void cut_down(struct plan *plan)
     free(plan->stretch);
 }
 
-/* Allocates room for a stretch of that many units in every node, and for a word beyond. */
+/* Allocates room for a stretch of that many units in every node, and for a word after it. */
 static int allocate_stretches(struct plan *plan, uint64_t stretch)
 {
     if (plan->project != NULL && (plan->stretch = malloc(SOURCE_STRETCH)) == NULL)
@@ -145,7 +145,7 @@ static int allocate_stretches(struct plan *plan, uint64_t stretch)
     return 0;
 }
 
-/* Takes out unit number `count`, which is not complete: whole bytes, or a bit. */
+/* Moves unit number `count`, which is incomplete, from `units` to `unit`: whole bytes, or a bit. */
 static void take_last(uint32_t layout, uint8_t *units, uint64_t count, uint8_t *unit)
 {
     const size_t size = layout_unit_bits(layout) / 8;
@@ -157,7 +157,7 @@ static void take_last(uint32_t layout, uint8_t *units, uint64_t count, uint8_t *
     units[count / 8] &= (uint8_t) ~(1u << count % 8);
 }
 
-/* Counts the ones of that many units and passes the units on. */
+/* Counts the set bits of a node's units, and folds these units into the children. */
 static void pass(const struct plan *plan, struct node *node, uint64_t count)
 {
     const uint32_t layout = plan->layout;

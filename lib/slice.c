@@ -42,10 +42,10 @@ uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice)
 
 /* ---- the header of the whole */
 
-/* A slice, perhaps without its body. */
+/* A slice, or only its header. */
 struct slice_part {
     const struct header *h;
-    const bloomfile_filter *f; /* NULL: there is only the header */
+    const bloomfile_filter *f; /* NULL if there is only the header */
 };
 
 static uint64_t blocks_of(const struct slice_part *p)
@@ -59,7 +59,8 @@ static int by_place(const void *a, const void *b)
     return x->h->first_block < y->h->first_block ? -1 : x->h->first_block > y->h->first_block;
 }
 
-/* Whether both are of one filter: all that its header will say. The layout of slices is blocked. */
+/* Whether both slices belong to the same filter, by every field that its header takes from them.
+ * The layout is not compared, because all slices are blocked. */
 static bool same_filter(const struct header *a, const struct header *b)
 {
     return a->hash_id == b->hash_id && a->self_test == b->self_test && a->seed == b->seed &&
@@ -69,8 +70,8 @@ static bool same_filter(const struct header *a, const struct header *b)
            memcmp(a->label, b->label, sizeof a->label) == 0;
 }
 
-/* Puts them in order. BLOOMFILE_EINCOMPLETE: not all are slices of one filter, or they do not begin
- * each where the one before ends, from the first block to the last. */
+/* Sorts the slices by their first blocks. Returns BLOOMFILE_EINCOMPLETE unless they are slices of
+ * the same filter that cover each block of it exactly once. */
 static int order_slices(struct slice_part *parts, size_t count)
 {
     uint64_t next = 0;
@@ -86,8 +87,8 @@ static int order_slices(struct slice_part *parts, size_t count)
     return next == parts[0].h->whole_blocks ? 0 : BLOOMFILE_EINCOMPLETE;
 }
 
-/* Whether no slice left out a key that another one lacks: no slice left out any, or all were given
- * the same keys. */
+/* Whether each key is in the slice that it belongs to. It is if no slice left out keys, or if all
+ * slices were given the same keys. */
 static bool have_all_keys(const struct slice_part *parts, size_t count)
 {
     const struct header *first = parts[0].h;
@@ -100,7 +101,7 @@ static bool have_all_keys(const struct slice_part *parts, size_t count)
     return nothing_left_out || same;
 }
 
-/* In order, as put_in_order() leaves them. 0, or why they are not to be joined. */
+/* Sorts the slices. Returns 0, or the error if they cannot be joined. */
 static int check_parts(struct slice_part *parts, size_t count, unsigned flags)
 {
     const int error = order_slices(parts, count);
@@ -109,7 +110,8 @@ static int check_parts(struct slice_part *parts, size_t count, unsigned flags)
     return have_all_keys(parts, count) ? 0 : BLOOMFILE_EINCOMPLETE;
 }
 
-/* All but what follows from the body: a slice is sealed, so its record stays as it is. */
+/* Makes the header of the whole from those of the slices, except the fields computed from the body.
+ * The state stays that of the first slice: sealed. */
 static void describe_whole(struct header *h, const struct slice_part *parts, size_t count)
 {
     uint64_t keys = 0;
@@ -201,7 +203,8 @@ int bloomfile_join(struct bloomfile_destination *given, const bloomfile_filter *
 
 /* ---- from headers alone */
 
-/* How large the image is, the header says itself. */
+/* Decodes a header without its image. The first attempt, with a size that is too large, fails with
+ * BLOOMFILE_ETRAILING if all else is valid, and reveals the size that the header declares. */
 static int decode_alone(const uint8_t *bytes, struct header *h)
 {
     struct header_faults faults = { 0 };
@@ -224,7 +227,7 @@ static int decode_all(struct slice_part *parts, struct header *decoded, const ui
     return error;
 }
 
-/* Those of the bodies, one behind the other. */
+/* Combines the checksums and counts of consecutive bodies. */
 static void sum_records(struct header *h, const struct slice_part *parts, size_t count)
 {
     struct checksum_sum sum = { 0 };

@@ -13,13 +13,13 @@
 
 #define SIZE_LEAST VERSIONED_LEAST(struct bloomfile_size, image_size)
 
-#define CLASSIC_BITS 8192 /* below, whole blocks would take up to 3 times the bits */
+#define CLASSIC_BITS 8192 /* below this, whole blocks would take up to 3 times the bits */
 
-/* A view without a shape: all answers are "maybe". */
+/* A view without a shape: every lookup returns "maybe". */
 static const struct bloomfile_view unknown;
 
-/* The words of a view. A copy of it may be in memory that processes share, so it has the number of
- * the layout, and not the address of a kernel. */
+/* The words of a view. Processes may share a view in memory, so it has the layout's number, not the
+ * address of a kernel. */
 enum {
     WORD_UNITS,
     WORD_BITS,
@@ -31,8 +31,8 @@ static uint32_t hashes_of(const struct bloomfile_view *view)
     return (uint32_t)(view->words[WORD_SHAPE] >> 32);
 }
 
-/* NULL: every answer is "maybe", unless choose_kernel() sets the kernel. Also NULL for a layout of
- * a later version. */
+/* Returns NULL if choose_kernel() was not called yet in this process, or if the layout belongs to a
+ * later version: then every lookup returns "maybe". */
 static const struct kernel *kernel_of(const struct bloomfile_view *view)
 {
     const uint32_t layout = (uint32_t)view->words[WORD_SHAPE];
@@ -41,14 +41,14 @@ static const struct kernel *kernel_of(const struct bloomfile_view *view)
                : NULL;
 }
 
-/* In a process that got the view from another one. */
+/* Chooses the kernel in a process that received the view from another process. */
 static bool choose_kernel(const struct bloomfile_view *view)
 {
     const uint32_t layout = (uint32_t)view->words[WORD_SHAPE];
     return layout_known(layout) && kernel_for(layout) != NULL;
 }
 
-/* The errors are those of a compact form. */
+/* Fills in a view. Returns the errors of a compact form. */
 static int shape(struct bloomfile_view *out, uint32_t layout, uint64_t bits, uint32_t hashes)
 {
     *out = unknown;
@@ -89,7 +89,8 @@ static int shape_of_size(struct bloomfile_view *out, const struct bloomfile_size
     }
 }
 
-/* The fewest bits for the keys; where the layout is free, in the one that needs fewer. */
+/* Computes the fewest bits for the keys. If the layout is free, chooses classic below CLASSIC_BITS,
+ * otherwise blocked. */
 static int find_bits(struct bloomfile_size *s)
 {
     const double fpr = s->fpr == 0 ? SIZING_DEFAULT_FPR : s->fpr;
@@ -160,7 +161,7 @@ static struct kernel_view seen(const struct bloomfile_view *view, const void *bo
         struct kernel_view){ .body = body, .units = view->words[WORD_UNITS], .k = hashes_of(view) };
 }
 
-/* Apart from lookups, which so need to save no registers. */
+/* A function of its own, so that lookups need not save registers for the call. */
 static __attribute__((noinline, cold)) bool
 choose_and_look(const struct bloomfile_view *view, const void *body, bloomfile_digest digest)
 {

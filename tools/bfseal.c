@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * bfseal - give a live filter checksums, in place or as a copy
- */
+ * bfseal - give a live filter checksums, in place or as a copy */
 #include "cli/cli.h"
 #include "filters/destination.h"
 #include "filters/lost_keys.h"
@@ -85,7 +83,7 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("--report needs a file for DEST");
 }
 
-/* Opens the new file as any reader would, and describes it. */
+/* Opens the new file like any reader, and describes it. */
 static void report(struct request *r, const char *path)
 {
     bloomfile_filter *f;
@@ -96,7 +94,7 @@ static void report(struct request *r, const char *path)
         cli_fail(error, "%s is sealed, but cannot be opened", path);
     if (!r->quiet || report_wanted(&r->report)) {
         bloomfile_get_info(f, &info);
-        bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
+        bloomfile_measure(f, &measure); /* fails only for a wrong struct_size */
     }
     if (report_wanted(&r->report))
         report_put(&r->report, report_of_filter(path, &info, &measure));
@@ -177,7 +175,7 @@ static void seal_in_place(struct request *r)
 
 /* -------------------------------------------------------------------------------------- a copy */
 
-/* What is wrong with the source, and not with making the copy. */
+/* Whether the source caused the error, not the writing of the copy. */
 static bool is_of_source(const bloomfile_filter *f, int error)
 {
     return error == BLOOMFILE_EPAGE || error == BLOOMFILE_EBODY || error == BLOOMFILE_EPOISONED ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Adding keys to a live filter, or removing them, one input after the other. */
+ * Adding of keys to a live filter, or their removal, one input after the other. */
 #include "bfadd/add.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-    DESCRIPTION_SIZE = 5000, /* of trouble with a file */
+    DESCRIPTION_SIZE = 5000, /* of an error */
     REMEDY_SIZE = 200
 };
 enum {
@@ -29,9 +29,9 @@ enum {
 struct work {
     const struct add *add;
     bloomfile_filter *f;
-    uint64_t read, done; /* keys; those that were new, or removed */
-    uint64_t taken;      /* keys that the filter accepted: the first ones read */
-    bool all_read;       /* the input has no more */
+    uint64_t read, done; /* keys read; keys that were new, or removed */
+    uint64_t taken;      /* keys that the filter accepted: the first of those read */
+    bool all_read;       /* the whole input was read */
     uint64_t unsynced;   /* keys since the last sync */
     struct overfull overfull;
     bool told_overfull;
@@ -39,7 +39,8 @@ struct work {
     struct cli_progress progress;
 };
 
-/* Closes the filter first, or its writer would be taken for one that was killed. */
+/* Ends the program if the keys do not fit. Closes the filter first; otherwise its record would show
+ * a killed writer. */
 static void check_kind(const struct add *a, bloomfile_filter *f)
 {
     char why[KEY_KIND_WHY];
@@ -63,9 +64,10 @@ static bloomfile_filter *open_filter(const struct add *a)
     return f;
 }
 
-/* -------------------------------------------------------------------------------------- trouble */
+/* --------------------------------------------------------------------------------------- errors */
 
-/* The keys that a lost file lacks: those read, and those that were not read because of it. */
+/* Describes the keys that a lost file lacks: keys read so far, and keys that were not read because
+ * of the error. */
 static const char *keys_again(const struct work *w, char text[REMEDY_SIZE])
 {
     snprintf(text, REMEDY_SIZE, "%s the %" PRIu64 " key%s read here again%s",
@@ -74,8 +76,8 @@ static const char *keys_again(const struct work *w, char text[REMEDY_SIZE])
     return text;
 }
 
-/* Saves what is in memory, if asked to; false if not. If it cannot, ends the program with what is
- * wrong with the file and what to do about it. */
+/* Saves the filter in memory, if --rescue was given; otherwise returns false. If that fails, ends
+ * the program with the original error and its remedy. */
 static bool rescue(const struct work *w, const char *trouble, const char *remedy)
 {
     const struct add *a = w->add;
@@ -104,7 +106,7 @@ static _Noreturn void poisoned(const struct work *w, int error)
              w->all_read ? "" : ", and all that follow in the input");
 }
 
-/* The keys went into a file that has no name any more. */
+/* The keys were added to a file that no longer has a name. */
 static _Noreturn void replaced(const struct work *w)
 {
     const struct add *a = w->add;
@@ -125,7 +127,8 @@ static _Noreturn void replaced(const struct work *w)
              trouble, a->rescue, w->taken, cli_s(w->taken), a->remove ? "remove" : "add", remedy);
 }
 
-/* Ends the program if what is wrong is the same whatever was attempted. */
+/* Ends the program if the file itself is the cause, so that the attempted operation
+ * does not matter. */
 static void fail_for_file(const struct work *w, int error)
 {
     char again[REMEDY_SIZE];
@@ -148,7 +151,8 @@ static _Noreturn void fail(const struct work *w, int error, const char *attempt)
     cli_fail(error, "cannot %s %s", attempt, w->add->path);
 }
 
-/* Records the watermark, which is of the last key, if that was added. */
+/* Syncs the filter. Records the watermark, which belongs to the last key, only if that
+ * key was added. */
 static void sync_keys(struct work *w)
 {
     const bool complete = w->all_read && w->taken == w->read && w->read > 0;
@@ -158,7 +162,7 @@ static void sync_keys(struct work *w)
     w->unsynced = 0;
 }
 
-/* What was added before is saved first. */
+/* Saves the keys that were added, before the program ends with an error. */
 static void save(struct work *w)
 {
     sync_keys(w);
@@ -167,7 +171,7 @@ static void save(struct work *w)
         fail(w, finished, "finish writing");
 }
 
-/* `before`: keys that were added. */
+/* `before`: the number of keys that were added. */
 static _Noreturn void cannot_grow(struct work *w, uint64_t before, int error)
 {
     const char *path = w->add->path;
@@ -195,8 +199,8 @@ static _Noreturn void over_capacity(struct work *w, uint64_t before)
 
 /* --------------------------------------------------------------------------------------- adding */
 
-/* More and more answers are "maybe". Warns at once, because the input may never end, and again at
- * the end. */
+/* Warns that the filter is over capacity. Warns immediately, because the input may never end, and
+ * again at the end. */
 static void watch_rate(struct work *w, bool at_end)
 {
     const struct add *a = w->add;
@@ -254,7 +258,7 @@ static void take_keys(struct work *w, const struct bloomfile_key *keys, size_t n
     }
 }
 
-/* Later trouble with an input keeps neither the other inputs nor the keys added so far from
+/* An error of an input must not stop the other inputs, or keep added keys from
  * reaching the disk. */
 static void take_input(struct work *w)
 {

@@ -9,16 +9,16 @@
 
 struct add {
     const char *path, *rescue;
-    struct params_metadata metadata; /* the watermark alone */
+    struct params_metadata metadata; /* only its watermark is used */
     struct names inputs;
     struct keys_options keys;
     unsigned open_flags;
-    uint64_t sync_every; /* keys; 0: only at the end */
+    uint64_t sync_every; /* number of keys; 0: only at the end */
     bool remove, quiet, verbose;
 };
 
-/* Adds all keys of the inputs to the filter, or removes them, and reports. Returns the exit status;
- * fatal trouble and a interrupt_signal end the program. */
+/* Adds all keys of the inputs to the filter, or removes them, and prints a summary. Returns the
+ * exit status. A fatal error or an interrupt_signal ends the program. */
 int add_all(const struct add *a);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * bfadd - add keys to a live filter, or take them back
- */
+ * bfadd - add keys to a live filter, or remove them */
 #include "bfadd/add.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -70,7 +68,7 @@ static void parse(struct add *a, int argc, char **argv)
     names_read(&a->inputs, argv + first + 1, argc - first - 1);
 }
 
-/* Complains while there is time to choose another name; the library checks again. */
+/* Checks the name early, while the user can still choose another. The library checks it again. */
 static void check_rescue(const struct add *a)
 {
     struct stat st;
@@ -81,8 +79,8 @@ static void check_rescue(const struct add *a)
     target_check(a->rescue, false);
 }
 
-/* Nothing is added if an input is missing or is where the keys go. Nor if it is standard output:
- * nothing is written there, but the shell may have emptied it. */
+/* Adds nothing if an input is missing, or is also the filter. Standard output must not be an input
+ * either: nothing is written there, but the shell may have emptied it. */
 static void check_inputs(const struct add *a)
 {
     same_file_check_names(a->path, &a->inputs);

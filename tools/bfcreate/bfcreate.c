@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * bfcreate - make a filter file from keys
- */
+ * bfcreate - create a filter file from keys */
 #include "bfcreate/create.h"
 #include "cli/cli.h"
 #include "filters/destination.h"
@@ -20,7 +18,7 @@ static void take_seed(void *seed, char *value)
     *(uint64_t *)seed = params_seed(value);
 }
 
-/* "3/8": the third of eight. */
+/* Parses "3/8": the third of eight slices. */
 static void take_slice(void *given, char *value)
 {
     struct bloomfile_params *params = given;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The request of bfcreate, and the two kinds of filter that it makes. */
+ * The request of bfcreate, and the two kinds of filter that it creates. */
 #ifndef BLOOMFILE_TOOLS_CREATE_H
 #define BLOOMFILE_TOOLS_CREATE_H
 
@@ -15,41 +15,43 @@
 #define CREATE_FIRST_LAYER      1000000 /* keys */
 #define CREATE_MOST_GENERATIONS 1000
 #define CREATE_MOST_SLICES      65536
-#define CREATE_BLOCK_BITS       512u /* of the layout that has slices */
+#define CREATE_BLOCK_BITS       512u /* of the layout blocked, which can have slices */
 
 struct create {
     const char *path; /* "-": standard output */
     struct names inputs;
     struct bloomfile_params params;
     struct keys_options keys;
-    uint64_t cells;    /* of -m, as given */
+    uint64_t cells;    /* from -m, unchanged */
     uint64_t memory;   /* bytes; 0: the default */
-    uint64_t min_keys; /* fewer different ones are trouble */
+    uint64_t min_keys; /* fewer distinct keys are an error */
     uint32_t threads;  /* 0: the default */
-    const char *every; /* N or TIME of a series that forgets; NULL: none */
+    const char *every; /* N or TIME of a series that forgets; may be NULL */
     bool dry_run, embedded, live, grow, force, allow_empty, overfull, quiet, verbose;
     bool summary; /* for people, on stderr */
     struct report report;
 };
 
-/* Checks what is said of a series, and puts it into the params; ends the program by cli_usage(). */
+/* Checks the options for a series, and stores them in the params. Ends the program through
+ * cli_usage() on a mistake. */
 void create_check_series(struct create *c);
 
-/* Each makes it and describes it, or ends the program by cli_fail(). */
+/* Create and describe the filter, or end the program through cli_fail(). */
 void create_sealed(struct create *c);
 void create_live(struct create *c);
 
-/* The number of cells by -m, rounded up to whole units of the layout. */
+/* The number of cells from -m, rounded up to whole units of the layout. */
 uint64_t create_whole_units(const struct create *c, uint32_t layout);
 
-/* Prints the size and rate of the filter, and with `all` those of each layout. Creates nothing.
- * Ends the program with the errors of create_sealed() and create_live(). */
+/* Prints the size and rate of the filter; with `all`, of each layout. Creates nothing. Ends the
+ * program on the same errors as create_sealed() and create_live(). */
 void create_dry_run(const struct create *c, bool all);
 
-_Noreturn void create_fail_for_slices(const struct create *c); /* more than there are pages */
+_Noreturn void create_fail_for_slices(const struct create *c); /* more slices than pages */
 
-/* Describes the filter that is made of so many keys; 0: of as many as it is sized for. Then that of
- * the keys in a builder. 0, or the error. */
+/* create_describe() describes a filter of `keys` keys; 0: of as many as its capacity.
+ * create_inspect_its_like() describes a filter of the keys in a builder. Both return
+ * 0 or an error. */
 int create_describe(const struct create *c, uint64_t keys, struct bloomfile_info *info);
 int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
                             struct bloomfile_info *info);
@@ -57,26 +59,26 @@ int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
 /* Creates a builder, or ends the program. */
 bloomfile_builder *create_builder(const struct create *c, const struct bloomfile_params *params);
 
-/* Ends the program with an error: the filter would be over capacity at its planned number of keys.
- * */
+/* Ends the program with the error that the filter would be over capacity at its planned
+ * number of keys. */
 _Noreturn void create_refuse_size(const struct create *c, const struct bloomfile_info *info);
 
-/* Ends the program: BLOOMFILE_EFULL. */
+/* Ends the program after BLOOMFILE_EFULL: the keys in the builder are too many. */
 _Noreturn void create_refuse_over_capacity(const struct create *c, bloomfile_builder *builder);
 
-/* The same if no rate is promised, but nearly every answer would be "maybe". */
+/* The same if no target rate was given, but nearly every lookup would return "maybe". */
 void create_check_useless(const struct create *c, bloomfile_builder *builder);
 
-/* Changes the description of a whole filter to that of its slice; prints it. `read` counts keys of
- * other slices too. */
+/* create_cut_slice() changes the description of a whole filter to that of its slice.
+ * create_report_slice() prints it; `read` also counts keys of other slices. */
 void create_cut_slice(const struct create *c, struct bloomfile_info *info);
 void create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read);
 
 /* Writes the report. `read` is the number of keys in the input. */
 void create_put_report(struct create *c, const struct bloomfile_info *info, uint64_t read);
 
-/* Ends the program with why the filter could not be made; the size that was wanted may be the
- * reason. */
+/* Ends the program with the reason why the filter could not be created, such as its
+ * requested size. */
 _Noreturn void create_fail(const struct create *c, int error);
 
 #endif

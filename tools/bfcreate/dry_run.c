@@ -22,7 +22,7 @@ static struct create first_layer(const struct create *c)
     return layer;
 }
 
-/* The slices of a filter all have the rate of the filter. */
+/* Every slice of a filter has the rate of the whole filter. */
 static struct bloomfile_info whole_of(const struct bloomfile_info *info)
 {
     struct bloomfile_info whole = *info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bfcreate: the size of a filter before it is made; refusal of one over capacity; slices. */
+ * bfcreate: the size of a filter before it is built; refusal of a filter over capacity; slices. */
 #include <bloomfile_inspect.h>
 #include <bloomfile_unstable.h>
 #include <inttypes.h>
@@ -13,9 +13,9 @@
 
 #define PAGE_BITS (8 * 4096u)
 
-/* ---- a filter that is not there */
+/* ---- Description of a filter before it is built. */
 
-/* A file of a layout that is solved has whole pages, unless its size is given. */
+/* The number of bits in the file. A solved layout has whole pages, unless -m sets its size. */
 static uint64_t bits_in_file(const struct create *c, const struct bloomfile_size *size)
 {
     const bool solved = bloomfile_traits_of(c->params.layout)->solved;
@@ -64,7 +64,7 @@ int create_inspect_its_like(const struct create *c, bloomfile_builder *builder,
     return unreachable;
 }
 
-/* ---- refusing it */
+/* ---- Refusal. */
 
 static _Noreturn void refuse(const struct create *c, const char *why)
 {

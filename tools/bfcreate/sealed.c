@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bfcreate: keys into a builder, and the builder into a file. */
+ * bfcreate without --live: keys go into a builder, and the builder into a file. */
 #include "bfcreate/create.h"
 #include "cli/cli.h"
 #include "cli/whole_file.h"
@@ -24,7 +24,7 @@
 
 #define MIB            (1u << 20)
 #define PROGRAM_MEMORY (4 * MIB)     /* code, libraries and stacks */
-#define SOLVING_MEMORY (5 * MIB / 4) /* that a builder takes for each thread, beside its memory */
+#define SOLVING_MEMORY (5 * MIB / 4) /* per thread of a builder, in addition to its memory */
 
 enum {
     NONE_SIZE = 100 /* message about no keys */
@@ -46,7 +46,7 @@ _Noreturn void create_fail(const struct create *c, int error)
     message_cannot_create(c->path, error);
 }
 
-/* -------------------------------------------------------------- what is known before any key is */
+/* ------------------------------------------------------------------ checks before keys are read */
 
 static void check_dest(const struct create *c)
 {
@@ -82,9 +82,9 @@ bloomfile_builder *create_builder(const struct create *c, const struct bloomfile
     return builder;
 }
 
-/* ----------------------------------------------------------------------------- what it may take */
+/* --------------------------------------------------------------------------------------- memory */
 
-/* A quarter of what the machine has. */
+/* A quarter of the machine's memory. */
 static uint64_t default_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -92,8 +92,8 @@ static uint64_t default_memory(void)
     return quarter > CREATE_LEAST_MEMORY ? quarter : CREATE_LEAST_MEMORY;
 }
 
-/* Shares it out: each thread has a piece of the input, and perhaps the beginning of a key longer
- * than that; the builder gets the rest. */
+/* Divides the memory. Each thread has a piece of the input, and perhaps the beginning of a key that
+ * is longer than a piece. The builder gets the rest. */
 static void share_memory(const struct create *c, struct bloomfile_params *params,
                          struct keys_options *keys)
 {
@@ -118,7 +118,7 @@ static void share_memory(const struct create *c, struct bloomfile_params *params
     params->memory = memory - PROGRAM_MEMORY - threads * (pieces * piece + solving);
 }
 
-/* The folder of the file that is to be, for temporary files; the caller frees it. */
+/* The folder of the new file, for temporary files. The caller frees it. */
 static char *folder_of(const char *path)
 {
     char *file = realpath(path, NULL);
@@ -152,11 +152,10 @@ static uint64_t read_keys(const struct create *c, const struct bloomfile_params 
     return count;
 }
 
-/* ------------------------------------------------------------------------------ what comes too
- * late
+/* ------------------------------------------------------------------ checks after keys are read
  *
- * A program whose keys come through a pipe may have failed, and nothing tells of that here but how
- * many there are. */
+ * If keys come through a pipe, the program that writes them may have failed. Only the number of
+ * keys can show that here. */
 
 static _Noreturn void too_few(const struct create *c, uint64_t keys)
 {
@@ -168,7 +167,7 @@ static _Noreturn void too_few(const struct create *c, uint64_t keys)
              c->min_keys);
 }
 
-/* Of a slice, all that were `read` may belong to others. */
+/* A slice may have no keys although keys were read: all of them may belong to other slices. */
 static _Noreturn void none_to_replace(const struct create *c, uint64_t read)
 {
     char why[NONE_SIZE] = "the input has no keys (did the program that writes the keys fail?)";
@@ -178,10 +177,10 @@ static _Noreturn void none_to_replace(const struct create *c, uint64_t read)
     cli_fail(0, "cannot replace %s: %s, and its keys would be lost", c->path, why);
 }
 
-/* `read` counts keys that occur again as often as they do. */
+/* `read` includes repeated keys. */
 static void check_number_of_keys(const struct create *c, bloomfile_builder *builder, uint64_t read)
 {
-    const bool sliced = c->params.slices > 0; /* then it has some of the keys that were read */
+    const bool sliced = c->params.slices > 0; /* a slice has only some of the keys read */
     uint64_t keys = read;
     if ((read >= c->min_keys && c->min_keys > 0) || sliced) {
         int error = bloomfile_builder_count(builder, &keys);
@@ -194,7 +193,8 @@ static void check_number_of_keys(const struct create *c, bloomfile_builder *buil
         none_to_replace(c, read);
 }
 
-/* Whether the temporary file behind standard output is not what lacks room. */
+/* Whether the disk of the temporary file has room, so that standard output is the file
+ * that lacks it. */
 static bool has_room(const struct bloomfile_params *params)
 {
     struct statvfs disk;
@@ -202,7 +202,7 @@ static bool has_room(const struct bloomfile_params *params)
            too_large_bytes(params) < (double)disk.f_bavail * (double)disk.f_frsize;
 }
 
-/* A build in memory has the embedded format. */
+/* Builds in memory, which gives the embedded format. */
 static int write_embedded(const struct create *c, bloomfile_builder *builder)
 {
     struct bloomfile_destination to = bloomfile_to_memory();
@@ -239,9 +239,9 @@ static void publish(const struct create *c, bloomfile_builder *builder)
     cli_progress_end(&progress);
 }
 
-/* ---------------------------------------------------------------------------------- what it is */
+/* ---------------------------------------------------------------------------------- description */
 
-/* Opens the new file as any reader would. */
+/* Opens the new file like any reader. */
 static void inspect_file(const char *path, struct bloomfile_info *info)
 {
     bloomfile_filter *f;

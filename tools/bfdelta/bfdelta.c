@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * bfdelta - what changed between two filters, as a small patch; and its application
- */
+ * bfdelta - create, apply and describe small patches between filters */
 #include "bfdelta/shape.h"
 #include "cli/cli.h"
 #include "cli/text.h"
@@ -125,7 +123,7 @@ static bool is_patch(const char *path)
     return bloomfile_get_patch_info(&from, &info) == 0;
 }
 
-/* Names in another order are a likely mistake. */
+/* Names in the wrong order are a likely mistake. */
 static void check_no_patch(const struct request *r, const char *attempt, const char *path)
 {
     if (is_patch(path))
@@ -154,7 +152,7 @@ static bloomfile_filter *open_filter(const struct request *r, const char *path)
     return f;
 }
 
-/* Ends the program if one of the filters is what went wrong. */
+/* Ends the program if this filter is the cause of the error. */
 static void check_damage(const char *path, const bloomfile_filter *f)
 {
     const int error = bloomfile_check(f);
@@ -235,7 +233,7 @@ static struct bloomfile_source open_patch(const char *path)
         cli_fail(EISDIR, "cannot read %s", patch_name(path));
     if (isatty(fd))
         cli_usage("cannot read a patch from a terminal");
-    if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) /* stands for one that is closed */
+    if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) /* a closed descriptor */
         cli_fail(EBADF, "cannot read %s", patch_name(path));
     struct bloomfile_source from = bloomfile_from_fd(fd);
     from.offset = BLOOMFILE_FROM_HERE;
@@ -251,7 +249,7 @@ static bool is_filter(const char *path)
     return true;
 }
 
-/* Ends the program if the patch itself is what went wrong. */
+/* Ends the program if the patch is the cause of the error. */
 static void check_patch(const char *path, int error)
 {
     const char *name = patch_name(path), *words = bloomfile_strerror(error);
@@ -335,7 +333,8 @@ static void describe(struct request *r)
 
 /* ----------------------------------------------------------------------------------- applying */
 
-/* A patch that was applied before is the likely reason. A pipe cannot be read again. */
+/* Explains a wrong base. Probably the patch was already applied. A patch from a pipe cannot be read
+ * again to find out. */
 static _Noreturn void fail_for_base(const struct request *r, const bloomfile_filter *old)
 {
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
@@ -369,7 +368,7 @@ static void report_result(const struct request *r)
         cli_fail(error, "%s was created, but cannot be opened", r->new);
     if (tells(r)) {
         bloomfile_get_info(f, &info);
-        bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
+        bloomfile_measure(f, &measure); /* fails only for a wrong struct_size */
         message_summary(r->new, &info, (struct message_rate){ measure.fpr, true }, 0);
     }
     bloomfile_close(f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Remedies for two filters without a patch: the filter to rebuild, and its options. */
+ * Remedies if a patch between two filters is impossible: which filter to rebuild, with
+ * which options. */
 #include "bfdelta/shape.h"
 #include "cli/cli.h"
 
@@ -10,7 +11,7 @@
 #include <stdio.h>
 
 enum {
-    WHY_SIZE = 9000, /* with two paths */
+    WHY_SIZE = 9000, /* includes two paths */
     ADVICE_SIZE = 5000
 };
 
@@ -26,7 +27,7 @@ static const char *kind_of(const struct bloomfile_info *info)
     return info->layers > 0 ? "a series of layers" : "one filter";
 }
 
-/* Whether bfcreate makes one of this shape from these numbers. */
+/* Whether bfcreate, with these numbers as options, builds a filter of this shape. */
 static bool is_of_bfcreate(const struct bloomfile_info *info)
 {
     return info->layers == 0 && info->whole_blocks == 0 && info->hash_id < BLOOMFILE_APP_HASH_FIRST;

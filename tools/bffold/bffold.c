@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * bffold - make a filter smaller, by as much as its false-positive rate allows
- */
+ * bffold - make a filter smaller, by as much as its false-positive rate allows */
 #include "bffold/fold.h"
 #include "cli/cli.h"
 #include "filters/destination.h"
@@ -150,7 +148,8 @@ static void summarize(const struct request *r, const struct fold_plan *p, uint64
              cli_percent(now, sizeof(now), rate), note);
 }
 
-/* A user who asked for a rate above the promised one, or was told of it, is not warned. */
+/* Warns about a rate above the target, unless the user requested such a rate or was
+ * warned already. */
 static void warn(const struct request *r, const struct fold_plan *p,
                  const struct bloomfile_info *info, double rate)
 {
@@ -163,8 +162,8 @@ static void warn(const struct request *r, const struct fold_plan *p,
                  cli_percent(promised, sizeof(promised), message_promised(info)));
 }
 
-/* Opens what was made as any reader would, and tells about it: a live source may have changed since
- * the plan. */
+/* Opens the new file like any reader, and describes it: a live source may have changed
+ * since the plan. */
 static void report(struct request *r, const struct fold_plan *p)
 {
     bloomfile_filter *f;
@@ -183,7 +182,7 @@ static void report(struct request *r, const struct fold_plan *p)
     if (error != 0)
         cli_fail(error, "%s was created, but cannot be opened", r->dest);
     bloomfile_get_info(f, &info);
-    bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
+    bloomfile_measure(f, &measure); /* fails only for a wrong struct_size */
     bloomfile_close(f);
     if (report_wanted(&r->report)) {
         json *object = report_of_filter(r->dest, &info, &measure);

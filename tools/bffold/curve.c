@@ -39,7 +39,7 @@ static bool is_shown(const struct fold_plan *p, size_t i)
     return i < fold_shown(p) || i == p->chosen;
 }
 
-/* Whole powers. A rate of 0 has no place on a logarithmic axis. */
+/* Fits the axes to whole powers. A rate of 0 has no place on a logarithmic axis. */
 static void fit_axes(struct chart *c, const struct fold_plan *p)
 {
     double least = p->target > 0 ? p->target : 1, smallest = DBL_MAX, greatest = 0;
@@ -90,7 +90,7 @@ static void put_points(const struct chart *c, const struct fold_plan *p)
     }
 }
 
-/* What it is stands below with the legend, where no curve can cross it. */
+/* Marks the chosen factor. Its text is below, with the legend, where no curve can cross it. */
 static void put_chosen(const struct chart *c, const struct fold_plan *p)
 {
     char text[4 * SHORT], size[SHORT], rate[SHORT];

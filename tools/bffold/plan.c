@@ -28,8 +28,8 @@ static bool keeps(const struct fold_wish *wish, const struct fold_plan *p,
     return c->fpr <= p->target;
 }
 
-/* The first that will do for a size, the last for a rate, and the filter as it is if its own
- * promise leaves no other choice; p->count: none will do. */
+/* Chooses the first factor that gives the size, or the last that keeps the rate. If no factor keeps
+ * the filter's own target rate, chooses factor 1. Returns p->count if no factor fits. */
 static size_t choose(const struct fold_wish *wish, const struct fold_plan *p)
 {
     size_t chosen = p->count;
@@ -39,13 +39,13 @@ static size_t choose(const struct fold_wish *wish, const struct fold_plan *p)
     return chosen == p->count && is_any ? 0 : chosen;
 }
 
-/* A live filter that is in use has keys that are not recorded yet. */
+/* Estimates the number for a live filter in use: some of its keys are not recorded yet. */
 static uint64_t count_keys(const bloomfile_filter *f, const struct bloomfile_info *info)
 {
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     if (info->keys_estimated == 0 && info->writers == 0)
         return info->keys;
-    bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
+    bloomfile_measure(f, &measure); /* fails only for a wrong struct_size */
     return message_estimate(info, &measure);
 }
 
@@ -69,7 +69,7 @@ void fold_plan_make(struct fold_plan *p, const struct fold_wish *wish, const cha
 
 /* --------------------------------------------------------------------- why it cannot be folded */
 
-/* In percent: as few digits as tell it from the other one, at least three. */
+/* The rate in percent, with at least three digits, and enough to differ from the other rate. */
 static char *rate_text(char *text, size_t size, double rate, double other)
 {
     char same[64];
@@ -82,7 +82,7 @@ static char *rate_text(char *text, size_t size, double rate, double other)
     return text;
 }
 
-/* Says why the filter is not folded, or no further. */
+/* Explains why the filter is not folded, or not folded more. */
 static char *reason(const struct fold_plan *p, const struct fold_wish *wish, char *text,
                     size_t size)
 {

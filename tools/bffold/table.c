@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The plan of a fold as a table or as JSON. */
+ * The plan of a fold as a table. */
 #include "bffold/fold.h"
 #include "cli/cli.h"
 #include "filters/messages.h"
@@ -15,7 +15,7 @@ enum {
 
 size_t fold_shown(const struct fold_plan *p)
 {
-    size_t shown = 1; /* as it is */
+    size_t shown = 1; /* factor 1 */
     if (p->all)
         return p->count;
     while (shown < p->count && p->choices[shown].fpr <= MESSAGE_USELESS)
@@ -47,7 +47,7 @@ static void put_row(FILE *out, const struct fold_plan *p, size_t i, int width)
             cli_percent(later, sizeof(later), c->fpr_more));
 }
 
-/* What the rows omit. */
+/* Summarizes the factors that the rows omit. */
 static void put_rest(FILE *out, const struct fold_plan *p, size_t shown)
 {
     size_t rest = 0, first = 0, last = 0;

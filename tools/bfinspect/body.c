@@ -60,7 +60,7 @@ static bool ones_are_right(const struct inspect_report *r, const struct inspect_
 
 /* The body contradicts the record. A sealed filter is verified, because the fault to report is the
  * first that a reader of the whole body meets (format-spec.md, section 12.4). A live body has no
- * checksums, so the fault is in `ones`. */
+ * checksums, so the fault is in the recorded number of set bits. */
 static void explain_ones(struct inspect_report *r, struct inspect_layer *l,
                          const bloomfile_filter *f, unsigned threads)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * bfmerge - one filter of many: their union, their intersection; a plain one of one that counts
- */
+ * bfmerge - combine filters: union, intersection, slices; or project a counting filter */
 #include "bfmerge/sources.h"
 #include "cli/cli.h"
 #include "cli/names.h"
@@ -161,14 +159,14 @@ static void check_layout(const struct request *r, const struct merge_sources *s)
         cli_fail(BLOOMFILE_EISCOUNTING, "cannot intersect %s", s->list[0].name);
 }
 
-/* The keys of a union of sources that share none; 0: not known. */
+/* The number of keys in a union of disjoint sources; 0 if unknown. */
 static uint64_t count_keys(const struct request *r, const struct merge_sources *s)
 {
     uint64_t keys = 0;
     for (size_t i = 0; r->disjoint && i < s->count; i++) {
         const struct merge_source *source = &s->list[i];
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-        bloomfile_get_info(source->filter, &info); /* a live one may have got keys by now */
+        bloomfile_get_info(source->filter, &info); /* a live source may have more keys now */
         if (info.keys_estimated != 0 || info.writers > 0) {
             if (!r->quiet)
                 cli_warn(0, "%s: its number of keys is an estimate, and so is that of %s",
@@ -211,7 +209,7 @@ static _Noreturn void fail_for_rate(const struct request *r, const struct merge_
              cli_percent(rate, sizeof(rate), r->params.max_fpr > 0 ? r->params.max_fpr : promised));
 }
 
-/* Whatever the mode but PROJECT. */
+/* Handles every mode except PROJECT. */
 static int combine(const struct request *r, const struct merge_sources *s,
                    struct bloomfile_destination *to)
 {
@@ -255,7 +253,7 @@ static void merge(const struct request *r, const struct merge_sources *s)
     cli_progress_end(&progress);
 }
 
-/* Where no source records a rate, nothing has been refused. */
+/* Warns about the rate of the result. If no source records a target, no rate was refused. */
 static void warn(const struct request *r, const struct bloomfile_info *info,
                  struct message_rate rate)
 {
@@ -275,7 +273,7 @@ static void warn(const struct request *r, const struct bloomfile_info *info,
                  r->dest, cli_percent(is, sizeof(is), rate.rate));
 }
 
-/* Opens the new file as any reader would, and describes it. */
+/* Opens the new file like any reader, and describes it. */
 static void report(struct request *r, size_t sources)
 {
     bloomfile_filter *f;
@@ -286,7 +284,7 @@ static void report(struct request *r, size_t sources)
         cli_fail(error, "%s was created, but cannot be opened", r->dest);
     if (!r->quiet || report_wanted(&r->report)) {
         bloomfile_get_info(f, &info);
-        bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
+        bloomfile_measure(f, &measure); /* fails only for a wrong struct_size */
     }
     if (report_wanted(&r->report)) {
         json *object = report_of_filter(r->dest, &info, &measure);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A DEST that exists: a source, or a filter whose keys would be lost. */
+ * An existing DEST: a source, or a filter whose keys would be lost. */
 #include "bfmerge/sources.h"
 #include "cli/cli.h"
 #include "filters/destination.h"
@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 
 enum {
-    COMMAND_SIZE = 9000 /* with two paths */
+    COMMAND_SIZE = 9000 /* includes two paths */
 };
 
-/* Opens the first source that is a file. NULL: there is none, or it cannot be opened. */
+/* Opens the first source, if it is a file. Returns NULL if it is not, or cannot be opened. */
 static bloomfile_filter *open_first(const struct merge_dest *d)
 {
     bloomfile_filter *f;
@@ -27,7 +27,7 @@ static bloomfile_filter *open_first(const struct merge_dest *d)
     return opening_any(&f, d->src[0], 0) == 0 ? f : NULL;
 }
 
-/* Whether DEST can be merged with the first source. `first`: NULL if it is not open. */
+/* Whether DEST can be merged with the first source. `first`: that source; NULL: not open yet. */
 static bool can_join(const struct merge_dest *d, const bloomfile_filter *first)
 {
     bloomfile_filter *dest, *own = first == NULL ? open_first(d) : NULL;
@@ -51,7 +51,8 @@ static bool is_plain(const char *name)
     return name[0] != '-' && name[strspn(name, plain)] == '\0';
 }
 
-/* Only a union of sealed sources can have its keys. */
+/* Suggests naming DEST as a source, if that would keep its keys: only for a union, and if DEST is
+ * sealed and compatible. */
 static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile_filter *first)
 {
     char command[COMMAND_SIZE] = "";
@@ -71,7 +72,7 @@ static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile_
              d->path, command);
 }
 
-/* `first`: the first source, NULL if it is not open. */
+/* `first`: the first source; NULL: not open yet. */
 static void check(const struct merge_dest *d, bool is_source, const bloomfile_filter *first)
 {
     struct stat st;
@@ -110,7 +111,7 @@ static bool is_source(const struct merge_dest *d, const struct merge_sources *s)
     return is;
 }
 
-/* Whether a source was opened by a name that leads to DEST by now. */
+/* Whether a source was opened by a name that now leads to DEST. */
 static bool has_name_of_source(const struct merge_dest *d, const struct merge_sources *s)
 {
     bool has = false;
@@ -119,7 +120,8 @@ static bool has_name_of_source(const struct merge_dest *d, const struct merge_so
     return has;
 }
 
-/* A sealed source stays mapped when DEST takes its name; a live one would lose its writers. */
+/* A sealed source may be replaced, because it stays mapped. A live source may not: its writers
+ * would lose their file. */
 static void check_live_sources(const struct merge_dest *d, const struct merge_sources *s)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -130,7 +132,7 @@ static void check_live_sources(const struct merge_dest *d, const struct merge_so
     }
 }
 
-/* What is written to standard output goes into the file itself. */
+/* Refuses standard output if it is a source: the output would overwrite that source. */
 static void check_stdout(const struct merge_sources *s)
 {
     bool same = s->stdin_taken && same_file_is("-", "-");

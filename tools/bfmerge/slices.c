@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The check that sources are the slices of one filter. bloomfile_join() would refuse them too, but
+ * The check that sources are the slices of a filter. bloomfile_join() would refuse them too, but
  * could not name the file. */
 #include "bfmerge/sources.h"
 #include "cli/cli.h"
@@ -31,9 +31,9 @@ static int by_place(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y; /* in the order given */
 }
 
-/* In what slices of one filter may not differ, and the options that make it. */
+/* A property in which slices of a filter must not differ, and the options that set it. */
 struct difference {
-    const char *what, *options; /* NULL: they do not differ; there are none */
+    const char *what, *options; /* NULL: no difference; no such options */
 };
 
 static struct difference difference(const struct bloomfile_info *a, const struct bloomfile_info *b)
@@ -77,7 +77,7 @@ static _Noreturn void fail_for_missing(const struct merge_sources *s, uint64_t f
              from, to - 1, s->list[0].info.whole_blocks);
 }
 
-/* From malloc(). */
+/* Returns memory from malloc(). */
 static const struct merge_source **sorted_by_place(const struct merge_sources *s)
 {
     const struct merge_source **sorted = calloc(s->count, sizeof(*sorted));
@@ -89,7 +89,7 @@ static const struct merge_source **sorted_by_place(const struct merge_sources *s
     return sorted;
 }
 
-/* Each begins where the one before ends, from the first block to the last. */
+/* Checks that each slice begins where the previous slice ends, from the first block to the last. */
 static void check_places(const struct merge_sources *s)
 {
     const struct merge_source **sorted = sorted_by_place(s), *before = NULL, *slice = NULL;
@@ -110,7 +110,7 @@ static void check_places(const struct merge_sources *s)
         fail_for_missing(s, next, s->list[0].info.whole_blocks);
 }
 
-/* A slice that was given other keys than the first; NULL: there is none. */
+/* Returns a slice that was made from other keys than the first slice, or NULL. */
 static const struct merge_source *given_others(const struct merge_sources *s)
 {
     const struct bloomfile_info *first = &s->list[0].info;
@@ -122,7 +122,8 @@ static const struct merge_source *given_others(const struct merge_sources *s)
     return NULL;
 }
 
-/* Keys that a slice left out are in another one for certain only if that was given the same. */
+/* Keys that a slice omits are certainly in another slice only if both were made from
+ * the same keys. */
 static void check_keys(const struct merge_sources *s)
 {
     const struct merge_source *other = given_others(s), *leaves_out = NULL;
@@ -154,7 +155,7 @@ void merge_slices_check(const struct merge_sources *s, bool as_is)
         check_keys(s);
 }
 
-/* As bfcreate judges one build of all keys. */
+/* Applies the same limit as bfcreate to a single build of all keys. */
 void merge_slices_check_capacity(const struct merge_sources *s, const char *whole)
 {
     char is[32], promised[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The filters to merge: files, lists of files, and those in a stream. */
+ * The filters to merge: files, lists of files, and images in a stream. */
 #include "bfmerge/sources.h"
 #include "cli/cli.h"
 #include "cli/text.h"
@@ -33,7 +33,7 @@ static _Noreturn void no_memory(void)
 
 /* ------------------------------------------------------------------------------------- opening */
 
-/* Takes over the filter; `file` NULL: it is none. */
+/* Adds a filter and takes ownership of it. `file` NULL: it is not a file. */
 static void put(struct merge_sources *s, char *name, bloomfile_filter *filter,
                 const struct stat *file)
 {
@@ -62,13 +62,12 @@ struct stream {
     int spool; /* the temporary file */
     const char *folder;
     uint64_t begin,
-        end;         /* in the stream, and in the temporary file: of the image; of what was read */
+        end;         /* offsets, also in the temporary file: start of the image, end of the data */
     uint64_t number; /* of the image, from 1 */
     uint8_t buffer[COPY_SIZE];
 };
 
-/* ------------------------------------------------- images in a stream, by way of a temporary file
- */
+/* --------------------------------------------------------------------------- images in a stream */
 
 static _Noreturn void fail_to_spool(const struct stream *s, int error)
 {
@@ -95,7 +94,7 @@ static void spool(struct stream *s, const uint8_t *bytes, size_t size)
     }
 }
 
-/* Fewer than `size` only at the end of the stream. */
+/* Reads and spools `size` bytes, fewer only at the end of the stream. */
 static size_t take(struct stream *s, uint8_t *bytes, size_t size)
 {
     size_t have = 0;
@@ -133,13 +132,13 @@ static _Noreturn void fail_for_end(const struct stream *s, uint64_t size)
              s->number, s->begin, s->end - s->begin, size);
 }
 
-/* Of all layers, if it is one. */
+/* The size of the image, or of all layers of a series. */
 static uint64_t size_of(const struct bloomfile_info *info)
 {
     return info->layers > 0 ? info->rest_size : info->image_size;
 }
 
-/* The size of the image, as its header tells; 0: there is none, the stream has ended. */
+/* Reads a header. Returns the size of the image; 0 at the end of the stream. */
 static uint64_t take_header(struct stream *s)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -147,7 +146,7 @@ static uint64_t take_header(struct stream *s)
     size_t have = take(s, header, LEAST_HEADER);
     if (have == 0)
         return 0;
-    /* The errors of the first bytes come before that of a wrong size. */
+    /* An unknown size lets errors in the first bytes come before the error of a wrong size. */
     int error =
         bloomfile_inspect(header, have < LEAST_HEADER ? have : UINT64_MAX, &info, NULL, NULL);
     bool is_long = have == LEAST_HEADER && info.header_size == HEADER_SIZE &&
@@ -312,7 +311,8 @@ static _Noreturn void fail_for_difference(const struct merge_source *first,
     }
 }
 
-/* Compares each source with the first one, and with the first of a known kind of keys. */
+/* Compares each source with the first source, and with the first source that has a known
+ * kind of keys. */
 void merge_sources_check(const struct merge_sources *s)
 {
     const struct merge_source *known = &s->list[0];

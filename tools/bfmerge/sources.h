@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * The filters that bfmerge reads: files, and images that come one after the other on standard
- * input.
- */
+ * The filters that bfmerge reads: files, and images one after the other on standard input. */
 #ifndef BLOOMFILE_TOOLS_MERGE_SOURCES_H
 #define BLOOMFILE_TOOLS_MERGE_SOURCES_H
 
@@ -24,53 +21,53 @@ struct merge_sources {
     struct merge_source *list;
     size_t count, room;
     unsigned open_flags;
-    bool slices; /* they are slices of one filter */
+    bool slices; /* the sources are slices of a single filter */
     bool stdin_taken;
 };
 
-/* All of these end the program if something is wrong. */
+/* These functions end the program if something is wrong. */
 
-/* A file, or all images on standard input ("-"). */
+/* Adds a file, or all images on standard input ("-"). */
 void merge_sources_add(struct merge_sources *s, const char *path);
 
-/* No file may be there twice, and all must fit one another; of slices, see below. */
+/* Checks that no file occurs twice and that all sources are compatible. Slices are
+ * checked below. */
 void merge_sources_check(const struct merge_sources *s);
 
-/* Names the source that turned out to be damaged, if there is one. */
+/* Ends the program if a source turned out to be damaged. */
 void merge_sources_check_damage(const struct merge_sources *s);
 
-/* The handles in order, from malloc(). */
+/* Returns the handles in order, in memory from malloc(). */
 const bloomfile_filter **merge_sources_filters(const struct merge_sources *s);
 
 void merge_sources_close(struct merge_sources *s);
 
-/* ---- The slices that a filter is made of. */
+/* ---- The slices of a filter. */
 
-/* Ends the program unless the sources are all slices of one filter, and says what is wrong; unless
- * `as_is` also if keys that a slice left out may be in no other. */
+/* Ends the program, with the reason, unless the sources are all slices of a filter. Unless `as_is`,
+ * also ends it if keys that a slice omits may be in no other slice. */
 void merge_slices_check(const struct merge_sources *s, bool as_is);
 
-/* Ends the program if the whole would have more than twice the false-positive rate that was
- * promised. */
+/* Ends the program if the false-positive rate of the whole would be over twice the target. */
 void merge_slices_check_capacity(const struct merge_sources *s, const char *whole);
 
-/* ---- The check of DEST: a merge must not drop the keys of a filter there. */
+/* ---- The check of DEST: a merge must not drop the keys of an existing filter. */
 
 struct merge_dest {
     const char *path; /* "-": standard output */
     char *const *src; /* operands, for the command in the message */
     int src_count;
-    bool is_union; /* DEST keeps the keys of a source */
+    bool is_union; /* a union: if DEST is a source, it keeps its keys */
     bool force;
     bool discard; /* with force: DEST need not be a source */
 };
 
 /* Ends the program if DEST cannot be created, or if replacing it would lose keys that no source
- * has. Call it before sources are read. */
+ * has. Call this before sources are read. */
 void merge_dest_check_names(const struct merge_dest *d);
 
-/* The same with the sources opened, which are compared by device and inode. Call it again before
- * DEST is replaced, as another program may have put a new filter there. */
+/* The same after the sources were opened: they are compared by device and inode. Call it again just
+ * before DEST is replaced, because another program may have put a new filter there. */
 void merge_dest_check(const struct merge_dest *d, const struct merge_sources *s);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * bfquery - print the keys that may be, or are certainly not, in a filter or several
- */
+ * bfquery - print the keys that may be, or are certainly not, in one or several filters */
 #include "bfquery/request.h"
 #include "cli/cli.h"
 #include "filters/params.h"
@@ -16,7 +14,7 @@
 
 enum {
     DEFAULT_MEMORY = 1 << 30,
-    PIECE_SIZE = 1 << 18 /* stays in the cache of a core with its keys and digests */
+    PIECE_SIZE = 1 << 18 /* stays in a core's cache together with its keys and digests */
 };
 enum {
     SOME = 0,
@@ -28,7 +26,7 @@ struct query {
     struct key_list *unless;
     struct keys *input;
     uint64_t matches; /* keys to be printed */
-    bool distrusted;  /* with marks: the filter has changed, which has been reported */
+    bool distrusted;  /* with marks: a filter has changed, and this was reported */
     struct cli_progress progress;
 };
 
@@ -55,7 +53,7 @@ static void print_counts(const struct query *q)
         cli_print("%s\t%" PRIu64 "\n", fs->list[i].path, fs->list[i].matches);
 }
 
-/* Says what is to be said at the end, and returns the exit status. errors: of inputs that count. */
+/* Prints counts and warnings at the end. Returns the exit status. `errors`: inputs that failed. */
 static int conclude(const struct query *q, unsigned errors)
 {
     const struct request *r = q->request;
@@ -67,7 +65,7 @@ static int conclude(const struct query *q, unsigned errors)
         return CLI_TROUBLE;
     const bool damaged = filters_tell_damage(&r->filters, r->invert, &distrusted);
     if (r->quiet && q->matches > 0 && !distrusted)
-        return SOME; /* whatever trouble there was */
+        return SOME; /* despite any other errors */
     if (damaged || errors > 0 || r->confirm.list_is_short)
         return CLI_TROUBLE;
     return q->matches > 0 ? SOME : NONE;
@@ -90,7 +88,7 @@ static void gather(const struct query *q, struct batch *b)
         batch_gather(b, 0, b->count);
 }
 
-/* Which keys are to be printed. */
+/* Chooses the keys to be printed. */
 static void choose(void *query, struct batch *b)
 {
     const struct query *q = query;
@@ -104,7 +102,7 @@ static void choose(void *query, struct batch *b)
         gather(q, b);
 }
 
-/* Which of them are the last is known when those before them are finished. */
+/* Limits the chosen keys to --max-count. This needs the matches of all earlier batches. */
 static void choose_first(const struct query *q, struct batch *b)
 {
     uint64_t left = q->request->most - q->matches;
@@ -115,7 +113,7 @@ static void choose_first(const struct query *q, struct batch *b)
     gather(q, b);
 }
 
-/* How many keys there are to print, for each filter too if they are told apart. */
+/* The number of keys to print; with --names and --count, also counts them for each filter. */
 static size_t count_chosen(const struct query *q, const struct batch *b)
 {
     const struct filters *fs = &q->request->filters;
@@ -138,7 +136,8 @@ static bool write_out(const struct query *q, const struct batch *b)
     return batch_write_header(b, STDOUT_FILENO) && batch_write(b);
 }
 
-/* Another thread may have had trouble already with what comes behind this batch. */
+/* Ends the program after this batch. Errors of later input, which another thread may have read
+ * already, do not count. */
 static _Noreturn void stop(struct query *q, const struct batch *last)
 {
     relay_halt();
@@ -146,7 +145,8 @@ static _Noreturn void stop(struct query *q, const struct batch *last)
     exit(conclude(q, last->errors));
 }
 
-/* Before lines with marks are printed. Once the filter has changed, a mark of 0 could be wrong. */
+/* Called before lines with marks are printed. If a filter has changed, a mark of 0 may be wrong, so
+ * every mark is 1 from then on. */
 static void check_filters(struct query *q, struct batch *b)
 {
     const struct filters *fs = &q->request->filters;
@@ -169,7 +169,7 @@ static void check_filters(struct query *q, struct batch *b)
     gather(q, b);
 }
 
-/* Prints the held hits that the list confirms. Returns whether there are enough of them. */
+/* Prints the held hits that the list confirms. Returns whether to stop. */
 static bool confirm(struct query *q)
 {
     struct request *r = q->request;
@@ -197,8 +197,8 @@ static void hold(struct query *q, struct batch *b)
         (void)conclude(q, 1); /* the caller ends the program */
 }
 
-/* With --quiet the first match ends the program, and with --max-count the last one, though another
- * thread may wait for input. */
+/* Prints a batch. --quiet ends the program at the first match, and --max-count at the last, even if
+ * another thread is waiting for input. */
 static void answer(void *query, struct batch *b)
 {
     struct query *q = query;
@@ -221,7 +221,7 @@ static void answer(void *query, struct batch *b)
     if (q->request->most > 0 && q->matches == q->request->most)
         stop(q, b);
     if (split_is_broken(&b->split))
-        (void)conclude(q, 1); /* who calls ends the program, and what was answered stands */
+        (void)conclude(q, 1); /* the caller ends the program; earlier results stay valid */
 }
 
 int main(int argc, char **argv)

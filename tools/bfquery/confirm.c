@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Comparing hits with a list in a file. */
+ * Comparison of hits with a list in a file. */
 #include "bfquery/confirm.h"
 #include "cli/cli.h"
 #include "keys/keys.h"
@@ -60,7 +60,7 @@ void confirm_hold(struct confirm *c, struct batch *b)
     }
 }
 
-/* The buffers have at most twice the size that is in use. */
+/* The buffers may be twice as large as the part in use. */
 bool confirm_is_full(const struct confirm *c)
 {
     const uint64_t used =
@@ -130,7 +130,7 @@ uint64_t confirm_take(struct confirm *c, uint64_t most, bool silently)
         text += c->hits[i].text;
     }
     if (cli_flush_stdout() != 0)
-        cli_close_stdout(); /* reports it */
+        cli_close_stdout(); /* reports the error */
     key_list_clear(c->keys);
     c->count = c->text_size = 0;
     return taken;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
- *
  * --confirm: hits are held in memory and compared with a list in a file, so no false positive is
- * printed. The list is read each time the memory is full, and at the end.
- */
+ * printed. The list is read each time the memory is full, and at the end. */
 #ifndef BLOOMFILE_TOOLS_QUERY_CONFIRM_H
 #define BLOOMFILE_TOOLS_QUERY_CONFIRM_H
 
 #include "bfquery/filters.h"
 #include "keys/key_list.h"
 
-/* The caller sets the members up to `silent`. Errors end the program by cli_fail(). */
+/* The caller sets the members up to `silent`. Errors end the program through cli_fail(). */
 struct confirm {
     char *path;                      /* of the list; NULL: no --confirm */
     uint64_t memory;                 /* bytes */
@@ -30,7 +28,7 @@ struct confirm {
     bool list_is_short; /* keys of a filter are missing from the list; this was reported */
 };
 
-/* Call it when the filters are open. */
+/* Call this when the filters are open. */
 void confirm_begin(struct confirm *c);
 
 /* Stores the matching keys of a batch, and their output. */

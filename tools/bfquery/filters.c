@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The filters to look up: a row of answers for each, and new digests where they differ. */
+ * The filters to query: a row of results for each, and new digests where seeds or
+ * folding differ. */
 #include "bfquery/filters.h"
 #include "cli/cli.h"
 #include "filters/key_kind.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 
 enum {
-    PARENTS = 512 /* lookups at once */
+    PARENTS = 512 /* lookups per batch */
 };
 
 /* ------------------------------------------------------------------------------------- opening */
@@ -54,8 +55,8 @@ static int by_digests(const void *a, const void *b)
     return i < j ? -1 : i > j;
 }
 
-/* If only some filters hold lower-case keys, text is folded for each of these filters. If all do,
- * it is folded when it is read. */
+/* If only some filters hold lowercase keys, text is folded for each of these filters. If all do,
+ * text is folded when it is read. */
 static void choose_folding(struct filters *fs, struct keys_options *keys)
 {
     size_t folds = 0;
@@ -100,9 +101,9 @@ void filters_close(struct filters *fs)
     free(fs->order);
 }
 
-/* -------------------------------------------------------------------------------------- asking */
+/* -------------------------------------------------------------------------------------- queries */
 
-/* The answers of several filters, row by row, behind other digests than the batch's. */
+/* The results of several filters, row by row. They follow the digests in the scratch memory. */
 static bool *rows(const struct batch *b)
 {
     return (bool *)((bloomfile_digest *)b->scratch + b->count);
@@ -133,8 +134,8 @@ static void ask_queued(const struct filters_one *one, struct parents *p, bool *h
     p->count = 0;
 }
 
-/* "b.example.com", "example.com" and "com" for "a.b.example.com". Skips parents longer than a
- * domain name can be: a line of dots would take too long. */
+/* Looks up "b.example.com", "example.com" and "com" for "a.b.example.com". Skips parents longer
+ * than a domain name can be: a line of dots would take too long. */
 static void ask_parents(const struct filters *fs, const struct filters_one *one,
                         const struct batch *b, bool *hits)
 {
@@ -207,7 +208,7 @@ bool filters_has(const struct batch *b, size_t filter, size_t key)
 
 /* -------------------------------------------------------------------------------------- damage */
 
-/* Tells the user if the filter turned out to be damaged. Returns the error. */
+/* Warns if the filter turned out to be damaged. Returns the error. */
 static int tell_damage(const char *path, const bloomfile_filter *f)
 {
     int error = bloomfile_recheck(f);
@@ -243,7 +244,7 @@ static int tell_damage(const char *path, const bloomfile_filter *f)
     return error;
 }
 
-/* A "maybe" stays one where keys were lost; what was overwritten is another filter. */
+/* Lost keys make only "no" wrong. If the file was overwritten, any result may be wrong. */
 static bool is_distrusted(int error, bool absent)
 {
     return error == BLOOMFILE_ECHANGED || error == BLOOMFILE_ERECORD ||

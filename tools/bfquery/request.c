@@ -116,7 +116,7 @@ static void check_standard_input(const struct request *r)
         cli_usage("standard input can be read only once: as one list, or as the keys");
 }
 
-/* A list is read first, and a pipe that is both would have no keys left. */
+/* A list is read first. If a pipe is both a list and an input, no keys would be left in it. */
 static void check_pipe(const char *list, const char *input)
 {
     struct stat a, b;
@@ -135,7 +135,7 @@ static void check_pipes(const struct request *r)
     }
 }
 
-/* Each line has one mark, so that a program that waits for it goes on. */
+/* Each line must get exactly one mark, because a program may wait for it. */
 static void check_marks(struct request *r)
 {
     const char *other = r->invert     ? "-v/--invert-match"
@@ -152,7 +152,7 @@ static void check_marks(struct request *r)
     r->keys.fields.blank = true;
 }
 
-/* A hit is printed late, once the list was read. */
+/* A hit is printed late, after the list was read. */
 static void check_confirm(const struct request *r)
 {
     const char *other = r->invert                      ? "-v/--invert-match"
@@ -173,7 +173,7 @@ static void check_given(struct request *r)
     r->keys.given_count = r->given.count;
 }
 
-/* Lines begin with text then, which records of one size cannot. */
+/* With a prefix, lines begin with text, so they cannot be fixed-size records. */
 static void check_print(struct request *r)
 {
     struct print *p = &r->print;

@@ -21,10 +21,11 @@ struct request {
     bool streams;  /* to a pipe or a terminal, whose reader uses each line immediately */
 };
 
-/* Reads the command line; ends the program by cli_usage() if options are mutually exclusive. */
+/* Reads the command line. Ends the program through cli_usage() if options are
+ * mutually exclusive. */
 void request_parse(struct request *r, int argc, char **argv);
 
-/* Ends the program by cli_fail() if standard output is a filter, an input or a list. */
+/* Ends the program through cli_fail() if standard output is a filter, an input or a list. */
 void request_check_output(const struct request *r);
 
 #endif

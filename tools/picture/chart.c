@@ -41,7 +41,7 @@ void chart_words(const struct chart *c, unsigned line, const char *words)
     svg_text(c->out, "start", MARGIN, 64 + 20 * line, words);
 }
 
-/* 0 at the axis' low end, 1 at its high one. */
+/* 0 at the low end of the axis, 1 at the high end. */
 static double part(const struct chart_axis *a, double value)
 {
     return a->scale == CHART_LINEAR ? (value - a->low) / (a->high - a->low)
@@ -124,7 +124,7 @@ static void put_tick(const struct chart *c, const struct chart_axis *a, double v
     }
 }
 
-/* A tick where there is room beside the last one. */
+/* Writes a tick if there is room next to the last tick. */
 static void try_tick(const struct chart *c, const struct chart_axis *a, double value, double *last)
 {
     const double place = a == &c->x ? chart_x(c, value) : chart_y(c, value);
@@ -135,7 +135,7 @@ static void try_tick(const struct chart *c, const struct chart_axis *a, double v
     *last = place;
 }
 
-/* At these multiples of powers of ten: few on a long axis, many on a short one. */
+/* Ticks are at these multiples of powers of ten: few on a long axis, many on a short axis. */
 static const double *multiples_for(const struct chart_axis *a)
 {
     static const double few[] = { 1, 0 }, some[] = { 1, 2, 5, 0 },
@@ -176,7 +176,8 @@ static int by_height(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* From above, each below the one before; then from below, back into the picture. */
+/* Places the names from the top down, each below the name before it. Then moves names up, from the
+ * bottom, until the last is inside the picture. */
 static void place(const struct chart *c, struct chart_name *names, size_t count)
 {
     double free_from = c->top;

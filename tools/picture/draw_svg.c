@@ -16,7 +16,7 @@ enum {
     LEGEND_HEIGHT = 104,
     IMAGE_WIDTH = 1024,
     EDGE_MAX = 64,
-    MIDDLE = 8,             /* the colour of the median; 0 is empty, 2 * MIDDLE full */
+    MIDDLE = 8,             /* the colour of the median; 0 is empty, 2 * MIDDLE is full */
     BLANK = 2 * MIDDLE + 1, /* the colour of a blank cell */
     COLOURS
 };
@@ -31,8 +31,8 @@ static uint32_t blend(uint32_t from, uint32_t to, double share)
     return mixed;
 }
 
-/* From empty to full, then blank cells; each 0xRRGGBB. Blue and red, not green and red:
- * colour-blind eyes tell them apart. */
+/* The colours from empty to full, then of blank cells, as 0xRRGGBB. They are blue and red, not
+ * green and red, which colour-blind people cannot distinguish. */
 static uint32_t colour(unsigned index, bool dark)
 {
     static const struct {
@@ -70,7 +70,7 @@ static void put_style(FILE *out)
         fprintf(out, ".c%u { fill: #%06" PRIx32 " }\n", i, colour(i, true));
 }
 
-/* Neighbours of one colour become one rectangle. */
+/* Adjacent cells of the same colour become a single rectangle. */
 static void put_grid(FILE *out, const struct picture *p, unsigned edge)
 {
     fprintf(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(%d %d)\">\n", MARGIN,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Pictures of a filter's body: its cells, and colours by the distance of each from the median. */
+ * Pictures of a filter's body: its cells, and colours by the distance of each cell
+ * from the median. */
 #include "picture/picture.h"
 
 #include <bloomfile_inspect.h>
@@ -21,9 +22,9 @@ enum {
     IMAGE_ROWS = 64,
 };
 
-/* The standard deviation of the fill of `bits` bits in which each was set with chance `fill`.
- * classic, counting: the bits are independent. blocked: keys come to a block k bits at a time, so
- * the number of keys in the block adds to what their places inside it do. */
+/* The standard deviation of the fill of `bits` bits, each set with probability `fill`. classic,
+ * counting: the bits are independent. blocked: a key sets k bits in a single block, so the number
+ * of keys in the block varies in addition to their places in it. */
 static double chance_scatter(const struct bloomfile_info *info, double fill, double bits)
 {
     if (fill <= 0 || fill >= 1)
@@ -44,7 +45,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of the cells with a bit set; 0 if there is none. */
+/* Finds the median of the cells that have a bit set; 0 if no cell has. */
 static int find_median(struct picture *p)
 {
     size_t cells = p->columns * p->rows, count = 0;
@@ -76,13 +77,13 @@ static int measure_bits(struct picture *p, const struct bloomfile_info *info,
     return error;
 }
 
-/* What the pages of one layout that is solved have in sum. */
+/* The sums over all pages of a solved layout. */
 struct pages {
     double keys, groups, groups_more, solved;
 };
 
-/* The mean of the pages from `first` to before `end`, and of the last one, which may be short, by
- * their lines. */
+/* The mean number of columns of the pages [first, end), weighted by their lines, because the last
+ * page may be short. */
 static double columns_of(const bloomfile_filter *f, uint64_t first, uint64_t end, struct pages *sum)
 {
     struct bloomfile_solution page;
@@ -98,8 +99,9 @@ static double columns_of(const bloomfile_filter *f, uint64_t first, uint64_t end
     return lines > 0 ? columns / lines : 0;
 }
 
-/* The relative standard deviation of the columns of a page: they are so many more as it has fewer
- * groups, whose number follows from that of the keys, is whole, and grows where seeds do not do. */
+/* The relative standard deviation of the columns of a page. A page with fewer groups has more
+ * columns. The number of groups follows from the number of keys, is a whole number, and grows if
+ * no seed works. */
 static double page_scatter(const struct pages *sum)
 {
     const double solved = fmax(sum->solved, 1), groups = fmax(sum->groups / solved, 1);
@@ -139,7 +141,7 @@ static size_t most_cells(const bloomfile_filter *f, size_t wanted)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
     const bool solved = bloomfile_traits_of(info.layout)->solved;
-    uint64_t most = info.bits / (solved ? PAGE_BITS : CELL_BITS); /* a short page joins another */
+    uint64_t most = info.bits / (solved ? PAGE_BITS : CELL_BITS); /* a short page shares a cell */
     if (most < 1)
         return 1;
     return most < wanted ? (size_t)most : wanted;
@@ -227,7 +229,7 @@ char *picture_cells_text(const struct picture *p, char *text, size_t size)
     return text;
 }
 
-/* ---- The picture in blocks of a terminal. */
+/* ---- The picture in block characters on a terminal. */
 
 enum {
     GLYPHS = 8,
@@ -247,7 +249,8 @@ size_t picture_terminal_width(void)
     return 80;
 }
 
-/* Two scatters to a glyph; the median is where the middle two meet. 0 is a blank. */
+/* The glyph of a cell: 0 is blank. A glyph spans two scatters, and the median lies between
+ * the middle two. */
 static int glyph_of(const struct picture *p, size_t cell)
 {
     if (picture_is_blank(p, cell))

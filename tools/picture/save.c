@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Writing of an image to a file that appears whole, or to standard output. */
+ * Writing of an image to a file that appears complete or not at all, or to standard output. */
 #include "picture/picture.h"
 
 #include "cli/cli.h"
@@ -21,7 +21,8 @@ static bool is_stdout(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-/* Or may be one, if it cannot be read. Not one that is empty. */
+/* Whether the file is a filter. An empty file is not. A file that cannot be read may be a filter,
+ * and ends the program. */
 static bool is_filter(const char *path)
 {
     bloomfile_filter *f;
@@ -33,8 +34,8 @@ static bool is_filter(const char *path)
     return error != BLOOMFILE_EMAGIC && error != BLOOMFILE_EEMPTY;
 }
 
-/* Or empty. --force replaces no other file: its name may have been given in place of the image's.
- */
+/* Whether the file is an SVG image, or empty. --force does not replace other files: a name may have
+ * been given in place of the image's. */
 static bool is_image(const char *path)
 {
     char start[8];
@@ -42,7 +43,7 @@ static bool is_image(const char *path)
     if (fd < 0)
         return false;
     const ssize_t n = read(fd, start, sizeof(start));
-    close(fd); /* read only */
+    close(fd); /* opened for reading: an error loses no data */
     return n == 0 || (n >= 5 && (memcmp(start, "<svg", 4) == 0 || memcmp(start, "<?xml", 5) == 0));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Elements of SVG, escaped text, and colours for light and dark. */
+ * SVG elements, escaped text, and colours for light and dark. */
 #include "picture/svg.h"
 
 static void put_escaped(FILE *out, const char *text)

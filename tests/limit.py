@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""limit.py SECONDS COMMAND...: runs a test, which fails if it and its children take more processor time."""
+"""limit.py SECONDS COMMAND...: runs a test; fails if it and its children use more processor time."""
 
 import resource
 import subprocess

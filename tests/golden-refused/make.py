@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the files of this folder; with --check compares them with what is there.
+"""Makes the files of this folder; --check only compares them with the existing files.
 
-    make.py [--check]
-"""
+    make.py [--check]"""
 
 import argparse
 import pathlib
@@ -35,7 +34,7 @@ class Folder:
         self.files, self.rows, self.series = {}, [], []
 
     def add(self, error, rule, **images):
-        """Image `page_flipped` becomes the file page-flipped.bloom."""
+        """Adds image `page_flipped` as the file page-flipped.bloom."""
         for name, image in images.items():
             file = name.replace("_", "-") + ".bloom"
             self.files[file] = image
@@ -67,7 +66,7 @@ CREATED = edit(edit(make("classic", 100, 3), record={"state": LIVE, "sequence": 
 
 
 def bits(number):
-    """The eight bytes of a float as an integer."""
+    """The eight bytes of a float, as an integer."""
     return struct.unpack("<Q", struct.pack("<d", number))[0]
 
 
@@ -293,7 +292,7 @@ def body(out):
 
 
 def ribbon(out):
-    """Of 66 lines: the page of the last two is padded."""
+    """An image of 66 lines: the page of the last two is padded."""
     def with_head(change, **record):
         """The first page's head is changed."""
         data = body_of(RIBBON)
@@ -330,7 +329,7 @@ def ribbon(out):
                                      record={"ones": ones + 1}))
 
 
-# --- Patches: of two embedded images, changed in one thing ---
+# --- Patches between two embedded images, each with one change ---
 
 BASE = ("classic-embedded.bloom", "blocked-embedded.bloom", "counting-embedded.bloom",
         "slice-last.bloom", "slices-joined.bloom", "ribbon-embedded.bloom", "series-classic.bloom")
@@ -357,7 +356,7 @@ def with_crc(data):
 
 
 def head(image=CLASSIC_OLD, result=None, **changes):
-    """The head of a patch from an image to `result` (bytes), but for what is changed."""
+    """The head of a patch from an image to `result` (bytes), apart from the changed fields."""
     new = Image(result or bytes(image.data), "result", True)
     crcs = image.record["body_crc"], new.record["body_crc"]
     headers = [spec_patch.header_of(each) for each in (image, new)]
@@ -371,7 +370,7 @@ def head(image=CLASSIC_OLD, result=None, **changes):
 
 
 def strings(*units):
-    """Of each kind of change: nothing, or the numbers before its size and the bits of its string."""
+    """For each kind of change: nothing, or the numbers before its size and the bits of its string."""
     heads, strings_ = b"", b""
     for what in units:
         if what is None:
@@ -390,7 +389,7 @@ def part(*units, skip=0, span=1):
 
 
 END = b"\0"
-SET_FIRST = 1, b"\0", "1"  # one change, of the first cell that is eligible
+SET_FIRST = 1, b"\0", "1"  # one change: of the first eligible cell
 
 
 def wrong_heads(out):
@@ -423,7 +422,7 @@ def wrong_heads(out):
 
 
 def header_without_k():
-    """The names and the edits of a result with k = 0, which nobody can open."""
+    """The names and the edits of a result with k = 0, which no reader opens."""
     crc = CLASSIC_OLD.record["body_crc"]
     old = spec_patch.reduced(spec_patch.header_of(CLASSIC_OLD), crc)
     new = bytearray(old)
@@ -474,7 +473,7 @@ def wrong_strings(out):
 
 
 def other_slices(out):
-    """The result is right by itself, but its place in a whole is not that of the base."""
+    """The result is valid, but its place in a whole differs from the base's."""
     def changed(image=SLICE_OLD, place=None, **fields):
         at = {240: struct.pack("<QQ", *place)} if place else {}
         return head(image, result=edit(bytes(image.data), header=fields, at=at)) + variable(
@@ -489,7 +488,7 @@ def other_slices(out):
 
 
 def other_keys(out):
-    """The result is right by itself, but asks for its keys elsewhere than the base has them."""
+    """The result is valid, but places its keys elsewhere than the base."""
     def changed(**fields):
         return head(result=edit(bytes(CLASSIC_OLD.data), header=fields)) + b"\1"
 
@@ -500,12 +499,12 @@ def other_keys(out):
 
 
 def wrong_bases(out):
-    """What the patch is does not matter."""
+    """The base is refused before the patch is read."""
     out.add("EISRIBBON", "patches.md 5", base=5, of_ribbon=head(RIBBON_OLD) + b"\1", text_for_ribbon=b"apple\n" * 9)
 
 
 def of_layers(*heads):
-    """A patch of a series from what is to stand in the head of each layer's; nothing changes in its pages."""
+    """A patch of a series, given the fields of each layer's head; its pages do not change."""
     last = len(SERIES_OLD.layers) - 1
     return b"".join(
         head(layer, features=1 | (number < last) << 1, **changes) + variable(layer.pages)
@@ -513,7 +512,7 @@ def of_layers(*heads):
 
 
 def other_layers(out):
-    """Of a series; the errors of one patch come before those of the next."""
+    """Patches of a series; errors of one patch come before errors of the next."""
     first, second = (bytes(layer.data) for layer in SERIES_OLD.layers[:2])
     ones = field(first, "ones", 0)
     newer = {"version": 2}

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What readers answer that are in doubt (format-spec.md, section 14; app-hashes.md; ribbon.md 2): doubt.tsv.
+"""Results of readers in doubt (format-spec.md, section 14; app-hashes.md; ribbon.md 2): doubt.tsv.
 
-Every file here that only a verification refuses has a row; a reader that does not verify answers from it.
-"""
+Every file here that only a verification refuses has a row: a reader that does not verify gives these results."""
 
 import pathlib
 
@@ -17,12 +16,12 @@ COLUMNS = "file keys names name_errors maybes verify page maybes_verified".split
 URLS = (GOLDEN / "keys" / "urls.keys").read_bytes().splitlines()
 FEW = (GOLDEN / "keys" / "few.keys").read_bytes().splitlines()
 SHAPES = ("blocked", 144 * 512, 7), ("classic", 73727, 5), ("counting", 18431, 4), ("ribbon", 144 * 512, 0)
-# Of keys for which every file of rule 12.4 has bits, the first that fits.
+# The first list that fits is used. Every file of rule 12.4 has the bits of the keys in one of them.
 LISTS = "urls", "few", "half-first", "three", "none"
 
 
 def several_pages(out):
-    """Embedded, of three pages, the last one short; so many keys that each page has some."""
+    """Embedded images of three pages, the last one short, with keys in each page."""
     for layout, m, k in SHAPES:
         image = make(layout, m, k, URLS, embedded=True)
         H, page = 512, 4096
@@ -41,7 +40,7 @@ def several_pages(out):
 
 
 def several_layers(out):
-    """Of which the first has two pages, and both have keys."""
+    """Their first layer has two pages, and both layers have keys."""
     whole = sealed(live(layer_header(capacity=20, m=66 * 512, k=6), FEW))
     second = len(split(whole)[0])
     second += -second % 4096
@@ -94,7 +93,7 @@ def row(name, files, keys=None, names=()):
 
 
 def named(files):
-    """Right names, wrong ones, none, and one after the other. All of them are in an index as well."""
+    """Correct names, wrong names, no name, and several in turn. Every file is in an index too."""
     for name, keys in (("application-blocked", "few.digests"), ("application-classic", "few.digests"),
                        ("application-counting", "few.digests"), ("application-ribbon", "few.digests"),
                        ("application-slice-1", "few.digests"), ("series-application", "few.digests"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Series that must be refused (doc/format/slices.md 2): layers, sealed series and live ones."""
+"""Series that must be refused (doc/format/slices.md 2): layers, sealed series and live series."""
 
 from craft import LIVE, POISONED, edit, field, flip, make
 from craft_series import (SUCCEEDED, as_layer, header as layer_header, joined, live, relinked,
@@ -17,7 +17,7 @@ GROWING = live(layer_header(), KEYS)[0]
 
 
 def layers(out):
-    """Rules V21 to V25 and V34; the layer is the only one of its series."""
+    """Rules V21 to V25 and V34; the layer is alone in its series."""
     def changed(image=ONE, record=(), **fields):
         return edit(image, header=fields, record=record)
 
@@ -59,7 +59,7 @@ def layers(out):
 
 
 def sealed_series(out):
-    """slices.md 2.2: each layer is valid, or would be in another place."""
+    """slices.md 2.2: each layer is valid, or would be valid in another place."""
     whole, size, three = joined(TWO), len(TWO[0]), joined(THREE)
     start = len(whole) - len(TWO[1])
 

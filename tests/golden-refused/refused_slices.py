@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Slices that must be refused (doc/format/slices.md 1), and those that cannot be joined."""
+"""Slices that must be refused (doc/format/slices.md 1), and slices that cannot be joined."""
 
 import struct
 
@@ -24,7 +24,7 @@ def changed(image=MIDDLE, **fields):
 
 
 def shapes(out):
-    """V19; the place in the whole is right, if there is one."""
+    """V19; the place in the whole is correct, if there is a whole."""
     embedded = make("blocked", 64 * 512, 6, KEYS, embedded=True)
     one_page = make("blocked", 64 * 512, 6, KEYS)
     out.add("ESLICE", "V19", slice_in_embedded_form=as_slice(embedded, 0, 64),
@@ -44,7 +44,7 @@ def shapes(out):
 
 
 def places(out):
-    """V20; those of a whole filter's fields are in bits 32 and above, too."""
+    """V20; a whole filter's fields also differ in bits 32 and above."""
     two_pages = make("blocked", 128 * 512, 6, KEYS)
     odd = make("blocked", 65 * 512, 6, KEYS)
     out.add("ESLICE", "V20", slice_of_no_blocks=changed(whole_blocks=0),
@@ -72,7 +72,7 @@ def places(out):
 
 
 def states(out):
-    """A slice is sealed, by both records."""
+    """Both records of a slice say sealed."""
     out.add("ETRUNCATED", "V26", slice_without_its_page_checksum=MIDDLE[:-4])
     out.add("ETRAILING", "V27", slices_behind_one_another=MIDDLE + LAST)
     out.add("ESTATE", "V29", slice_live=edit(MIDDLE, record=IN_USE),

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Images for the tests: made by the independent implementation, then changed byte by byte.
 
-make() runs tests/spec/spec_reader.py, so the C library has no part in what it is tested against.
-edit() changes fields and brings the checksums up to date, so that exactly one thing is wrong.
-"""
+make() runs tests/spec/spec_reader.py, so the C library is not tested against itself.
+edit() changes fields and updates the checksums, so that only the change is wrong."""
 
 import pathlib
 import re
@@ -27,13 +26,13 @@ LIVE, SEALED, POISONED = 1, 2, 3
 
 
 def reader(*arguments, keys=b""):
-    """Runs spec_reader.py; what it wrote to standard output."""
+    """Runs spec_reader.py and returns its standard output."""
     command = [sys.executable, "-B", str(READER), *map(str, arguments)]
     return subprocess.run(command, input=keys, stdout=subprocess.PIPE, check=True).stdout
 
 
 def derive(command, *arguments):
-    """The image that `fold N`, `union`, `join`, `copy` or `project` makes of images (given as bytes)."""
+    """The image that `fold N`, `union`, `join`, `copy` or `project` makes from images (given as bytes)."""
     with tempfile.TemporaryDirectory() as folder:
         words = []
         for number, argument in enumerate(arguments):
@@ -79,26 +78,26 @@ def make(layout, m, k, keys=(), *, embedded=False, **options):
 
 
 def positions(layout, m, k, key, seed=0):
-    """Where a key sets bits, by the reader."""
+    """The positions that a key sets, according to the reader."""
     header = {"layout": spec_reader.LAYOUTS[layout], "m": m, "k": k}
     return list(spec_reader.positions(header, spec_reader.xxh3(key, seed)))
 
 
 def named(image, name):
-    """An Image or a Series, of an application's own hash function too: as that application sees it."""
+    """An Image or a Series; with an application's own hash function, as that application sees it."""
     found = opened(image, name, knows_applications=True)
     header = spec_reader.layers_of(found)[0].header
     return found.name(header["hash_id"], header["self_test"])
 
 
 def hash_words(image):
-    """By which function an Image's digests are made."""
+    """The hash function of an Image, in words."""
     number, value = image.header["hash_id"], image.header["self_test"]
     return "xxh3" if number == 1 else f"{number:08x} {value:016x}"
 
 
 def refusal(image):
-    """The error and the rule with which the reader refuses an image; None if it does not."""
+    """The error and the rule by which the reader refuses an image, or None."""
     try:
         opened(image, "image").verify()
     except ValueError as refused:
@@ -127,7 +126,7 @@ def field(image, name, record=None):
 
 
 def kind_words(image):
-    """What an Image says that its keys are."""
+    """The kind of an Image's keys, in words."""
     value = keys_of(image.header)
     if not spec_reader.keys_known(value):
         return "newer"
@@ -151,14 +150,13 @@ def entries(body, body_crc):
 
 
 def edit(image, header=(), record=(), records=(0, 1), at=(), body=None, checksums=True):
-    """A changed copy.
+    """Returns a changed copy.
 
     header, record: fields and their values; the record's are set in `records`.
-    at:             offset -> bytes, for what has no name.
+    at:             offset -> bytes, for bytes without a name.
     body:           the new body; body_crc follows.
     checksums:      recompute header_crc and record_crc (unless set by `header` or `record`), and
-                    the page checksums if the body or body_crc is new.
-    """
+                    the page checksums if the body or body_crc is new."""
     out = bytearray(image)
     H, record = header_size(image), dict(record)
     for offset, data in dict(at).items():
@@ -190,7 +188,7 @@ def edit(image, header=(), record=(), records=(0, 1), at=(), body=None, checksum
 
 
 def with_head(image, page, head):
-    """Ribbon: with another head of that page, and all else right."""
+    """A ribbon image with another head in that page, and correct checksums."""
     body = bytearray(body_of(image))
     body[4096 * page:4096 * page + 8] = head.to_bytes(8, "little")
     return edit(image, body=bytes(body),
@@ -204,7 +202,7 @@ def flip(image, offset, bit=0):
 
 
 def write_folder(folder, files, check):
-    """Writes the files (name -> bytes); with `check` only compares, and names what differs."""
+    """Writes the files (name -> bytes); with `check`, only compares them and prints the names that differ."""
     different = []
     for name, data in files.items():
         path = folder / name

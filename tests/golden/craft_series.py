@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Series for the tests, live and sealed, made in memory by the independent implementation.
 
-live() gives the files of a live series, slot by slot; sealed() what a sealed copy of it is.
-relinked() brings rest_size and link of changed layers up to date, so that one thing is wrong.
-"""
+live() returns the files of a live series by slot; sealed() returns a sealed copy of it.
+relinked() updates rest_size and link of changed layers, so that only the change is wrong."""
 
 import pathlib
 import struct
@@ -22,7 +21,7 @@ BEGAN = 1_800_000_000
 
 def header(layout="blocked", capacity=8, fpr=0.05, generations=0, key_kind="unknown", label="",
            tag="00" * 16, seed=0, m=0, k=0, period=0, began=BEGAN, **name):
-    """That of layer 0; `name`: hash_id and self_test of app-hashes.md."""
+    """The header of layer 0; `name`: hash_id and self_test of app-hashes.md."""
     return first_layer({
         "series": IDENTITY, "hash_id": 1, "self_test": self_test(seed), **name, "seed": seed,
         "layout": LAYOUTS[layout], "capacity": capacity, "generations": generations,
@@ -32,7 +31,7 @@ def header(layout="blocked", capacity=8, fpr=0.05, generations=0, key_kind="unkn
 
 
 def plain(layout, seed):
-    """Fields of layer 0 that spec_series.py must be told."""
+    """The fields of layer 0 that spec_series.py needs and does not compute."""
     return {"hash_id": 1, "self_test": self_test(seed), "seed": seed, "layout": LAYOUTS[layout]}
 
 
@@ -46,7 +45,7 @@ class Filling:
         return spec_reader.positions(self.header, digest)
 
     def image(self, flags):
-        """As it is when its last writer has left: record 0 is the creator's."""
+        """The image after its last writer left: record 0 is still the creator's."""
         layer = self.header["layer"].to_bytes(8, "little")
         data = bytearray(created(self.header, identity=bytes(range(0x50, 0x58)) + layer))
         body = spec_reader.body_of_keys(self.header, self.digests)
@@ -58,7 +57,7 @@ class Filling:
 
 
 def fill(fields, keys, layers=0):
-    """The layers that a series of these keys has had; at least so many."""
+    """The layers that a series of these keys has had; at least this many."""
     made, bits = [Filling(fields)], [set()]
     for key in keys:
         digest = spec_reader.digest_of(fields, key)
@@ -83,13 +82,13 @@ def further(made, bits):
 
 
 def held(fields, keys, layers=0):
-    """The keys that were put into the layers that the series still has."""
+    """The keys in the layers that the series still has."""
     kept = fill(fields, keys, layers)[-fields["generations"]:]
     return [key for layer in kept for key in layer.keys]
 
 
 def live(fields, keys, layers=0, unmarked=False):
-    """slot -> the bytes of its file. unmarked: the last layer but one has not bit 2 yet."""
+    """slot -> the bytes of its file. unmarked: the last layer but one lacks bit 2."""
     made = fill(fields, keys, layers)
     images = [layer.image(SUCCEEDED if number < len(made) - 1 - unmarked else 0)
               for number, layer in enumerate(made)]
@@ -106,7 +105,7 @@ def in_order(files):
 
 
 def written(files, folder, name="filter.bloom"):
-    """Puts them into a folder; the path of the series."""
+    """Writes them into a folder; returns the path of the series."""
     for slot, image in files.items():
         pathlib.Path(folder, file_name(slot, name)).write_bytes(image)
     return pathlib.Path(folder, name)
@@ -127,7 +126,7 @@ def split(series):
 
 
 def relinked(layers, between=b"\0"):
-    """One behind the other, each with its place told by the ones around it."""
+    """The layers in a row, each with its place computed from its neighbors."""
     out, before = [], 0
     for number, layer in enumerate(layers):
         layer = edit(layer, header={"link": before, "rest_size": len(joined(layers[number:]))})
@@ -137,7 +136,7 @@ def relinked(layers, between=b"\0"):
 
 
 def joined(layers, between=b"\0"):
-    """One behind the other, each at a multiple of 4096."""
+    """The layers in a row, each at a multiple of 4096."""
     out = b""
     for layer in layers:
         out = out.ljust(on_pages(len(out)), between) + layer
@@ -145,12 +144,12 @@ def joined(layers, between=b"\0"):
 
 
 def as_layer(image, **fields):
-    """An image that says that it is a layer."""
+    """An image with the fields of a layer."""
     return edit(image, header={"incompat": OF_SERIES, **fields})
 
 
 def live_refusal(files):
-    """The error and the rule with which the reader refuses a live series; None if it does not."""
+    """The error and the rule by which the reader refuses a live series, or None."""
     with tempfile.TemporaryDirectory() as folder:
         path = written(files, folder)
         try:
@@ -162,7 +161,7 @@ def live_refusal(files):
 
 
 def answers(files, keys, name=None):
-    """How many of the keys are maybe in a live series."""
+    """How many of the keys are "maybe" in a live series."""
     with tempfile.TemporaryDirectory() as folder:
         series = spec_series.LiveSeries(written(files, folder), application=name)
         found = sum(series.maybe(key) for key in keys)

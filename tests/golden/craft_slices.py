@@ -7,7 +7,7 @@ from spec_slice import given
 
 
 def of_blocks(first, blocks, whole, keys, k=7, *, hash_id=1, self_test=self_test(0), capacity=1000):
-    """The slice of these blocks, which no cut of slices.md 1.3 need have."""
+    """The slice of these blocks; a cut by slices.md 1.3 may differ."""
     m = 512 * blocks
     header = {"header_size": 4096, "provenance": 0, "layout": 1, "hash_id": hash_id, "k": k,
               "key_kind": 0, "m": m, "m_unfolded": m, "seed": 0, "self_test": self_test,

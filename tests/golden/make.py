@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the files of this folder; with --check compares them with what is there.
+"""Makes the files of this folder; --check only compares them with the existing files.
 
     make.py [--check]
 
-The images come from tests/spec/spec_reader.py, which was written from format-spec.md alone.
-"""
+The images come from tests/spec/spec_reader.py, which was written from format-spec.md alone."""
 
 import argparse
 import hashlib
@@ -47,11 +46,11 @@ KEYS = {
     "none.keys": [],
     "absent.keys": [b"never added %d" % i for i in range(1000)],
 }
-# An application's hash function, for which keys are listed as digests: the start of SHA-256.
+# An application's hash function, the start of SHA-256. Its keys are listed as digests.
 KEYS |= {f"{name}.digests": [hashlib.sha256(key).digest()[7::-1].hex().encode()
                              for key in KEYS[f"{name}.keys"]] for name in ("few", "absent")}
 KEYS["few-and-0.digests"] = [*KEYS["few.digests"], b"0" * 16]
-# For slices that were given a part of the keys: those of each of two, and the halves of the list.
+# Keys for slices that got only some of them: the keys of each of two slices, and halves of the list.
 OWN_M = 66 * 512
 OWN = [[key for key in KEYS["few.keys"]
         if spec_slice.slice_of(OWN_M, 2, xxh3(key, 0)) == number] for number in (0, 1)]
@@ -68,7 +67,7 @@ class Folder:
         self.images, self.series, self.slices, self.operations = [], [], [], []
 
     def keys(self, name, keys):
-        """Puts keys into a file of their own; its name."""
+        """Writes keys into a file of their own; returns its name."""
         self.files[f"keys/{name}.keys"] = lines(keys)
         return f"{name}.keys"
 
@@ -77,12 +76,12 @@ class Folder:
         self.images.append((name, keys, image, bfcreate))
 
     def source(self, name, image):
-        """Puts the source of an operation into a folder of its own; its name."""
+        """Writes the source of an operation into a folder of its own; returns its name."""
         self.files[f"sources/{name}"] = image
         return f"sources/{name}"
 
     def derived(self, name, keys, operation, *sources, image=None):
-        """What an operation makes of files; image: if it is not what spec_reader.py makes."""
+        """The result of an operation on files; image: if spec_reader.py does not make it."""
         command, *words = operation.split()
         if image is None:
             image = derive(command, *map(int, words), *(self.files[source] for source in sources))
@@ -94,19 +93,19 @@ class Folder:
         self.series.append((name, keys, image, image))
 
     def add_joined(self, *names):
-        """Slices that make a whole, which is no file, since it can be made."""
+        """Slices that form a whole. The whole is not stored, because readers can make it."""
         self.slices.append((",".join(names), hashlib.sha256(craft_slices.joined(
             *(self.files[name] for name in names))).hexdigest()))
 
     def add_live(self, name, keys, files):
-        """files: slot -> bytes. A sealed copy is no file, since it can be made."""
+        """files: slot -> bytes. The sealed copy is not stored, because readers can make it."""
         for slot, image in files.items():
             self.files[f"live/{name}/{craft_series.file_name(slot)}"] = image
         self.series.append((f"live/{name}/{craft_series.file_name(0)}", keys,
                             b"".join(craft_series.in_order(files)), craft_series.sealed(files)))
 
     def make(self, name, keys, layout, m, k, embedded=False, **options):
-        """An image that bfcreate can make as well, if it is in file form."""
+        """An image that bfcreate can make too, if it has the file form."""
         image = make(layout, m, k, KEYS[keys], embedded=embedded, **options)
         words = ["-l", layout, "-m", m, *(["-k", k] if k else [])]
         for option, value in options.items():
@@ -163,7 +162,7 @@ def keys_and_parameters(out):
 
 
 def kinds_of_keys(out):
-    """Of lines in all rows, whatever the header says, but for integers."""
+    """The keys are lines in all rows except for integers, for any kind in the header."""
     for kind, keys in ("text", "few"), ("lower", "few"), ("integers", "integers"), ("bytes", "few"):
         out.make(f"key-kind-{kind}.bloom", f"{keys}.keys", "blocked", 1024, 6, True, key_kind=kind)
     for size in 1, 2**24 - 1:
@@ -272,8 +271,8 @@ def odd_but_valid(out):
                              "identity": bytes(range(0x50, 0x60))}))
 
 
-# Of an application's own function: around the edges of the last page of 2^51 blocks, and of one of
-# which a key that was never added is.
+# Digests of an application's own function: at the edges of the last page of 2^51 blocks, and of the page of a key
+# that was never added.
 ENDS = [b"%016x" % digest for digest in (
     2**64 - 2**19, 2**64 - 2**19 + 2**13, 2**64 - 2**18 - 1, 2**64 - 1,
     2**64 - 2**19 - 1, 2**63, 0)]
@@ -282,7 +281,7 @@ MIDST = [b"%016x" % (NEAR + difference) for difference in (0, 2**19 - 1, -1, 2**
 
 
 def slices(out):
-    """The keys of other slices are asked as well."""
+    """The keys of the other slices are looked up too."""
     urls = {"fpr": 0.01, "capacity": 400}
     out.make("slice-1-of-1.bloom", "few.keys", "blocked", 10 * 512, 6, capacity=40, slice="1/1")
     for i, name in enumerate(("first", "middle", "last"), start=1):
@@ -335,7 +334,7 @@ def slices(out):
 
 
 def patched(out):
-    """Images of the shape of others, with other keys, for patches."""
+    """Images of the same shape as existing images, with other keys, for patches."""
     out.make("patched-blocked.bloom", "three.keys", "blocked", 9 * 512, 13, True)
     out.make("patched-blocked-file.bloom", "few.keys", "blocked", 80 * 512, 7, fpr=0.01)
     out.make("patched-classic.bloom", "three.keys", "classic", 1003, 4, True, label=LABEL)
@@ -370,7 +369,7 @@ def series(out):
     header, live = craft_series.header, craft_series.live
 
     def forgetting(name, count, layers=0, unmarked=False, **options):
-        """Of so many of the keys; not all of them are still in it."""
+        """A series of this many of the keys; some are forgotten."""
         fields = header(capacity=6, **options)
         keys = out.keys(name, craft_series.held(fields, few[:count], layers))
         out.add_live(name, keys, live(fields, few[:count], layers, unmarked))

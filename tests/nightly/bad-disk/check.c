@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
+ * bad-disk-check PATH KEYS...: KEYS are the numbers of keys that the filter must have of each
+ * writer. Prints
  *
- * bad-disk-check PATH KEYS...: of each writer so many keys must be in the filter. Prints
- *
- *     open NAME       what opening it for reading returned
- *     missing N...    if it was opened: keys that lookups say are not there
- *     status NAME     then
- *     verify NAME     if it is sealed
- *     raw N...        keys that are not in the bits of the file, whatever its header says
- */
+ * open NAME       the result of opening it for reading
+ * missing N...    if it was opened: keys whose lookup returns "no"
+ * status NAME     after that
+ * verify NAME     if it is sealed
+ * raw N...        keys that lack bits in the file, ignoring its header */
 #include <err.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -69,7 +68,7 @@ static void check_handle(const char *path, char **numbers)
     bloomfile_close(f);
 }
 
-/* Nothing if there is no header: then it cannot be opened either. */
+/* Prints nothing without a header, because the file cannot be opened then either. */
 static void check_raw(const char *path, char **numbers)
 {
     struct stat st;

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A disk that fails to write.
 
-Its image has holes, and lies on a file system that can be filled up. From then on a block that was
-never written cannot be, which the kernel notices when it writes it back: EIO. What was written
-before can be read and written for ever.
-"""
+Its image has holes and lies on a file system that can be filled up. From then on, the kernel gets EIO when it
+writes back a block that was never written. Blocks written before can be read and written permanently."""
 
 import fcntl
 import os
@@ -17,11 +15,11 @@ from mounts import MKFS, run, unmount
 MIB = 1 << 20
 SIZE = 64 * MIB
 BLOCK = 4096
-NEW_FILES = 24 * MIB  # blocks that will be those of files made later
+NEW_FILES = 24 * MIB  # blocks for files made later
 FIEMAP = 0xC020660B
 FIEMAP_SYNC = 1
 EXTENTS = 64
-LIMITED = "limited"  # the name of a file, with that of a setting of a loop device
+LIMITED = "limited"  # the name of a file that holds a setting of a loop device
 
 
 def lift_limit(limited):
@@ -32,7 +30,7 @@ def lift_limit(limited):
 
 
 def extents(path):
-    """Where the blocks of a file are on the disk: [(offset, size)]."""
+    """The places of a file's blocks on the disk: [(offset, size)]."""
     with open(path, "rb") as file:
         answer = bytearray(32 + 56 * EXTENTS)
         struct.pack_into("QQIIII", answer, 0, 0, 1 << 62, FIEMAP_SYNC, 0, EXTENTS, 0)
@@ -43,7 +41,7 @@ def extents(path):
 
 
 class BadDisk:
-    """With a file system on it at .root. .good is a disk that works."""
+    """A disk with a file system at .root. .good is a disk that works."""
 
     def __init__(self, where):
         self.small, self.root, self.good = (where / name for name in ("small", "root", "good"))
@@ -73,8 +71,7 @@ class BadDisk:
         self.mounted.append(path)
 
     def mount_root(self):
-        """The loop driver takes a write that was cut short for a whole one: so each is of one
-        block."""
+        """The loop driver takes a partial write for a complete write, so each write has one block."""
         self.mount(self.root, "-t", "ext4", "-o", "loop", self.image)
         number = self.root.stat().st_dev
         limit = f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/queue/max_sectors_kb"
@@ -88,19 +85,19 @@ class BadDisk:
         self.mounted.remove(self.root)
 
     def remount(self):
-        """Nothing of it stays in memory."""
+        """Removes its pages from memory."""
         self.unmount_root()
         self.mount_root()
 
     def heal(self):
-        """What could not be written by now is lost; from here on the disk works."""
+        """Unwritten data is lost by now; from here on, the disk works."""
         self.unmount_root()
         self.ballast.unlink(missing_ok=True)
         self.mount_root()
 
     def make_holes(self, rng, paths, new_files=False):
-        """Backs all of the disk but for some blocks of these files, or of files to come, and then
-        of the file system itself too."""
+        """Allocates the whole disk except for some blocks of these files, or of later files; then the rest of the
+        host's file system too."""
         reserve = self.root / "reserve"
         if new_files:
             with open(reserve, "wb") as file:
@@ -119,7 +116,7 @@ class BadDisk:
 
 
 def choose(rng, start, count):
-    """Some of so many blocks: all, or a few runs of them; not the first, which is written."""
+    """Some of this many blocks: all, or a few runs of them. The first block is never chosen: it is written."""
     if count < 2:
         return []
     if rng.random() < 0.5:

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * The keys of this suite, in the order of their digests: as they are added one after the other, a
- * blocked filter gets its pages one after the other. So at any moment there are pages that were
- * never written to disk, and may fail to be. Each writer has keys of its own, from all over.
- */
+ * The keys of this suite, in the order of their digests. Adds in this order fill the pages of a
+ * blocked filter one after the other. So at any moment some pages were never written to disk,
+ * and writing them may fail. Each writer has separate keys, spread over all digests. */
 #ifndef BAD_DISK_KEYS_H
 #define BAD_DISK_KEYS_H
 
@@ -21,7 +19,7 @@ struct keys {
     } of[WRITERS * KEYS];
 };
 
-/* Released by free(). Ends the program if there is no memory. */
+/* Free the result with free(). Ends the program if memory runs out. */
 struct keys *keys_new(void);
 
 /* `number` counts the writer's keys, from 0. */

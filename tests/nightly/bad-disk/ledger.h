@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * The results reported to writers, in memory that outlives them: a file on a disk that works. Each
- * writer counts its keys from 0, so one number says which of them are meant.
- */
+ * The results reported to writers, in memory that outlives them: a file on a disk that works.
+ * Each writer counts its keys from 0, so one number describes a set of keys. */
 #ifndef BAD_DISK_LEDGER_H
 #define BAD_DISK_LEDGER_H
 
@@ -17,28 +15,28 @@ enum {
 /* trial.py reads it too: 32-bit numbers, in this order. */
 struct ledger {
     atomic_uint added[WRITERS];    /* keys whose add has returned */
-    atomic_uint promised[WRITERS]; /* keys that the filter has on disk, as something said with 0 */
-    atomic_uint syncs;             /* of the filter that returned 0 */
-    atomic_uint told;              /* calls that returned an error, but for adds */
-    atomic_uint sealed;            /* something said with 0 that the filter is sealed */
-    atomic_uint taken;             /* reports of errors that another program has got */
-    atomic_uint copies;            /* that were begun */
+    atomic_uint promised[WRITERS]; /* keys that a call which returned 0 reported as on disk */
+    atomic_uint syncs;             /* of the filter; each returned 0 */
+    atomic_uint told;              /* calls other than adds that returned an error */
+    atomic_uint sealed;            /* a call that returned 0 reported the filter as sealed */
+    atomic_uint taken;             /* reports of errors that went to another program */
+    atomic_uint copies;            /* copies begun */
     struct copy {
-        atomic_uint done; /* 1: it returned 0; 2: and is live */
+        atomic_uint done; /* 1: it returned 0; 2: and the copy is live */
         atomic_uint promised[WRITERS];
     } copy[COPIES];
 };
 
-/* Maps it; ends the program if that cannot be. */
+/* Maps the file; ends the program on an error. */
 struct ledger *ledger_open(const char *path);
 
-/* What has been added up to now. */
+/* The keys added so far. */
 void ledger_added(const struct ledger *l, unsigned added[WRITERS]);
 
-/* Never takes back what was promised before. */
+/* Never lowers a promise. */
 void ledger_promise(atomic_uint promised[WRITERS], const unsigned keys[WRITERS]);
 
-/* Counts what a call returned; whether it is no error. */
+/* Counts the result of a call; returns whether it succeeded. */
 bool ledger_count(struct ledger *l, int error);
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happens on the disk that fails: scripts of bad-disk-user, at random."""
+"""Events on the failing disk: random scripts for bad-disk-user."""
 
 from trial import BLOCKED, CLASSIC, COUNTING
 
@@ -28,8 +28,8 @@ def copy(trial):
 
 
 def rounds(trial, count, *between, fails=True):
-    """Adds and syncs, more than so many times; the disk fails on the way. `between` are other
-    words, which come in some of the rounds before the sync."""
+    """More than `count` rounds of adds and syncs; the disk fails in one of them. The words `between` come before
+    the sync in some rounds."""
     rng = trial.rng
     failing = rng.randint(0, count) if fails else None
     words = []
@@ -55,13 +55,13 @@ def ending_alone(rng):
 
 
 def successor(trial, writer, probability=1):
-    """Another writer, who trusts what he finds."""
+    """A later writer that trusts the file it finds."""
     if trial.rng.random() < probability:
         trial.use(writer, script("open", add(trial.rng), "sync", "close"))
 
 
 def writer(trial):
-    """One writer, until he is told, and longer."""
+    """One writer, until it gets an error, and a little longer."""
     rng = trial.rng
     trial.use(0, script("open", *rounds(trial, rng.randint(1, 8)), *ending_alone(rng)))
     successor(trial, 1, 0.5)
@@ -76,7 +76,7 @@ def copier(trial):
 
 
 def beside(trial, *words):
-    """Another thread does this while one syncs, most often just when the disk fails."""
+    """A second thread runs these words while the first one syncs, usually just when the disk fails."""
     rng = trial.rng
     end = rng.choice([["kill"], ["kill"], ["join", "close"]])
     if rng.random() < 0.7:
@@ -101,7 +101,7 @@ def syncer_beside(trial):
 
 
 def child(trial):
-    """A child of fork() copies or syncs with the handle that it has inherited."""
+    """A child of fork() copies or syncs with the inherited handle."""
     rng = trial.rng
     words = [word for _ in range(rng.randint(1, 3))
              for word in (pause(rng), rng.choice([copy(trial), copy(trial), "sync",
@@ -115,7 +115,7 @@ def child(trial):
 
 
 def reader(trial):
-    """A copy by a handle that was opened for reading, of a filter that is in use or was."""
+    """A reader copies a filter that a writer has open, or had open."""
     rng = trial.rng
     trial.start(0, script("open", *rounds(trial, rng.randint(0, 2), fails=False), "fail",
                           add(rng), *some(rng, "write-back", 0.8), *some(rng, "drop", 0.5),
@@ -127,7 +127,7 @@ def reader(trial):
 
 
 def two_writers(trial):
-    """Two at once, one of whom is killed, and one who comes later."""
+    """Two writers together, the first is killed; then a third."""
     rng = trial.rng
     trial.start(0, script("open", "thread=1", *rounds(trial, rng.randint(1, 6)), "join"),
                 script(pause(rng, 20000), "kill"))
@@ -138,7 +138,7 @@ def two_writers(trial):
 
 
 def killed(trial):
-    """A writer is killed while he syncs, perhaps after he was told and before he told others."""
+    """A writer is killed during a sync, perhaps after it got an error and before it could poison the file."""
     rng = trial.rng
     trial.use(0, script("open", add(rng), "sync", "fail", "add=1000", "thread=1", "sync", "join"),
               script(pause(rng, 4000), "kill"))
@@ -146,7 +146,7 @@ def killed(trial):
 
 
 def other_program(trial):
-    """Another program's fsync gets the report; the writer has the file open, and gets his own."""
+    """Another program's fsync gets the report; the writer has the file open, so it gets its own report."""
     rng = trial.rng
     trial.use(0, script("open", add(rng), "sync", "fail", add(rng), "write-back", "fsync",
                         *rounds(trial, rng.randint(0, 3), "fsync"), *ending(rng)))
@@ -154,8 +154,8 @@ def other_program(trial):
 
 
 def nobody(trial):
-    """Nobody of ours can know: who added is killed before he syncs, another program's fsync gets
-    the report, or the inode leaves memory, and only then comes the next writer."""
+    """No process of the library can know: the writer is killed before it syncs; then another program's fsync gets
+    the report, or the inode leaves memory; only then the next writer comes."""
     rng = trial.rng
     trial.use(0, script("open", "add=1000", "sync", "fail", "add=1000", "write-back", "kill"))
     if rng.random() < 0.5:
@@ -168,7 +168,7 @@ def nobody(trial):
 
 
 def new_files(trial):
-    """Copies of a filter that is sound, and new filters, on the disk that fails."""
+    """Copies of a healthy filter, and new filters, on the failing disk."""
     rng = trial.rng
     trial.copies = trial.disk.root
     words = [rng.choice([copy(trial), "build"]) for _ in range(2)]

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: MIT
 """A disk that fails to write: test_bad_disk.py [RUNS [SEED [SCENARIO...]]].
 
-If anything said with 0 that keys are on disk, they are found after the file system was mounted
-anew, or an error says that they may not be. Each line is a scenario:
+If a call or tool that returned 0 reported keys as on disk, they must be found after the file system is mounted
+again, or an error must report that they may be lost. Each line is a scenario:
 
-runs        of it, with other moments and other blocks that fail
-syncs       that were promised: calls and tools that returned 0 for the filter
-copies      that were: new files
+runs        of the scenario, with different moments and different failing blocks
+syncs       promises: calls and tools that returned 0 for the filter
+copies      promises of new files
 told        calls and tools that returned an error
 refused     filters that could not be opened afterwards
-unnoticed   keys lost where nobody of ours could know, see scenarios.nobody()
-early       filters refused afterwards, but with a sync that had returned 0 and was not on disk
-unreadable  sealed filters promised that are damaged or refused
-silent      runs that lost keys and nothing says so
+unnoticed   keys lost where the library could not know, see scenarios.nobody()
+early       filters refused afterwards, although a sync had returned 0 for keys that were not on disk
+unreadable  sealed filters that were promised and are damaged or refused
+silent      runs that lost keys without any error
 lost        these keys
 
-The last four of them must be 0.
-"""
+The last four must be 0."""
 
 import collections
 import os
@@ -42,7 +41,7 @@ COLUMNS = ["runs", "syncs", "copies", "told", "refused", "unnoticed", "early", "
 
 
 def require(folder):
-    """Skips the test if there can be no such disk here."""
+    """Skips the test if such a disk cannot be made here."""
     try:
         with BadDisk(folder / "first"):
             pass
@@ -62,7 +61,7 @@ def run_once(folder, scenario, seed):
 
 
 def run_scenario(folder, scenario, seeds):
-    """The sum of the figures, and what was wrong."""
+    """The sum of the figures, and the faults."""
     figures, faults = collections.Counter(), []
     for seed in seeds:
         figures_of_one, faults_of_one = run_once(folder, scenario, seed)

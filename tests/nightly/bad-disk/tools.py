@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The tools on the disk that fails: a status of 0 is a promise."""
+"""The tools on the failing disk: exit status 0 is a promise."""
 
 from scenarios import add, pause, rounds, script, some
 from trial import COUNTING, KEYS
 
 
 def fail_some_time(trial):
-    """At once, or while what comes next runs."""
+    """The disk fails now, or during the next commands."""
     rng = trial.rng
     if rng.random() < 0.5:
         trial.use(3, "fail")
@@ -15,7 +15,7 @@ def fail_some_time(trial):
 
 
 def use_filter(trial):
-    """What a program has added and has not synced, and may have been killed."""
+    """A program adds keys and does not sync them; it may be killed."""
     rng = trial.rng
     trial.use(2, script("open", *rounds(trial, rng.randint(0, 2), fails=False), "fail", add(rng),
                         *some(rng, "write-back", 0.5), *some(rng, "drop", 0.5),
@@ -23,7 +23,7 @@ def use_filter(trial):
 
 
 def bfadd(trial):
-    """One after the other, some of them killed, some beside a program that adds."""
+    """Runs in a row, some of them killed, some concurrent with a program that adds."""
     rng = trial.rng
     count = rng.randint(1, 3)
     failing, end = rng.randrange(count), 0
@@ -52,7 +52,7 @@ def bfuniq(trial):
 
 
 def bfseal(trial):
-    """In place."""
+    """Seals the filter in place."""
     use_filter(trial)
     added = trial.ledger().added
     if trial.tool("bfseal", trial.filter):
@@ -75,20 +75,20 @@ def copy_to(trial, dest):
 
 
 def copied_from(trial):
-    """bfseal, bffold or bfmerge: what is on that disk, to one that works."""
+    """bfseal, bffold or bfmerge copies from the failing disk to a working disk."""
     use_filter(trial)
     copy_to(trial, trial.disk.good / "made")
 
 
 def copied_to(trial):
-    """A filter that is sound, to a new file on that disk."""
+    """A healthy filter is copied to a new file on the failing disk."""
     trial.use(0, "open add=5000 close")
     fail_some_time(trial)
     copy_to(trial, trial.disk.root / "made")
 
 
 def bfcreate(trial):
-    """A new filter there, sealed or live."""
+    """A new filter on the failing disk, sealed or live."""
     rng = trial.rng
     fail_some_time(trial)
     end = int(2 ** rng.uniform(4, 13))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One run of a scenario on a disk of its own, and what may not have come of it."""
+"""One run of a scenario on a disk of its own, and the check for forbidden results."""
 
 import collections
 import os
@@ -13,7 +13,7 @@ USER, CHECK = os.environ["BAD_DISK_USER"], os.environ["BAD_DISK_CHECK"]
 WRITERS = 4
 KEYS = 1 << 14  # of each writer
 COPIES = 64
-TOTALS = 5  # syncs, told, sealed, taken, copies
+TOTALS = 5  # fields: syncs, told, sealed, taken, copies
 NUMBERS = 2 * WRITERS + TOTALS + COPIES * (1 + WRITERS)
 BLOCKED, CLASSIC, COUNTING = 1, 2, 3
 SIGBUS, SIGKILL = -7, -9
@@ -22,10 +22,10 @@ Ledger = collections.namedtuple("Ledger", "added promised syncs told sealed take
 
 
 class Trial:
-    """.filter, on a disk that is about to fail; .figures is what came of it."""
+    """.filter lies on a disk that is about to fail; .figures counts the results."""
 
     def __init__(self, where, rng, layout, new_files):
-        """What cannot be written are new files, or else the filter."""
+        """Writes will fail to new files, or else to the filter."""
         self.rng, self.layout = rng, layout
         self.disk = BadDisk(where)
         self.filter = self.disk.root / "filter"
@@ -36,7 +36,7 @@ class Trial:
         self.running = []
         self.figures = collections.Counter(runs=1)
         self.faults = []
-        self.extra = []  # (path, keys of each writer): filters that something said are on disk
+        self.extra = []  # (path, keys of each writer): filters reported as on disk
         self.exempt = ()  # writers whose keys may be lost unnoticed
         self.use(0, f"create={layout} close")
         self.disk.make_holes(rng, [] if new_files else [self.filter], new_files)
@@ -50,7 +50,7 @@ class Trial:
             process.wait(TIMEOUT)
         self.disk.__exit__()
 
-    # ---- what happens
+    # ---- actions
 
     def start(self, writer, *scripts):
         self.history.append((writer, *scripts))
@@ -60,7 +60,7 @@ class Trial:
         return process
 
     def start_tool(self, name, *arguments, keys=None):
-        """`keys`: (writer, first, end), its standard input."""
+        """`keys`: (writer, first, end), for its standard input."""
         self.history.append((name, *map(str, arguments), keys))
         path = self.disk.good / "keys"
         path.write_text(run(USER, "keys", *map(str, keys)) if keys else "")
@@ -70,7 +70,7 @@ class Trial:
                                     env=ENVIRONMENT)
 
     def end_tool(self, process, patience=None):
-        """Whether it said that all went well. Killed after so many seconds."""
+        """Waits for the tool, and kills it after `patience` seconds; returns whether it exited with 0."""
         try:
             status = process.wait(patience)
         except subprocess.TimeoutExpired:
@@ -86,7 +86,7 @@ class Trial:
         return self.end_tool(self.start_tool(name, *arguments, **options))
 
     def wait(self):
-        """For all that was started. SIGBUS is a disk that does not answer for a mapping."""
+        """Waits for every started program. SIGBUS means that a mapped page could not be read."""
         for process in self.running:
             status = process.wait()
             if status not in (0, 1, SIGKILL, SIGBUS):
@@ -105,14 +105,14 @@ class Trial:
         return Ledger(added, promised, *totals[:-1], copies)
 
     def promise(self, writer, end):
-        """A tool says that the first keys of this writer are in the filter and on disk."""
+        """A tool reported the first keys of this writer as in the filter and on disk."""
         with open(self.ledger_path, "r+b") as ledger:
             for place in writer, WRITERS + writer:
                 ledger.seek(4 * place)
                 ledger.write(struct.pack("I", end))
         self.figures.update(syncs=1)
 
-    # ---- what came of it
+    # ---- results
 
     def look(self, path, keys):
         result = subprocess.run([CHECK, path, *map(str, keys)], stdout=subprocess.PIPE, text=True,
@@ -129,7 +129,7 @@ class Trial:
         return sight
 
     def judge(self):
-        """After the last of its programs has ended."""
+        """Judges after the last program has ended."""
         self.wait()
         self.disk.heal()
         ledger = self.ledger()
@@ -160,7 +160,7 @@ class Trial:
             self.fault("it was said to be sealed", sight)
 
     def judge_copy(self, path, keys, sealed):
-        """A live copy, a rescue, may be refused."""
+        """A live copy, made by a rescue, may be refused."""
         sight = self.look(path, keys)
         lost = sum(sight["missing"]) if sight["open"] == "OK" else 0
         self.figures.update(copies=1)

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT
- *
  * bad-disk-user FILTER COPIES BALLAST LEDGER WRITER SCRIPT...
- *     uses FILTER on a disk that fails, and writes into LEDGER what it was told
+ * uses FILTER on a failing disk, and writes the results of its calls into LEDGER
  * bad-disk-user keys WRITER FIRST END
- *     prints these keys, one a line
+ * prints these keys, one a line
  *
- * A script is words, run one after the other; script 0 first, the others as it says:
+ * A script is a list of words, run in order. Script 0 starts; it starts the rest:
  *
- *     create=LAYOUT   makes the filter, with a body of 8 MiB, and opens it
- *     open, read      the filter, for writing or reading; if that fails the script ends
- *     add=N           the next N of the writer's keys
- *     sync, seal, close
- *     finish          of the only writer, so that all is on disk
- *     copy=HOW        to a new file in COPIES: copy_sealed, fold, merge, project or rescue
- *     build           a new file there, of what the writer has added
- *     thread=S        script S runs in another thread, on the same handle
- *     fork=S          script S runs in a child that has inherited the handle, as the next writer
- *     join            waits for threads and children
- *     fail, write-back, fsync, drop      see disk.h
- *     pause=US        microseconds
- *     kill            SIGKILL for this process
- */
+ * create=LAYOUT   makes the filter, with a body of 8 MiB, and opens it
+ * open, read      opens the filter for writing or reading; if that fails the script ends
+ * add=N           adds the next N of the writer's keys
+ * sync, seal, close
+ * finish          by the only writer, so that every key is on disk
+ * copy=HOW        to a new file in COPIES: copy_sealed, fold, merge, project or rescue
+ * build           builds a new file there from the keys that the writer has added
+ * thread=S        runs script S in another thread, with the same handle
+ * fork=S          runs script S in a child with the inherited handle, as the next writer
+ * join            waits for threads and children
+ * fail, write-back, fsync, drop      see disk.h
+ * pause=US        sleeps for this many microseconds
+ * kill            kills this process with SIGKILL */
 #include <err.h>
 #include <errno.h>
 #include <pthread.h>
@@ -55,7 +53,7 @@ struct user {
     bloomfile_filter *filter;
 };
 
-/* A script that runs, and what it has started. */
+/* A running script, and the threads and children that it started. */
 struct run {
     struct user *user;
     int script;
@@ -100,7 +98,7 @@ static void add(struct user *u, unsigned count)
     }
 }
 
-/* A call that says that all is on disk. */
+/* Counts a call that promises that every key is on disk. */
 static int sync_filter(bloomfile_filter *f)
 {
     return bloomfile_sync(f, NULL);
@@ -255,7 +253,7 @@ static void join(struct run *r)
 
 /* ---- scripts */
 
-/* Whether the script goes on. */
+/* Returns whether the script continues. */
 static bool run_word(struct run *r, const char *word, const char *argument)
 {
     struct user *u = r->user;
@@ -348,5 +346,5 @@ int main(int argc, char **argv)
         .scripts_count = argc - 6,
     };
     struct run run = { .user = &user };
-    _exit(run_script(&run)); /* a filter that is still open is not closed */
+    _exit(run_script(&run)); /* exits without closing the filter */
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
- *
  * campaign-calls CALL [PROCESS] <told
+ *
  * campaign-calls --list
  *
- * Makes one call of the library that writes, of those in the table below, in a folder that has what
- * it needs, so that somebody outside can end it or make a system call fail. getppid() is called
- * right before and after. What is known of it goes to standard input, a file of the size of struct
- * told that is mapped, so that a kill does not undo it. Exits with 0, or with 1 and a message if
- * the call fails. PROCESS: of several at work, from 0, each with its own keys.
- */
+ * Makes a call of the library that writes (table below) in a folder with the necessary files.
+ * So another program can kill it or make a system call fail. It calls getppid() right before and
+ * after. Its results go to standard input, a mapped file of the size of struct told, so that a
+ * kill does not undo them. Exits with 0, or with 1 and a message if the call fails. PROCESS: the
+ * number of a process, from 0, if several run; each has its own keys. */
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
 #include <bloomfile_delta.h>
@@ -29,19 +28,19 @@
 #include "../../unit/places.h"
 
 enum {
-    KEYS = 120, /* that a process adds; those of process p begin behind KEYS * (p + 1) */
-    GO = 40,    /* after which a round of adds syncs */
+    KEYS = 120, /* keys that a process adds; the keys of process p begin after KEYS * (p + 1) */
+    GO = 40,    /* adds between syncs */
     REMOVED = KEYS / 4,
     DESCRIPTORS = 24,
     CANNOT = 3
 };
 
 static struct told {
-    atomic_uint done;  /* so many keys were added when the call returned, or their removal began */
-    atomic_uint ended; /* the call has returned, and it is known what follows */
+    atomic_uint done;  /* keys added when their call returned, or whose removal has begun */
+    atomic_uint ended; /* the call returned, and the fields below are set */
     int error;
-    int descriptors; /* more than before */
-    int64_t memory;  /* blocks more than before */
+    int descriptors; /* additional open descriptors */
+    int64_t memory;  /* additional allocated blocks */
 } * told;
 
 static unsigned process;
@@ -61,7 +60,7 @@ static size_t key(char room[16], unsigned i)
     return (size_t)snprintf(room, 16, "%u", KEYS * (process + 1) + 1 + i);
 }
 
-/* ---- what calls need */
+/* ---- files and handles that calls need */
 
 static void open_source(size_t i, const char *path)
 {
@@ -204,7 +203,7 @@ static int create_memory(void)
     return bloomfile_create_memory(&made, &params, 0);
 }
 
-/* every: how many adds come between two syncs; 0: none is synced. */
+/* every: adds between two syncs; 0: no sync. */
 static int add_all(unsigned every)
 {
     char room[16];
@@ -241,7 +240,7 @@ static int add_many(void)
     return error;
 }
 
-/* Of keys that are there. */
+/* Removes keys that are present. */
 static int take_back(void)
 {
     char room[16];
@@ -326,7 +325,7 @@ static int merge(void)
     return bloomfile_merge(TO_PATH("out", 0), both(), 2, NULL);
 }
 
-/* Over a source of it. */
+/* Replaces a source. */
 static int merge_replace(void)
 {
     return bloomfile_merge(TO_PATH("a", BLOOMFILE_TO_REPLACE), both(), 2, NULL);
@@ -396,7 +395,7 @@ static int apply(void)
                : bloomfile_patch(TO_PATH("out", 0), sources[0], FROM_FD(patch), 1);
 }
 
-/* Over its base. */
+/* Replaces its base. */
 static int apply_replace(void)
 {
     return lseek(patch, 0, SEEK_SET) != 0
@@ -463,7 +462,7 @@ static const struct call {
 
 #define CALLS (sizeof calls / sizeof *calls)
 
-/* ---- */
+/* ---- main */
 
 static int open_descriptors(void)
 {
@@ -473,7 +472,7 @@ static int open_descriptors(void)
     return open;
 }
 
-/* Of campaign-nomem, if that is loaded. */
+/* From campaign-nomem, if it is loaded. */
 extern long campaign_blocks(void) __attribute__((weak));
 
 static long memory(void)
@@ -518,7 +517,7 @@ int main(int argc, char **argv)
             puts(calls[i].name);
         return 0;
     }
-    signal(SIGXFSZ, SIG_IGN); /* EFBIG, as a program that has limits would */
+    signal(SIGXFSZ, SIG_IGN); /* so that writes return EFBIG, as in a program with limits */
     told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED, STDIN_FILENO, 0);
     if (told == MAP_FAILED)
         err(CANNOT, "standard input");

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What all campaigns share: numbered cases that run in parallel, repeat by seed and resume from a state; findings are kept
-with all that repeats them.
+"""The frame of all campaigns: numbered cases that run in parallel, repeat by seed and resume from a state. Findings are
+kept with everything needed to repeat them.
 
-A campaign is a class and a last line, main(Class), in a file of its own. Its head tells scripts/campaign what it needs:
+A campaign is a class and a last line, main(Class), in a file of its own. Its head lists what scripts/campaign needs:
 
     # Debian: strace e2fsprogs      packages beyond those that the build needs
     # compiler: clang               default: gcc
     # meson: -Dtools=false          options; campaigns with equal build: share a folder
     # build: plain
     # targets: tools/bfquery        what ninja builds there; default: all
-    # alone: scripts/machines       builds more, which takes minutes
-"""
+    # alone: scripts/machines       builds more, which takes minutes"""
 
 import argparse
 import collections
@@ -36,11 +35,11 @@ SOURCE_ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILT = pathlib.Path(os.environ.get("BUILT", SOURCE_ROOT / "build" / "campaign" / "plain"))
 STATE_EVERY = 2  # seconds
 PR_SET_PDEATHSIG = 1
-CANNOT = 2  # the exit status where a campaign cannot be run
+CANNOT = 2  # the exit status if a campaign cannot run
 
 
 class Found(Exception):
-    """A finding. Files, by name, are kept beside the message."""
+    """A finding. Files, by name, are kept next to the message."""
 
     def __init__(self, message, files=()):
         super().__init__(message)
@@ -57,12 +56,12 @@ class Stopped(Exception):
 class Campaign:
     """The base class. One object is made, and copied into each process that runs cases."""
 
-    unit = "cases"   # what --count counts: a column of the table
-    figure = None    # how many of them make a whole campaign; None: all cases
-    total = None     # how many cases there are; None: without end. prepare() may set it
-    in_order = False  # or spread, so that a part of them has something of everything
-    columns = ()     # the order of the last columns; others come before them
-    time = None      # --time in seconds, for a case that lasts as long
+    unit = "cases"   # the column of the table that --count counts
+    figure = None    # the units of a whole campaign; None: all cases
+    total = None     # the number of cases; None: endless. prepare() may set it
+    in_order = False  # False: spread, so that a part of the cases covers all kinds
+    columns = ()     # the order of the last columns; unnamed columns come before them
+    time = None      # --time in seconds, for a case that lasts that long
     limit = 1800     # seconds before a case counts as hanging, which is a finding; None: no limit
     begins = False   # a run that neither resumes nor repeats one case
     greatest = ()    # columns that show the greatest number, not the sum
@@ -71,17 +70,17 @@ class Campaign:
         """Runs once, first: makes what cases share, in a folder that is removed at the end."""
 
     def run(self, case, chance, folder):
-        """Runs one case of 0.1 to 10 seconds: chance is a random.Random of the seed and the case, folder an empty one.
+        """Runs one case of 0.1 to 10 seconds: chance is a random.Random of the seed and the case, folder is empty.
 
-        Returns {row: {column: number}}, or raises Found. It may depend on nothing else."""
+        Returns {row: {column: number}}, or raises Found. The result may depend only on these arguments."""
         raise NotImplementedError
 
     def describe(self, case):
-        """One line for the report of a finding."""
+        """The case in one line, for the report of a finding."""
         return f"case {case}"
 
     def finish(self, rows):
-        """Runs last, with all counts: returns a list of faults, such as a missing row."""
+        """Runs last, with all counts. Returns a list of faults, such as a missing row."""
         return []
 
 
@@ -139,8 +138,8 @@ def _run(campaign, case, seed):
 
 
 def _begin(parent, campaign):
-    """In each process: an interrupt of the parent must end no case and none of its children; no process outlives the parent.
-    It inherits the campaign, which may be large, and gets only numbers of cases."""
+    """Runs in each process. An interrupt of the parent must not end a case or its children; no process outlives
+    the parent. The process inherits the campaign, which may be large, and gets only numbers of cases."""
     global _campaign
     _campaign = campaign
     os.setsid()
@@ -155,11 +154,11 @@ def _run_here(case, seed):
     return _run(_campaign, case, seed)
 
 
-# ------------------------------------------------------------------ all of them
+# ------------------------------------------------------------------ all cases
 
 
 class Progress:
-    """What has been done, in a file from which another run resumes."""
+    """The completed cases, in a file from which another run resumes."""
 
     def __init__(self, folder, seed, greatest):
         self.path, self.greatest = folder / "state.json", greatest
@@ -214,7 +213,7 @@ def commit():
 
 
 def keep(folder, name, campaign, seed, case, found):
-    """Saves a finding with all that repeats it. Returns its folder."""
+    """Saves a finding with everything needed to repeat it. Returns its folder."""
     kept = folder / "found" / f"{seed}-{case}"
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(parents=True)
@@ -245,7 +244,7 @@ def table(campaign, progress):
         print("| " + " | ".join(cells) + " |")
 
 
-stopping = multiprocessing.get_context("fork").Event()  # the run ends: long cases look at it
+stopping = multiprocessing.get_context("fork").Event()  # the run ends: long cases check it
 
 
 class Run:
@@ -264,7 +263,7 @@ class Run:
             self.progress.commits.append(commit())
 
     def cases(self):
-        """The cases to come; endless if there is no total."""
+        """The next cases; endless if there is no total."""
         while self.progress.undone:
             yield self.progress.undone.pop(0)
         while self.campaign.total is None or self.progress.next < self.campaign.total:
@@ -292,7 +291,7 @@ class Run:
             return
         except concurrent.futures.process.BrokenProcessPool as error:
             self.progress.undone.append(case)
-            if self.broken or self.stopped:  # the signal may have reached them, too
+            if self.broken or self.stopped:  # the signal may have reached the cases too
                 return
             self.broken = True
             rows, found = {}, Found(f"a process was killed while this case was run, or another one: {error}")

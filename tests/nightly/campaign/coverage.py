@@ -2,12 +2,14 @@
 # Debian: gcovr clang-19 libclang-rt-19-dev llvm-19 g++ mandoc
 # meson: -Dbuildtype=debug -Db_coverage=true -Dc_args=-fprofile-update=atomic
 # build: coverage
-"""Which lines, branches and conditions of lib/ the tests of the library reach. Each case is one test, run in two builds that
-count: gcc's, for lines and branches, and clang's, for conditions (MC/DC: each one has decided alone) of format/, image/
-and handle/. Those of the tools are left out: they compare messages, and the counting library writes its own.
+"""Which lines, branches and conditions of lib/ the tests of the library reach. Each case is one test, run in two
+builds that count: gcc's for lines and branches, clang's for conditions (MC/DC: each one has decided alone) of
+format/, image/ and handle/. Tests of the tools are left out: they compare messages, and the counting library
+prints its own.
 
-After all tests it fails if a branch was never taken that doc/coverage.md does not name, or one was taken that it names, or
-a line was not reached that is not on the way of such a branch. What was not reached is listed in build/campaign/coverage."""
+After all tests it fails if a branch was never taken that doc/coverage.md does not name, or one was taken that it
+names. It also fails if a line was not reached, except on the way of such a branch. build/campaign/coverage lists
+everything that was not reached."""
 
 import collections
 import json
@@ -19,7 +21,7 @@ import sys
 
 from campaign import BUILT, SOURCE_ROOT, Campaign, Found, cannot, main
 
-ROOMS = "format", "image", "handle"  # of which conditions are counted
+ROOMS = "format", "image", "handle"  # the rooms with MC/DC
 STATE = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / "coverage"
 TABLE = SOURCE_ROOT / "doc" / "coverage.md"
 CONDITIONS = STATE / "conditions"  # clang's build
@@ -54,7 +56,7 @@ def function_at(lines, index):
 
 
 class Source:
-    """A file's lines, by which what was not reached is named."""
+    """A file's lines, for naming the unreached places."""
 
     known = {}
 
@@ -67,7 +69,7 @@ class Source:
 
 
 def read_table():
-    """Of each place: how many ways are never taken, and whether that may be fewer."""
+    """For each place: how many ways are never taken, and whether there may be fewer."""
     table = {}
     for row in TABLE.read_text(encoding="utf-8").split("\n"):
         match = ROW.match(row)
@@ -110,7 +112,7 @@ class Coverage(Campaign):
                   if row["type"] == "shared library" and row["name"] == "bloomfile"]
         self.object = shared[0]
         command(["ninja", "-C", CONDITIONS, *(os.path.relpath(path, CONDITIONS) for path in [*programs, *shared]),
-                 "fuzz/live-empty.bloom"])  # and with it all seeds
+                 "fuzz/live-empty.bloom"])  # and all seeds with it
         if "--resume" not in sys.argv and "--only" not in sys.argv:
             for old in [*BUILT.rglob("*.gcda"), *PROFILES.glob("*.profraw")]:
                 old.unlink()
@@ -141,7 +143,7 @@ class Coverage(Campaign):
             skipped = skipped or done.returncode == SKIPPED
         return {"tests": {"tests": 1, "skipped": skipped}}
 
-    # ---- after all of them
+    # ---- after all tests
 
     def finish(self, rows):
         faults = []
@@ -177,7 +179,7 @@ class Coverage(Campaign):
     def decisive(self, rows):
         """MC/DC, by clang."""
         profile = STATE / "all.profdata"
-        # A child that was killed while it wrote leaves a profile that cannot be read.
+        # A child killed during the write leaves an unreadable profile.
         command(["llvm-profdata-19", "merge", "-sparse", "-failure-mode=all", "-o", profile, *PROFILES.glob("*.profraw")])
         exported = json.loads(command(["llvm-cov-19", "export", "-format=text", f"-instr-profile={profile}", self.object]))
         listed = []

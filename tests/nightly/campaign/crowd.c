@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * crowd NAME=NUMBER...: runs a plan (crowd.h) in the current directory, which is empty, and prints
- * what was done. The status is 1 if something was found, which is on stderr then. */
+ * crowd NAME=NUMBER...: runs a plan (crowd.h) in the current directory, which must be empty, and
+ * prints what the processes did. On a finding, the status is 1 and the message goes to stderr. */
 #include "crowd.h"
 #include "../../unit/places.h"
 
@@ -23,7 +23,7 @@
 #include "jitter.h"
 
 enum {
-    HANGS = 600 /* who does not end for so many seconds; the machine may have much else to do */
+    HANGS = 600 /* seconds without an end; the machine may be busy */
 };
 
 static const char *const names[TALLIES] = {
@@ -87,7 +87,7 @@ static unsigned processes(void)
 
 /* ------------------------------------------------------------------ the processes */
 
-/* Nobody outlives who started him. */
+/* A child dies with its parent. */
 static void die_with(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -131,7 +131,7 @@ static void start(unsigned i)
     place->pid = child;
 }
 
-/* What those who go on may find. */
+/* Notes effects of a kill that the remaining processes may see. */
 static void account_for(const struct place *place)
 {
     const unsigned epoch = place->opening ? crowd->epoch : place->epoch;
@@ -187,7 +187,7 @@ static void watch(void)
     }
 }
 
-/* Somebody is held back for a while, wherever he is. */
+/* Stops a random process for a while, at any point. */
 static void hold_back(uint64_t *until, unsigned *who)
 {
     if (*until != UINT64_MAX) {
@@ -211,7 +211,7 @@ static const char *role_of(unsigned i)
                                                        : "maker";
 }
 
-/* Of all times since the last call, the one that so many hundredths are below, in nanoseconds. */
+/* The median and the 99th percentile of all times since the last call, in nanoseconds. */
 static void percentiles(bool add, uint64_t *median, uint64_t *most)
 {
     static uint64_t before[2][TIMES];
@@ -322,7 +322,7 @@ static void no_temporary_files(void)
     closedir(directory);
 }
 
-/* Whoever comes next goes on. */
+/* The next writer continues. */
 static void go_on(bloomfile_filter *f, unsigned epoch)
 {
     const struct told told = told_now(epoch);
@@ -343,7 +343,7 @@ static void check_end(void)
 {
     bloomfile_filter *f;
     unsigned epoch;
-    crowd->over = false; /* no error is forgiven any more */
+    crowd->over = false; /* from now on, every error is a finding */
     f = open_present(0, &epoch);
     if (f == NULL)
         found("the filter cannot be opened at the end");
@@ -387,7 +387,7 @@ static void print(void)
     }
 }
 
-/* In a process of its own, which found() ends. */
+/* Runs in a process of its own, which found() ends. */
 static _Noreturn void oversee(void)
 {
     bloomfile_filter *f;

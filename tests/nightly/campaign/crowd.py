@@ -2,9 +2,9 @@
 # build: crowd
 # meson: -Dtools=false -Dengines=disabled
 # targets: tests/nightly/campaign/crowd
-"""Processes and threads add, remove, look up, sync, grow, copy, fold, merge, seal and replace, and are killed and stopped at
-random. An oracle process remembers what each was promised and checks every lookup. A case is a plan for some seconds. Its
-number and the seed repeat the plan, but not the schedule."""
+"""Processes and threads add, remove, look up, sync, grow, copy, fold, merge, seal and replace, and are killed and
+stopped at random. An oracle process remembers the results reported to each, and checks every lookup. A case is
+a plan for some seconds. Its number and the seed repeat the plan, but not the schedule."""
 
 import os
 import pathlib
@@ -19,11 +19,11 @@ EMULATOR = os.environ.get("EMULATOR", "").split()  # for a build for another mac
 LAYOUTS = {"blocked": 1, "classic": 2, "counting": 3}
 KINDS = ["blocked", "classic", "counting", "growing", "forgetting"]
 OPERATIONS = "adds", "removes", "lookups"
-FAST = pathlib.Path("/dev/shm")  # where nothing waits for a disk
+FAST = pathlib.Path("/dev/shm")  # a folder without a disk to wait for
 
 
 def about(chance, least, most):
-    """Between them, small numbers as often as large ones."""
+    """A number between them, small numbers as often as large numbers."""
     return round(least * (most / least) ** chance.random())
 
 
@@ -43,7 +43,7 @@ def plan_of(case, chance):
         plan |= {"series": 1, "capacity": about(chance, 50, 50000)}
     elif kind == "forgetting":
         plan |= {"series": chance.randint(2, 8), "capacity": about(chance, 2000, 200000)}
-    if layout == "counting":  # which is slower, and takes four times as many keys as it keeps
+    if layout == "counting":  # a slow layout, which takes four times as many keys as it keeps
         plan["total"] = about(chance, 500, 50000)
     return kind, chance.random() < 0.5, [f"{name}={value}" for name, value in plan.items()]
 

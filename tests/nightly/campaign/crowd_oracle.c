@@ -73,7 +73,7 @@ void time_end(bool add, uint64_t begun)
     here->times[thread][add][power * 8 + (took >> (power - 3) & 7)]++;
 }
 
-/* ---- what is left */
+/* ---- leftovers */
 
 static int entries_of(const char *path)
 {
@@ -105,7 +105,7 @@ void rest(void)
     if (now < here->rested + (uint64_t)crowd->plan.report * 500000 || crowd->plan.report == 0)
         return;
     here->rested = now;
-    here->descriptors = entries_of("/proc/self/fd") - 3; /* two entries are none, one is ours */
+    here->descriptors = entries_of("/proc/self/fd") - 3; /* without ".", ".." and its own */
     here->mappings = lines_of("/proc/self/maps");
 }
 
@@ -121,7 +121,7 @@ bool forgets(void)
     return crowd->plan.series > BLOOMFILE_SERIES_GROW;
 }
 
-/* A counting filter forgets keys, and so takes more than it has room for. */
+/* A counting filter loses removed keys, so it takes more than it has room for. */
 uint64_t quota(void)
 {
     const uint64_t own = crowd->plan.total / workers();
@@ -213,7 +213,7 @@ static bool replaced(const bloomfile_filter *f, unsigned epoch)
     return crowd->epoch != epoch || (f != NULL && bloomfile_is_stale(f) != 0);
 }
 
-/* The files of older series are removed. */
+/* The files of older series are removed, so their errors are allowed. */
 static bool allowed(int error, const bloomfile_filter *f, unsigned epoch)
 {
     switch (error) {
@@ -225,14 +225,14 @@ static bool allowed(int error, const bloomfile_filter *f, unsigned epoch)
     case BLOOMFILE_EMISSINGLAYER:
     case BLOOMFILE_ESERIES:
     case ENOENT:
-    case EBUSY: /* a writer that looked for them often enough */
+    case EBUSY: /* a writer gave up searching for them */
         return crowd->plan.series != 0 && crowd->epoch != epoch;
     default:
         return false;
     }
 }
 
-/* Who has killed somebody counts that a moment later. */
+/* A process that kills another one records that only afterwards. */
 void allow(const char *what, int error, const bloomfile_filter *f, unsigned epoch)
 {
     for (unsigned waits = 0; error != 0 && !allowed(error, f, epoch); waits++) {
@@ -283,7 +283,7 @@ static void missing(const char *what, const bloomfile_filter *f, unsigned epoch,
                     uint64_t i)
 {
     const struct progress *p = &era(epoch)->progress[w];
-    if (i < p->removing) /* it may have been removed meanwhile */
+    if (i < p->removing) /* the key may have been removed by now */
         return;
     const struct bloomfile_info info = info_of(f);
     found("LOST: %s says no to key %llu of worker %u in epoch %u (%llu added, %llu removed; status "
@@ -342,7 +342,7 @@ static void look_in_one_way(const bloomfile_filter *f, const uint64_t *ids, cons
     tally[QUERIES] += n;
 }
 
-/* A run of keys, or any. */
+/* Chooses consecutive keys, or arbitrary keys. */
 static void choose(uint64_t *ids, uint64_t *digests, size_t n, unsigned epoch, unsigned w,
                    uint64_t from, uint64_t to)
 {
@@ -360,14 +360,14 @@ static uint64_t number_of(uint64_t id)
     return id & (((uint64_t)1 << 40) - 1);
 }
 
-/* The newest layer there is: a lookup that says no has looked for it. */
+/* The newest layer at this moment: a "no" implies a search for newer layers. */
 static uint64_t newest_of(const bloomfile_filter *live)
 {
     (void)bloomfile_contains_digest(live, key_digest(0, COMMON - 1, 0));
     return info_of(live).layer;
 }
 
-/* A key that was new is found until G - 1 further generations have begun. */
+/* A new key must be found until G - 1 more generations have begun. */
 static void look_at_note(const bloomfile_filter *f, const bloomfile_filter *live, unsigned epoch,
                          unsigned w, uint64_t number)
 {
@@ -440,7 +440,7 @@ static void check_worker(const char *what, const bloomfile_filter *f, unsigned e
     }
 }
 
-/* Otherwise every answer could be "maybe", and nothing would be lost. */
+/* Otherwise every result could be "maybe", and no loss would be noticed. */
 static void check_rate(const char *what, const bloomfile_filter *f, unsigned epoch)
 {
     enum {
@@ -450,9 +450,8 @@ static void check_rate(const char *what, const bloomfile_filter *f, unsigned epo
     for (uint64_t i = 0; i < ABSENT; i++)
         hits += bloomfile_contains_digest(f, key_digest(epoch, COMMON - 1, i));
     const struct bloomfile_info info = info_of(f);
-    const bool fuller =
-        info.bits != info.bits_unfolded || /* or with keys that were removed since */
-        (info.provenance != 0 && info.layout == BLOOMFILE_LAYOUT_COUNTING);
+    const bool fuller = info.bits != info.bits_unfolded || /* or its bits include removed keys */
+                        (info.provenance != 0 && info.layout == BLOOMFILE_LAYOUT_COUNTING);
     if (hits > 50 && bloomfile_check(f) == 0 && !fuller)
         found("%s says maybe to %u of %u keys that nobody added", what, hits, ABSENT);
 }

@@ -24,7 +24,7 @@ static void expect(const char *what, int error)
         found("%s: %s", what, bloomfile_errname(error));
 }
 
-/* Ends writing, too. */
+/* Also ends writing. */
 static void leave(bloomfile_filter *f, unsigned epoch)
 {
     enter_sync();
@@ -39,7 +39,7 @@ static void leave(bloomfile_filter *f, unsigned epoch)
 struct writing {
     bloomfile_filter *f;
     unsigned epoch;
-    atomic_bool leave; /* for all threads */
+    atomic_bool leave; /* set for all threads */
 };
 
 struct worker {
@@ -95,7 +95,7 @@ static void note_batch(unsigned w, uint64_t number, uint64_t layer, const bool *
     note->number = number;
 }
 
-/* The keys that come next: those that a killed process may have added, too. */
+/* The next keys. A killed process may have added some of them already. */
 static int add_some(const struct writing *s, unsigned w, struct progress *p)
 {
     uint64_t ids[BATCH_MOST], digests[BATCH_MOST];
@@ -141,7 +141,7 @@ static int add_common(const struct writing *s, struct progress *p)
     return 0;
 }
 
-/* The oldest, as many as there are too many. */
+/* Removes the oldest keys, down to the limit. */
 static int remove_some(const struct writing *s, unsigned w, struct progress *p)
 {
     const uint64_t kept = quota() / 4;
@@ -166,7 +166,7 @@ static int sync_at_times(const struct writing *s)
     return error;
 }
 
-/* One turn of a worker; 0, or an error that ends its work with this opening. */
+/* One turn of a worker. Returns 0, or an error that ends its work with this handle. */
 static int turn(const struct writing *s, unsigned w, struct progress *p)
 {
     int error = add_some(s, w, p);
@@ -220,7 +220,7 @@ static bool has_done(unsigned process, unsigned epoch)
     return true;
 }
 
-/* For showing that a soak sees it. */
+/* Leaks on purpose, to show that a soak notices it. */
 static void leak(void)
 {
     if (crowd->plan.leak == 1 && dup(0) < 0)
@@ -228,12 +228,12 @@ static void leak(void)
     if (crowd->plan.leak == 2 &&
         mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
         found("mmap: %s", strerror(errno));
-    static void *volatile memory; /* so that it is really taken */
+    static void *volatile memory; /* so that the compiler keeps the allocation */
     if (crowd->plan.leak == 3 && (memory = malloc(65536)) != NULL)
         memset(memory, 1, 65536);
 }
 
-/* Until there is something else to do. */
+/* Reads until the filter should be reopened. */
 static void query_once(unsigned rounds)
 {
     unsigned epoch;
@@ -366,7 +366,7 @@ static int fold(struct copying *c)
     return 0;
 }
 
-/* With an older copy, which it has all keys of. */
+/* With an older copy, whose keys it all has. */
 static int merge(struct copying *c)
 {
     bloomfile_filter *older;
@@ -426,7 +426,7 @@ static void apply(const struct copying *c, const bloomfile_filter *base)
     tally[DELTAS]++;
 }
 
-/* A second copy, made of the first by a patch. */
+/* Makes a second copy from the first by a patch. */
 static int patch(struct copying *c)
 {
     bloomfile_filter *base, *result;
@@ -574,7 +574,7 @@ static void replace(unsigned epoch)
     bloomfile_filter *old = open_present(0, &opened);
     if (old == NULL)
         return;
-    if (opened != epoch) { /* made by one who was killed then */
+    if (opened != epoch) { /* made by a process that was killed then */
         atomic_store(&crowd->epoch, opened);
         bloomfile_close(old);
         return;

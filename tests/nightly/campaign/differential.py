@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Foreign bytes for the C library and for the Python reader, which knows the text of the format alone: what one refuses
-the other refuses by the same error, and both give the same answers. The campaign fuzz runs it.
+"""Foreign bytes for the C library and for the Python reader, which was written from the format's text alone. Both must
+refuse them with the same error, or return the same results. The campaign fuzz runs it.
 
     differential.py KIND SEED COUNT LIBRARY KEPT FOLDER...
 
-Inputs are files of the folders, changed by chance, with checksums put right at times. One that makes a difference is
-left in KEPT, and the exit status is then 1.
-"""
+Inputs are files of the folders with random changes, sometimes with corrected checksums. An input with different results
+is kept in KEPT, and the exit status is then 1."""
 
 import ctypes
 import functools
@@ -73,7 +72,7 @@ def change_bytes(chance, data):
 
 
 def change_body(chance, data, header):
-    """A stretch of it, so dense that there are keys that may be in it."""
+    """Makes a stretch of it so dense that some keys may be present."""
     if len(data) <= header:
         return
     start = chance.randrange(header, len(data))
@@ -123,7 +122,7 @@ def mend_header(data, start=0):
 
 
 def mend_all(data, start=0):
-    """With the body's sums and counts, of the image that begins there. Returns its end, or None."""
+    """Corrects the body's sums and counts in the image that begins there. Returns its end, or None."""
     H = 4096 if le(data, start + 12, 4) == 4096 else 512
     header = {"layout": le(data, start + 32, 4), "m": le(data, start + 48), "header_size": H}
     if header["layout"] not in spec_reader.WIDTH or len(data) < start + H or not header["m"]:
@@ -145,7 +144,7 @@ def mend_all(data, start=0):
 
 
 def mend_series(data):
-    """All layers, and what links them."""
+    """Corrects all layers and their links."""
     start = link = 0
     while len(data) - start >= 4096:
         struct.pack_into("<QQ", data, start + LAYER["rest_size"][0], len(data) - start, link)
@@ -243,7 +242,7 @@ def error_name(number):
 
 
 class Handle:
-    """What C says of bytes."""
+    """C's view of the bytes."""
 
     def __init__(self, source, flags=0):
         self.source, self.flags, self.pointer = source, flags, None
@@ -281,7 +280,7 @@ def opened_file(path, flags):
 
 
 def refusal(function, *arguments, **named):
-    """What it returns, and the name of the error by which it refused."""
+    """The result, and the name of the error by which it refused."""
     try:
         return function(*arguments, **named), ""
     except ValueError as error:
@@ -306,7 +305,7 @@ def compare_answers(image, handle, digests, named):
     if first.header["hash_id"] >= APPLICATIONS:
         handle.open(expect=EXPECT_HASH, hash_id=first.header["hash_id"], self_test=first.header["self_test"])
         image.name(first.header["hash_id"], first.header["self_test"])
-    # With keys in the way of digests: Image asks digest_of(), which is this.
+    # Digests take the place of keys: Image calls digest_of(), which returns them unchanged.
     need_same(f"answers to {[hex(digest) for digest in digests]}", handle.answers(digests),
               [image.maybe(digest) for digest in digests])
 
@@ -388,7 +387,7 @@ def mend_compact(chance, data):
 
 
 def make_slices(chance):
-    """Those of a whole, of which one is changed, missing or there twice."""
+    """The slices of a whole, where a slice may be changed, missing or repeated."""
     parts = list(chance.choice(WHOLES))
     place = chance.randrange(len(parts))
     if chance.randrange(16) == 0:
@@ -437,7 +436,7 @@ class Embedded:
 
 
 def compare_patch(chance, data):
-    """With the filter that it names, or any other."""
+    """Compares with the filter that it names, or with any other."""
     base = BASES.get(bytes(data[11:19])) or chance.choice(list(BASES.values()))
     handle, to, patch = opened_in_memory(base), Destination(), Source(kind=Source.FROM_MEMORY, memory=bytes(data), size=len(data))
     try:
@@ -457,7 +456,7 @@ def change_patch(chance, data):
 
 
 def mend_patch(chance, data):
-    """The checksum of its head, and at times that of a part which ends where it does."""
+    """Corrects the checksum of its head, and sometimes of a part that ends where it does."""
     head = spec_patch.Input(bytes(data))
     try:
         head.take(27)
@@ -472,7 +471,7 @@ def mend_patch(chance, data):
         struct.pack_into("<I", data, len(data) - 5, crc32(data[start:-5]))
 
 
-# What is compared; how inputs are changed, and put right.
+# Kind: the comparison, the change and the correction of inputs.
 KINDS = {
     "images": (compare_image, change_image, mend),
     "live files": (compare_live, change_image, mend),
@@ -504,7 +503,7 @@ def make(chance, inputs, change, put_right):
 
 
 xxh3_of = functools.lru_cache(None)(spec_reader.xxh3)
-WHOLES, BASES = [], {}  # whole sets of slices; filters, by the names that patches have of them
+WHOLES, BASES = [], {}  # whole sets of slices; filters, by the names that patches use
 
 
 def read_golden():

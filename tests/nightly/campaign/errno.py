@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Makes system calls and allocations fail in every tool and library function that writes: each call with each error on its
-manual page (errnos.txt), once and twice in a row. Also interrupts calls over and over, cuts transfers short, lowers limits
-and fills disks.
+"""Makes system calls and allocations fail in every tool and library function that writes: each call with each
+error of its manual page (errnos.txt), once and twice in a row. It also interrupts calls repeatedly, shortens
+transfers, lowers limits and fills disks.
 
-A point is one run. Exit status 0 may hide no lost key; after an error nothing may stay behind, the message must name the
-cause, and the next run must finish the job."""
+A point is one run. Exit status 0 must not hide a lost key. After an error no file may be left over, the message
+must name the cause, and the next run must finish the job."""
 
 # Debian: strace util-linux xfsprogs e2fsprogs mount
 # meson: -Dtools=true
@@ -31,32 +31,32 @@ NOMEM = str(BUILT / "tests" / "nightly" / "campaign" / "campaign-nomem.so")
 ERRNOS = dict((line.split()[0], line.split()[1:])
               for line in (pathlib.Path(__file__).parent / "errnos.txt").read_text().splitlines()
               if not line.startswith("#"))
-PARTS = 16  # of the points of a kind
+PARTS = 16  # parts of the points of a kind
 STORMS = "read write pread64 pwrite64 openat fcntl flock fallocate ftruncate getrandom fsync fdatasync poll".split()
 SYNCS = ("msync", "fsync", "fdatasync")
-LOOKS = ("madvise", "lseek")  # at whether the file still is what is mapped of it
+LOOKS = ("madvise", "lseek")  # they check whether the file still matches its mapping
 LENGTHS = (1, 7, 100, 4095)
-EVERY, ENDS = 16, 6  # of a call that is made very often: the first and last ones, and each EVERY-th between
+EVERY, ENDS = 16, 6  # of a very frequent call: the first and last calls, and every EVERY-th between
 FILE_SYSTEMS = ("tmpfs", "ext4", "xfs")
 PAGE = 4096
 KINDS = {"once": PARTS, "twice": PARTS, "storm": 1, "short": 1, "allocation": 4, "limit": 2,
          **{f"full {name}": 1 for name in FILE_SYSTEMS}}
 
 CALL = re.compile(r"(\d+) +(\w+)\((.*)")
-# What has no errors, or those that only a wrong program meets: glibc ends it for them.
+# Calls without errors, or with errors that only a wrong program gets: glibc ends the program then.
 SURE = re.compile(r"fcntl\(\d+, F_(GETFD|GETFL|SETFD)|futex\(.*FUTEX_WAKE")
 
 
 class Point:
-    """How a run is disturbed."""
+    """One disturbance of a run."""
 
     def __init__(self, what, before=(), environment=(), call=None, error=None, harmless=False):
         self.what, self.before, self.environment = what, list(before), dict(environment)
         self.call, self.error = call, error
-        self.harmless = harmless  # it must do all the same
+        self.harmless = harmless  # the run must succeed all the same
 
 
-TRACED = "{trace}"  # where strace says what it did
+TRACED = "{trace}"  # strace writes its log there
 
 
 def injected(call, name, first, last):
@@ -67,7 +67,7 @@ def injected(call, name, first, last):
 
 
 def sampled(numbers):
-    """Of the numbers of a call, in a loop perhaps."""
+    """Some numbers of a call, which may be in a loop."""
     if len(numbers) <= 4 * ENDS:
         return numbers
     return sorted({*numbers[:ENDS], *numbers[-ENDS:], *numbers[::EVERY]})
@@ -90,10 +90,10 @@ class Errno(Campaign):
                       if not kind.startswith("full ") or kind.split()[1] in self.disks]
         self.total = len(self.scenarios) * len(self.kinds)
 
-    # --- what there is to disturb
+    # --- calls that can be disturbed
 
     def watch(self, scenario, folder):
-        """Which calls it makes: the numbers, by name, of those behind the loader's, or between the marks."""
+        """Notes the calls it makes: numbers by name, after the loader's calls or between the marks."""
         self.made.lay_out(scenario, folder)
         run_scenario(scenario, folder, ["strace", "-f", "-o", "log"], LD_PRELOAD=NOMEM)
         calls = self.counted(CALL.findall((folder / "log").read_text()), scenario, folder)
@@ -119,14 +119,15 @@ class Errno(Campaign):
             counts[thread, name] += 1
             marks += name == "getppid"
             inside = marks == 1 if scenario.is_call else number >= skip
-            # A number is one of each thread: of further ones, those that do not hit the loader of the first, too.
+            # Numbers count within a thread. For later threads, skip numbers that the loader's calls have in the first
+            # thread.
             mine = thread == first or counts[thread, name] > counts[first, name]
             if inside and mine and name in ERRNOS and not SURE.match(f"{name}({arguments}"):
                 calls[name].add(counts[thread, name])
         return {name: sorted(numbers) for name, numbers in calls.items()}
 
     def mounted(self, folder):
-        """File systems that only this campaign sees, by name: of those that can be had here."""
+        """Mounts file systems that only this campaign sees: the available types, by name."""
         if os.geteuid() != 0 or ctypes.CDLL(None, use_errno=True).unshare(0x20000) != 0:  # CLONE_NEWNS
             print("without full disks: root may mount some", file=sys.stderr)
             return {}
@@ -188,7 +189,7 @@ class Errno(Campaign):
         for size in range(self.room[scenario.words[0]], self.room[scenario.words[0]] + 48):
             yield Point(f"RLIMIT_AS is {size} x 64 KiB", ["prlimit", f"--as={size << 16}"], call="limit", error="ENOMEM")
 
-    # --- running them
+    # --- runs
 
     def describe(self, case):
         scenario, kind, part = self.of(case)
@@ -219,13 +220,13 @@ class Errno(Campaign):
         status, said = run_scenario(scenario, folder, words, **{"LD_PRELOAD": NOMEM, **point.environment})
         columns = self.judge(scenario, point, folder, before, status, said)
         if TRACED in point.before:
-            if "(INJECTED)" not in trace.read_text(errors="replace"):  # not made as often this time, by threads
+            if "(INJECTED)" not in trace.read_text(errors="replace"):  # fewer such calls this time, because of threads
                 columns["not reached"] = columns.pop("points")
             trace.unlink()
         return columns
 
     def on_full_disk(self, scenario, name, free):
-        """With so many pages left of it."""
+        """Runs with this many pages left on the disk."""
         with open(self.disks[name].parent / f"{name}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             folder = self.disks[name] / "scenario"
@@ -252,7 +253,7 @@ class Errno(Campaign):
 
 
 def fill(path, free):
-    """Takes all of a disk but so many bytes."""
+    """Fills a disk except for this many bytes."""
     file = os.open(path, os.O_CREAT | os.O_WRONLY)
     for size in 1 << 20, 1 << 16, PAGE:
         try:
@@ -267,7 +268,7 @@ def fill(path, free):
 
 
 def room_for(program):
-    """The address space, in units of 64 KiB, that it takes to be loaded."""
+    """The address space that loading needs, in units of 64 KiB."""
     few, enough = 0, 1 << 10
     while few < enough:
         size = (few + enough) // 2
@@ -278,21 +279,21 @@ def room_for(program):
     return enough
 
 
-# Where an error has a meaning of its own, which the message tells.
+# Errors with a special meaning, and words of the message that gives it.
 MEANS = (
     ("fcntl", "EACCES EAGAIN", "Device or resource busy|other programs|it is being sealed"),  # another process holds the lock
     ("newfstatat", "ENOENT ENOTDIR ENAMETOOLONG ELOOP",
      "replaced or removed|removed or replaced|a symbolic link to nothing|it is missing, the first file|"
-     "it is not one of the sources|it may have keys that"),            # DEST is kept
+     "it is not one of the sources|it may have keys that"),            # keeps DEST
     ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing, the first file"),
-    ("openat", "EEXIST", "a layer does not fit into its series"),          # another series has the name of the next layer
+    ("openat", "EEXIST", "a layer does not fit into its series"),          # another series took the name of the next layer
     ("linkat", "EEXIST", "a layer does not fit into its series"),
-    ("madvise", "EFAULT", "truncated|overwritten|poisoned|removed or replaced"),  # what is mapped is not there
-    ("lseek", None, "overwritten|removed or replaced"),                    # a size that cannot be told is another one
+    ("madvise", "EFAULT", "truncated|overwritten|poisoned|removed or replaced"),  # the mapped page is gone
+    ("lseek", None, "overwritten|removed or replaced"),                    # an unknown size counts as a changed size
     ("openat", "EBUSY", "it is being sealed"),
     ("msync", None, "poisoned"),
     ("fdatasync", None, "poisoned"),
-    ("pwrite64", None, "died while it was written"),                       # a mark of a sync that could not be removed
+    ("pwrite64", None, "died while it was written"),                       # the mark of a sync could not be removed
     ("limit", None, "error while loading shared libraries|cannot be preloaded"),
     ("close", None, "error while loading shared libraries"),
 )
@@ -300,7 +301,7 @@ MEANS = (
 
 class ErrnoJudge(Judge):
     def end(self):
-        """How it ended, and whether it says why."""
+        """The exit status, and whether the message gives the reason."""
         point, status = self.point, self.status
         if status == 0:
             self.count("0")
@@ -311,7 +312,7 @@ class ErrnoJudge(Judge):
         if status is None or status < 0 or status > 128:
             self.fail(f"it was ended by a signal ({status}): {self.said}")
         if not self.said.strip() and self.point.call == "write":
-            return  # the message could not be written, or the reader has gone
+            return  # the message could not be written, or its reader is gone
         if not self.said.strip():
             self.fail(f"it ended with {status} and no message")
         if not self.names_the_cause():
@@ -325,15 +326,15 @@ class ErrnoJudge(Judge):
 
     @property
     def tells_nothing(self):
-        """A close that fails has no result: the file says so when it is next opened."""
+        """close() returns no error: the file reports it at the next open."""
         return self.scenario.words[1:2] == ["close"]
 
     def may_differ(self):
-        """If a look at the source fails, a copy has all keys but may call their number an estimate."""
+        """If the check of the source fails, a copy has all keys but may call their number an estimate."""
         return super().may_differ() or self.point.call in LOOKS and bool(self.scenario.must)
 
     def is_live(self, ended):
-        """A rescue whose source is not there in part: the copy says so, also if the call does not."""
+        """A rescue whose source is partly missing: the copy reports it, even if the call does not."""
         return super().is_live(ended and self.point.call not in LOOKS)
 
     def is_complete(self, content):
@@ -342,14 +343,14 @@ class ErrnoJudge(Judge):
                                                 and content[PAGE:] == expected[PAGE:])
 
     def sources(self):
-        if self.point.call not in SYNCS:  # who copies a live filter, and learns that the disk failed, poisons it
+        if self.point.call not in SYNCS:  # a call that copies a live filter poisons it if the disk failed
             super().sources()
 
     def go_on(self, must):
         changed = [name for name in self.scenario.files.split() if name != self.scenario.target
                    for path in self.made.folder.glob(f"{name}*") if re.fullmatch(rf"{name}(\.[0-9]+)?", path.name)
                    and path.is_file() and self.content(path.name) != path.read_bytes()]
-        if changed:  # a poisoned source: sources() looked at why
+        if changed:  # a poisoned source; sources() judged the reason
             self.count("poisoned")
         else:
             super().go_on(must)
@@ -362,7 +363,7 @@ class ErrnoJudge(Judge):
         return True
 
     def leaks(self):
-        """Of a call: no descriptor and no memory beyond what it keeps when nothing goes wrong."""
+        """A call may leave only the descriptors and memory that it leaves without faults."""
         if not self.scenario.is_call or self.point.call in ("close", "munmap"):
             return
         _, ended, _, descriptors, memory = self.told()

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * flips PATH TARGET KEYS [HASH_ID SELF_TEST]: asks for keys in damaged files.
+ * flips PATH TARGET KEYS [HASH_ID SELF_TEST]: looks up keys in damaged files.
  *
- * PATH is opened, TARGET (the same, or another file of a live series) is damaged; KEYS has one key
- * a line, or with a hash one digest. Each line of standard input is one damage: "c N", cut to N
- * bytes, or "x OFFSET:BYTE ...", these bytes (hexadecimal) exclusive-ored. For each one line comes
- * back: "refused", "maybe" (opened, and it tells of damage), "kept" (opened, nothing was noticed),
- * or what must not be: "lost WAY", a key that is there got "no"; "unseen WAY", a whole look noticed
- * nothing. */
+ * PATH is opened; TARGET (the same file, or another file of a live series) is damaged. KEYS has
+ * a key on each line, or with a hash a digest. Each line of standard input is one damage: "c N"
+ * cuts the file to N bytes, "x OFFSET:BYTE ..." exclusive-ors these bytes (hexadecimal). The
+ * result is a line: "refused"; "maybe" (opened, damage reported); "kept" (opened, no damage
+ * noticed). Two results are errors: "lost WAY" (a present key got "no") and "unseen WAY" (a
+ * complete check noticed nothing). */
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
 #include <bloomfile_inline.h>
@@ -25,7 +25,7 @@
 #include "../../unit/places.h"
 
 static struct bloomfile_key *keys;
-static bloomfile_digest *given; /* NULL: digests are made with the filter's seed */
+static bloomfile_digest *given; /* NULL: digests are computed with the filter's seed */
 static size_t count;
 static uint32_t hash_id;
 static uint64_t self_test;
@@ -68,7 +68,8 @@ static void read_keys(const char *name)
         given[i] = strtoull(keys[i].data, NULL, 16);
 }
 
-/* ---------------------------------------------------------------------------------- ways to ask */
+/* ---------------------------------------------------------------------------------- kinds of
+ * lookups */
 
 /* The digests of all keys for this filter; the caller frees them. */
 static bloomfile_digest *digests_for(const bloomfile_filter *f)
@@ -104,7 +105,7 @@ static bool inlined(const bloomfile_filter *f)
         return false;
     bloomfile_digest *digests = digests_for(f);
     size_t found = 0;
-    for (int round = 0; round < 2; round++) /* the second one knows what the first has verified */
+    for (int round = 0; round < 2; round++) /* then with verified pages */
         for (size_t i = 0; i < count; i++)
             found += bloomfile_pinned_contains_digest(&pin, digests[i]);
     for (size_t i = 0; i < count; i += 32)
@@ -129,7 +130,7 @@ static int opened(bloomfile_filter **f, unsigned flags)
     return open_from(f, bloomfile_from_path(path), flags);
 }
 
-/* Copies must be refused, or have all keys: nobody can tell any more that something was wrong. */
+/* A copy must be refused, or have all keys: nothing in it shows the damage any more. */
 static bool copy_is_right(int error, void *image, size_t image_size)
 {
     bloomfile_filter *f;
@@ -197,7 +198,7 @@ static const char *judge(char *buffer, size_t room_in_it)
         bloomfile_close(f);
         if (error == 0)
             return "unseen verify";
-        told = told || info.keys == 0; /* empty: lookups of non-members read no page */
+        told = told || info.keys == 0; /* without keys, lookups of non-members read no page */
     }
     if (!live && opened(&f, BLOOMFILE_OPEN_VERIFY_FULL) == 0) {
         bloomfile_close(f);
@@ -217,7 +218,7 @@ static void write_target(const uint8_t *bytes, size_t length)
         err(2, "the damaged file cannot be written");
 }
 
-/* Writes what has changed. Returns the size. */
+/* Writes the changed bytes. Returns the size. */
 static size_t damage(char *line)
 {
     if (line[0] == 'c') {

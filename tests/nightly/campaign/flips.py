@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # build: plain
 # targets: tests/nightly/campaign/flips tools/bfquery tools/bfinspect tools/bffold tools/bfmerge tools/bfseal
-"""Damaged files: every bit, every truncation, and random damage, of every golden file. Then looks up all keys singly, in
-batches, through the inline header, in copies, and by the tools: no answer may be "no"."""
+"""Damaged files: every bit, every truncation, and random damage, of every golden file. All keys are looked up
+singly, in batches, through the inline header, in copies, and by the tools: no result may be "no"."""
 
 import collections
 import csv
@@ -16,33 +16,34 @@ from campaign import BUILT, SOURCE_ROOT, Campaign, Found, main
 
 GOLDEN = SOURCE_ROOT / "tests" / "golden"
 PAGE, HEADER = 4096, 4096
-BLOCK = 2048   # bits or lengths of one case
-CHANCE = 1000  # damages by chance of one case
+BLOCK = 2048   # bits or lengths in one case
+CHANCE = 1000  # random damages in one case
 CHANCES = 1_000_000
-HANGS = 600  # seconds, for damages that take one
-TOOLS_EVERY = 500  # through the tools, too, which cost milliseconds
+HANGS = 600  # seconds; some damages take one second
+TOOLS_EVERY = 500  # also through the tools, which take milliseconds
 
 
 class Target:
     """A file to be damaged, and how it is opened."""
 
     def __init__(self, row, first, name, kind):
-        self.first, self.name, self.kind = first, name, kind  # first: the path that is opened, of GOLDEN
+        self.first, self.name, self.kind = first, name, kind  # first: the path that is opened, relative to GOLDEN
         self.keys, self.key_kind = row["keys"], row["key_kind"]
         self.hash = [] if row["hash"] == "xxh3" else row["hash"].split()
         self.live = kind == "live series"
         self.size = (GOLDEN / name).stat().st_size
-        # A live body has no checksums: only its header can tell.
+        # Bodies of live files have no checksums: only damage to the header can be detected.
         self.bits = 8 * (min(self.size, HEADER) if self.live else self.size)
         self.ignored = set(gaps((GOLDEN / name).read_bytes())) if kind == "sealed series" else set()
 
     def may_be_kept(self, damage):
-        """Whether it may go unnoticed: live bodies have no checksums, and bytes between layers are ignored."""
+        """Whether the damage may go unnoticed: live bodies have no checksums, and bytes between layers are
+        ignored."""
         return self.live or damage[0] == "x" and self.ignored.issuperset(
             int(word.split(":")[0], 16) for word in damage.split()[1:])
 
     def ask(self, folder, damages, keys=None):
-        """What flips says of each damage to a copy in the folder."""
+        """The result of flips for each damage to a copy in the folder."""
         for path in (GOLDEN / self.first).parent.glob(pathlib.Path(self.first).name + ("*" if self.live else "")):
             shutil.copy(path, folder)
         words = [BUILT / "tests/nightly/campaign/flips", folder / pathlib.Path(self.first).name,
@@ -66,7 +67,7 @@ def rows_of(name):
 
 
 def gaps(content):
-    """The offsets of what is between the layers of a sealed series: slices.md 2.2 of the specification."""
+    """The offsets of the bytes between the layers of a sealed series: slices.md 2.2."""
     at = 0
     while at < len(content):
         body_offset, body_size = struct.unpack_from("<QQ", content, at + 72)
@@ -86,12 +87,12 @@ def damaged(content, damage):
 
 
 def changes(content, other):
-    """The damage that makes one of the other."""
+    """The damage that turns one into the other."""
     return "x " + " ".join(f"{i:x}:{a ^ b:x}" for i, (a, b) in enumerate(zip(content, other)) if a != b)
 
 
 def by_chance(chance, content):
-    """A kind, and a damage of that kind; None if it changes nothing."""
+    """A kind, and a damage of that kind; None if the file stays the same."""
     size = len(content)
     kind = chance.choice(["1 bit", "2 bits", "3 bits", "burst", "bytes", "sector", "page", "pages exchanged"])
     new = bytearray(content)
@@ -101,7 +102,7 @@ def by_chance(chance, content):
         for _ in range(int(kind[0])):
             new[at] ^= 1 << chance.randrange(8)
             at = min(at - at % PAGE + chance.randrange(PAGE), size - 1) if near else chance.randrange(size)
-    elif kind == "burst":  # no longer than 32 bits
+    elif kind == "burst":  # at most 32 bits long
         first = chance.randrange(8 * size)
         for bit in range(first, min(first + chance.randint(2, 32), 8 * size)):
             new[bit // 8] ^= chance.randrange(2) << bit % 8
@@ -180,7 +181,7 @@ class Flips(Campaign):
         return rows
 
     def ask_tools(self, target, content, folder, kept):
-        """bfquery finds all keys or fails; what copies fails or makes a file that has them all."""
+        """bfquery must find all keys or fail; a tool that copies must fail or make a file with all keys."""
         keys = GOLDEN / target.keys
         path, copy = folder / "damaged.bloom", folder / "copy.bloom"
         path.write_bytes(content)
@@ -198,7 +199,7 @@ class Flips(Campaign):
         if run("bfinspect", "--verify", path).returncode == 0 and not kept:
             raise Found(f"{target.name}: bfinspect --verify takes it for whole", {"damaged.bloom": content})
         for words in ("bffold", "--factor", "1", path, copy), ("bfmerge", copy, path):
-            if run(*words).returncode == 0 and target.key_kind != "newer":  # which bfquery refuses
+            if run(*words).returncode == 0 and target.key_kind != "newer":  # bfquery refuses such files
                 asked = run("bfquery", "--as-is", copy, keys)
                 if asked.returncode != 0 or asked.stdout != keys.read_bytes():
                     raise Found(f"{target.name}: {words[0]} made a copy of a damaged file, without all keys",

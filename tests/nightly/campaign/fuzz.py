@@ -4,11 +4,11 @@
 # meson: -Dfuzz=true -Dengines=disabled
 # build: fuzz
 # targets: fuzzers
-"""Foreign bytes for every entry that takes them: libFuzzer on each target of fuzz/, with the sanitizers and without, and the
-library beside the Python reader, which must agree (differential.py).
+"""Foreign bytes for every entry point that takes them: libFuzzer on each target of fuzz/, with and without the
+sanitizers. The library must also agree with the Python reader (differential.py).
 
 A case is one run with a seed and a bounded number of executions. It starts from the corpus of the tree and from
-build/campaign/fuzz/corpus, where earlier cases left what they found. Once that has grown, --only does not repeat a case
+build/campaign/fuzz/corpus, where earlier cases left new inputs. Once that has grown, --only does not repeat a case
 exactly; the input kept with a finding does."""
 
 import os
@@ -25,8 +25,9 @@ CORPUS = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign"
 MOST_UNITS = 1500  # of a target in CORPUS
 GOLDEN = ["tests/golden", "tests/golden-refused"]
 
-# Executions of a case, sanitized and plain: some five seconds, and a minute of the two cheapest, which are where foreign bytes
-# come in. The largest input, what it begins with besides its corpus. The first round through PLANS takes a tenth, so that a short run reaches each.
+# Executions per case, sanitized and plain: about five seconds; a minute for the two cheapest targets, where foreign
+# bytes arrive. Then the largest input, and inputs beyond its corpus. The first round through PLANS takes a tenth, so
+# that a short run covers every target.
 SHORTER = 10
 TARGETS = {
     "builder": (700, 2500, 2048, []),
@@ -43,7 +44,7 @@ TARGETS = {
     "writer": (15_000, 35_000, 16_388, [*GOLDEN, "fuzz/*.bloom"]),
 }
 WAYS = "sanitized", "plain"
-# Executions of a case, and the targets whose inputs it changes.
+# Executions per case, and the targets whose inputs it changes.
 DIFFERENTIAL = {
     "images": (200_000, ["image"]),
     "live files": (60_000, ["writer"]),
@@ -115,7 +116,7 @@ class Fuzz(Campaign):
 
 
 def call(words, left):
-    """What it printed. If it fails, what it left in the folder is kept."""
+    """Its output. If it fails, the files it left in the folder are kept."""
     ended = subprocess.run(words, env={**os.environ, **KEEP_MEMORY}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                            check=False)
     log = ended.stdout.decode(errors="replace")
@@ -127,7 +128,7 @@ def call(words, left):
 
 
 def files_of(root, pattern):
-    """Those that match, or those in a folder that does."""
+    """The matching files, or the files in a matching folder."""
     for path in sorted(root.glob(pattern)):
         yield from (file for file in ([path] if path.is_file() else sorted(path.iterdir())) if file.is_file())
 

@@ -38,7 +38,7 @@ static void move(unsigned to)
     for (long i = 0; i < processors && i < CPU_SETSIZE; i++)
         if (to == 0 || i == to % processors)
             CPU_SET((size_t)i, &set);
-    (void)sched_setaffinity(0, sizeof set, &set); /* in a container some may be out of reach */
+    (void)sched_setaffinity(0, sizeof set, &set); /* a container may lack some */
 }
 
 static void give_way(void)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Kills every tool and library function that writes, before and after every system call.
 
-A point is one run that ends there by SIGKILL: alone, beside one or three others that go on, or together with three. What it
-leaves behind is judged, and so is the next run."""
+A point is one run that ends there by SIGKILL: alone, while one or three more processes continue, or together with three.
+The files it leaves are judged, and so is the next run."""
 
 # meson: -Dtools=true
 # build: plain
@@ -18,7 +18,7 @@ from campaign import Campaign, main
 from writers import (TIMEOUT, TRACE, Judge, Made, TOLD, loading, marked, of_calls, of_tools, prepared, run_scenario,
                      start_scenario, stops_of)
 
-PARTS = 32  # of the points of a scenario: so many cases, in each of which are all kinds of moments
+PARTS = 32  # parts of the points of a scenario: each part is a case, with all kinds of moments
 KILLED = 128 + 9
 
 
@@ -35,7 +35,7 @@ class Kill(Campaign):
                      for processes in ((1,) if scenario.alone else (1, 2, 4))]
         self.stops = {scenario.name: stops_of(self.made, scenario, folder / f"stops-{number}")
                       for number, scenario in enumerate(scenarios)}
-        # Those of the loader are the same in all runs of a tool: enough in one of them.
+        # The loader's calls are the same in all runs of a tool, so one run covers them.
         self.first = {scenario.name: loading(scenario, folder, self.stops[scenario.name]) for scenario in scenarios}
         self.whole = {scenario.words[0]: (scenario, 1) for scenario, processes in reversed(self.runs) if processes == 1}
         self.total = PARTS * len(self.runs)
@@ -70,7 +70,7 @@ class Kill(Campaign):
                 judge.accept(status, said)
             ended = [process for process, other in enumerate(others, 1) if self.end_other(judge, other, together)]
         judge.removing = range(1, processes)
-        # One that ends before it is killed promises no sound file if others are killed in a sync at that moment.
+        # A process that ends before the kill promises a clean file only if no other process is killed in a sync then.
         judge.judge(killed=status == KILLED or together, ended=status == 0 and not together, others=ended)
         if status != KILLED:
             judge.count("not reached")
@@ -89,7 +89,7 @@ class Kill(Campaign):
         return other
 
     def end_other(self, judge, other, kill):
-        """Whether it ended with 0."""
+        """Whether it exited with 0."""
         if kill:
             other.kill()
         try:

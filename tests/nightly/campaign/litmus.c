@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * litmus NAME ROUNDS: threads that run the atomics of lib/ against each other, round by round, each
- * round in a place of its own. Prints the outcomes that were seen and how often; the status is 1 if
- * one is forbidden. Without arguments, the names. tests/nightly/campaign/weak.py says what each is
- * for. */
+ * litmus NAME ROUNDS: threads run the atomics of lib/ against each other, each round in a place
+ * of its own. Prints the outcomes and how often they occurred; the status is 1 if one is
+ * forbidden. It prints the names if there are no arguments. tests/nightly/campaign/weak.py explains
+ * the purpose of each. */
 #include <bloomfile.h>
 #include <err.h>
 #include <inttypes.h>
@@ -32,7 +31,7 @@ struct place {
 static struct place places[BATCH];
 static uint8_t page[CHECKSUM_PAGE];
 
-/* ---- what threads do in a place */
+/* ---- actions of threads in a place */
 
 static void add_a_look_b(struct place *p, unsigned *seen)
 {
@@ -120,7 +119,7 @@ static void find_bad(struct place *p, unsigned *seen)
     guard_set(&p->guard, 0, false, 0);
 }
 
-/* ---- what must not be */
+/* ---- forbidden outcomes */
 
 static bool both_missed(const struct place *p)
 {
@@ -144,7 +143,7 @@ static bool dropped_unseen(const struct place *p)
 
 static bool too_few_doubts(const struct place *p)
 {
-    /* A page that was good before is a changed file: one more doubt. */
+    /* If the page was good before, the file has changed: one more doubt. */
     const uint64_t expected = guard_distrusted(&p->guard) ? 2 : 1;
     return atomic_load(&p->guard.doubts) != expected || atomic_load(&p->guard.known_good[0]) != 0;
 }

@@ -5,9 +5,9 @@
 # alone: scripts/machines
 """Runs the suites under older system calls, without /proc, on other file systems, and for other machines.
 
-A case is one test program in one environment. doc/portability.md gives the reasons for tests that are left out or skipped.
-Other architectures and C libraries take part if scripts/machines has built for them. MACHINES_TESTS=quick runs only
-the tests of that suite; MACHINES=PATTERN runs only in environments whose names match."""
+A case is one test program in one environment. doc/portability.md gives the reasons for tests that are left out or
+skipped. Other architectures and C libraries take part if scripts/machines has built for them. MACHINES_TESTS=quick
+runs only the tests of that suite; MACHINES=PATTERN runs only in environments whose names match."""
 
 import fcntl
 import json
@@ -25,7 +25,7 @@ SKIPPED = 77
 FAILED_SETUP = 125
 SPEED = os.environ.get("MACHINES_TESTS")
 CHOSEN = re.compile(os.environ.get("MACHINES", ".*"))
-OF_A_SIGNAL = 128  # a shell's status for a signal is this plus its number
+OF_A_SIGNAL = 128  # a shell's status for signal N is this plus N
 FOREIGN = pathlib.Path(os.environ.get("FOREIGN", SOURCE_ROOT / "build" / "foreign"))
 IN_UML = str(SOURCE_ROOT / "tests" / "nightly" / "campaign" / "in-uml")
 OLD_LINUX = BUILT / "tests" / "nightly" / "campaign" / "old-linux"
@@ -34,23 +34,23 @@ NOT_RUN = re.compile(rb"^\[  SKIPPED \] (\d+) test|^(?:OK|FAILED) \(.*?skipped=(
 FAILED_PART = re.compile(rb"^\[ RUN      \] (?:(?!^\[ (?:RUN|      OK) ).)*?^\[  FAILED  \] [^\n]*"
                          rb"|^(?:FAIL|ERROR): (?:(?!^={70}).)*", re.MULTILINE | re.DOTALL)
 
-# These compile for this machine only, or make their own file systems.
+# They compile for this machine only, or make their own file systems.
 LEFT_OUT = "consumers|install|subproject|cmake|prefix|python-packages|power-.*|bad-disk|campaign"
-# Examples, for which the packages are missing; C++, of which there is this machine's compiler; and what asks which libraries
-# are linked, which there are static ones.
+# Examples, whose packages are missing; C++, because only this machine's compiler is installed; and tests of linked
+# libraries, which are static there.
 NOT_FOREIGN = "tools-bench_.*|tools-distributed_.*|tools-engine_.*|cplusplus|tools-linked"
-# The emulator cannot run the first ones; of the tools' tests, which take minutes, only those of golden files run.
+# The emulator cannot run the first group. The tools' tests take minutes, so only the tests of golden files run.
 NOT_EMULATED = ("build-scale|changed-files|cold-lookups|create-faults|live-faults|live-fork|live-locks|live-many"
                 "|live-moments|memory-flags|interleaved|memory-pages|open-faults|failed-writes|(view|query)-avx.*"
                 "|tools-(?!cross$|golden$).*")
 
 
 class Environment:
-    """This machine, with mounts and processes of its own, which end with the test.
+    """This machine, with separate mounts and processes, which end with the test.
 
     setup: a shell script that prepares $FILES, the folder for the files of tests, below $FOLDER, which is in memory.
-    refusal: matches the message of what is refused here because it cannot work.
-    times: the limit of a test, as a multiple of the usual one."""
+    refusal: matches the message of operations that are refused here because they cannot work.
+    times: the limit of a test, as a multiple of the usual limit."""
 
     times = 10
 
@@ -65,7 +65,7 @@ class Environment:
         return {test["name"]: test for test in tests if not re.fullmatch(f"({self.left_out})(-pinned)?", test["name"])}
 
     def make(self, test):
-        """Builds what the test needs: building everything first would take minutes."""
+        """Builds only the programs of the test: building everything first would take minutes."""
         targets = json.loads((self.built / "meson-info" / "intro-targets.json").read_text())
         files = [file for target in targets if target["id"] in test["depends"] for file in target["filename"]]
         with open(self.built / "machines.lock", "w", encoding="ascii") as lock:
@@ -76,7 +76,7 @@ class Environment:
             raise RuntimeError(f"cannot build {test['name']}: {result.stdout[-3000:]}")
 
     def command(self, words):
-        # The first process of a name space has its own rules for signals: let it be a shell, and no test.
+        # The first process of a PID name space has special rules for signals, so make it a shell and not a test.
         script = (f"trap 'exit {FAILED_SETUP}' EXIT\nset -e\n"
                   f'mount -t tmpfs tmpfs "$FOLDER"\nmkdir -m 1777 "$FILES"\n{self.setup}\n'
                   'trap - EXIT\nset +e\n"$@"\nexit $?')
@@ -98,7 +98,7 @@ class Environment:
         return all(self.refusal.search(part) for part in parts)
 
     def trouble(self, folder):
-        """Why the environment cannot be set up, or ""."""
+        """The reason why the environment cannot be set up, or ""."""
         result = self.run(["true"], folder)
         if result.returncode == 0:
             return ""
@@ -120,7 +120,7 @@ class Machine(Environment):
         """scripts/machines has built everything."""
 
     def emulated(self, words):
-        """Runs programs of that machine in the emulator; its tools are scripts that do so themselves."""
+        """Runs programs of that machine in the emulator; its tools are scripts that call it themselves."""
         of_machine = self.emulator and words[0].startswith(str(self.built))
         return [self.emulator, "-L", str(self.built.parent / "root"), *words] if of_machine else words
 
@@ -130,7 +130,7 @@ class Machine(Environment):
         return super().trouble(folder)
 
 
-# There, this machine's files are on a file system that refuses live filters and may not be written to.
+# This machine's files are on a read-only file system there, which refuses live filters.
 OWN_GOLDEN = "".join(f"""cp -a {shlex.quote(str(folder))} "$FOLDER/"
 mount --bind "$FOLDER/{folder.name}" {shlex.quote(str(folder))}
 """ for folder in (SOURCE_ROOT / "tests" / "golden", SOURCE_ROOT / "tests" / "golden-refused"))
@@ -163,7 +163,7 @@ mount -t tmpfs -o mode=555 none /dev/shm
 umount -l /proc
 mount -t tmpfs -o mode=555 none /proc"""
 # Live filters need /proc, and so does GNU parallel.
-NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id"  # from its message, where a diff does not split it
+NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id"  # from its message, in a place where a diff does not split it
 WAITS_FOR_LIVE = "live-fork|cplusplus|tools-uniq_stopped"
 FOLLOWS_LIVE = ("fuzz-replay-(writer|series)|tools-(completions|create_stdout|cross_live(_trouble)?|cross_series|example|overwritten"
                 "|merge_trouble|packed|readme|recipes|recognised|terminal|threads|uniq|uniq_filter|uniq_generations|uniq_growing)"
@@ -173,10 +173,10 @@ OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"
 mount -t overlay overlay -o "lowerdir=$FOLDER/lower,upperdir=$FOLDER/upper,workdir=$FOLDER/work" "$FILES"
 chmod 1777 "$FILES\""""
 
-# These count what opening a file takes, and overlayfs takes more.
+# These count the calls of opening a file, and overlayfs needs more.
 COUNTS_OPENINGS = "every-call-fails(-pinned)?|open-faults"
 
-# These ask for permissions and unnamed files, which vfat does not have; or compile where nothing may be written.
+# These need permissions and unnamed files, which vfat lacks; or compile in a read-only folder.
 NOT_ON_VFAT = "create-faults|python"
 
 # Live filters need a local file system.
@@ -184,8 +184,8 @@ NOT_SHARED = b"BLOOMFILE_EFILESYSTEM|cannot be shared|a local disk"
 VFAT = """load vfat nls_cp437 nls_iso8859-1
 mkfs.vfat /dev/ubda >/dev/null
 mount -t vfat -o utf8 /dev/ubda "$FILES\""""
-# NFS 4.2 needs no daemon: what they would tell the kernel of clients, exports and the end of the grace period is given.
-# Since 6.16 the kernel takes the last from its daemon alone: so that period is as short as it can be.
+# NFS 4.2 runs without daemons here. The script gives the kernel their data: clients, exports and the end of the grace
+# period. Since 6.16 the kernel accepts that end only from its daemon, so the period is as short as possible.
 NFS = r"""load nfsd nfsv4
 mkfs.ext4 -q -O ^has_journal /dev/ubda
 mkdir "$FOLDER/disk" "$FOLDER/recovery"
@@ -244,7 +244,7 @@ class Machines(Campaign):
             self.troubles[name] = environment.trouble(own)
             if self.troubles[name]:
                 print(f"without {name}: {self.troubles[name]}", file=sys.stderr)
-        # The numbers of cases do not depend on which environments work.
+        # The numbers of cases must not depend on the environments that work.
         names = sorted(test["name"] for test in json.loads((BUILT / "meson-info" / "intro-tests.json").read_text())
                        if SPEED is None or f"bloomfile:{SPEED}" in test["suite"])
         self.cases = [(environment, name) for environment in chosen for name in names]

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""All executions of a small program that two models of memory allow: C11's as repaired by Lahav and others in "Repairing
-sequential consistency in C/C++11" (RC11), and that of x86 (TSO), where shared_order() is no instruction. Values out of
-thin air are allowed, so that all is that any compiler or machine does: some store before an earlier load was answered.
+"""All executions of a small program that two memory models allow: C11's as repaired by Lahav and others in
+"Repairing sequential consistency in C/C++11" (RC11), and x86's (TSO), where shared_order() is not an
+instruction. Out-of-thin-air values are allowed; that covers every compiler and machine, which at most store
+before an earlier load has its value.
 
-A thread is a generator: it yields what it does, is sent what it read, and returns what is to be known of it.
-"""
+A thread is a generator. It yields its actions, receives the values that it read, and returns its result."""
 
 import collections
 import itertools
 
-MOST_CHANGES = 5  # of one place
+MOST_CHANGES = 5  # in one place
 RLX, ACQ, REL, SC = "relaxed", "acquire", "release", "seq_cst"
 Event = collections.namedtuple("Event", "thread kind place order read wrote")
 
@@ -23,17 +23,17 @@ def store(place, value, order=RLX):
 
 
 def change(place, to, order=RLX):
-    """Atomically: to(value) is the new one."""
+    """An atomic update: to(value) is the new value."""
     return "U", place, order, to
 
 
 def order():
-    """shared_order(): a fence to the compiler, and to the machine but for x86."""
+    """shared_order(): a fence for the compiler, and for machines other than x86."""
     return "F", None, "order", None
 
 
 def fence():
-    """What a system call or a lock is, at least: a fence everywhere."""
+    """The least effect of a system call or a lock: a fence everywhere."""
     return "F", None, SC, None
 
 
@@ -42,7 +42,7 @@ def nothing():
 
 
 def _traces(thread, number, domain):
-    """All that a thread may do if reads yield any value that somebody may write."""
+    """All behaviors of a thread if reads yield any value that some thread may write."""
     done, todo = [], [()]
     while todo:
         sent = todo.pop()
@@ -83,7 +83,7 @@ def _all_traces(threads, initial):
     return traces
 
 
-# ---- relations: of each event, the set of those that come after it, as bits
+# ---- relations: for each event, the set of later events, as bits
 
 def _join(*relations):
     return [_or(rows) for rows in zip(*relations)]
@@ -148,7 +148,7 @@ class Execution:
                     and self.events[i].place is not None) for i, row in enumerate(relation)]
 
     def is_atomic(self):
-        """Nobody writes between what an update reads and what it writes."""
+        """No write comes between the read and the write of an update."""
         return not any(self.rb[i] & _or(1 << j for j in range(self.n) if self.mo[j] >> i & 1) for i in self.updates)
 
     def c11(self):
@@ -181,8 +181,8 @@ class Execution:
         return not _cyclic(psc)
 
     def x86(self):
-        """Loads and stores stay in order but for a load after a store; what is locked, and stores that are seq_cst
-        (xchg), wait for the stores before them."""
+        """Loads and stores stay in order, except for a load after a store. Locked instructions and seq_cst stores
+        (xchg) wait for the stores before them."""
         same = self.same_place(self.sb)
         if _cyclic(_join(same, self.rf, self.mo, self.rb)):
             return False
@@ -199,7 +199,7 @@ class Execution:
 
 
 def _executions(events, initial):
-    """All ways to say which write each read read, and in which order the writes of a place were made."""
+    """All assignments of a write to each read, and all orders of the writes to each place."""
     n = len(events)
     sb = [_or(1 << j for j in range(n) if j > i and (event.thread in (events[j].thread, -1)
                                                      and events[j].thread != -1 or event.thread == -1
@@ -226,7 +226,7 @@ def _executions(events, initial):
 
 
 def outcomes(threads, initial, model):
-    """{(what each thread returned ..., what is in each place at the end)}, and how many executions were looked at."""
+    """{(the result of each thread ..., the final value of each place)}, and the number of executions examined."""
     found, looked = set(), 0
     for combination in itertools.product(*_all_traces(threads, initial)):
         events = [Event(-1, "W", place, RLX, None, value) for place, value in initial.items()]

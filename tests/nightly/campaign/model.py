@@ -2,8 +2,8 @@
 # Debian: spin
 # build: plain
 # targets: tools/bfquery
-"""Runs spin on the models in doc/model: each complete, when all states must hold, and with each step left out, when spin must
-find a violation. A case is one verification."""
+"""Runs spin on the models in doc/model: each complete, which must satisfy all claims, and with each step left out,
+in which spin must find a violation. A case is one verification."""
 
 import re
 import shutil
@@ -17,7 +17,7 @@ ONE_KEY = "-DKEYS=1"
 NO_KILLS = "-DKEYS=1 -DKILLS=0"
 POWER = "-DKEYS=1 -DKILLS=0 -DLOSSES=1"
 
-# What is run whole: row, file, switches. The quick ones first.
+# Complete models: row, file, switches. The quick runs come first.
 WHOLE = [
     ("join", "live", "-DKEYS=1 -DNO_SEALS"),
     ("seal", "live", "-DKEYS=1 -DNO_SYNCS"),
@@ -42,7 +42,7 @@ DEEP = [
     ("grow", "grow", "-DG=2 -DLAYERS=3 -DWRITERS=1 -DLOSSES=1 -DHANDS=1 -DNO_EXACT"),
 ]
 
-# What is left out, and where that must be found.
+# Each step to leave out, and the switches with which spin must find the violation.
 WITHOUT = {
     "COMMIT_1": "-DKEYS=1 -DLOSSES=1 -DNO_SEALS",
     "COMMIT_2": "-DKEYS=1 -DLOSSES=1 -DNO_SEALS",
@@ -85,7 +85,8 @@ SOLE_BUGS = "LOAD SHARED FENCE CHILD"
 
 
 def cases():
-    """(row, file, switches, what is left out or None): steps and whole models by turns, and the deep ones last."""
+    """(row, file, switches, the step left out or None): steps and complete models alternate; the deep models come
+    last."""
     removed = [(ROW.get(step.split("_")[0], step.split("_")[0].lower()), "live", switches, f"WITHOUT_{step}")
                for step, switches in WITHOUT.items()]
     removed += [("grow", "grow", switches, f"BUG_{bug}") for switches, bugs in BUGS.items() for bug in bugs.split()]

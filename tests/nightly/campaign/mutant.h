@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Included first by all C in a build with mutants (tests/nightly/campaign/mutants.py). A process
- * runs the one that the environment names: MUTANT=number. With MUTANTS_REACHED=file it runs none,
- * and the byte of each place tells what a mutant there would meet: 1 it is reached, 2 with a value
- * that is not 0, 4 with 0. MUTANT_TEST=name runs one test of cmocka's. Weak, as each program has it
- * once and no part of it must define it; by syscall(), as tests take functions' places. */
+ * Included first by every C file in a build with mutants (tests/nightly/campaign/mutants.py). A
+ * process runs the mutant that the environment names: MUTANT=number. With MUTANTS_REACHED=file
+ * it runs without mutants, and the byte of each place records the values there: 1 it is reached,
+ * 2 with a value that is not 0, 4 with 0. MUTANT_TEST=name runs one test of cmocka's. The
+ * symbols are weak, so that each program has them once without a file to define them. The code
+ * uses syscall(), because tests replace functions. */
 #ifndef BLOOMFILE_TESTS_MUTANT_H
 #define BLOOMFILE_TESTS_MUTANT_H
 

@@ -2,18 +2,20 @@
 # Debian: clang-14 python3-clang-14 git
 # build: mutants-plain
 # targets: build.ninja
-"""Does a test fail if the library is wrong? Each case is one mutant of lib/: another operator, constant, condition or return
-value, or a call or assignment removed. A test that meets it kills it by failing, crashing or hanging, twice.
+"""Does a test fail if the library is wrong? Each case is one mutant of lib/: another operator, constant, condition
+or return value, or a removed call or assignment. A test kills it by failing, crashing or hanging, twice.
 
-The cases are all of format/, image/, handle/ and live/, and a fixed sample of the other rooms. build/campaign/mutants/survived.tsv
-lists survivors with their number for --only. Kill each by a new test, or judge it in mutants.tsv: why no test can tell it
-from the library. Of a survivor of which gcc makes the same code, no test can tell it. A complete run fails if fewer than 98 % of the others die. MUTANT_SECONDS is the processor time for the
-tests of one mutant (20); MUTANT_TESTS is "quick" (C tests of the suites quick and short; the default), "unit" (all C tests) or "all".
-MUTANT_FILES takes only files of lib/ whose path has one of these prefixes, as in "image/ handle/"; MUTANT_LIST only mutants
-that a file names, such as a copy of survived.tsv. With MUTANT_SANITIZE=1, tests run with AddressSanitizer and UBSan, as in
-scripts/test.
+The cases are all mutants of format/, image/, handle/ and live/, and a fixed sample of the other rooms.
+build/campaign/mutants/survived.tsv lists survivors with their number for --only. Kill each by a new test, or judge
+it in mutants.tsv: why its behavior equals the library's. A survivor for which gcc makes the same code cannot be
+killed. A complete run fails if fewer than 98% of the rest die. MUTANT_SECONDS is the processor time for the tests
+of one mutant (20). MUTANT_TESTS is "quick" (C tests of the suites quick and short; the default), "unit" (all C
+tests) or "all". MUTANT_FILES limits the run to files of lib/ whose path has one of these prefixes, as in "image/
+handle/"; MUTANT_LIST to mutants in a file, such as a copy of survived.tsv. With MUTANT_SANITIZE=1, tests run with
+AddressSanitizer and UBSan, as in scripts/test.
 
-As root, all of it runs in a mount namespace with a /dev of its own: a mutant may replace what it only was to open."""
+As root, everything runs in a mount namespace with its own /dev: a mutant may replace a file that the library only
+opens."""
 
 import base64
 import collections
@@ -37,27 +39,27 @@ import zlib
 import mutate
 from campaign import BUILT, SOURCE_ROOT, Campaign, Found, cannot, main
 
-ROOMS = "format", "image", "handle", "live"  # all of them
-SAMPLE = 1500                        # of the rest
+ROOMS = "format", "image", "handle", "live"  # all their mutants
+SAMPLE = 1500                        # mutants of the other rooms
 SECONDS = float(os.environ.get("MUTANT_SECONDS", 20))
 TESTS = os.environ.get("MUTANT_TESTS", "quick")
 SANITIZE = os.environ.get("MUTANT_SANITIZE", "") == "1"
 WAY = "sanitized" if SANITIZE else "build"
 SANITIZERS = {"ASAN_OPTIONS": "abort_on_error=1:detect_stack_use_after_return=1:allocator_may_return_null=1",
               "UBSAN_OPTIONS": "halt_on_error=1"} if SANITIZE else {}
-LONGEST = min(20.0, SECONDS)         # a test that takes more of the processor's time is not asked
-LEAST = 0.98                         # of those that are not judged
+LONGEST = min(20.0, SECONDS)         # a test that takes more processor time is not run
+LEAST = 0.98                         # of the mutants without a judgement
 TABLE = SOURCE_ROOT / "tests" / "nightly" / "campaign" / "mutants.tsv"
 STATE = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / "mutants"
 FAILED = re.compile(rb"\[  FAILED  \]|^(FAIL|ERROR): ", re.M)
 UNIT_TEST = re.compile(r"^static void (\w+)\(void \*\*\w+\)", re.M)
 SPLIT = 0.1  # a program that takes longer is run test by test
-EFFECTS = re.compile(r"\w\s*\(|[^=!<>]=[^=]|\+\+|--")  # a call or an assignment, of which more than the value is left out
-FINE = 60    # for so long a test that has passed without mutants is believed to
+EFFECTS = re.compile(r"\w\s*\(|[^=!<>]=[^=]|\+\+|--")  # a call or an assignment: leaving it out removes more than its value
+FINE = 60    # seconds for which a test that passed without mutants counts as stable
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 MEMORY = 4 << 30
-FILE = 64 << 30  # files of tests have holes
+FILE = 64 << 30  # files of tests are sparse
 OWN_DEV = """own=$(mktemp -d); mount -t tmpfs dev "$own"
 cd /dev; cp -a null zero full random urandom tty ptmx fd stdin stdout stderr "$own"; cd "$OLDPWD"
 for name in shm pts; do mkdir "$own/$name"; mount --bind "/dev/$name" "$own/$name"; done
@@ -73,7 +75,7 @@ def command(words, **options):
 
 
 def put(path, text):
-    """Only if it changes, or all is built anew."""
+    """Writes only changes, because ninja would rebuild everything."""
     if not path.exists() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -87,7 +89,8 @@ def remove(folder):
 
 
 def waits(group):
-    """Whether none of its processes runs or waits for a disk, three times in a row: it is not just slow."""
+    """Whether no process of the group runs or waits for a disk, three times in a row: then it hangs and is not
+    just slow."""
     for _ in range(3):
         for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -109,21 +112,21 @@ class Test:
         self.name = f"{self.program}/{only}" if only else self.program
         self.environment = dict(row["env"], **({"MUTANT_TEST": only} if only else {}))
         self.seconds = self.wall = 0.0
-        self.places = collections.Counter()  # that it reaches, of each file
+        self.places = collections.Counter()  # the number of places that it reaches, by file
 
     def is_about(self, file):
-        """From 0 to 1: whether it is a test of that file and of no other."""
+        """From 0 to 1: the share of the places it reaches that are in this file."""
         return self.places[file] / sum(self.places.values())
 
     def run(self, folder, extra, seconds, wall):
-        """(what killed it or None, seconds of the processor, of the clock)."""
+        """(the reason for its death or None, seconds of processor time, of wall time)."""
         environment = {**os.environ, **SANITIZERS, **self.environment, "TMPDIR": str(folder), **extra}
 
         def limits():
             os.setpgrp()
             LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-            if not SANITIZE:  # whose shadow memory counts
+            if not SANITIZE:  # its shadow memory would count
                 resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
             resource.setrlimit(resource.RLIMIT_FSIZE, (FILE, resource.RLIM_INFINITY))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -146,7 +149,7 @@ class Test:
 
     @staticmethod
     def watch(process, end):
-        """Until it ends, or says that a part of it has failed."""
+        """Until it ends or prints that a part of it has failed."""
         os.set_blocking(process.stdout.fileno(), False)
         tail = b""
         while process.poll() is None:
@@ -181,7 +184,7 @@ class Mutants(Campaign):
         if self.begins:
             (STATE / "survived.tsv").unlink(missing_ok=True)
 
-    # ---- which
+    # ---- choice
 
     def commands(self):
         """{source of lib/: arguments}"""
@@ -197,7 +200,7 @@ class Mutants(Campaign):
         return units
 
     def find(self):
-        """Those of the last run, if nothing has changed since."""
+        """The mutants of the last run, if no file has changed since."""
         known = hashlib.sha256(pathlib.Path(mutate.__file__).read_bytes() + repr(sorted(self.compilers.items())).encode())
         for path in sorted((SOURCE_ROOT / "lib").rglob("*.[ch]")):
             known.update(path.read_bytes())
@@ -214,7 +217,8 @@ class Mutants(Campaign):
         return files
 
     def choose(self, files):
-        """The cases. self.number: of each, in the library; self.first: that of the first mutant at the same place."""
+        """Chooses the cases. self.number: the number of each in the library; self.first: the number of the first
+        mutant at the same place."""
         every = [identity for file in files.values() for _, mutants in file.all() for identity, _ in mutants]
         rest = sorted((i for i in every if i.room not in ROOMS), key=lambda i: i.id)[:SAMPLE]
         wanted = {i.id for i in every if i.room in ROOMS} | {i.id for i in rest}
@@ -252,7 +256,7 @@ class Mutants(Campaign):
         for name in names:
             if name.startswith("lib/") and name not in files:
                 put(self.tree / name, (SOURCE_ROOT / name).read_text())
-        left_out = collections.defaultdict(set)  # what a compiler refuses
+        left_out = collections.defaultdict(set)  # places that the compiler refuses
         before = STATE / "refused.json"
         if before.exists():
             for name, places in json.loads(before.read_text()).items():
@@ -281,7 +285,7 @@ class Mutants(Campaign):
         return writer
 
     def refused(self, writers, left_out):
-        """Whether the compiler refuses anything; what it refuses is added to left_out."""
+        """Whether the compiler refuses anything; adds the refused places to left_out."""
         header = SOURCE_ROOT / "tests" / "nightly" / "campaign" / "mutant.h"
         found = False
         for source, words in self.compilers.items():
@@ -301,7 +305,7 @@ class Mutants(Campaign):
             for path, line, column, _ in errors:
                 at = str(pathlib.Path(path).resolve().relative_to(self.tree))
                 place = writers[at].at_fault(int(line), int(column)) if at in writers else None
-                if place is not None:  # else the error follows from another
+                if place is not None:  # else the error follows from a different error
                     left_out[at].add(self.place(writers[at].file, place))
                     at_fault += 1
             if done.returncode == 0:
@@ -312,7 +316,7 @@ class Mutants(Campaign):
         return found
 
     def build(self):
-        """Of programs, those that the tests need."""
+        """Builds only the programs that the tests need."""
         self.built = self.tree / WAY
         header = self.tree / "tests" / "nightly" / "campaign" / "mutant.h"
         if not (self.built / "build.ninja").exists():
@@ -320,7 +324,7 @@ class Mutants(Campaign):
             command(["meson", "setup", self.built, self.tree, "-Doptimization=1", "-Ddebug=false", "-Djava=disabled",
                      *how, f"-Dc_args=-w -D_GNU_SOURCE -include {header}"],
                     env=dict(os.environ, CC="gcc"))
-        command(["ninja", "-C", self.built, "build.ninja"])  # or it tells of the tests of the last run
+        command(["ninja", "-C", self.built, "build.ninja"])  # without it, meson lists the tests of the last run
         rows = json.loads(command(["meson", "introspect", "--tests", self.built]))
         self.tests = [Test(row) for row in rows if self.is_asked(row)]
         targets = sorted({os.path.relpath(test.words[0], self.built) for test in self.tests
@@ -337,10 +341,10 @@ class Mutants(Campaign):
             return "tools" not in suites and row["cmd"][0].startswith(str(self.built / "tests"))
         return True
 
-    # ---- which test reaches what
+    # ---- the tests that reach each mutant
 
     def reach(self):
-        """Runs each test once without mutants, unless nothing has changed since."""
+        """Runs each test once without mutants, unless no file has changed since."""
         library = hashlib.sha256()
         for name in sorted(str(path) for path in (self.tree / "lib").rglob("*.[ch]")):
             library.update(pathlib.Path(name).read_bytes())
@@ -368,7 +372,7 @@ class Mutants(Campaign):
                         test.places[self.file_of[number]] += 1
 
     def measure(self, program):
-        """{name of a test of the program, or "" for all of it: what it took and saw}"""
+        """{name of a test of the program, or "" for the whole program: its times and places}"""
         name = os.path.basename(program.words[0]).removesuffix("-pinned").replace("-", "_")
         source = SOURCE_ROOT / "tests" / "unit" / f"{name}.c"
         names = UNIT_TEST.findall(source.read_text()) if source.exists() else []
@@ -388,7 +392,7 @@ class Mutants(Campaign):
                 "seen": base64.b64encode(zlib.compress(self.seen.read_bytes())).decode()}
 
     def meeting(self, identity):
-        """The tests in which it is reached and, as far as that is known, makes a difference."""
+        """The tests that reach it and, as far as known, in which it makes a difference."""
         name, number = identity.name, self.number[identity.id]
         values = {"0": 2, "1": 4, "<= for <": 4, ">= for >": 4, "< for <=": 2, "> for >=": 2}
         needed = values.get(name, 7) if not EFFECTS.search(identity.source) else 7
@@ -402,16 +406,16 @@ class Mutants(Campaign):
             cannot(f"{TABLE.name}: of older code, there is no such mutant: {' '.join(older)}")
         return {row[0]: row[-1] for row in rows}
 
-    # ---- whether it is one at all
+    # ---- equal code
 
     def is_same_code(self, identity, folder):
-        """Whether gcc makes the same of each source of the library that has the mutant in it."""
+        """Whether gcc compiles every source of the library that has the mutant to the same code."""
         path = folder / "changed" / identity.file.removeprefix("lib/")
         path.parent.mkdir(parents=True)
         path.write_text(self.text[identity.id])
         header = path.suffix == ".h"
         if header and "/" not in identity.file.removeprefix("lib/"):
-            return False  # a source beside it finds its own
+            return False  # sources next to it find the original
         for source in self.compilers:
             if header and SOURCE_ROOT / identity.file not in self.headers_of(source):
                 continue
@@ -429,7 +433,7 @@ class Mutants(Campaign):
         return subprocess.run(["gcc", *words, *flags], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, **options)
 
     def code_of(self, source, text, words):
-        """None: it does not compile."""
+        """None if it does not compile."""
         words = [*words, f"-I{source.parent}", "-O2", "-fPIC", "-w", "-S", "-o", "-", "-x", "c", "-"]
         done = self.gcc(source, words, input=text.encode())
         return hashlib.sha256(done.stdout).digest() if done.returncode == 0 else None
@@ -440,13 +444,13 @@ class Mutants(Campaign):
             self.headers[source] = {pathlib.Path(word).resolve() for word in rule.split()[1:]}
         return self.headers[source]
 
-    # ---- one
+    # ---- one mutant
 
     def describe(self, case):
         return f"{self.cases[case].id} {self.cases[case]}"
 
     def order(self, identity, tests):
-        """First those that have killed others of the file, or are about it, and quickly."""
+        """Orders tests: first those that killed mutants of this file, or are about it, and are quick."""
         kills = collections.Counter()
         try:
             for line in (STATE / "killed.tsv").read_text().split("\n"):
@@ -469,7 +473,7 @@ class Mutants(Campaign):
         return why
 
     def kills(self, test, number, folder):
-        """What kills it, a second time, too, and not what passes without it; or None; or "unsteady"."""
+        """The reason for its death, confirmed by a second run and a run without mutants; or None; or "unsteady"."""
         why = self.ask(test, number, folder)
         if why is None:
             return None

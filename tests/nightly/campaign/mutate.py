@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Mutants of C, found in clang's AST. All those of a file are compiled into it: each place becomes
+"""Mutants of C, found in clang's AST. All mutants of a file are compiled into it: each place becomes
 
     (MUTANT(first, count) ? (changed) : (as it was))
 
-and mutant.h says which of them a process runs, and which values are met. So no mutant costs a build. Lines stay where they were.
-"""
+mutant.h selects the mutant that a process runs, and records the values. So no mutant needs a build of its own, and
+lines stay in place."""
 
 import collections
 import ctypes
@@ -16,13 +16,13 @@ import re
 import subprocess
 import sys
 
-sys.path.append("/usr/lib/python3/dist-packages")  # where Debian has the module, for another python3 than Debian's
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's module, for a python3 that is not Debian's
 from clang import cindex  # noqa: E402
 
 Kind = cindex.CursorKind
 TypeKind = cindex.TypeKind
 
-# A boundary or a sibling. Their negation dies with one of the two below, by which each condition is held.
+# A boundary or a sibling. A negated condition is not needed: the two mutants below fix each condition.
 OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "+": "-", "-": "+", "*": "/", "/": "*", "%": "/", "&": "|",
          "|": "&", "^": "|", "<<": ">>", ">>": "<<", "+=": "-=", "-=": "+=", "*=": "+=", "/=": "*=", "%=": "/=",
          "|=": "&=", "&=": "|=", "^=": "|=", "<<=": ">>=", ">>=": "<<="}
@@ -30,7 +30,7 @@ RELATIONS = "<", "<=", ">", ">=", "==", "!="
 NUMBERS = (TypeKind.BOOL, TypeKind.CHAR_U, TypeKind.UCHAR, TypeKind.USHORT, TypeKind.UINT, TypeKind.ULONG,
            TypeKind.ULONGLONG, TypeKind.CHAR_S, TypeKind.SCHAR, TypeKind.SHORT, TypeKind.INT, TypeKind.LONG,
            TypeKind.LONGLONG, TypeKind.ENUM, TypeKind.DOUBLE, TypeKind.FLOAT)
-# libclang does not tell a macro from what it makes; here they have names of their own kind.
+# libclang does not distinguish a macro from its expansion; here, macros have names of their own kind.
 MACRO = re.compile(r"([A-Z][A-Z0-9_]+|atomic_\w+|true|false)\b")
 WHOLE_MACRO = re.compile(r"([A-Z][A-Z0-9_]+|atomic_\w+)(\(.*\))?|true|false", re.S)
 BOOLEANS = {"false": "0", "true": "1"}
@@ -40,14 +40,14 @@ DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.M)
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 class Place:
-    """Of a file's text: what stands there, and what may stand there instead."""
+    """A place in a file's text: the original, and its replacements."""
 
     def __init__(self, start, end, kind):
         self.start, self.end, self.kind, self.mutants = start, end, kind, {}
 
 
 class Identity:
-    """Stays if other lines of the file change."""
+    """Stays the same if other lines of the file change."""
 
     def __init__(self, file, function, source, name, nth):
         self.file, self.function, self.source, self.name, self.nth = file, function, source, name, nth
@@ -66,7 +66,7 @@ class Identity:
 
 
 def file_offset(location):
-    """(file, offset) where one would write it: in the argument of a macro, or where the macro is named."""
+    """(file, offset) as written: in the argument of a macro, or at the macro's name."""
     file, line, column, offset = ctypes.c_void_p(), ctypes.c_uint(), ctypes.c_uint(), ctypes.c_uint()
     function = cindex.conf.lib.clang_getFileLocation
     function.argtypes = [cindex.SourceLocation] + [ctypes.c_void_p] * 4
@@ -76,7 +76,7 @@ def file_offset(location):
 
 
 def strip(node):
-    """Without what is only implied or in parentheses around it."""
+    """The node without implicit casts and parentheses around it."""
     while node.kind in (Kind.UNEXPOSED_EXPR, Kind.PAREN_EXPR):
         children = list(node.get_children())
         if len(children) != 1:
@@ -90,7 +90,7 @@ def one_line(text):
 
 
 class File:
-    """One of lib/: its text and its places."""
+    """A file of lib/: its text and its places."""
 
     def __init__(self, path, name):
         self.name, self.text = name, path.read_text()
@@ -126,7 +126,7 @@ class File:
 
 
 class Finder:
-    """Of one translation unit, all places in files of lib/ that are not known yet."""
+    """Finds, in one translation unit, all places in files of lib/ that are not known yet."""
 
     def __init__(self, root):
         self.root, self.files, self.known = root, {}, set()
@@ -161,12 +161,12 @@ class Finder:
     # ---- text
 
     def span(self, node):
-        """Where the text of a node is; (0, 0) if it is no text of this file."""
+        """The text range of a node; (0, 0) if it is not in the text of this file."""
         first, start = file_offset(node.extent.start)
         last, end = file_offset(node.extent.end)
         if first != self.handle or last != self.handle:
             return 0, 0
-        # The end of what is in a macro's body may be where the macro's name begins.
+        # A node in a macro's body may end where the macro's name begins.
         text = self.file.text
         if text[end:end + 1].isidentifier():
             end = self.after_macro(end)
@@ -204,7 +204,7 @@ class Finder:
             self.file.add(start, end, "expression", name, text)
 
     def condition(self, node, both=True):
-        """What is decided upon is held at false, and at true where no loop would run for ever."""
+        """The condition becomes false, and true unless a loop would run forever."""
         inner = strip(node)
         self.replace(inner, "0", "0")
         if both:
@@ -292,7 +292,7 @@ class Finder:
             self.replace(inner, "0", "0")
 
     def operator(self, node):
-        """Its text and where that is, or ''."""
+        """The operator's text and offset, or ''."""
         left, right = list(node.get_children())[:2]
         (_, end), (start, _) = self.span(left), self.span(right)
         between = COMMENT.sub(lambda match: " " * len(match[0]), self.file.text[end:start])
@@ -323,14 +323,14 @@ class Finder:
         sign = self.sign_of(node)
         for child in children:
             if sign in ("==", "!=") and self.text(strip(child)) in ("0", "NULL"):
-                continue  # what is compared with it is held at both sides
+                continue  # the comparison already replaces both of its results
             if child.kind.is_expression():
                 self.expression(child)
             elif child.kind.is_statement():
                 self.statement(child)
 
     def of_macro(self, node, ignored):
-        """What a macro makes: a number by name, or the operations of <stdatomic.h>."""
+        """The expansion of a macro: a number by name, or the operations of <stdatomic.h>."""
         text = self.text(node)
         if text in ("true", "false"):
             self.replace(node, *(("0",) * 2 if text == "true" else ("1",) * 2))
@@ -350,7 +350,7 @@ class Finder:
 
     def number(self, node):
         text = self.text(node)
-        if not text[:1].isdigit() and text[:1] != "'":  # made by a macro with a name of another kind
+        if not text[:1].isdigit() and text[:1] != "'":  # from a macro with a name of another kind
             return
         if text in ("0", "1"):
             self.replace(node, "1" if text == "0" else "0", "1" if text == "0" else "0")
@@ -379,7 +379,7 @@ class Finder:
                     self.replace(inner, "1" if sign == "&&" else "0", "1" if sign == "&&" else "0")
 
     def is_lesser(self, children):
-        """a < b ? a : b, or the greater: where both are equal, the boundary makes no difference."""
+        """a < b ? a : b, or the greater: if both are equal, the boundary makes no difference."""
         decision = strip(children[0])
         if self.sign_of(decision) not in ("<", "<=", ">", ">="):
             return False
@@ -411,7 +411,7 @@ class Finder:
 
 
 class Writer:
-    """Of a file and the numbers of its mutants: the changed text, and where in it which place is."""
+    """Writes a file with mutants: the changed text, and the offset of each place in it."""
 
     def __init__(self, file, chosen):
         """chosen: [(Place, [(number, text)])], numbers of a place in sequence; outer before inner."""
@@ -461,7 +461,7 @@ class Writer:
         self.spans.append((begin, self.at, place))
 
     def at_fault(self, line, column):
-        """The innermost place there, or else the last one before."""
+        """The innermost place at that position, or the last place before it."""
         text = "".join(self.out)
         offset = 0
         for _ in range(line - 1):
@@ -474,7 +474,7 @@ class Writer:
 
 
 def alone(file, place, name):
-    """The file with one mutant in it, and nothing else."""
+    """The file with only this mutant."""
     text = place.mutants[name]
     return file.text[:place.start] + (f"({text})" if place.kind == "expression" else text) + file.text[place.end:]
 

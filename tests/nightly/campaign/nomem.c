@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
- *
- * For LD_PRELOAD: of the allocations, the one with the number NOMEM_AT, from 1, fails, and so do
- * those behind it up to NOMEM_UNTIL. Their number goes to standard error at the end if NOMEM_COUNT
- * is set. With NOMEM_MARKED only those between two calls of getppid() count, by which
- * campaign-calls marks its call. campaign_blocks() tells how many blocks there are. libfiu makes
- * allocations fail by chance or all of them; not each in its turn.
- */
+ * For LD_PRELOAD: the allocation with the number NOMEM_AT, from 1, fails, and so do the next
+ * allocations up to NOMEM_UNTIL. If NOMEM_COUNT is set, their number goes to standard error at the
+ * end. With NOMEM_MARKED, only allocations between two calls of getppid() count, by which
+ * campaign-calls marks its call. campaign_blocks() returns how many blocks are allocated. libfiu
+ * makes allocations fail at random or all together, but not each in turn. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* By which glibc's own are reached without dlsym(), which allocates. */
+/* glibc's own functions, reached without dlsym(), which allocates. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * old-linux 4.14|5.10 COMMAND...: runs it as if on that kernel: a system call that is newer is
- * ENOSYS, a newer flag of an old one EINVAL. For x86-64.
- */
+ * old-linux 4.14|5.10 COMMAND...: runs a command as if on that kernel: newer system calls return
+ * ENOSYS, newer flags of old calls return EINVAL. For x86-64. */
 #include <err.h>
 #include <errno.h>
 #include <seccomp.h>
@@ -12,12 +10,12 @@
 #include <unistd.h>
 
 enum {
-    CALLS = 600,       /* more than there will be for long */
-    POISON = 100,      /* the advice of failing memory, which is old, and */
-    SOFT_OFFLINE = 101 /* its other one */
+    CALLS = 600,       /* more calls than Linux will have for years */
+    POISON = 100,      /* advice for failing memory, which is old, and */
+    SOFT_OFFLINE = 101 /* its second value */
 };
 
-/* The last call, and the last advice of madvise(), that a kernel has. */
+/* The last call, and the last advice of madvise(), of a kernel. */
 static const struct kernel {
     const char *name;
     unsigned version;
@@ -27,8 +25,8 @@ static const struct kernel {
     { "5.10", 510, 440, 21 }, /* process_madvise; MADV_PAGEOUT */
 };
 
-/* Flags of older calls. MAP_FIXED_NOREPLACE, of 4.17, is missing: older kernels ignore it, which no
- * filter can. */
+/* Flags of older calls. MAP_FIXED_NOREPLACE, of 4.17, is missing: older kernels ignore it, which
+ * a filter cannot imitate. */
 static const struct flag {
     int call;
     unsigned argument, bits;

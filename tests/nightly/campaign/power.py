@@ -4,12 +4,12 @@
 # targets: tests/nightly/power/power-writer tests/nightly/power/power-writer-nosync tests/nightly/power/power-check tests/nightly/power/power-disk
 # targets: tools/bfcreate tools/bfdelta tools/bffold tools/bfinspect tools/bfmerge examples/guard
 # targets: examples/rocksdb/shipped examples/leveldb/levelfilter
-"""Power losses on ext4, XFS and Btrfs: nothing that was acknowledged as on disk may be lost (L16, L10).
+"""Power losses on ext4, XFS and Btrfs: no data that was acknowledged as on disk may be lost (L16, L10).
 
-A case is a machine with a file system of its own, on which one program runs while the power fails again and again: the file
-system stops, with or without its journal, or the disk loses what was not flushed, all but some sectors, in any order,
-perhaps torn. Then the machine restarts, and what it finds is compared with what was acknowledged. In control rows an msync
-that does nothing must lose keys, or the campaign could not notice a loss."""
+A case is a machine with its own file system, on which one program runs while the power fails repeatedly. The file
+system stops, with or without its journal; or the disk loses unflushed sectors except for some, in any order,
+perhaps torn. Then the machine restarts, and the files are compared with the acknowledgements. In control rows an
+msync that does nothing must lose keys; otherwise the campaign could not notice a loss."""
 
 import ctypes
 import os
@@ -29,7 +29,7 @@ from machine import Machine, kinds_of, try_loss  # noqa: E402
 from mounts import run  # noqa: E402
 from test_losses import CONTROL_PHASES, Losses  # noqa: E402
 
-LOSSES = 5  # of a machine
+LOSSES = 5  # per machine
 CLONE_NEWNS = 0x20000
 FILE_SYSTEMS = ["ext4", "xfs", "btrfs"]
 SEALING = ["sealing", "sealed"]
@@ -42,7 +42,7 @@ SCENARIOS = [*WRITERS, *losing.SCENARIOS, "control"]
 
 
 def leave_mounts():
-    """From here on what this process mounts is its own, and goes with it."""
+    """From now on, this process has its own mounts, which end with it."""
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) != 0:
         raise OSError(ctypes.get_errno(), "cannot have mounts of its own")
     run("mount", "--make-rprivate", "/")
@@ -72,7 +72,7 @@ class Power(Campaign):
             cannot("no file system can be mounted by a loop device")
 
     def works(self, file_system):
-        """In a process of its own, which may leave the mounts."""
+        """Tests it in a process of its own, which may leave the mounts."""
         pid = os.fork()
         if pid == 0:
             trial = self.shared / f"trial of {file_system}"
@@ -90,7 +90,7 @@ class Power(Campaign):
         return os.waitpid(pid, 0)[1] == 0
 
     def place(self, case):
-        """All in turn, the file systems first."""
+        """All in turn; the file system changes fastest."""
         count = len(self.file_systems)
         return self.file_systems[case % count], SCENARIOS[case // count % len(SCENARIOS)]
 

@@ -2,10 +2,11 @@
 # build: crowd
 # meson: -Dtools=false -Dengines=disabled
 # targets: tests/nightly/campaign/crowd
-"""Crowds at full speed, for two hours or --time: a growing series and a blocked filter, each replaced at a given size, and a
-series that forgets. Each has writers, readers that reopen stale files, and a process that copies, folds, merges and patches.
-Descriptors, mappings, memory, disk and times of the last fifth of the run are compared with those of the second.
-LEAK=descriptor, mapping or memory leaks one at each reload, which must be found."""
+"""Crowds at full speed, for two hours or --time: a growing series and a blocked filter, each replaced at a given
+size, and a series that forgets. Each has writers, readers that reopen stale files, and a process that copies,
+folds, merges and patches. Descriptors, mappings, memory, disk and times of the last fifth of the run are
+compared with the second fifth. LEAK=descriptor, mapping or memory leaks one at each reload, which must be
+found."""
 
 import json
 import os
@@ -20,7 +21,7 @@ from campaign import BUILT, Campaign, Found, Stopped, main, stopping
 
 PROGRAM = BUILT / "tests" / "nightly" / "campaign" / "crowd"
 HOURS_2 = 7200
-# In less time, times tell of the scheduler; and the few samples of a stretch, of what is open just then.
+# Shorter runs measure the scheduler instead of times; and their few samples depend on the files open just then.
 TIMES_FROM, ALL_BUT_TIMES_FROM = 600, 60
 PLANS = {
     "growing": ["series=1", "capacity=1000", "total=60000", "seals=0"],
@@ -31,9 +32,9 @@ ALL = ["layout=1", "writers=1", "threads=2", "queriers=1", "copiers=1", "kills=0
        "syncs=500", "last_kill=0"]
 LEAKS = {"": 0, "descriptor": 1, "mapping": 2, "memory": 3}
 
-# How two stretches of time are compared, and by what the later one may be above the other: a fraction and a number. At
-# rest a process has no filter open, and not one descriptor more than before. Otherwise what is never given back raises
-# the least that is measured, by more than the layers that happen to be open. Times suffer from whoever else runs.
+# The statistic for comparing two stretches of time, and the allowed increase: a fraction and a number. A process at
+# rest has no filter open, so not one descriptor more. While it works, a leak raises the minimum, by more than the
+# layers that happen to be open. Other load on the machine raises times.
 MEASURES = {
     "descriptors at rest": (min, 0, 0),
     "mappings at rest": (min, 0, 2),
@@ -48,11 +49,11 @@ MEASURES = {
     "add 99 %": (statistics.median, 4, 20000),
 }
 TIMES = "lookup ns", "add ns", "lookup 99 %", "add 99 %"
-DONE = "adds", "lookups", "copies", "deltas", "replaces", "reloads"  # what of a crowd's counts is shown
+DONE = "adds", "lookups", "copies", "deltas", "replaces", "reloads"  # the counts of a crowd that are shown
 
 
 def of_process(pid):
-    """What /proc says."""
+    """Facts from /proc."""
     folder = pathlib.Path("/proc", pid)
     status = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines())
     return {"descriptors": len(os.listdir(folder / "fd")),
@@ -72,7 +73,7 @@ def of_disk(folder):
 
 
 class Crowd:
-    """One of them, and what was measured: {row: [sample]}."""
+    """A crowd, and its measurements: {row: [sample]}."""
 
     def __init__(self, name, seed, seconds, every, folder):
         self.name, self.folder, self.rows = name, folder, {}
@@ -101,11 +102,11 @@ class Crowd:
                     continue
                 rested = dict(zip(["descriptors at rest", "mappings at rest"], map(int, at_rest)))
                 self.add(role, sample | {name: value for name, value in rested.items() if value >= 0})
-            names = "lookup ns", "lookup 99 %", "add ns", "add 99 %"  # as the program orders them
+            names = "lookup ns", "lookup 99 %", "add ns", "add 99 %"  # in the order in which the program prints them
             self.add("all", {"disk KiB": of_disk(self.folder), **dict(zip(names, map(int, words[-4:])))})
 
     def end(self):
-        """Returns what was found, or ""."""
+        """Returns the finding, or ""."""
         with self.process:
             self.thread.join()
             errors = self.process.stderr.read().strip()
@@ -113,7 +114,7 @@ class Crowd:
 
 
 def stretches(samples, measure):
-    """The second fifth and the last one; the first is for getting warm."""
+    """The second fifth and the last fifth; the first is for warming up."""
     values = [sample[measure] for sample in samples if measure in sample]
     fifth = len(values) // 5
     return (values[fifth:2 * fifth], values[-fifth:]) if fifth > 0 else ([], [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all campaigns share: a seed repeats, a stopped one goes on, and what is found is kept and can be found again."""
+"""The frame of all campaigns: a seed repeats, a stopped run resumes, and a finding is kept and can be repeated."""
 
 import collections
 import json

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * tomorrow KEYS: of each file whose path is a line of standard input, prints in words what the
- * library says: of opening and verifying it, a checksum of its answers to the keys (lines), of what
- * folding by 1 and uniting it make, and of adding to it and sealing it in place.
- * tests/nightly/campaign/versions.py compares. */
+ * tomorrow KEYS: for each file whose path is a line of standard input, prints the library's
+ * results in words: of opening and verifying it, a checksum of the lookups of the keys (lines),
+ * of folding it by 1 and of uniting it, of adding to it and of sealing it in place.
+ * tests/nightly/campaign/versions.py compares them. */
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT
- *
  * campaign-trace [-l FILE] [-k N] [-m] [-s BYTES] [-a N] COMMAND [ARGUMENT]...
  *
- * Runs a command and stops it, all its threads and children, before and after each system call.
+ * Runs a command and stops it, with all its threads and children, before and after each system
+ * call.
  *
- *     -l FILE   writes a line for each stop: its number from 1; "before" and the call, or "after"
- *     -k N      kills all by SIGKILL at stop N; before a call means that it is not made
- *     -m        looks only at what is between two calls of getppid(): campaign-calls marks so
- *     -s BYTES  lets no read or write transfer more than so many bytes at once
- *     -a N      from stop N on
+ * -l FILE   writes a line for each stop: its number from 1; "before" and the call, or "after"
+ * -k N      kills all by SIGKILL at stop N; before a call means that the call is not made
+ * -m        only counts calls between two calls of getppid(): marks of campaign-calls
+ * -s BYTES  shortens each read and write to this many bytes
+ * -a N      from stop N on
  *
  * The exit status is the command's, 128 + n if signal n ended it, and 125 if this program cannot do
- * its work. strace can make a call fail; it can neither end a process between a call and what
- * follows, nor shorten a transfer.
- */
+ * its work. strace can make a call fail. It cannot kill a process right after a call, and it cannot
+ * shorten a transfer. */
 #include <elf.h>
 #include <err.h>
 #include <errno.h>
@@ -42,7 +41,7 @@
 
 enum {
     CANNOT = 125,
-    THREADS = 256, /* that may have a shortened call at the same time */
+    THREADS = 256, /* threads with a shortened call at the same time */
     STOP = SIGTRAP | 0x80
 };
 
@@ -52,7 +51,7 @@ static uint64_t at_most;
 static bool marked;
 static unsigned marks;
 
-/* A thread whose length is to be put back: the caller takes its registers for unchanged. */
+/* A thread whose length must be restored: compilers rely on unchanged registers. */
 static struct shortened {
     pid_t thread;
     uint64_t length;
@@ -112,7 +111,7 @@ static void shorten(pid_t thread, const struct ptrace_syscall_info *info)
     }
 }
 
-/* One stop before or after a call; false if the end has come. */
+/* One stop before or after a call. Returns false at the end. */
 static bool stopped(pid_t thread)
 {
     struct ptrace_syscall_info info;
@@ -161,8 +160,8 @@ static pid_t start(char **command)
     return child;
 }
 
-/* The first stop of a new thread, and those that PTRACE_O_* ask for, are no signals of the command.
- */
+/* The first stop of a new thread, and stops requested by PTRACE_O_*, are not signals of the
+ * command. */
 static int signal_of(int status)
 {
     const int number = WSTOPSIG(status);

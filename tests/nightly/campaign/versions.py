@@ -2,9 +2,9 @@
 # Debian: default-jdk-headless
 # build: plain
 # targets: tests/nightly/campaign/tomorrow
-"""Golden files of each release (tags v*) and of the tree, read by the libraries for C and Java and by tests/spec/spec_reader.py; and
-files of tomorrow made from each: unknown bits, numbers, versions and reserved bytes, with correct checksums. All must do
-what section 8 of format-spec.md says. A case is one golden file."""
+"""Golden files of each release (tags v*) and of the tree, read by the libraries for C and Java and by
+tests/spec/spec_reader.py. Files of tomorrow are made from each: unknown bits, numbers, versions and reserved
+bytes, with correct checksums. All readers must follow section 8 of format-spec.md. A case is one golden file."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ def bits(first):
 
 
 def of_tomorrow(image):
-    """(kind, changed image, what a reader says, what a writer in place says): USED, or the error."""
+    """(kind, changed image, the result of a reader, the result of a writer in place): USED, or the error."""
     def edit(kind, read, write, **changes):
         return kind, craft.edit(image, **changes), read, write
 
@@ -95,7 +95,7 @@ class Versions(Campaign):
         self.total = len(self.cases)
 
     def tags(self):
-        """Of this repository; an archive has none."""
+        """The release tags of this repository; an archive has no tags."""
         if not (SOURCE_ROOT / ".git").exists():
             return []
         listed = subprocess.run(["git", "-C", SOURCE_ROOT, "tag", "-l", "v*"], stdout=subprocess.PIPE, text=True, check=False)
@@ -111,7 +111,7 @@ class Versions(Campaign):
         tag, name, *_ = self.cases[case]
         return f"{tag}: {name}"
 
-    # ---- what the three say, as lists of words: open, verify, answers, status, fold, merge
+    # ---- results of the three readers, as lists of words: open, verify, answers, status, fold, merge
 
     def ask(self, words, paths):
         run = subprocess.run(words, input="\n".join(map(str, paths)) + "\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -143,7 +143,7 @@ class Versions(Campaign):
         java = self.ask(["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", self.classes, "Tomorrow", folder / "keys",
                          folder / "made"], paths)
         python = [self.by_python(path, keys) for path in paths]
-        c = self.ask([BUILT / "tests" / "nightly" / "campaign" / "tomorrow", folder / "keys"], paths)  # last: it writes
+        c = self.ask([BUILT / "tests" / "nightly" / "campaign" / "tomorrow", folder / "keys"], paths)  # last, because it writes
         rows = {}
         for number, (kind, changed, read, write) in enumerate(files):
             (said, wrote), by_java = c[number], java[number][0]
@@ -168,7 +168,7 @@ class Versions(Campaign):
                 due = ["ok", "ok", "ok", "1"] if write == USED else [write]
                 need(wrote == due, f"a writer should say {due}")
                 row["written" if write == USED else "writers refused"] += 1
-                if write == USED:  # L11: what is unknown is kept
+                if write == USED:  # L11: unknown fields are kept
                     kept = paths[number].read_bytes()
                     need(kept[:craft.header_size(image) // 2] == changed[:craft.header_size(image) // 2], "header changed")
                     need(craft.field(kept, "flags", 0) & ~7 == craft.field(changed, "flags", 0) & ~7, "flags are lost")

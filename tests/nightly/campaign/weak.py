@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # build: plain
 # targets: tests/nightly/campaign/litmus
-"""Litmus tests of the atomics of lib/: no execution that C11 or x86 allows may have a forbidden outcome; with each order
-weakened, one must. Then the library's own functions run in threads on this machine, and the outcomes are counted."""
+"""Litmus tests of the atomics of lib/: no execution that C11 or x86 allows may have a forbidden outcome. With each
+order weakened, one must. Then the library's own functions run in threads on this machine, and the outcomes are
+counted."""
 
 import inspect
 import subprocess
@@ -21,11 +22,11 @@ def set_bit(place):
 
 
 class Litmus:
-    """weakened: which steps, by their names, must not be left out or made relaxed. One step is one word to w()."""
+    """weakened: the steps, by name, that must not be left out or relaxed. w() takes one step by name."""
 
     initial = {}
     weakened = ()
-    code = ()  # the orders in the code: a function, and the operations that it has in this sequence
+    code = ()  # the orders in the code: a function, and its operations in this sequence
 
     def __init__(self, without=None):
         self.without = without
@@ -41,7 +42,7 @@ class Litmus:
 
 
 class AddsOfTwo(Litmus):
-    """L5. live/adding.c, add 2: of two who add a key each and look for the other's, one finds it."""
+    """L5. live/adding.c, add 2: two threads add a key each and look up the other's; at least one finds it."""
 
     initial = {"a": 0, "b": 0}
     code = (("add_all", "shared_order()", "capacity_count("),
@@ -65,7 +66,7 @@ class AddsOfTwo(Litmus):
 
 
 class AddOfWhatIsThere(Litmus):
-    """The same where one finds its bits set by a third, and sets none."""
+    """The same, if one thread finds its bits set by a third thread, and sets no bit."""
 
     initial = {"a": 0, "b": 0}
     weakened = ("order after the look", "order of the adder")
@@ -88,7 +89,7 @@ class AddOfWhatIsThere(Litmus):
 
 
 class AddIsTold(Litmus):
-    """Who learns of an add, however, finds the key: the teller need not order anything."""
+    """A thread that learns of an add finds the key, and the messenger need not order anything."""
 
     initial = {"a": 0, "told": 0}
     weakened = ("order of the add", "how it is learnt")
@@ -107,7 +108,7 @@ class AddIsTold(Litmus):
 
 
 class StateAfterBits(Litmus):
-    """R8. live/records.h, live_in_doubt(), and bloomfile_inline.h: a page that was dropped after the poison is not believed."""
+    """R8. live/records.h, live_in_doubt(), and bloomfile_inline.h: a page dropped after the poison is not trusted."""
 
     initial = {"bits": 1, "state": 1}
     code = (("live_in_doubt", "shared_order()", "guard_distrusted("),
@@ -118,7 +119,7 @@ class StateAfterBits(Litmus):
     def first(self):
         yield store("state", 3)
         yield fence()  # msync
-        yield store("bits", 0)  # read anew, from a disk that never got it
+        yield store("bits", 0)  # read again, from a disk that never got it
 
     def second(self):
         bits = yield load("bits")
@@ -130,7 +131,7 @@ class StateAfterBits(Litmus):
 
 
 class LateAdd(Litmus):
-    """series/lookup.c, S10: the adder sees the successor, or who made it sees the key."""
+    """series/lookup.c, S10: the adder sees the successor, or the successor's creator sees the key."""
 
     initial = {"bits": 0, "successor": 0}
     code = (("live_succeeded", "shared_order()", "header_has_successor("),
@@ -152,7 +153,7 @@ class LateAdd(Litmus):
 
 
 class ErrorBeforeDistrust(Litmus):
-    """image/guard.c, guard_distrust(): whose answer is maybe, finds the sticky error."""
+    """image/guard.c, guard_distrust(): a thread that returns "maybe" finds the sticky error."""
 
     initial = {"error": 0, "distrust": 0}
     code = (("guard_distrusted", "atomic_load_explicit(", "distrust", "memory_order_acquire"),
@@ -172,7 +173,7 @@ class ErrorBeforeDistrust(Litmus):
 
 
 class DoubtsAfterDistrust(Litmus):
-    """A pin whose doubts are not 0 asks the library, which finds why."""
+    """A pin whose doubts are not 0 calls the library, which finds the reason."""
 
     initial = {"distrust": 0, "doubts": 0}
     code = (("bloomfile_pinned_sure_", "__atomic_load_n(", "doubts", "__ATOMIC_ACQUIRE"),
@@ -192,7 +193,7 @@ class DoubtsAfterDistrust(Litmus):
 
 
 class GoodPage(Litmus):
-    """image/guard.h: who finds a page known to be good, or no doubt, finds what was read of it."""
+    """image/guard.h: a thread that finds a page known to be good, or no doubt, also finds the bytes read."""
 
     initial = {"shape": 0, "good": 0, "doubts": 1}
     code = (("guard_all_good", "atomic_load_explicit(", "doubts", "memory_order_acquire"),
@@ -218,11 +219,11 @@ class GoodPage(Litmus):
 
 
 class GoodAndBad(Litmus):
-    """image/guard.c: two find one page good and bad at once; it is bad, and the doubts are not too few."""
+    """image/guard.c: two threads find a page good and bad together; it ends as bad, with enough doubts."""
 
     initial = {"good": 0, "bad": 0, "doubts": 1}
     code = (("change_bits", "atomic_fetch_or(", "atomic_fetch_and("),)
-    weakened = ("good is set", "good is cleared")  # those order what is known to be bad, too
+    weakened = ("good is set", "good is cleared")  # these also order the bad pages
 
     def first(self):
         if (yield load("bad", SC)):
@@ -242,7 +243,7 @@ class GoodAndBad(Litmus):
 
 
 class LayersInUse(Litmus):
-    """series/layers.h, layers_enter(), and layers_tidy(): no set is freed that somebody uses."""
+    """series/layers.h, layers_enter(), and layers_tidy(): a set in use is never freed."""
 
     initial = {"now": 0, "users": 0}
     code = (("layers_enter", "atomic_fetch_add(", "users", "atomic_load(", "now"),
@@ -263,7 +264,7 @@ class LayersInUse(Litmus):
 
 
 class LayersLeft(Litmus):
-    """series/layers.h, layers_leave(): what is freed is not read any more."""
+    """series/layers.h, layers_leave(): freed layers are not read any more."""
 
     initial = {"users": 1, "layer": 7}
     code = (("layers_leave", "atomic_fetch_sub(", "users"),)
@@ -283,7 +284,7 @@ class LayersLeft(Litmus):
 
 
 class LayersFound(Litmus):
-    """series/layers.h, layers_now(): who finds a set finds what is in it."""
+    """series/layers.h, layers_now(): a thread that finds a set finds its contents."""
 
     initial = {"list": 0, "now": 0}
     code = (("layers_now", "atomic_load_explicit(", "now", "memory_order_acquire"),)
@@ -302,7 +303,7 @@ class LayersFound(Litmus):
 
 
 class Joined(LayersFound):
-    """live/join.c, join_writable(): who finds the handle joined finds its record joined."""
+    """live/join.c, join_writable(): a thread that finds the handle joined finds its record joined."""
 
     code = (("join_writable", "atomic_load_explicit(", "joined", "memory_order_acquire"),
             ("join_writers", "atomic_store(", "joined"))
@@ -312,7 +313,7 @@ TESTS = [AddsOfTwo, AddOfWhatIsThere, AddIsTold, StateAfterBits, LateAdd, ErrorB
          GoodPage, GoodAndBad, LayersInUse, LayersLeft, LayersFound, Joined]
 
 
-# ---- the models of memory themselves, on what is known of them
+# ---- the memory models themselves, compared with known results
 
 def _known(name, model, allowed, initial, results, *threads):
     found, looked = memory_model.outcomes(threads, initial, model)
@@ -379,7 +380,7 @@ def known():
 
 
 def judge(test, step):
-    """How many executions were looked at, how many outcomes there are, and those of them that are forbidden."""
+    """How many executions were examined, the number of outcomes, and the forbidden outcomes."""
     executions, seen, bad = 0, 0, []
     for model in "c11", "x86":
         litmus = test(step)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the campaigns kill and errno share: every tool and library function that writes, in a folder with what it needs, and a
-judge of what it leaves there."""
+"""Shared by the campaigns kill and errno: every tool and library function that writes, in a folder with the files
+it needs, and a judge of the files it leaves."""
 
 import dataclasses
 import json
@@ -14,7 +14,7 @@ import tempfile
 
 from campaign import BUILT, Found
 
-KEYS, REMOVED = 120, 30  # of a process, as in calls.c
+KEYS, REMOVED = 120, 30  # of each process, as in calls.c
 TOLD = struct.Struct("=IIiiq")
 TIMEOUT = 60
 TEMPORARY = r"\.bloomfile\.[0-9a-f]{12}\.tmp"
@@ -32,23 +32,23 @@ def with_numbers(words, process):
 
 @dataclasses.dataclass
 class Scenario:
-    row: str             # of the table
-    words: list          # the command; {p} is the number of a process, {k} that of its keys
-    files: str = ""      # those that it needs, by name, copied from what Made has
-    old: str = ""        # what stands at the target
+    row: str             # in the table
+    words: list          # the command; {p} is the number of a process, {k} the number of its keys
+    files: str = ""      # the files it needs, by name, copied from Made
+    old: str = ""        # the file at the target before
     target: str = "out"
-    kind: str = "whole"  # the target comes whole or not at all; "stream": to standard output; "live": in place
-    next: list = None    # how it goes on for who finds the file as it was left; None: by the same
-    must: tuple = ()     # numbers of files of keys that must be there before
-    adds: bool = False   # the keys of the process too, once it has been told so
+    kind: str = "whole"  # "whole": the target is written whole or not at all; "stream": to standard output; "live": in place
+    next: list = None    # the command that continues with the file as it was left; None: the same
+    must: tuple = ()     # numbers of files of keys that must be present before
+    adds: bool = False   # also the keys of the process, once it got their results
     removes: bool = False
     seals: bool = False     # live before, sealed afterwards
-    living: bool = False    # a new file that is live: it is not always the same, byte for byte
+    living: bool = False    # a new file that is live: its bytes may differ between runs
     unclean: bool = False   # a reader may find it unclean
-    leaves: str = "$"       # what a kill may leave besides
-    alone: bool = True      # not several at once
-    expected: bytes = None  # in the target, or in the stream
-    undisturbed: tuple = ()  # what a call has told
+    leaves: str = "$"       # other files that a kill may leave
+    alone: bool = True      # several must not run together
+    expected: bytes = None  # the contents of the target, or of the stream
+    undisturbed: tuple = ()  # the result that a call reported
 
     @property
     def is_call(self):
@@ -75,7 +75,7 @@ LIVE = {"kind": "live", "target": "live", "files": "live", "must": (0,)}
 
 
 def adding(target, alone=False, **more):
-    """An add to a live file, which goes on with the same keys."""
+    """An add to a live file; the next run adds the same keys."""
     return {"kind": "live", "target": target, "files": target, "must": (0,), "adds": True, "alone": alone,
             "unclean": True, "next": [*ADD_AGAIN, target, "keys{k}"], **more}
 
@@ -150,7 +150,7 @@ def of_calls():
         of_call("create replace", old="b", living=True),
         of_call("copy_sealed replace", files="live", old="b", alone=False, must=(0,)),
         of_call("merge replace", files="a b", target="a", next=["true"]),
-        # A kill may leave layers without a first one, which nobody takes for a series.
+        # A kill may leave layers without a first layer, which is not a series.
         of_call("rescue series", files="grow", living=True, must=(0,), leaves=r"out\.[0-9]",
                 next=[CALLS, "rescue series replace", "0"]),
         of_call("patch replace", files="a patch", target="a", next=["true"]),
@@ -172,11 +172,11 @@ def of_calls():
     return plain + over + streams + live
 
 
-# ------------------------------------------------------------------ what they need, made once
+# ------------------------------------------------------------------ files that scenarios need, made once
 
 
 class Made:
-    """A folder with all that scenarios need, and what they leave there when nothing goes wrong."""
+    """A folder with all files that scenarios need, and the files they leave without faults."""
 
     def __init__(self, folder):
         self.folder = folder / "made"
@@ -206,7 +206,7 @@ class Made:
         subprocess.run([tool("bfadd"), "-q", "live-counting1/live-counting", "keys1"], cwd=self.folder, check=True)
 
     def lay_out(self, scenario, folder, link=True):
-        """Makes the folder as the scenario finds it. Returns the names there. `link`: on the same file system."""
+        """Makes the folder for the scenario. Returns the names there. `link`: on the same file system."""
         folder.mkdir()
         for name in "keys0 keys1 keys2 keys3 keys4 both".split():
             (os.link if link else shutil.copyfile)(self.folder / name, folder / name)
@@ -225,7 +225,7 @@ class Made:
 
 
 def run(words, folder, stdout=subprocess.DEVNULL, **more):
-    """A command in the folder: its exit status and what it said, both None if it did not end."""
+    """Runs a command in the folder. Returns its exit status and messages, or (None, ...) if it did not end."""
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TMPDIR": "temporary", **more}
     with open(folder / "told", "r+b") as told:
         try:
@@ -237,7 +237,7 @@ def run(words, folder, stdout=subprocess.DEVNULL, **more):
 
 
 def run_scenario(scenario, folder, before=(), process=0, **more):
-    """A process of it, its standard output in the file "stream" if that is its kind."""
+    """Runs a process of it, with its standard output in the file "stream" if that is its kind."""
     command = [*before, *scenario.command(process)]
     if scenario.kind != "stream":
         return run(command, folder, **more)
@@ -246,7 +246,7 @@ def run_scenario(scenario, folder, before=(), process=0, **more):
 
 
 def start_scenario(scenario, folder, process, told):
-    """Another process of it, which goes on beside: slowly, so that they meet."""
+    """Starts another process of it concurrently: slowly, so that they meet."""
     return subprocess.Popen([TRACE, *scenario.command(process)], cwd=folder, stdin=told, stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE, env={"LC_ALL": "C.UTF-8", "TMPDIR": "temporary"})
 
@@ -256,7 +256,7 @@ def marked(scenario):
 
 
 def stops_of(made, scenario, folder):
-    """What campaign-trace lists."""
+    """The stops that campaign-trace lists."""
     made.lay_out(scenario, folder)
     run_scenario(scenario, folder, [TRACE, "-l", "stops", *marked(scenario)])
     return (folder / "stops").read_text().splitlines()
@@ -270,18 +270,19 @@ def loading(scenario, folder, stops):
     return len(os.path.commonprefix([(folder / "loading").read_text().splitlines(), stops]))
 
 
-# ------------------------------------------------------------------ what is left
+# ------------------------------------------------------------------ the files left
 
 
 class Judge:
-    """Of a folder in which a process of a scenario has ended, by itself or not. What must not be is Found."""
+    """Judges a folder after a process of a scenario ended, killed or not. Forbidden results raise Found."""
 
     def __init__(self, made, scenario, folder, before, what):
         self.made, self.scenario, self.folder, self.before, self.what = made, scenario, folder, before, what
         self.columns, self.removing = {}, ()  # other processes, each of which removes its part
 
     def judge(self, killed, ended, others=()):
-        """`killed`: a process has been; `ended`: it was not, and exited with 0; `others`: those that did."""
+        """`killed`: a process was killed; `ended`: it was not killed, and exited with 0; `others`: more processes
+        like that."""
         self.temporaries(killed)
         self.sources()
         must = []
@@ -319,7 +320,7 @@ class Judge:
         return run(with_numbers(words, 0), self.folder)
 
     def extra(self):
-        """Names that nobody knows: no temporary file, and no layer of a series."""
+        """Unexpected names: temporary files, and files that are not layers of a series."""
         known = {"stream", self.scenario.target}
         layer = re.compile(rf"{re.escape(self.scenario.target)}\.[0-9]+" if self.content(self.scenario.target) else "$")
         return sorted(name for name in set(os.listdir(self.folder)) - self.before - known
@@ -342,7 +343,7 @@ class Judge:
                 self.fail(f"{name} has changed")
 
     def whole(self, ended):
-        """The target is as it was, or complete. `ended`: with 0."""
+        """The target must be unchanged or complete. `ended`: the command exited with 0."""
         content = self.content(self.scenario.target)
         if content == self.scenario.expected:
             self.count("new")
@@ -362,7 +363,8 @@ class Judge:
         return content == self.scenario.expected
 
     def is_live(self, ended):
-        """Whether a new live file can be used; if its maker was killed while it closed it, by who accepts that."""
+        """Whether a new live file can be used. If its creator was killed while it closed it, a process that
+        accepts that."""
         keys = [f"{KEYS * number + 1 + i}" for number in self.scenario.must for i in range(KEYS)]
         absent, said = self.missing(keys, accept=False)
         if absent:
@@ -381,7 +383,7 @@ class Judge:
         return None
 
     def stream(self, ended):
-        """What came out is the beginning of all; if it is a filter, a part of it is refused."""
+        """The output must be the beginning of the complete output. A part of a filter is refused."""
         content = self.content("stream")
         complete = self.is_complete(content)
         if ended and not complete:
@@ -391,7 +393,7 @@ class Judge:
         self.count("new" if complete else "cut" if content else "old")
 
     def accept(self, status, said):
-        """A process that was not killed has failed: only because of another process, and it says so."""
+        """A process that was not killed may fail only because of another process, and its message says so."""
         if status is None or status > 2 or status < 0 or not re.search("File exists|died|another process replaced it|replaced or removed while", said):
             self.fail(f"a process ended with {status}: {said}")
         self.count("told")
@@ -399,7 +401,7 @@ class Judge:
     # --- live files
 
     def missing(self, keys, accept):
-        """How a reader finds the file: None if it refuses, otherwise the keys that are certainly not there."""
+        """The keys that are certainly absent to a reader; None if it refuses the file."""
         accepting = ["--accept-unclean"] if accept else []
         path = self.folder / "asked"
         path.write_text("".join(f"{key}\n" for key in keys))
@@ -416,10 +418,10 @@ class Judge:
         return absent, said
 
     def live(self, ended, others=()):
-        """The keys are there, or the file says that it does not know; whoever comes next goes on."""
+        """The keys are present, or the file reports that it cannot know; the next writer continues."""
         scenario = self.scenario
         must = [f"{KEYS * number + 1 + i}" for number in scenario.must for i in range(KEYS)]
-        if scenario.removes:  # each process its own
+        if scenario.removes:  # each process removes its own
             must = [key for i, key in enumerate(must) if i // REMOVED not in self.removing and i >= self.told()[0]]
         if scenario.adds and scenario.is_call:
             must += [f"{KEYS + 1 + i}" for i in range(self.told()[0])]
@@ -445,12 +447,12 @@ class Judge:
         return must
 
     def poisoned(self, said):
-        """Whether the file may be what a reader says that it is: not to be trusted, and to be made anew."""
+        """Whether the file may be in the state that a reader reports: untrusted, to be rebuilt."""
         return False
 
     def go_on(self, must):
-        """Locks are free, temporary files removed, the next run does all there is to do, counts are right or said not
-        to be."""
+        """Locks are free, temporary files are removed, the next run completes the job, and counts are exact or
+        marked as estimates."""
         scenario = self.scenario
         words = scenario.next or scenario.command()
         if words == ["true"] and scenario.kind == "whole" and self.content(scenario.target) == self.content_before():
@@ -493,7 +495,7 @@ class Judge:
         self.counts(report, must)
 
     def counts(self, report, must):
-        """Exact, or said not to be."""
+        """Exact, or marked as an estimate."""
         if not self.scenario.adds or report.get("record") is None:
             return
         records = report.get("layers") or [report["record"]]
@@ -505,7 +507,7 @@ class Judge:
 
 
 def prepared(scenarios, made, folder, **environment):
-    """Lets each run once undisturbed, for what it makes and whether it works."""
+    """Runs each scenario once without faults: for its results, and to show that it works."""
     for number, scenario in enumerate(scenarios):
         there = folder / f"undisturbed-{number}"
         made.lay_out(scenario, there)

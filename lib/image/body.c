@@ -19,7 +19,7 @@
 #include "os/thread.h"
 #include "sizing/sizing.h"
 
-#define STRETCH 1024u /* pages that a thread takes at once */
+#define STRETCH 1024u /* pages that a thread takes at a time */
 
 void body_pass_start(struct body_pass *pass, const struct header *h)
 {
@@ -29,8 +29,8 @@ void body_pass_start(struct body_pass *pass, const struct header *h)
 
 /* Prefetches lines of the next page, which need not exist. A processor's own prefetchers stop at
  * the end of a page, so memory would idle while a checksum is combined and bits are counted. More
- * lines before the checksum, or all in one place, are slower (bench-file). A macro, because gcc
- * drops calls of a function that only prefetches. */
+ * lines before the checksum, or all lines in one place, are slower (bench-file). A macro, because
+ * gcc drops calls of a function that only prefetches. */
 #define EXPECT(bytes, first, end)                                                                  \
     for (size_t line = (first); line < (end); line++)                                              \
     __builtin_prefetch((const void *)((uintptr_t)(bytes) + 64 * line))
@@ -49,7 +49,7 @@ uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page, const uint8
     return crc;
 }
 
-/* The bytes are those of the body from `first` on. */
+/* `bytes` are the bytes of the body from offset `first` on. */
 static bool is_clean_from(const struct header *h, const uint8_t *bytes, uint64_t first,
                           uint64_t *offset)
 {
@@ -113,8 +113,8 @@ void body_check_start(struct body_check *check, const struct header *h, const ui
     body_pass_start(&check->pass, h);
 }
 
-/* Marks the pages that were found good since the last call. A call takes four locked instructions,
- * during which nothing is read from memory, so pages are marked 64 at a time. */
+/* Marks the pages found good since the last call. A call takes four locked instructions, during
+ * which nothing is read from memory, so pages are marked 64 at a time. */
 static void mark_good(struct body_check *check)
 {
     if (check->good != 0)
@@ -190,7 +190,7 @@ int body_check_end(struct body_check *check, struct bloomfile_fault *fault)
     return BLOOMFILE_EBODY;
 }
 
-/* ---- by several */
+/* ---- by several threads */
 
 static uint64_t page_offset(const struct body_pass *pass, uint64_t page)
 {
@@ -198,8 +198,8 @@ static uint64_t page_offset(const struct body_pass *pass, uint64_t page)
     return offset < pass->geometry.body_size ? offset : pass->geometry.body_size;
 }
 
-/* A CRC-32 is linear: that of the whole is the XOR of its parts', each taken with zeros for the
- * rest. */
+/* A CRC-32 is linear. The CRC-32 of the whole is the XOR of the CRC-32s of its parts, each with
+ * zeros in place of all other parts. */
 void body_pass_skip(struct body_pass *pass, uint64_t page)
 {
     const uint64_t size = page_offset(pass, page) - page_offset(pass, pass->page);
@@ -268,10 +268,9 @@ int body_verify(const struct header *h, const uint8_t *body, struct guard *guard
 
 #ifndef BLOOMFILE_NO_BUILD
 
-/* ---- A sealed image in memory: the computed part of its header, and the checksums behind its
- * body. */
+/* ---- A sealed image in memory: the computed part of its header, and its page checksums. */
 
-#define DEVIATIONS 6 /* of Poisson's distribution; beyond that it is no chance */
+#define DEVIATIONS 6 /* standard deviations of Poisson's distribution: more is not chance */
 
 void image_describe(struct header *h)
 {

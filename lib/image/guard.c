@@ -9,7 +9,7 @@
 #include "format/bytes.h"
 #include "format/ribbon.h"
 
-/* Of each map. */
+/* The number of words of each map. */
 static size_t words_of(const struct guard *g)
 {
     return (size_t)(checksum_pages(g->body_size) / 64 + 1);
@@ -39,7 +39,7 @@ size_t guard_heap(const struct guard *g)
     return 3 * words_of(g) * sizeof *g->known_good;
 }
 
-/* The series gets a doubt first and loses it last, so it never counts too few. */
+/* The series gets a doubt first and loses it last, so its count is never too low. */
 static void add_doubts(struct guard *g, uint64_t count)
 {
     if (g->together != NULL)
@@ -54,7 +54,7 @@ static void remove_doubts(struct guard *g, uint64_t count)
         atomic_fetch_sub(g->together, count);
 }
 
-/* What is known stays: bad pages, and the error. */
+/* Bad pages and the error stay. */
 void guard_restart(struct guard *g, uint32_t body_crc)
 {
     g->body_crc = body_crc;
@@ -67,7 +67,7 @@ void guard_release(struct guard *g)
     free(g->known_good); /* and the other maps */
 }
 
-/* The first one counts, but for the worst: then any answer may have been wrong. */
+/* The first error stays, unless the new error is ECHANGED: then any answer may have been wrong. */
 static void set_error(struct guard *g, int error)
 {
     int none = 0;
@@ -117,8 +117,8 @@ static void set_bad(struct guard *g, uint64_t page)
         guard_distrust(g, BLOOMFILE_ECHANGED);
 }
 
-/* A page that another thread has found bad stays bad. The doubts are lowered last, so that there
- * are never too few. */
+/* A page that another thread found bad stays bad. The doubts are lowered last, so that their count
+ * is never too low. */
 static void set_good(struct guard *g, uint64_t word, uint64_t pages)
 {
     pages &= ~atomic_load(&g->known_bad[word]);
@@ -139,11 +139,11 @@ void guard_remember_head(struct guard *g, uint64_t page)
 }
 
 /* guard_renew() began before these pages were marked, and may have missed the marks. Answers may
- * rely on what the pages were before, so they become pages that were good, as in guard_renew(). */
+ * rely on the pages' earlier contents, so they become pages that were good, as in guard_renew(). */
 static void take_back(struct guard *g, uint64_t word, uint64_t pages)
 {
     atomic_fetch_or(&g->was_good[word], pages);
-    add_doubts(g, number_of(pages)); /* so that there are never too few */
+    add_doubts(g, number_of(pages)); /* so that the count is never too low */
     const uint64_t cleared = change_bits(&g->known_good[word], pages, false);
     remove_doubts(g, number_of(pages & ~cleared));
     if ((pages & atomic_load(&g->known_bad[word])) != 0)
@@ -173,13 +173,13 @@ void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals)
 
 /* ---- pages that are to be checked again */
 
-/* Those that are found good meanwhile stay so: they were checked under the new stamp. */
+/* Pages found good during the call stay good: they were checked under the new stamp. */
 void guard_renew(struct guard *g, uint64_t stamp)
 {
     if (atomic_load(&g->stamp) == stamp)
         return;
-    atomic_fetch_add(&g->renewals, 1); /* first: pages that are being hashed do not count */
-    guard_doubt(g);                    /* so that there are never too few */
+    atomic_fetch_add(&g->renewals, 1); /* first: pages that are being hashed must not count */
+    guard_doubt(g);                    /* so that the count is never too low */
     for (size_t i = words_of(g); i-- > 0;) {
         const uint64_t good = atomic_load(&g->known_good[i]);
         atomic_fetch_or(&g->was_good[i], good);
@@ -190,7 +190,7 @@ void guard_renew(struct guard *g, uint64_t stamp)
     atomic_store(&g->stamp, stamp);
 }
 
-/* While a mark may be taken back, what is known to be good may have been so before. */
+/* While a mark may still be taken back, a page marked good may have been good before: check all. */
 void guard_recheck(struct guard *g)
 {
     const size_t words = words_of(g);

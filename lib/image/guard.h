@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
+ * Lazy verification: a page of a body is checked against its checksum before the first answer that
+ * relies on it, and the result is remembered. Thread-safe.
  *
- * Lazy verification: each page of a body is checked against its checksum before the first answer
- * that relies on it, and the outcome is remembered. Safe from any number of threads.
- */
+ * Lookups skip all checks while `doubts` is 0. If the count is too high for a moment, a lookup
+ * checks in vain. If it were too low, a lookup would rely on an unchecked page. So a renewal adds
+ * doubts before it takes marks back, and a doubt is removed after its page is marked. */
 #ifndef BLOOMFILE_GUARD_H
 #define BLOOMFILE_GUARD_H
 
@@ -18,64 +20,62 @@ struct guard {
     uint64_t body_size;
     uint32_t body_crc;            /* binds the page checksums to the record in force */
     bool trust;                   /* a page is good unless known to be bad */
-    _Atomic uint64_t *known_good; /* a bit a page; none is set if trusted */
+    _Atomic uint64_t *known_good; /* a bit for each page; all are clear if trusted */
     _Atomic uint64_t *known_bad;
     _Atomic uint64_t *was_good; /* known to be good before guard_renew() */
-    _Atomic uint64_t stamp;     /* of guard_renew() */
-    _Atomic uint64_t renewals;  /* begun */
-    _Atomic uint64_t marking;   /* calls of guard_set() that may yet take back what they mark */
-    _Atomic uint64_t doubts;    /* pages not known to be good, and other reasons; 0: none */
-    _Atomic uint64_t *together; /* of a layer: the doubts of its series; guard_join() */
+    _Atomic uint64_t stamp;     /* of the last guard_renew() */
+    _Atomic uint64_t renewals;  /* how often guard_renew() began */
+    _Atomic uint64_t marking;   /* calls of guard_set() that may still take back their marks */
+    _Atomic uint64_t doubts;    /* pages not known to be good, and other reasons to check */
+    _Atomic uint64_t *together; /* of a layer: its series' doubts; guard_join() */
     _Atomic uint64_t bad;
     atomic_bool distrust; /* the body as a whole is wrong */
-    atomic_bool unhashed; /* a key was asked for whose digest is unknown */
-    atomic_int error;     /* the handle's sticky error: 0, or the first damage met, or ECHANGED */
+    atomic_bool unhashed; /* a key was looked up whose digest is unknown */
+    atomic_int error;     /* the handle's sticky error: 0, the first damage found, or ECHANGED */
     _Atomic uint32_t *shapes; /* ribbon: as in struct kernel_view; else NULL */
-    uint64_t lines;           /* ribbon: of the body */
+    uint64_t lines;           /* ribbon: lines of the body */
 };
 
-/* Starts with every page unknown, or (trust) every page taken for good. 0 or ENOMEM;
- * guard_release() is due in either case. */
+/* Starts with every page unknown, or all trusted. 0 or ENOMEM; guard_release() is due in any
+ * case. */
 int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32_t body_crc,
                 bool trust);
 void guard_release(struct guard *g);
-/* Bytes of memory that it has from malloc(). */
+/* Its bytes of memory from malloc(). */
 size_t guard_heap(const struct guard *g);
 
-/* Ends the trust in a body that has page checksums now, such as a live filter just sealed: each
- * page is checked before the next answer that relies on it. Nobody else may use the guard
- * meanwhile. */
+/* Ends the trust in a body that has page checksums now, such as a live filter just sealed: pages
+ * are checked before the next answer that relies on them. No other thread may use the guard. */
 void guard_restart(struct guard *g, uint32_t body_crc);
 
-/* Forgets which pages are good, unless it did so for this stamp before. Answers have relied on
- * them: one that is wrong at its next check is BLOOMFILE_ECHANGED. guard_recheck() checks them all.
- */
+/* guard_renew() forgets which pages are good, because the file may have changed; once for each
+ * stamp. Earlier answers relied on these pages, so a page that fails its next check is
+ * BLOOMFILE_ECHANGED. guard_recheck() checks them all. */
 void guard_renew(struct guard *g, uint64_t stamp);
 void guard_recheck(struct guard *g);
 
-/* How often guard_renew() began; to read before a page is hashed, for guard_set(). */
+/* How often guard_renew() began. Read it before a page is hashed, and pass it to guard_set(). */
 static inline uint64_t guard_renewals(const struct guard *g)
 {
     return atomic_load(&g->renewals);
 }
 
-/* Marks a page as good or bad. Bad is final, and BLOOMFILE_ECHANGED if the page was good before.
- * A page that was good at an earlier number of renewals is checked again, as guard_renew() has it.
- * What lookups remember of a good page is read anew, so that verification ends what was read while
- * it was bad. */
+/* Marks a page as good or bad. Bad is final, and BLOOMFILE_ECHANGED if the page was good before. If
+ * guard_renew() began after `renewals` was read, a good page will be checked again. Reads the head
+ * of a good page again: the remembered head may be from a moment when the page was bad. */
 void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals);
 
-/* guard_set() of good pages in two steps, for a caller that checks many pages. After the check of a
- * page, the first function stores what lookups need of its head (ribbon). The second marks pages:
- * bit i of `pages` is page 64 * word + i. */
+/* guard_set() for good pages in two steps, for callers that check many pages. guard_remember_head()
+ * stores what lookups need of a page's head (ribbon), after the check of the page. guard_set_good()
+ * marks pages: bit i of `pages` is page 64 * word + i. */
 void guard_remember_head(struct guard *g, uint64_t page);
 void guard_set_good(struct guard *g, uint64_t word, uint64_t pages, uint64_t renewals);
 
-/* One more reason, or one less, for which guard_all_good() is false. */
+/* Adds, removes a reason for which guard_all_good() is false. */
 void guard_doubt(struct guard *g);
 void guard_undoubt(struct guard *g);
 
-/* From guard_join() to guard_leave() the series counts the doubts of a layer, too, except the doubt
+/* From guard_join() to guard_leave() the series also counts the doubts of a layer, except the doubt
  * that every layer has. No other thread may use the layer during these calls. */
 void guard_join(struct guard *layer, struct guard *series);
 void guard_leave(struct guard *layer);
@@ -83,16 +83,16 @@ void guard_leave(struct guard *layer);
 /* From now on no page is trusted. */
 void guard_distrust(struct guard *g, int error);
 
-/* Whether guard_distrust() was called; then the body need not be touched, and the error is set. */
+/* Whether guard_distrust() was called. If so, the error is set and the body need not be touched. */
 static inline bool guard_distrusted(const struct guard *g)
 {
     return atomic_load_explicit(&g->distrust, memory_order_acquire);
 }
 
-/* guard_ok() for a page not known to be good: checks it and remembers the outcome. */
+/* guard_ok() for a page not known to be good: checks it and remembers the result. */
 bool guard_check(struct guard *g, uint64_t page);
 
-/* Copies a page that was good before. Whether the copy still is. */
+/* Copies a page that was good before. Returns whether the copy is good. */
 bool guard_copy(const struct guard *g, uint64_t page, uint8_t *to);
 
 static inline bool guard_all_good(const struct guard *g)
@@ -100,7 +100,7 @@ static inline bool guard_all_good(const struct guard *g)
     return atomic_load_explicit(&g->doubts, memory_order_acquire) == 0;
 }
 
-/* The same beside one reason that the caller knows of. */
+/* The same, apart from one reason that the caller knows. */
 static inline bool guard_only_doubt(const struct guard *g)
 {
     return atomic_load_explicit(&g->doubts, memory_order_acquire) == 1;

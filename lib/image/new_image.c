@@ -80,7 +80,7 @@ int new_image_start(struct new_image *r, struct header *h, struct destination to
     h->header_size = new_image_header_size(&to);
     image_describe(h);
     *r = (struct new_image){ .to = to, .fd = -1, .h = h };
-    if (in_memory && header_is_slice(h)) /* there is no room in an embedded header */
+    if (in_memory && header_is_slice(h)) /* an embedded header has no room for it */
         return BLOOMFILE_EISSLICE;
     body_pass_start(&r->pass, h);
     r->pass.weighed = true; /* for the rate of a result */
@@ -210,7 +210,7 @@ static int check_others(const char *path, unsigned end)
     return error;
 }
 
-/* What may not be read, or is no filter, has no other files. */
+/* A file that cannot be read, or is not a filter, does not have other files. */
 int replaced_check(const char *path, unsigned flags)
 {
     struct header h = { 0 };

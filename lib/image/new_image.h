@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * A new filter on its way to a file, a descriptor or memory: sealed, with counts and checksums, or
- * a live copy. Its body is written in order, piece by piece, or made by the caller, who then
- * computes the rest. For a file only the page checksums are held in memory, a thousandth of it. */
+ * a live copy. Its body is written in order, piece by piece; or the caller makes it, and then
+ * computes the rest. A new file needs memory only for its page checksums, a thousandth of its
+ * size. */
 #ifndef BLOOMFILE_IMAGE_NEW_IMAGE_H
 #define BLOOMFILE_IMAGE_NEW_IMAGE_H
 
@@ -9,13 +10,13 @@
 #include "image/body.h"
 #include "publish/publish.h"
 
-/* The header size of what goes there: of a file, or of an embedded image. */
+/* The header size at a destination: of a file, or of an embedded image. */
 static inline uint32_t new_image_header_size(const struct destination *to)
 {
     return destination_is_memory(to) ? GEOMETRY_EMBEDDED_HEADER : GEOMETRY_FILE_HEADER;
 }
 
-/* Starts a file of that size (0: not known yet), of any content, that will be published at a path
+/* Starts a file of `size` bytes (0: not known yet) and any content. It will be published at a path,
  * or copied to any other destination. `reserve` as for allocate_file(). */
 int new_image_publication(struct publication **p, const struct destination *to, uint64_t size,
                           bool reserve, int *fd);
@@ -31,34 +32,33 @@ struct new_image {
     uint64_t at;        /* bytes of the body written so far */
 };
 
-/* Starts the result of *h, of which what describes the filter is set, as image_describe() needs it,
- * and the record's state; the rest of the static part is set here. new_image_abandon() is due in
- * any case. */
+/* Starts the result of *h, which has the fields that describe the filter (image_describe()) and the
+ * state of the record. Sets the rest of the static part. Call new_image_abandon() in any case. */
 int new_image_start(struct new_image *r, struct header *h, struct destination to);
 
-/* The body, of any content at first, if it is made in memory; otherwise NULL. */
+/* The body, with any content at first, if it is made in memory. Otherwise NULL. */
 uint8_t *new_image_body(const struct new_image *r);
 
 /* Writes the next whole pages of the body. */
 int new_image_put(struct new_image *r, const uint8_t *pages, size_t size);
 
-/* Once the body is complete: its record, but for n and flags. */
+/* The record of a complete body, without n and flags. */
 void new_image_record(const struct new_image *r, struct record *record);
 
-/* Writes the rest, with h->record and r->checksums, and publishes the file or hands over the
- * image. */
+/* Writes the rest, with h->record and r->checksums. Publishes the file, or hands over the image. */
 int new_image_finish(struct new_image *r, struct header *h);
 
 void new_image_abandon(struct new_image *r);
 
-/* ---- What a new file replaces. */
+/* ---- The file that a new file replaces. */
 
-/* The header of a file of that size, as decode_header(). A record that is damaged is no error. */
+/* Reads the header of a file of `size` bytes, as decode_header(). A damaged record is not an
+ * error. */
 int replaced_read_header(int fd, uint64_t size, struct header *h);
 
-/* Whether one file may be put in place of what stands at the path, with these flags of a public
- * function: BLOOMFILE_ESERIES for the first file of a live series that has other files, which would
- * be left without it; an errno. */
+/* Whether a single file may replace the file at a path, given the flags of a public function.
+ * BLOOMFILE_ESERIES: it is the first file of a live series that has other files, which would be
+ * left without it; an errno. */
 int replaced_check(const char *path, unsigned flags);
 
 #endif

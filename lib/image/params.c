@@ -43,7 +43,8 @@ void metadata_put(struct header *h, const struct bloomfile_metadata *m)
         memcpy(h->record.watermark, m->watermark, sizeof h->record.watermark);
 }
 
-/* The whole must be planned before there are keys, and no slice can count those of the others. */
+/* A slice needs a capacity: the whole filter is planned before it has keys, and a slice cannot
+ * count the keys of other slices. */
 static int check_slices_wanted(const struct bloomfile_params *p)
 {
     if (p->slices > PARTIAL_MOST_SLICES || !layout_has_slices(p->layout))

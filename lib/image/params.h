@@ -8,32 +8,32 @@
 /* Copies and checks the caller's parameters, which may be NULL. The label stays the caller's. */
 int params_take(struct bloomfile_params *p, const struct bloomfile_params *given);
 
-/* Copies and checks what the caller gives to a new filter; `given` may be NULL. Label, tag and
+/* Copies and checks the caller's metadata for a new filter; `given` may be NULL. Label, tag and
  * watermark stay the caller's. */
 int metadata_take(struct bloomfile_metadata *m, const struct bloomfile_metadata *given);
 
-/* Sets those that were given. */
+/* Sets the fields that were given. */
 void metadata_put(struct header *h, const struct bloomfile_metadata *m);
 
-/* BLOOMFILE_EVALUE if any is set that only builders use. */
+/* BLOOMFILE_EVALUE if a parameter is set that only builders use. */
 int params_refuse_of_builder(const struct bloomfile_params *p);
 
-/* BLOOMFILE_EVALUE if any is set that only new live filters use. */
+/* BLOOMFILE_EVALUE if a parameter is set that only new live filters use. */
 int params_refuse_of_live(const struct bloomfile_params *p);
 
-/* Sets all in *h that describes the filter, as image_describe() needs it, for n keys so far.
- * p->label is valid. 0, BLOOMFILE_EUNREACHABLE, or BLOOMFILE_EVALUE: there are fewer pages than
+/* Sets the fields of *h that describe the filter, as image_describe() needs them, for n keys so
+ * far. p->label is valid. 0, BLOOMFILE_EUNREACHABLE; BLOOMFILE_EVALUE: there are fewer pages than
  * slices. */
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
                 struct header *h);
 
-/* For bits without a capacity: sets it to the largest number of keys that keeps the rate. */
+/* If there are bits without a capacity, sets the capacity to the most keys that keep the rate. */
 void params_fill(struct bloomfile_params *p);
 
 /* Whether layout, k and m depend on the number of keys. */
 bool params_need_keys(const struct bloomfile_params *p);
 
-/* Where they do not: sets the number of keys in an *h planned for another number. */
+/* If they do not: sets the number of keys in an *h that was planned for another number. */
 void params_set_keys(const struct bloomfile_params *p, uint64_t n, struct header *h);
 
 #endif

@@ -59,7 +59,7 @@ int destination_fits(const struct destination *d, uint64_t size)
         return BLOOMFILE_ETOOBIG;
     if (d->to.memory == NULL || size <= d->to.size)
         return 0;
-    d->given->memory = NULL; /* so that the new size is not taken for that of the buffer */
+    d->given->memory = NULL; /* so that the new size is not taken for the buffer's */
     d->given->size = (size_t)size;
     return ERANGE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Files that appear whole: by O_TMPFILE and linkat(), or by a named temporary and renameat2(). */
+ * Files that appear whole: by O_TMPFILE and linkat(), or by a temporary name and renameat2(). */
 #include "publish/publish.h"
 
 #include <bloomfile.h>
@@ -22,7 +22,7 @@
 #include "publish/replace.h"
 #include "publish/temporary.h"
 
-/* Where the file goes, and the temporary that becomes it. */
+/* The place of a new file, and the temporary file that becomes it. */
 struct publication {
     char *path; /* links resolved; owns `name` */
     const char *name;
@@ -30,13 +30,13 @@ struct publication {
     int fd;        /* -1: not open */
     bool copied;   /* to `to`, instead of getting a name */
     struct destination to;
-    char temporary[TEMPORARY_NAME_SIZE]; /* its name before it has its own; "": none */
-    bool local;                          /* its names may be fixed ones, which clean-up looks for */
+    char temporary[TEMPORARY_NAME_SIZE]; /* its temporary name; "": it has no name */
+    bool local; /* its temporary name may be fixed, for the clean-up to find */
     bool replace;
-    bool target_exists; /* and is `target` */
+    bool target_exists; /* then it is `target` */
     struct stat target;
     struct publish_only only;
-    const char *like; /* the absolute path of a file in the folder whose rights it gets; or NULL */
+    const char *like; /* absolute path of a file in the folder, whose rights it gets; or NULL */
 };
 
 /* Sets path, name and directory. */
@@ -63,7 +63,7 @@ static int locate(struct publication *p, const char *path)
     return error;
 }
 
-/* Whether what stands at the path may be replaced. */
+/* Whether the file at the path may be replaced. */
 static int check_target(struct publication *p)
 {
     p->target_exists = fstatat(p->directory, p->name, &p->target, AT_SYMLINK_NOFOLLOW) == 0;
@@ -85,7 +85,7 @@ static bool is_as_then(const struct stat *now, const struct stat *then)
            now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
 }
 
-/* Whether the target is what may be replaced. */
+/* Whether the target is the file that may be replaced. */
 static int check_only(const struct publication *p)
 {
     if (!p->only.wanted)
@@ -101,8 +101,8 @@ int publish_replace_only(struct publication *p, const struct publish_only *only)
     return check_only(p);
 }
 
-/* A named temporary: a new file, or the unnamed one given a name. From here on a signal that ends
- * the process leaves it behind. */
+/* A named temporary file: a new file, or the unnamed file with a name. If a signal ends the process
+ * from here on, the file is left behind. */
 static int make_named(struct publication *p, int (*make)(struct publication *p, unsigned attempt))
 {
     unsigned attempt = p->local ? 0 : TEMPORARY_FIXED;
@@ -118,7 +118,7 @@ static int make_named(struct publication *p, int (*make)(struct publication *p, 
 }
 
 /* Locks a file just created. EEXIST: another process takes it for a leftover and removes it, or the
- * file system has no locks. */
+ * file system does not have locks. */
 static int hold_created(const struct publication *p, unsigned attempt)
 {
     struct stat status;
@@ -134,7 +134,7 @@ static int hold_created(const struct publication *p, unsigned attempt)
     return error;
 }
 
-/* Until it has got the rights of another file. */
+/* Whether the file must be private until it has the rights of another file. */
 static bool is_private(const struct publication *p)
 {
     return p->target_exists || p->like != NULL;
@@ -205,7 +205,7 @@ static void remove_temporary(struct publication *p)
     p->temporary[0] = '\0';
 }
 
-/* Without replacing: by rename where the file system can refuse, by link where not (NFS). */
+/* Never replaces: renames if the file system can refuse to replace, otherwise links (NFS). */
 static int move_to_free_name(struct publication *p)
 {
     if (renameat2(p->directory, p->temporary, p->directory, p->name, RENAME_NOREPLACE) == 0) {
@@ -221,7 +221,8 @@ static int move_to_free_name(struct publication *p)
     return 0;
 }
 
-/* No signal ends the process between the two names of an unnamed file. */
+/* Signals wait, so that they cannot end the process while an unnamed file has its temporary
+ * name. */
 static int rename_over(struct publication *p, bool unnamed)
 {
     sigset_t before;
@@ -251,7 +252,7 @@ static int give_name(struct publication *p)
             return error;
         if (error == EEXIST)
             return BLOOMFILE_EREPLACED;
-    } /* this file system cannot refuse */
+    } /* this file system cannot refuse to replace */
     return rename_over(p, unnamed);
 }
 
@@ -406,7 +407,7 @@ static int take_place(struct publication *p)
     if (error == 0)
         error = check_only(p);
     if (error == 0)
-        error = keep_rights(p); /* of what stands there by now */
+        error = keep_rights(p); /* of the file that is there now */
     if (error == 0)
         error = give_name(p);
     if (claim >= 0)

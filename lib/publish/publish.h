@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Files that appear whole or not at all: a temporary in the same directory, fsync, link or rename,
- * fsync of the directory. Where the file system can (O_TMPFILE), the temporary has no name, so that
- * not even a kill leaves it behind. Named temporaries that a kill left behind are removed. */
+ * Files that appear whole or not at all: a temporary file in the same directory, fsync, link or
+ * rename, fsync of the directory. If the file system can (O_TMPFILE), the temporary file has no
+ * name, and even a kill leaves nothing behind. Named temporary files that a kill left are removed
+ * later. */
 #ifndef BLOOMFILE_PUBLISH_PUBLISH_H
 #define BLOOMFILE_PUBLISH_PUBLISH_H
 
@@ -15,8 +16,8 @@
 
 /* The one file that may be replaced. */
 struct publish_only {
-    bool wanted; /* false: whatever file is there at the end */
-    bool exists; /* false: none may be there */
+    bool wanted; /* false: any file may be replaced */
+    bool exists; /* false: the path must be free */
     struct stat file;
 };
 
@@ -25,7 +26,7 @@ struct publish_only {
 struct destination {
     struct bloomfile_destination to;     /* a copy of the caller's */
     struct bloomfile_destination *given; /* the caller's, which receives memory and size */
-    struct publish_only only;            /* which file the flags let it replace */
+    struct publish_only only;            /* the file that it may replace */
     uint64_t at;
 };
 
@@ -46,49 +47,50 @@ static inline bool destination_is_memory(const struct destination *d)
 
 /* In memory. */
 
-/* Whether there is room. BLOOMFILE_ETOOBIG; ERANGE: the caller's buffer is too small, and the
- * caller's struct has the size that is needed. */
+/* Whether there is room for `size` bytes. BLOOMFILE_ETOOBIG; ERANGE: the caller's buffer is too
+ * small, and the caller's struct gets the size that is needed. */
 int destination_fits(const struct destination *d, uint64_t size);
 
-/* `size` bytes that destination_fits(), aligned to 64: the caller's buffer if that is; otherwise in
- * huge pages, since threads that need small ones at the same time hold each other up, so that two
- * took longer than one. NULL: out of memory. */
+/* `size` bytes that fit (destination_fits()), aligned to 64: the caller's buffer if it is aligned,
+ * otherwise huge pages. Threads that fault in small pages hold each other up: two took longer than
+ * one. NULL: out of memory. */
 void *destination_bytes(const struct destination *d, size_t size);
 
 /* Hands the complete bytes to the caller. */
 void destination_give(const struct destination *d, void *bytes, size_t size);
 
-/* Frees bytes that were not given. NULL is allowed. */
+/* Frees bytes that were not handed over. NULL is allowed. */
 void destination_drop(const struct destination *d, void *bytes);
 
 /* ---- Files. */
 
 struct publication;
 
-/* Makes the temporary that will become `path`, and returns its descriptor, for reading and writing;
- * the publication owns it. Follows a symbolic link. `replace`: replaces an existing regular file;
- * otherwise EEXIST. Anything else there is BLOOMFILE_ENOTREGULAR or EISDIR. */
+/* Makes the temporary file that will become `path`, and returns its descriptor, for reading and
+ * writing. The publication owns the descriptor. Follows a symbolic link. An existing regular file
+ * is replaced if `replace`, otherwise EEXIST. Any other existing file: BLOOMFILE_ENOTREGULAR or
+ * EISDIR. */
 int publish_start(struct publication **out, const char *path, bool replace, int *fd);
 
-/* The same with the rights of `like`, another file in that folder, unless one is replaced. That is
- * an absolute path, which must last until the end. NULL: with those that a new file has. */
+/* The same. If no file is replaced, the new file gets the rights of `like`, the absolute path of
+ * another file in that folder, which must last until the end. NULL: the rights of any new file. */
 int publish_start_like(struct publication **out, const char *path, bool replace, const char *like,
                        int *fd);
 
-/* The same for a destination that is not a path: made in an unnamed file, in a folder as for
- * spool_folder() or for memory in memory, and copied at the end. */
+/* The same for a destination that is not a path. The file has no name and is in spool_folder(), or
+ * in memory if the destination is memory. It is copied to the destination at the end. */
 int publish_copy(struct publication **out, const struct destination *to, int *fd);
 
-/* Lets it replace that file alone, as it was then (device, inode, size, time of modification).
- * BLOOMFILE_EREPLACED, now or from publish_finish(), if the path names another file, or none.
- * Processes of this library exclude each other from the check to the rename, where locks bind them
- * (filesystem_is_local), unless another program keeps its lock (replace.h). A file that any other
- * process renames to the path between these two system calls is lost without notice. */
+/* Lets the publication replace only that file, unchanged since then (device, inode, size, time of
+ * modification). BLOOMFILE_EREPLACED, now or from publish_finish(), if the path names another file,
+ * or no file. Processes of this library exclude each other from the check to the rename, by a lock,
+ * if locks bind them (filesystem_is_local) and no other program keeps it (replace.h). A file that
+ * another program renames to the path between these two system calls is lost without notice. */
 int publish_replace_only(struct publication *p, const struct publish_only *only);
 
-/* Syncs the file and gives it its name. 0, or an error; then nothing is left behind and what was
- * there is untouched. Only if the last step fails, the flush of the directory, is the complete new
- * file in place all the same. */
+/* Syncs the file and gives it its name. 0, or an error: then nothing is left behind and the old
+ * file is untouched. There is one exception: if only the last step fails, the flush of the
+ * directory, the complete new file is in place. */
 int publish_finish(struct publication *p);
 
 /* Leaves nothing behind. NULL is allowed. */

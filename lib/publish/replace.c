@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The file that a new one replaces: the right to replace it, and its owner, mode and ACL. The right
- * is a lock on the old file. A holder keeps it for microseconds, unless it is stopped; a program of
- * the user may hold one for as long as this process runs (flock FILE COMMAND). */
+ * The file that a new file replaces: the right to replace it, and its owner, mode and ACL. The
+ * right is a lock on the old file, which a holder keeps for microseconds. Waiting has a limit,
+ * because the holder may be stopped, or may be a program that waits for this process (flock FILE
+ * COMMAND). */
 #include "publish/replace.h"
 
 #include <errno.h>
@@ -17,9 +18,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define TRIES 1000 /* one a millisecond */
+#define TRIES 1000 /* one each millisecond */
 
-/* Opens regular files only: opening a device may do something. */
+/* Opens only regular files: opening a device may have side effects. */
 static int open_old(int directory, const char *name, int *fd)
 {
     struct stat status;
@@ -41,7 +42,7 @@ static int check_locked_name(int fd, int directory, const char *name)
     return own.st_dev == named.st_dev && own.st_ino == named.st_ino ? 0 : EWOULDBLOCK;
 }
 
-/* EWOULDBLOCK: another process has it, or had it a moment ago. */
+/* EWOULDBLOCK: another process has the right, or had it a moment ago. */
 static int try(int directory, const char *name, int *claim)
 {
     int error = open_old(directory, name, claim);
@@ -70,7 +71,7 @@ int replace_lock_take(int directory, const char *name, int *claim)
 
 #define LIST "system.posix_acl_access"
 
-/* A copy of the list. None: *size is 0, and *known tells whether that is certain. */
+/* A copy of the access control list. size 0: the file has no list; `known`: that is certain. */
 struct list {
     void *bytes;
     size_t size;
@@ -96,7 +97,7 @@ static int read_list_of(struct list *list, const char *path)
     return 0;
 }
 
-/* Through /proc, where the path cannot be swapped; without /proc, as given. */
+/* Through /proc, where the path cannot be swapped. Without /proc, by the path as given. */
 static int read_list(struct list *list, const struct rights_of *old)
 {
     char path[sizeof "/proc/self/fd//" + 3 * sizeof old->directory + NAME_MAX];
@@ -125,7 +126,7 @@ static bool keep_group(int fd, const struct stat *old)
     return fchown(fd, old->st_uid, old->st_gid) == 0 || fchown(fd, (uid_t)-1, old->st_gid) == 0;
 }
 
-/* Without the group, its members count as others. */
+/* The mode if the group is lost: its former members then have the rights of all users. */
 static mode_t without_group(mode_t mode)
 {
     return mode & (S_IRWXU | (mode >> 3 & S_IRWXO));

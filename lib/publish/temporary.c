@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Names of temporary files. A lock by flock() shows that the process that created such a file is
- * alive. */
+ * Names of temporary files. A lock by flock() shows that the creator of such a file is alive. */
 #include "publish/temporary.h"
 
 #include <errno.h>
